@@ -4,9 +4,9 @@ use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
 use clap::{CommandFactory as _, error::ErrorKind};
-use tidings::cli::Cli;
+use tidings::cli::TidingsCli;
 
-use crate::markdown::fences;
+use crate::markdown::parse_fences;
 
 /// What may stand before the program's name in a line: who runs it, and the fields of a line for cron.
 const BEFORE: [&str; 6] = ["sudo", "exec", "env", "-u", "$", "then"];
@@ -25,7 +25,7 @@ fn every_command_of_the_documentation_makes_sense() {
         let text = fs::read_to_string(&page).unwrap();
         for (line, words, whole) in commands_of(&text).unwrap() {
             count += 1;
-            let refused = refused(&words, whole).map(|why| format!("{}:{line}: {why}", page.display()));
+            let refused = find_refusal(&words, whole).map(|why| format!("{}:{line}: {why}", page.display()));
             wrong.extend(refused);
         }
     }
@@ -38,7 +38,7 @@ fn every_command_of_the_documentation_makes_sense() {
 /// short, or have a word in capitals for something of one's own.
 fn commands_of(page: &str) -> Result<Vec<(usize, Vec<String>, bool)>> {
     let mut found = Vec::new();
-    for (line, info, text) in fences(page)? {
+    for (line, info, text) in parse_fences(page)? {
         let typed = match info.split(' ').next() {
             Some("sh" | "ini") => text,
             // What somebody typed, among what was answered; or lines of a crontab.
@@ -48,7 +48,7 @@ fn commands_of(page: &str) -> Result<Vec<(usize, Vec<String>, bool)>> {
                 .fold(String::new(), |all, line| all + line + "\n"),
             _ => continue,
         };
-        found.extend(commands(&typed).into_iter().map(|words| (line, words, true)));
+        found.extend(program_calls(&typed).into_iter().map(|words| (line, words, true)));
     }
     let mut fenced = false;
     for (number, line) in page.lines().enumerate() {
@@ -57,17 +57,17 @@ fn commands_of(page: &str) -> Result<Vec<(usize, Vec<String>, bool)>> {
             continue;
         }
         if let Some(typed) = line.strip_prefix("    ") {
-            found.extend(commands(typed).into_iter().map(|words| (number + 1, words, true)));
+            found.extend(program_calls(typed).into_iter().map(|words| (number + 1, words, true)));
         }
         let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("tidings "));
-        found.extend(spans.flat_map(commands).map(|words| (number + 1, words, false)));
+        found.extend(spans.flat_map(program_calls).map(|words| (number + 1, words, false)));
     }
     Ok(found)
 }
 
 /// Why the program would not take it.
-fn refused(words: &[String], whole: bool) -> Option<String> {
-    let error = Cli::command().try_get_matches_from(words).err()?;
+fn find_refusal(words: &[String], whole: bool) -> Option<String> {
+    let error = TidingsCli::command().try_get_matches_from(words).err()?;
     let known = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,
         ErrorKind::MissingRequiredArgument
@@ -85,8 +85,8 @@ fn refused(words: &[String], whole: bool) -> Option<String> {
 }
 
 /// The calls of our program in some lines for a shell.
-fn commands(text: &str) -> Vec<Vec<String>> {
-    let parts = split(text).into_iter().map(|words| {
+fn program_calls(text: &str) -> Vec<Vec<String>> {
+    let parts = split_shell(text).into_iter().map(|words| {
         let is_user = |at: usize| at > 0 && words[at - 1] == "-u";
         let at = (0..words.len()).find(|at| !is_before(&words[*at]) && !is_user(*at))?;
         let (program, arguments) = words[at..].split_first()?;
@@ -106,7 +106,7 @@ fn is_before(word: &str) -> bool {
 }
 
 /// Simple commands as lists of words, as a shell would have them before it puts in any variable. Redirections are left out.
-fn split(text: &str) -> Vec<Vec<String>> {
+fn split_shell(text: &str) -> Vec<Vec<String>> {
     let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
     let mut letters = text.chars().peekable();
     let mut end = |words: &mut Vec<String>, word: &mut Option<String>| {
@@ -157,7 +157,7 @@ fn a_misspelt_flag_is_found_wherever_it_stands() {
     let check = |page: &str, wrong: usize| {
         let found = commands_of(page).unwrap();
         let refused: Vec<String> =
-            found.iter().filter_map(|(_, words, whole)| refused(words, *whole)).collect();
+            found.iter().filter_map(|(_, words, whole)| find_refusal(words, *whole)).collect();
         assert_eq!(refused.len(), wrong, "{page}: {found:?}: {refused:?}");
     };
     check("```sh\ntidings days ann --since 3d   # and more\n```", 0);

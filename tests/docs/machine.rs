@@ -12,11 +12,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use engines::Certificates;
-use runtime::clock::Stopwatch;
+use engines::TestCertificates;
+use runtime::clock::SteadyStopwatch;
 use tempfile::TempDir;
 
-use crate::markdown::{Block, Use, blocks, differs};
+use crate::markdown::{BlockUse, PageBlock, find_difference, parse_blocks};
 
 /// Folders of a machine that lie in the test's own.
 const FOLDERS: [&str; 5] =
@@ -27,7 +27,7 @@ const OPENING: Duration = Duration::from_secs(180);
 const PATIENCE: &str = "300";
 const BETWEEN: Duration = Duration::from_millis(100);
 
-pub struct Machine {
+pub struct PageMachine {
     folder: TempDir,
     /// What a page says, and what is meant here.
     swaps: Vec<(String, String)>,
@@ -37,7 +37,7 @@ pub struct Machine {
     ran: usize,
 }
 
-impl Machine {
+impl PageMachine {
     pub fn new() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("how-to-").tempdir()?;
         let root = folder.path().join("machine");
@@ -73,29 +73,30 @@ impl Machine {
     }
 
     /// The folder in which a reader works.
-    pub fn here(&self) -> PathBuf {
+    pub fn working_folder(&self) -> PathBuf {
         self.folder.path().join("here")
     }
 
     /// What a page means when it says this.
-    pub fn meant(&self, said: &str) -> String {
+    pub fn apply_swaps(&self, said: &str) -> String {
         self.swaps.iter().fold(said.to_owned(), |text, (said, meant)| text.replace(said, meant))
     }
 
     /// Writes a file as another page has it.
     pub fn take(&mut self, page: &str, name: &str) -> Result<()> {
-        let text = read(page)?;
+        let text = read_page(page)?;
         self.give_ports(&text)?;
-        let found = blocks(&text)?.into_iter().find(|block| block.r#use == Use::File(name.to_owned()));
+        let found =
+            parse_blocks(&text)?.into_iter().find(|block| block.r#use == BlockUse::File(name.to_owned()));
         self.write(name, &found.with_context(|| format!("{page} has no {name}"))?)
     }
 
     /// Runs something that stands on no page; what it printed.
     pub fn script(&self, script: &str) -> Result<String> {
         let printed = self.folder.path().join("printed");
-        let status = self.shell(&self.meant(script), &printed)?.status()?;
-        let printed = self.read(&printed)?;
-        ensure!(status.success(), "{status}\n{script}\n{printed}{}", self.said());
+        let status = self.shell(&self.apply_swaps(script), &printed)?.status()?;
+        let printed = self.read_printed(&printed)?;
+        ensure!(status.success(), "{status}\n{script}\n{printed}{}", self.read_logs());
         Ok(printed)
     }
 
@@ -103,7 +104,7 @@ impl Machine {
     pub fn certify(&mut self, folder: &str) -> Result<()> {
         let own = self.folder.path().join("machine/certificates");
         fs::create_dir_all(&own)?;
-        let made = Certificates::make(&own, &["127.0.0.1"])?;
+        let made = TestCertificates::make(&own, &["127.0.0.1"])?;
         // Key and certificate are in one file, which is both.
         fs::copy(&made.nodes_pem, own.join("privkey.pem"))?;
         fs::copy(&made.nodes_pem, own.join("fullchain.pem"))?;
@@ -118,15 +119,15 @@ impl Machine {
 
     /// The same, from one line that begins so until another.
     pub fn follow_part(&mut self, page: &str, from: &str, until: &str) -> Result<()> {
-        let text = read(page)?;
-        let mut blocks = blocks(&text).with_context(|| page.to_owned())?;
+        let text = read_page(page)?;
+        let mut blocks = parse_blocks(&text).with_context(|| page.to_owned())?;
         self.give_ports(&text)?;
         let line = |begins: &str| text.lines().position(|line| line.starts_with(begins));
         let (from, until) = (line(from).with_context(|| from.to_owned())?, line(until).unwrap_or(usize::MAX));
         blocks.retain(|block| (from..until).contains(&block.line));
         let mut left = blocks.as_slice();
         while let Some((block, rest)) = left.split_first() {
-            let shown = rest.first().filter(|next| next.r#use == Use::Shown);
+            let shown = rest.first().filter(|next| next.r#use == BlockUse::Shown);
             self.step(block, shown.map(|shown| shown.text.as_str()))
                 .with_context(|| format!("docs/how-to/{page}:{}", block.line))?;
             left = rest;
@@ -163,33 +164,33 @@ impl Machine {
         Ok(())
     }
 
-    fn step(&mut self, block: &Block, shown: Option<&str>) -> Result<()> {
+    fn step(&mut self, block: &PageBlock, shown: Option<&str>) -> Result<()> {
         match &block.r#use {
-            Use::Run(code) => self.run(block, *code, shown),
-            Use::Wait => self.wait(block, shown),
-            Use::Stay => self.stay(block, shown),
-            Use::File(name) => self.write(name, block),
-            Use::Elsewhere(why) => {
+            BlockUse::Run(code) => self.run(block, *code, shown),
+            BlockUse::Wait => self.wait(block, shown),
+            BlockUse::Stay => self.stay(block, shown),
+            BlockUse::File(name) => self.write(name, block),
+            BlockUse::Elsewhere(why) => {
                 self.elsewhere.push(format!("line {}: {why}", block.line));
                 Ok(())
             }
-            Use::Shown => Ok(()),
+            BlockUse::Shown => Ok(()),
         }
     }
 
-    fn run(&mut self, block: &Block, code: i32, shown: Option<&str>) -> Result<()> {
+    fn run(&mut self, block: &PageBlock, code: i32, shown: Option<&str>) -> Result<()> {
         self.ran += 1;
         let printed = self.folder.path().join("printed");
-        let status = self.shell(&self.meant(&block.text), &printed)?.status()?;
-        let printed = self.read(&printed)?;
-        ensure!(status.code() == Some(code), "{status}\n{}\n{printed}{}", block.text, self.said());
-        compare(shown, &printed)
+        let status = self.shell(&self.apply_swaps(&block.text), &printed)?.status()?;
+        let printed = self.read_printed(&printed)?;
+        ensure!(status.code() == Some(code), "{status}\n{}\n{printed}{}", block.text, self.read_logs());
+        compare_output(shown, &printed)
     }
 
     /// Nothing that is done here may change anything: it may be done any number of times.
-    fn wait(&mut self, block: &Block, shown: Option<&str>) -> Result<()> {
+    fn wait(&mut self, block: &PageBlock, shown: Option<&str>) -> Result<()> {
         ensure!(shown.is_some(), "nothing is shown that could be waited for");
-        let waited = Stopwatch::start();
+        let waited = SteadyStopwatch::start();
         let before = self.ran;
         while let Err(error) = self.run(block, 0, shown) {
             ensure!(waited.elapsed() < OPENING, "{error:#}");
@@ -199,14 +200,14 @@ impl Machine {
         Ok(())
     }
 
-    fn stay(&mut self, block: &Block, shown: Option<&str>) -> Result<()> {
+    fn stay(&mut self, block: &PageBlock, shown: Option<&str>) -> Result<()> {
         self.ran += 1;
         let name = format!("stays-{}", block.line);
         let printed = self.folder.path().join(&name);
-        let child = self.shell(&format!("exec {}", self.meant(&block.text)), &printed)?.spawn()?;
+        let child = self.shell(&format!("exec {}", self.apply_swaps(&block.text)), &printed)?.spawn()?;
         self.staying.push((name, child));
-        let waited = Stopwatch::start();
-        while let Err(error) = compare(shown, &self.read(&printed)?) {
+        let waited = SteadyStopwatch::start();
+        while let Err(error) = compare_output(shown, &self.read_printed(&printed)?) {
             let ended = self.staying.last_mut().map(|(_, child)| child.try_wait()).transpose()?.flatten();
             ensure!(ended.is_none() && waited.elapsed() < OPENING, "{ended:?}: {error:#}");
             std::thread::park_timeout(BETWEEN);
@@ -214,14 +215,14 @@ impl Machine {
         Ok(())
     }
 
-    fn write(&self, name: &str, block: &Block) -> Result<()> {
+    fn write(&self, name: &str, block: &PageBlock) -> Result<()> {
         if block.language == "json" {
             serde_json::from_str::<serde_json::Value>(&block.text)?;
         }
-        let meant = PathBuf::from(self.meant(name));
-        let path = if meant.is_absolute() { meant } else { self.here().join(meant) };
+        let meant = PathBuf::from(self.apply_swaps(name));
+        let path = if meant.is_absolute() { meant } else { self.working_folder().join(meant) };
         fs::create_dir_all(path.parent().context("a file in no folder")?)?;
-        fs::write(&path, self.meant(&block.text)).with_context(|| path.display().to_string())
+        fs::write(&path, self.apply_swaps(&block.text)).with_context(|| path.display().to_string())
     }
 
     /// A shell that says both its outputs into one file, and is the first of a group.
@@ -232,7 +233,7 @@ impl Machine {
         let own = binary.parent().context("a program in no folder")?;
         let path = env::var("PATH").unwrap_or_default();
         let mut command = Command::new("timeout");
-        command.args([PATIENCE, "bash", "-euo", "pipefail", "-c", script]).current_dir(self.here());
+        command.args([PATIENCE, "bash", "-euo", "pipefail", "-c", script]).current_dir(self.working_folder());
         command.env("PATH", format!("{}:{}:{path}:/usr/sbin", programs.display(), own.display()));
         command.env("MACHINE", self.folder.path().join("machine"));
         command.env("FOLLOWER", std::process::id().to_string());
@@ -242,13 +243,13 @@ impl Machine {
     }
 
     /// What was printed, as the page would say it.
-    fn read(&self, printed: &Path) -> Result<String> {
+    fn read_printed(&self, printed: &Path) -> Result<String> {
         let text = String::from_utf8_lossy(&fs::read(printed)?).into_owned();
         Ok(self.swaps.iter().rev().fold(text, |text, (said, meant)| text.replace(meant, said)))
     }
 
     /// What those said that were started, for whoever looks for a fault.
-    fn said(&self) -> String {
+    fn read_logs(&self) -> String {
         let staying = self.staying.iter().map(|(name, _)| self.folder.path().join(name));
         let started = fs::read_dir(self.folder.path().join("machine/run")).into_iter().flatten();
         let logs = started.filter_map(|file| file.ok().map(|file| file.path()));
@@ -264,19 +265,19 @@ impl Machine {
     }
 }
 
-fn read(page: &str) -> Result<String> {
+fn read_page(page: &str) -> Result<String> {
     let path = tests::scenarios::root().join("docs/how-to").join(page);
     fs::read_to_string(path).with_context(|| page.to_owned())
 }
 
-fn compare(shown: Option<&str>, printed: &str) -> Result<()> {
-    match shown.and_then(|shown| differs(shown, printed)) {
+fn compare_output(shown: Option<&str>, printed: &str) -> Result<()> {
+    match shown.and_then(|shown| find_difference(shown, printed)) {
         None => Ok(()),
         Some(wrong) => bail!("what is shown is not what was printed\n{wrong}"),
     }
 }
 
-impl Drop for Machine {
+impl Drop for PageMachine {
     fn drop(&mut self) {
         let run = self.folder.path().join("machine/run");
         let files = fs::read_dir(run).into_iter().flatten().filter_map(|file| file.ok());

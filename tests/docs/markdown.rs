@@ -7,7 +7,7 @@ pub const ANYTHING: &str = "…";
 
 /// What is to be done with a block; its words stand after the language of the fence, which nobody sees who reads the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum BlockUse {
     /// `sh`: it is run to its end, which has this code: 0, or that of `sh exits 3`.
     Run(i32),
     /// `sh stays`: it is run for as long as the page is followed.
@@ -23,42 +23,44 @@ pub enum Use {
 }
 
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct PageBlock {
     /// Of its fence.
     pub line: usize,
     pub language: String,
-    pub r#use: Use,
+    pub r#use: BlockUse,
     pub text: String,
 }
 
 /// The fenced blocks of a how-to page. One that has no use is an error: nobody would notice when it becomes untrue.
-pub fn blocks(page: &str) -> Result<Vec<Block>> {
-    let mut found: Vec<Block> = Vec::new();
-    for (line, info, text) in fences(page)? {
+pub fn parse_blocks(page: &str) -> Result<Vec<PageBlock>> {
+    let mut found: Vec<PageBlock> = Vec::new();
+    for (line, info, text) in parse_fences(page)? {
         let (language, words) = info.split_once(' ').unwrap_or((info, ""));
-        let runs = found.last().is_some_and(|last| matches!(last.r#use, Use::Run(_) | Use::Wait | Use::Stay));
+        let runs = found
+            .last()
+            .is_some_and(|last| matches!(last.r#use, BlockUse::Run(_) | BlockUse::Wait | BlockUse::Stay));
         let r#use = match (language, words) {
-            ("sh", "") => Use::Run(0),
-            ("sh", "stays") => Use::Stay,
-            ("sh", "waits") => Use::Wait,
-            ("text", "") if runs => Use::Shown,
+            ("sh", "") => BlockUse::Run(0),
+            ("sh", "stays") => BlockUse::Stay,
+            ("sh", "waits") => BlockUse::Wait,
+            ("text", "") if runs => BlockUse::Shown,
             (_, words) => match (words.strip_prefix("elsewhere: "), words.strip_prefix("exits ")) {
-                (Some(why), _) => Use::Elsewhere(why.to_owned()),
-                (_, Some(code)) => Use::Run(code.parse()?),
+                (Some(why), _) => BlockUse::Elsewhere(why.to_owned()),
+                (_, Some(code)) => BlockUse::Run(code.parse()?),
                 _ if !words.is_empty() && language != "sh" && !words.contains(' ') => {
                     ensure!(page.contains(&format!("`{words}`")), "line {line}: no word of `{words}`");
-                    Use::File(words.to_owned())
+                    BlockUse::File(words.to_owned())
                 }
                 _ => bail!("line {line}: `{info}` does not say what becomes of the block"),
             },
         };
-        found.push(Block { line, language: language.to_owned(), r#use, text });
+        found.push(PageBlock { line, language: language.to_owned(), r#use, text });
     }
     Ok(found)
 }
 
 /// Line, information and text of each fence. What stands within a list is moved out of it.
-pub fn fences(page: &str) -> Result<Vec<(usize, &str, String)>> {
+pub fn parse_fences(page: &str) -> Result<Vec<(usize, &str, String)>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, usize, &str, String)> = None;
     for (number, line) in page.lines().enumerate() {
@@ -86,8 +88,8 @@ pub fn fences(page: &str) -> Result<Vec<(usize, &str, String)>> {
 
 /// What is wrong where a page shows this and a command printed that. `…` within a line is any text, as a line of its own any
 /// lines; all else is as it stands there, however many blanks are between two words.
-pub fn differs(shown: &str, printed: &str) -> Option<String> {
-    let (shown, printed) = (narrow(shown), narrow(printed));
+pub fn find_difference(shown: &str, printed: &str) -> Option<String> {
+    let (shown, printed) = (squeeze_blanks(shown), squeeze_blanks(printed));
     let shown: Vec<&str> = shown.lines().collect();
     let printed: Vec<&str> = printed.lines().collect();
     // The best that was reached, for whoever has to mend it.
@@ -102,7 +104,7 @@ pub fn differs(shown: &str, printed: &str) -> Option<String> {
 }
 
 /// Columns are as wide as what stands in them, which is another one each time.
-fn narrow(text: &str) -> String {
+fn squeeze_blanks(text: &str) -> String {
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
 }
 
@@ -133,7 +135,7 @@ fn line_matches(shown: &str, printed: &str) -> bool {
 #[test]
 fn what_is_shown_is_compared_line_by_line() {
     let check = |shown: &str, printed: &str, same: bool| {
-        assert_eq!(differs(shown, printed).is_none(), same, "{shown:?} {printed:?}");
+        assert_eq!(find_difference(shown, printed).is_none(), same, "{shown:?} {printed:?}");
     };
     check("a\nb\n", "a\nb", true);
     check("a\n", "a\nb\n", false);
@@ -151,17 +153,17 @@ fn what_is_shown_is_compared_line_by_line() {
 
 #[test]
 fn a_block_without_a_use_is_an_error() {
-    let check = |info: &str, expected: Option<Use>| {
+    let check = |info: &str, expected: Option<BlockUse>| {
         let page = format!("`a.yaml`\n\n  ```{info}\n  x\n  ```\n");
-        let found = blocks(&page).ok().map(|mut found| found.remove(0).r#use);
+        let found = parse_blocks(&page).ok().map(|mut found| found.remove(0).r#use);
         assert_eq!(found, expected, "{info}");
     };
-    check("sh", Some(Use::Run(0)));
-    check("sh exits 3", Some(Use::Run(3)));
-    check("sh stays", Some(Use::Stay));
-    check("sh waits", Some(Use::Wait));
-    check("sh elsewhere: it asks a DNS", Some(Use::Elsewhere("it asks a DNS".to_owned())));
-    check("yaml a.yaml", Some(Use::File("a.yaml".to_owned())));
+    check("sh", Some(BlockUse::Run(0)));
+    check("sh exits 3", Some(BlockUse::Run(3)));
+    check("sh stays", Some(BlockUse::Stay));
+    check("sh waits", Some(BlockUse::Wait));
+    check("sh elsewhere: it asks a DNS", Some(BlockUse::Elsewhere("it asks a DNS".to_owned())));
+    check("yaml a.yaml", Some(BlockUse::File("a.yaml".to_owned())));
     // Readers have to be told which file it is; what is shown was printed by something.
     for info in ["yaml b.yaml", "text", "yaml", "", "sh later", "sh a.yaml"] {
         check(info, None);

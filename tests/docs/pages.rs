@@ -3,35 +3,37 @@
 use std::{collections::BTreeMap, fs, net::TcpListener, path::Path, process::Command};
 
 use anyhow::{Context as _, Result, ensure};
-use engines::{Browser, Connect, MailOptions, MailServer, MailTls, Postgres, PushService};
+use engines::{
+    BrowserPage, KafkaConnect, MailOptions, MailTls, PostgresServer, PushService, PythonMailServer,
+};
 use serde_json::{Value, json};
 
-use crate::{machine::Machine, markdown::ANYTHING};
+use crate::{machine::PageMachine, markdown::ANYTHING};
 
 /// An address at which nobody listens yet.
-fn free() -> Result<String> {
+fn free_address() -> Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
 #[test]
 fn a_mail_is_signed() {
-    let server = MailServer::start(MailOptions {
+    let server = PythonMailServer::start(MailOptions {
         tls: MailTls::StartTls,
         login: Some("tidings:PASSWORD"),
         ..MailOptions::default()
     });
-    let (server, mut machine) = (server.unwrap(), Machine::new().unwrap());
-    fs::write(machine.here().join("ca.pem"), server.ca().unwrap()).unwrap();
+    let (server, mut machine) = (server.unwrap(), PageMachine::new().unwrap());
+    fs::write(machine.working_folder().join("ca.pem"), server.ca().unwrap()).unwrap();
     machine.swap("smtp.example.net:587", &format!("{}:{}", server.host(), server.port()));
     // The server's authority is the test's own, which no page says.
-    machine.swap("0.0.0.0:25", &format!("{}\n  ca: ca.pem", free().unwrap()));
+    machine.swap("0.0.0.0:25", &format!("{}\n  ca: ca.pem", free_address().unwrap()));
     machine.follow("signed-mail.md").unwrap();
 
-    let mails = server.arrived().unwrap();
+    let mails = server.arrived_mails().unwrap();
     let mail = mails.last().context("no mail").unwrap();
-    let file = machine.here().join("last.eml");
+    let file = machine.working_folder().join("last.eml");
     fs::write(&file, &mail.bytes).unwrap();
-    let held = signatures(&machine.here(), &file).unwrap();
+    let held = check_signatures(&machine.working_folder(), &file).unwrap();
     assert!(held.len() == 2 && held.values().all(|holds| *holds), "{held:?}");
     let (text, from) = (String::from_utf8_lossy(&mail.bytes), mail.about["from"].as_str().unwrap());
     assert!(text.contains("From: Library <news@example.com>"), "{text}");
@@ -40,7 +42,7 @@ fn a_mail_is_signed() {
 }
 
 /// By selector, whether dkimpy finds that it holds, by the DNS that the page has a reader enter.
-fn signatures(here: &Path, mail: &Path) -> Result<BTreeMap<String, bool>> {
+fn check_signatures(here: &Path, mail: &Path) -> Result<BTreeMap<String, bool>> {
     let mut list = Command::new(tests::binary()?);
     let keys: Value = serde_json::from_slice(
         &list.args(["--json", "dkim", "list", "--folder", "keys"]).current_dir(here).output()?.stdout,
@@ -71,7 +73,7 @@ fn signatures(here: &Path, mail: &Path) -> Result<BTreeMap<String, bool>> {
 
 #[test]
 fn it_runs_in_production() {
-    let mut machine = Machine::new().unwrap();
+    let mut machine = PageMachine::new().unwrap();
     let (kafka, cql) = (engines::kafka().unwrap(), engines::cql().unwrap());
     machine.swap("kafka-1:9092,kafka-2:9092,kafka-3:9092", kafka);
     machine.swap("cql-1:9042,cql-2:9042,cql-3:9042", cql);
@@ -80,7 +82,7 @@ fn it_runs_in_production() {
     machine.swap("keyspace: tidings}", &format!("keyspace: {name}}}"));
     machine.swap("prefix: tidings.}", &format!("prefix: {name}., replication: 1, min_insync: 1}}"));
     machine.certify("/etc/letsencrypt/live/news.example.com").unwrap();
-    machine.swap("listen 443 ssl", &format!("listen {} ssl", free().unwrap()));
+    machine.swap("listen 443 ssl", &format!("listen {} ssl", free_address().unwrap()));
     machine.follow("production.md").unwrap();
 }
 
@@ -130,7 +132,7 @@ until tidings days ann | grep Three; do sleep 0.1; done
 
 #[test]
 fn a_backup_is_restored_and_tells_what_it_owes() {
-    let mut machine = Machine::new().unwrap();
+    let mut machine = PageMachine::new().unwrap();
     for file in ["/etc/systemd/system/tidings.service", "/etc/tidings/tidings.yaml"] {
         machine.take("production.md", file).unwrap();
     }
@@ -146,10 +148,10 @@ fn a_backup_is_restored_and_tells_what_it_owes() {
 
 #[test]
 fn rows_of_postgres_become_a_mail() {
-    let mut machine = Machine::new().unwrap();
+    let mut machine = PageMachine::new().unwrap();
     let (kafka, cql) = (engines::kafka().unwrap(), engines::cql().unwrap());
     let name = format!("how_to_pg_{}", std::process::id());
-    let (postgres, connect) = (Postgres::start().unwrap(), Connect::start(kafka, &name).unwrap());
+    let (postgres, connect) = (PostgresServer::start().unwrap(), KafkaConnect::start(kafka, &name).unwrap());
     machine.set("PGHOST", postgres.host());
     machine.set("PGPORT", &postgres.port().to_string());
     machine.set("PGUSER", "postgres");
@@ -174,27 +176,28 @@ const TRY: &str = "## 6. Try it";
 
 #[test]
 fn a_site_of_ones_own_pushes() {
-    let (service, mut machine) = (PushService::start().unwrap(), Machine::new().unwrap());
-    fs::write(machine.here().join("ca.pem"), service.ca().unwrap()).unwrap();
+    let (service, mut machine) = (PushService::start().unwrap(), PageMachine::new().unwrap());
+    fs::write(machine.working_folder().join("ca.pem"), service.ca().unwrap()).unwrap();
     // The browsers' services are the test's own, which no page says.
     let subject = "subject: \"mailto:ops@example.com\"}";
     let own =
         format!("subject: \"mailto:ops@example.com\", hosts: [{}]}}\npush: {{ca: ca.pem}}", service.host());
     machine.swap(subject, &own);
     machine.follow_part("web-push.md", "# ", TRY).unwrap();
-    let key = fs::read_to_string(machine.here().join("public/key.txt")).unwrap();
+    let key = fs::read_to_string(machine.working_folder().join("public/key.txt")).unwrap();
     let subscribed = service.subscribe(key.trim()).unwrap();
     let mut browser =
-        Browser::open("own_site.cjs", &machine.meant("http://localhost:8080/"), &subscribed.json).unwrap();
-    assert_eq!(browser.said().unwrap(), json!({"on": "You will be notified."}));
+        BrowserPage::open("own_site.cjs", &machine.apply_swaps("http://localhost:8080/"), &subscribed.json)
+            .unwrap();
+    assert_eq!(browser.read_answer().unwrap(), json!({"on": "You will be notified."}));
 
     machine.follow_part("web-push.md", TRY, "# The end").unwrap();
-    let sent = service.received(&subscribed).unwrap().pop().context("no push").unwrap();
-    let told = browser.told(&sent).unwrap();
+    let sent = service.read_notifications(&subscribed).unwrap().pop().context("no push").unwrap();
+    let told = browser.send_line(&sent).unwrap();
     let shown = (&told["shown"][0]["title"], &told["shown"][0]["body"]);
     assert_eq!(shown, (&json!("New message"), &json!("Coffee at five?")), "{told}");
     assert_eq!(told["opened"], json!(["https://example.com/messages/1"]), "{told}");
-    assert_eq!(browser.told("off").unwrap(), json!({"off": "No more notifications."}));
+    assert_eq!(browser.send_line("off").unwrap(), json!({"off": "No more notifications."}));
     let devices = machine.script("tidings device ann").unwrap();
     assert!(!devices.contains("web"), "{devices}");
     browser.close().unwrap();
@@ -202,13 +205,13 @@ fn a_site_of_ones_own_pushes() {
 
 #[test]
 fn a_house_is_upgraded() {
-    let mut machine = Machine::new().unwrap();
+    let mut machine = PageMachine::new().unwrap();
     for file in ["/etc/systemd/system/tidings.service", "/etc/tidings/tidings.yaml"] {
         machine.take("production.md", file).unwrap();
     }
     machine.script(BEFORE).unwrap();
     // There is one version here: what follows is that of whoever upgrades, on the files of the version before.
-    let new = machine.here().join("new/tidings");
+    let new = machine.working_folder().join("new/tidings");
     fs::create_dir_all(new.parent().unwrap()).unwrap();
     fs::copy(tests::binary().unwrap(), new).unwrap();
     machine.follow("upgrade.md").unwrap();

@@ -16,10 +16,10 @@ use std::{
 
 use anyhow::Context as _;
 use libtest_mimic::{Arguments, Failed, Trial};
-use runtime::clock::Stopwatch;
-use stage::Report;
-use tests::scenarios::{self, Named};
-use tidings::scenario::{Ground, RealEngines, run_file};
+use runtime::clock::SteadyStopwatch;
+use stage::ScenarioReport;
+use tests::scenarios::{self, NamedScenario};
+use tidings::scenario::{RealEngines, ScenarioGround, run_file};
 
 /// Prints each trace; not a flag of the harness.
 const TRACE: &str = "--trace";
@@ -40,13 +40,13 @@ fn main() -> anyhow::Result<ExitCode> {
     };
     let mut trials = Vec::new();
     let mut on_real = Vec::new();
-    for Named { name, path, to_the_minute } in scenarios::all()? {
+    for NamedScenario { name, path, to_the_minute } in scenarios::all_scenarios()? {
         let (rough, elsewhere) = (path.clone(), path.clone());
-        trials.push(Trial::test(name.clone(), move || even(&path, trace)));
+        trials.push(Trial::test(name.clone(), move || run_even(&path, trace)));
         if !to_the_minute {
-            trials.push(Trial::test(format!("rough::{name}"), move || uneven(&rough, seed)));
+            trials.push(Trial::test(format!("rough::{name}"), move || run_uneven(&rough, seed)));
         }
-        on_real.push(Trial::test(format!("real::{name}"), move || real(&elsewhere, trace)));
+        on_real.push(Trial::test(format!("real::{name}"), move || run_real(&elsewhere, trace)));
     }
     // Last, and side by side: they wait for clusters and not for processors.
     trials.append(&mut on_real);
@@ -57,7 +57,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
 /// The engines that scenarios share, started by the first that needs them.
 static REAL: OnceLock<Result<RealEngines, String>> = OnceLock::new();
-static REAL_SINCE: OnceLock<Stopwatch> = OnceLock::new();
+static REAL_SINCE: OnceLock<SteadyStopwatch> = OnceLock::new();
 static REAL_PLAYED: AtomicUsize = AtomicUsize::new(0);
 
 fn real_engines() -> Result<&'static RealEngines, Failed> {
@@ -68,8 +68,8 @@ fn real_engines() -> Result<&'static RealEngines, Failed> {
             (kafka.join(), engines::cql())
         });
         let kafka = kafka.map_err(|_| anyhow::anyhow!("starting Kafka ended early"))??;
-        let engines = RealEngines::at(kafka, cql?)?;
-        REAL_SINCE.get_or_init(Stopwatch::start);
+        let engines = RealEngines::at_addresses(kafka, cql?)?;
+        REAL_SINCE.get_or_init(SteadyStopwatch::start);
         anyhow::Ok(engines)
     };
     let engines = REAL.get_or_init(|| start().map_err(|error| format!("{error:#}")));
@@ -86,57 +86,61 @@ fn report_real() {
 
 /// On real engines the same happens.
 #[allow(clippy::print_stdout, reason = "what was asked for by a flag")]
-fn real(path: &Path, trace: bool) -> Result<(), Failed> {
-    let report = play(path, Ground::Real(real_engines()?))?;
+fn run_real(path: &Path, trace: bool) -> Result<(), Failed> {
+    let report = play_scenario(path, ScenarioGround::Real(real_engines()?))?;
     REAL_PLAYED.fetch_add(1, Ordering::SeqCst);
     if trace {
         println!("{}: {}\n  {}", report.file, report.proves, report.trace.join("\n  "));
     }
-    if !report.passed() {
+    if !report.has_passed() {
         return Err(report.to_string().into());
     }
-    let even = play(path, Ground::Even)?;
-    same("what was told differs", &timeless(&even), &timeless(&report))
+    let even = play_scenario(path, ScenarioGround::Even)?;
+    check_same("what was told differs", &strip_times(&even), &strip_times(&report))
 }
 
 /// It passes, and twice the same happens.
 #[allow(clippy::print_stdout, reason = "what was asked for by a flag")]
-fn even(path: &Path, trace: bool) -> Result<(), Failed> {
-    let report = play(path, Ground::Even)?;
+fn run_even(path: &Path, trace: bool) -> Result<(), Failed> {
+    let report = play_scenario(path, ScenarioGround::Even)?;
     if trace {
         println!("{}: {}\n  {}", report.file, report.proves, report.trace.join("\n  "));
     }
-    if !report.passed() {
+    if !report.has_passed() {
         return Err(report.to_string().into());
     }
-    let again = play(path, Ground::Even)?;
-    same("two runs differ", &report.trace, &again.trace)
+    let again = play_scenario(path, ScenarioGround::Even)?;
+    check_same("two runs differ", &report.trace, &again.trace)
 }
 
 /// It passes whatever the engines do, and the same is told, though it may be minutes late.
-fn uneven(path: &Path, seed: u64) -> Result<(), Failed> {
-    let report = play(path, Ground::Rough(seed))?;
-    if !report.passed() {
+fn run_uneven(path: &Path, seed: u64) -> Result<(), Failed> {
+    let report = play_scenario(path, ScenarioGround::Rough(seed))?;
+    if !report.has_passed() {
         return Err(format!("{SEED_FROM}={seed}\n{report}").into());
     }
-    let even = play(path, Ground::Even)?;
-    same(&format!("{SEED_FROM}={seed}: what was told differs"), &timeless(&even), &timeless(&report))
+    let even = play_scenario(path, ScenarioGround::Even)?;
+    check_same(
+        &format!("{SEED_FROM}={seed}: what was told differs"),
+        &strip_times(&even),
+        &strip_times(&report),
+    )
 }
 
-fn play(path: &Path, ground: Ground<'_>) -> Result<Report, Failed> {
+fn play_scenario(path: &Path, ground: ScenarioGround<'_>) -> Result<ScenarioReport, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(run_file(path, ground)).map_err(|error| format!("{error:#}"))?)
 }
 
 /// What happened, without when: a line of a trace is a time, two blanks, and what happened.
-fn timeless(report: &Report) -> Vec<String> {
+fn strip_times(report: &ScenarioReport) -> Vec<String> {
     let what = |line: &String| line.split_once("  ").map(|(_, what)| what.to_owned()).unwrap_or_default();
     let mut lines: Vec<String> = report.trace.iter().map(what).collect();
     lines.sort();
     lines
 }
 
-fn same(what: &str, first: &[String], second: &[String]) -> Result<(), Failed> {
+fn check_same(what: &str, first: &[String], second: &[String]) -> Result<(), Failed> {
     if first == second {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 /// Runs a bench; all of its figures are there and its check held. Returns what engine it says.
-fn check(arguments: &[&str]) -> String {
+fn check_bench(arguments: &[&str]) -> String {
     let ran = Command::new(tests::binary().unwrap()).arg("bench").args(arguments).arg("--json").output();
     let ran = ran.unwrap();
     let (said, talk) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
@@ -16,11 +16,11 @@ fn check(arguments: &[&str]) -> String {
 
 #[test]
 fn the_benches_of_the_program_run_small_and_their_oracles_hold() {
-    check(&["start", "--size", "3000"]);
-    check(&["flow", "--size", "4000"]);
-    check(&["windows", "--size", "3000"]);
-    check(&["feedback", "--size", "4000"]);
-    check(&["tenants", "--size", "30000"]);
+    check_bench(&["start", "--size", "3000"]);
+    check_bench(&["flow", "--size", "4000"]);
+    check_bench(&["windows", "--size", "3000"]);
+    check_bench(&["feedback", "--size", "4000"]);
+    check_bench(&["tenants", "--size", "30000"]);
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn those_of_clusters_too() {
     let clusters =
         ["--engine", "production", "--kafka", engines::kafka().unwrap(), "--cql", engines::cql().unwrap()];
     for (name, size, engine) in [("fanout", "300", "Cassandra"), ("route", "3000", "Kafka")] {
-        let said = check(&[&[name, "--size", size], &clusters[..]].concat());
+        let said = check_bench(&[&[name, "--size", size], &clusters[..]].concat());
         assert!(said.contains(engine), "{said}");
     }
 }

@@ -11,20 +11,20 @@ use std::{
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::json;
 
-use crate::{PATIENCE, house::House, until};
+use crate::{PATIENCE, house::KillHouse, wait_until};
 
 /// Files of a process that has few.
 const FILES: u64 = 128;
 /// Whoever connects and says half a word.
 const STRANGERS: usize = 200;
 
-fn follow(number: usize) -> String {
+fn follow_fact(number: usize) -> String {
     json!({"id": format!("f{number}"), "source": "kill", "type": "tidings.follow",
         "data": {"person": format!("p{number}"), "target": "author:a"}})
     .to_string()
 }
 
-fn published(number: usize) -> String {
+fn post_event(number: usize) -> String {
     json!({"id": format!("e{number}"), "source": "kill", "type": "post.published", "subject": format!("post:{number}"),
         "data": {"title": "Moon", "author": "author:a", "public": true}})
     .to_string()
@@ -48,18 +48,18 @@ fn a_misspelt_fault_is_refused() {
 #[test]
 fn many_who_say_nothing_break_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let house = House::start_narrow(dir.path(), FILES).unwrap();
-    assert!(house.takes("/v1/facts", &follow(0)));
+    let house = KillHouse::start_narrow(dir.path(), FILES).unwrap();
+    assert!(house.takes("/v1/facts", &follow_fact(0)));
     let strangers: Vec<TcpStream> = (0..STRANGERS)
         .filter_map(|_| {
-            let mut stream = TcpStream::connect(house.at()).ok()?;
+            let mut stream = TcpStream::connect(house.host_port()).ok()?;
             stream.write_all(b"GET / HTTP/1.1\r\n").ok()?;
             Some(stream)
         })
         .collect();
     // They hold what they may hold; others are told so, or find a place when the first of them are closed.
     for number in 1..50 {
-        let answer = house.posted("/v1/facts", &follow(number));
+        let answer = house.post_text("/v1/facts", &follow_fact(number));
         assert!(
             answer
                 .as_ref()
@@ -74,9 +74,9 @@ fn many_who_say_nothing_break_nothing() {
         let read = stream.read_to_end(&mut said);
         assert!(read.is_ok() || said.is_empty() || said.starts_with(b"HTTP/1.1 503"), "{read:?} {said:?}");
     }
-    assert_eq!(house.got("/health/ready").unwrap().0, 200, "{}", house.said());
-    assert!(house.post("/v1/changes", &published(1)));
-    house.reads_all();
+    assert_eq!(house.get_text("/health/ready").unwrap().0, 200, "{}", house.drain_log());
+    assert!(house.post("/v1/changes", &post_event(1)));
+    house.await_all_read();
     assert_eq!(house.days("p0").unwrap()["days"][0]["entries"].as_array().unwrap().len(), 1);
 }
 
@@ -84,8 +84,8 @@ fn many_who_say_nothing_break_nothing() {
 #[test]
 fn an_engine_without_files_waits_and_goes_on() {
     let dir = tempfile::tempdir().unwrap();
-    let house = House::start(dir.path(), None).unwrap();
-    assert!(house.takes("/v1/facts", &follow(0)));
+    let house = KillHouse::start(dir.path(), None).unwrap();
+    assert!(house.takes("/v1/facts", &follow_fact(0)));
     let pid = Pid::from_raw(i32::try_from(house.pid()).unwrap()).unwrap();
     let usual = getrlimit(Resource::Nofile);
     let limited = |files: Option<u64>| {
@@ -93,17 +93,21 @@ fn an_engine_without_files_waits_and_goes_on() {
         prlimit(Some(pid), Resource::Nofile, Rlimit { current, maximum: usual.maximum }).unwrap();
     };
     // Kept open: a new connection is a file too.
-    assert_eq!(house.got("/health/live").unwrap().0, 200);
+    assert_eq!(house.get_text("/health/live").unwrap().0, 200);
     limited(Some(8));
     // The first entry of a day makes its tables, which are files.
-    let answer = house.posted("/v1/changes", &published(1));
+    let answer = house.post_text("/v1/changes", &post_event(1));
     assert!(answer.is_err() || answer.as_ref().is_ok_and(|(status, _)| *status >= 202), "{answer:?}");
-    let waits = until(|| house.heard("Too many open files"));
+    let waits = wait_until(|| house.has_logged("Too many open files"));
     limited(None);
-    assert!(waits, "the house did not wait: {}", house.said());
-    assert!(until(|| house.got("/health/ready").is_ok_and(|(status, _)| status == 200)), "{}", house.said());
-    assert!(house.takes("/v1/changes", &published(2)));
-    house.reads_all();
+    assert!(waits, "the house did not wait: {}", house.drain_log());
+    assert!(
+        wait_until(|| house.get_text("/health/ready").is_ok_and(|(status, _)| status == 200)),
+        "{}",
+        house.drain_log()
+    );
+    assert!(house.takes("/v1/changes", &post_event(2)));
+    house.await_all_read();
     let days = house.days("p0").unwrap();
     let found = days["days"][0]["entries"].as_array().map_or(0, Vec::len);
     assert!(found >= 1, "{days}");
@@ -113,12 +117,12 @@ fn an_engine_without_files_waits_and_goes_on() {
 fn nothing_in_it_is_for_others() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let house = House::start(dir.path(), None).unwrap();
-    assert!(house.takes("/v1/facts", &follow(0)));
-    assert!(house.takes("/v1/changes", &published(1)));
-    house.reads_all();
+    let house = KillHouse::start(dir.path(), None).unwrap();
+    assert!(house.takes("/v1/facts", &follow_fact(0)));
+    assert!(house.takes("/v1/changes", &post_event(1)));
+    house.await_all_read();
     house.move_clock("morning");
-    house.reads_all();
+    house.await_all_read();
     let mut found = vec![dir.path().to_owned()];
     let mut looked = 0;
     while let Some(path) = found.pop() {
@@ -127,13 +131,13 @@ fn nothing_in_it_is_for_others() {
         assert_eq!(metadata.permissions().mode() & 0o077, 0, "{}", path.display());
         looked += 1;
         if metadata.is_dir() {
-            found.extend(within(&path));
+            found.extend(files_within(&path));
         }
     }
     assert!(looked > 10, "{looked}");
 }
 
-fn within(path: &Path) -> Vec<PathBuf> {
+fn files_within(path: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 

@@ -10,11 +10,11 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use runtime::trial::on_a_small_disk;
+use runtime::small_disk::run_on_small_disk;
 use serde_json::json;
 use tidings::datadir::disk_free;
 
-use crate::{PATIENCE, house::House, load::Load, until};
+use crate::{PATIENCE, house::KillHouse, load::KillLoad, wait_until};
 
 const RESERVE: u64 = 8 << 20;
 /// Events that are published before and while there is no room; the others come after.
@@ -23,65 +23,65 @@ const BEFORE: u64 = 24;
 #[test]
 fn a_full_disk_is_waited_out_and_nothing_is_lost() {
     let test = "full_disk::a_full_disk_is_waited_out_and_nothing_is_lost";
-    let disk = match on_a_small_disk(test, "size=96m") {
+    let disk = match run_on_small_disk(test, "size=96m") {
         Ok(Some(disk)) => disk,
         Ok(None) => return,
         Err(error) => panic!("a small disk needs `unshare` and namespaces for users: {error:#}"),
     };
     let dir = tempfile::tempdir_in(&disk).unwrap();
-    let house = House::start_with(dir.path(), &[("TIDINGS_DISK_RESERVE", "8 MiB")]).unwrap();
-    let mut load = Load::default();
-    load.facts(&house);
+    let house = KillHouse::start_with(dir.path(), &[("TIDINGS_DISK_RESERVE", "8 MiB")]).unwrap();
+    let mut load = KillLoad::default();
+    load.send_facts(&house);
     load.publish_first(BEFORE / 2, &house);
-    assert_eq!(house.got("/health/ready").unwrap().0, 200);
+    assert_eq!(house.get_text("/health/ready").unwrap().0, 200);
 
     // Down to less than half of the reserve: the house stops before anything fails.
-    let ballast = Ballast::leaving(RESERVE / 4, &disk);
-    println!("{}", outage(&house, &mut load, ballast));
+    let ballast = DiskBallast::fill_disk(RESERVE / 4, &disk);
+    println!("{}", run_outage(&house, &mut load, ballast));
 
     // To the last byte at once, while the rooms have much in hand and everybody writes.
-    noise(&house);
-    let ballast = Ballast::leaving(0, &disk);
-    println!("{}", outage(&house, &mut load, ballast));
+    publish_noise(&house);
+    let ballast = DiskBallast::fill_disk(0, &disk);
+    println!("{}", run_outage(&house, &mut load, ballast));
 
-    load.facts(&house);
+    load.send_facts(&house);
     load.publish(&house);
-    assert!(load.is_acknowledged(), "intake did not take everything again: {}", house.said());
+    assert!(load.is_acknowledged(), "intake did not take everything again: {}", house.drain_log());
     for to in ["morning", "hour", "hour", "morning", "hour"] {
-        house.reads_all();
+        house.await_all_read();
         house.move_clock(to);
     }
-    house.reads_all();
-    assert_eq!(load.check(&house, dir.path()), Ok(()), "{}", house.said());
+    house.await_all_read();
+    assert_eq!(load.check_mails(&house, dir.path()), Ok(()), "{}", house.drain_log());
 }
 
 /// Writers all the time; the house is seen to wait, gets its room back, and is seen to go on.
 /// Gives what happened, in words.
-fn outage(house: &House, load: &mut Load, ballast: Ballast) -> String {
+fn run_outage(house: &KillHouse, load: &mut KillLoad, ballast: DiskBallast) -> String {
     let over = AtomicBool::new(false);
     let (answers, seen) = std::thread::scope(|scope| {
-        let writer = scope.spawn(|| write(house, load, &over));
-        let seen = watch(house, ballast);
+        let writer = scope.spawn(|| write_until_over(house, load, &over));
+        let seen = watch_outage(house, ballast);
         over.store(true, Ordering::SeqCst);
         (writer.join().unwrap(), seen)
     });
-    let happened = format!("answered in turn: {answers:?}; the process said:\n{}", house.said());
+    let happened = format!("answered in turn: {answers:?}; the process said:\n{}", house.drain_log());
     assert_eq!(seen, Ok(()), "{happened}");
     assert!(answers.iter().any(|answer| answer == "507"), "{answers:?}");
     // Whoever was in the middle of it may hear that an engine failed, or find that the connection was closed
     // behind an answer that came before the body was read; nobody is blamed.
     let harmless = ["202", "507", "500", "503", "io: Peer disconnected"];
     assert!(answers.iter().all(|answer| harmless.contains(&answer.as_str())), "{answers:?}");
-    assert!(house.post("/v1/facts", &profile("p0")), "{happened}");
+    assert!(house.post("/v1/facts", &profile_fact("p0")), "{happened}");
     happened
 }
 
 /// Writes until it is over; gives the answers, each as often as it was not the same as the one before.
-fn write(house: &House, load: &mut Load, over: &AtomicBool) -> Vec<String> {
+fn write_until_over(house: &KillHouse, load: &mut KillLoad, over: &AtomicBool) -> Vec<String> {
     let mut answers = Vec::new();
     while !over.load(Ordering::SeqCst) {
         load.publish_first(BEFORE, house);
-        let answer = house.posted("/v1/facts", &profile("p0"));
+        let answer = house.post_text("/v1/facts", &profile_fact("p0"));
         let answer = answer.map_or_else(|error| error, |(status, _)| status.to_string());
         if answers.last() != Some(&answer) {
             answers.push(answer);
@@ -90,26 +90,26 @@ fn write(house: &House, load: &mut Load, over: &AtomicBool) -> Vec<String> {
     answers
 }
 
-fn watch(house: &House, ballast: Ballast) -> Result<(), String> {
-    let ready = || house.got("/health/ready");
-    seen("the house waits", || {
+fn watch_outage(house: &KillHouse, ballast: DiskBallast) -> Result<(), String> {
+    let ready = || house.get_text("/health/ready");
+    await_condition("the house waits", || {
         ready().is_ok_and(|(status, text)| {
             status == 503 && text.contains("goes on by itself when there is room")
         })
     })?;
-    waits(house)?;
+    check_waiting(house)?;
     drop(ballast);
-    seen("the house goes on", || ready().is_ok_and(|(status, _)| status == 200))
+    await_condition("the house goes on", || ready().is_ok_and(|(status, _)| status == 200))
 }
 
 /// What everybody is told while there is no room.
-fn waits(house: &House) -> Result<(), String> {
+fn check_waiting(house: &KillHouse) -> Result<(), String> {
     let expected = [
-        (house.posted("/v1/changes", "{}")?, 507, "\"error\":\"the disk is full"),
-        (house.posted("/admin/v1/facts", "{}")?, 507, "\"error\":\"the disk is full"),
-        (house.got("/v1/people/p0/entries")?, 507, "\"error\":\"the disk is full"),
-        (house.got("/")?, 503, "No room on the disk"),
-        (house.got("/health/live")?, 200, "alive"),
+        (house.post_text("/v1/changes", "{}")?, 507, "\"error\":\"the disk is full"),
+        (house.post_text("/admin/v1/facts", "{}")?, 507, "\"error\":\"the disk is full"),
+        (house.get_text("/v1/people/p0/entries")?, 507, "\"error\":\"the disk is full"),
+        (house.get_text("/")?, 503, "No room on the disk"),
+        (house.get_text("/health/live")?, 200, "alive"),
     ];
     for ((status, text), expect, says) in expected {
         if (status, text.contains(says)) != (expect, true) {
@@ -119,7 +119,7 @@ fn waits(house: &House) -> Result<(), String> {
     Ok(())
 }
 
-fn profile(person: &str) -> String {
+fn profile_fact(person: &str) -> String {
     // One version, so that it says the same each time and changes nothing.
     json!({"id": "again", "source": "kill", "type": "tidings.profile", "version": 1,
         "data": {"person": person, "language": "en"}})
@@ -127,7 +127,7 @@ fn profile(person: &str) -> String {
 }
 
 /// Events for a crowd of readers without an address, so that fan-out is still at work when the disk is full.
-fn noise(house: &House) {
+fn publish_noise(house: &KillHouse) {
     let follow = |n: u32| {
         json!({"id": format!("crowd-{n}"), "source": "kill", "type": "tidings.follow",
             "data": {"person": format!("x{n}"), "target": "author:noise"}})
@@ -143,16 +143,16 @@ fn noise(house: &House) {
     assert!(house.takes("/v1/changes", &lines(&event, 200)));
 }
 
-fn seen(what: &str, holds: impl FnMut() -> bool) -> Result<(), String> {
-    if until(holds) { Ok(()) } else { Err(format!("{what}: not seen within {PATIENCE:?}")) }
+fn await_condition(what: &str, holds: impl FnMut() -> bool) -> Result<(), String> {
+    if wait_until(holds) { Ok(()) } else { Err(format!("{what}: not seen within {PATIENCE:?}")) }
 }
 
 /// Somebody else's file on the disk, for as long as it lives.
-struct Ballast(PathBuf);
+struct DiskBallast(PathBuf);
 
-impl Ballast {
+impl DiskBallast {
     /// Fills the disk until so many bytes are left.
-    fn leaving(left: u64, disk: &Path) -> Self {
+    fn fill_disk(left: u64, disk: &Path) -> Self {
         let path = disk.join("ballast");
         let mut file = File::create(&path).unwrap();
         let page = vec![1; 4 << 10];
@@ -165,7 +165,7 @@ impl Ballast {
     }
 }
 
-impl Drop for Ballast {
+impl Drop for DiskBallast {
     fn drop(&mut self) {
         std::fs::remove_file(&self.0).unwrap();
     }

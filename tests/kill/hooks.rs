@@ -5,62 +5,62 @@
 
 use std::{fs, path::Path, process::Command};
 
-use engines::{Called, Receiver};
+use engines::{HookReceiver, ReceivedCall};
 
 use crate::{
-    house::House,
-    lives::{self, At, DEATHS, Engines, SHARED},
-    load::{Load, Told},
+    house::KillHouse,
+    lives::{self, DEATHS, KillPoint, LifeEngines, SHARED},
+    load::{ArrivedMessage, KillLoad},
 };
 
 const SECRET: (&str, &str) = ("TIDINGS_HOOKS_SECRET", "a-secret-of-these-kills-and-of-nobody-else");
 
 #[test]
 fn killed_at_every_point_of_a_call_each_message_comes_once_or_says_that_it_may_not_be_the_first() {
-    let receiver = receiver();
+    let receiver = start_receiver();
     for (at, is_urgent) in DEATHS {
         let dir = tempfile::tempdir().unwrap();
-        let told = round(dir.path(), &receiver, (at, is_urgent), &Engines::own());
+        let told = run_round(dir.path(), &receiver, (at, is_urgent), &LifeEngines::embedded());
         assert_eq!(told, Ok(()), "{at}, urgent: {is_urgent}");
     }
 }
 
 #[test]
 fn on_kafka_and_cassandra_it_is_the_same() {
-    let receiver = receiver();
+    let receiver = start_receiver();
     for (name, at, is_urgent) in SHARED {
         let dir = tempfile::tempdir().unwrap();
-        let engines = Engines::shared(&format!("hooks_{name}")).unwrap();
-        let told = round(dir.path(), &receiver, (at, is_urgent), &engines);
+        let engines = LifeEngines::on_clusters(&format!("hooks_{name}")).unwrap();
+        let told = run_round(dir.path(), &receiver, (at, is_urgent), &engines);
         assert_eq!(told, Ok(()), "{at}, urgent: {is_urgent}");
     }
 }
 
 /// Who is called, with the secret of these houses' calls.
-fn receiver() -> Receiver {
+fn start_receiver() -> HookReceiver {
     let mut secret = Command::new(tests::binary().unwrap());
     secret.args(["hooks", "secret", "main"]).envs([SECRET]);
     let said = secret.output().unwrap();
     assert!(said.status.success(), "{said:?}");
-    Receiver::start(String::from_utf8(said.stdout).unwrap().trim()).unwrap()
+    HookReceiver::start(String::from_utf8(said.stdout).unwrap().trim()).unwrap()
 }
 
 /// Two lives; what is wrong with what came.
-fn round(
+fn run_round(
     dir: &Path,
-    receiver: &Receiver,
-    (at, is_urgent): (At, bool),
-    engines: &Engines,
+    receiver: &HookReceiver,
+    (at, is_urgent): (KillPoint, bool),
+    engines: &LifeEngines,
 ) -> Result<(), String> {
     let plain = |error: anyhow::Error| format!("{error:#}");
-    let before = receiver.called().map_err(plain)?.len();
-    let mut load = Load::default();
+    let before = receiver.read_calls().map_err(plain)?.len();
+    let mut load = KillLoad::default();
     load.is_urgent = is_urgent;
-    load.hooks = (0..Load::PERSONS).map(|p| receiver.at(&format!("/p{p}"))).collect();
-    let held = receiver.held();
-    if let At::Held(mood) = at {
+    load.hooks = (0..KillLoad::PERSONS).map(|p| receiver.url_of(&format!("/p{p}"))).collect();
+    let held = receiver.held_count();
+    if let KillPoint::Held(mood) = at {
         // Another path each time, for it is held once.
-        load.hooks[0] = receiver.at(&format!("/hold-{mood}/{held}"));
+        load.hooks[0] = receiver.url_of(&format!("/hold-{mood}/{held}"));
     }
     let ca = dir.join("receiver.pem");
     fs::write(&ca, receiver.ca().map_err(plain)?).map_err(|error| error.to_string())?;
@@ -73,20 +73,20 @@ fn round(
     ];
     let data = dir.join("data");
     let open = |more: &[(&str, &str)]| {
-        House::start_on("kill/called", &data, &[&usual, &engines.settings()[..], more].concat())
+        KillHouse::start_on("kill/called", &data, &[&usual, &engines.settings()[..], more].concat())
     };
     let holds = || receiver.wait_until_it_holds_more_than(held).is_ok();
-    let house = lives::both(&mut load, (at, "hour"), &open, &holds)?;
+    let house = lives::live_twice(&mut load, (at, "hour"), &open, &holds)?;
     let wrong = || {
-        let called = receiver.called().map_err(plain)?.split_off(before);
-        let told = called.iter().map(|call| told(&load, call)).collect::<Result<Vec<_>, _>>()?;
-        if is_urgent { load.check_urgent(told, at.was_taken()) } else { load.check_told(&told, true) }
+        let called = receiver.read_calls().map_err(plain)?.split_off(before);
+        let told = called.iter().map(|call| read_call(&load, call)).collect::<Result<Vec<_>, _>>()?;
+        if is_urgent { load.check_urgent(told, at.was_taken()) } else { load.check_arrived(&told, true) }
     };
-    lives::settle(&house, &wrong)
+    lives::settle_house(&house, &wrong)
 }
 
 /// A call as a message; whoever calls has to be believed.
-fn told(load: &Load, call: &Called) -> Result<Told, String> {
+fn read_call(load: &KillLoad, call: &ReceivedCall) -> Result<ArrivedMessage, String> {
     let data = &call.says["data"];
     let text = |name: &str| data[name].as_str().ok_or_else(|| format!("a call without its {name}: {call:?}"));
     let person: u64 =
@@ -94,5 +94,9 @@ fn told(load: &Load, call: &Called) -> Result<Told, String> {
     if !call.is_believed || call.id.is_empty() || !text("message")?.starts_with(&call.id) {
         return Err(format!("this call is not to be believed: {call:?}"));
     }
-    Ok(Told { id: call.id.clone(), to: load.address(person), text: text("longer")?.replace("; ", "\n") })
+    Ok(ArrivedMessage {
+        id: call.id.clone(),
+        to: load.address(person),
+        text: text("longer")?.replace("; ", "\n"),
+    })
 }

@@ -11,17 +11,17 @@ use std::{
     time::Duration,
 };
 
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 use serde_json::Value;
 
-use crate::until;
+use crate::wait_until;
 
 /// How long the process may take to open its page.
 const OPENING: Duration = Duration::from_secs(180);
 /// How long one request may take; one that meets the stop never ends.
 const ANSWER: Duration = Duration::from_secs(30);
 
-pub struct House {
+pub struct KillHouse {
     child: Mutex<Child>,
     /// What it said until it was ready.
     pub opened: String,
@@ -31,7 +31,7 @@ pub struct House {
     agent: ureq::Agent,
 }
 
-impl House {
+impl KillHouse {
     /// Starts the process; `stop_at` names the point at which it stands still.
     pub fn start(dir: &Path, stop_at: Option<&str>) -> Result<Self, String> {
         Self::start_with(dir, stop_at.map(|at| ("TIDINGS_STOP_AT", at)).as_slice())
@@ -115,24 +115,24 @@ impl House {
 
     /// Posts lines of events; whether all of them were acknowledged.
     pub fn post(&self, path: &str, body: &str) -> bool {
-        self.posted(path, body).is_ok_and(|(status, _)| status == 202)
+        self.post_text(path, body).is_ok_and(|(status, _)| status == 202)
     }
 
     /// The same; what was not acknowledged is said again, as whoever says it does.
     pub fn takes(&self, path: &str, body: &str) -> bool {
-        until(|| self.post(path, body))
+        wait_until(|| self.post(path, body))
     }
 
     /// What was answered.
-    pub fn posted(&self, path: &str, body: &str) -> Result<(u16, String), String> {
+    pub fn post_text(&self, path: &str, body: &str) -> Result<(u16, String), String> {
         let url = format!("{}{path}", self.address);
         let request = self.agent.post(url).header("content-type", "application/x-ndjson");
-        said(request.send(body))
+        read_answer(request.send(body))
     }
 
     /// What a path answers to anybody.
-    pub fn got(&self, path: &str) -> Result<(u16, String), String> {
-        said(self.agent.get(format!("{}{path}", self.address)).call())
+    pub fn get_text(&self, path: &str) -> Result<(u16, String), String> {
+        read_answer(self.agent.get(format!("{}{path}", self.address)).call())
     }
 
     /// Moves the demo's clock, as the page does. The process may stop on the way.
@@ -150,9 +150,9 @@ impl House {
 
     /// Waits until the rooms have read all there is, or until nobody answers any more: a clock that is moved before that is
     /// ahead of what opens after it.
-    pub fn reads_all(&self) {
-        let waited = Stopwatch::start();
-        while let Ok(stages) = self.asked("/admin/stages") {
+    pub fn await_all_read(&self) {
+        let waited = SteadyStopwatch::start();
+        while let Ok(stages) = self.get_admin("/admin/stages") {
             if tests::lag(&stages) == Some(0) || waited.elapsed() > OPENING {
                 return;
             }
@@ -162,18 +162,18 @@ impl House {
 
     /// A person's days, as the command line sees them.
     pub fn days(&self, person: &str) -> Result<Value, String> {
-        self.asked(&format!("/admin/days?person={person}"))
+        self.get_admin(&format!("/admin/days?person={person}"))
     }
 
-    fn asked(&self, path: &str) -> Result<Value, String> {
+    fn get_admin(&self, path: &str) -> Result<Value, String> {
         let url = format!("{}{path}", self.address);
         let request = self.agent.get(url).header("authorization", format!("Bearer {}", self.token));
-        let (_, text) = said(request.call())?;
+        let (_, text) = read_answer(request.call())?;
         serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))
     }
 
     /// Whether the process came to its point.
-    pub fn stopped_within(&self, patience: Duration) -> bool {
+    pub fn has_stopped_within(&self, patience: Duration) -> bool {
         let lines = self.lines.lock().unwrap();
         loop {
             match lines.recv_timeout(patience) {
@@ -185,7 +185,7 @@ impl House {
     }
 
     /// Where it listens.
-    pub fn at(&self) -> &str {
+    pub fn host_port(&self) -> &str {
         self.address.trim_start_matches("http://")
     }
 
@@ -194,12 +194,12 @@ impl House {
     }
 
     /// Whether it said something like this; what it said before is gone then.
-    pub fn heard(&self, words: &str) -> bool {
+    pub fn has_logged(&self, words: &str) -> bool {
         self.lines.lock().unwrap().try_iter().any(|line| line.contains(words))
     }
 
     /// What it said and nobody read yet.
-    pub fn said(&self) -> String {
+    pub fn drain_log(&self) -> String {
         self.lines.lock().unwrap().try_iter().collect::<Vec<_>>().join("\n")
     }
 
@@ -211,7 +211,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for KillHouse {
     fn drop(&mut self) {
         let child = self.child.get_mut().unwrap();
         drop(child.kill());
@@ -219,7 +219,9 @@ impl Drop for House {
     }
 }
 
-fn said(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<(u16, String), String> {
+fn read_answer(
+    answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+) -> Result<(u16, String), String> {
     let mut answer = answer.map_err(|e| e.to_string())?;
     let text = answer.body_mut().read_to_string().map_err(|e| e.to_string())?;
     Ok((answer.status().as_u16(), text))

@@ -2,30 +2,30 @@
 
 use std::{fmt, thread, time::Duration};
 
-use runtime::crash;
+use runtime::crash_point;
 
-use crate::{PATIENCE, house::House, load::Load};
+use crate::{PATIENCE, house::KillHouse, load::KillLoad};
 
 /// Where the first one ends: at a point of its own that was passed so often, or while the other side, in this mood, holds
 /// what it was handed.
 #[derive(Clone, Copy, PartialEq)]
-pub enum At {
+pub enum KillPoint {
     Own(&'static str, u64),
     Held(&'static str),
 }
 
 /// The other side has taken what it holds, or not.
-pub const TAKEN: At = At::Held("taken");
-const LOST: At = At::Held("lost");
+pub const TAKEN: KillPoint = KillPoint::Held("taken");
+const LOST: KillPoint = KillPoint::Held("lost");
 
 /// The deaths amid what may be handed over twice, each with whether it is urgent.
-pub const DEATHS: [(At, bool); 10] = [
-    (At::Own(crash::CLAIMED, 1), false),
-    (At::Own(crash::SENT, 1), false),
-    (At::Own(crash::CLAIMED, 9), false),
-    (At::Own(crash::SENT, 9), false),
-    (At::Own(crash::CLAIMED, 5), true),
-    (At::Own(crash::SENT, 5), true),
+pub const DEATHS: [(KillPoint, bool); 10] = [
+    (KillPoint::Own(crash_point::CLAIMED, 1), false),
+    (KillPoint::Own(crash_point::SENT, 1), false),
+    (KillPoint::Own(crash_point::CLAIMED, 9), false),
+    (KillPoint::Own(crash_point::SENT, 9), false),
+    (KillPoint::Own(crash_point::CLAIMED, 5), true),
+    (KillPoint::Own(crash_point::SENT, 5), true),
     (LOST, false),
     (TAKEN, false),
     (LOST, true),
@@ -34,16 +34,17 @@ pub const DEATHS: [(At, bool); 10] = [
 
 /// Those of them that are tried on Kafka and Cassandra too: the journal is another one there, and so is what the other
 /// life finds of the log.
-pub const SHARED: [(&str, At, bool); 2] = [("sent", At::Own(crash::SENT, 9), false), ("taken", TAKEN, true)];
+pub const SHARED: [(&str, KillPoint, bool); 2] =
+    [("sent", KillPoint::Own(crash_point::SENT, 9), false), ("taken", TAKEN, true)];
 
-impl At {
+impl KillPoint {
     /// Whether the other side had a message of which nobody wrote down that it has it.
     pub fn was_taken(self) -> bool {
-        self == TAKEN || matches!(self, Self::Own(crash::SENT, _))
+        self == TAKEN || matches!(self, Self::Own(crash_point::SENT, _))
     }
 }
 
-impl fmt::Display for At {
+impl fmt::Display for KillPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own(point, nth) => write!(f, "{point}:{nth}"),
@@ -58,19 +59,19 @@ const HOURS: usize = 24;
 const BETWEEN: Duration = Duration::from_secs(1);
 
 /// Where two lives keep their journal, and how the second one finds the log.
-pub struct Engines(Vec<(String, String)>);
+pub struct LifeEngines(Vec<(String, String)>);
 
-impl Engines {
+impl LifeEngines {
     /// The house's own, in its folder.
-    pub fn own() -> Self {
+    pub fn embedded() -> Self {
         Self(Vec::new())
     }
 
     /// Kafka and Cassandra, under a name of its own: the first life lays out what is there.
-    pub fn shared(name: &str) -> Result<Self, String> {
+    pub fn on_clusters(name: &str) -> Result<Self, String> {
         let plain = |error: anyhow::Error| format!("{error:#}");
         let (kafka, cql) = (engines::kafka().map_err(plain)?, engines::cql().map_err(plain)?);
-        Ok(Self(tests::production(kafka, cql, &format!("{name}{}", std::process::id()))))
+        Ok(Self(tests::production_settings(kafka, cql, &format!("{name}{}", std::process::id()))))
     }
 
     pub fn settings(&self) -> Vec<(&str, &str)> {
@@ -79,36 +80,36 @@ impl Engines {
 }
 
 /// Opens a house with these settings more.
-pub type Open<'a> = dyn Fn(&[(&str, &str)]) -> Result<House, String> + 'a;
+pub type HouseOpener<'a> = dyn Fn(&[(&str, &str)]) -> Result<KillHouse, String> + 'a;
 
 /// Lives through both and tells each all there is; the first dies as its clock goes on `to` there. Gives the second one.
-pub fn both(
-    load: &mut Load,
-    (at, to): (At, &str),
-    open: &Open<'_>,
+pub fn live_twice(
+    load: &mut KillLoad,
+    (at, to): (KillPoint, &str),
+    open: &HouseOpener<'_>,
     holds: &dyn Fn() -> bool,
-) -> Result<House, String> {
+) -> Result<KillHouse, String> {
     let point = at.to_string();
-    let stop = matches!(at, At::Own(..)).then_some(("TIDINGS_STOP_AT", point.as_str()));
+    let stop = matches!(at, KillPoint::Own(..)).then_some(("TIDINGS_STOP_AT", point.as_str()));
     let first = open(stop.as_slice())?;
-    load.facts(&first);
+    load.send_facts(&first);
     load.publish(&first);
     let came = thread::scope(|scope| {
         scope.spawn(|| {
-            first.reads_all();
+            first.await_all_read();
             first.move_clock(to);
         });
-        let came = if stop.is_some() { first.stopped_within(PATIENCE) } else { holds() };
+        let came = if stop.is_some() { first.has_stopped_within(PATIENCE) } else { holds() };
         first.kill();
         came
     });
     if !came {
-        return Err(format!("it never came to {at}: {}", first.said()));
+        return Err(format!("it never came to {at}: {}", first.drain_log()));
     }
     let second = open(&[])?;
-    load.facts(&second);
+    load.send_facts(&second);
     load.publish(&second);
-    second.reads_all();
+    second.await_all_read();
     if load.is_acknowledged() { Ok(second) } else { Err("not everything was acknowledged".to_owned()) }
 }
 
@@ -116,9 +117,9 @@ pub fn both(
 ///
 /// Who was killed holds its partitions for a while on Kafka, and a clock that moves does not wait for that. It waits for what
 /// is in hand: a hand-over during which an hour passes is one of which nobody can say what became of it.
-pub fn settle(house: &House, wrong: &dyn Fn() -> Result<(), String>) -> Result<(), String> {
+pub fn settle_house(house: &KillHouse, wrong: &dyn Fn() -> Result<(), String>) -> Result<(), String> {
     let move_clock = |to: &str| {
-        house.reads_all();
+        house.await_all_read();
         house.move_clock(to);
     };
     let mut hours = 0..HOURS;
@@ -128,6 +129,6 @@ pub fn settle(house: &House, wrong: &dyn Fn() -> Result<(), String>) -> Result<(
     }
     wrong()?;
     ["hour", "morning", "hour"].into_iter().for_each(move_clock);
-    house.reads_all();
+    house.await_all_read();
     wrong().map_err(|wrong| format!("later: {wrong}"))
 }

@@ -8,10 +8,10 @@ use std::{
 use runtime::Clock;
 use serde_json::json;
 
-use crate::house::House;
+use crate::house::KillHouse;
 
 /// A message that arrived: under which id, to whom, and what it says, a line for each thing.
-pub struct Told {
+pub struct ArrivedMessage {
     pub id: String,
     pub to: String,
     pub text: String,
@@ -19,7 +19,7 @@ pub struct Told {
 
 /// Persons who follow, events they should hear of, and which of these were acknowledged.
 #[derive(Default)]
-pub struct Load {
+pub struct KillLoad {
     facts: bool,
     /// The address of the first of them, where it matters.
     pub first: Option<String>,
@@ -33,13 +33,13 @@ pub struct Load {
     events: BTreeMap<u64, (String, bool)>,
 }
 
-impl Load {
+impl KillLoad {
     pub const PERSONS: u64 = 24;
     pub const EVENTS: u64 = 40;
     const AUTHORS: u64 = 5;
 
     /// Who each person is and whom they follow: person `p` follows authors `p` and `p + 1`.
-    pub fn facts(&mut self, house: &House) {
+    pub fn send_facts(&mut self, house: &KillHouse) {
         let mut lines = String::new();
         for p in 0..Self::PERSONS {
             let own = |all: &[String]| usize::try_from(p).ok().and_then(|p| all.get(p).cloned());
@@ -69,7 +69,7 @@ impl Load {
     }
 
     /// How often a person is to be told of an event.
-    pub fn owed(p: u64, event: u64) -> usize {
+    pub fn owed_count(p: u64, event: u64) -> usize {
         usize::from(Self::authors_of(p).contains(&(event % Self::AUTHORS)))
     }
 
@@ -78,14 +78,14 @@ impl Load {
     }
 
     /// Publishes every event that is not acknowledged yet, a few a request.
-    pub fn publish(&mut self, house: &House) {
+    pub fn publish(&mut self, house: &KillHouse) {
         self.publish_first(Self::EVENTS, house);
     }
 
     /// The same, of the first so many.
-    pub fn publish_first(&mut self, most: u64, house: &House) {
+    pub fn publish_first(&mut self, most: u64, house: &KillHouse) {
         if self.events.is_empty() {
-            let now = model::Millis(Clock::real(0).now());
+            let now = model::UtcMillis(Clock::real(0).now());
             self.events = (0..Self::EVENTS).map(|n| (n, (now.to_string(), false))).collect();
         }
         let first = self.events.range(..most);
@@ -118,7 +118,7 @@ impl Load {
     }
 
     /// What is wrong with what arrived: no message twice, each event once, and once more as a maybe at most.
-    pub fn check_told(&self, told: &[Told], is_unclear: bool) -> Result<(), String> {
+    pub fn check_arrived(&self, told: &[ArrivedMessage], is_unclear: bool) -> Result<(), String> {
         let (mut wrong, mut ids) = (Vec::new(), BTreeSet::new());
         let mut by_person: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for message in told {
@@ -139,7 +139,7 @@ impl Load {
                 if maybe > 0 {
                     again.insert(p);
                 }
-                let (least, most) = (Self::owed(p, n), Self::owed(p, n) + maybe);
+                let (least, most) = (Self::owed_count(p, n), Self::owed_count(p, n) + maybe);
                 if !(least..=most).contains(&count) || maybe > 1 {
                     wrong.push(format!(
                         "p{p} was told of event {n} {count} times, {maybe} of them as a maybe"
@@ -155,8 +155,8 @@ impl Load {
     }
 
     /// What is urgent comes twice at most, in the same words under the same id, and never as a maybe.
-    pub fn check_urgent(&self, told: Vec<Told>, was_taken: bool) -> Result<(), String> {
-        let mut by_id: BTreeMap<String, Vec<Told>> = BTreeMap::new();
+    pub fn check_urgent(&self, told: Vec<ArrivedMessage>, was_taken: bool) -> Result<(), String> {
+        let mut by_id: BTreeMap<String, Vec<ArrivedMessage>> = BTreeMap::new();
         for message in told {
             by_id.entry(message.id.clone()).or_default().push(message);
         }
@@ -173,35 +173,35 @@ impl Load {
         if was_taken && twice == 0 {
             return Err("nothing went out again, though nobody can know whether it went out".to_owned());
         }
-        self.check_told(&by_id.into_values().flatten().collect::<Vec<_>>(), false)
+        self.check_arrived(&by_id.into_values().flatten().collect::<Vec<_>>(), false)
     }
 
     /// Every event is told to each of its followers in exactly one mail, and no mail left twice.
-    pub fn check(&self, house: &House, dir: &Path) -> Result<(), String> {
+    pub fn check_mails(&self, house: &KillHouse, dir: &Path) -> Result<(), String> {
         let accepted = std::fs::read_to_string(dir.join("outbox/accepted.log")).map_err(|e| e.to_string())?;
         if let Some(again) = accepted.lines().find(|line| line.contains("again")) {
             return Err(format!("a mail left twice: {again}"));
         }
-        let mails = mails(dir)?;
+        let mails = read_mails(dir)?;
         let mut wrong = Vec::new();
         for p in 0..Self::PERSONS {
             let empty = Vec::new();
             let own = mails.get(&format!("p{p}@example.org")).unwrap_or(&empty);
             for n in 0..Self::EVENTS {
-                let owed = Self::owed(p, n);
+                let owed = Self::owed_count(p, n);
                 let told = own.iter().filter(|text| text.contains(&format!("Title{n}."))).count();
                 if told != owed {
                     wrong.push(format!("p{p} was told of event {n} {told} times, not {owed}"));
                 }
             }
-            wrong.extend(fates(house, p)?);
+            wrong.extend(check_fates(house, p)?);
         }
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
     }
 }
 
 /// What is wrong with the fates of a person's entries: all were told, and the journal knows it.
-fn fates(house: &House, p: u64) -> Result<Vec<String>, String> {
+fn check_fates(house: &KillHouse, p: u64) -> Result<Vec<String>, String> {
     let days = house.days(&format!("p{p}"))?;
     let mut found = BTreeSet::new();
     let entries =
@@ -217,7 +217,7 @@ fn fates(house: &House, p: u64) -> Result<Vec<String>, String> {
 }
 
 /// The text of every mail in the outbox, by receiver.
-fn mails(dir: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
+fn read_mails(dir: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut mails: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let folders = std::fs::read_dir(dir.join("outbox/mail")).map_err(|e| e.to_string())?;
     for folder in folders.flatten() {

@@ -14,17 +14,17 @@ mod hooks;
 mod house;
 mod lives;
 mod load;
+mod mails;
 mod moves;
-mod post;
 mod pushes;
 mod returns;
 mod slices;
 
 use std::time::Duration;
 
-use house::House;
-use load::Load;
-use runtime::{clock::Stopwatch, crash};
+use house::KillHouse;
+use load::KillLoad;
+use runtime::{clock::SteadyStopwatch, crash_point};
 
 /// Kills in a usual run: each point once, and one more.
 const KILLS: usize = 5;
@@ -34,8 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Waits until this is so; says whether it came to that.
-fn until(mut is_so: impl FnMut() -> bool) -> bool {
-    let watch = Stopwatch::start();
+fn wait_until(mut is_so: impl FnMut() -> bool) -> bool {
+    let watch = SteadyStopwatch::start();
     while !is_so() {
         if watch.elapsed() > PATIENCE {
             return false;
@@ -51,60 +51,63 @@ fn soak_killed_between_two_effects_it_loses_nothing_and_tells_nothing_twice() {
     let kills = number("TIDINGS_KILLS").map_or(KILLS, |kills| usize::try_from(kills).unwrap());
     let seed = number("TIDINGS_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     println!("{kills} kills, TIDINGS_SEED={seed}");
-    let mut luck = Luck(seed);
+    let mut luck = KillLuck(seed);
     for kill in 0..kills {
-        let point = crash::ALL[kill % crash::ALL.len()];
+        let point = crash_point::ALL[kill % crash_point::ALL.len()];
         // How often each point is passed under this load bounds how late it can be stopped at.
-        let passes = if point == crash::STORED { Load::EVENTS / 2 } else { Load::PERSONS / 2 };
+        let passes = if point == crash_point::STORED { KillLoad::EVENTS / 2 } else { KillLoad::PERSONS / 2 };
         let nth = 1 + luck.below(passes);
         println!("kill {}: {point}, pass {nth}", kill + 1);
         let dir = tempfile::tempdir().unwrap();
-        let told = round(dir.path(), point, nth);
+        let told = run_round(dir.path(), point, nth);
         assert_eq!(told, Ok(()), "seed {seed}, kill {}, {point}:{nth}", kill + 1);
     }
 }
 
 /// One life that ends by a kill, and one after it.
-fn round(dir: &std::path::Path, point: &str, nth: u64) -> Result<(), String> {
-    let mut load = Load::default();
-    let first = House::start(dir, Some(&format!("{point}:{nth}")))?;
-    load.facts(&first);
+fn run_round(dir: &std::path::Path, point: &str, nth: u64) -> Result<(), String> {
+    let mut load = KillLoad::default();
+    let first = KillHouse::start(dir, Some(&format!("{point}:{nth}")))?;
+    load.send_facts(&first);
     load.publish(&first);
     // Killed while it is asked to move on: the request ends with the process.
     let stopped = std::thread::scope(|scope| {
         scope.spawn(|| {
-            first.reads_all();
+            first.await_all_read();
             first.move_clock("morning");
         });
-        let stopped = first.stopped_within(PATIENCE);
+        let stopped = first.has_stopped_within(PATIENCE);
         first.kill();
         stopped
     });
     if !stopped {
         let hint = "was the process built with --features tests/faults?";
-        return Err(format!("it never came to `{point}` for the {nth}th time ({hint}): {}", first.said()));
+        return Err(format!(
+            "it never came to `{point}` for the {nth}th time ({hint}): {}",
+            first.drain_log()
+        ));
     }
 
-    let second = House::start(dir, None)?;
+    let second = KillHouse::start(dir, None)?;
     // What was not acknowledged is said again by whoever said it.
-    load.facts(&second);
+    load.send_facts(&second);
     load.publish(&second);
     if !load.is_acknowledged() {
         return Err("not everything was acknowledged after the restart".into());
     }
     // To the morning; past every claim's deadline and every second try; and a morning more.
     for to in ["morning", "hour", "hour", "morning", "hour"] {
-        second.reads_all();
+        second.await_all_read();
         second.move_clock(to);
     }
-    second.reads_all();
-    load.check(&second, dir)
+    second.await_all_read();
+    load.check_mails(&second, dir)
 }
 
 /// A small generator, so that a seed is a run.
-struct Luck(u64);
+struct KillLuck(u64);
 
-impl Luck {
+impl KillLuck {
     fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most

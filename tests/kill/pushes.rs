@@ -9,17 +9,17 @@ use std::{
     process::Command,
 };
 
-use engines::{PushService, Subscribed};
+use engines::{PushService, SubscribedBrowser};
 use serde_json::Value;
 
 use crate::{
-    house::House,
-    lives::{self, At, DEATHS, Engines, SHARED, TAKEN},
-    load::{Load, Told},
+    house::KillHouse,
+    lives::{self, DEATHS, KillPoint, LifeEngines, SHARED, TAKEN},
+    load::{ArrivedMessage, KillLoad},
 };
 
 /// A service, and a house's key for it.
-struct Service {
+struct PushServiceSetup {
     service: PushService,
     folder: tempfile::TempDir,
     public: String,
@@ -27,26 +27,26 @@ struct Service {
 
 #[test]
 fn killed_at_every_point_of_a_push_each_arrives_once_or_says_that_it_may_not_be_the_first() {
-    let service = Service::start().unwrap();
+    let service = PushServiceSetup::start().unwrap();
     for (at, is_urgent) in DEATHS {
         let dir = tempfile::tempdir().unwrap();
-        let told = round(dir.path(), &service, (at, is_urgent), &Engines::own());
+        let told = run_round(dir.path(), &service, (at, is_urgent), &LifeEngines::embedded());
         assert_eq!(told, Ok(()), "{at}, urgent: {is_urgent}");
     }
 }
 
 #[test]
 fn on_kafka_and_cassandra_it_is_the_same() {
-    let service = Service::start().unwrap();
+    let service = PushServiceSetup::start().unwrap();
     for (name, at, is_urgent) in SHARED {
         let dir = tempfile::tempdir().unwrap();
-        let engines = Engines::shared(&format!("push_{name}")).unwrap();
-        let told = round(dir.path(), &service, (at, is_urgent), &engines);
+        let engines = LifeEngines::on_clusters(&format!("push_{name}")).unwrap();
+        let told = run_round(dir.path(), &service, (at, is_urgent), &engines);
         assert_eq!(told, Ok(()), "{at}, urgent: {is_urgent}");
     }
 }
 
-impl Service {
+impl PushServiceSetup {
     fn start() -> Result<Self, String> {
         let service = PushService::start().map_err(|error| format!("{error:#}"))?;
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -66,7 +66,7 @@ impl Service {
     }
 
     /// A house that pushes to it.
-    fn house(&self, dir: &Path, more: &[(&str, &str)]) -> Result<House, String> {
+    fn house(&self, dir: &Path, more: &[(&str, &str)]) -> Result<KillHouse, String> {
         let (key, ca) = (self.file("vapid.pem")?, self.file("ca.pem")?);
         let settings = [
             ("TIDINGS_WEBPUSH_KEY_FILE", key.as_str()),
@@ -74,45 +74,45 @@ impl Service {
             ("TIDINGS_WEBPUSH_HOSTS", self.service.host()),
             ("TIDINGS_PUSH_CA", &ca),
         ];
-        House::start_on("kill/called", dir, &[&settings, more].concat())
+        KillHouse::start_on("kill/called", dir, &[&settings, more].concat())
     }
 
     /// What a browser was shown, decrypted.
-    fn told(&self, to: &str, browser: &Subscribed) -> Result<Vec<Told>, String> {
-        let received = self.service.received(browser).map_err(|error| format!("{error:#}"))?;
+    fn read_pushes(&self, to: &str, browser: &SubscribedBrowser) -> Result<Vec<ArrivedMessage>, String> {
+        let received = self.service.read_notifications(browser).map_err(|error| format!("{error:#}"))?;
         let told = received.iter().map(|text| {
             let push: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
             let field = |name: &str| push[name].as_str().ok_or(format!("a push without its {name}: {push}"));
             let text = field("body")?.replace("; ", "\n");
-            Ok(Told { id: field("tag")?.to_owned(), to: to.to_owned(), text })
+            Ok(ArrivedMessage { id: field("tag")?.to_owned(), to: to.to_owned(), text })
         });
         told.collect()
     }
 }
 
 /// Two lives; what is wrong with what arrived.
-fn round(
+fn run_round(
     dir: &Path,
-    service: &Service,
-    (at, is_urgent): (At, bool),
-    engines: &Engines,
+    service: &PushServiceSetup,
+    (at, is_urgent): (KillPoint, bool),
+    engines: &LifeEngines,
 ) -> Result<(), String> {
-    let browsers = (0..Load::PERSONS).map(|_| service.service.subscribe(&service.public));
-    let browsers: Vec<Subscribed> =
+    let browsers = (0..KillLoad::PERSONS).map(|_| service.service.subscribe(&service.public));
+    let browsers: Vec<SubscribedBrowser> =
         browsers.collect::<Result<_, _>>().map_err(|error| format!("{error:#}"))?;
-    let mut load = Load::default();
+    let mut load = KillLoad::default();
     load.browsers = browsers.iter().map(|browser| browser.json.clone()).collect();
     load.is_urgent = is_urgent;
-    if let At::Held(_) = at {
+    if let KillPoint::Held(_) = at {
         service.service.hold(&browsers[0], at == TAKEN).map_err(|error| format!("{error:#}"))?;
     }
     let open = |more: &[(&str, &str)]| service.house(dir, &[&engines.settings()[..], more].concat());
     let holds = || service.service.wait_until_it_holds(&browsers[0]).is_ok();
-    let house = lives::both(&mut load, (at, "hour"), &open, &holds)?;
+    let house = lives::live_twice(&mut load, (at, "hour"), &open, &holds)?;
     let wrong = || {
-        let told = (0..).zip(&browsers).map(|(p, browser)| service.told(&load.address(p), browser));
-        let told: Vec<Told> = told.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-        if is_urgent { load.check_urgent(told, at.was_taken()) } else { load.check_told(&told, true) }
+        let told = (0..).zip(&browsers).map(|(p, browser)| service.read_pushes(&load.address(p), browser));
+        let told: Vec<ArrivedMessage> = told.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        if is_urgent { load.check_urgent(told, at.was_taken()) } else { load.check_arrived(&told, true) }
     };
-    lives::settle(&house, &wrong)
+    lives::settle_house(&house, &wrong)
 }

@@ -3,14 +3,14 @@
 
 use std::{path::Path, process::Command};
 
-use engines::{MailOptions, MailServer};
-use model::{Millis, returns::Sort};
+use engines::{MailOptions, PythonMailServer};
+use model::{UtcMillis, returns::ReturnSort};
 use runtime::Clock;
 use serde_json::{Value, json};
 use topic::Topics as _;
-use wire::{Returned, topics};
+use wire::{ReturnNotice, topics};
 
-use crate::{house::House, until};
+use crate::{house::KillHouse, wait_until};
 
 /// Sends a mail to each of these addresses, from nobody as servers do, and prints a code for each.
 const CLIENT: &str = r"
@@ -34,7 +34,7 @@ const REPORT: &str = "From: MAILER-DAEMON@mx.example.org (Mail Delivery System)\
 
 #[test]
 fn a_mail_that_came_back_is_known_after_a_kill() {
-    let server = MailServer::start(MailOptions::default()).unwrap();
+    let server = PythonMailServer::start(MailOptions::default()).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let way = format!("smtp+plain://{}:{}", server.host(), server.port());
     let settings = [
@@ -42,43 +42,44 @@ fn a_mail_that_came_back_is_known_after_a_kill() {
         ("TIDINGS_MAIL_RETURNS", "returns.example"),
         ("TIDINGS_MAIL_INTAKE", "127.0.0.1:0"),
     ];
-    let house = House::start_with(dir.path(), &settings).unwrap();
+    let house = KillHouse::start_with(dir.path(), &settings).unwrap();
     let port =
         house.opened.split("taken at 127.0.0.1:").nth(1).and_then(|rest| rest.split_whitespace().next());
     let port = port.unwrap().to_owned();
-    say(&house, "ann@example.org", 1);
-    house.reads_all();
+    send_facts(&house, "ann@example.org", 1);
+    house.await_all_read();
     house.move_clock("morning");
-    assert!(until(|| server.arrived().unwrap().len() == 1));
-    let path = server.arrived().unwrap()[0].about["from"].as_str().unwrap_or_default().to_owned();
+    assert!(wait_until(|| server.arrived_mails().unwrap().len() == 1));
+    let path = server.arrived_mails().unwrap()[0].about["from"].as_str().unwrap_or_default().to_owned();
     let (word, domain) = path.split_once('@').unwrap();
-    assert_eq!((word.len(), domain), (wire::verp::CHARS, "returns.example"));
+    assert_eq!((word.len(), domain), (wire::return_path::CHARS, "returns.example"));
 
     // Nobody else's mail is taken, and no return path that somebody made up.
     let changed = word.replace(&word[8..9], if &word[8..9] == "a" { "b" } else { "a" });
     let forged = format!("{changed}@{domain}");
-    let sent = send(dir.path(), &port, &["bob@elsewhere.example", "ann@returns.example", &forged, &path]);
+    let sent =
+        send_bounces(dir.path(), &port, &["bob@elsewhere.example", "ann@returns.example", &forged, &path]);
     assert_eq!(sent, ["550", "550", "550", "250"]);
     house.kill();
 
-    let second = House::start_with(dir.path(), &settings).unwrap();
-    say(&second, "ann@example.org", 2);
-    second.reads_all();
+    let second = KillHouse::start_with(dir.path(), &settings).unwrap();
+    send_facts(&second, "ann@example.org", 2);
+    second.await_all_read();
     second.move_clock("morning");
-    assert!(until(|| fate(&second, 2) == "suppressed (hard bounce)"));
-    say(&second, "ann@example.net", 3);
-    second.reads_all();
+    assert!(wait_until(|| read_fate(&second, 2) == "suppressed (hard bounce)"));
+    send_facts(&second, "ann@example.net", 3);
+    second.await_all_read();
     second.move_clock("morning");
-    assert!(until(|| server.arrived().unwrap().len() == 2));
-    assert_eq!(server.arrived().unwrap()[1].about["to"][0], "ann@example.net");
+    assert!(wait_until(|| server.arrived_mails().unwrap().len() == 2));
+    assert_eq!(server.arrived_mails().unwrap()[1].about["to"][0], "ann@example.net");
     second.kill();
-    let told = told(dir.path());
+    let told = read_returns(dir.path());
     let said: Vec<_> = told.iter().map(|one| (one.person.as_str(), one.what, one.code.as_str())).collect();
-    assert_eq!(said, [("ann", Sort::Hard, "5.1.1")]);
+    assert_eq!(said, [("ann", ReturnSort::Hard, "5.1.1")]);
 }
 
 /// Ann with this address, and a post of somebody whom she follows.
-fn say(house: &House, address: &str, number: u32) {
+fn send_facts(house: &KillHouse, address: &str, number: u32) {
     let fact =
         |id: String, what: &str, data: Value| json!({"id": id, "source": "kill", "type": what, "data": data});
     let profile = fact(
@@ -89,13 +90,13 @@ fn say(house: &House, address: &str, number: u32) {
     let follow = fact("f".to_owned(), "tidings.follow", json!({"person": "ann", "target": "author:1"}));
     assert!(house.post("/v1/facts", &format!("{profile}\n{follow}\n")));
     let event = json!({"id": format!("e{number}"), "source": "kill", "type": "post.published",
-        "subject": format!("post:{number}"), "time": Millis(Clock::real(0).now()).to_string(),
+        "subject": format!("post:{number}"), "time": UtcMillis(Clock::real(0).now()).to_string(),
         "data": {"title": "Moon", "author": "author:1", "public": true}});
     assert!(house.post("/v1/changes", &event.to_string()));
 }
 
 /// What the other side said to each address.
-fn send(dir: &Path, port: &str, to: &[&str]) -> Vec<String> {
+fn send_bounces(dir: &Path, port: &str, to: &[&str]) -> Vec<String> {
     let (client, report) = (dir.join("client.py"), dir.join("report.eml"));
     std::fs::write(&client, CLIENT).unwrap();
     std::fs::write(&report, REPORT).unwrap();
@@ -107,7 +108,7 @@ fn send(dir: &Path, port: &str, to: &[&str]) -> Vec<String> {
 }
 
 /// What became of a post on the way to ann.
-fn fate(house: &House, number: u32) -> String {
+fn read_fate(house: &KillHouse, number: u32) -> String {
     let days = house.days("ann").unwrap();
     let days = days["days"].as_array().cloned().unwrap_or_default();
     let entries = days.iter().flat_map(|day| day["entries"].as_array().cloned().unwrap_or_default());
@@ -117,11 +118,11 @@ fn fate(house: &House, number: u32) -> String {
 }
 
 /// The topic, as whoever reads it finds it.
-fn told(dir: &Path) -> Vec<Returned> {
+fn read_returns(dir: &Path) -> Vec<ReturnNotice> {
     let tokio = tokio::runtime::Runtime::new().unwrap();
     tokio.block_on(async {
-        let log = topic::embedded::Embedded::open(&dir.join("topics"), Clock::real(0)).unwrap();
+        let log = topic::embedded::EmbeddedTopics::open(&dir.join("topics"), Clock::real(0)).unwrap();
         let records = log.read(topics::RETURNS, 0, 0, 10).await.unwrap();
-        records.iter().map(|record| wire::returned::decode(record.value.as_ref().unwrap()).unwrap()).collect()
+        records.iter().map(|record| wire::returns::decode(record.value.as_ref().unwrap()).unwrap()).collect()
     })
 }

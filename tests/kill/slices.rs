@@ -1,10 +1,10 @@
 //! The real process is killed while an event for many walks through its slices: the walk goes on where it was.
 //! That a small event overtakes a large one is shown by the room's own tests.
 
-use runtime::crash;
+use runtime::crash_point;
 use serde_json::json;
 
-use crate::{PATIENCE, house::House, until};
+use crate::{PATIENCE, house::KillHouse, wait_until};
 
 /// Some slices and a bit.
 const FOLLOWERS: usize = 12_000;
@@ -15,55 +15,59 @@ const AT_ONCE: usize = 1_000;
 fn a_large_event_resumes_at_its_slice() {
     let dir = tempfile::tempdir().unwrap();
     // In the second of three slices; the event's own turn writes nothing where the audience is large.
-    let first = House::start(dir.path(), Some(&format!("{}:2", crash::STORED))).unwrap();
+    let first = KillHouse::start(dir.path(), Some(&format!("{}:2", crash_point::STORED))).unwrap();
     for some in (0..FOLLOWERS).collect::<Vec<_>>().chunks(AT_ONCE) {
-        let lines: String = some.iter().map(|n| follow(&format!("p{n:05}"), "author:1")).collect();
-        assert!(first.takes("/v1/facts", &lines), "{}", first.said());
+        let lines: String = some.iter().map(|n| follow_fact(&format!("p{n:05}"), "author:1")).collect();
+        assert!(first.takes("/v1/facts", &lines), "{}", first.drain_log());
     }
-    assert!(first.takes("/v1/changes", &post()));
-    assert!(first.stopped_within(PATIENCE), "it never came to its second slice: {}", first.said());
-    assert_eq!(count(&first, &format!("p{:05}", FOLLOWERS - 1)), 0, "the last follower was told already");
+    assert!(first.takes("/v1/changes", &post_event()));
+    assert!(first.has_stopped_within(PATIENCE), "it never came to its second slice: {}", first.drain_log());
+    assert_eq!(
+        count_entries(&first, &format!("p{:05}", FOLLOWERS - 1)),
+        0,
+        "the last follower was told already"
+    );
     first.kill();
 
-    let second = House::start(dir.path(), None).unwrap();
+    let second = KillHouse::start(dir.path(), None).unwrap();
     for n in [0, 1, 249, 250, 5_249, 5_250, 10_249, 10_250, FOLLOWERS - 2, FOLLOWERS - 1] {
-        assert_eq!(entries(&second, &format!("p{n:05}")), 1, "entries of follower {n}");
+        assert_eq!(await_entries(&second, &format!("p{n:05}")), 1, "entries of follower {n}");
     }
     // Begun again is the event's own turn at most, and the slice that was cut off: hardly anything was done twice.
-    let (_, metrics) = second.got("/metrics").unwrap();
-    let told = metric(&metrics, "tidings_fanout_rows_total{outcome=\"written\"}");
+    let (_, metrics) = second.get_text("/metrics").unwrap();
+    let told = parse_metric(&metrics, "tidings_fanout_rows_total{outcome=\"written\"}");
     assert!(told <= 8_000.0, "{told} rows were written after the kill: the walk began anew");
 }
 
-fn follow(person: &str, target: &str) -> String {
+fn follow_fact(person: &str, target: &str) -> String {
     let fact = json!({"id": format!("{person}-{target}"), "source": "kill", "type": "tidings.follow",
         "data": {"person": person, "target": target}});
     format!("{fact}\n")
 }
 
-fn post() -> String {
+fn post_event() -> String {
     let data = json!({"title": "News", "author": "author:1", "public": true});
     json!({"id": "post-1", "source": "kill", "type": "post.published", "subject": "post:1", "data": data})
         .to_string()
 }
 
 /// How many entries a person has once there is one.
-fn entries(house: &House, person: &str) -> usize {
+fn await_entries(house: &KillHouse, person: &str) -> usize {
     let mut entries = 0;
-    until(|| {
-        entries = count(house, person);
+    wait_until(|| {
+        entries = count_entries(house, person);
         entries > 0
     });
     entries
 }
 
-fn count(house: &House, person: &str) -> usize {
+fn count_entries(house: &KillHouse, person: &str) -> usize {
     let days = house.days(person).unwrap();
     let days = days["days"].as_array().into_iter().flatten();
     days.filter_map(|day| day["entries"].as_array()).map(Vec::len).sum()
 }
 
-fn metric(text: &str, name: &str) -> f64 {
+fn parse_metric(text: &str, name: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.unwrap().trim().parse().unwrap()
 }

@@ -11,31 +11,34 @@ use std::{
 };
 
 use async_trait::async_trait;
-use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Whose};
+use courier::{
+    Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
+};
 use model::{
-    Channel, Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, SubjectRef, Tenant, What, entry::DayKey,
-    erase::Erase,
+    Channel, Crowd, CrowdEnrolment, Day, DayRow, MarkAction, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
+    entry::DayKey, erasure::EraseMode,
 };
 use store::{
-    Claim, Claimed, Crowds, DayPart, DayRows, Days, Followed, Journal, Journalled, Members, Record, Store,
-    StoreError,
+    CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, FollowedSubjects, JournalClaim,
+    JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, Store, StoreError,
 };
-use tidings::house::Engines;
+use tidings::house::HouseEngines;
 use tokio::sync::watch;
 use topic::{
-    CommitError, Happening, Member, Membership, NewRecord, Offsets, TopicError, TopicSpec, Topics, Turn,
+    CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, TopicOffsets, TopicSpec,
+    Topics, Turn,
 };
 
 /// What somebody looks at before each append.
-pub type Spy = Arc<dyn Fn(Vec<NewRecord>) -> futures::future::BoxFuture<'static, ()> + Send + Sync>;
+pub type AppendSpy = Arc<dyn Fn(Vec<NewRecord>) -> futures::future::BoxFuture<'static, ()> + Send + Sync>;
 
 /// All gates of one house. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Gates {
-    gates: Arc<Mutex<BTreeMap<&'static str, watch::Sender<At>>>>,
+pub struct HouseGates {
+    gates: Arc<Mutex<BTreeMap<&'static str, watch::Sender<GateState>>>>,
     /// So many others go first before a member of the digest hears of anything.
     pub late: usize,
-    pub spy: Option<Spy>,
+    pub spy: Option<AppendSpy>,
     /// The courier cannot tell what became of a mail.
     pub blind: bool,
     not_now: Arc<AtomicUsize>,
@@ -45,7 +48,7 @@ pub struct Gates {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum At {
+enum GateState {
     #[default]
     Open,
     Closed,
@@ -53,20 +56,20 @@ enum At {
     Waiting,
 }
 
-impl fmt::Debug for Gates {
+impl fmt::Debug for HouseGates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Gates")
     }
 }
 
-impl Gates {
+impl HouseGates {
     /// Records come late to the digest.
-    pub fn late(by: usize) -> Self {
+    pub fn with_delay(by: usize) -> Self {
         Self { late: by, ..Self::default() }
     }
 
     /// Somebody looks at each append before it is done.
-    pub fn watched(spy: Spy) -> Self {
+    pub fn with_spy(spy: AppendSpy) -> Self {
         Self { spy: Some(spy), ..Self::default() }
     }
 
@@ -75,42 +78,42 @@ impl Gates {
         Self { blind, ..Self::default() }
     }
 
-    fn gate(&self, name: &'static str) -> watch::Sender<At> {
-        self.gates.lock().unwrap().entry(name).or_insert_with(|| watch::Sender::new(At::Open)).clone()
+    fn gate(&self, name: &'static str) -> watch::Sender<GateState> {
+        self.gates.lock().unwrap().entry(name).or_insert_with(|| watch::Sender::new(GateState::Open)).clone()
     }
 
     /// The courier takes nothing for so many times.
-    pub fn not_now(&self, times: usize) {
+    pub fn defer_times(&self, times: usize) {
         self.not_now.store(times, Ordering::SeqCst);
     }
 
     /// For so many times the courier does not come to its gate.
-    pub fn turned_away(&self, times: usize) {
+    pub fn turn_away(&self, times: usize) {
         self.turned_away.store(times, Ordering::SeqCst);
     }
 
     /// So many deliveries break, each after its claim.
-    pub fn breaks(&self, times: usize) {
+    pub fn break_deliveries(&self, times: usize) {
         self.broken.store(times, Ordering::SeqCst);
     }
 
     pub fn close(&self, name: &'static str) {
-        self.gate(name).send_replace(At::Closed);
+        self.gate(name).send_replace(GateState::Closed);
     }
 
     pub fn open(&self, name: &'static str) {
-        self.gate(name).send_replace(At::Open);
+        self.gate(name).send_replace(GateState::Open);
     }
 
     /// Whether somebody stands before the gate.
     pub fn is_reached(&self, name: &'static str) -> bool {
-        *self.gate(name).borrow() == At::Waiting
+        *self.gate(name).borrow() == GateState::Waiting
     }
 
     /// Returns when somebody stands before the gate.
-    pub async fn reached(&self, name: &'static str) {
+    pub async fn wait_reached(&self, name: &'static str) {
         let mut at = self.gate(name).subscribe();
-        let reached = at.wait_for(|at| *at == At::Waiting);
+        let reached = at.wait_for(|at| *at == GateState::Waiting);
         drop(
             tokio::time::timeout(std::time::Duration::from_secs(60), reached)
                 .await
@@ -120,7 +123,7 @@ impl Gates {
     }
 
     /// Returns when no message of this house is being handed over.
-    pub async fn nothing_in_hand(&self) {
+    pub async fn wait_idle(&self) {
         let nothing = async {
             while self.in_hand.load(Ordering::SeqCst) > 0 {
                 tokio::task::yield_now().await;
@@ -132,15 +135,16 @@ impl Gates {
     async fn pass(&self, name: &'static str) {
         let gate = self.gate(name);
         gate.send_if_modified(|at| {
-            std::mem::replace(at, if *at == At::Open { At::Open } else { At::Waiting }) == At::Closed
+            std::mem::replace(at, if *at == GateState::Open { GateState::Open } else { GateState::Waiting })
+                == GateState::Closed
         });
         // The sender is in our hands, so it cannot be gone.
-        drop(gate.subscribe().wait_for(|at| *at == At::Open).await);
+        drop(gate.subscribe().wait_for(|at| *at == GateState::Open).await);
     }
 
-    pub fn around(&self, engines: Engines) -> Engines {
-        let Engines { topics, store, courier, live, schemas } = engines;
-        Engines {
+    pub fn around(&self, engines: HouseEngines) -> HouseEngines {
+        let HouseEngines { topics, store, courier, live, schemas } = engines;
+        HouseEngines {
             schemas,
             live,
             topics: Arc::new(GatedTopics { inner: topics, gates: self.clone() }),
@@ -151,30 +155,30 @@ impl Gates {
 }
 
 /// A message that is being handed over, until it is or the house is gone.
-struct InHand(Arc<AtomicUsize>);
+struct HandOverGuard(Arc<AtomicUsize>);
 
-impl InHand {
-    fn of(gates: &Gates) -> Self {
+impl HandOverGuard {
+    fn enter(gates: &HouseGates) -> Self {
         gates.in_hand.fetch_add(1, Ordering::SeqCst);
         Self(gates.in_hand.clone())
     }
 }
 
-impl Drop for InHand {
+impl Drop for HandOverGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// Whether something is to happen once more.
-fn counted_down(left: &AtomicUsize) -> bool {
+fn count_down(left: &AtomicUsize) -> bool {
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
 }
 
 #[derive(Debug)]
 struct GatedTopics {
     inner: Arc<dyn Topics>,
-    gates: Gates,
+    gates: HouseGates,
 }
 
 #[async_trait]
@@ -196,7 +200,7 @@ impl Topics for GatedTopics {
         partition: u32,
         from: u64,
         most: usize,
-    ) -> Result<Vec<topic::Record>, TopicError> {
+    ) -> Result<Vec<topic::TopicRecord>, TopicError> {
         self.inner.read(topic, partition, from, most).await
     }
 
@@ -216,11 +220,15 @@ impl Topics for GatedTopics {
         self.inner.since(topic, at).await
     }
 
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<topic::port::Standing>, TopicError> {
+    async fn standing(
+        &self,
+        group: &str,
+        topic: &str,
+    ) -> Result<Vec<topic::port::GroupStanding>, TopicError> {
         self.inner.standing(group, topic).await
     }
 
-    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
         let group = membership.group.clone();
         let inner = self.inner.join(membership).await?;
         Ok(Box::new(GatedMember { inner, gates: self.gates.clone(), group, held: None }))
@@ -229,15 +237,15 @@ impl Topics for GatedTopics {
 
 struct GatedMember {
     inner: Box<dyn Member>,
-    gates: Gates,
+    gates: HouseGates,
     group: Arc<str>,
     /// What came while the gate was closed; kept here, for the call may be dropped half-way.
-    held: Option<Happening>,
+    held: Option<MemberEvent>,
 }
 
 #[async_trait]
 impl Member for GatedMember {
-    async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
+    async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         if &*self.group == digest::config::GROUP {
             for _ in 0..self.gates.late {
                 tokio::task::yield_now().await;
@@ -246,21 +254,21 @@ impl Member for GatedMember {
         if self.held.is_none() {
             self.held = Some(self.inner.next(most).await?);
         }
-        if &*self.group == sender::config::GROUP && matches!(self.held, Some(Happening::Records(_))) {
+        if &*self.group == sender::config::GROUP && matches!(self.held, Some(MemberEvent::Records(_))) {
             self.gates.pass("sender reads").await;
         }
         self.held.take().ok_or_else(|| TopicError::Broken("nothing was held".to_owned()))
     }
 
-    async fn restore(&self, partition: u32) -> Result<Vec<topic::Record>, TopicError> {
+    async fn restore(&self, partition: u32) -> Result<Vec<topic::TopicRecord>, TopicError> {
         self.inner.restore(partition).await
     }
 
-    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
+    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
         self.inner.ends(partition).await
     }
 
-    fn positions(&self, partition: u32) -> Offsets {
+    fn positions(&self, partition: u32) -> TopicOffsets {
         self.inner.positions(partition)
     }
 
@@ -284,25 +292,32 @@ impl Member for GatedMember {
 #[derive(Debug)]
 struct GatedCourier {
     inner: Arc<dyn Courier>,
-    gates: Gates,
+    gates: HouseGates,
 }
 
 #[async_trait]
 impl Courier for GatedCourier {
-    async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        let _in_hand = InHand::of(&self.gates);
+    async fn hand(
+        &self,
+        message: &Message,
+        gate: &dyn HandoverGate,
+    ) -> Result<HandoverOutcome, CourierError> {
+        let _in_hand = HandOverGuard::enter(&self.gates);
         self.gates.pass("before the hand-over").await;
-        if counted_down(&self.gates.turned_away) {
-            return Ok(Handed::NotNow("nobody is reached".to_owned()));
+        if count_down(&self.gates.turned_away) {
+            return Ok(HandoverOutcome::NotNow("nobody is reached".to_owned()));
         }
-        if counted_down(&self.gates.not_now) {
+        if count_down(&self.gates.not_now) {
             // As protocols go: it is claimed, offered, and turned down.
-            let handed =
-                if gate.may_go().await { Handed::NotNow("not now".to_owned()) } else { Handed::Stopped };
+            let handed = if gate.may_go().await {
+                HandoverOutcome::NotNow("not now".to_owned())
+            } else {
+                HandoverOutcome::Stopped
+            };
             self.gates.pass("after the hand-over").await;
             return Ok(handed);
         }
-        if counted_down(&self.gates.broken) {
+        if count_down(&self.gates.broken) {
             let may_go = gate.may_go().await;
             panic!("this delivery was to break, and might go: {may_go}");
         }
@@ -311,11 +326,15 @@ impl Courier for GatedCourier {
         handed
     }
 
-    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
-        if self.gates.blind { Ok(Outcome::CannotTell) } else { self.inner.outcome(channel, message_id).await }
+    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
+        if self.gates.blind {
+            Ok(CourierOutcome::CannotTell)
+        } else {
+            self.inner.outcome(channel, message_id).await
+        }
     }
 
-    async fn erase(&self, whose: &Whose, how: Erase) -> Result<Option<u64>, CourierError> {
+    async fn erase(&self, whose: &CourierEraseRequest, how: EraseMode) -> Result<Option<u64>, CourierError> {
         self.inner.erase(whose, how).await
     }
 }
@@ -323,43 +342,48 @@ impl Courier for GatedCourier {
 #[derive(Debug)]
 struct GatedStore {
     inner: Arc<dyn Store>,
-    gates: Gates,
+    gates: HouseGates,
 }
 
 store::forward!(GatedStore: States, Answers, FirstWords, Slips, Erasure);
 
 #[async_trait]
-impl Journal for GatedStore {
-    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
+impl JournalStore for GatedStore {
+    async fn claim(&self, tenant: &Tenant, claim: JournalClaim) -> Result<JournalClaimOutcome, StoreError> {
         self.gates.pass("before the claim").await;
         let claimed = self.inner.claim(tenant, claim).await;
         self.gates.pass("after the claim").await;
         claimed
     }
 
-    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
+    async fn record(&self, tenant: &Tenant, record: JournalRecord) -> Result<(), StoreError> {
         self.gates.pass("before the record").await;
         let recorded = self.inner.record(tenant, record).await;
         self.gates.pass("after the record").await;
         recorded
     }
 
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
-        self.inner.journalled(tenant, readys).await
+    async fn read_journal(
+        &self,
+        tenant: &Tenant,
+        readys: &[ReadyId],
+    ) -> Result<Vec<JournalRows>, StoreError> {
+        self.inner.read_journal(tenant, readys).await
     }
 }
 
 #[async_trait]
-impl Days for GatedStore {
-    async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
-        let is_taken = |row: &Row| matches!(row, Row::Mark(mark) if matches!(mark.what, What::Taken(_)));
+impl DayStore for GatedStore {
+    async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
+        let is_taken =
+            |row: &DayRow| matches!(row, DayRow::Mark(mark) if matches!(mark.what, MarkAction::Taken(_)));
         if rows.iter().any(|of_day| of_day.rows.iter().any(is_taken)) {
             self.gates.pass("before the marks").await;
         }
         self.inner.write(rows, now).await
     }
 
-    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
+    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
         self.inner.read(keys, now).await
     }
 
@@ -381,10 +405,10 @@ impl Days for GatedStore {
 }
 
 #[async_trait]
-impl Crowds for GatedStore {
-    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
+impl CrowdStore for GatedStore {
+    async fn enrol(&self, enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {
         let of_places = |on| {
-            let is_such = |one: &Enrolment| matches!(one.crowd, Crowd::Cell(_)) && one.on == on;
+            let is_such = |one: &CrowdEnrolment| matches!(one.crowd, Crowd::Cell(_)) && one.on == on;
             enrolments.iter().any(is_such)
         };
         let (enters, leaves) = (of_places(true), of_places(false));
@@ -407,21 +431,21 @@ impl Crowds for GatedStore {
         crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Members, StoreError> {
+    ) -> Result<CrowdMembers, StoreError> {
         self.inner.members(tenant, crowd, from, most).await
     }
 
-    async fn followed(
+    async fn list_followed(
         &self,
         tenant: &Tenant,
         person: &Person,
         behind: Option<&SubjectRef>,
         most: usize,
-    ) -> Result<Followed, StoreError> {
-        self.inner.followed(tenant, person, behind, most).await
+    ) -> Result<FollowedSubjects, StoreError> {
+        self.inner.list_followed(tenant, person, behind, most).await
     }
 
-    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        self.inner.enrolled(of).await
+    async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+        self.inner.enrolled_since(of).await
     }
 }

@@ -3,39 +3,41 @@
 
 use std::collections::BTreeSet;
 
-use model::{Row, fold::fold};
+use model::{DayRow, fold::fold_rows};
 use proptest::{collection::vec, prelude::*};
-use store::{DayRows, Days as _, embedded::Embedded};
+use store::{DayRows, DayStore as _, embedded::EmbeddedStore};
 
 use crate::{
     names::{a_day, any_row, day_key},
-    seeds::{Dice, drawn, values, waiting_schedules},
+    seeds::{LawDice, check_values, draw_value, run_waiting_schedules},
 };
 
 #[test]
 fn law_1_a_day_is_insert_only() {
-    values(300, (vec(any_row(a_day()), 0..24), any::<u64>()), |(rows, order)| folds_alike(&rows, order));
-    waiting_schedules(6, written_again_changes_nothing);
+    check_values(300, (vec(any_row(a_day()), 0..24), any::<u64>()), |(rows, order)| {
+        folds_alike(&rows, order)
+    });
+    run_waiting_schedules(6, written_again_changes_nothing);
 }
 
 /// Rows in any order, some of them several times, fold to the same; and every reason is there.
-fn folds_alike(rows: &[Row], order: u64) -> Result<(), TestCaseError> {
-    let mut dice = Dice::new(order);
-    let once: BTreeSet<Row> = rows.iter().cloned().collect();
+fn folds_alike(rows: &[DayRow], order: u64) -> Result<(), TestCaseError> {
+    let mut dice = LawDice::new(order);
+    let once: BTreeSet<DayRow> = rows.iter().cloned().collect();
     let mut doubled = rows.to_vec();
     for _ in 0..rows.len() {
-        doubled.push(dice.of(rows));
+        doubled.push(dice.pick(rows));
     }
     dice.shuffle(&mut doubled);
-    let view = fold(&once);
-    prop_assert_eq!(&fold(&doubled), &view);
+    let view = fold_rows(&once);
+    prop_assert_eq!(&fold_rows(&doubled), &view);
     // In parts as well: what is known grows, it is never taken back.
     let (first, second) = doubled.split_at(dice.below(doubled.len() + 1));
-    let mut grown = fold(first);
+    let mut grown = fold_rows(first);
     second.iter().for_each(|row| grown.add(row));
     prop_assert_eq!(&grown, &view);
     for row in &once {
-        if let Row::Entry(entry) = row {
+        if let DayRow::Entry(entry) = row {
             let seen = view.get(entry.key).ok_or_else(|| TestCaseError::fail("an entry is not seen"))?;
             prop_assert!(seen.reasons.contains(&entry.reason), "{entry:?} is not among {:?}", seen.reasons);
             prop_assert_eq!(seen.subject(), Some(&entry.subject));
@@ -46,17 +48,17 @@ fn folds_alike(rows: &[Row], order: u64) -> Result<(), TestCaseError> {
 
 /// The engine: rows in parts, in any order, again and again, are the set of the rows, until the one instant
 /// at which all of them are gone.
-async fn written_again_changes_nothing(mut dice: Dice) {
-    let dir = crate::room::dir();
-    let store = Embedded::open(dir.path()).unwrap();
+async fn written_again_changes_nothing(mut dice: LawDice) {
+    let dir = crate::engine_folder::temp_engine_dir();
+    let store = EmbeddedStore::open(dir.path()).unwrap();
     for case in 0..8 {
         let day = a_day().plus(i32::try_from(dice.below(4)).unwrap());
         let key = day_key("main", &format!("p{case}"), day);
-        let rows: Vec<Row> = drawn(&mut dice, vec(any_row(day), 6..14));
+        let rows: Vec<DayRow> = draw_value(&mut dice, vec(any_row(day), 6..14));
         let mut written = BTreeSet::new();
         for _ in 0..5 {
-            let some: Vec<Row> = (0..4).map(|_| dice.of(&rows)).collect();
-            let now = day.start().plus(dice.ms(0, day.expires().since(day.start())));
+            let some: Vec<DayRow> = (0..4).map(|_| dice.pick(&rows)).collect();
+            let now = day.start().plus(dice.ms(0, day.expires_at().since(day.start())));
             store.write(vec![DayRows { key: key.clone(), rows: some.clone() }], now).await.unwrap();
             written.extend(some);
         }
@@ -64,12 +66,12 @@ async fn written_again_changes_nothing(mut dice: Dice) {
             let (store, key) = (&store, key.clone());
             async move { store.read(&[key], now).await.unwrap().remove(0) }
         };
-        let found = read(day.expires().plus(-1)).await;
+        let found = read(day.expires_at().plus(-1)).await;
         assert_eq!(found.len(), written.len(), "a row stands there twice");
         assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), written);
         // Whenever they were written, they all go at once, and nothing is written after that.
-        assert_eq!(read(day.expires()).await, []);
-        store.write(vec![DayRows { key: key.clone(), rows: rows.clone() }], day.expires()).await.unwrap();
-        assert_eq!(read(day.expires().plus(-1)).await.into_iter().collect::<BTreeSet<_>>(), written);
+        assert_eq!(read(day.expires_at()).await, []);
+        store.write(vec![DayRows { key: key.clone(), rows: rows.clone() }], day.expires_at()).await.unwrap();
+        assert_eq!(read(day.expires_at().plus(-1)).await.into_iter().collect::<BTreeSet<_>>(), written);
     }
 }

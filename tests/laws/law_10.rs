@@ -9,16 +9,16 @@ use jiff::{
     tz::{TimeZone, TimeZoneDatabase},
 };
 use model::{
-    Millis,
-    civil::{self, Zone, Zones},
-    plan::{LocalTime, Weekdays},
+    UtcMillis,
+    civil_time::{self, Zone, ZoneRules},
+    plan::{LocalTime, WeekdaySet},
 };
 
 use crate::{
-    desk::Desk,
+    catalogue_text::{CatalogueKnobs, knob_catalogue},
+    digest_simulation::DigestSimulation,
     names::{HOUR_MS, a_day, person, reason, subject, tenant},
-    seeds::{Dice, schedules, times},
-    texts::{Knobs, catalogue},
+    seeds::{LawDice, run_multiplier, run_schedules},
 };
 
 /// Times of day at which something may happen to the clocks, and some at which nothing does.
@@ -30,10 +30,10 @@ const YEAR: i16 = 2025;
 
 #[test]
 fn law_10_civil_time() {
-    schedules(1, every_zone);
+    run_schedules(1, every_zone);
     let lives = Cell::new((0, 0));
-    schedules(25, |dice| {
-        let (gap, told) = travels(dice);
+    run_schedules(25, |dice| {
+        let (gap, told) = live_travels(dice);
         let (mornings, lived) = lives.get();
         lives.set(if gap == 1 { (mornings + told, lived + 1) } else { (mornings, lived) });
     });
@@ -42,38 +42,39 @@ fn law_10_civil_time() {
     assert!(mornings >= 4 * lived, "{lived} persons were told {mornings} times in 12 days");
 }
 
-fn every_zone(mut dice: Dice) {
-    let zones = Zones::bundled();
+fn every_zone(mut dice: LawDice) {
+    let zones = ZoneRules::load_bundled();
     // A soak walks through ten years of every zone; else what lies around changes, and some days more.
-    let whole = times() >= 10;
+    let whole = run_multiplier() >= 10;
     for name in TimeZoneDatabase::bundled().available() {
         let zone = zones.get(name.as_str()).unwrap();
-        let stretches = if whole { vec![(date(YEAR, 1, 1), 3652)] } else { stretches(&zone, &mut dice) };
+        let stretches =
+            if whole { vec![(civil_date(YEAR, 1, 1), 3652)] } else { draw_stretches(&zone, &mut dice) };
         for (from, days) in stretches {
-            let (hour, minute) = dice.of(&TIMES);
+            let (hour, minute) = dice.pick(&TIMES);
             let on = some_days(&mut dice);
             // Long enough for some days of a week to come.
-            let days = if on == Weekdays::ALL { days } else { days.max(15) };
-            walk(name.as_str(), &zone, from, days, (LocalTime { hour, minute }, on));
+            let days = if on == WeekdaySet::ALL { days } else { days.max(15) };
+            walk_closings(name.as_str(), &zone, from, days, (LocalTime { hour, minute }, on));
         }
     }
 }
 
 /// Every day, or some days of the week.
-fn some_days(dice: &mut Dice) -> Weekdays {
+fn some_days(dice: &mut LawDice) -> WeekdaySet {
     let weekly = dice.once_in_a_hundred(50);
     let days: Vec<usize> = (0..7).filter(|_| !weekly || dice.once_in_a_hundred(35)).collect();
-    Weekdays::new(days).unwrap_or(Weekdays::ALL)
+    WeekdaySet::new(days).unwrap_or(WeekdaySet::ALL)
 }
 
-fn date(year: i16, month: i8, day: i8) -> Date {
+fn civil_date(year: i16, month: i8, day: i8) -> Date {
     Date::new(year, month, day).unwrap()
 }
 
 /// Days around two changes of ten years, and a few of any.
-fn stretches(zone: &Zone, dice: &mut Dice) -> Vec<(Date, usize)> {
-    let from: Timestamp = date(YEAR, 1, 1).to_zoned(TimeZone::UTC).unwrap().timestamp();
-    let until: Timestamp = date(YEAR + 10, 1, 1).to_zoned(TimeZone::UTC).unwrap().timestamp();
+fn draw_stretches(zone: &Zone, dice: &mut LawDice) -> Vec<(Date, usize)> {
+    let from: Timestamp = civil_date(YEAR, 1, 1).to_zoned(TimeZone::UTC).unwrap().timestamp();
+    let until: Timestamp = civil_date(YEAR + 10, 1, 1).to_zoned(TimeZone::UTC).unwrap().timestamp();
     let changes: Vec<Timestamp> = zone
         .following(from)
         .map(|change| change.timestamp())
@@ -82,41 +83,45 @@ fn stretches(zone: &Zone, dice: &mut Dice) -> Vec<(Date, usize)> {
         .collect();
     let mut stretches = Vec::new();
     for _ in 0..changes.len().min(2) {
-        let change = dice.of(&changes).to_zoned(TimeZone::UTC).date();
+        let change = dice.pick(&changes).to_zoned(TimeZone::UTC).date();
         stretches.push((change.checked_sub(3.days()).unwrap(), 6));
     }
-    let any = date(YEAR, 1, 1).checked_add(i32::try_from(dice.below(3650)).unwrap().days()).unwrap();
+    let any = civil_date(YEAR, 1, 1).checked_add(i32::try_from(dice.below(3650)).unwrap().days()).unwrap();
     stretches.push((any, 2));
     stretches
 }
 
 /// Goes from closing to closing and compares with what a calendar says.
-fn walk(name: &str, zone: &Zone, from: Date, days: usize, (time, on): (LocalTime, Weekdays)) {
+fn walk_closings(name: &str, zone: &Zone, from: Date, days: usize, (time, on): (LocalTime, WeekdaySet)) {
     let clock =
         |date: Date| date.at(i8::try_from(time.hour).unwrap(), i8::try_from(time.minute).unwrap(), 0, 0);
     let start = from.at(0, 0, 0, 0).to_zoned(zone.clone()).unwrap().timestamp();
     let mut expected = Vec::new();
     for later in 0..days {
         let date = from.checked_add(i32::try_from(later).unwrap().days()).unwrap();
-        if has(on, date) {
+        if has_weekday(on, date) {
             let instants = by_the_calendar(zone, clock(date)).filter(|at| *at >= start);
-            expected.extend(instants.map(|at| (number(date), at)));
+            expected.extend(instants.map(|at| (day_number(date), at)));
         }
     }
-    let mut after = Millis(start.as_millisecond());
+    let mut after = UtcMillis(start.as_millisecond());
     let mut told = None;
     for (date, at) in expected {
-        let at = Millis(at.as_millisecond());
-        let (found_date, found) = civil::next_on(after, told, time, on, zone);
+        let at = UtcMillis(at.as_millisecond());
+        let (found_date, found) = civil_time::next_local_instant(after, told, time, on, zone);
         assert_eq!(
             (found_date, found),
             (date, at),
             "{name} after {after}, told {told:?}, at {time:?} on {on:?}"
         );
-        assert_eq!(civil::local_date(found, zone), date, "{name}: the local date of {found}");
+        assert_eq!(civil_time::local_date(found, zone), date, "{name}: the local date of {found}");
         // The same from any moment since the last one, and whether or not that was told.
-        let between = Millis(after.0 + (found.0 - after.0) / 2);
-        assert_eq!(civil::next_on(between, told, time, on, zone), (date, found), "{name} from {between}");
+        let between = UtcMillis(after.0 + (found.0 - after.0) / 2);
+        assert_eq!(
+            civil_time::next_local_instant(between, told, time, on, zone),
+            (date, found),
+            "{name} from {between}"
+        );
         told = Some(date);
         after = found.plus(1);
     }
@@ -141,16 +146,16 @@ fn by_the_calendar(zone: &Zone, local: DateTime) -> std::option::IntoIter<Timest
 }
 
 /// Whether a date is on one of the days of the week.
-fn has(on: Weekdays, date: Date) -> bool {
+fn has_weekday(on: WeekdaySet, date: Date) -> bool {
     on.has(usize::try_from(date.weekday().to_monday_zero_offset()).unwrap())
 }
 
-fn number(date: Date) -> i32 {
+fn day_number(date: Date) -> i32 {
     date.since(date_zero()).unwrap().get_days()
 }
 
 fn date_zero() -> Date {
-    date(1970, 1, 1)
+    civil_date(1970, 1, 1)
 }
 
 const ZONES: [&str; 9] = [
@@ -167,36 +172,36 @@ const ZONES: [&str; 9] = [
 
 /// A person who travels, and always has something to be told: how many days may lie between two at most, and how often
 /// they were told in 12 days.
-fn travels(mut dice: Dice) -> (i64, usize) {
-    let (hour, minute) = dice.of(&TIMES);
+fn live_travels(mut dice: LawDice) -> (i64, usize) {
+    let (hour, minute) = dice.pick(&TIMES);
     let morning: &'static str = format!("{hour:02}:{minute:02}").leak();
     // The longest wait from one day of the week to the next, and those days.
-    let (morning_on, on, gap) = dice.of(&[
-        ("", Weekdays::ALL, 1),
-        ("[mon, wed, thu, sat]", Weekdays::new([0, 2, 3, 5]).unwrap(), 2),
-        ("[fri, mon]", Weekdays::new([0, 4]).unwrap(), 4),
+    let (morning_on, on, gap) = dice.pick(&[
+        ("", WeekdaySet::ALL, 1),
+        ("[mon, wed, thu, sat]", WeekdaySet::new([0, 2, 3, 5]).unwrap(), 2),
+        ("[fri, mon]", WeekdaySet::new([0, 4]).unwrap(), 4),
     ]);
-    let knobs = Knobs { morning, morning_on, most: 20, ..Knobs::default() };
-    let mut desk = Desk::new(catalogue(&knobs), a_day().start());
-    let key = desk.person(&tenant("main"), &person("ann"), "Europe/Berlin");
+    let knobs = CatalogueKnobs { morning, morning_on, most: 20, ..CatalogueKnobs::default() };
+    let mut desk = DigestSimulation::new(knob_catalogue(&knobs), a_day().start());
+    let key = desk.add_person(&tenant("main"), &person("ann"), "Europe/Berlin");
     desk.follow(&key, &subject("author:1"), true);
     let (mut zone, mut moved) = ("Europe/Berlin", desk.now);
     // Who stays where they are hears on the next of the days; the widest journey back takes 26 hours more, and
     // what it skips merges into the one after.
     let longest = (27 + 24 * gap) * HOUR_MS;
-    let mut told: Vec<(i32, Millis)> = Vec::new();
+    let mut told: Vec<(i32, UtcMillis)> = Vec::new();
     let end = a_day().plus(12).start();
     for number in 0.. {
         if desk.now >= end {
             break;
         }
-        desk.public(&key.0, &subject(&format!("work:{number}")), true);
-        let news = desk.event(&key, model::Day::of(desk.now), number, reason("made", 1));
+        desk.set_public(&key.0, &subject(&format!("work:{number}")), true);
+        let news = desk.add_event(&key, model::Day::from_instant(desk.now), number, reason("made", 1));
         desk.hear(&key, vec![news]);
         if dice.once_in_a_hundred(25) {
-            (zone, moved) = (dice.of(&ZONES), desk.now);
-            desk.profile(&key, model::person::profile::ZONE, Some(model::Value::text(zone)));
-            desk.hear(&key, vec![digest::news::News::Profile]);
+            (zone, moved) = (dice.pick(&ZONES), desk.now);
+            desk.set_profile(&key, model::person::profile::ZONE, Some(model::Value::from_text(zone)));
+            desk.hear(&key, vec![digest::read::PersonNews::Profile]);
         }
         let here = desk.zones.get(zone).unwrap();
         for ready in desk.pass_to(desk.now.plus(dice.ms(HOUR_MS / 2, 5 * HOUR_MS))) {
@@ -204,9 +209,9 @@ fn travels(mut dice: Dice) -> (i64, usize) {
                 ready.entries.len(),
                 ready.entries.iter().map(|entry| entry.key).collect::<BTreeSet<_>>().len()
             );
-            let date = civil::local_date(ready.due, &here);
+            let date = civil_time::local_date(ready.due, &here);
             assert!(
-                has(on, date_zero().checked_add(date.days()).unwrap()),
+                has_weekday(on, date_zero().checked_add(date.days()).unwrap()),
                 "told on {} in {zone}",
                 ready.due
             );

@@ -8,39 +8,40 @@ use std::{
 };
 
 use catalogue::Catalogue;
-use digest::{decide::Decided, memory::PersonKey, news::News};
+use digest::{decide::DigestDecision, memory::PersonKey, read::PersonNews};
 use fanout::{
-    reach::{reach, way, why},
-    read::Heard,
-    sheet::{Resolved, Sheet},
+    reach::{build_entry, find_reach, reason_in_crowd},
+    read::FanoutItem,
+    recipient_sheet::{RecipientSheet, ResolvedSheet},
 };
 use model::{
-    Because, Day, Entry, Event, EventKey, Millis, Person, Reason, Row, State, SubjectRef, Tenant,
+    AudienceMatch, Day, DayRow, Entry, EntryReason, Event, EventKey, Person, SubjectRef, Tenant, UtcMillis,
+    VersionedState,
     limits::{
         DAY_ROWS_FULL, DAY_ROWS_READ_MAX, ID_BYTES_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX, REFS_MAX,
         TURN_CLOSINGS_MAX, WAITING_BYTES_MAX,
     },
-    partition::Partitions,
+    partition::PartitionCount,
     person::{PersonRecord, notes},
 };
-use store::{DayRows, Days as _, StateKey, embedded::Embedded};
+use store::{DayRows, DayStore as _, StateKey, embedded::EmbeddedStore};
 
 use crate::{
-    desk::Desk,
-    names::{HOUR_MS, a_day, day_key, entry, kind, person, reason, subject, tenant},
-    outcomes::outcome,
-    seeds::{Dice, schedules, waiting_schedules},
-    texts::{Knobs, catalogue, parse},
+    catalogue_text::{CatalogueKnobs, knob_catalogue, parse_catalogue},
+    digest_simulation::DigestSimulation,
+    names::{HOUR_MS, a_day, day_key, entry_row, kind, person, reason, subject, tenant},
+    outcomes::draw_outcome,
+    seeds::{LawDice, run_schedules, run_waiting_schedules},
 };
 
 #[test]
 fn law_11_limits_everywhere() {
-    schedules(4, hostile_life);
-    schedules(1, |_| a_ready_fits_its_record());
-    schedules(2, a_full_day);
-    schedules(1, many_at_nine);
-    schedules(1, |_| names_have_an_end());
-    waiting_schedules(1, |_| the_reader_stops());
+    run_schedules(4, hostile_life);
+    run_schedules(1, |_| a_ready_fits_its_record());
+    run_schedules(2, a_full_day);
+    run_schedules(1, many_at_nine);
+    run_schedules(1, |_| names_have_an_end());
+    run_waiting_schedules(1, |_| the_reader_stops());
 }
 
 /// As many plans as there may be, under names as long as they may be.
@@ -49,7 +50,8 @@ fn long_catalogue(plans: usize, most: usize) -> Arc<Catalogue> {
         String::from("catalogue: long\nsubjects:\n  work: {title: text, public: flag, of: refs work}\n");
     let (mut kinds, mut sections) = (String::from("kinds:\n"), String::from("plans:\n"));
     for number in 0..plans {
-        let (k, p) = (in_catalogue(&format!("k{number}_")), in_catalogue(&format!("p{number}_")));
+        let (k, p) =
+            (longest_catalogue_name(&format!("k{number}_")), longest_catalogue_name(&format!("p{number}_")));
         writeln!(
             kinds,
             "  {k}: {{on: work.made, to: {{followers_of: of}}, while: subject.public, says: x, plans: [{p}]}}"
@@ -64,35 +66,35 @@ fn long_catalogue(plans: usize, most: usize) -> Arc<Catalogue> {
     }
     text.push_str(&kinds);
     text.push_str(&sections);
-    parse(&text)
+    parse_catalogue(&text)
 }
 
 /// A name that cannot be longer.
-fn long(start: &str) -> String {
+fn longest_name(start: &str) -> String {
     format!("{start}{}", "x".repeat(ID_BYTES_MAX - start.len()))
 }
 
 /// Names in a catalogue are half as long.
-fn in_catalogue(start: &str) -> String {
+fn longest_catalogue_name(start: &str) -> String {
     format!("{start}{}", "x".repeat(ID_BYTES_MAX / 2 - start.len()))
 }
 
 /// A life of storms: many events of many days and kinds, all withdrawn or none, every Ready deferred or
 /// returned, reports in heaps; at every turn each record fits.
-fn hostile_life(mut dice: Dice) {
-    let plans = dice.of(&[1, 3, 16]);
-    let most = dice.of(&[1, 8, READY_ENTRIES_MAX]);
-    let mut desk = Desk::new(long_catalogue(plans, most), a_day().start());
-    let key = desk.person(&tenant(&long("t")), &person(&long("p")), "Pacific/Kiritimati");
+fn hostile_life(mut dice: LawDice) {
+    let plans = dice.pick(&[1, 3, 16]);
+    let most = dice.pick(&[1, 8, READY_ENTRIES_MAX]);
+    let mut desk = DigestSimulation::new(long_catalogue(plans, most), a_day().start());
+    let key = desk.add_person(&tenant(&longest_name("t")), &person(&longest_name("p")), "Pacific/Kiritimati");
     let mut sending = Vec::new();
     let mut number = 0;
     for _ in 0..30 {
         let calls = match dice.below(6) {
             0..3 => {
-                let (many, public) = (dice.of(&[1, 20, 200]), dice.once_in_a_hundred(60));
+                let (many, public) = (dice.pick(&[1, 20, 200]), dice.once_in_a_hundred(60));
                 let mut news = Vec::new();
                 for _ in 0..many {
-                    news.push(arrives(&mut desk, &key, number, plans, public, &mut dice));
+                    news.push(store_entry(&mut desk, &key, number, plans, public, &mut dice));
                     number += 1;
                 }
                 vec![desk.hear(&key, news)]
@@ -101,8 +103,10 @@ fn hostile_life(mut dice: Dice) {
                 // Everything that is on its way is reported in one turn, some of it several times.
                 let mut news = Vec::new();
                 for ready in sending.drain(..) {
-                    let delivery = outcome(&mut dice, &ready, desk.now);
-                    news.extend((0..1 + dice.below(2)).map(|_| News::Delivered(Box::new(delivery.clone()))));
+                    let delivery = draw_outcome(&mut dice, &ready, desk.now);
+                    news.extend(
+                        (0..1 + dice.below(2)).map(|_| PersonNews::Delivered(Box::new(delivery.clone()))),
+                    );
                 }
                 dice.shuffle(&mut news);
                 vec![desk.hear(&key, news)]
@@ -119,8 +123,8 @@ fn hostile_life(mut dice: Dice) {
     }
 }
 
-/// Like `Desk::pass_to`, turn by turn.
-fn pass_to(desk: &mut Desk, until: Millis) -> Vec<Decided> {
+/// Like `DigestSimulation::pass_to`, turn by turn.
+fn pass_to(desk: &mut DigestSimulation, until: UtcMillis) -> Vec<DigestDecision> {
     let mut all = Vec::new();
     while let Some(due) = desk.memory.next_due().filter(|due| *due <= until) {
         desk.now = desk.now.max(due);
@@ -131,40 +135,46 @@ fn pass_to(desk: &mut Desk, until: Millis) -> Vec<Decided> {
     all
 }
 
-fn arrives(
-    desk: &mut Desk,
+fn store_entry(
+    desk: &mut DigestSimulation,
     key: &PersonKey,
     number: usize,
     plans: usize,
     public: bool,
-    dice: &mut Dice,
-) -> News {
-    let name = kind(&in_catalogue(&format!("k{}_", dice.below(plans))));
-    let about = subject(&long(&format!("work:{number}_")));
-    desk.public(&key.0, &about, public);
+    dice: &mut LawDice,
+) -> PersonNews {
+    let name = kind(&longest_catalogue_name(&format!("k{}_", dice.below(plans))));
+    let about = subject(&longest_name(&format!("work:{number}_")));
+    desk.set_public(&key.0, &about, public);
     desk.follow(key, &about, true);
-    let day = Day::of(desk.now).plus(-i32::try_from(dice.below(8)).unwrap());
+    let day = Day::from_instant(desk.now).plus(-i32::try_from(dice.below(8)).unwrap());
     let occurred = day.start().plus(dice.ms(0, 24 * HOUR_MS));
-    let event = EventKey::of(&key.0, "source", &number.to_string());
-    let reason = Reason { kind: name, because: Because::Follows(about.clone()) };
-    desk.arrives(key, Entry { key: model::EntryKey { occurred, event }, reason, subject: about, actor: None })
+    let event = EventKey::from_source_id(&key.0, "source", &number.to_string());
+    let reason = EntryReason { kind: name, because: AudienceMatch::Follows(about.clone()) };
+    desk.store_entry(
+        key,
+        Entry { key: model::EntryKey { occurred, event }, reason, subject: about, actor: None },
+    )
 }
 
 /// Entries that each have as many reasons as an event may give them, all names as long as they may be.
 fn a_ready_fits_its_record() {
-    let mut desk = Desk::new(long_catalogue(1, READY_ENTRIES_MAX), a_day().start());
-    let key = desk.person(&tenant(&long("t")), &person(&long("p")), "Pacific/Kiritimati");
+    let mut desk = DigestSimulation::new(long_catalogue(1, READY_ENTRIES_MAX), a_day().start());
+    let key = desk.add_person(&tenant(&longest_name("t")), &person(&longest_name("p")), "Pacific/Kiritimati");
     let mut news = Vec::new();
     for number in 0..READY_ENTRIES_MAX {
-        let about = subject(&long(&format!("work:{number}_")));
-        desk.public(&key.0, &about, true);
-        let event = EventKey::of(&key.0, "source", &number.to_string());
+        let about = subject(&longest_name(&format!("work:{number}_")));
+        desk.set_public(&key.0, &about, true);
+        let event = EventKey::from_source_id(&key.0, "source", &number.to_string());
         let at = model::EntryKey { occurred: a_day().start(), event };
         for reason in 0..REFS_MAX {
-            let target = subject(&long(&format!("work:{reason}_of_{number}_")));
+            let target = subject(&longest_name(&format!("work:{reason}_of_{number}_")));
             desk.follow(&key, &target, true);
-            let reason = Reason { kind: kind(&in_catalogue("k0_")), because: Because::Follows(target) };
-            news.push(desk.arrives(&key, Entry { key: at, reason, subject: about.clone(), actor: None }));
+            let reason = EntryReason {
+                kind: kind(&longest_catalogue_name("k0_")),
+                because: AudienceMatch::Follows(target),
+            };
+            news.push(desk.store_entry(&key, Entry { key: at, reason, subject: about.clone(), actor: None }));
         }
     }
     let mut told = desk.hear(&key, news).ready;
@@ -177,11 +187,16 @@ fn a_ready_fits_its_record() {
     assert_eq!(told.len(), READY_ENTRIES_MAX, "each is told");
 }
 
-fn check_decided(decided: &Decided) {
+fn check_decided(decided: &DigestDecision) {
     for ((of, who), record) in &decided.records {
         let bytes = wire::window::encode(of, who, record).unwrap().len();
-        assert!(bytes <= RECORD_BYTES_MAX, "{bytes} bytes for {}", described(record));
-        assert!(record.weight() >= bytes, "{bytes} bytes weigh {}: {}", record.weight(), described(record));
+        assert!(bytes <= RECORD_BYTES_MAX, "{bytes} bytes for {}", describe_record(record));
+        assert!(
+            record.weight() >= bytes,
+            "{bytes} bytes weigh {}: {}",
+            record.weight(),
+            describe_record(record)
+        );
         assert!(
             record.waiting_weight() <= WAITING_BYTES_MAX,
             "what waits weighs {}",
@@ -194,23 +209,23 @@ fn check_decided(decided: &Decided) {
     }
 }
 
-fn described(record: &PersonRecord) -> String {
+fn describe_record(record: &PersonRecord) -> String {
     let (windows, owed, waiting) = (record.windows.len(), record.owed.len(), record.waiting.len());
     let keys = record.owed_keys().count();
     format!("{windows} windows, {owed} marks of {keys} keys, {waiting} Readys that wait: {record:?}")
 }
 
 /// The owner notices when a day is full, once; from then on the fan-out announces a count and writes nothing.
-fn a_full_day(mut dice: Dice) {
-    let mut desk = Desk::new(catalogue(&Knobs::default()), a_day().start());
-    let key = desk.person(&tenant("main"), &person("ann"), "Europe/Berlin");
+fn a_full_day(mut dice: LawDice) {
+    let mut desk = DigestSimulation::new(knob_catalogue(&CatalogueKnobs::default()), a_day().start());
+    let key = desk.add_person(&tenant("main"), &person("ann"), "Europe/Berlin");
     let kinds = vec![kind("made")];
     let (mut rows, mut full) = (0_u32, Vec::new());
     while rows < 2 * DAY_ROWS_FULL {
         let some = u32::try_from(1 + dice.below(300)).unwrap();
         let decided = desk.hear(
             &key,
-            vec![News::Announced { day: a_day(), rows: some, kinds: kinds.clone(), windows: vec![] }],
+            vec![PersonNews::Announced { day: a_day(), rows: some, kinds: kinds.clone(), windows: vec![] }],
         );
         let before = rows;
         rows += some;
@@ -220,17 +235,17 @@ fn a_full_day(mut dice: Dice) {
     }
     assert_eq!(full, [(key.clone(), a_day())]);
     let told = |full: Option<Day>| {
-        let mut state = State::default();
+        let mut state = VersionedState::default();
         if let Some(day) = full {
-            state = notes::full(day);
+            state = notes::note_full_day(day);
         }
-        fanned_out(&desk.catalogue, &key, state)
+        fan_out_event(&desk.catalogue, &key, state)
     };
     let (before, after) = (told(None), told(full.first().map(|(_, day)| *day)));
     assert_eq!((before.counts.rows, before.counts.full), (1, 0));
     assert_eq!((after.counts.rows, after.counts.full), (0, 1), "a row is written into a full day");
     assert!(after.rows.is_empty());
-    let announced = |resolved: &Resolved| {
+    let announced = |resolved: &ResolvedSheet| {
         let all = resolved.announced.iter().map(|one| &one.announcement);
         all.map(|one| (one.person.clone(), one.day, one.rows, one.full)).collect::<Vec<_>>()
     };
@@ -239,7 +254,7 @@ fn a_full_day(mut dice: Dice) {
 }
 
 /// What the fan-out makes of one event for one follower, of whom the house notes this.
-fn fanned_out(catalogue: &Catalogue, key: &PersonKey, notes: State) -> Resolved {
+fn fan_out_event(catalogue: &Catalogue, key: &PersonKey, notes: VersionedState) -> ResolvedSheet {
     let event = Event {
         tenant: key.0.clone(),
         key: EventKey([7; 16]),
@@ -248,31 +263,35 @@ fn fanned_out(catalogue: &Catalogue, key: &PersonKey, notes: State) -> Resolved 
         actor: None,
         occurred: a_day().start().plus(HOUR_MS),
         persons: Vec::new(),
-        state: State::default(),
+        state: VersionedState::default(),
     };
-    let mut sheet = Sheet::default();
-    let event = Heard { what: event, again: None };
-    for slice in reach(&event, &State::default(), catalogue, fanout::config::INLINE_PERSONS_MAX).slices {
+    let mut sheet = RecipientSheet::default();
+    let event = FanoutItem { what: event, again: None };
+    for slice in
+        find_reach(&event, &VersionedState::default(), catalogue, fanout::config::INLINE_PERSONS_MAX).slices
+    {
         for kind in slice.kinds.iter().map(|kind| &catalogue.kinds[kind]) {
-            for (because, _) in slice.crowds.iter().filter_map(|crowd| why(kind, crowd, &slice.event)) {
-                sheet.add(way(&slice.event, None, kind, because, catalogue), [key.1.clone()]);
+            for (because, _) in
+                slice.crowds.iter().filter_map(|crowd| reason_in_crowd(kind, crowd, &slice.event))
+            {
+                sheet.add(build_entry(&slice.event, None, kind, because, catalogue), [key.1.clone()]);
             }
         }
     }
     assert_eq!(sheet.notes(), [StateKey::Notes(key.0.clone(), key.1.clone())]);
-    sheet.resolve(&[notes], Partitions::USUAL)
+    sheet.resolve(&[notes], PartitionCount::USUAL)
 }
 
 /// Everybody is due at nine: no turn closes more than it may, and in the end everybody was told.
-fn many_at_nine(mut dice: Dice) {
-    let mut desk = Desk::new(catalogue(&Knobs::default()), a_day().start());
+fn many_at_nine(mut dice: LawDice) {
+    let mut desk = DigestSimulation::new(knob_catalogue(&CatalogueKnobs::default()), a_day().start());
     let many = 2 * TURN_CLOSINGS_MAX + 37;
     for number in 0..many {
-        let key = desk.person(&tenant("main"), &person(&format!("p{number}")), "Europe/Berlin");
+        let key = desk.add_person(&tenant("main"), &person(&format!("p{number}")), "Europe/Berlin");
         desk.follow(&key, &subject("author:1"), true);
         let work = dice.below(50);
-        desk.public(&key.0, &subject(&format!("work:{work}")), true);
-        let news = desk.event(&key, a_day(), work, reason("made", 1));
+        desk.set_public(&key.0, &subject(&format!("work:{work}")), true);
+        let news = desk.add_event(&key, a_day(), work, reason("made", 1));
         desk.hear(&key, vec![news]);
     }
     let turns = pass_to(&mut desk, a_day().start().plus(12 * HOUR_MS));
@@ -286,17 +305,17 @@ fn names_have_an_end() {
     let (good, bad) = ("ä".repeat(ID_BYTES_MAX / 2), "ä".repeat(ID_BYTES_MAX / 2 + 1));
     assert!(Tenant::new(&good).is_ok() && Tenant::new(&bad).is_err());
     assert!(Person::new(&good).is_ok() && Person::new(&bad).is_err());
-    assert!(SubjectRef::new(&long("a:")).is_ok() && SubjectRef::new(&format!("a:{good}")).is_err());
-    assert!(Partitions::USUAL.of_person(&tenant(&good), &person(&good)) < Partitions::USUAL.count());
+    assert!(SubjectRef::new(&longest_name("a:")).is_ok() && SubjectRef::new(&format!("a:{good}")).is_err());
+    assert!(PartitionCount::USUAL.of_person(&tenant(&good), &person(&good)) < PartitionCount::USUAL.count());
 }
 
 /// A day that was filled far beyond its limit is read up to a bound, and no further.
 async fn the_reader_stops() {
-    let dir = crate::room::dir();
-    let store = Embedded::open(dir.path()).unwrap();
+    let dir = crate::engine_folder::temp_engine_dir();
+    let store = EmbeddedStore::open(dir.path()).unwrap();
     let key = day_key("main", "ann", a_day());
-    let rows: Vec<Row> =
-        (0..DAY_ROWS_READ_MAX + 500).map(|number| entry(a_day(), number, reason("made", 1))).collect();
+    let rows: Vec<DayRow> =
+        (0..DAY_ROWS_READ_MAX + 500).map(|number| entry_row(a_day(), number, reason("made", 1))).collect();
     for some in rows.chunks(2_000) {
         store.write(vec![DayRows { key: key.clone(), rows: some.to_vec() }], a_day().start()).await.unwrap();
     }

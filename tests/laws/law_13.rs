@@ -4,28 +4,28 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use catalogue::Catalogue;
-use fanout::{FanoutMetrics, Ports, Sizes};
+use fanout::{Deps, FanoutMetrics, FanoutSizes};
 use model::{
-    Because, Crowd, Enrolment, Event, EventKey, Listed, Person, Place, Reason, Row, Score, State, Value,
-    entry::DayKey, partition::Partitions, person::profile,
+    AudienceMatch, Crowd, CrowdEnrolment, DayRow, EntryReason, Event, EventKey, GeoPoint, ListedPerson,
+    Person, PersonScore, Value, VersionedState, entry::DayKey, partition::PartitionCount, person::profile,
 };
-use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
-use store::{Crowds as _, Days as _, StateKey, States as _, embedded::Embedded};
+use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
+use store::{CrowdStore as _, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
 use tempfile::TempDir;
-use tidings::house::declare;
-use topic::{NewRecord, Topics as _, rough::Odds};
+use tidings::house::declare_topics;
+use topic::{NewRecord, Topics as _, rough_topics::RoughTopicsOdds};
 use wire::topics;
 
 use crate::{
+    catalogue_text::parse_catalogue,
     names::{HOUR_MS, a_day, kind, person, subject, tenant},
-    seeds::{Dice, waiting_schedules},
-    texts::parse,
+    seeds::{LawDice, run_waiting_schedules},
 };
 
 #[test]
 fn law_13_large_audiences_in_slices() {
-    waiting_schedules(5, |dice| async { Schedule::new(dice).await.run(1).await });
-    waiting_schedules(3, |dice| async { Schedule::new(dice).await.of_one_crowd().run(8).await });
+    run_waiting_schedules(5, |dice| async { SliceSchedule::new(dice).await.run(1).await });
+    run_waiting_schedules(3, |dice| async { SliceSchedule::new(dice).await.with_one_crowd().run(8).await });
 }
 
 const CATALOGUE: &str = "catalogue: slices\n\
@@ -48,43 +48,44 @@ const STEPS: [f64; 5] = [0.0, 0.01, 0.02, 0.2, 0.9];
 const LIVES_MAX: usize = 12;
 
 /// What is true of somebody.
-struct Known {
+struct SlicePerson {
     name: Person,
     follows: BTreeSet<String>,
-    place: Option<Place>,
+    place: Option<GeoPoint>,
     is_known: bool,
 }
 
-struct Schedule {
-    dice: Dice,
+struct SliceSchedule {
+    dice: LawDice,
     catalogue: Arc<Catalogue>,
     clock: Clock,
-    topics: topic::embedded::Embedded,
-    store: Arc<Embedded>,
-    sizes: Sizes,
+    topics: topic::embedded::EmbeddedTopics,
+    store: Arc<EmbeddedStore>,
+    sizes: FanoutSizes,
     /// What happens.
     whats: &'static [&'static str],
     events_most: usize,
-    persons: Vec<Known>,
+    persons: Vec<SlicePerson>,
     _dir: TempDir,
 }
 
-impl Schedule {
-    async fn new(mut dice: Dice) -> Self {
-        let dir = crate::room::dir();
+impl SliceSchedule {
+    async fn new(mut dice: LawDice) -> Self {
+        let dir = crate::engine_folder::temp_engine_dir();
         let clock = Clock::still(a_day().start().plus(12 * HOUR_MS).0);
-        let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), clock.clone()).unwrap();
-        declare(&topics, Partitions::USUAL).await.unwrap();
-        let store = Arc::new(Embedded::open(&dir.path().join("store")).unwrap());
-        let sizes = Sizes { inline: dice.below(6), slice: 2 + dice.below(16) };
-        let persons = (0..10 + dice.below(40)).map(|n| Known::drawn(&mut dice, n)).collect();
-        let (catalogue, whats) = (parse(CATALOGUE), &["work.made", "work.made", "work.opened"]);
+        let topics =
+            topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), clock.clone()).unwrap();
+        declare_topics(&topics, PartitionCount::USUAL).await.unwrap();
+        let store = Arc::new(EmbeddedStore::open(&dir.path().join("store")).unwrap());
+        let sizes = FanoutSizes { inline: dice.below(6), slice: 2 + dice.below(16) };
+        let persons = (0..10 + dice.below(40)).map(|n| SlicePerson::draw(&mut dice, n)).collect();
+        let (catalogue, whats) = (parse_catalogue(CATALOGUE), &["work.made", "work.made", "work.opened"]);
         Self { dice, catalogue, clock, topics, store, sizes, whats, events_most: 4, persons, _dir: dir }
     }
 
     /// Nothing but one crowd in the smallest slices: so much is written that a store which is often busy is
     /// busy in the middle of it.
-    fn of_one_crowd(mut self) -> Self {
+    fn with_one_crowd(mut self) -> Self {
         self.sizes.slice = 2;
         self.whats = &["work.opened"];
         self.events_most = 1;
@@ -102,8 +103,8 @@ impl Schedule {
             events.push(self.event(number));
         }
         self.publish(&events).await;
-        self.live(busy_percent).await;
-        let expected: BTreeSet<_> = events.iter().flat_map(|event| self.told(event)).collect();
+        self.run_lives(busy_percent).await;
+        let expected: BTreeSet<_> = events.iter().flat_map(|event| self.expected_rows(event)).collect();
         let found = self.rows().await;
         let once: BTreeSet<_> = found.iter().cloned().collect();
         assert_eq!(once.len(), found.len(), "a row stands there twice");
@@ -118,7 +119,7 @@ impl Schedule {
         for known in &self.persons {
             let mut enrol = |crowd| {
                 let (tenant, person) = (tenant("main"), known.name.clone());
-                enrolments.push(Enrolment { tenant, person, crowd, version: 1, on: true });
+                enrolments.push(CrowdEnrolment { tenant, person, crowd, version: 1, on: true });
             };
             known.follows.iter().for_each(|target| enrol(Crowd::Followers(subject(target))));
             let left = self.dice.once_in_a_hundred(20).then(|| any_place(&mut self.dice));
@@ -132,7 +133,7 @@ impl Schedule {
                 enrol(Crowd::Everyone);
             }
             if let Some(place) = known.place {
-                let state = State::at(1, [(profile::PLACE, Some(Value::Place(place)))]);
+                let state = VersionedState::from_values(1, [(profile::PLACE, Some(Value::Place(place)))]);
                 let key = StateKey::Person(tenant("main"), known.name.clone());
                 self.store.merge(vec![(key, state)]).await.unwrap();
             }
@@ -148,22 +149,22 @@ impl Schedule {
         }
         for name in ["owner", "guest"] {
             let who = format!("p{}", dice.below(8));
-            fields.push((name, dice.once_in_a_hundred(60).then(|| Value::text(&who))));
+            fields.push((name, dice.once_in_a_hundred(60).then(|| Value::from_text(&who))));
         }
         fields.push(("place", dice.once_in_a_hundred(80).then(|| Value::Place(any_place(dice)))));
-        let state = State::at(1, fields);
+        let state = VersionedState::from_values(1, fields);
         let listed: BTreeSet<usize> = (0..dice.below(9)).map(|_| dice.below(30)).collect();
-        let score = |n: &usize| Score(i64::try_from(*n).unwrap());
+        let score = |n: &usize| PersonScore(i64::try_from(*n).unwrap());
         Event {
             tenant: tenant("main"),
-            key: EventKey::of(&tenant("main"), "laws", &number.to_string()),
-            what: dice.of(whats).to_owned(),
+            key: EventKey::from_source_id(&tenant("main"), "laws", &number.to_string()),
+            what: dice.pick(whats).to_owned(),
             subject: subject(&format!("work:{}", dice.below(2))),
             actor: dice.once_in_a_hundred(50).then(|| person(&format!("p{}", dice.below(8)))),
             occurred: a_day().start().plus(dice.ms(0, 12 * HOUR_MS)),
             persons: listed
                 .iter()
-                .map(|n| Listed { person: person(&format!("p{n}")), score: score(n) })
+                .map(|n| ListedPerson { person: person(&format!("p{n}")), score: score(n) })
                 .collect(),
             state,
         }
@@ -172,8 +173,8 @@ impl Schedule {
     async fn publish(&self, events: &[Event]) {
         let record = |event: &Event| NewRecord {
             topic: topics::EVENTS.into(),
-            partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),
-            key: wire::key::subject(&event.tenant, &event.subject),
+            partition: PartitionCount::USUAL.of_subject(&event.tenant, &event.subject),
+            key: wire::key::subject_key(&event.tenant, &event.subject),
             value: Some(wire::event::encode(event).unwrap()),
             headers: Vec::new(),
         };
@@ -181,13 +182,14 @@ impl Schedule {
     }
 
     /// One life after the other, until everything has been read.
-    async fn live(&mut self, busy_percent: u8) {
-        let odds = Odds { crash: 15, ..Odds::ROUGH };
-        let mut rough = topic::rough::Rough::new(Arc::new(self.topics.clone()), odds, self.dice.next());
-        let mut roughness = store::rough::Roughness {
+    async fn run_lives(&mut self, busy_percent: u8) {
+        let odds = RoughTopicsOdds { crash: 15, ..RoughTopicsOdds::ROUGH };
+        let mut rough =
+            topic::rough_topics::RoughTopics::new(Arc::new(self.topics.clone()), odds, self.dice.next());
+        let mut roughness = store::rough_store::StoreRoughness {
             busy_before_percent: busy_percent,
             busy_after_percent: busy_percent,
-            ..store::rough::Roughness::seeded(self.dice.next())
+            ..store::rough_store::StoreRoughness::from_seed(self.dice.next())
         };
         for life in 0.. {
             if life == LIVES_MAX {
@@ -195,7 +197,7 @@ impl Schedule {
                 (roughness.busy_before_percent, roughness.busy_after_percent) = (0, 0);
             }
             roughness.seed += 1;
-            let ports = self.ports(&rough, roughness);
+            let ports = self.fanout_deps(&rough, roughness);
             let stop = if life < LIVES_MAX && self.dice.once_in_a_hundred(50) {
                 self.dice.below(400)
             } else {
@@ -204,27 +206,31 @@ impl Schedule {
             if self.one_life(ports, stop).await {
                 return;
             }
-            rough = rough.reopened(Arc::new(self.topics.clone()));
+            rough = rough.reopen_on(Arc::new(self.topics.clone()));
         }
     }
 
-    fn ports(&self, rough: &topic::rough::Rough, roughness: store::rough::Roughness) -> Ports {
-        Ports {
-            partitions: Partitions::USUAL,
-            editions: model::edition::Editions::default(),
+    fn fanout_deps(
+        &self,
+        rough: &topic::rough_topics::RoughTopics,
+        roughness: store::rough_store::StoreRoughness,
+    ) -> Deps {
+        Deps {
+            partitions: PartitionCount::USUAL,
+            editions: model::edition::EditionTracker::default(),
             topics: Arc::new(rough.clone()),
-            store: Arc::new(store::rough::Rough::new(self.store.clone(), roughness)),
+            store: Arc::new(store::rough_store::RoughStore::new(self.store.clone(), roughness)),
             catalogue: self.catalogue.clone(),
             clock: self.clock.clone(),
-            quiet: Quiet::default(),
-            shutdown: Shutdown::default(),
+            quiet: WorkTracker::default(),
+            shutdown: ShutdownSignal::default(),
             metrics: FanoutMetrics::declare(&Metrics::default()).unwrap(),
         }
     }
 
     /// Runs until there is nothing left to read (then it says so), it dies, or it is dropped where it stands
     /// after others went first so many times.
-    async fn one_life(&self, ports: Ports, stop: usize) -> bool {
+    async fn one_life(&self, ports: Deps, stop: usize) -> bool {
         let ended = async {
             let mut times = 0;
             while times < stop {
@@ -261,50 +267,50 @@ impl Schedule {
     }
 
     /// Who is to be told of an event and why, from what is true of everybody.
-    fn told(&self, event: &Event) -> Vec<(EventKey, Person, Reason)> {
+    fn expected_rows(&self, event: &Event) -> Vec<(EventKey, Person, EntryReason)> {
         let named = |field: &str| event.state.text(field).map(person);
-        let mut all: Vec<(Person, &str, Because)> = Vec::new();
+        let mut all: Vec<(Person, &str, AudienceMatch)> = Vec::new();
         if event.what == "work.opened" {
             let known = self.persons.iter().filter(|known| known.is_known);
-            all.extend(known.map(|known| (known.name.clone(), "open", Because::Everyone)));
+            all.extend(known.map(|known| (known.name.clone(), "open", AudienceMatch::Everyone)));
         } else {
             let fields =
                 ["author", "house"].map(|field| event.state.get(field).unwrap().refs()[0].to_string());
             let made = fields.iter().map(|target| ("made", target.clone()));
             for (kind, target) in made.chain([("seen", event.subject.to_string())]) {
                 let follow = self.persons.iter().filter(|known| known.follows.contains(&target));
-                let because = Because::Follows(subject(&target));
+                let because = AudienceMatch::Follows(subject(&target));
                 all.extend(follow.map(|known| (known.name.clone(), kind, because.clone())));
             }
             if let Some(Value::Place(middle)) = event.state.get("place") {
                 for (kind, km) in [("near", 30.0), ("town", 3.0)] {
                     let is_near =
-                        |known: &&Known| known.place.is_some_and(|at| at.distance_km(*middle) <= km);
+                        |known: &&SlicePerson| known.place.is_some_and(|at| at.distance_km(*middle) <= km);
                     all.extend(
                         self.persons
                             .iter()
                             .filter(is_near)
-                            .map(|known| (known.name.clone(), kind, Because::Near)),
+                            .map(|known| (known.name.clone(), kind, AudienceMatch::Near)),
                     );
                 }
             }
-            all.extend(named("owner").map(|who| (who, "yours", Because::Named)));
+            all.extend(named("owner").map(|who| (who, "yours", AudienceMatch::Named)));
             if let (Some(one), Some(other)) = (named("owner"), named("guest"))
                 && one != other
             {
-                all.push((one.clone(), "met", Because::Mutual(other.clone())));
-                all.push((other, "met", Because::Mutual(one)));
+                all.push((one.clone(), "met", AudienceMatch::Mutual(other.clone())));
+                all.push((other, "met", AudienceMatch::Mutual(one)));
             }
             let listed = event.persons.iter();
-            all.extend(listed.map(|one| (one.person.clone(), "pick", Because::Listed(one.score))));
+            all.extend(listed.map(|one| (one.person.clone(), "pick", AudienceMatch::Listed(one.score))));
         }
         // Two kinds tell also who did it: one says so, the other is mutual.
         all.retain(|(who, kind, _)| ["seen", "met"].contains(kind) || event.actor.as_ref() != Some(who));
-        let reason = |name: &str, because| Reason { kind: kind(name), because };
+        let reason = |name: &str, because| EntryReason { kind: kind(name), because };
         all.into_iter().map(|(who, kind, because)| (event.key, who, reason(kind, because))).collect()
     }
 
-    async fn rows(&self) -> Vec<(EventKey, Person, Reason)> {
+    async fn rows(&self) -> Vec<(EventKey, Person, EntryReason)> {
         let day =
             |n: usize| DayKey { tenant: tenant("main"), person: person(&format!("p{n}")), day: a_day() };
         let keys: Vec<DayKey> = (0..60).map(day).collect();
@@ -312,7 +318,7 @@ impl Schedule {
         let mut found = Vec::new();
         for (key, rows) in keys.iter().zip(rows) {
             for row in rows {
-                let Row::Entry(entry) = row else { panic!("{row:?}") };
+                let DayRow::Entry(entry) = row else { panic!("{row:?}") };
                 found.push((entry.key.event, key.person.clone(), entry.reason));
             }
         }
@@ -320,8 +326,8 @@ impl Schedule {
     }
 }
 
-impl Known {
-    fn drawn(dice: &mut Dice, number: usize) -> Self {
+impl SlicePerson {
+    fn draw(dice: &mut LawDice, number: usize) -> Self {
         let mut follows = BTreeSet::new();
         for target in ["author:0", "author:1", "author:2", "work:0", "work:1"] {
             if dice.once_in_a_hundred(40) {
@@ -333,6 +339,6 @@ impl Known {
     }
 }
 
-fn any_place(dice: &mut Dice) -> Place {
-    Place { lat: 52.0 + dice.of(&STEPS), lon: 13.0 + dice.of(&STEPS) }
+fn any_place(dice: &mut LawDice) -> GeoPoint {
+    GeoPoint { lat: 52.0 + dice.pick(&STEPS), lon: 13.0 + dice.pick(&STEPS) }
 }

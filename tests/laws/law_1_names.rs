@@ -3,28 +3,29 @@
 
 use std::collections::BTreeMap;
 
-use model::{Millis, limits::DAY_MS};
+use model::{UtcMillis, limits::DAY_MS};
 use serde_json::json;
 
 use crate::{
+    catalogue_text::{CatalogueKnobs, knob_catalogue},
     names::HOUR_MS,
-    seeds::{Dice, waiting_schedules},
-    texts::{Knobs, catalogue},
-    world::{World, title},
+    seeds::{LawDice, run_waiting_schedules},
+    world::{LawHouse, work_title},
 };
 
 #[test]
 fn law_1_an_event_is_named_by_source_and_id() {
-    waiting_schedules(4, said_again);
+    run_waiting_schedules(4, repeat_events);
 }
 
 /// A few events, each said several times: with times up to three days apart, with none, by any partition, and some of them
 /// when they were told long ago; in between the house dies.
-async fn said_again(mut dice: Dice) {
-    let mut world = World::new(catalogue(&Knobs { most: 20, ..Knobs::default() })).await;
-    start(&mut world, &mut dice).await;
-    world.person("ann", &["author:1"]).await;
-    let mut heard: BTreeMap<String, Millis> = BTreeMap::new();
+async fn repeat_events(mut dice: LawDice) {
+    let mut world =
+        LawHouse::new(knob_catalogue(&CatalogueKnobs { most: 20, ..CatalogueKnobs::default() })).await;
+    start_rough(&mut world, &mut dice).await;
+    world.add_person("ann", &["author:1"]).await;
+    let mut heard: BTreeMap<String, UtcMillis> = BTreeMap::new();
     for _ in 0..12 {
         let number = dice.below(4);
         let time = dice.once_in_a_hundred(70).then(|| world.now().plus(-dice.ms(0, 3 * DAY_MS)));
@@ -42,28 +43,28 @@ async fn said_again(mut dice: Dice) {
                 tokio::task::yield_now().await;
             }
             world.crash().await;
-            start(&mut world, &mut dice).await;
+            start_rough(&mut world, &mut dice).await;
         }
         world.settle().await;
-        world.pass(dice.ms(1, 20 * HOUR_MS)).await;
+        world.pass_time(dice.ms(1, 20 * HOUR_MS)).await;
     }
-    world.pass(30 * HOUR_MS).await;
+    world.pass_time(30 * HOUR_MS).await;
     let view = world.view("ann").await;
-    let found: BTreeMap<String, Millis> =
-        view.entries().map(|(key, entry)| (title(entry.subject().unwrap()), key.occurred)).collect();
+    let found: BTreeMap<String, UtcMillis> =
+        view.entries().map(|(key, entry)| (work_title(entry.subject().unwrap()), key.occurred)).collect();
     assert_eq!(found, heard);
     assert_eq!(view.len(), heard.len(), "an event has two entries");
-    let told = world.told("ann").await;
+    let told = world.told_titles("ann").await;
     assert!(told.values().all(|times| *times == 1), "told twice: {told:?}");
 }
 
-async fn start(world: &mut World, dice: &mut Dice) {
+async fn start_rough(world: &mut LawHouse, dice: &mut LawDice) {
     let mut engines = world.engines();
-    let roughness = store::rough::Roughness {
+    let roughness = store::rough_store::StoreRoughness {
         busy_before_percent: 5,
         busy_after_percent: 5,
-        ..store::rough::Roughness::seeded(dice.next())
+        ..store::rough_store::StoreRoughness::from_seed(dice.next())
     };
-    engines.store = std::sync::Arc::new(store::rough::Rough::new(engines.store, roughness));
+    engines.store = std::sync::Arc::new(store::rough_store::RoughStore::new(engines.store, roughness));
     world.start(engines).await;
 }

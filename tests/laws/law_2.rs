@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Channel, EntryKey, Fate, Mark, Row, What,
-    fold::{DayView, fold},
+    Channel, DayRow, EntryKey, Fate, Mark, MarkAction,
+    fold::{DayView, fold_rows},
 };
 use proptest::{collection::vec, prelude::*};
-use store::{DayRows, Days as _, embedded::Embedded};
+use store::{DayRows, DayStore as _, embedded::EmbeddedStore};
 
 use crate::{
-    names::{a_day, day_key, entry, entry_key, ready_id, reason},
-    seeds::{Dice, values, waiting_schedules},
+    names::{a_day, day_key, entry_key, entry_row, ready_id, reason},
+    seeds::{LawDice, check_values, run_waiting_schedules},
 };
 
 /// What happens to a day.
 #[derive(Clone, Debug)]
-enum Act {
+enum DayAct {
     /// A row of this event arrives, for one of its reasons.
     Arrives(usize, usize),
     /// Somebody reads the day for a closing.
@@ -30,39 +30,39 @@ enum Act {
 #[test]
 fn law_2_a_mark_names_what_it_covers() {
     let act = prop_oneof![
-        4 => (0..8_usize, 0..2_usize).prop_map(|(event, reason)| Act::Arrives(event, reason)),
-        2 => Just(Act::Reads),
-        2 => Just(Act::Marks),
-        1 => (0..4_usize).prop_map(Act::Returns),
+        4 => (0..8_usize, 0..2_usize).prop_map(|(event, reason)| DayAct::Arrives(event, reason)),
+        2 => Just(DayAct::Reads),
+        2 => Just(DayAct::Marks),
+        1 => (0..4_usize).prop_map(DayAct::Returns),
     ];
-    values(400, vec(act, 1..24), |acts| {
-        let (mut rows, mut told) = (BTreeSet::new(), Told::default());
+    check_values(400, vec(act, 1..24), |acts| {
+        let (mut rows, mut told) = (BTreeSet::new(), DayExpectation::default());
         for act in &acts {
-            rows.extend(told.act(act, &fold(&rows)));
-            told.agrees(&fold(&rows))?;
+            rows.extend(told.apply_act(act, &fold_rows(&rows)));
+            told.check_view(&fold_rows(&rows))?;
         }
         Ok(())
     });
-    waiting_schedules(4, in_the_store);
+    run_waiting_schedules(4, in_the_store);
 }
 
 /// The same with the rows in the store, one day after the other.
-async fn in_the_store(mut dice: Dice) {
-    let dir = crate::room::dir();
-    let store = Embedded::open(dir.path()).unwrap();
+async fn in_the_store(mut dice: LawDice) {
+    let dir = crate::engine_folder::temp_engine_dir();
+    let store = EmbeddedStore::open(dir.path()).unwrap();
     for case in 0..6 {
         let key = day_key("main", &format!("p{case}"), a_day());
-        let mut told = Told::default();
+        let mut told = DayExpectation::default();
         for _ in 0..16 {
             let rows = store.read(std::slice::from_ref(&key), a_day().start()).await.unwrap().remove(0);
-            told.agrees(&fold(&rows)).unwrap();
+            told.check_view(&fold_rows(&rows)).unwrap();
             let act = match dice.below(9) {
-                0..4 => Act::Arrives(dice.below(8), dice.below(2)),
-                4 | 5 => Act::Reads,
-                6 | 7 => Act::Marks,
-                _ => Act::Returns(dice.below(4)),
+                0..4 => DayAct::Arrives(dice.below(8), dice.below(2)),
+                4 | 5 => DayAct::Reads,
+                6 | 7 => DayAct::Marks,
+                _ => DayAct::Returns(dice.below(4)),
             };
-            if let Some(row) = told.act(&act, &fold(&rows)) {
+            if let Some(row) = told.apply_act(&act, &fold_rows(&rows)) {
                 store
                     .write(vec![DayRows { key: key.clone(), rows: vec![row] }], a_day().start())
                     .await
@@ -74,7 +74,7 @@ async fn in_the_store(mut dice: Dice) {
 
 /// Follows a day through what happens to it, with a reader's memory of what each closing saw.
 #[derive(Default)]
-struct Told {
+struct DayExpectation {
     arrived: BTreeSet<EntryKey>,
     /// What each closing saw waiting, until it is marked.
     seen: Vec<(u8, BTreeSet<EntryKey>)>,
@@ -83,39 +83,39 @@ struct Told {
     closings: u8,
 }
 
-impl Told {
+impl DayExpectation {
     /// The row that an act adds, if it adds one.
-    fn act(&mut self, act: &Act, view: &DayView) -> Option<Row> {
+    fn apply_act(&mut self, act: &DayAct, view: &DayView) -> Option<DayRow> {
         let day = a_day();
         match act {
-            Act::Arrives(event, because) => {
+            DayAct::Arrives(event, because) => {
                 self.arrived.insert(entry_key(day, *event));
-                Some(entry(day, *event, reason("made", *because)))
+                Some(entry_row(day, *event, reason("made", *because)))
             }
-            Act::Reads => {
+            DayAct::Reads => {
                 let waiting = view.entries().filter(|(_, entry)| entry.waits(Channel::Email));
                 self.seen.push((self.closings, waiting.map(|(key, _)| key).collect()));
                 self.closings += 1;
                 None
             }
-            Act::Marks if self.seen.is_empty() => None,
-            Act::Marks => {
+            DayAct::Marks if self.seen.is_empty() => None,
+            DayAct::Marks => {
                 let (id, keys) = self.seen.remove(0);
-                let mark = mark(What::Taken(ready_id(id)), keys.iter().copied());
+                let mark = mark_row(MarkAction::Taken(ready_id(id)), keys.iter().copied());
                 self.taken.insert(id, keys);
                 Some(mark)
             }
-            Act::Returns(number) => {
+            DayAct::Returns(number) => {
                 let id = *self.taken.keys().nth(*number)?;
                 self.returned.insert(id);
                 let keys = self.taken[&id].iter().copied();
-                Some(mark(What::Returned { ready: ready_id(id), maybe: false }, keys))
+                Some(mark_row(MarkAction::Returned { ready: ready_id(id), maybe: false }, keys))
             }
         }
     }
 
     /// An entry is told exactly when a Ready that was not returned took it.
-    fn agrees(&self, view: &DayView) -> Result<(), TestCaseError> {
+    fn check_view(&self, view: &DayView) -> Result<(), TestCaseError> {
         for key in &self.arrived {
             let by = self.taken.iter().filter(|(id, _)| !self.returned.contains(id));
             let told = by.into_iter().any(|(_, keys)| keys.contains(key));
@@ -128,6 +128,6 @@ impl Told {
     }
 }
 
-fn mark(what: What, covers: impl Iterator<Item = EntryKey>) -> Row {
-    Row::Mark(Mark::new(Some(Channel::Email), what, covers.collect(), a_day().start()))
+fn mark_row(what: MarkAction, covers: impl Iterator<Item = EntryKey>) -> DayRow {
+    DayRow::Mark(Mark::new(Some(Channel::Email), what, covers.collect(), a_day().start()))
 }

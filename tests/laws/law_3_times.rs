@@ -2,13 +2,13 @@
 //! verdict is the same whenever it is read.
 
 use model::{
-    Day, EntryKey, EventKey, Millis,
-    event::{Untimely, timely},
+    Day, EntryKey, EventKey, UtcMillis,
+    event::{EventTimeError, check_timely},
     limits::{AHEAD_MS_MAX, DAY_LIFE_MS, LAST_CALL_MS, LATE_MS_MAX},
 };
 use proptest::prelude::*;
 
-use crate::seeds::values;
+use crate::seeds::check_values;
 
 #[test]
 fn law_3_time_is_accepted_or_refused() {
@@ -21,15 +21,15 @@ fn law_3_time_is_accepted_or_refused() {
         any::<i64>().boxed(),
     ];
     let appended = prop_oneof![4 => 0..4_000_000_000_000_i64, 1 => any::<i64>()];
-    values(2_000, (appended, offset), |(appended, offset)| {
-        check(Millis(appended), Millis(appended).plus(offset))
+    check_values(2_000, (appended, offset), |(appended, offset)| {
+        check_case(UtcMillis(appended), UtcMillis(appended).plus(offset))
     });
 }
 
-fn check(appended: Millis, occurred: Millis) -> Result<(), TestCaseError> {
+fn check_case(appended: UtcMillis, occurred: UtcMillis) -> Result<(), TestCaseError> {
     // In wide numbers, where nothing saturates.
     let ahead = i128::from(occurred.0) - i128::from(appended.0);
-    let verdict = timely(occurred, appended);
+    let verdict = check_timely(occurred, appended);
     match verdict {
         Ok(()) => {
             prop_assert!(
@@ -43,20 +43,22 @@ fn check(appended: Millis, occurred: Millis) -> Result<(), TestCaseError> {
             );
             // What is accepted has its own time and day, and enough of the day is left to be told.
             let key = EntryKey { occurred, event: EventKey([1; 16]) };
-            prop_assert_eq!(EntryKey::from_bytes(&key.bytes()), Some(key));
-            prop_assert_eq!(key.day(), Day::of(occurred));
+            prop_assert_eq!(EntryKey::from_bytes(&key.to_bytes()), Some(key));
+            prop_assert_eq!(key.day(), Day::from_instant(occurred));
             if appended.0.abs() < 1 << 53 {
                 prop_assert!(key.day().start() <= occurred && occurred < key.day().plus(1).start());
-                prop_assert!(key.day().expires().since(appended) >= DAY_LIFE_MS - LATE_MS_MAX - LAST_CALL_MS);
+                prop_assert!(
+                    key.day().expires_at().since(appended) >= DAY_LIFE_MS - LATE_MS_MAX - LAST_CALL_MS
+                );
             }
         }
-        Err(Untimely::Late { occurred: said, appended: by }) => {
+        Err(EventTimeError::Late { occurred: said, appended: by }) => {
             prop_assert!(-ahead > i128::from(LATE_MS_MAX) && (said, by) == (occurred, appended));
         }
-        Err(Untimely::Ahead { occurred: said, appended: by }) => {
+        Err(EventTimeError::Ahead { occurred: said, appended: by }) => {
             prop_assert!(ahead > i128::from(AHEAD_MS_MAX) && (said, by) == (occurred, appended));
         }
     }
-    prop_assert_eq!(timely(occurred, appended), verdict);
+    prop_assert_eq!(check_timely(occurred, appended), verdict);
     Ok(())
 }

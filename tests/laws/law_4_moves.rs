@@ -3,18 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use model::{Event, EventKey, Place, Row, State, Value, entry::DayKey, partition::Partitions};
+use model::{
+    DayRow, Event, EventKey, GeoPoint, Value, VersionedState, entry::DayKey, partition::PartitionCount,
+};
 use serde_json::json;
-use store::{Days as _, StateKey, States as _};
+use store::{DayStore as _, StateKey, StateStore as _};
 use topic::{NewRecord, Topics as _};
 use wire::topics;
 
 use crate::{
-    gates::Gates,
+    catalogue_text::parse_catalogue,
+    gates::HouseGates,
     names::{a_day, person, subject, tenant},
-    seeds::{Dice, waiting_schedules},
-    texts::parse,
-    world::World,
+    seeds::{LawDice, run_waiting_schedules},
+    world::LawHouse,
 };
 
 const CATALOGUE: &str = "catalogue: moves\n\
@@ -30,32 +32,32 @@ const STEP: f64 = 0.09;
 
 #[test]
 fn law_4_who_moves_is_never_lost() {
-    waiting_schedules(12, whoever_moves);
+    run_waiting_schedules(12, whoever_moves);
 }
 
-async fn whoever_moves(mut dice: Dice) {
-    let mut world = World::new(parse(CATALOGUE)).await;
-    let gates = Gates::default();
+async fn whoever_moves(mut dice: LawDice) {
+    let mut world = LawHouse::new(parse_catalogue(CATALOGUE)).await;
+    let gates = HouseGates::default();
     world.start(gates.around(world.engines())).await;
-    let old = Place::new(52.5, 13.4).unwrap();
+    let old = GeoPoint::new(52.5, 13.4).unwrap();
     // Within the circle and in another cell of it, or far away.
-    let steps = dice.of(&[1, 2, 2, 4, 40]);
-    let new = north(old, steps);
-    stated(&mut world, old).await;
+    let steps = dice.pick(&[1, 2, 2, 4, 40]);
+    let new = place_north(old, steps);
+    state_place(&mut world, old).await;
     world.settle().await;
-    let gate = dice.of(&GATES);
+    let gate = dice.pick(&GATES);
     gates.close(gate);
-    stated(&mut world, new).await;
-    gates.reached(gate).await;
+    state_place(&mut world, new).await;
+    gates.wait_reached(gate).await;
     let mut expected = BTreeMap::new();
     for number in 0..1 + dice.below(6) {
-        let middle = north(old, dice.below(steps + 2));
-        happens(&world, number, middle).await;
+        let middle = place_north(old, dice.below(steps + 2));
+        publish_work(&world, number, middle).await;
         let at = if gate == "before leaving" { new } else { old };
         expected.insert(number, (middle, usize::from(at.distance_km(middle) <= 30.0)));
     }
-    world.caught_up(&["ingest", "digest", "sender"]).await;
-    assert_eq!(found(&world).await, told(&expected), "{gate}, {steps} steps");
+    world.wait_caught_up(&["ingest", "digest", "sender"]).await;
+    assert_eq!(count_rows(&world).await, expected_counts(&expected), "{gate}, {steps} steps");
     if dice.once_in_a_hundred(50) {
         world.crash().await;
         world.start(world.engines()).await;
@@ -64,36 +66,36 @@ async fn whoever_moves(mut dice: Dice) {
     }
     world.settle().await;
     for number in expected.len()..expected.len() + 2 {
-        let middle = north(new, dice.below(4));
-        happens(&world, number, middle).await;
+        let middle = place_north(new, dice.below(4));
+        publish_work(&world, number, middle).await;
         expected.insert(number, (middle, usize::from(new.distance_km(middle) <= 30.0)));
     }
     world.settle().await;
-    assert_eq!(found(&world).await, told(&expected), "{gate}, {steps} steps, after it");
+    assert_eq!(count_rows(&world).await, expected_counts(&expected), "{gate}, {steps} steps, after it");
 }
 
-fn told(expected: &BTreeMap<usize, (Place, usize)>) -> BTreeMap<usize, usize> {
+fn expected_counts(expected: &BTreeMap<usize, (GeoPoint, usize)>) -> BTreeMap<usize, usize> {
     expected.iter().map(|(number, (_, times))| (*number, *times)).filter(|(_, times)| *times > 0).collect()
 }
 
-fn north(of: Place, steps: usize) -> Place {
+fn place_north(of: GeoPoint, steps: usize) -> GeoPoint {
     let steps = f64::from(u32::try_from(steps).unwrap());
-    Place::new(steps.mul_add(STEP, of.lat), of.lon).unwrap()
+    GeoPoint::new(steps.mul_add(STEP, of.lat), of.lon).unwrap()
 }
 
-async fn stated(world: &mut World, at: Place) {
+async fn state_place(world: &mut LawHouse, at: GeoPoint) {
     let place = json!({"lat": at.lat, "lon": at.lon});
-    world.fact("tidings.profile", json!({"person": "ann", "place": place})).await;
+    world.send_fact("tidings.profile", json!({"person": "ann", "place": place})).await;
 }
 
 /// Something happens, as the intake announces it; this one stands still.
-async fn happens(world: &World, number: usize, at: Place) {
+async fn publish_work(world: &LawHouse, number: usize, at: GeoPoint) {
     let (tenant, subject) = (tenant("main"), subject(&format!("work:{number}")));
-    let state = State::at(1, [("place", Some(Value::Place(at)))]);
+    let state = VersionedState::from_values(1, [("place", Some(Value::Place(at)))]);
     let key = StateKey::Subject(tenant.clone(), subject.clone());
     world.store.merge(vec![(key, state.clone())]).await.unwrap();
     let event = Event {
-        key: EventKey::of(&tenant, "laws", &number.to_string()),
+        key: EventKey::from_source_id(&tenant, "laws", &number.to_string()),
         what: "work.made".to_owned(),
         actor: None,
         occurred: world.now(),
@@ -104,8 +106,8 @@ async fn happens(world: &World, number: usize, at: Place) {
     };
     let record = NewRecord {
         topic: topics::EVENTS.into(),
-        partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),
-        key: wire::key::subject(&event.tenant, &event.subject),
+        partition: PartitionCount::USUAL.of_subject(&event.tenant, &event.subject),
+        key: wire::key::subject_key(&event.tenant, &event.subject),
         value: Some(wire::event::encode(&event).unwrap()),
         headers: Vec::new(),
     };
@@ -113,11 +115,11 @@ async fn happens(world: &World, number: usize, at: Place) {
 }
 
 /// How many rows ann has of each.
-async fn found(world: &World) -> BTreeMap<usize, usize> {
+async fn count_rows(world: &LawHouse) -> BTreeMap<usize, usize> {
     let key = DayKey { tenant: tenant("main"), person: person("ann"), day: a_day() };
     let mut found = BTreeMap::new();
     for row in world.store.read(&[key], world.now()).await.unwrap().remove(0) {
-        if let Row::Entry(entry) = row {
+        if let DayRow::Entry(entry) = row {
             *found.entry(entry.subject.id().parse().unwrap()).or_default() += 1;
         }
     }

@@ -3,50 +3,50 @@
 
 use std::collections::BTreeMap;
 
-use model::{Cell, Crowd, Follow, Place, State, Value};
+use model::{Crowd, FollowFact, GeoPoint, Value, ValueCell, VersionedState};
 use proptest::{collection::vec, prelude::*};
-use store::{Crowds as _, StateKey, States as _, embedded::Embedded};
+use store::{CrowdStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
 
 use crate::{
     names::{person, subject, tenant},
-    seeds::{Dice, drawn, values, waiting_schedules},
+    seeds::{LawDice, check_values, draw_value, run_waiting_schedules},
 };
 
 #[test]
 fn law_4_newer_wins() {
-    values(300, (vec(any_state(), 0..8), any::<u64>()), |(states, order)| merges_alike(states, order));
-    waiting_schedules(4, the_engine_as_memory);
+    check_values(300, (vec(any_state(), 0..8), any::<u64>()), |(states, order)| merges_alike(states, order));
+    run_waiting_schedules(4, the_engine_as_memory);
 }
 
 /// Few fields and few versions, so that equal versions with different values happen.
-fn any_state() -> impl Strategy<Value = State> {
+fn any_state() -> impl Strategy<Value = VersionedState> {
     let value = prop_oneof![
-        "[ab]?".prop_map(|text| Value::text(&text)),
+        "[ab]?".prop_map(|text| Value::from_text(&text)),
         any::<bool>().prop_map(Value::Flag),
         (0..3).prop_map(|n| Value::Number(f64::from(n))),
-        Just(Value::Place(Place { lat: 1.0, lon: 2.0 })),
+        Just(Value::Place(GeoPoint { lat: 1.0, lon: 2.0 })),
         Just(Value::Ref(subject("author:1"))),
     ];
-    let cell =
-        (0..4_i64, prop::option::weighted(0.8, value)).prop_map(|(version, value)| Cell { version, value });
-    prop::collection::btree_map("[xyz]", cell, 0..3).prop_map(|cells| State {
+    let cell = (0..4_i64, prop::option::weighted(0.8, value))
+        .prop_map(|(version, value)| ValueCell { version, value });
+    prop::collection::btree_map("[xyz]", cell, 0..3).prop_map(|cells| VersionedState {
         cells: cells.into_iter().map(|(name, cell)| (name.into(), cell)).collect(),
     })
 }
 
-fn merged<'a>(states: impl IntoIterator<Item = &'a State>) -> State {
-    let mut all = State::default();
+fn merge_states<'a>(states: impl IntoIterator<Item = &'a VersionedState>) -> VersionedState {
+    let mut all = VersionedState::default();
     states.into_iter().for_each(|state| all.merge(state));
     all
 }
 
-fn merges_alike(mut states: Vec<State>, order: u64) -> Result<(), TestCaseError> {
-    let all = merged(&states);
-    let mut dice = Dice::new(order);
-    let again: Vec<State> = states.iter().filter(|_| dice.once_in_a_hundred(50)).cloned().collect();
+fn merges_alike(mut states: Vec<VersionedState>, order: u64) -> Result<(), TestCaseError> {
+    let all = merge_states(&states);
+    let mut dice = LawDice::new(order);
+    let again: Vec<VersionedState> = states.iter().filter(|_| dice.once_in_a_hundred(50)).cloned().collect();
     states.extend(again);
     dice.shuffle(&mut states);
-    prop_assert_eq!(&merged(&states), &all);
+    prop_assert_eq!(&merge_states(&states), &all);
     for (name, cell) in &all.cells {
         let newest = states.iter().filter_map(|state| state.cells.get(name)).map(|cell| cell.version).max();
         prop_assert_eq!(Some(cell.version), newest);
@@ -56,11 +56,11 @@ fn merges_alike(mut states: Vec<State>, order: u64) -> Result<(), TestCaseError>
 
 /// The same cells and follows in different orders, one after the other and together, for several owners: the
 /// engine has for each what memory has.
-async fn the_engine_as_memory(mut dice: Dice) {
-    let dir = crate::room::dir();
-    let store = Embedded::open(dir.path()).unwrap();
-    let mut states = drawn(&mut dice, vec(any_state(), 12));
-    let expected = merged(&states);
+async fn the_engine_as_memory(mut dice: LawDice) {
+    let dir = crate::engine_folder::temp_engine_dir();
+    let store = EmbeddedStore::open(dir.path()).unwrap();
+    let mut states = draw_value(&mut dice, vec(any_state(), 12));
+    let expected = merge_states(&states);
     let target = subject("author:1");
     let mut versions: Vec<(i64, bool)> =
         (0..8).map(|_| (dice.ms(0, 4), dice.once_in_a_hundred(50))).collect();
@@ -82,7 +82,7 @@ async fn the_engine_as_memory(mut dice: Dice) {
             std::slice::from_ref(&expected),
             "states in the order {states:?}"
         );
-        let follow = |(version, on): &(i64, bool)| Follow {
+        let follow = |(version, on): &(i64, bool)| FollowFact {
             tenant: of.clone(),
             person: who.clone(),
             target: target.clone(),
@@ -100,5 +100,5 @@ async fn the_engine_as_memory(mut dice: Dice) {
         assert_eq!(followers.persons.contains(&who), on, "the list and the question disagree");
     }
     let unknown = StateKey::Subject(tenant("main"), subject("work:1"));
-    assert_eq!(store.states(&[unknown]).await.unwrap(), [State { cells: BTreeMap::new() }]);
+    assert_eq!(store.states(&[unknown]).await.unwrap(), [VersionedState { cells: BTreeMap::new() }]);
 }

@@ -10,28 +10,28 @@ use std::{
     },
 };
 
-use model::{Fate, Millis};
-use tidings::house::Engines;
-use topic::rough::Odds;
+use model::{Fate, UtcMillis};
+use tidings::house::HouseEngines;
+use topic::rough_topics::RoughTopicsOdds;
 
 use crate::{
-    gates::Gates,
-    law_6_owner::replaced,
+    catalogue_text::{CatalogueKnobs, knob_catalogue},
+    gates::HouseGates,
+    law_6_owner::replace_owner,
     names::HOUR_MS,
-    seeds::{Dice, waiting_schedules},
-    texts::{Knobs, catalogue},
-    world::World,
+    seeds::{LawDice, run_waiting_schedules},
+    world::LawHouse,
 };
 
 #[test]
 fn law_6_a_turn_is_one_commit() {
     let happened = AtomicU64::new(0);
-    waiting_schedules(5, |dice| async {
-        happened.fetch_add(Schedule::new(dice).await.run().await, Ordering::Relaxed);
+    run_waiting_schedules(5, |dice| async {
+        happened.fetch_add(TurnSchedule::new(dice).await.run().await, Ordering::Relaxed);
     });
     assert!(happened.into_inner() > 0, "the engines were as smooth as silk, which proves nothing");
-    waiting_schedules(4, replaced);
-    waiting_schedules(2, some_break);
+    run_waiting_schedules(4, replace_owner);
+    run_waiting_schedules(2, some_break);
 }
 
 const PERSONS: [&str; 3] = ["ann", "bob", "cat"];
@@ -39,31 +39,31 @@ const DAYS: i64 = 3;
 /// Where it is worst to die: a mail has left, and nobody has written that down.
 const SENT: &str = "after the hand-over";
 
-struct Schedule {
-    dice: Dice,
-    world: World,
+struct TurnSchedule {
+    dice: LawDice,
+    world: LawHouse,
     made: usize,
     /// Works that may have been withdrawn before they were told.
     withdrawn: BTreeSet<usize>,
-    rough: Vec<topic::rough::Rough>,
+    rough: Vec<topic::rough_topics::RoughTopics>,
     /// Of this life.
-    gates: Gates,
+    gates: HouseGates,
     lives: u64,
 }
 
-impl Schedule {
-    async fn new(mut dice: Dice) -> Self {
-        let once_per = dice.of(&["event", "mail", "subject"]);
-        let knobs = Knobs { most: 2 + dice.below(4), once_per, ..Knobs::default() };
-        let mut world = World::new(catalogue(&knobs)).await;
+impl TurnSchedule {
+    async fn new(mut dice: LawDice) -> Self {
+        let once_per = dice.pick(&["event", "mail", "subject"]);
+        let knobs = CatalogueKnobs { most: 2 + dice.below(4), once_per, ..CatalogueKnobs::default() };
+        let mut world = LawHouse::new(knob_catalogue(&knobs)).await;
         for who in PERSONS {
-            world.person(who, &["author:1"]).await;
+            world.add_person(who, &["author:1"]).await;
         }
         world.start(world.engines()).await;
         world.settle().await;
         world.crash().await;
         let (made, withdrawn, rough, lives) = (0, BTreeSet::new(), Vec::new(), 0);
-        let mut schedule = Self { dice, world, made, withdrawn, rough, gates: Gates::default(), lives };
+        let mut schedule = Self { dice, world, made, withdrawn, rough, gates: HouseGates::default(), lives };
         schedule.open().await;
         schedule
     }
@@ -72,17 +72,17 @@ impl Schedule {
     async fn open(&mut self) {
         self.lives += 1;
         let seed = self.dice.next();
-        let Engines { topics, store, courier, live, schemas } = self.world.engines();
-        let topics = topic::rough::Rough::new(topics, Odds::ROUGH, seed);
+        let HouseEngines { topics, store, courier, live, schemas } = self.world.engines();
+        let topics = topic::rough_topics::RoughTopics::new(topics, RoughTopicsOdds::ROUGH, seed);
         self.rough.push(topics.clone());
-        let roughness = store::rough::Roughness {
+        let roughness = store::rough_store::StoreRoughness {
             busy_before_percent: 4,
             busy_after_percent: 4,
-            ..store::rough::Roughness::seeded(seed)
+            ..store::rough_store::StoreRoughness::from_seed(seed)
         };
-        let store = Arc::new(store::rough::Rough::new(store, roughness));
-        let engines = Engines { topics: Arc::new(topics), store, courier, live, schemas };
-        self.gates = Gates::default();
+        let store = Arc::new(store::rough_store::RoughStore::new(store, roughness));
+        let engines = HouseEngines { topics: Arc::new(topics), store, courier, live, schemas };
+        self.gates = HouseGates::default();
         self.world.start(self.gates.around(engines)).await;
     }
 
@@ -96,7 +96,7 @@ impl Schedule {
                 self.gates.close(SENT);
             }
             for _ in 0..self.dice.below(4) {
-                self.happens().await;
+                self.draw_happening().await;
             }
             if dies {
                 // In the middle of whatever is done by then.
@@ -125,25 +125,25 @@ impl Schedule {
         self.world.crash().await;
         let engines = self.world.engines();
         self.world.start(engines).await;
-        self.world.pass(14 * 24 * HOUR_MS).await;
-        self.look().await;
-        self.again().await;
-        self.rough.iter().map(|rough| rough.happened().values().sum::<u64>()).sum()
+        self.world.pass_time(14 * 24 * HOUR_MS).await;
+        self.check_books().await;
+        self.repeat_everything().await;
+        self.rough.iter().map(|rough| rough.happened_counts().values().sum::<u64>()).sum()
     }
 
-    async fn happens(&mut self) {
+    async fn draw_happening(&mut self) {
         let number = self.made;
         match self.dice.below(9) {
             8 => {
-                let (who, plan) = (self.dice.of(&PERSONS), self.dice.of(&["morning", "evening"]));
+                let (who, plan) = (self.dice.pick(&PERSONS), self.dice.pick(&["morning", "evening"]));
                 self.world.release(who, plan).await;
             }
             0..6 => {
                 let late = self.dice.ms(0, 30 * HOUR_MS);
                 let late = if self.dice.once_in_a_hundred(25) { late } else { 0 };
                 let at = self.world.now().plus(-late);
-                let what = self.dice.of(&["work.made", "work.made", "work.shown"]);
-                self.world.make(what, number, "author:1", at).await;
+                let what = self.dice.pick(&["work.made", "work.made", "work.shown"]);
+                self.world.publish_work(what, number, "author:1", at).await;
                 self.made += 1;
             }
             6 if number > 0 => {
@@ -153,23 +153,23 @@ impl Schedule {
             }
             _ => {
                 // Read on some other screen.
-                let who = self.dice.of(&PERSONS);
+                let who = self.dice.pick(&PERSONS);
                 let view = self.world.view(who).await;
                 let Some((key, _)) = view.entries().last() else { return };
                 let data = serde_json::json!({"person": who, "entries": [key.to_string()]});
-                self.world.fact("tidings.read", data).await;
+                self.world.send_fact("tidings.read", data).await;
             }
         }
     }
 
     /// The oracle: mails in the outbox against fates in the days.
-    async fn look(&self) {
+    async fn check_books(&self) {
         let world = &self.world;
-        let accepted = world.outbox.accepted().await.unwrap();
+        let accepted = world.outbox.read_acceptances().await.unwrap();
         let ids: BTreeSet<&str> = accepted.iter().map(|accepted| accepted.message_id.as_str()).collect();
         assert_eq!(ids.len(), accepted.len(), "a mail was handed over twice: {accepted:?}");
         for who in PERSONS {
-            let (fates, told) = (world.fates(who).await, world.told(who).await);
+            let (fates, told) = (world.fates(who).await, world.told_titles(who).await);
             for number in 0..self.made {
                 let title = format!("T{number}");
                 let (fate, times) = (fates.get(&title), told.get(&title).copied().unwrap_or(0));
@@ -193,25 +193,29 @@ impl Schedule {
     }
 
     /// Everything is said again, and nobody hears of it.
-    async fn again(&self) {
+    async fn repeat_everything(&self) {
         let before = self.world.mails().await;
         self.world.replay().await;
-        self.world.pass(2 * 24 * HOUR_MS).await;
+        self.world.pass_time(2 * 24 * HOUR_MS).await;
         assert_eq!(self.world.mails().await, before, "what was said again was told again");
-        let now: Millis = self.world.now();
+        let now: UtcMillis = self.world.now();
         assert!(self.world.clock.next_wake().is_none_or(|next| next > now.0), "somebody sleeps beyond {now}");
     }
 }
 
 /// Deliveries that break hold up nobody else, and are told when they are tried again.
-async fn some_break(mut dice: Dice) {
-    let mut world = World::new(catalogue(&Knobs::default())).await;
-    let gates = Gates::default();
+async fn some_break(mut dice: LawDice) {
+    let mut world = LawHouse::new(knob_catalogue(&CatalogueKnobs::default())).await;
+    let gates = HouseGates::default();
     world.start(gates.around(world.engines())).await;
-    world.with_a_work(&PERSONS).await;
-    gates.breaks(1 + dice.below(2 * PERSONS.len()));
-    world.pass(49 * HOUR_MS).await;
+    world.add_followed_work(&PERSONS).await;
+    gates.break_deliveries(1 + dice.below(2 * PERSONS.len()));
+    world.pass_time(49 * HOUR_MS).await;
     for who in PERSONS {
-        assert_eq!(world.told(who).await.into_iter().collect::<Vec<_>>(), [("T0".to_owned(), 1)], "{who}");
+        assert_eq!(
+            world.told_titles(who).await.into_iter().collect::<Vec<_>>(),
+            [("T0".to_owned(), 1)],
+            "{who}"
+        );
     }
 }

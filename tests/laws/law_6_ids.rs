@@ -2,39 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use digest::news::News;
+use digest::read::PersonNews;
 use model::ReadyId;
 
 use crate::{
-    desk::Desk,
+    catalogue_text::{CatalogueKnobs, knob_catalogue},
+    digest_simulation::DigestSimulation,
     names::{HOUR_MS, a_day, person, reason, subject, tenant},
-    seeds::{Dice, schedules},
-    texts::{Knobs, catalogue},
+    seeds::{LawDice, run_schedules},
 };
 
 #[test]
 fn law_6_ready_ids_never_collide() {
-    schedules(60, many_closings);
+    run_schedules(60, many_closings);
 }
 
 /// Windows of two plans, three persons and two tenants open, close and open again, often within the same
 /// millisecond; a record that is forgotten and begun anew is no exception.
-fn many_closings(mut dice: Dice) {
-    let knobs = Knobs { most: 1, look_back_days: 19, ..Knobs::default() };
-    let mut desk = Desk::new(catalogue(&knobs), a_day().start());
+fn many_closings(mut dice: LawDice) {
+    let knobs = CatalogueKnobs { most: 1, look_back_days: 19, ..CatalogueKnobs::default() };
+    let mut desk = DigestSimulation::new(knob_catalogue(&knobs), a_day().start());
     let mut persons = Vec::new();
     for (of, who) in [("main", "ann"), ("main", "bob"), ("other", "ann")] {
-        let key = desk.person(&tenant(of), &person(who), "Europe/Berlin");
+        let key = desk.add_person(&tenant(of), &person(who), "Europe/Berlin");
         desk.follow(&key, &subject("author:1"), true);
         persons.push(key);
     }
     let mut first: BTreeMap<ReadyId, usize> = BTreeMap::new();
     for number in 0..40 {
-        let key = dice.of(&persons);
-        desk.public(&key.0, &subject(&format!("work:{number}")), true);
-        let because = reason(dice.of(&["made", "shown"]), 1);
-        let day = model::Day::of(desk.now);
-        let news: News = desk.event(&key, day, number, because);
+        let key = dice.pick(&persons);
+        desk.set_public(&key.0, &subject(&format!("work:{number}")), true);
+        let because = reason(dice.pick(&["made", "shown"]), 1);
+        let day = model::Day::from_instant(desk.now);
+        let news: PersonNews = desk.add_event(&key, day, number, because);
         desk.hear(&key, vec![news]);
         let wait = match dice.below(4) {
             0 => 0,

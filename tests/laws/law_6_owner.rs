@@ -6,11 +6,11 @@ use std::{collections::BTreeSet, time::Duration};
 use model::Fate;
 
 use crate::{
-    gates::Gates,
+    catalogue_text::{CatalogueKnobs, knob_catalogue},
+    gates::HouseGates,
     names::HOUR_MS,
-    seeds::Dice,
-    texts::{Knobs, catalogue},
-    world::World,
+    seeds::LawDice,
+    world::LawHouse,
 };
 
 /// A member that does not call for so long counts as gone.
@@ -21,43 +21,47 @@ const PERSONS: [&str; 4] = ["ann", "bob", "cat", "dan"];
 
 /// An owner stands still while it closes windows; another takes over, closes what is due, and closes again the
 /// next day; then the first one wakes up, before or after that.
-pub async fn replaced(mut dice: Dice) {
-    let mut world = World::with_session(catalogue(&Knobs { most: 20, ..Knobs::default() }), SESSION).await;
-    let gates = Gates::default();
+pub async fn replace_owner(mut dice: LawDice) {
+    let mut world = LawHouse::with_session(
+        knob_catalogue(&CatalogueKnobs { most: 20, ..CatalogueKnobs::default() }),
+        SESSION,
+    )
+    .await;
+    let gates = HouseGates::default();
     world.start(gates.around(world.engines())).await;
     for who in PERSONS {
-        world.person(who, &["author:1"]).await;
+        world.add_person(who, &["author:1"]).await;
     }
     world.settle().await;
     let many = 1 + dice.below(4);
-    made(&mut world, 0..many).await;
+    make_works(&mut world, 0..many).await;
     world.settle().await;
-    let place = dice.of(&PLACES);
+    let place = dice.pick(&PLACES);
     gates.close(place);
     world.clock.advance_to(world.next_morning().0);
-    gates.reached(place).await;
+    gates.wait_reached(place).await;
     let sleeper = world.leave();
     world.start(world.engines()).await;
-    at_rest(&world).await;
+    wait_at_rest(&world).await;
     let late = dice.once_in_a_hundred(50);
     if late {
-        made(&mut world, many..many + 2).await;
-        at_rest(&world).await;
+        make_works(&mut world, many..many + 2).await;
+        wait_at_rest(&world).await;
         world.clock.advance(24 * HOUR_MS);
-        at_rest(&world).await;
+        wait_at_rest(&world).await;
     }
     gates.open(place);
-    at_rest(&world).await;
+    wait_at_rest(&world).await;
     sleeper.abandon().await;
     if !late {
-        made(&mut world, many..many + 2).await;
+        make_works(&mut world, many..many + 2).await;
     }
-    world.pass(3 * 24 * HOUR_MS).await;
-    let accepted = world.outbox.accepted().await.unwrap();
+    world.pass_time(3 * 24 * HOUR_MS).await;
+    let accepted = world.outbox.read_acceptances().await.unwrap();
     let ids: BTreeSet<&str> = accepted.iter().map(|one| one.message_id.as_str()).collect();
     assert_eq!(ids.len(), accepted.len(), "{place}: handed over twice: {accepted:?}");
     for who in PERSONS {
-        let (told, fates) = (world.told(who).await, world.fates(who).await);
+        let (told, fates) = (world.told_titles(who).await, world.fates(who).await);
         for number in 0..many + 2 {
             let title = format!("T{number}");
             assert_eq!(told.get(&title), Some(&1), "{place}, late: {late}: {title} for {who}");
@@ -70,19 +74,19 @@ pub async fn replaced(mut dice: Dice) {
     }
 }
 
-async fn made(world: &mut World, numbers: std::ops::Range<usize>) {
+async fn make_works(world: &mut LawHouse, numbers: std::ops::Range<usize>) {
     let at = world.now();
     for number in numbers {
-        world.make("work.made", number, "author:1", at).await;
+        world.publish_work("work.made", number, "author:1", at).await;
     }
 }
 
 /// Two houses are at work, and neither can say when there is no more to do for both: they have read everything
 /// several times in a row, a while apart.
-async fn at_rest(world: &World) {
+async fn wait_at_rest(world: &LawHouse) {
     for _ in 0..3 {
-        world.caught_up(&[]).await;
-        runtime::retry::pause(0, 1).await;
+        world.wait_caught_up(&[]).await;
+        runtime::retry::pause_before_retry(0, 1).await;
     }
-    world.caught_up(&[]).await;
+    world.wait_caught_up(&[]).await;
 }

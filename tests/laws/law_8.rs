@@ -4,35 +4,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use digest::{memory::PersonKey, news::News};
+use digest::{memory::PersonKey, read::PersonNews};
 use model::{
-    Day, Entry, EntryKey, Fate, Kind, Mark, Millis, ReadyId, Row, SubjectRef, What,
-    delivery::{Delivery, Outcome},
+    Day, DayRow, Entry, EntryKey, Fate, Kind, Mark, MarkAction, ReadyId, SubjectRef, UtcMillis,
+    delivery::{Delivery, DeliveryOutcome},
     limits::{DAY_MS, ID_BYTES_MAX},
     person::{Act, profile},
     ready::Ready,
 };
 
 use crate::{
-    desk::Desk,
+    catalogue_text::{CHANGED, CHOSEN, CatalogueKnobs, PLANS, USUAL, catalogue_of},
+    digest_simulation::DigestSimulation,
     names::{HOUR_MS, a_day, entry_key, person, plan, reason, subject, tenant},
-    outcomes::{outcome, returned, sent, slow, told},
-    seeds::{Dice, schedules},
-    texts::{CHANGED, CHOSEN, Knobs, PLANS, USUAL, catalogue_of},
+    outcomes::{draw_outcome, report_deferred, report_returned, report_sent, told_entries},
+    seeds::{LawDice, run_schedules},
 };
 
 #[test]
 fn law_8_no_entry_vanishes() {
-    schedules(60, |dice| Life::new(dice).run());
+    run_schedules(60, |dice| OwnerLife::new(dice).run());
     // Long enough a memory, and room enough, that something could be said again.
-    schedules(40, |dice| {
-        let knobs = Knobs { once_per: "subject", look_back_days: 9, most: 20, ..Knobs::default() };
-        Life::with(dice, knobs).run();
+    run_schedules(40, |dice| {
+        let knobs =
+            CatalogueKnobs { once_per: "subject", look_back_days: 9, most: 20, ..CatalogueKnobs::default() };
+        OwnerLife::with_knobs(dice, knobs).run();
     });
     // So much that the record has no room for all that waits at the sender.
-    schedules(16, |dice| {
-        let knobs = Knobs { look_back_days: 19, most: 20, ..Knobs::default() };
-        Life { is_crowded: true, ..Life::with(dice, knobs) }.run();
+    run_schedules(16, |dice| {
+        let knobs = CatalogueKnobs { look_back_days: 19, most: 20, ..CatalogueKnobs::default() };
+        OwnerLife { is_crowded: true, ..OwnerLife::with_knobs(dice, knobs) }.run();
     });
 }
 
@@ -40,14 +41,14 @@ const ZONES: [&str; 4] = ["Europe/Berlin", "Pacific/Kiritimati", "America/Los_An
 const BUSY_DAYS: i32 = 6;
 
 /// Some persons under one owner, from the first event until the last day has expired.
-struct Life {
-    dice: Dice,
-    knobs: Knobs,
+struct OwnerLife {
+    dice: LawDice,
+    knobs: CatalogueKnobs,
     /// Whether the catalogue changes now and then.
     changes: bool,
     /// Names are long, a lot happens at once more often, and the sender is slow.
     is_crowded: bool,
-    desk: Desk,
+    desk: DigestSimulation,
     persons: Vec<PersonKey>,
     /// Stored, but not announced yet.
     unannounced: Vec<(PersonKey, Kind, EntryKey)>,
@@ -63,30 +64,30 @@ struct Life {
     said: BTreeMap<(PersonKey, SubjectRef), Vec<(usize, Day)>>,
 }
 
-impl Life {
-    fn new(mut dice: Dice) -> Self {
+impl OwnerLife {
+    fn new(mut dice: LawDice) -> Self {
         let most = 1 + dice.below(6);
-        let knobs = Knobs {
+        let knobs = CatalogueKnobs {
             most,
             // What wants more than there is room for is refused.
             at_least: (1 + dice.below(3)).min(most),
-            once_per: dice.of(&["event", "mail", "subject"]),
-            morning: dice.of(&["09:00", "00:00", "23:59"]),
-            morning_on: dice.of(&["", "", "[sun, wed]"]),
-            morning_zone: dice.of(&["person", "person", "America/New_York"]),
+            once_per: dice.pick(&["event", "mail", "subject"]),
+            morning: dice.pick(&["09:00", "00:00", "23:59"]),
+            morning_on: dice.pick(&["", "", "[sun, wed]"]),
+            morning_zone: dice.pick(&["person", "person", "America/New_York"]),
             look_back_days: 1 + dice.below(19),
             unsure: "later",
         };
-        Self::with(dice, knobs)
+        Self::with_knobs(dice, knobs)
     }
 
-    fn with(mut dice: Dice, knobs: Knobs) -> Self {
+    fn with_knobs(mut dice: LawDice, knobs: CatalogueKnobs) -> Self {
         let changes = dice.once_in_a_hundred(40);
-        let told = dice.of(&[USUAL, CHOSEN]);
-        let mut desk = Desk::new(catalogue_of(&knobs, told), a_day().start());
+        let told = dice.pick(&[USUAL, CHOSEN]);
+        let mut desk = DigestSimulation::new(catalogue_of(&knobs, told), a_day().start());
         let persons = (0..2).map(|n| {
-            let zone = dice.of(&ZONES);
-            desk.person(&tenant("main"), &person(&format!("p{n}")), zone)
+            let zone = dice.pick(&ZONES);
+            desk.add_person(&tenant("main"), &person(&format!("p{n}")), zone)
         });
         let persons = persons.collect();
         Self {
@@ -108,11 +109,11 @@ impl Life {
     fn run(mut self) {
         let first = a_day();
         let quiet_from = first.plus(BUSY_DAYS);
-        while self.desk.now < first.plus(BUSY_DAYS).expires() {
-            let busy = Day::of(self.desk.now) < quiet_from;
+        while self.desk.now < first.plus(BUSY_DAYS).expires_at() {
+            let busy = Day::from_instant(self.desk.now) < quiet_from;
             if busy {
                 for _ in 0..self.dice.below(4) {
-                    self.happens();
+                    self.draw_happening();
                 }
             }
             let hours = if busy { 1 + self.dice.below(12) } else { 12 };
@@ -122,10 +123,10 @@ impl Life {
     }
 
     /// Time passes, but stops before each day's end to look at what became of it.
-    fn pass_to(&mut self, until: Millis, busy: bool) {
+    fn pass_to(&mut self, until: UtcMillis, busy: bool) {
         let days: BTreeSet<Day> = self.desk.days.keys().map(|key| key.day).collect();
-        let ends = days.into_iter().map(|day| day.expires().plus(-1));
-        let mut stops: Vec<Millis> = ends.filter(|end| *end > self.desk.now && *end < until).collect();
+        let ends = days.into_iter().map(|day| day.expires_at().plus(-1));
+        let mut stops: Vec<UtcMillis> = ends.filter(|end| *end > self.desk.now && *end < until).collect();
         stops.push(until);
         for stop in stops {
             let ready = self.desk.pass_to(stop);
@@ -134,15 +135,15 @@ impl Life {
                 self.send();
             }
             self.announce(!busy);
-            self.look();
+            self.check_fates();
         }
     }
 
-    fn happens(&mut self) {
-        let key = self.dice.of(&self.persons);
+    fn draw_happening(&mut self) {
+        let key = self.dice.pick(&self.persons);
         match self.dice.below(14) {
-            12 => self.prefers(&key),
-            13 => self.acts(&key),
+            12 => self.choose_plan(&key),
+            13 => self.act_by_hand(&key),
             0..5 => {
                 let many = if self.dice.once_in_a_hundred(if self.is_crowded { 12 } else { 4 }) {
                     150 + self.dice.below(200)
@@ -159,28 +160,28 @@ impl Life {
                 let number = self.dice.below(self.events + 1);
                 let subject = self.work(number);
                 let flag = self.dice.once_in_a_hundred(30);
-                self.desk.public(&key.0, &subject, flag);
+                self.desk.set_public(&key.0, &subject, flag);
             }
             7 => {
                 let author = subject(&format!("author:{}", self.dice.below(3)));
                 let on = self.dice.once_in_a_hundred(50);
                 self.desk.follow(&key, &author, on);
             }
-            8 => self.read_or_cleared(&key),
+            8 => self.give_feedback(&key),
             9 => {
-                let zone = self.dice.of(&ZONES);
-                let value = Some(model::Value::text(zone));
-                self.desk.profile(&key, profile::ZONE, value);
-                self.desk.hear(&key, vec![News::Profile]);
+                let zone = self.dice.pick(&ZONES);
+                let value = Some(model::Value::from_text(zone));
+                self.desk.set_profile(&key, profile::ZONE, value);
+                self.desk.hear(&key, vec![PersonNews::Profile]);
             }
             10 => {
                 let off = self.dice.once_in_a_hundred(30);
                 let value = Some(model::Value::Flag(off));
-                self.desk.profile(&key, profile::EMAIL_OFF, value);
+                self.desk.set_profile(&key, profile::EMAIL_OFF, value);
             }
             // The catalogue is another from now on: kinds move, plans and kinds go.
             _ if self.changes => {
-                let told = self.dice.of(&CHANGED);
+                let told = self.dice.pick(&CHANGED);
                 self.desk.catalogue = catalogue_of(&self.knobs, told);
             }
             _ => self.announce(true),
@@ -189,19 +190,20 @@ impl Life {
 
     fn event(&mut self, key: &PersonKey, public: bool) {
         let late = i32::try_from(self.dice.below(8)).unwrap();
-        let day = Day::of(self.desk.now).plus(if self.dice.once_in_a_hundred(30) { -late } else { 0 });
+        let day =
+            Day::from_instant(self.desk.now).plus(if self.dice.once_in_a_hundred(30) { -late } else { 0 });
         let number = self.events;
         self.events += 1;
         let author = self.dice.below(3);
-        let because = reason(self.dice.of(&["made", "shown", "gone"]), author);
+        let because = reason(self.dice.pick(&["made", "shown", "gone"]), author);
         self.desk.follow(key, &subject(&format!("author:{author}")), true);
         // Often of a work that something has happened to before.
         let work = if self.dice.once_in_a_hundred(40) { self.dice.below(number + 1) } else { number };
         let about = self.work(work);
-        self.desk.public(&key.0, &about, public);
+        self.desk.set_public(&key.0, &about, public);
         let kind = because.kind.clone();
         let entry = Entry { key: entry_key(day, number), reason: because, subject: about, actor: None };
-        self.desk.arrives(key, entry);
+        self.desk.store_entry(key, entry);
         self.unannounced.push((key.clone(), kind, entry_key(day, number)));
     }
 
@@ -226,20 +228,20 @@ impl Life {
     }
 
     /// Another plan is preferred, or none; the digest hears of it now or never.
-    fn prefers(&mut self, key: &PersonKey) {
+    fn choose_plan(&mut self, key: &PersonKey) {
         let choice = self.dice.below(PLANS.len() + 1);
-        let value = PLANS.get(choice).map(|plan| model::Value::text(plan));
-        self.desk.profile(key, profile::EMAIL_PLAN, value);
+        let value = PLANS.get(choice).map(|plan| model::Value::from_text(plan));
+        self.desk.set_profile(key, profile::EMAIL_PLAN, value);
         if self.dice.once_in_a_hundred(70) {
-            self.desk.hear(key, vec![News::Profile]);
+            self.desk.hear(key, vec![PersonNews::Profile]);
         }
     }
 
     /// A window is released or cancelled by hand, now or a while ago; the record may come twice.
-    fn acts(&mut self, key: &PersonKey) {
+    fn act_by_hand(&mut self, key: &PersonKey) {
         let at = self.desk.now.plus(-self.dice.ms(0, 3 * HOUR_MS));
-        let act = self.dice.of(&[Act::Release, Act::Release, Act::Cancel]);
-        let news = News::ByHand { act, plan: plan(self.dice.of(&PLANS)), key: None, at };
+        let act = self.dice.pick(&[Act::Release, Act::Release, Act::Cancel]);
+        let news = PersonNews::ByHand { act, plan: plan(self.dice.pick(&PLANS)), key: None, at };
         for _ in 0..1 + self.dice.below(2) {
             self.desk.hear(key, vec![news.clone()]);
             let ready = self.desk.pass_to(self.desk.now.plus(1));
@@ -247,16 +249,16 @@ impl Life {
         }
     }
 
-    fn read_or_cleared(&mut self, key: &PersonKey) {
-        let what = self.dice.of(&[What::Read, What::Cleared]);
+    fn give_feedback(&mut self, key: &PersonKey) {
+        let what = self.dice.pick(&[MarkAction::Read, MarkAction::Cleared]);
         let keys: Vec<EntryKey> = self.desk.fates(key).into_keys().collect();
         if keys.is_empty() {
             return;
         }
-        let entry = self.dice.of(&keys);
+        let entry = self.dice.pick(&keys);
         let mark = Mark::new(None, what, vec![entry], self.desk.now);
         let day = digest::facts::day_key(key, entry.day());
-        self.desk.days.entry(day).or_default().insert(Row::Mark(mark));
+        self.desk.days.entry(day).or_default().insert(DayRow::Mark(mark));
     }
 
     /// What becomes of a Ready, whatever it is; most are sent. What somebody has in hand goes out after its report, and
@@ -266,19 +268,22 @@ impl Life {
         let now = self.desk.now;
         let delivery = match self.journal.get(&ready.id) {
             Some(ended) => Delivery { attempt: ready.attempt, ..ended.clone() },
-            None if self.is_crowded && self.dice.once_in_a_hundred(60) => slow(&mut self.dice, &ready, now),
-            None if ready.is_recalled() => returned(&ready, now),
-            None => outcome(&mut self.dice, &ready, now),
+            None if self.is_crowded && self.dice.once_in_a_hundred(60) => {
+                report_deferred(&mut self.dice, &ready, now)
+            }
+            None if ready.is_recalled() => report_returned(&ready, now),
+            None => draw_outcome(&mut self.dice, &ready, now),
         };
         let goes_out = match &delivery.outcome {
-            Outcome::Deferred { .. } => {
-                self.dice.once_in_a_hundred(if self.is_crowded { 60 } else { 30 }).then(|| sent(&ready, now))
-            }
+            DeliveryOutcome::Deferred { .. } => self
+                .dice
+                .once_in_a_hundred(if self.is_crowded { 60 } else { 30 })
+                .then(|| report_sent(&ready, now)),
             _ => Some(delivery.clone()),
         };
         if let Some(ended) = goes_out.filter(|_| !self.journal.contains_key(&ready.id)) {
-            if matches!(ended.outcome, Outcome::Sent { .. }) {
-                self.goes_out(&ready, &ended);
+            if matches!(ended.outcome, DeliveryOutcome::Sent { .. }) {
+                self.count_sent(&ready, &ended);
             }
             self.journal.insert(ready.id, ended);
         }
@@ -288,18 +293,18 @@ impl Life {
         }
     }
 
-    fn goes_out(&mut self, ready: &Ready, delivery: &Delivery) {
+    fn count_sent(&mut self, ready: &Ready, delivery: &Delivery) {
         let key = (ready.tenant.clone(), ready.person.clone());
-        for entry in told(ready, delivery) {
+        for entry in told_entries(ready, delivery) {
             let times = self.sent.entry((key.clone(), entry)).or_default();
             *times += 1;
             assert_eq!(*times, 1, "{entry:?} of {key:?} was sent again in {ready:?}");
         }
-        self.say(&key, ready, &told(ready, delivery).collect());
+        self.check_said_once(&key, ready, &told_entries(ready, delivery).collect());
     }
 
     /// What a message says of subjects: where each is said once, no other message within the look-back did.
-    fn say(&mut self, key: &PersonKey, ready: &Ready, told: &BTreeSet<EntryKey>) {
+    fn check_said_once(&mut self, key: &PersonKey, ready: &Ready, told: &BTreeSet<EntryKey>) {
         let place = |ready: &Ready| self.desk.readys.iter().position(|one| one.id == ready.id).unwrap();
         let place = place(ready);
         let look_back = i32::try_from(self.knobs.look_back_days).unwrap();
@@ -310,8 +315,8 @@ impl Life {
                 let (earlier, day, later) =
                     if *other < place { (*other, *day, place) } else { (place, entry.key.day(), *other) };
                 let (earlier, later) = (self.desk.readys[earlier].due, &self.desk.readys[later]);
-                let oldest = Day::of(later.due).plus(-look_back);
-                let seen = Day::of(earlier) >= oldest && day.expires() > later.due;
+                let oldest = Day::from_instant(later.due).plus(-look_back);
+                let seen = Day::from_instant(earlier) >= oldest && day.expires_at() > later.due;
                 let once = self.knobs.once_per != "subject" || !seen;
                 assert!(once, "{} was said again in {later:?}", entry.subject);
             }
@@ -321,7 +326,7 @@ impl Life {
 
     /// Every entry has its fate, or a window is open for it; and on the last millisecond of a day the fate
     /// is for good.
-    fn look(&self) {
+    fn check_fates(&self) {
         for key in &self.persons {
             let record = self.desk.record(key);
             let unannounced: BTreeSet<EntryKey> =
@@ -335,7 +340,7 @@ impl Life {
                     });
                     assert!(told, "{entry:?} of {key:?} counts as told, and {ready:?} does not tell it");
                 }
-                let left = entry.day().expires().since(self.desk.now);
+                let left = entry.day().expires_at().since(self.desk.now);
                 if left <= 0 || unannounced.contains(&entry) || !matches!(fate, Fate::Waiting { .. }) {
                     continue;
                 }

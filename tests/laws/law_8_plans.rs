@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    drawn::small::{Lived, live},
+    random_lives::shrinking::{LifeVerdict, live_seed},
     seeds::first_seed,
 };
 
@@ -31,15 +31,15 @@ fn law_8_whatever_a_plan_says() {
     let [lived, refused, messages] = [const { AtomicUsize::new(0) }; 3];
     let works = || {
         while lived.load(Ordering::Relaxed) < many {
-            match live(seed.fetch_add(1, Ordering::Relaxed)) {
-                Lived::Held(told) => {
+            match live_seed(seed.fetch_add(1, Ordering::Relaxed)) {
+                LifeVerdict::Held(told) => {
                     lived.fetch_add(1, Ordering::Relaxed);
                     messages.fetch_add(told, Ordering::Relaxed);
                 }
-                Lived::Refused => {
+                LifeVerdict::Refused => {
                     refused.fetch_add(1, Ordering::Relaxed);
                 }
-                Lived::Broken(story) => {
+                LifeVerdict::Broken(story) => {
                     // The others stop too.
                     lived.fetch_add(many, Ordering::Relaxed);
                     return Some(story);

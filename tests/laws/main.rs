@@ -9,14 +9,14 @@
     reason = "a test that cannot go on has failed"
 )]
 
-mod desk;
-mod drawn;
+mod catalogue_text;
+mod digest_simulation;
+mod engine_folder;
 mod gates;
 mod names;
 mod outcomes;
-mod room;
+mod random_lives;
 mod seeds;
-mod texts;
 mod world;
 
 mod law_1;

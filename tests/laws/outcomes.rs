@@ -1,52 +1,57 @@
 //! What may become of a Ready at the sender, and the report that says so.
 
-use model::{EntryKey, Millis, Why, delivery::Delivery, ready::Ready};
+use model::{EndReason, EntryKey, UtcMillis, delivery::Delivery, ready::Ready};
 use sender::report;
-use store::{Record, Recorded};
+use store::{JournalOutcome, JournalRecord};
 
-use crate::{names::HOUR_MS, seeds::Dice};
+use crate::{names::HOUR_MS, seeds::LawDice};
 
 /// Draws one outcome; most are sent, some without a few entries.
-pub fn outcome(dice: &mut Dice, ready: &Ready, now: Millis) -> Delivery {
-    let why = dice.of(&[Why::NoLongerTrue, Why::SeenBefore, Why::Unsubscribed]);
+pub fn draw_outcome(dice: &mut LawDice, ready: &Ready, now: UtcMillis) -> Delivery {
+    let why = dice.pick(&[EndReason::NoLongerTrue, EndReason::SeenBefore, EndReason::Unsubscribed]);
     let drawn = ready.entries.iter().filter(|_| dice.once_in_a_hundred(20));
-    let left: Vec<(EntryKey, Why)> = drawn.map(|entry| (entry.key, why)).collect();
+    let left: Vec<(EntryKey, EndReason)> = drawn.map(|entry| (entry.key, why)).collect();
     let what = match dice.below(20) {
-        0..13 => Recorded::Sent,
-        13 => Recorded::Refused,
-        14 => Recorded::Unknown,
-        _ => Recorded::NotSent,
+        0..13 => JournalOutcome::Sent,
+        13 => JournalOutcome::Refused,
+        14 => JournalOutcome::Unknown,
+        _ => JournalOutcome::NotSent,
     };
-    if what == Recorded::NotSent {
-        return slow(dice, ready, now);
+    if what == JournalOutcome::NotSent {
+        return report_deferred(dice, ready, now);
     }
-    recorded(ready, now, what, left)
+    report_recorded(ready, now, what, left)
 }
 
 /// Not now, or somebody has it in hand still: its owner cannot tell.
-pub fn slow(dice: &mut Dice, ready: &Ready, now: Millis) -> Delivery {
-    report::deferred(ready, now.plus(dice.ms(1_000, 9 * HOUR_MS)), now)
+pub fn report_deferred(dice: &mut LawDice, ready: &Ready, now: UtcMillis) -> Delivery {
+    report::report_deferred(ready, now.plus(dice.ms(1_000, 9 * HOUR_MS)), now)
 }
 
 /// It is called back, and what it was to tell comes back.
-pub fn returned(ready: &Ready, now: Millis) -> Delivery {
-    recorded(ready, now, Recorded::Returned, Vec::new())
+pub fn report_returned(ready: &Ready, now: UtcMillis) -> Delivery {
+    report_recorded(ready, now, JournalOutcome::Returned, Vec::new())
 }
 
 /// It was sent, with all that it has.
-pub fn sent(ready: &Ready, now: Millis) -> Delivery {
-    recorded(ready, now, Recorded::Sent, Vec::new())
+pub fn report_sent(ready: &Ready, now: UtcMillis) -> Delivery {
+    report_recorded(ready, now, JournalOutcome::Sent, Vec::new())
 }
 
-fn recorded(ready: &Ready, now: Millis, what: Recorded, left: Vec<(EntryKey, Why)>) -> Delivery {
-    let record = Record { ready: ready.id, attempt: ready.attempt, at: now, what, left };
-    report::of_record(ready, &record)
+fn report_recorded(
+    ready: &Ready,
+    now: UtcMillis,
+    what: JournalOutcome,
+    left: Vec<(EntryKey, EndReason)>,
+) -> Delivery {
+    let record = JournalRecord { ready: ready.id, attempt: ready.attempt, at: now, what, left };
+    report::report_record(ready, &record)
 }
 
 /// The entries that a sent Ready told.
-pub fn told<'a>(ready: &'a Ready, delivery: &'a Delivery) -> impl Iterator<Item = EntryKey> + 'a {
+pub fn told_entries<'a>(ready: &'a Ready, delivery: &'a Delivery) -> impl Iterator<Item = EntryKey> + 'a {
     let left = match &delivery.outcome {
-        model::delivery::Outcome::Sent { left } => left.as_slice(),
+        model::delivery::DeliveryOutcome::Sent { left } => left.as_slice(),
         _ => &[],
     };
     let keys = ready.entries.iter().map(|entry| entry.key);

@@ -13,7 +13,7 @@ use proptest::{
 };
 
 /// How often the quick runs of the gate are multiplied; a soak says so.
-pub fn times() -> u32 {
+pub fn run_multiplier() -> u32 {
     std::env::var("TIDINGS_TIMES").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
@@ -24,7 +24,7 @@ pub fn first_seed() -> u64 {
 }
 
 /// Checks a property of drawn values; what fails is made small.
-pub fn values<S: Strategy<Value: Debug>>(
+pub fn check_values<S: Strategy<Value: Debug>>(
     cases: u32,
     values: S,
     check: impl Fn(S::Value) -> Result<(), TestCaseError>,
@@ -33,14 +33,14 @@ pub fn values<S: Strategy<Value: Debug>>(
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_be_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let config = Config { cases: cases * times(), failure_persistence: None, ..Config::default() };
+    let config = Config { cases: cases * run_multiplier(), failure_persistence: None, ..Config::default() };
     if let Err(failure) = TestRunner::new_with_rng(config, rng).run(&values, check) {
         panic!("TIDINGS_SEED={seed} repeats this:\n{failure}");
     }
 }
 
 /// One value, drawn in the middle of a schedule.
-pub fn drawn<S: Strategy>(dice: &mut Dice, values: S) -> S::Value {
+pub fn draw_value<S: Strategy>(dice: &mut LawDice, values: S) -> S::Value {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&dice.next().to_be_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -48,10 +48,10 @@ pub fn drawn<S: Strategy>(dice: &mut Dice, values: S) -> S::Value {
 }
 
 /// Runs schedules, each from a seed of its own; the first is the one to be repeated.
-pub fn schedules(cases: u32, check: impl Fn(Dice)) {
+pub fn run_schedules(cases: u32, check: impl Fn(LawDice)) {
     let first = first_seed();
-    for seed in (first..).take((cases * times()) as usize) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(Dice(seed)))) {
+    for seed in (first..).take((cases * run_multiplier()) as usize) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(LawDice(seed)))) {
             println!("TIDINGS_SEED={seed} repeats this");
             resume_unwind(panic);
         }
@@ -59,8 +59,8 @@ pub fn schedules(cases: u32, check: impl Fn(Dice)) {
 }
 
 /// The same for what waits, on a runtime with one thread, so that the seed decides as much as it can.
-pub fn waiting_schedules<F: Future<Output = ()>>(cases: u32, check: impl Fn(Dice) -> F) {
-    schedules(cases, |dice| {
+pub fn run_waiting_schedules<F: Future<Output = ()>>(cases: u32, check: impl Fn(LawDice) -> F) {
+    run_schedules(cases, |dice| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(check(dice));
     });
@@ -68,9 +68,9 @@ pub fn waiting_schedules<F: Future<Output = ()>>(cases: u32, check: impl Fn(Dice
 
 /// Draws everything that a schedule leaves open (splitmix64).
 #[derive(Clone, Debug)]
-pub struct Dice(u64);
+pub struct LawDice(u64);
 
-impl Dice {
+impl LawDice {
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -97,7 +97,7 @@ impl Dice {
         self.below(100) < times
     }
 
-    pub fn of<T: Clone>(&mut self, some: &[T]) -> T {
+    pub fn pick<T: Clone>(&mut self, some: &[T]) -> T {
         some[self.below(some.len())].clone()
     }
 

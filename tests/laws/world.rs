@@ -4,18 +4,18 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use catalogue::Catalogue;
-use courier::outbox::Outbox;
+use courier::outbox::OutboxCourier;
 use model::{
-    Channel, Day, Entry, EntryKey, EventKey, Fate, Millis, Person, Row, SubjectRef, civil::Zones,
-    entry::DayKey, fold::DayView, partition::Partitions, person::Act,
+    Channel, Day, DayRow, Entry, EntryKey, EventKey, Fate, Person, SubjectRef, UtcMillis,
+    civil_time::ZoneRules, entry::DayKey, fold::DayView, partition::PartitionCount, person::Act,
 };
 use runtime::Clock;
 use serde_json::{Value, json};
-use store::{DayRows, Days as _, StateKey, States as _};
+use store::{DayRows, DayStore as _, StateKey, StateStore as _};
 use tempfile::TempDir;
-use tidings::house::{Config, Engines, House, declare};
+use tidings::house::{Config, HouseEngines, RunningHouse, declare_topics};
 use topic::{NewRecord, Topics as _};
-use wire::{Announcement, Inbox, Pending, topics};
+use wire::{AnnouncementBatch, DayAnnouncement, InboxItem, topics};
 
 use crate::names::{self, HOUR_MS, a_day, day_key, kind, reason, subject, tenant};
 
@@ -25,14 +25,14 @@ pub const CLAIM_MS: i64 = 10_000;
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A house and all that is below it.
-pub struct World {
+pub struct LawHouse {
     pub clock: Clock,
     pub catalogue: Arc<Catalogue>,
-    pub topics: topic::embedded::Embedded,
-    pub store: Arc<store::embedded::Embedded>,
-    pub outbox: Arc<Outbox>,
+    pub topics: topic::embedded::EmbeddedTopics,
+    pub store: Arc<store::embedded::EmbeddedStore>,
+    pub outbox: Arc<OutboxCourier>,
     pub config: Config,
-    house: Option<House>,
+    house: Option<RunningHouse>,
     version: i64,
     said: Vec<NewRecord>,
     pub dir: TempDir,
@@ -40,12 +40,12 @@ pub struct World {
 
 /// A mail that was accepted: to whom, and the titles that it tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mail {
+pub struct LawMail {
     pub to: String,
     pub titles: Vec<String>,
 }
 
-impl World {
+impl LawHouse {
     /// The engines, at half past nine in Berlin on the first day, and no house yet.
     pub async fn new(catalogue: Arc<Catalogue>) -> Self {
         Self::with_session(catalogue, topic::embedded::SESSION).await
@@ -53,14 +53,15 @@ impl World {
 
     /// The same, where a member that does not call for so long counts as gone.
     pub async fn with_session(catalogue: Arc<Catalogue>, session: Duration) -> Self {
-        let dir = crate::room::dir();
+        let dir = crate::engine_folder::temp_engine_dir();
         let clock = Clock::still(a_day().start().plus(17 * HOUR_MS / 2).0);
-        let topics = topic::embedded::Embedded::open_with(&dir.path().join("topics"), clock.clone(), session);
+        let topics =
+            topic::embedded::EmbeddedTopics::open_with(&dir.path().join("topics"), clock.clone(), session);
         let topics = topics.unwrap();
-        let store = Arc::new(store::embedded::Embedded::open(&dir.path().join("store")).unwrap());
-        let outbox = Arc::new(Outbox::open(&dir.path().join("outbox")).unwrap());
-        declare(&topics, Partitions::USUAL).await.unwrap();
-        let mut config = Config::usual(tenant("main"), 1_000_000);
+        let store = Arc::new(store::embedded::EmbeddedStore::open(&dir.path().join("store")).unwrap());
+        let outbox = Arc::new(OutboxCourier::open(&dir.path().join("outbox")).unwrap());
+        declare_topics(&topics, PartitionCount::USUAL).await.unwrap();
+        let mut config = Config::with_defaults(tenant("main"), 1_000_000);
         config.sender.claim_ms = CLAIM_MS;
         // Who waits at a gate waits until it is opened.
         config.sender.patience = PATIENCE;
@@ -69,24 +70,26 @@ impl World {
     }
 
     /// The engines as they are.
-    pub fn engines(&self) -> Engines {
-        Engines {
-            live: Arc::new(live::Unasked),
+    pub fn engines(&self) -> HouseEngines {
+        HouseEngines {
+            live: Arc::new(live::UnknownConnections),
             topics: Arc::new(self.topics.clone()),
             store: self.store.clone(),
             courier: self.outbox.clone(),
-            schemas: Arc::new(wire::NoSchemas),
+            schemas: Arc::new(wire::NoSchemaSource),
         }
     }
 
     /// Opens the house on these engines.
-    pub async fn start(&mut self, engines: Engines) {
+    pub async fn start(&mut self, engines: HouseEngines) {
         let (catalogue, clock) = (self.catalogue.clone(), self.clock.clone());
-        let house = House::start(engines, catalogue, clock, Zones::bundled(), self.config.clone()).await;
+        let house =
+            RunningHouse::start(engines, catalogue, clock, ZoneRules::load_bundled(), self.config.clone())
+                .await;
         self.house = Some(house.unwrap());
     }
 
-    pub fn house(&self) -> &House {
+    pub fn house(&self) -> &RunningHouse {
         self.house.as_ref().expect("the house is closed")
     }
 
@@ -98,12 +101,12 @@ impl World {
     }
 
     /// The house goes on, but is not ours any more: another may be opened beside it.
-    pub fn leave(&mut self) -> House {
+    pub fn leave(&mut self) -> RunningHouse {
         self.house.take().expect("the house is closed")
     }
 
     /// Until every stage but these has read all there is. Sees nothing of work without records.
-    pub async fn caught_up(&self, but: &[&str]) {
+    pub async fn wait_caught_up(&self, but: &[&str]) {
         let caught_up = async {
             loop {
                 let stages = self.house().stages().await.unwrap();
@@ -123,7 +126,7 @@ impl World {
     }
 
     /// Moves the clock from one instant at which something is due to the next.
-    pub async fn pass(&self, ms: i64) {
+    pub async fn pass_time(&self, ms: i64) {
         let until = self.clock.now() + ms;
         self.settle().await;
         while let Some(next) = self.clock.next_wake().filter(|next| *next <= until) {
@@ -135,12 +138,12 @@ impl World {
     }
 
     /// The first closing of the morning after the first day.
-    pub fn next_morning(&self) -> Millis {
+    pub fn next_morning(&self) -> UtcMillis {
         a_day().plus(1).start().plus(8 * HOUR_MS)
     }
 
-    pub fn now(&self) -> Millis {
-        Millis(self.clock.now())
+    pub fn now(&self) -> UtcMillis {
+        UtcMillis(self.clock.now())
     }
 
     /// Says something upstream; versions go up as it is said.
@@ -165,37 +168,37 @@ impl World {
     }
 
     /// Somebody who can be told, in Berlin, and follows these authors.
-    pub async fn person(&mut self, who: &str, authors: &[&str]) {
+    pub async fn add_person(&mut self, who: &str, authors: &[&str]) {
         let email = format!("{who}@example.com");
         let profile = json!({"person": who, "email": email, "zone": "Europe/Berlin"});
-        self.fact("tidings.profile", profile).await;
+        self.send_fact("tidings.profile", profile).await;
         for author in authors {
             self.follow(who, author, true).await;
         }
     }
 
     /// These persons follow one author, who has made a work; all of it is read.
-    pub async fn with_a_work(&mut self, persons: &[&str]) {
+    pub async fn add_followed_work(&mut self, persons: &[&str]) {
         for who in persons {
-            self.person(who, &["author:1"]).await;
+            self.add_person(who, &["author:1"]).await;
         }
         self.settle().await;
-        self.make("work.made", 0, "author:1", self.now()).await;
+        self.publish_work("work.made", 0, "author:1", self.now()).await;
         self.settle().await;
     }
 
     pub async fn follow(&mut self, who: &str, target: &str, on: bool) {
         let what = if on { "tidings.follow" } else { "tidings.unfollow" };
-        self.fact(what, json!({"person": who, "target": target})).await;
+        self.send_fact(what, json!({"person": who, "target": target})).await;
     }
 
-    pub async fn fact(&mut self, what: &str, data: Value) {
+    pub async fn send_fact(&mut self, what: &str, data: Value) {
         let id = format!("fact {}", self.version);
         self.say(0, json!({"specversion": "1.0", "id": id, "type": what, "data": data})).await;
     }
 
     /// A work by its number: its title is `T` and the number, its event's id is the same.
-    pub async fn make(&mut self, what: &str, number: usize, author: &str, at: Millis) {
+    pub async fn publish_work(&mut self, what: &str, number: usize, author: &str, at: UtcMillis) {
         let data = json!({"title": format!("T{number}"), "author": author, "public": true});
         let subject = format!("work:{number}");
         let partition = u32::try_from(number % 8).unwrap();
@@ -215,27 +218,36 @@ impl World {
     }
 
     /// A row of a person's day by hand, as the fan-out leaves it, and what it is about.
-    pub async fn row(&self, who: &str, what: &str, number: usize, at: Millis) {
+    pub async fn store_row(&self, who: &str, what: &str, number: usize, at: UtcMillis) {
         let about = subject(&format!("work:{number}"));
         let fields =
-            [("title", model::Value::text(&format!("T{number}"))), ("public", model::Value::Flag(true))];
-        let state = model::State::at(1, fields.map(|(name, value)| (name, Some(value))));
+            [("title", model::Value::from_text(&format!("T{number}"))), ("public", model::Value::Flag(true))];
+        let state = model::VersionedState::from_values(1, fields.map(|(name, value)| (name, Some(value))));
         let key = StateKey::Subject(tenant("main"), about.clone());
         self.store.merge(vec![(key, state)]).await.unwrap();
         let entry = Entry { key: key_of(number, at), reason: reason(what, 1), subject: about, actor: None };
-        let rows = vec![DayRows { key: day_key("main", who, Day::of(at)), rows: vec![Row::Entry(entry)] }];
+        let rows = vec![DayRows {
+            key: day_key("main", who, Day::from_instant(at)),
+            rows: vec![DayRow::Entry(entry)],
+        }];
         self.store.write(rows, self.now()).await.unwrap();
     }
 
     /// The announcement of one row.
     pub async fn announce(&self, who: &str, what: &str, day: Day) {
         let who = Person::new(who).unwrap();
-        let partition = Partitions::USUAL.of_person(&tenant("main"), &who);
-        let one =
-            Announcement { person: who, day, rows: 1, kinds: vec![kind(what)], windows: vec![], full: false };
-        let pending = Pending { tenant: tenant("main"), announcements: vec![one] };
+        let partition = PartitionCount::USUAL.of_person(&tenant("main"), &who);
+        let one = DayAnnouncement {
+            person: who,
+            day,
+            rows: 1,
+            kinds: vec![kind(what)],
+            windows: vec![],
+            full: false,
+        };
+        let pending = AnnouncementBatch { tenant: tenant("main"), announcements: vec![one] };
         let value = Some(wire::pending::encode(&pending).unwrap());
-        let key = wire::key::partition(partition);
+        let key = wire::key::partition_key(partition);
         self.topics
             .append(vec![NewRecord {
                 topic: topics::PENDING.into(),
@@ -252,8 +264,9 @@ impl World {
     pub async fn release(&self, who: &str, plan: &str) {
         let (tenant, person, plan) = (tenant("main"), Person::new(who).unwrap(), names::plan(plan));
         let (partition, key) =
-            (Partitions::USUAL.of_person(&tenant, &person), wire::key::person(&tenant, &person));
-        let release = Inbox::ByHand { tenant, person, act: Act::Release, plan, key: None, at: self.now() };
+            (PartitionCount::USUAL.of_person(&tenant, &person), wire::key::person_key(&tenant, &person));
+        let release =
+            InboxItem::ByHand { tenant, person, act: Act::Release, plan, key: None, at: self.now() };
         let value = Some(wire::inbox::encode(&release).unwrap());
         self.topics
             .append(vec![NewRecord {
@@ -276,7 +289,7 @@ impl World {
         view
     }
 
-    pub async fn days(&self, who: &str) -> BTreeMap<Day, Vec<Row>> {
+    pub async fn days(&self, who: &str) -> BTreeMap<Day, Vec<DayRow>> {
         let days: Vec<Day> = (-9..30).map(|later| a_day().plus(later)).collect();
         let key = |day: &Day| DayKey { tenant: tenant("main"), person: Person::new(who).unwrap(), day: *day };
         let keys: Vec<DayKey> = days.iter().map(key).collect();
@@ -288,25 +301,29 @@ impl World {
     pub async fn fates(&self, who: &str) -> BTreeMap<String, Fate> {
         let view = self.view(who).await;
         view.entries()
-            .map(|(_, entry)| (title(entry.subject().unwrap()), entry.fate(Channel::Email)))
+            .map(|(_, entry)| (work_title(entry.subject().unwrap()), entry.fate(Channel::Email)))
             .collect()
     }
 
     /// Every mail that was accepted, in order; one that was handed over twice stands there twice.
-    pub async fn mails(&self) -> Vec<Mail> {
+    pub async fn mails(&self) -> Vec<LawMail> {
         let mut mails = Vec::new();
-        for accepted in self.outbox.accepted().await.unwrap() {
-            let mail =
-                self.outbox.read(&accepted.message_id).await.unwrap().expect("an accepted mail is not there");
+        for accepted in self.outbox.read_acceptances().await.unwrap() {
+            let mail = self
+                .outbox
+                .read_mail(&accepted.message_id)
+                .await
+                .unwrap()
+                .expect("an accepted mail is not there");
             let says = mail.text.lines().filter_map(|line| line.strip_suffix('.')?.split_once(' '));
             let titles = says.map(|(_, title)| title.to_owned()).collect();
-            mails.push(Mail { to: mail.header("to").unwrap_or_default().to_owned(), titles });
+            mails.push(LawMail { to: mail.header("to").unwrap_or_default().to_owned(), titles });
         }
         mails
     }
 
     /// How often a person was told a title.
-    pub async fn told(&self, who: &str) -> BTreeMap<String, usize> {
+    pub async fn told_titles(&self, who: &str) -> BTreeMap<String, usize> {
         let mut told = BTreeMap::new();
         let to = format!("{who}@example.com");
         for mail in self.mails().await.into_iter().filter(|mail| mail.to == to) {
@@ -318,7 +335,7 @@ impl World {
     }
 
     /// Every record of a topic, in the order of its partitions.
-    pub async fn records(&self, topic: &str) -> Vec<topic::Record> {
+    pub async fn records(&self, topic: &str) -> Vec<topic::TopicRecord> {
         let mut all = Vec::new();
         for (partition, (from, _)) in (0..).zip(self.topics.bounds(topic).await.unwrap()) {
             all.extend(self.topics.read(topic, partition, from, usize::MAX).await.unwrap());
@@ -328,11 +345,11 @@ impl World {
 }
 
 /// The title of a work.
-pub fn title(subject: &SubjectRef) -> String {
+pub fn work_title(subject: &SubjectRef) -> String {
     format!("T{}", subject.id())
 }
 
 /// The key of the entry of a work by its number.
-pub fn key_of(number: usize, at: Millis) -> EntryKey {
-    EntryKey { occurred: at, event: EventKey::of(&tenant("main"), "laws", &format!("T{number}")) }
+pub fn key_of(number: usize, at: UtcMillis) -> EntryKey {
+    EntryKey { occurred: at, event: EventKey::from_source_id(&tenant("main"), "laws", &format!("T{number}")) }
 }

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Result, ensure};
 
-use crate::{python, run, seed, start_house, tests_folder};
+use crate::{python_program, random_seed, run_program, start_house, tests_folder};
 
 /// Requests made up for each path in the last phase.
 const EXAMPLES: &str = "25";
@@ -19,33 +19,41 @@ fn a_fuzzer_finds_the_api_as_it_is_described() {
     let mut whole = fuzzer(folder.path(), &description, &url).unwrap();
     println!(
         "{}",
-        run(whole.args(["--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES])).unwrap()
+        run_program(whole.args(["--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES]))
+            .unwrap()
     );
-    assert!(house.is_ready() && house.ended().is_none(), "{}", house.said());
+    assert!(house.is_ready() && house.exit_status().is_none(), "{}", house.log_tail());
 
     // The same finds a description that is wrong.
     let wrong = folder.path().join("wrong.yaml");
     let text = fs::read_to_string(&description).unwrap();
-    let text = with(&text, "next: {type: string, maxLength: 1200}", "next: {type: integer}").unwrap();
+    let text = replace_text(&text, "next: {type: string, maxLength: 1200}", "next: {type: integer}").unwrap();
     fs::write(&wrong, text).unwrap();
     let mut doubtful = fuzzer(folder.path(), &wrong, &url).unwrap();
     doubtful.args(["--phases", "coverage", "--include-operation-id", "getEntries"]);
-    let found = format!("{:#}", run(&mut doubtful).unwrap_err());
+    let found = format!("{:#}", run_program(&mut doubtful).unwrap_err());
     assert!(found.contains("Response violates schema"), "{found}");
 }
 
 fn fuzzer(folder: &Path, description: &Path, url: &str) -> Result<Command> {
-    let mut fuzzer = python("run_schemathesis.py")?;
+    let mut fuzzer = python_program("run_schemathesis.py")?;
     fuzzer.arg("--config-file").arg(tests_folder().join("python/schemathesis.toml"));
     fuzzer.arg("run").arg(description).args(["--url", url, "--no-color", "--request-timeout", "60"]);
     // With a memory of its own, a machine would fail for what another run has found, and a seed would not repeat its run.
-    fuzzer.args(["--max-failures", "10", "--generation-database", "none", "--seed", &seed().to_string()]);
+    fuzzer.args([
+        "--max-failures",
+        "10",
+        "--generation-database",
+        "none",
+        "--seed",
+        &random_seed().to_string(),
+    ]);
     // What is well formed is refused all the same where the catalogue does not know it.
     fuzzer.args(["--exclude-checks", "positive_data_acceptance"]).current_dir(folder);
     Ok(fuzzer)
 }
 
-fn with(text: &str, from: &str, to: &str) -> Result<String> {
+fn replace_text(text: &str, from: &str, to: &str) -> Result<String> {
     ensure!(text.contains(from), "the description has no `{from}` any more");
     Ok(text.replace(from, to))
 }

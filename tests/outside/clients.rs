@@ -6,30 +6,30 @@ use std::{collections::BTreeSet, path::Path, process::Command};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::{process::Process, python, run, tests_folder, wait_until};
+use crate::{process::RealProcess, python_program, run_program, tests_folder, wait_until};
 
 /// How one client says one event.
-struct Saying {
+struct ClientSaying {
     client: &'static str,
     way: &'static str,
     form: &'static str,
 }
 
-const SAYINGS: [Saying; 8] = [
-    Saying { client: "python", way: "http", form: "structured" },
-    Saying { client: "python", way: "http", form: "binary" },
-    Saying { client: "python", way: "kafka", form: "structured" },
-    Saying { client: "python", way: "kafka", form: "binary" },
-    Saying { client: "node", way: "http", form: "structured" },
-    Saying { client: "node", way: "http", form: "binary" },
-    Saying { client: "node", way: "kafka", form: "structured" },
-    Saying { client: "node", way: "kafka", form: "binary" },
+const SAYINGS: [ClientSaying; 8] = [
+    ClientSaying { client: "python", way: "http", form: "structured" },
+    ClientSaying { client: "python", way: "http", form: "binary" },
+    ClientSaying { client: "python", way: "kafka", form: "structured" },
+    ClientSaying { client: "python", way: "kafka", form: "binary" },
+    ClientSaying { client: "node", way: "http", form: "structured" },
+    ClientSaying { client: "node", way: "http", form: "binary" },
+    ClientSaying { client: "node", way: "kafka", form: "structured" },
+    ClientSaying { client: "node", way: "kafka", form: "binary" },
 ];
 
 #[test]
 fn what_public_clients_say_in_every_form_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
-    let team = Team::start(folder.path()).unwrap();
+    let team = ClientTeam::start(folder.path()).unwrap();
     for saying in &SAYINGS {
         team.say(saying).with_context(|| saying.name()).unwrap();
     }
@@ -38,12 +38,12 @@ fn what_public_clients_say_in_every_form_is_told_once() {
     team.say(&SAYINGS[7]).unwrap();
     let expected: BTreeSet<String> =
         SAYINGS.iter().map(|saying| format!("artwork:{}", saying.name())).collect();
-    let told = wait_until(|| Ok(team.subjects()?.iter().cloned().collect::<BTreeSet<_>>() == expected));
-    told.with_context(|| format!("{:?}: {}", team.subjects(), team.house.said())).unwrap();
-    assert_eq!(team.subjects().unwrap().len(), SAYINGS.len(), "each of them once");
+    let told = wait_until(|| Ok(team.read_subjects()?.iter().cloned().collect::<BTreeSet<_>>() == expected));
+    told.with_context(|| format!("{:?}: {}", team.read_subjects(), team.house.log_tail())).unwrap();
+    assert_eq!(team.read_subjects().unwrap().len(), SAYINGS.len(), "each of them once");
 }
 
-impl Saying {
+impl ClientSaying {
     fn name(&self) -> String {
         format!("{}-{}-{}", self.client, self.way, self.form)
     }
@@ -58,39 +58,41 @@ impl Saying {
 }
 
 /// Those upstream, and a house on Kafka and Cassandra.
-struct Team {
+struct ClientTeam {
     prefix: String,
-    house: Process,
+    house: RealProcess,
 }
 
-impl Team {
+impl ClientTeam {
     fn start(folder: &Path) -> Result<Self> {
         let name = format!("outside_{}", std::process::id());
-        let mut settings = tests::production(engines::kafka()?, engines::cql()?, &name);
-        settings.extend(tests::named([
+        let mut settings = tests::production_settings(engines::kafka()?, engines::cql()?, &name);
+        settings.extend(tests::env_settings([
             ("CATALOGUE", tests_folder().join("../examples/gallery").display().to_string()),
             ("LISTEN", "127.0.0.1:0".to_owned()),
             ("OUTBOX", folder.join("outbox").display().to_string()),
             ("PARTITIONS", "2".to_owned()),
             ("SECRET", "5e".repeat(32)),
         ]));
-        Process::new(folder.join("migration"), &["migrate"], settings.clone())?.run().context("migrate")?;
+        RealProcess::new(folder.join("migration"), &["migrate"], settings.clone())?
+            .run()
+            .context("migrate")?;
         let rooms = ["run", "ingest", "fanout", "digest", "sender"];
-        let house = Process::new(folder.join("house"), &rooms, settings)?;
+        let house = RealProcess::new(folder.join("house"), &rooms, settings)?;
         house.start()?;
-        wait_until(|| Ok(house.is_ready())).with_context(|| house.said())?;
+        wait_until(|| Ok(house.is_ready())).with_context(|| house.log_tail())?;
         let follow = json!({"id": "1", "source": "outside", "type": "tidings.follow", "person": "ann",
             "target": "artist:1"});
-        let (status, text) = house.posted("/v1/facts", &follow.to_string())?;
+        let (status, text) = house.post_lines("/v1/facts", &follow.to_string())?;
         ensure!(status == 202, "{text}");
         Ok(Self { prefix: tests::prefix(&name), house })
     }
 
-    fn say(&self, saying: &Saying) -> Result<()> {
+    fn say(&self, saying: &ClientSaying) -> Result<()> {
         let (url, broker) = (format!("{}/v1/changes", self.house.address()?), engines::kafka()?);
         let topic = format!("{}changes", self.prefix);
         let mut command = match saying.client {
-            "python" => python("cloud_events.py")?,
+            "python" => python_program("cloud_events.py")?,
             _ => engines::node("cloud_events.cjs")?,
         };
         match (saying.client, saying.way) {
@@ -99,13 +101,13 @@ impl Team {
             (_, "http") => command.args(["http", &url, saying.form]),
             _ => command.args(["kafka", broker, &topic, saying.form]),
         };
-        run(command.arg(saying.event())).map(drop)
+        run_program(command.arg(saying.event())).map(drop)
     }
 
     /// What Ann has, by an HTTP client that everybody knows.
-    fn subjects(&self) -> Result<Vec<String>> {
+    fn read_subjects(&self) -> Result<Vec<String>> {
         let url = format!("{}/v1/people/ann/entries", self.house.address()?);
-        let body = run(Command::new(engines::python()?).args(["-c", GET, &url]))?;
+        let body = run_program(Command::new(engines::python()?).args(["-c", GET, &url]))?;
         let page: Value = serde_json::from_str(&body)?;
         let entries = page["entries"].as_array().context("no entries")?;
         Ok(entries.iter().filter_map(|entry| entry["subject"].as_str()).map(str::to_owned).collect())

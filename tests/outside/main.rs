@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 
 mod api;
 mod catalogues;
@@ -22,19 +22,19 @@ mod mail;
 #[expect(dead_code, reason = "most of it is for tests that kill and stop processes")]
 mod process;
 
-use process::Process;
+use process::RealProcess;
 
 const BETWEEN: Duration = Duration::from_millis(200);
 /// How long anything here may take that is no test of speed.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The whole house in one process, on the embedded engine, with the gallery's catalogue.
-fn start_house(folder: &Path) -> Result<Process> {
+fn start_house(folder: &Path) -> Result<RealProcess> {
     let catalogue = tests_folder().join("../examples/gallery").display().to_string();
     let words = ["up", "--listen", "127.0.0.1:0", "--catalogue", &catalogue];
-    let house = Process::new(folder.to_owned(), &words, Vec::new())?;
+    let house = RealProcess::new(folder.to_owned(), &words, Vec::new())?;
     house.start()?;
-    wait_until(|| Ok(house.is_ready())).with_context(|| house.said())?;
+    wait_until(|| Ok(house.is_ready())).with_context(|| house.log_tail())?;
     Ok(house)
 }
 
@@ -43,7 +43,7 @@ fn tests_folder() -> PathBuf {
 }
 
 /// A Python program of the tests.
-fn python(program: &str) -> Result<Command> {
+fn python_program(program: &str) -> Result<Command> {
     let mut command = Command::new(engines::python()?);
     command.arg(tests_folder().join("python").join(program));
     command.env("HYPOTHESIS_STORAGE_DIRECTORY", std::env::temp_dir().join("tidings-hypothesis"));
@@ -51,7 +51,7 @@ fn python(program: &str) -> Result<Command> {
 }
 
 /// Runs a program to its end, which must be a good one; what it printed.
-fn run(command: &mut Command) -> Result<String> {
+fn run_program(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("start {command:?}"))?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -60,7 +60,7 @@ fn run(command: &mut Command) -> Result<String> {
 }
 
 fn wait_until(holds: impl Fn() -> Result<bool>) -> Result<()> {
-    let waited = Stopwatch::start();
+    let waited = SteadyStopwatch::start();
     while !holds()? {
         ensure!(waited.elapsed() < PATIENCE, "not within {} s", PATIENCE.as_secs());
         std::thread::park_timeout(BETWEEN);
@@ -69,7 +69,7 @@ fn wait_until(holds: impl Fn() -> Result<bool>) -> Result<()> {
 }
 
 /// The seed of a random test: the one that is asked for, or another one in each run.
-fn seed() -> u64 {
+fn random_seed() -> u64 {
     let asked = std::env::var("TIDINGS_SEED").ok().and_then(|text| text.parse().ok());
     let seed = asked.unwrap_or_else(|| u64::from(std::process::id()));
     println!("TIDINGS_SEED={seed}");

@@ -1,44 +1,44 @@
 //! What is said to a house: who follows whom, and what happens. The same numbers are the same input.
 
-use model::Millis;
+use model::UtcMillis;
 use serde_json::json;
 
-use crate::told::Counts;
+use crate::outbox_mails::TellingCounts;
 
 /// Entries that a person has about; far from what makes a day full.
 const ENTRIES: u64 = 80;
 /// Every so many posts are never public.
 const HIDDEN: u64 = 10;
 
-pub struct Input {
+pub struct HouseInput {
     pub facts: Vec<String>,
     pub events: Vec<String>,
     pub persons: Vec<String>,
     /// How often each person is to be told of each subject.
-    pub owed: Counts,
+    pub owed: TellingCounts,
 }
 
-impl Input {
+impl HouseInput {
     /// Half of the events are notes for one person; the other half are posts for four followers, each
     /// published twice.
-    pub fn new(events: u64, now: Millis) -> Self {
+    pub fn new(events: u64, now: UtcMillis) -> Self {
         let persons = (events * 5 / 2 / ENTRIES).max(20);
         let authors = persons / 2;
-        let mut input = Self { facts: vec![], events: vec![], persons: vec![], owed: Counts::new() };
+        let mut input = Self { facts: vec![], events: vec![], persons: vec![], owed: TellingCounts::new() };
         for p in 0..persons {
             // The odd ones take the first plan that there is.
             let plan = if p % 3 == 0 { "slow" } else { "soon" };
-            input.persons.push(person(p));
-            input.facts.push(profile(p, Some(plan)));
-            input.facts.extend([p, p + 1].map(|author| follow(p, author % authors)));
+            input.persons.push(person_name(p));
+            input.facts.push(profile_fact(p, Some(plan)));
+            input.facts.extend([p, p + 1].map(|author| follow_fact(p, author % authors)));
         }
         for n in 0..events {
             let time = now.plus(i64::try_from(n).unwrap_or_default() * 10 - 3_600_000).to_string();
             if n % 2 == 0 {
                 let reader = n / 2 % persons;
                 let subject = format!("note:{n}");
-                input.events.push(note(&subject, reader, &time));
-                *input.owed.entry((person(reader), subject)).or_default() += 1;
+                input.events.push(note_event(&subject, reader, &time));
+                *input.owed.entry((person_name(reader), subject)).or_default() += 1;
                 continue;
             }
             let (post, author) = (n / 4, n / 4 % authors);
@@ -50,7 +50,7 @@ impl Input {
             input.events.push(event.to_string());
             if is_public {
                 for p in (0..persons).filter(|p| [p % authors, (p + 1) % authors].contains(&author)) {
-                    *input.owed.entry((person(p), format!("post:{post}"))).or_default() += 1;
+                    *input.owed.entry((person_name(p), format!("post:{post}"))).or_default() += 1;
                 }
             }
         }
@@ -58,12 +58,12 @@ impl Input {
     }
 }
 
-pub fn person(number: u64) -> String {
+pub fn person_name(number: u64) -> String {
     format!("p{number}")
 }
 
-pub fn profile(number: u64, plan: Option<&str>) -> String {
-    let person = person(number);
+pub fn profile_fact(number: u64, plan: Option<&str>) -> String {
+    let person = person_name(number);
     let mut data = json!({"person": person, "email": format!("{person}@example.org")});
     if let Some(plan) = plan {
         data["email_plan"] = plan.into();
@@ -73,15 +73,15 @@ pub fn profile(number: u64, plan: Option<&str>) -> String {
     .to_string()
 }
 
-fn follow(number: u64, author: u64) -> String {
+fn follow_fact(number: u64, author: u64) -> String {
     json!({"id": format!("follow-{number}-{author}"), "source": "real", "type": "tidings.follow", "version": 1,
-        "data": {"person": person(number), "target": format!("author:{author}")}})
+        "data": {"person": person_name(number), "target": format!("author:{author}")}})
     .to_string()
 }
 
 /// A note for one person, by its subject.
-pub fn note(subject: &str, reader: u64, time: &str) -> String {
+pub fn note_event(subject: &str, reader: u64, time: &str) -> String {
     json!({"id": subject, "source": "real", "type": "note.written", "subject": subject, "time": time,
-        "data": {"title": subject, "reader": person(reader)}})
+        "data": {"title": subject, "reader": person_name(reader)}})
     .to_string()
 }

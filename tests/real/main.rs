@@ -12,26 +12,26 @@
 
 mod brokers;
 mod catalogues;
-mod erased;
-mod faults;
+mod engine_faults;
+mod erasure;
 mod house;
 mod input;
 mod kills;
 mod nodes;
 mod nonsense;
+mod outbox_mails;
 mod process;
-mod told;
 mod upstream;
 mod windows;
 
-fn number(name: &str) -> Option<u64> {
+fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
 /// A small generator, so that a seed is a run.
-struct Luck(u64);
+struct RealLuck(u64);
 
-impl Luck {
+impl RealLuck {
     fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most

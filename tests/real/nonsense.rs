@@ -4,16 +4,16 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use model::Millis;
-use runtime::{Clock, clock::Stopwatch};
+use model::UtcMillis;
+use runtime::{Clock, clock::SteadyStopwatch};
 use serde_json::json;
 use topic::{NewRecord, Topics as _};
-use topic_kafka::{Kafka, Settings};
+use topic_kafka::{KafkaTopics, Settings};
 
 use crate::{
-    house::{Engines, House, PARTITIONS, pause, until},
+    house::{EngineAddresses, PARTITIONS, RealHouse, pause_for, wait_until},
     input,
-    told::Mails,
+    outbox_mails::OutboxMailReader,
 };
 
 /// What rooms read by their groups.
@@ -23,12 +23,12 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn nonsense_at_the_head_of_each_topic_is_put_aside_and_what_follows_is_told() {
-    on("nonsense", |house, log| {
-        let nonsense: Vec<NewRecord> = READ.into_iter().flat_map(records).collect();
+    with_house("nonsense", |house, log| {
+        let nonsense: Vec<NewRecord> = READ.into_iter().flat_map(nonsense_records).collect();
         let appended = nonsense.len();
-        append(log, nonsense)?;
+        append_records(log, nonsense)?;
         house.start()?;
-        tells(house, 0)?;
+        check_tells(house, 0)?;
         let items = house.quarantine()?;
         let items = items.as_array().context("no list")?;
         assert_eq!(items.len(), appended, "{items:?}");
@@ -36,23 +36,23 @@ fn nonsense_at_the_head_of_each_topic_is_put_aside_and_what_follows_is_told() {
             let own = items.iter().filter(|item| item["topic"] == topic).count();
             assert_eq!(own, PARTITIONS as usize, "{topic}: {items:?}");
         }
-        house.alive()
+        house.check_alive()
     });
 }
 
 #[test]
 fn windows_that_cannot_be_read_stop_their_partition_alone_until_they_are_dropped() {
-    on("unreadable", |house, log| {
-        append(log, records("windows").into_iter().take(1).collect())?;
+    with_house("unreadable", |house, log| {
+        append_records(log, nonsense_records("windows").into_iter().take(1).collect())?;
         house.start()?;
-        says(house, 0)?;
-        let mut mails = Mails::default();
+        write_notes(house, 0)?;
+        let mut mails = OutboxMailReader::default();
         let names_it =
-            || Ok(house.processes[0].got("/health/ready", None)?.1.contains("partition 0 stands still"));
-        until(PATIENCE, &names_it).context("nobody says that it stands still")?;
-        told(house, &mut mails, 1)?;
+            || Ok(house.processes[0].get_text("/health/ready", None)?.1.contains("partition 0 stands still"));
+        wait_until(PATIENCE, &names_it).context("nobody says that it stands still")?;
+        await_told(house, &mut mails, 1)?;
         let process = &house.processes[0];
-        let unreadable = process.asked("/admin/state")?;
+        let unreadable = process.get_json("/admin/state")?;
         let place = &unreadable[0][0]["place"];
         assert_eq!(
             (unreadable[0].as_array().map(Vec::len), &place["partition"]),
@@ -60,41 +60,41 @@ fn windows_that_cannot_be_read_stop_their_partition_alone_until_they_are_dropped
             "{unreadable}"
         );
         assert!(mails.len() < NOTES as usize, "nobody waits for the partition that stands still");
-        process.ordered("/admin/state", &json!({"deed": {"drop": place}, "by": "a test"}))?;
-        told(house, &mut mails, NOTES as usize)
+        process.post_json("/admin/state", &json!({"deed": {"drop": place}, "by": "a test"}))?;
+        await_told(house, &mut mails, NOTES as usize)
     });
 }
 
 #[test]
 fn a_topic_made_anew_stops_who_was_further_and_it_says_so() {
-    on("made_anew", |house, log| {
+    with_house("made_anew", |house, log| {
         house.start()?;
-        tells(house, 0)?;
+        check_tells(house, 0)?;
         // A process that stands still does not see the topic go.
         house.processes[0].signal("STOP")?;
-        runtime()?.block_on(log.remove(&["events".into()]))?;
+        new_runtime()?.block_on(log.remove(&["events".into()]))?;
         house.migrate()?;
         house.processes[0].signal("CONT")?;
-        ends(house, 1, "stands at offset")
+        check_ends(house, 1, "stands at offset")
     });
 }
 
 /// A house in one process, not started, and the log that it will have.
-fn on(name: &str, check: impl FnOnce(&House, &Kafka) -> Result<()>) {
-    let watch = Stopwatch::start();
+fn with_house(name: &str, check: impl FnOnce(&RealHouse, &KafkaTopics) -> Result<()>) {
+    let watch = SteadyStopwatch::start();
     let (kafka, name) = (engines::kafka().unwrap(), format!("{name}_{}", std::process::id()));
-    let engines = Engines { kafka, cql: engines::cql().unwrap(), name: &name, known: false };
-    let mut house = House::closed(&engines, &[&["ingest", "fanout", "digest", "sender"]]).unwrap();
+    let engines = EngineAddresses { kafka, cql: engines::cql().unwrap(), name: &name, known: false };
+    let mut house = RealHouse::prepare_on(&engines, &[&["ingest", "fanout", "digest", "sender"]]).unwrap();
     // Who stands still stays a member, however long others lay out their tables meanwhile.
     house.processes[0].set("TIDINGS_KAFKA_SESSION", "10m");
-    let log = Settings { prefix: engines.prefix(), ..Settings::at(kafka) };
-    let log = Kafka::open(log, Clock::real(0)).unwrap();
-    check(&house, &log).with_context(|| house.said()).unwrap();
+    let log = Settings { prefix: engines.prefix(), ..Settings::for_brokers(kafka) };
+    let log = KafkaTopics::open(log, Clock::real(0)).unwrap();
+    check(&house, &log).with_context(|| house.read_logs()).unwrap();
     println!("{name}: {} s", watch.elapsed().as_secs());
 }
 
 /// One for each partition.
-fn records(topic: &str) -> Vec<NewRecord> {
+fn nonsense_records(topic: &str) -> Vec<NewRecord> {
     let record = |partition| NewRecord {
         topic: topic.into(),
         partition,
@@ -105,36 +105,36 @@ fn records(topic: &str) -> Vec<NewRecord> {
     (0..PARTITIONS).map(record).collect()
 }
 
-fn append(log: &Kafka, records: Vec<NewRecord>) -> Result<()> {
-    Ok(runtime()?.block_on(log.append(records))?)
+fn append_records(log: &KafkaTopics, records: Vec<NewRecord>) -> Result<()> {
+    Ok(new_runtime()?.block_on(log.append(records))?)
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime> {
+fn new_runtime() -> Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
 /// Notes for some, each of which is told.
-fn tells(house: &House, from: u64) -> Result<()> {
-    says(house, from)?;
-    told(house, &mut Mails::default(), NOTES as usize)
+fn check_tells(house: &RealHouse, from: u64) -> Result<()> {
+    write_notes(house, from)?;
+    await_told(house, &mut OutboxMailReader::default(), NOTES as usize)
 }
 
-fn says(house: &House, from: u64) -> Result<()> {
-    let now = Millis(Clock::real(0).now()).to_string();
-    let profiles: Vec<String> = (0..NOTES).map(|reader| input::profile(reader, None)).collect();
+fn write_notes(house: &RealHouse, from: u64) -> Result<()> {
+    let now = UtcMillis(Clock::real(0).now()).to_string();
+    let profiles: Vec<String> = (0..NOTES).map(|reader| input::profile_fact(reader, None)).collect();
     house.say("/v1/facts", &profiles)?;
-    let notes = (0..NOTES).map(|reader| input::note(&format!("note:{}", from + reader), reader, &now));
+    let notes = (0..NOTES).map(|reader| input::note_event(&format!("note:{}", from + reader), reader, &now));
     house.say("/v1/changes", &notes.collect::<Vec<_>>())
 }
 
 /// Waits until so many were told, each once.
-fn told(house: &House, mails: &mut Mails, many: usize) -> Result<()> {
-    let waited = Stopwatch::start();
+fn await_told(house: &RealHouse, mails: &mut OutboxMailReader, many: usize) -> Result<()> {
+    let waited = SteadyStopwatch::start();
     while mails.len() < many && waited.elapsed() < PATIENCE {
-        house.alive()?;
+        house.check_alive()?;
         drop(house.release("notes"));
-        mails.look(house.outbox())?;
-        pause(Duration::from_millis(500));
+        mails.read_new(house.outbox())?;
+        pause_for(Duration::from_millis(500));
     }
     let counts = mails.counts();
     assert!(counts.len() >= many, "{many}: {counts:?}");
@@ -143,11 +143,11 @@ fn told(house: &House, mails: &mut Mails, many: usize) -> Result<()> {
 }
 
 /// The process ends with this code, and its last words say so.
-fn ends(house: &House, code: i32, says: &str) -> Result<()> {
+fn check_ends(house: &RealHouse, code: i32, says: &str) -> Result<()> {
     let process = &house.processes[0];
-    until(PATIENCE, &|| Ok(process.ended().is_some())).context("it goes on")?;
-    assert_eq!(process.ended().and_then(|status| status.code()), Some(code), "{}", process.said());
-    let said = process.said();
+    wait_until(PATIENCE, &|| Ok(process.exit_status().is_some())).context("it goes on")?;
+    assert_eq!(process.exit_status().and_then(|status| status.code()), Some(code), "{}", process.log_tail());
+    let said = process.log_tail();
     assert!(said.contains(says), "{said}");
     Ok(())
 }

@@ -16,7 +16,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// What is shown of what a process said.
 const SAID_MAX: usize = 4_000;
 
-pub struct Process {
+pub struct RealProcess {
     folder: PathBuf,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -24,7 +24,7 @@ pub struct Process {
     agent: ureq::Agent,
 }
 
-impl Process {
+impl RealProcess {
     /// One that is not started yet; its folder is its own.
     pub fn new(folder: PathBuf, arguments: &[&str], environment: Vec<(String, String)>) -> Result<Self> {
         fs::create_dir_all(&folder)?;
@@ -58,7 +58,7 @@ impl Process {
     pub fn run(&self) -> Result<String> {
         self.start()?;
         let status = self.child().as_mut().context("it was not started")?.wait()?;
-        ensure!(status.success(), "{status}: {}", self.said());
+        ensure!(status.success(), "{status}: {}", self.log_tail());
         Ok(fs::read_to_string(self.folder.join("out"))?)
     }
 
@@ -74,14 +74,14 @@ impl Process {
     pub fn stop(&self) -> Result<()> {
         let mut child = self.child().take().context("it was not started")?;
         let asked = Command::new("kill").args(["-s", "TERM"]).arg(child.id().to_string()).status()?;
-        ensure!(asked.success(), "nobody to end: {}", self.said());
+        ensure!(asked.success(), "nobody to end: {}", self.log_tail());
         let status = child.wait()?;
-        ensure!(status.success(), "it ended with {status}: {}", self.said());
+        ensure!(status.success(), "it ended with {status}: {}", self.log_tail());
         Ok(())
     }
 
     /// Whether it was started and neither killed nor stopped since.
-    pub fn runs(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         self.child().is_some()
     }
 
@@ -94,12 +94,12 @@ impl Process {
     }
 
     /// How it ended, if it did so by itself.
-    pub fn ended(&self) -> Option<ExitStatus> {
+    pub fn exit_status(&self) -> Option<ExitStatus> {
         self.child().as_mut().and_then(|child| child.try_wait().ok().flatten())
     }
 
     /// What it said last on its standard error.
-    pub fn said(&self) -> String {
+    pub fn log_tail(&self) -> String {
         let said = fs::read(self.folder.join("log")).unwrap_or_default();
         let from = said.len().saturating_sub(SAID_MAX);
         format!("{}: {}", self.folder.display(), String::from_utf8_lossy(&said[from..]))
@@ -114,37 +114,37 @@ impl Process {
     }
 
     pub fn is_ready(&self) -> bool {
-        self.got("/health/ready", None).is_ok_and(|(status, _)| status == 200)
+        self.get_text("/health/ready", None).is_ok_and(|(status, _)| status == 200)
     }
 
     /// Posts lines; gives the status and what was answered.
-    pub fn posted(&self, path: &str, body: &str) -> Result<(u16, String)> {
+    pub fn post_lines(&self, path: &str, body: &str) -> Result<(u16, String)> {
         let url = format!("{}{path}", self.address()?);
-        said(self.agent.post(url).header("content-type", "application/x-ndjson").send(body))
+        read_answer(self.agent.post(url).header("content-type", "application/x-ndjson").send(body))
     }
 
     /// What one of the paths of the command line answers.
-    pub fn asked(&self, path: &str) -> Result<Value> {
-        let (status, text) = self.got(path, Some(&self.token()?))?;
+    pub fn get_json(&self, path: &str) -> Result<Value> {
+        let (status, text) = self.get_text(path, Some(&self.token()?))?;
         ensure!(status == 200, "{path}: {status}: {text}");
         Ok(serde_json::from_str(&text)?)
     }
 
     /// The same, of what is posted.
-    pub fn ordered(&self, path: &str, what: &Value) -> Result<Value> {
+    pub fn post_json(&self, path: &str, what: &Value) -> Result<Value> {
         let request = self.agent.post(format!("{}{path}", self.address()?));
         let request = request.header("authorization", format!("Bearer {}", self.token()?));
-        let (status, text) = said(request.send_json(what))?;
+        let (status, text) = read_answer(request.send_json(what))?;
         ensure!([200, 202].contains(&status), "{path}: {status}: {text}");
         Ok(serde_json::from_str(&text)?)
     }
 
-    pub fn got(&self, path: &str, token: Option<&str>) -> Result<(u16, String)> {
+    pub fn get_text(&self, path: &str, token: Option<&str>) -> Result<(u16, String)> {
         let mut request = self.agent.get(format!("{}{path}", self.address()?));
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        said(request.call())
+        read_answer(request.call())
     }
 
     /// It says so itself, once it is open.
@@ -166,13 +166,13 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for RealProcess {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-fn said(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<(u16, String)> {
+fn read_answer(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<(u16, String)> {
     let mut answer = answer?;
     let text = answer.body_mut().read_to_string()?;
     Ok((answer.status().as_u16(), text))

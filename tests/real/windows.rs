@@ -6,7 +6,7 @@
 
 mod cast;
 mod checks;
-mod pace;
+mod plan_checks;
 mod plot;
 mod script;
 mod story;
@@ -23,19 +23,18 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use model::Millis;
-use runtime::{Clock, clock::Stopwatch};
+use model::UtcMillis;
+use runtime::{Clock, clock::SteadyStopwatch};
 
 use crate::{
-    Luck,
-    house::{Engines, House, pause, until},
-    number,
-    process::Process,
-    told::{self, Mails},
+    RealLuck, env_number,
+    house::{EngineAddresses, RealHouse, pause_for, wait_until},
+    outbox_mails::{self, OutboxMailReader},
+    process::RealProcess,
 };
-use cast::{Cast, Nines};
-use plot::Plot;
-use story::Story;
+use cast::{NineTimes, StoryCast};
+use plot::StoryPlot;
+use story::WindowStory;
 
 const ROOMS: [&[&str]; 9] = [
     &["ingest"],
@@ -54,7 +53,7 @@ const SENDERS: [usize; 2] = [6, 7];
 const FANOUTS: [usize; 2] = [2, 3];
 const THIRD: usize = 8;
 
-/// Plans whose windows are open for long enough to be seen; `now` closes as it opens.
+/// Plans whose windows are open for long enough to be seen; `now_ms` closes as it opens.
 const WAITING: [&str; 12] = [
     "dated", "sliding", "ahead", "absent", "first", "both", "lately", "rests", "rooms", "counted", "calm",
     "capped",
@@ -79,13 +78,13 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn kills_leave_windows_of_every_type_told_once() {
-    let seed = number("TIDINGS_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    let seed = env_number("TIDINGS_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     println!("TIDINGS_SEED={seed}");
-    let watch = Stopwatch::start();
+    let watch = SteadyStopwatch::start();
     let mut untried = Vec::new();
     for round in 1..=ROUNDS {
-        let story = play(seed, round, &watch).unwrap();
-        let wrong = checks::wrong(&story);
+        let story = play_round(seed, round, &watch).unwrap();
+        let wrong = checks::find_wrong(&story);
         assert!(wrong.is_empty(), "TIDINGS_SEED={seed}: {wrong:#?}");
         println!(
             "{} notes, {} messages, {} s",
@@ -93,60 +92,61 @@ fn kills_leave_windows_of_every_type_told_once() {
             story.mails.len(),
             watch.elapsed().as_secs()
         );
-        untried = checks::untried(&story);
+        untried = checks::find_untried(&story);
         if untried.is_empty() {
             return;
         }
-        println!("not tried in round {round}: {untried:?}; dates: {:?}", checks::dates(&story));
+        println!("not tried in round {round}: {untried:?}; dates: {:?}", checks::describe_dates(&story));
     }
     panic!("TIDINGS_SEED={seed}, and no round tried all; the last one not: {untried:?}");
 }
 
-fn now() -> i64 {
+fn now_ms() -> i64 {
     Clock::real(0).now()
 }
 
 /// Opens the house, tells it all and kills meanwhile; what became of it.
-fn play(seed: u64, round: u64, watch: &Stopwatch) -> Result<Story> {
+fn play_round(seed: u64, round: u64, watch: &SteadyStopwatch) -> Result<WindowStory> {
     let (kafka, cql) = (engines::kafka()?, engines::cql()?);
     println!("engines after {} s", watch.elapsed().as_secs());
     let name = format!("windows_{}_{round}", std::process::id());
     // Half of them come back under their names, and the others as somebody new.
-    let mut house = House::closed(&Engines { kafka, cql, name: &name, known: true }, &ROOMS)?;
-    let nines = Nines::new(now() + OPENING);
+    let mut house = RealHouse::prepare_on(&EngineAddresses { kafka, cql, name: &name, known: true }, &ROOMS)?;
+    let nines = NineTimes::new(now_ms() + OPENING);
     let catalogue = tempfile::tempdir()?;
-    lay_out(catalogue.path(), &nines)?;
+    write_catalogue(catalogue.path(), &nines)?;
     let path = catalogue.path().display().to_string();
     house.processes.iter_mut().for_each(|process| process.set("TIDINGS_CATALOGUE", &path));
-    house.processes[..THIRD].iter().try_for_each(Process::start)?;
-    house.ready()?;
+    house.processes[..THIRD].iter().try_for_each(RealProcess::start)?;
+    house.wait_ready()?;
     println!("eight processes after {} s", watch.elapsed().as_secs());
-    let begun = now();
-    let cast = Cast::new(&nines, begun, begun + GATHERING).context("it opened too late for all dates")?;
+    let begun = now_ms();
+    let cast =
+        StoryCast::new(&nines, begun, begun + GATHERING).context("it opened too late for all dates")?;
     house.say("/v1/facts", &cast.facts())?;
-    let mut plot = Plot::new(&house, cast);
+    let mut plot = StoryPlot::new(&house, cast);
     let killed = AtomicBool::new(false);
     let (told, kills) = thread::scope(|scope| {
         let people: Vec<String> = plot.story.people.keys().cloned().collect();
         let (house, killed) = (&house, &killed);
         let kills = scope.spawn(move || {
-            let kills = kill(house, &people, seed);
+            let kills = kill_rooms(house, &people, seed);
             killed.store(true, Ordering::SeqCst);
             kills
         });
         (plot.play(killed), kills.join().unwrap())
     });
-    kills.and(told).with_context(|| house.said())?;
+    kills.and(told).with_context(|| house.read_logs())?;
     println!("all is said after {} s", watch.elapsed().as_secs());
     let mut story = plot.story;
-    settle(&house, &mut story).with_context(|| house.said())?;
+    settle_story(&house, &mut story).with_context(|| house.read_logs())?;
     println!("what is due is told after {} s", watch.elapsed().as_secs());
-    tell_rest(&house, &mut story).with_context(|| house.said())?;
+    tell_rest(&house, &mut story).with_context(|| house.read_logs())?;
     Ok(story)
 }
 
 /// The catalogue with its dates, beside the templates of the other one.
-fn lay_out(folder: &Path, nines: &Nines) -> Result<()> {
+fn write_catalogue(folder: &Path, nines: &NineTimes) -> Result<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("real");
     fs::create_dir(folder.join("mail"))?;
     for name in ["mail/mail.mjml", "mail/mail.txt"] {
@@ -158,49 +158,49 @@ fn lay_out(folder: &Path, nines: &Nines) -> Result<()> {
 
 /// Kills each digest while windows of every type are open, and each sender; then one digest leaves, a third one
 /// comes, and the one that left comes back.
-fn kill(house: &House, people: &[String], seed: u64) -> Result<()> {
-    let mut luck = Luck(seed);
+fn kill_rooms(house: &RealHouse, people: &[String], seed: u64) -> Result<()> {
+    let mut luck = RealLuck(seed);
     let mut order = [DIGESTS, SENDERS, FANOUTS];
     order.iter_mut().filter(|_| luck.below(2) == 1).for_each(|two| two.reverse());
     let [digests, senders, fanouts] = order;
     for (digest, (sender, fanout)) in digests.into_iter().zip(senders.into_iter().zip(fanouts)) {
         for victim in [digest, sender, fanout] {
-            pause(BETWEEN_KILLS + Duration::from_millis(luck.below(1_000)));
+            pause_for(BETWEEN_KILLS + Duration::from_millis(luck.below(1_000)));
             if victim == digest {
-                open_of_every_type(house, people)?;
+                wait_every_type_open(house, people)?;
             }
-            house.alive()?;
+            house.check_alive()?;
             house.processes[victim].kill();
             house.processes[victim].start()?;
             println!("killed {:?} {victim}", ROOMS[victim]);
         }
     }
-    open_of_every_type(house, people)?;
+    wait_every_type_open(house, people)?;
     let (leaves, comes) = (&house.processes[digests[0]], &house.processes[THIRD]);
     leaves.stop()?;
     comes.start()?;
-    until(OPEN, &|| Ok(comes.is_ready()))?;
+    wait_until(OPEN, &|| Ok(comes.is_ready()))?;
     println!("a digest left and a third one came");
-    open_of_every_type(house, people)?;
+    wait_every_type_open(house, people)?;
     leaves.start()?;
     comes.kill();
     comes.start()?;
     println!("it came back, and the third one was killed");
-    pause(BETWEEN_KILLS);
+    pause_for(BETWEEN_KILLS);
     Ok(())
 }
 
 /// Waits until somebody has an open window of each plan.
-fn open_of_every_type(house: &House, people: &[String]) -> Result<()> {
-    let waited = Stopwatch::start();
+fn wait_every_type_open(house: &RealHouse, people: &[String]) -> Result<()> {
+    let waited = SteadyStopwatch::start();
     loop {
         let mut missing = BTreeSet::from(WAITING);
         missing.insert(FOLLOWING);
         for person in people {
             // Who is asked may be busy.
             for window in house.windows(person).unwrap_or_default() {
-                let due = window["due"].as_str().and_then(Millis::parse).context("it is never due")?;
-                if due.0 <= now() {
+                let due = window["due"].as_str().and_then(UtcMillis::parse).context("it is never due")?;
+                if due.0 <= now_ms() {
                     continue;
                 }
                 let plan = window["plan"].as_str().unwrap_or_default().split('_').next().unwrap_or_default();
@@ -212,48 +212,48 @@ fn open_of_every_type(house: &House, people: &[String]) -> Result<()> {
             }
         }
         ensure!(waited.elapsed() < OPEN, "no windows of {missing:?} are open");
-        pause(Duration::from_millis(200));
+        pause_for(Duration::from_millis(200));
     }
 }
 
 /// Waits until all that was due by itself is told, and something that follows too; only then it is clear what was
 /// released.
-fn settle(house: &House, story: &mut Story) -> Result<()> {
-    house.ready()?;
-    let mut mails = Mails::default();
-    let is_followed = |mails: &Mails| mails.by_ready.values().any(|mail| mail.plan == FOLLOWING);
-    let waited = Stopwatch::start();
+fn settle_story(house: &RealHouse, story: &mut WindowStory) -> Result<()> {
+    house.wait_ready()?;
+    let mut mails = OutboxMailReader::default();
+    let is_followed = |mails: &OutboxMailReader| mails.by_ready.values().any(|mail| mail.plan == FOLLOWING);
+    let waited = SteadyStopwatch::start();
     while !is_followed(&mails) {
         ensure!(waited.elapsed() < PATIENCE, "nothing followed");
-        pause(Duration::from_millis(500));
-        mails.look(house.outbox())?;
+        pause_for(Duration::from_millis(500));
+        mails.read_new(house.outbox())?;
     }
-    all_read(house)?;
-    let waited = Stopwatch::start();
+    wait_all_read(house)?;
+    let waited = SteadyStopwatch::start();
     loop {
-        story.by_hand = now();
-        let late = match overdue(house, story) {
+        story.by_hand = now_ms();
+        let late = match find_overdue(house, story) {
             Ok(None) => return Ok(()),
             Ok(Some(late)) => late,
             // Who is asked may be busy.
             Err(error) => format!("{error:#}"),
         };
-        ensure!(waited.elapsed() < PATIENCE, "it is {} and this does not close: {late}", Millis(now()));
-        pause(Duration::from_millis(200));
+        ensure!(waited.elapsed() < PATIENCE, "it is {} and this does not close: {late}", UtcMillis(now_ms()));
+        pause_for(Duration::from_millis(200));
     }
 }
 
 /// Waits until every room has read all there is.
-fn all_read(house: &House) -> Result<()> {
-    until(PATIENCE, &|| Ok(house.lag().is_ok_and(|lag| lag == 0)))
+fn wait_all_read(house: &RealHouse) -> Result<()> {
+    wait_until(PATIENCE, &|| Ok(house.lag().is_ok_and(|lag| lag == 0)))
         .with_context(|| format!("it reads no further: {:?}", house.stages()))
 }
 
 /// A window that was due before anything is released.
-fn overdue(house: &House, story: &Story) -> Result<Option<String>> {
+fn find_overdue(house: &RealHouse, story: &WindowStory) -> Result<Option<String>> {
     for person in story.people.keys() {
         for window in house.windows(person)? {
-            let due = window["due"].as_str().and_then(Millis::parse).context("it is never due")?;
+            let due = window["due"].as_str().and_then(UtcMillis::parse).context("it is never due")?;
             if due.0 < story.by_hand {
                 return Ok(Some(format!("{person}: {window}")));
             }
@@ -263,34 +263,34 @@ fn overdue(house: &House, story: &Story) -> Result<Option<String>> {
 }
 
 /// Releases everything until nothing waits, and reads what became of it.
-fn tell_rest(house: &House, story: &mut Story) -> Result<()> {
-    let (mut mails, mut progress, mut before) = (Mails::default(), Stopwatch::start(), 0);
+fn tell_rest(house: &RealHouse, story: &mut WindowStory) -> Result<()> {
+    let (mut mails, mut progress, mut before) = (OutboxMailReader::default(), SteadyStopwatch::start(), 0);
     loop {
         drop(PLANS.map(|plan| house.release(plan)));
-        mails.look(house.outbox())?;
+        mails.read_new(house.outbox())?;
         story.read_mails(&mails);
-        let (owed, told) = (story.owed(), story.told());
+        let (owed, told) = (story.owed_ranges(), story.told_counts());
         let open = owed.iter().find(|(of, (least, _))| told.get(*of).copied().unwrap_or_default() < *least);
         let Some((open, _)) = open else { break };
         if mails.len() > before {
-            (before, progress) = (mails.len(), Stopwatch::start());
+            (before, progress) = (mails.len(), SteadyStopwatch::start());
         }
         if progress.elapsed() > PATIENCE {
             bail!("{} messages, and not told: {open:?}", mails.len());
         }
-        pause(Duration::from_secs(1));
+        pause_for(Duration::from_secs(1));
     }
-    let waited = Stopwatch::start();
+    let waited = SteadyStopwatch::start();
     loop {
         drop(house.release(FOLLOWING));
-        all_read(house)?;
+        wait_all_read(house)?;
         story.read_days(house)?;
         let waits = story.entries.iter().find(|entry| entry.waits());
         let Some(waits) = waits else { break };
         ensure!(waited.elapsed() < PATIENCE, "it waits still: {waits:?}");
-        pause(Duration::from_secs(1));
+        pause_for(Duration::from_secs(1));
     }
-    mails.look(house.outbox())?;
+    mails.read_new(house.outbox())?;
     story.read_mails(&mails);
-    told::once(house.outbox())
+    outbox_mails::check_once(house.outbox())
 }

@@ -10,11 +10,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::judges::said;
+use crate::judges::run_json;
 
 /// How long the process may take to open its page.
 const OPENING: Duration = Duration::from_secs(180);
@@ -22,7 +22,7 @@ const OPENING: Duration = Duration::from_secs(180);
 const ANSWER: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_millis(50);
 
-pub struct House {
+pub struct ExampleHouse {
     child: Child,
     folder: TempDir,
     pub address: String,
@@ -31,11 +31,11 @@ pub struct House {
 }
 
 /// A folder of the examples.
-pub fn example(name: &str) -> PathBuf {
+pub fn example_folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name)
 }
 
-impl House {
+impl ExampleHouse {
     /// Starts one, with some things set in its environment.
     pub fn start(catalogue: &Path, settings: &[(&str, &str)]) -> Result<Self> {
         Self::start_as(catalogue, settings, &[])
@@ -118,8 +118,8 @@ impl House {
     /// Waits until all that was said has come to the windows of those who hear of it.
     pub fn settle(&self) -> Result<()> {
         let mut idle = 0;
-        waited("the rooms", || {
-            let stages = self.asked("/admin/stages")?;
+        wait_for("the rooms", || {
+            let stages = self.get_json("/admin/stages")?;
             let lags = || stages.as_array().into_iter().flatten().map(|stage| &stage["lag"]);
             // Looked at one after the other: only what is so twice is so.
             idle = if lags().count() > 0 && lags().all(|lag| *lag == 0) { idle + 1 } else { 0 };
@@ -128,9 +128,9 @@ impl House {
     }
 
     /// Waits until the little world that a demo begins with has come to somebody's windows.
-    pub fn begun(&self, person: &str) -> Result<()> {
-        waited("the demo's world", || {
-            let known = self.asked(&format!("/admin/windows?person={person}"))?;
+    pub fn wait_begun(&self, person: &str) -> Result<()> {
+        wait_for("the demo's world", || {
+            let known = self.get_json(&format!("/admin/windows?person={person}"))?;
             let is_open = known["windows"].as_array().is_some_and(|windows| !windows.is_empty());
             Ok(is_open.then_some(()))
         })?;
@@ -139,18 +139,18 @@ impl House {
 
     /// Has everybody's windows of a plan told now.
     pub fn release(&self, plan: &str) -> Result<()> {
-        self.ordered("/admin/release", &json!({"plan": plan})).map(drop)
+        self.post_json("/admin/release", &json!({"plan": plan})).map(drop)
     }
 
     /// What a command says of it, as JSON.
     pub fn command(&self, words: &[&str]) -> Result<Value> {
         let mut command = Command::new(tests::binary()?);
         command.args(words).args(["--json", "--data-dir"]).arg(self.folder.path());
-        said(command.current_dir(self.folder.path()))
+        run_json(command.current_dir(self.folder.path()))
     }
 
     /// What one of the paths of the command line answers.
-    pub fn asked(&self, path: &str) -> Result<Value> {
+    pub fn get_json(&self, path: &str) -> Result<Value> {
         let request = self.agent.get(format!("{}{path}", self.address));
         let mut answer = request.header("authorization", format!("Bearer {}", self.token)).call()?;
         let text = answer.body_mut().read_to_string()?;
@@ -159,7 +159,7 @@ impl House {
     }
 
     /// The same, of what is posted.
-    pub fn ordered(&self, path: &str, what: &Value) -> Result<Value> {
+    pub fn post_json(&self, path: &str, what: &Value) -> Result<Value> {
         let request = self.agent.post(format!("{}{path}", self.address));
         let request = request.header("authorization", format!("Bearer {}", self.token));
         let mut answer = request.send_json(what)?;
@@ -170,8 +170,8 @@ impl House {
 }
 
 /// Asks again until there is an answer, for as long as a busy machine may need.
-pub fn waited<T>(what: &str, mut ask: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let watch = Stopwatch::start();
+pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let watch = SteadyStopwatch::start();
     while watch.elapsed() < OPENING {
         if let Some(answer) = ask()? {
             return Ok(answer);
@@ -181,7 +181,7 @@ pub fn waited<T>(what: &str, mut ask: impl FnMut() -> Result<Option<T>>) -> Resu
     bail!("waited in vain for {what}")
 }
 
-impl Drop for House {
+impl Drop for ExampleHouse {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

@@ -8,13 +8,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use engines::{MailOptions, MailServer};
+use engines::{MailOptions, PythonMailServer};
 use mail_parser::MessageParser;
 use serde_json::{Value, json};
 
 use crate::{
-    house::{House, example, waited},
-    judges::{self, Look, POINTS_MAX},
+    house::{ExampleHouse, example_folder, wait_for},
+    judges::{self, POINTS_MAX, PageLook},
 };
 
 /// Gmail cuts off what is longer.
@@ -25,7 +25,7 @@ const CONTRAST_MIN: f64 = 4.5;
 const WIDTHS: [u32; 2] = [375, 900];
 
 /// Who gets a mail, and what for: a subject with its fields each.
-struct Morning {
+struct GoldenMorning {
     person: &'static str,
     name: &'static str,
     works: &'static [(&'static str, &'static str)],
@@ -34,9 +34,9 @@ struct Morning {
     has_pictures: bool,
 }
 
-const MORNINGS: [Morning; 5] = [
+const MORNINGS: [GoldenMorning; 5] = [
     // Several sections, pictures in all of them, and more than there is room for.
-    Morning {
+    GoldenMorning {
         person: "digest",
         name: "Ann",
         works: &[
@@ -54,21 +54,21 @@ const MORNINGS: [Morning; 5] = [
         shows: &[("Tides", "Berlin"), ("Winter Salon", "Potsdam"), ("Loom", "")],
         has_pictures: true,
     },
-    Morning {
+    GoldenMorning {
         person: "single",
         name: "",
         works: &[("Moon", "Oil on linen")],
         shows: &[],
         has_pictures: true,
     },
-    Morning {
+    GoldenMorning {
         person: "plain",
         name: "Jo",
         works: &[("Moon", "Oil on linen"), ("Sun", ""), ("Kiln Song", "Stoneware")],
         shows: &[("Tides", "Berlin")],
         has_pictures: false,
     },
-    Morning {
+    GoldenMorning {
         person: "scripts",
         name: "ليلى 🎨",
         works: &[
@@ -80,7 +80,7 @@ const MORNINGS: [Morning; 5] = [
         shows: &[("المد والجزر", "برلين"), ("潮の満ち引き", "京都市")],
         has_pictures: true,
     },
-    Morning {
+    GoldenMorning {
         person: "long",
         name: "Maximiliane-Henriette",
         works: &[
@@ -99,7 +99,7 @@ const MORNINGS: [Morning; 5] = [
 ];
 
 /// A mail as it arrived, and its parts as files.
-struct Golden {
+struct GoldenMail {
     name: &'static str,
     mail: PathBuf,
     html: PathBuf,
@@ -114,16 +114,17 @@ struct Golden {
 #[test]
 fn golden_mails_pass_those_who_judge_mails() {
     let folder = tempfile::tempdir().unwrap();
-    let goldens = goldens(folder.path()).unwrap();
-    assert_eq!(signed(&goldens, folder.path()).unwrap(), Vec::<String>::new());
-    assert_eq!(spam(&goldens).unwrap(), Vec::<String>::new());
-    assert_eq!(linted(&goldens).unwrap(), Vec::<String>::new());
-    assert_eq!(worded(&goldens).unwrap(), Vec::<String>::new());
+    let goldens = make_goldens(folder.path()).unwrap();
+    assert_eq!(check_signed(&goldens, folder.path()).unwrap(), Vec::<String>::new());
+    assert_eq!(check_spam(&goldens).unwrap(), Vec::<String>::new());
+    assert_eq!(check_lint(&goldens).unwrap(), Vec::<String>::new());
+    assert_eq!(check_words(&goldens).unwrap(), Vec::<String>::new());
     let files: Vec<PathBuf> =
         goldens.iter().flat_map(|golden| [golden.html.clone(), golden.bare.clone()]).collect();
-    let looks = judges::looks(&files, &WIDTHS).unwrap();
+    let looks = judges::draw_looks(&files, &WIDTHS).unwrap();
     assert_eq!(looks.len(), files.len() * WIDTHS.len() * 2);
-    let wrong: Vec<String> = looks.iter().flat_map(|look| seen(look, 100)).chain(inlined(&looks)).collect();
+    let wrong: Vec<String> =
+        looks.iter().flat_map(|look| check_look(look, 100)).chain(check_inlined(&looks)).collect();
     assert_eq!(wrong, Vec::<String>::new());
 }
 
@@ -132,7 +133,7 @@ fn golden_mails_pass_those_who_judge_mails() {
 fn previews_of_another_example_pass_linters_and_the_browser() {
     let folder = tempfile::tempdir().unwrap();
     let settings = [("TIDINGS_PUBLIC_URL", "https://mail.dating.example")];
-    let house = House::start(&example("dating"), &settings).unwrap();
+    let house = ExampleHouse::start(&example_folder("dating"), &settings).unwrap();
     let profile = json!({"person": "ann", "name": "Ann", "email": "ann@mail.example", "zone": "UTC"});
     house
         .say("/v1/facts", &[json!({"id": "1", "source": "seen", "type": "tidings.profile", "data": profile})])
@@ -149,28 +150,29 @@ fn previews_of_another_example_pass_linters_and_the_browser() {
         files.extend([file, bare]);
     }
     let linted: Vec<PathBuf> = files.iter().step_by(2).cloned().collect();
-    let said = judges::lint(&linted).unwrap();
+    let said = judges::lint_files(&linted).unwrap();
     assert_eq!((said.len(), said.into_values().flatten().collect::<Vec<_>>()), (2, vec![]));
-    let looks = judges::looks(&files, &WIDTHS).unwrap();
+    let looks = judges::draw_looks(&files, &WIDTHS).unwrap();
     assert_eq!(looks.len(), files.len() * WIDTHS.len() * 2);
     // Faces are small.
-    let wrong: Vec<String> = looks.iter().flat_map(|look| seen(look, 24)).chain(inlined(&looks)).collect();
+    let wrong: Vec<String> =
+        looks.iter().flat_map(|look| check_look(look, 24)).chain(check_inlined(&looks)).collect();
     assert_eq!(wrong, Vec::<String>::new());
 }
 
 /// Has a house with keys of both kinds tell all mornings, and takes the mails apart.
-fn goldens(folder: &Path) -> Result<Vec<Golden>> {
-    let server = MailServer::start(MailOptions::default())?;
+fn make_goldens(folder: &Path) -> Result<Vec<GoldenMail>> {
+    let server = PythonMailServer::start(MailOptions::default())?;
     let way = format!("smtp+plain://{}:{}", server.host(), server.port());
-    let keys = judges::keys("gallery.example", folder)?;
+    let keys = judges::make_keys("gallery.example", folder)?;
     let settings = [
         ("TIDINGS_MAIL_WAYS", way.as_str()),
         ("TIDINGS_MAIL_DKIM", &keys),
         ("TIDINGS_PUBLIC_URL", "https://mail.gallery.example"),
     ];
-    let house = House::start(&example("gallery"), &settings)?;
+    let house = ExampleHouse::start(&example_folder("gallery"), &settings)?;
     for morning in &MORNINGS {
-        morning.tell(&house)?;
+        morning.tell_house(&house)?;
     }
     house.settle()?;
     let mut previews = BTreeMap::new();
@@ -180,8 +182,8 @@ fn goldens(folder: &Path) -> Result<Vec<Golden>> {
     }
     // By hand, so that its date is of today: filters look at that.
     house.release("morning_mail")?;
-    let arrived = waited("the mails", || {
-        let arrived = server.arrived()?;
+    let arrived = wait_for("the mails", || {
+        let arrived = server.arrived_mails()?;
         Ok((arrived.len() >= MORNINGS.len()).then_some(arrived))
     })?;
     let mut by_address = BTreeMap::new();
@@ -189,22 +191,22 @@ fn goldens(folder: &Path) -> Result<Vec<Golden>> {
         let to = mail.about["to"][0].as_str().context("a mail to nobody")?.to_owned();
         ensure!(by_address.insert(to.clone(), mail.bytes).is_none(), "{to} was told twice");
     }
-    let of = |morning: &Morning| {
+    let of = |morning: &GoldenMorning| {
         let bytes =
             by_address.get(&morning.address()).with_context(|| format!("{} has no mail", morning.person))?;
         let previewed = previews.get(morning.person).cloned();
-        Ok(Golden { previewed, ..taken_apart(morning.person, bytes, folder)? })
+        Ok(GoldenMail { previewed, ..take_apart(morning.person, bytes, folder)? })
     };
     MORNINGS.iter().map(of).collect()
 }
 
-impl Morning {
+impl GoldenMorning {
     fn address(&self) -> String {
         format!("{}@mail.example", self.person)
     }
 
     /// Who it is, and what happened since yesterday that they care for.
-    fn tell(&self, house: &House) -> Result<()> {
+    fn tell_house(&self, house: &ExampleHouse) -> Result<()> {
         let Self { person, name, works, shows, has_pictures } = self;
         let (artist, partner) = (format!("artist:{person}"), format!("partner:{person}"));
         // So far from each other that nobody hears of another's shows.
@@ -258,7 +260,7 @@ impl Morning {
     }
 }
 
-fn taken_apart(name: &'static str, bytes: &[u8], folder: &Path) -> Result<Golden> {
+fn take_apart(name: &'static str, bytes: &[u8], folder: &Path) -> Result<GoldenMail> {
     let parsed = MessageParser::default().parse(bytes).context("a mail that cannot be read")?;
     let (html, text) = (parsed.body_html(0).context("no HTML")?, parsed.body_text(0).context("no text")?);
     let [mail, page, bare] =
@@ -267,7 +269,7 @@ fn taken_apart(name: &'static str, bytes: &[u8], folder: &Path) -> Result<Golden
     fs::write(&page, html.as_bytes())?;
     fs::write(&bare, without_styles(&html))?;
     let (text, headline) = (text.into_owned(), parsed.subject().unwrap_or_default().to_owned());
-    Ok(Golden { name, mail, html: page, bare, text, headline, previewed: None })
+    Ok(GoldenMail { name, mail, html: page, bare, text, headline, previewed: None })
 }
 
 fn without_styles(html: &str) -> String {
@@ -277,10 +279,10 @@ fn without_styles(html: &str) -> String {
 }
 
 /// Both signatures of each hold, and there is no other.
-fn signed(goldens: &[Golden], folder: &Path) -> Result<Vec<String>> {
+fn check_signed(goldens: &[GoldenMail], folder: &Path) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for golden in goldens {
-        let held = judges::signatures(&golden.mail, folder)?;
+        let held = judges::check_signatures(&golden.mail, folder)?;
         if held.len() != 2 || !held.values().all(|holds| *holds) {
             wrong.push(format!("{}: signatures: {held:?}", golden.name));
         }
@@ -288,11 +290,11 @@ fn signed(goldens: &[Golden], folder: &Path) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-fn spam(goldens: &[Golden]) -> Result<Vec<String>> {
+fn check_spam(goldens: &[GoldenMail]) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     let points = std::thread::scope(|scope| {
         let asked: Vec<_> =
-            goldens.iter().map(|golden| scope.spawn(|| judges::points(&golden.mail))).collect();
+            goldens.iter().map(|golden| scope.spawn(|| judges::spam_points(&golden.mail))).collect();
         asked
             .into_iter()
             .map(|one| one.join().map_err(|_| anyhow::anyhow!("a judge died"))?)
@@ -306,9 +308,9 @@ fn spam(goldens: &[Golden]) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-fn linted(goldens: &[Golden]) -> Result<Vec<String>> {
+fn check_lint(goldens: &[GoldenMail]) -> Result<Vec<String>> {
     let files: Vec<PathBuf> = goldens.iter().map(|golden| golden.html.clone()).collect();
-    let said = judges::lint(&files)?;
+    let said = judges::lint_files(&files)?;
     ensure!(said.len() == goldens.len(), "not all were looked at: {said:?}");
     let lines =
         said.into_iter().flat_map(|(file, said)| said.into_iter().map(move |said| format!("{file}: {said}")));
@@ -316,7 +318,7 @@ fn linted(goldens: &[Golden]) -> Result<Vec<String>> {
 }
 
 /// The text says what the HTML says, and the HTML is not too long.
-fn worded(goldens: &[Golden]) -> Result<Vec<String>> {
+fn check_words(goldens: &[GoldenMail]) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for golden in goldens {
         let bytes = fs::metadata(&golden.html)?.len();
@@ -337,7 +339,7 @@ fn worded(goldens: &[Golden]) -> Result<Vec<String>> {
             }
         }
         // But for the links, which are worth nothing there.
-        let plain = |text: &str| unsigned(&text.replace("\r\n", "\n"));
+        let plain = |text: &str| without_tokens(&text.replace("\r\n", "\n"));
         if let Some(preview) = &golden.previewed
             && (preview["headline"] != golden.headline.as_str()
                 || preview["text"].as_str().map(plain) != Some(plain(&golden.text)))
@@ -353,7 +355,7 @@ fn worded(goldens: &[Golden]) -> Result<Vec<String>> {
 }
 
 /// A text without the tokens of its links.
-fn unsigned(text: &str) -> String {
+fn without_tokens(text: &str) -> String {
     let mut pieces = text.split("/u/");
     let first = pieces.next().unwrap_or_default().to_owned();
     let end =
@@ -362,9 +364,9 @@ fn unsigned(text: &str) -> String {
 }
 
 /// What is wrong with how one mail looks, whose pictures are so wide at least.
-fn seen(look: &Look, wide: i64) -> Vec<String> {
+fn check_look(look: &PageLook, wide: i64) -> Vec<String> {
     let mut wrong = Vec::new();
-    let Look { name, width, scheme, .. } = look;
+    let PageLook { name, width, scheme, .. } = look;
     let mut is = |what: String| wrong.push(format!("{name}, {width} px, {scheme}: {what}"));
     if look.overflow > 0 {
         is(format!("{} px too wide", look.overflow));
@@ -402,8 +404,8 @@ fn seen(look: &Look, wide: i64) -> Vec<String> {
 }
 
 /// By day, on a desk, each text is as it is where each `<style>` is dropped: its own look stands in its element.
-fn inlined(looks: &[Look]) -> Vec<String> {
-    let by_day = |look: &&Look| look.scheme == "light" && look.width == WIDTHS[1];
+fn check_inlined(looks: &[PageLook]) -> Vec<String> {
+    let by_day = |look: &&PageLook| look.scheme == "light" && look.width == WIDTHS[1];
     let find = |name: &str| looks.iter().filter(by_day).find(|look| look.name == name);
     let mut wrong = Vec::new();
     for look in looks.iter().filter(by_day).filter(|look| !look.name.ends_with(".bare")) {

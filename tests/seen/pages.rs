@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    house::{House, example},
-    judges::said,
+    house::{ExampleHouse, example_folder},
+    judges::run_json,
 };
 
 /// Each browser on a phone and on a desk. Firefox has one scheme from its start on; Chromium looks at each page in both.
@@ -25,14 +25,14 @@ const ELSEWHERE: [&str; 2] = ["waiting.html", "inbox.html"];
 
 /// What a browser found.
 #[derive(Deserialize)]
-struct Pressed {
+struct PressReport {
     wrong: Vec<String>,
-    controls: Vec<Control>,
+    controls: Vec<PageControl>,
     pages: usize,
 }
 
 #[derive(Deserialize)]
-struct Control {
+struct PageControl {
     opening: String,
     #[serde(rename = "isPressed")]
     is_pressed: bool,
@@ -40,29 +40,29 @@ struct Control {
 
 /// All controls that were seen, with whether somebody pressed them.
 #[derive(Default)]
-struct Seen(BTreeMap<String, bool>);
+struct ControlCoverage(BTreeMap<String, bool>);
 
-impl Seen {
-    fn add(&mut self, pressed: Pressed) {
-        for Control { opening, is_pressed } in pressed.controls {
-            *self.0.entry(plain(&opening)).or_default() |= is_pressed;
+impl ControlCoverage {
+    fn add(&mut self, pressed: PressReport) {
+        for PageControl { opening, is_pressed } in pressed.controls {
+            *self.0.entry(normalise_tag(&opening)).or_default() |= is_pressed;
         }
     }
 }
 
-fn press(asked: &Value) -> Result<Pressed> {
+fn press_pages(asked: &Value) -> Result<PressReport> {
     let pictures = std::env::var_os("TIDINGS_PICTURES").map(|folder| folder.to_string_lossy().into_owned());
     let mut asked = asked.clone();
     asked["pictures"] = json!(pictures);
-    said(node("press.cjs")?.arg(asked.to_string()))
+    run_json(node("press.cjs")?.arg(asked.to_string()))
 }
 
 /// A house in which there is something of everything: mails that were sent, windows, a mute, a record that cannot be read.
-fn house() -> Result<House> {
-    let house = House::start_as(&example("gallery"), &[], &["--demo"])?;
-    house.begun("ann")?;
+fn start_house() -> Result<ExampleHouse> {
+    let house = ExampleHouse::start_as(&example_folder("gallery"), &[], &["--demo"])?;
+    house.wait_begun("ann")?;
     house.say("/v1/changes", &busy_day())?;
-    house.ordered("/admin/upstream", &json!("no event"))?;
+    house.post_json("/admin/upstream", &json!("no event"))?;
     house.settle()?;
     Ok(house)
 }
@@ -78,26 +78,26 @@ fn busy_day() -> Vec<Value> {
 
 #[test]
 fn every_control_of_every_page_is_pressed() {
-    let found: Vec<Pressed> = thread::scope(|scope| {
+    let found: Vec<PressReport> = thread::scope(|scope| {
         let one = |(browser, width, scheme)| {
-            let house = house().unwrap();
-            press(&asked(&house, browser, width, scheme).unwrap()).unwrap()
+            let house = start_house().unwrap();
+            press_pages(&press_query(&house, browser, width, scheme).unwrap()).unwrap()
         };
         let of_browser = |looks: [_; 2]| scope.spawn(move || looks.map(one));
         LOOKS.map(of_browser).into_iter().flat_map(|browser| browser.join().unwrap()).collect()
     });
-    let mut seen = Seen::default();
+    let mut seen = ControlCoverage::default();
     let mut wrong = Vec::new();
     for mut found in found {
         assert!(found.pages > 12, "only {} pages", found.pages);
         wrong.append(&mut found.wrong);
         seen.add(found);
     }
-    wrong.extend(unpressed(&seen).unwrap());
+    wrong.extend(find_unpressed(&seen).unwrap());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn asked(house: &House, browser: &str, width: u32, scheme: &str) -> Result<Value> {
+fn press_query(house: &ExampleHouse, browser: &str, width: u32, scheme: &str) -> Result<Value> {
     let starts = [
         "/",
         "/person?id=ann",
@@ -126,7 +126,7 @@ fn asked(house: &House, browser: &str, width: u32, scheme: &str) -> Result<Value
         ["/outbox/mail", 400, "This request is not complete"],
         ["/told?days=1000", 400, "Choose 1, 7 or 21 days"],
     ]);
-    let [before, walks] = doors(house)?;
+    let [before, walks] = unsubscribe_doors(house)?;
     Ok(json!({
         "url": house.address, "browser": browser, "width": width, "scheme": scheme,
         "starts": starts, "before": before, "walks": walks, "slips": slips, "faces": faces, "scripted": ["what=begin", "what=end"],
@@ -135,13 +135,13 @@ fn asked(house: &House, browser: &str, width: u32, scheme: &str) -> Result<Value
 
 /// The pages behind the link of a mail with more than it had room for: what waits, before the clock is moved; then another plan
 /// and back, less of somebody and back, none at all, on again, and off once more.
-fn doors(house: &House) -> Result<[Vec<Value>; 2]> {
+fn unsubscribe_doors(house: &ExampleHouse) -> Result<[Vec<Value>; 2]> {
     let outbox = house.page("/outbox")?;
     let mails = outbox.split("/outbox/mail?id=").skip(1).filter_map(|rest| rest.split('"').next());
     let mut token = None;
     for id in mails {
         let text = house.page(&format!("/outbox/mail?id={id}&show=text"))?.replace("&#x2f;", "/");
-        token = between(&text, "/u/", "/rest")
+        token = text_between(&text, "/u/", "/rest")
             .map(|token| token.split("/u/").last().unwrap_or_default().to_owned());
         if token.is_some() {
             break;
@@ -159,12 +159,12 @@ fn doors(house: &House) -> Result<[Vec<Value>; 2]> {
     Ok([vec![waits], after])
 }
 
-pub fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+pub fn text_between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     text.split_once(before)?.1.split_once(after).map(|(between, _)| between)
 }
 
 /// Controls of the templates that no page had, or that nobody pressed.
-fn unpressed(seen: &Seen) -> Result<Vec<String>> {
+fn find_unpressed(seen: &ControlCoverage) -> Result<Vec<String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tidings/page");
     let mut wrong = Vec::new();
     let mut many = 0;
@@ -174,9 +174,9 @@ fn unpressed(seen: &Seen) -> Result<Vec<String>> {
         if !name.ends_with(".html") || ELSEWHERE.contains(&&*name) {
             continue;
         }
-        for control in controls(&fs::read_to_string(&path)?) {
+        for control in template_controls(&fs::read_to_string(&path)?) {
             many += 1;
-            let found = seen.0.iter().filter(|(opening, _)| fits(&control, opening));
+            let found = seen.0.iter().filter(|(opening, _)| tag_fits(&control, opening));
             match found.map(|(_, is_pressed)| *is_pressed).max() {
                 None => wrong.push(format!("{name}: no page had {}", control.join("…"))),
                 Some(false) => wrong.push(format!("{name}: nobody pressed {}", control.join("…"))),
@@ -189,14 +189,14 @@ fn unpressed(seen: &Seen) -> Result<Vec<String>> {
 }
 
 /// The opening tags of a template's controls, each as the parts between what is filled in.
-fn controls(template: &str) -> Vec<Vec<String>> {
+fn template_controls(template: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for name in CONTROLS {
         for (at, _) in template.match_indices(&format!("<{name} ")) {
             let Some(end) = end_of_tag(&template[at..]) else { continue };
             let tag = &template[at..at + end];
             if !tag.contains("type=\"hidden\"") {
-                found.push(parts(tag));
+                found.push(certain_parts(tag));
             }
         }
     }
@@ -218,7 +218,7 @@ fn end_of_tag(text: &str) -> Option<usize> {
 }
 
 /// What stands for certain: neither in an expression, nor between an `if` and its end.
-fn parts(tag: &str) -> Vec<String> {
+fn certain_parts(tag: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let (mut rest, mut within) = (tag, 0);
     while let Some(at) = rest.find("{%").into_iter().chain(rest.find("{{")).min() {
@@ -235,17 +235,17 @@ fn parts(tag: &str) -> Vec<String> {
         rest = &rest[at + end + 2..];
     }
     parts.last_mut().unwrap().push_str(rest);
-    parts.iter().map(|part| plain(part)).collect()
+    parts.iter().map(|part| normalise_tag(part)).collect()
 }
 
 /// As a browser writes it down again, as far as it matters.
-fn plain(text: &str) -> String {
+fn normalise_tag(text: &str) -> String {
     let text = text.replace(" required=\"\"", " required").replace("&amp;", "&").replace("&#x2f;", "/");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a tag has all parts in their order, the first at its beginning.
-fn fits(parts: &[String], opening: &str) -> bool {
+fn tag_fits(parts: &[String], opening: &str) -> bool {
     let mut rest = opening;
     for (index, part) in parts.iter().enumerate() {
         let part = part.trim();
@@ -259,9 +259,9 @@ fn fits(parts: &[String], opening: &str) -> bool {
 
 #[test]
 fn a_control_that_nobody_pressed_is_found() {
-    let of = |tag: &str| parts(tag);
+    let of = |tag: &str| certain_parts(tag);
     let check = |tag: &str, opening: &str, expect: bool| {
-        assert_eq!(fits(&of(tag), &plain(opening)), expect, "{tag} {opening}");
+        assert_eq!(tag_fits(&of(tag), &normalise_tag(opening)), expect, "{tag} {opening}");
     };
     check("<a href=\"/x?id={{ id | urlencode }}\">", "<a href=\"/x?id=ann\">", true);
     check("<a href=\"/x\"{% if here %} aria-current=\"page\"{% endif %}>", "<a href=\"/x\">", true);
@@ -272,9 +272,12 @@ fn a_control_that_nobody_pressed_is_found() {
     );
     check("<input id=\"a\" required>", "<input id=\"a\" required=\"\">", true);
     check("<button value=\"release\">", "<button value=\"cancel\">", false);
-    assert_eq!(controls("<p><a href=\"{{ a > b }}\">x</a><input type=\"hidden\" name=\"csrf\"><b>").len(), 1);
-    let mut seen = Seen::default();
+    assert_eq!(
+        template_controls("<p><a href=\"{{ a > b }}\">x</a><input type=\"hidden\" name=\"csrf\"><b>").len(),
+        1
+    );
+    let mut seen = ControlCoverage::default();
     seen.0.insert("<a href=\"/\">".to_owned(), true);
-    let wrong = unpressed(&seen).unwrap();
+    let wrong = find_unpressed(&seen).unwrap();
     assert!(wrong.iter().any(|line| line.contains("no page had <button")), "{wrong:?}");
 }

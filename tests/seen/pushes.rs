@@ -8,12 +8,12 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use engines::{Browser, PushService};
+use engines::{BrowserPage, PushService};
 use serde_json::{Value, json};
 
 use crate::{
-    house::{House, waited},
-    judges::said,
+    house::{ExampleHouse, wait_for},
+    judges::run_json,
 };
 
 /// The browser of RFC 8291, section 5.
@@ -22,12 +22,12 @@ const P256DH: &str =
 const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
 
 /// A house that nudges by push.
-fn catalogue() -> PathBuf {
+fn push_catalogue() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("catalogues/pushes")
 }
 
 /// What is between two words of a text.
-fn between<'a>(text: &'a str, before: &str, after: &str) -> Result<&'a str> {
+fn text_between<'a>(text: &'a str, before: &str, after: &str) -> Result<&'a str> {
     let rest = text.split_once(before).with_context(|| format!("no {before}"))?.1;
     Ok(rest.split_once(after).with_context(|| format!("no {after}"))?.0)
 }
@@ -41,7 +41,8 @@ fn a_browser_that_subscribed_on_the_page_shows_what_is_pushed() {
     // The key that the command makes is the one that the page gives to browsers.
     let mut make = Command::new(tests::binary().unwrap());
     let made: Value =
-        said(make.args(["--json", "push", "key", "--file"]).arg(&key).current_dir(folder.path())).unwrap();
+        run_json(make.args(["--json", "push", "key", "--file"]).arg(&key).current_dir(folder.path()))
+            .unwrap();
     let (key, ca) = (key.display().to_string(), ca.display().to_string());
     let settings = [
         ("TIDINGS_WEBPUSH_KEY_FILE", key.as_str()),
@@ -49,16 +50,16 @@ fn a_browser_that_subscribed_on_the_page_shows_what_is_pushed() {
         ("TIDINGS_WEBPUSH_HOSTS", service.host()),
         ("TIDINGS_PUSH_CA", &ca),
     ];
-    let house = House::start(&catalogue(), &settings).unwrap();
+    let house = ExampleHouse::start(&push_catalogue(), &settings).unwrap();
     let page = house.page("/push?person=ann").unwrap();
-    let public = between(&page, "data-key=\"", "\"").unwrap();
+    let public = text_between(&page, "data-key=\"", "\"").unwrap();
     assert_eq!(made["public"], public);
     let subscribed = service.subscribe(public).unwrap();
 
     let mut browser =
-        Browser::open("push_page.cjs", &format!("{}/push?person=ann", house.address), &subscribed.json)
+        BrowserPage::open("push_page.cjs", &format!("{}/push?person=ann", house.address), &subscribed.json)
             .unwrap();
-    let begun = browser.said().unwrap();
+    let begun = browser.read_answer().unwrap();
     assert_eq!(
         (&begun["begun"]["isGood"], &begun["without"]["isGood"]),
         (&json!(true), &json!(false)),
@@ -67,11 +68,11 @@ fn a_browser_that_subscribed_on_the_page_shows_what_is_pushed() {
     assert_eq!(begun["refused"], json!([]), "the page's policy lets it do what it does");
 
     let message = json!({"subject": "message:1", "room": "room:1", "words": "Kaffee? ☕"});
-    follow(&house).unwrap();
-    house.say("/v1/changes", &[event("1", "message.sent", &message)]).unwrap();
-    let arrived = waited("the push", || Ok(service.received(&subscribed)?.pop())).unwrap();
+    follow_room(&house).unwrap();
+    house.say("/v1/changes", &[event_json("1", "message.sent", &message)]).unwrap();
+    let arrived = wait_for("the push", || Ok(service.read_notifications(&subscribed)?.pop())).unwrap();
     let sent: Value = serde_json::from_str(&arrived).unwrap();
-    let told = browser.told(&arrived).unwrap();
+    let told = browser.send_line(&arrived).unwrap();
     let shown = &told["shown"][0];
     for field in ["title", "body", "tag"] {
         assert!(shown[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {told}");
@@ -79,41 +80,44 @@ fn a_browser_that_subscribed_on_the_page_shows_what_is_pushed() {
     }
     assert_eq!((&told["opened"], &told["left"]), (&json!([sent["opens"]]), &json!(0)), "{told}");
 
-    let ended = browser.told("end").unwrap();
+    let ended = browser.send_line("end").unwrap();
     assert_eq!(ended["isGood"], true, "{ended}");
     browser.close().unwrap();
     // Nobody is left to be told.
     house
-        .say("/v1/changes", &[event("2", "alarm.raised", &json!({"subject": "alarm:1", "owner": "ann"}))])
+        .say(
+            "/v1/changes",
+            &[event_json("2", "alarm.raised", &json!({"subject": "alarm:1", "owner": "ann"}))],
+        )
         .unwrap();
-    let fate = waited("the alarm's fate", || fate(&house, "alarm:1")).unwrap();
-    assert_eq!((fate.as_str(), service.received(&subscribed).unwrap().len()), ("no address", 1));
+    let fate = wait_for("the alarm's fate", || read_fate(&house, "alarm:1")).unwrap();
+    assert_eq!((fate.as_str(), service.read_notifications(&subscribed).unwrap().len()), ("no address", 1));
 }
 
 #[test]
 fn a_demo_leaves_pushes_in_the_outbox_whatever_becomes_of_the_copies() {
-    let house = House::start_as(&catalogue(), &[], &["--demo"]).unwrap();
+    let house = ExampleHouse::start_as(&push_catalogue(), &[], &["--demo"]).unwrap();
     let page = house.page("/push?person=ann").unwrap();
-    assert!(between(&page, "data-key=\"", "\"").unwrap().len() > 80, "a demo has a key of its own");
+    assert!(text_between(&page, "data-key=\"", "\"").unwrap().len() > 80, "a demo has a key of its own");
     // Where no browser is ever found: an address of this machine is asked for nobody.
     let subscription = json!({"endpoint": "https://127.0.0.1:9/x", "keys": {"p256dh": P256DH, "auth": AUTH}});
     let fields = [
-        ("csrf", between(&page, "name=\"csrf\" value=\"", "\"").unwrap()),
+        ("csrf", text_between(&page, "name=\"csrf\" value=\"", "\"").unwrap()),
         ("person", "ann"),
         ("what", "begin"),
         ("subscription", &subscription.to_string()),
     ];
     house.press("/push", &fields).unwrap();
-    follow(&house).unwrap();
+    follow_room(&house).unwrap();
     let message = json!({"subject": "message:1", "room": "room:1", "words": "Kaffee?"});
-    house.say("/v1/changes", &[event("1", "message.sent", &message)]).unwrap();
-    let fate = waited("its fate", || fate(&house, "message:1")).unwrap();
+    house.say("/v1/changes", &[event_json("1", "message.sent", &message)]).unwrap();
+    let fate = wait_for("its fate", || read_fate(&house, "message:1")).unwrap();
     assert_eq!(fate, "told, sent");
     assert!(house.page("/outbox").unwrap().contains("1 new"), "it lies in the outbox");
 }
 
 /// Ann hears what is said in a room.
-fn follow(house: &House) -> Result<()> {
+fn follow_room(house: &ExampleHouse) -> Result<()> {
     let with =
         |id: &str, what: &str, data: Value| json!({"id": id, "source": "seen", "type": what, "data": data});
     house.say(
@@ -125,7 +129,7 @@ fn follow(house: &House) -> Result<()> {
     )
 }
 
-fn event(id: &str, what: &str, fields: &Value) -> Value {
+fn event_json(id: &str, what: &str, fields: &Value) -> Value {
     let mut event = json!({"id": id, "source": "seen", "type": what});
     for (name, value) in fields.as_object().into_iter().flatten() {
         event[name] = value.clone();
@@ -134,8 +138,8 @@ fn event(id: &str, what: &str, fields: &Value) -> Value {
 }
 
 /// What became of what Ann was to be pushed about a subject, once that is known.
-fn fate(house: &House, subject: &str) -> Result<Option<String>> {
-    let days = house.asked("/admin/days?person=ann")?;
+fn read_fate(house: &ExampleHouse, subject: &str) -> Result<Option<String>> {
+    let days = house.get_json("/admin/days?person=ann")?;
     let entries = days["days"]
         .as_array()
         .into_iter()

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result, ensure};
 use engines::node;
 
 use crate::{
-    house::{House, example},
-    pages::between,
+    house::{ExampleHouse, example_folder},
+    pages::text_between,
 };
 
 const PICTURE: &str = "docs/pictures/mail.svg";
@@ -19,13 +19,13 @@ const WORDS_MIN: usize = 35;
 
 #[test]
 fn the_picture_of_the_readme_is_a_mail_of_the_demo() {
-    let drawn = draw().unwrap();
+    let drawn = draw_picture().unwrap();
     if let Some(folder) = std::env::var_os("TIDINGS_PICTURES") {
         fs::write(Path::new(&folder).join("mail.svg"), &drawn).unwrap();
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let shown = fs::read_to_string(root.join(PICTURE)).unwrap();
-    let (drawn, shown) = (words(&drawn), words(&shown));
+    let (drawn, shown) = (picture_words(&drawn), picture_words(&shown));
     // Another font has other lines, so the one may end a line sooner than the other.
     let most = drawn.len().min(shown.len());
     assert!(most >= WORDS_MIN, "{shown:?}");
@@ -34,9 +34,9 @@ fn the_picture_of_the_readme_is_a_mail_of_the_demo() {
 }
 
 /// The first mail that the demo sends to Ann, drawn.
-fn draw() -> Result<String> {
-    let house = House::start_as(&example("gallery"), &[], &["--demo"])?;
-    house.begun("ann")?;
+fn draw_picture() -> Result<String> {
+    let house = ExampleHouse::start_as(&example_folder("gallery"), &[], &["--demo"])?;
+    house.wait_begun("ann")?;
     let outbox = house.page("/outbox")?;
     let ids = outbox.split("/outbox/mail?id=").skip(1).filter_map(|rest| rest.split('"').next());
     let mut mails = ids.map(|id| house.page(&format!("/outbox/html?id={id}")));
@@ -50,8 +50,9 @@ fn draw() -> Result<String> {
 }
 
 /// The words of a picture but those of its date, which is that of the day on which it was drawn.
-fn words(picture: &str) -> Vec<&str> {
+fn picture_words(picture: &str) -> Vec<&str> {
     let lines = picture.lines().filter(|line| line.starts_with("<text"));
-    let lines = lines.filter_map(|line| between(line, ">", "<")).filter(|line| !line.starts_with("GALLERY"));
+    let lines =
+        lines.filter_map(|line| text_between(line, ">", "<")).filter(|line| !line.starts_with("GALLERY"));
     lines.flat_map(str::split_whitespace).collect()
 }

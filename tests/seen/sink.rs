@@ -3,28 +3,28 @@
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use tests::sink::Sink;
+use tests::sink::SinkProcess;
 
-use crate::house::{House, example, waited};
+use crate::house::{ExampleHouse, example_folder, wait_for};
 
-fn page(sink: &Sink, path: &str) -> Result<String> {
+fn get_page(sink: &SinkProcess, path: &str) -> Result<String> {
     let mut answer = ureq::get(format!("{}{path}", sink.page)).call()?;
     Ok(answer.body_mut().read_to_string()?)
 }
 
 #[test]
 fn a_demos_mails_come_to_the_page_of_a_sink() {
-    let sink = Sink::start().unwrap();
+    let sink = SinkProcess::start().unwrap();
     let at = sink.way.rsplit('/').next().unwrap();
-    assert!(page(&sink, "").unwrap().contains(at), "it says how mails come there");
+    assert!(get_page(&sink, "").unwrap().contains(at), "it says how mails come there");
     let settings = [("TIDINGS_MAIL_WAYS", sink.way.as_str())];
-    let house = House::start_as(&example("gallery"), &settings, &["--demo"]).unwrap();
-    house.begun("ann").unwrap();
+    let house = ExampleHouse::start_as(&example_folder("gallery"), &settings, &["--demo"]).unwrap();
+    house.wait_begun("ann").unwrap();
     house.release("morning_mail").unwrap();
-    let mail = waited("a mail to Ann", || first(&page(&sink, "")?, "ann@example.org")).unwrap();
-    let shown = page(&sink, &format!("inbox/mail?id={mail}&show=headers")).unwrap();
+    let mail = wait_for("a mail to Ann", || first_mail(&get_page(&sink, "")?, "ann@example.org")).unwrap();
+    let shown = get_page(&sink, &format!("inbox/mail?id={mail}&show=headers")).unwrap();
     assert!(shown.contains("List-Unsubscribe-Post"), "{shown}");
-    let html = page(&sink, &format!("inbox/html?id={mail}")).unwrap();
+    let html = get_page(&sink, &format!("inbox/html?id={mail}")).unwrap();
     assert!(html.contains("Mira Okafor"), "{html}");
     let outbox = house.page("/outbox").unwrap();
     assert!(
@@ -46,7 +46,7 @@ fn a_sink_is_of_this_machine_unless_told() {
 }
 
 /// The number of a mail to somebody on the page, if there is one.
-fn first(page: &str, to: &str) -> Result<Option<String>> {
+fn first_mail(page: &str, to: &str) -> Result<Option<String>> {
     let Some((before, _)) = page.split_once(to) else { return Ok(None) };
     let link = before.rsplit_once("/inbox/mail?id=").context("a mail without a link")?.1;
     Ok(Some(link.chars().take_while(char::is_ascii_digit).collect()))

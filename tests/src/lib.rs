@@ -24,9 +24,9 @@ pub fn prefix(name: &str) -> String {
 }
 
 /// What a process is told of engines that others run, as its environment: houses of other names do not meet there.
-pub fn production(kafka: &str, cql: &str, name: &str) -> Vec<(String, String)> {
+pub fn production_settings(kafka: &str, cql: &str, name: &str) -> Vec<(String, String)> {
     let own = |text: &str| text.to_owned();
-    named([
+    env_settings([
         ("ENGINE", own("production")),
         ("KAFKA_BROKERS", own(kafka)),
         ("KAFKA_PREFIX", prefix(name)),
@@ -40,7 +40,7 @@ pub fn production(kafka: &str, cql: &str, name: &str) -> Vec<(String, String)> {
 }
 
 /// Settings under the names that they have in the environment.
-pub fn named<const N: usize>(settings: [(&str, String); N]) -> Vec<(String, String)> {
+pub fn env_settings<const N: usize>(settings: [(&str, String); N]) -> Vec<(String, String)> {
     settings.into_iter().map(|(name, value)| (format!("TIDINGS_{name}"), value)).collect()
 }
 

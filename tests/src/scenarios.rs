@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 /// A scenario with the name of its test, `scenarios::told-once` or `gallery::seen-in-the-app`.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub struct NamedScenario {
     pub name: String,
     pub path: PathBuf,
     /// What happens hangs on minutes, so that it cannot be the same where mails come late.
@@ -26,29 +26,33 @@ pub fn root() -> PathBuf {
 const TO_THE_MINUTE: &str = "dating";
 
 /// Those of the house, then those of each example. A folder without any is an error: it would pass.
-pub fn all() -> anyhow::Result<Vec<Named>> {
+pub fn all_scenarios() -> anyhow::Result<Vec<NamedScenario>> {
     let mut folders = vec![(root().join("tests/scenarios"), false)];
-    for example in inside(&root().join("examples"))? {
+    for example in list_folder(&root().join("examples"))? {
         if example.join("scenarios").is_dir() {
             let to_the_minute = example.ends_with(TO_THE_MINUTE);
             folders.push((example.join("scenarios"), to_the_minute));
         } else {
             // Published rules are too.
-            folders.extend(inside(&example)?.into_iter().map(|one| (one.join("scenarios"), true)));
+            folders.extend(list_folder(&example)?.into_iter().map(|one| (one.join("scenarios"), true)));
         }
     }
     let mut all = Vec::new();
     for (folder, to_the_minute) in folders {
-        let files = tidings::scenario::files(&folder)?;
+        let files = tidings::scenario::list_scenarios(&folder)?;
         anyhow::ensure!(!files.is_empty(), "{} has no scenarios", folder.display());
-        let group = group(&folder);
-        all.extend(files.into_iter().map(|path| Named { name: name(&group, &path), path, to_the_minute }));
+        let group = scenario_group(&folder);
+        all.extend(files.into_iter().map(|path| NamedScenario {
+            name: scenario_name(&group, &path),
+            path,
+            to_the_minute,
+        }));
     }
     Ok(all)
 }
 
 /// The folders in a folder, in order.
-fn inside(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+fn list_folder(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let listed = fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?;
     let mut found = Vec::new();
     for one in listed {
@@ -60,12 +64,12 @@ fn inside(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The name of the folder around it; of the house's own that is no example.
-fn group(scenarios: &Path) -> String {
+fn scenario_group(scenarios: &Path) -> String {
     let around = scenarios.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     if around == "tests" { "scenarios".to_owned() } else { around.into_owned() }
 }
 
-fn name(group: &str, path: &Path) -> String {
+fn scenario_name(group: &str, path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     format!("{group}::{stem}")
 }

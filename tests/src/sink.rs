@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Ends with its value.
 #[derive(Debug)]
-pub struct Sink {
+pub struct SinkProcess {
     child: Child,
     /// The address of its page.
     pub page: String,
@@ -18,7 +18,7 @@ pub struct Sink {
     pub way: String,
 }
 
-impl Sink {
+impl SinkProcess {
     pub fn start() -> Result<Self> {
         let mut command = Command::new(crate::binary()?);
         command.args(["sink", "--json", "--listen", "127.0.0.1:0", "--page", "127.0.0.1:0"]);
@@ -44,7 +44,7 @@ impl Sink {
     }
 }
 
-impl Drop for Sink {
+impl Drop for SinkProcess {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

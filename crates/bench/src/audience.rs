@@ -5,14 +5,15 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use model::{Person, entry::DayKey, limits::SLICE_PERSONS_MAX};
-use runtime::{Clock, clock::Stopwatch};
+use runtime::{Clock, clock::SteadyStopwatch};
 use store::{DayRows, Store};
 use topic::Topics;
 
 use crate::{
-    ROUNDS, raw,
-    report::{Figure, Oracle, Report, machine},
-    room::{self, CATALOGUE},
+    ROUNDS,
+    fanout_room::{self, CATALOGUE},
+    raw_loop,
+    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
     rows::ROW_BYTES,
 };
 
@@ -29,35 +30,43 @@ const FIRST_SIZE: usize = 10;
 const SLICES_FROM: usize = 3;
 
 /// One audience, several rounds, beside both loops.
-pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<BenchReport> {
     let (mut ours, mut engine, mut database, mut held) = (Vec::new(), Vec::new(), Vec::new(), true);
     let rounds = if size <= BAR_SIZE { SHORT_ROUNDS } else { ROUNDS };
     for round in 1..=rounds {
         progress(&format!("fanout: round {round} of {rounds}, {size} followers"));
         let dir = tempfile::tempdir()?;
-        database.push(raw::write(&dir.path().join("raw"), size, ROW_BYTES, SLICE_PERSONS_MAX)?);
-        engine.push(bare(&dir.path().join("bare"), size).await?);
-        let (took, all) = tell(dir.path(), size).await?;
+        database.push(raw_loop::write_batches(&dir.path().join("raw"), size, ROW_BYTES, SLICE_PERSONS_MAX)?);
+        engine.push(write_bare(&dir.path().join("bare"), size).await?);
+        let (took, all) = tell_event(dir.path(), size).await?;
         ours.push(took);
         held &= all;
     }
-    let seconds = Figure::seconds("one event to all", &ours, &engine);
-    Ok(Report {
+    let seconds = BenchFigure::seconds("one event to all", &ours, &engine);
+    Ok(BenchReport {
         bench: "fanout".into(),
         engine: "embedded, rows and announcements synced to disk before the commit".into(),
-        machine: machine(),
+        machine: describe_machine(),
         figures: vec![
             if size <= BAR_SIZE { seconds.at_most(SECONDS_MAX) } else { seconds },
-            Figure::rate("entries, against the store's own write of the same rows", size, &ours, &engine)
-                .ratio_at_least(RATIO_MIN),
-            Figure::rate("entries, against the bare database", size, &ours, &database),
+            BenchFigure::rate(
+                "entries, against the store's own write of the same rows",
+                size,
+                &ours,
+                &engine,
+            )
+            .ratio_at_least(RATIO_MIN),
+            BenchFigure::rate("entries, against the bare database", size, &ours, &database),
         ],
-        oracle: Oracle { checked: "every follower has the row once and was announced once".into(), held },
+        oracle: BenchOracle {
+            checked: "every follower has the row once and was announced once".into(),
+            held,
+        },
     })
 }
 
 /// Audiences from ten up to a size, each ten times the one before: what a follower costs must not grow.
-pub async fn line(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+pub async fn run_sizes(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<BenchReport> {
     let sizes = std::iter::successors(Some(FIRST_SIZE), |size| Some(size * 10))
         .take_while(|of| *of <= size.max(FIRST_SIZE));
     let (mut figures, mut held) = (Vec::new(), true);
@@ -67,60 +76,64 @@ pub async fn line(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resu
         for round in 1..=if size < 100_000 { ROUNDS } else { 1 } {
             progress(&format!("line: {size} followers, round {round}"));
             let dir = tempfile::tempdir()?;
-            engine.push(bare(&dir.path().join("bare"), size).await?);
-            let (took, all) = tell(dir.path(), size).await?;
+            engine.push(write_bare(&dir.path().join("bare"), size).await?);
+            let (took, all) = tell_event(dir.path(), size).await?;
             ours.push(took);
             held &= all;
         }
-        figures.push(Figure::rate(&format!("entries, {size} followers"), size, &ours, &engine));
+        figures.push(BenchFigure::rate(&format!("entries, {size} followers"), size, &ours, &engine));
     }
     // From one that fills slices on: what is started once for each event weighs more in the small ones.
     if let (Some(small), Some(large)) =
         (figures.get(SLICES_FROM), figures.last().filter(|_| figures.len() > SLICES_FROM))
     {
         let name = "entries of the largest audience, against those of one with 10000";
-        let figure = Figure::beside(name, large.value, "per second", small.value).ratio_at_least(LINE_MIN);
+        let figure =
+            BenchFigure::compared_with(name, large.value, "per second", small.value).ratio_at_least(LINE_MIN);
         figures.push(figure);
     }
-    Ok(Report {
+    Ok(BenchReport {
         bench: "line".into(),
         engine:
             "embedded, rows and announcements synced to disk before the commit; against the store's own write"
                 .into(),
-        machine: machine(),
+        machine: describe_machine(),
         figures,
-        oracle: Oracle { checked: "every follower has the row once and was announced once".into(), held },
+        oracle: BenchOracle {
+            checked: "every follower has the row once and was announced once".into(),
+            held,
+        },
     })
 }
 
 /// The bare loop: the same rows straight into the same store engine, a slice's worth at a time.
-async fn bare(dir: &Path, size: usize) -> anyhow::Result<Duration> {
-    let store = store::embedded::Embedded::open(dir)?;
-    let event = room::event(1)?;
-    let (row, day) = (room::row(&event)?, event.entry_key().day());
+async fn write_bare(dir: &Path, size: usize) -> anyhow::Result<Duration> {
+    let store = store::embedded::EmbeddedStore::open(dir)?;
+    let event = fanout_room::numbered_event(1)?;
+    let (row, day) = (fanout_room::entry_row(&event)?, event.entry_key().day());
     let of = |person: &Person| {
         let key = DayKey { tenant: event.tenant.clone(), person: person.clone(), day };
         DayRows { key, rows: vec![row.clone()] }
     };
     let mut took = Duration::ZERO;
-    for some in room::persons(size)?.chunks(SLICE_PERSONS_MAX) {
+    for some in fanout_room::numbered_persons(size)?.chunks(SLICE_PERSONS_MAX) {
         let rows: Vec<DayRows> = some.iter().map(of).collect();
-        let watch = Stopwatch::start();
-        store::Days::write(&store, rows, event.occurred).await?;
+        let watch = SteadyStopwatch::start();
+        store::DayStore::write(&store, rows, event.occurred).await?;
         took += watch.elapsed();
     }
     Ok(took)
 }
 
 /// Has the room tell one event on engines of its own, and looks whether all were told.
-async fn tell(dir: &Path, size: usize) -> anyhow::Result<(Duration, bool)> {
+async fn tell_event(dir: &Path, size: usize) -> anyhow::Result<(Duration, bool)> {
     let topics: Arc<dyn Topics> =
-        Arc::new(topic::embedded::Embedded::open(&dir.join("topics"), Clock::real(0))?);
-    let store: Arc<dyn Store> = Arc::new(store::embedded::Embedded::open(&dir.join("store"))?);
-    room::declare(&*topics).await?;
-    let persons = room::persons(size)?;
-    room::enrol(&*store, &persons).await?;
-    let event = room::event(1)?;
-    let took = room::through(&topics, &store, CATALOGUE, &event).await?;
-    Ok((took, room::all_told(&*topics, &*store, &[event], &persons).await?))
+        Arc::new(topic::embedded::EmbeddedTopics::open(&dir.join("topics"), Clock::real(0))?);
+    let store: Arc<dyn Store> = Arc::new(store::embedded::EmbeddedStore::open(&dir.join("store"))?);
+    fanout_room::declare_topics(&*topics).await?;
+    let persons = fanout_room::numbered_persons(size)?;
+    fanout_room::enrol_followers(&*store, &persons).await?;
+    let event = fanout_room::numbered_event(1)?;
+    let took = fanout_room::time_event(&topics, &store, CATALOGUE, &event).await?;
+    Ok((took, fanout_room::is_everyone_told(&*topics, &*store, &[event], &persons).await?))
 }

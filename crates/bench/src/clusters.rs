@@ -11,13 +11,13 @@ use rdkafka::{
 };
 use runtime::Clock;
 use scylla::client::session::Session;
-use store_cql::Cql;
+use store_cql::CqlStore;
 use tokio::task::spawn_blocking;
-use topic_kafka::{Kafka, settings::Replication};
+use topic_kafka::{KafkaTopics, settings::ReplicationSettings};
 
 /// How to reach them.
 #[derive(Clone, Debug)]
-pub struct Clusters {
+pub struct BenchClusters {
     pub kafka: topic_kafka::Settings,
     pub cql: store_cql::Settings,
 }
@@ -32,17 +32,17 @@ const CQL_PATIENCE: Duration = Duration::from_secs(30);
 /// What brokers before 4.0 tell of their version.
 const VERSION: &str = "inter.broker.protocol.version";
 
-fn unreachable(error: anyhow::Error) -> anyhow::Error {
+fn explain_unreachable(error: anyhow::Error) -> anyhow::Error {
     anyhow!("{error:#}; {HOW}")
 }
 
 /// A name that no other run has.
-fn word() -> String {
+fn unique_name() -> String {
     format!("tidings_bench_{}", Clock::real(0).now())
 }
 
 /// Does something that Ctrl-C ends early, as if it had failed.
-pub async fn stoppable<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+pub async fn run_until_ctrl_c<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::select! {
         done = work => done,
         _ = tokio::signal::ctrl_c() => bail!("stopped"),
@@ -50,35 +50,38 @@ pub async fn stoppable<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
 }
 
 /// Kafka.
-pub struct Log {
+pub struct ClusterLog {
     pub settings: topic_kafka::Settings,
     /// What it is, as it says itself.
     pub says: String,
 }
 
-impl Log {
+impl ClusterLog {
     /// Makes nothing yet.
-    pub async fn open(clusters: &Clusters) -> anyhow::Result<Self> {
-        let settings = topic_kafka::Settings { prefix: format!("{}.", word()), ..clusters.kafka.clone() };
+    pub async fn open(clusters: &BenchClusters) -> anyhow::Result<Self> {
+        let settings =
+            topic_kafka::Settings { prefix: format!("{}.", unique_name()), ..clusters.kafka.clone() };
         let asked = settings.clone();
-        let (first, brokers) = spawn_blocking(move || brokers(&asked)).await?.map_err(unreachable)?;
-        let version = version(&settings, first).await?;
+        let (first, brokers) =
+            spawn_blocking(move || find_brokers(&asked)).await?.map_err(explain_unreachable)?;
+        let version = read_version(&settings, first).await?;
         // Where there are fewer brokers than copies were asked for, there are as many copies as brokers.
         let most = i32::try_from(brokers).unwrap_or(i32::MAX);
         let factor = settings.replication.factor.min(most);
         let min_insync = settings.replication.min_insync.min(factor);
         let says = format!("Kafka {version}, brokers: {brokers}, copies: {factor}, acks=all of {min_insync}");
-        let settings = topic_kafka::Settings { replication: Replication { factor, min_insync }, ..settings };
+        let settings =
+            topic_kafka::Settings { replication: ReplicationSettings { factor, min_insync }, ..settings };
         Ok(Self { settings, says })
     }
 
     /// The engine, with nothing in it yet.
-    pub fn engine(&self) -> anyhow::Result<Kafka> {
-        Kafka::open(self.settings.clone(), Clock::real(0)).context("open the log")
+    pub fn engine(&self) -> anyhow::Result<KafkaTopics> {
+        KafkaTopics::open(self.settings.clone(), Clock::real(0)).context("open the log")
     }
 
     /// A topic's name on the cluster.
-    pub fn wire(&self, topic: &str) -> String {
+    pub fn wire_name(&self, topic: &str) -> String {
         format!("{}{topic}", self.settings.prefix)
     }
 
@@ -86,16 +89,16 @@ impl Log {
     pub async fn end(self) -> anyhow::Result<()> {
         let Self { settings, .. } = self;
         let asked = settings.clone();
-        let (topics, groups) = spawn_blocking(move || left(&asked)).await??;
-        let admin = admin(&settings)?;
+        let (topics, groups) = spawn_blocking(move || list_leftovers(&asked)).await??;
+        let admin = open_admin(&settings)?;
         let (topics, groups): (Vec<&str>, Vec<&str>) =
             (topics.iter().map(String::as_str).collect(), groups.iter().map(String::as_str).collect());
         if !groups.is_empty() {
             // One that is still being left is forgotten by the cluster itself.
-            drop(admin.delete_groups(&groups, &options()).await.context("remove groups")?);
+            drop(admin.delete_groups(&groups, &admin_options()).await.context("remove groups")?);
         }
         if !topics.is_empty() {
-            for removed in admin.delete_topics(&topics, &options()).await.context("remove topics")? {
+            for removed in admin.delete_topics(&topics, &admin_options()).await.context("remove topics")? {
                 removed.map_err(|(topic, code)| anyhow!("topic `{topic}` is still there: {code}"))?;
             }
         }
@@ -103,16 +106,16 @@ impl Log {
     }
 }
 
-fn options() -> AdminOptions {
+fn admin_options() -> AdminOptions {
     AdminOptions::new().request_timeout(Some(PATIENCE)).operation_timeout(Some(PATIENCE))
 }
 
-fn admin(settings: &topic_kafka::Settings) -> anyhow::Result<AdminClient<DefaultClientContext>> {
+fn open_admin(settings: &topic_kafka::Settings) -> anyhow::Result<AdminClient<DefaultClientContext>> {
     topic_kafka::client_config(settings).create().context("open a client of kafka")
 }
 
 /// One of the brokers, and how many there are. Blocks.
-fn brokers(settings: &topic_kafka::Settings) -> anyhow::Result<(i32, usize)> {
+fn find_brokers(settings: &topic_kafka::Settings) -> anyhow::Result<(i32, usize)> {
     let client: BaseConsumer = topic_kafka::client_config(settings).create().context("open a client")?;
     let metadata =
         client.fetch_metadata(None, PATIENCE).with_context(|| format!("kafka at {}", settings.brokers))?;
@@ -120,15 +123,16 @@ fn brokers(settings: &topic_kafka::Settings) -> anyhow::Result<(i32, usize)> {
     Ok((first.id(), metadata.brokers().len()))
 }
 
-async fn version(settings: &topic_kafka::Settings, broker: i32) -> anyhow::Result<String> {
+async fn read_version(settings: &topic_kafka::Settings, broker: i32) -> anyhow::Result<String> {
     let asked = [ResourceSpecifier::Broker(broker)];
-    let found = admin(settings)?.describe_configs(&asked, &options()).await.context("ask a broker")?;
+    let found =
+        open_admin(settings)?.describe_configs(&asked, &admin_options()).await.context("ask a broker")?;
     let told = found.iter().flatten().find_map(|broker| broker.get(VERSION)?.value.clone());
     Ok(told.unwrap_or_else(|| "4.0 or newer".to_owned()))
 }
 
 /// Topics and groups that have the prefix. Blocks.
-fn left(settings: &topic_kafka::Settings) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+fn list_leftovers(settings: &topic_kafka::Settings) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     let client: BaseConsumer = topic_kafka::client_config(settings).create().context("open a client")?;
     let metadata = client.fetch_metadata(None, PATIENCE).context("ask for topics")?;
     let groups = client.fetch_group_list(None, PATIENCE).context("ask for groups")?;
@@ -139,7 +143,7 @@ fn left(settings: &topic_kafka::Settings) -> anyhow::Result<(Vec<String>, Vec<St
 }
 
 /// ScyllaDB or Cassandra.
-pub struct Tables {
+pub struct ClusterTables {
     pub settings: store_cql::Settings,
     /// What it is, as it says itself.
     pub says: String,
@@ -147,24 +151,24 @@ pub struct Tables {
     pub session: Arc<Session>,
 }
 
-impl Tables {
+impl ClusterTables {
     /// Makes nothing yet.
-    pub async fn open(clusters: &Clusters) -> anyhow::Result<Self> {
+    pub async fn open(clusters: &BenchClusters) -> anyhow::Result<Self> {
         let timeout = clusters.cql.timeout.max(CQL_PATIENCE);
-        let settings = store_cql::Settings { keyspace: word(), timeout, ..clusters.cql.clone() };
-        let session = store_cql::session(&settings).await;
+        let settings = store_cql::Settings { keyspace: unique_name(), timeout, ..clusters.cql.clone() };
+        let session = store_cql::open_session(&settings).await;
         let at = || format!("the store at {}", settings.contact_points.join(", "));
-        let session = Arc::new(session.with_context(at).map_err(unreachable)?);
+        let session = Arc::new(session.with_context(at).map_err(explain_unreachable)?);
         let nodes = session.get_cluster_state().get_nodes_info().len();
-        let says = format!("{}, nodes: {nodes}, at LOCAL_QUORUM", product(&session).await?);
+        let says = format!("{}, nodes: {nodes}, at LOCAL_QUORUM", read_product(&session).await?);
         Ok(Self { settings, says, session })
     }
 
     /// The engine, with its tables laid out.
-    pub async fn engine(&self) -> anyhow::Result<Cql> {
+    pub async fn engine(&self) -> anyhow::Result<CqlStore> {
         // Boxed, as a driver's futures fill the stack of a test where they lie in one another.
-        Box::pin(store_cql::migrate(&self.settings)).await.context("lay out a keyspace")?;
-        Box::pin(Cql::open(self.settings.clone())).await.context("open the store")
+        Box::pin(store_cql::migrate_keyspaces(&self.settings)).await.context("lay out a keyspace")?;
+        Box::pin(CqlStore::open(self.settings.clone())).await.context("open the store")
     }
 
     pub async fn end(self) -> anyhow::Result<()> {
@@ -177,7 +181,7 @@ impl Tables {
 }
 
 /// Name and version.
-async fn product(session: &Session) -> anyhow::Result<String> {
+async fn read_product(session: &Session) -> anyhow::Result<String> {
     let is_scylla = session.get_cluster_state().get_nodes_info().iter().any(|node| node.sharder().is_some());
     let (name, cql) = match is_scylla {
         true => ("ScyllaDB", "SELECT version FROM system.versions"),

@@ -8,11 +8,11 @@ use std::{
 };
 
 use anyhow::{Context as _, bail, ensure};
-use runtime::{Clock, clock::Stopwatch};
+use runtime::{Clock, clock::SteadyStopwatch};
 
 use crate::{
-    process::{Bed, Up},
-    report::{Figure, Oracle, Report, machine},
+    process::{BenchProcess, BenchProgram},
+    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
 };
 
 /// Authors, each followed by one person of their own.
@@ -28,19 +28,23 @@ const WARM_EVENTS: usize = 200_000;
 /// Persons who are looked at in the end.
 const ASKED: usize = 10;
 
-pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
-    let bed = Bed::new(program)?;
+pub async fn run(
+    size: usize,
+    program: &Path,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<BenchReport> {
+    let bed = BenchProgram::new(program)?;
     let authors = AUTHORS.min(size);
     // The same number for each, so that everybody is easily counted.
     let size = size.div_ceil(authors) * authors;
     write_follows(&bed.path("follows.ndjson"), authors)?;
     write_events(&bed.path("events.ndjson"), size, authors)?;
-    let up = bed.up("data")?;
+    let up = bed.start_up("data")?;
     bed.run("data", &["publish", "--file", "follows.ndjson"])?;
-    let watch = Stopwatch::start();
-    let mut memory = publish(&bed, &up, size, progress).await?;
+    let watch = SteadyStopwatch::start();
+    let mut memory = publish_events(&bed, &up, size, progress).await?;
     let published = watch.elapsed();
-    let held = arrived(&bed, &up, size / authors, authors, &mut memory).await?;
+    let held = await_arrivals(&bed, &up, size / authors, authors, &mut memory).await?;
     let arrived = watch.elapsed();
     let third = memory.len() / 3;
     ensure!(third > 0, "too few looks at the memory: take more events");
@@ -51,23 +55,28 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
         (last as f64 / middle.max(1) as f64, most(&memory) as f64 / f64::from(1 << 20), |took: Duration| {
             size as f64 / took.as_secs_f64()
         });
-    Ok(Report {
+    Ok(BenchReport {
         bench: "flow".into(),
         engine: "embedded, the real program, events by HTTP in requests of 500, synced before each answer"
             .into(),
-        machine: machine(),
+        machine: describe_machine(),
         figures: vec![
-            Figure::bound("memory of the last third against the middle one", growth, "times", GROWTH_MAX),
-            Figure::beside("memory at most", mib, "MiB", mib),
-            Figure::beside("events taken", rate(published), "per second", rate(published)),
-            Figure::beside(
+            BenchFigure::bound(
+                "memory of the last third against the middle one",
+                growth,
+                "times",
+                GROWTH_MAX,
+            ),
+            BenchFigure::compared_with("memory at most", mib, "MiB", mib),
+            BenchFigure::compared_with("events taken", rate(published), "per second", rate(published)),
+            BenchFigure::compared_with(
                 "events taken and written into days",
                 rate(arrived),
                 "per second",
                 rate(published),
             ),
         ],
-        oracle: Oracle {
+        oracle: BenchOracle {
             checked: format!("{ASKED} persons have every entry, and the memory is within its bound"),
             held: held && (size < WARM_EVENTS || growth <= GROWTH_MAX),
         },
@@ -97,15 +106,15 @@ fn write_events(file: &Path, size: usize, authors: usize) -> anyhow::Result<()> 
     Ok(out.flush()?)
 }
 
-/// Publishes all events, looking at the memory of `up` meanwhile.
-async fn publish(
-    bed: &Bed,
-    up: &Up,
+/// Publishes all events, looking at the memory of `start_up` meanwhile.
+async fn publish_events(
+    bed: &BenchProgram,
+    up: &BenchProcess,
     size: usize,
     progress: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Vec<u64>> {
     let clock = Clock::real(0);
-    let mut feeding = bed.beside("data", &["publish", "--file", "events.ndjson"])?;
+    let mut feeding = bed.spawn_beside("data", &["publish", "--file", "events.ndjson"])?;
     let mut memory = vec![up.memory()?];
     loop {
         if let Some(status) = feeding.try_wait()? {
@@ -122,18 +131,19 @@ async fn publish(
 }
 
 /// Waits until some persons have all that is theirs; says whether nobody has more.
-async fn arrived(
-    bed: &Bed,
-    up: &Up,
+async fn await_arrivals(
+    bed: &BenchProgram,
+    up: &BenchProcess,
     each: usize,
     authors: usize,
     memory: &mut Vec<u64>,
 ) -> anyhow::Result<bool> {
-    let (clock, watch) = (Clock::real(0), Stopwatch::start());
+    let (clock, watch) = (Clock::real(0), SteadyStopwatch::start());
     for n in (0..authors).step_by(authors.div_ceil(ASKED)) {
         memory.push(up.memory()?);
         loop {
-            let entries = bed.entries("data", &format!("person-{n}")).context("ask for a person's days")?;
+            let entries =
+                bed.count_entries("data", &format!("person-{n}")).context("ask for a person's days")?;
             if entries >= each {
                 if entries > each {
                     return Ok(false);

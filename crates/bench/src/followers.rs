@@ -7,16 +7,16 @@ use anyhow::Context as _;
 use fanout::config::PARTS_OF_SLICE;
 use futures::{StreamExt as _, TryStreamExt as _, future::try_join_all};
 use model::{Event, Person, Tenant, entry::DayKey, limits::SLICE_PERSONS_MAX};
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 use scylla::{client::session::Session, statement::prepared::PreparedStatement};
 use store::{DayRows, Store, StoreError, rows::push_row};
 use topic::Topics;
 
 use crate::{
-    clusters::{Clusters, Log, Tables, stoppable},
-    report::{Figure, Oracle, Report, machine},
-    room::{self, CATALOGUE, Room},
-    timed::Timed,
+    clusters::{BenchClusters, ClusterLog, ClusterTables, run_until_ctrl_c},
+    fanout_room::{self, CATALOGUE, FanoutBench},
+    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    timed_store::TimedStore,
 };
 
 /// Pairs, after those that only warm up.
@@ -35,52 +35,52 @@ const STAGE_TENANT: &str = "stage";
 
 pub async fn run(
     size: usize,
-    clusters: &Clusters,
+    clusters: &BenchClusters,
     progress: &(dyn Fn(&str) + Sync),
-) -> anyhow::Result<Report> {
-    let log = Log::open(clusters).await?;
-    let tables = Tables::open(clusters).await?;
-    let measured = stoppable(Box::pin(measure(size, &log, &tables, progress))).await;
+) -> anyhow::Result<BenchReport> {
+    let log = ClusterLog::open(clusters).await?;
+    let tables = ClusterTables::open(clusters).await?;
+    let measured = run_until_ctrl_c(Box::pin(measure_fanout(size, &log, &tables, progress))).await;
     let ended = (log.end().await, tables.end().await);
     let report = measured?;
     ended.0.and(ended.1)?;
     Ok(report)
 }
 
-async fn measure(
+async fn measure_fanout(
     size: usize,
-    log: &Log,
-    tables: &Tables,
+    log: &ClusterLog,
+    tables: &ClusterTables,
     progress: &(dyn Fn(&str) + Sync),
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<BenchReport> {
     progress(&format!("fanout: topics and tables are made, {size} persons follow"));
     let topics: Arc<dyn Topics> = Arc::new(log.engine()?);
-    room::declare(&*topics).await?;
+    fanout_room::declare_topics(&*topics).await?;
     let engine: Arc<dyn Store> = Arc::new(tables.engine().await?);
-    let timed = Arc::new(Timed::new(engine.clone()));
+    let timed = Arc::new(TimedStore::new(engine.clone()));
     let store: Arc<dyn Store> = timed.clone();
-    let persons = room::persons(size)?;
-    room::enrol(&*store, &persons).await?;
-    let room = Room::start(&topics, &store, CATALOGUE).await?;
-    let mut bare = Bare::new(tables, &persons);
-    bare.settle(progress).await?;
+    let persons = fanout_room::numbered_persons(size)?;
+    fanout_room::enrol_followers(&*store, &persons).await?;
+    let room = FanoutBench::start(&topics, &store, CATALOGUE).await?;
+    let mut bare = BareDriverLoop::new(tables, &persons);
+    bare.choose_in_flight(progress).await?;
     let (mut whole, mut beside, mut stage, mut raw) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut events, own) = (Vec::new(), Tenant::new(STAGE_TENANT)?);
     for round in 1..=WARM_ROUNDS + ROUNDS {
         progress(&format!("fanout: round {round} of {}, {size} followers", WARM_ROUNDS + ROUNDS));
-        let event = room::event(round)?;
+        let event = fanout_room::numbered_event(round)?;
         // Each as often first: whatever else the machine does hits all alike.
         let (written, alone) = if round % 2 == 0 {
             let written = bare.write(&event).await?;
-            (written, write(&engine, &own, &event, &persons).await?)
+            (written, time_day_writes(&engine, &own, &event, &persons).await?)
         } else {
-            let alone = write(&engine, &own, &event, &persons).await?;
+            let alone = time_day_writes(&engine, &own, &event, &persons).await?;
             (bare.write(&event).await?, alone)
         };
-        let watch = Stopwatch::start();
+        let watch = SteadyStopwatch::start();
         room.append(&event).await?;
-        let wrote = timed.written(size).await;
-        room.committed().await?;
+        let wrote = timed.await_rows(size).await;
+        room.await_commit().await?;
         if round > WARM_ROUNDS {
             whole.push(watch.elapsed());
             beside.push(wrote);
@@ -91,22 +91,22 @@ async fn measure(
     }
     room.stop().await?;
     progress("fanout: rows and announcements are read back");
-    let held = room::all_told(&*topics, &*store, &events, &persons).await?
-        && room::all_stored(&*store, &own, &events, &persons).await?;
-    let seconds = Figure::seconds("one event to all, until committed", &whole, &raw);
+    let held = fanout_room::is_everyone_told(&*topics, &*store, &events, &persons).await?
+        && fanout_room::is_all_stored(&*store, &own, &events, &persons).await?;
+    let seconds = BenchFigure::seconds("one event to all, until committed", &whole, &raw);
     let bare = format!("a bare loop of the driver, {} at once", bare.in_flight);
-    Ok(Report {
+    Ok(BenchReport {
         bench: "fanout".into(),
         engine: format!("{}; {}", log.says, tables.says),
-        machine: machine(),
+        machine: describe_machine(),
         figures: vec![
             if size <= BAR_SIZE { seconds.at_most(SECONDS_MAX) } else { seconds },
-            Figure::rate(&format!("rows of the stage of writing, against {bare}"), size, &stage, &raw)
+            BenchFigure::rate(&format!("rows of the stage of writing, against {bare}"), size, &stage, &raw)
                 .ratio_at_least(RATIO_MIN),
-            Figure::rate("rows in the room while it also reads, against the same", size, &beside, &raw),
-            Figure::rate("rows of the whole fan-out, against the same", size, &whole, &raw),
+            BenchFigure::rate("rows in the room while it also reads, against the same", size, &beside, &raw),
+            BenchFigure::rate("rows of the whole fan-out, against the same", size, &whole, &raw),
         ],
-        oracle: Oracle {
+        oracle: BenchOracle {
             checked: "every follower has one row of each event, by the room and by the stage alone, and was \
                       announced once for each"
                 .into(),
@@ -117,13 +117,13 @@ async fn measure(
 
 /// The stage of writing by itself: the rows slice after slice, and of a slice the parts at once, as the room has
 /// them written.
-async fn write(
+async fn time_day_writes(
     store: &Arc<dyn Store>,
     tenant: &Tenant,
     event: &Event,
     persons: &[Person],
 ) -> anyhow::Result<Duration> {
-    let (day, row) = (event.entry_key().day(), room::row(event)?);
+    let (day, row) = (event.entry_key().day(), fanout_room::entry_row(event)?);
     let of = |person: &Person| DayRows {
         key: DayKey { tenant: tenant.clone(), person: person.clone(), day },
         rows: vec![row.clone()],
@@ -134,7 +134,7 @@ async fn write(
     let (store, now) = (store.clone(), event.occurred);
     // On a thread of the runtime, as the room is.
     let took = tokio::spawn(async move {
-        let watch = Stopwatch::start();
+        let watch = SteadyStopwatch::start();
         for slice in slices {
             try_join_all(slice.into_iter().map(|part| store.write(part, now))).await?;
         }
@@ -144,7 +144,7 @@ async fn write(
 }
 
 /// The bare loop: so many requests under way, and nothing of ours.
-struct Bare {
+struct BareDriverLoop {
     session: Arc<Session>,
     keyspace: String,
     persons: Vec<String>,
@@ -152,24 +152,24 @@ struct Bare {
 }
 
 /// A row as the driver takes it.
-type Values = (String, String, i32, Vec<u8>, Vec<u8>, i32);
+type DriverRow = (String, String, i32, Vec<u8>, Vec<u8>, i32);
 
-impl Bare {
-    fn new(tables: &Tables, persons: &[Person]) -> Self {
+impl BareDriverLoop {
+    fn new(tables: &ClusterTables, persons: &[Person]) -> Self {
         let persons = persons.iter().map(|person| person.as_str().to_owned()).collect();
         let (session, keyspace) = (tables.session.clone(), tables.settings.keyspace.clone());
         Self { session, keyspace, persons, in_flight: IN_FLIGHT[0] }
     }
 
     /// Finds how many requests under way are quickest here.
-    async fn settle(&mut self, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<()> {
+    async fn choose_in_flight(&mut self, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<()> {
         let mut quickest = Duration::MAX;
         // Round about, so that none has all of a slow moment. The numbers of their events are nobody else's.
         for attempt in 0..TRIES {
             for in_flight in IN_FLIGHT {
                 progress(&format!("fanout: the bare loop with {in_flight} at once"));
-                let event = room::event(1_000_000 + attempt * IN_FLIGHT.len() + in_flight)?;
-                let took = self.with(&event, in_flight).await?;
+                let event = fanout_room::numbered_event(1_000_000 + attempt * IN_FLIGHT.len() + in_flight)?;
+                let took = self.write_with(&event, in_flight).await?;
                 if took < quickest {
                     (quickest, self.in_flight) = (took, in_flight);
                 }
@@ -179,15 +179,15 @@ impl Bare {
     }
 
     async fn write(&self, event: &Event) -> anyhow::Result<Duration> {
-        self.with(event, self.in_flight).await
+        self.write_with(event, self.in_flight).await
     }
 
-    async fn with(&self, event: &Event, in_flight: usize) -> anyhow::Result<Duration> {
+    async fn write_with(&self, event: &Event, in_flight: usize) -> anyhow::Result<Duration> {
         let (insert, rows) = (self.insert(event).await?, self.rows(event)?);
         let session = self.session.clone();
         // On a thread of the runtime, as the room is.
         let took = tokio::spawn(async move {
-            let watch = Stopwatch::start();
+            let watch = SteadyStopwatch::start();
             let (session, insert) = (&*session, &insert);
             let inserts =
                 rows.into_iter().map(|values| async move { session.execute_unpaged(insert, values).await });
@@ -207,9 +207,9 @@ impl Bare {
         Ok(insert)
     }
 
-    fn rows(&self, event: &Event) -> anyhow::Result<Vec<Values>> {
-        let (day, row) = (event.entry_key().day(), room::row(event)?);
-        let left = day.expires().since(event.occurred) / 1_000;
+    fn rows(&self, event: &Event) -> anyhow::Result<Vec<DriverRow>> {
+        let (day, row) = (event.entry_key().day(), fanout_room::entry_row(event)?);
+        let left = day.expires_at().since(event.occurred) / 1_000;
         let ttl = i32::try_from(left).context("a day's life")?;
         let values = |person: &String| {
             let (mut key, mut body) = (Vec::new(), Vec::new());

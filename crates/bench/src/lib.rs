@@ -5,53 +5,53 @@
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
 //! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`route`],
-//! [`near`], [`fill`], [`flow`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`] and [`streams`] are the benches. [`fill`], [`flow`],
-//! [`windows`], [`feedback`] and [`tenants`] run the real program as [`process`] starts it; [`posts`] is HTTP at a pace, [`said`] what
-//! is said by it. [`streams`] runs beside a program of others, the [`peer`]. [`room`] is the fan-out at work and
-//! [`closings`] the digest, [`desk`] the sender, with the [`letters`] that it is given; [`clusters`] are engines that others run, with what a bench makes there and takes away.
+//! [`nearby_people`], [`startup`], [`flow`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`] and [`streams`] are the benches. [`startup`], [`flow`],
+//! [`windows`], [`feedback`] and [`tenants`] run the real program as [`process`] starts it; [`http_load`] is HTTP at a pace, [`feedback_load`] what
+//! is said by it. [`streams`] runs beside a program of others, the [`streams_peer`]. [`fanout_room`] is the fan-out at work and
+//! [`digest_room`] the digest, [`sender_room`] the sender, with the [`ready_load`] that it is given; [`clusters`] are engines that others run, with what a bench makes there and takes away.
 
 pub mod report;
 
 pub mod audience;
 pub mod feedback;
-pub mod fill;
 pub mod flow;
 pub mod followers;
 pub mod log;
 pub mod mails;
-pub mod near;
+pub mod nearby_people;
 pub mod pushes;
 pub mod route;
 pub mod rows;
+pub mod startup;
 pub mod streams;
 pub mod tenants;
 pub mod windows;
 
-pub mod closings;
 pub mod clusters;
-pub mod desk;
-pub mod letters;
-pub mod peer;
-pub mod posts;
+pub mod digest_room;
+pub mod fanout_room;
+pub mod feedback_load;
+pub mod http_load;
 pub mod process;
-pub mod room;
-pub mod said;
+pub mod ready_load;
+pub mod sender_room;
+pub mod streams_peer;
 
-mod apps;
-mod raw;
+mod push_services;
+mod raw_loop;
 mod sink;
-mod timed;
+mod timed_store;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
-pub use clusters::Clusters;
-pub use report::{Figure, Oracle, Report};
+pub use clusters::BenchClusters;
+pub use report::{BenchFigure, BenchOracle, BenchReport};
 
 /// A bench: its name, what it measures, and the size it has by default.
-pub struct Bench {
+pub struct BenchDefinition {
     pub name: &'static str,
     pub measures: &'static str,
     pub size: usize,
@@ -62,90 +62,98 @@ pub struct Bench {
     pub has_peer: bool,
 }
 
-const fn bench(name: &'static str, size: usize, measures: &'static str) -> Bench {
-    Bench { name, measures, size, runs_program: false, on_clusters: false, has_peer: false }
+const fn define_bench(name: &'static str, size: usize, measures: &'static str) -> BenchDefinition {
+    BenchDefinition { name, measures, size, runs_program: false, on_clusters: false, has_peer: false }
 }
 
 /// What there is to run.
-pub const BENCHES: [Bench; 14] = [
-    bench(
+pub const BENCHES: [BenchDefinition; 14] = [
+    define_bench(
         "log",
         100_000,
         "records appended to a topic, acknowledged durable, against a raw loop on the same engine",
     ),
-    bench("rows", 50_000, "rows written into days, one per person, acknowledged durable, against a raw loop"),
-    Bench {
+    define_bench(
+        "rows",
+        50_000,
+        "rows written into days, one per person, acknowledged durable, against a raw loop",
+    ),
+    BenchDefinition {
         on_clusters: true,
-        ..bench(
+        ..define_bench(
             "fanout",
             12_000,
             "one event to so many followers: stored, announced, committed; against bare loops",
         )
     },
-    Bench {
+    BenchDefinition {
         on_clusters: true,
-        ..bench(
+        ..define_bench(
             "route",
             200_000,
             "events read, decoded and routed up to the store; against a bare loop that decodes",
         )
     },
-    bench(
+    define_bench(
         "line",
         1_000_000,
         "the same for ten followers and ten times as many up to so many; what each costs must not grow",
     ),
-    bench("near", 1_000_000, "one event to those of so many people who are within 50 km; rows read for each"),
-    Bench {
+    define_bench(
+        "near",
+        1_000_000,
+        "one event to those of so many people who are within 50 km; rows read for each",
+    ),
+    BenchDefinition {
         runs_program: true,
-        ..bench(
+        ..define_bench(
             "start",
             10_000_000,
             "until `up` is ready: on an empty directory, and on one with so many entries",
         )
     },
-    Bench {
+    BenchDefinition {
         runs_program: true,
-        ..bench("flow", 1_000_000, "so many events through `up`: its memory must stay flat")
+        ..define_bench("flow", 1_000_000, "so many events through `up`: its memory must stay flat")
     },
-    Bench {
+    BenchDefinition {
         runs_program: true,
-        ..bench(
+        ..define_bench(
             "windows",
             1_000_000,
             "so many windows open in `up`: memory of each, lateness of closing, time to restore after kill -9",
         )
     },
-    Bench {
+    BenchDefinition {
         runs_program: true,
-        ..bench(
+        ..define_bench(
             "feedback",
             500_000,
             "so many records of feedback and presence through `up`, 25,000 a second; how late each is answered",
         )
     },
-    Bench {
+    BenchDefinition {
         runs_program: true,
-        ..bench(
+        ..define_bench(
             "tenants",
             1_500_000,
             "so many rows of one tenant's lists; how late another tenant's single things are told meanwhile",
         )
     },
-    bench(
+    define_bench(
         "mail",
         5_000,
         "mails rendered, signed, journalled and accepted over SMTP; against bare signatures and Python's smtplib",
     ),
-    bench(
+    define_bench(
         "push",
         30_000,
         "pushes rendered, journalled and taken by services that check who asks, of Apple, Google and browsers",
     ),
-    Bench {
+    BenchDefinition {
         on_clusters: true,
         has_peer: true,
-        ..bench(
+        ..define_bench(
             "streams",
             2_000_000,
             "so many announcements through the digest, in windows of half an hour; against Kafka Streams",
@@ -158,23 +166,23 @@ pub const ROUNDS: usize = 5;
 
 /// Runs a bench by its name, telling `progress` what it is doing: on clusters if there are any, else on the
 /// embedded engine. `program` is this very program.
-pub async fn run(
+pub async fn run_bench(
     name: &str,
     size: Option<usize>,
-    clusters: Option<&Clusters>,
+    clusters: Option<&BenchClusters>,
     program: &Path,
     progress: &(dyn Fn(&str) + Sync),
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<BenchReport> {
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
-        anyhow::bail!("there is no bench `{name}`: try one of {}", names(|_| true));
+        anyhow::bail!("there is no bench `{name}`: try one of {}", bench_names(|_| true));
     };
     let size = size.unwrap_or(bench.size).max(1);
     match (bench.name, clusters) {
         ("fanout", Some(clusters)) => followers::run(size, clusters, progress).await,
-        ("route", Some(clusters)) => route::production(size, clusters, progress).await,
+        ("route", Some(clusters)) => route::run_on_clusters(size, clusters, progress).await,
         ("streams", Some(clusters)) => streams::run(size, clusters, progress).await,
         (name, Some(_)) => {
-            let there = names(|bench| bench.on_clusters);
+            let there = bench_names(|bench| bench.on_clusters);
             anyhow::bail!(
                 "`{name}` measures the embedded engine alone; with `--engine production` there is {there}"
             )
@@ -185,12 +193,12 @@ pub async fn run(
         ("log", None) => log::run(size, progress).await,
         ("rows", None) => rows::run(size, progress).await,
         ("fanout", None) => audience::run(size, progress).await,
-        ("route", None) => route::embedded(size, progress).await,
-        ("line", None) => audience::line(size, progress).await,
+        ("route", None) => route::run_embedded(size, progress).await,
+        ("line", None) => audience::run_sizes(size, progress).await,
         ("mail", None) => mails::run(size, progress).await,
         ("push", None) => pushes::run(size, progress).await,
-        ("near", None) => near::run(size, progress).await,
-        ("start", None) => fill::run(size, program, progress).await,
+        ("near", None) => nearby_people::run(size, progress).await,
+        ("start", None) => startup::run(size, program, progress).await,
         ("flow", None) => flow::run(size, program, progress).await,
         ("feedback", None) => feedback::run(size, program, progress).await,
         ("tenants", None) => tenants::run(size, program, progress).await,
@@ -199,6 +207,6 @@ pub async fn run(
 }
 
 /// Names of benches, as they stand in a sentence.
-pub fn names(which: impl Fn(&&Bench) -> bool) -> String {
+pub fn bench_names(which: impl Fn(&&BenchDefinition) -> bool) -> String {
     BENCHES.iter().filter(which).map(|bench| bench.name).collect::<Vec<_>>().join(", ")
 }

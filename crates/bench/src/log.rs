@@ -2,43 +2,44 @@
 
 use std::time::Duration;
 
-use runtime::{Clock, clock::Stopwatch};
-use topic::{NewRecord, Retention, TopicSpec, Topics, embedded::Embedded};
+use runtime::{Clock, clock::SteadyStopwatch};
+use topic::{NewRecord, TopicRetention, TopicSpec, Topics, embedded::EmbeddedTopics};
 
 use crate::{
-    ROUNDS, raw,
-    report::{Figure, Oracle, Report, machine},
+    ROUNDS, raw_loop,
+    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
 };
 
 const BYTES: usize = 200;
 const AT_ONCE: usize = 1_000;
 const TOPIC: &str = "bench";
 
-pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<BenchReport> {
     let (mut ours, mut others, mut held) = (Vec::new(), Vec::new(), true);
     for round in 1..=ROUNDS {
         progress(&format!("log: round {round} of {ROUNDS}"));
         let dir = tempfile::tempdir()?;
-        others.push(raw::write(&dir.path().join("raw"), size, BYTES, AT_ONCE)?);
-        let (took, all) = append(&dir.path().join("topics"), size).await?;
+        others.push(raw_loop::write_batches(&dir.path().join("raw"), size, BYTES, AT_ONCE)?);
+        let (took, all) = time_appends(&dir.path().join("topics"), size).await?;
         ours.push(took);
         held &= all;
     }
-    Ok(Report {
+    Ok(BenchReport {
         bench: "log".into(),
         engine: "embedded, synced to disk before each answer".into(),
-        machine: machine(),
-        figures: vec![Figure::rate("records appended", size, &ours, &others)],
-        oracle: Oracle { checked: "every record is there once, in order, after reopening".into(), held },
+        machine: describe_machine(),
+        figures: vec![BenchFigure::rate("records appended", size, &ours, &others)],
+        oracle: BenchOracle { checked: "every record is there once, in order, after reopening".into(), held },
     })
 }
 
-async fn append(dir: &std::path::Path, size: usize) -> anyhow::Result<(Duration, bool)> {
+async fn time_appends(dir: &std::path::Path, size: usize) -> anyhow::Result<(Duration, bool)> {
     let clock = Clock::real(0);
-    let engine = Embedded::open(dir, clock.clone())?;
-    let spec = TopicSpec { name: TOPIC.into(), partitions: 1, retention: Retention::Milliseconds(i64::MAX) };
+    let engine = EmbeddedTopics::open(dir, clock.clone())?;
+    let spec =
+        TopicSpec { name: TOPIC.into(), partitions: 1, retention: TopicRetention::Milliseconds(i64::MAX) };
     engine.declare(&[spec]).await?;
-    let watch = Stopwatch::start();
+    let watch = SteadyStopwatch::start();
     for first in (0..size).step_by(AT_ONCE) {
         let records = (first..size.min(first + AT_ONCE)).map(|n| {
             let mut value = vec![7_u8; BYTES];
@@ -55,7 +56,7 @@ async fn append(dir: &std::path::Path, size: usize) -> anyhow::Result<(Duration,
     }
     let took = watch.elapsed();
     drop(engine);
-    let engine = Embedded::open(dir, clock)?;
+    let engine = EmbeddedTopics::open(dir, clock)?;
     let (mut next, mut from) = (0_u64, 0_u64);
     loop {
         let records = engine.read(TOPIC, 0, from, 10_000).await?;

@@ -1,4 +1,4 @@
-//! The real program as a child: `up` on a directory of its own, and commands that talk to it.
+//! The real program as a child: `start_up` on a directory of its own, and commands that talk to it.
 
 use std::{
     fs,
@@ -10,9 +10,9 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 
-use crate::room;
+use crate::fanout_room;
 
 const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>{% for i in items %}{{ i.says }} {% endfor %}</mj-text></mj-column></mj-section></mj-body></mjml>";
 /// It answers within this, also while it restores.
@@ -20,31 +20,31 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 const TEXT: &str = "{% for i in items %}{{ i.says }}\n{% endfor %}";
 
 /// The program, and a folder for everything that it needs.
-pub struct Bed {
+pub struct BenchProgram {
     program: PathBuf,
     dir: tempfile::TempDir,
 }
 
-/// A running `up`; ended when it is dropped.
-pub struct Up {
+/// A running `start_up`; ended when it is dropped.
+pub struct BenchProcess {
     child: Child,
     /// From its start until it said where it listens.
     pub ready: Duration,
     /// Runs since it was started.
-    pub since: Stopwatch,
+    pub since: SteadyStopwatch,
     /// Host and port where it listens, as it said itself.
     pub address: String,
     /// What it is asked for its metrics with, where it has API keys.
     pub key: Option<&'static str>,
 }
 
-impl Bed {
+impl BenchProgram {
     pub fn new(program: &Path) -> anyhow::Result<Self> {
-        Self::with(program, room::CATALOGUE)
+        Self::with_catalogue(program, fanout_room::CATALOGUE)
     }
 
     /// With another catalogue, of the same templates.
-    pub fn with(program: &Path, catalogue: &str) -> anyhow::Result<Self> {
+    pub fn with_catalogue(program: &Path, catalogue: &str) -> anyhow::Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("catalogue.yaml"), catalogue)?;
         fs::write(dir.path().join("mail.mjml"), MJML)?;
@@ -64,9 +64,9 @@ impl Bed {
         command
     }
 
-    /// Starts `up` and waits until it says where it listens.
-    pub fn up(&self, data: &str) -> anyhow::Result<Up> {
-        let since = Stopwatch::start();
+    /// Starts `start_up` and waits until it says where it listens.
+    pub fn start_up(&self, data: &str) -> anyhow::Result<BenchProcess> {
+        let since = SteadyStopwatch::start();
         let mut command = self.command(data);
         command
             .arg("up")
@@ -78,7 +78,7 @@ impl Bed {
         BufReader::new(out).read_line(&mut line)?;
         let address = line.strip_prefix("http://").and_then(|rest| rest.split(['/', ' ', '\n']).next());
         // What is made here is ended when it is dropped, also where it says nothing.
-        let mut up = Up { child, ready: since.elapsed(), since, address: String::new(), key: None };
+        let mut up = BenchProcess { child, ready: since.elapsed(), since, address: String::new(), key: None };
         let wrong = || format!("`up` did not say where it listens, but `{}`", line.trim());
         up.address = address.with_context(wrong)?.to_owned();
         Ok(up)
@@ -93,14 +93,14 @@ impl Bed {
     }
 
     /// Starts a command that runs beside.
-    pub fn beside(&self, data: &str, arguments: &[&str]) -> anyhow::Result<Child> {
+    pub fn spawn_beside(&self, data: &str, arguments: &[&str]) -> anyhow::Result<Child> {
         let mut command = self.command(data);
         command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().context("start a command")
     }
 
     /// How many entries a person has.
-    pub fn entries(&self, data: &str, person: &str) -> anyhow::Result<usize> {
+    pub fn count_entries(&self, data: &str, person: &str) -> anyhow::Result<usize> {
         let output = self.run(data, &["days", person, "--since", "21d", "--json"])?;
         let days: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         let days = days["days"].as_array().context("the days")?;
@@ -108,18 +108,18 @@ impl Bed {
     }
 }
 
-impl Up {
+impl BenchProcess {
     /// Bytes of memory that it holds by now.
     pub fn memory(&self) -> anyhow::Result<u64> {
-        self.memory_as("VmRSS:")
+        self.read_memory("VmRSS:")
     }
 
     /// The most that it ever held.
     pub fn memory_peak(&self) -> anyhow::Result<u64> {
-        self.memory_as("VmHWM:")
+        self.read_memory("VmHWM:")
     }
 
-    fn memory_as(&self, name: &str) -> anyhow::Result<u64> {
+    fn read_memory(&self, name: &str) -> anyhow::Result<u64> {
         let status =
             fs::read_to_string(format!("/proc/{}/status", self.child.id())).context("ask for its memory")?;
         let line = status.lines().find_map(|line| line.strip_prefix(name)).context("its memory")?;
@@ -128,7 +128,7 @@ impl Up {
     }
 
     /// What one of its metrics says, summed over its labels.
-    pub fn sum(&self, metric: &str) -> anyhow::Result<usize> {
+    pub fn sum_metric(&self, metric: &str) -> anyhow::Result<usize> {
         let mut stream = TcpStream::connect(&self.address).context("ask for its metrics")?;
         stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
         let key = self.key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
@@ -149,7 +149,7 @@ impl Up {
     }
 }
 
-impl Drop for Up {
+impl Drop for BenchProcess {
     fn drop(&mut self) {
         // What was acknowledged is on disk; nothing else is asked of it.
         drop(self.child.kill());

@@ -6,26 +6,26 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{anyhow, ensure};
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use courier::{Courier, Gate, Handed, Message};
+use courier::{Courier, HandoverGate, HandoverOutcome, Message};
 use courier_net::{
     dkim,
-    push::{Key, Pusher, Settings, apns, fcm, web},
-    ways::Trust,
+    mail_routes::TlsTrust,
+    push::{JwtKey, PushCourier, Settings, apns, fcm, web},
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use model::{
     Channel,
-    device::{Device, Platform},
+    device::{DevicePlatform, PushDevice},
 };
-use runtime::{Clock, clock::Stopwatch};
+use runtime::{Clock, clock::SteadyStopwatch};
 use serde_json::json;
-use store::embedded::Embedded;
+use store::embedded::EmbeddedStore;
 
 use crate::{
-    apps::{Apps, TOKENS},
-    desk::{Desk, Kept},
-    letters::{self, Letters},
-    report::{Figure, Oracle, Report, machine},
+    push_services::{BenchPushServices, TOKENS},
+    ready_load::{self, ReadyLoad},
+    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    sender_room::{CollectingCourier, SenderBench},
 };
 
 /// The browser of RFC 8291, section 5.
@@ -41,46 +41,47 @@ const WARM: usize = 300;
 const AT_ONCE: usize = 512;
 const HAND_OVER: Duration = Duration::from_secs(120);
 
-pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<BenchReport> {
     let dir = tempfile::tempdir()?;
-    let key = Key::make().map_err(|why| anyhow!(why))?;
-    let public = Key::es256(&key).map_err(|why| anyhow!(why))?.public();
-    let apps = Apps::start(BASE64_URL_SAFE_NO_PAD.decode(&public)?).await?;
+    let key = JwtKey::generate_pem().map_err(|why| anyhow!(why))?;
+    let public = JwtKey::read_es256(&key).map_err(|why| anyhow!(why))?.public_base64();
+    let apps = BenchPushServices::start(BASE64_URL_SAFE_NO_PAD.decode(&public)?).await?;
     progress(&format!("push: the days of {size} persons are written"));
     let told = (Channel::Push, "at_once");
     let root = apps.root();
-    let letters = Letters::new(told, move |number| device(number, &root), size.max(WARM), 1)?;
-    let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), Clock::real(0))?;
-    let store = Embedded::open(&dir.path().join("store"))?;
-    let mut desk = Desk::open(letters, letters::catalogue()?, Arc::new(topics), Arc::new(store)).await?;
-    let courier: Arc<dyn Courier> = Arc::new(pusher(&apps, &key)?);
-    let kept = Arc::new(Kept::default());
-    let (_, mut readys) = desk.tell(size, kept.clone()).await?;
+    let letters = ReadyLoad::new(told, move |number| numbered_device(number, &root), size.max(WARM), 1)?;
+    let topics = topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), Clock::real(0))?;
+    let store = EmbeddedStore::open(&dir.path().join("store"))?;
+    let mut desk =
+        SenderBench::open(letters, ready_load::mail_catalogue()?, Arc::new(topics), Arc::new(store)).await?;
+    let courier: Arc<dyn Courier> = Arc::new(build_pusher(&apps, &key)?);
+    let kept = Arc::new(CollectingCourier::default());
+    let (_, mut readys) = desk.time_sender(size, kept.clone()).await?;
     let messages = kept.take();
-    let (_, told) = desk.tell(WARM, courier.clone()).await?;
+    let (_, told) = desk.time_sender(WARM, courier.clone()).await?;
     readys.extend(told);
     let (mut taken, mut alone, mut whole) = (WARM, Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
         progress(&format!("push: round {round} of {ROUNDS}"));
-        alone.push(handed(&messages, &*courier).await?);
-        let (took, told) = desk.tell(size, courier.clone()).await?;
+        alone.push(time_hand_over(&messages, &*courier).await?);
+        let (took, told) = desk.time_sender(size, courier.clone()).await?;
         whole.push(took);
         readys.extend(told);
         taken += messages.len() + size;
     }
-    let held = desk.all_sent(&readys).await? && apps.counts() == (taken as u64, 0);
+    let held = desk.is_all_sent(&readys).await? && apps.take_counts() == (taken as u64, 0);
     let bar = [Duration::from_secs_f64(size as f64 / BAR)];
-    Ok(Report {
+    Ok(BenchReport {
         bench: "push".into(),
         engine: "embedded, synced to disk before each answer; the services on the same cores, over TLS".into(),
-        machine: machine(),
+        machine: describe_machine(),
         figures: vec![
-            Figure::rate("pushes by the whole room, against what is wanted", size, &whole, &bar)
+            BenchFigure::rate("pushes by the whole room, against what is wanted", size, &whole, &bar)
                 .ratio_at_least(1.0),
-            Figure::rate("pushes by the courier alone, against what is wanted", size, &alone, &bar)
+            BenchFigure::rate("pushes by the courier alone, against what is wanted", size, &alone, &bar)
                 .ratio_at_least(1.0),
         ],
-        oracle: Oracle {
+        oracle: BenchOracle {
             checked: "the journal has each push as sent by one claim; the services found each signed as theirs, and took \
                       so many and no more"
                 .into(),
@@ -90,25 +91,25 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
 }
 
 /// A person's device: of each kind as many.
-fn device(number: usize, root: &str) -> Device {
+fn numbered_device(number: usize, root: &str) -> PushDevice {
     let (platform, token) = match number % 3 {
-        0 => (Platform::Ios, format!("{number:064x}")),
-        1 => (Platform::Android, format!("bench:{number:0140x}")),
+        0 => (DevicePlatform::Ios, format!("{number:064x}")),
+        1 => (DevicePlatform::Android, format!("bench:{number:0140x}")),
         _ => {
             let keys = json!({"p256dh": P256DH, "auth": AUTH});
             let endpoint = format!("{root}/browser/{number}");
-            (Platform::Web, json!({"endpoint": endpoint, "keys": keys}).to_string())
+            (DevicePlatform::Web, json!({"endpoint": endpoint, "keys": keys}).to_string())
         }
     };
-    Device { id: "own".to_owned(), platform, token }
+    PushDevice { id: "own".to_owned(), platform, token }
 }
 
-fn pusher(apps: &Apps, key: &str) -> anyhow::Result<Pusher> {
+fn build_pusher(apps: &BenchPushServices, key: &str) -> anyhow::Result<PushCourier> {
     let account = json!({
         "type": "service_account",
         "project_id": "bench",
         "private_key_id": "bench",
-        "private_key": dkim::Key::make("rsa")?,
+        "private_key": dkim::DkimKey::generate_pem("rsa")?,
         "client_email": "push@bench.example",
         "token_uri": format!("{}{TOKENS}", apps.root()),
     });
@@ -127,30 +128,30 @@ fn pusher(apps: &Apps, key: &str) -> anyhow::Result<Pusher> {
         hosts: vec!["127.0.0.1".to_owned()],
         per_second: None,
     };
-    let trust = Trust::new(Some(apps.ca.as_bytes())).map_err(|why| anyhow!(why))?;
+    let trust = TlsTrust::new(Some(apps.ca.as_bytes())).map_err(|why| anyhow!(why))?;
     let settings = Settings { apns: Some(apns), fcm: Some(fcm), web: Some(web), trust, hand_over: HAND_OVER };
-    Pusher::new(&settings, Clock::real(0)).map_err(|why| anyhow!(why))
+    PushCourier::new(&settings, Clock::real(0)).map_err(|why| anyhow!(why))
 }
 
 /// Hands all of these over, and says how long that took.
-async fn handed(messages: &[Message], courier: &dyn Courier) -> anyhow::Result<Duration> {
-    let watch = Stopwatch::start();
-    let handed = stream::iter(messages).map(|message| courier.hand(message, &Open));
+async fn time_hand_over(messages: &[Message], courier: &dyn Courier) -> anyhow::Result<Duration> {
+    let watch = SteadyStopwatch::start();
+    let handed = stream::iter(messages).map(|message| courier.hand(message, &BenchOpenGate));
     handed
         .buffer_unordered(AT_ONCE)
         .map_err(anyhow::Error::from)
         .try_for_each(async |handed| {
-            ensure!(handed == Handed::Accepted, "a push was not taken: {handed:?}");
+            ensure!(handed == HandoverOutcome::Accepted, "a push was not taken: {handed:?}");
             Ok(())
         })
         .await?;
     Ok(watch.elapsed())
 }
 
-struct Open;
+struct BenchOpenGate;
 
 #[async_trait]
-impl Gate for Open {
+impl HandoverGate for BenchOpenGate {
     async fn may_go(&self) -> bool {
         true
     }

@@ -6,18 +6,18 @@ use serde::Serialize;
 
 /// One bench's result.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct BenchReport {
     pub bench: String,
     /// The engine and what it acknowledged.
     pub engine: String,
     pub machine: String,
-    pub figures: Vec<Figure>,
-    pub oracle: Oracle,
+    pub figures: Vec<BenchFigure>,
+    pub oracle: BenchOracle,
 }
 
 /// One figure beside what it is compared with.
 #[derive(Clone, Debug, Serialize)]
-pub struct Figure {
+pub struct BenchFigure {
     pub name: String,
     /// The median of all rounds.
     pub value: f64,
@@ -29,31 +29,31 @@ pub struct Figure {
     /// `value / against`.
     pub ratio: f64,
     /// What it should come to, where that was said before.
-    pub bar: Option<Bar>,
+    pub bar: Option<FigureBar>,
 }
 
 /// A bar that was set before anybody measured.
 #[derive(Clone, Debug, Serialize)]
-pub struct Bar {
+pub struct FigureBar {
     pub wanted: String,
     pub met: bool,
 }
 
 /// What was checked, and whether it held.
 #[derive(Clone, Debug, Serialize)]
-pub struct Oracle {
+pub struct BenchOracle {
     pub checked: String,
     pub held: bool,
 }
 
-impl Figure {
+impl BenchFigure {
     /// Things done per second, from the rounds of both sides.
     #[allow(clippy::cast_precision_loss, reason = "a rate for people to read")]
     pub fn rate(name: &str, things: usize, rounds: &[Duration], raw: &[Duration]) -> Self {
         let per_second = |round: &Duration| things as f64 / round.as_secs_f64().max(1e-9);
-        let ours = sorted(rounds.iter().map(per_second));
-        let against = median(&sorted(raw.iter().map(per_second)));
-        let value = median(&ours);
+        let ours = sort_values(rounds.iter().map(per_second));
+        let against = median_of_sorted(&sort_values(raw.iter().map(per_second)));
+        let value = median_of_sorted(&ours);
         let (least, most) = (ours.first().copied().unwrap_or(0.0), ours.last().copied().unwrap_or(0.0));
         Self {
             name: name.into(),
@@ -68,21 +68,21 @@ impl Figure {
     }
 
     /// One value beside another.
-    pub fn beside(name: &str, value: f64, unit: &str, against: f64) -> Self {
+    pub fn compared_with(name: &str, value: f64, unit: &str, against: f64) -> Self {
         let (least, most, ratio) = (value, value, value / against);
         Self { name: name.into(), value, unit: unit.into(), least, most, against, ratio, bar: None }
     }
 
     /// A value that has a bound, which stands in the place of the raw loop.
     pub fn bound(name: &str, value: f64, unit: &str, most: f64) -> Self {
-        Self::beside(name, value, unit, most).at_most(most)
+        Self::compared_with(name, value, unit, most).at_most(most)
     }
 
     /// Seconds for the whole.
     pub fn seconds(name: &str, rounds: &[Duration], raw: &[Duration]) -> Self {
-        let ours = sorted(rounds.iter().map(Duration::as_secs_f64));
-        let against = median(&sorted(raw.iter().map(Duration::as_secs_f64)));
-        let value = median(&ours);
+        let ours = sort_values(rounds.iter().map(Duration::as_secs_f64));
+        let against = median_of_sorted(&sort_values(raw.iter().map(Duration::as_secs_f64)));
+        let value = median_of_sorted(&ours);
         let (least, most) = (ours.first().copied().unwrap_or(0.0), ours.last().copied().unwrap_or(0.0));
         Self {
             name: name.into(),
@@ -97,34 +97,34 @@ impl Figure {
     }
 }
 
-impl Figure {
+impl BenchFigure {
     /// The value should be at most so much.
     #[must_use]
     pub fn at_most(self, most: f64) -> Self {
-        let bar = Bar { wanted: format!("at most {most} {}", self.unit), met: self.value <= most };
+        let bar = FigureBar { wanted: format!("at most {most} {}", self.unit), met: self.value <= most };
         Self { bar: Some(bar), ..self }
     }
 
     /// The ratio should be at least so much.
     #[must_use]
     pub fn ratio_at_least(self, least: f64) -> Self {
-        let bar = Bar { wanted: format!("a ratio of at least {least}"), met: self.ratio >= least };
+        let bar = FigureBar { wanted: format!("a ratio of at least {least}"), met: self.ratio >= least };
         Self { bar: Some(bar), ..self }
     }
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+fn sort_values(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
-fn median(sorted: &[f64]) -> f64 {
+fn median_of_sorted(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// The value that so much of all is not above, in milliseconds.
-pub fn at(sorted: &[Duration], part: f64) -> f64 {
+pub fn quantile_millis(sorted: &[Duration], part: f64) -> f64 {
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -137,21 +137,21 @@ pub fn at(sorted: &[Duration], part: f64) -> f64 {
 }
 
 /// What a reader of the figures needs to know of the machine.
-pub fn machine() -> String {
+pub fn describe_machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let build = if cfg!(debug_assertions) { "debug build" } else { "release build" };
     format!("{cores} cores, {}-{}, {build}", std::env::consts::OS, std::env::consts::ARCH)
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for BenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} on {} ({})", self.bench, self.engine, self.machine)?;
-        for Figure { name, value, unit, least, most, against, ratio, bar } in &self.figures {
+        for BenchFigure { name, value, unit, least, most, against, ratio, bar } in &self.figures {
             write!(
                 f,
                 "  {name}: {value:.4} {unit} (from {least:.4} to {most:.4}); against {against:.4}; ratio {ratio:.2}"
             )?;
-            if let Some(Bar { wanted, met }) = bar {
+            if let Some(FigureBar { wanted, met }) = bar {
                 write!(f, "; wanted {wanted}: {}", if *met { "met" } else { "MISSED" })?;
             }
             writeln!(f)?;

@@ -17,8 +17,8 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
-use courier_net::smtp::server::{Bounds, Envelope, Mailbox, SmtpServer, Taken};
-use runtime::{Shutdown, clock::Stopwatch, retry};
+use courier_net::smtp::server::{MailboxOutcome, SmtpEnvelope, SmtpMailbox, SmtpServer, SmtpServerLimits};
+use runtime::{ShutdownSignal, clock::SteadyStopwatch, retry};
 
 /// Where Debian lays it, beside what is on the path of programs.
 const PLACES: [&str; 3] = ["smtp-sink", "/usr/sbin/smtp-sink", "/usr/lib/postfix/sbin/smtp-sink"];
@@ -33,20 +33,24 @@ const LOOK: Duration = Duration::from_millis(20);
 const TICK: Duration = Duration::from_millis(10);
 
 /// Of our own server.
-const BOUNDS: Bounds =
-    Bounds { connections: 512, per_address: 512, mail_bytes: 8 * 1024 * 1024, ..Bounds::USUAL };
+const BOUNDS: SmtpServerLimits = SmtpServerLimits {
+    connections: 512,
+    per_address: 512,
+    mail_bytes: 8 * 1024 * 1024,
+    ..SmtpServerLimits::USUAL
+};
 
 /// A sink that runs. It ends with this.
-pub enum Sink {
-    Postfix(Postfix),
-    Own(Own),
+pub enum BenchMailSink {
+    Postfix(PostfixSink),
+    Own(BuiltinMailSink),
 }
 
-impl Sink {
+impl BenchMailSink {
     pub async fn start() -> anyhow::Result<Self> {
-        match find() {
-            Some(program) => Ok(Self::Postfix(Postfix::start(&program).await?)),
-            None => Ok(Self::Own(Own::start().await?)),
+        match find_smtp_sink() {
+            Some(program) => Ok(Self::Postfix(PostfixSink::start(&program).await?)),
+            None => Ok(Self::Own(BuiltinMailSink::start().await?)),
         }
     }
 
@@ -66,7 +70,7 @@ impl Sink {
     }
 
     /// How long it has been at work on the same cores, if it is a process of its own.
-    pub fn worked(&self) -> Option<Duration> {
+    pub fn cpu_time(&self) -> Option<Duration> {
         let Self::Postfix(sink) = self else { return None };
         let said = fs::read_to_string(format!("/proc/{}/stat", sink.child.id())).ok()?;
         // Behind the program's name, which may have blanks, the twelfth and the thirteenth: for itself, and for it by the system.
@@ -77,68 +81,70 @@ impl Sink {
 
     /// Whether it has taken so many mails, and no more.
     pub async fn has_taken(&self, mails: u64) -> bool {
-        let watch = Stopwatch::start();
+        let watch = SteadyStopwatch::start();
         loop {
             let taken = match self {
-                Self::Postfix(sink) => counted(&sink.said.lock().unwrap_or_else(PoisonError::into_inner)),
+                Self::Postfix(sink) => {
+                    parse_mail_count(&sink.said.lock().unwrap_or_else(PoisonError::into_inner))
+                }
                 Self::Own(sink) => Some(sink.counts.0.load(Ordering::Relaxed)),
             };
             if taken >= Some(mails) || watch.elapsed() > COUNTS {
                 return taken == Some(mails);
             }
-            retry::wait(LOOK).await;
+            retry::wait_real_time(LOOK).await;
         }
     }
 }
 
 /// Our own server.
-pub struct Own {
+pub struct BuiltinMailSink {
     port: u16,
-    counts: Arc<Counts>,
-    shutdown: Shutdown,
+    counts: Arc<CountingMailbox>,
+    shutdown: ShutdownSignal,
 }
 
 #[derive(Default)]
-struct Counts(AtomicU64);
+struct CountingMailbox(AtomicU64);
 
 #[async_trait]
-impl Mailbox for Counts {
-    fn takes(&self, _: &str) -> bool {
+impl SmtpMailbox for CountingMailbox {
+    fn takes_address(&self, _: &str) -> bool {
         true
     }
 
-    async fn take(&self, _: &Envelope, _: Vec<u8>) -> Taken {
+    async fn take_mail(&self, _: &SmtpEnvelope, _: Vec<u8>) -> MailboxOutcome {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Taken::Kept
+        MailboxOutcome::Kept
     }
 }
 
-impl Own {
+impl BuiltinMailSink {
     async fn start() -> anyhow::Result<Self> {
         let server = SmtpServer::bind(([127, 0, 0, 1], 0).into(), "sink.example", BOUNDS).await?;
-        let (counts, shutdown) = (Arc::new(Counts::default()), Shutdown::default());
+        let (counts, shutdown) = (Arc::new(CountingMailbox::default()), ShutdownSignal::default());
         let port = server.address()?.port();
         tokio::spawn(server.serve(counts.clone(), shutdown.clone()));
         Ok(Self { port, counts, shutdown })
     }
 }
 
-impl Drop for Own {
+impl Drop for BuiltinMailSink {
     fn drop(&mut self) {
         self.shutdown.start();
     }
 }
 
 /// Postfix's.
-pub struct Postfix {
+pub struct PostfixSink {
     child: Child,
     address: SocketAddr,
     said: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Postfix {
+impl PostfixSink {
     async fn start(program: &Path) -> anyhow::Result<Self> {
-        let address = free()?;
+        let address = free_address()?;
         let mut command = Command::new(program);
         command.args(["-c", "-4"]);
         if runs_as_root() {
@@ -163,23 +169,23 @@ impl Postfix {
             }
         });
         let sink = Self { child, address, said };
-        sink.answers().await?;
+        sink.await_answer().await?;
         Ok(sink)
     }
 
-    async fn answers(&self) -> anyhow::Result<()> {
-        let watch = Stopwatch::start();
+    async fn await_answer(&self) -> anyhow::Result<()> {
+        let watch = SteadyStopwatch::start();
         while TcpStream::connect(self.address).is_err() {
             if watch.elapsed() > STARTS {
                 bail!("smtp-sink does not answer");
             }
-            retry::wait(LOOK).await;
+            retry::wait_real_time(LOOK).await;
         }
         Ok(())
     }
 }
 
-impl Drop for Postfix {
+impl Drop for PostfixSink {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -187,7 +193,7 @@ impl Drop for Postfix {
 }
 
 /// The last number of mails in what it printed: `sess=3 quit=2 mesg=17`.
-fn counted(said: &[u8]) -> Option<u64> {
+fn parse_mail_count(said: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(said);
     // What stands last may be cut off.
     let (whole, _) = text.rsplit_once(['\r', '\n'])?;
@@ -195,7 +201,7 @@ fn counted(said: &[u8]) -> Option<u64> {
     last.trim().split(|other: char| !other.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn find() -> Option<PathBuf> {
+fn find_smtp_sink() -> Option<PathBuf> {
     let is_there = |place: &&&str| Command::new(place).arg("-?").output().is_ok();
     PLACES.iter().find(is_there).map(|place| Path::new(place).to_path_buf())
 }
@@ -205,7 +211,7 @@ fn runs_as_root() -> bool {
     id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
 }
 
-fn free() -> anyhow::Result<SocketAddr> {
+fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
 }
 
@@ -215,8 +221,9 @@ mod tests {
 
     #[test]
     fn the_last_whole_count_counts() {
-        let check =
-            |said: &str, expected: Option<u64>| assert_eq!(counted(said.as_bytes()), expected, "{said:?}");
+        let check = |said: &str, expected: Option<u64>| {
+            assert_eq!(parse_mail_count(said.as_bytes()), expected, "{said:?}");
+        };
         check("", None);
         check("sess=1 quit=0 mesg=1\r", Some(1));
         check("sess=1 quit=0 mesg=1\rsess=1 quit=0 mesg=20\r", Some(20));

@@ -11,13 +11,13 @@ use std::{
 };
 
 use anyhow::{Context as _, bail, ensure};
-use runtime::{clock::Stopwatch, retry};
+use runtime::{clock::SteadyStopwatch, retry};
 use serde_json::Value;
 
 use crate::{
-    posts::Posts,
-    process::Bed,
-    report::{Figure, Oracle, Report, at, machine},
+    http_load::HttpLoadClient,
+    process::BenchProgram,
+    report::{BenchFigure, BenchOracle, BenchReport, describe_machine, quantile_millis},
 };
 
 /// The bar: a single thing is told within so long, whatever another tenant says.
@@ -84,12 +84,12 @@ plans:
 ";
 
 /// What the loud tenant says, by the number of rows that it comes to.
-struct Lists {
+struct LoudTenantLoad {
     persons: usize,
     changes: usize,
 }
 
-impl Lists {
+impl LoudTenantLoad {
     fn new(size: usize) -> Self {
         let persons = size.div_ceil(SUBJECTS).clamp(1, PERSONS);
         Self { persons, changes: size.div_ceil(persons * SUBJECTS) }
@@ -125,36 +125,41 @@ impl Lists {
 
 /// How late single things were: until their entry was there, and until their mail was in the outbox.
 #[derive(Default)]
-struct Late {
+struct QuietTenantDelays {
     entries: Vec<Duration>,
     mails: Vec<Duration>,
 }
 
-pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
-    let bed = Bed::with(program, CATALOGUE)?;
+pub async fn run(
+    size: usize,
+    program: &Path,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<BenchReport> {
+    let bed = BenchProgram::with_catalogue(program, CATALOGUE)?;
     let keys =
         format!("api_keys: [{{tenant: loud, key: {LOUD_KEY}}}, {{tenant: quiet, key: {QUIET_KEY}}}]\n");
     fs::write(bed.path("tidings.yaml"), keys)?;
-    let mut up = bed.up("data")?;
+    let mut up = bed.start_up("data")?;
     up.key = Some(LOUD_KEY);
-    let loud = Arc::new(Posts::with_key(&up.address, LOUD_KEY));
-    let quiet = Posts::with_key(&up.address, QUIET_KEY);
+    let loud = Arc::new(HttpLoadClient::with_key(&up.address, LOUD_KEY));
+    let quiet = HttpLoadClient::with_key(&up.address, QUIET_KEY);
     let profile = format!(
         r#"{{"id":"profile","source":"bench","type":"tidings.profile","person":"{READER}","email":"reader@example.org"}}"#
     );
     quiet.post("/v1/facts", &profile).await?;
     let outbox = bed.path("data").join("outbox");
-    let mut notes = Notes { quiet, outbox, written: 0, entries: BTreeSet::new(), since: String::new() };
+    let mut notes =
+        QuietTenantLoad { quiet, outbox, written: 0, entries: BTreeSet::new(), since: String::new() };
     progress(&format!("tenants: {ALONE} single things, alone"));
-    let mut alone = Late::default();
+    let mut alone = QuietTenantDelays::default();
     for _ in 0..ALONE {
-        notes.write(&mut alone).await?;
-        retry::wait(PAUSE).await;
+        notes.write_note(&mut alone).await?;
+        retry::wait_real_time(PAUSE).await;
     }
-    let lists = Lists::new(size);
-    let before = up.sum(ROWS)?;
+    let lists = LoudTenantLoad::new(size);
+    let before = up.sum_metric(ROWS)?;
     progress(&format!("tenants: {} rows of another tenant, and single things beside them", lists.rows()));
-    let watch = Stopwatch::start();
+    let watch = SteadyStopwatch::start();
     let posted = tokio::spawn({
         let (loud, bodies): (_, Vec<String>) = (loud.clone(), lists.bodies().collect());
         async move {
@@ -164,35 +169,40 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
             anyhow::Ok(())
         }
     });
-    let mut beside = Late::default();
+    let mut beside = QuietTenantDelays::default();
     loop {
-        notes.write(&mut beside).await?;
+        notes.write_note(&mut beside).await?;
         // A row is counted a moment after it is there.
-        let written = up.sum(ROWS)?.saturating_sub(before + beside.entries.len());
+        let written = up.sum_metric(ROWS)?.saturating_sub(before + beside.entries.len());
         if written >= lists.rows() {
             break;
         }
         ensure!(watch.elapsed() < PATIENCE, "{written} of {} rows in time", lists.rows());
-        retry::wait(PAUSE).await;
+        retry::wait_real_time(PAUSE).await;
     }
     let took = watch.elapsed();
     posted.await??;
-    let held = all_there(&loud, &lists).await?;
-    Ok(report(&lists, took, (&alone, &beside), held))
+    let held = has_all_entries(&loud, &lists).await?;
+    Ok(build_report(&lists, took, (&alone, &beside), held))
 }
 
-fn report(lists: &Lists, took: Duration, (alone, beside): (&Late, &Late), held: bool) -> Report {
-    let pair = |name: &str, of: fn(&Late) -> &Vec<Duration>, part: f64| {
-        let late = |late: &Late| {
+fn build_report(
+    lists: &LoudTenantLoad,
+    took: Duration,
+    (alone, beside): (&QuietTenantDelays, &QuietTenantDelays),
+    held: bool,
+) -> BenchReport {
+    let pair = |name: &str, of: fn(&QuietTenantDelays) -> &Vec<Duration>, part: f64| {
+        let late = |late: &QuietTenantDelays| {
             let mut sorted = of(late).clone();
             sorted.sort_unstable();
-            at(&sorted, part)
+            quantile_millis(&sorted, part)
         };
-        Figure::beside(name, late(beside), "ms", late(alone))
+        BenchFigure::compared_with(name, late(beside), "ms", late(alone))
     };
     #[allow(clippy::cast_precision_loss, reason = "figures for people to read")]
     let rate = lists.rows() as f64 / took.as_secs_f64();
-    Report {
+    BenchReport {
         bench: "tenants".into(),
         engine: format!(
             "embedded, the real program with its usual quota, synced before each answer; {} single things beside {} \
@@ -200,15 +210,15 @@ fn report(lists: &Lists, took: Duration, (alone, beside): (&Late, &Late), held: 
             beside.entries.len(),
             lists.rows()
         ),
-        machine: machine(),
+        machine: describe_machine(),
         figures: vec![
             pair("half of the entries are there within", |late| &late.entries, 0.5),
             pair("all of the entries are there within", |late| &late.entries, 1.0).at_most(TOLD_MS_MAX),
             pair("half of the mails have left within", |late| &late.mails, 0.5),
             pair("all of the mails have left within", |late| &late.mails, 1.0).at_most(TOLD_MS_MAX),
-            Figure::beside("rows of the other tenant", rate, "per second", rate),
+            BenchFigure::compared_with("rows of the other tenant", rate, "per second", rate),
         ],
-        oracle: Oracle {
+        oracle: BenchOracle {
             checked: format!(
                 "{ASKED} persons of the one tenant have every entry, each single thing of the other was told by \
                  one mail"
@@ -219,8 +229,8 @@ fn report(lists: &Lists, took: Duration, (alone, beside): (&Late, &Late), held: 
 }
 
 /// The single things of the quiet tenant.
-struct Notes {
-    quiet: Posts,
+struct QuietTenantLoad {
+    quiet: HttpLoadClient,
     outbox: PathBuf,
     written: usize,
     /// The entries that were seen by now, and where to go on.
@@ -228,19 +238,19 @@ struct Notes {
     since: String,
 }
 
-impl Notes {
+impl QuietTenantLoad {
     /// Says one thing and waits until it is told.
-    async fn write(&mut self, late: &mut Late) -> anyhow::Result<()> {
+    async fn write_note(&mut self, late: &mut QuietTenantDelays) -> anyhow::Result<()> {
         let number = self.written;
         self.written += 1;
         let body = format!(
             r#"{{"id":"n{number}","source":"bench","type":"note.written","subject":"note:{number}","title":"Note {number}","reader":"{READER}"}}"#
         );
-        let watch = Stopwatch::start();
+        let watch = SteadyStopwatch::start();
         self.quiet.post("/v1/changes", &body).await?;
         while self.entries.len() < self.written {
             ensure!(watch.elapsed() < PATIENCE, "note {number} has no entry");
-            retry::wait(LOOK).await;
+            retry::wait_real_time(LOOK).await;
             read_entries(&self.quiet, READER, &mut self.since, &mut self.entries).await?;
         }
         late.entries.push(watch.elapsed());
@@ -251,7 +261,7 @@ impl Notes {
                 Ordering::Greater => bail!("note {number} was told twice"),
             }
             ensure!(watch.elapsed() < PATIENCE, "note {number} has no mail");
-            retry::wait(LOOK).await;
+            retry::wait_real_time(LOOK).await;
         }
         late.mails.push(watch.elapsed());
         Ok(())
@@ -274,7 +284,7 @@ fn count_mails(folder: &Path) -> anyhow::Result<usize> {
 
 /// Adds a person's entries from where the last look ended.
 async fn read_entries(
-    posts: &Posts,
+    posts: &HttpLoadClient,
     person: &str,
     since: &mut String,
     entries: &mut BTreeSet<String>,
@@ -291,7 +301,7 @@ async fn read_entries(
     }
 }
 
-async fn all_there(loud: &Posts, lists: &Lists) -> anyhow::Result<bool> {
+async fn has_all_entries(loud: &HttpLoadClient, lists: &LoudTenantLoad) -> anyhow::Result<bool> {
     for n in (0..lists.persons).step_by(lists.persons.div_ceil(ASKED)) {
         let mut entries = BTreeSet::new();
         read_entries(loud, &format!("p{n}"), &mut String::new(), &mut entries).await?;

@@ -9,13 +9,13 @@ use std::{
 
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 
-use crate::{Clusters, Report};
+use crate::{BenchClusters, BenchReport};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// With what the names of all that a bench makes begin.
 const OURS: &str = "tidings_bench_";
 
-fn check(report: &Report) {
+fn check_report(report: &BenchReport) {
     assert!(report.oracle.held, "{report}");
     assert!(!report.figures.is_empty());
     for figure in &report.figures {
@@ -29,51 +29,51 @@ async fn every_bench_runs_small_and_its_oracle_holds() {
     for bench in crate::BENCHES.iter().filter(|bench| !bench.runs_program && !bench.has_peer) {
         // Enough people that some are near.
         let size = if bench.name == "near" { 20_000 } else { 300 };
-        check(&crate::run(bench.name, Some(size), None, Path::new(""), &|_| {}).await.unwrap());
+        check_report(&crate::run_bench(bench.name, Some(size), None, Path::new(""), &|_| {}).await.unwrap());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_clusters_too_and_nothing_is_left_there_also_after_a_failure() {
-    let clusters = Clusters {
-        kafka: topic_kafka::Settings::at(engines::kafka().unwrap()),
-        cql: store_cql::Settings::at(engines::cql().unwrap(), "tidings"),
+    let clusters = BenchClusters {
+        kafka: topic_kafka::Settings::for_brokers(engines::kafka().unwrap()),
+        cql: store_cql::Settings::from_contact_points(engines::cql().unwrap(), "tidings"),
     };
     // Of a run that was killed there may be something.
-    let before = made(&clusters).await;
+    let before = list_bench_objects(&clusters).await;
     let there: Vec<_> = crate::BENCHES.iter().filter(|bench| bench.on_clusters && !bench.has_peer).collect();
     assert!(!there.is_empty());
     for bench in there {
         let report =
-            crate::run(bench.name, Some(300), Some(&clusters), Path::new(""), &|_| {}).await.unwrap();
-        check(&report);
+            crate::run_bench(bench.name, Some(300), Some(&clusters), Path::new(""), &|_| {}).await.unwrap();
+        check_report(&report);
         assert!(report.engine.contains("Kafka"), "{report}");
-        assert_eq!(left(&clusters, &before).await, BTreeSet::new(), "after `{}`", bench.name);
+        assert_eq!(await_leftovers(&clusters, &before).await, BTreeSet::new(), "after `{}`", bench.name);
     }
     // Its topics are made by the time that its tables cannot be.
     let nowhere = BTreeMap::from([("nowhere".to_owned(), 1)]);
     let cql = store_cql::Settings { replication: nowhere, ..clusters.cql.clone() };
-    let fails = Clusters { cql, ..clusters.clone() };
-    let failed = crate::run("fanout", Some(300), Some(&fails), Path::new(""), &|_| {}).await;
+    let fails = BenchClusters { cql, ..clusters.clone() };
+    let failed = crate::run_bench("fanout", Some(300), Some(&fails), Path::new(""), &|_| {}).await;
     assert!(failed.unwrap_err().to_string().contains("lay out a keyspace"));
-    assert_eq!(left(&clusters, &before).await, BTreeSet::new(), "after a failure");
+    assert_eq!(await_leftovers(&clusters, &before).await, BTreeSet::new(), "after a failure");
 }
 
 /// What is there beside what was there before, once a cluster has had the time to forget what is removed.
-async fn left(clusters: &Clusters, before: &BTreeSet<String>) -> BTreeSet<String> {
-    let waited = runtime::clock::Stopwatch::start();
+async fn await_leftovers(clusters: &BenchClusters, before: &BTreeSet<String>) -> BTreeSet<String> {
+    let waited = runtime::clock::SteadyStopwatch::start();
     loop {
-        let left: BTreeSet<String> = made(clusters).await.difference(before).cloned().collect();
+        let left: BTreeSet<String> = list_bench_objects(clusters).await.difference(before).cloned().collect();
         if left.is_empty() || waited.elapsed() > PATIENCE {
             return left;
         }
-        runtime::retry::pause(2, 0).await;
+        runtime::retry::pause_before_retry(2, 0).await;
     }
 }
 
 /// Topics and keyspaces of benches.
-async fn made(clusters: &Clusters) -> BTreeSet<String> {
-    let session = store_cql::session(&clusters.cql).await.unwrap();
+async fn list_bench_objects(clusters: &BenchClusters) -> BTreeSet<String> {
+    let session = store_cql::open_session(&clusters.cql).await.unwrap();
     let query = "SELECT keyspace_name FROM system_schema.keyspaces";
     let rows = session.query_unpaged(query, ()).await.unwrap().into_rows_result().unwrap();
     let keyspaces = rows.rows::<(String,)>().unwrap().map(|row| row.unwrap().0);
@@ -85,16 +85,17 @@ async fn made(clusters: &Clusters) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn what_is_not_there_is_told_with_what_is() {
-    let nowhere = Clusters {
-        kafka: topic_kafka::Settings::at("127.0.0.1:1"),
-        cql: store_cql::Settings::at("127.0.0.1:1", "tidings"),
+    let nowhere = BenchClusters {
+        kafka: topic_kafka::Settings::for_brokers("127.0.0.1:1"),
+        cql: store_cql::Settings::from_contact_points("127.0.0.1:1", "tidings"),
     };
     for (name, clusters, says) in [
         ("fan", None, "there is no bench `fan`: try one of log, rows, fanout"),
         ("near", Some(&nowhere), "with `--engine production` there is fanout, route"),
         ("route", Some(&nowhere), "`make engines` starts a Kafka"),
     ] {
-        let error = crate::run(name, None, clusters, Path::new(""), &|_| {}).await.unwrap_err().to_string();
+        let error =
+            crate::run_bench(name, None, clusters, Path::new(""), &|_| {}).await.unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
 }

@@ -5,22 +5,22 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use anyhow::{Context as _, bail};
 use model::{
-    Day, Event, Millis, Person, PlanName, State, Value,
+    Day, Event, Person, PlanName, UtcMillis, Value, VersionedState,
     entry::DayKey,
     limits::DAY_MS,
-    partition::Partitions,
+    partition::PartitionCount,
     person::{PersonRecord, Window, profile},
 };
-use runtime::{Clock, clock::Stopwatch};
-use store::{DayRows, Days as _, StateKey, States as _};
+use runtime::{Clock, clock::SteadyStopwatch};
+use store::{DayRows, DayStore as _, StateKey, StateStore as _};
 use topic::{NewRecord, Topics as _};
 use wire::topics;
 
 use crate::{
-    fill::open_log,
-    process::{Bed, Up},
-    report::{Figure, Oracle, Report, machine},
-    room,
+    fanout_room,
+    process::{BenchProcess, BenchProgram},
+    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    startup::open_log,
 };
 
 /// Windows close so long after they opened: so any instant can be one at which one is due.
@@ -51,46 +51,59 @@ const RESTORE_SECONDS_MAX: f64 = 30.0;
 const OPEN_WINDOWS: &str = "tidings_digest_open_windows";
 const CLOSED_WINDOWS: &str = "tidings_digest_windows_closed_total";
 
-pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
-    let bed = Bed::with(program, &room::closing_after(OPEN, 8))?;
+pub async fn run(
+    size: usize,
+    program: &Path,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<BenchReport> {
+    let bed = BenchProgram::with_catalogue(program, &fanout_room::catalogue_closing_after(OPEN, 8))?;
     // The first ones are due.
     let due = size.div_ceil(DUE_PART).min(DUE_MAX);
     progress(&format!("windows: {} are opened", size - due));
-    let later = Opened::now()?;
+    let later = WindowLoad::now()?;
     let opened = |n: usize| later.at.plus(-i64::try_from(n % LATER_MS).unwrap_or(0));
     later.write(&bed.path("data"), due..size, opened, progress).await.context("open windows")?;
-    let nothing = bed.up("empty")?.memory()?;
-    let first = restored(&bed.up("data")?, size - due).await?;
+    let nothing = bed.start_up("empty")?.memory()?;
+    let first = await_restored(&bed.start_up("data")?, size - due).await?;
     progress(&format!(
         "windows: there after {:.1} s; {due} more are opened, which fall due",
         first.as_secs_f64()
     ));
 
-    let now = Opened::now()?;
-    now.tell_something(&bed.path("data"), due).await.context("store what is told")?;
+    let now = WindowLoad::now()?;
+    now.store_due_persons(&bed.path("data"), due).await.context("store what is told")?;
     let from = Clock::real(0).now() + 2 * i64::try_from(first.as_millis())? + MARGIN_MS;
-    let opened = |n: usize| Millis(from - OPEN_MS + APART_MS * i64::try_from(n).unwrap_or(0));
+    let opened = |n: usize| UtcMillis(from - OPEN_MS + APART_MS * i64::try_from(n).unwrap_or(0));
     now.write(&bed.path("data"), 0..due, opened, progress).await.context("open windows")?;
-    let up = bed.up("data")?;
-    restored(&up, size).await?;
+    let up = bed.start_up("data")?;
+    await_restored(&up, size).await?;
     let mut memory = up.memory()?;
     progress(&format!("windows: {size} are open, {} MiB; {due} close", memory >> 20));
-    closed(&up, due).await?;
+    await_closed(&up, due).await?;
     memory = memory.max(up.memory()?);
     let peak = up.memory_peak()?;
     // As kill -9 does.
     drop(up);
 
-    let up = bed.up("data")?;
-    let again = restored(&up, size - due).await?;
-    let open = up.sum(OPEN_WINDOWS)?;
+    let up = bed.start_up("data")?;
+    let again = await_restored(&up, size - due).await?;
+    let open = up.sum_metric(OPEN_WINDOWS)?;
     drop(up);
-    let Told { late, once } = told(&bed.path("data"), due).await.context("read what was told")?;
-    Ok(report(&Measured { size, nothing, memory, peak, late, again, held: once && open == size - due }))
+    let ReadyFindings { late, once } =
+        read_readys(&bed.path("data"), due).await.context("read what was told")?;
+    Ok(build_report(&WindowFigures {
+        size,
+        nothing,
+        memory,
+        peak,
+        late,
+        again,
+        held: once && open == size - due,
+    }))
 }
 
 /// What came out.
-struct Measured {
+struct WindowFigures {
     size: usize,
     nothing: u64,
     memory: u64,
@@ -101,31 +114,31 @@ struct Measured {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "figures for people to read")]
-fn report(measured: &Measured) -> Report {
-    let Measured { size, nothing, memory, peak, late, again, held } = measured;
+fn build_report(measured: &WindowFigures) -> BenchReport {
+    let WindowFigures { size, nothing, memory, peak, late, again, held } = measured;
     let each = |bytes: u64| bytes.saturating_sub(*nothing) as f64 / *size as f64;
     let late = |hundredths: usize| {
         let at = (late.len() * hundredths / 100).min(late.len().saturating_sub(1));
         late.get(at).map_or(f64::NAN, |ms| *ms as f64 / 1_000.0)
     };
     let (p50, p99) = (late(50), late(99));
-    Report {
+    BenchReport {
         bench: "windows".into(),
         engine: "embedded, the real program; against the bounds".into(),
-        machine: machine(),
+        machine: describe_machine(),
         figures: vec![
-            Figure::bound("memory of the process for each open window", each(*memory), "bytes", BYTES_MAX),
-            Figure::beside("the same at its peak, while it restored", each(*peak), "bytes", each(*memory)),
-            Figure::bound("from due to its Ready in the log, p99", p99, "seconds", LATE_SECONDS_MAX),
-            Figure::beside("the same, p50", p50, "seconds", p99),
-            Figure::bound(
+            BenchFigure::bound("memory of the process for each open window", each(*memory), "bytes", BYTES_MAX),
+            BenchFigure::compared_with("the same at its peak, while it restored", each(*peak), "bytes", each(*memory)),
+            BenchFigure::bound("from due to its Ready in the log, p99", p99, "seconds", LATE_SECONDS_MAX),
+            BenchFigure::compared_with("the same, p50", p50, "seconds", p99),
+            BenchFigure::bound(
                 "from the start after kill -9 until all are there",
                 again.as_secs_f64(),
                 "seconds",
                 RESTORE_SECONDS_MAX,
             ),
         ],
-        oracle: Oracle {
+        oracle: BenchOracle {
             checked: "each that was due was told once with its entry, no other was, and after kill -9 all others are open"
                 .into(),
             held: *held,
@@ -134,17 +147,17 @@ fn report(measured: &Measured) -> Report {
 }
 
 /// Windows as the digest would have opened them.
-struct Opened {
-    at: Millis,
+struct WindowLoad {
+    at: UtcMillis,
     event: Event,
     plan: PlanName,
     plan_hash: u64,
 }
 
-impl Opened {
+impl WindowLoad {
     fn now() -> anyhow::Result<Self> {
-        let (event, plan) = (room::event(0)?, PlanName::new(room::PLAN)?);
-        let catalogue = room::catalogue(&room::closing_after(OPEN, 8))?;
+        let (event, plan) = (fanout_room::numbered_event(0)?, PlanName::new(fanout_room::PLAN)?);
+        let catalogue = fanout_room::parse_catalogue(&fanout_room::catalogue_closing_after(OPEN, 8))?;
         let plan_hash = catalogue.plans.by_name.get(&plan).context("the plan")?.hash;
         Ok(Self { at: event.occurred, event, plan, plan_hash })
     }
@@ -154,7 +167,7 @@ impl Opened {
         &self,
         dir: &Path,
         persons: std::ops::Range<usize>,
-        opened: impl Fn(usize) -> Millis,
+        opened: impl Fn(usize) -> UtcMillis,
         progress: &(dyn Fn(&str) + Sync),
     ) -> anyhow::Result<()> {
         let log = open_log(&dir.join("topics")).await?;
@@ -170,8 +183,9 @@ impl Opened {
         Ok(())
     }
 
-    fn record(&self, n: usize, opened: Millis) -> anyhow::Result<NewRecord> {
-        let (tenant, person, day) = (room::tenant()?, person(n)?, Day::of(self.at));
+    fn record(&self, n: usize, opened: UtcMillis) -> anyhow::Result<NewRecord> {
+        let (tenant, person, day) =
+            (fanout_room::bench_tenant()?, numbered_person(n)?, Day::from_instant(self.at));
         let window = Window::new(self.plan.clone(), self.plan_hash, "".into(), opened);
         let window = Window { due: opened.plus(OPEN_MS), heard: 1, days: [day].into(), ..window };
         let (rows, keep_until) = ([(day, 1)].into(), day.start().plus(2 * DAY_MS));
@@ -180,28 +194,28 @@ impl Opened {
             PersonRecord { windows, rows, keep_until, last_opening: opened, ..PersonRecord::default() };
         Ok(NewRecord {
             topic: topics::WINDOWS.into(),
-            partition: Partitions::USUAL.of_person(&tenant, &person),
-            key: wire::key::person(&tenant, &person),
+            partition: PartitionCount::USUAL.of_person(&tenant, &person),
+            key: wire::key::person_key(&tenant, &person),
             value: Some(wire::window::encode(&tenant, &person, &record)?),
             headers: Vec::new(),
         })
     }
 
     /// The first persons get an entry and an address, so that their closing tells something.
-    async fn tell_something(&self, dir: &Path, persons: usize) -> anyhow::Result<()> {
-        let (tenant, day) = (room::tenant()?, self.event.entry_key().day());
-        let store = store::embedded::Embedded::open(&dir.join("store"))?;
-        let persons = (0..persons).map(person).collect::<anyhow::Result<Vec<Person>>>()?;
-        room::enrol(&store, &persons).await?;
-        let title = State::at(1, [("title", Some(Value::text("A work")))]);
+    async fn store_due_persons(&self, dir: &Path, persons: usize) -> anyhow::Result<()> {
+        let (tenant, day) = (fanout_room::bench_tenant()?, self.event.entry_key().day());
+        let store = store::embedded::EmbeddedStore::open(&dir.join("store"))?;
+        let persons = (0..persons).map(numbered_person).collect::<anyhow::Result<Vec<Person>>>()?;
+        fanout_room::enrol_followers(&store, &persons).await?;
+        let title = VersionedState::from_values(1, [("title", Some(Value::from_text("A work")))]);
         store.merge(vec![(StateKey::Subject(tenant.clone(), self.event.subject.clone()), title)]).await?;
         for some in persons.chunks(STORED_AT_ONCE) {
             let (mut rows, mut states) = (Vec::new(), Vec::new());
             for person in some {
                 let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
-                rows.push(DayRows { key, rows: vec![room::row(&self.event)?] });
-                let email = Some(Value::text("somebody@example.org"));
-                let state = State::at(1, [(profile::EMAIL, email)]);
+                rows.push(DayRows { key, rows: vec![fanout_room::entry_row(&self.event)?] });
+                let email = Some(Value::from_text("somebody@example.org"));
+                let state = VersionedState::from_values(1, [(profile::EMAIL, email)]);
                 states.push((StateKey::Person(tenant.clone(), person.clone()), state));
             }
             store.write(rows, self.at).await?;
@@ -211,17 +225,17 @@ impl Opened {
     }
 }
 
-fn person(n: usize) -> anyhow::Result<Person> {
+fn numbered_person(n: usize) -> anyhow::Result<Person> {
     Ok(Person::new(&format!("person-{n}"))?)
 }
 
 /// How long it took from the start of the program until so many windows had been open: those that fell due meanwhile, if
 /// that took long, are closed already.
-async fn restored(up: &Up, windows: usize) -> anyhow::Result<Duration> {
+async fn await_restored(up: &BenchProcess, windows: usize) -> anyhow::Result<Duration> {
     let clock = Clock::real(0);
     loop {
-        let closed = up.sum(CLOSED_WINDOWS)?;
-        let open = up.sum(OPEN_WINDOWS)?;
+        let closed = up.sum_metric(CLOSED_WINDOWS)?;
+        let open = up.sum_metric(OPEN_WINDOWS)?;
         let took = up.since.elapsed();
         if open + closed >= windows {
             return Ok(took);
@@ -234,10 +248,10 @@ async fn restored(up: &Up, windows: usize) -> anyhow::Result<Duration> {
 }
 
 /// Returns when so many windows were closed.
-async fn closed(up: &Up, windows: usize) -> anyhow::Result<()> {
-    let (clock, watch) = (Clock::real(0), Stopwatch::start());
+async fn await_closed(up: &BenchProcess, windows: usize) -> anyhow::Result<()> {
+    let (clock, watch) = (Clock::real(0), SteadyStopwatch::start());
     loop {
-        let closed = up.sum(CLOSED_WINDOWS)?;
+        let closed = up.sum_metric(CLOSED_WINDOWS)?;
         if closed >= windows {
             return Ok(());
         }
@@ -249,14 +263,14 @@ async fn closed(up: &Up, windows: usize) -> anyhow::Result<()> {
 }
 
 /// What the Readys in the log say.
-struct Told {
+struct ReadyFindings {
     /// In milliseconds, the least first.
     late: Vec<i64>,
     /// Whether each of those who were due has one Ready with one entry, and nobody else has any.
     once: bool,
 }
 
-async fn told(dir: &Path, due: usize) -> anyhow::Result<Told> {
+async fn read_readys(dir: &Path, due: usize) -> anyhow::Result<ReadyFindings> {
     let log = open_log(&dir.join("topics")).await?;
     let (mut late, mut of, mut once) = (Vec::new(), BTreeMap::<Person, usize>::new(), true);
     for (partition, (mut from, end)) in (0..).zip(log.bounds(topics::READY).await?) {
@@ -273,8 +287,8 @@ async fn told(dir: &Path, due: usize) -> anyhow::Result<Told> {
         }
     }
     for n in 0..due {
-        once &= of.remove(&person(n)?) == Some(1);
+        once &= of.remove(&numbered_person(n)?) == Some(1);
     }
     late.sort_unstable();
-    Ok(Told { late, once: once && of.is_empty() })
+    Ok(ReadyFindings { late, once: once && of.is_empty() })
 }

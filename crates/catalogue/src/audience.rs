@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use model::place::WITHIN_KM_MAX;
 
 use crate::{
-    problem::{did_you_mean, one_of},
-    read::{Fields, Reader},
+    problem::{did_you_mean, list_choices},
     subjects::{FieldType, SubjectType},
-    units::distance_km,
-    yaml::{At, Node, What},
+    tree_reader::{MapFields, TreeReader},
+    units::parse_distance_km,
+    yaml::{TreeNode, TreePlace, TreeValue},
 };
 
 /// Who may care.
@@ -48,14 +48,14 @@ const RULE: &str = "an audience is `{followers_of: FIELD}`, `{near: FIELD, withi
 const DISTANCE: &str = "write it like `40 km` or `500 m`";
 
 /// A field's name and where it stands.
-type Named = (String, At);
+type FieldMention = (String, TreePlace);
 
 /// An audience as it is written, with the places of its fields.
-pub(crate) enum Written {
-    FollowersOf(Vec<Named>),
-    Near { field: Named, within_km: f64 },
-    Person(Named),
-    Mutual([Named; 2]),
+pub(crate) enum AudienceDraft {
+    FollowersOf(Vec<FieldMention>),
+    Near { field: FieldMention, within_km: f64 },
+    Person(FieldMention),
+    Mutual([FieldMention; 2]),
     Listed,
     Everyone,
 }
@@ -67,10 +67,10 @@ impl Audience {
     }
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Written> {
+pub(crate) fn read_audience(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<AudienceDraft> {
     match &node.what {
-        What::Text(word) => return alone(reader, node.at, word),
-        What::Map(map) => {
+        TreeValue::Text(word) => return read_single_word(reader, node.at, word),
+        TreeValue::Map(map) => {
             if let Some((key, _)) = map.iter().find(|(key, _)| WORDS.contains(&key.name.as_str())) {
                 let help = format!("write `to: {}`", key.name);
                 reader.problem_with(key.at, format!("`{}` is a word alone", key.name), Some(help));
@@ -78,23 +78,23 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Written> {
             }
         }
         other => {
-            let what = format!("`to` must be a map or a word, this is {}", other.sort());
+            let what = format!("`to` must be a map or a word, this is {}", other.sort_name());
             reader.problem_with(node.at, what, Some(RULE.to_string()));
             return None;
         }
     }
     let fields = reader.fields(node, node.at, "`to`", &KEYS)?;
-    let written: Vec<(&str, &Node)> =
+    let written: Vec<(&str, &TreeNode)> =
         SORTS.into_iter().filter_map(|sort| Some((sort, fields.get(sort)?))).collect();
     if let Some(within) = fields.get(WITHIN).filter(|_| fields.get("near").is_none() && !fields.strange) {
         reader.problem(within.at, "`within` belongs to `near`");
         return None;
     }
     match written[..] {
-        [("followers_of", node)] => followed(reader, node),
-        [("near", node)] => near(reader, &fields, node),
-        [("person", node)] => Some(Written::Person(named(reader, node, "`person`")?)),
-        [("mutual", node)] => mutual(reader, node),
+        [("followers_of", node)] => read_followers_of(reader, node),
+        [("near", node)] => read_near(reader, &fields, node),
+        [("person", node)] => Some(AudienceDraft::Person(read_mention(reader, node, "`person`")?)),
+        [("mutual", node)] => read_mutual(reader, node),
         // What is there instead has its message.
         [] if fields.strange => None,
         [] => {
@@ -108,10 +108,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Written> {
     }
 }
 
-fn alone(reader: &mut Reader<'_>, at: At, word: &str) -> Option<Written> {
+fn read_single_word(reader: &mut TreeReader<'_>, at: TreePlace, word: &str) -> Option<AudienceDraft> {
     match word {
-        "listed" => Some(Written::Listed),
-        "everyone" => Some(Written::Everyone),
+        "listed" => Some(AudienceDraft::Listed),
+        "everyone" => Some(AudienceDraft::Everyone),
         other => {
             let help = did_you_mean(other, WORDS).unwrap_or_else(|| RULE.to_string());
             reader.problem_with(at, format!("there is no audience `{other}`"), Some(help));
@@ -120,11 +120,11 @@ fn alone(reader: &mut Reader<'_>, at: At, word: &str) -> Option<Written> {
     }
 }
 
-fn named(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Named> {
+fn read_mention(reader: &mut TreeReader<'_>, node: &TreeNode, what: &str) -> Option<FieldMention> {
     reader.text(node, what).map(|text| (text.to_string(), node.at))
 }
 
-fn followed(reader: &mut Reader<'_>, node: &Node) -> Option<Written> {
+fn read_followers_of(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<AudienceDraft> {
     let texts = reader.texts(node, "`followers_of`");
     if texts.is_empty() {
         if node.is_empty() {
@@ -132,22 +132,22 @@ fn followed(reader: &mut Reader<'_>, node: &Node) -> Option<Written> {
         }
         return None;
     }
-    Some(Written::FollowersOf(texts.into_iter().map(|(text, at)| (text.to_string(), at)).collect()))
+    Some(AudienceDraft::FollowersOf(texts.into_iter().map(|(text, at)| (text.to_string(), at)).collect()))
 }
 
-fn near(reader: &mut Reader<'_>, fields: &Fields<'_>, node: &Node) -> Option<Written> {
-    let field = named(reader, node, "`near`");
-    let within_km = fields.need(reader, WITHIN).and_then(|node| within(reader, node));
-    Some(Written::Near { field: field?, within_km: within_km? })
+fn read_near(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, node: &TreeNode) -> Option<AudienceDraft> {
+    let field = read_mention(reader, node, "`near`");
+    let within_km = fields.need(reader, WITHIN).and_then(|node| read_radius(reader, node));
+    Some(AudienceDraft::Near { field: field?, within_km: within_km? })
 }
 
-fn within(reader: &mut Reader<'_>, node: &Node) -> Option<f64> {
-    if let What::Number(number) = node.what {
+fn read_radius(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<f64> {
+    if let TreeValue::Number(number) = node.what {
         reader.problem_with(node.at, format!("`within` has no unit: {number}"), Some(DISTANCE.to_string()));
         return None;
     }
     let text = reader.text(node, "`within`")?;
-    let Some(km) = distance_km(text) else {
+    let Some(km) = parse_distance_km(text) else {
         reader.problem_with(node.at, format!("`{text}` is no distance"), Some(DISTANCE.to_string()));
         return None;
     };
@@ -158,8 +158,8 @@ fn within(reader: &mut Reader<'_>, node: &Node) -> Option<f64> {
     Some(km)
 }
 
-fn mutual(reader: &mut Reader<'_>, node: &Node) -> Option<Written> {
-    let What::List(list) = &node.what else {
+fn read_mutual(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<AudienceDraft> {
+    let TreeValue::List(list) = &node.what else {
         let help = "write `{mutual: [FIELD, FIELD]}`".to_string();
         reader.problem_with(node.at, "`mutual` names two fields", Some(help));
         return None;
@@ -168,23 +168,23 @@ fn mutual(reader: &mut Reader<'_>, node: &Node) -> Option<Written> {
         reader.problem(node.at, format!("`mutual` names two fields, these are {}", list.len()));
         return None;
     };
-    let (one, other) = (named(reader, one, "`mutual`"), named(reader, other, "`mutual`"));
+    let (one, other) = (read_mention(reader, one, "`mutual`"), read_mention(reader, other, "`mutual`"));
     let (one, other) = (one?, other?);
     if one.0 == other.0 {
         let what = format!("`{}` is there twice; the two parties are two fields", other.0);
         reader.problem(other.1, what);
     }
-    Some(Written::Mutual([one, other]))
+    Some(AudienceDraft::Mutual([one, other]))
 }
 
-impl Written {
+impl AudienceDraft {
     /// Whether the change names the persons, with a score each.
     pub fn is_listed(&self) -> bool {
         matches!(self, Self::Listed)
     }
 
     /// Follows every field. What is wrong is noted, and an audience comes of it all the same.
-    pub fn resolve(&self, reader: &mut Reader<'_>, subject: &SubjectType) -> Audience {
+    pub fn resolve(&self, reader: &mut TreeReader<'_>, subject: &SubjectType) -> Audience {
         match self {
             Self::FollowersOf(named) => {
                 let mut fields: Vec<String> = Vec::new();
@@ -192,22 +192,28 @@ impl Written {
                     if fields.contains(field) {
                         reader.problem(*at, format!("`{field}` is there twice"));
                     }
-                    refers(reader, subject, field, *at, "only what a field refers to can be followed");
+                    check_reference(
+                        reader,
+                        subject,
+                        field,
+                        *at,
+                        "only what a field refers to can be followed",
+                    );
                     fields.push(field.clone());
                 }
                 Audience::FollowersOf(fields)
             }
             Self::Near { field, within_km } => {
-                typed(reader, subject, field, &FieldType::Place, "`near` needs a place");
+                check_field_type(reader, subject, field, &FieldType::Place, "`near` needs a place");
                 Audience::Near { field: field.0.clone(), within_km: *within_km }
             }
             Self::Person(field) => {
-                typed(reader, subject, field, &FieldType::Person, "this audience needs a person");
+                check_field_type(reader, subject, field, &FieldType::Person, "this audience needs a person");
                 Audience::Person(field.0.clone())
             }
             Self::Mutual([one, other]) => {
                 for field in [one, other] {
-                    typed(reader, subject, field, &FieldType::Person, "`mutual` needs a person");
+                    check_field_type(reader, subject, field, &FieldType::Person, "`mutual` needs a person");
                 }
                 if subject.fields.get(OTHER).is_some_and(|field| field.target().is_some()) {
                     let what = "`other` is the other party in what this kind says";
@@ -223,11 +229,11 @@ impl Written {
 }
 
 /// Whether a field is `subject` or refers to others; if not, that is noted.
-pub(crate) fn refers(
-    reader: &mut Reader<'_>,
+pub(crate) fn check_reference(
+    reader: &mut TreeReader<'_>,
     subject: &SubjectType,
     field: &str,
-    at: At,
+    at: TreePlace,
     needed: &str,
 ) -> bool {
     let references = subject.fields.iter().filter(|(_, field)| field.target().is_some());
@@ -238,17 +244,18 @@ pub(crate) fn refers(
     if let Some(found) = subject.fields.get(field) {
         reader.problem(at, format!("`{field}` is {found}, {needed}"));
     } else {
-        let help = did_you_mean(field, references.iter().copied())
-            .unwrap_or_else(|| format!("it refers to others by {}", one_of(references.iter().copied())));
+        let help = did_you_mean(field, references.iter().copied()).unwrap_or_else(|| {
+            format!("it refers to others by {}", list_choices(references.iter().copied()))
+        });
         reader.problem_with(at, format!("`{}` has no field `{field}`", subject.name), Some(help));
     }
     false
 }
 
-fn typed(
-    reader: &mut Reader<'_>,
+fn check_field_type(
+    reader: &mut TreeReader<'_>,
     subject: &SubjectType,
-    (field, at): &Named,
+    (field, at): &FieldMention,
     wanted: &FieldType,
     needed: &str,
 ) {
@@ -256,12 +263,12 @@ fn typed(
         Some(found) if found == wanted => {}
         Some(found) => reader.problem(*at, format!("`{field}` is {found}, {needed}")),
         None => {
-            let fitting = fitting(&subject.fields, wanted);
+            let fitting = fields_of_type(&subject.fields, wanted);
             let help = did_you_mean(field, fitting.iter().copied()).unwrap_or_else(|| {
                 if fitting.is_empty() {
                     format!("no field of `{}` is a {wanted}", subject.name)
                 } else {
-                    format!("a {wanted} is in {}", one_of(fitting.iter().copied()))
+                    format!("a {wanted} is in {}", list_choices(fitting.iter().copied()))
                 }
             });
             reader.problem_with(*at, format!("`{}` has no field `{field}`", subject.name), Some(help));
@@ -270,6 +277,6 @@ fn typed(
 }
 
 /// The fields of a type.
-fn fitting<'s>(fields: &'s BTreeMap<String, FieldType>, wanted: &FieldType) -> Vec<&'s str> {
+fn fields_of_type<'s>(fields: &'s BTreeMap<String, FieldType>, wanted: &FieldType) -> Vec<&'s str> {
     fields.iter().filter(|(_, found)| *found == wanted).map(|(name, _)| name.as_str()).collect()
 }

@@ -3,38 +3,38 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value as Scripted};
-use model::{State, SubjectRef, Value};
+use model::{SubjectRef, Value, VersionedState};
 
 use crate::{
-    language::{self, Reads},
+    language::{self, TextReads},
     limits::{CONDITION_FUEL, RECURSION_MAX},
 };
 
 /// A compiled condition.
 #[derive(Clone)]
-pub struct Condition {
+pub struct KindCondition {
     /// As it is written.
     pub text: String,
     env: Arc<Environment<'static>>,
-    reads: Arc<Reads>,
+    reads: Arc<TextReads>,
 }
 
 /// What a condition is asked of.
 #[derive(Clone, Copy)]
-pub struct Facts<'a> {
+pub struct ConditionFacts<'a> {
     pub subject: &'a SubjectRef,
-    pub state: &'a State,
+    pub state: &'a VersionedState,
     /// The subjects it refers to, as far as they are known.
-    pub related: &'a dyn Fn(&SubjectRef) -> Option<&'a State>,
+    pub related: &'a dyn Fn(&SubjectRef) -> Option<&'a VersionedState>,
 }
 
 const TEMPLATE: &str = "condition";
 
-impl Condition {
+impl KindCondition {
     /// Compiles a condition that has been checked.
-    pub(crate) fn compile(text: &str, reads: Reads) -> Result<Self, String> {
+    pub(crate) fn compile(text: &str, reads: TextReads) -> Result<Self, String> {
         let mut env = Environment::empty();
-        language::install(&mut env);
+        language::install_words(&mut env);
         env.set_fuel(Some(CONDITION_FUEL));
         env.set_recursion_limit(RECURSION_MAX);
         // What is missing may be asked for with `not` and `is defined`; compared, it is an error, which
@@ -49,7 +49,7 @@ impl Condition {
 
     /// Whether it holds. A subject of which nothing is known does not, and neither does a comparison with
     /// a field that is not there.
-    pub fn holds(&self, facts: &Facts<'_>) -> Result<bool, String> {
+    pub fn holds(&self, facts: &ConditionFacts<'_>) -> Result<bool, String> {
         if facts.state.cells.values().all(|cell| cell.value.is_none()) {
             return Ok(false);
         }
@@ -67,7 +67,7 @@ impl Condition {
     }
 
     /// The fields that the condition reads, and no others.
-    fn values(&self, facts: &Facts<'_>) -> Scripted {
+    fn values(&self, facts: &ConditionFacts<'_>) -> Scripted {
         let mut roots = BTreeMap::new();
         let subject = self.subject(facts.subject, facts.state, Some(facts));
         for root in self.reads.roots.iter().filter(|root| *root != "subject") {
@@ -79,7 +79,12 @@ impl Condition {
     }
 
     /// `facts` for the subject itself, none for what it refers to: conditions read one reference deep.
-    fn subject(&self, subject: &SubjectRef, state: &State, facts: Option<&Facts<'_>>) -> Scripted {
+    fn subject(
+        &self,
+        subject: &SubjectRef,
+        state: &VersionedState,
+        facts: Option<&ConditionFacts<'_>>,
+    ) -> Scripted {
         let mut fields = BTreeMap::from([("id", Scripted::from(subject.id()))]);
         for field in self.reads.fields.get(subject.kind()).into_iter().flatten() {
             if let Some(value) = state.get(field) {
@@ -89,7 +94,7 @@ impl Condition {
         Scripted::from(fields)
     }
 
-    fn value(&self, value: &Value, facts: Option<&Facts<'_>>) -> Scripted {
+    fn value(&self, value: &Value, facts: Option<&ConditionFacts<'_>>) -> Scripted {
         match value {
             Value::Text(text) => Scripted::from(text.as_ref()),
             Value::Number(number) => Scripted::from(*number),
@@ -101,21 +106,21 @@ impl Condition {
         }
     }
 
-    fn reference(&self, to: &SubjectRef, facts: Option<&Facts<'_>>) -> Scripted {
-        let unknown = State::default();
+    fn reference(&self, to: &SubjectRef, facts: Option<&ConditionFacts<'_>>) -> Scripted {
+        let unknown = VersionedState::default();
         let state = facts.and_then(|facts| (facts.related)(to)).unwrap_or(&unknown);
         self.subject(to, state, None)
     }
 }
 
-impl PartialEq for Condition {
+impl PartialEq for KindCondition {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text && self.reads == other.reads
     }
 }
 
-impl fmt::Debug for Condition {
+impl fmt::Debug for KindCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Condition({:?})", self.text)
+        write!(f, "KindCondition({:?})", self.text)
     }
 }

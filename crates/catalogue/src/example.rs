@@ -1,6 +1,9 @@
 //! Example data, made from the declared types, with which `check` renders every kind and a preview renders one.
 
-use model::{Because, Cell, Millis, Person, Place, State, SubjectRef, Value, entry::Score};
+use model::{
+    AudienceMatch, GeoPoint, Person, SubjectRef, UtcMillis, Value, ValueCell, VersionedState,
+    entry::PersonScore,
+};
 
 use crate::{Audience, Catalogue, KindDef, audience::SUBJECT, subjects::FieldType};
 
@@ -9,12 +12,12 @@ const EXAMPLE_TIME: &str = "2026-11-27T18:00:00Z";
 
 impl Catalogue {
     /// A subject of this type with every field set; empty for a type that is not declared.
-    pub fn example(&self, subject: &str) -> State {
-        let mut state = State::default();
+    pub fn example(&self, subject: &str) -> VersionedState {
+        let mut state = VersionedState::default();
         let Some(declared) = self.subjects.get(subject) else { return state };
         for (name, field) in &declared.fields {
-            if let Some(value) = value(subject, name, field) {
-                state.set(name, Cell { version: 1, value: Some(value) });
+            if let Some(value) = example_value(subject, name, field) {
+                state.set(name, ValueCell { version: 1, value: Some(value) });
             }
         }
         state
@@ -29,38 +32,43 @@ impl Catalogue {
 impl KindDef {
     /// How its audience finds somebody for a subject in this state; of two who are told of each other, `other` is the
     /// one who is not the reader.
-    pub fn because(&self, subject: &SubjectRef, state: &State, other: Option<Person>) -> Vec<Because> {
+    pub fn audience_matches(
+        &self,
+        subject: &SubjectRef,
+        state: &VersionedState,
+        other: Option<Person>,
+    ) -> Vec<AudienceMatch> {
         let one = match &self.to {
             Audience::FollowersOf(fields) => {
                 let referred = fields.iter().flat_map(|field| match field.as_str() {
                     SUBJECT => std::slice::from_ref(subject),
                     field => state.get(field).map_or(&[][..], Value::refs),
                 });
-                return referred.cloned().map(Because::Follows).collect();
+                return referred.cloned().map(AudienceMatch::Follows).collect();
             }
-            Audience::Near { .. } => Some(Because::Near),
-            Audience::Person(_) => Some(Because::Named),
-            Audience::Mutual(..) => other.map(Because::Mutual),
-            Audience::Listed => Some(Because::Listed(Score::default())),
-            Audience::Everyone => Some(Because::Everyone),
+            Audience::Near { .. } => Some(AudienceMatch::Near),
+            Audience::Person(_) => Some(AudienceMatch::Named),
+            Audience::Mutual(..) => other.map(AudienceMatch::Mutual),
+            Audience::Listed => Some(AudienceMatch::Listed(PersonScore::default())),
+            Audience::Everyone => Some(AudienceMatch::Everyone),
         };
         one.into_iter().collect()
     }
 }
 
-fn value(subject: &str, name: &str, field: &FieldType) -> Option<Value> {
+fn example_value(subject: &str, name: &str, field: &FieldType) -> Option<Value> {
     Some(match field {
-        FieldType::Text => Value::text(&format!("Example {name}")),
-        FieldType::Url => Value::text(&format!("https://example.com/{subject}/{name}")),
+        FieldType::Text => Value::from_text(&format!("Example {name}")),
+        FieldType::Url => Value::from_text(&format!("https://example.com/{subject}/{name}")),
         FieldType::Number => Value::Number(1.0),
         FieldType::Flag => Value::Flag(true),
-        FieldType::Time => Value::Time(Millis::parse(EXAMPLE_TIME)?),
+        FieldType::Time => Value::Time(UtcMillis::parse(EXAMPLE_TIME)?),
         FieldType::Ref(target) => Value::Ref(Catalogue::example_ref(target, 1)?),
         FieldType::Refs(target) => {
             Value::Refs(vec![Catalogue::example_ref(target, 1)?, Catalogue::example_ref(target, 2)?])
         }
         // By the name of the field, so that two fields are two persons.
-        FieldType::Person => Value::text(name),
-        FieldType::Place => Value::Place(Place { lat: 52.52, lon: 13.4 }),
+        FieldType::Person => Value::from_text(name),
+        FieldType::Place => Value::Place(GeoPoint { lat: 52.52, lon: 13.4 }),
     })
 }

@@ -7,14 +7,14 @@ use model::plan::Plan;
 use crate::{
     kinds,
     problem::did_you_mean,
-    read::Reader,
     subjects::{FieldType, SubjectType},
-    yaml::At,
+    tree_reader::TreeReader,
+    yaml::TreePlace,
 };
 
 /// What the messages of a plan are about.
 #[derive(Clone, Default)]
-pub(crate) struct About {
+pub(crate) struct PlanSubjectTypes {
     /// The types of what they tell.
     pub types: BTreeSet<String>,
     /// The types of the subjects under whose names things stand together.
@@ -27,7 +27,12 @@ fn is_head(field: &FieldType) -> bool {
 }
 
 /// Every subject of a section has the field by which it is grouped.
-pub(crate) fn fits(reader: &mut Reader<'_>, field: &str, at: At, subject: &SubjectType) {
+pub(crate) fn check_group_field(
+    reader: &mut TreeReader<'_>,
+    field: &str,
+    at: TreePlace,
+    subject: &SubjectType,
+) {
     match subject.fields.get(field) {
         Some(found) if is_head(found) => {}
         Some(found) => {
@@ -43,9 +48,9 @@ pub(crate) fn fits(reader: &mut Reader<'_>, field: &str, at: At, subject: &Subje
 }
 
 /// The types of the subjects that are heads of a plan's sections.
-pub(crate) fn heads(
+pub(crate) fn head_types(
     plan: &Plan,
-    kinds: &[kinds::Written],
+    kinds: &[kinds::KindDraft],
     subjects: &BTreeMap<String, SubjectType>,
 ) -> BTreeSet<String> {
     let mut heads = BTreeSet::new();
@@ -59,9 +64,9 @@ pub(crate) fn heads(
 }
 
 /// At least one subject of a mail has the picture by which the first thing is chosen.
-pub(crate) fn leads(
-    reader: &mut Reader<'_>,
-    (field, at): (&str, At),
+pub(crate) fn check_lead_field(
+    reader: &mut TreeReader<'_>,
+    (field, at): (&str, TreePlace),
     types: &BTreeSet<String>,
     subjects: &BTreeMap<String, SubjectType>,
 ) {

@@ -5,49 +5,50 @@ use std::fmt::Write as _;
 
 use model::PlanName;
 use model::plan::{
-    Alone, Below, Cap, Close, First, Follows, GENERAL, Hours, KeyPart, OncePer, Online, Order, Per, Plan,
-    Quiet, Rest, Then, Weekdays, ZoneRule,
+    AloneRule, CapPeriod, CloseRule, EscalationRule, FirstRule, GENERAL, KeyPart, LocalHours, MessageCap,
+    OncePer, OnlineRule, Plan, QuietAction, QuietRule, RestRule, SectionOrder, TooFewRule, WeekdaySet,
+    ZoneRule,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The hash of a plan's rules: of all that decides what a window does, not of how its mail looks.
-pub(crate) fn of_plan(plan: &Plan) -> u64 {
-    let mut text = Canonical::default();
+pub(crate) fn hash_plan(plan: &Plan) -> u64 {
+    let mut text = CanonicalText::default();
     text.line("plan", plan.name.as_str());
     text.line("channel", plan.channel.name());
     if *plan.stream != *GENERAL {
         text.line("stream", &plan.stream);
     }
     match &plan.close {
-        Close::Calendar { at, on, zone, spread_ms, best } => {
+        CloseRule::Calendar { at, on, zone, spread_ms, best } => {
             let time = format!("{:02}:{:02}", at.hour, at.minute);
-            if *on == Weekdays::ALL {
+            if *on == WeekdaySet::ALL {
                 text.line("daily", &time);
             } else {
                 text.line("weekly", &time);
-                for (day, name) in Weekdays::NAMES.iter().enumerate().filter(|(day, _)| on.has(*day)) {
+                for (day, name) in WeekdaySet::NAMES.iter().enumerate().filter(|(day, _)| on.has(*day)) {
                     text.line(name, &day.to_string());
                 }
             }
-            self::zone(&mut text, zone);
+            self::write_zone(&mut text, zone);
             text.line("spread", &spread_ms.to_string());
             if let Some(within) = best {
-                text.line("best", &hours(*within));
+                text.line("best", &hours_text(*within));
             }
         }
-        Close::After { ms } => text.line("after", &ms.to_string()),
-        Close::Silence { ms, most_ms } => {
+        CloseRule::After { ms } => text.line("after", &ms.to_string()),
+        CloseRule::Silence { ms, most_ms } => {
             text.line("silence", &ms.to_string());
             text.line("most", &most_ms.to_string());
         }
-        Close::Away { ms } => text.line("away", &ms.to_string()),
-        Close::Before { field, ms } => text.line("before", &format!("{ms} {field}")),
+        CloseRule::Away { ms } => text.line("away", &ms.to_string()),
+        CloseRule::Before { field, ms } => text.line("before", &format!("{ms} {field}")),
     }
-    pace(&mut text, plan);
-    holds(&mut text, plan);
+    write_pace(&mut text, plan);
+    write_holds(&mut text, plan);
     text.line("look_back", &plan.look_back_days.to_string());
     text.line("at_least", &plan.at_least.to_string());
-    if plan.below == Below::Ended {
+    if plan.below == TooFewRule::Ended {
         text.line("below", "ended");
     }
     text.line(
@@ -65,19 +66,19 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
         }
         text.line("most", &section.most.to_string());
         match &section.order {
-            Order::Newest => text.line("order", "newest"),
-            Order::Oldest => text.line("order", "oldest"),
-            Order::Soonest(field) => text.line("soonest", field),
-            Order::Best(field) => text.line("best", field),
-            Order::Score => text.line("order", "score"),
-            Order::Nearest(field) => text.line("nearest", field),
+            SectionOrder::Newest => text.line("order", "newest"),
+            SectionOrder::Oldest => text.line("order", "oldest"),
+            SectionOrder::Soonest(field) => text.line("soonest", field),
+            SectionOrder::Best(field) => text.line("best", field),
+            SectionOrder::Score => text.line("order", "score"),
+            SectionOrder::Nearest(field) => text.line("nearest", field),
         }
     }
     text.hash()
 }
 
 /// What holds a plan, and what it hangs on.
-fn holds(text: &mut Canonical, plan: &Plan) {
+fn write_holds(text: &mut CanonicalText, plan: &Plan) {
     for part in &plan.key {
         match part {
             KeyPart::Kind => text.line("key", "kind"),
@@ -91,24 +92,24 @@ fn holds(text: &mut Canonical, plan: &Plan) {
     }
     match plan.online {
         None => {}
-        Some(Online::Hold) => text.line("online", "hold"),
-        Some(Online::End) => text.line("online", "ended"),
-        Some(Online::Postpone { ms }) => text.line("postpone", &ms.to_string()),
+        Some(OnlineRule::Hold) => text.line("online", "hold"),
+        Some(OnlineRule::End) => text.line("online", "ended"),
+        Some(OnlineRule::Postpone { ms }) => text.line("postpone", &ms.to_string()),
     }
     if plan.badge {
         text.line("badge", "");
     }
-    if let Some(Quiet { hours: of_day, zone: of, then }) = &plan.quiet {
-        text.line("quiet", &hours(*of_day));
-        zone(text, of);
+    if let Some(QuietRule { hours: of_day, zone: of, then }) = &plan.quiet {
+        text.line("quiet", &hours_text(*of_day));
+        write_zone(text, of);
         let then = match then {
-            Then::Hold => "hold",
-            Then::Silent => "silent",
-            Then::End => "ended",
+            QuietAction::Hold => "hold",
+            QuietAction::Silent => "silent",
+            QuietAction::End => "ended",
         };
         text.line("then", then);
     }
-    if let Some(Follows { plans, wait_ms }) = &plan.follows {
+    if let Some(EscalationRule { plans, wait_ms }) = &plan.follows {
         let names: Vec<&str> = plans.iter().map(PlanName::as_str).collect();
         text.line("follows", &format!("{wait_ms} {}", names.join(" ")));
     }
@@ -118,12 +119,12 @@ fn holds(text: &mut Canonical, plan: &Plan) {
 }
 
 /// What a cap counts.
-pub(crate) fn of_cap(text: &mut Canonical, cap: &Cap) {
+pub(crate) fn write_cap(text: &mut CanonicalText, cap: &MessageCap) {
     text.line("cap", &cap.name);
     text.line("most", &cap.most.to_string());
     match &cap.per {
-        Per::Day(of) => zone(text, of),
-        Per::Rolling { ms } => text.line("per", &ms.to_string()),
+        CapPeriod::Day(of) => write_zone(text, of),
+        CapPeriod::Rolling { ms } => text.line("per", &ms.to_string()),
     }
     if let Some(channel) = cap.channel {
         text.line("channel", channel.name());
@@ -132,11 +133,11 @@ pub(crate) fn of_cap(text: &mut Canonical, cap: &Cap) {
     cap.tenants.iter().for_each(|tenant| text.line("tenant", tenant.as_str()));
 }
 
-fn hours(Hours { from, to }: Hours) -> String {
+fn hours_text(LocalHours { from, to }: LocalHours) -> String {
     format!("{}:{} {}:{}", from.hour, from.minute, to.hour, to.minute)
 }
 
-fn zone(text: &mut Canonical, zone: &ZoneRule) {
+fn write_zone(text: &mut CanonicalText, zone: &ZoneRule) {
     match zone {
         ZoneRule::Person => text.line("zone", "person"),
         ZoneRule::Fixed(name) => text.line("fixed zone", name),
@@ -144,31 +145,31 @@ fn zone(text: &mut Canonical, zone: &ZoneRule) {
 }
 
 /// What is not set has no line, so that a plan without it keeps its hash.
-fn pace(text: &mut Canonical, plan: &Plan) {
+fn write_pace(text: &mut CanonicalText, plan: &Plan) {
     if let Some(entries) = plan.entries {
         text.line("entries", &entries.to_string());
     }
     match plan.first {
-        First::Gathered => {}
-        First::Alone => text.line("first", "alone"),
-        First::Both => text.line("first", "both"),
+        FirstRule::Gathered => {}
+        FirstRule::Alone => text.line("first", "alone"),
+        FirstRule::Both => text.line("first", "both"),
     }
-    if let Some(Alone { most, within_ms }) = plan.alone {
+    if let Some(AloneRule { most, within_ms }) = plan.alone {
         text.line("alone", &format!("{most} {within_ms}"));
     }
     if plan.together {
         text.line("told", "together");
     }
-    if let Some(Rest { start_ms, factor, most_ms, each_ms, reset_ms }) = plan.rest {
+    if let Some(RestRule { start_ms, factor, most_ms, each_ms, reset_ms }) = plan.rest {
         text.line("rest", &format!("{start_ms} {factor} {most_ms} {each_ms} {reset_ms}"));
     }
 }
 
 /// Lines of `name length:value`, so that no value can look like the next line.
 #[derive(Default)]
-pub(crate) struct Canonical(String);
+pub(crate) struct CanonicalText(String);
 
-impl Canonical {
+impl CanonicalText {
     pub fn line(&mut self, name: &str, value: &str) {
         // Writing to a string cannot fail.
         let _never = writeln!(self.0, "{name} {}:{value}", value.len());

@@ -1,5 +1,5 @@
 //! What holds a plan that is due, and how plans hang on each other: surfaces and caps of the whole catalogue;
-//! `online`, `badge`, `quiet`, `urgent`, `follows` and `counts_on` of a plan.
+//! `read_online`, `badge`, `read_quiet`, `urgent`, `read_follows` and `read_counts_on` of a plan.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,100 +9,103 @@ use std::{
 use model::{
     Channel, Kind, PlanName, Tenant,
     limits::{COUNTED_MAX, DAY_MS},
-    plan::{Cap, Follows, Hours, Online, Per, Plan, Quiet, Surface, Then},
+    plan::{
+        CapPeriod, EscalationRule, LocalHours, MessageCap, OnlineRule, OnlineSurface, Plan, QuietAction,
+        QuietRule,
+    },
 };
 
 use crate::{
-    chosen,
-    close::{duration_within, time_of_day, zone},
+    close_rule::{read_duration_within, read_time_of_day, read_zone},
     limits::{AFTER_MS_MIN, CAPS_MAX, LOOK_BACK_DAYS_MAX, REST_MS_MIN, SURFACES_MAX},
-    plans::channel,
-    problem::{did_you_mean, one_of},
-    read::{Fields, Reader},
-    yaml::{At, Key, Node, What},
+    plan_choice,
+    plans::read_channel,
+    problem::{did_you_mean, list_choices},
+    tree_reader::{MapFields, TreeReader},
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
 };
 
 /// The keys of a plan that are read here.
 pub(crate) const KEYS: [&str; 6] = ["urgent", "online", "badge", "quiet", "follows", "counts_on"];
 
 /// What they say, with the place of the plan that is followed.
-pub(crate) struct Holds {
+pub(crate) struct PlanHolds {
     pub urgent: bool,
-    pub online: Option<Online>,
+    pub online: Option<OnlineRule>,
     pub badge: bool,
-    pub quiet: Option<Quiet>,
-    pub follows: Option<(Follows, At)>,
+    pub quiet: Option<QuietRule>,
+    pub follows: Option<(EscalationRule, TreePlace)>,
     pub counts_on: Vec<Channel>,
 }
 
 /// Where people may be seen: `site: 15m`, or `app: {online: 15m, ask: live}`.
-pub(crate) fn surfaces(reader: &mut Reader<'_>, node: &Node) -> Vec<Surface> {
+pub(crate) fn read_surfaces(reader: &mut TreeReader<'_>, node: &TreeNode) -> Vec<OnlineSurface> {
     let Some(map) = reader.map(node, "surfaces") else { return Vec::new() };
     if map.len() > SURFACES_MAX {
         reader.problem(node.at, format!("{} surfaces, more than {SURFACES_MAX}", map.len()));
     }
-    map.iter().filter_map(|(key, node)| surface(reader, key, node)).collect()
+    map.iter().filter_map(|(key, node)| read_surface(reader, key, node)).collect()
 }
 
-fn surface(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Surface> {
+fn read_surface(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Option<OnlineSurface> {
     reader.name(key, "a surface");
     let name: Arc<str> = key.name.as_str().into();
-    let online = |reader: &mut Reader<'_>, node| {
-        duration_within(reader, node, "the time that somebody counts as online", REST_MS_MIN..=DAY_MS)
+    let online = |reader: &mut TreeReader<'_>, node| {
+        read_duration_within(reader, node, "the time that somebody counts as online", REST_MS_MIN..=DAY_MS)
     };
-    if let What::Text(_) = &node.what {
-        return Some(Surface { name, online_ms: online(reader, node)?, asks_live: false });
+    if let TreeValue::Text(_) = &node.what {
+        return Some(OnlineSurface { name, online_ms: online(reader, node)?, asks_live: false });
     }
     let fields = reader.fields(node, node.at, "a surface", &["online", "ask"])?;
     let length = fields.need(reader, "online")?;
     let online_ms = online(reader, length)?;
     let asks_live = match fields.get("ask") {
         None => false,
-        Some(node) => word(reader, node, "`ask`", &[("live", true)])?,
+        Some(node) => read_word(reader, node, "`ask`", &[("live", true)])?,
     };
-    Some(Surface { name, online_ms, asks_live })
+    Some(OnlineSurface { name, online_ms, asks_live })
 }
 
 /// A cap, with the places of the kinds that it names.
-pub(crate) struct WrittenCap {
-    pub cap: Cap,
-    kinds: Vec<(String, At)>,
+pub(crate) struct CapDraft {
+    pub cap: MessageCap,
+    kinds: Vec<(String, TreePlace)>,
 }
 
 /// `few: {most: 3, per: day, zone: person, channel: email}`, or `{most: 1, per: 24h, kinds: [suggested]}`.
-pub(crate) fn caps(reader: &mut Reader<'_>, node: &Node) -> Vec<WrittenCap> {
+pub(crate) fn read_caps(reader: &mut TreeReader<'_>, node: &TreeNode) -> Vec<CapDraft> {
     let Some(map) = reader.map(node, "caps") else { return Vec::new() };
     if map.len() > CAPS_MAX {
         reader.problem(node.at, format!("{} caps, more than {CAPS_MAX}", map.len()));
     }
-    map.iter().filter_map(|(key, node)| cap(reader, key, node)).collect()
+    map.iter().filter_map(|(key, node)| read_cap(reader, key, node)).collect()
 }
 
-fn cap(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<WrittenCap> {
+fn read_cap(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Option<CapDraft> {
     reader.name(key, "a cap");
     let fields =
         reader.fields(node, key.at, "a cap", &["most", "per", "zone", "channel", "kinds", "tenants"])?;
     let counted = u16::try_from(COUNTED_MAX).unwrap_or(u16::MAX);
-    let most = fields.need(reader, "most").and_then(|node| reader.whole(node, "`most`", 1, counted));
-    let per = fields.need(reader, "per").and_then(|node| per(reader, node, &fields));
+    let most = fields.need(reader, "most").and_then(|node| reader.whole_number(node, "`most`", 1, counted));
+    let per = fields.need(reader, "per").and_then(|node| read_cap_period(reader, node, &fields));
     let channel = match fields.get("channel") {
-        Some(node) => Some(channel(reader, node)?),
+        Some(node) => Some(read_channel(reader, node)?),
         None => None,
     };
     let names = fields.get("kinds").map(|node| reader.texts(node, "`kinds`")).unwrap_or_default();
-    let cap = Cap {
+    let cap = MessageCap {
         name: key.name.as_str().into(),
         most: u8::try_from(most?).ok()?,
         per: per?,
         channel,
         kinds: names.iter().filter_map(|(name, _)| Kind::new(name).ok()).collect(),
-        tenants: tenants(reader, &fields)?,
+        tenants: read_tenants(reader, &fields)?,
     };
-    Some(WrittenCap { cap, kinds: names.into_iter().map(|(name, at)| (name.to_string(), at)).collect() })
+    Some(CapDraft { cap, kinds: names.into_iter().map(|(name, at)| (name.to_string(), at)).collect() })
 }
 
 /// Which tenants there are is not the catalogue's to say, but a name that none can have is a slip.
-fn tenants(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Tenant>> {
+fn read_tenants(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> Option<Vec<Tenant>> {
     let Some(node) = fields.get("tenants") else { return Some(Vec::new()) };
     let mut tenants = Vec::new();
     for (name, at) in reader.texts(node, "`tenants`") {
@@ -118,10 +121,14 @@ fn tenants(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Tenant>> 
     Some(tenants)
 }
 
-fn per(reader: &mut Reader<'_>, node: &Node, fields: &Fields<'_>) -> Option<Per> {
-    let of_day = matches!(&node.what, What::Text(text) if text == "day");
+fn read_cap_period(
+    reader: &mut TreeReader<'_>,
+    node: &TreeNode,
+    fields: &MapFields<'_>,
+) -> Option<CapPeriod> {
+    let of_day = matches!(&node.what, TreeValue::Text(text) if text == "day");
     match (of_day, fields.get("zone")) {
-        (true, Some(node)) => zone(reader, node).map(Per::Day),
+        (true, Some(node)) => read_zone(reader, node).map(CapPeriod::Day),
         (true, None) => {
             reader.problem(
                 node.at,
@@ -135,13 +142,13 @@ fn per(reader: &mut Reader<'_>, node: &Node, fields: &Fields<'_>) -> Option<Per>
         }
         (false, None) => {
             let bounds = AFTER_MS_MIN..=LOOK_BACK_DAYS_MAX * DAY_MS;
-            duration_within(reader, node, "`per`", bounds).map(|ms| Per::Rolling { ms })
+            read_duration_within(reader, node, "`per`", bounds).map(|ms| CapPeriod::Rolling { ms })
         }
     }
 }
 
 /// Caps name kinds that there are.
-pub(crate) fn resolve_cap(reader: &mut Reader<'_>, written: WrittenCap, kinds: &[&str]) -> Cap {
+pub(crate) fn resolve_cap(reader: &mut TreeReader<'_>, written: CapDraft, kinds: &[&str]) -> MessageCap {
     for (name, at) in &written.kinds {
         if !kinds.contains(&name.as_str()) {
             let help = did_you_mean(name, kinds.iter().copied());
@@ -152,13 +159,17 @@ pub(crate) fn resolve_cap(reader: &mut Reader<'_>, written: WrittenCap, kinds: &
 }
 
 /// Reads what holds one plan, of this channel.
-pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>, own: Option<Channel>) -> Option<Holds> {
+pub(crate) fn read_holds(
+    reader: &mut TreeReader<'_>,
+    fields: &MapFields<'_>,
+    own: Option<Channel>,
+) -> Option<PlanHolds> {
     let urgent = match fields.get("urgent") {
         Some(node) => reader.flag(node, "`urgent`")?,
         None => false,
     };
     let online = match fields.get("online") {
-        Some(node) => Some(online(reader, node)?),
+        Some(node) => Some(read_online(reader, node)?),
         None => None,
     };
     let badge = match fields.get("badge") {
@@ -166,15 +177,15 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>, own: Option<Cha
         None => false,
     };
     let quiet = match fields.get("quiet") {
-        Some(node) => Some(quiet(reader, node)?),
+        Some(node) => Some(read_quiet(reader, node)?),
         None => None,
     };
     let follows = match fields.get("follows") {
-        Some(node) => Some(follows(reader, node)?),
+        Some(node) => Some(read_follows(reader, node)?),
         None => None,
     };
     let counts_on = match fields.get("counts_on") {
-        Some(node) => counts_on(reader, node, own)?,
+        Some(node) => read_counts_on(reader, node, own)?,
         None => Vec::new(),
     };
     for key in ["online", "quiet"].iter().filter(|_| urgent) {
@@ -183,43 +194,52 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>, own: Option<Cha
                 .problem(node.at, format!("`{key}` has no meaning where `urgent` is set: nothing holds it"));
         }
     }
-    Some(Holds { urgent, online, badge, quiet, follows, counts_on })
+    Some(PlanHolds { urgent, online, badge, quiet, follows, counts_on })
 }
 
-fn online(reader: &mut Reader<'_>, node: &Node) -> Option<Online> {
-    if let What::Text(_) = &node.what {
-        return word(reader, node, "`online`", &[("hold", Online::Hold), ("ended", Online::End)]);
+fn read_online(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<OnlineRule> {
+    if let TreeValue::Text(_) = &node.what {
+        return read_word(
+            reader,
+            node,
+            "`online`",
+            &[("hold", OnlineRule::Hold), ("ended", OnlineRule::End)],
+        );
     }
     let fields = reader.fields(node, node.at, "`online`", &["postpone"])?;
     let node = fields.need(reader, "postpone")?;
-    let ms = duration_within(reader, node, "`postpone`", AFTER_MS_MIN..=DAY_MS)?;
-    Some(Online::Postpone { ms })
+    let ms = read_duration_within(reader, node, "`postpone`", AFTER_MS_MIN..=DAY_MS)?;
+    Some(OnlineRule::Postpone { ms })
 }
 
-fn quiet(reader: &mut Reader<'_>, node: &Node) -> Option<Quiet> {
+fn read_quiet(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<QuietRule> {
     let fields = reader.fields(node, node.at, "`quiet`", &["from", "to", "zone", "then"])?;
-    let from = fields.need(reader, "from").and_then(|node| time_of_day(reader, node, "`from`"));
-    let to = fields.need(reader, "to").and_then(|node| time_of_day(reader, node, "`to`"));
-    let zone = fields.need(reader, "zone").and_then(|node| zone(reader, node));
-    let words = [("hold", Then::Hold), ("silent", Then::Silent), ("ended", Then::End)];
+    let from = fields.need(reader, "from").and_then(|node| read_time_of_day(reader, node, "`from`"));
+    let to = fields.need(reader, "to").and_then(|node| read_time_of_day(reader, node, "`to`"));
+    let zone = fields.need(reader, "zone").and_then(|node| read_zone(reader, node));
+    let words = [("hold", QuietAction::Hold), ("silent", QuietAction::Silent), ("ended", QuietAction::End)];
     let then = match fields.get("then") {
-        Some(node) => word(reader, node, "`then`", &words)?,
-        None => Then::Hold,
+        Some(node) => read_word(reader, node, "`then`", &words)?,
+        None => QuietAction::Hold,
     };
-    let hours = Hours { from: from?, to: to? };
+    let hours = LocalHours { from: from?, to: to? };
     if hours.from == hours.to {
         reader.problem(node.at, "quiet hours from one time to the same would be all day");
         return None;
     }
-    Some(Quiet { hours, zone: zone?, then })
+    Some(QuietRule { hours, zone: zone?, then })
 }
 
 /// The other channels on which what a plan tells counts as told.
-fn counts_on(reader: &mut Reader<'_>, node: &Node, own: Option<Channel>) -> Option<Vec<Channel>> {
-    let nodes = if let What::List(list) = &node.what { list } else { std::slice::from_ref(node) };
+fn read_counts_on(
+    reader: &mut TreeReader<'_>,
+    node: &TreeNode,
+    own: Option<Channel>,
+) -> Option<Vec<Channel>> {
+    let nodes = if let TreeValue::List(list) = &node.what { list } else { std::slice::from_ref(node) };
     let mut channels = Vec::new();
     for node in nodes {
-        let channel = channel(reader, node)?;
+        let channel = read_channel(reader, node)?;
         if Some(channel) == own {
             let what = format!("`counts_on` is for other channels: this plan is of `{channel}` itself");
             reader.problem(node.at, what);
@@ -234,7 +254,7 @@ fn counts_on(reader: &mut Reader<'_>, node: &Node, own: Option<Channel>) -> Opti
     Some(channels)
 }
 
-fn follows(reader: &mut Reader<'_>, node: &Node) -> Option<(Follows, At)> {
+fn read_follows(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<(EscalationRule, TreePlace)> {
     let fields = reader.fields(node, node.at, "`follows`", &["plan", "wait"])?;
     let plan = fields.need(reader, "plan")?;
     let names = reader.texts(plan, "`plan`");
@@ -244,15 +264,15 @@ fn follows(reader: &mut Reader<'_>, node: &Node) -> Option<(Follows, At)> {
         return None;
     }
     let wait = fields.need(reader, "wait")?;
-    let wait_ms = duration_within(reader, wait, "`wait`", AFTER_MS_MIN..=7 * DAY_MS)?;
-    Some((Follows { plans, wait_ms }, plan.at))
+    let wait_ms = read_duration_within(reader, wait, "`wait`", AFTER_MS_MIN..=7 * DAY_MS)?;
+    Some((EscalationRule { plans, wait_ms }, plan.at))
 }
 
 /// The plans that are followed are there and follow none themselves in a circle; and what they told can be told again.
 pub(crate) fn resolve_follows(
-    reader: &mut Reader<'_>,
+    reader: &mut TreeReader<'_>,
     plan: &Plan,
-    at: At,
+    at: TreePlace,
     names: &BTreeMap<String, PlanName>,
     all: &BTreeMap<PlanName, Plan>,
 ) {
@@ -299,11 +319,12 @@ pub(crate) fn resolve_follows(
 }
 
 /// A kind is told on each channel that it names, whatever plans the person prefers.
-pub(crate) fn resolve_offers(reader: &mut Reader<'_>, kind: &str, offered: &[(&Plan, At)]) {
+pub(crate) fn resolve_offers(reader: &mut TreeReader<'_>, kind: &str, offered: &[(&Plan, TreePlace)]) {
     let plans: Vec<&Plan> = offered.iter().map(|(plan, _)| *plan).collect();
-    let Some((lost, preferred)) = chosen::unreachable(&plans) else { return };
+    let Some((lost, preferred)) = plan_choice::find_unreachable(&plans) else { return };
     let Some((_, at)) = offered.iter().find(|(plan, _)| plan.name == lost.name) else { return };
-    let followed = lost.follows.as_ref().map(|follows| one_of(follows.plans.iter().map(PlanName::as_str)));
+    let followed =
+        lost.follows.as_ref().map(|follows| list_choices(follows.plans.iter().map(PlanName::as_str)));
     let what = format!(
         "who prefers `{}` is never told `{kind}` by `{}`, which follows {}",
         preferred.name,
@@ -315,9 +336,9 @@ pub(crate) fn resolve_offers(reader: &mut Reader<'_>, kind: &str, offered: &[(&P
 }
 
 /// One of some words.
-pub(crate) fn word<T: Copy>(
-    reader: &mut Reader<'_>,
-    node: &Node,
+pub(crate) fn read_word<T: Copy>(
+    reader: &mut TreeReader<'_>,
+    node: &TreeNode,
     what: &str,
     words: &[(&'static str, T)],
 ) -> Option<T> {
@@ -326,7 +347,7 @@ pub(crate) fn word<T: Copy>(
     if found.is_none() {
         let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
         let help = did_you_mean(text, names.iter().copied());
-        reader.problem_with(node.at, format!("{what} is {}", one_of(names)), help);
+        reader.problem_with(node.at, format!("{what} is {}", list_choices(names)), help);
     }
     found.map(|(_, value)| *value)
 }

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use model::{Kind, PlanName, State, SubjectRef, Value};
+use model::{Kind, PlanName, SubjectRef, Value, VersionedState};
 
 use crate::{
     audience::{self, Audience, SUBJECT},
-    condition::Condition,
-    inline::Inline,
+    condition::KindCondition,
+    inline_text::InlineText,
     language::{check_expression, check_text, condition_scope, says_scope},
     limits::{KINDS_MAX, LIKE_DEPTH_MAX},
-    problem::{Problems, did_you_mean, one_of},
-    read::Reader,
+    problem::{CatalogueProblems, did_you_mean, list_choices},
     subjects::SubjectType,
-    yaml::{At, Key, Node, What},
+    tree_reader::TreeReader,
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
 };
 
 /// A type of notification.
@@ -24,7 +24,7 @@ pub struct KindDef {
     pub on: String,
     pub to: Audience,
     /// It is told only while this holds: asked when the mail closes and again before it leaves.
-    pub holds: Option<Condition>,
+    pub holds: Option<KindCondition>,
     /// The template of its sentence.
     pub says: String,
     /// The plans it is told under, in the order of the file. Several of one channel are alternatives: the
@@ -34,7 +34,7 @@ pub struct KindDef {
     pub actor_told: bool,
     /// Whether a message of it that may have been sent goes out again; if it does not say, where its plan is urgent.
     pub again_if_unsure: Option<bool>,
-    /// The field that refers to what it hangs on, or `subject`: who mutes that is not told.
+    /// The field that refers to what it hangs on, or `find_subject_type`: who mutes that is not told.
     pub thread: Option<String>,
     /// Its line in the file, for messages.
     pub line: usize,
@@ -52,7 +52,11 @@ impl KindDef {
     }
 
     /// What it hangs on, for a subject in this state.
-    pub fn threads<'s>(&self, subject: &'s SubjectRef, state: Option<&'s State>) -> &'s [SubjectRef] {
+    pub fn threads<'s>(
+        &self,
+        subject: &'s SubjectRef,
+        state: Option<&'s VersionedState>,
+    ) -> &'s [SubjectRef] {
         match self.thread.as_deref() {
             None => &[],
             Some(SUBJECT) => std::slice::from_ref(subject),
@@ -62,28 +66,28 @@ impl KindDef {
 }
 
 /// A kind as it is written, with the places of its parts.
-pub(crate) struct Written {
+pub(crate) struct KindDraft {
     pub name: Kind,
-    pub on: (String, At),
-    pub to: audience::Written,
-    holds: Option<Inline>,
-    says: Inline,
-    pub plans: Vec<(String, At)>,
+    pub on: (String, TreePlace),
+    pub to: audience::AudienceDraft,
+    holds: Option<InlineText>,
+    says: InlineText,
+    pub plans: Vec<(String, TreePlace)>,
     /// `None` if it does not say.
     actor_told: Option<bool>,
     again_if_unsure: Option<bool>,
-    thread: Option<(String, At)>,
+    thread: Option<(String, TreePlace)>,
     line: usize,
 }
 
-impl Written {
+impl KindDraft {
     /// Whether it is told under a plan.
     pub fn is_under(&self, plan: &PlanName) -> bool {
         self.plans.iter().any(|(named, _)| named == plan.as_str())
     }
 
     /// The type of the subjects it is about, by its name.
-    pub fn about(&self) -> &str {
+    pub fn subject_name(&self) -> &str {
         self.on.0.split('.').next().unwrap_or_default()
     }
 
@@ -94,7 +98,7 @@ impl Written {
 }
 
 /// All kinds of the file, each with what it has from the kind it is like.
-pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
+pub(crate) fn read_kinds(reader: &mut TreeReader<'_>, node: &TreeNode) -> Vec<KindDraft> {
     let Some(map) = reader.map(node, "kinds") else { return Vec::new() };
     if map.len() > KINDS_MAX {
         reader.problem(node.at, format!("{} kinds, more than {KINDS_MAX}", map.len()));
@@ -105,13 +109,18 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
         let (Some(whole), Ok(name)) = (with_likeness(reader, map, key, node), Kind::new(&key.name)) else {
             continue;
         };
-        kinds.extend(kind(reader, name, key, &whole));
+        kinds.extend(read_kind(reader, name, key, &whole));
     }
     kinds
 }
 
 /// The kind's own keys, and those of the kind it is like that it does not have itself.
-fn with_likeness(reader: &mut Reader<'_>, map: &[(Key, Node)], name: &Key, node: &Node) -> Option<Node> {
+fn with_likeness(
+    reader: &mut TreeReader<'_>,
+    map: &[(TreeKey, TreeNode)],
+    name: &TreeKey,
+    node: &TreeNode,
+) -> Option<TreeNode> {
     let mut keys = reader.map(node, "a kind")?.to_vec();
     let mut seen = vec![name.name.clone()];
     let mut like = keys.iter().position(|(key, _)| key.name == "like").map(|at| keys.remove(at).1);
@@ -129,7 +138,7 @@ fn with_likeness(reader: &mut Reader<'_>, map: &[(Key, Node)], name: &Key, node:
         seen.push(other);
         like = None;
         // What is wrong there is said there.
-        let What::Map(found) = &found.what else { return None };
+        let TreeValue::Map(found) = &found.what else { return None };
         for (key, value) in found {
             if key.name == "like" {
                 like = Some(value.clone());
@@ -138,19 +147,19 @@ fn with_likeness(reader: &mut Reader<'_>, map: &[(Key, Node)], name: &Key, node:
             }
         }
     }
-    Some(Node { what: What::Map(keys), at: node.at })
+    Some(TreeNode { what: TreeValue::Map(keys), at: node.at })
 }
 
-fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<Written> {
+fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &TreeNode) -> Option<KindDraft> {
     let fields = reader.fields(node, key.at, "a kind", &KEYS)?;
     let on =
         fields.need(reader, "on").and_then(|node| Some((reader.text(node, "`on`")?.to_string(), node.at)));
-    let to = fields.need(reader, "to").and_then(|node| audience::read(reader, node));
-    let holds = fields.get("while").map(|node| Inline::read(reader, node, "`while`"));
-    let says = fields.need(reader, "says").and_then(|node| Inline::read(reader, node, "`says`"));
-    let plans = fields.need(reader, "plans").map(|node| owned(reader.texts(node, "`plans`")));
-    let actor_told = fields.get("actor").and_then(|node| either(reader, node, "actor", ACTOR));
-    let again_if_unsure = fields.get("unsure").and_then(|node| either(reader, node, "unsure", UNSURE));
+    let to = fields.need(reader, "to").and_then(|node| audience::read_audience(reader, node));
+    let holds = fields.get("while").map(|node| InlineText::read(reader, node, "`while`"));
+    let says = fields.need(reader, "says").and_then(|node| InlineText::read(reader, node, "`says`"));
+    let plans = fields.need(reader, "plans").map(|node| own_texts(reader.texts(node, "`plans`")));
+    let actor_told = fields.get("actor").and_then(|node| read_either(reader, node, "actor", ACTOR));
+    let again_if_unsure = fields.get("unsure").and_then(|node| read_either(reader, node, "unsure", UNSURE));
     let thread = fields.get("thread");
     let thread = thread.and_then(|node| Some((reader.text(node, "`thread`")?.to_string(), node.at)));
     // A `while` that could not be read is no kind without one.
@@ -158,7 +167,7 @@ fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<W
         None => None,
         Some(holds) => Some(holds?),
     };
-    Some(Written {
+    Some(KindDraft {
         name,
         on: on?,
         to: to?,
@@ -173,36 +182,40 @@ fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<W
 }
 
 /// One of two words, of which the first means yes.
-fn either(reader: &mut Reader<'_>, node: &Node, name: &str, words: [&str; 2]) -> Option<bool> {
+fn read_either(reader: &mut TreeReader<'_>, node: &TreeNode, name: &str, words: [&str; 2]) -> Option<bool> {
     let said = reader.text(node, &format!("`{name}`"))?;
     let found = words.iter().position(|word| *word == said);
     if found.is_none() {
-        reader.problem_with(node.at, format!("`{name}` is {}", one_of(words)), did_you_mean(said, words));
+        reader.problem_with(
+            node.at,
+            format!("`{name}` is {}", list_choices(words)),
+            did_you_mean(said, words),
+        );
     }
     found.map(|at| at == 0)
 }
 
-fn owned(texts: Vec<(&str, At)>) -> Vec<(String, At)> {
+fn own_texts(texts: Vec<(&str, TreePlace)>) -> Vec<(String, TreePlace)> {
     texts.into_iter().map(|(text, at)| (text.to_string(), at)).collect()
 }
 
 /// Follows every reference of a kind and compiles its condition.
-pub(crate) fn resolve(
-    reader: &mut Reader<'_>,
-    written: &Written,
+pub(crate) fn resolve_kind(
+    reader: &mut TreeReader<'_>,
+    written: &KindDraft,
     subjects: &BTreeMap<String, SubjectType>,
     plans: &BTreeMap<String, PlanName>,
 ) -> Option<KindDef> {
     let named = named_plans(reader, written, plans);
-    let subject = subject(reader, written, subjects)?;
+    let subject = find_subject_type(reader, written, subjects)?;
     let to = written.to.resolve(reader, subject);
     if let Some((field, at)) = &written.thread {
-        audience::refers(reader, subject, field, *at, "a thread hangs on what a field refers to");
+        audience::check_reference(reader, subject, field, *at, "a thread hangs on what a field refers to");
     }
     let scope = says_scope(subjects, &subject.name, &to);
     let holds = match &written.holds {
         None => Ok(None),
-        Some(inline) => condition(reader, inline, &subject.name, subjects).map(Some),
+        Some(inline) => compile_condition(reader, inline, &subject.name, subjects).map(Some),
     };
     let findings = check_text(&written.says.text, &scope);
     for finding in &findings {
@@ -223,17 +236,17 @@ pub(crate) fn resolve(
     })
 }
 
-fn condition(
-    reader: &mut Reader<'_>,
-    inline: &Inline,
+fn compile_condition(
+    reader: &mut TreeReader<'_>,
+    inline: &InlineText,
     subject: &str,
     subjects: &BTreeMap<String, SubjectType>,
-) -> Result<Condition, ()> {
+) -> Result<KindCondition, ()> {
     let compiled = match check_expression(&inline.text, &condition_scope(subjects, subject)) {
-        Ok(reads) => Condition::compile(&inline.text, reads),
+        Ok(reads) => KindCondition::compile(&inline.text, reads),
         Err(findings) => {
-            let problems: Problems =
-                Problems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
+            let problems: CatalogueProblems =
+                CatalogueProblems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
             reader.problems.extend(problems.0);
             return Err(());
         }
@@ -241,9 +254,9 @@ fn condition(
     compiled.map_err(|error| reader.problem(inline.at, error))
 }
 
-fn subject<'s>(
-    reader: &mut Reader<'_>,
-    written: &Written,
+fn find_subject_type<'s>(
+    reader: &mut TreeReader<'_>,
+    written: &KindDraft,
     subjects: &'s BTreeMap<String, SubjectType>,
 ) -> Option<&'s SubjectType> {
     let (on, at) = &written.on;
@@ -261,8 +274,8 @@ fn subject<'s>(
 }
 
 fn named_plans(
-    reader: &mut Reader<'_>,
-    written: &Written,
+    reader: &mut TreeReader<'_>,
+    written: &KindDraft,
     plans: &BTreeMap<String, PlanName>,
 ) -> Vec<PlanName> {
     let mut named: Vec<PlanName> = Vec::new();

@@ -4,47 +4,47 @@
 //!
 //! A catalogue is one YAML file and the templates beside it. [`Catalogue::load`] reads them from a folder
 //! and [`Catalogue::parse`] from texts; either gives a catalogue of which everything has been checked, or
-//! all [`Problems`] that were found, each with file, line, column and what was probably meant.
+//! all [`CatalogueProblems`] that were found, each with file, line, column and what was probably meant.
 //!
-//! [`yaml`] makes a tree in which everything knows its place ([`slip`] finds what is no YAML) and [`read`] takes values from it;
-//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
-//! [`row`] is what a source makes of a record. [`mod@never`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
+//! [`yaml`] makes a tree in which everything knows its place ([`yaml_slip`] finds what is no YAML) and [`tree_reader`] takes values from it;
+//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
+//! [`row`] is what a source makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
 //! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
-//! [`example`] makes data up, [`varied`] data that looks like somebody's, for checks.
+//! [`example`] makes data up, [`varied_examples`] data that looks like somebody's, for checks.
 
 pub mod truth;
 
 mod audience;
-mod chosen;
-mod close;
+mod close_rule;
 mod condition;
+mod contradictions;
 mod example;
 mod groups;
 mod hash;
 mod holds;
-mod inline;
+mod inline_text;
 mod kinds;
 pub mod language;
 pub mod limits;
 mod load;
 mod mails;
-mod never;
 mod notes;
 mod pace;
+mod plan_choice;
 mod plans;
 pub mod problem;
 mod pushes;
-mod read;
 mod row;
-pub mod slip;
 mod sources;
 mod state;
 mod subjects;
+mod tree_reader;
 mod units;
-mod varied;
+mod varied_examples;
 pub mod windows;
 mod yaml;
+pub mod yaml_slip;
 
 #[cfg(test)]
 mod tests;
@@ -52,22 +52,22 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Channel, Kind, PlanName, State, SubjectRef,
-    plan::{Plan, Plans},
+    Channel, Kind, PlanName, SubjectRef, VersionedState,
+    plan::{Plan, PlanSet},
 };
 
 pub use audience::{Audience, OTHER, SUBJECT, VARIANT};
-pub use condition::{Condition, Facts};
+pub use condition::{ConditionFacts, KindCondition};
 pub use kinds::KindDef;
-pub use mails::{Counts, Mail};
-pub use problem::{Problem, Problems};
-pub use pushes::Push;
-pub use row::{BadRow, Row, RowChange, Said};
-pub use sources::{Format, PROFILE_FIELDS, SourceDef, Telling, Tells};
-pub use state::{BadField, NoPlace, place};
+pub use mails::{MailCounting, MailTemplates};
+pub use problem::{CatalogueProblem, CatalogueProblems};
+pub use pushes::PushTemplates;
+pub use row::{RowChange, RowError, RowStatement, SourceRow};
+pub use sources::{PROFILE_FIELDS, SourceDef, SourceFormat, StatementRule, StatementSort};
+pub use state::{PlaceParseError, SubjectFieldError, parse_place};
 pub use subjects::{FieldType, SubjectType};
-pub use units::{duration_ms, is_web_url, length};
-pub use varied::{ToldExample, example_name};
+pub use units::{format_length, is_web_url, parse_duration_ms};
+pub use varied_examples::{ToldExample, example_name};
 
 /// A catalogue that has been checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,9 +79,9 @@ pub struct Catalogue {
     pub file: String,
     pub subjects: BTreeMap<String, SubjectType>,
     pub kinds: BTreeMap<Kind, KindDef>,
-    pub plans: Plans,
-    pub mails: BTreeMap<PlanName, Mail>,
-    pub pushes: BTreeMap<PlanName, Push>,
+    pub plans: PlanSet,
+    pub mails: BTreeMap<PlanName, MailTemplates>,
+    pub pushes: BTreeMap<PlanName, PushTemplates>,
     /// Where whoever sends the mails can be written to.
     pub postal: Option<String>,
     /// Topics of others, by the source's name.
@@ -109,9 +109,9 @@ impl Catalogue {
     /// The plans under which a kind is told to a person, one for each channel: of those that the kind offers
     /// the one that the person prefers, else the first. One that follows counts only where one that it follows tells
     /// them, for otherwise its windows would never open.
-    pub fn plans_for(&self, kind: &KindDef, profile: &State) -> Vec<&Plan> {
+    pub fn plans_for(&self, kind: &KindDef, profile: &VersionedState) -> Vec<&Plan> {
         let offered = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
-        chosen::choose(&offered.collect::<Vec<_>>(), |channel| profile.text(channel.plan()))
+        plan_choice::choose_plans(&offered.collect::<Vec<_>>(), |channel| profile.text(channel.plan()))
     }
 
     /// The plans that a reader of this one may have instead, by the catalogue's names: those of its channel which a kind
@@ -155,7 +155,7 @@ impl Catalogue {
 
     /// The subjects that texts and conditions about this one may read, so that they can be loaded in one
     /// batch: each once, in order.
-    pub fn related_refs(&self, state: &State) -> Vec<SubjectRef> {
+    pub fn related_refs(&self, state: &VersionedState) -> Vec<SubjectRef> {
         let values = state.cells.values().filter_map(|cell| cell.value.as_ref());
         let mut refs: Vec<SubjectRef> = values
             .flat_map(|value| value.refs().iter().cloned())
@@ -167,7 +167,7 @@ impl Catalogue {
     }
 
     /// What a subject is called, if its state says.
-    pub fn name_of<'s>(&self, subject: &SubjectRef, state: &'s State) -> Option<&'s str> {
+    pub fn name_of<'s>(&self, subject: &SubjectRef, state: &'s VersionedState) -> Option<&'s str> {
         let called = self.subjects.get(subject.kind())?.called.as_ref()?;
         state.text(called).filter(|name| !name.trim().is_empty())
     }

@@ -8,23 +8,22 @@ use std::{
     path::Path,
 };
 
-use model::plan::{Plans, Surface};
+use model::plan::{OnlineSurface, PlanSet};
 
 use crate::{
-    Catalogue, Problems,
+    Catalogue, CatalogueProblems,
     audience::Audience,
-    hash::{self, Canonical},
+    contradictions,
+    hash::{self, CanonicalText},
     holds, kinds,
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX, POSTAL_BYTES_MAX},
     mails::{self, ReadFile},
-    never,
-    plans::{self, Words},
-    problem::Source,
-    pushes,
-    read::Reader,
-    sources,
+    plans::{self, WordsDraft},
+    problem::SourceText,
+    pushes, sources,
     subjects::{self, SubjectType},
-    yaml::{self, At},
+    tree_reader::TreeReader,
+    yaml::{self, TreePlace},
 };
 
 /// The catalogue's own file in its folder.
@@ -33,24 +32,24 @@ const FILE: &str = "catalogue.yaml";
 const KEYS: [&str; 8] = ["catalogue", "postal", "subjects", "kinds", "plans", "surfaces", "caps", "sources"];
 
 /// The file as it is written, its shape checked.
-struct Written {
+struct CatalogueDraft {
     name: String,
     postal: Option<String>,
     subjects: BTreeMap<String, SubjectType>,
-    kinds: Vec<kinds::Written>,
-    plans: Vec<plans::Written>,
-    surfaces: Vec<Surface>,
-    caps: Vec<holds::WrittenCap>,
-    sources: Vec<sources::Written>,
+    kinds: Vec<kinds::KindDraft>,
+    plans: Vec<plans::PlanDraft>,
+    surfaces: Vec<OnlineSurface>,
+    caps: Vec<holds::CapDraft>,
+    sources: Vec<sources::SourceDraft>,
 }
 
 impl Catalogue {
     /// Reads `catalogue.yaml` of a folder, and the templates it names.
-    pub fn load(dir: &Path) -> Result<Self, Problems> {
+    pub fn load(dir: &Path) -> Result<Self, CatalogueProblems> {
         let path = dir.join(FILE);
         let name = path.display().to_string();
-        let text = read_capped(&path).map_err(|error| {
-            let source = Source { file: &name, text: "" };
+        let text = read_capped_file(&path).map_err(|error| {
+            let source = SourceText { file: &name, text: "" };
             source.problem(1, 1, format!("cannot be read: {error}"))
         })?;
         Self::parse(&text, &name, &|template| {
@@ -60,32 +59,32 @@ impl Catalogue {
             if !path.starts_with(&root) {
                 return Err("it lies outside of the catalogue's folder".to_string());
             }
-            read_capped(&path).map_err(|error| error.to_string())
+            read_capped_file(&path).map_err(|error| error.to_string())
         })
     }
 
     /// Reads a catalogue from its text. `file` names it in messages; `read_file` reads a template by the
     /// name that the catalogue has for it.
-    pub fn parse(text: &str, file: &str, read_file: ReadFile<'_>) -> Result<Self, Problems> {
-        let source = Source { file, text };
+    pub fn parse(text: &str, file: &str, read_file: ReadFile<'_>) -> Result<Self, CatalogueProblems> {
+        let source = SourceText { file, text };
         if text.len() > FILE_BYTES_MAX {
             let what = format!("the file has {} bytes, more than {FILE_BYTES_MAX}", text.len());
             return Err(source.problem(1, 1, what).into());
         }
-        let tree = yaml::parse(source)?;
-        let mut reader = Reader::new(source);
-        let written = shape(&mut reader, &tree);
-        std::mem::take(&mut reader.problems).settle()?;
+        let tree = yaml::parse_yaml(source)?;
+        let mut reader = TreeReader::new(source);
+        let written = read_shape(&mut reader, &tree);
+        std::mem::take(&mut reader.problems).into_result()?;
         // A shape that is not there has a problem that says so.
         let written = written.ok_or_else(|| source.problem(1, 1, "the file is no catalogue"))?;
-        let catalogue = resolve(&mut reader, written, read_file);
-        reader.problems.settle()?;
+        let catalogue = resolve_catalogue(&mut reader, written, read_file);
+        reader.problems.into_result()?;
         Ok(catalogue)
     }
 }
 
 /// What the catalogue is called; it stands in headers of mails.
-fn name<'n>(reader: &mut Reader<'_>, node: &'n yaml::Node) -> Option<&'n str> {
+fn read_name<'n>(reader: &mut TreeReader<'_>, node: &'n yaml::TreeNode) -> Option<&'n str> {
     let name = reader.text(node, "`catalogue`")?;
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
         let what = format!("`catalogue` is a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
@@ -95,7 +94,7 @@ fn name<'n>(reader: &mut Reader<'_>, node: &'n yaml::Node) -> Option<&'n str> {
 }
 
 /// Where the sender can be written to, in one line or several.
-fn postal(reader: &mut Reader<'_>, node: &yaml::Node) -> Option<String> {
+fn read_postal(reader: &mut TreeReader<'_>, node: &yaml::TreeNode) -> Option<String> {
     let text = reader.text(node, "`postal`")?.trim();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty()
@@ -109,17 +108,17 @@ fn postal(reader: &mut Reader<'_>, node: &yaml::Node) -> Option<String> {
     Some(lines.join(", "))
 }
 
-fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
+fn read_shape(reader: &mut TreeReader<'_>, tree: &yaml::TreeNode) -> Option<CatalogueDraft> {
     let fields = reader.fields(tree, tree.at, "a catalogue", &KEYS)?;
-    let name = fields.need(reader, "catalogue").and_then(|node| name(reader, node));
-    let postal = fields.get("postal").and_then(|node| postal(reader, node));
-    let subjects = fields.need(reader, "subjects").map(|node| subjects::read(reader, node));
-    let kinds = fields.need(reader, "kinds").map(|node| kinds::read(reader, node));
-    let plans = fields.need(reader, "plans").map(|node| plans::read(reader, node));
-    let surfaces = fields.get("surfaces").map(|node| holds::surfaces(reader, node)).unwrap_or_default();
-    let caps = fields.get("caps").map(|node| holds::caps(reader, node)).unwrap_or_default();
-    let sources = fields.get("sources").map(|node| sources::read(reader, node)).unwrap_or_default();
-    Some(Written {
+    let name = fields.need(reader, "catalogue").and_then(|node| read_name(reader, node));
+    let postal = fields.get("postal").and_then(|node| read_postal(reader, node));
+    let subjects = fields.need(reader, "subjects").map(|node| subjects::read_subjects(reader, node));
+    let kinds = fields.need(reader, "kinds").map(|node| kinds::read_kinds(reader, node));
+    let plans = fields.need(reader, "plans").map(|node| plans::read_plans(reader, node));
+    let surfaces = fields.get("surfaces").map(|node| holds::read_surfaces(reader, node)).unwrap_or_default();
+    let caps = fields.get("caps").map(|node| holds::read_caps(reader, node)).unwrap_or_default();
+    let sources = fields.get("sources").map(|node| sources::read_sources(reader, node)).unwrap_or_default();
+    Some(CatalogueDraft {
         name: name?.to_string(),
         postal,
         subjects: subjects?,
@@ -131,8 +130,12 @@ fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
     })
 }
 
-fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -> Catalogue {
-    let Written {
+fn resolve_catalogue(
+    reader: &mut TreeReader<'_>,
+    written: CatalogueDraft,
+    read_file: ReadFile<'_>,
+) -> Catalogue {
+    let CatalogueDraft {
         name,
         postal,
         subjects,
@@ -146,7 +149,7 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
     let mut kinds = BTreeMap::new();
     let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for written in &written_kinds {
-        if let Some(kind) = kinds::resolve(reader, written, &subjects, &plan_names) {
+        if let Some(kind) = kinds::resolve_kind(reader, written, &subjects, &plan_names) {
             by_event.entry(kind.on.clone()).or_default().push(kind.name.clone());
             kinds.insert(kind.name.clone(), kind);
         }
@@ -154,24 +157,24 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
     let folder = reader.source.file.rfind('/').map_or("", |at| &reader.source.file[..=at]);
     let names: Vec<&str> = written_kinds.iter().map(|kind| kind.name.as_str()).collect();
     let caps = caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
-    let mut plans = Plans { surfaces, caps, ..Plans::default() };
+    let mut plans = PlanSet { surfaces, caps, ..PlanSet::default() };
     let mut followed = Vec::new();
     let (mut mails, mut pushes) = (BTreeMap::new(), BTreeMap::new());
     for written in written_plans {
         // Whose subjects are not known, of that mail's texts nothing can be said.
-        let types = plans::resolve(reader, &written, &written_kinds, &plan_names, &subjects);
+        let types = plans::resolve_plan(reader, &written, &written_kinds, &plan_names, &subjects);
         let name = written.plan.name.clone();
         match (&written.words, types) {
-            (Words::Mail(mail), Some(types)) => {
-                let mail = mails::resolve(reader, mail, types, &subjects, folder, read_file);
+            (WordsDraft::Mail(mail), Some(types)) => {
+                let mail = mails::resolve_mail(reader, mail, types, &subjects, folder, read_file);
                 mails.extend(mail.map(|mail| (name, mail)));
             }
-            (Words::Push(push), Some(types)) => {
-                pushes.insert(name, pushes::resolve(reader, push, types, &subjects));
+            (WordsDraft::Push(push), Some(types)) => {
+                pushes.insert(name, pushes::resolve_push(reader, push, types, &subjects));
             }
             (_, None) => {}
         }
-        never::here(reader, &written.plan, written.online, &plans.surfaces);
+        contradictions::check_presence(reader, &written.plan, written.online, &plans.surfaces);
         followed.extend(written.followed.map(|at| (written.plan.name.clone(), at)));
         plans.by_name.insert(written.plan.name.clone(), written.plan);
     }
@@ -180,12 +183,13 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
     }
     if reader.problems.is_empty() {
         for kind in &written_kinds {
-            let plan = |(name, at): &(String, At)| Some((plans.by_name.get(name.as_str())?, *at));
+            let plan = |(name, at): &(String, TreePlace)| Some((plans.by_name.get(name.as_str())?, *at));
             let offered: Vec<_> = kind.plans.iter().filter_map(plan).collect();
             holds::resolve_offers(reader, kind.name.as_str(), &offered);
         }
     }
-    let sources = sources.into_iter().filter_map(|written| sources::resolve(reader, written, &subjects));
+    let sources =
+        sources.into_iter().filter_map(|written| sources::resolve_source(reader, written, &subjects));
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
     let file = reader.source.file.to_string();
     let mut catalogue =
@@ -195,7 +199,7 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
 }
 
 fn hash(catalogue: &Catalogue) -> u64 {
-    let mut text = Canonical::default();
+    let mut text = CanonicalText::default();
     text.line("catalogue", &catalogue.name);
     for subject in catalogue.subjects.values() {
         text.line("subject", &subject.name);
@@ -207,7 +211,7 @@ fn hash(catalogue: &Catalogue) -> u64 {
     for kind in catalogue.kinds.values() {
         text.line("kind", kind.name.as_str());
         text.line("on", &kind.on);
-        audience(&mut text, &kind.to);
+        write_audience(&mut text, &kind.to);
         text.line("actor", if kind.actor_told { "told" } else { "left_out" });
         text.line("thread", kind.thread.as_deref().unwrap_or_default());
         text.line("while", kind.holds.as_ref().map(|holds| holds.text.as_str()).unwrap_or_default());
@@ -224,14 +228,14 @@ fn hash(catalogue: &Catalogue) -> u64 {
         text.line(&surface.name, &format!("{} {asks}", surface.online_ms));
     }
     for cap in &catalogue.plans.caps {
-        hash::of_cap(&mut text, cap);
+        hash::write_cap(&mut text, cap);
     }
     for mail in catalogue.mails.values() {
         for part in [&mail.headline, &mail.preheader, &mail.from, &mail.template, &mail.text] {
             text.line("mail", part);
         }
     }
-    looks(&mut text, catalogue);
+    write_looks(&mut text, catalogue);
     for push in catalogue.pushes.values() {
         for part in [&push.headline, &push.body, &push.longer, &push.image, &push.opens] {
             text.line("push", part);
@@ -244,7 +248,7 @@ fn hash(catalogue: &Catalogue) -> u64 {
 }
 
 /// What mails look like beside their templates. What is not set has no line.
-fn looks(text: &mut Canonical, catalogue: &Catalogue) {
+fn write_looks(text: &mut CanonicalText, catalogue: &Catalogue) {
     for (plan, mail) in &catalogue.mails {
         let looks =
             [("title", Some(&mail.title).filter(|title| !title.is_empty())), ("lead", mail.lead.as_ref())];
@@ -264,7 +268,7 @@ fn looks(text: &mut Canonical, catalogue: &Catalogue) {
     }
 }
 
-fn audience(text: &mut Canonical, to: &Audience) {
+fn write_audience(text: &mut CanonicalText, to: &Audience) {
     match to {
         Audience::FollowersOf(fields) => text.line("followers_of", &fields.join(",")),
         Audience::Near { field, within_km } => {
@@ -282,7 +286,7 @@ fn audience(text: &mut Canonical, to: &Audience) {
 }
 
 /// Reads a text file, but not for ever: the name could be that of a device, or of a pipe that nobody writes to.
-fn read_capped(path: &Path) -> io::Result<String> {
+fn read_capped_file(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no file"));

@@ -5,15 +5,15 @@ use std::{collections::BTreeMap, sync::Arc};
 use model::plan::GENERAL;
 
 use crate::{
-    groups::{self, About},
-    inline::Inline,
+    groups::{self, PlanSubjectTypes},
+    inline_text::InlineText,
     language::{check_text, headline_scope, mail_scope},
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
-    problem::{Source, did_you_mean, one_of},
-    read::{Fields, Reader, is_name},
+    problem::{SourceText, did_you_mean, list_choices},
     subjects::SubjectType,
+    tree_reader::{MapFields, TreeReader, is_name},
     units::bad_mailbox,
-    yaml::{At, Node},
+    yaml::{TreeNode, TreePlace},
 };
 
 /// Keys of a plan that only mails have.
@@ -24,7 +24,7 @@ const COUNTS: [&str; 2] = ["followed", "opened"];
 
 /// How a plan's mails look.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mail {
+pub struct MailTemplates {
     /// The template of its subject line.
     pub headline: String,
     /// The template of the line that a mailbox shows beside the headline; empty: what the first item says.
@@ -37,7 +37,7 @@ pub struct Mail {
     /// The layout of the text part, and the file it is from.
     pub text: String,
     pub text_file: String,
-    pub counts: Counts,
+    pub counts: MailCounting,
     /// What its readers call it; empty unless it says.
     pub title: String,
     /// The field with the picture of what leads it.
@@ -48,7 +48,7 @@ pub struct Mail {
 
 /// What is counted of a plan's mails; nothing unless the catalogue says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct MailCounting {
     /// How often their links are followed.
     pub followed: bool,
     /// How often they are opened, as far as a picture can say that.
@@ -56,38 +56,40 @@ pub struct Counts {
 }
 
 /// A mail as it is written.
-pub(crate) struct Written {
-    headline: Inline,
-    preheader: Option<Inline>,
+pub(crate) struct MailDraft {
+    headline: InlineText,
+    preheader: Option<InlineText>,
     from: String,
-    template: (String, At),
-    text: (String, At),
-    counts: Counts,
+    template: (String, TreePlace),
+    text: (String, TreePlace),
+    counts: MailCounting,
     title: String,
-    lead: Option<(String, At)>,
+    lead: Option<(String, TreePlace)>,
     line: usize,
 }
 
 /// Reads a file beside the catalogue by its name.
 pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Written> {
-    let headline = fields.need(reader, "headline").and_then(|node| Inline::read(reader, node, "`headline`"));
-    let preheader = fields.get("preheader").map(|node| Inline::read(reader, node, "`preheader`"));
+pub(crate) fn read_mail(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> Option<MailDraft> {
+    let headline =
+        fields.need(reader, "headline").and_then(|node| InlineText::read(reader, node, "`headline`"));
+    let preheader = fields.get("preheader").map(|node| InlineText::read(reader, node, "`preheader`"));
     let from = fields.need(reader, "from").and_then(|node| from(reader, node));
-    let template = fields.need(reader, "template").and_then(|node| file_name(reader, node, "`template`"));
-    let text = fields.need(reader, "text").and_then(|node| file_name(reader, node, "`text`"));
-    let counts = fields.get("count").map_or(Some(Counts::default()), |node| counts(reader, node));
+    let template =
+        fields.need(reader, "template").and_then(|node| read_file_name(reader, node, "`template`"));
+    let text = fields.need(reader, "text").and_then(|node| read_file_name(reader, node, "`text`"));
+    let counts = fields.get("count").map_or(Some(MailCounting::default()), |node| read_counts(reader, node));
     let preheader = match preheader {
         None => None,
         Some(preheader) => Some(preheader?),
     };
-    let title = fields.get("title").map_or(Some(String::new()), |node| title(reader, node));
+    let title = fields.get("title").map_or(Some(String::new()), |node| read_title(reader, node));
     let lead = match fields.get("lead") {
         Some(node) => Some((reader.text(node, "`lead`")?.to_string(), node.at)),
         None => None,
     };
-    Some(Written {
+    Some(MailDraft {
         headline: headline?,
         preheader,
         from: from?,
@@ -101,7 +103,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
 }
 
 /// The stream that a plan's mails belong to.
-pub(crate) fn stream(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Arc<str>> {
+pub(crate) fn read_stream(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> Option<Arc<str>> {
     let Some(node) = fields.get("stream") else { return Some(GENERAL.into()) };
     let text = reader.text(node, "`stream`")?;
     if text.len() > NAME_BYTES_MAX || !is_name(text) {
@@ -113,7 +115,7 @@ pub(crate) fn stream(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Arc
 }
 
 /// How readers call the mails of a plan; it stands on links and buttons.
-fn title(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+fn read_title(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
     let text = reader.text(node, "`title`")?;
     if text.trim().is_empty() || text.len() > NAME_BYTES_MAX || text.contains(char::is_control) {
         let what = format!("`title` is a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
@@ -123,14 +125,15 @@ fn title(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     Some(text.trim().to_string())
 }
 
-fn counts(reader: &mut Reader<'_>, node: &Node) -> Option<Counts> {
-    let mut counts = Counts::default();
+fn read_counts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<MailCounting> {
+    let mut counts = MailCounting::default();
     for (word, at) in reader.texts(node, "`count`") {
         match word {
             "followed" => counts.followed = true,
             "opened" => counts.opened = true,
             _ => {
-                let what = format!("`{word}` is nothing that can be counted; there is {}", one_of(COUNTS));
+                let what =
+                    format!("`{word}` is nothing that can be counted; there is {}", list_choices(COUNTS));
                 reader.problem_with(at, what, did_you_mean(word, COUNTS));
                 return None;
             }
@@ -139,7 +142,7 @@ fn counts(reader: &mut Reader<'_>, node: &Node) -> Option<Counts> {
     Some(counts)
 }
 
-fn from(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+fn from(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
     let text = reader.text(node, "`from`")?;
     if let Some(why) = bad_mailbox(text) {
         let help = "a sender is written `Name <box@host>` or `box@host`".to_string();
@@ -150,7 +153,7 @@ fn from(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
 }
 
 /// A template lies in the catalogue's folder or below it, whoever wrote the name.
-fn file_name(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<(String, At)> {
+fn read_file_name(reader: &mut TreeReader<'_>, node: &TreeNode, what: &str) -> Option<(String, TreePlace)> {
     let name = reader.text(node, what)?;
     let parts = name.split('/');
     let odd = |part: &str| {
@@ -167,16 +170,16 @@ fn file_name(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<(String
 }
 
 /// Reads the templates and checks all texts of a mail.
-pub(crate) fn resolve(
-    reader: &mut Reader<'_>,
-    written: &Written,
-    about: About,
+pub(crate) fn resolve_mail(
+    reader: &mut TreeReader<'_>,
+    written: &MailDraft,
+    about: PlanSubjectTypes,
     subjects: &BTreeMap<String, SubjectType>,
     folder: &str,
     read_file: ReadFile<'_>,
-) -> Option<Mail> {
+) -> Option<MailTemplates> {
     if let Some((field, at)) = &written.lead {
-        groups::leads(reader, (field, *at), &about.types, subjects);
+        groups::check_lead_field(reader, (field, *at), &about.types, subjects);
     }
     let scope = headline_scope(subjects, about.clone());
     for inline in [Some(&written.headline), written.preheader.as_ref()].into_iter().flatten() {
@@ -186,17 +189,17 @@ pub(crate) fn resolve(
     }
     let scope = mail_scope(subjects, about, written.lead.is_some());
     let mut files = [&written.template, &written.text].map(|(name, at)| {
-        let text = file(reader, name, *at, read_file)?;
+        let text = load_template(reader, name, *at, read_file)?;
         let full = format!("{folder}{name}");
         for finding in check_text(&text, &scope) {
-            let source = Source { file: &full, text: &text };
-            reader.push(source.problem_at(finding.offset, finding.what).help(finding.help));
+            let source = SourceText { file: &full, text: &text };
+            reader.push(source.problem_at(finding.offset, finding.what).with_help(finding.help));
         }
         Some((text, full))
     });
     let (template, template_file) = files[0].take()?;
     let (text, text_file) = files[1].take()?;
-    Some(Mail {
+    Some(MailTemplates {
         headline: written.headline.text.clone(),
         preheader: written.preheader.as_ref().map(|inline| inline.text.clone()).unwrap_or_default(),
         from: written.from.clone(),
@@ -211,7 +214,12 @@ pub(crate) fn resolve(
     })
 }
 
-fn file(reader: &mut Reader<'_>, name: &str, at: At, read_file: ReadFile<'_>) -> Option<String> {
+fn load_template(
+    reader: &mut TreeReader<'_>,
+    name: &str,
+    at: TreePlace,
+    read_file: ReadFile<'_>,
+) -> Option<String> {
     match read_file(name) {
         Ok(text) if text.len() > FILE_BYTES_MAX => {
             reader.problem(at, format!("`{name}` has {} bytes, more than {FILE_BYTES_MAX}", text.len()));

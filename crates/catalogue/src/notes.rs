@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Channel, PlanName};
 
-use crate::{Catalogue, KindDef, problem::Problem};
+use crate::{Catalogue, KindDef, problem::CatalogueProblem};
 
 /// What every mail has to show, by its name in templates, and what its readers lack without it.
 const SHOWN: [(&str, &str); 2] = [
@@ -14,22 +14,22 @@ const SHOWN: [(&str, &str); 2] = [
 
 impl Catalogue {
     /// What is worth a second look, in the order of the files.
-    pub fn notes(&self) -> Vec<Problem> {
-        let mut notes: Vec<Problem> =
-            SHOWN.into_iter().flat_map(|(name, lacks)| self.without(name, lacks)).collect();
-        notes.extend(self.without_address());
+    pub fn notes(&self) -> Vec<CatalogueProblem> {
+        let mut notes: Vec<CatalogueProblem> =
+            SHOWN.into_iter().flat_map(|(name, lacks)| self.mails_without(name, lacks)).collect();
+        notes.extend(self.note_missing_address());
         notes.extend(self.told_elsewhere());
         notes.sort();
         notes
     }
 
     /// Files of mails that do not show what every mail has to.
-    fn without(&self, name: &str, lacks: &str) -> Vec<Problem> {
+    fn mails_without(&self, name: &str, lacks: &str) -> Vec<CatalogueProblem> {
         let folder = self.file.rfind('/').map_or("", |at| &self.file[..=at]);
         let mut lacking: BTreeMap<&str, Vec<&PlanName>> = BTreeMap::new();
         for (plan, mail) in &self.mails {
             for (file, text) in [(&mail.template_file, &mail.template), (&mail.text_file, &mail.text)] {
-                if !prints(text, name) {
+                if !prints_name(text, name) {
                     lacking.entry(file).or_default().push(plan);
                 }
             }
@@ -37,38 +37,46 @@ impl Catalogue {
         let of_file = |(file, plans): (&str, Vec<&PlanName>)| {
             let file = if file.starts_with(folder) { file.to_string() } else { format!("{folder}{file}") };
             let what = format!("it has no `{{{{ {name} }}}}`");
-            note(file, 1, what, format!("readers of {} {lacks}", named(plans)))
+            build_note(file, 1, what, format!("readers of {} {lacks}", join_plan_names(plans)))
         };
         lacking.into_iter().map(of_file).collect()
     }
 
     /// That mails print an address which nobody has said.
-    fn without_address(&self) -> Option<Problem> {
-        let is_asked = self.mails.values().any(|mail| prints(&mail.template, "postal"));
+    fn note_missing_address(&self) -> Option<CatalogueProblem> {
+        let is_asked = self.mails.values().any(|mail| prints_name(&mail.template, "postal"));
         (is_asked && self.postal.is_none()).then(|| {
             let help = "say it beside `catalogue`: `postal: 1 Example Street, Example Town`".to_string();
-            note(self.file.clone(), 1, "its mails print `postal`, and it has none".to_string(), help)
+            build_note(self.file.clone(), 1, "its mails print `postal`, and it has none".to_string(), help)
         })
     }
 
     /// Kinds that say the same to the same people on one channel, under plans of their own. An entry is told once on a
     /// channel, so the plan that closes first takes all of it.
-    fn told_elsewhere(&self) -> Vec<Problem> {
+    fn told_elsewhere(&self) -> Vec<CatalogueProblem> {
         let mut kinds: Vec<&KindDef> = self.kinds.values().collect();
         kinds.sort_by_key(|kind| kind.line);
         let mut notes = Vec::new();
         for (number, later) in kinds.iter().enumerate() {
             for first in kinds[..number].iter().filter(|first| is_the_same(first, later)) {
-                notes
-                    .extend(Channel::ALL.into_iter().filter_map(|channel| self.taken(first, later, channel)));
+                notes.extend(
+                    Channel::ALL
+                        .into_iter()
+                        .filter_map(|channel| self.note_taken_kind(first, later, channel)),
+                );
             }
         }
         notes
     }
 
     /// The note on two kinds that have no plan of a channel in common, and each some.
-    fn taken(&self, first: &KindDef, later: &KindDef, channel: Channel) -> Option<Problem> {
-        let (theirs, own) = (self.under(first, channel), self.under(later, channel));
+    fn note_taken_kind(
+        &self,
+        first: &KindDef,
+        later: &KindDef,
+        channel: Channel,
+    ) -> Option<CatalogueProblem> {
+        let (theirs, own) = (self.plans_of_kind(first, channel), self.plans_of_kind(later, channel));
         if own.is_empty() || theirs.is_empty() || !own.is_disjoint(&theirs) {
             return None;
         }
@@ -79,13 +87,13 @@ impl Catalogue {
         );
         let help = format!(
             "name {} in the `plans` of `{name}` instead, and each person has one of them",
-            named(&own)
+            join_plan_names(&own)
         );
-        Some(note(self.file.clone(), later.line, what, help))
+        Some(build_note(self.file.clone(), later.line, what, help))
     }
 
     /// The plans of a channel that a kind names.
-    fn under(&self, kind: &KindDef, channel: Channel) -> BTreeSet<PlanName> {
+    fn plans_of_kind(&self, kind: &KindDef, channel: Channel) -> BTreeSet<PlanName> {
         let named = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
         named.filter(|plan| plan.channel == channel).map(|plan| plan.name.clone()).collect()
     }
@@ -97,19 +105,19 @@ fn is_the_same(one: &KindDef, other: &KindDef) -> bool {
     one.on == other.on && one.to == other.to && holds(one) == holds(other)
 }
 
-fn named<'a>(plans: impl IntoIterator<Item = &'a PlanName>) -> String {
+fn join_plan_names<'a>(plans: impl IntoIterator<Item = &'a PlanName>) -> String {
     let names: Vec<String> = plans.into_iter().map(|plan| format!("`{plan}`")).collect();
     names.join(" and ")
 }
 
 /// Whether a tag of a template prints a value of this name.
-fn prints(template: &str, name: &str) -> bool {
+fn prints_name(template: &str, name: &str) -> bool {
     template.split("{{").skip(1).any(|tag| {
         let tag = tag.split("}}").next().unwrap_or_default();
         tag.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
     })
 }
 
-fn note(file: String, line: usize, what: String, help: String) -> Problem {
-    Problem { file, line, column: 1, what, help: Some(help), excerpt: None }
+fn build_note(file: String, line: usize, what: String, help: String) -> CatalogueProblem {
+    CatalogueProblem { file, line, column: 1, what, help: Some(help), excerpt: None }
 }

@@ -5,57 +5,57 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{
     Channel, Kind, PlanName,
     limits::{DAY_MS, READY_ENTRIES_MAX},
-    plan::{Close, Follows, KeyPart, OncePer, Order, Plan, Section},
+    plan::{CloseRule, EscalationRule, KeyPart, OncePer, Plan, PlanSection, SectionOrder},
 };
 
 use crate::{
-    close,
-    groups::{self, About},
+    close_rule, contradictions,
+    groups::{self, PlanSubjectTypes},
     hash,
-    holds::{self, Holds},
+    holds::{self, PlanHolds},
     kinds,
     limits::{KEY_PARTS_MAX, LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
-    mails, never,
-    pace::{self, Pace},
-    problem::{did_you_mean, one_of},
+    mails,
+    pace::{self, PlanPace},
+    problem::{did_you_mean, list_choices},
     pushes,
-    read::{Fields, Reader},
     subjects::{FieldType, SubjectType},
-    yaml::{At, Key, Node, What},
+    tree_reader::{MapFields, TreeReader},
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
 };
 
 /// Beside those of the pace and of its channel.
 const KEYS: [&str; 7] = ["channel", "key", "close", "look_back", "once_per", "headline", "sections"];
 
 /// A plan as it is written, with the places of what is checked later.
-pub(crate) struct Written {
+pub(crate) struct PlanDraft {
     pub plan: Plan,
-    sections: Vec<WrittenSection>,
-    key_parts: Vec<(KeyPart, At)>,
+    sections: Vec<SectionDraft>,
+    key_parts: Vec<(KeyPart, TreePlace)>,
     /// Where it says when it closes, which may name a field.
-    aims: At,
+    aims: TreePlace,
     /// Where it names the plan that it follows.
-    pub followed: Option<At>,
+    pub followed: Option<TreePlace>,
     /// Where it says how many a message needs, and what it does while the person is here.
-    at_least: At,
-    pub online: At,
-    pub words: Words,
+    at_least: TreePlace,
+    pub online: TreePlace,
+    pub words: WordsDraft,
 }
 
 /// The words of a plan's messages.
-pub(crate) enum Words {
-    Mail(mails::Written),
-    Push(pushes::Written),
+pub(crate) enum WordsDraft {
+    Mail(mails::MailDraft),
+    Push(pushes::PushDraft),
 }
 
-struct WrittenSection {
-    kinds: Vec<(String, At)>,
-    order: At,
-    group: At,
+struct SectionDraft {
+    kinds: Vec<(String, TreePlace)>,
+    order: TreePlace,
+    group: TreePlace,
 }
 
 /// All plans of the file.
-pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
+pub(crate) fn read_plans(reader: &mut TreeReader<'_>, node: &TreeNode) -> Vec<PlanDraft> {
     let Some(map) = reader.map(node, "plans") else { return Vec::new() };
     if map.len() > PLANS_MAX {
         reader.problem(node.at, format!("{} plans, more than {PLANS_MAX}", map.len()));
@@ -63,47 +63,47 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
     let mut plans = Vec::new();
     for (key, node) in map {
         reader.name(key, "a plan");
-        plans.extend(plan(reader, key, node));
+        plans.extend(read_plan(reader, key, node));
     }
     plans
 }
 
-fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
-    let fields = fields(reader, key, node)?;
-    let channel = fields.need(reader, "channel").and_then(|node| channel(reader, node));
-    let close = fields.need(reader, "close").and_then(|node| close::read(reader, node));
-    let look_back = fields.need(reader, "look_back").and_then(|node| look_back(reader, node));
-    let pace = pace::read(reader, &fields, pace::look_back_ms(look_back.unwrap_or(u16::MAX)));
-    let once_per = fields.get("once_per").map_or(Some(OncePer::Event), |node| once_per(reader, node));
-    let sections = fields.need(reader, "sections").and_then(|node| sections(reader, node));
-    let words = words(reader, &fields, channel?);
+fn read_plan(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Option<PlanDraft> {
+    let fields = read_plan_fields(reader, key, node)?;
+    let channel = fields.need(reader, "channel").and_then(|node| read_channel(reader, node));
+    let close = fields.need(reader, "close").and_then(|node| close_rule::read_close(reader, node));
+    let look_back = fields.need(reader, "look_back").and_then(|node| read_look_back(reader, node));
+    let pace = pace::read_pace(reader, &fields, pace::look_back_ms(look_back.unwrap_or(u16::MAX)));
+    let once_per = fields.get("once_per").map_or(Some(OncePer::Event), |node| read_once_per(reader, node));
+    let sections = fields.need(reader, "sections").and_then(|node| read_sections(reader, node));
+    let words = read_words(reader, &fields, channel?);
     if let (Some(close), Some(days), Some(node)) = (&close, look_back, fields.get("look_back")) {
-        close::fits(reader, close, days, node.at);
+        close_rule::check_look_back(reader, close, days, node.at);
     }
     if let (Some(close), Some(pace)) = (&close, &pace) {
-        pace::fits(reader, &fields, close, pace);
+        pace::check_pace(reader, &fields, close, pace);
     }
     let key_parts = match fields.get("key") {
-        Some(node) => key_parts(reader, node)?,
+        Some(node) => read_key_parts(reader, node)?,
         None => Vec::new(),
     };
-    let stream = mails::stream(reader, &fields);
-    let holds = holds::read(reader, &fields, channel);
+    let stream = mails::read_stream(reader, &fields);
+    let holds = holds::read_holds(reader, &fields, channel);
     if let Some(node) = fields.get("badge").filter(|_| channel != Some(Channel::Push)) {
         let own = channel.map_or("none", Channel::name);
         reader.problem(node.at, format!("`badge` is of channel `push`, and this plan is of `{own}`"));
     }
-    let Holds { urgent, online, badge, quiet, follows, counts_on } = holds?;
-    let longer = |(follows, _): &&(Follows, At)| {
+    let PlanHolds { urgent, online, badge, quiet, follows, counts_on } = holds?;
+    let longer = |(follows, _): &&(EscalationRule, TreePlace)| {
         look_back.is_some_and(|days| follows.wait_ms > pace::look_back_ms(days))
     };
     if let Some((_, at)) = follows.as_ref().filter(longer) {
         reader.problem(*at, "`wait` is longer than `look_back`, so what it waits with would be forgotten");
     }
     let (follows, followed) = follows.unzip();
-    let Pace { entries, first, alone, rest, together, at_least, below } = pace?;
-    let (sections, places): (Vec<Section>, _) = sections?.into_iter().unzip();
-    pace::has_room(reader, &fields, at_least, &sections);
+    let PlanPace { entries, first, alone, rest, together, at_least, below } = pace?;
+    let (sections, places): (Vec<PlanSection>, _) = sections?.into_iter().unzip();
+    pace::check_room(reader, &fields, at_least, &sections);
     let mut plan = Plan {
         name: PlanName::new(&key.name).ok()?,
         hash: 0,
@@ -128,19 +128,23 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
         once_per: once_per?,
         sections,
     };
-    plan.hash = hash::of_plan(&plan);
+    plan.hash = hash::hash_plan(&plan);
     let place = |key: &str| fields.get(key).map_or(node.at, |node| node.at);
-    never::in_quiet_hours(reader, &plan, place("quiet"));
+    contradictions::check_quiet_hours(reader, &plan, place("quiet"));
     let (aims, at_least, online) = (place("close"), place("at_least"), place("online"));
-    Some(Written { plan, sections: places, key_parts, aims, followed, at_least, online, words: words? })
+    Some(PlanDraft { plan, sections: places, key_parts, aims, followed, at_least, online, words: words? })
 }
 
 /// What a plan says. Keys of another channel have a message of their own; whoever writes one that there is not is offered those
 /// of this.
-fn fields<'n>(reader: &mut Reader<'_>, key: &Key, node: &'n Node) -> Option<Fields<'n>> {
+fn read_plan_fields<'n>(
+    reader: &mut TreeReader<'_>,
+    key: &TreeKey,
+    node: &'n TreeNode,
+) -> Option<MapFields<'n>> {
     let shared = [&KEYS[..], &pace::KEYS, &holds::KEYS].concat();
     let known = [&shared[..], &mails::KEYS, &pushes::KEYS].concat();
-    let (offers, offered) = match written_channel(node) {
+    let (offers, offered) = match find_channel(node) {
         Some(Channel::Email) => ("a plan of mails", [&shared[..], &mails::KEYS].concat()),
         Some(Channel::Push) => ("a plan of pushes", [&shared[..], &pushes::KEYS].concat()),
         Some(Channel::Hook(_)) => ("a plan of a hook", [&shared[..], &pushes::KEYS].concat()),
@@ -150,16 +154,16 @@ fn fields<'n>(reader: &mut Reader<'_>, key: &Key, node: &'n Node) -> Option<Fiel
 }
 
 /// The channel that a plan names, if there is one of that name.
-fn written_channel(node: &Node) -> Option<Channel> {
-    let What::Map(map) = &node.what else { return None };
+fn find_channel(node: &TreeNode) -> Option<Channel> {
+    let TreeValue::Map(map) = &node.what else { return None };
     match &map.iter().find(|(key, _)| key.name == "channel")?.1.what {
-        What::Text(text) => Channel::parse(text),
+        TreeValue::Text(text) => Channel::parse(text),
         _ => None,
     }
 }
 
 /// The words that a plan's channel needs, and none of another's.
-fn words(reader: &mut Reader<'_>, fields: &Fields<'_>, channel: Channel) -> Option<Words> {
+fn read_words(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, channel: Channel) -> Option<WordsDraft> {
     let (foreign, of) = match channel {
         Channel::Email => (&pushes::KEYS[..], Channel::Push),
         Channel::Push | Channel::Hook(_) => (&mails::KEYS[..], Channel::Email),
@@ -169,21 +173,21 @@ fn words(reader: &mut Reader<'_>, fields: &Fields<'_>, channel: Channel) -> Opti
         reader.problem(*at, format!("`{name}` is of channel `{of}`, and this plan is of `{channel}`"));
     }
     let words = match channel {
-        Channel::Email => mails::read(reader, fields).map(Words::Mail),
-        Channel::Push | Channel::Hook(_) => pushes::read(reader, fields).map(Words::Push),
+        Channel::Email => mails::read_mail(reader, fields).map(WordsDraft::Mail),
+        Channel::Push | Channel::Hook(_) => pushes::read_push(reader, fields).map(WordsDraft::Push),
     };
     words.filter(|_| strange.is_empty())
 }
 
 /// What windows are told apart by: `kind`, `subject`, `actor`, `subject.FIELD`.
-fn key_parts(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(KeyPart, At)>> {
+fn read_key_parts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(KeyPart, TreePlace)>> {
     const RULE: &str = "a key is of `kind`, `subject`, `actor` and fields, such as `subject.author`";
     let texts = reader.texts(node, "`key`");
     if texts.is_empty() || texts.len() > KEY_PARTS_MAX {
         reader.problem(node.at, format!("a key has from 1 to {KEY_PARTS_MAX} parts"));
         return None;
     }
-    let part = |(text, at): (&str, At)| match (text, text.strip_prefix("subject.")) {
+    let part = |(text, at): (&str, TreePlace)| match (text, text.strip_prefix("subject.")) {
         ("kind", _) => Some((KeyPart::Kind, at)),
         ("subject", _) => Some((KeyPart::Subject, at)),
         ("actor", _) => Some((KeyPart::Actor, at)),
@@ -194,7 +198,7 @@ fn key_parts(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(KeyPart, At)>>
             None
         }
     };
-    let parts: Vec<(KeyPart, At)> = texts.iter().copied().map(part).collect::<Option<_>>()?;
+    let parts: Vec<(KeyPart, TreePlace)> = texts.iter().copied().map(part).collect::<Option<_>>()?;
     for (number, (text, at)) in texts.iter().enumerate() {
         if texts[..number].iter().any(|(before, _)| before == text) {
             reader.problem(*at, format!("`{text}` is there twice"));
@@ -203,19 +207,19 @@ fn key_parts(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(KeyPart, At)>>
     Some(parts)
 }
 
-pub(crate) fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<Channel> {
+pub(crate) fn read_channel(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Channel> {
     let text = reader.text(node, "`channel`")?;
     let channel = Channel::parse(text);
     if channel.is_none() {
         let names = Channel::ALL.map(Channel::name);
-        let help = did_you_mean(text, names).unwrap_or_else(|| format!("there is {}", one_of(names)));
+        let help = did_you_mean(text, names).unwrap_or_else(|| format!("there is {}", list_choices(names)));
         reader.problem_with(node.at, format!("there is no channel `{text}`"), Some(help));
     }
     channel
 }
 
-fn look_back(reader: &mut Reader<'_>, node: &Node) -> Option<u16> {
-    let ms = close::duration(reader, node, "`look_back`")?;
+fn read_look_back(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<u16> {
+    let ms = close_rule::read_duration(reader, node, "`look_back`")?;
     let days = ms / DAY_MS;
     if ms % DAY_MS != 0 || !(1..=LOOK_BACK_DAYS_MAX).contains(&days) {
         let help = "a day of entries lives that long, and a digest must find it alive".to_string();
@@ -226,7 +230,7 @@ fn look_back(reader: &mut Reader<'_>, node: &Node) -> Option<u16> {
     u16::try_from(days).ok()
 }
 
-fn once_per(reader: &mut Reader<'_>, node: &Node) -> Option<OncePer> {
+fn read_once_per(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<OncePer> {
     const WORDS: [&str; 3] = ["event", "mail", "subject"];
     match reader.text(node, "`once_per`")? {
         "event" => Some(OncePer::Event),
@@ -234,21 +238,21 @@ fn once_per(reader: &mut Reader<'_>, node: &Node) -> Option<OncePer> {
         "subject" => Some(OncePer::Subject),
         other => {
             let help = did_you_mean(other, WORDS);
-            reader.problem_with(node.at, format!("`once_per` is {}", one_of(WORDS)), help);
+            reader.problem_with(node.at, format!("`once_per` is {}", list_choices(WORDS)), help);
             None
         }
     }
 }
 
-fn sections(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(Section, WrittenSection)>> {
-    let What::List(list) = &node.what else {
-        reader.problem(node.at, format!("`sections` must be a list, this is {}", node.what.sort()));
+fn read_sections(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(PlanSection, SectionDraft)>> {
+    let TreeValue::List(list) = &node.what else {
+        reader.problem(node.at, format!("`sections` must be a list, this is {}", node.what.sort_name()));
         return None;
     };
     if list.is_empty() || list.len() > SECTIONS_MAX {
         reader.problem(node.at, format!("a plan has from 1 to {SECTIONS_MAX} sections"));
     }
-    let sections: Vec<_> = list.iter().filter_map(|node| section(reader, node)).collect();
+    let sections: Vec<_> = list.iter().filter_map(|node| read_section(reader, node)).collect();
     let room: usize = sections.iter().map(|(section, _)| usize::from(section.most)).sum();
     if room > READY_ENTRIES_MAX {
         let what = format!("the sections have room for {room} entries, a mail for {READY_ENTRIES_MAX}");
@@ -257,13 +261,13 @@ fn sections(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(Section, Writte
     (sections.len() == list.len()).then_some(sections)
 }
 
-fn section(reader: &mut Reader<'_>, node: &Node) -> Option<(Section, WrittenSection)> {
+fn read_section(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<(PlanSection, SectionDraft)> {
     let fields = reader.fields(node, node.at, "a section", &["title", "kinds", "most", "order", "group"])?;
     let title =
         fields.need(reader, "title").and_then(|node| reader.text(node, "`title`").map(str::to_string));
     let most_max = u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX);
-    let most = fields.need(reader, "most").and_then(|node| reader.whole(node, "`most`", 1, most_max));
-    let order = fields.get("order").map_or(Some(Order::Newest), |node| order(reader, node));
+    let most = fields.need(reader, "most").and_then(|node| reader.whole_number(node, "`most`", 1, most_max));
+    let order = fields.get("order").map_or(Some(SectionOrder::Newest), |node| read_order(reader, node));
     let place = |key: &str| fields.get(key).map_or(node.at, |node| node.at);
     let (order_at, group_at) = (place("order"), place("group"));
     let group = match fields.get("group") {
@@ -273,18 +277,18 @@ fn section(reader: &mut Reader<'_>, node: &Node) -> Option<(Section, WrittenSect
     let names = fields.need(reader, "kinds").map(|node| reader.texts(node, "`kinds`"))?;
     let named = names.iter().map(|(name, at)| ((*name).to_string(), *at)).collect();
     let kinds = names.iter().filter_map(|(name, _)| Kind::new(name).ok()).collect();
-    let section = Section { title: title?, kinds, most: most?, order: order?, group };
-    Some((section, WrittenSection { kinds: named, order: order_at, group: group_at }))
+    let section = PlanSection { title: title?, kinds, most: most?, order: order?, group };
+    Some((section, SectionDraft { kinds: named, order: order_at, group: group_at }))
 }
 
-fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
+fn read_order(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<SectionOrder> {
     const RULE: &str =
         "an order is `newest`, `oldest`, `score`, `{soonest: FIELD}`, `{best: FIELD}` or `{nearest: FIELD}`";
-    if let What::Text(text) = &node.what {
+    if let TreeValue::Text(text) = &node.what {
         match text.as_str() {
-            "newest" => return Some(Order::Newest),
-            "oldest" => return Some(Order::Oldest),
-            "score" => return Some(Order::Score),
+            "newest" => return Some(SectionOrder::Newest),
+            "oldest" => return Some(SectionOrder::Oldest),
+            "score" => return Some(SectionOrder::Score),
             other => {
                 reader.problem_with(node.at, format!("there is no order `{other}`"), Some(RULE.to_string()));
             }
@@ -293,9 +297,9 @@ fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
     }
     let fields = reader.fields(node, node.at, "`order`", &["soonest", "best", "nearest"])?;
     match (fields.get("soonest"), fields.get("best"), fields.get("nearest")) {
-        (Some(node), None, None) => Some(Order::Soonest(reader.text(node, "`soonest`")?.to_string())),
-        (None, Some(node), None) => Some(Order::Best(reader.text(node, "`best`")?.to_string())),
-        (None, None, Some(node)) => Some(Order::Nearest(reader.text(node, "`nearest`")?.to_string())),
+        (Some(node), None, None) => Some(SectionOrder::Soonest(reader.text(node, "`soonest`")?.to_string())),
+        (None, Some(node), None) => Some(SectionOrder::Best(reader.text(node, "`best`")?.to_string())),
+        (None, None, Some(node)) => Some(SectionOrder::Nearest(reader.text(node, "`nearest`")?.to_string())),
         // What is there instead has its message.
         (None, None, None) if fields.strange => None,
         _ => {
@@ -307,19 +311,19 @@ fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
 
 /// Follows every reference of a plan: its kinds know it, and what they are about has the fields by which
 /// its sections are ordered and grouped. Gives what its messages are about, if all of that is known.
-pub(crate) fn resolve(
-    reader: &mut Reader<'_>,
-    written: &Written,
-    kinds: &[kinds::Written],
+pub(crate) fn resolve_plan(
+    reader: &mut TreeReader<'_>,
+    written: &PlanDraft,
+    kinds: &[kinds::KindDraft],
     plans: &BTreeMap<String, PlanName>,
     subjects: &BTreeMap<String, SubjectType>,
-) -> Option<About> {
+) -> Option<PlanSubjectTypes> {
     let plan = &written.plan;
     let mut types = BTreeSet::new();
     let mut told = BTreeSet::new();
     let mut complete = true;
     for (section, places) in plan.sections.iter().zip(&written.sections) {
-        scored(reader, section, places, kinds);
+        check_score_order(reader, section, places, kinds);
         for (name, at) in &places.kinds {
             let Some(kind) = kinds.iter().find(|kind| kind.name.as_str() == name) else {
                 let help = did_you_mean(name, kinds.iter().map(|kind| kind.name.as_str()));
@@ -350,27 +354,27 @@ pub(crate) fn resolve(
                 continue;
             };
             types.insert(subject.name.clone());
-            fields_of(reader, written, subject);
-            ordered(reader, &section.order, places.order, subject);
+            check_plan_fields(reader, written, subject);
+            check_order_field(reader, &section.order, places.order, subject);
             if let Some(field) = &section.group {
-                groups::fits(reader, field, places.group, subject);
+                groups::check_group_field(reader, field, places.group, subject);
             }
         }
     }
     if complete {
-        never::so_many(reader, plan, written.at_least, kinds);
+        contradictions::check_entry_count(reader, plan, written.at_least, kinds);
     }
     for kind in kinds.iter().filter(|kind| complete && !told.contains(kind.name.as_str())) {
         for (_, at) in kind.plans.iter().filter(|(name, _)| name == plan.name.as_str()) {
             reader.problem(*at, format!("`{}` has no section for kind `{}`", plan.name, kind.name));
         }
     }
-    complete.then(|| About { types, heads: groups::heads(plan, kinds, subjects) })
+    complete.then(|| PlanSubjectTypes { types, heads: groups::head_types(plan, kinds, subjects) })
 }
 
 /// The fields by which a plan tells its windows apart, or for whose time it waits.
-fn fields_of(reader: &mut Reader<'_>, written: &Written, subject: &SubjectType) {
-    let mut lacks = |field: &str, at: At| {
+fn check_plan_fields(reader: &mut TreeReader<'_>, written: &PlanDraft, subject: &SubjectType) {
+    let mut lacks = |field: &str, at: TreePlace| {
         let help = did_you_mean(field, subject.fields.keys().map(String::as_str));
         reader.problem_with(at, format!("`{}` has no field `{field}`", subject.name), help);
     };
@@ -380,7 +384,7 @@ fn fields_of(reader: &mut Reader<'_>, written: &Written, subject: &SubjectType) 
             _ => {}
         }
     }
-    if let Close::Before { field, .. } = &written.plan.close {
+    if let CloseRule::Before { field, .. } = &written.plan.close {
         match subject.fields.get(field) {
             None => lacks(field, written.aims),
             Some(FieldType::Time) => {}
@@ -393,20 +397,31 @@ fn fields_of(reader: &mut Reader<'_>, written: &Written, subject: &SubjectType) 
 }
 
 /// Only who is listed has a score: where nobody is, ordering by it would do nothing.
-fn scored(reader: &mut Reader<'_>, section: &Section, places: &WrittenSection, kinds: &[kinds::Written]) {
+fn check_score_order(
+    reader: &mut TreeReader<'_>,
+    section: &PlanSection,
+    places: &SectionDraft,
+    kinds: &[kinds::KindDraft],
+) {
     let mut told = kinds.iter().filter(|kind| section.kinds.contains(&kind.name)).peekable();
-    if section.order == Order::Score && told.peek().is_some() && !told.any(|kind| kind.to.is_listed()) {
+    if section.order == SectionOrder::Score && told.peek().is_some() && !told.any(|kind| kind.to.is_listed())
+    {
         let help = "only a kind with `to: listed` has scores".to_string();
         reader.problem_with(places.order, "no kind of this section has a score", Some(help));
     }
 }
 
-fn ordered(reader: &mut Reader<'_>, order: &Order, at: At, subject: &SubjectType) {
+fn check_order_field(
+    reader: &mut TreeReader<'_>,
+    order: &SectionOrder,
+    at: TreePlace,
+    subject: &SubjectType,
+) {
     let (field, wanted) = match order {
-        Order::Newest | Order::Oldest | Order::Score => return,
-        Order::Soonest(field) => (field, FieldType::Time),
-        Order::Best(field) => (field, FieldType::Number),
-        Order::Nearest(field) => (field, FieldType::Place),
+        SectionOrder::Newest | SectionOrder::Oldest | SectionOrder::Score => return,
+        SectionOrder::Soonest(field) => (field, FieldType::Time),
+        SectionOrder::Best(field) => (field, FieldType::Number),
+        SectionOrder::Nearest(field) => (field, FieldType::Place),
     };
     match subject.fields.get(field) {
         Some(found) if *found == wanted => {}

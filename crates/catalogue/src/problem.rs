@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One thing that is wrong, with its place. Lines and columns count from 1.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Problem {
+pub struct CatalogueProblem {
     pub file: String,
     pub line: usize,
     pub column: usize,
@@ -16,19 +16,19 @@ pub struct Problem {
 
 /// Everything that is wrong, in the order of the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Problems(pub Vec<Problem>);
+pub struct CatalogueProblems(pub Vec<CatalogueProblem>);
 
 /// A text with its name, from which problems quote.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct SourceText<'a> {
     pub file: &'a str,
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl SourceText<'_> {
     /// A problem at a line and column of this text.
-    pub fn problem(&self, line: usize, column: usize, what: impl Into<String>) -> Problem {
-        Problem {
+    pub fn problem(&self, line: usize, column: usize, what: impl Into<String>) -> CatalogueProblem {
+        CatalogueProblem {
             file: self.file.to_string(),
             line,
             column,
@@ -39,23 +39,23 @@ impl Source<'_> {
     }
 
     /// A problem at a byte of this text.
-    pub fn problem_at(&self, offset: usize, what: impl Into<String>) -> Problem {
-        let (line, column) = place(self.text, offset);
+    pub fn problem_at(&self, offset: usize, what: impl Into<String>) -> CatalogueProblem {
+        let (line, column) = line_and_column(self.text, offset);
         self.problem(line, column, what)
     }
 }
 
-impl Problem {
+impl CatalogueProblem {
     #[must_use]
-    pub fn help(mut self, help: impl Into<Option<String>>) -> Self {
+    pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
         self.help = help.into();
         self
     }
 }
 
-impl Problems {
+impl CatalogueProblems {
     /// `Ok` if there are none; else they are sorted, and the same one twice is said once.
-    pub fn settle(mut self) -> Result<(), Self> {
+    pub fn into_result(mut self) -> Result<(), Self> {
         if self.0.is_empty() {
             return Ok(());
         }
@@ -70,25 +70,25 @@ impl Problems {
     }
 }
 
-impl From<Problem> for Problems {
-    fn from(problem: Problem) -> Self {
+impl From<CatalogueProblem> for CatalogueProblems {
+    fn from(problem: CatalogueProblem) -> Self {
         Self(vec![problem])
     }
 }
 
-impl Extend<Problem> for Problems {
-    fn extend<I: IntoIterator<Item = Problem>>(&mut self, problems: I) {
+impl Extend<CatalogueProblem> for CatalogueProblems {
+    fn extend<I: IntoIterator<Item = CatalogueProblem>>(&mut self, problems: I) {
         self.0.extend(problems);
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for CatalogueProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.what)?;
         if let Some(excerpt) = &self.excerpt {
             // A long line is quoted around the column, so that the caret is on the screen.
             let skip = self.column.saturating_sub(QUOTE_BEFORE);
-            let quoted: String = excerpt.chars().skip(skip).take(QUOTE_WIDTH).map(visible).collect();
+            let quoted: String = excerpt.chars().skip(skip).take(QUOTE_WIDTH).map(visible_char).collect();
             let caret = self.column.saturating_sub(1).saturating_sub(skip);
             write!(f, "\n{:>5} | {quoted}\n      | {:caret$}^", self.line, "")?;
         }
@@ -103,11 +103,11 @@ const QUOTE_BEFORE: usize = 80;
 const QUOTE_WIDTH: usize = 120;
 
 /// Control characters would move the caret, or worse.
-fn visible(c: char) -> char {
+fn visible_char(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for CatalogueProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.0.iter().enumerate() {
             if i > 0 {
@@ -119,11 +119,11 @@ impl fmt::Display for Problems {
     }
 }
 
-impl std::error::Error for Problem {}
-impl std::error::Error for Problems {}
+impl std::error::Error for CatalogueProblem {}
+impl std::error::Error for CatalogueProblems {}
 
 /// Line and column of a byte offset, both from 1.
-pub fn place(text: &str, offset: usize) -> (usize, usize) {
+pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
@@ -131,11 +131,11 @@ pub fn place(text: &str, offset: usize) -> (usize, usize) {
 
 /// `did you mean ...?`, if one of the names is near.
 pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    nearest(word, names).map(|name| format!("did you mean `{name}`?"))
+    nearest_name(word, names).map(|name| format!("did you mean `{name}`?"))
 }
 
 /// The nearest name, unless all of them are far.
-pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest_name<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     // Swapped letters are one slip; a third of the word may be wrong.
     let far = word.chars().count() / 3 + 1;
@@ -148,7 +148,7 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// Names in a row for a message: `a, b or c`.
-pub fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn list_choices<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match names.pop() {
         None => "nothing".to_string(),

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    groups::About,
-    inline::Inline,
+    groups::PlanSubjectTypes,
+    inline_text::InlineText,
     language::{check_text, headline_scope},
-    read::{Fields, Reader},
     subjects::SubjectType,
+    tree_reader::{MapFields, TreeReader},
 };
 
 /// Keys of a plan that only pushes and hooks have.
@@ -15,7 +15,7 @@ pub(crate) const KEYS: [&str; 4] = ["body", "longer", "image", "opens"];
 
 /// How a plan's pushes read; each is a template.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Push {
+pub struct PushTemplates {
     /// What it is called.
     pub headline: String,
     /// What it says.
@@ -31,31 +31,35 @@ pub struct Push {
 }
 
 /// A push as it is written.
-pub(crate) struct Written {
-    headline: Inline,
-    body: Inline,
-    more: [Option<Inline>; 3],
+pub(crate) struct PushDraft {
+    headline: InlineText,
+    body: InlineText,
+    more: [Option<InlineText>; 3],
     line: usize,
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Written> {
-    let headline = fields.need(reader, "headline").and_then(|node| Inline::read(reader, node, "`headline`"));
-    let body = fields.need(reader, "body").and_then(|node| Inline::read(reader, node, "`body`"));
+pub(crate) fn read_push(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> Option<PushDraft> {
+    let headline =
+        fields.need(reader, "headline").and_then(|node| InlineText::read(reader, node, "`headline`"));
+    let body = fields.need(reader, "body").and_then(|node| InlineText::read(reader, node, "`body`"));
     let more = ["longer", "image", "opens"].map(|name| {
-        fields.get(name).map(|node| Inline::read(reader, node, &format!("`{name}`")).ok_or(())).transpose()
+        fields
+            .get(name)
+            .map(|node| InlineText::read(reader, node, &format!("`{name}`")).ok_or(()))
+            .transpose()
     });
     let [longer, image, opens] = more;
     let more = [longer.ok()?, image.ok()?, opens.ok()?];
-    Some(Written { headline: headline?, body: body?, more, line: fields.at.line })
+    Some(PushDraft { headline: headline?, body: body?, more, line: fields.at.line })
 }
 
 /// Checks all texts of a push.
-pub(crate) fn resolve(
-    reader: &mut Reader<'_>,
-    written: &Written,
-    about: About,
+pub(crate) fn resolve_push(
+    reader: &mut TreeReader<'_>,
+    written: &PushDraft,
+    about: PlanSubjectTypes,
     subjects: &BTreeMap<String, SubjectType>,
-) -> Push {
+) -> PushTemplates {
     let scope = headline_scope(subjects, about);
     let more = written.more.iter().flatten();
     for inline in [&written.headline, &written.body].into_iter().chain(more) {
@@ -68,5 +72,5 @@ pub(crate) fn resolve(
         .each_ref()
         .map(|inline| inline.as_ref().map(|inline| inline.text.clone()).unwrap_or_default());
     let (headline, body) = (written.headline.text.clone(), written.body.text.clone());
-    Push { headline, body, longer, image, opens, line: written.line }
+    PushTemplates { headline, body, longer, image, opens, line: written.line }
 }

@@ -8,15 +8,15 @@ use model::{
 };
 
 use crate::{
-    hash::Canonical,
-    inline::Inline,
-    language::{Scope, check_source, source_scope},
+    hash::CanonicalText,
+    inline_text::InlineText,
+    language::{TextScope, check_source, source_scope},
     limits::SOURCES_MAX,
-    problem::{did_you_mean, one_of},
-    read::{Fields, Reader},
-    row::Expression,
+    problem::{did_you_mean, list_choices},
+    row::SourceExpression,
     subjects::SubjectType,
-    yaml::{At, Key, Node},
+    tree_reader::{MapFields, TreeReader},
+    yaml::{TreeKey, TreeNode, TreePlace},
 };
 
 /// A topic of others, and what its records mean.
@@ -25,14 +25,14 @@ pub struct SourceDef {
     pub name: String,
     /// As it is called in the log, without any prefix.
     pub topic: String,
-    pub format: Format,
+    pub format: SourceFormat,
     /// `None` for `CloudEvents` that are taken as they are.
-    pub tells: Option<Tells>,
+    pub tells: Option<StatementRule>,
 }
 
 /// How a topic's records are written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Format {
+pub enum SourceFormat {
     Json,
     Avro,
     CloudEvents,
@@ -41,15 +41,15 @@ pub enum Format {
 
 /// What records mean.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Tells {
-    pub what: Telling,
+pub struct StatementRule {
+    pub what: StatementSort,
     /// The event that is told of records for which `when` does not hold.
     pub(crate) otherwise: Option<String>,
-    pub(crate) when: Option<Expression>,
+    pub(crate) when: Option<SourceExpression>,
     /// Attributes by their names: `subject`, `person` and their like.
-    pub(crate) attributes: BTreeMap<&'static str, Expression>,
+    pub(crate) attributes: BTreeMap<&'static str, SourceExpression>,
     /// `None`: the fields of the row that the subject declares.
-    pub(crate) data: Option<BTreeMap<String, Expression>>,
+    pub(crate) data: Option<BTreeMap<String, SourceExpression>>,
     /// The fields that the subject declares.
     pub(crate) declared: Vec<String>,
     /// Whether rows count that were there when their source was first read.
@@ -58,7 +58,7 @@ pub struct Tells {
 
 /// Which sort of thing is told.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Telling {
+pub enum StatementSort {
     /// A change of this type.
     Event(String),
     Follow,
@@ -135,7 +135,7 @@ const OWN: [&str; 12] = [
     "erasures",
 ];
 
-impl Format {
+impl SourceFormat {
     const ALL: [Self; 4] = [Self::Json, Self::Avro, Self::CloudEvents, Self::Debezium];
 
     fn name(self) -> &'static str {
@@ -148,7 +148,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for SourceFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -156,7 +156,7 @@ impl fmt::Display for Format {
 
 impl SourceDef {
     /// What the catalogue's hash is made of.
-    pub(crate) fn write(&self, text: &mut Canonical) {
+    pub(crate) fn write(&self, text: &mut CanonicalText) {
         text.line("source", &self.name);
         text.line("topic", &self.topic);
         text.line("format", self.format.name());
@@ -174,7 +174,7 @@ impl SourceDef {
     }
 }
 
-impl Telling {
+impl StatementSort {
     /// The attributes that it has, those that must be there first, and how many these are.
     fn attributes(&self) -> (&'static [&'static str], usize) {
         match self {
@@ -186,46 +186,46 @@ impl Telling {
 }
 
 /// A source as it is written.
-pub(crate) struct Written {
+pub(crate) struct SourceDraft {
     name: String,
     topic: String,
-    format: Format,
-    tells: Option<WrittenTells>,
+    format: SourceFormat,
+    tells: Option<StatementDraft>,
 }
 
-struct WrittenTells {
-    what: (String, At),
-    otherwise: Option<(String, At)>,
-    when: Option<Inline>,
-    attributes: Vec<(&'static str, At, Inline)>,
-    data: Option<Vec<(Key, Inline)>>,
-    data_at: At,
+struct StatementDraft {
+    what: (String, TreePlace),
+    otherwise: Option<(String, TreePlace)>,
+    when: Option<InlineText>,
+    attributes: Vec<(&'static str, TreePlace, InlineText)>,
+    data: Option<Vec<(TreeKey, InlineText)>>,
+    data_at: TreePlace,
     snapshot: Option<bool>,
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
+pub(crate) fn read_sources(reader: &mut TreeReader<'_>, node: &TreeNode) -> Vec<SourceDraft> {
     let Some(map) = reader.map(node, "sources") else { return Vec::new() };
     if map.len() > SOURCES_MAX {
         reader.problem(node.at, format!("{} sources, more than {SOURCES_MAX}", map.len()));
     }
-    let source = |(key, node): &(Key, Node)| {
+    let source = |(key, node): &(TreeKey, TreeNode)| {
         reader.name(key, "a source");
         let fields = reader.fields(node, key.at, "a source", &KEYS)?;
-        source(reader, key, &fields)
+        read_source(reader, key, &fields)
     };
     map.iter().filter_map(source).collect()
 }
 
-fn source(reader: &mut Reader<'_>, key: &Key, fields: &Fields<'_>) -> Option<Written> {
-    let topic = fields.need(reader, "topic").and_then(|node| topic(reader, node));
-    let format = fields.need(reader, "format").and_then(|node| format(reader, node));
+fn read_source(reader: &mut TreeReader<'_>, key: &TreeKey, fields: &MapFields<'_>) -> Option<SourceDraft> {
+    let topic = fields.need(reader, "topic").and_then(|node| read_topic(reader, node));
+    let format = fields.need(reader, "format").and_then(|node| read_format(reader, node));
     let tells = fields.get("tells");
     let what = tells.and_then(|node| Some((reader.text(node, "`tells`")?.to_string(), node.at)));
-    let written = tells_of(reader, fields);
+    let written = read_tells(reader, fields);
     let (topic, format) = (topic?, format?);
     let tells = match (what, tells) {
-        (Some(what), _) => Some(WrittenTells { what, ..written? }),
-        (None, None) if format == Format::CloudEvents && !fields.strange => {
+        (Some(what), _) => Some(StatementDraft { what, ..written? }),
+        (None, None) if format == SourceFormat::CloudEvents && !fields.strange => {
             for key in &KEYS[3..] {
                 if let Some(node) = fields.get(key) {
                     reader.problem(
@@ -241,10 +241,10 @@ fn source(reader: &mut Reader<'_>, key: &Key, fields: &Fields<'_>) -> Option<Wri
             return None;
         }
     };
-    Some(Written { name: key.name.clone(), topic, format, tells })
+    Some(SourceDraft { name: key.name.clone(), topic, format, tells })
 }
 
-fn topic(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+fn read_topic(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
     let name = reader.text(node, "`topic`")?;
     let good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if !(1..=TOPIC_BYTES_MAX).contains(&name.len()) || !name.chars().all(good) {
@@ -260,25 +260,26 @@ fn topic(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     Some(name.to_string())
 }
 
-fn format(reader: &mut Reader<'_>, node: &Node) -> Option<Format> {
+fn read_format(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<SourceFormat> {
     let name = reader.text(node, "`format`")?;
-    let found = Format::ALL.into_iter().find(|format| format.name() == name);
+    let found = SourceFormat::ALL.into_iter().find(|format| format.name() == name);
     if found.is_none() {
-        let names = Format::ALL.map(Format::name);
-        let help = did_you_mean(name, names).unwrap_or_else(|| format!("a format is {}", one_of(names)));
+        let names = SourceFormat::ALL.map(SourceFormat::name);
+        let help =
+            did_you_mean(name, names).unwrap_or_else(|| format!("a format is {}", list_choices(names)));
         reader.problem_with(node.at, format!("there is no format `{name}`"), Some(help));
     }
     found
 }
 
-fn tells_of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<WrittenTells> {
+fn read_tells(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> Option<StatementDraft> {
     let otherwise = fields.get("otherwise");
     let otherwise = otherwise.and_then(|node| Some((reader.text(node, "`otherwise`")?.to_string(), node.at)));
-    let read = |key: &'static str, reader: &mut Reader<'_>| -> Option<Option<Inline>> {
+    let read = |key: &'static str, reader: &mut TreeReader<'_>| -> Option<Option<InlineText>> {
         match fields.get(key) {
             None => Some(None),
             // One that could not be read is not one that is not there.
-            Some(node) => Inline::read(reader, node, &format!("`{key}`")).map(Some),
+            Some(node) => InlineText::read(reader, node, &format!("`{key}`")).map(Some),
         }
     };
     let when = read("when", reader);
@@ -292,8 +293,8 @@ fn tells_of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<WrittenTells
         None => None,
         Some(node) => {
             let map = reader.map(node, "`data`")?;
-            let one = |(key, node): &(Key, Node)| {
-                Some((key.clone(), Inline::read(reader, node, "a field of `data`")?))
+            let one = |(key, node): &(TreeKey, TreeNode)| {
+                Some((key.clone(), InlineText::read(reader, node, "a field of `data`")?))
             };
             Some(map.iter().map(one).collect::<Option<Vec<_>>>()?)
         }
@@ -303,7 +304,7 @@ fn tells_of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<WrittenTells
         Some(node) => Some(reader.flag(node, "`snapshot`")?),
     };
     let data_at = fields.get("data").map_or(fields.at, |node| node.at);
-    Some(WrittenTells {
+    Some(StatementDraft {
         what: (String::new(), fields.at),
         otherwise,
         when: when?,
@@ -315,12 +316,12 @@ fn tells_of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<WrittenTells
 }
 
 /// Follows what a source names and compiles its expressions.
-pub(crate) fn resolve(
-    reader: &mut Reader<'_>,
-    written: Written,
+pub(crate) fn resolve_source(
+    reader: &mut TreeReader<'_>,
+    written: SourceDraft,
     subjects: &BTreeMap<String, SubjectType>,
 ) -> Option<SourceDef> {
-    let Written { name, topic, format, tells } = written;
+    let SourceDraft { name, topic, format, tells } = written;
     let tells = match tells {
         None => None,
         Some(tells) => Some(resolve_tells(reader, tells, format, subjects)?),
@@ -329,21 +330,21 @@ pub(crate) fn resolve(
 }
 
 fn resolve_tells(
-    reader: &mut Reader<'_>,
-    written: WrittenTells,
-    format: Format,
+    reader: &mut TreeReader<'_>,
+    written: StatementDraft,
+    format: SourceFormat,
     subjects: &BTreeMap<String, SubjectType>,
-) -> Option<Tells> {
+) -> Option<StatementRule> {
     let scope = source_scope(subjects, format);
-    let what = telling(reader, &written.what, subjects)?;
-    let declared = declared(&what, subjects);
+    let what = resolve_sort(reader, &written.what, subjects)?;
+    let declared = declared_fields(&what, subjects);
     if let Some(other) = &written.otherwise {
-        otherwise(reader, &what, other, subjects);
+        check_otherwise(reader, &what, other, subjects);
     }
     let (known, needed) = what.attributes();
     for (name, at, _) in &written.attributes {
         if !known.contains(name) {
-            let help = format!("`tells: {}` has {}", written.what.0, one_of(known.iter().copied()));
+            let help = format!("`tells: {}` has {}", written.what.0, list_choices(known.iter().copied()));
             reader.problem_with(*at, format!("`{name}` means nothing here"), Some(help));
         }
     }
@@ -352,38 +353,42 @@ fn resolve_tells(
             reader.problem(written.what.1, format!("`tells: {}` needs `{name}`", written.what.0));
         }
     }
-    fields(reader, &what, &written, &declared);
+    check_data_fields(reader, &what, &written, &declared);
     let when = match &written.when {
         None => None,
-        Some(inline) => Some(compile(reader, inline, &scope, true)?),
+        Some(inline) => Some(compile_expression(reader, inline, &scope, true)?),
     };
     let mut attributes = BTreeMap::new();
     for (name, _, inline) in &written.attributes {
-        attributes.extend(compile(reader, inline, &scope, false).map(|expression| (*name, expression)));
+        attributes
+            .extend(compile_expression(reader, inline, &scope, false).map(|expression| (*name, expression)));
     }
     let data = written.data.map(|data| {
-        let one = |(key, inline): (Key, Inline)| Some((key.name, compile(reader, &inline, &scope, false)?));
+        let one = |(key, inline): (TreeKey, InlineText)| {
+            Some((key.name, compile_expression(reader, &inline, &scope, false)?))
+        };
         data.into_iter().filter_map(one).collect()
     });
-    let snapshot = written.snapshot.unwrap_or(!matches!(what, Telling::Event(_)));
+    let snapshot = written.snapshot.unwrap_or(!matches!(what, StatementSort::Event(_)));
     let otherwise = written.otherwise.map(|(otherwise, _)| otherwise);
-    Some(Tells { what, otherwise, when, attributes, data, declared, snapshot })
+    Some(StatementRule { what, otherwise, when, attributes, data, declared, snapshot })
 }
 
-fn telling(
-    reader: &mut Reader<'_>,
-    (what, at): &(String, At),
+fn resolve_sort(
+    reader: &mut TreeReader<'_>,
+    (what, at): &(String, TreePlace),
     subjects: &BTreeMap<String, SubjectType>,
-) -> Option<Telling> {
+) -> Option<StatementSort> {
     match what.as_str() {
-        "follow" => return Some(Telling::Follow),
-        "mute" => return Some(Telling::Mute),
-        "profile" => return Some(Telling::Profile),
+        "follow" => return Some(StatementSort::Follow),
+        "mute" => return Some(StatementSort::Mute),
+        "profile" => return Some(StatementSort::Profile),
         _ => {}
     }
     let Some((subject, _)) = what.split_once('.').filter(|(_, what)| !what.is_empty()) else {
-        let help = did_you_mean(what, FACTS)
-            .unwrap_or_else(|| format!("it is an event such as `work.published`, or {}", one_of(FACTS)));
+        let help = did_you_mean(what, FACTS).unwrap_or_else(|| {
+            format!("it is an event such as `work.published`, or {}", list_choices(FACTS))
+        });
         reader.problem_with(*at, format!("`{what}` cannot be told"), Some(help));
         return None;
     };
@@ -392,54 +397,61 @@ fn telling(
         reader.problem_with(*at, format!("there is no subject `{subject}`"), help);
         return None;
     }
-    Some(Telling::Event(what.clone()))
+    Some(StatementSort::Event(what.clone()))
 }
 
 /// What is told otherwise is an event about the same subject.
-fn otherwise(
-    reader: &mut Reader<'_>,
-    what: &Telling,
-    (other, at): &(String, At),
+fn check_otherwise(
+    reader: &mut TreeReader<'_>,
+    what: &StatementSort,
+    (other, at): &(String, TreePlace),
     subjects: &BTreeMap<String, SubjectType>,
 ) {
     let subject = |what: &str| what.split_once('.').map(|(subject, _)| subject.to_string());
     match what {
-        Telling::Event(what) if subject(what) == subject(other) => {}
-        Telling::Event(_) => {
-            let other = telling(reader, &(other.clone(), *at), subjects);
+        StatementSort::Event(what) if subject(what) == subject(other) => {}
+        StatementSort::Event(_) => {
+            let other = resolve_sort(reader, &(other.clone(), *at), subjects);
             if let Some(other) = other {
                 let help = "an event of the same subject".to_string();
                 let found = match other {
-                    Telling::Event(other) => other,
-                    Telling::Follow | Telling::Mute | Telling::Profile => "a fact".to_string(),
+                    StatementSort::Event(other) => other,
+                    StatementSort::Follow | StatementSort::Mute | StatementSort::Profile => {
+                        "a fact".to_string()
+                    }
                 };
                 reader.problem_with(*at, format!("`otherwise` cannot be {found}"), Some(help));
             }
         }
-        Telling::Follow | Telling::Mute | Telling::Profile => {
+        StatementSort::Follow | StatementSort::Mute | StatementSort::Profile => {
             reader.problem(*at, "`otherwise` is for events: where `when` does not hold, a fact has ended");
         }
     }
 }
 
-fn declared(what: &Telling, subjects: &BTreeMap<String, SubjectType>) -> Vec<String> {
+fn declared_fields(what: &StatementSort, subjects: &BTreeMap<String, SubjectType>) -> Vec<String> {
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
     match what {
-        Telling::Event(what) => {
+        StatementSort::Event(what) => {
             let subject = what.split_once('.').and_then(|(subject, _)| subjects.get(subject));
             subject.map(|subject| subject.fields.keys().cloned().collect()).unwrap_or_default()
         }
-        Telling::Follow => Vec::new(),
-        Telling::Mute => names(&mutes::SORTS),
-        Telling::Profile => names(&PROFILE_FIELDS),
+        StatementSort::Follow => Vec::new(),
+        StatementSort::Mute => names(&mutes::SORTS),
+        StatementSort::Profile => names(&PROFILE_FIELDS),
     }
 }
 
 /// What stands in `data` must be declared; of a fact it must stand there.
-fn fields(reader: &mut Reader<'_>, what: &Telling, written: &WrittenTells, declared: &[String]) {
+fn check_data_fields(
+    reader: &mut TreeReader<'_>,
+    what: &StatementSort,
+    written: &StatementDraft,
+    declared: &[String],
+) {
     let Some(data) = &written.data else {
-        if matches!(what, Telling::Mute | Telling::Profile) {
-            let names = one_of(declared.iter().map(String::as_str));
+        if matches!(what, StatementSort::Mute | StatementSort::Profile) {
+            let names = list_choices(declared.iter().map(String::as_str));
             let help = format!("it has {names}");
             reader.problem_with(
                 written.what.1,
@@ -449,28 +461,28 @@ fn fields(reader: &mut Reader<'_>, what: &Telling, written: &WrittenTells, decla
         }
         return;
     };
-    if *what == Telling::Follow {
+    if *what == StatementSort::Follow {
         reader.problem(written.data_at, "a follow is its `person` and its `subject`, and has no `data`");
         return;
     }
     for (key, _) in data {
         if !declared.contains(&key.name) {
             let names = || declared.iter().map(String::as_str);
-            let help =
-                did_you_mean(&key.name, names()).unwrap_or_else(|| format!("there is {}", one_of(names())));
+            let help = did_you_mean(&key.name, names())
+                .unwrap_or_else(|| format!("there is {}", list_choices(names())));
             reader.problem_with(key.at, format!("there is no field `{}`", key.name), Some(help));
         }
     }
 }
 
-fn compile(
-    reader: &mut Reader<'_>,
-    inline: &Inline,
-    scope: &Scope<'_>,
+fn compile_expression(
+    reader: &mut TreeReader<'_>,
+    inline: &InlineText,
+    scope: &TextScope<'_>,
     is_condition: bool,
-) -> Option<Expression> {
+) -> Option<SourceExpression> {
     match check_source(&inline.text, scope, is_condition) {
-        Ok(reads) => match Expression::compile(&inline.text, reads) {
+        Ok(reads) => match SourceExpression::compile(&inline.text, reads) {
             Ok(expression) => Some(expression),
             Err(error) => {
                 reader.problem(inline.at, error);

@@ -6,9 +6,9 @@ use model::limits::FIELDS_MAX;
 
 use crate::{
     limits::SUBJECTS_MAX,
-    problem::{did_you_mean, one_of},
-    read::Reader,
-    yaml::{Key, Node},
+    problem::{did_you_mean, list_choices},
+    tree_reader::TreeReader,
+    yaml::{TreeKey, TreeNode},
 };
 
 /// A type of subject.
@@ -95,7 +95,7 @@ impl fmt::Display for FieldType {
 }
 
 /// All subjects of the file.
-pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, SubjectType> {
+pub(crate) fn read_subjects(reader: &mut TreeReader<'_>, node: &TreeNode) -> BTreeMap<String, SubjectType> {
     let mut subjects = BTreeMap::new();
     let Some(map) = reader.map(node, "subjects") else { return subjects };
     if map.len() > SUBJECTS_MAX {
@@ -104,14 +104,19 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, Sub
     let types: Vec<&str> = map.iter().map(|(key, _)| key.name.as_str()).collect();
     for (key, node) in map {
         reader.name(key, "a subject");
-        if let Some(subject) = subject(reader, key, node, &types) {
+        if let Some(subject) = read_subject(reader, key, node, &types) {
             subjects.insert(key.name.clone(), subject);
         }
     }
     subjects
 }
 
-fn subject(reader: &mut Reader<'_>, name: &Key, node: &Node, types: &[&str]) -> Option<SubjectType> {
+fn read_subject(
+    reader: &mut TreeReader<'_>,
+    name: &TreeKey,
+    node: &TreeNode,
+    types: &[&str],
+) -> Option<SubjectType> {
     let map = reader.map(node, "the fields of a subject")?;
     let mut subject = SubjectType { name: name.name.clone(), fields: BTreeMap::new(), called: None };
     let mut first_text = None;
@@ -121,7 +126,7 @@ fn subject(reader: &mut Reader<'_>, name: &Key, node: &Node, types: &[&str]) -> 
         } else {
             reader.name(key, "a field");
         }
-        let Some(field) = field(reader, value, types) else { continue };
+        let Some(field) = read_field(reader, value, types) else { continue };
         if field == FieldType::Text && first_text.is_none() {
             first_text = Some(key.name.clone());
         }
@@ -133,19 +138,19 @@ fn subject(reader: &mut Reader<'_>, name: &Key, node: &Node, types: &[&str]) -> 
     let called = map.iter().find(|(key, _)| key.name == CALLED).map(|(_, node)| node);
     subject.called = match called {
         None => first_text,
-        Some(node) => called_field(reader, node, &subject),
+        Some(node) => read_name_field(reader, node, &subject),
     };
     Some(subject)
 }
 
-fn field(reader: &mut Reader<'_>, node: &Node, types: &[&str]) -> Option<FieldType> {
+fn read_field(reader: &mut TreeReader<'_>, node: &TreeNode, types: &[&str]) -> Option<FieldType> {
     let text = reader.text(node, "the type of a field")?;
     let Some(field) = FieldType::parse(text) else {
         // The name of a type alone is the likeliest slip.
         let help = if types.contains(&text) {
             Some(format!("a reference is written `ref {text}` or `refs {text}`"))
         } else {
-            did_you_mean(text, TYPES).or_else(|| Some(format!("a type is {}", one_of(TYPES))))
+            did_you_mean(text, TYPES).or_else(|| Some(format!("a type is {}", list_choices(TYPES))))
         };
         reader.problem_with(node.at, format!("`{text}` is no type"), help);
         return None;
@@ -164,7 +169,7 @@ fn field(reader: &mut Reader<'_>, node: &Node, types: &[&str]) -> Option<FieldTy
     Some(field)
 }
 
-fn called_field(reader: &mut Reader<'_>, node: &Node, subject: &SubjectType) -> Option<String> {
+fn read_name_field(reader: &mut TreeReader<'_>, node: &TreeNode, subject: &SubjectType) -> Option<String> {
     let name = reader.text(node, "the field a subject is called by")?;
     match subject.fields.get(name) {
         Some(FieldType::Text) => return Some(name.to_string()),

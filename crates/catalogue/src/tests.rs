@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use model::{State, SubjectRef};
+use model::{SubjectRef, VersionedState};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -12,9 +12,9 @@ mod paces;
 mod slips;
 mod sources;
 mod truths;
-mod wide;
+mod wide_catalogue;
 
-use crate::{Catalogue, Facts, Problems, limits::FILE_BYTES_MAX};
+use crate::{Catalogue, CatalogueProblems, ConditionFacts, limits::FILE_BYTES_MAX};
 
 const GOOD: &str = r#"
 catalogue: sample
@@ -58,7 +58,7 @@ plans:
 const MJML: &str = "<mjml><mj-body>{% for s in sections %}{{ s.title }}{% for i in s.items %}{{ i.says }}{{ i.subject.image }}{% endfor %}{% endfor %}</mj-body></mjml>";
 const TEXT: &str = "{{ headline }}\n{% for item in items %}{{ item.says }}\n{% endfor %}";
 
-fn parse_with(text: &str, template: &str) -> Result<Catalogue, Problems> {
+fn parse_with(text: &str, template: &str) -> Result<Catalogue, CatalogueProblems> {
     Catalogue::parse(text, "dir/catalogue.yaml", &|name| match name {
         "mail/daily.mjml" => Ok(template.to_string()),
         "mail/daily.txt" => Ok(TEXT.to_string()),
@@ -66,17 +66,20 @@ fn parse_with(text: &str, template: &str) -> Result<Catalogue, Problems> {
     })
 }
 
-fn good() -> Catalogue {
+fn good_catalogue() -> Catalogue {
     parse_with(GOOD, MJML).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// All messages about a catalogue with one piece of it replaced, each as `line:column: what; help`.
 fn messages(text: &str, piece: &str, by: &str) -> String {
     assert!(text.matches(piece).count() == 1, "`{piece}` must be there once");
-    said(parse_with(&text.replace(piece, by), if text == GOOD { MJML } else { wide::MJML }))
+    describe_result(parse_with(
+        &text.replace(piece, by),
+        if text == GOOD { MJML } else { wide_catalogue::MJML },
+    ))
 }
 
-fn said(result: Result<Catalogue, Problems>) -> String {
+fn describe_result(result: Result<Catalogue, CatalogueProblems>) -> String {
     let Err(problems) = result else { return "fine".to_string() };
     let lines = problems.0.iter().map(|problem| {
         let help = problem.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
@@ -90,7 +93,7 @@ fn said(result: Result<Catalogue, Problems>) -> String {
 #[test]
 fn slips_are_found_where_they_are() {
     let mut wrong = Vec::new();
-    for (text, slips) in [(GOOD, slips::SLIPS), (wide::WIDE, wide::SLIPS)] {
+    for (text, slips) in [(GOOD, slips::SLIPS), (wide_catalogue::WIDE, wide_catalogue::SLIPS)] {
         for (piece, by, expected) in slips {
             let found = messages(text, piece, by);
             if found != *expected {
@@ -98,7 +101,7 @@ fn slips_are_found_where_they_are() {
             }
         }
     }
-    for (piece, by, expected) in paces::all() {
+    for (piece, by, expected) in paces::all_slips() {
         let found = messages(GOOD, piece, &by);
         if found != expected {
             wrong.push(format!("`{by}`\n  expected {expected:?}\n  found    {found:?}"));
@@ -107,12 +110,12 @@ fn slips_are_found_where_they_are() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn subject(text: &str) -> SubjectRef {
+fn subject_ref(text: &str) -> SubjectRef {
     SubjectRef::new(text).unwrap()
 }
 
-fn state(catalogue: &Catalogue, of: &str, json: serde_json::Value) -> State {
-    catalogue.state(&subject(of), json.as_object().unwrap(), 1).unwrap_or_else(|bad| panic!("{bad}"))
+fn state_of(catalogue: &Catalogue, of: &str, json: serde_json::Value) -> VersionedState {
+    catalogue.state(&subject_ref(of), json.as_object().unwrap(), 1).unwrap_or_else(|bad| panic!("{bad}"))
 }
 
 #[test]
@@ -121,20 +124,20 @@ fn conditions_ask_the_subject_and_what_it_refers_to() {
         let written = format!("|\n      {condition}");
         let text = GOOD.replace("subject.public and not author.gone", &written);
         let catalogue = parse_with(&text, MJML).unwrap_or_else(|problems| panic!("{problems}"));
-        let work = subject("work:1");
-        let author = state(&catalogue, "author:7", json!({"name": "Ann"}));
+        let work = subject_ref("work:1");
+        let author = state_of(&catalogue, "author:7", json!({"name": "Ann"}));
         let moon = json!({"title": "Moon", "public": true, "score": 7.5, "author": "author:7",
             "out": "2026-11-27T18:00:00Z"});
-        let moon = state(&catalogue, "work:1", moon);
-        let gone = State::at(2, moon.cells.keys().map(|name| (name, None)));
+        let moon = state_of(&catalogue, "work:1", moon);
+        let gone = VersionedState::from_values(2, moon.cells.keys().map(|name| (name, None)));
         let holds = catalogue.kinds["work_out"].holds.as_ref().unwrap();
-        let ask = |state: &State| {
+        let ask = |state: &VersionedState| {
             let related = |to: &SubjectRef| (to.as_str() == "author:7").then_some(&author);
-            holds.holds(&Facts { subject: &work, state, related: &related })
+            holds.holds(&ConditionFacts { subject: &work, state, related: &related })
         };
         assert_eq!(ask(&moon), Ok(expected), "{condition}");
         assert_eq!(ask(&gone), Ok(false), "{condition} of what is gone");
-        assert_eq!(ask(&State::default()), Ok(false), "{condition} of nothing");
+        assert_eq!(ask(&VersionedState::default()), Ok(false), "{condition} of nothing");
     };
     check("subject.public", true);
     check("not subject.public", false);
@@ -164,9 +167,13 @@ fn conditions_ask_the_subject_and_what_it_refers_to() {
 
 #[test]
 fn a_condition_bears_what_is_not_known() {
-    let catalogue = good();
+    let catalogue = good_catalogue();
     let check = |kind: &str, of: &str, json: serde_json::Value, expected: bool| {
-        let facts = Facts { subject: &subject(of), state: &state(&catalogue, of, json), related: &|_| None };
+        let facts = ConditionFacts {
+            subject: &subject_ref(of),
+            state: &state_of(&catalogue, of, json),
+            related: &|_| None,
+        };
         assert_eq!(catalogue.kinds[kind].holds.as_ref().unwrap().holds(&facts), Ok(expected), "{kind} {of}");
     };
     // Nothing is known of the author, so neither is that they are gone.
@@ -181,13 +188,13 @@ fn a_condition_bears_what_is_not_known() {
 fn a_condition_cannot_run_for_long() {
     let long = ["subject.public"; 150].join(" and ");
     let text = GOOD.replace("subject.public and not author.gone", &long);
-    assert_eq!(said(parse_with(&text, MJML)), "12:12: an expression of more than 400 words");
+    assert_eq!(describe_result(parse_with(&text, MJML)), "12:12: an expression of more than 400 words");
 }
 
 /// What becomes of fields: the cells, or the message.
-fn cells(of: &str, json: &serde_json::Value) -> String {
-    let catalogue = if of.starts_with("match") { wide::wide() } else { good() };
-    match catalogue.state(&subject(of), json.as_object().unwrap(), 3) {
+fn describe_cells(of: &str, json: &serde_json::Value) -> String {
+    let catalogue = if of.starts_with("match") { wide_catalogue::parse_wide() } else { good_catalogue() };
+    match catalogue.state(&subject_ref(of), json.as_object().unwrap(), 3) {
         Ok(state) => {
             let cells = state.cells.iter().map(|(name, cell)| {
                 assert_eq!(cell.version, 3);
@@ -236,7 +243,7 @@ fn json_becomes_typed_cells() {
         ("event:1", json!({"at": "NaN,inf"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the text \"NaN,inf\""),
         ("event:1", json!({"at": [1, 2]}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found a list of 2"),
     ] {
-        assert_eq!(cells(of, &json), expected, "{of} {json}");
+        assert_eq!(describe_cells(of, &json), expected, "{of} {json}");
     }
 }
 
@@ -254,33 +261,33 @@ fn an_address_is_one_of_the_web() {
         "data:text/html,x",
         "",
     ] {
-        assert!(cells("work:1", &json!({ "image": bad })).contains("is a url"), "{bad}");
+        assert!(describe_cells("work:1", &json!({ "image": bad })).contains("is a url"), "{bad}");
     }
     for fine in
         ["http://example.com", "HTTPS://EXAMPLE.com/ä?q=ü", "http://ä.com", "https://a.b:8080/c(d)'e'"]
     {
-        assert_eq!(cells("work:1", &json!({ "image": fine })), format!("image={fine}"));
+        assert_eq!(describe_cells("work:1", &json!({ "image": fine })), format!("image={fine}"));
     }
 }
 
 #[test]
 fn examples_have_every_field_and_pass_the_conditions_that_ask_for_them() {
-    for catalogue in [good(), wide::wide()] {
+    for catalogue in [good_catalogue(), wide_catalogue::parse_wide()] {
         for (name, declared) in &catalogue.subjects {
             let state = catalogue.example(name);
             assert_eq!(state.cells.len(), declared.fields.len(), "{name}");
         }
     }
-    let two = wide::wide().example("match");
+    let two = wide_catalogue::parse_wide().example("match");
     assert_eq!((two.text("one"), two.text("other")), (Some("one"), Some("other")));
-    let catalogue = good();
+    let catalogue = good_catalogue();
     assert!(catalogue.example("nothing").is_empty());
     assert_eq!(catalogue.example("event").text("label"), Some("Example label"));
 }
 
 #[test]
 fn kinds_are_found_by_their_event_and_references_by_their_fields() {
-    let catalogue = good();
+    let catalogue = good_catalogue();
     let on = |what: &str| catalogue.kinds_on(what).map(|kind| kind.name.to_string()).collect::<Vec<_>>();
     assert_eq!(on("event.announced"), ["event_near"]);
     assert_eq!(on("event.repeated"), ["event_again"]);
@@ -289,11 +296,14 @@ fn kinds_are_found_by_their_event_and_references_by_their_fields() {
         catalogue.events().collect::<Vec<_>>(),
         ["event.announced", "event.repeated", "work.published"]
     );
-    let event =
-        state(&catalogue, "event:1", json!({"authors": ["author:2", "author:1", "author:2"], "label": "x"}));
-    assert_eq!(catalogue.related_refs(&event), [subject("author:1"), subject("author:2")]);
-    assert_eq!(catalogue.name_of(&subject("event:1"), &event), Some("x"));
-    assert_eq!(catalogue.name_of(&subject("event:1"), &State::default()), None);
+    let event = state_of(
+        &catalogue,
+        "event:1",
+        json!({"authors": ["author:2", "author:1", "author:2"], "label": "x"}),
+    );
+    assert_eq!(catalogue.related_refs(&event), [subject_ref("author:1"), subject_ref("author:2")]);
+    assert_eq!(catalogue.name_of(&subject_ref("event:1"), &event), Some("x"));
+    assert_eq!(catalogue.name_of(&subject_ref("event:1"), &VersionedState::default()), None);
     assert_eq!(catalogue.subjects["work"].called.as_deref(), Some("title"));
 }
 
@@ -306,9 +316,10 @@ fn a_hash_is_of_the_rules() {
         let plans: Vec<u64> = catalogue.plans.by_name.values().map(|plan| plan.hash).collect();
         (plans, catalogue.hash)
     };
-    for (text, template, rules, words) in
-        [(GOOD, MJML, slips::RULES, slips::WORDS), (wide::WIDE, wide::MJML, wide::RULES, wide::WORDS)]
-    {
+    for (text, template, rules, words) in [
+        (GOOD, MJML, slips::RULES, slips::WORDS),
+        (wide_catalogue::WIDE, wide_catalogue::MJML, wide_catalogue::RULES, wide_catalogue::WORDS),
+    ] {
         let same = hash(text, template, "", "");
         let mut seen = vec![same.1];
         for (piece, by) in rules {
@@ -352,7 +363,7 @@ fn a_problem_quotes_its_line() {
 #[test]
 fn a_template_is_checked_as_a_file_of_its_own() {
     let check = |template: &str, expected: &str| {
-        let found = said(parse_with(GOOD, template));
+        let found = describe_result(parse_with(GOOD, template));
         assert_eq!(found, expected, "{template}");
     };
     check("{{ headline }}{{ preheader }}{{ due | day }}{{ count }}{{ plan }}{{ unsubscribe }}", "fine");
@@ -404,7 +415,7 @@ fn a_template_is_checked_as_a_file_of_its_own() {
 }
 
 /// A folder with a catalogue in it.
-fn folder() -> tempfile::TempDir {
+fn catalogue_folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("mail")).unwrap();
     fs::write(dir.path().join("catalogue.yaml"), GOOD).unwrap();
@@ -415,9 +426,9 @@ fn folder() -> tempfile::TempDir {
 
 #[test]
 fn a_folder_is_read_and_nothing_outside_of_it() {
-    let dir = folder();
+    let dir = catalogue_folder();
     let loaded = Catalogue::load(dir.path()).unwrap();
-    assert_eq!((loaded.hash, &loaded.plans), (good().hash, &good().plans));
+    assert_eq!((loaded.hash, &loaded.plans), (good_catalogue().hash, &good_catalogue().plans));
     let says = |dir: &Path| Catalogue::load(dir).unwrap_err().0[0].what.clone();
 
     let other = tempfile::tempdir().unwrap();
@@ -443,21 +454,32 @@ fn a_folder_is_read_and_nothing_outside_of_it() {
 fn what_nests_too_deep_is_refused() {
     for (levels, expected) in [(5_000, "recursion limit"), (20, "depth")] {
         let deep = GOOD.replace("most: 8", &format!("most: {}1{}", "[".repeat(levels), "]".repeat(levels)));
-        assert!(said(parse_with(&deep, MJML)).contains(expected), "{}", said(parse_with(&deep, MJML)));
+        assert!(
+            describe_result(parse_with(&deep, MJML)).contains(expected),
+            "{}",
+            describe_result(parse_with(&deep, MJML))
+        );
     }
     let nested = format!("{}x{}", "{% if name %}".repeat(5_000), "{% endif %}".repeat(5_000));
-    assert!(said(parse_with(GOOD, &nested)).contains("recursion"), "{}", said(parse_with(GOOD, &nested)));
+    assert!(
+        describe_result(parse_with(GOOD, &nested)).contains("recursion"),
+        "{}",
+        describe_result(parse_with(GOOD, &nested))
+    );
     let long = format!("{{{{ {} }}}}", ["count"; 5_000].join(" + "));
-    assert_eq!(said(parse_with(GOOD, &long)), "mail/daily.mjml:1:1: an expression of more than 400 words");
+    assert_eq!(
+        describe_result(parse_with(GOOD, &long)),
+        "mail/daily.mjml:1:1: an expression of more than 400 words"
+    );
     let brackets = format!("{{{{ {}1{} }}}}", "(".repeat(350), ")".repeat(40));
-    assert_ne!(said(parse_with(GOOD, &brackets)), "fine");
+    assert_ne!(describe_result(parse_with(GOOD, &brackets)), "fine");
 }
 
 /// Each step is one step, and what it makes is twice as large: `check` would take all memory to render it.
 #[test]
 fn a_text_is_not_put_together_from_itself_for_ever() {
     let check = |text: &str, is_good: bool| {
-        let found = said(parse_with(GOOD, &text.replace("mjml", "")));
+        let found = describe_result(parse_with(GOOD, &text.replace("mjml", "")));
         assert_eq!(!found.contains("put together from more than 100 values"), is_good, "{text}: {found}");
     };
     let doubled = |step: &str, times: usize| format!("{{% set s = name %}}{}{{{{ s }}}}", step.repeat(times));
@@ -497,7 +519,7 @@ fn the_name_of_a_catalogue_fits_a_header() {
 /// A pipe to which nobody writes would be read for ever.
 #[test]
 fn only_files_are_read() {
-    let dir = folder();
+    let dir = catalogue_folder();
     let pipe = dir.path().join("mail/daily.txt");
     fs::remove_file(&pipe).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -509,8 +531,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_file_is_too_odd_to_be_read(of_wide: bool, cut in 0..GOOD.len().max(wide::WIDE.len()), len in 0_usize..40, piece in "\\PC{0,12}|[\\[\\]{}:,'\"%&*!|>#\n -]{0,12}") {
-        let (whole, template) = if of_wide { (wide::WIDE, wide::MJML) } else { (GOOD, MJML) };
+    fn no_file_is_too_odd_to_be_read(of_wide: bool, cut in 0..GOOD.len().max(wide_catalogue::WIDE.len()), len in 0_usize..40, piece in "\\PC{0,12}|[\\[\\]{}:,'\"%&*!|>#\n -]{0,12}") {
+        let (whole, template) = if of_wide { (wide_catalogue::WIDE, wide_catalogue::MJML) } else { (GOOD, MJML) };
         let mut text = whole.to_string();
         let cut = cut.min(text.len());
         let start = (0..=cut).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -525,17 +547,17 @@ proptest! {
 
     #[test]
     fn no_text_is_too_odd_to_be_checked(text in "(\\{\\{|\\}\\}|\\{%|%\\}|for|if|set|in| |name|items|\\.|\\||first|'|\"|\\(|\\)|1|=|endif|endfor|~|\n|é){0,30}") {
-        let _found = said(parse_with(GOOD, &text));
+        let _found = describe_result(parse_with(GOOD, &text));
     }
 
     #[test]
     fn every_json_is_a_value_or_a_message(text in any::<String>(), number in any::<f64>(), flag: bool) {
-        let (good, wide) = (good(), wide::wide());
+        let (good, wide) = (good_catalogue(), wide_catalogue::parse_wide());
         let values = [json!(text), json!(number), json!(flag), json!([text, number]), json!({"lat": number, "lon": text}), json!(null)];
         for (catalogue, (of, declared)) in [&good, &wide].into_iter().flat_map(|one| one.subjects.iter().map(move |of| (one, of))) {
             for (field, json) in declared.fields.keys().flat_map(|field| values.iter().map(move |json| (field, json))) {
                 let data = serde_json::Map::from_iter([(field.clone(), json.clone())]);
-                let _state = catalogue.state(&subject(&format!("{of}:1")), &data, 1);
+                let _state = catalogue.state(&subject_ref(&format!("{of}:1")), &data, 1);
             }
         }
     }

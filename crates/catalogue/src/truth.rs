@@ -6,143 +6,154 @@
 //! asked of the subject of today: what is another author's by now is not told to who follows the first.
 //!
 //! One reason that passes is enough. If none does, the answer is that of the reason which came furthest; of
-//! those that the audience does not find any more it is the first of [`Why::Unfollowed`], [`Why::MovedAway`],
-//! [`Why::NoLongerTrue`] and [`Why::KindGone`].
+//! those that the audience does not find any more it is the first of [`EndReason::Unfollowed`], [`EndReason::MovedAway`],
+//! [`EndReason::NoLongerTrue`] and [`EndReason::KindGone`].
 
 use std::{collections::BTreeSet, slice};
 
 use model::{
-    Because, Channel, Millis, Person, Reason, State, SubjectRef, Tenant, Value, Why, World, device,
+    AudienceMatch, Channel, EndReason, EntryReason, Person, SubjectRef, Tenant, UtcMillis, Value,
+    VersionedState, WorldSnapshot, device,
     person::{mutes, notes, profile},
     returns::{self, AddressHash},
 };
 
-use crate::{Audience, Catalogue, Facts, KindDef, audience::SUBJECT};
+use crate::{Audience, Catalogue, ConditionFacts, KindDef, audience::SUBJECT};
 
 /// Who would be told, and what is known of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
+pub struct ReaderFacts<'a> {
     pub tenant: &'a Tenant,
     pub person: &'a Person,
-    pub profile: &'a State,
-    pub mutes: &'a State,
-    pub notes: &'a State,
+    pub profile: &'a VersionedState,
+    pub mutes: &'a VersionedState,
+    pub notes: &'a VersionedState,
 }
 
 /// What would be told.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct TellableEntry<'a> {
     pub subject: &'a SubjectRef,
     /// Who did it.
     pub actor: Option<&'a Person>,
-    pub reasons: &'a BTreeSet<Reason>,
+    pub reasons: &'a BTreeSet<EntryReason>,
 }
 
 /// How far a reason came that does not hold; the furthest one is the answer.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Fell {
+enum TruthFailure {
     NotFound(usize),
     Muted,
     Untrue,
 }
 
 /// Why the audience does not find a person any more, the one to be said last first.
-const NOT_FOUND: [Why; 4] = [Why::KindGone, Why::NoLongerTrue, Why::MovedAway, Why::Unfollowed];
+const NOT_FOUND: [EndReason; 4] =
+    [EndReason::KindGone, EndReason::NoLongerTrue, EndReason::MovedAway, EndReason::Unfollowed];
 
-impl Fell {
-    fn not_found(why: Why) -> Self {
+impl TruthFailure {
+    fn not_found(why: EndReason) -> Self {
         Self::NotFound(NOT_FOUND.iter().position(|known| *known == why).unwrap_or(0))
     }
 
-    fn why(&self) -> Why {
+    fn end_reason(&self) -> EndReason {
         match self {
-            Self::NotFound(rank) => NOT_FOUND.get(*rank).copied().unwrap_or(Why::NoLongerTrue),
-            Self::Muted => Why::Muted,
-            Self::Untrue => Why::NoLongerTrue,
+            Self::NotFound(rank) => NOT_FOUND.get(*rank).copied().unwrap_or(EndReason::NoLongerTrue),
+            Self::Muted => EndReason::Muted,
+            Self::Untrue => EndReason::NoLongerTrue,
         }
     }
 }
 
 /// The reasons that still hold, or why none does.
-pub fn still(
-    world: &World,
-    reader: &Reader<'_>,
-    told: &Told<'_>,
+pub fn reasons_that_hold(
+    world: &WorldSnapshot,
+    reader: &ReaderFacts<'_>,
+    told: &TellableEntry<'_>,
     catalogue: &Catalogue,
-) -> Result<Vec<Reason>, Why> {
+) -> Result<Vec<EntryReason>, EndReason> {
     let mut holding = Vec::new();
     let mut furthest = None;
     for reason in told.reasons {
-        match holds(world, reader, told, reason, catalogue) {
+        match check_reason(world, reader, told, reason, catalogue) {
             Ok(()) => holding.push(reason.clone()),
             Err(fell) => furthest = furthest.max(Some(fell)),
         }
     }
     if holding.is_empty() {
         // Without any reason there is nothing that could be true.
-        return Err(furthest.map_or(Why::NoLongerTrue, |fell| fell.why()));
+        return Err(furthest.map_or(EndReason::NoLongerTrue, |fell| fell.end_reason()));
     }
     Ok(holding)
 }
 
-fn holds(
-    world: &World,
-    reader: &Reader<'_>,
-    told: &Told<'_>,
-    reason: &Reason,
+fn check_reason(
+    world: &WorldSnapshot,
+    reader: &ReaderFacts<'_>,
+    told: &TellableEntry<'_>,
+    reason: &EntryReason,
     catalogue: &Catalogue,
-) -> Result<(), Fell> {
-    let kind = catalogue.kinds.get(&reason.kind).ok_or_else(|| Fell::not_found(Why::KindGone))?;
-    found(world, reader, told, &reason.because, kind).map_err(Fell::not_found)?;
-    if !muting(world, reader, told, reason, Some(kind)).is_empty() {
-        return Err(Fell::Muted);
+) -> Result<(), TruthFailure> {
+    let kind =
+        catalogue.kinds.get(&reason.kind).ok_or_else(|| TruthFailure::not_found(EndReason::KindGone))?;
+    check_audience(world, reader, told, &reason.because, kind).map_err(TruthFailure::not_found)?;
+    if !find_mutes(world, reader, told, reason, Some(kind)).is_empty() {
+        return Err(TruthFailure::Muted);
     }
-    if condition_holds(world, reader.tenant, told.subject, kind) { Ok(()) } else { Err(Fell::Untrue) }
+    if condition_holds(world, reader.tenant, told.subject, kind) { Ok(()) } else { Err(TruthFailure::Untrue) }
 }
 
 /// Whether the audience finds the person still.
-fn found(
-    world: &World,
-    reader: &Reader<'_>,
-    told: &Told<'_>,
-    because: &Because,
+fn check_audience(
+    world: &WorldSnapshot,
+    reader: &ReaderFacts<'_>,
+    told: &TellableEntry<'_>,
+    because: &AudienceMatch,
     kind: &KindDef,
-) -> Result<(), Why> {
+) -> Result<(), EndReason> {
     let state = world.state(reader.tenant, told.subject);
     let names = |field: &str, person: &Person| {
         state.and_then(|state| state.text(field)).is_some_and(|named| named == person.as_str())
     };
     let (holds, why) = match (because, &kind.to) {
         // Who unfollowed finds that said, whatever became of the subject.
-        (Because::Follows(target), _) if !world.follows(reader.tenant, reader.person, target) => {
-            (false, Why::Unfollowed)
+        (AudienceMatch::Follows(target), _) if !world.follows(reader.tenant, reader.person, target) => {
+            (false, EndReason::Unfollowed)
         }
-        (Because::Follows(target), Audience::FollowersOf(fields)) => {
-            (refers(told.subject, state, fields, target), Why::NoLongerTrue)
+        (AudienceMatch::Follows(target), Audience::FollowersOf(fields)) => {
+            (refers_to(told.subject, state, fields, target), EndReason::NoLongerTrue)
         }
-        (Because::Near, Audience::Near { field, within_km }) => {
+        (AudienceMatch::Near, Audience::Near { field, within_km }) => {
             let there = state.and_then(|state| state.place(field));
             let places = reader.profile.place(profile::PLACE).zip(there);
-            (places.is_some_and(|(one, other)| one.distance_km(other) <= *within_km), Why::MovedAway)
+            (places.is_some_and(|(one, other)| one.distance_km(other) <= *within_km), EndReason::MovedAway)
         }
-        (Because::Named, Audience::Person(field)) => (names(field, reader.person), Why::NoLongerTrue),
-        (Because::Mutual(with), Audience::Mutual(one, other)) => {
+        (AudienceMatch::Named, Audience::Person(field)) => {
+            (names(field, reader.person), EndReason::NoLongerTrue)
+        }
+        (AudienceMatch::Mutual(with), Audience::Mutual(one, other)) => {
             let are = |one: &str, other: &str| names(one, reader.person) && names(other, with);
-            (with != reader.person && (are(one, other) || are(other, one)), Why::NoLongerTrue)
+            (with != reader.person && (are(one, other) || are(other, one)), EndReason::NoLongerTrue)
         }
         // The kind has another audience by now, and cannot be asked.
-        (Because::Follows(_) | Because::Near | Because::Named | Because::Mutual(_), _) => {
-            (false, Why::NoLongerTrue)
-        }
+        (
+            AudienceMatch::Follows(_) | AudienceMatch::Near | AudienceMatch::Named | AudienceMatch::Mutual(_),
+            _,
+        ) => (false, EndReason::NoLongerTrue),
         // Who was listed stays so, and a message to everyone is for whoever was there.
-        (Because::Listed(_) | Because::Everyone, _) => return Ok(()),
+        (AudienceMatch::Listed(_) | AudienceMatch::Everyone, _) => return Ok(()),
     };
     if holds { Ok(()) } else { Err(why) }
 }
 
 /// Whether a subject refers to this one by any of the fields still. A field that is removed refers to nothing;
 /// but where none of them was ever stated, nothing is known against it.
-fn refers(subject: &SubjectRef, state: Option<&State>, fields: &[String], target: &SubjectRef) -> bool {
+fn refers_to(
+    subject: &SubjectRef,
+    state: Option<&VersionedState>,
+    fields: &[String],
+    target: &SubjectRef,
+) -> bool {
     let mut is_stated = false;
     for field in fields {
         let refs = if field == SUBJECT {
@@ -162,11 +173,11 @@ fn refers(subject: &SubjectRef, state: Option<&State>, fields: &[String], target
 
 /// The person's mutes that stand against a reason, by their names: of the kind, of who did it, of what it is
 /// about, or of what that hangs on. Who mutes a person does not hear of being one of two with them either.
-pub fn muting(
-    world: &World,
-    reader: &Reader<'_>,
-    told: &Told<'_>,
-    reason: &Reason,
+pub fn find_mutes(
+    world: &WorldSnapshot,
+    reader: &ReaderFacts<'_>,
+    told: &TellableEntry<'_>,
+    reason: &EntryReason,
     kind: Option<&KindDef>,
 ) -> Vec<String> {
     // Nearly nobody mutes anything.
@@ -174,70 +185,82 @@ pub fn muting(
         return Vec::new();
     }
     let party = match &reason.because {
-        Because::Mutual(other) => Some(other),
+        AudienceMatch::Mutual(other) => Some(other),
         _ => None,
     };
     let state = world.state(reader.tenant, told.subject);
-    let mut names = vec![mutes::kind(&reason.kind), mutes::subject(told.subject)];
-    names.extend(told.actor.into_iter().chain(party).map(mutes::actor));
-    names.extend(kind.map_or(&[][..], |kind| kind.threads(told.subject, state)).iter().map(mutes::thread));
+    let mut names = vec![mutes::kind_field(&reason.kind), mutes::subject_field(told.subject)];
+    names.extend(told.actor.into_iter().chain(party).map(mutes::actor_field));
+    names.extend(
+        kind.map_or(&[][..], |kind| kind.threads(told.subject, state)).iter().map(mutes::thread_field),
+    );
     names.retain(|name| reader.mutes.flag(name));
     names
 }
 
-fn condition_holds(world: &World, tenant: &Tenant, subject: &SubjectRef, kind: &KindDef) -> bool {
+fn condition_holds(world: &WorldSnapshot, tenant: &Tenant, subject: &SubjectRef, kind: &KindDef) -> bool {
     let Some(condition) = &kind.holds else { return true };
-    let unknown = State::default();
+    let unknown = VersionedState::default();
     let state = world.state(tenant, subject).unwrap_or(&unknown);
     let related = |of: &SubjectRef| world.state(tenant, of);
     // What cannot be evaluated is not told: a mail that should not have gone cannot be taken back.
-    condition.holds(&Facts { subject, state, related: &related }).unwrap_or(false)
+    condition.holds(&ConditionFacts { subject, state, related: &related }).unwrap_or(false)
 }
 
 /// What the world must hold to ask these reasons: the subjects whose follows decide about them, and the
 /// persons whom they speak of beside the reader.
-pub fn wants<'a>(reasons: impl IntoIterator<Item = &'a Reason>) -> (BTreeSet<SubjectRef>, BTreeSet<Person>) {
+pub fn list_needs<'a>(
+    reasons: impl IntoIterator<Item = &'a EntryReason>,
+) -> (BTreeSet<SubjectRef>, BTreeSet<Person>) {
     let (mut follows, mut others) = (BTreeSet::new(), BTreeSet::new());
     for reason in reasons {
         match &reason.because {
-            Because::Follows(target) => {
+            AudienceMatch::Follows(target) => {
                 follows.insert(target.clone());
             }
-            Because::Mutual(other) => {
+            AudienceMatch::Mutual(other) => {
                 others.insert(other.clone());
             }
-            Because::Near | Because::Named | Because::Listed(_) | Because::Everyone => {}
+            AudienceMatch::Near
+            | AudienceMatch::Named
+            | AudienceMatch::Listed(_)
+            | AudienceMatch::Everyone => {}
         }
     }
     (follows, others)
 }
 
 /// Whether a person may be told anything on a channel, of a stream of mails where it is one.
-pub fn reachable(reader: &Reader<'_>, channel: Channel, stream: &str, now: Millis) -> Result<(), Why> {
+pub fn check_reachable(
+    reader: &ReaderFacts<'_>,
+    channel: Channel,
+    stream: &str,
+    now: UtcMillis,
+) -> Result<(), EndReason> {
     if reader.notes.flag(notes::ERASED) {
-        return Err(Why::Erased);
+        return Err(EndReason::Erased);
     }
     if reader.profile.flag(channel.off()) {
-        return Err(Why::Unsubscribed);
+        return Err(EndReason::Unsubscribed);
     }
     let has_address = match channel {
         Channel::Email => reader.profile.text(profile::EMAIL).is_some(),
-        Channel::Push => !device::of(reader.profile).is_empty(),
+        Channel::Push => !device::read_devices(reader.profile).is_empty(),
         Channel::Hook(hook) => reader.profile.text(hook.name()).is_some(),
     };
     match channel {
-        _ if !has_address => Err(Why::NoAddress),
-        Channel::Email => welcome(reader, stream, now),
+        _ if !has_address => Err(EndReason::NoAddress),
+        Channel::Email => check_welcome(reader, stream, now),
         Channel::Push | Channel::Hook(_) => Ok(()),
     }
 }
 
 /// Whether mails of a stream to the person's address may go, by what came back of those before.
-fn welcome(reader: &Reader<'_>, stream: &str, now: Millis) -> Result<(), Why> {
+fn check_welcome(reader: &ReaderFacts<'_>, stream: &str, now: UtcMillis) -> Result<(), EndReason> {
     let address = reader.profile.text(profile::EMAIL).unwrap_or_default();
-    let address = AddressHash::of(reader.tenant, reader.person, address);
-    match returns::suppressed(reader.notes, address, stream, now) {
-        Some(sort) => Err(sort.why()),
+    let address = AddressHash::from_address(reader.tenant, reader.person, address);
+    match returns::find_suppression(reader.notes, address, stream, now) {
+        Some(sort) => Err(sort.end_reason()),
         None => Ok(()),
     }
 }

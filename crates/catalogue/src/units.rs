@@ -3,7 +3,7 @@
 const SECOND_MS: i64 = 1_000;
 
 /// `20m`, `7d`, `1h30m`: whole numbers, the greater unit first, none twice.
-pub fn duration_ms(text: &str) -> Option<i64> {
+pub fn parse_duration_ms(text: &str) -> Option<i64> {
     let mut rest = text;
     let mut sum: i64 = 0;
     let mut last = i64::MAX;
@@ -28,7 +28,7 @@ pub fn duration_ms(text: &str) -> Option<i64> {
 }
 
 /// A length of time as a catalogue writes it: `1h30m`.
-pub fn length(ms: i64) -> String {
+pub fn format_length(ms: i64) -> String {
     let mut rest = ms / 1_000;
     let mut text = String::new();
     for (unit, seconds) in [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)] {
@@ -41,7 +41,7 @@ pub fn length(ms: i64) -> String {
 }
 
 /// `40 km`, `1.5 km`, `500 m`, as kilometres.
-pub(crate) fn distance_km(text: &str) -> Option<f64> {
+pub(crate) fn parse_distance_km(text: &str) -> Option<f64> {
     let (number, metres) = match text.strip_suffix("km") {
         Some(number) => (number, 1_000.0),
         None => (text.strip_suffix('m')?, 1.0),

@@ -3,10 +3,10 @@
 use std::{borrow::Cow, sync::Arc};
 
 use model::{
-    Kind, Millis, Person, State, SubjectRef, Value,
+    Kind, Person, SubjectRef, UtcMillis, Value, VersionedState,
     limits::ID_BYTES_MAX,
-    plan::{Close, KeyPart, Plan},
-    window::Wanted,
+    plan::{CloseRule, KeyPart, Plan},
+    window::WindowTarget,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,22 +17,22 @@ const BETWEEN: char = '/';
 
 /// What is told, as far as windows depend on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Thing<'a> {
+pub struct WindowEntry<'a> {
     pub kind: &'a Kind,
     pub subject: &'a SubjectRef,
     pub actor: Option<&'a Person>,
     /// The subject as it is known.
-    pub state: &'a State,
+    pub state: &'a VersionedState,
 }
 
-impl Thing<'_> {
+impl WindowEntry<'_> {
     /// The window of a plan that this belongs to.
-    pub fn wanted(&self, plan: &Plan) -> Wanted {
-        Wanted { plan: plan.name.clone(), key: self.key(plan), aim: self.aim(plan) }
+    pub fn window_target(&self, plan: &Plan) -> WindowTarget {
+        WindowTarget { plan: plan.name.clone(), key: self.key(plan), aim: self.aim(plan) }
     }
 
     fn key(&self, plan: &Plan) -> Arc<str> {
-        let parts: Vec<String> = plan.key.iter().map(|part| escaped(&self.part(part))).collect();
+        let parts: Vec<String> = plan.key.iter().map(|part| escape_part(&self.key_part(part))).collect();
         let key = parts.join(&BETWEEN.to_string());
         if key.len() <= ID_BYTES_MAX {
             return key.into();
@@ -43,7 +43,7 @@ impl Thing<'_> {
         format!("{}{hash}", &key[..end]).into()
     }
 
-    fn part(&self, part: &KeyPart) -> Cow<'_, str> {
+    fn key_part(&self, part: &KeyPart) -> Cow<'_, str> {
         match part {
             KeyPart::Kind => Cow::Borrowed(self.kind.as_str()),
             KeyPart::Subject => Cow::Borrowed(self.subject.as_str()),
@@ -54,8 +54,8 @@ impl Thing<'_> {
         }
     }
 
-    fn aim(&self, plan: &Plan) -> Option<Millis> {
-        let Close::Before { field, .. } = &plan.close else { return None };
+    fn aim(&self, plan: &Plan) -> Option<UtcMillis> {
+        let CloseRule::Before { field, .. } = &plan.close else { return None };
         match self.state.get(field) {
             Some(Value::Time(at)) => Some(*at),
             _ => None,
@@ -63,21 +63,21 @@ impl Thing<'_> {
     }
 }
 
-fn escaped(part: &str) -> String {
+fn escape_part(part: &str) -> String {
     part.replace('%', "%25").replace(BETWEEN, "%2F")
 }
 
 impl Catalogue {
     /// The plans that a kind offers, on any channel.
-    fn offered<'a>(&'a self, kind: &'a KindDef) -> impl Iterator<Item = &'a Plan> {
+    fn offered_plans<'a>(&'a self, kind: &'a KindDef) -> impl Iterator<Item = &'a Plan> {
         kind.plans.iter().filter_map(|name| self.plans.by_name.get(name))
     }
 
     /// The fields of a kind's subject by which its plans tell windows apart, or that say when they close.
     pub fn window_fields<'a>(&'a self, kind: &'a KindDef) -> impl Iterator<Item = &'a str> {
-        self.offered(kind).flat_map(|plan| {
+        self.offered_plans(kind).flat_map(|plan| {
             let aim = match &plan.close {
-                Close::Before { field, .. } => Some(field.as_str()),
+                CloseRule::Before { field, .. } => Some(field.as_str()),
                 _ => None,
             };
             let parts = plan.key.iter().filter_map(|part| match part {
@@ -90,8 +90,9 @@ impl Catalogue {
 
     /// The windows that a thing belongs to, of the plans that its kind offers. Those of plans that have only one
     /// for each person and no instant of their own go without saying.
-    pub fn windows_of(&self, kind: &KindDef, thing: &Thing<'_>) -> Vec<Wanted> {
-        let told_apart = |plan: &&Plan| !plan.key.is_empty() || matches!(plan.close, Close::Before { .. });
-        self.offered(kind).filter(told_apart).map(|plan| thing.wanted(plan)).collect()
+    pub fn windows_of(&self, kind: &KindDef, thing: &WindowEntry<'_>) -> Vec<WindowTarget> {
+        let told_apart =
+            |plan: &&Plan| !plan.key.is_empty() || matches!(plan.close, CloseRule::Before { .. });
+        self.offered_plans(kind).filter(told_apart).map(|plan| thing.window_target(plan)).collect()
     }
 }

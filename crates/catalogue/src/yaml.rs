@@ -8,53 +8,53 @@ use serde_saphyr::{Location, Spanned};
 
 use crate::{
     limits::YAML_DEPTH_MAX,
-    problem::{Problem, Source},
-    slip::find_slip,
+    problem::{CatalogueProblem, SourceText},
+    yaml_slip::find_slip,
 };
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub struct Node {
-    pub what: What,
-    pub at: At,
+pub struct TreeNode {
+    pub what: TreeValue,
+    pub at: TreePlace,
 }
 
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum TreeValue {
     Nothing,
     Flag(bool),
     Number(f64),
     Text(String),
-    List(Vec<Node>),
-    Map(Vec<(Key, Node)>),
+    List(Vec<TreeNode>),
+    Map(Vec<(TreeKey, TreeNode)>),
 }
 
 /// A key of a map and where it stands.
 #[derive(Clone, Debug)]
-pub struct Key {
+pub struct TreeKey {
     pub name: String,
-    pub at: At,
+    pub at: TreePlace,
 }
 
 /// A place in the file; the bytes are those of a scalar as it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct At {
+pub struct TreePlace {
     pub line: usize,
     pub column: usize,
     pub start: usize,
     pub len: usize,
 }
 
-impl Node {
+impl TreeNode {
     /// Whether it is a list without anything in it.
     pub fn is_empty(&self) -> bool {
-        matches!(&self.what, What::List(list) if list.is_empty())
+        matches!(&self.what, TreeValue::List(list) if list.is_empty())
     }
 }
 
-impl What {
+impl TreeValue {
     /// What it is, for a message.
-    pub fn sort(&self) -> &'static str {
+    pub fn sort_name(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
             Self::Flag(_) => "a flag",
@@ -67,18 +67,20 @@ impl What {
 }
 
 /// Reads a file. What is no YAML, or has a key twice, is a problem.
-pub fn parse(source: Source<'_>) -> Result<Node, Problem> {
-    let error = match read(source.text) {
-        Ok(raw) => return Ok(raw.node()),
+pub fn parse_yaml(source: SourceText<'_>) -> Result<TreeNode, CatalogueProblem> {
+    let error = match read_raw(source.text) {
+        Ok(raw) => return Ok(raw.into_node()),
         Err(error) => error,
     };
-    let at = error.location().map(At::from).unwrap_or_default();
+    let at = error.location().map(TreePlace::from).unwrap_or_default();
     // The parser notices a slip where it cannot go on, which may be lines later.
-    let fails = |text: &str| read(text).err().map(|error| error.location().map_or(1, |at| At::from(at).line));
+    let fails = |text: &str| {
+        read_raw(text).err().map(|error| error.location().map_or(1, |at| TreePlace::from(at).line))
+    };
     let text = error.without_snippet().to_string();
     let is_twice = text.contains("duplicate mapping key");
     if let Some(slip) = (!is_twice).then(|| find_slip(source.text, at.line.max(1), &fails)).flatten() {
-        return Err(source.problem(slip.line, slip.column, slip.what).help(slip.help));
+        return Err(source.problem(slip.line, slip.column, slip.what).with_help(slip.help));
     }
     // The crate says its place and its own options in the text; ours comes first already.
     let what = text.split(" at line ").next().unwrap_or(&text);
@@ -87,7 +89,7 @@ pub fn parse(source: Source<'_>) -> Result<Node, Problem> {
     Err(source.problem(at.line.max(1), at.column.max(1), what))
 }
 
-fn read(text: &str) -> Result<Raw, serde_saphyr::Error> {
+fn read_raw(text: &str) -> Result<RawTree, serde_saphyr::Error> {
     // `on`, `yes` and `no` are words here, as in YAML 1.2.
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: YAML_DEPTH_MAX },
@@ -97,7 +99,7 @@ fn read(text: &str) -> Result<Raw, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(text, options)
 }
 
-impl From<Location> for At {
+impl From<Location> for TreePlace {
     fn from(location: Location) -> Self {
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let span = location.span();
@@ -111,94 +113,96 @@ impl From<Location> for At {
 }
 
 /// What serde sees.
-struct Raw(Spanned<RawWhat>);
+struct RawTree(Spanned<RawTreeValue>);
 
-enum RawWhat {
-    Leaf(What),
-    List(Vec<Raw>),
-    Map(Vec<(Spanned<String>, Raw)>),
+enum RawTreeValue {
+    Leaf(TreeValue),
+    List(Vec<RawTree>),
+    Map(Vec<(Spanned<String>, RawTree)>),
 }
 
-impl Raw {
-    fn node(self) -> Node {
+impl RawTree {
+    fn into_node(self) -> TreeNode {
         let at = self.0.referenced.into();
         let what = match self.0.value {
-            RawWhat::Leaf(leaf) => leaf,
-            RawWhat::List(list) => What::List(list.into_iter().map(Self::node).collect()),
-            RawWhat::Map(map) => What::Map(
+            RawTreeValue::Leaf(leaf) => leaf,
+            RawTreeValue::List(list) => TreeValue::List(list.into_iter().map(Self::into_node).collect()),
+            RawTreeValue::Map(map) => TreeValue::Map(
                 map.into_iter()
-                    .map(|(key, value)| (Key { name: key.value, at: key.referenced.into() }, value.node()))
+                    .map(|(key, value)| {
+                        (TreeKey { name: key.value, at: key.referenced.into() }, value.into_node())
+                    })
                     .collect(),
             ),
         };
-        Node { what, at }
+        TreeNode { what, at }
     }
 }
 
-impl<'de> Deserialize<'de> for Raw {
+impl<'de> Deserialize<'de> for RawTree {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Spanned::deserialize(deserializer).map(Self)
     }
 }
 
-impl<'de> Deserialize<'de> for RawWhat {
+impl<'de> Deserialize<'de> for RawTreeValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyVisitor)
+        deserializer.deserialize_any(TreeVisitor)
     }
 }
 
-struct AnyVisitor;
+struct TreeVisitor;
 
-impl<'de> de::Visitor<'de> for AnyVisitor {
-    type Value = RawWhat;
+impl<'de> de::Visitor<'de> for TreeVisitor {
+    type Value = RawTreeValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text, a number, a flag, a list or a map")
     }
 
-    fn visit_unit<E>(self) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Nothing))
+    fn visit_unit<E>(self) -> Result<RawTreeValue, E> {
+        Ok(RawTreeValue::Leaf(TreeValue::Nothing))
     }
 
-    fn visit_none<E>(self) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Nothing))
+    fn visit_none<E>(self) -> Result<RawTreeValue, E> {
+        Ok(RawTreeValue::Leaf(TreeValue::Nothing))
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Flag(flag)))
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    fn visit_i64<E>(self, number: i64) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Number(number as f64)))
+    fn visit_bool<E>(self, flag: bool) -> Result<RawTreeValue, E> {
+        Ok(RawTreeValue::Leaf(TreeValue::Flag(flag)))
     }
 
     #[allow(clippy::cast_precision_loss)]
-    fn visit_u64<E>(self, number: u64) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Number(number as f64)))
+    fn visit_i64<E>(self, number: i64) -> Result<RawTreeValue, E> {
+        Ok(RawTreeValue::Leaf(TreeValue::Number(number as f64)))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Number(number)))
+    #[allow(clippy::cast_precision_loss)]
+    fn visit_u64<E>(self, number: u64) -> Result<RawTreeValue, E> {
+        Ok(RawTreeValue::Leaf(TreeValue::Number(number as f64)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Text(text.to_string())))
+    fn visit_f64<E>(self, number: f64) -> Result<RawTreeValue, E> {
+        Ok(RawTreeValue::Leaf(TreeValue::Number(number)))
     }
 
-    fn visit_seq<A: de::SeqAccess<'de>>(self, mut access: A) -> Result<RawWhat, A::Error> {
+    fn visit_str<E>(self, text: &str) -> Result<RawTreeValue, E> {
+        Ok(RawTreeValue::Leaf(TreeValue::Text(text.to_string())))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut access: A) -> Result<RawTreeValue, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = access.next_element()? {
             list.push(item);
         }
-        Ok(RawWhat::List(list))
+        Ok(RawTreeValue::List(list))
     }
 
-    fn visit_map<A: de::MapAccess<'de>>(self, mut access: A) -> Result<RawWhat, A::Error> {
+    fn visit_map<A: de::MapAccess<'de>>(self, mut access: A) -> Result<RawTreeValue, A::Error> {
         let mut map = Vec::new();
         while let Some(entry) = access.next_entry()? {
             map.push(entry);
         }
-        Ok(RawWhat::Map(map))
+        Ok(RawTreeValue::Map(map))
     }
 }

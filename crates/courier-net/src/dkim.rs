@@ -13,7 +13,7 @@ use std::{fmt, sync::Arc};
 use aws_lc_rs::digest::{Context, SHA256};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
-pub use key::{Key, Unusable};
+pub use key::{DkimKey, DkimKeyError};
 
 /// How long a signature holds. Whoever got a mail later than that has it from somebody else.
 const LIFE_SECONDS: i64 = 7 * 86_400;
@@ -46,23 +46,23 @@ const SIGNED: [(&str, bool); 20] = [
 
 /// The keys of a house, of several domains and several kinds.
 #[derive(Clone, Default)]
-pub struct Signer {
-    keys: Vec<Arc<Key>>,
+pub struct DkimSigner {
+    keys: Vec<Arc<DkimKey>>,
 }
 
-impl fmt::Debug for Signer {
+impl fmt::Debug for DkimSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.keys.iter().map(|key| key.name())).finish()
     }
 }
 
-impl Signer {
-    pub fn new(keys: Vec<Key>) -> Self {
+impl DkimSigner {
+    pub fn new(keys: Vec<DkimKey>) -> Self {
         Self { keys: keys.into_iter().map(Arc::new).collect() }
     }
 
     /// The keys, for operators.
-    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+    pub fn keys(&self) -> impl Iterator<Item = &DkimKey> {
         self.keys.iter().map(|key| &**key)
     }
 
@@ -72,17 +72,17 @@ impl Signer {
 
     /// The mail with a signature of each kind of key that its sender's domain has: of each the newest that is in use.
     /// Instants are seconds since 1970.
-    pub fn signed(&self, mut mail: Vec<u8>, domain: &str, at: i64) -> Result<Vec<u8>, Unusable> {
+    pub fn sign_mail(&self, mut mail: Vec<u8>, domain: &str, at: i64) -> Result<Vec<u8>, DkimKeyError> {
         let keys = self.keys_of(domain, at);
         if keys.is_empty() {
             return Ok(mail);
         }
-        let (headers, body) = canonical::split(&mail);
+        let (headers, body) = canonical::split_mail(&mail);
         let mut sum = Context::new(&SHA256);
-        canonical::body(body, |piece| sum.update(piece));
+        canonical::canonical_body(body, |piece| sum.update(piece));
         let body = BASE64_STANDARD.encode(sum.finish());
-        let headers = canonical::headers(headers);
-        let signatures = keys.into_iter().map(|key| signature(key, &headers, &body, at));
+        let headers = canonical::canonical_headers(headers);
+        let signatures = keys.into_iter().map(|key| build_signature(key, &headers, &body, at));
         let signatures = signatures.collect::<Result<String, _>>()?;
         mail.splice(0..0, signatures.into_bytes());
         Ok(mail)
@@ -93,8 +93,8 @@ impl Signer {
         !self.keys_of(domain, at).is_empty()
     }
 
-    fn keys_of(&self, domain: &str, at: i64) -> Vec<&Key> {
-        let mut keys: Vec<&Key> = Vec::new();
+    fn keys_of(&self, domain: &str, at: i64) -> Vec<&DkimKey> {
+        let mut keys: Vec<&DkimKey> = Vec::new();
         let own = self.keys.iter().map(|key| &**key).filter(|key| key.signs_for(domain) && key.since <= at);
         for key in own {
             match keys.iter_mut().find(|other| other.algorithm() == key.algorithm()) {
@@ -111,8 +111,13 @@ impl Signer {
 }
 
 /// The header of a signature, with its line end.
-fn signature(key: &Key, headers: &[(String, String)], body: &str, at: i64) -> Result<String, Unusable> {
-    let names = names(headers);
+fn build_signature(
+    key: &DkimKey,
+    headers: &[(String, String)],
+    body: &str,
+    at: i64,
+) -> Result<String, DkimKeyError> {
+    let names = signed_header_names(headers);
     let (domain, selector, algorithm) = (&key.domain, &key.selector, key.algorithm());
     let listed = names.join(":\r\n\t ");
     let expires = at + LIFE_SECONDS;
@@ -129,7 +134,7 @@ fn signature(key: &Key, headers: &[(String, String)], body: &str, at: i64) -> Re
             text.push_str(&format!("{name}:{value}\r\n"));
         }
     }
-    text.push_str(&format!("dkim-signature:{}", canonical::value(&before)));
+    text.push_str(&format!("dkim-signature:{}", canonical::canonical_value(&before)));
     let sum = BASE64_STANDARD.encode(key.sign(text.as_bytes())?);
     let lines: Vec<&str> =
         (0..sum.len()).step_by(LINE).map(|from| &sum[from..sum.len().min(from + LINE)]).collect();
@@ -137,7 +142,7 @@ fn signature(key: &Key, headers: &[(String, String)], body: &str, at: i64) -> Re
 }
 
 /// The headers that a signature covers, as often as it covers them.
-fn names(headers: &[(String, String)]) -> Vec<&'static str> {
+fn signed_header_names(headers: &[(String, String)]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for (name, is_sealed) in SIGNED {
         let there = headers.iter().filter(|(other, _)| other == name).count();

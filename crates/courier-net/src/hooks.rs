@@ -1,7 +1,7 @@
 //! Hooks: channels that are a request to an address of the person's own, and no more than that.
 //!
 //! [`caller`] has all that they have in common: who is asked at all, how often, and what the answers come to. What tells
-//! one from another is its [`Form`], a file each: `webhook` and `chat`. `keys` are those by which who is called can see
+//! one from another is its [`HookForm`], a file each: `webhook` and `chat`. `keys` are those by which who is called can see
 //! who calls.
 
 pub mod caller;
@@ -9,31 +9,31 @@ mod chat;
 mod keys;
 mod webhook;
 
-use courier::{Call, Message};
+use courier::{CallPayload, Message};
 use hyper::{HeaderMap, body::Bytes};
 use model::hook::Hook;
 use url::Url;
 
-pub use caller::{Caller, Settings};
-pub use keys::Keys;
+pub use caller::{HookCourier, Settings};
+pub use keys::HookSecrets;
 
 use crate::{
-    fared::{Fared, Judged},
-    http::Reply,
+    http::OutboundReply,
+    http_outcome::{HttpOutcome, ReplyVerdict},
 };
 
 /// The form of each hook. What is in the table of `model::hook` and not here does not compile.
-fn form(hook: Hook) -> &'static dyn Form {
+fn form_of_hook(hook: Hook) -> &'static dyn HookForm {
     match hook {
-        Hook::Webhook => &webhook::Webhook,
-        Hook::Chat => &chat::Chat,
+        Hook::Webhook => &webhook::WebhookForm,
+        Hook::Chat => &chat::ChatForm,
     }
 }
 
 /// What tells one hook from another.
-trait Form: Send + Sync {
+trait HookForm: Send + Sync {
     /// The request's body, with what goes into its header beside the usual; or why there can be none.
-    fn write(&self, letter: &Letter<'_>) -> Result<(HeaderMap, Bytes), String>;
+    fn build_request(&self, letter: &HookDispatch<'_>) -> Result<(HeaderMap, Bytes), String>;
 
     /// Whether who is called can see who calls.
     fn is_signed(&self) -> bool {
@@ -46,34 +46,34 @@ trait Form: Send + Sync {
     }
 
     /// By what addresses have one pace together.
-    fn pace_of(&self, address: &Url) -> String {
+    fn limiter_key(&self, address: &Url) -> String {
         address.origin().ascii_serialization()
     }
 
     /// What an answer means.
-    fn judge(&self, reply: &Reply, now: i64) -> Judged {
-        usual(reply, now)
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+        judge_status(reply, now)
     }
 }
 
 /// One message for one address.
 #[derive(Clone, Copy)]
-struct Letter<'a> {
+struct HookDispatch<'a> {
     message: &'a Message,
-    call: &'a Call,
-    keys: &'a Keys,
+    call: &'a CallPayload,
+    keys: &'a HookSecrets,
     /// Now, in milliseconds.
     now: i64,
 }
 
 /// What statuses mean nearly everywhere. Of what a stranger says beside them, nothing comes into our logs.
-fn usual(reply: &Reply, now: i64) -> Judged {
+fn judge_status(reply: &OutboundReply, now: i64) -> ReplyVerdict {
     let why = reply.status.to_string();
     match reply.status {
-        200..=299 => Judged::well(Fared::Accepted),
-        410 => Judged::well(Fared::Gone(why)),
-        408 | 425 | 429 | 500..=599 => Judged::slow(why, reply.pause(now)),
+        200..=299 => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
+        410 => ReplyVerdict::from_outcome(HttpOutcome::Gone(why)),
+        408 | 425 | 429 | 500..=599 => ReplyVerdict::slow_down(why, reply.pause(now)),
         // No redirect is followed: nobody has checked where it leads.
-        _ => Judged::well(Fared::Refused(why)),
+        _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
     }
 }

@@ -1,4 +1,4 @@
-//! Mail over the HTTP interfaces of providers: [`Destination`] is how much of one is used and what its answers come to;
+//! Mail over the HTTP interfaces of providers: [`ProviderDestination`] is how much of one is used and what its answers come to;
 //! `ses`, `postmark` and `sendgrid` are what each is told, and what it says.
 
 mod destination;
@@ -10,9 +10,9 @@ mod sigv4;
 use std::fmt;
 
 use courier::{
-    Mail, Message,
-    back::WORD_KEY as TRACE,
-    mime::{READY_HEADER, Written},
+    MailPayload, Message,
+    mail_returns::WORD_KEY as TRACE,
+    mime::{MimeMessage, READY_HEADER},
 };
 use hyper::{
     Request,
@@ -21,55 +21,55 @@ use hyper::{
 };
 use serde_json::Value;
 
-pub(crate) use destination::Destination;
-pub(crate) use postmark::Postmark;
-pub(crate) use sendgrid::SendGrid;
-pub(crate) use ses::Ses;
+pub(crate) use destination::ProviderDestination;
+pub(crate) use postmark::PostmarkProvider;
+pub(crate) use sendgrid::SendGridProvider;
+pub(crate) use ses::SesProvider;
 
 use crate::{
-    fared::{Fared, Judged},
-    http::Reply,
+    http::OutboundReply,
+    http_outcome::{HttpOutcome, ReplyVerdict},
 };
 
 /// What one provider is told, and what its answers mean.
-pub(crate) trait Provider: Send + Sync + fmt::Debug {
+pub(crate) trait MailProvider: Send + Sync + fmt::Debug {
     /// Whether it takes a mail's bytes, with our signature. The others put together a mail of their own from its parts.
     fn takes_bytes(&self) -> bool {
         false
     }
 
     /// The request that hands a mail over, or why there can be none.
-    fn write(&self, letter: &Letter<'_>) -> Result<Request<Bytes>, String>;
+    fn encode_request(&self, letter: &ProviderMail<'_>) -> Result<Request<Bytes>, String>;
 
     /// What an answer means.
-    fn judge(&self, reply: &Reply, now: i64) -> Judged;
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict;
 
     /// What it is, for operators; without that by which it knows us.
-    fn told(&self) -> String;
+    fn describe(&self) -> String;
 }
 
 /// One mail.
 #[derive(Clone, Copy)]
-pub(crate) struct Letter<'a> {
+pub(crate) struct ProviderMail<'a> {
     pub message: &'a Message,
-    pub mail: &'a Mail,
-    pub written: &'a Written,
+    pub mail: &'a MailPayload,
+    pub written: &'a MimeMessage,
     /// The mail itself, signed.
     pub bytes: &'a [u8],
     /// Now, in milliseconds.
     pub now: i64,
 }
 
-impl Letter<'_> {
+impl ProviderMail<'_> {
     /// By what the mail is traced when something comes back of it: the word that its return path has, if it has one.
     /// A provider keeps it as [`TRACE`] and gives it back with whatever it tells of the mail.
-    fn trace(&self) -> String {
+    fn trace_word(&self) -> String {
         let word = self.mail.return_path.as_deref().and_then(|path| path.split('@').next());
         word.map_or_else(|| self.message.ready.to_string(), str::to_owned)
     }
 
     /// The headers that a mail has beside those that every provider writes itself.
-    fn headers(&self) -> impl Iterator<Item = (&str, String)> {
+    fn extra_headers(&self) -> impl Iterator<Item = (&str, String)> {
         let own = [
             ("Message-ID", format!("<{}>", self.written.message_id)),
             (READY_HEADER, self.message.ready.to_string()),
@@ -80,7 +80,11 @@ impl Letter<'_> {
 }
 
 /// A request with JSON.
-fn post(url: String, secret: (HeaderName, HeaderValue), body: &Value) -> Result<Request<Bytes>, String> {
+fn json_request(
+    url: String,
+    secret: (HeaderName, HeaderValue),
+    body: &Value,
+) -> Result<Request<Bytes>, String> {
     let request = Request::post(url)
         .header(CONTENT_TYPE, "application/json")
         .header(ACCEPT, "application/json")
@@ -89,12 +93,14 @@ fn post(url: String, secret: (HeaderName, HeaderValue), body: &Value) -> Result<
 }
 
 /// What an answer means that has nothing to do with what a provider is: most of those that are no yes.
-fn usual(why: String, reply: &Reply, now: i64) -> Judged {
+fn judge_common(why: String, reply: &OutboundReply, now: i64) -> ReplyVerdict {
     match reply.status {
         // Whoever stands before the provider asked it and heard nothing.
-        502 | 504 => Judged { fared: Fared::Unknown(why), ..Judged::slow(String::new(), None) },
-        408 | 429 | 500..=599 => Judged::slow(why, reply.pause(now)),
-        _ => Judged::well(Fared::Refused(why)),
+        502 | 504 => {
+            ReplyVerdict { fared: HttpOutcome::Unknown(why), ..ReplyVerdict::slow_down(String::new(), None) }
+        }
+        408 | 429 | 500..=599 => ReplyVerdict::slow_down(why, reply.pause(now)),
+        _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
     }
 }
 
@@ -104,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::lane::Closed;
+    use crate::destination_limiter::LimiterError;
 
     proptest! {
         /// Only a status of success is a yes, whatever else is said, and nothing that is said gets into a log but codes.
@@ -122,21 +128,21 @@ mod tests {
             for name in ["x-amzn-errortype", "x-ratelimit-reset", "retry-after"] {
                 headers.insert(name, HeaderValue::from_str(&error).unwrap());
             }
-            let reply = Reply { status, headers, body: body.into() };
+            let reply = OutboundReply { status, headers, body: body.into() };
             let token = HeaderValue::from_static("t");
-            let providers: [Box<dyn Provider>; 3] = [
-                Box::new(Ses::new("k".to_owned(), "s".into(), "eu-west-1".to_owned(), None, None)),
-                Box::new(Postmark { host: "h".to_owned(), token: token.clone(), stream: None }),
-                Box::new(SendGrid { host: "h".to_owned(), key: token }),
+            let providers: [Box<dyn MailProvider>; 3] = [
+                Box::new(SesProvider::new("k".to_owned(), "s".into(), "eu-west-1".to_owned(), None, None)),
+                Box::new(PostmarkProvider { host: "h".to_owned(), token: token.clone(), stream: None }),
+                Box::new(SendGridProvider { host: "h".to_owned(), key: token }),
             ];
             for provider in providers {
                 let why = match provider.judge(&reply, 1_800_000_000_000).fared {
-                    Fared::Accepted => {
+                    HttpOutcome::Accepted => {
                         prop_assert!(status < 300, "{provider:?} {status}");
                         continue;
                     }
-                    Fared::Gone(why) | Fared::Refused(why) | Fared::Later(why) | Fared::Unknown(why) => why,
-                    Fared::Closed(Closed::Away(why) | Closed::Busy(why)) => why,
+                    HttpOutcome::Gone(why) | HttpOutcome::Refused(why) | HttpOutcome::Later(why) | HttpOutcome::Unknown(why) => why,
+                    HttpOutcome::Closed(LimiterError::Away(why) | LimiterError::Busy(why)) => why,
                 };
                 prop_assert!(why.starts_with(&status.to_string()) && why.len() <= 70, "{why}");
                 prop_assert!(!why.contains('@'), "{why}");

@@ -12,5 +12,5 @@ pub mod pusher;
 mod service;
 pub mod web;
 
-pub use jwt::Key;
-pub use pusher::{Pusher, Settings};
+pub use jwt::JwtKey;
+pub use pusher::{PushCourier, Settings};

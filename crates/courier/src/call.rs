@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::port::{Call, Message};
+use crate::port::{CallPayload, Message};
 
 /// What is said of a message. From the same facts the same bytes.
-pub fn payload(message: &Message, call: &Call) -> Value {
+pub fn encode_call(message: &Message, call: &CallPayload) -> Value {
     let told = call.told.iter().map(|told| {
         json!({
             "section": told.section,

@@ -1,8 +1,8 @@
 //! The promises of a courier, as data, and a runner for any engine.
 //!
 //! Each promise is one sentence of [`crate::port`] and a check that finds an engine that breaks it; that
-//! the checks do find them is shown with [`crate::lying`]. Nothing here knows an engine: one implements
-//! [`Harness`] and runs all of them unchanged.
+//! the checks do find them is shown with [`crate::lying_courier`]. Nothing here knows an engine: one implements
+//! [`CourierHarness`] and runs all of them unchanged.
 
 mod gate;
 mod outcome;
@@ -16,82 +16,82 @@ use futures::future::BoxFuture;
 use model::Channel;
 
 use crate::{
-    outbox::Mail,
-    port::{Courier, CourierError, Gate, Handed, Message, Outcome},
+    outbox::OutboxMail,
+    port::{Courier, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message},
 };
 
 /// How the suite gets at an engine.
 #[async_trait]
-pub trait Harness: Send + Sync {
+pub trait CourierHarness: Send + Sync {
     /// A courier, and another side that has received nothing.
-    async fn open(&self) -> Result<Arc<dyn Courier>, Broken>;
+    async fn open(&self) -> Result<Arc<dyn Courier>, BrokenCourierPromise>;
 
     /// The courier's process dies at this instant, and another one opens what it left. The one given is
     /// not used any more.
-    async fn crash(&self, courier: Arc<dyn Courier>) -> Result<Arc<dyn Courier>, Broken>;
+    async fn crash(&self, courier: Arc<dyn Courier>) -> Result<Arc<dyn Courier>, BrokenCourierPromise>;
 
     /// The mails that the other side has, as bytes; one that arrived twice is there twice.
-    async fn arrived(&self) -> Result<Vec<Vec<u8>>, Broken>;
+    async fn arrived_mails(&self) -> Result<Vec<Vec<u8>>, BrokenCourierPromise>;
 
     /// Whether the engine knows for good what it sent, and takes a mail that it has already without
     /// sending it again. A folder does; a connection to a server does not.
-    fn knows(&self) -> bool;
+    fn knows_sent(&self) -> bool;
 }
 
 /// How a promise was broken.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Broken(pub String);
+pub struct BrokenCourierPromise(pub String);
 
-impl fmt::Debug for Broken {
+impl fmt::Debug for BrokenCourierPromise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<CourierError> for Broken {
+impl From<CourierError> for BrokenCourierPromise {
     fn from(error: CourierError) -> Self {
         Self(error.to_string())
     }
 }
 
-type Kept = Result<(), Broken>;
-type Check = for<'a> fn(&'a dyn Harness) -> BoxFuture<'a, Kept>;
+type CourierCheckResult = Result<(), BrokenCourierPromise>;
+type CourierCheck = for<'a> fn(&'a dyn CourierHarness) -> BoxFuture<'a, CourierCheckResult>;
 
 /// One promise of the port.
 #[derive(Clone, Copy)]
-pub struct Promise {
+pub struct CourierPromise {
     pub name: &'static str,
     pub says: &'static str,
-    check: Check,
+    check: CourierCheck,
 }
 
-impl Promise {
+impl CourierPromise {
     /// Whether an engine keeps it.
-    pub async fn check(&self, harness: &dyn Harness) -> Kept {
+    pub async fn check(&self, harness: &dyn CourierHarness) -> CourierCheckResult {
         (self.check)(harness).await
     }
 }
 
-impl fmt::Debug for Promise {
+impl fmt::Debug for CourierPromise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name, self.says)
     }
 }
 
 /// All promises, in the order of the port.
-pub fn promises() -> impl Iterator<Item = Promise> {
+pub fn all_promises() -> impl Iterator<Item = CourierPromise> {
     [gate::PROMISES, outcome::PROMISES, text::PROMISES].into_iter().flatten().copied()
 }
 
 /// The promise of this name.
-pub fn promise(name: &str) -> Option<Promise> {
-    promises().find(|promise| promise.name == name)
+pub fn find_promise(name: &str) -> Option<CourierPromise> {
+    all_promises().find(|promise| promise.name == name)
 }
 
 /// Runs the whole suite; returns the promises that were broken, and how.
-pub async fn run(harness: &dyn Harness) -> Vec<(Promise, Broken)> {
+pub async fn run_promises(harness: &dyn CourierHarness) -> Vec<(CourierPromise, BrokenCourierPromise)> {
     let mut broken = Vec::new();
-    for promise in promises() {
+    for promise in all_promises() {
         if let Err(how) = promise.check(harness).await {
             broken.push((promise, how));
         }
@@ -100,42 +100,51 @@ pub async fn run(harness: &dyn Harness) -> Vec<(Promise, Broken)> {
 }
 
 /// A gate that always says the same.
-struct Says(bool);
+struct FixedGate(bool);
 
 #[async_trait]
-impl Gate for Says {
+impl HandoverGate for FixedGate {
     async fn may_go(&self) -> bool {
         self.0
     }
 }
 
 /// Hands a message over to a courier that must take it.
-async fn accept(courier: &dyn Courier, message: &Message) -> Kept {
-    same("a good message", &courier.hand(message, &Says(true)).await?, &Handed::Accepted)
+async fn hand_accepted(courier: &dyn Courier, message: &Message) -> CourierCheckResult {
+    check_same("a good message", &courier.hand(message, &FixedGate(true)).await?, &HandoverOutcome::Accepted)
 }
 
 /// The one mail that has arrived.
-async fn only(harness: &dyn Harness) -> Result<Mail, Broken> {
-    let mut arrived = harness.arrived().await?;
-    same("mails that arrived", &arrived.len(), &1)?;
-    Ok(Mail::parse(arrived.remove(0)))
+async fn only_mail(harness: &dyn CourierHarness) -> Result<OutboxMail, BrokenCourierPromise> {
+    let mut arrived = harness.arrived_mails().await?;
+    check_same("mails that arrived", &arrived.len(), &1)?;
+    Ok(OutboxMail::parse(arrived.remove(0)))
 }
 
 /// Whether `outcome` says what is true, as far as the engine can know it.
-async fn tells(harness: &dyn Harness, courier: &dyn Courier, id: &str, truth: Outcome) -> Kept {
+async fn check_outcome(
+    harness: &dyn CourierHarness,
+    courier: &dyn Courier,
+    id: &str,
+    truth: CourierOutcome,
+) -> CourierCheckResult {
     let told = courier.outcome(Channel::Email, id).await?;
-    if !harness.knows() && told == Outcome::CannotTell {
+    if !harness.knows_sent() && told == CourierOutcome::CannotTell {
         return Ok(());
     }
-    same("the outcome", &told, &truth)
+    check_same("the outcome", &told, &truth)
 }
 
 /// Compares what was found with what was promised. Only what the suite made up is compared, so nothing
 /// that is private is quoted.
-fn same<T: PartialEq + fmt::Debug>(what: impl fmt::Display, found: &T, promised: &T) -> Kept {
+fn check_same<T: PartialEq + fmt::Debug>(
+    what: impl fmt::Display,
+    found: &T,
+    promised: &T,
+) -> CourierCheckResult {
     if found == promised {
         return Ok(());
     }
     let cut = |value: &T| format!("{value:?}").chars().take(300).collect::<String>();
-    Err(Broken(format!("{what}: found {}, promised {}", cut(found), cut(promised))))
+    Err(BrokenCourierPromise(format!("{what}: found {}, promised {}", cut(found), cut(promised))))
 }

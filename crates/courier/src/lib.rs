@@ -2,10 +2,10 @@
 //!
 //! [`port`] is the contract: hand a message over, ask once before the point of no return, and be able to
 //! say afterwards what became of it. [`mime`] is what a mail looks like on the wire, [`push`] what a
-//! device of each platform is given, [`call`] what a hook is; [`back`] reads what comes back of mails,
-//! [`apart`] takes them apart, whoever wrote them. [`outbox`] is the
+//! device of each platform is given, [`call`] what a hook is; [`mail_returns`] reads what comes back of mails,
+//! [`parse`] takes them apart, whoever wrote them. [`outbox`] is the
 //! engine that needs nothing: a folder of mails that one can look at. [`conformance`] is the list of
-//! promises, [`lying`] a courier that breaks each of them.
+//! promises, [`lying_courier`] a courier that breaks each of them.
 
 pub mod port;
 
@@ -13,14 +13,17 @@ pub mod call;
 pub mod mime;
 pub mod push;
 
-pub mod apart;
-pub mod back;
+pub mod mail_returns;
+pub mod parse;
 
 pub mod conformance;
-pub mod lying;
+pub mod lying_courier;
 pub mod outbox;
 
 #[cfg(test)]
 mod tests;
 
-pub use port::{Call, Courier, CourierError, Gate, Handed, Mail, Message, Outcome, Push, Told, Way, Whose};
+pub use port::{
+    CallItem, CallPayload, Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate,
+    HandoverOutcome, MailPayload, Message, MessagePayload, PushPayload,
+};

@@ -5,7 +5,7 @@
 //! are looked at once more. Errors name the field and never quote it, for it may be an address.
 
 mod header;
-mod quoted;
+mod transfer_encoding;
 
 use std::time::{Duration, SystemTime};
 
@@ -17,13 +17,13 @@ use lettre::{
     },
 };
 use memchr::{memchr, memchr_iter};
-use model::device::Device;
+use model::device::PushDevice;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
     call,
-    port::{self, Message, Way},
+    port::{self, Message, MessagePayload},
     push,
 };
 
@@ -49,7 +49,7 @@ const DATE_MS_MAX: i64 = 253_402_300_799_999;
 
 /// A message as it goes out.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct MimeMessage {
     /// The id without its brackets.
     pub message_id: String,
     /// What the sender calls itself, if it does.
@@ -65,157 +65,164 @@ pub struct Written {
     pub bytes: Vec<u8>,
 }
 
-impl std::fmt::Debug for Written {
+impl std::fmt::Debug for MimeMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Written").field("message_id", &self.message_id).finish_non_exhaustive()
+        f.debug_struct("MimeMessage").field("message_id", &self.message_id).finish_non_exhaustive()
     }
 }
 
 /// Why a message can never go out.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{field}: {reason}")]
-pub struct Unfit {
+pub struct MimeError {
     /// Which field; never what it holds.
     pub field: &'static str,
     pub reason: &'static str,
 }
 
-impl Unfit {
+impl MimeError {
     fn new(field: &'static str, reason: &'static str) -> Self {
         Self { field, reason }
     }
 }
 
 /// Writes a message.
-pub fn write(message: &Message) -> Result<Written, Unfit> {
+pub fn write_message(message: &Message) -> Result<MimeMessage, MimeError> {
     match &message.way {
-        Way::Mail(mail) => write_mail(message, mail),
-        Way::Push(push) => write_push(message, push),
-        Way::Call(call) => write_call(message, call),
+        MessagePayload::Mail(mail) => write_mail(message, mail),
+        MessagePayload::Push(push) => write_push(message, push),
+        MessagePayload::Call(call) => write_call(message, call),
     }
 }
 
-fn write_mail(message: &Message, way: &port::Mail) -> Result<Written, Unfit> {
-    let (from, to) = (header::mailbox("from", &way.from)?, header::mailbox("to", &way.to)?);
-    let back = way.return_path.as_deref().map(|path| header::mailbox("return path", path)).transpose()?;
+fn write_mail(message: &Message, way: &port::MailPayload) -> Result<MimeMessage, MimeError> {
+    let (from, to) = (header::parse_mailbox("from", &way.from)?, header::parse_mailbox("to", &way.to)?);
+    let back =
+        way.return_path.as_deref().map(|path| header::parse_mailbox("return path", path)).transpose()?;
     if way.html.len() + message.text.len() > BODY_BYTES_MAX {
-        return Err(Unfit::new("body", "too long"));
+        return Err(MimeError::new("body", "too long"));
     }
     // The text comes first: of alternatives the last that can be shown is shown.
-    let html = part(ContentType::TEXT_HTML, &way.html)?;
-    let written = finished(message, from, vec![to], &way.headers, html)?;
+    let html = encode_part(ContentType::TEXT_HTML, &way.html)?;
+    let written = finish_message(message, from, vec![to], &way.headers, html)?;
     let return_path = back.map_or_else(|| written.from.clone(), |path| path.email.to_string());
     let is_utf8 = written.is_utf8 || !return_path.is_ascii();
-    Ok(Written { return_path, is_utf8, ..written })
+    Ok(MimeMessage { return_path, is_utf8, ..written })
 }
 
 /// A push as a mail to its devices, with what each of them is given beside its words: for whoever looks into the
 /// outbox, and for nobody else.
-fn write_push(message: &Message, push: &port::Push) -> Result<Written, Unfit> {
-    let to = |device: &Device| {
-        header::mailbox("device", &format!("{}@{}.invalid", device.id, device.platform.name()))
+fn write_push(message: &Message, push: &port::PushPayload) -> Result<MimeMessage, MimeError> {
+    let to = |device: &PushDevice| {
+        header::parse_mailbox("device", &format!("{}@{}.invalid", device.id, device.platform.name()))
     };
-    let to = push.devices.iter().map(to).collect::<Result<Vec<Mailbox>, Unfit>>()?;
+    let to = push.devices.iter().map(to).collect::<Result<Vec<Mailbox>, MimeError>>()?;
     if to.is_empty() {
-        return Err(Unfit::new("device", "there is none"));
+        return Err(MimeError::new("device", "there is none"));
     }
-    shown(message, &push::payloads(message, push), to, push.silent)
+    write_as_mail(message, &push::encode_pushes(message, push), to, push.silent)
 }
 
 /// The call of a hook as a mail to whoever is behind it, in the same manner.
-fn write_call(message: &Message, call: &port::Call) -> Result<Written, Unfit> {
-    let to = header::mailbox("hook", &format!("somebody@{}.invalid", call.hook.name()))?;
-    let payload = json!({"address": call.address, "body": call::payload(message, call)});
-    shown(message, &payload, vec![to], call.silent)
+fn write_call(message: &Message, call: &port::CallPayload) -> Result<MimeMessage, MimeError> {
+    let to = header::parse_mailbox("hook", &format!("somebody@{}.invalid", call.hook.name()))?;
+    let payload = json!({"address": call.address, "body": call::encode_call(message, call)});
+    write_as_mail(message, &payload, vec![to], call.silent)
 }
 
 /// What is no mail, as one.
-fn shown(message: &Message, json: &Value, to: Vec<Mailbox>, silent: bool) -> Result<Written, Unfit> {
-    let text = serde_json::to_string_pretty(json).map_err(|_| Unfit::new("body", "cannot be written"))?;
+fn write_as_mail(
+    message: &Message,
+    json: &Value,
+    to: Vec<Mailbox>,
+    silent: bool,
+) -> Result<MimeMessage, MimeError> {
+    let text = serde_json::to_string_pretty(json).map_err(|_| MimeError::new("body", "cannot be written"))?;
     if text.len() + message.text.len() > BODY_BYTES_MAX {
-        return Err(Unfit::new("body", "too long"));
+        return Err(MimeError::new("body", "too long"));
     }
     let channel = message.channel().name();
-    let from = header::mailbox("from", &format!("{channel}@tidings.invalid"))?;
+    let from = header::parse_mailbox("from", &format!("{channel}@tidings.invalid"))?;
     let silent = silent.then(|| (SILENT_HEADER.to_owned(), "yes".to_owned()));
-    let json = ContentType::parse("application/json").map_err(|_| Unfit::new("body", "cannot be written"))?;
+    let json =
+        ContentType::parse("application/json").map_err(|_| MimeError::new("body", "cannot be written"))?;
     let headers = std::iter::once((CHANNEL_HEADER.to_owned(), channel.to_owned())).chain(silent);
-    finished(message, from, to, &headers.collect::<Vec<_>>(), part(json, &text)?)
+    finish_message(message, from, to, &headers.collect::<Vec<_>>(), encode_part(json, &text)?)
 }
 
 /// The bytes, with the plain words and one more form of them.
-fn finished(
+fn finish_message(
     message: &Message,
     from: Mailbox,
     to: Vec<Mailbox>,
     headers: &[(String, String)],
     other: SinglePart,
-) -> Result<Written, Unfit> {
-    let message_id = header::message_id(&message.message_id)?;
+) -> Result<MimeMessage, MimeError> {
+    let message_id = header::bare_message_id(&message.message_id)?;
     let (name, from_address, to_address) =
         (from.name.clone(), from.email.to_string(), to[0].email.to_string());
     let mut mail =
-        Mail::builder().message_id(Some(format!("<{message_id}>"))).date(date(message)?).from(from);
+        Mail::builder().message_id(Some(format!("<{message_id}>"))).date(mail_date(message)?).from(from);
     for to in to {
         mail = mail.to(to);
     }
     mail = mail
-        .raw_header(header::headline(&message.headline)?)
-        .raw_header(header::own(READY_HEADER, message.ready.to_string()));
+        .raw_header(header::headline_header(&message.headline)?)
+        .raw_header(header::own_header(READY_HEADER, message.ready.to_string()));
     if headers.len() > HEADERS_MAX {
-        return Err(Unfit::new("headers", "too many"));
+        return Err(MimeError::new("headers", "too many"));
     }
     for (i, (name, value)) in headers.iter().enumerate() {
         if headers[..i].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
-            return Err(Unfit::new("headers", "one is given twice"));
+            return Err(MimeError::new("headers", "one is given twice"));
         }
-        mail = mail.raw_header(header::more(name, value)?);
+        mail = mail.raw_header(header::extra_header(name, value)?);
     }
     let parts = MultiPart::alternative()
-        .boundary(boundary(message_id))
-        .singlepart(part(ContentType::TEXT_PLAIN, &message.text)?)
+        .boundary(mime_boundary(message_id))
+        .singlepart(encode_part(ContentType::TEXT_PLAIN, &message.text)?)
         .singlepart(other);
-    let mail = mail.multipart(parts).map_err(|_| Unfit::new("mail", "cannot be put together"))?;
+    let mail = mail.multipart(parts).map_err(|_| MimeError::new("mail", "cannot be put together"))?;
     let bytes = mail.formatted();
     let is_utf8 = !from_address.is_ascii() || !to_address.is_ascii();
     if !is_canonical(&bytes, is_utf8) {
-        return Err(Unfit::new("mail", "has a line that no server must accept"));
+        return Err(MimeError::new("mail", "has a line that no server must accept"));
     }
     let (message_id, return_path) = (message_id.to_owned(), from_address.clone());
-    Ok(Written { message_id, name, from: from_address, return_path, to: to_address, is_utf8, bytes })
+    Ok(MimeMessage { message_id, name, from: from_address, return_path, to: to_address, is_utf8, bytes })
 }
 
 /// The id without its brackets; `None` if it is none.
 pub fn bare_id(message_id: &str) -> Option<&str> {
-    header::message_id(message_id).ok()
+    header::bare_message_id(message_id).ok()
 }
 
 /// Outside of these years the libraries below panic.
-fn date(message: &Message) -> Result<SystemTime, Unfit> {
+fn mail_date(message: &Message) -> Result<SystemTime, MimeError> {
     let ms = message.date.0;
     match u64::try_from(ms) {
         Ok(since) if ms <= DATE_MS_MAX => Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(since)),
-        _ => Err(Unfit::new("date", "before 1970 or after 9999")),
+        _ => Err(MimeError::new("date", "before 1970 or after 9999")),
     }
 }
 
 /// Neither encoding has `=_` in it, so that no body can hold the boundary.
-fn boundary(message_id: &str) -> String {
+fn mime_boundary(message_id: &str) -> String {
     let hash = Sha256::digest(message_id.as_bytes());
     let digits: String = hash[..12].iter().map(|byte| format!("{byte:02x}")).collect();
     format!("=_{digits}")
 }
 
 /// Both encodings leave no bare line end, no long line and nothing but ASCII.
-fn part(content_type: ContentType, text: &str) -> Result<SinglePart, Unfit> {
+fn encode_part(content_type: ContentType, text: &str) -> Result<SinglePart, MimeError> {
     let foreign = text.bytes().filter(|byte| !byte.is_ascii()).count();
     let (encoding, body) = if foreign * 3 > text.len() {
         let encoding = ContentTransferEncoding::Base64;
         let body = Body::new_with_encoding(text.to_owned(), encoding);
-        (encoding, body.map_err(|_| Unfit::new("body", "cannot be encoded"))?)
+        (encoding, body.map_err(|_| MimeError::new("body", "cannot be encoded"))?)
     } else {
         let encoding = ContentTransferEncoding::QuotedPrintable;
-        (encoding, Body::dangerous_pre_encoded(quoted::encode(text), encoding))
+        (encoding, Body::dangerous_pre_encoded(transfer_encoding::encode_text(text), encoding))
     };
     Ok(SinglePart::builder().header(content_type).header(encoding).body(body))
 }

@@ -20,91 +20,93 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Channel, Millis, ReadyId, erase::Erase};
-use runtime::room;
+use model::{Channel, ReadyId, UtcMillis, erasure::EraseMode};
+use runtime::resource_limits;
 use tokio::{
     sync::{Mutex as Turns, oneshot},
     task::spawn_blocking,
 };
 
-pub use log::Accepted;
-pub use mail::Mail;
+pub use log::OutboxAcceptance;
+pub use mail::OutboxMail;
 
 use crate::{
-    mime::{self, Written},
-    port::{Courier, CourierError, Gate, Handed, Message, Outcome, Whose},
+    mime::{self, MimeMessage},
+    port::{
+        Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
+    },
 };
-use folder::{Folder, Placed};
-use index::Index;
-use log::Log;
+use folder::{OutboxFolder, OutboxPlacement};
+use index::OutboxIndex;
+use log::AcceptanceLog;
 
 /// Mails that are made durable together.
 const TOGETHER_MAX: usize = 256;
 
 /// A folder of mails.
-pub struct Outbox {
-    shared: Arc<Shared>,
+pub struct OutboxCourier {
+    shared: Arc<OutboxState>,
     /// Held by the one that writes; those who come meanwhile find their mails written when it is theirs.
     turn: Arc<Turns<()>>,
 }
 
-struct Shared {
-    folder: Folder,
-    index: Mutex<Index>,
-    log: Mutex<Log>,
+struct OutboxState {
+    folder: OutboxFolder,
+    index: Mutex<OutboxIndex>,
+    log: Mutex<AcceptanceLog>,
     /// As long as there are callers: each waits for its own.
-    queue: Mutex<Vec<Job>>,
+    queue: Mutex<Vec<OutboxJob>>,
 }
 
-struct Job {
-    written: Written,
+struct OutboxJob {
+    written: MimeMessage,
     ready: ReadyId,
-    done: oneshot::Sender<Result<Handed, CourierError>>,
+    done: oneshot::Sender<Result<HandoverOutcome, CourierError>>,
 }
 
 /// A mail in a list.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Summary {
+pub struct OutboxSummary {
     pub message_id: String,
     pub headline: String,
     pub to: String,
-    pub date: Millis,
+    pub date: UtcMillis,
     pub bytes: u64,
     pub ready: Option<ReadyId>,
 }
 
 // An address never reaches a log by accident.
-impl fmt::Debug for Summary {
+impl fmt::Debug for OutboxSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Summary").field("message_id", &self.message_id).finish_non_exhaustive()
+        f.debug_struct("OutboxSummary").field("message_id", &self.message_id).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Outbox {
+impl fmt::Debug for OutboxCourier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outbox").field("folder", &self.shared.folder).finish_non_exhaustive()
+        f.debug_struct("OutboxCourier").field("folder", &self.shared.folder).finish_non_exhaustive()
     }
 }
 
-impl Outbox {
+impl OutboxCourier {
     /// Opens a folder, makes it if need be, and reads the headers of those mails in it that it does not know
     /// yet.
     pub fn open(path: &Path) -> Result<Self, CourierError> {
-        let folder = Folder::open(path).map_err(|error| broken(&error))?;
-        let index = Index::read(path, &folder).map_err(|error| broken(&error))?;
-        let log = Log::open(path).map_err(|error| broken(&error))?;
-        let shared = Shared { folder, index: index.into(), log: log.into(), queue: Mutex::default() };
+        let folder = OutboxFolder::open(path).map_err(|error| broken_courier(&error))?;
+        let index = OutboxIndex::read(path, &folder).map_err(|error| broken_courier(&error))?;
+        let log = AcceptanceLog::open(path).map_err(|error| broken_courier(&error))?;
+        let shared = OutboxState { folder, index: index.into(), log: log.into(), queue: Mutex::default() };
         Ok(Self { shared: Arc::new(shared), turn: Arc::default() })
     }
 
     /// The newest mails by their date, newest first.
-    pub fn list(&self, most: usize) -> Vec<Summary> {
+    pub fn list_newest(&self, most: usize) -> Vec<OutboxSummary> {
         self.index().newest(most)
     }
 
     /// The mails of some Readys.
-    pub fn of_readys(&self, readys: &HashSet<ReadyId>) -> Vec<Summary> {
-        self.index().those(|summary| summary.ready.is_some_and(|ready| readys.contains(&ready)))
+    pub fn list_of_readys(&self, readys: &HashSet<ReadyId>) -> Vec<OutboxSummary> {
+        self.index().list_where(|summary| summary.ready.is_some_and(|ready| readys.contains(&ready)))
     }
 
     /// How many mails there are.
@@ -112,8 +114,8 @@ impl Outbox {
         self.index().len()
     }
 
-    fn index(&self) -> MutexGuard<'_, Index> {
-        let mut index = lock(&self.shared.index);
+    fn index(&self) -> MutexGuard<'_, OutboxIndex> {
+        let mut index = lock_mutex(&self.shared.index);
         // What this process sent is known all the same.
         let _as_far_as_can_be = index.refresh();
         index
@@ -124,25 +126,29 @@ impl Outbox {
     }
 
     /// One mail, read back from its file.
-    pub async fn read(&self, message_id: &str) -> Result<Option<Mail>, CourierError> {
+    pub async fn read_mail(&self, message_id: &str) -> Result<Option<OutboxMail>, CourierError> {
         let Some(id) = mime::bare_id(message_id).map(str::to_owned) else { return Ok(None) };
         let shared = Arc::clone(&self.shared);
-        let raw = blocking(move || shared.folder.read(&id)).await?;
-        Ok(raw.map(Mail::parse))
+        let raw = run_blocking(move || shared.folder.read(&id)).await?;
+        Ok(raw.map(OutboxMail::parse))
     }
 
     /// Every acceptance there was, oldest first.
-    pub async fn accepted(&self) -> Result<Vec<Accepted>, CourierError> {
+    pub async fn read_acceptances(&self) -> Result<Vec<OutboxAcceptance>, CourierError> {
         let shared = Arc::clone(&self.shared);
-        blocking(move || lock(&shared.log).read()).await
+        run_blocking(move || lock_mutex(&shared.log).read_all()).await
     }
 
     /// Puts a mail into the queue and sees to it that the queue is written.
-    async fn accept(&self, written: Written, ready: ReadyId) -> Result<Handed, CourierError> {
+    async fn accept_mail(
+        &self,
+        written: MimeMessage,
+        ready: ReadyId,
+    ) -> Result<HandoverOutcome, CourierError> {
         let (done, answer) = oneshot::channel();
-        lock(&self.shared.queue).push(Job { written, ready, done });
+        lock_mutex(&self.shared.queue).push(OutboxJob { written, ready, done });
         let turn = Arc::clone(&self.turn).lock_owned().await;
-        if !lock(&self.shared.queue).is_empty() {
+        if !lock_mutex(&self.shared.queue).is_empty() {
             let shared = Arc::clone(&self.shared);
             // The turn goes along: it ends when the writing does, also if nobody waits for it any more.
             let writing = spawn_blocking(move || {
@@ -156,46 +162,52 @@ impl Outbox {
 }
 
 #[async_trait]
-impl Courier for Outbox {
-    async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        let written = match mime::write(message) {
+impl Courier for OutboxCourier {
+    async fn hand(
+        &self,
+        message: &Message,
+        gate: &dyn HandoverGate,
+    ) -> Result<HandoverOutcome, CourierError> {
+        let written = match mime::write_message(message) {
             Ok(written) => written,
-            Err(unfit) => return Ok(Handed::Refused(unfit.to_string())),
+            Err(unfit) => return Ok(HandoverOutcome::Refused(unfit.to_string())),
         };
         if !gate.may_go().await {
-            return Ok(Handed::Stopped);
+            return Ok(HandoverOutcome::Stopped);
         }
-        self.accept(written, message.ready).await
+        self.accept_mail(written, message.ready).await
     }
 
-    async fn outcome(&self, _channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
-        let Some(id) = mime::bare_id(message_id).map(str::to_owned) else { return Ok(Outcome::NotSent) };
+    async fn outcome(&self, _channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
+        let Some(id) = mime::bare_id(message_id).map(str::to_owned) else {
+            return Ok(CourierOutcome::NotSent);
+        };
         let shared = Arc::clone(&self.shared);
         // Who handed it over may have gone away, and it may still be in the queue.
         let turn = Arc::clone(&self.turn).lock_owned().await;
-        blocking(move || {
+        run_blocking(move || {
             shared.write_queue();
             drop(turn);
             if !shared.folder.has(&id)? {
-                return Ok(Outcome::NotSent);
+                return Ok(CourierOutcome::NotSent);
             }
             // Whoever wrote it may have been killed before this.
             shared.folder.sync(&id)?;
-            Ok(Outcome::Sent)
+            Ok(CourierOutcome::Sent)
         })
         .await
     }
 
     /// The files go first and the notes last, which name them: whoever is killed in between finds them again.
-    async fn erase(&self, whose: &Whose, how: Erase) -> Result<Option<u64>, CourierError> {
+    async fn erase(&self, whose: &CourierEraseRequest, how: EraseMode) -> Result<Option<u64>, CourierError> {
         let (shared, whose) = (Arc::clone(&self.shared), whose.clone());
         let turn = Arc::clone(&self.turn).lock_owned().await;
-        blocking(move || {
+        run_blocking(move || {
             shared.write_queue();
-            let mut index = lock(&shared.index);
+            let mut index = lock_mutex(&shared.index);
             index.refresh()?;
-            let gone = index.those(|summary| is_of(summary, &whose));
-            if how == Erase::Remove && !gone.is_empty() {
+            let gone = index.list_where(|summary| is_of_owner(summary, &whose));
+            if how == EraseMode::Remove && !gone.is_empty() {
                 for summary in &gone {
                     let id = mime::bare_id(&summary.message_id).unwrap_or(&summary.message_id);
                     shared.folder.remove(id)?;
@@ -210,13 +222,13 @@ impl Courier for Outbox {
 }
 
 /// By what it is of, or by whom it went to.
-fn is_of(summary: &Summary, whose: &Whose) -> bool {
+fn is_of_owner(summary: &OutboxSummary, whose: &CourierEraseRequest) -> bool {
     let to = || summary.to.split([',', ' ', '<', '>']).filter(|part| !part.is_empty());
     summary.ready.is_some_and(|ready| whose.readys.contains(&ready))
         || whose.addresses.iter().any(|address| to().any(|one| one.eq_ignore_ascii_case(address)))
 }
 
-impl Shared {
+impl OutboxState {
     /// Writes what is in the queue; only called by the one whose turn it is.
     fn write_queue(&self) {
         loop {
@@ -229,71 +241,76 @@ impl Shared {
     }
 
     /// Takes jobs from the queue, no two with one id.
-    fn take_jobs(&self) -> Vec<Job> {
+    fn take_jobs(&self) -> Vec<OutboxJob> {
         let mut ids = HashSet::new();
-        let mut queue = lock(&self.queue);
+        let mut queue = lock_mutex(&self.queue);
         queue
             .extract_if(.., |job| ids.len() < TOGETHER_MAX && ids.insert(job.written.message_id.clone()))
             .collect()
     }
 
-    fn write_jobs(&self, jobs: Vec<Job>) {
-        let mails: Vec<&Written> = jobs.iter().map(|job| &job.written).collect();
+    fn write_jobs(&self, jobs: Vec<OutboxJob>) {
+        let mails: Vec<&MimeMessage> = jobs.iter().map(|job| &job.written).collect();
         let placed = self.folder.place_all(&mails);
-        let there: Vec<(&Job, Placed)> = jobs
+        let there: Vec<(&OutboxJob, OutboxPlacement)> = jobs
             .iter()
             .zip(&placed)
             .filter_map(|(job, placed)| placed.as_ref().ok().map(|placed| (job, *placed)))
             .collect();
         for (job, placed) in &there {
-            if *placed == Placed::Now {
-                let name = self.folder.name(&job.written.message_id);
+            if *placed == OutboxPlacement::Now {
+                let name = self.folder.mail_file_name(&job.written.message_id);
                 let bytes = &job.written.bytes;
-                lock(&self.index).add(name, index::summary(bytes, bytes.len() as u64));
+                lock_mutex(&self.index).add(name, index::read_summary(bytes, bytes.len() as u64));
             }
         }
         let synced = self.folder.sync_all(there.iter().map(|(job, _)| job.written.message_id.as_str()));
         // The log comes last: it says what is so for good.
         let whole = synced.and_then(|()| {
-            lock(&self.log).append(there.iter().map(|(job, placed)| Accepted {
+            lock_mutex(&self.log).append(there.iter().map(|(job, placed)| OutboxAcceptance {
                 message_id: job.written.message_id.clone(),
                 ready: job.ready,
-                again: *placed == Placed::Before,
+                again: *placed == OutboxPlacement::Before,
             }))
         });
         for (job, placed) in jobs.into_iter().zip(placed) {
             // Nobody may be waiting any more; `outcome` still knows.
-            let _unheard = job.done.send(verdict(placed, &whole));
+            let _unheard = job.done.send(verdict_of_placing(placed, &whole));
         }
     }
 }
 
-fn verdict(placed: io::Result<Placed>, whole: &io::Result<()>) -> Result<Handed, CourierError> {
+fn verdict_of_placing(
+    placed: io::Result<OutboxPlacement>,
+    whole: &io::Result<()>,
+) -> Result<HandoverOutcome, CourierError> {
     match (placed, whole) {
-        (Ok(_), Ok(())) => Ok(Handed::Accepted),
+        (Ok(_), Ok(())) => Ok(HandoverOutcome::Accepted),
         // It is visible and may be lost again.
-        (Ok(_), Err(error)) => Ok(Handed::Unknown(format!("the outbox cannot be made durable: {error}"))),
-        (Err(error), _) if room::is_out(&error) => {
-            Ok(Handed::Away(format!("the outbox has no room: {}", error.kind())))
+        (Ok(_), Err(error)) => {
+            Ok(HandoverOutcome::Unknown(format!("the outbox cannot be made durable: {error}")))
         }
-        (Err(error), _) => Err(broken(&error)),
+        (Err(error), _) if resource_limits::is_out_of_room(&error) => {
+            Ok(HandoverOutcome::Away(format!("the outbox has no room: {}", error.kind())))
+        }
+        (Err(error), _) => Err(broken_courier(&error)),
     }
 }
 
-fn broken(error: &io::Error) -> CourierError {
+fn broken_courier(error: &io::Error) -> CourierError {
     CourierError::Broken(format!("the outbox: {error}"))
 }
 
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, CourierError> {
     match spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| broken(&error)),
+        Ok(done) => done.map_err(|error| broken_courier(&error)),
         Err(_) => Err(CourierError::Broken("the outbox's work was stopped".to_owned())),
     }
 }
 
 /// What a panic left behind is still good: every change is one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fmt};
 
 use async_trait::async_trait;
 use model::{
-    Channel, Kind, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant, device::Device, erase::Erase,
-    hook::Hook, returns::Sort,
+    Channel, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, device::PushDevice,
+    erasure::EraseMode, hook::Hook, returns::ReturnSort,
 };
 
 /// One rendered message. From the same facts the same bytes.
@@ -21,21 +21,21 @@ pub struct Message {
     /// In plain words: of a mail its text part, of a push or a call what it says.
     pub text: String,
     /// When it was due: the mail's date, the same at every try.
-    pub date: Millis,
-    pub way: Way,
+    pub date: UtcMillis,
+    pub way: MessagePayload,
 }
 
 /// How a message goes, and what it has beside its words.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Way {
-    Mail(Mail),
-    Push(Push),
-    Call(Call),
+pub enum MessagePayload {
+    Mail(MailPayload),
+    Push(PushPayload),
+    Call(CallPayload),
 }
 
 /// What a mail has.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Mail {
+pub struct MailPayload {
     pub from: String,
     pub to: String,
     /// The line that a mail client shows beside the headline.
@@ -49,8 +49,8 @@ pub struct Mail {
 
 /// What a push has; it goes to every device.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Push {
-    pub devices: Vec<Device>,
+pub struct PushPayload {
+    pub devices: Vec<PushDevice>,
     /// More words, for devices that have room for them.
     pub longer: String,
     /// The address of a picture.
@@ -64,12 +64,12 @@ pub struct Push {
     /// It says nothing and shows nothing: there is only the number.
     pub wordless: bool,
     /// From here on nobody wants it any more.
-    pub expires: Millis,
+    pub expires: UtcMillis,
 }
 
 /// What the call of a hook has.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct CallPayload {
     pub hook: Hook,
     /// Where it goes.
     pub address: String,
@@ -84,14 +84,14 @@ pub struct Call {
     /// Nobody is to be disturbed by it.
     pub silent: bool,
     /// What it tells, for programs.
-    pub told: Vec<Told>,
+    pub told: Vec<CallItem>,
     /// From here on nobody wants it any more.
-    pub expires: Millis,
+    pub expires: UtcMillis,
 }
 
 /// One thing that a call tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Told {
+pub struct CallItem {
     /// The section's title.
     pub section: String,
     pub kind: Kind,
@@ -110,51 +110,51 @@ impl fmt::Debug for Message {
 impl Message {
     /// The same message with another mail, if it is one.
     #[must_use]
-    pub fn with_mail(mut self, change: impl FnOnce(&mut Mail)) -> Self {
-        if let Way::Mail(mail) = &mut self.way {
+    pub fn with_mail(mut self, change: impl FnOnce(&mut MailPayload)) -> Self {
+        if let MessagePayload::Mail(mail) = &mut self.way {
             change(mail);
         }
         self
     }
 
     /// What it has as a mail, if it is one.
-    pub fn mail(&self) -> Option<&Mail> {
+    pub fn mail(&self) -> Option<&MailPayload> {
         match &self.way {
-            Way::Mail(mail) => Some(mail),
-            Way::Push(_) | Way::Call(_) => None,
+            MessagePayload::Mail(mail) => Some(mail),
+            MessagePayload::Push(_) | MessagePayload::Call(_) => None,
         }
     }
 
     /// By which channel it goes.
     pub fn channel(&self) -> Channel {
         match &self.way {
-            Way::Mail(_) => Channel::Email,
-            Way::Push(_) => Channel::Push,
-            Way::Call(call) => Channel::Hook(call.hook),
+            MessagePayload::Mail(_) => Channel::Email,
+            MessagePayload::Push(_) => Channel::Push,
+            MessagePayload::Call(call) => Channel::Hook(call.hook),
         }
     }
 }
 
 /// The last question before the point of no return, and whom to tell what came to light behind it.
 #[async_trait]
-pub trait Gate: Send + Sync {
+pub trait HandoverGate: Send + Sync {
     /// Whether the message may go now. Asked at most once a message.
     async fn may_go(&self) -> bool;
 
     /// The token of a device reaches nobody any more, and never will. Said each time it is found out, before the
     /// hand-over ends.
-    async fn gone(&self, _device: &Device) {}
+    async fn note_dead_device(&self, _device: &PushDevice) {}
 
     /// Nobody is behind the address of this call any more, and nobody will be. Said as the other.
-    async fn left(&self, _call: &Call) {}
+    async fn note_dead_address(&self, _call: &CallPayload) {}
 
     /// The receiver's server said at once what else would have come back later. Said as the others.
-    async fn came_back(&self, _what: Sort, _code: &str) {}
+    async fn note_return(&self, _what: ReturnSort, _code: &str) {}
 }
 
 /// What became of a hand-over.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Handed {
+pub enum HandoverOutcome {
     Accepted,
     /// The gate said no; nothing was sent.
     Stopped,
@@ -173,7 +173,7 @@ pub enum Handed {
 
 /// What a courier knows about a message it was given earlier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum CourierOutcome {
     Sent,
     NotSent,
     CannotTell,
@@ -188,15 +188,15 @@ pub enum CourierError {
 
 /// Whose messages are to go: what they are of, and the addresses that they went to.
 #[derive(Clone, Default)]
-pub struct Whose {
+pub struct CourierEraseRequest {
     pub readys: BTreeSet<ReadyId>,
     pub addresses: Vec<String>,
 }
 
 // An address never reaches a log by accident.
-impl fmt::Debug for Whose {
+impl fmt::Debug for CourierEraseRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Whose").field("readys", &self.readys).finish_non_exhaustive()
+        f.debug_struct("CourierEraseRequest").field("readys", &self.readys).finish_non_exhaustive()
     }
 }
 
@@ -204,14 +204,19 @@ impl fmt::Debug for Whose {
 #[async_trait]
 pub trait Courier: Send + Sync + fmt::Debug {
     /// Hands a message over. `Accepted` means that the other side has it for good.
-    async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError>;
+    async fn hand(&self, message: &Message, gate: &dyn HandoverGate)
+    -> Result<HandoverOutcome, CourierError>;
 
     /// What became of a message, by its channel and its id.
-    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError>;
+    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError>;
 
     /// Removes what it still has of somebody's messages, or counts it; `None` from a courier that keeps none once they
     /// are handed over. What was removed is not in the courier's hands any more: its outcome may be told as not sent.
-    async fn erase(&self, _whose: &Whose, _how: Erase) -> Result<Option<u64>, CourierError> {
+    async fn erase(
+        &self,
+        _whose: &CourierEraseRequest,
+        _how: EraseMode,
+    ) -> Result<Option<u64>, CourierError> {
         Ok(None)
     }
 }

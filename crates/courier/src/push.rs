@@ -3,34 +3,34 @@
 //! Android has a title, a short text and a picture; iOS has room for more words; the web shows both where the browser
 //! likes. What belongs together has one id, so that a message that comes twice is shown once.
 
-use model::device::{Device, Platform};
+use model::device::{DevicePlatform, PushDevice};
 use serde_json::{Value, json};
 
-use crate::port::{Message, Push};
+use crate::port::{Message, PushPayload};
 
 /// For each device what it is given.
-pub fn payloads(message: &Message, push: &Push) -> Value {
-    let one = |device: &Device| {
+pub fn encode_pushes(message: &Message, push: &PushPayload) -> Value {
+    let one = |device: &PushDevice| {
         json!({
             "device": device.id,
             "platform": device.platform.name(),
-            "payload": payload(message, push, device),
+            "payload": encode_push(message, push, device),
         })
     };
     push.devices.iter().map(one).collect()
 }
 
 /// What one device is given.
-pub fn payload(message: &Message, push: &Push, device: &Device) -> Value {
+pub fn encode_push(message: &Message, push: &PushPayload, device: &PushDevice) -> Value {
     match device.platform {
-        Platform::Android => android(message, push, device),
-        Platform::Ios => ios(message, push),
-        Platform::Web => web(message, push),
+        DevicePlatform::Android => encode_android(message, push, device),
+        DevicePlatform::Ios => encode_ios(message, push),
+        DevicePlatform::Web => encode_web(message, push),
     }
 }
 
 /// By the documentation of FCM's HTTP v1.
-fn android(message: &Message, push: &Push, device: &Device) -> Value {
+fn encode_android(message: &Message, push: &PushPayload, device: &PushDevice) -> Value {
     let seconds = push.expires.since(message.date).max(0) / 1_000;
     if push.wordless {
         return json!({"message": {
@@ -41,9 +41,9 @@ fn android(message: &Message, push: &Push, device: &Device) -> Value {
         }});
     }
     let mut shown = json!({"title": message.headline, "body": message.text});
-    set(&mut shown, "image", push.image.as_deref());
+    set_field(&mut shown, "image", push.image.as_deref());
     let mut data = json!({"message": message.message_id});
-    set(&mut data, "opens", push.opens.as_deref());
+    set_field(&mut data, "opens", push.opens.as_deref());
     let mut payload = json!({"message": {
         "token": device.token,
         "notification": shown,
@@ -61,27 +61,27 @@ fn android(message: &Message, push: &Push, device: &Device) -> Value {
 }
 
 /// By the documentation of APNs.
-fn ios(message: &Message, push: &Push) -> Value {
+fn encode_ios(message: &Message, push: &PushPayload) -> Value {
     if push.wordless {
         return json!({"aps": {"badge": push.badge, "content-available": 1}, "message": message.message_id});
     }
     let body = if push.longer.is_empty() { &message.text } else { &push.longer };
     let mut aps = json!({"alert": {"title": message.headline, "body": body}});
     if push.silent {
-        set(&mut aps, "interruption-level", Some("passive"));
+        set_field(&mut aps, "interruption-level", Some("passive"));
     } else {
-        set(&mut aps, "sound", Some("default"));
+        set_field(&mut aps, "sound", Some("default"));
     }
     if push.badge.is_some() {
         aps["badge"] = json!(push.badge);
     }
     let mut payload = json!({"aps": aps, "message": message.message_id});
-    set(&mut payload, "opens", push.opens.as_deref());
+    set_field(&mut payload, "opens", push.opens.as_deref());
     payload
 }
 
 /// What our own service worker reads.
-fn web(message: &Message, push: &Push) -> Value {
+fn encode_web(message: &Message, push: &PushPayload) -> Value {
     if push.wordless {
         return json!({"badge": push.badge});
     }
@@ -94,12 +94,12 @@ fn web(message: &Message, push: &Push) -> Value {
     if push.badge.is_some() {
         payload["badge"] = json!(push.badge);
     }
-    set(&mut payload, "image", push.image.as_deref());
-    set(&mut payload, "opens", push.opens.as_deref());
+    set_field(&mut payload, "image", push.image.as_deref());
+    set_field(&mut payload, "opens", push.opens.as_deref());
     payload
 }
 
-fn set(object: &mut Value, name: &str, value: Option<&str>) {
+fn set_field(object: &mut Value, name: &str, value: Option<&str>) {
     if let (Some(object), Some(value)) = (object.as_object_mut(), value) {
         object.insert(name.to_owned(), value.into());
     }

@@ -5,25 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use model::{
-    Day, Kind, Millis, Person, PlanName, Tenant,
-    civil::Zones,
-    fault::{self, Fault},
-    mark::What,
-    person::{Owed, PersonRecord, Window, profile},
-    plan::{Hours, Plan},
+    Day, Kind, Person, PlanName, Tenant, UtcMillis,
+    civil_time::ZoneRules,
+    fault::{self, PlantedFault},
+    mark::MarkAction,
+    person::{OwedMark, PersonRecord, Window, profile},
+    plan::{LocalHours, Plan},
     ready::Ready,
-    window::{self, At, Effects, Input, Wanted},
+    window::{self, StepContext, StepEffects, StepInput, WindowTarget},
 };
 
 use crate::{
-    facts::{Facts, Others},
+    facts::{DigestFacts, OtherWindowDays},
     memory::PersonKey,
-    news::News,
+    read::PersonNews,
 };
 
 /// What a turn comes to.
 #[derive(Default, Debug)]
-pub struct Decided {
+pub struct DigestDecision {
     /// New records of the persons concerned, only where something changed.
     pub records: BTreeMap<PersonKey, PersonRecord>,
     /// Those of them that are remembered and not written: only hints changed.
@@ -38,38 +38,38 @@ pub struct Decided {
     pub idle: BTreeMap<PersonKey, PlanName>,
     /// Marks that only repeat what was reported. They may be written before the commit, for whoever reads the
     /// report again writes the same; so however many reports come at once, the record does not grow.
-    pub marks: Vec<(PersonKey, Owed)>,
+    pub marks: Vec<(PersonKey, OwedMark)>,
     /// Windows that were closed, with or without a Ready.
     pub closed: usize,
 }
 
 /// Everything a decision looks at.
-pub struct Deciding<'a> {
-    pub facts: &'a Facts,
+pub struct DigestDecider<'a> {
+    pub facts: &'a DigestFacts,
     /// Marks that the store has by now.
-    pub acknowledged: &'a [(PersonKey, Owed)],
+    pub acknowledged: &'a [(PersonKey, OwedMark)],
     pub catalogue: &'a Catalogue,
-    pub zones: &'a Zones,
-    pub now: Millis,
+    pub zones: &'a ZoneRules,
+    pub now: UtcMillis,
     /// Windows that were due by this instant may close: the partition has been read that far. What fell due
     /// since has to wait for its own reading.
-    pub closing: Millis,
+    pub closing: UtcMillis,
 }
 
-impl Deciding<'_> {
+impl DigestDecider<'_> {
     /// Decides a turn: first what the store acknowledged, then the news in order, then what is due.
-    pub fn decide(&self, news: &BTreeMap<PersonKey, Vec<News>>, due: &[PersonKey]) -> Decided {
-        let mut decided = Decided::default();
+    pub fn decide(&self, news: &BTreeMap<PersonKey, Vec<PersonNews>>, due: &[PersonKey]) -> DigestDecision {
+        let mut decided = DigestDecision::default();
         for (key, owed) in self.acknowledged {
-            self.step(&mut decided, key, Input::Acknowledged(std::slice::from_ref(owed)));
+            self.step_windows(&mut decided, key, StepInput::Acknowledged(std::slice::from_ref(owed)));
         }
         for (key, news) in news {
             for one in news {
-                self.hear(&mut decided, key, one);
+                self.apply_news(&mut decided, key, one);
             }
         }
         for key in due {
-            self.close(&mut decided, key);
+            self.close_due_windows(&mut decided, key);
             if !news.contains_key(key) {
                 self.note_idle(&mut decided, key);
             }
@@ -86,61 +86,73 @@ impl Deciding<'_> {
         let plans = &self.catalogue.plans;
         let hints = decided.records.iter().filter(|(key, record)| {
             let before = self.facts.records.get(*key);
-            !record.is_spent(self.now) && before.is_some_and(|before| record.is_but_for_hints(before, plans))
+            !record.is_spent(self.now)
+                && before.is_some_and(|before| record.differs_by_hints_only(before, plans))
         });
         decided.hints = hints.map(|(key, _)| key.clone()).collect();
         decided
     }
 
-    fn hear(&self, decided: &mut Decided, key: &PersonKey, news: &News) {
+    fn apply_news(&self, decided: &mut DigestDecision, key: &PersonKey, news: &PersonNews) {
         match news {
-            News::Announced { day, rows, kinds, windows } => {
-                let wanted = self.wanted(key, kinds, windows);
-                self.step(decided, key, Input::Announced { day: *day, rows: *rows, wanted: &wanted });
+            PersonNews::Announced { day, rows, kinds, windows } => {
+                let wanted = self.wanted_windows(key, kinds, windows);
+                self.step_windows(
+                    decided,
+                    key,
+                    StepInput::Announced { day: *day, rows: *rows, wanted: &wanted },
+                );
             }
-            News::Seen { surface, at } => self.step(decided, key, Input::Seen { surface, at: *at }),
-            News::Delivered(delivery) => self.step(decided, key, Input::Reported(delivery)),
+            PersonNews::Seen { surface, at } => {
+                self.step_windows(decided, key, StepInput::Seen { surface, at: *at });
+            }
+            PersonNews::Delivered(delivery) => self.step_windows(decided, key, StepInput::Reported(delivery)),
             // Spent, it is written as a tombstone. What was owed is owed to days that go as well.
-            News::Erased => {
+            PersonNews::Erased => {
                 if self.record(decided, key).is_some() {
                     decided.records.insert(key.clone(), PersonRecord::default());
                 }
             }
             // Nothing open, nothing to move or to release.
-            News::Profile | News::ByHand { .. } | News::Read { .. }
+            PersonNews::Profile | PersonNews::ByHand { .. } | PersonNews::Read { .. }
                 if self.record(decided, key).is_none() => {}
-            News::Read { at } => self.step(decided, key, Input::Read { at: *at }),
-            News::Profile => {
-                self.step(decided, key, Input::Moved);
-                self.prefer(decided, key);
+            PersonNews::Read { at } => self.step_windows(decided, key, StepInput::Read { at: *at }),
+            PersonNews::Profile => {
+                self.step_windows(decided, key, StepInput::Moved);
+                self.follow_preference(decided, key);
             }
-            News::ByHand { act, plan, key: of, at } => {
-                self.step(decided, key, Input::ByHand { act: *act, plan, key: of.as_deref(), at: *at });
+            PersonNews::ByHand { act, plan, key: of, at } => {
+                self.step_windows(
+                    decided,
+                    key,
+                    StepInput::ByHand { act: *act, plan, key: of.as_deref(), at: *at },
+                );
             }
         }
     }
 
     /// The plans under which a person is told these kinds.
     fn plans_of(&self, key: &PersonKey, kinds: &[Kind]) -> Vec<PlanName> {
-        let profile = &self.facts.known(key).profile;
+        let profile = &self.facts.person_states(key).profile;
         let kinds = kinds.iter().filter_map(|kind| self.catalogue.kinds.get(kind));
         let plans = kinds.flat_map(|kind| self.catalogue.plans_for(kind, profile));
         let plans: BTreeSet<&PlanName> = plans.map(|plan| &plan.name).collect();
         if plans.is_empty() {
             // A kind that is gone still has rows in the day: on each channel the closing of any plan ends them.
-            return self.catalogue.plans.one_a_channel().map(|plan| plan.name.clone()).collect();
+            return self.catalogue.plans.one_per_channel().map(|plan| plan.name.clone()).collect();
         }
         plans.into_iter().cloned().collect()
     }
 
     /// The windows that such rows belong to: of plans that tell several apart those that were named, of the others
     /// the one there is.
-    fn wanted(&self, key: &PersonKey, kinds: &[Kind], named: &[Wanted]) -> Vec<Wanted> {
+    fn wanted_windows(&self, key: &PersonKey, kinds: &[Kind], named: &[WindowTarget]) -> Vec<WindowTarget> {
         let plans = self.plans_of(key, kinds);
         let wanted = plans.into_iter().flat_map(|plan| {
-            let mut of_plan: Vec<Wanted> = named.iter().filter(|one| one.plan == plan).cloned().collect();
+            let mut of_plan: Vec<WindowTarget> =
+                named.iter().filter(|one| one.plan == plan).cloned().collect();
             if of_plan.is_empty() {
-                of_plan.push(only(plan));
+                of_plan.push(single_window(plan));
             }
             of_plan
         });
@@ -149,10 +161,10 @@ impl Deciding<'_> {
 
     /// What was gathered under one plan may be for another that the person prefers by now. It is told when
     /// that one closes, and does not wait for the old one, which may be a week away.
-    fn prefer(&self, decided: &mut Decided, key: &PersonKey) {
+    fn follow_preference(&self, decided: &mut DigestDecision, key: &PersonKey) {
         let Some(record) = self.record(decided, key) else { return };
-        let profile = &self.facts.known(key).profile;
-        let mut others = Others::new();
+        let profile = &self.facts.person_states(key).profile;
+        let mut others = OtherWindowDays::new();
         for window in &record.windows {
             for kind in self.catalogue.kinds.values().filter(|kind| kind.plans.contains(&window.plan)) {
                 let plans = self.catalogue.plans_for(kind, profile);
@@ -160,7 +172,7 @@ impl Deciding<'_> {
                     // Of a plan with several windows none is named here: its closing finds which are meant.
                     let names = plans.iter().map(|plan| &plan.name);
                     let days = |name: &PlanName| {
-                        let wanted = only(name.clone());
+                        let wanted = single_window(name.clone());
                         window.days.iter().map(move |day| (wanted.clone(), *day)).collect::<Vec<_>>()
                     };
                     others.extend(names.flat_map(days));
@@ -173,7 +185,7 @@ impl Deciding<'_> {
     }
 
     /// Closes what is due of one person, and then issues again what waited.
-    fn close(&self, decided: &mut Decided, key: &PersonKey) {
+    fn close_due_windows(&self, decided: &mut DigestDecision, key: &PersonKey) {
         let Some(record) = self.record(decided, key).cloned() else { return };
         // In an order of their own: that in which they lie in the record depends on what was announced last, which is a hint.
         let mut due: Vec<&Window> =
@@ -188,13 +200,13 @@ impl Deciding<'_> {
             }
             let live = self.facts.live.get(key).copied();
             let plan = self.catalogue.plans.by_name.get(&window.plan);
-            let joined = plan.map_or_else(Vec::new, |plan| self.joined(key, window, record, plan));
+            let joined = plan.map_or_else(Vec::new, |plan| self.joined_windows(key, window, record, plan));
             let open: Vec<&Window> = joined.iter().chain([window]).collect();
             let (candidates, others) = match plan {
                 Some(plan) => self.facts.candidates(key, &open, record, plan, (self.catalogue, self.now)),
                 None => Default::default(),
             };
-            self.step(decided, key, Input::Due { window, joined: &joined, candidates, live });
+            self.step_windows(decided, key, StepInput::Due { window, joined: &joined, candidates, live });
             for (wanted, day) in others {
                 self.hand_on(decided, key, wanted, day);
             }
@@ -203,7 +215,7 @@ impl Deciding<'_> {
         // After the windows: while they close, nothing that waited counts as told.
         let badge = record.badge.iter().filter_map(|badge| badge.due);
         if record.waiting.iter().map(|waiting| waiting.at).chain(badge).any(|at| at <= self.now) {
-            self.step(decided, key, Input::Again);
+            self.step_windows(decided, key, StepInput::Again);
         }
         // Also when nothing was closed: a spent record is written once more, as a tombstone.
         let record = self.record(decided, key).cloned().unwrap_or_default();
@@ -211,7 +223,7 @@ impl Deciding<'_> {
     }
 
     /// Whether what was closed of a person came to nothing at all.
-    fn note_idle(&self, decided: &mut Decided, key: &PersonKey) {
+    fn note_idle(&self, decided: &mut DigestDecision, key: &PersonKey) {
         let before = self.facts.records.get(key).map_or(&[][..], |record| &record.windows);
         let Some(closed) = before.iter().find(|window| window.due <= self.closing) else { return };
         let (tenant, person) = key;
@@ -224,7 +236,13 @@ impl Deciding<'_> {
 
     /// The windows that are told with one that is due. What opened in this very turn is not among them, for nobody
     /// has read its days.
-    fn joined(&self, key: &PersonKey, due: &Window, record: &PersonRecord, plan: &Plan) -> Vec<Window> {
+    fn joined_windows(
+        &self,
+        key: &PersonKey,
+        due: &Window,
+        record: &PersonRecord,
+        plan: &Plan,
+    ) -> Vec<Window> {
         let before = self.facts.records.get(key).map_or(&[][..], |record| &record.windows);
         let is_read = |window: &&Window| before.contains(window) && *window != due;
         // What somebody acted on is told, or ended, by itself.
@@ -236,34 +254,34 @@ impl Deciding<'_> {
 
     /// A day holds something for a plan that has no window for it: its kind was told under another one
     /// before, or the person preferred another one.
-    fn hand_on(&self, decided: &mut Decided, key: &PersonKey, wanted: Wanted, day: Day) {
+    fn hand_on(&self, decided: &mut DigestDecision, key: &PersonKey, wanted: WindowTarget, day: Day) {
         let open = |record: &PersonRecord| {
             let same = |window: &&Window| window.plan == wanted.plan && window.key == wanted.key;
             record.windows.iter().filter(same).any(|window| window.days.contains(&day))
         };
         if !self.record(decided, key).is_some_and(open) {
-            self.step(decided, key, Input::Announced { day, rows: 0, wanted: &[wanted] });
+            self.step_windows(decided, key, StepInput::Announced { day, rows: 0, wanted: &[wanted] });
         }
     }
 
-    fn record<'b>(&'b self, decided: &'b Decided, key: &PersonKey) -> Option<&'b PersonRecord> {
+    fn record<'b>(&'b self, decided: &'b DigestDecision, key: &PersonKey) -> Option<&'b PersonRecord> {
         decided.records.get(key).or_else(|| self.facts.records.get(key))
     }
 
-    fn step(&self, decided: &mut Decided, key: &PersonKey, input: Input<'_>) {
+    fn step_windows(&self, decided: &mut DigestDecision, key: &PersonKey, input: StepInput<'_>) {
         let unknown = PersonRecord::default();
         let record = self.record(decided, key).unwrap_or(&unknown);
-        let profile = &self.facts.known(key).profile;
+        let profile = &self.facts.person_states(key).profile;
         let zone = self.zones.get_or_utc(profile.text(profile::ZONE));
-        let quiet = profile.text(profile::QUIET).and_then(Hours::parse);
+        let quiet = profile.text(profile::QUIET).and_then(LocalHours::parse);
         let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
         let plans = &self.catalogue.plans;
-        let at = At { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans, quiet };
-        let (mut record, Effects { ready, full, shut }) = window::step(record, input, &at);
+        let at = StepContext { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans, quiet };
+        let (mut record, StepEffects { ready, full, shut }) = window::decide_step(record, input, &at);
         decided.ready.extend(ready);
         decided.full.extend(full.map(|day| (key.clone(), day)));
         decided.shut.extend(shut.map(|day| (key.clone(), day)));
-        if fault::planted(Fault::OwedForgotten) {
+        if fault::is_planted(PlantedFault::OwedForgotten) {
             record.owed.clear();
         }
         decided.records.insert(key.clone(), record);
@@ -271,10 +289,10 @@ impl Deciding<'_> {
 }
 
 /// The one window of a plan that does not tell several apart.
-fn only(plan: PlanName) -> Wanted {
-    Wanted { plan, key: "".into(), aim: None }
+fn single_window(plan: PlanName) -> WindowTarget {
+    WindowTarget { plan, key: "".into(), aim: None }
 }
 
-fn is_of_a_report(owed: &Owed) -> bool {
-    matches!(owed.mark.what, What::Returned { .. } | What::Left { .. })
+fn is_of_a_report(owed: &OwedMark) -> bool {
+    matches!(owed.mark.what, MarkAction::Returned { .. } | MarkAction::Left { .. })
 }

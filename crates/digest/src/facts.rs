@@ -8,49 +8,49 @@ use std::{
 
 use catalogue::{
     Catalogue,
-    truth::{Reader, Told, reachable, still},
-    windows::Thing,
+    truth::{ReaderFacts, TellableEntry, check_reachable, reasons_that_hold},
+    windows::WindowEntry,
 };
 use model::{
-    Because, Day, DayView, EntryKey, EntryView, Fate, Kind, Millis, Reason, Row, State, SubjectRef, Value,
-    Why, World,
-    closing::Candidate,
+    AudienceMatch, Day, DayRow, DayView, EndReason, EntryKey, EntryReason, EntryView, Fate, Kind, SubjectRef,
+    UtcMillis, Value, VersionedState, WorldSnapshot,
+    closing::ClosingCandidate,
     entry::DayKey,
-    fault::{self, Fault},
+    fault::{self, PlantedFault},
     limits::{AHEAD_MS_MAX, DAY_LIFE_MS, READY_REASONS_MAX, UNREPORTED_MS},
     person::{PersonRecord, Window, profile},
-    plan::{First, OncePer, Order, Plan, Plans},
+    plan::{FirstRule, OncePer, Plan, PlanSet, SectionOrder},
     ready,
-    window::Wanted,
+    window::WindowTarget,
 };
 
-use crate::memory::{PersonKey, Records};
+use crate::memory::{PersonKey, PersonRecords};
 
 /// All that a decision looks at.
 #[derive(Default, Debug)]
-pub struct Facts {
+pub struct DigestFacts {
     /// Of those concerned who have one, as they were before the turn.
-    pub records: Records,
-    pub known: BTreeMap<PersonKey, Known>,
-    pub days: BTreeMap<DayKey, Vec<Row>>,
-    pub world: World,
+    pub records: PersonRecords,
+    pub known: BTreeMap<PersonKey, DigestPersonStates>,
+    pub days: BTreeMap<DayKey, Vec<DayRow>>,
+    pub world: WorldSnapshot,
     /// Whether persons have a live connection, of whom somebody could say.
     pub live: BTreeMap<PersonKey, bool>,
 }
 
 /// What is known of a person.
 #[derive(Default, Clone, Debug)]
-pub struct Known {
-    pub profile: State,
+pub struct DigestPersonStates {
+    pub profile: VersionedState,
     /// This and the notes matter at a closing, and are loaded only for one.
-    pub mutes: State,
-    pub notes: State,
+    pub mutes: VersionedState,
+    pub notes: VersionedState,
 }
 
 /// Of whom nothing is known.
-static NOBODY: Known = {
-    const NOTHING: State = State { cells: BTreeMap::new() };
-    Known { profile: NOTHING, mutes: NOTHING, notes: NOTHING }
+static NOBODY: DigestPersonStates = {
+    const NOTHING: VersionedState = VersionedState { cells: BTreeMap::new() };
+    DigestPersonStates { profile: NOTHING, mutes: NOTHING, notes: NOTHING }
 };
 
 /// The day of a person.
@@ -62,33 +62,33 @@ pub fn day_key(key: &PersonKey, day: Day) -> DayKey {
 /// once within its look-back has to see what was told in all of that. A mark lies in the day of its entry, and
 /// what was told on the first day of the look-back may itself have looked back as far as any plan of the
 /// channel does.
-pub fn days_to_read(window: &Window, plans: &Plans, now: Millis) -> BTreeSet<Day> {
+pub fn days_to_read(window: &Window, plans: &PlanSet, now: UtcMillis) -> BTreeSet<Day> {
     let mut days = window.days.clone();
     if let Some(plan) = plans.by_name.get(&window.plan).filter(|plan| plan.once_per == OncePer::Subject) {
-        let newest = Day::of(now.plus(AHEAD_MS_MAX));
+        let newest = Day::from_instant(now.plus(AHEAD_MS_MAX));
         let others = plans.by_name.values().filter(|other| other.channel == plan.channel);
         let longest = others.map(|other| i32::from(other.look_back_days)).max().unwrap_or(0);
-        let living = Day::of(now.plus(-DAY_LIFE_MS));
-        let oldest = plan.oldest(window.due).plus(-longest).0.max(living.0);
-        days.extend((oldest..=newest.0).map(Day).filter(|day| day.expires() > now));
+        let living = Day::from_instant(now.plus(-DAY_LIFE_MS));
+        let oldest = plan.oldest_day(window.due).plus(-longest).0.max(living.0);
+        days.extend((oldest..=newest.0).map(Day).filter(|day| day.expires_at() > now));
     }
     days
 }
 
-impl Facts {
-    pub fn known(&self, key: &PersonKey) -> &Known {
+impl DigestFacts {
+    pub fn person_states(&self, key: &PersonKey) -> &DigestPersonStates {
         self.known.get(key).unwrap_or(&NOBODY)
     }
 
-    fn reader<'a>(&'a self, key: &'a PersonKey) -> Reader<'a> {
-        let Known { profile, mutes, notes } = self.known(key);
-        Reader { tenant: &key.0, person: &key.1, profile, mutes, notes }
+    fn reader<'a>(&'a self, key: &'a PersonKey) -> ReaderFacts<'a> {
+        let DigestPersonStates { profile, mutes, notes } = self.person_states(key);
+        ReaderFacts { tenant: &key.0, person: &key.1, profile, mutes, notes }
     }
 
     /// Some days, folded with the marks that are still owed to them.
-    fn view(&self, key: &PersonKey, days: impl Iterator<Item = Day>, record: &PersonRecord) -> DayView {
+    fn view_days(&self, key: &PersonKey, days: impl Iterator<Item = Day>, record: &PersonRecord) -> DayView {
         let rows = days.flat_map(|day| self.days.get(&day_key(key, day)).into_iter().flatten());
-        let mut view = model::fold::fold(rows).with_notes(&self.known(key).notes);
+        let mut view = model::fold::fold_rows(rows).with_notes(&self.person_states(key).notes);
         for row in record.owed_rows() {
             view.add(&row);
         }
@@ -103,25 +103,27 @@ impl Facts {
         open: &[&Window],
         record: &PersonRecord,
         plan: &Plan,
-        (catalogue, now): (&Catalogue, Millis),
-    ) -> (Vec<Candidate>, Others) {
+        (catalogue, now): (&Catalogue, UtcMillis),
+    ) -> (Vec<ClosingCandidate>, OtherWindowDays) {
         let reader = self.reader(key);
         let Some(window) = open.last() else { return Default::default() };
-        let said = self.said(key, window, record, plan, now);
+        let said = self.message_subjects(key, window, record, plan, now);
         let days: BTreeSet<Day> = open.iter().flat_map(|window| &window.days).copied().collect();
-        let view = self.view(key, days.into_iter(), record);
-        let (mut candidates, mut others) = (Vec::new(), Others::new());
+        let view = self.view_days(key, days.into_iter(), record);
+        let (mut candidates, mut others) = (Vec::new(), OtherWindowDays::new());
         let plans = &catalogue.plans.by_name;
         let followed: Vec<&Plan> = match &plan.follows {
             Some(follows) => follows.plans.iter().filter_map(|name| plans.get(name)).collect(),
             None => Vec::new(),
         };
         // A plan that follows others tells what those are for.
-        let firsts = catalogue.plans.firsts_of(plan);
-        let reached = reachable(&reader, plan.channel, &plan.stream, now);
-        let closing = Closing { open, plan, firsts, followed, reader, reached, catalogue, record, now };
+        let firsts = catalogue.plans.leading_plans(plan);
+        let reached = check_reachable(&reader, plan.channel, &plan.stream, now);
+        let closing = JointClosing { open, plan, firsts, followed, reader, reached, catalogue, record, now };
         let repeats = |at, entry: &EntryView| {
-            plan.first == First::Both && window.first == Some(at) && was_told_first(key, window, entry, plan)
+            plan.first == FirstRule::Both
+                && window.first == Some(at)
+                && was_told_first(key, window, entry, plan)
         };
         for (at, entry) in view.entries() {
             let repeated = repeats(at, entry);
@@ -131,24 +133,24 @@ impl Facts {
             let told =
                 closing.followed.iter().flat_map(|of| entry.tellers(of.channel)).map(|(_, at)| at).max();
             let untold = told.is_none() && closing.is_told_first(at.day(), entry);
-            let (holds, aim, keys) = match self.judge(&closing, (at.day(), entry), subject, told) {
-                Judged::Others(_) if repeated => continue,
-                Judged::Others(wanted) => {
+            let (holds, aim, keys) = match self.judge_entry(&closing, (at.day(), entry), subject, told) {
+                ClosingVerdict::Others(_) if repeated => continue,
+                ClosingVerdict::Others(wanted) => {
                     others.extend(wanted.into_iter().map(|wanted| (wanted, at.day())));
                     continue;
                 }
-                Judged::Ours(holds, aim, keys) => (holds, aim, keys),
+                ClosingVerdict::Ours(holds, aim, keys) => (holds, aim, keys),
             };
             let (reasons, holds) = match holds {
-                Ok(_) if said.told.contains(subject) => (Vec::new(), Err(Why::ToldBefore)),
+                Ok(_) if said.told.contains(subject) => (Vec::new(), Err(EndReason::ToldBefore)),
                 Ok(reasons) => (reasons, Ok(())),
                 Err(why) => (Vec::new(), Err(why)),
             };
-            let rank = self.rank(&closing.reader, subject, at, &reasons, plan);
-            let reasons = foremost(reasons, plan);
+            let rank = self.rank_entry(&closing.reader, subject, at, &reasons, plan);
+            let reasons = keep_best_reasons(reasons, plan);
             let awaits = said.waiting.contains(subject);
             let (subject, maybe, key) = (subject.clone(), entry.maybe_sent(), at);
-            candidates.push(Candidate {
+            candidates.push(ClosingCandidate {
                 key,
                 subject,
                 reasons,
@@ -168,63 +170,70 @@ impl Facts {
 
     /// Whether an entry is told here, and if so whether it still holds. What does not hold here may hold for another
     /// plan of the channel: then it ends for neither.
-    fn judge(
+    fn judge_entry(
         &self,
-        closing: &Closing<'_>,
+        closing: &JointClosing<'_>,
         (day, entry): (Day, &EntryView),
         subject: &SubjectRef,
-        told: Option<Millis>,
-    ) -> Judged {
-        let Closing { reader, catalogue, .. } = closing;
+        told: Option<UtcMillis>,
+    ) -> ClosingVerdict {
+        let JointClosing { reader, catalogue, .. } = closing;
         let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
-        let of = Of { day, entry, subject, state };
-        let These { reasons, aim, keys, beside } = match closing.ours(&of) {
-            Ours::These(these) => these,
-            Ours::Others(wanted) => return Judged::Others(wanted),
-            Ours::Nobodys => return Judged::Ours(Err(Why::KindGone), None, BTreeSet::new()),
+        let of = ClosingEntry { day, entry, subject, state };
+        let WindowReasons { reasons, aim, keys, beside } = match closing.match_reasons(&of) {
+            WindowReasonMatch::These(these) => these,
+            WindowReasonMatch::Others(wanted) => return ClosingVerdict::Others(wanted),
+            WindowReasonMatch::Nobodys => {
+                return ClosingVerdict::Ours(Err(EndReason::KindGone), None, BTreeSet::new());
+            }
         };
         if let Err(why) = closing.reached {
-            return Judged::Ours(Err(why), aim, keys);
+            return ClosingVerdict::Ours(Err(why), aim, keys);
         }
-        let holding = |reasons: &BTreeSet<Reason>| {
-            still(&self.world, reader, &Told { subject, actor: entry.actor(), reasons }, catalogue)
+        let holding = |reasons: &BTreeSet<EntryReason>| {
+            reasons_that_hold(
+                &self.world,
+                reader,
+                &TellableEntry { subject, actor: entry.actor(), reasons },
+                catalogue,
+            )
         };
-        let held = match closing.ended_before(entry).filter(|_| told.is_none()) {
+        let held = match closing.end_reason_before(entry).filter(|_| told.is_none()) {
             Some(why) => Err(why),
             None => holding(&reasons),
         };
         let holds_beside =
-            |(_, reason): &(Wanted, Reason)| holding(&BTreeSet::from([reason.clone()])).is_ok();
+            |(_, reason): &(WindowTarget, EntryReason)| holding(&BTreeSet::from([reason.clone()])).is_ok();
         let beside = beside.into_iter().filter(|_| held.is_err()).filter(holds_beside);
-        let beside: Vec<Wanted> = beside.map(|(wanted, _)| wanted).collect();
-        if beside.is_empty() { Judged::Ours(held, aim, keys) } else { Judged::Others(beside) }
+        let beside: Vec<WindowTarget> = beside.map(|(wanted, _)| wanted).collect();
+        if beside.is_empty() { ClosingVerdict::Ours(held, aim, keys) } else { ClosingVerdict::Others(beside) }
     }
 
     /// The subjects that messages on this channel say, where the plan says each once within its look-back.
-    fn said(
+    fn message_subjects(
         &self,
         key: &PersonKey,
         window: &Window,
         record: &PersonRecord,
         plan: &Plan,
-        now: Millis,
-    ) -> Said {
-        let mut said = Said::default();
-        if plan.once_per != OncePer::Subject || fault::planted(Fault::ToldAgain) {
+        now: UtcMillis,
+    ) -> ClosingSubjects {
+        let mut said = ClosingSubjects::default();
+        if plan.once_per != OncePer::Subject || fault::is_planted(PlantedFault::ToldAgain) {
             return said;
         }
         let of_person = day_key(key, Day(i32::MIN))..=day_key(key, Day(i32::MAX));
         let days = self.days.range(of_person).map(|(key, _)| key.day);
-        let view = self.view(key, days, record);
+        let view = self.view_days(key, days, record);
         let waits = |ready| record.waiting.iter().any(|waiting| waiting.ready.id == ready);
         // Whoever has it tells it, or reports that they did not.
-        let is_on_its_way = |ready, at: Millis| waits(ready) || at.plus(UNREPORTED_MS) > now;
+        let is_on_its_way = |ready, at: UtcMillis| waits(ready) || at.plus(UNREPORTED_MS) > now;
         for (_, entry) in view.entries() {
             let Some(subject) = entry.subject() else { continue };
             for (ready, at) in entry.tellers(plan.channel) {
                 if is_on_its_way(ready, at) {
                     said.waiting.insert(subject.clone());
-                } else if Day::of(at) >= plan.oldest(window.due) {
+                } else if Day::from_instant(at) >= plan.oldest_day(window.due) {
                     said.told.insert(subject.clone());
                 }
             }
@@ -232,36 +241,36 @@ impl Facts {
         said
     }
 
-    fn rank(
+    fn rank_entry(
         &self,
-        reader: &Reader<'_>,
+        reader: &ReaderFacts<'_>,
         subject: &SubjectRef,
         at: EntryKey,
-        reasons: &[Reason],
+        reasons: &[EntryReason],
         plan: &Plan,
     ) -> f64 {
         let section = reasons.iter().filter_map(|reason| plan.section_of(&reason.kind)).min();
         let Some(section) = section.and_then(|index| plan.sections.get(index)) else { return LAST };
         let field = |name: &str| self.world.state(reader.tenant, subject).and_then(|state| state.get(name));
         let rank = match &section.order {
-            Order::Newest => Some(ms(at.occurred)),
-            Order::Oldest => Some(-ms(at.occurred)),
-            Order::Soonest(name) => match field(name) {
-                Some(Value::Time(at)) => Some(-ms(*at)),
+            SectionOrder::Newest => Some(instant_rank(at.occurred)),
+            SectionOrder::Oldest => Some(-instant_rank(at.occurred)),
+            SectionOrder::Soonest(name) => match field(name) {
+                Some(Value::Time(at)) => Some(-instant_rank(*at)),
                 _ => None,
             },
-            Order::Best(name) => match field(name) {
+            SectionOrder::Best(name) => match field(name) {
                 Some(Value::Number(number)) => Some(*number),
                 _ => None,
             },
-            Order::Score => {
+            SectionOrder::Score => {
                 let scores = reasons.iter().filter_map(|reason| match reason.because {
-                    Because::Listed(score) => Some(score),
+                    AudienceMatch::Listed(score) => Some(score),
                     _ => None,
                 });
-                scores.max().map(model::Score::value)
+                scores.max().map(model::PersonScore::value)
             }
-            Order::Nearest(name) => {
+            SectionOrder::Nearest(name) => {
                 let here = reader.profile.place(profile::PLACE);
                 here.zip(field(name).and_then(Value::as_place)).map(|(here, there)| -here.distance_km(there))
             }
@@ -272,7 +281,7 @@ impl Facts {
 
 /// Whether the entry that a window told first counts as told by that very message, and nobody has seen it.
 fn was_told_first((tenant, person): &PersonKey, window: &Window, entry: &EntryView, plan: &Plan) -> bool {
-    let first = ready::id(tenant, person, &window.plan, &window.key, window.opening, 0);
+    let first = ready::derive_ready_id(tenant, person, &window.plan, &window.key, window.opening, 0);
     let mut tellers = entry.tellers(plan.channel);
     // Where there were too few, the window before this one told it.
     let goes_on = plan.at_least > 1;
@@ -280,8 +289,8 @@ fn was_told_first((tenant, person): &PersonKey, window: &Window, entry: &EntryVi
 }
 
 /// As many reasons as a Ready takes of one entry, those of the best section first: it is told by that one.
-fn foremost(mut reasons: Vec<Reason>, plan: &Plan) -> Vec<Reason> {
-    if reasons.len() > READY_REASONS_MAX && !fault::planted(Fault::AllReasons) {
+fn keep_best_reasons(mut reasons: Vec<EntryReason>, plan: &Plan) -> Vec<EntryReason> {
+    if reasons.len() > READY_REASONS_MAX && !fault::is_planted(PlantedFault::AllReasons) {
         reasons.sort_by_key(|reason| plan.section_of(&reason.kind).unwrap_or(usize::MAX));
         reasons.truncate(READY_REASONS_MAX);
     }
@@ -289,20 +298,20 @@ fn foremost(mut reasons: Vec<Reason>, plan: &Plan) -> Vec<Reason> {
 }
 
 /// Windows that close together, and what their entries are judged by.
-struct Closing<'a> {
+struct JointClosing<'a> {
     open: &'a [&'a Window],
     plan: &'a Plan,
     firsts: Vec<&'a Plan>,
     /// The plans that it follows.
     followed: Vec<&'a Plan>,
-    reader: Reader<'a>,
-    reached: Result<(), Why>,
+    reader: ReaderFacts<'a>,
+    reached: Result<(), EndReason>,
     catalogue: &'a Catalogue,
     record: &'a PersonRecord,
-    now: Millis,
+    now: UtcMillis,
 }
 
-impl Closing<'_> {
+impl JointClosing<'_> {
     /// Whether a plan that is followed is to tell it first: it waits there, in a window that is open.
     fn is_told_first(&self, day: Day, entry: &EntryView) -> bool {
         let is_by = |of: &Plan| {
@@ -322,7 +331,7 @@ impl Closing<'_> {
 
     /// Whether what these windows hold is told by them, though it wants a window of its own: it found no place for one
     /// until its last call.
-    fn is_last_place(&self, wanted: &Wanted, day: Day) -> bool {
+    fn is_last_place(&self, wanted: &WindowTarget, day: Day) -> bool {
         let is_it = |window: &&Window| window.key.is_empty();
         let is_last = self.plan.follows.is_some() || self.plan.last_call(day) <= self.now;
         !self.plan.key.is_empty()
@@ -332,23 +341,28 @@ impl Closing<'_> {
     }
 
     /// Why an entry ended for good on a channel that was to tell it first: then it ends here too.
-    fn ended_before(&self, entry: &EntryView) -> Option<Why> {
+    fn end_reason_before(&self, entry: &EntryView) -> Option<EndReason> {
         let fates = self.followed.iter().map(|of| entry.fate(of.channel));
         let mut ended = fates.filter_map(|fate| if let Fate::Ended(why) = fate { Some(why) } else { None });
-        ended.find(|why| matches!(why, Why::SeesItself | Why::SeenBefore | Why::TooFew | Why::ToldBefore))
+        ended.find(|why| {
+            matches!(
+                why,
+                EndReason::SeesItself | EndReason::SeenBefore | EndReason::TooFew | EndReason::ToldBefore
+            )
+        })
     }
 }
 
 /// What becomes of an entry at a closing.
-enum Judged {
+enum ClosingVerdict {
     /// With the instant that it is about, and the keys of its windows.
-    Ours(Result<Vec<Reason>, Why>, Option<Millis>, BTreeSet<Arc<str>>),
-    Others(Vec<Wanted>),
+    Ours(Result<Vec<EntryReason>, EndReason>, Option<UtcMillis>, BTreeSet<Arc<str>>),
+    Others(Vec<WindowTarget>),
 }
 
 /// Subjects that messages say.
 #[derive(Default)]
-struct Said {
+struct ClosingSubjects {
     /// Within the look-back.
     told: BTreeSet<SubjectRef>,
     /// In a Ready that is on its way, or was deferred, and may yet go out without them.
@@ -359,56 +373,56 @@ struct Said {
 const LAST: f64 = f64::MIN;
 
 #[allow(clippy::cast_precision_loss, reason = "a rank only orders, and such instants fit 53 bits for ages")]
-fn ms(at: Millis) -> f64 {
+fn instant_rank(at: UtcMillis) -> f64 {
     at.0 as f64
 }
 
 /// Windows with days in which entries wait for them. Usually there are such windows; after a change of the
 /// catalogue that gave a kind to another plan, of what the person prefers, or of what windows are told apart by,
 /// there are none yet.
-pub type Others = BTreeSet<(Wanted, Day)>;
+pub type OtherWindowDays = BTreeSet<(WindowTarget, Day)>;
 
 /// Which of an entry's reasons concern a window.
-enum Ours {
-    These(These),
-    Others(Vec<Wanted>),
+enum WindowReasonMatch {
+    These(WindowReasons),
+    Others(Vec<WindowTarget>),
     /// Its kinds are not in the catalogue any more.
     Nobodys,
 }
 
 /// Reasons that concern a window.
-struct These {
-    reasons: BTreeSet<Reason>,
+struct WindowReasons {
+    reasons: BTreeSet<EntryReason>,
     /// The instant that they are about.
-    aim: Option<Millis>,
+    aim: Option<UtcMillis>,
     /// The keys of their windows.
     keys: BTreeSet<Arc<str>>,
     /// Windows of other plans of the same channel, each with the reason that concerns it.
-    beside: Vec<(Wanted, Reason)>,
+    beside: Vec<(WindowTarget, EntryReason)>,
 }
 
 /// Of which nothing is known.
-static UNKNOWN: State = State { cells: BTreeMap::new() };
+static UNKNOWN: VersionedState = VersionedState { cells: BTreeMap::new() };
 
 /// An entry, and what its windows depend on.
-struct Of<'a> {
+struct ClosingEntry<'a> {
     day: Day,
     entry: &'a EntryView,
     subject: &'a SubjectRef,
-    state: &'a State,
+    state: &'a VersionedState,
 }
 
-impl Closing<'_> {
+impl JointClosing<'_> {
     /// Windows are chosen when an entry is told, and not when it is announced: the person may prefer another plan
     /// by then, and the subject may have changed.
-    fn ours(&self, of: &Of<'_>) -> Ours {
+    fn match_reasons(&self, of: &ClosingEntry<'_>) -> WindowReasonMatch {
         let (mut others, mut reasons, mut aims) = (Vec::new(), BTreeSet::new(), Vec::new());
         let (mut beside, mut keys, mut is_known) = (Vec::new(), BTreeSet::new(), false);
         let Self { plan, firsts, catalogue, .. } = self;
         for reason in &of.entry.reasons {
             let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };
             let (subject, actor) = (of.subject, of.entry.actor());
-            let thing = Thing { kind: &kind.name, subject, actor, state: of.state };
+            let thing = WindowEntry { kind: &kind.name, subject, actor, state: of.state };
             let plans = catalogue.plans_for(kind, self.reader.profile);
             let tells = plan.follows.is_none() || self.is_followed_by(&reason.kind, &plans, of.day);
             let mut is_of_a_first = false;
@@ -416,10 +430,10 @@ impl Closing<'_> {
                 let is_ours = kind.plans.contains(&plan.name) && self.follows_nothing(told_by, of);
                 let told_by = if is_ours { plan } else { told_by };
                 is_known = true;
-                let wanted = thing.wanted(told_by);
+                let wanted = thing.window_target(told_by);
                 let is_first = firsts.iter().any(|first| wanted.plan == first.name);
                 is_of_a_first |= is_first;
-                if is_first && tells && self.holds(&wanted, of.day) {
+                if is_first && tells && self.has_window(&wanted, of.day) {
                     reasons.insert(reason.clone());
                     aims.extend(wanted.aim);
                     keys.insert(wanted.key);
@@ -433,16 +447,18 @@ impl Closing<'_> {
                 }
             }
             // The person preferred another plan when it was told first.
-            let wanted = thing.wanted(plan);
-            if plan.follows.is_some() && tells && !is_of_a_first && self.holds(&wanted, of.day) {
+            let wanted = thing.window_target(plan);
+            if plan.follows.is_some() && tells && !is_of_a_first && self.has_window(&wanted, of.day) {
                 reasons.insert(reason.clone());
                 keys.insert(wanted.key);
             }
         }
         match (is_known, reasons.is_empty()) {
-            (_, false) => Ours::These(These { reasons, aim: aims.into_iter().min(), keys, beside }),
-            (true, true) => Ours::Others(others),
-            (false, true) => Ours::Nobodys,
+            (_, false) => {
+                WindowReasonMatch::These(WindowReasons { reasons, aim: aims.into_iter().min(), keys, beside })
+            }
+            (true, true) => WindowReasonMatch::Others(others),
+            (false, true) => WindowReasonMatch::Nobodys,
         }
     }
 
@@ -459,7 +475,7 @@ impl Closing<'_> {
 
     /// Whether the person came to prefer a plan that follows when what it follows was over: no window of it will open, so
     /// this plan tells what it has gathered.
-    fn follows_nothing(&self, preferred: &Plan, of: &Of<'_>) -> bool {
+    fn follows_nothing(&self, preferred: &Plan, of: &ClosingEntry<'_>) -> bool {
         let Some(follows) = preferred.follows.as_ref().filter(|_| self.plan.follows.is_none()) else {
             return false;
         };
@@ -471,7 +487,7 @@ impl Closing<'_> {
     }
 
     /// Whether one of the windows is the one that is wanted.
-    fn holds(&self, wanted: &Wanted, day: Day) -> bool {
+    fn has_window(&self, wanted: &WindowTarget, day: Day) -> bool {
         let gathers = self.plan.follows.is_some() && self.plan.key.is_empty();
         gathers || self.open.iter().any(|window| wanted.key == window.key) || self.is_last_place(wanted, day)
     }

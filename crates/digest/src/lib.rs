@@ -7,18 +7,18 @@
 //!
 //! # Tour
 //!
-//! [`memory`] is what a partition's owner remembers; [`news`] is what a turn read; [`facts`] is what was
-//! loaded for it; [`mod@live`] says when somebody's connection matters, [`needs`] when their profile does; [`decide`] is the pure decision over the three, [`run::foresee`] the same for a preview; [`mod@run`] is the only place that waits.
+//! [`memory`] is what a partition's owner remembers; [`read`] is what a turn read; [`facts`] is what was
+//! loaded for it; [`mod@live`] says when somebody's connection matters, [`profile_need`] when their profile does; [`decide`] is the pure decision over the three, [`run::forecast`] the same for a preview; [`mod@run`] is the only place that waits.
 
 pub mod config;
 
 pub mod memory;
-pub mod news;
+pub mod read;
 
+mod connection_need;
 pub mod facts;
-mod live;
-mod needs;
-mod newer;
+mod newer_edition;
+mod profile_need;
 
 pub mod decide;
 
@@ -29,4 +29,4 @@ pub mod run;
 mod tests;
 
 pub use config::Config;
-pub use run::{Ports, run};
+pub use run::{Deps, run};

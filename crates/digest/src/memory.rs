@@ -1,18 +1,18 @@
 //! What the owner of a partition remembers: the records of its persons and when each wants a turn. A cache
-//! of the compacted topic `windows`; it changes only when a turn has been committed.
+//! of the compacted topic `count_windows`; it changes only when a turn has been committed.
 //!
-//! Millions of windows are open at once, so a record is one allocation, its key and itself in few bytes ([`packed`]);
+//! Millions of windows are open at once, so a record is one allocation, its key and itself in few bytes ([`record_codec`]);
 //! names that come again and again are kept once ([`names`]). [`index`] finds a record, [`queue`] says who is due,
-//! [`ahead`] who goes first all the same. A turn
+//! [`priority`] who goes first all the same. A turn
 //! gets copies, decoded.
 
-mod ahead;
 mod bytes;
-mod due;
+mod due_count;
 mod index;
 mod names;
-mod packed;
+mod priority;
 mod queue;
+mod record_codec;
 
 #[cfg(test)]
 mod tests;
@@ -24,45 +24,45 @@ use std::{
 
 use anyhow::Context as _;
 use model::{
-    Millis, Person, Tenant,
-    person::{Owed, PersonRecord},
+    Person, Tenant, UtcMillis,
+    person::{OwedMark, PersonRecord},
 };
 
-use ahead::Ahead;
-use index::Index;
-use names::Names;
-use queue::Queue;
+use index::SlotIndex;
+use names::RecordNames;
+use priority::TurnPriority;
+use queue::DueQueue;
 
 /// Whose record.
 pub type PersonKey = (Tenant, Person);
 
 /// Records of some persons, decoded.
-pub type Records = BTreeMap<PersonKey, PersonRecord>;
+pub type PersonRecords = BTreeMap<PersonKey, PersonRecord>;
 
 /// One partition.
 #[derive(Default, Debug)]
-pub struct Memory {
-    slots: Vec<Slot>,
+pub struct PartitionMemory {
+    slots: Vec<RecordSlot>,
     /// Slots that nobody has.
     free: Vec<u32>,
-    index: Index,
-    queue: Queue,
-    names: Names,
+    index: SlotIndex,
+    queue: DueQueue,
+    names: RecordNames,
     hasher: RandomState,
     windows: usize,
     /// Who goes first, and who waits.
-    pub ahead: Ahead,
+    pub ahead: TurnPriority,
     /// When it was last counted how many windows are due.
-    due_counted: Option<Millis>,
+    due_counted: Option<UtcMillis>,
     /// Marks named by a committed turn that the store may not have.
-    pub unwritten: Vec<(PersonKey, Owed)>,
+    pub unwritten: Vec<(PersonKey, OwedMark)>,
     /// Marks that the store has, which the next turn takes off the records.
-    pub acknowledged: Vec<(PersonKey, Owed)>,
+    pub acknowledged: Vec<(PersonKey, OwedMark)>,
 }
 
 /// A person's place.
 #[derive(Debug)]
-struct Slot {
+struct RecordSlot {
     /// When the record wants a turn, in milliseconds. What else the queue says of this slot is out of date.
     due: i64,
     /// Key and record; empty where the slot is free.
@@ -72,32 +72,35 @@ struct Slot {
 /// When a record wants a turn that wants none.
 const NEVER: i64 = i64::MAX;
 
-impl Default for Slot {
+impl Default for RecordSlot {
     fn default() -> Self {
         Self { due: NEVER, bytes: Box::default() }
     }
 }
 
-impl Memory {
+impl PartitionMemory {
     /// With room for so many persons, so that nothing grows while they are put.
     pub fn with_room(persons: usize) -> Self {
         let (slots, index, queue) =
-            (Vec::with_capacity(persons), Index::with_room(persons), Queue::with_room(persons));
+            (Vec::with_capacity(persons), SlotIndex::with_room(persons), DueQueue::with_room(persons));
         Self { slots, index, queue, ..Self::default() }
     }
 
     /// A person's record.
     pub fn get(&self, key: &PersonKey) -> anyhow::Result<Option<PersonRecord>> {
-        let wanted = self.names.key(key);
-        let Some(place) = self.place(&wanted) else { return Ok(None) };
+        let wanted = self.names.encode_key(key);
+        let Some(place) = self.find_slot(&wanted) else { return Ok(None) };
         let bytes = self.bytes(place).get(wanted.len()..).unwrap_or_default();
-        let record = packed::read(bytes, &self.names);
+        let record = record_codec::read_packed(bytes, &self.names);
         record.map(Some).with_context(|| format!("the record of {}/{} in memory", key.0, key.1))
     }
 
     /// The records of those who have one.
-    pub fn records<'a>(&self, keys: impl IntoIterator<Item = &'a PersonKey>) -> anyhow::Result<Records> {
-        let mut records = Records::new();
+    pub fn records<'a>(
+        &self,
+        keys: impl IntoIterator<Item = &'a PersonKey>,
+    ) -> anyhow::Result<PersonRecords> {
+        let mut records = PersonRecords::new();
         for key in keys {
             // Whoever is due may be in the news too.
             if !records.contains_key(key)
@@ -125,19 +128,19 @@ impl Memory {
 
     fn remember(&mut self, key: &PersonKey, record: &PersonRecord) -> anyhow::Result<()> {
         self.names.learn(key, record);
-        let mut bytes = self.names.key(key);
+        let mut bytes = self.names.encode_key(key);
         let length = bytes.len();
-        packed::write(&mut bytes, key, record, &self.names)?;
-        let place = match self.place(&bytes[..length]) {
+        record_codec::write_packed(&mut bytes, key, record, &self.names)?;
+        let place = match self.find_slot(&bytes[..length]) {
             Some(place) => place,
-            None => self.settle(&bytes[..length])?,
+            None => self.allot_slot(&bytes[..length])?,
         };
         self.windows -= self.windows_of(place, length);
         self.windows += record.windows.len();
-        let due = record.next_due().map_or(NEVER, |at| self.ahead.held_back(key, at.0));
+        let due = record.next_due().map_or(NEVER, |at| self.ahead.delayed_due(key, at.0));
         let Some(slot) = self.slots.get_mut(place as usize) else { return Ok(()) };
         let moved = due != slot.due;
-        *slot = Slot { due, bytes: bytes.into_boxed_slice() };
+        *slot = RecordSlot { due, bytes: bytes.into_boxed_slice() };
         if moved && due != NEVER {
             self.queue.push(due, place);
         }
@@ -145,13 +148,13 @@ impl Memory {
     }
 
     /// Gives somebody new a slot.
-    fn settle(&mut self, key: &[u8]) -> anyhow::Result<u32> {
+    fn allot_slot(&mut self, key: &[u8]) -> anyhow::Result<u32> {
         let place = match self.free.pop() {
             Some(place) => place,
             None => {
                 let place = u32::try_from(self.slots.len()).ok().filter(|place| *place < index::NOBODY);
                 let place = place.context("a partition has no place for another person")?;
-                self.slots.push(Slot::default());
+                self.slots.push(RecordSlot::default());
                 place
             }
         };
@@ -160,12 +163,12 @@ impl Memory {
     }
 
     fn forget(&mut self, key: &PersonKey) {
-        let key = self.names.key(key);
-        let Some(place) = self.place(&key) else { return };
+        let key = self.names.encode_key(key);
+        let Some(place) = self.find_slot(&key) else { return };
         self.windows -= self.windows_of(place, key.len());
         self.index.remove(self.hash(&key), place);
         if let Some(slot) = self.slots.get_mut(place as usize) {
-            *slot = Slot::default();
+            *slot = RecordSlot::default();
             self.free.push(place);
         }
     }
@@ -179,26 +182,26 @@ impl Memory {
     }
 
     /// Whose bytes begin with this key; no key begins with another.
-    fn place(&self, key: &[u8]) -> Option<u32> {
+    fn find_slot(&self, key: &[u8]) -> Option<u32> {
         self.index.find(self.hash(key), |place| self.bytes(place).starts_with(key))
     }
 
     /// Of somebody whose key has so many bytes.
     fn windows_of(&self, place: u32, key: usize) -> usize {
-        self.bytes(place).get(key..).map_or(0, packed::windows)
+        self.bytes(place).get(key..).map_or(0, record_codec::count_windows)
     }
 
     /// The next instant at which this partition wants a turn: at once while marks are on their way.
-    pub fn next_due(&self) -> Option<Millis> {
+    pub fn next_due(&self) -> Option<UtcMillis> {
         if !self.unwritten.is_empty() || !self.acknowledged.is_empty() {
-            return Some(Millis(0));
+            return Some(UtcMillis(0));
         }
-        self.queue.first().map(Millis)
+        self.queue.first().map(UtcMillis)
     }
 
     /// Who is due at an instant: first those for whom something urgent is, then the longest overdue. They stay due until
     /// another record is put.
-    pub fn due_at(&mut self, at: Millis, most: usize) -> anyhow::Result<Vec<PersonKey>> {
+    pub fn due_at(&mut self, at: UtcMillis, most: usize) -> anyhow::Result<Vec<PersonKey>> {
         let mut first = self.ahead.due_at(at, most);
         let mut due = Vec::new();
         for (at, place) in self.queue.due_at(at.0, most, &self.slots) {

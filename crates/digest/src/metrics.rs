@@ -55,7 +55,7 @@ impl DigestMetrics {
                  person's windows wait up to a minute then. Should stay at zero.",
                 &["plan"],
             )?,
-            lateness_seconds: metrics.seconds(
+            lateness_seconds: metrics.seconds_histogram(
                 "tidings_digest_lateness_seconds",
                 "How long after its due instant a Ready was decided.",
                 &[],

@@ -60,14 +60,14 @@ pub struct Config {
 /// How many persons are taken in hand. They are what they are; but a test of what happens between two
 /// slices wants slices of three.
 #[derive(Clone, Copy, Debug)]
-pub struct Sizes {
+pub struct FanoutSizes {
     /// Of an event, in its own turn.
     pub inline: usize,
     /// Of a slice.
     pub slice: usize,
 }
 
-impl Default for Sizes {
+impl Default for FanoutSizes {
     fn default() -> Self {
         Self { inline: INLINE_PERSONS_MAX, slice: SLICE_PERSONS_MAX }
     }

@@ -12,17 +12,18 @@
 //! # Tour
 //!
 //! [`read`] makes events and slices of records; [`reach`] says whom an event is for; [`search`] goes through
-//! the crowds of a slice; `whereabouts` sees who moved away from theirs; [`sheet`] turns those who were found into rows and announcements; [`mod@run`] is
+//! the crowds of a slice; `whereabouts` sees who moved away from theirs; [`recipient_sheet`] turns those who were found into rows and announcements; [`mod@run`] is
 //! the only place that waits.
 
 pub mod config;
 
-mod newer;
+mod load;
+mod newer_edition;
 pub mod reach;
 pub mod read;
+pub mod recipient_sheet;
 mod records;
 pub mod search;
-pub mod sheet;
 mod whereabouts;
 
 pub mod metrics;
@@ -31,6 +32,6 @@ pub mod run;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Config, Sizes};
+pub use config::{Config, FanoutSizes};
 pub use metrics::FanoutMetrics;
-pub use run::{Ports, run, run_with};
+pub use run::{Deps, run, run_with};

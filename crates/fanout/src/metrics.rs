@@ -3,7 +3,7 @@
 use prometheus::IntCounterVec;
 use runtime::metrics::Metrics;
 
-use crate::{read::Read, sheet::Counts};
+use crate::{read::FanoutBatch, recipient_sheet::SheetCounts};
 
 /// The fan-out's metrics. Cheap to clone.
 #[derive(Clone)]
@@ -63,39 +63,39 @@ impl FanoutMetrics {
         })
     }
 
-    pub(crate) fn events<T>(&self, read: &Read<T>) {
+    pub(crate) fn count_events<T>(&self, read: &FanoutBatch<T>) {
         self.events.with_label_values(&["told"]).inc_by(read.told.len() as u64);
         self.events.with_label_values(&["expired"]).inc_by(read.expired);
         self.quarantined.with_label_values(NO_LABELS).inc_by(read.rejects.len() as u64);
     }
 
-    pub(crate) fn slices<T>(&self, read: &Read<T>) {
+    pub(crate) fn count_slices<T>(&self, read: &FanoutBatch<T>) {
         self.slices.with_label_values(&["told"]).inc_by(read.told.len() as u64);
         self.slices.with_label_values(&["expired"]).inc_by(read.expired);
         self.quarantined.with_label_values(NO_LABELS).inc_by(read.rejects.len() as u64);
     }
 
-    pub(crate) fn older(&self, records: usize) {
+    pub(crate) fn count_older(&self, records: usize) {
         self.older.with_label_values(NO_LABELS).inc_by(records as u64);
     }
 
-    pub(crate) fn begun(&self, slices: usize) {
+    pub(crate) fn count_begun_slices(&self, slices: usize) {
         self.slices.with_label_values(&["begun"]).inc_by(slices as u64);
     }
 
-    pub(crate) fn ended(&self) {
+    pub(crate) fn count_ended_slice(&self) {
         self.slices.with_label_values(&["ended"]).inc();
     }
 
-    pub(crate) fn elsewhere(&self, persons: usize) {
+    pub(crate) fn count_elsewhere(&self, persons: usize) {
         self.passed_over.with_label_values(&["elsewhere"]).inc_by(persons as u64);
     }
 
-    pub(crate) fn later(&self, persons: usize) {
+    pub(crate) fn count_latecomers(&self, persons: usize) {
         self.passed_over.with_label_values(&["later"]).inc_by(persons as u64);
     }
 
-    pub(crate) fn told(&self, counts: Counts) {
+    pub(crate) fn count_rows(&self, counts: SheetCounts) {
         self.rows.with_label_values(&["written"]).inc_by(counts.rows);
         self.rows.with_label_values(&["full"]).inc_by(counts.full);
         self.rows.with_label_values(&["urgent"]).inc_by(counts.urgent);

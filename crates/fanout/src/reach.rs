@@ -3,24 +3,25 @@
 
 use std::{collections::BTreeMap, slice};
 
-use catalogue::{Audience, Catalogue, KindDef, SUBJECT, windows::Thing};
+use catalogue::{Audience, Catalogue, KindDef, SUBJECT, windows::WindowEntry};
 use model::{
-    Because, Cell, Crowd, Entry, Event, Kind, Millis, Person, Place, Reason, Slice, State, SubjectRef, Value,
+    AudienceMatch, Crowd, Entry, EntryReason, Event, GeoPoint, Kind, Person, Slice, SubjectRef, UtcMillis,
+    Value, ValueCell, VersionedState,
 };
 use store::StateKey;
-use wire::replay::Again;
+use wire::replay::ReplayStamp;
 
 use crate::{
     config::CROWDS_OF_SLICE_MAX,
-    read::Heard,
-    sheet::{Sheet, Way},
+    read::FanoutItem,
+    recipient_sheet::{FanoutEntry, RecipientSheet},
 };
 
 /// Whom an event is for.
 #[derive(Debug)]
-pub struct Reach {
+pub struct EventReach {
     /// Whom it names itself.
-    pub named: Sheet,
+    pub named: RecipientSheet,
     /// The crowds of everybody else, each slice at its beginning.
     pub slices: Vec<Slice>,
     /// Whom it lists, if they are more than are told at once.
@@ -29,38 +30,49 @@ pub struct Reach {
 
 /// The state of the subject of an event, if it must be asked: an event need not state every field, and the
 /// audience is then that of the subject as it is known.
-pub fn unstated(event: &Event, catalogue: &Catalogue) -> Option<StateKey> {
-    let of = |kind| fields(kind).into_iter().chain(catalogue.window_fields(kind));
-    let mut fields = kinds(event, catalogue).flat_map(of);
+pub fn unstated_subject(event: &Event, catalogue: &Catalogue) -> Option<StateKey> {
+    let of = |kind| audience_fields(kind).into_iter().chain(catalogue.window_fields(kind));
+    let mut fields = kinds_of_event(event, catalogue).flat_map(of);
     let lacks = fields.any(|field| field != SUBJECT && !event.state.cells.contains_key(field));
     lacks.then(|| StateKey::Subject(event.tenant.clone(), event.subject.clone()))
 }
 
+/// The event as its slices carry it, with every field that a window's key is made of.
+fn carry_window_fields(event: &Event, known: &VersionedState, catalogue: &Catalogue) -> Event {
+    let mut carried = event_for_slices(event);
+    for field in kinds_of_event(event, catalogue).flat_map(|kind| catalogue.window_fields(kind)) {
+        if let Some(cell) = field_cell(event, field, known) {
+            carried.state.cells.insert(field.into(), cell.clone());
+        }
+    }
+    carried
+}
+
 /// Whom an event is for, with the state of its subject as it is known. Of an event that is there once more only
 /// what was known when it occurred: whom a later word brought is told of what came after it.
-pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue, inline: usize) -> Reach {
-    let Heard { what: event, again } = heard;
+pub fn find_reach(
+    heard: &FanoutItem<Event>,
+    known: &VersionedState,
+    catalogue: &Catalogue,
+    inline: usize,
+) -> EventReach {
+    let FanoutItem { what: event, again } = heard;
     let then;
     let known = match again {
         None => known,
         Some(_) => {
-            then = as_of(known, event.occurred);
+            then = state_as_of(known, event.occurred);
             &then
         }
     };
-    let mut named = Sheet::default();
+    let mut named = RecipientSheet::default();
     let mut crowds: BTreeMap<Crowd, Vec<Kind>> = BTreeMap::new();
     let mut listed = Vec::new();
-    let mut carried = carried(event);
-    for field in kinds(event, catalogue).flat_map(|kind| catalogue.window_fields(kind)) {
-        if let Some(cell) = cell(event, field, known) {
-            carried.state.cells.insert(field.into(), cell.clone());
-        }
-    }
-    for kind in kinds(event, catalogue) {
+    let mut carried = carry_window_fields(event, known, catalogue);
+    for kind in kinds_of_event(event, catalogue) {
         let of_windows = carried.clone();
         let mut tell = |because, person: &Person| {
-            named.add(way(&of_windows, again.as_ref(), kind, because, catalogue), [person.clone()]);
+            named.add(build_entry(&of_windows, again.as_ref(), kind, because, catalogue), [person.clone()]);
         };
         let mut list = |crowd| {
             let kinds = crowds.entry(crowd).or_default();
@@ -71,11 +83,11 @@ pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue, inline:
         };
         match &kind.to {
             Audience::FollowersOf(fields) => {
-                let targets = fields.iter().flat_map(|field| targets(event, field, known));
+                let targets = fields.iter().flat_map(|field| target_refs(event, field, known));
                 targets.for_each(|target| list(Crowd::Followers(target.clone())));
             }
             Audience::Near { field, within_km } => {
-                if let Some(cell) = cell(event, field, known)
+                if let Some(cell) = field_cell(event, field, known)
                     && let Some(Value::Place(place)) = cell.value
                 {
                     place.cells_within(*within_km).into_iter().for_each(|cell| list(Crowd::Cell(cell)));
@@ -84,20 +96,26 @@ pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue, inline:
             }
             Audience::Everyone => list(Crowd::Everyone),
             Audience::Person(field) => {
-                person(event, field, known).iter().for_each(|person| tell(Because::Named, person));
+                field_person(event, field, known)
+                    .iter()
+                    .for_each(|person| tell(AudienceMatch::Named, person));
             }
             Audience::Mutual(one, other) => {
                 // Who is alone, or with themself, has no other party.
-                if let (Some(one), Some(other)) = (person(event, one, known), person(event, other, known))
+                if let (Some(one), Some(other)) =
+                    (field_person(event, one, known), field_person(event, other, known))
                     && one != other
                 {
-                    tell(Because::Mutual(other.clone()), &one);
-                    tell(Because::Mutual(one), &other);
+                    tell(AudienceMatch::Mutual(other.clone()), &one);
+                    tell(AudienceMatch::Mutual(one), &other);
                 }
             }
             Audience::Listed if event.persons.len() > inline => listed.push(kind.name.clone()),
             Audience::Listed => {
-                event.persons.iter().for_each(|listed| tell(Because::Listed(listed.score), &listed.person));
+                event
+                    .persons
+                    .iter()
+                    .for_each(|listed| tell(AudienceMatch::Listed(listed.score), &listed.person));
             }
         }
     }
@@ -107,17 +125,17 @@ pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue, inline:
         crowds: Vec::new(),
         from: None,
     });
-    Reach { named, slices: slices(&carried, crowds), listed }
+    EventReach { named, slices: cut_slices(&carried, crowds), listed }
 }
 
 /// Whom a slice lists itself.
-pub fn listed(slice: &Slice, again: Option<&Again>, catalogue: &Catalogue) -> Sheet {
-    let mut sheet = Sheet::default();
+pub fn listed_sheet(slice: &Slice, again: Option<&ReplayStamp>, catalogue: &Catalogue) -> RecipientSheet {
+    let mut sheet = RecipientSheet::default();
     let kinds = slice.kinds.iter().filter_map(|kind| catalogue.kinds.get(kind));
     for kind in kinds.filter(|kind| kind.to == Audience::Listed) {
         for one in &slice.event.persons {
-            let because = Because::Listed(one.score);
-            sheet.add(way(&slice.event, again, kind, because, catalogue), [one.person.clone()]);
+            let because = AudienceMatch::Listed(one.score);
+            sheet.add(build_entry(&slice.event, again, kind, because, catalogue), [one.person.clone()]);
         }
     }
     sheet
@@ -125,15 +143,19 @@ pub fn listed(slice: &Slice, again: Option<&Again>, catalogue: &Catalogue) -> Sh
 
 /// Why the members of a crowd are told of an event under a kind, and where they must be for it. `None` if
 /// the kind has another audience since the slice was cut.
-pub fn why(kind: &KindDef, crowd: &Crowd, event: &Event) -> Option<(Because, Option<Circle>)> {
+pub fn reason_in_crowd(
+    kind: &KindDef,
+    crowd: &Crowd,
+    event: &Event,
+) -> Option<(AudienceMatch, Option<ReachCircle>)> {
     match (crowd, &kind.to) {
         (Crowd::Followers(target), Audience::FollowersOf(_)) => {
-            Some((Because::Follows(target.clone()), None))
+            Some((AudienceMatch::Follows(target.clone()), None))
         }
-        (Crowd::Everyone, Audience::Everyone) => Some((Because::Everyone, None)),
+        (Crowd::Everyone, Audience::Everyone) => Some((AudienceMatch::Everyone, None)),
         (Crowd::Cell(_), Audience::Near { field, within_km }) => match event.state.get(field)? {
             Value::Place(middle) => {
-                Some((Because::Near, Some(Circle { middle: *middle, within_km: *within_km })))
+                Some((AudienceMatch::Near, Some(ReachCircle { middle: *middle, within_km: *within_km })))
             }
             _ => None,
         },
@@ -142,49 +164,53 @@ pub fn why(kind: &KindDef, crowd: &Crowd, event: &Event) -> Option<(Because, Opt
 }
 
 /// How those are told who are found for this reason.
-pub fn way(
+pub fn build_entry(
     event: &Event,
-    again: Option<&Again>,
+    again: Option<&ReplayStamp>,
     kind: &KindDef,
-    because: Because,
+    because: AudienceMatch,
     catalogue: &Catalogue,
-) -> Way {
-    let thing =
-        Thing { kind: &kind.name, subject: &event.subject, actor: event.actor.as_ref(), state: &event.state };
+) -> FanoutEntry {
+    let thing = WindowEntry {
+        kind: &kind.name,
+        subject: &event.subject,
+        actor: event.actor.as_ref(),
+        state: &event.state,
+    };
     let windows = catalogue.windows_of(kind, &thing);
-    let reason = Reason { kind: kind.name.clone(), because };
+    let reason = EntryReason { kind: kind.name.clone(), because };
     let (subject, actor) = (event.subject.clone(), event.actor.clone());
     let entry = Entry { key: event.entry_key(), reason, subject, actor };
     let plans = &catalogue.plans.by_name;
     let urgent = kind.plans.iter().filter_map(|name| plans.get(name)).any(|plan| plan.urgent);
     let (tenant, actor_told, again) = (event.tenant.clone(), kind.actor_told, again.cloned());
-    Way { tenant, entry, windows, urgent, actor_told, again }
+    FanoutEntry { tenant, entry, windows, urgent, actor_told, again }
 }
 
 /// What was known by an instant, as far as the versions say.
-fn as_of(known: &State, at: Millis) -> State {
+fn state_as_of(known: &VersionedState, at: UtcMillis) -> VersionedState {
     let cells = known.cells.iter().filter(|(_, cell)| cell.version <= at.0);
-    State { cells: cells.map(|(name, cell)| (name.clone(), cell.clone())).collect() }
+    VersionedState { cells: cells.map(|(name, cell)| (name.clone(), cell.clone())).collect() }
 }
 
 /// Where somebody must be who was found in a cell.
 #[derive(Clone, Copy, Debug)]
-pub struct Circle {
-    middle: Place,
+pub struct ReachCircle {
+    middle: GeoPoint,
     within_km: f64,
 }
 
-impl Circle {
+impl ReachCircle {
     /// Whether somebody at this place is told. Whoever moves may be found in the cell that they left alone, or in
     /// both: it is the place that counts, and twice is one row.
-    pub fn holds(&self, place: Option<Place>) -> bool {
+    pub fn contains(&self, place: Option<GeoPoint>) -> bool {
         place.is_some_and(|at| at.distance_km(self.middle) <= self.within_km)
     }
 }
 
 /// The event as slices carry it: without whom it lists (but the slice that tells those), and of its fields only those that are asked again
 /// with each slice. So a slice is small, whatever was stated.
-fn carried(event: &Event) -> Event {
+fn event_for_slices(event: &Event) -> Event {
     Event {
         tenant: event.tenant.clone(),
         key: event.key,
@@ -193,12 +219,12 @@ fn carried(event: &Event) -> Event {
         actor: event.actor.clone(),
         occurred: event.occurred,
         persons: Vec::new(),
-        state: State::default(),
+        state: VersionedState::default(),
     }
 }
 
 /// Crowds that are told under the same kinds go together.
-fn slices(event: &Event, crowds: BTreeMap<Crowd, Vec<Kind>>) -> Vec<Slice> {
+fn cut_slices(event: &Event, crowds: BTreeMap<Crowd, Vec<Kind>>) -> Vec<Slice> {
     let mut alike: BTreeMap<Vec<Kind>, Vec<Crowd>> = BTreeMap::new();
     for (crowd, kinds) in crowds {
         alike.entry(kinds).or_default().push(crowd);
@@ -216,12 +242,12 @@ fn slices(event: &Event, crowds: BTreeMap<Crowd, Vec<Kind>>) -> Vec<Slice> {
 }
 
 /// The kinds that an event is told under.
-pub fn kinds<'a>(event: &'a Event, catalogue: &'a Catalogue) -> impl Iterator<Item = &'a KindDef> {
+pub fn kinds_of_event<'a>(event: &'a Event, catalogue: &'a Catalogue) -> impl Iterator<Item = &'a KindDef> {
     catalogue.kinds_on(&event.what).filter(|kind| kind.subject() == event.subject.kind())
 }
 
 /// The fields of a subject that say who its audience is.
-fn fields(kind: &KindDef) -> Vec<&str> {
+fn audience_fields(kind: &KindDef) -> Vec<&str> {
     match &kind.to {
         Audience::FollowersOf(fields) => fields.iter().map(String::as_str).collect(),
         Audience::Near { field, .. } | Audience::Person(field) => vec![field],
@@ -231,18 +257,18 @@ fn fields(kind: &KindDef) -> Vec<&str> {
 }
 
 /// What a field holds: as the event states it (also if it states that there is nothing), else as it is known.
-pub fn cell<'a>(event: &'a Event, field: &str, known: &'a State) -> Option<&'a Cell> {
+pub fn field_cell<'a>(event: &'a Event, field: &str, known: &'a VersionedState) -> Option<&'a ValueCell> {
     event.state.cells.get(field).or_else(|| known.cells.get(field))
 }
 
 /// Whom a field refers to; `subject` is the subject itself.
-pub fn targets<'a>(event: &'a Event, field: &str, known: &'a State) -> &'a [SubjectRef] {
+pub fn target_refs<'a>(event: &'a Event, field: &str, known: &'a VersionedState) -> &'a [SubjectRef] {
     if field == SUBJECT {
         return slice::from_ref(&event.subject);
     }
-    cell(event, field, known).and_then(|cell| cell.value.as_ref()).map_or(&[], Value::refs)
+    field_cell(event, field, known).and_then(|cell| cell.value.as_ref()).map_or(&[], Value::refs)
 }
 
-fn person(event: &Event, field: &str, known: &State) -> Option<Person> {
-    Person::new(cell(event, field, known)?.value.as_ref()?.as_text()?).ok()
+fn field_person(event: &Event, field: &str, known: &VersionedState) -> Option<Person> {
+    Person::new(field_cell(event, field, known)?.value.as_ref()?.as_text()?).ok()
 }

@@ -5,13 +5,13 @@
 //! to more than was wanted, and hardly anything is read twice.
 
 use model::{Crowd, Person, Slice};
-use store::Members;
+use store::CrowdMembers;
 
 use crate::config::CROWDS_AT_ONCE;
 
 /// A slice that is being told.
 #[derive(Debug)]
-pub struct Search {
+pub struct CrowdSearch {
     slice: Slice,
     /// The first crowd that is not done.
     next: usize,
@@ -20,7 +20,7 @@ pub struct Search {
 
 /// What to ask the store.
 #[derive(Debug)]
-pub struct Ask<'a> {
+pub struct CrowdQuery<'a> {
     pub crowds: &'a [Crowd],
     /// Where to go on; only ever with one crowd.
     pub from: Option<&'a [u8]>,
@@ -28,7 +28,7 @@ pub struct Ask<'a> {
     pub share: usize,
 }
 
-impl Search {
+impl CrowdSearch {
     pub fn new(slice: Slice) -> Self {
         Self { slice, next: 0, at_once: 1 }
     }
@@ -49,23 +49,23 @@ impl Search {
     }
 
     /// What to ask for at most so many rows; nothing if all crowds are done.
-    pub fn ask(&self, rows: usize) -> Option<Ask<'_>> {
+    pub fn next_query(&self, rows: usize) -> Option<CrowdQuery<'_>> {
         let most = (rows / self.rows_each()).max(1);
         let from = self.slice.from.as_deref();
         let left = self.slice.crowds.get(self.next..).unwrap_or_default();
         let many = if from.is_some() { 1 } else { self.at_once }.min(left.len()).min(most);
-        (many > 0).then(|| Ask { crowds: &left[..many], from, share: most / many })
+        (many > 0).then(|| CrowdQuery { crowds: &left[..many], from, share: most / many })
     }
 
     /// Takes the answers, each of at most `share` persons, and moves on behind them. What comes after a
     /// crowd that has more is left for later, since a slice goes on in one place.
-    pub fn take(&mut self, answers: Vec<Members>, share: usize) -> Vec<(Crowd, Vec<Person>)> {
+    pub fn take_members(&mut self, answers: Vec<CrowdMembers>, share: usize) -> Vec<(Crowd, Vec<Person>)> {
         let asked = answers.len();
         let largest = answers.iter().map(|members| members.persons.len()).max().unwrap_or(0);
         // Neighbours are alike: twice as many are asked if each would still fit into half the room.
         self.at_once = if largest * 2 <= share { (asked * 2).min(CROWDS_AT_ONCE) } else { asked };
         let mut taken = Vec::with_capacity(asked);
-        for Members { persons, next } in answers {
+        for CrowdMembers { persons, next } in answers {
             let Some(crowd) = self.slice.crowds.get(self.next) else { break };
             taken.push((crowd.clone(), persons));
             self.slice.from = next;

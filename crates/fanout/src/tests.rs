@@ -3,7 +3,7 @@
 mod editions;
 mod house;
 mod replays;
-mod watched;
+mod watched_engines;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,39 +11,40 @@ use std::{
 };
 
 use model::{
-    Because, Crowd, Day, Event, EventKey, Kind, Person, Place, Reason, Row, Score, Slice, State, Value,
+    AudienceMatch, Crowd, Day, DayRow, EntryReason, Event, EventKey, GeoPoint, Kind, Person, PersonScore,
+    Slice, Value, VersionedState,
     limits::{DAY_MS, SLICE_PERSONS_MAX},
-    partition::Partitions,
+    partition::PartitionCount,
     person::notes,
 };
 use proptest::prelude::*;
-use runtime::clock::Stopwatch;
-use store::{Members, StateKey, States as _};
+use runtime::clock::SteadyStopwatch;
+use store::{CrowdMembers, StateKey, StateStore as _};
 use topic::{NewRecord, Topics as _};
 use wire::topics;
 
 use crate::{
     config::{CROWDS_AT_ONCE, CROWDS_OF_SLICE_MAX, GROUP},
     reach,
-    read::Heard,
-    search::Search,
-    sheet::{Resolved, Sheet, Way},
+    read::FanoutItem,
+    recipient_sheet::{FanoutEntry, RecipientSheet, ResolvedSheet},
+    search::CrowdSearch,
 };
-use house::{House, TODAY, catalogue, event, person, place, subject, tenant};
+use house::{FanoutHouse, TODAY, catalogue, parse_event, parse_place, person, subject, tenant};
 
 const EVERYBODY: [&str; 5] = ["ann", "bob", "cat", "dan", "eve"];
 
 /// Publishes into a house with these facts, twice, and compares what lies in the days; and that it is the
 /// same if all goes by slices of one person.
-async fn check(facts: &[&str], events: &[&str], expected: &[&str]) {
+async fn check_told(facts: &[&str], events: &[&str], expected: &[&str]) {
     let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
-    let events: Vec<Event> = events.iter().map(|text| event(text)).collect();
-    for house in [House::new().await, House::small(0, 1).await] {
-        house.facts(facts).await;
+    let events: Vec<Event> = events.iter().map(|text| parse_event(text)).collect();
+    for house in [FanoutHouse::new().await, FanoutHouse::with_sizes(0, 1).await] {
+        house.store_facts(facts).await;
         for round in 0..2 {
             house.publish(&events).await;
             house.settle().await;
-            let told = house.told(&EVERYBODY, TODAY).await;
+            let told = house.told_lines(&EVERYBODY, TODAY).await;
             assert_eq!(told, expected, "{facts:?} {events:?} round {round}, {:?}", house.sizes);
         }
         assert!(house.records(topics::QUARANTINE).await.is_empty());
@@ -58,15 +59,15 @@ async fn check(facts: &[&str], events: &[&str], expected: &[&str]) {
 
 #[tokio::test]
 async fn followers_are_told_once_for_each_reason() {
-    check(&[], &["1 by author:7"], &[]).await;
-    check(
+    check_told(&[], &["1 by author:7"], &[]).await;
+    check_told(
         &["ann author:7", "bob author:7", "cat author:8", "-bob author:7"],
         &["1 by author:7"],
         &["ann work:1 work_out follows author:7"],
     )
     .await;
     // Two reasons of one person are two rows; two fields that name the same subject are one reason.
-    check(
+    check_told(
         &["ann author:7", "ann house:3", "ann work:1", "bob house:3"],
         &["1 by author:7 in house:3", "2 by house:3 in house:3"],
         &[
@@ -83,7 +84,7 @@ async fn followers_are_told_once_for_each_reason() {
 
 #[tokio::test]
 async fn nobody_is_told_of_their_own_doing_unless_the_kind_says_so() {
-    check(
+    check_told(
         &["ann author:7", "bob author:7", "ann is", "bob is"],
         &["1 by author:7 from ann", "2 by author:7", "3 rated by author:7 from ann", "4 opened from bob"],
         &[
@@ -108,7 +109,7 @@ async fn who_is_near_is_told_and_nobody_else() {
             .chain(next_door.iter().map(|who| near(who, "next_door")))
             .collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        check(facts, &[&format!("1 shown at {middle}")], &lines).await;
+        check_told(facts, &[&format!("1 shown at {middle}")], &lines).await;
     };
     // Ann around the corner, Bob across the town, Cat just outside, Dan far away, Eve nowhere.
     check(
@@ -146,20 +147,20 @@ async fn who_is_near_is_told_and_nobody_else() {
 
 #[tokio::test]
 async fn whom_an_event_names_is_told() {
-    check(
+    check_told(
         &[],
         &["1 sold owner ann", "2 sold", "3 sold owner bob from bob", "4 sold owner "],
         &["ann work:1 yours named"],
     )
     .await;
     // Both parties, also who did it; who has no other party is told nothing.
-    check(
+    check_told(
         &[],
         &["1 met owner ann guest bob from ann", "2 met owner cat", "3 met owner dan guest dan"],
         &["ann work:1 met with bob", "bob work:1 met with ann"],
     )
     .await;
-    check(
+    check_told(
         &["dan author:7"],
         &["1 picked from cat lists ann=0.5 bob cat=0.9", "2 by author:7 lists ann", "3 picked"],
         &[
@@ -169,7 +170,7 @@ async fn whom_an_event_names_is_told() {
         ],
     )
     .await;
-    check(
+    check_told(
         &["ann is", "bob is", "cat is", "-cat is", "dan author:7"],
         &["1 opened"],
         &["ann work:1 news everyone", "bob work:1 news everyone"],
@@ -179,29 +180,32 @@ async fn whom_an_event_names_is_told() {
 
 #[tokio::test]
 async fn what_an_event_does_not_state_is_known_of_its_subject() {
-    let house = House::small(0, 1).await;
+    let house = FanoutHouse::with_sizes(0, 1).await;
     house
-        .facts(&["ann author:7", "bob house:3", "cat author:8", "dan at 52.5,13.4", "eve at 10.0,10.0"])
+        .store_facts(&["ann author:7", "bob house:3", "cat author:8", "dan at 52.5,13.4", "eve at 10.0,10.0"])
         .await;
     let stored = |fields: Vec<(&'static str, Value)>| {
-        State::at(1, fields.into_iter().map(|(name, value)| (name, Some(value))))
+        VersionedState::from_values(1, fields.into_iter().map(|(name, value)| (name, Some(value))))
     };
     let works = [
         (
             "work:1",
             vec![("author", Value::Ref(subject("author:7"))), ("house", Value::Ref(subject("house:3")))],
         ),
-        ("work:2", vec![("place", Value::Place(place("52.5,13.4"))), ("owner", Value::text("eve"))]),
+        (
+            "work:2",
+            vec![("place", Value::Place(parse_place("52.5,13.4"))), ("owner", Value::from_text("eve"))],
+        ),
     ];
     for (work, fields) in works {
         house.store.merge(vec![(StateKey::Subject(tenant(), subject(work)), stored(fields))]).await.unwrap();
     }
-    let stated = event("1 by author:8");
+    let stated = parse_event("1 by author:8");
     // What it states to be gone is gone, whatever is stored.
     let mut gone = Event { key: EventKey([1; 16]), ..stated.clone() };
-    gone.state = State::at(2, [("author", None::<Value>), ("house", None)]);
-    let away = event("2 shown at 10.0,10.0");
-    house.publish(&[stated, gone, event("2 shown"), event("2 sold")]).await;
+    gone.state = VersionedState::from_values(2, [("author", None::<Value>), ("house", None)]);
+    let away = parse_event("2 shown at 10.0,10.0");
+    house.publish(&[stated, gone, parse_event("2 shown"), parse_event("2 sold")]).await;
     house.settle().await;
     let mut expected: BTreeSet<String> = [
         "bob work:1 work_out follows house:3",
@@ -212,19 +216,24 @@ async fn what_an_event_does_not_state_is_known_of_its_subject() {
     ]
     .map(str::to_owned)
     .into();
-    assert_eq!(house.told(&EVERYBODY, TODAY).await, expected);
+    assert_eq!(house.told_lines(&EVERYBODY, TODAY).await, expected);
     // Where it was when it was stated counts, not where it is stored to be.
     house.publish(&[away]).await;
     house.settle().await;
     expected.extend(["eve work:2 in_town near", "eve work:2 next_door near"].map(str::to_owned));
-    assert_eq!(house.told(&EVERYBODY, TODAY).await, expected);
+    assert_eq!(house.told_lines(&EVERYBODY, TODAY).await, expected);
 }
 
 #[tokio::test]
 async fn announcements_say_whose_days_have_rows() {
-    let house = House::new().await;
-    house.facts(&["ann author:7", "ann house:3", "bob author:7"]).await;
-    house.publish(&[event("1 by author:7 in house:3"), event("2 by author:7 on 2026-11-20T23:59:59Z")]).await;
+    let house = FanoutHouse::new().await;
+    house.store_facts(&["ann author:7", "ann house:3", "bob author:7"]).await;
+    house
+        .publish(&[
+            parse_event("1 by author:7 in house:3"),
+            parse_event("2 by author:7 on 2026-11-20T23:59:59Z"),
+        ])
+        .await;
     house.settle().await;
     let mut rows = [0_u32; 2];
     for announcement in house.announcements().await {
@@ -234,23 +243,23 @@ async fn announcements_say_whose_days_have_rows() {
         rows[usize::from(announcement.person == person("bob"))] += announcement.rows;
     }
     assert_eq!(rows, [3, 2]);
-    assert_eq!(house.told(&["ann"], "2026-11-20").await.len(), 1);
+    assert_eq!(house.told_lines(&["ann"], "2026-11-20").await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_full_day_is_only_counted_and_the_erased_are_passed_over() {
     let today = Day::parse(TODAY).unwrap();
-    for house in [House::new().await, House::small(1, 2).await] {
-        house.facts(&["ann author:7", "bob author:7", "cat author:7", "dan author:7"]).await;
-        house.note_state("ann", notes::full(today)).await;
-        house.note_state("bob", notes::full(today.plus(-1))).await;
-        house.note("cat", notes::ERASED, Value::Flag(true)).await;
-        house.note("dan", notes::ERASED, Value::Flag(false)).await;
+    for house in [FanoutHouse::new().await, FanoutHouse::with_sizes(1, 2).await] {
+        house.store_facts(&["ann author:7", "bob author:7", "cat author:7", "dan author:7"]).await;
+        house.merge_notes("ann", notes::note_full_day(today)).await;
+        house.merge_notes("bob", notes::note_full_day(today.plus(-1))).await;
+        house.set_note("cat", notes::ERASED, Value::Flag(true)).await;
+        house.set_note("dan", notes::ERASED, Value::Flag(false)).await;
         // What comes from outside says nothing of the kind.
-        house.profile("bob", notes::ERASED, Value::Flag(true)).await;
-        house.publish(&[event("1 by author:7")]).await;
+        house.set_profile("bob", notes::ERASED, Value::Flag(true)).await;
+        house.publish(&[parse_event("1 by author:7")]).await;
         house.settle().await;
-        let told = house.told(&EVERYBODY, TODAY).await;
+        let told = house.told_lines(&EVERYBODY, TODAY).await;
         let expected = ["bob work:1 work_out follows author:7", "dan work:1 work_out follows author:7"];
         assert_eq!(told, expected.map(str::to_owned).into());
         let said: BTreeSet<_> =
@@ -263,9 +272,9 @@ async fn a_full_day_is_only_counted_and_the_erased_are_passed_over() {
 
 #[tokio::test]
 async fn expired_and_undecodable_records_do_not_stop_the_partition() {
-    let house = House::new().await;
-    house.facts(&["ann author:7"]).await;
-    let partition = Partitions::USUAL.of_subject(&tenant(), &subject("work:1"));
+    let house = FanoutHouse::new().await;
+    house.store_facts(&["ann author:7"]).await;
+    let partition = PartitionCount::USUAL.of_subject(&tenant(), &subject("work:1"));
     let record = |topic: &str, value: Option<Vec<u8>>| NewRecord {
         topic: topic.into(),
         partition,
@@ -274,16 +283,16 @@ async fn expired_and_undecodable_records_do_not_stop_the_partition() {
         headers: Vec::new(),
     };
     let slice = |text: &str| Slice {
-        event: event(text),
+        event: parse_event(text),
         kinds: vec![Kind::new("work_out").unwrap(), Kind::new("gone").unwrap(), Kind::new("news").unwrap()],
         crowds: vec![
             Crowd::Everyone,
             Crowd::Followers(subject("author:7")),
-            Crowd::Cell(place("52.5,13.4").cells()[0]),
+            Crowd::Cell(parse_place("52.5,13.4").cells()[0]),
         ],
         from: None,
     };
-    house.publish(&[event("1 by author:7 on 2026-10-31T23:59:59Z")]).await;
+    house.publish(&[parse_event("1 by author:7 on 2026-10-31T23:59:59Z")]).await;
     let mut log = Vec::new();
     for topic in [topics::EVENTS, topics::SLICES] {
         log.extend([record(topic, Some(b"no record".to_vec())), record(topic, Some(Vec::new()))]);
@@ -293,19 +302,19 @@ async fn expired_and_undecodable_records_do_not_stop_the_partition() {
         log.push(record(topics::SLICES, Some(wire::slice::encode(&slice(text)).unwrap())));
     }
     house.topics.append(log).await.unwrap();
-    let mut other = event("1 by author:7");
+    let mut other = parse_event("1 by author:7");
     other.what = "work.unheard".to_owned();
-    let mut odd = event("1");
+    let mut odd = parse_event("1");
     odd.subject = subject("author:1");
-    house.publish(&[other, odd, event("1 by author:7")]).await;
+    house.publish(&[other, odd, parse_event("1 by author:7")]).await;
     house.settle().await;
     let expected = ["ann work:1 work_out follows author:7", "ann work:6 work_out follows author:7"];
-    assert_eq!(house.told(&EVERYBODY, TODAY).await, expected.map(str::to_owned).into());
-    assert!(house.told(&EVERYBODY, "2026-10-31").await.is_empty());
+    assert_eq!(house.told_lines(&EVERYBODY, TODAY).await, expected.map(str::to_owned).into());
+    assert!(house.told_lines(&EVERYBODY, "2026-10-31").await.is_empty());
     let aside = house.records(topics::QUARANTINE).await;
     let aside: BTreeSet<_> = aside
         .iter()
-        .map(|r| wire::quarantined::decode(r.value.as_ref().unwrap()).unwrap())
+        .map(|r| wire::quarantine::decode(r.value.as_ref().unwrap()).unwrap())
         .map(|q| (q.topic, q.offset, q.room))
         .collect();
     let expected = [("events", 1), ("events", 2), ("slices", 0), ("slices", 1)];
@@ -314,10 +323,10 @@ async fn expired_and_undecodable_records_do_not_stop_the_partition() {
 
 #[tokio::test]
 async fn a_turn_of_many_events_for_the_same_followers_reaches_all() {
-    let house = House::new().await;
-    house.many(700, "author:7").await;
+    let house = FanoutHouse::new().await;
+    house.add_followers(700, "author:7").await;
     let events: Vec<Event> =
-        (0..30).map(|n| event(&format!("1 by author:7 on 2026-11-21T10:00:{n:02}Z"))).collect();
+        (0..30).map(|n| parse_event(&format!("1 by author:7 on 2026-11-21T10:00:{n:02}Z"))).collect();
     house.publish(&events).await;
     house.settle().await;
     let names: Vec<String> = (0..700).map(|n| format!("p{n}")).collect();
@@ -331,10 +340,10 @@ async fn a_turn_of_many_events_for_the_same_followers_reaches_all() {
 
 #[tokio::test]
 async fn who_is_listed_is_told_whole_however_many() {
-    let house = House::new().await;
+    let house = FanoutHouse::new().await;
     let names: Vec<String> = (0..5_000).map(|n| format!("p{n}")).collect();
     let list = |number: usize| format!("{number} picked lists {}", names.join(" "));
-    house.publish(&[event(&list(1)), event(&list(2)), event("3 picked lists p0")]).await;
+    house.publish(&[parse_event(&list(1)), parse_event(&list(2)), parse_event("3 picked lists p0")]).await;
     house.settle().await;
     let rows = house.rows(&names, TODAY).await;
     assert_eq!(rows[0].len(), 3);
@@ -349,14 +358,14 @@ async fn who_is_listed_is_told_whole_however_many() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_event_overtakes_long_lists() {
     const LISTS: usize = 12;
-    let house = House::new().await;
-    house.facts(&["few0 author:8"]).await;
+    let house = FanoutHouse::new().await;
+    house.store_facts(&["few0 author:8"]).await;
     *house.watch.awaited.lock().unwrap() = Some((person("few0"), None));
     let names: Vec<String> = (0..5_000).map(|n| format!("p{n}")).collect();
     let lists: Vec<Event> =
-        (0..LISTS).map(|number| event(&format!("{number} picked lists {}", names.join(" ")))).collect();
+        (0..LISTS).map(|number| parse_event(&format!("{number} picked lists {}", names.join(" ")))).collect();
     house.publish(&lists).await;
-    house.publish(&[event("99 by author:8")]).await;
+    house.publish(&[parse_event("99 by author:8")]).await;
     house.settle().await;
     let (_, seen) = house.watch.awaited.lock().unwrap().clone().unwrap();
     let seen = seen.expect("the small event was not announced");
@@ -367,16 +376,16 @@ async fn a_small_event_overtakes_long_lists() {
 #[tokio::test]
 async fn a_clock_far_ahead_expires_nothing_that_lives() {
     let check = async |later: bool, told: usize| {
-        let house = House::new().await;
-        house.facts(&["ann author:7"]).await;
+        let house = FanoutHouse::new().await;
+        house.store_facts(&["ann author:7"]).await;
         // As late as it may be, so that its day is over before the log forgets the event.
-        house.publish(&[event("1 by author:7 on 2026-11-14T12:30:00Z")]).await;
-        house.ports.clock.advance(13 * DAY_MS + 14 * 3_600_000);
+        house.publish(&[parse_event("1 by author:7 on 2026-11-14T12:30:00Z")]).await;
+        house.deps.clock.advance(13 * DAY_MS + 14 * 3_600_000);
         if later {
-            house.publish(&[event("2 by author:8")]).await;
+            house.publish(&[parse_event("2 by author:8")]).await;
         }
         house.settle().await;
-        let found = house.told(&["ann"], "2026-11-14").await;
+        let found = house.told_lines(&["ann"], "2026-11-14").await;
         assert_eq!(found.len(), told, "something was said since: {later}");
     };
     check(false, 1).await;
@@ -389,21 +398,21 @@ async fn a_clock_far_ahead_expires_nothing_that_lives() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_event_overtakes_a_large_one() {
     const MANY: usize = 100_000;
-    let house = House::new().await;
-    house.many(MANY, "author:7").await;
+    let house = FanoutHouse::new().await;
+    house.add_followers(MANY, "author:7").await;
     let few: Vec<String> = (0..10).map(|n| format!("few{n}")).collect();
     let follows: Vec<String> = few.iter().map(|name| format!("{name} author:8")).collect();
-    house.facts(&follows.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    house.store_facts(&follows.iter().map(String::as_str).collect::<Vec<_>>()).await;
     *house.watch.awaited.lock().unwrap() = Some((person("few0"), None));
-    house.publish(&[event("1 by author:7")]).await;
+    house.publish(&[parse_event("1 by author:7")]).await;
     // In the middle of it the log is busy: that turn is done again.
     house.watch.busy.store(0, Ordering::SeqCst);
-    let watch = Stopwatch::start();
+    let watch = SteadyStopwatch::start();
     let publish = async {
         while house.watch.slices.load(Ordering::SeqCst) < 2 {
             tokio::task::yield_now().await;
         }
-        house.publish(&[event("2 by author:8")]).await;
+        house.publish(&[parse_event("2 by author:8")]).await;
     };
     tokio::join!(house.settle(), publish);
     println!("{MANY} followers told in {:?}", watch.elapsed());
@@ -427,24 +436,24 @@ async fn a_small_event_overtakes_a_large_one() {
 /// Law 13: wherever it dies, it goes on at the slice; nobody is missed, and the walk is not forked.
 #[tokio::test]
 async fn a_slice_goes_on_after_a_crash_at_each_effect() {
-    let house = House::small(3, 6).await;
+    let house = FanoutHouse::with_sizes(3, 6).await;
     house.watch.page.store(2, Ordering::SeqCst);
-    house.many(17, "author:7").await;
-    house.many(5, "house:3").await;
+    house.add_followers(17, "author:7").await;
+    house.add_followers(5, "house:3").await;
     let names: Vec<String> = (0..17).map(|n| format!("p{n}")).collect();
     let mut effects = 0;
     loop {
         // Each time another event, and death one effect later.
-        let one = event(&format!("{effects} by author:7 in house:3"));
+        let one = parse_event(&format!("{effects} by author:7 in house:3"));
         house.watch.lives_for(effects);
         house.publish(std::slice::from_ref(&one)).await;
-        let lived = house.live().await;
+        let lived = house.run_room().await;
         assert_eq!(lived, !house.watch.has_died());
         house.watch.lives_for(i64::MAX);
         house.settle().await;
         for (n, rows) in house.rows(&names, TODAY).await.iter().enumerate() {
             let ours =
-                rows.iter().filter(|row| matches!(row, Row::Entry(entry) if entry.key == one.entry_key()));
+                rows.iter().filter(|row| matches!(row, DayRow::Entry(entry) if entry.key == one.entry_key()));
             assert_eq!(ours.count(), if n < 5 { 2 } else { 1 }, "p{n} after {effects} effects");
         }
         let mut places: BTreeMap<(Vec<Crowd>, Option<Vec<u8>>), usize> = BTreeMap::new();
@@ -467,22 +476,22 @@ async fn a_slice_goes_on_after_a_crash_at_each_effect() {
 /// A stop in the middle of a turn or between two slices loses nothing.
 #[tokio::test]
 async fn a_stopped_room_goes_on_where_it_was() {
-    let house = House::small(2, 4).await;
-    house.many(200, "author:7").await;
-    house.publish(&[event("1 by author:7")]).await;
+    let house = FanoutHouse::with_sizes(2, 4).await;
+    house.add_followers(200, "author:7").await;
+    house.publish(&[parse_event("1 by author:7")]).await;
     for _ in 0..6 {
-        let ports = crate::Ports { shutdown: runtime::Shutdown::default(), ..house.ports.clone() };
+        let deps = crate::Deps { shutdown: runtime::ShutdownSignal::default(), ..house.deps.clone() };
         let before = house.watch.slices.load(Ordering::SeqCst);
         let stop = async {
             while house.watch.slices.load(Ordering::SeqCst) == before {
                 tokio::task::yield_now().await;
             }
-            ports.shutdown.start();
+            deps.shutdown.start();
         };
         let config = crate::Config { records_max: 1 };
-        tokio::join!(crate::run_with(ports.clone(), config, house.sizes), stop).0.unwrap();
+        tokio::join!(crate::run_with(deps.clone(), config, house.sizes), stop).0.unwrap();
     }
-    let told = |rows: Vec<Vec<Row>>| rows.iter().filter(|rows| rows.len() == 1).count();
+    let told = |rows: Vec<Vec<DayRow>>| rows.iter().filter(|rows| rows.len() == 1).count();
     let names: Vec<String> = (0..200).map(|n| format!("p{n}")).collect();
     assert!(told(house.rows(&names, TODAY).await) < names.len(), "it was never stopped in the middle");
     house.settle().await;
@@ -492,8 +501,8 @@ async fn a_stopped_room_goes_on_where_it_was() {
 /// Many cells are asked together, dense ones are not read twice, and not much more is read than is found.
 #[tokio::test]
 async fn near_reads_little_more_than_it_finds() {
-    let house = House::new().await;
-    let middle = place("52.5,13.4");
+    let house = FanoutHouse::new().await;
+    let middle = parse_place("52.5,13.4");
     // Evenly, over two degrees each way.
     let mut dice = 1_u64;
     let mut coordinate = || {
@@ -503,17 +512,17 @@ async fn near_reads_little_more_than_it_finds() {
     let mut within = 0;
     let mut lines = Vec::new();
     for n in 0..6_000 {
-        let at = Place { lat: 51.5 + 2.0 * coordinate(), lon: 12.0 + 2.8 * coordinate() };
+        let at = GeoPoint { lat: 51.5 + 2.0 * coordinate(), lon: 12.0 + 2.8 * coordinate() };
         within += usize::from(at.distance_km(middle) <= 40.0);
         lines.push(format!("p{n} at {},{}", at.lat, at.lon));
     }
-    house.facts(&lines.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    house.publish(&[event("1 shown at 52.5,13.4")]).await;
+    house.store_facts(&lines.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    house.publish(&[parse_event("1 shown at 52.5,13.4")]).await;
     house.settle().await;
     let names: Vec<String> = (0..6_000).map(|n| format!("p{n}")).collect();
     let rows = house.rows(&names, TODAY).await.into_iter().flatten();
     let in_town =
-        rows.filter(|row| matches!(row, Row::Entry(entry) if entry.reason.kind.as_str() == "in_town"));
+        rows.filter(|row| matches!(row, DayRow::Entry(entry) if entry.reason.kind.as_str() == "in_town"));
     assert_eq!(in_town.count(), within);
     assert!(within > 600, "{within}");
     let read = house.watch.read.load(Ordering::SeqCst);
@@ -523,13 +532,16 @@ async fn near_reads_little_more_than_it_finds() {
 #[test]
 fn a_slice_names_few_crowds_and_carries_what_it_needs() {
     let refs = |sort: &str| (0..600).map(|n| subject(&format!("{sort}:{n}"))).collect::<Vec<_>>();
-    let mut big = event("1 picked lists ann bob");
+    let mut big = parse_event("1 picked lists ann bob");
     big.what = "work.published".to_owned();
-    big.state = State::at(
+    big.state = VersionedState::from_values(
         1,
-        [("author", Some(Value::Refs(refs("author")))), ("title", Some(Value::text(&"x".repeat(4_000))))],
+        [
+            ("author", Some(Value::Refs(refs("author")))),
+            ("title", Some(Value::from_text(&"x".repeat(4_000)))),
+        ],
     );
-    let reach = reach::reach(&heard(big), &State::default(), &catalogue(), 250);
+    let reach = reach::find_reach(&first_time(big), &VersionedState::default(), &catalogue(), 250);
     assert!(reach.named.is_empty());
     let crowds: Vec<usize> = reach.slices.iter().map(|slice| slice.crowds.len()).collect();
     assert_eq!(crowds.iter().sum::<usize>(), 601, "{crowds:?}");
@@ -538,28 +550,28 @@ fn a_slice_names_few_crowds_and_carries_what_it_needs() {
         assert!(slice.event.persons.is_empty() && slice.event.state.is_empty());
         assert!(wire::slice::encode(slice).unwrap().len() < 128 << 10);
     }
-    let shown = heard(event("1 shown at 1.0,2.0 by author:7"));
-    let shown = reach::reach(&shown, &State::default(), &catalogue(), 250);
+    let shown = first_time(parse_event("1 shown at 1.0,2.0 by author:7"));
+    let shown = reach::find_reach(&shown, &VersionedState::default(), &catalogue(), 250);
     for slice in &shown.slices {
         assert_eq!(slice.event.state.cells.keys().map(|name| &**name).collect::<Vec<_>>(), ["place"]);
     }
 }
 
-fn heard(event: Event) -> Heard<Event> {
-    Heard { what: event, again: None }
+fn first_time(event: Event) -> FanoutItem<Event> {
+    FanoutItem { what: event, again: None }
 }
 
 /// Everybody of these crowds once, whatever is asked at once and wherever slices end.
-fn walk(sizes: &[usize], page: usize, turns: &[usize]) -> (Vec<(Crowd, usize)>, usize) {
+fn walk_slices(sizes: &[usize], page: usize, turns: &[usize]) -> (Vec<(Crowd, usize)>, usize) {
     let crowd = |n: usize| Crowd::Followers(subject(&format!("author:{n}")));
     let crowds = (0..sizes.len()).map(crowd).collect();
     let kinds = vec![Kind::new("a").unwrap()];
-    let mut left = Some(Slice { event: event("1"), kinds, crowds, from: None });
+    let mut left = Some(Slice { event: parse_event("1"), kinds, crowds, from: None });
     let (mut found, mut read, mut turns) = (Vec::new(), 0, turns.iter().cycle());
     while let Some(slice) = left {
-        let (mut search, mut room) = (Search::new(slice), *turns.next().unwrap());
+        let (mut search, mut room) = (CrowdSearch::new(slice), *turns.next().unwrap());
         while room > 0
-            && let Some(ask) = search.ask(room)
+            && let Some(ask) = search.next_query(room)
         {
             assert!(ask.crowds.len() <= CROWDS_AT_ONCE && ask.share * ask.crowds.len() <= room);
             assert!(ask.from.is_none() || ask.crowds.len() == 1);
@@ -569,12 +581,12 @@ fn walk(sizes: &[usize], page: usize, turns: &[usize]) -> (Vec<(Crowd, usize)>, 
                 let size = sizes[of.id().parse::<usize>().unwrap()];
                 let end = size.min(start + ask.share.min(page));
                 let persons = (start..end).map(|n| person(&format!("p{n}"))).collect();
-                Members { persons, next: (end < size).then(|| vec![u8::try_from(end).unwrap()]) }
+                CrowdMembers { persons, next: (end < size).then(|| vec![u8::try_from(end).unwrap()]) }
             };
-            let answers: Vec<Members> = ask.crowds.iter().map(answer).collect();
+            let answers: Vec<CrowdMembers> = ask.crowds.iter().map(answer).collect();
             let share = ask.share;
             read += answers.iter().map(|members| members.persons.len()).sum::<usize>();
-            for (crowd, persons) in search.take(answers, share) {
+            for (crowd, persons) in search.take_members(answers, share) {
                 room = room.checked_sub(persons.len()).expect("more than there is room for");
                 found.extend(persons.into_iter().map(|p| (crowd.clone(), p.as_str()[1..].parse().unwrap())));
             }
@@ -591,7 +603,7 @@ proptest! {
         page in 1..50_usize,
         turns in prop::collection::vec(1..80_usize, 1..5),
     ) {
-        let (found, read) = walk(&sizes, page, &turns);
+        let (found, read) = walk_slices(&sizes, page, &turns);
         let once: BTreeSet<_> = found.iter().cloned().collect();
         prop_assert_eq!(once.len(), found.len(), "somebody was found twice");
         prop_assert_eq!(found.len(), sizes.iter().sum::<usize>());
@@ -607,26 +619,26 @@ proptest! {
         cuts in prop::collection::vec(1..30_usize, 0..6),
         actor in 0..40_u8,
     ) {
-        let mut events: Vec<Event> = (0..4).map(|n| event(&format!("{n} by author:7"))).collect();
+        let mut events: Vec<Event> = (0..4).map(|n| parse_event(&format!("{n} by author:7"))).collect();
         events[0].actor = Some(person(&format!("p{actor}")));
-        let because = [Because::Everyone, Because::Listed(Score(7)), Because::Follows(subject("author:7"))];
+        let because = [AudienceMatch::Everyone, AudienceMatch::Listed(PersonScore(7)), AudienceMatch::Follows(subject("author:7"))];
         let way = |(of, why): &(usize, usize)| {
-            let reason = Reason { kind: Kind::new("work_out").unwrap(), because: because[*why].clone() };
+            let reason = EntryReason { kind: Kind::new("work_out").unwrap(), because: because[*why].clone() };
             let (event, catalogue) = (&events[*of], catalogue());
             let told_to = &catalogue.kinds[&reason.kind];
-            let way = reach::way(event, None, told_to, reason.because.clone(), &catalogue);
+            let way = reach::build_entry(event, None, told_to, reason.because.clone(), &catalogue);
             assert_eq!(way.entry.reason, reason);
             way
         };
-        let ways: Vec<Way> = told.iter().map(way).collect();
+        let ways: Vec<FanoutEntry> = told.iter().map(way).collect();
         let persons: Vec<Person> = persons.into_iter().map(|n| person(&format!("p{n}"))).collect();
         let rows_of = |parts: Vec<Vec<Person>>, together: bool| {
-            let mut sheets = vec![Sheet::default()];
+            let mut sheets = vec![RecipientSheet::default()];
             for part in parts {
                 for way in &ways {
                     sheets.last_mut().unwrap().add(way.clone(), part.clone());
                     if !together {
-                        sheets.push(Sheet::default());
+                        sheets.push(RecipientSheet::default());
                     }
                 }
             }
@@ -634,7 +646,7 @@ proptest! {
                 let rest = sheets.split_off(1);
                 rest.into_iter().for_each(|sheet| sheets[0].append(sheet));
             }
-            sheets.into_iter().flat_map(resolved).collect::<BTreeSet<_>>()
+            sheets.into_iter().flat_map(resolve_rows).collect::<BTreeSet<_>>()
         };
         let whole = rows_of(vec![persons.clone()], true);
         let mut rest = persons.as_slice();
@@ -654,16 +666,16 @@ proptest! {
 }
 
 /// The rows of a sheet, where p7 is erased.
-fn resolved(mut sheet: Sheet) -> Vec<(Person, Row)> {
-    let erased = State::at(1, [(notes::ERASED, Some(Value::Flag(true)))]);
+fn resolve_rows(mut sheet: RecipientSheet) -> Vec<(Person, DayRow)> {
+    let erased = VersionedState::from_values(1, [(notes::ERASED, Some(Value::Flag(true)))]);
     let note = |key: StateKey| {
         let erased_one = StateKey::Notes(tenant(), person("p7"));
-        if key == erased_one { erased.clone() } else { State::default() }
+        if key == erased_one { erased.clone() } else { VersionedState::default() }
     };
     let keys = sheet.notes();
     assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len(), "somebody is asked of twice");
-    let Resolved { rows, announced, counts } =
-        sheet.resolve(&keys.into_iter().map(note).collect::<Vec<_>>(), Partitions::USUAL);
+    let ResolvedSheet { rows, announced, counts } =
+        sheet.resolve(&keys.into_iter().map(note).collect::<Vec<_>>(), PartitionCount::USUAL);
     assert_eq!(announced.iter().map(|one| u64::from(one.announcement.rows)).sum::<u64>(), counts.rows);
     let of_day = |of: store::DayRows| of.rows.into_iter().map(move |row| (of.key.person.clone(), row));
     rows.into_iter().flat_map(of_day).collect()

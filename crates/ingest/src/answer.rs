@@ -8,23 +8,23 @@ use axum::{
 };
 use catalogue::{
     Catalogue,
-    problem::{did_you_mean, one_of},
+    problem::{did_you_mean, list_choices},
 };
-use model::{Millis, Tenant, civil::Zones};
+use model::{Tenant, UtcMillis, civil_time::ZoneRules};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use wire::{Cloud, CloudError};
+use wire::{CloudChange, CloudError};
 
 use crate::{
-    admit::{Admitted, Refused, Sort, admit, quoted},
+    admission::{AdmissionError, AdmittedItem, CloudEventSort, admit_cloud_event, quote_text},
     config::{BEHIND_RETRY_SECS, BUSY_RETRY_SECS},
-    effects::Verdict,
-    note::{self, Note},
+    effects::IntakeVerdict,
+    note::{self, ChangeNote},
 };
 
 /// An answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct IngestAnswer {
     pub status: StatusCode,
     /// JSON.
     pub body: String,
@@ -33,29 +33,30 @@ pub struct Answer {
 
 /// An item of a body that was not taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rejected {
+pub struct RejectedItem {
     pub index: usize,
-    pub refused: Refused,
+    pub refused: AdmissionError,
 }
 
-impl Answer {
+impl IngestAnswer {
     /// What was taken and what not: 202 if anything was, and only after all of that is durable.
-    pub fn of(accepted: usize, rejected: &[Rejected], notes: &[(usize, Note)]) -> Self {
+    pub fn from_items(accepted: usize, rejected: &[RejectedItem], notes: &[(usize, ChangeNote)]) -> Self {
         let status = if accepted == 0 { StatusCode::BAD_REQUEST } else { StatusCode::ACCEPTED };
         let rejected: Vec<_> = rejected
             .iter()
-            .map(|Rejected { index, refused }| json!({"index": index, "reason": refused.reason, "at": refused.at}))
+            .map(|RejectedItem { index, refused }| json!({"index": index, "reason": refused.reason, "at": refused.at}))
             .collect();
         let mut body = json!({"accepted": accepted, "rejected": rejected});
         if !notes.is_empty() {
-            let note = |(index, note): &(usize, Note)| json!({"index": index, "note": note.to_string()});
+            let note =
+                |(index, note): &(usize, ChangeNote)| json!({"index": index, "note": note.to_string()});
             body["notes"] = notes.iter().map(note).collect();
         }
         Self { status, body: body.to_string(), retry_secs: None }
     }
 
     /// What of mails of ours came back, once that is durable.
-    pub fn taken(taken: usize) -> Self {
+    pub fn for_returns(taken: usize) -> Self {
         Self { status: StatusCode::OK, body: json!({"accepted": taken}).to_string(), retry_secs: None }
     }
 
@@ -97,7 +98,7 @@ impl Answer {
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for IngestAnswer {
     fn into_response(self) -> Response {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -113,37 +114,42 @@ impl IntoResponse for Answer {
 
 /// A body, judged item by item.
 #[derive(Debug, Default)]
-pub struct Judged {
-    pub admitted: Vec<Admitted>,
+pub struct JudgedBody {
+    pub admitted: Vec<AdmittedItem>,
     /// Where each admitted one stands in the body.
     indices: Vec<usize>,
-    rejected: Vec<Rejected>,
+    rejected: Vec<RejectedItem>,
     /// Each once, with the first item that it is about.
-    notes: BTreeMap<Note, usize>,
+    notes: BTreeMap<ChangeNote, usize>,
 }
 
-impl Judged {
+impl JudgedBody {
     /// Judges what a body brings to the place of one sort.
-    pub fn of(
-        items: Vec<Result<Cloud, CloudError>>,
-        sort: Sort,
-        (tenant, first_seen): (&Tenant, Millis),
+    pub fn judge(
+        items: Vec<Result<CloudChange, CloudError>>,
+        sort: CloudEventSort,
+        (tenant, first_seen): (&Tenant, UtcMillis),
         catalogue: &Catalogue,
-        zones: &Zones,
+        zones: &ZoneRules,
     ) -> Self {
         let mut judged = Self::default();
-        let mut fields = note::Fields::default();
+        let mut fields = note::StrangeFieldNotes::default();
         for (index, item) in items.into_iter().enumerate() {
-            let item = item.map_err(|error| Refused::new(within(&error.at, index), error.reason));
+            let item =
+                item.map_err(|error| AdmissionError::new(pointer_in_item(&error.at, index), error.reason));
             let verdict = item.and_then(|cloud| {
-                fits(sort, &cloud.what)?;
-                let strange = if sort == Sort::Change { fields.of(&cloud, catalogue) } else { Vec::new() };
-                Ok((admit(cloud, tenant, first_seen, catalogue, zones)?, strange))
+                check_path(sort, &cloud.what)?;
+                let strange = if sort == CloudEventSort::Change {
+                    fields.note_fields(&cloud, catalogue)
+                } else {
+                    Vec::new()
+                };
+                Ok((admit_cloud_event(cloud, tenant, first_seen, catalogue, zones)?, strange))
             });
             match verdict {
                 Ok((admitted, mut notes)) => {
-                    if let Admitted::Change(change) = &admitted {
-                        notes.extend(note::of(change, catalogue));
+                    if let AdmittedItem::Change(change) = &admitted {
+                        notes.extend(note::note_change(change, catalogue));
                     }
                     for note in notes {
                         judged.notes.entry(note).or_insert(index);
@@ -151,7 +157,7 @@ impl Judged {
                     judged.admitted.push(admitted);
                     judged.indices.push(index);
                 }
-                Err(refused) => judged.rejected.push(Rejected { index, refused }),
+                Err(refused) => judged.rejected.push(RejectedItem { index, refused }),
             }
         }
         judged
@@ -160,7 +166,7 @@ impl Judged {
     /// The rows that its lists come to.
     pub fn rows(&self) -> u64 {
         let rows = self.admitted.iter().map(|one| match one {
-            Admitted::Change(change) => change.persons.len() * change.subjects.len(),
+            AdmittedItem::Change(change) => change.persons.len() * change.subjects.len(),
             _ => 0,
         });
         rows.sum::<usize>() as u64
@@ -172,40 +178,43 @@ impl Judged {
     }
 
     /// The answer, once the admitted ones are durable.
-    pub fn answer(mut self, verdicts: Vec<Verdict>) -> Answer {
+    pub fn answer(mut self, verdicts: Vec<IntakeVerdict>) -> IngestAnswer {
         let mut accepted = 0;
         for (index, verdict) in self.indices.into_iter().zip(verdicts) {
             match verdict {
                 // Whether somebody was erased is nobody else's business.
-                Verdict::Taken | Verdict::Ignored => accepted += 1,
-                Verdict::Refused(refused) => self.rejected.push(Rejected { index, refused }),
+                IntakeVerdict::Taken | IntakeVerdict::Ignored => accepted += 1,
+                IntakeVerdict::Refused(refused) => self.rejected.push(RejectedItem { index, refused }),
             }
         }
         self.rejected.sort_by_key(|rejected| rejected.index);
-        let mut notes: Vec<(usize, Note)> =
+        let mut notes: Vec<(usize, ChangeNote)> =
             self.notes.into_iter().map(|(note, index)| (index, note)).collect();
         notes.sort();
-        Answer::of(accepted, &self.rejected, &notes)
+        IngestAnswer::from_items(accepted, &self.rejected, &notes)
     }
 }
 
-fn fits(place: Sort, what: &str) -> Result<(), Refused> {
-    let sort = Sort::of(what)?;
+fn check_path(place: CloudEventSort, what: &str) -> Result<(), AdmissionError> {
+    let sort = CloudEventSort::from_type(what)?;
     if sort == place {
         return Ok(());
     }
-    let what = quoted(what);
+    let what = quote_text(what);
     // What is no fact looks like a change, and a slip in a fact's type would be sent astray.
-    if sort == Sort::Change {
+    if sort == CloudEventSort::Change {
         let help = did_you_mean(&what, place.types())
-            .unwrap_or_else(|| format!("here it is {}", one_of(place.types())));
-        return Err(Refused::new("/type", format!("`{what}` is a change, taken at {}: {help}", sort.path())));
+            .unwrap_or_else(|| format!("here it is {}", list_choices(place.types())));
+        return Err(AdmissionError::new(
+            "/type",
+            format!("`{what}` is a change, taken at {}: {help}", sort.path()),
+        ));
     }
-    Err(Refused::new("/type", format!("`{what}` is taken at {}", sort.path())))
+    Err(AdmissionError::new("/type", format!("`{what}` is taken at {}", sort.path())))
 }
 
 /// An item's own errors point into the item: its place in the body is told by its index.
-fn within(at: &str, index: usize) -> &str {
+fn pointer_in_item(at: &str, index: usize) -> &str {
     let of_list = at.strip_prefix('/').and_then(|at| at.strip_prefix(&index.to_string()));
     let of_line = at.strip_prefix("line ").and_then(|at| at.split_once(' ')).map(|(_, at)| at);
     match of_list.or(of_line) {
@@ -217,11 +226,11 @@ fn within(at: &str, index: usize) -> &str {
 
 /// What a request with an idempotency key asks for: the same key with anything else is a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Asked(pub [u8; 32]);
+pub struct IdempotentRequest(pub [u8; 32]);
 
-impl Asked {
+impl IdempotentRequest {
     /// The attributes are those in headers; a body that has its own has none there.
-    pub fn of(sort: Sort, attributes: &[(String, Vec<u8>)], body: &[u8]) -> Self {
+    pub fn from_request(sort: CloudEventSort, attributes: &[(String, Vec<u8>)], body: &[u8]) -> Self {
         let mut hash = Sha256::new().chain_update(sort.path()).chain_update([0]);
         for (name, value) in attributes {
             let length = value.len().to_be_bytes();
@@ -230,32 +239,32 @@ impl Asked {
         Self(hash.chain_update(body).finalize().into())
     }
 
-    pub fn mismatch() -> Answer {
+    pub fn mismatch() -> IngestAnswer {
         let reason = "this idempotency key came with another request before";
-        Answer::error(StatusCode::UNPROCESSABLE_ENTITY, reason)
+        IngestAnswer::error(StatusCode::UNPROCESSABLE_ENTITY, reason)
     }
 
     /// What is written before anything is done: when the request was first seen. A retry after a crash is
     /// judged by the same instant, so it writes the same rows.
-    pub fn seen(self, at: Millis) -> Vec<u8> {
+    pub fn encode_first_seen(self, at: UtcMillis) -> Vec<u8> {
         [self.0.as_slice(), &at.0.to_be_bytes()].concat()
     }
 
-    pub fn read_seen(bytes: &[u8]) -> Option<(Self, Millis)> {
+    pub fn decode_first_seen(bytes: &[u8]) -> Option<(Self, UtcMillis)> {
         let (asked, at) = bytes.split_first_chunk::<32>()?;
-        Some((Self(*asked), Millis(i64::from_be_bytes(at.try_into().ok()?))))
+        Some((Self(*asked), UtcMillis(i64::from_be_bytes(at.try_into().ok()?))))
     }
 
     /// What is written when all is done: the answer.
-    pub fn answered(self, answer: &Answer) -> Vec<u8> {
+    pub fn encode_answer(self, answer: &IngestAnswer) -> Vec<u8> {
         [self.0.as_slice(), &answer.status.as_u16().to_be_bytes(), answer.body.as_bytes()].concat()
     }
 
-    pub fn read_answered(bytes: &[u8]) -> Option<(Self, Answer)> {
+    pub fn decode_answer(bytes: &[u8]) -> Option<(Self, IngestAnswer)> {
         let (asked, rest) = bytes.split_first_chunk::<32>()?;
         let (status, body) = rest.split_first_chunk::<2>()?;
         let status = StatusCode::from_u16(u16::from_be_bytes(*status)).ok()?;
         let body = String::from_utf8(body.to_vec()).ok()?;
-        Some((Self(*asked), Answer { status, body, retry_secs: None }))
+        Some((Self(*asked), IngestAnswer { status, body, retry_secs: None }))
     }
 }

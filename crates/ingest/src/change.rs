@@ -3,61 +3,61 @@
 use std::collections::BTreeMap;
 
 use catalogue::{
-    Audience, BadField, Catalogue,
-    problem::{did_you_mean, one_of},
+    Audience, Catalogue, SubjectFieldError,
+    problem::{did_you_mean, list_choices},
 };
 use model::{
-    Event, EventKey, Listed, Millis, Person, Score, State, SubjectRef, Tenant,
+    Event, EventKey, ListedPerson, Person, PersonScore, SubjectRef, Tenant, UtcMillis, VersionedState,
     event::FirstWord,
-    fault::{self, Fault},
+    fault::{self, PlantedFault},
     limits::ID_BYTES_MAX,
 };
-use topic::Headers;
-use wire::{Cloud, cloud::CloudPerson};
+use topic::RecordHeaders;
+use wire::{CloudChange, cloud_event::CloudPerson};
 
 use crate::{
-    admit::{Refused, declared, named_wrong, pointer, refuse},
+    admission::{AdmissionError, check_declared, data_pointer, describe_bad_name, refuse_at},
     config::{EXTRA_BYTES_MAX, LISTED_MAX, PERSONS_MAX, SUBJECTS_MAX},
 };
 
 /// An admitted change: as many events as it has subjects, written out only when they are announced.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Change {
+pub struct AdmittedChange {
     pub tenant: Tenant,
     pub what: String,
     pub actor: Option<Person>,
     /// By its source and id alone.
     pub key: EventKey,
-    pub occurred: Millis,
+    pub occurred: UtcMillis,
     /// Of all that is stated.
     pub version: i64,
-    pub stated: Stated,
+    pub stated: StatedAttributes,
     /// Each once, in the order of the change.
     pub subjects: Vec<(EventKey, SubjectRef)>,
     /// What is stated of the subjects, by their type.
-    pub states: BTreeMap<String, State>,
+    pub states: BTreeMap<String, VersionedState>,
     /// Each once, in order.
-    pub persons: Vec<Listed>,
+    pub persons: Vec<ListedPerson>,
     /// What stands beside each of its events: that it is there once more.
-    pub headers: Headers,
+    pub headers: RecordHeaders,
 }
 
 /// What a change says itself, so that nothing else decides it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stated {
+pub struct StatedAttributes {
     pub time: bool,
     pub version: bool,
 }
 
-impl Change {
+impl AdmittedChange {
     /// What stands of it if it is heard for the first time.
-    pub fn word(&self) -> FirstWord {
+    pub fn first_word(&self) -> FirstWord {
         FirstWord { occurred: self.occurred, version: self.version }
     }
 
     /// It is the same change however often, and with whatever time, it is said: what was heard first stands.
-    pub fn stand(&mut self, first: FirstWord) {
-        if fault::planted(Fault::LastTimeStands) {
+    pub fn apply_first_word(&mut self, first: FirstWord) {
+        if fault::is_planted(PlantedFault::LastTimeStands) {
             return;
         }
         self.occurred = first.occurred;
@@ -102,66 +102,80 @@ impl Change {
 }
 
 /// Judges a change whose time is good.
-pub(crate) fn judge(
-    cloud: Cloud,
+pub(crate) fn judge_change(
+    cloud: CloudChange,
     tenant: &Tenant,
-    occurred: Millis,
+    occurred: UtcMillis,
     catalogue: &Catalogue,
-) -> Result<Change, Refused> {
+) -> Result<AdmittedChange, AdmissionError> {
     for (name, text) in [("/id", &cloud.id), ("/source", &cloud.source), ("/type", &cloud.what)] {
         if text.trim().is_empty() {
-            return refuse(name, "it is empty");
+            return refuse_at(name, "it is empty");
         }
     }
     if cloud.what.len() > ID_BYTES_MAX || cloud.what.chars().any(char::is_control) {
-        return refuse("/type", format!("it has more than {ID_BYTES_MAX} bytes or a control character"));
+        return refuse_at("/type", format!("it has more than {ID_BYTES_MAX} bytes or a control character"));
     }
-    let subjects = subjects(&cloud)?;
+    let subjects = parse_subjects(&cloud)?;
     let version = cloud.version.unwrap_or(occurred.0);
-    let stated = Stated { time: cloud.time.is_some(), version: cloud.version.is_some() };
+    let stated = StatedAttributes { time: cloud.time.is_some(), version: cloud.version.is_some() };
     let mut states = BTreeMap::new();
     for (at, subject) in &subjects {
-        declared(subject, at, catalogue)?;
-        fits(&cloud.what, subject, at, catalogue)?;
+        check_declared(subject, at, catalogue)?;
+        check_subject_type(&cloud.what, subject, at, catalogue)?;
         // What may be stated depends on the type alone.
         if !states.contains_key(subject.kind()) {
             let state = catalogue.state(subject, &cloud.data, version).map_err(|bad| match &bad {
-                BadField::Subject { .. } => Refused::new(at, bad.to_string()),
-                BadField::Field { field, .. } => Refused::new(pointer(field), bad.to_string()),
+                SubjectFieldError::Subject { .. } => AdmissionError::new(at, bad.to_string()),
+                SubjectFieldError::Field { field, .. } => {
+                    AdmissionError::new(data_pointer(field), bad.to_string())
+                }
             })?;
             states.insert(subject.kind().to_owned(), state);
         }
     }
-    let persons = listed(&cloud, subjects.len(), catalogue)?;
+    let persons = parse_listed(&cloud, subjects.len(), catalogue)?;
     let actor = cloud.actor.as_deref().map(Person::new).transpose();
-    let actor = actor.map_err(|bad| Refused::new("/actor", named_wrong(&bad)))?;
-    let subjects = keyed(tenant, &cloud, subjects)?;
-    let key = EventKey::of(tenant, &cloud.source, &cloud.id);
-    let (tenant, what, headers) = (tenant.clone(), cloud.what, Headers::new());
-    let change =
-        Change { tenant, what, actor, key, occurred, version, stated, subjects, states, persons, headers };
+    let actor = actor.map_err(|bad| AdmissionError::new("/actor", describe_bad_name(&bad)))?;
+    let subjects = key_subjects(tenant, &cloud, subjects)?;
+    let key = EventKey::from_source_id(tenant, &cloud.source, &cloud.id);
+    let (tenant, what, headers) = (tenant.clone(), cloud.what, RecordHeaders::new());
+    let change = AdmittedChange {
+        tenant,
+        what,
+        actor,
+        key,
+        occurred,
+        version,
+        stated,
+        subjects,
+        states,
+        persons,
+        headers,
+    };
     match change.extra_bytes() {
         0..=EXTRA_BYTES_MAX => Ok(change),
         more => {
             let reason = format!("written out for each subject this has {more} bytes");
-            refuse("/subjects", format!("{reason}, more than {EXTRA_BYTES_MAX}: send it in parts"))
+            refuse_at("/subjects", format!("{reason}, more than {EXTRA_BYTES_MAX}: send it in parts"))
         }
     }
 }
 
 /// The subjects, each once, with where they stand.
-fn subjects(cloud: &Cloud) -> Result<Vec<(String, SubjectRef)>, Refused> {
+fn parse_subjects(cloud: &CloudChange) -> Result<Vec<(String, SubjectRef)>, AdmissionError> {
     let many = cloud.subjects.iter().enumerate().map(|(i, text)| (format!("/subjects/{i}"), text));
     let given: Vec<(String, &String)> = match (&cloud.subject, cloud.subjects.len()) {
-        (None, 0) => return refuse("/subject", "it is missing"),
+        (None, 0) => return refuse_at("/subject", "it is missing"),
         (Some(one), 0) => vec![("/subject".to_owned(), one)],
         (None, 1..=SUBJECTS_MAX) => many.collect(),
-        (None, more) => return refuse("/subjects", format!("{more} subjects, more than {SUBJECTS_MAX}")),
-        (Some(_), _) => return refuse("/subjects", "there is `subject` beside it"),
+        (None, more) => return refuse_at("/subjects", format!("{more} subjects, more than {SUBJECTS_MAX}")),
+        (Some(_), _) => return refuse_at("/subjects", "there is `subject` beside it"),
     };
     let mut subjects: Vec<(String, SubjectRef)> = Vec::new();
     for (at, text) in given {
-        let subject = SubjectRef::new(text).map_err(|bad| Refused::new(&at, named_wrong(&bad)))?;
+        let subject =
+            SubjectRef::new(text).map_err(|bad| AdmissionError::new(&at, describe_bad_name(&bad)))?;
         if !subjects.iter().any(|(_, other)| *other == subject) {
             subjects.push((at, subject));
         }
@@ -171,65 +185,79 @@ fn subjects(cloud: &Cloud) -> Result<Vec<(String, SubjectRef)>, Refused> {
 
 /// The key of each event. That of one subject alone is the change's own; of several, the subject is a part
 /// of it, so that the same change again gives the same keys in whatever order it lists them.
-fn keyed(
+fn key_subjects(
     tenant: &Tenant,
-    cloud: &Cloud,
+    cloud: &CloudChange,
     subjects: Vec<(String, SubjectRef)>,
-) -> Result<Vec<(EventKey, SubjectRef)>, Refused> {
+) -> Result<Vec<(EventKey, SubjectRef)>, AdmissionError> {
     let alone = subjects.len() == 1;
     if !alone && cloud.id.contains(SEPARATOR) {
-        return refuse("/id", "it has a control character");
+        return refuse_at("/id", "it has a control character");
     }
     let key = |subject: &SubjectRef| {
         let (source, id) = (&cloud.source, &cloud.id);
-        if alone { EventKey::of(tenant, source, id) } else { key_of_several(tenant, source, id, subject) }
+        if alone {
+            EventKey::from_source_id(tenant, source, id)
+        } else {
+            key_of_several(tenant, source, id, subject)
+        }
     };
     Ok(subjects.into_iter().map(|(_, subject)| (key(&subject), subject)).collect())
 }
 
 /// The key of one event of a change that has several subjects.
 pub fn key_of_several(tenant: &Tenant, source: &str, id: &str, subject: &SubjectRef) -> EventKey {
-    EventKey::of(tenant, source, &format!("{id}{SEPARATOR}{subject}"))
+    EventKey::from_source_id(tenant, source, &format!("{id}{SEPARATOR}{subject}"))
 }
 
 /// Between the id of a change and the subject of one of its events.
 const SEPARATOR: char = '\0';
 
 /// The subjects that events of this name are about are those of its kinds; other names are free.
-fn fits(what: &str, subject: &SubjectRef, at: &str, catalogue: &Catalogue) -> Result<(), Refused> {
+fn check_subject_type(
+    what: &str,
+    subject: &SubjectRef,
+    at: &str,
+    catalogue: &Catalogue,
+) -> Result<(), AdmissionError> {
     match catalogue.kinds_on(what).find(|kind| kind.subject() != subject.kind()) {
         None => Ok(()),
-        Some(kind) => refuse(at, format!("`{what}` is about `{}:id`, not `{subject}`", kind.subject())),
+        Some(kind) => refuse_at(at, format!("`{what}` is about `{}:id`, not `{subject}`", kind.subject())),
     }
 }
 
 /// Whom the change lists, each once with their best score.
-fn listed(cloud: &Cloud, subjects: usize, catalogue: &Catalogue) -> Result<Vec<Listed>, Refused> {
+fn parse_listed(
+    cloud: &CloudChange,
+    subjects: usize,
+    catalogue: &Catalogue,
+) -> Result<Vec<ListedPerson>, AdmissionError> {
     if cloud.persons.is_empty() {
         return Ok(Vec::new());
     }
-    tells_listed(&cloud.what, catalogue)?;
+    check_listed_kind(&cloud.what, catalogue)?;
     let many = cloud.persons.len();
     if many > PERSONS_MAX {
-        return refuse("/persons", format!("{many} persons, more than {PERSONS_MAX}"));
+        return refuse_at("/persons", format!("{many} persons, more than {PERSONS_MAX}"));
     }
-    let mut best: BTreeMap<Person, Score> = BTreeMap::new();
+    let mut best: BTreeMap<Person, PersonScore> = BTreeMap::new();
     for (i, CloudPerson { person, score }) in cloud.persons.iter().enumerate() {
         let at = |part: &str| format!("/persons/{i}{part}");
-        let person = Person::new(person).map_err(|bad| Refused::new(at(""), named_wrong(&bad)))?;
-        let score = Score::new(score.unwrap_or_default())
-            .ok_or_else(|| Refused::new(at("/score"), "it is not a number"))?;
+        let person =
+            Person::new(person).map_err(|bad| AdmissionError::new(at(""), describe_bad_name(&bad)))?;
+        let score = PersonScore::new(score.unwrap_or_default())
+            .ok_or_else(|| AdmissionError::new(at("/score"), "it is not a number"))?;
         best.entry(person).and_modify(|best| *best = score.max(*best)).or_insert(score);
     }
     if best.len() * subjects > LISTED_MAX {
         let told = format!("{} persons for each of {subjects} subjects", best.len());
-        return refuse("/persons", format!("{told}, more than {LISTED_MAX} in all: send it in parts"));
+        return refuse_at("/persons", format!("{told}, more than {LISTED_MAX} in all: send it in parts"));
     }
-    Ok(best.into_iter().map(|(person, score)| Listed { person, score }).collect())
+    Ok(best.into_iter().map(|(person, score)| ListedPerson { person, score }).collect())
 }
 
 /// A list that no kind reads would tell nobody, and nobody would notice.
-fn tells_listed(what: &str, catalogue: &Catalogue) -> Result<(), Refused> {
+fn check_listed_kind(what: &str, catalogue: &Catalogue) -> Result<(), AdmissionError> {
     if catalogue.kinds_on(what).any(|kind| kind.to == Audience::Listed) {
         return Ok(());
     }
@@ -240,11 +268,11 @@ fn tells_listed(what: &str, catalogue: &Catalogue) -> Result<(), Refused> {
     let help = match names.as_slice() {
         [] => "the catalogue has no such kind".to_owned(),
         names => {
-            let such = || format!("such kinds are on {}", one_of(names.iter().copied()));
+            let such = || format!("such kinds are on {}", list_choices(names.iter().copied()));
             // A name that is told otherwise is hardly a slip.
             let near = did_you_mean(what, names.iter().copied()).filter(|_| !is_told);
             near.unwrap_or_else(such)
         }
     };
-    refuse("/persons", format!("no kind with `to: listed` is told on `{what}`: {help}"))
+    refuse_at("/persons", format!("no kind with `to: listed` is told on `{what}`: {help}"))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::{Tenant, limits::ID_BYTES_MAX};
 use wire::topics;
 
-use crate::returns::Paths;
+use crate::returns::ReturnPaths;
 
 /// The group under which it reads.
 pub const GROUP: &str = "ingest";
@@ -84,5 +84,5 @@ pub struct Config {
     /// HTTP requests that are worked on at once.
     pub requests_max: usize,
     /// Where mails come back to; nothing is heard of it without.
-    pub returns: Option<Paths>,
+    pub returns: Option<ReturnPaths>,
 }

@@ -3,27 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Cell, Channel, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Kind, Mark, Millis, Person, Row,
-    State, SubjectRef, Tenant, Value, What,
+    Channel, Crowd, CrowdEnrolment, Day, DayRow, EntryKey, Event, Fact, FollowFact, Kind, Mark, MarkAction,
+    Person, SubjectRef, Tenant, UtcMillis, Value, ValueCell, VersionedState,
     entry::DayKey,
-    erase::{Erasure, Heard, hear},
-    partition::Partitions,
+    erasure::{Erasure, ErasureDecision, decide_erasure},
+    partition::PartitionCount,
     person::{
-        notes::{self, UP_TO, up_to},
+        notes::{self, UP_TO, up_to_field},
         profile,
     },
 };
 use store::{DayRows, StateKey};
 use topic::NewRecord;
-use wire::{Did, Feedback, Inbox, WireError, topics};
+use wire::{Feedback, FeedbackAction, InboxItem, WireError, topics};
 
 use crate::{
-    admit::{Admitted, Refused},
-    change::Change,
+    admission::{AdmissionError, AdmittedItem},
+    change::AdmittedChange,
     config::MARK_KEYS_MAX,
-    feedback::About,
-    moves::{self, Move},
-    mute::Mute,
+    feedback::FeedbackTarget,
+    moves::{self, PlaceMove},
+    mute::MuteFact,
 };
 
 /// Why somebody is not welcome yet.
@@ -32,7 +32,7 @@ pub const STILL_RUNNING: &str = "the erasure of this person is not done yet, and
 
 /// What the store is asked before anything is written.
 #[derive(Debug, Default, PartialEq)]
-pub struct Questions {
+pub struct IntakeQuestions {
     /// Whether persons were erased, where they are who now move, and what they muted who now mute.
     pub states: BTreeSet<StateKey>,
     /// What there is about a subject, in the days that still live.
@@ -41,61 +41,67 @@ pub struct Questions {
 
 /// What the store said.
 #[derive(Debug, Default)]
-pub struct Known {
-    pub states: BTreeMap<StateKey, State>,
-    pub days: BTreeMap<DayKey, Vec<Row>>,
+pub struct IntakeFacts {
+    pub states: BTreeMap<StateKey, VersionedState>,
+    pub days: BTreeMap<DayKey, Vec<DayRow>>,
     /// Where what is announced belongs.
-    pub partitions: Partitions,
+    pub partitions: PartitionCount,
     /// Whether somebody waits to hear that a page was read.
     pub have_badges: bool,
 }
 
 /// What is written, then announced.
 #[derive(Debug, Default, PartialEq)]
-pub struct Effects {
+pub struct IntakeEffects {
     /// Written before the states, and what is left after them: see [`moves`].
-    pub enrolments: Vec<Enrolment>,
-    pub left: Vec<Enrolment>,
+    pub enrolments: Vec<CrowdEnrolment>,
+    pub left: Vec<CrowdEnrolment>,
     /// One for each subject and person, however many changes there are.
-    pub states: BTreeMap<StateKey, State>,
+    pub states: BTreeMap<StateKey, VersionedState>,
     pub marks: Vec<DayRows>,
     pub records: Vec<NewRecord>,
     /// What became of each, in the order in which they came.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<IntakeVerdict>,
 }
 
 /// What became of an admitted thing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum IntakeVerdict {
     Taken,
     /// It is about somebody who was erased, or a later word on that stands; whoever said it is not told so.
     Ignored,
-    Refused(Refused),
+    Refused(AdmissionError),
 }
 
-impl Questions {
-    pub fn of(admitted: &[Admitted], now: Millis) -> Self {
+impl IntakeQuestions {
+    pub fn from_admitted(admitted: &[AdmittedItem], now: UtcMillis) -> Self {
         let mut questions = Self::default();
         for one in admitted {
-            if let Some((tenant, person)) = whose(one) {
+            if let Some((tenant, person)) = person_of(one) {
                 questions.states.insert(StateKey::Notes(tenant.clone(), person.clone()));
             }
             match one {
-                Admitted::Profile { tenant, person, state } if state.cells.contains_key(profile::PLACE) => {
+                AdmittedItem::Profile { tenant, person, state }
+                    if state.cells.contains_key(profile::PLACE) =>
+                {
                     questions.states.insert(StateKey::Person(tenant.clone(), person.clone()));
                 }
-                Admitted::Mute(Mute { tenant, person, .. }) => {
+                AdmittedItem::Mute(MuteFact { tenant, person, .. }) => {
                     questions.states.insert(StateKey::Mutes(tenant.clone(), person.clone()));
                 }
                 _ => {}
             }
-            if let Admitted::Feedback { tenant, person, about, .. } = one {
+            if let AdmittedItem::Feedback { tenant, person, about, .. } = one {
                 let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
                 match about {
-                    About::Subject { until, .. } => questions.days.extend(living(*until, now).map(key)),
+                    FeedbackTarget::Subject { until, .. } => {
+                        questions.days.extend(living_days(*until, now).map(key));
+                    }
                     // One cell says it, whatever lies in the days.
-                    About::UpTo { .. } => {}
-                    About::Entries(keys) => questions.days.extend(keys.iter().map(|of| key(of.day()))),
+                    FeedbackTarget::UpTo { .. } => {}
+                    FeedbackTarget::Entries(keys) => {
+                        questions.days.extend(keys.iter().map(|of| key(of.day())));
+                    }
                 }
             }
         }
@@ -105,7 +111,7 @@ impl Questions {
 
 /// What of a profile goes on a topic: what windows depend on. Names, addresses and places stay in the store,
 /// where they can be erased.
-fn without_addresses(mut state: State) -> State {
+fn without_addresses(mut state: VersionedState) -> VersionedState {
     const OPEN: [&str; 3] = [profile::ZONE, profile::LANGUAGE, profile::QUIET];
     let wished =
         |field: &str| Channel::ALL.iter().any(|channel| channel.off() == field || channel.plan() == field);
@@ -114,31 +120,31 @@ fn without_addresses(mut state: State) -> State {
 }
 
 /// The days up to an instant that have not expired.
-fn living(until: Millis, now: Millis) -> impl Iterator<Item = Day> {
-    std::iter::successors(Some(Day::of(until)), |day| Some(day.plus(-1)))
-        .take_while(move |day| day.expires() > now)
+fn living_days(until: UtcMillis, now: UtcMillis) -> impl Iterator<Item = Day> {
+    std::iter::successors(Some(Day::from_instant(until)), |day| Some(day.plus(-1)))
+        .take_while(move |day| day.expires_at() > now)
 }
 
-fn whose(admitted: &Admitted) -> Option<(&Tenant, &Person)> {
+fn person_of(admitted: &AdmittedItem) -> Option<(&Tenant, &Person)> {
     match admitted {
-        Admitted::Change(_) => None,
-        Admitted::Follow(Follow { tenant, person, .. })
-        | Admitted::Profile { tenant, person, .. }
-        | Admitted::Mute(Mute { tenant, person, .. })
-        | Admitted::Erase { tenant, person, .. }
-        | Admitted::Seen { tenant, person, .. }
-        | Admitted::Feedback { tenant, person, .. } => Some((tenant, person)),
+        AdmittedItem::Change(_) => None,
+        AdmittedItem::Follow(FollowFact { tenant, person, .. })
+        | AdmittedItem::Profile { tenant, person, .. }
+        | AdmittedItem::Mute(MuteFact { tenant, person, .. })
+        | AdmittedItem::Erase { tenant, person, .. }
+        | AdmittedItem::Seen { tenant, person, .. }
+        | AdmittedItem::Feedback { tenant, person, .. } => Some((tenant, person)),
     }
 }
 
-impl Effects {
-    pub fn of(admitted: Vec<Admitted>, known: &Known, now: Millis) -> Self {
+impl IntakeEffects {
+    pub fn from_admitted(admitted: Vec<AdmittedItem>, known: &IntakeFacts, now: UtcMillis) -> Self {
         let mut effects = Self::default();
         for one in admitted {
             let verdict = if effects.is_erased(&one, known) {
-                Verdict::Ignored
+                IntakeVerdict::Ignored
             } else {
-                effects.add(one, known, now).unwrap_or_else(Verdict::Refused)
+                effects.add_item(one, known, now).unwrap_or_else(IntakeVerdict::Refused)
             };
             effects.verdicts.push(verdict);
         }
@@ -146,83 +152,93 @@ impl Effects {
     }
 
     /// What is refused here has been written nowhere: what cannot be announced is not stored either.
-    fn add(&mut self, admitted: Admitted, known: &Known, now: Millis) -> Result<Verdict, Refused> {
+    fn add_item(
+        &mut self,
+        admitted: AdmittedItem,
+        known: &IntakeFacts,
+        now: UtcMillis,
+    ) -> Result<IntakeVerdict, AdmissionError> {
         match admitted {
-            Admitted::Change(change) => self.add_change(&change, known.partitions)?,
-            Admitted::Follow(follow) => {
-                self.records.push(heard(&Inbox::Fact(Fact::Follow(follow.clone())), known.partitions)?);
+            AdmittedItem::Change(change) => self.add_change(&change, known.partitions)?,
+            AdmittedItem::Follow(follow) => {
+                self.records
+                    .push(inbox_record(&InboxItem::Fact(Fact::Follow(follow.clone())), known.partitions)?);
                 self.enrolments.push(follow.into());
             }
-            Admitted::Profile { tenant, person, state } => {
+            AdmittedItem::Profile { tenant, person, state } => {
                 self.add_profile(tenant, person, state, known)?;
             }
             // Nothing waits for it: whoever closes a window or sends a mail asks the store.
-            Admitted::Mute(mute) => {
+            AdmittedItem::Mute(mute) => {
                 let key = StateKey::Mutes(mute.tenant.clone(), mute.person.clone());
-                mute.fits(known.states.get(&key), self.states.get(&key))?;
+                mute.check_room(known.states.get(&key), self.states.get(&key))?;
                 self.merge(key, &mute.state());
             }
-            Admitted::Erase { tenant, person, version, welcomes } => {
+            AdmittedItem::Erase { tenant, person, version, welcomes } => {
                 return self.add_erasure((tenant, person), (welcomes, version), known, now);
             }
-            Admitted::Seen { tenant, person, surface, at } => {
-                let seen = Inbox::Seen { tenant, person, surface, at };
-                self.records.push(heard(&seen, known.partitions)?);
+            AdmittedItem::Seen { tenant, person, surface, at } => {
+                let seen = InboxItem::Seen { tenant, person, surface, at };
+                self.records.push(inbox_record(&seen, known.partitions)?);
             }
-            Admitted::Feedback { tenant, person, what, about, at } => {
+            AdmittedItem::Feedback { tenant, person, what, about, at } => {
                 let covered: BTreeSet<EntryKey> = match about {
-                    About::UpTo { kind, until } => {
-                        self.read_up_to((tenant, person), what, kind.as_ref(), (until, at), known)?;
-                        return Ok(Verdict::Taken);
+                    FeedbackTarget::UpTo { kind, until } => {
+                        self.add_read_up_to((tenant, person), what, kind.as_ref(), (until, at), known)?;
+                        return Ok(IntakeVerdict::Taken);
                     }
-                    About::Entries(keys) => keys.into_iter().collect(),
-                    About::Subject { subject, until } => {
-                        known.about((&tenant, &person), &subject, until, now)
+                    FeedbackTarget::Entries(keys) => keys.into_iter().collect(),
+                    FeedbackTarget::Subject { subject, until } => {
+                        known.entries_about((&tenant, &person), &subject, until, now)
                     }
                 };
                 let covered: Vec<EntryKey> = covered.into_iter().collect();
-                let marked = known.marked((&tenant, &person), &covered, what);
+                let marked = known.marked_entries((&tenant, &person), &covered, what);
                 for keys in covered.chunks(MARK_KEYS_MAX) {
                     let (tenant, person, keys) = (tenant.clone(), person.clone(), keys.to_vec());
-                    let feedback = Inbox::Feedback(Feedback { tenant, person, what, keys, at });
-                    self.records.push(heard(&feedback, known.partitions)?);
+                    let feedback = InboxItem::Feedback(Feedback { tenant, person, what, keys, at });
+                    self.records.push(inbox_record(&feedback, known.partitions)?);
                 }
                 let unmarked: Vec<EntryKey> =
                     covered.into_iter().filter(|key| !marked.contains(key)).collect();
-                self.mark(&tenant, &person, what, &unmarked, at, now);
+                self.add_marks(&tenant, &person, what, &unmarked, at, now);
             }
         }
-        Ok(Verdict::Taken)
+        Ok(IntakeVerdict::Taken)
     }
 
     /// Whoever closes a window or sends a mail asks the store; only a badge waits for it.
-    fn read_up_to(
+    fn add_read_up_to(
         &mut self,
         (tenant, person): (Tenant, Person),
-        did: Did,
+        did: FeedbackAction,
         kind: Option<&Kind>,
-        (until, at): (Millis, Millis),
-        known: &Known,
-    ) -> Result<(), Refused> {
+        (until, at): (UtcMillis, UtcMillis),
+        known: &IntakeFacts,
+    ) -> Result<(), AdmissionError> {
         if known.have_badges {
             let (tenant, person, keys) = (tenant.clone(), person.clone(), Vec::new());
-            let feedback = Inbox::Feedback(Feedback { tenant, person, what: did, keys, at });
-            self.records.push(heard(&feedback, known.partitions)?);
+            let feedback = InboxItem::Feedback(Feedback { tenant, person, what: did, keys, at });
+            self.records.push(inbox_record(&feedback, known.partitions)?);
         }
-        let words = UP_TO.into_iter().filter(|(_, said)| *said == what(did));
+        let words = UP_TO.into_iter().filter(|(_, said)| *said == feedback_mark(did));
         for (word, _) in words {
-            let cell = Cell { version: until.0, value: Some(Value::Flag(true)) };
-            let mut state = State::default();
-            state.set(&up_to(word, kind), cell);
+            let cell = ValueCell { version: until.0, value: Some(Value::Flag(true)) };
+            let mut state = VersionedState::default();
+            state.set(&up_to_field(word, kind), cell);
             self.merge(StateKey::Notes(tenant.clone(), person.clone()), &state);
         }
         Ok(())
     }
 
-    fn add_change(&mut self, change: &Change, partitions: Partitions) -> Result<(), Refused> {
+    fn add_change(
+        &mut self,
+        change: &AdmittedChange,
+        partitions: PartitionCount,
+    ) -> Result<(), AdmissionError> {
         let events: Vec<Event> = change.events().collect();
         let records: Vec<NewRecord> =
-            events.iter().map(|event| announced(event, change, partitions)).collect::<Result<_, _>>()?;
+            events.iter().map(|event| event_record(event, change, partitions)).collect::<Result<_, _>>()?;
         self.records.extend(records);
         for event in events {
             self.merge(StateKey::Subject(event.tenant, event.subject), &event.state);
@@ -234,25 +250,25 @@ impl Effects {
         &mut self,
         tenant: Tenant,
         person: Person,
-        state: State,
-        known: &Known,
-    ) -> Result<(), Refused> {
+        state: VersionedState,
+        known: &IntakeFacts,
+    ) -> Result<(), AdmissionError> {
         let fact = Fact::Profile {
             tenant: tenant.clone(),
             person: person.clone(),
             state: without_addresses(state.clone()),
         };
-        self.records.push(heard(&Inbox::Fact(fact), known.partitions)?);
+        self.records.push(inbox_record(&InboxItem::Fact(fact), known.partitions)?);
         let key = StateKey::Person(tenant.clone(), person.clone());
         if let Some(stated) = state.cells.get(profile::PLACE) {
-            let held = self.held(&key, profile::PLACE, known);
-            let Move { entered, left } = moves::of(&tenant, &person, held, stated);
+            let held = self.current_cell(&key, profile::PLACE, known);
+            let PlaceMove { entered, left } = moves::plan_move(&tenant, &person, held, stated);
             self.enrolments.extend(entered);
             self.left.extend(left);
         }
         let version = state.cells.values().map(|cell| cell.version).max().unwrap_or_default();
         self.merge(key, &state);
-        self.enrolments.push(Enrolment { tenant, person, crowd: Crowd::Everyone, version, on: true });
+        self.enrolments.push(CrowdEnrolment { tenant, person, crowd: Crowd::Everyone, version, on: true });
         Ok(())
     }
 
@@ -262,64 +278,70 @@ impl Effects {
         &mut self,
         (tenant, person): (Tenant, Person),
         said: (bool, i64),
-        known: &Known,
-        now: Millis,
-    ) -> Result<Verdict, Refused> {
+        known: &IntakeFacts,
+        now: UtcMillis,
+    ) -> Result<IntakeVerdict, AdmissionError> {
         let key = StateKey::Notes(tenant.clone(), person.clone());
         let mut noted = known.states.get(&key).cloned().unwrap_or_default();
-        noted.merge(self.states.get(&key).unwrap_or(&State::default()));
-        let (notes, told) = match hear(&noted, said, now) {
-            Heard::Taken { notes, told } => (notes, told),
-            Heard::Late => return Ok(Verdict::Ignored),
-            Heard::Running => return Err(Refused::new("/type", STILL_RUNNING)),
+        noted.merge(self.states.get(&key).unwrap_or(&VersionedState::default()));
+        let (notes, told) = match decide_erasure(&noted, said, now) {
+            ErasureDecision::Taken { notes, told } => (notes, told),
+            ErasureDecision::Late => return Ok(IntakeVerdict::Ignored),
+            ErasureDecision::Running => return Err(AdmissionError::new("/type", STILL_RUNNING)),
         };
         if let Some((asked, progress)) = told {
             self.records.push(erasure_record(&Erasure { tenant, person, asked, at: now, progress })?);
         }
         self.merge(key, &notes);
-        Ok(Verdict::Taken)
+        Ok(IntakeVerdict::Taken)
     }
 
     /// Whether nothing is heard of whom it is about, by what is stored or what came just before it.
-    fn is_erased(&self, admitted: &Admitted, known: &Known) -> bool {
-        let Some((tenant, person)) = whose(admitted) else { return false };
+    fn is_erased(&self, admitted: &AdmittedItem, known: &IntakeFacts) -> bool {
+        let Some((tenant, person)) = person_of(admitted) else { return false };
         let key = StateKey::Notes(tenant.clone(), person.clone());
-        let marked = self.held(&key, notes::ERASED, known).and_then(|cell| cell.value.as_ref());
+        let marked = self.current_cell(&key, notes::ERASED, known).and_then(|cell| cell.value.as_ref());
         // Asked for again it is done again, and who is welcome is so whatever was.
-        !matches!(admitted, Admitted::Erase { .. }) && marked == Some(&Value::Flag(true))
+        !matches!(admitted, AdmittedItem::Erase { .. }) && marked == Some(&Value::Flag(true))
     }
 
     /// The cell that holds, of what is stored and what is about to be.
-    fn held<'a>(&'a self, key: &StateKey, field: &str, known: &'a Known) -> Option<&'a Cell> {
-        let cell = |states: &'a BTreeMap<StateKey, State>| states.get(key)?.cells.get(field);
+    fn current_cell<'a>(
+        &'a self,
+        key: &StateKey,
+        field: &str,
+        known: &'a IntakeFacts,
+    ) -> Option<&'a ValueCell> {
+        let cell = |states: &'a BTreeMap<StateKey, VersionedState>| states.get(key)?.cells.get(field);
         match (cell(&known.states), cell(&self.states)) {
             (Some(stored), Some(coming)) if stored.wins_over(coming) => Some(stored),
             (stored, coming) => coming.or(stored),
         }
     }
 
-    fn merge(&mut self, key: StateKey, state: &State) {
+    fn merge(&mut self, key: StateKey, state: &VersionedState) {
         if !state.is_empty() {
             self.states.entry(key).or_default().merge(state);
         }
     }
 
     /// One mark for each day that still lives; the keys are sorted.
-    fn mark(
+    fn add_marks(
         &mut self,
         tenant: &Tenant,
         person: &Person,
-        did: Did,
+        did: FeedbackAction,
         keys: &[EntryKey],
-        at: Millis,
-        now: Millis,
+        at: UtcMillis,
+        now: UtcMillis,
     ) {
         for of_day in keys.chunk_by(|a, b| a.day() == b.day()) {
             let day = of_day[0].day();
-            if day.expires() <= now {
+            if day.expires_at() <= now {
                 continue;
             }
-            let mark = |keys: &[EntryKey]| Row::Mark(Mark::new(None, what(did), keys.to_vec(), at));
+            let mark =
+                |keys: &[EntryKey]| DayRow::Mark(Mark::new(None, feedback_mark(did), keys.to_vec(), at));
             let rows = of_day.chunks(MARK_KEYS_MAX).map(mark).collect();
             let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
             self.marks.push(DayRows { key, rows });
@@ -327,20 +349,22 @@ impl Effects {
     }
 }
 
-impl Known {
+impl IntakeFacts {
     /// A person's entries about a subject up to an instant.
-    fn about(
+    fn entries_about(
         &self,
         (tenant, person): (&Tenant, &Person),
         subject: &SubjectRef,
-        until: Millis,
-        now: Millis,
+        until: UtcMillis,
+        now: UtcMillis,
     ) -> BTreeSet<EntryKey> {
         let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-        let rows = living(until, now).filter_map(|day| self.days.get(&key(day))).flatten();
-        let about = |row: &Row| match row {
-            Row::Entry(entry) if entry.subject == *subject && entry.key.occurred <= until => Some(entry.key),
-            Row::Entry(_) | Row::Mark(_) => None,
+        let rows = living_days(until, now).filter_map(|day| self.days.get(&key(day))).flatten();
+        let about = |row: &DayRow| match row {
+            DayRow::Entry(entry) if entry.subject == *subject && entry.key.occurred <= until => {
+                Some(entry.key)
+            }
+            DayRow::Entry(_) | DayRow::Mark(_) => None,
         };
         rows.filter_map(about).collect()
     }
@@ -348,41 +372,47 @@ impl Known {
     /// Which of these entries are marked so already. They are not marked again, or each look at a page would
     /// add a row; but they are announced again, since the first time may have ended between the mark and its
     /// announcement.
-    fn marked(
+    fn marked_entries(
         &self,
         (tenant, person): (&Tenant, &Person),
         keys: &[EntryKey],
-        did: Did,
+        did: FeedbackAction,
     ) -> BTreeSet<EntryKey> {
         let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
         let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
         let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
-        let covers = |row: &Row| match row {
-            Row::Mark(mark) if mark.channel.is_none() && mark.what == what(did) => mark.covers.clone(),
-            Row::Mark(_) | Row::Entry(_) => Vec::new(),
+        let covers = |row: &DayRow| match row {
+            DayRow::Mark(mark) if mark.channel.is_none() && mark.what == feedback_mark(did) => {
+                mark.covers.clone()
+            }
+            DayRow::Mark(_) | DayRow::Entry(_) => Vec::new(),
         };
         rows.flat_map(covers).collect()
     }
 }
 
-fn what(did: Did) -> What {
+fn feedback_mark(did: FeedbackAction) -> MarkAction {
     match did {
-        Did::Read => What::Read,
-        Did::Cleared => What::Cleared,
+        FeedbackAction::Read => MarkAction::Read,
+        FeedbackAction::Cleared => MarkAction::Cleared,
     }
 }
 
-impl From<WireError> for Refused {
+impl From<WireError> for AdmissionError {
     fn from(error: WireError) -> Self {
         Self::new("/", error.to_string())
     }
 }
 
-fn announced(event: &Event, of: &Change, partitions: Partitions) -> Result<NewRecord, WireError> {
+fn event_record(
+    event: &Event,
+    of: &AdmittedChange,
+    partitions: PartitionCount,
+) -> Result<NewRecord, WireError> {
     Ok(NewRecord {
         topic: topics::EVENTS.into(),
         partition: partitions.of_subject(&event.tenant, &event.subject),
-        key: wire::key::subject(&event.tenant, &event.subject),
+        key: wire::key::subject_key(&event.tenant, &event.subject),
         value: Some(wire::event::encode(event)?),
         headers: of.headers.clone(),
     })
@@ -393,18 +423,18 @@ pub fn erasure_record(erasure: &Erasure) -> Result<NewRecord, WireError> {
     Ok(NewRecord {
         topic: topics::ERASURES.into(),
         partition: 0,
-        key: wire::key::person(&erasure.tenant, &erasure.person),
+        key: wire::key::person_key(&erasure.tenant, &erasure.person),
         value: Some(wire::erasure::encode(erasure)?),
         headers: Vec::new(),
     })
 }
 
-fn heard(inbox: &Inbox, partitions: Partitions) -> Result<NewRecord, WireError> {
-    let (tenant, person) = inbox.whose();
+fn inbox_record(inbox: &InboxItem, partitions: PartitionCount) -> Result<NewRecord, WireError> {
+    let (tenant, person) = inbox.owner();
     Ok(NewRecord {
         topic: topics::INBOX.into(),
         partition: partitions.of_person(tenant, person),
-        key: wire::key::person(tenant, person),
+        key: wire::key::person_key(tenant, person),
         value: Some(wire::inbox::encode(inbox)?),
         headers: Vec::new(),
     })

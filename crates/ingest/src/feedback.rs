@@ -1,88 +1,90 @@
 //! What feedback is about: entries by their keys, or all there is about a subject.
 
-use catalogue::{Catalogue, problem::one_of};
-use model::{EntryKey, EventKey, Kind, Millis, SubjectRef, event::timely, limits::DAY_LIFE_MS};
+use catalogue::{Catalogue, problem::list_choices};
+use model::{EntryKey, EventKey, Kind, SubjectRef, UtcMillis, event::check_timely, limits::DAY_LIFE_MS};
 use serde_json::Value;
 
 use crate::{
-    admit::{Data, Refused, declared, refuse},
+    admission::{AdmissionError, FactData, check_declared, refuse_at},
     config::FEEDBACK_ENTRIES_MAX,
     mute,
 };
 
 /// What feedback is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum About {
+pub enum FeedbackTarget {
     Entries(Vec<EntryKey>),
     /// All entries about a subject up to the instant at which the person did it.
     Subject {
         subject: SubjectRef,
-        until: Millis,
+        until: UtcMillis,
     },
     /// All entries up to that instant: those of a kind, or whatever there is.
     UpTo {
         kind: Option<Kind>,
-        until: Millis,
+        until: UtcMillis,
     },
 }
 
-pub(crate) fn about(
-    data: Data<'_>,
-    occurred: Millis,
-    first_seen: Millis,
+pub(crate) fn parse_target(
+    data: FactData<'_>,
+    occurred: UtcMillis,
+    first_seen: UtcMillis,
     catalogue: &Catalogue,
-) -> Result<About, Refused> {
+) -> Result<FeedbackTarget, AdmissionError> {
     const ABOUT: [&str; 4] = ["subject", "entries", "kind", "all"];
-    data.only(&[&["person"], &ABOUT[..]].concat())?;
+    data.check_fields(&[&["person"], &ABOUT[..]].concat())?;
     let given: Vec<&str> = ABOUT.into_iter().filter(|name| data.0.contains_key(*name)).collect();
     match (given.as_slice(), data.0.get("entries")) {
         (["subject"], _) => {
-            let subject = data.named("subject", SubjectRef::new)?;
-            declared(&subject, "/data/subject", catalogue)?;
-            Ok(About::Subject { subject, until: occurred })
+            let subject = data.parse_name("subject", SubjectRef::new)?;
+            check_declared(&subject, "/data/subject", catalogue)?;
+            Ok(FeedbackTarget::Subject { subject, until: occurred })
         }
-        (["entries"], Some(entries)) => entries_of(entries, first_seen).map(About::Entries),
+        (["entries"], Some(entries)) => parse_entries(entries, first_seen).map(FeedbackTarget::Entries),
         (["kind"], _) => {
-            let kind = data.named("kind", Kind::new)?;
-            mute::is_told(&kind, catalogue)?;
-            Ok(About::UpTo { kind: Some(kind), until: occurred })
+            let kind = data.parse_name("kind", Kind::new)?;
+            mute::check_kind(&kind, catalogue)?;
+            Ok(FeedbackTarget::UpTo { kind: Some(kind), until: occurred })
         }
-        (["all"], _) if data.0["all"] == Value::Bool(true) => Ok(About::UpTo { kind: None, until: occurred }),
-        (["all"], _) => refuse("/data/all", "it is not true"),
-        _ => refuse("/data", format!("it must have one of {}", one_of(ABOUT))),
+        (["all"], _) if data.0["all"] == Value::Bool(true) => {
+            Ok(FeedbackTarget::UpTo { kind: None, until: occurred })
+        }
+        (["all"], _) => refuse_at("/data/all", "it is not true"),
+        _ => refuse_at("/data", format!("it must have one of {}", list_choices(ABOUT))),
     }
 }
 
-fn entries_of(entries: &Value, first_seen: Millis) -> Result<Vec<EntryKey>, Refused> {
+fn parse_entries(entries: &Value, first_seen: UtcMillis) -> Result<Vec<EntryKey>, AdmissionError> {
     let Some(entries) = entries.as_array().filter(|entries| !entries.is_empty()) else {
-        return refuse("/data/entries", "it is not a list with something in it");
+        return refuse_at("/data/entries", "it is not a list with something in it");
     };
     if entries.len() > FEEDBACK_ENTRIES_MAX {
-        return refuse(
+        return refuse_at(
             "/data/entries",
             format!("{} entries, more than {FEEDBACK_ENTRIES_MAX}", entries.len()),
         );
     }
     let one = |(i, entry): (usize, &Value)| {
-        let key = entry.as_str().ok_or_else(|| "it is not a text".to_owned()).and_then(entry_key);
-        let key = key.and_then(|key| lives(key, first_seen).map(|()| key));
-        key.map_err(|reason| Refused::new(format!("/data/entries/{i}"), reason))
+        let key = entry.as_str().ok_or_else(|| "it is not a text".to_owned()).and_then(parse_entry_key);
+        let key = key.and_then(|key| check_day_lives(key, first_seen).map(|()| key));
+        key.map_err(|reason| AdmissionError::new(format!("/data/entries/{i}"), reason))
     };
     entries.iter().enumerate().map(one).collect()
 }
 
 /// `2026-11-21T09:00:00.000Z/0123456789abcdef0123456789abcdef`, as an entry is printed everywhere.
-fn entry_key(text: &str) -> Result<EntryKey, String> {
+fn parse_entry_key(text: &str) -> Result<EntryKey, String> {
     let key = text.split_once('/').and_then(|(occurred, event)| {
-        Some(EntryKey { occurred: Millis::parse(occurred)?, event: EventKey::parse(event)? })
+        Some(EntryKey { occurred: UtcMillis::parse(occurred)?, event: EventKey::parse(event)? })
     });
     key.ok_or_else(|| "it is no entry, as in 2026-11-21T09:00:00.000Z/ and 32 hexadecimal digits".to_owned())
 }
 
 /// A mark lives as long as its day, so it may not name a day that is gone or one that is far ahead.
-fn lives(key: EntryKey, first_seen: Millis) -> Result<(), String> {
+fn check_day_lives(key: EntryKey, first_seen: UtcMillis) -> Result<(), String> {
     if first_seen.since(key.day().start()) >= DAY_LIFE_MS {
         return Err("the day of this entry has expired".to_owned());
     }
-    timely(key.occurred.max(first_seen), first_seen).map_err(|untimely| untimely.to_string())
+    check_timely(key.occurred.max(first_seen), first_seen).map_err(|untimely| untimely.to_string())
 }

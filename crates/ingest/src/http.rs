@@ -12,29 +12,29 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::post,
 };
-use courier::back::{Posted, Provider, webhook};
+use courier::mail_returns::{ProviderPost, ReturnProvider, read_webhook};
 use futures::{StreamExt as _, future::try_join_all};
-use model::{Millis, Tenant};
-use runtime::clock::Stopwatch;
+use model::{Tenant, UtcMillis};
+use runtime::clock::SteadyStopwatch;
 use tokio::{sync::Mutex, time::timeout};
-use topic::{Headers, port::Standing};
+use topic::{RecordHeaders, port::GroupStanding};
 use wire::{
-    Cloud, CloudError, Schemas,
-    cloud::{BODY_BYTES_MAX, parse_many},
-    upstream::{self, HTTP_PREFIX, Raw, Unread},
+    CloudChange, CloudError, SchemaSource,
+    cloud_event::{BODY_BYTES_MAX, parse_changes},
+    upstream::{self, HTTP_PREFIX, UpstreamError, UpstreamRecord},
 };
 
 use crate::{
-    admit::Sort,
-    answer::{Answer, Asked, Judged},
+    admission::CloudEventSort,
+    answer::{IdempotentRequest, IngestAnswer, JudgedBody},
     config::{BODIES_BYTES_MAX, BODY_TIME_MAX, Config, LAG_BELIEVED_MS, LAG_OF, REQUEST_TIME_MAX},
-    door::{self, ApiKey},
-    metrics::Way,
+    metrics::IntakeWay,
     order,
-    permits::{Permit, Permits},
-    quota::Quota,
-    returns::Paths,
-    run::{Ports, Trouble, apply, returned},
+    permits::{TenantPermit, TenantPermits},
+    quota::ListedRowQuota,
+    request_headers::{self, IngestApiKey},
+    returns::ReturnPaths,
+    run::{Deps, IngestError, apply_items, apply_returns},
 };
 
 /// Says whether the disk is down to its reserve.
@@ -42,43 +42,43 @@ pub type DiskGauge = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// What the HTTP way works with.
 #[derive(Clone)]
-pub struct Http {
-    pub ports: Ports,
+pub struct HttpIntake {
+    pub deps: Deps,
     pub config: Config,
     /// With keys, each request needs one, and it says whose changes these are. Without, they are the
     /// configured tenant's, and only the machine itself may reach the port.
-    pub keys: Option<Vec<ApiKey>>,
+    pub keys: Option<Vec<IngestApiKey>>,
     pub disk_low: DiskGauge,
 }
 
 /// The routes of the intake.
-pub fn router(http: Http) -> Router {
+pub fn router(http: HttpIntake) -> Router {
     let paths = http.config.returns.clone();
-    let requests = Permits::new(http.config.requests_max, tenants(&http));
-    let bodies = Permits::new(BODIES_BYTES_MAX / BODY_UNIT_BYTES, tenants(&http));
-    let quota = Quota::new(http.config.listed_rows_a_minute);
-    let desk = Arc::new(Desk { http, requests, bodies, quota, lag: Mutex::new(None) });
+    let requests = TenantPermits::new(http.config.requests_max, known_tenants(&http));
+    let bodies = TenantPermits::new(BODIES_BYTES_MAX / BODY_UNIT_BYTES, known_tenants(&http));
+    let quota = ListedRowQuota::new(http.config.listed_rows_a_minute);
+    let desk = Arc::new(IntakeService { http, requests, bodies, quota, lag: Mutex::new(None) });
     let mut router = Router::new();
-    for sort in Sort::ALL {
-        let take = move |State(desk): State<Arc<Desk>>, request: Request| async move {
-            desk.take(sort, request).await
+    for sort in CloudEventSort::ALL {
+        let take = move |State(desk): State<Arc<IntakeService>>, request: Request| async move {
+            desk.take_items(sort, request).await
         };
         router = router.route(sort.path(), post(take));
     }
     if let Some(paths) = paths {
-        for provider in Provider::ALL {
+        for provider in ReturnProvider::ALL {
             let paths = paths.clone();
-            let take = move |State(desk): State<Arc<Desk>>, request: Request| async move {
-                desk.take_back(provider, &paths, request).await
+            let take = move |State(desk): State<Arc<IntakeService>>, request: Request| async move {
+                desk.take_returns(provider, &paths, request).await
             };
-            router = router.route(&path(provider), post(take));
+            router = router.route(&returns_path(provider), post(take));
         }
     }
     router.with_state(desk)
 }
 
 /// Whose requests there can be.
-fn tenants(http: &Http) -> Vec<Tenant> {
+fn known_tenants(http: &HttpIntake) -> Vec<Tenant> {
     match &http.keys {
         Some(keys) => keys.iter().map(|key| key.tenant().clone()).collect(),
         None => vec![http.config.tenant.clone()],
@@ -86,29 +86,29 @@ fn tenants(http: &Http) -> Vec<Tenant> {
 }
 
 /// Where a provider posts what came back.
-fn path(provider: Provider) -> String {
+fn returns_path(provider: ReturnProvider) -> String {
     format!("/v1/returns/{}", provider.name())
 }
 
 /// Bytes of a body that are counted as one.
 const BODY_UNIT_BYTES: usize = 1024;
 
-struct Desk {
-    http: Http,
-    requests: Permits,
+struct IntakeService {
+    http: HttpIntake,
+    requests: TenantPermits,
     /// What came of bodies, by this unit.
-    bodies: Permits,
-    quota: Quota,
+    bodies: TenantPermits,
+    quota: ListedRowQuota,
     /// When the lag was measured, and whether it was too much. Locked while it is being measured.
     lag: Mutex<Option<(i64, bool)>>,
 }
 
-impl From<Trouble> for Answer {
-    fn from(trouble: Trouble) -> Self {
+impl From<IngestError> for IngestAnswer {
+    fn from(trouble: IngestError) -> Self {
         match trouble {
-            Trouble::Busy(reason) => Self::busy(&reason),
-            Trouble::Full(reason) => Self::full(&reason),
-            Trouble::Broken(reason) => {
+            IngestError::Busy(reason) => Self::busy(&reason),
+            IngestError::Full(reason) => Self::full(&reason),
+            IngestError::Broken(reason) => {
                 tracing::error!(reason, "a request failed");
                 Self::error(
                     StatusCode::INTERNAL_SERVER_ERROR,
@@ -119,50 +119,59 @@ impl From<Trouble> for Answer {
     }
 }
 
-impl Desk {
-    async fn take(&self, sort: Sort, request: Request) -> Response {
-        let _at_work = self.http.ports.quiet.worker();
-        let watch = Stopwatch::start();
-        let answer = match timeout(REQUEST_TIME_MAX, self.answer(sort, request)).await {
+impl IntakeService {
+    async fn take_items(&self, sort: CloudEventSort, request: Request) -> Response {
+        let _at_work = self.http.deps.quiet.begin_work();
+        let watch = SteadyStopwatch::start();
+        let answer = match timeout(REQUEST_TIME_MAX, self.answer_items(sort, request)).await {
             Ok(Ok(answer) | Err(answer)) => answer,
-            Err(_) => Answer::busy("this took too long; nothing was acknowledged"),
+            Err(_) => IngestAnswer::busy("this took too long; nothing was acknowledged"),
         };
-        self.http.ports.metrics.answered(sort.path(), answer.status.as_str(), watch.elapsed());
+        self.http.deps.metrics.count_answer(sort.path(), answer.status.as_str(), watch.elapsed());
         answer.into_response()
     }
 
     /// What can be said without the body comes first, and what needs the engines last.
-    async fn answer(&self, sort: Sort, request: Request) -> Result<Answer, Answer> {
+    async fn answer_items(
+        &self,
+        sort: CloudEventSort,
+        request: Request,
+    ) -> Result<IngestAnswer, IngestAnswer> {
         let headers = request.headers().clone();
-        let tenant = self.enter(&headers)?;
-        door::media_type(&headers)?;
-        let key = door::idempotency_key(&headers)?;
-        let attributes = door::attributes(&headers);
+        let tenant = self.authenticate(&headers)?;
+        request_headers::check_media_type(&headers)?;
+        let key = request_headers::idempotency_key(&headers)?;
+        let attributes = request_headers::cloud_event_attributes(&headers);
         // Read to its end whatever the answer is: one before that would be followed by the end of the connection. Nobody is
         // at work for a body that does not come.
-        let (body, _held) = self.read(tenant, request).await?;
-        let _permit = self.permit(tenant)?;
+        let (body, _held) = self.read_body(tenant, request).await?;
+        let _permit = self.take_permit(tenant)?;
         if (self.http.disk_low)() {
-            return Err(Answer::full("the disk is down to its reserve"));
+            return Err(IngestAnswer::full("the disk is down to its reserve"));
         }
         match key {
             None => {
-                self.not_behind(sort).await?;
-                self.judge(sort, tenant, (&attributes, &body), self.now()).await
+                self.check_lag(sort).await?;
+                self.judge_body(sort, tenant, (&attributes, &body), self.now()).await
             }
-            Some(key) => self.once(sort, tenant, (&attributes, &body), key).await,
+            Some(key) => self.answer_once(sort, tenant, (&attributes, &body), key).await,
         }
     }
 
     /// What a provider tells: it says the same again until it hears that it was taken.
-    async fn take_back(&self, provider: Provider, paths: &Paths, request: Request) -> Response {
-        let _at_work = self.http.ports.quiet.worker();
-        let watch = Stopwatch::start();
-        let answer = match timeout(REQUEST_TIME_MAX, self.noted(provider, paths, request)).await {
+    async fn take_returns(
+        &self,
+        provider: ReturnProvider,
+        paths: &ReturnPaths,
+        request: Request,
+    ) -> Response {
+        let _at_work = self.http.deps.quiet.begin_work();
+        let watch = SteadyStopwatch::start();
+        let answer = match timeout(REQUEST_TIME_MAX, self.answer_returns(provider, paths, request)).await {
             Ok(Ok(answer) | Err(answer)) => answer,
-            Err(_) => Answer::busy("this took too long; nothing was acknowledged"),
+            Err(_) => IngestAnswer::busy("this took too long; nothing was acknowledged"),
         };
-        self.http.ports.metrics.answered(&path(provider), answer.status.as_str(), watch.elapsed());
+        self.http.deps.metrics.count_answer(&returns_path(provider), answer.status.as_str(), watch.elapsed());
         let mut response = answer.into_response();
         if response.status() == StatusCode::UNAUTHORIZED {
             // Some show what they have only when they are asked for it.
@@ -172,19 +181,25 @@ impl Desk {
         response
     }
 
-    async fn noted(&self, provider: Provider, paths: &Paths, request: Request) -> Result<Answer, Answer> {
+    async fn answer_returns(
+        &self,
+        provider: ReturnProvider,
+        paths: &ReturnPaths,
+        request: Request,
+    ) -> Result<IngestAnswer, IngestAnswer> {
         let tenant = match &self.http.keys {
-            Some(keys) => door::provider(request.headers(), keys)?,
-            None => door::same_origin(request.headers()).map(|()| self.http.config.tenant.clone())?,
+            Some(keys) => request_headers::authenticate_provider(request.headers(), keys)?,
+            None => request_headers::check_same_origin(request.headers())
+                .map(|()| self.http.config.tenant.clone())?,
         };
-        let (body, _held) = self.read(&tenant, request).await?;
-        let _permit = self.permit(&tenant)?;
+        let (body, _held) = self.read_body(&tenant, request).await?;
+        let _permit = self.take_permit(&tenant)?;
         if (self.http.disk_low)() {
-            return Err(Answer::full("the disk is down to its reserve"));
+            return Err(IngestAnswer::full("the disk is down to its reserve"));
         }
-        let came = match webhook(provider, &body) {
-            Ok(Posted::Came(came)) => came,
-            Ok(Posted::Confirm(address)) => {
+        let came = match read_webhook(provider, &body) {
+            Ok(ProviderPost::Came(came)) => came,
+            Ok(ProviderPost::Confirm(address)) => {
                 // Nothing is fetched that somebody names; whoever set the topic up opens it once.
                 tracing::warn!(
                     address,
@@ -192,33 +207,38 @@ impl Desk {
                 );
                 Vec::new()
             }
-            Err(error) => return Err(Answer::error(StatusCode::BAD_REQUEST, &error.to_string())),
+            Err(error) => return Err(IngestAnswer::error(StatusCode::BAD_REQUEST, &error.to_string())),
         };
-        let taken = returned(&self.http.ports, provider.name(), paths, came).await?;
-        Ok(Answer::taken(taken))
+        let taken = apply_returns(&self.http.deps, provider.name(), paths, came).await?;
+        Ok(IngestAnswer::for_returns(taken))
     }
 
-    fn permit(&self, tenant: &Tenant) -> Result<Permit, Answer> {
-        self.requests.take(tenant, 1).ok_or_else(|| Answer::busy("too many requests at once"))
+    fn take_permit(&self, tenant: &Tenant) -> Result<TenantPermit, IngestAnswer> {
+        self.requests.take(tenant, 1).ok_or_else(|| IngestAnswer::busy("too many requests at once"))
     }
 
     /// A body, with what says that it is in memory: no more than has come of it.
-    async fn read(&self, tenant: &Tenant, request: Request) -> Result<(Vec<u8>, Option<Permit>), Answer> {
-        let (mut bytes, mut held): (Vec<u8>, Option<Permit>) = (Vec::new(), None);
+    async fn read_body(
+        &self,
+        tenant: &Tenant,
+        request: Request,
+    ) -> Result<(Vec<u8>, Option<TenantPermit>), IngestAnswer> {
+        let (mut bytes, mut held): (Vec<u8>, Option<TenantPermit>) = (Vec::new(), None);
         let mut units = 0;
         let mut parts = request.into_body().into_data_stream();
         let whole = async {
             while let Some(part) = parts.next().await {
-                let part = part
-                    .map_err(|_| Answer::error(StatusCode::BAD_REQUEST, "the body did not arrive whole"))?;
+                let part = part.map_err(|_| {
+                    IngestAnswer::error(StatusCode::BAD_REQUEST, "the body did not arrive whole")
+                })?;
                 if bytes.len() + part.len() > BODY_BYTES_MAX {
                     let reason = format!("the body has more than {BODY_BYTES_MAX} bytes");
-                    return Err(Answer::error(StatusCode::PAYLOAD_TOO_LARGE, &reason));
+                    return Err(IngestAnswer::error(StatusCode::PAYLOAD_TOO_LARGE, &reason));
                 }
                 let wanted = (bytes.len() + part.len()).div_ceil(BODY_UNIT_BYTES);
                 let more = u32::try_from(wanted - units).unwrap_or(u32::MAX);
                 let more = self.bodies.take(tenant, more);
-                let more = more.ok_or_else(|| Answer::busy("too many bodies at once"))?;
+                let more = more.ok_or_else(|| IngestAnswer::busy("too many bodies at once"))?;
                 match &mut held {
                     Some(held) => held.merge(more),
                     None => held = Some(more),
@@ -230,128 +250,140 @@ impl Desk {
         };
         match timeout(BODY_TIME_MAX, whole).await {
             Ok(read) => read.map(|()| (bytes, held)),
-            Err(_) => Err(Answer::error(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive")),
+            Err(_) => {
+                Err(IngestAnswer::error(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
+            }
         }
     }
 
-    fn enter(&self, headers: &HeaderMap) -> Result<&Tenant, Answer> {
+    fn authenticate(&self, headers: &HeaderMap) -> Result<&Tenant, IngestAnswer> {
         match &self.http.keys {
-            Some(keys) => door::tenant(headers, keys),
-            None => door::same_origin(headers).map(|()| &self.http.config.tenant),
+            Some(keys) => request_headers::authenticate_tenant(headers, keys),
+            None => request_headers::check_same_origin(headers).map(|()| &self.http.config.tenant),
         }
     }
 
     /// A request that may be repeated: the first answer stands for a day. When it was first seen is written
     /// before anything is done and the answer after, so that a repetition after a crash does the same again.
-    async fn once(
+    async fn answer_once(
         &self,
-        sort: Sort,
+        sort: CloudEventSort,
         tenant: &Tenant,
-        (attributes, body): (&Headers, &[u8]),
+        (attributes, body): (&RecordHeaders, &[u8]),
         key: &str,
-    ) -> Result<Answer, Answer> {
-        let store = &self.http.ports.store;
-        let asked = Asked::of(sort, attributes, body);
+    ) -> Result<IngestAnswer, IngestAnswer> {
+        let store = &self.http.deps.store;
+        let asked = IdempotentRequest::from_request(sort, attributes, body);
         // Two prefixes of one length: no key of a client's choice can run into the other sort of entry.
         let (seen_key, answer_key) = (format!("seen:{key}"), format!("said:{key}"));
-        if let Some(stands) = store.answered(tenant, &answer_key, self.now()).await.map_err(Trouble::from)? {
-            return same(asked, Asked::read_answered(&stands));
+        if let Some(stands) =
+            store.find_answer(tenant, &answer_key, self.now()).await.map_err(IngestError::from)?
+        {
+            return check_same_request(asked, IdempotentRequest::decode_answer(&stands));
         }
-        self.not_behind(sort).await?;
+        self.check_lag(sort).await?;
         let now = self.now();
-        let seen = store.answer(tenant, &seen_key, asked.seen(now), now).await.map_err(Trouble::from)?;
-        let first_seen = same(asked, Asked::read_seen(&seen))?;
-        let answer = self.judge(sort, tenant, (attributes, body), first_seen).await?;
-        let stands = store.answer(tenant, &answer_key, asked.answered(&answer), self.now()).await;
-        same(asked, Asked::read_answered(&stands.map_err(Trouble::from)?))
+        let seen = store
+            .answer(tenant, &seen_key, asked.encode_first_seen(now), now)
+            .await
+            .map_err(IngestError::from)?;
+        let first_seen = check_same_request(asked, IdempotentRequest::decode_first_seen(&seen))?;
+        let answer = self.judge_body(sort, tenant, (attributes, body), first_seen).await?;
+        let stands = store.answer(tenant, &answer_key, asked.encode_answer(&answer), self.now()).await;
+        check_same_request(asked, IdempotentRequest::decode_answer(&stands.map_err(IngestError::from)?))
     }
 
-    async fn judge(
+    async fn judge_body(
         &self,
-        sort: Sort,
+        sort: CloudEventSort,
         tenant: &Tenant,
-        (attributes, body): (&Headers, &[u8]),
-        first_seen: Millis,
-    ) -> Result<Answer, Answer> {
-        let ports = &self.http.ports;
-        let mut items = match items(attributes, body, &*ports.schemas).await {
+        (attributes, body): (&RecordHeaders, &[u8]),
+        first_seen: UtcMillis,
+    ) -> Result<IngestAnswer, IngestAnswer> {
+        let deps = &self.http.deps;
+        let mut items = match read_items(attributes, body, &*deps.schemas).await {
             Ok(Ok(items)) => items,
-            Err(reason) => return Err(Answer::busy(&reason)),
+            Err(reason) => return Err(IngestAnswer::busy(&reason)),
             Ok(Err(error)) => {
-                ports.metrics.refused(Way::Http, 1);
+                deps.metrics.count_refused(IntakeWay::Http, 1);
                 // An answer like any other: it is kept too.
-                return Ok(Answer::unreadable(&error));
+                return Ok(IngestAnswer::unreadable(&error));
             }
         };
         let heard = items.iter_mut().filter_map(|item| Some((item.as_mut().ok()?, first_seen)));
-        order::of_facts(heard);
-        let mut judged = Judged::of(items, sort, (tenant, first_seen), &ports.catalogue, &ports.zones);
-        self.quota.spend(tenant, judged.rows(), self.now()).map_err(Answer::over_quota)?;
-        ports.metrics.refused(Way::Http, judged.rejected());
+        order::order_facts(heard);
+        let mut judged = JudgedBody::judge(items, sort, (tenant, first_seen), &deps.catalogue, &deps.zones);
+        self.quota.spend(tenant, judged.rows(), self.now()).map_err(IngestAnswer::over_quota)?;
+        deps.metrics.count_refused(IntakeWay::Http, judged.rejected());
         let admitted = std::mem::take(&mut judged.admitted);
-        let verdicts = apply(ports, Way::Http, admitted).await?;
+        let verdicts = apply_items(deps, IntakeWay::Http, admitted).await?;
         Ok(judged.answer(verdicts))
     }
 
     /// Whether those behind us keep up; asked once a second at most, for all requests that wait for the answer.
     /// What a person says of themselves makes next to no work for them, and who asks for no more mail is not
     /// told to come later.
-    async fn not_behind(&self, sort: Sort) -> Result<(), Answer> {
-        if sort != Sort::Change {
+    async fn check_lag(&self, sort: CloudEventSort) -> Result<(), IngestAnswer> {
+        if sort != CloudEventSort::Change {
             return Ok(());
         }
         let mut measured = self.lag.lock().await;
         let behind = match *measured {
             Some((at, behind)) if (at..at.saturating_add(LAG_BELIEVED_MS)).contains(&self.now().0) => behind,
             _ => {
-                let behind = self.lag().await? > self.http.config.lag_records_max;
+                let behind = self.measure_lag().await? > self.http.config.lag_records_max;
                 *measured = Some((self.now().0, behind));
                 behind
             }
         };
-        if behind { Err(Answer::behind()) } else { Ok(()) }
+        if behind { Err(IngestAnswer::behind()) } else { Ok(()) }
     }
 
-    async fn lag(&self) -> Result<u64, Trouble> {
-        let standings = LAG_OF.map(|(group, topic, _)| self.http.ports.topics.standing(group, topic));
+    async fn measure_lag(&self) -> Result<u64, IngestError> {
+        let standings = LAG_OF.map(|(group, topic, _)| self.http.deps.topics.standing(group, topic));
         let standings = try_join_all(standings).await?;
-        let of_each = standings.iter().map(|all| all.iter().map(Standing::lag).sum::<u64>());
+        let of_each = standings.iter().map(|all| all.iter().map(GroupStanding::lag).sum::<u64>());
         Ok(of_each.zip(LAG_OF).map(|(lag, (.., counts))| lag.saturating_mul(counts)).sum())
     }
 
-    fn now(&self) -> Millis {
-        Millis(self.http.ports.clock.now())
+    fn now(&self) -> UtcMillis {
+        UtcMillis(self.http.deps.clock.now())
     }
 }
 
 /// What a body brings: one change with its attributes in headers, one in Avro, or any number in JSON. Fails
 /// if nobody can say now.
-async fn items(
-    attributes: &Headers,
+async fn read_items(
+    attributes: &RecordHeaders,
     body: &[u8],
-    schemas: &dyn Schemas,
-) -> Result<Result<Vec<Result<Cloud, CloudError>>, CloudError>, String> {
+    schemas: &dyn SchemaSource,
+) -> Result<Result<Vec<Result<CloudChange, CloudError>>, CloudError>, String> {
     let read = if !attributes.is_empty() {
-        upstream::binary(attributes, HTTP_PREFIX, Some(body), schemas).await
+        upstream::read_binary_event(attributes, HTTP_PREFIX, Some(body), schemas).await
     } else if upstream::is_avro(body) {
-        upstream::change(Raw { headers: &[], key: &[], value: Some(body) }, schemas).await
+        upstream::read_change(UpstreamRecord { headers: &[], key: &[], value: Some(body) }, schemas).await
     } else {
-        return Ok(parse_many(body));
+        return Ok(parse_changes(body));
     };
     match read {
         Ok(one) => Ok(Ok(vec![Ok(one)])),
-        Err(Unread::Undecodable(error)) => Ok(Err(CloudError { at: "/".to_owned(), reason: error.reason })),
-        Err(Unread::Unreachable(reason)) => Err(reason),
+        Err(UpstreamError::Undecodable(error)) => {
+            Ok(Err(CloudError { at: "/".to_owned(), reason: error.reason }))
+        }
+        Err(UpstreamError::Unreachable(reason)) => Err(reason),
     }
 }
 
 /// What stands under a key, if it stands there for the same request.
-fn same<T>(asked: Asked, stands: Option<(Asked, T)>) -> Result<T, Answer> {
+fn check_same_request<T>(
+    asked: IdempotentRequest,
+    stands: Option<(IdempotentRequest, T)>,
+) -> Result<T, IngestAnswer> {
     match stands {
         Some((of, what)) if of == asked => Ok(what),
-        Some(_) => Err(Asked::mismatch()),
+        Some(_) => Err(IdempotentRequest::mismatch()),
         None => {
-            Err(Trouble::Broken("what is kept under an idempotency key cannot be read".to_owned()).into())
+            Err(IngestError::Broken("what is kept under an idempotency key cannot be read".to_owned()).into())
         }
     }
 }

@@ -8,14 +8,14 @@
 //!
 //! # Tour
 //!
-//! [`admit`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
+//! [`admission`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
 //! that each sort has of its own. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
-//! says how crowds follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise. [`door`] and [`answer`] are the HTTP way without its waiting: who may
+//! says how crowds follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise. [`request_headers`] and [`answer`] are the HTTP way without its waiting: who may
 //! enter, and what is said; `quota` how much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
 pub mod config;
 
-pub mod admit;
+pub mod admission;
 pub mod change;
 pub mod device;
 pub mod feedback;
@@ -30,8 +30,8 @@ mod order;
 pub mod permits;
 
 pub mod answer;
-pub mod door;
 mod quota;
+pub mod request_headers;
 pub mod returns;
 
 pub mod metrics;
@@ -43,9 +43,9 @@ pub mod run;
 mod tests;
 
 pub use config::Config;
-pub use door::ApiKey;
 pub use effects::{STILL_RUNNING, erasure_record};
-pub use http::{DiskGauge, Http, router};
+pub use http::{DiskGauge, HttpIntake, router};
 pub use metrics::IngestMetrics;
-pub use returns::Paths;
-pub use run::{Ports, Trouble, heard, reads, run};
+pub use request_headers::IngestApiKey;
+pub use returns::ReturnPaths;
+pub use run::{Deps, IngestError, apply_return_mail, run, subscriptions};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use prometheus::{HistogramVec, IntCounterVec};
 use runtime::metrics::Metrics;
 
-use crate::{admit::Admitted, effects::Verdict};
+use crate::{admission::AdmittedItem, effects::IntakeVerdict};
 
 /// The intake's metrics. Cheap to clone.
 #[derive(Clone)]
@@ -19,12 +19,12 @@ pub struct IngestMetrics {
 
 /// By which way something came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum IntakeWay {
     Topic,
     Http,
 }
 
-impl Way {
+impl IntakeWay {
     fn name(self) -> &'static str {
         match self {
             Self::Topic => "topic",
@@ -52,7 +52,7 @@ impl IngestMetrics {
                 "HTTP requests by path and status; 429 means that the house is behind, 507 that its disk is nearly full.",
                 &["path", "status"],
             )?,
-            seconds: metrics.seconds(
+            seconds: metrics.seconds_histogram(
                 "tidings_ingest_request_seconds",
                 "How long a request took until its answer; what it brought was durable by then.",
                 &["path"],
@@ -65,38 +65,38 @@ impl IngestMetrics {
         })
     }
 
-    pub(crate) fn applied(&self, way: Way, sort: &str, verdict: &Verdict) {
+    pub(crate) fn count_verdict(&self, way: IntakeWay, sort: &str, verdict: &IntakeVerdict) {
         match verdict {
-            Verdict::Taken => self.items.with_label_values(&[way.name(), sort, "taken"]).inc(),
-            Verdict::Ignored => self.items.with_label_values(&[way.name(), sort, "ignored"]).inc(),
-            Verdict::Refused(_) => self.refused(way, 1),
+            IntakeVerdict::Taken => self.items.with_label_values(&[way.name(), sort, "taken"]).inc(),
+            IntakeVerdict::Ignored => self.items.with_label_values(&[way.name(), sort, "ignored"]).inc(),
+            IntakeVerdict::Refused(_) => self.count_refused(way, 1),
         }
     }
 
-    pub(crate) fn refused(&self, way: Way, many: usize) {
+    pub(crate) fn count_refused(&self, way: IntakeWay, many: usize) {
         self.refused.with_label_values(&[way.name()]).inc_by(many as u64);
     }
 
-    pub(crate) fn answered(&self, path: &str, status: &str, took: Duration) {
+    pub(crate) fn count_answer(&self, path: &str, status: &str, took: Duration) {
         self.requests.with_label_values(&[path, status]).inc();
         self.seconds.with_label_values(&[path]).observe(took.as_secs_f64());
     }
 
     /// By which way something came back, and what it was.
-    pub(crate) fn returned(&self, way: &str, what: &str) {
+    pub(crate) fn count_return(&self, way: &str, what: &str) {
         self.returns.with_label_values(&[way, what]).inc();
     }
 }
 
 /// What an admitted thing is called in the metrics.
-pub(crate) fn sort_of(admitted: &Admitted) -> &'static str {
+pub(crate) fn sort_of(admitted: &AdmittedItem) -> &'static str {
     match admitted {
-        Admitted::Change(_) => "change",
-        Admitted::Follow(_) => "follow",
-        Admitted::Profile { .. } => "profile",
-        Admitted::Mute(_) => "mute",
-        Admitted::Erase { .. } => "erase",
-        Admitted::Seen { .. } => "seen",
-        Admitted::Feedback { .. } => "feedback",
+        AdmittedItem::Change(_) => "change",
+        AdmittedItem::Follow(_) => "follow",
+        AdmittedItem::Profile { .. } => "profile",
+        AdmittedItem::Mute(_) => "mute",
+        AdmittedItem::Erase { .. } => "erase",
+        AdmittedItem::Seen { .. } => "seen",
+        AdmittedItem::Feedback { .. } => "feedback",
     }
 }

@@ -13,42 +13,47 @@
 //! there, and a crash in between loses nobody. If nothing was left because of one, whoever walks through
 //! the crowd next does it (`fanout`).
 
-use model::{Cell, Crowd, Enrolment, Person, Tenant, Value, place};
+use model::{Crowd, CrowdEnrolment, Person, Tenant, Value, ValueCell, place};
 
 #[cfg(test)]
 mod tests;
 
 /// What a statement about a person's place changes.
 #[derive(Debug, Default, PartialEq)]
-pub struct Move {
+pub struct PlaceMove {
     /// Before the profile is merged.
-    pub entered: Vec<Enrolment>,
+    pub entered: Vec<CrowdEnrolment>,
     /// After it.
-    pub left: Vec<Enrolment>,
+    pub left: Vec<CrowdEnrolment>,
 }
 
 /// What a statement about a person's place changes, given the one that holds.
-pub fn of(tenant: &Tenant, person: &Person, held: Option<&Cell>, stated: &Cell) -> Move {
-    let enrol = |cell: place::Cell, version, on| {
+pub fn plan_move(
+    tenant: &Tenant,
+    person: &Person,
+    held: Option<&ValueCell>,
+    stated: &ValueCell,
+) -> PlaceMove {
+    let enrol = |cell: place::GlobeCell, version, on| {
         let (tenant, person, crowd) = (tenant.clone(), person.clone(), Crowd::Cell(cell));
-        Enrolment { tenant, person, crowd, version, on }
+        CrowdEnrolment { tenant, person, crowd, version, on }
     };
-    let enter = || cells(stated).into_iter().map(|cell| enrol(cell, stated.version, true)).collect();
-    let Some(held) = held else { return Move { entered: enter(), left: Vec::new() } };
+    let enter = || place_cells(stated).into_iter().map(|cell| enrol(cell, stated.version, true)).collect();
+    let Some(held) = held else { return PlaceMove { entered: enter(), left: Vec::new() } };
     let is_newer = stated.wins_over(held);
     let (newer, older) = if is_newer { (stated, held) } else { (held, stated) };
     let entered = if is_newer { enter() } else { Vec::new() };
     // Of two statements of one version neither ends what the other began: it would end it for a third one
     // of that version as well.
     if older.version >= newer.version {
-        return Move { entered, left: Vec::new() };
+        return PlaceMove { entered, left: Vec::new() };
     }
-    let kept = cells(newer);
-    let left = cells(older).into_iter().filter(|cell| !kept.contains(cell));
-    Move { entered, left: left.map(|cell| enrol(cell, older.version, false)).collect() }
+    let kept = place_cells(newer);
+    let left = place_cells(older).into_iter().filter(|cell| !kept.contains(cell));
+    PlaceMove { entered, left: left.map(|cell| enrol(cell, older.version, false)).collect() }
 }
 
-fn cells(stated: &Cell) -> Vec<place::Cell> {
+fn place_cells(stated: &ValueCell) -> Vec<place::GlobeCell> {
     match stated.value {
         Some(Value::Place(place)) => place.cells(),
         _ => Vec::new(),

@@ -4,19 +4,19 @@ use std::{collections::BTreeSet, fmt};
 
 use catalogue::{
     Audience, Catalogue, KindDef,
-    problem::{did_you_mean, nearest},
+    problem::{did_you_mean, nearest_name},
 };
-use wire::Cloud;
+use wire::CloudChange;
 
 use crate::{
-    admit::quoted,
-    change::Change,
+    admission::quote_text,
+    change::AdmittedChange,
     config::{STRANGE_FIELDS_MAX, STRANGE_NAME_BYTES_MAX},
 };
 
 /// Why a change tells nobody, or fewer than it could, or less than it says.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Note {
+pub enum ChangeNote {
     /// No kind is told on it, and which name was probably meant.
     NoKind { what: String, help: String },
     /// A kind is told to the persons whom the change lists, and there are none.
@@ -25,7 +25,7 @@ pub enum Note {
     NoField { field: String, help: String },
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for ChangeNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoKind { what, help } => write!(f, "no kind is told on `{what}`: {help}"),
@@ -41,13 +41,13 @@ impl fmt::Display for Note {
 /// Looks for fields that are near to a declared one. Services send much that is none of our business, the same in each
 /// change: each name is looked at once.
 #[derive(Debug, Default)]
-pub struct Fields {
+pub struct StrangeFieldNotes {
     looked_at: BTreeSet<(String, String)>,
 }
 
-impl Fields {
+impl StrangeFieldNotes {
     /// The notes on what a change states, as it came.
-    pub fn of(&mut self, cloud: &Cloud, catalogue: &Catalogue) -> Vec<Note> {
+    pub fn note_fields(&mut self, cloud: &CloudChange, catalogue: &Catalogue) -> Vec<ChangeNote> {
         let mut notes = Vec::new();
         for subject in cloud.subject.iter().chain(&cloud.subjects) {
             let kind = subject.split(':').next().unwrap_or_default();
@@ -59,11 +59,11 @@ impl Fields {
                     continue;
                 }
                 let fields = declared.fields.keys().map(|field| field.as_str());
-                let near = nearest(name, fields.chain(missing_attributes(cloud)));
+                let near = nearest_name(name, fields.chain(missing_attributes(cloud)));
                 // Who says both means two things.
                 if let Some(near) = near.filter(|near| !cloud.data.contains_key(*near)) {
                     let help = format!("did you mean `{near}`?");
-                    notes.push(Note::NoField { field: quoted(name), help });
+                    notes.push(ChangeNote::NoField { field: quote_text(name), help });
                 }
             }
         }
@@ -72,7 +72,7 @@ impl Fields {
 }
 
 /// The attributes that a change may have and does not: where they stand beside its fields, a misspelt one is a field.
-fn missing_attributes(cloud: &Cloud) -> impl Iterator<Item = &str> {
+fn missing_attributes(cloud: &CloudChange) -> impl Iterator<Item = &str> {
     let missing = [
         ("actor", cloud.actor.is_none()),
         ("persons", cloud.persons.is_empty()),
@@ -83,20 +83,20 @@ fn missing_attributes(cloud: &Cloud) -> impl Iterator<Item = &str> {
 }
 
 /// The note on a change, if there is one.
-pub fn of(change: &Change, catalogue: &Catalogue) -> Option<Note> {
+pub fn note_change(change: &AdmittedChange, catalogue: &Catalogue) -> Option<ChangeNote> {
     let what = change.what.as_str();
     let mut kinds = catalogue.kinds_on(what).peekable();
     if kinds.peek().is_none() {
         return near_miss(change, catalogue);
     }
     let is_missed = change.persons.is_empty() && kinds.any(|kind| kind.to == Audience::Listed);
-    is_missed.then(|| Note::NobodyListed { what: what.to_owned() })
+    is_missed.then(|| ChangeNote::NobodyListed { what: what.to_owned() })
 }
 
 /// A change that no kind is told on, if its name is near to one that a kind is on. Only kinds about the same
 /// type of subject are asked, and of two names that begin with it only the rest is compared: otherwise every
 /// name of a long type is near to every other.
-fn near_miss(change: &Change, catalogue: &Catalogue) -> Option<Note> {
+fn near_miss(change: &AdmittedChange, catalogue: &Catalogue) -> Option<ChangeNote> {
     let what = change.what.as_str();
     let subject = change.subjects.first()?.1.kind();
     let names: Vec<&str> = catalogue
@@ -111,11 +111,11 @@ fn near_miss(change: &Change, catalogue: &Catalogue) -> Option<Note> {
         None => did_you_mean(what, names),
         Some(said) => {
             let verbs: Vec<String> = names.iter().filter_map(|name| verb(name)).collect();
-            let near = nearest(&said, verbs.iter().map(String::as_str));
+            let near = nearest_name(&said, verbs.iter().map(String::as_str));
             // What only has something before it means something else: `unpublished`, `reopened`.
             let near = near.filter(|near| !said.ends_with(near));
             near.map(|near| format!("did you mean `{subject}.{near}`?"))
         }
     };
-    Some(Note::NoKind { what: what.to_owned(), help: help? })
+    Some(ChangeNote::NoKind { what: what.to_owned(), help: help? })
 }

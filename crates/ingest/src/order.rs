@@ -6,19 +6,19 @@
 
 use std::collections::HashMap;
 
-use model::{Millis, SubjectRef};
-use wire::Cloud;
+use model::{SubjectRef, UtcMillis};
+use wire::CloudChange;
 
 use crate::{
-    admit::{Admitted, DEVICE, ERASE, FOLLOW, MUTE, PROFILE, UNFOLLOW, UNMUTE, WELCOME},
+    admission::{AdmittedItem, DEVICE, ERASE, FOLLOW, MUTE, PROFILE, UNFOLLOW, UNMUTE, WELCOME},
     config::IN_A_ROW_MAX,
 };
 
 /// Gives facts of one moment their versions. Each comes with when it was first seen.
-pub(crate) fn of_facts<'a>(clouds: impl Iterator<Item = (&'a mut Cloud, Millis)>) {
-    let mut said: HashMap<(Millis, String), i64> = HashMap::new();
+pub(crate) fn order_facts<'a>(clouds: impl Iterator<Item = (&'a mut CloudChange, UtcMillis)>) {
+    let mut said: HashMap<(UtcMillis, String), i64> = HashMap::new();
     for (cloud, seen) in clouds.filter(|(cloud, _)| cloud.time.is_none() && cloud.version.is_none()) {
-        let Some(about) = about(cloud) else { continue };
+        let Some(about) = fact_identity(cloud) else { continue };
         let before = said.entry((seen, about)).or_default();
         if *before > 0 {
             cloud.version = Some(seen.plus(*before).0);
@@ -28,7 +28,7 @@ pub(crate) fn of_facts<'a>(clouds: impl Iterator<Item = (&'a mut Cloud, Millis)>
 }
 
 /// What a fact is true of: a later one about the same overrides it.
-fn about(cloud: &Cloud) -> Option<String> {
+fn fact_identity(cloud: &CloudChange) -> Option<String> {
     let field = |name: &str| cloud.data.get(name).map(ToString::to_string).unwrap_or_default();
     match cloud.what.as_str() {
         PROFILE => Some(format!("profile {}", field("person"))),
@@ -44,11 +44,11 @@ fn about(cloud: &Cloud) -> Option<String> {
 }
 
 /// Gives changes of one moment their times, and the versions of their fields.
-pub(crate) fn of_changes(admitted: &mut [Admitted]) {
-    let mut in_a_row: HashMap<Millis, i64> = HashMap::new();
-    let mut said: HashMap<(Millis, SubjectRef), i64> = HashMap::new();
+pub(crate) fn order_changes(admitted: &mut [AdmittedItem]) {
+    let mut in_a_row: HashMap<UtcMillis, i64> = HashMap::new();
+    let mut said: HashMap<(UtcMillis, SubjectRef), i64> = HashMap::new();
     for one in admitted {
-        let Admitted::Change(change) = one else { continue };
+        let AdmittedItem::Change(change) = one else { continue };
         if change.stated.time {
             continue;
         }

@@ -7,19 +7,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// So many of something, of which a tenant among others has at most half.
 #[derive(Debug)]
-pub struct Permits {
+pub struct TenantPermits {
     all: Arc<Semaphore>,
     each: HashMap<Tenant, Arc<Semaphore>>,
 }
 
 /// Some of them, as long as it is held.
 #[derive(Debug)]
-pub struct Permit {
+pub struct TenantPermit {
     of_all: OwnedSemaphorePermit,
     own: Option<OwnedSemaphorePermit>,
 }
 
-impl Permits {
+impl TenantPermits {
     pub fn new(most: usize, tenants: impl IntoIterator<Item = Tenant>) -> Self {
         let mut each: HashMap<_, _> = tenants.into_iter().map(|tenant| (tenant, most)).collect();
         if each.len() > 1 {
@@ -30,17 +30,17 @@ impl Permits {
     }
 
     /// So many for a tenant, if there are.
-    pub fn take(&self, tenant: &Tenant, count: u32) -> Option<Permit> {
+    pub fn take(&self, tenant: &Tenant, count: u32) -> Option<TenantPermit> {
         let take = |of: &Arc<Semaphore>| Arc::clone(of).try_acquire_many_owned(count).ok();
         let own = match self.each.get(tenant) {
             Some(own) => Some(take(own)?),
             None => None,
         };
-        Some(Permit { of_all: take(&self.all)?, own })
+        Some(TenantPermit { of_all: take(&self.all)?, own })
     }
 }
 
-impl Permit {
+impl TenantPermit {
     /// Holds on to more.
     pub fn merge(&mut self, more: Self) {
         self.of_all.merge(more.of_all);
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_tenant_among_others_has_half() {
-        let permits = Permits::new(8, ["a", "b", "b"].map(tenant));
+        let permits = TenantPermits::new(8, ["a", "b", "b"].map(tenant));
         let mut held = permits.take(&tenant("a"), 3).unwrap();
         assert!(permits.take(&tenant("a"), 2).is_none());
         held.merge(permits.take(&tenant("a"), 1).unwrap());
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_tenant_alone_has_all() {
-        let permits = Permits::new(8, [tenant("a")]);
+        let permits = TenantPermits::new(8, [tenant("a")]);
         assert!(permits.take(&tenant("a"), 8).is_some());
     }
 }

@@ -1,23 +1,23 @@
 //! The fields of a person's profile as they may be stated from outside.
 
 use catalogue::{
-    Catalogue, NoPlace, PROFILE_FIELDS,
-    problem::{did_you_mean, one_of},
+    Catalogue, PROFILE_FIELDS, PlaceParseError,
+    problem::{did_you_mean, list_choices},
 };
 use model::{
-    Cell, Channel, State,
-    civil::Zones,
+    Channel, ValueCell, VersionedState,
+    civil_time::ZoneRules,
     hook::Hook,
     person::{
         notes,
         profile::{EMAIL, LANGUAGE, PLACE, QUIET, ZONE},
     },
-    plan::Hours,
+    plan::LocalHours,
 };
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::admit::{Refused, pointer, quoted, refuse, unknown_field};
+use crate::admission::{AdmissionError, data_pointer, quote_text, refuse_at, refuse_unknown_field};
 
 /// Bytes of an address of a hook.
 const ADDRESS_BYTES_MAX: usize = 2_048;
@@ -30,34 +30,34 @@ const NAME_BYTES_MAX: usize = 256;
 const LANGUAGE_BYTES_MAX: usize = 35;
 
 /// The cells that a profile's data states; null takes a value away.
-pub fn cells(
+pub fn profile_cells(
     data: &Map<String, Value>,
     version: i64,
-    zones: &Zones,
+    zones: &ZoneRules,
     catalogue: &Catalogue,
-) -> Result<State, Refused> {
-    let mut state = State::default();
+) -> Result<VersionedState, AdmissionError> {
+    let mut state = VersionedState::default();
     for (field, value) in data.iter().filter(|(field, _)| *field != "person") {
         if notes::is_own(field) {
-            return refuse(pointer(field), format!("`{field}` cannot be set from outside"));
+            return refuse_at(data_pointer(field), format!("`{field}` cannot be set from outside"));
         }
         if !PROFILE_FIELDS.contains(&field.as_str()) {
-            return unknown_field(field, &PROFILE_FIELDS);
+            return refuse_unknown_field(field, &PROFILE_FIELDS);
         }
-        let value = value_of(field, value, zones, catalogue);
-        let value = value.map_err(|reason| Refused::new(pointer(field), reason))?;
-        state.set(field, Cell { version, value });
+        let value = parse_value(field, value, zones, catalogue);
+        let value = value.map_err(|reason| AdmissionError::new(data_pointer(field), reason))?;
+        state.set(field, ValueCell { version, value });
     }
     if state.is_empty() {
-        return refuse("/data", "it states nothing about the person");
+        return refuse_at("/data", "it states nothing about the person");
     }
     Ok(state)
 }
 
-fn value_of(
+fn parse_value(
     field: &str,
     value: &Value,
-    zones: &Zones,
+    zones: &ZoneRules,
     catalogue: &Catalogue,
 ) -> Result<Option<model::Value>, String> {
     let is_off = Channel::ALL.iter().any(|channel| channel.off() == field);
@@ -65,38 +65,40 @@ fn value_of(
         (_, Value::Null) => Ok(None),
         (_, Value::Bool(flag)) if is_off => Ok(Some(model::Value::Flag(*flag))),
         _ if is_off => Err("it is not true or false".to_owned()),
-        (PLACE, value) => place(value).map(Some),
+        (PLACE, value) => parse_place(value).map(Some),
         (_, Value::String(text)) => {
             match field {
-                ZONE => zone(text, zones),
-                EMAIL => mailbox(text),
-                LANGUAGE => language(text),
-                QUIET => hours(text),
+                ZONE => check_zone(text, zones),
+                EMAIL => check_mailbox(text),
+                LANGUAGE => check_language(text),
+                QUIET => check_hours(text),
                 _ => match Channel::ALL.into_iter().find(|channel| channel.plan() == field) {
-                    Some(channel) => plan(text, channel, catalogue),
-                    None if Hook::parse(field).is_some() => address(text),
-                    None => name(text),
+                    Some(channel) => check_plan(text, channel, catalogue),
+                    None if Hook::parse(field).is_some() => check_hook_address(text),
+                    None => check_name(text),
                 },
             }?;
-            Ok(Some(model::Value::text(text)))
+            Ok(Some(model::Value::from_text(text)))
         }
         _ => Err("it is not a text".to_owned()),
     }
 }
 
 /// Degrees north and east, as an object of nothing else or as a text.
-fn place(value: &Value) -> Result<model::Value, String> {
+fn parse_place(value: &Value) -> Result<model::Value, String> {
     let place = match value {
-        Value::Object(map) if map.len() != 2 => Err(NoPlace::Form),
-        value => catalogue::place(value),
+        Value::Object(map) if map.len() != 2 => Err(PlaceParseError::Form),
+        value => catalogue::parse_place(value),
     };
     place.map(model::Value::Place).map_err(|why| match why {
-        NoPlace::Form => r#"it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#.to_owned(),
-        off @ NoPlace::OffGlobe { .. } => format!("it is no place: {off}"),
+        PlaceParseError::Form => {
+            r#"it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#.to_owned()
+        }
+        off @ PlaceParseError::OffGlobe { .. } => format!("it is no place: {off}"),
     })
 }
 
-fn plan(text: &str, channel: Channel, catalogue: &Catalogue) -> Result<(), String> {
+fn check_plan(text: &str, channel: Channel, catalogue: &Catalogue) -> Result<(), String> {
     let plans = catalogue.plans.by_name.values().filter(|plan| plan.channel == channel);
     let names: Vec<&str> = plans.map(|plan| plan.name.as_str()).collect();
     if names.contains(&text) {
@@ -106,25 +108,26 @@ fn plan(text: &str, channel: Channel, catalogue: &Catalogue) -> Result<(), Strin
         return Err(format!("the catalogue has no plan for {channel}"));
     }
     let known = names.iter().copied();
-    let help = did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", one_of(known)));
-    Err(format!("there is no plan for {channel} `{}`: {help}", quoted(text)))
+    let help =
+        did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known)));
+    Err(format!("there is no plan for {channel} `{}`: {help}", quote_text(text)))
 }
 
-fn hours(text: &str) -> Result<(), String> {
-    let wrong = || format!("`{}` is no stretch of a day, as in 22:00-08:00", quoted(text));
-    Hours::parse(text).map(drop).ok_or_else(wrong)
+fn check_hours(text: &str) -> Result<(), String> {
+    let wrong = || format!("`{}` is no stretch of a day, as in 22:00-08:00", quote_text(text));
+    LocalHours::parse(text).map(drop).ok_or_else(wrong)
 }
 
-fn zone(text: &str, zones: &Zones) -> Result<(), String> {
+fn check_zone(text: &str, zones: &ZoneRules) -> Result<(), String> {
     match zones.get(text) {
         Some(_) => Ok(()),
-        None => Err(format!("`{}` is no time zone, as in Europe/Berlin", quoted(text))),
+        None => Err(format!("`{}` is no time zone, as in Europe/Berlin", quote_text(text))),
     }
 }
 
 /// Whether mail could go there. What would be unsafe in a header or in SMTP is out: blanks, controls and
 /// the characters by which lists, comments and quotes are written.
-fn mailbox(text: &str) -> Result<(), String> {
+fn check_mailbox(text: &str) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("it is no address for mail: {what}"));
     if text.len() > EMAIL_BYTES_MAX {
         return wrong("too long");
@@ -153,7 +156,7 @@ fn is_label(label: &str) -> bool {
 
 /// Whether a hook could be called there. Whether it may be is found out when it is: a name leads elsewhere by then. No
 /// complaint quotes it, for who knows such an address may call it too.
-fn address(text: &str) -> Result<(), String> {
+fn check_hook_address(text: &str) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("it is no address of a hook: {what}"));
     if text.len() > ADDRESS_BYTES_MAX {
         return wrong("too long");
@@ -169,16 +172,16 @@ fn address(text: &str) -> Result<(), String> {
     }
 }
 
-fn language(text: &str) -> Result<(), String> {
+fn check_language(text: &str) -> Result<(), String> {
     let is_subtag =
         |tag: &str| (1..=8).contains(&tag.len()) && tag.chars().all(|c| c.is_ascii_alphanumeric());
     if text.len() <= LANGUAGE_BYTES_MAX && text.split('-').all(is_subtag) {
         return Ok(());
     }
-    Err(format!("`{}` is no language tag, as in en or pt-BR", quoted(text)))
+    Err(format!("`{}` is no language tag, as in en or pt-BR", quote_text(text)))
 }
 
-fn name(text: &str) -> Result<(), String> {
+fn check_name(text: &str) -> Result<(), String> {
     if text.trim().is_empty() {
         return Err("it is empty; null takes it away".to_owned());
     }

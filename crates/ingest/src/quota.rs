@@ -6,24 +6,24 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use model::{Millis, Tenant};
+use model::{Tenant, UtcMillis};
 
 const MINUTE_MS: i64 = 60_000;
 
-pub(crate) struct Quota {
+pub(crate) struct ListedRowQuota {
     rows_a_minute: i64,
     /// What each tenant has left, below nought if the last request was large; and when that was so.
-    left: Mutex<HashMap<Tenant, (i64, Millis)>>,
+    left: Mutex<HashMap<Tenant, (i64, UtcMillis)>>,
 }
 
-impl Quota {
+impl ListedRowQuota {
     pub fn new(rows_a_minute: u64) -> Self {
         let rows_a_minute = i64::try_from(rows_a_minute).unwrap_or(i64::MAX).max(1);
         Self { rows_a_minute, left: Mutex::default() }
     }
 
     /// Takes these rows from what the tenant has left; fails with the seconds after which there is some.
-    pub fn spend(&self, tenant: &Tenant, rows: u64, now: Millis) -> Result<(), u32> {
+    pub fn spend(&self, tenant: &Tenant, rows: u64, now: UtcMillis) -> Result<(), u32> {
         if rows == 0 {
             return Ok(());
         }
@@ -48,9 +48,9 @@ mod tests {
 
     #[test]
     fn a_tenant_has_its_own_minute() {
-        let quota = Quota::new(600);
+        let quota = ListedRowQuota::new(600);
         let (ann, bob) = (Tenant::new("ann").unwrap(), Tenant::new("bob").unwrap());
-        let at = |secs: i64| Millis(1_000_000 + secs * 1_000);
+        let at = |secs: i64| UtcMillis(1_000_000 + secs * 1_000);
         let check = |tenant: &Tenant, rows: u64, secs: i64, expected: Result<(), u32>| {
             assert_eq!(quota.spend(tenant, rows, at(secs)), expected, "{tenant} {rows} at {secs}");
         };

@@ -1,54 +1,54 @@
 //! Sources: rows of others become CloudEvents, as the catalogue says, and go the way of all others.
 
-use catalogue::{BadRow, Row, RowChange, Said, SourceDef, Telling, Tells};
-use model::Millis;
+use catalogue::{RowChange, RowError, RowStatement, SourceDef, SourceRow, StatementRule, StatementSort};
+use model::UtcMillis;
 use serde_json::Value;
-use topic::Record;
+use topic::TopicRecord;
 use wire::{
-    Cloud, replay,
-    upstream::{self, Did, Unread},
+    CloudChange, replay,
+    upstream::{self, RowOperation, UpstreamError},
 };
 
-use crate::admit::{FOLLOW, MUTE, PROFILE, Refused, UNFOLLOW, UNMUTE};
+use crate::admission::{AdmissionError, FOLLOW, MUTE, PROFILE, UNFOLLOW, UNMUTE};
 
 /// Why a record brings nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Unusable {
-    Refused(Refused),
+pub(crate) enum SourceRecordError {
+    Refused(AdmissionError),
     /// Its schema cannot be asked for now.
     Unreachable(String),
 }
 
-impl From<Unread> for Unusable {
-    fn from(unread: Unread) -> Self {
+impl From<UpstreamError> for SourceRecordError {
+    fn from(unread: UpstreamError) -> Self {
         match unread {
-            Unread::Undecodable(error) => Self::Refused(Refused::new("/", error.to_string())),
-            Unread::Unreachable(reason) => Self::Unreachable(reason),
+            UpstreamError::Undecodable(error) => Self::Refused(AdmissionError::new("/", error.to_string())),
+            UpstreamError::Unreachable(reason) => Self::Unreachable(reason),
         }
     }
 }
 
-impl From<BadRow> for Unusable {
-    fn from(bad: BadRow) -> Self {
-        Self::Refused(Refused::new("/", bad.to_string()))
+impl From<RowError> for SourceRecordError {
+    fn from(bad: RowError) -> Self {
+        Self::Refused(AdmissionError::new("/", bad.to_string()))
     }
 }
 
 /// What a row of a source says.
-pub(crate) fn clouds(
+pub(crate) fn clouds_of_row(
     source: &SourceDef,
-    tells: &Tells,
-    record: &Record,
-    row: &upstream::Row,
-    seen: Millis,
-) -> Result<Vec<Cloud>, Unusable> {
-    let said = tells.tell(Row {
+    tells: &StatementRule,
+    record: &TopicRecord,
+    row: &upstream::UpstreamRow,
+    seen: UtcMillis,
+) -> Result<Vec<CloudChange>, SourceRecordError> {
+    let said = tells.tell(SourceRow {
         change: match row.did {
-            Did::Insert => RowChange::Insert,
-            Did::Update => RowChange::Update,
-            Did::Delete => RowChange::Delete,
-            Did::Read => RowChange::Read,
-            Did::Empty => RowChange::Empty,
+            RowOperation::Insert => RowChange::Insert,
+            RowOperation::Update => RowChange::Update,
+            RowOperation::Delete => RowChange::Delete,
+            RowOperation::Read => RowChange::Read,
+            RowOperation::Empty => RowChange::Empty,
         },
         row: &row.row,
         before: row.before.as_ref(),
@@ -60,20 +60,20 @@ pub(crate) fn clouds(
         offset: record.offset,
         appended: seen,
     })?;
-    let cloud = |Said { what, on, mut attributes }| {
+    let cloud = |RowStatement { what, on, mut attributes }| {
         let what = match what {
-            Telling::Event(what) => what,
-            Telling::Follow if on => FOLLOW.to_owned(),
-            Telling::Follow => UNFOLLOW.to_owned(),
-            Telling::Mute if on => MUTE.to_owned(),
-            Telling::Mute => UNMUTE.to_owned(),
-            Telling::Profile => PROFILE.to_owned(),
+            StatementSort::Event(what) => what,
+            StatementSort::Follow if on => FOLLOW.to_owned(),
+            StatementSort::Follow => UNFOLLOW.to_owned(),
+            StatementSort::Mute if on => MUTE.to_owned(),
+            StatementSort::Mute => UNMUTE.to_owned(),
+            StatementSort::Profile => PROFILE.to_owned(),
         };
         attributes.insert("specversion".to_owned(), "1.0".into());
         attributes.insert("type".to_owned(), what.into());
         attributes.insert("source".to_owned(), source.name.as_str().into());
         // What the expressions do not say, the format does, and where the record lies.
-        let place = || replay::place(&record.headers, record.partition, record.offset);
+        let place = || replay::original_place(&record.headers, record.partition, record.offset);
         let id = || row.id.clone().unwrap_or_else(place);
         let defaults = [
             ("id", Some(Value::String(id()))),
@@ -85,7 +85,7 @@ pub(crate) fn clouds(
                 attributes.insert(name.to_owned(), value);
             }
         }
-        Ok(upstream::cloud(attributes).map_err(Unread::from)?)
+        Ok(upstream::change_from_attributes(attributes).map_err(UpstreamError::from)?)
     };
     said.into_iter().map(cloud).collect()
 }

@@ -1,5 +1,6 @@
 //! Tests of the room: admission as a table, the HTTP way by single requests, the topic way in its loop.
 
+mod failing_topics;
 mod persons;
 mod returns;
 mod sources;
@@ -20,28 +21,27 @@ use axum::{
 };
 use catalogue::Catalogue;
 use model::{
-    Because, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Kind, Mark, Millis, Person, Reason, Row,
-    State, SubjectRef, Tenant, Value, What, civil::Zones, entry::DayKey, erase::Progress,
-    partition::Partitions, person::notes,
+    AudienceMatch, Crowd, Day, DayRow, Entry, EntryKey, EntryReason, Event, EventKey, Fact, Kind, Mark,
+    MarkAction, Person, SubjectRef, Tenant, UtcMillis, Value, VersionedState, civil_time::ZoneRules,
+    entry::DayKey, erasure::ErasureProgress, partition::PartitionCount, person::notes,
 };
 use proptest::prelude::*;
-use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
+use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
 use secrecy::SecretString;
 use serde_json::json;
 use store::{DayRows, StateKey, Store};
 use tempfile::TempDir;
-use topic::{
-    Member, Membership, NewRecord, Record, Retention, TopicError, TopicSpec, Topics, port::Standing,
-};
+use topic::{NewRecord, TopicRecord, TopicRetention, TopicSpec, Topics};
 use tower::ServiceExt as _;
-use wire::{Did, Inbox, topics};
+use wire::{FeedbackAction, InboxItem, topics};
 
+use self::failing_topics::FailingTopics;
 use crate::{
-    ApiKey, Config, Http, IngestMetrics, Ports,
-    admit::Admitted,
-    answer::{Answer, Asked},
-    effects::{Effects, Known, Questions},
-    feedback::About,
+    Config, Deps, HttpIntake, IngestApiKey, IngestMetrics,
+    admission::AdmittedItem,
+    answer::{IdempotentRequest, IngestAnswer},
+    effects::{IntakeEffects, IntakeFacts, IntakeQuestions},
+    feedback::FeedbackTarget,
     router, run,
 };
 
@@ -95,8 +95,8 @@ pub(crate) fn catalogue() -> Catalogue {
     Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-pub(crate) fn at(text: &str) -> Millis {
-    Millis::parse(text).unwrap()
+pub(crate) fn parse_instant(text: &str) -> UtcMillis {
+    UtcMillis::parse(text).unwrap()
 }
 
 pub(crate) fn tenant() -> Tenant {
@@ -112,18 +112,20 @@ pub(crate) fn subject(text: &str) -> SubjectRef {
 }
 
 /// A CloudEvent of a type with these further attributes.
-pub(crate) fn event(what: &str, rest: &str) -> String {
+pub(crate) fn event_json(what: &str, rest: &str) -> String {
     format!(
         r#"{{"specversion":"1.0","id":"1","source":"s","type":"{what}"{}{rest}}}"#,
         if rest.is_empty() { "" } else { "," }
     )
 }
 
-fn entry(subject_: &str, occurred: &str, event: u8) -> Entry {
-    let reason =
-        Reason { kind: Kind::new("work_out").unwrap(), because: Because::Follows(subject("author:7")) };
+fn sample_entry(subject_: &str, occurred: &str, event: u8) -> Entry {
+    let reason = EntryReason {
+        kind: Kind::new("work_out").unwrap(),
+        because: AudienceMatch::Follows(subject("author:7")),
+    };
     Entry {
-        key: EntryKey { occurred: at(occurred), event: EventKey([event; 16]) },
+        key: EntryKey { occurred: parse_instant(occurred), event: EventKey([event; 16]) },
         reason,
         subject: subject(subject_),
         actor: None,
@@ -135,30 +137,37 @@ fn entry(subject_: &str, occurred: &str, event: u8) -> Entry {
 #[test]
 fn feedback_about_a_subject_covers_what_was_there() {
     let [one, two, later, other] = [
-        entry("work:1", "2026-11-20T09:00:00Z", 1),
-        entry("work:1", "2026-11-21T09:00:00Z", 2),
-        entry("work:1", "2026-11-21T11:30:00Z", 3),
-        entry("work:2", "2026-11-21T09:00:00Z", 4),
+        sample_entry("work:1", "2026-11-20T09:00:00Z", 1),
+        sample_entry("work:1", "2026-11-21T09:00:00Z", 2),
+        sample_entry("work:1", "2026-11-21T11:30:00Z", 3),
+        sample_entry("work:2", "2026-11-21T09:00:00Z", 4),
     ];
-    let until = at("2026-11-21T11:00:00Z");
-    let about = About::Subject { subject: subject("work:1"), until };
-    let read = Admitted::Feedback { tenant: tenant(), person: ann(), what: Did::Read, about, at: at(NOON) };
-    let questions = Questions::of(std::slice::from_ref(&read), at(NOON));
+    let until = parse_instant("2026-11-21T11:00:00Z");
+    let about = FeedbackTarget::Subject { subject: subject("work:1"), until };
+    let read = AdmittedItem::Feedback {
+        tenant: tenant(),
+        person: ann(),
+        what: FeedbackAction::Read,
+        about,
+        at: parse_instant(NOON),
+    };
+    let questions = IntakeQuestions::from_admitted(std::slice::from_ref(&read), parse_instant(NOON));
     assert_eq!(questions.days.len(), 21, "as many days as live");
     let day = |day: &str| DayKey { tenant: tenant(), person: ann(), day: Day::parse(day).unwrap() };
-    let mut known = Known::default();
-    known.days.insert(day("2026-11-20"), vec![Row::Entry(one.clone())]);
-    let today = [&two, &later, &other].map(|entry| Row::Entry(entry.clone()));
+    let mut known = IntakeFacts::default();
+    known.days.insert(day("2026-11-20"), vec![DayRow::Entry(one.clone())]);
+    let today = [&two, &later, &other].map(|entry| DayRow::Entry(entry.clone()));
     known.days.insert(day("2026-11-21"), today.to_vec());
 
-    let effects = Effects::of(vec![read.clone()], &known, at(NOON));
-    let mark = |key| Row::Mark(Mark::new(None, What::Read, vec![key], at(NOON)));
+    let effects = IntakeEffects::from_admitted(vec![read.clone()], &known, parse_instant(NOON));
+    let mark = |key| DayRow::Mark(Mark::new(None, MarkAction::Read, vec![key], parse_instant(NOON)));
     let marks = [
         DayRows { key: day("2026-11-20"), rows: vec![mark(one.key)] },
         DayRows { key: day("2026-11-21"), rows: vec![mark(two.key)] },
     ];
     assert_eq!(effects.marks, marks);
-    let Ok(Inbox::Feedback(heard)) = wire::inbox::decode(effects.records[0].value.as_ref().unwrap()) else {
+    let Ok(InboxItem::Feedback(heard)) = wire::inbox::decode(effects.records[0].value.as_ref().unwrap())
+    else {
         panic!()
     };
     assert_eq!(heard.keys, [one.key, two.key]);
@@ -166,68 +175,75 @@ fn feedback_about_a_subject_covers_what_was_there() {
     for DayRows { key, rows } in marks {
         known.days.entry(key).or_default().extend(rows);
     }
-    let again = Effects::of(vec![read], &known, at(NOON));
+    let again = IntakeEffects::from_admitted(vec![read], &known, parse_instant(NOON));
     assert_eq!(again.marks, [], "looking twice writes once");
     assert_eq!(again.records, effects.records, "and is announced twice");
 
     // The same where the entries are named: an app says so at every look.
-    let about = About::Entries(vec![two.key, later.key]);
-    let named = Admitted::Feedback { tenant: tenant(), person: ann(), what: Did::Read, about, at: at(NOON) };
-    let questions = Questions::of(std::slice::from_ref(&named), at(NOON));
+    let about = FeedbackTarget::Entries(vec![two.key, later.key]);
+    let named = AdmittedItem::Feedback {
+        tenant: tenant(),
+        person: ann(),
+        what: FeedbackAction::Read,
+        about,
+        at: parse_instant(NOON),
+    };
+    let questions = IntakeQuestions::from_admitted(std::slice::from_ref(&named), parse_instant(NOON));
     assert_eq!(questions.days, [day("2026-11-21")].into());
-    let effects = Effects::of(vec![named], &known, at(NOON));
+    let effects = IntakeEffects::from_admitted(vec![named], &known, parse_instant(NOON));
     assert_eq!(effects.marks, [DayRows { key: day("2026-11-21"), rows: vec![mark(later.key)] }]);
 }
 
 /// One process's worth of engines, and a topic engine that can be made to fail.
-struct House {
+struct IngestHouse {
     _dir: TempDir,
-    ports: Ports,
-    sick: Arc<Sick>,
+    deps: Deps,
+    sick: Arc<FailingTopics>,
     store: Arc<dyn Store>,
 }
 
-impl House {
+impl IngestHouse {
     async fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        Self::at(dir.path().to_owned().as_path(), dir).await
+        Self::open_at(dir.path().to_owned().as_path(), dir).await
     }
 
-    async fn at(path: &Path, dir: TempDir) -> Self {
-        let clock = Clock::still(at(NOON).0);
-        let topics = topic::embedded::Embedded::open(&path.join("topics"), clock.clone()).unwrap();
-        let specs = topics::all(Partitions::USUAL).map(|(name, partitions, keep)| {
+    async fn open_at(path: &Path, dir: TempDir) -> Self {
+        let clock = Clock::still(parse_instant(NOON).0);
+        let topics = topic::embedded::EmbeddedTopics::open(&path.join("topics"), clock.clone()).unwrap();
+        let specs = topics::all_topics(PartitionCount::USUAL).map(|(name, partitions, keep)| {
             let retention = match keep {
-                topics::Keep::Millis(ms) => Retention::Milliseconds(ms),
-                topics::Keep::Latest => Retention::Compacted,
+                topics::KeepPolicy::Millis(ms) => TopicRetention::Milliseconds(ms),
+                topics::KeepPolicy::Latest => TopicRetention::Compacted,
             };
             TopicSpec { name: name.into(), partitions, retention }
         });
         topics.declare(&specs).await.unwrap();
-        let store: Arc<dyn Store> = Arc::new(store::embedded::Embedded::open(&path.join("store")).unwrap());
-        let sick = Arc::new(Sick {
+        let store: Arc<dyn Store> =
+            Arc::new(store::embedded::EmbeddedStore::open(&path.join("store")).unwrap());
+        let sick = Arc::new(FailingTopics {
             topics: Box::new(topics),
             busy: AtomicBool::default(),
             full: AtomicBool::default(),
             looks: AtomicUsize::default(),
         });
-        let ports = Ports {
-            partitions: Partitions::USUAL,
-            editions: model::edition::Editions::default(),
+        let deps = Deps {
+            partitions: PartitionCount::USUAL,
+            editions: model::edition::EditionTracker::default(),
             topics: sick.clone(),
             store: store.clone(),
             catalogue: Arc::new(catalogue()),
-            schemas: Arc::new(wire::NoSchemas),
-            zones: Zones::bundled(),
+            schemas: Arc::new(wire::NoSchemaSource),
+            zones: ZoneRules::load_bundled(),
             clock,
-            quiet: Quiet::default(),
-            shutdown: Shutdown::default(),
+            quiet: WorkTracker::default(),
+            shutdown: ShutdownSignal::default(),
             metrics: IngestMetrics::declare(&Metrics::default()).unwrap(),
         };
-        Self { _dir: dir, ports, sick, store }
+        Self { _dir: dir, deps, sick, store }
     }
 
-    fn http(&self) -> Http {
+    fn http(&self) -> HttpIntake {
         let config = Config {
             records_max: 100,
             tenant: tenant(),
@@ -236,7 +252,7 @@ impl House {
             requests_max: 4,
             returns: None,
         };
-        Http { ports: self.ports.clone(), config, keys: None, disk_low: Arc::new(|| false) }
+        HttpIntake { deps: self.deps.clone(), config, keys: None, disk_low: Arc::new(|| false) }
     }
 
     fn router(&self) -> Router {
@@ -245,26 +261,26 @@ impl House {
 
     /// Runs the topic way until it has committed everything there is.
     async fn settle(&self) {
-        let ports = Ports { shutdown: Shutdown::default(), ..self.ports.clone() };
+        let deps = Deps { shutdown: ShutdownSignal::default(), ..self.deps.clone() };
         let settled = async {
             loop {
-                let (_, changes) = ports.quiet.now();
-                let standing = ports.topics.standing("ingest", topics::CHANGES).await.unwrap();
+                let (_, changes) = deps.quiet.idle_state();
+                let standing = deps.topics.standing("ingest", topics::CHANGES).await.unwrap();
                 if standing.iter().all(|at| at.committed == at.end) {
                     break;
                 }
-                ports.quiet.changed(changes).await;
+                deps.quiet.wait_for_change(changes).await;
             }
-            ports.shutdown.start();
+            deps.shutdown.start();
         };
-        tokio::join!(run(ports.clone(), self.http().config), settled).0.unwrap();
+        tokio::join!(run(deps.clone(), self.http().config), settled).0.unwrap();
     }
 
-    async fn records(&self, topic: &str) -> Vec<Record> {
+    async fn records(&self, topic: &str) -> Vec<TopicRecord> {
         let mut records = Vec::new();
-        for (partition, _) in self.ports.topics.bounds(topic).await.unwrap().iter().enumerate() {
+        for (partition, _) in self.deps.topics.bounds(topic).await.unwrap().iter().enumerate() {
             let partition = u32::try_from(partition).unwrap();
-            records.extend(self.ports.topics.read(topic, partition, 0, 10_000).await.unwrap());
+            records.extend(self.deps.topics.read(topic, partition, 0, 10_000).await.unwrap());
         }
         records
     }
@@ -282,63 +298,18 @@ impl House {
         self.store.members(&tenant(), crowd, None, 1_000).await.unwrap().persons
     }
 
-    async fn state(&self, key: StateKey) -> State {
+    async fn state(&self, key: StateKey) -> VersionedState {
         self.store.states(&[key]).await.unwrap().remove(0)
     }
 }
 
-/// A topic engine that fails its appends when told to.
-#[derive(Debug)]
-struct Sick {
-    topics: Box<dyn Topics>,
-    busy: AtomicBool,
-    full: AtomicBool,
-    /// How often it was asked where a group stands.
-    looks: AtomicUsize,
-}
-
-#[async_trait]
-impl Topics for Sick {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        self.topics.declare(specs).await
-    }
-    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
-        if self.busy.load(Ordering::SeqCst) {
-            return Err(TopicError::Busy("sick".to_owned()));
-        }
-        if self.full.load(Ordering::SeqCst) {
-            return Err(TopicError::Full("sick".to_owned()));
-        }
-        self.topics.append(records).await
-    }
-    async fn read(
-        &self,
-        topic: &str,
-        partition: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<Record>, TopicError> {
-        self.topics.read(topic, partition, from, most).await
-    }
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.topics.bounds(topic).await
-    }
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.topics.since(topic, at).await
-    }
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
-        self.looks.fetch_add(1, Ordering::SeqCst);
-        // As an engine elsewhere would: others go on meanwhile.
-        tokio::task::yield_now().await;
-        self.topics.standing(group, topic).await
-    }
-    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
-        self.topics.join(membership).await
-    }
-}
-
 /// Sends one request; gives status, the header asked for, and the body.
-async fn post(router: &Router, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> (u16, String) {
+async fn post_body(
+    router: &Router,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> (u16, String) {
     let mut request = Request::post(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -355,16 +326,16 @@ async fn post(router: &Router, path: &str, headers: &[(&str, &str)], body: impl 
 
 #[tokio::test]
 async fn what_was_accepted_is_stored_and_announced() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
     let body = format!(
         "[{},{},{}]",
-        event("work.published", r#""subject":"work:1","data":{"title":"Moon","author":"author:7"}"#),
-        event("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
-        event("work.published", r#""subject":"work:1","data":{"score":"x"}"#),
+        event_json("work.published", r#""subject":"work:1","data":{"title":"Moon","author":"author:7"}"#),
+        event_json("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
+        event_json("work.published", r#""subject":"work:1","data":{"score":"x"}"#),
     );
     let (status, said) =
-        post(&router, "/v1/changes", &[("content-type", "application/json; charset=utf-8")], body).await;
+        post_body(&router, "/v1/changes", &[("content-type", "application/json; charset=utf-8")], body).await;
     let expected = json!({"accepted": 1, "rejected": [
         {"index": 1, "reason": "`tidings.follow` is taken at /v1/facts", "at": "/type"},
         {"index": 2, "reason": "work:1: field `score` is a number, found the text \"x\"", "at": "/data/score"},
@@ -373,53 +344,55 @@ async fn what_was_accepted_is_stored_and_announced() {
     let state = house.state(StateKey::Subject(tenant(), subject("work:1"))).await;
     assert_eq!(state.text("title"), Some("Moon"));
     let records = house.records(topics::EVENTS).await;
-    assert_eq!(records[0].partition, Partitions::USUAL.of_subject(&tenant(), &subject("work:1")));
-    assert_eq!(house.events().await[0].key, EventKey::of(&tenant(), "s", "1"));
+    assert_eq!(records[0].partition, PartitionCount::USUAL.of_subject(&tenant(), &subject("work:1")));
+    assert_eq!(house.events().await[0].key, EventKey::from_source_id(&tenant(), "s", "1"));
 
     let facts = format!(
         "{}\n{}\n",
-        event("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
-        event("tidings.profile", r#""data":{"person":"ann","zone":"Asia/Tokyo"}"#),
+        event_json("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
+        event_json("tidings.profile", r#""data":{"person":"ann","zone":"Asia/Tokyo"}"#),
     );
-    let (status, said) = post(&router, "/v1/facts", &[("content-type", "application/x-ndjson")], facts).await;
+    let (status, said) =
+        post_body(&router, "/v1/facts", &[("content-type", "application/x-ndjson")], facts).await;
     assert_eq!((status, said.as_str()), (202, r#"{"accepted":2,"rejected":[]}"#));
     assert_eq!(house.followers("author:7").await, [ann()]);
     assert_eq!(house.members(&Crowd::Everyone).await, [ann()]);
     let inbox = house.records(topics::INBOX).await;
-    let inbox: Vec<Inbox> =
+    let inbox: Vec<InboxItem> =
         inbox.iter().map(|r| wire::inbox::decode(r.value.as_ref().unwrap()).unwrap()).collect();
-    assert!(matches!(inbox[0], Inbox::Fact(Fact::Follow(_))), "{inbox:?}");
-    assert!(matches!(inbox[1], Inbox::Fact(Fact::Profile { .. })), "{inbox:?}");
+    assert!(matches!(inbox[0], InboxItem::Fact(Fact::Follow(_))), "{inbox:?}");
+    assert!(matches!(inbox[1], InboxItem::Fact(Fact::Profile { .. })), "{inbox:?}");
 }
 
 #[tokio::test]
 async fn feedback_is_a_mark_before_it_is_announced() {
-    let house = House::new().await;
-    let entry = entry("work:1", "2026-11-21T09:00:00Z", 1);
+    let house = IngestHouse::new().await;
+    let entry = sample_entry("work:1", "2026-11-21T09:00:00Z", 1);
     let day = DayKey { tenant: tenant(), person: ann(), day: entry.key.day() };
-    let rows = vec![DayRows { key: day.clone(), rows: vec![Row::Entry(entry.clone())] }];
-    house.store.write(rows, at(NOON)).await.unwrap();
-    let body = event("tidings.cleared", r#""data":{"person":"ann","subject":"work:1"}"#);
+    let rows = vec![DayRows { key: day.clone(), rows: vec![DayRow::Entry(entry.clone())] }];
+    house.store.write(rows, parse_instant(NOON)).await.unwrap();
+    let body = event_json("tidings.cleared", r#""data":{"person":"ann","subject":"work:1"}"#);
     house.sick.busy.store(true, Ordering::SeqCst);
-    assert_eq!(post(&house.router(), "/v1/feedback", &[], body.clone()).await.0, 503);
-    let marks =
-        |rows: Vec<Vec<Row>>| rows.concat().into_iter().filter(|row| matches!(row, Row::Mark(_))).count();
-    assert_eq!(marks(house.store.read(std::slice::from_ref(&day), at(NOON)).await.unwrap()), 1);
+    assert_eq!(post_body(&house.router(), "/v1/feedback", &[], body.clone()).await.0, 503);
+    let marks = |rows: Vec<Vec<DayRow>>| {
+        rows.concat().into_iter().filter(|row| matches!(row, DayRow::Mark(_))).count()
+    };
+    assert_eq!(marks(house.store.read(std::slice::from_ref(&day), parse_instant(NOON)).await.unwrap()), 1);
     house.sick.busy.store(false, Ordering::SeqCst);
-    assert_eq!(post(&house.router(), "/v1/feedback", &[], body).await.0, 202);
-    assert_eq!(marks(house.store.read(&[day], at(NOON)).await.unwrap()), 1);
+    assert_eq!(post_body(&house.router(), "/v1/feedback", &[], body).await.0, 202);
+    assert_eq!(marks(house.store.read(&[day], parse_instant(NOON)).await.unwrap()), 1);
     assert_eq!(house.records(topics::INBOX).await.len(), 1);
 }
 
 #[tokio::test]
 async fn requests_are_refused_by_their_form() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let mut http = house.http();
     let router = house.router();
-    let good = event("work.published", r#""subject":"work:1""#);
+    let good = event_json("work.published", r#""subject":"work:1""#);
     let json = [("content-type", "application/json")];
     let check = async |path: &str, headers: &[(&str, &str)], body: &str, status: u16, part: &str| {
-        let (found, said) = post(&router, path, headers, body.to_owned()).await;
+        let (found, said) = post_body(&router, path, headers, body.to_owned()).await;
         assert_eq!(found, status, "{path} {headers:?}: {said}");
         assert!(said.contains(part), "{path} {headers:?}: {said}");
     };
@@ -456,135 +429,154 @@ async fn requests_are_refused_by_their_form() {
     check("/v1/other", &json, &good, 404, "").await;
 
     http.disk_low = Arc::new(|| true);
-    assert_eq!(post(&crate::router(http.clone()), "/v1/changes", &[], good.clone()).await.0, 507);
+    assert_eq!(post_body(&crate::router(http.clone()), "/v1/changes", &[], good.clone()).await.0, 507);
     house.sick.full.store(true, Ordering::SeqCst);
-    assert_eq!(post(&router, "/v1/changes", &[], good.clone()).await.0, 507);
+    assert_eq!(post_body(&router, "/v1/changes", &[], good.clone()).await.0, 507);
     house.sick.full.store(false, Ordering::SeqCst);
     house.sick.busy.store(true, Ordering::SeqCst);
-    let (status, said) = post(&router, "/v1/changes", &[], good.clone()).await;
+    let (status, said) = post_body(&router, "/v1/changes", &[], good.clone()).await;
     assert!(status == 503 && said.ends_with(" retry 1"), "{status} {said}");
     http = house.http();
     http.config.requests_max = 0;
-    let (status, said) = post(&crate::router(http), "/v1/changes", &[], good).await;
+    let (status, said) = post_body(&crate::router(http), "/v1/changes", &[], good).await;
     assert!(status == 503 && said.contains("too many requests at once"), "{status} {said}");
 }
 
 #[tokio::test]
 async fn a_key_says_whose_changes_these_are() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let other = Tenant::new("other").unwrap();
     let keys = vec![
-        ApiKey::new(&SecretString::from("one"), tenant()),
-        ApiKey::new(&SecretString::from("two"), other.clone()),
+        IngestApiKey::new(&SecretString::from("one"), tenant()),
+        IngestApiKey::new(&SecretString::from("two"), other.clone()),
     ];
     assert_eq!(format!("{:?}", keys[0]), "ApiKey { tenant: main, .. }");
-    let router = router(Http { keys: Some(keys), ..house.http() });
-    let body = event("work.published", r#""subject":"work:1","data":{"title":"Moon"}"#);
+    let router = router(HttpIntake { keys: Some(keys), ..house.http() });
+    let body = event_json("work.published", r#""subject":"work:1","data":{"title":"Moon"}"#);
     for wrong in ["three", "", "one two"] {
         let headers = [("authorization", format!("Bearer {wrong}"))].map(|(name, value)| (name, value));
         let headers: Vec<(&str, &str)> =
             headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let (status, said) = post(&router, "/v1/changes", &headers, body.clone()).await;
+        let (status, said) = post_body(&router, "/v1/changes", &headers, body.clone()).await;
         assert!(status == 401 && said.ends_with(" bearer"), "{wrong}: {status} {said}");
     }
-    assert_eq!(post(&router, "/v1/changes", &[], body.clone()).await.0, 401);
-    assert_eq!(post(&router, "/v1/changes", &[("authorization", "Basic one")], body.clone()).await.0, 401);
-    assert_eq!(post(&router, "/v1/changes", &[("authorization", "bearer two")], body).await.0, 202);
+    assert_eq!(post_body(&router, "/v1/changes", &[], body.clone()).await.0, 401);
+    assert_eq!(
+        post_body(&router, "/v1/changes", &[("authorization", "Basic one")], body.clone()).await.0,
+        401
+    );
+    assert_eq!(post_body(&router, "/v1/changes", &[("authorization", "bearer two")], body).await.0, 202);
     assert_eq!(house.events().await[0].tenant, other);
     assert!(house.state(StateKey::Subject(tenant(), subject("work:1"))).await.is_empty());
 }
 
 #[tokio::test]
 async fn the_first_answer_stands_for_a_day() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
-    let body = event("work.published", r#""subject":"work:1""#);
+    let body = event_json("work.published", r#""subject":"work:1""#);
     let key = [("idempotency-key", "k")];
     // The first try stores and does not get as far as announcing.
     house.sick.busy.store(true, Ordering::SeqCst);
-    assert_eq!(post(&router, "/v1/changes", &key, body.clone()).await.0, 503);
+    assert_eq!(post_body(&router, "/v1/changes", &key, body.clone()).await.0, 503);
     house.sick.busy.store(false, Ordering::SeqCst);
     // The second is judged by the time of the first, so that it is the same event.
-    house.ports.clock.advance(3_600_000);
-    let (status, first) = post(&router, "/v1/changes", &key, body.clone()).await;
+    house.deps.clock.advance(3_600_000);
+    let (status, first) = post_body(&router, "/v1/changes", &key, body.clone()).await;
     assert_eq!((status, first.as_str()), (202, r#"{"accepted":1,"rejected":[]}"#));
-    assert_eq!(house.events().await.iter().map(|event| event.occurred).collect::<Vec<_>>(), [at(NOON)]);
-    assert_eq!(post(&router, "/v1/changes", &key, body.clone()).await, (202, first));
+    assert_eq!(
+        house.events().await.iter().map(|event| event.occurred).collect::<Vec<_>>(),
+        [parse_instant(NOON)]
+    );
+    assert_eq!(post_body(&router, "/v1/changes", &key, body.clone()).await, (202, first));
     assert_eq!(house.events().await.len(), 1, "the third did nothing");
-    assert_eq!(post(&router, "/v1/changes", &key, event("x", r#""subject":"work:1""#)).await.0, 422);
-    assert_eq!(post(&router, "/v1/facts", &key, body.clone()).await.0, 422);
+    assert_eq!(
+        post_body(&router, "/v1/changes", &key, event_json("x", r#""subject":"work:1""#)).await.0,
+        422
+    );
+    assert_eq!(post_body(&router, "/v1/facts", &key, body.clone()).await.0, 422);
     // Another key that looks like what is kept under the first one is another key.
-    assert_eq!(post(&router, "/v1/changes", &[("idempotency-key", "seen:k")], body.clone()).await.0, 202);
+    assert_eq!(
+        post_body(&router, "/v1/changes", &[("idempotency-key", "seen:k")], body.clone()).await.0,
+        202
+    );
     // A refusal stands too.
     let other = [("idempotency-key", "l")];
-    let refused = post(&router, "/v1/changes", &other, "[]").await;
-    assert_eq!((refused.0, post(&router, "/v1/changes", &other, "[]").await), (400, refused));
-    house.ports.clock.advance(25 * 3_600_000);
-    assert_eq!(post(&router, "/v1/changes", &key, body).await.0, 202);
+    let refused = post_body(&router, "/v1/changes", &other, "[]").await;
+    assert_eq!((refused.0, post_body(&router, "/v1/changes", &other, "[]").await), (400, refused));
+    house.deps.clock.advance(25 * 3_600_000);
+    assert_eq!(post_body(&router, "/v1/changes", &key, body).await.0, 202);
     assert_eq!(house.events().await.len(), 3);
 }
 
 #[test]
 fn what_is_kept_can_be_read_again() {
-    let asked = Asked([7; 32]);
-    assert_eq!(Asked::read_seen(&asked.seen(at(NOON))), Some((asked, at(NOON))));
-    let answer = Answer::error(StatusCode::BAD_REQUEST, "no");
-    assert_eq!(Asked::read_answered(&asked.answered(&answer)), Some((asked, answer)));
-    assert_eq!(Asked::read_seen(&[]), None);
-    assert_eq!(Asked::read_answered(&[0; 33]), None);
+    let asked = IdempotentRequest([7; 32]);
+    assert_eq!(
+        IdempotentRequest::decode_first_seen(&asked.encode_first_seen(parse_instant(NOON))),
+        Some((asked, parse_instant(NOON)))
+    );
+    let answer = IngestAnswer::error(StatusCode::BAD_REQUEST, "no");
+    assert_eq!(IdempotentRequest::decode_answer(&asked.encode_answer(&answer)), Some((asked, answer)));
+    assert_eq!(IdempotentRequest::decode_first_seen(&[]), None);
+    assert_eq!(IdempotentRequest::decode_answer(&[0; 33]), None);
 }
 
 #[tokio::test]
 async fn intake_waits_when_the_house_is_behind() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let mut http = house.http();
     http.config.lag_records_max = 1;
     let router = router(http);
-    let body = event("work.published", r#""subject":"work:1""#);
+    let body = event_json("work.published", r#""subject":"work:1""#);
     let once = [("idempotency-key", "k")];
-    assert_eq!(post(&router, "/v1/changes", &once, body.clone()).await.0, 202);
-    assert_eq!(post(&router, "/v1/changes", &[], body.clone()).await.0, 202);
+    assert_eq!(post_body(&router, "/v1/changes", &once, body.clone()).await.0, 202);
+    assert_eq!(post_body(&router, "/v1/changes", &[], body.clone()).await.0, 202);
     // Two events wait now, which is noticed within a second.
-    house.ports.clock.advance(1_000);
-    let (status, said) = post(&router, "/v1/changes", &[], body.clone()).await;
+    house.deps.clock.advance(1_000);
+    let (status, said) = post_body(&router, "/v1/changes", &[], body.clone()).await;
     assert!(status == 429 && said.ends_with(" retry 5"), "{status} {said}");
-    assert_eq!(post(&router, "/v1/changes", &once, body).await.0, 202, "what was answered is answered again");
+    assert_eq!(
+        post_body(&router, "/v1/changes", &once, body).await.0,
+        202,
+        "what was answered is answered again"
+    );
 }
 
 #[tokio::test]
 async fn requests_at_one_time_share_one_look_at_who_is_behind() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
     for looks in [1, 2] {
-        let body = event("work.published", r#""subject":"work:1""#);
-        let all = (0..4).map(|_| post(&router, "/v1/changes", &[], body.clone()));
+        let body = event_json("work.published", r#""subject":"work:1""#);
+        let all = (0..4).map(|_| post_body(&router, "/v1/changes", &[], body.clone()));
         let answers = futures::future::join_all(all).await;
         assert!(answers.iter().all(|(status, _)| *status == 202), "{answers:?}");
         assert_eq!(house.sick.looks.load(Ordering::SeqCst), looks * crate::config::LAG_OF.len());
-        house.ports.clock.advance(1_000);
+        house.deps.clock.advance(1_000);
     }
 }
 
 #[tokio::test]
 async fn a_change_without_a_time_that_is_said_again_is_the_same_event() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let body = r#"{"id":"1","source":"s","type":"work.published","subject":"work:1"}"#;
-    assert_eq!(post(&house.router(), "/v1/changes", &[], body).await.0, 202);
-    house.ports.clock.advance(3_600_000);
-    assert_eq!(post(&house.router(), "/v1/changes", &[], body).await.0, 202);
+    assert_eq!(post_body(&house.router(), "/v1/changes", &[], body).await.0, 202);
+    house.deps.clock.advance(3_600_000);
+    assert_eq!(post_body(&house.router(), "/v1/changes", &[], body).await.0, 202);
     let keys: std::collections::BTreeSet<_> = house.events().await.iter().map(Event::entry_key).collect();
     assert_eq!(keys.len(), 1, "{keys:?}");
 }
 
 #[tokio::test]
 async fn topics_carry_no_addresses() {
-    let house = House::new().await;
-    let profile = event(
+    let house = IngestHouse::new().await;
+    let profile = event_json(
         "tidings.profile",
         r#""data":{"person":"ann","name":"Ann Lee","email":"ann@example.com","zone":"Asia/Tokyo",
             "place":"35.7,139.7","email_plan":"weekly"}"#,
     );
-    assert_eq!(post(&house.router(), "/v1/facts", &[], profile).await.0, 202);
+    assert_eq!(post_body(&house.router(), "/v1/facts", &[], profile).await.0, 202);
     let records = house.records(topics::INBOX).await;
     let bytes = String::from_utf8_lossy(records[0].value.as_deref().unwrap()).into_owned();
     assert!(bytes.contains("Asia/Tokyo") && bytes.contains("weekly"), "{bytes}");
@@ -597,22 +589,25 @@ async fn topics_carry_no_addresses() {
 /// she is marked then, and what was written down for the keeper. `done` is the keeper's own note.
 #[tokio::test]
 async fn whoever_erases_marks_and_asks_and_a_welcome_counts_only_when_that_is_done() {
-    use Progress::{Asked, Lifted};
-    let check = async |words: &[(&str, usize, bool, &[Progress])]| {
-        let house = House::new().await;
+    use ErasureProgress::{Asked, Lifted};
+    let check = async |words: &[(&str, usize, bool, &[ErasureProgress])]| {
+        let house = IngestHouse::new().await;
         for (word, accepted, is_marked, written) in words {
-            house.ports.clock.advance(1);
+            house.deps.clock.advance(1);
             if *word == "done" {
                 let notes = house.state(StateKey::Notes(tenant(), ann())).await;
-                let done = notes::erased_to(notes::last_erased(&notes).unwrap());
+                let done = notes::note_erasure_done(notes::last_erased(&notes).unwrap());
                 house.store.merge(vec![(StateKey::Notes(tenant(), ann()), done)]).await.unwrap();
             } else {
                 let facts = format!(
                     "[{},{}]",
-                    event(&format!("tidings.{}", word.split(' ').next().unwrap()), &said(word)),
-                    event("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
+                    event_json(
+                        &format!("tidings.{}", word.split(' ').next().unwrap()),
+                        &erasure_fields(word)
+                    ),
+                    event_json("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
                 );
-                let (_, answer) = post(&house.router(), "/v1/facts", &[], facts).await;
+                let (_, answer) = post_body(&house.router(), "/v1/facts", &[], facts).await;
                 assert!(
                     answer.contains(&format!(r#""accepted":{accepted},"#)),
                     "{word} of {words:?}: {answer}"
@@ -631,16 +626,16 @@ async fn whoever_erases_marks_and_asks_and_a_welcome_counts_only_when_that_is_do
     };
     check(&[("erase", 2, true, &[Asked]), ("erase", 2, true, &[Asked, Asked])]).await;
     check(&[("welcome", 2, false, &[])]).await;
-    let asked: &[Progress] = &[Asked];
+    let asked: &[ErasureProgress] = &[Asked];
     check(&[("erase", 2, true, asked), ("welcome", 1, true, asked), ("done", 0, true, asked)]).await;
-    let lifted: &[Progress] = &[Asked, Lifted];
+    let lifted: &[ErasureProgress] = &[Asked, Lifted];
     check(&[("erase", 2, true, asked), ("done", 0, true, asked), ("welcome", 2, false, lifted)]).await;
     // By the versions of a service: the welcome is older than the mark, and lifts nothing.
     check(&[("erase 9", 2, true, asked), ("done", 0, true, asked), ("welcome 8", 2, true, asked)]).await;
 }
 
 /// The version of a word, if it has one, and whom it is about.
-fn said(word: &str) -> String {
+fn erasure_fields(word: &str) -> String {
     let version =
         word.split_once(' ').map_or_else(String::new, |(_, version)| format!(r#""version":{version},"#));
     format!(r#"{version}"data":{{"person":"ann"}}"#)
@@ -648,17 +643,17 @@ fn said(word: &str) -> String {
 
 #[tokio::test]
 async fn nothing_is_heard_of_the_erased() {
-    let house = House::new().await;
-    let erased = State::at(1, [(notes::ERASED, Some(Value::Flag(true)))]);
+    let house = IngestHouse::new().await;
+    let erased = VersionedState::from_values(1, [(notes::ERASED, Some(Value::Flag(true)))]);
     house.store.merge(vec![(StateKey::Notes(tenant(), ann()), erased)]).await.unwrap();
     let facts = format!(
         "[{},{},{},{}]",
-        event("tidings.profile", r#""data":{"person":"ann","place":"52.5,13.4"}"#),
-        event("tidings.mute", r#""data":{"person":"ann","actor":"bob"}"#),
-        event("tidings.profile", r#""data":{"person":"ann","email":"ann@example.com"}"#),
-        event("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
+        event_json("tidings.profile", r#""data":{"person":"ann","place":"52.5,13.4"}"#),
+        event_json("tidings.mute", r#""data":{"person":"ann","actor":"bob"}"#),
+        event_json("tidings.profile", r#""data":{"person":"ann","email":"ann@example.com"}"#),
+        event_json("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
     );
-    let (status, said) = post(&house.router(), "/v1/facts", &[], facts).await;
+    let (status, said) = post_body(&house.router(), "/v1/facts", &[], facts).await;
     assert_eq!((status, said.as_str()), (202, r#"{"accepted":4,"rejected":[]}"#));
     for key in [StateKey::Person(tenant(), ann()), StateKey::Mutes(tenant(), ann())] {
         assert!(house.state(key.clone()).await.is_empty(), "{key:?}");
@@ -670,15 +665,17 @@ async fn nothing_is_heard_of_the_erased() {
 
 #[tokio::test]
 async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
-    let house = House::new().await;
-    let good = event("work.published", r#""subject":"work:1","data":{"title":"Moon"}"#);
+    let house = IngestHouse::new().await;
+    let good = event_json("work.published", r#""subject":"work:1","data":{"title":"Moon"}"#);
     let values = [
         Some(good.clone().into_bytes()),
         Some(b"\xff".to_vec()),
         Some(Vec::new()),
-        Some(event("work.published", r#""subject":"work:1","time":"2026-11-01T00:00:00Z""#).into_bytes()),
-        Some(wire::change::encode(&wire::cloud::parse(good.as_bytes()).unwrap()).unwrap()),
-        Some(event("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#).into_bytes()),
+        Some(
+            event_json("work.published", r#""subject":"work:1","time":"2026-11-01T00:00:00Z""#).into_bytes(),
+        ),
+        Some(wire::change::encode(&wire::cloud_event::parse_change(good.as_bytes()).unwrap()).unwrap()),
+        Some(event_json("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#).into_bytes()),
     ];
     let record = |value| NewRecord {
         topic: topics::CHANGES.into(),
@@ -687,7 +684,7 @@ async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
         value,
         headers: Vec::new(),
     };
-    house.ports.topics.append(values.map(record).to_vec()).await.unwrap();
+    house.deps.topics.append(values.map(record).to_vec()).await.unwrap();
     house.settle().await;
     let events = house.events().await;
     assert_eq!(events.len(), 2, "{events:?}");
@@ -695,7 +692,7 @@ async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
     assert_eq!(house.followers("author:7").await, [ann()]);
     let aside = house.records(topics::QUARANTINE).await;
     let aside: Vec<_> =
-        aside.iter().map(|r| wire::quarantined::decode(r.value.as_ref().unwrap()).unwrap()).collect();
+        aside.iter().map(|r| wire::quarantine::decode(r.value.as_ref().unwrap()).unwrap()).collect();
     let found: Vec<_> = aside.iter().map(|q| (q.partition, q.offset, q.room.as_str())).collect();
     assert_eq!(found, [(3, 1, "ingest"), (3, 2, "ingest"), (3, 3, "ingest")]);
     assert_eq!(aside[0].value.as_deref(), Some(b"\xff".as_slice()));
@@ -704,7 +701,7 @@ async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
     assert!(aside[2].reason.starts_with("/time: occurred at"), "{}", aside[2].reason);
 }
 
-fn hostile() -> impl Strategy<Value = Vec<u8>> {
+fn hostile_body() -> impl Strategy<Value = Vec<u8>> {
     let json = prop::sample::select(vec![
         "{",
         "}",
@@ -746,17 +743,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn hostile_bodies_are_answered(bodies in prop::collection::vec((0..3_usize, hostile()), 1..4)) {
-        static HOUSE: std::sync::LazyLock<(tokio::runtime::Runtime, House)> = std::sync::LazyLock::new(|| {
+    fn hostile_bodies_are_answered(bodies in prop::collection::vec((0..3_usize, hostile_body()), 1..4)) {
+        static HOUSE: std::sync::LazyLock<(tokio::runtime::Runtime, IngestHouse)> = std::sync::LazyLock::new(|| {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-            let house = runtime.block_on(House::new());
+            let house = runtime.block_on(IngestHouse::new());
             (runtime, house)
         });
         let (runtime, house) = &*HOUSE;
         let router = house.router();
         for (place, body) in bodies {
             let path = ["/v1/changes", "/v1/facts", "/v1/feedback"][place];
-            let (status, said) = runtime.block_on(post(&router, path, &[], body));
+            let (status, said) = runtime.block_on(post_body(&router, path, &[], body));
             prop_assert!(status == 202 || (400..500).contains(&status), "{status} {said}");
         }
     }

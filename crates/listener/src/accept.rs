@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::places::{Limits, Place, Places};
+use crate::connection_quota::{ConnectionPermit, ConnectionQuota, ListenerLimits};
 
 /// How long to wait when no connection can be taken, which is when files are out.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -21,24 +21,28 @@ const FAREWELL_BYTES: u64 = 64 * 1024;
 
 /// A port that listens.
 #[derive(Debug)]
-pub struct Listener {
+pub struct LimitedListener {
     tcp: TcpListener,
-    places: Arc<Places>,
+    places: Arc<ConnectionQuota>,
     farewells: Arc<Semaphore>,
 }
 
 /// Who came, and has a place.
 #[derive(Debug)]
-pub struct Guest {
+pub struct AcceptedClient {
     pub stream: TcpStream,
     /// To be kept as long as the connection.
-    pub place: Place,
+    pub place: ConnectionPermit,
 }
 
-impl Listener {
-    pub async fn bind(at: SocketAddr, limits: Limits) -> io::Result<Self> {
+impl LimitedListener {
+    pub async fn bind(at: SocketAddr, limits: ListenerLimits) -> io::Result<Self> {
         let tcp = TcpListener::bind(at).await?;
-        Ok(Self { tcp, places: Places::new(limits), farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)) })
+        Ok(Self {
+            tcp,
+            places: ConnectionQuota::new(limits),
+            farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)),
+        })
     }
 
     pub fn address(&self) -> io::Result<SocketAddr> {
@@ -46,12 +50,12 @@ impl Listener {
     }
 
     /// The next connection for which there is a place. All others are told `full` and closed.
-    pub async fn next(&self, full: &'static str) -> Guest {
+    pub async fn next(&self, full: &'static str) -> AcceptedClient {
         let mut is_out = false;
         loop {
             match self.tcp.accept().await {
                 Ok((stream, from)) => match self.places.take(from) {
-                    Some(place) => return Guest { stream, place },
+                    Some(place) => return AcceptedClient { stream, place },
                     None => self.send_away(stream, full),
                 },
                 Err(error) => {
@@ -60,7 +64,7 @@ impl Listener {
                         tracing::warn!(%error, "no connection can be taken");
                     }
                     is_out = true;
-                    runtime::retry::wait(PAUSE).await;
+                    runtime::retry::wait_real_time(PAUSE).await;
                 }
             }
         }
@@ -70,7 +74,7 @@ impl Listener {
         match Arc::clone(&self.farewells).try_acquire_owned() {
             Ok(permit) => {
                 tokio::spawn(async move {
-                    let _as_far_as_can_be = timeout(FAREWELL_TIME, farewell(stream, full)).await;
+                    let _as_far_as_can_be = timeout(FAREWELL_TIME, say_farewell(stream, full)).await;
                     drop(permit);
                 });
             }
@@ -81,7 +85,7 @@ impl Listener {
 }
 
 /// Says a last word so that it can be read: a close with bytes unread would take it away.
-pub async fn farewell(mut stream: TcpStream, word: &str) -> io::Result<()> {
+pub async fn say_farewell(mut stream: TcpStream, word: &str) -> io::Result<()> {
     stream.write_all(word.as_bytes()).await?;
     stream.shutdown().await?;
     tokio::io::copy(&mut stream.take(FAREWELL_BYTES), &mut tokio::io::sink()).await.map(|_| ())

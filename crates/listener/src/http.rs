@@ -17,31 +17,31 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use runtime::Shutdown;
+use runtime::ShutdownSignal;
 use tokio::{net::TcpStream, sync::Notify, task::JoinSet, time::timeout};
 use tower::util::ServiceExt as _;
 
 use crate::{
-    accept::{Guest, Listener, farewell},
-    timed::{Pace, Timed},
+    accept::{AcceptedClient, LimitedListener, say_farewell},
+    paced_stream::{PacedStream, WritePace},
 };
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
+pub struct ServeTimeouts {
     /// From the connection to the end of the first request's head.
     pub head: Duration,
     /// From an answer to the end of the next request's head.
     pub idle: Duration,
     /// How an answer has to be taken.
-    pub write: Pace,
+    pub write: WritePace,
 }
 
-impl Times {
+impl ServeTimeouts {
     pub const USUAL: Self = Self {
         head: Duration::from_secs(5),
         idle: Duration::from_secs(60),
-        write: Pace { bytes: 64 * 1024, within: Duration::from_secs(20) },
+        write: WritePace { bytes: 64 * 1024, within: Duration::from_secs(20) },
     };
 }
 
@@ -57,7 +57,12 @@ const ANOTHER_VERSION: &str = "HTTP/1.1 505 HTTP Version Not Supported\r\nconnec
      content-type: text/plain\r\ncontent-length: 24\r\n\r\nHTTP/1.1 is spoken here\n";
 
 /// Answers until the shutdown, and then those who have asked.
-pub async fn serve(listener: Listener, router: Router, times: Times, stop: Shutdown) {
+pub async fn serve_http(
+    listener: LimitedListener,
+    router: Router,
+    times: ServeTimeouts,
+    stop: ShutdownSignal,
+) {
     let mut talks = JoinSet::new();
     loop {
         let guest = tokio::select! {
@@ -67,8 +72,8 @@ pub async fn serve(listener: Listener, router: Router, times: Times, stop: Shutd
         while talks.try_join_next().is_some() {}
         let (router, stop) = (router.clone(), stop.clone());
         talks.spawn(async move {
-            let Guest { stream, place } = guest;
-            if let Err(error) = talk(stream, router, times, stop).await {
+            let AcceptedClient { stream, place } = guest;
+            if let Err(error) = serve_stream(stream, router, times, stop).await {
                 tracing::debug!(error, "a connection has ended");
             }
             drop(place);
@@ -78,7 +83,12 @@ pub async fn serve(listener: Listener, router: Router, times: Times, stop: Shutd
     while talks.join_next().await.is_some() {}
 }
 
-async fn talk(stream: TcpStream, router: Router, times: Times, stop: Shutdown) -> Result<(), String> {
+async fn serve_stream(
+    stream: TcpStream,
+    router: Router,
+    times: ServeTimeouts,
+    stop: ShutdownSignal,
+) -> Result<(), String> {
     let text = |error: io::Error| error.to_string();
     stream.set_nodelay(true).map_err(text)?;
     let mut begins = [0; PREFACE.len()];
@@ -91,15 +101,15 @@ async fn talk(stream: TcpStream, router: Router, times: Times, stop: Shutdown) -
         Err(_) => return Err("nothing came".to_owned()),
     };
     if begins == PREFACE {
-        let said = timeout(times.head, farewell(stream, ANOTHER_VERSION)).await;
+        let said = timeout(times.head, say_farewell(stream, ANOTHER_VERSION)).await;
         return said.map_or(Ok(()), |said| said.map_err(text));
     }
     let asked = Arc::new(Notify::new());
     let service = service_fn(|request: hyper::Request<Incoming>| {
         asked.notify_one();
-        answer(router.clone(), request.map(Body::new))
+        answer_request(router.clone(), request.map(Body::new))
     });
-    let stream = TokioIo::new(Timed::new(stream, times.write));
+    let stream = TokioIo::new(PacedStream::new(stream, times.write));
     let talk = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(times.idle)
@@ -127,19 +137,19 @@ async fn talk(stream: TcpStream, router: Router, times: Times, stop: Shutdown) -
     }
 }
 
-async fn answer(router: Router, request: Request) -> Result<Response<Sliced>, Infallible> {
+async fn answer_request(router: Router, request: Request) -> Result<Response<SlicedBody>, Infallible> {
     let response = router.oneshot(request).await?;
-    Ok(response.map(|body| Sliced { body, rest: Bytes::new() }))
+    Ok(response.map(|body| SlicedBody { body, rest: Bytes::new() }))
 }
 
 /// An answer, part by part: so what holds on to it is let go of when nearly all has been taken by the other side, and
 /// not when it was laid out for it.
-struct Sliced {
+struct SlicedBody {
     body: Body,
     rest: Bytes,
 }
 
-impl HttpBody for Sliced {
+impl HttpBody for SlicedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -176,16 +186,16 @@ impl HttpBody for Sliced {
 }
 
 /// An answer that holds on to something, a permit, until it has been taken by the other side or given up.
-pub fn holding<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
-    response.map(|body| Body::new(Holding { body, _held: held }))
+pub fn hold_until_read<T: Send + Unpin + 'static>(response: Response, held: T) -> Response {
+    response.map(|body| Body::new(HoldingBody { body, _held: held }))
 }
 
-struct Holding<T> {
+struct HoldingBody<T> {
     body: Body,
     _held: T,
 }
 
-impl<T: Unpin> HttpBody for Holding<T> {
+impl<T: Unpin> HttpBody for HoldingBody<T> {
     type Data = Bytes;
     type Error = axum::Error;
 

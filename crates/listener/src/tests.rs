@@ -5,7 +5,7 @@ mod framing;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, body::Bytes, response::Response, routing::any};
-use runtime::Shutdown;
+use runtime::ShutdownSignal;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -14,35 +14,35 @@ use tokio::{
 };
 
 use crate::{
-    Limits, Listener,
-    http::{Times, holding, serve},
-    timed::Pace,
+    LimitedListener, ListenerLimits,
+    http::{ServeTimeouts, hold_until_read, serve_http},
+    paced_stream::WritePace,
 };
 
 /// So that nothing hangs; what is waited for comes long before.
 const PATIENCE: Duration = Duration::from_secs(60);
-const TIMES: Times = Times {
+const TIMES: ServeTimeouts = ServeTimeouts {
     head: Duration::from_millis(300),
     idle: Duration::from_millis(900),
-    write: Pace { bytes: 64 * 1024, within: Duration::from_millis(500) },
+    write: WritePace { bytes: 64 * 1024, within: Duration::from_millis(500) },
 };
-const LIMITS: Limits = Limits { connections: 4, per_address: 4 };
+const LIMITS: ListenerLimits = ListenerLimits { connections: 4, per_address: 4 };
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 /// Far more than a connection holds on its way.
 const LARGE_BYTES: usize = 32 * 1024 * 1024;
 
-struct Served {
+struct ServedRouter {
     address: SocketAddr,
-    stop: Shutdown,
+    stop: ShutdownSignal,
     serving: JoinHandle<()>,
 }
 
-impl Served {
-    async fn new(router: Router, limits: Limits, times: Times) -> Self {
+impl ServedRouter {
+    async fn new(router: Router, limits: ListenerLimits, times: ServeTimeouts) -> Self {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = Listener::bind(any, limits).await.unwrap();
-        let (address, stop) = (listener.address().unwrap(), Shutdown::default());
-        let serving = tokio::spawn(serve(listener, router, times, stop.clone()));
+        let listener = LimitedListener::bind(any, limits).await.unwrap();
+        let (address, stop) = (listener.address().unwrap(), ShutdownSignal::default());
+        let serving = tokio::spawn(serve_http(listener, router, times, stop.clone()));
         Self { address, stop, serving }
     }
 
@@ -54,8 +54,8 @@ impl Served {
     }
 
     /// All that is answered until the connection is closed.
-    async fn said_to(&self, says: &str) -> String {
-        said(self.connect(says).await).await
+    async fn answers_to(&self, says: &str) -> String {
+        read_answer(self.connect(says).await).await
     }
 
     async fn end(self) {
@@ -64,22 +64,22 @@ impl Served {
     }
 }
 
-async fn said(mut stream: TcpStream) -> String {
+async fn read_answer(mut stream: TcpStream) -> String {
     let mut said = Vec::new();
     // Who is thrown out may hear it as an error.
     let _closed = timeout(PATIENCE, stream.read_to_end(&mut said)).await.unwrap();
     String::from_utf8(said).unwrap()
 }
 
-fn hello() -> Router {
+fn hello_router() -> Router {
     Router::new().route("/", any(|body: Bytes| async move { format!("{} bytes", body.len()) }))
 }
 
 #[tokio::test]
 async fn whoever_does_not_ask_is_closed() {
-    let served = Served::new(hello(), LIMITS, TIMES).await;
+    let served = ServedRouter::new(hello_router(), LIMITS, TIMES).await;
     let check = async |says: &str, answers: usize| {
-        let said = served.said_to(says).await;
+        let said = served.answers_to(says).await;
         assert_eq!(said.matches("HTTP/1.1 200 OK").count(), answers, "{says:?}: {said}");
     };
     check("", 0).await;
@@ -91,7 +91,7 @@ async fn whoever_does_not_ask_is_closed() {
 
 #[tokio::test]
 async fn a_head_that_trickles_is_closed() {
-    let served = Served::new(hello(), LIMITS, TIMES).await;
+    let served = ServedRouter::new(hello_router(), LIMITS, TIMES).await;
     let (mut reads, mut writes) = served.connect("GET / HTTP/1.1\r\n").await.into_split();
     let trickle = async {
         let mut pause = tokio::time::interval(TIMES.head / 10);
@@ -109,35 +109,37 @@ async fn a_head_that_trickles_is_closed() {
 
 #[tokio::test]
 async fn http_2_is_refused_in_words() {
-    let served = Served::new(hello(), LIMITS, TIMES).await;
-    let said = served.said_to("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await;
+    let served = ServedRouter::new(hello_router(), LIMITS, TIMES).await;
+    let said = served.answers_to("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await;
     assert!(said.starts_with("HTTP/1.1 505 ") && said.ends_with("HTTP/1.1 is spoken here\n"), "{said}");
     let upgrade = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade, http2-settings, close\r\nupgrade: h2c\r\n\
          http2-settings: AAMAAABkAAQAAP__\r\n\r\n";
-    let said = served.said_to(upgrade).await;
+    let said = served.answers_to(upgrade).await;
     assert!(said.starts_with("HTTP/1.1 200 OK"), "{said}");
     served.end().await;
 }
 
 #[tokio::test]
 async fn who_finds_no_place_is_told_so_and_others_go_on() {
-    let served = Served::new(hello(), LIMITS, Times { idle: PATIENCE, head: PATIENCE, ..TIMES }).await;
+    let served =
+        ServedRouter::new(hello_router(), LIMITS, ServeTimeouts { idle: PATIENCE, head: PATIENCE, ..TIMES })
+            .await;
     let mut held = Vec::new();
     for _ in 0..LIMITS.connections {
         held.push(served.connect("GET").await);
     }
-    let said = served.said_to(GET).await;
+    let said = served.answers_to(GET).await;
     assert!(
         said.starts_with("HTTP/1.1 503 ") && said.ends_with("\n\r\ntoo many are connected...\n"),
         "{said}"
     );
     let mut first = held.remove(0);
     first.write_all(b" / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
-    assert!(self::said(first).await.starts_with("HTTP/1.1 200 OK"));
+    assert!(self::read_answer(first).await.starts_with("HTTP/1.1 200 OK"));
     // A place is free a moment after its connection was closed.
     let has_place = async {
         loop {
-            let said = served.said_to("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+            let said = served.answers_to("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
             if said.starts_with("HTTP/1.1 200 OK") {
                 break;
             }
@@ -157,10 +159,10 @@ async fn an_answer_that_is_not_read_is_given_up() {
         let held = held.clone();
         move || {
             let held = held.clone();
-            async move { holding(Response::new(vec![b'a'; LARGE_BYTES].into()), held) }
+            async move { hold_until_read(Response::new(vec![b'a'; LARGE_BYTES].into()), held) }
         }
     };
-    let served = Served::new(Router::new().route("/", any(large)), LIMITS, TIMES).await;
+    let served = ServedRouter::new(Router::new().route("/", any(large)), LIMITS, TIMES).await;
     let usual = Arc::strong_count(&held);
     let stream = served.connect(GET).await;
     let is_given_up = async {
@@ -174,20 +176,22 @@ async fn an_answer_that_is_not_read_is_given_up() {
         }
     };
     timeout(PATIENCE, is_given_up).await.unwrap();
-    assert!(said(stream).await.len() < LARGE_BYTES);
+    assert!(read_answer(stream).await.len() < LARGE_BYTES);
     let close = "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
-    assert!(served.said_to(close).await.len() > LARGE_BYTES);
+    assert!(served.answers_to(close).await.len() > LARGE_BYTES);
     served.end().await;
 }
 
 #[tokio::test]
 async fn it_ends_when_it_is_asked_to() {
-    let served = Served::new(hello(), LIMITS, Times { idle: PATIENCE, head: PATIENCE, ..TIMES }).await;
+    let served =
+        ServedRouter::new(hello_router(), LIMITS, ServeTimeouts { idle: PATIENCE, head: PATIENCE, ..TIMES })
+            .await;
     let silent = served.connect("").await;
     let mut rests = served.connect(GET).await;
     let mut some = [0; 15];
     rests.read_exact(&mut some).await.unwrap();
     served.end().await;
-    assert_eq!(said(silent).await, "");
-    assert!(said(rests).await.ends_with("0 bytes"));
+    assert_eq!(read_answer(silent).await, "");
+    assert!(read_answer(rests).await.ends_with("0 bytes"));
 }

@@ -3,24 +3,31 @@
 use anyhow::{Context as _, ensure};
 use model::{Person, Tenant};
 
-use crate::Live;
+use crate::LiveConnections;
 
 /// Checks an engine that knows of these persons that they are connected, and of nobody else.
-pub async fn check(live: &dyn Live, tenant: &Tenant, connected: &[Person]) -> anyhow::Result<()> {
+pub async fn check_live_engine(
+    live: &dyn LiveConnections,
+    tenant: &Tenant,
+    connected: &[Person],
+) -> anyhow::Result<()> {
     let stranger = Person::new("nobody-in-particular")?;
     let all: Vec<Person> = connected.iter().cloned().chain([stranger]).collect();
-    let found = live.connected(tenant, &all).await.context("everybody")?;
-    ensure!(found.iter().eq(sorted(connected).iter()), "whoever is connected is said to be, and nobody else");
+    let found = live.find_connected(tenant, &all).await.context("everybody")?;
+    ensure!(
+        found.iter().eq(sort_persons(connected).iter()),
+        "whoever is connected is said to be, and nobody else"
+    );
     for one in connected {
-        let found = live.connected(tenant, std::slice::from_ref(one)).await.context("one")?;
+        let found = live.find_connected(tenant, std::slice::from_ref(one)).await.context("one")?;
         ensure!(found.len() == 1, "only who was asked for is in the answer");
     }
-    let none = live.connected(tenant, &[]).await.context("nobody")?;
+    let none = live.find_connected(tenant, &[]).await.context("nobody")?;
     ensure!(none.is_empty(), "of nobody nothing is said");
     Ok(())
 }
 
-fn sorted(persons: &[Person]) -> Vec<Person> {
+fn sort_persons(persons: &[Person]) -> Vec<Person> {
     let mut sorted = persons.to_vec();
     sorted.sort();
     sorted

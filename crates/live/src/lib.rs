@@ -2,7 +2,7 @@
 //! is asked, and only when it matters: for who was seen lately on a surface that says `ask: live`, when a window
 //! that is not told to people who are here is due.
 //!
-//! [`Live`] is the contract, [`Unasked`] the engine where no service was named, [`conformance`] what every engine
+//! [`LiveConnections`] is the contract, [`UnknownConnections`] the engine where no service was named, [`conformance`] what every engine
 //! keeps.
 
 pub mod conformance;
@@ -17,19 +17,19 @@ pub const PERSONS_AT_ONCE: usize = 100;
 
 /// Who can say.
 #[async_trait]
-pub trait Live: Send + Sync + fmt::Debug {
+pub trait LiveConnections: Send + Sync + fmt::Debug {
     /// Which of these persons have a connection now, and nobody else. An error means that nobody can say; whoever
     /// asks goes on without an answer, so it comes soon or not at all.
-    async fn connected(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<BTreeSet<Person>>;
+    async fn find_connected(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<BTreeSet<Person>>;
 }
 
 /// Where no service was named: nobody can say.
 #[derive(Clone, Copy, Debug)]
-pub struct Unasked;
+pub struct UnknownConnections;
 
 #[async_trait]
-impl Live for Unasked {
-    async fn connected(&self, _: &Tenant, _: &[Person]) -> anyhow::Result<BTreeSet<Person>> {
+impl LiveConnections for UnknownConnections {
+    async fn find_connected(&self, _: &Tenant, _: &[Person]) -> anyhow::Result<BTreeSet<Person>> {
         anyhow::bail!("nobody was named who knows of connections")
     }
 }

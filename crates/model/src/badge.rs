@@ -15,83 +15,83 @@ use crate::{
     person::PersonRecord,
     plan::Plan,
     ready::{self, Ready},
-    time::{Day, Millis},
-    window::At,
+    time::{Day, UtcMillis},
+    window::StepContext,
 };
 
 /// What is counted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Unseen {
+pub struct UnseenDays {
     /// The days of what was told.
     pub days: BTreeSet<Day>,
     /// What was told until here the person has seen.
-    pub since: Millis,
+    pub since: UtcMillis,
 }
 
 /// What is remembered of a person's badge.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Badge {
+pub struct PersonBadge {
     /// The plan whose push set it last.
     pub plan: PlanName,
-    pub unseen: Unseen,
+    pub unseen: UnseenDays,
     /// When that was.
-    pub told: Millis,
+    pub told: UtcMillis,
     /// When a push without words goes out, if the number is not right any more.
-    pub due: Option<Millis>,
+    pub due: Option<UtcMillis>,
 }
 
 /// The part of a Ready's id that no window has.
 const PART: u16 = u16::MAX;
 
 /// How many entries of some days a badge counts, but for some.
-pub fn count(view: &DayView, since: Millis, but: impl Fn(EntryKey) -> bool) -> usize {
+pub fn count_unseen(view: &DayView, since: UtcMillis, but: impl Fn(EntryKey) -> bool) -> usize {
     let counts =
         |entry: &EntryView| !entry.is_seen() && entry.tellers(Channel::Push).any(|(_, at)| at > since);
     view.entries().filter(|(key, entry)| counts(entry) && !but(*key)).count()
 }
 
 /// A push of a plan tells something of these days: what it has to count.
-pub(crate) fn told(
+pub(crate) fn note_push(
     record: &mut PersonRecord,
     plan: &Plan,
     days: &BTreeSet<Day>,
-    at: &At<'_>,
-) -> Option<Unseen> {
+    at: &StepContext<'_>,
+) -> Option<UnseenDays> {
     if !plan.badge {
         return None;
     }
     let mut unseen = record.badge.take().map(|badge| badge.unseen).unwrap_or_default();
-    unseen.days.retain(|day| day.expires() > at.now);
+    unseen.days.retain(|day| day.expires_at() > at.now);
     unseen.days.extend(days);
     record.keep_until = record.keep_until.max(at.now.plus(BADGE_LIFE_MS));
     // This push says the number, so none without words is wanted.
-    let badge = Badge { plan: plan.name.clone(), unseen: unseen.clone(), told: at.now, due: None };
+    let badge = PersonBadge { plan: plan.name.clone(), unseen: unseen.clone(), told: at.now, due: None };
     record.badge = Some(badge);
     Some(unseen)
 }
 
 /// The person was seen somewhere, or read or cleared something: what was told before they came they have seen, and
 /// what they read one by one is in its day.
-pub(crate) fn seen(record: &mut PersonRecord, when: Millis, came: bool, at: &At<'_>) {
+pub(crate) fn note_seen(record: &mut PersonRecord, when: UtcMillis, came: bool, at: &StepContext<'_>) {
     let Some(badge) = record.badge.as_mut().filter(|badge| when > badge.unseen.since) else { return };
     if badge.unseen.days.is_empty() || (came && when < badge.told) {
         return;
     }
     if came {
-        badge.unseen = Unseen { days: BTreeSet::new(), since: when.min(at.now) };
+        badge.unseen = UnseenDays { days: BTreeSet::new(), since: when.min(at.now) };
     }
     // The first of several things sets the time; the push counts them all.
     badge.due = badge.due.or(Some(at.now.plus(BADGE_WAIT_MS)));
 }
 
 /// The push without words, when its time has come.
-pub(crate) fn ready(record: &mut PersonRecord, at: &At<'_>) -> Option<Ready> {
+pub(crate) fn issue_badge_push(record: &mut PersonRecord, at: &StepContext<'_>) -> Option<Ready> {
     let badge = record.badge.as_mut()?;
     let due = badge.due.take_if(|due| *due <= at.now)?;
     let (plan, unseen) = (badge.plan.clone(), badge.unseen.clone());
     at.plans.by_name.get(&plan)?;
     Some(Ready {
-        id: ready::id(at.tenant, at.person, &plan, "", due, PART),
+        id: ready::derive_ready_id(at.tenant, at.person, &plan, "", due, PART),
         silent: true,
         tenant: at.tenant.clone(),
         person: at.person.clone(),

@@ -7,7 +7,7 @@ use crate::{
     event::Event,
     id::{Kind, Person, SubjectRef, Tenant},
     limits::LEFT_LIFE_MS,
-    place::Cell,
+    place::GlobeCell,
 };
 
 /// A set of persons of a tenant.
@@ -16,7 +16,7 @@ pub enum Crowd {
     /// Who follows this subject.
     Followers(SubjectRef),
     /// Whose place is in this cell.
-    Cell(Cell),
+    Cell(GlobeCell),
     /// Everybody who has a profile.
     Everyone,
 }
@@ -25,7 +25,7 @@ impl fmt::Display for Crowd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Followers(of) => write!(f, "followers of {of}"),
-            Self::Cell(Cell(cell)) => write!(f, "people in cell {cell:x}"),
+            Self::Cell(GlobeCell(cell)) => write!(f, "people in cell {cell:x}"),
             Self::Everyone => f.write_str("everyone"),
         }
     }
@@ -33,7 +33,7 @@ impl fmt::Display for Crowd {
 
 /// That a person belongs to a crowd, or no longer does: a row either way, never a delete.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Enrolment {
+pub struct CrowdEnrolment {
     pub tenant: Tenant,
     pub person: Person,
     pub crowd: Crowd,
@@ -41,7 +41,7 @@ pub struct Enrolment {
     pub on: bool,
 }
 
-impl Enrolment {
+impl CrowdEnrolment {
     /// How long it is kept, if not for ever. A place forgets who left it, or each walk would meet all who were ever there;
     /// who comes late into its old place is told nothing, for their distance is asked. An unfollow is kept.
     pub fn life_ms(&self) -> Option<i64> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::{
     entry::EntryKey,
     id::{Person, PlanName, ReadyId, Tenant},
-    mark::{Channel, Why},
+    mark::{Channel, EndReason},
     ready::Ready,
-    time::Millis,
+    time::UtcMillis,
 };
 
 /// The report on one attempt at one Ready.
@@ -20,13 +20,13 @@ pub struct Delivery {
     pub key: Arc<str>,
     pub channel: Channel,
     pub attempt: u16,
-    pub at: Millis,
-    pub outcome: Outcome,
+    pub at: UtcMillis,
+    pub outcome: DeliveryOutcome,
 }
 
 impl Delivery {
     /// What became of a Ready at an instant, by the attempt that it is.
-    pub fn of(ready: &Ready, at: Millis, outcome: Outcome) -> Self {
+    pub fn from_ready(ready: &Ready, at: UtcMillis, outcome: DeliveryOutcome) -> Self {
         Self {
             ready: ready.id,
             tenant: ready.tenant.clone(),
@@ -43,18 +43,18 @@ impl Delivery {
 
 /// What became of it.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Outcome {
+pub enum DeliveryOutcome {
     /// Accepted by the channel, without those that did not hold any more.
-    Sent { left: Vec<(EntryKey, Why)> },
+    Sent { left: Vec<(EntryKey, EndReason)> },
     /// Nothing held any more, so nothing was sent.
-    Nothing { left: Vec<(EntryKey, Why)> },
+    Nothing { left: Vec<(EntryKey, EndReason)> },
     /// Refused for good; the entries end.
-    Refused { left: Vec<(EntryKey, Why)> },
+    Refused { left: Vec<(EntryKey, EndReason)> },
     /// Nobody can say whether it was sent; these come back once, these end.
-    Unknown { back: Vec<EntryKey>, left: Vec<(EntryKey, Why)> },
+    Unknown { back: Vec<EntryKey>, left: Vec<(EntryKey, EndReason)> },
     /// It was not sent, nor will it be, and these come back.
     Returned { back: Vec<EntryKey> },
     /// Not now: the owner re-issues it at this instant. The Ready comes back whole, for the sender
     /// keeps nothing. It may be in somebody's hands and go out yet.
-    Deferred { until: Millis, ready: Ready },
+    Deferred { until: UtcMillis, ready: Ready },
 }

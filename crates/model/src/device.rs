@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, fmt, sync::Arc};
 
-use crate::value::{Cell, State, Value};
+use crate::value::{Value, ValueCell, VersionedState};
 
 /// Devices of a person, at most: whoever has more loses the one that is oldest.
 pub const MOST: usize = 20;
@@ -12,7 +12,7 @@ const PREFIX: &str = "device ";
 
 /// What runs there, which decides how a push is written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Platform {
+pub enum DevicePlatform {
     Android,
     Ios,
     Web,
@@ -20,21 +20,21 @@ pub enum Platform {
 
 /// Something that a push can reach.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Device {
+pub struct PushDevice {
     pub id: String,
-    pub platform: Platform,
+    pub platform: DevicePlatform,
     /// By which its platform's service finds it.
     pub token: String,
 }
 
 // A token never reaches a log by accident.
-impl fmt::Debug for Device {
+impl fmt::Debug for PushDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.id, self.platform.name())
     }
 }
 
-impl Platform {
+impl DevicePlatform {
     pub const ALL: [Self; 3] = [Self::Android, Self::Ios, Self::Web];
 
     pub fn name(self) -> &'static str {
@@ -51,22 +51,22 @@ impl Platform {
 }
 
 /// The field of a device.
-pub fn field(id: &str) -> String {
+pub fn device_field(id: &str) -> String {
     format!("{PREFIX}{id}")
 }
 
 /// What the field of a device says.
-pub fn value(platform: Platform, token: &str) -> Value {
-    Value::text(&format!("{} {token}", platform.name()))
+pub fn device_value(platform: DevicePlatform, token: &str) -> Value {
+    Value::from_text(&format!("{} {token}", platform.name()))
 }
 
 /// The devices that a profile has, those first that were named last.
-pub fn of(profile: &State) -> Vec<Device> {
-    let device = |(name, cell): (&Arc<str>, &Cell)| {
+pub fn read_devices(profile: &VersionedState) -> Vec<PushDevice> {
+    let device = |(name, cell): (&Arc<str>, &ValueCell)| {
         let id = name.strip_prefix(PREFIX)?.to_owned();
         let Some(Value::Text(text)) = &cell.value else { return None };
         let (platform, token) = text.split_once(' ')?;
-        let device = Device { id, platform: Platform::parse(platform)?, token: token.to_owned() };
+        let device = PushDevice { id, platform: DevicePlatform::parse(platform)?, token: token.to_owned() };
         Some((Reverse(cell.version), device))
     };
     let mut found: Vec<_> = profile.cells.iter().filter_map(device).collect();

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::time::Millis;
+use crate::time::UtcMillis;
 
 /// How long somebody who says nothing about it waits for a newer edition.
 pub const EDITION_WAIT_MS: i64 = 10 * 60_000;
@@ -41,27 +41,27 @@ impl fmt::Display for Edition {
 
 /// What to do with something that an edition said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum EditionVerdict {
     /// Ours is as new.
     Known,
     /// It is newer: wait. `is_first` if nobody was told so of this edition before.
-    Wait { edition: Edition, until: Millis, is_first: bool },
+    Wait { edition: Edition, until: UtcMillis, is_first: bool },
     /// It is newer, and was waited for long enough: go on by our own.
     Passed { edition: Edition, is_first: bool },
 }
 
 /// Somebody waits here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Awaited {
+pub struct AwaitedEdition {
     pub edition: Edition,
-    pub until: Millis,
+    pub until: UtcMillis,
     /// When it was met last.
-    at: Millis,
+    at: UtcMillis,
 }
 
-impl Awaited {
+impl AwaitedEdition {
     /// What is met here and needed, for whoever runs the house.
-    pub fn why(&self, own: Option<Edition>) -> String {
+    pub fn describe_wait(&self, own: Option<Edition>) -> String {
         let Self { edition, until, .. } = self;
         let own =
             own.map(|own| format!(" while this process has edition {} ({:016x})", own.number, own.hash));
@@ -75,90 +75,90 @@ impl Awaited {
 
 /// What a process knows of editions; all its rooms share it. A default one knows none, and never waits.
 #[derive(Clone, Default)]
-pub struct Editions(Arc<Mutex<Known>>);
+pub struct EditionTracker(Arc<Mutex<EditionTrackerState>>);
 
 #[derive(Default)]
-struct Known {
+struct EditionTrackerState {
     own: Option<Edition>,
     newest: Option<Edition>,
     wait_ms: i64,
     /// By number: one that is taken up again is waited for again.
-    met: BTreeMap<u64, Met>,
-    awaited: Option<Awaited>,
+    met: BTreeMap<u64, EditionSighting>,
+    awaited: Option<AwaitedEdition>,
 }
 
 #[derive(Clone, Copy)]
-struct Met {
-    first: Millis,
+struct EditionSighting {
+    first: UtcMillis,
     is_passed: bool,
 }
 
-impl Editions {
+impl EditionTracker {
     pub fn new(own: Edition, newest: Edition, wait_ms: i64) -> Self {
-        Self(Arc::new(Mutex::new(Known {
+        Self(Arc::new(Mutex::new(EditionTrackerState {
             own: Some(own),
             newest: Some(newest),
             wait_ms,
-            ..Known::default()
+            ..EditionTrackerState::default()
         })))
     }
 
     /// What was found out since: an older catalogue may have been taken up again.
     pub fn learn(&self, own: Edition, newest: Edition) {
-        let mut known = self.known();
+        let mut known = self.lock_state();
         (known.own, known.newest) = (Some(own), Some(newest));
     }
 
-    pub fn own(&self) -> Option<Edition> {
-        self.known().own
+    pub fn own_edition(&self) -> Option<Edition> {
+        self.lock_state().own
     }
 
-    pub fn newest(&self) -> Option<Edition> {
-        self.known().newest
+    pub fn newest_edition(&self) -> Option<Edition> {
+        self.lock_state().newest
     }
 
     /// What to do with what this edition said; nobody says it of what was written before there were any.
-    pub fn judge(&self, said: Option<Edition>, now: Millis) -> Verdict {
-        let mut known = self.known();
-        let (Some(own), Some(edition)) = (known.own, said) else { return Verdict::Known };
+    pub fn judge(&self, said: Option<Edition>, now: UtcMillis) -> EditionVerdict {
+        let mut known = self.lock_state();
+        let (Some(own), Some(edition)) = (known.own, said) else { return EditionVerdict::Known };
         if !edition.is_newer_than(own) {
-            return Verdict::Known;
+            return EditionVerdict::Known;
         }
         let wait_ms = known.wait_ms;
         let mut is_first = !known.met.contains_key(&edition.number);
-        let met = known.met.entry(edition.number).or_insert(Met { first: now, is_passed: false });
+        let met = known.met.entry(edition.number).or_insert(EditionSighting { first: now, is_passed: false });
         let until = met.first.plus(wait_ms);
         if now < until {
-            known.awaited = Some(Awaited { edition, until, at: now });
-            return Verdict::Wait { edition, until, is_first };
+            known.awaited = Some(AwaitedEdition { edition, until, at: now });
+            return EditionVerdict::Wait { edition, until, is_first };
         }
         is_first = !std::mem::replace(&mut met.is_passed, true);
-        Verdict::Passed { edition, is_first }
+        EditionVerdict::Passed { edition, is_first }
     }
 
     /// What to do with a kind or a plan that our catalogue does not have. It is gone if ours is the newest.
-    pub fn judge_unknown(&self, said: Option<Edition>, now: Millis) -> Verdict {
-        let newest = self.newest().into_iter().chain(said).max_by_key(|edition| edition.number);
+    pub fn judge_unknown(&self, said: Option<Edition>, now: UtcMillis) -> EditionVerdict {
+        let newest = self.newest_edition().into_iter().chain(said).max_by_key(|edition| edition.number);
         self.judge(newest, now)
     }
 
     /// Which edition somebody waits for here, if anybody does.
-    pub fn awaited(&self, now: Millis) -> Option<Awaited> {
-        let known = self.known();
+    pub fn awaited_edition(&self, now: UtcMillis) -> Option<AwaitedEdition> {
+        let known = self.lock_state();
         let (own, awaited) = (known.own?, known.awaited?);
         let stands = awaited.edition.is_newer_than(own) && now < awaited.until;
         (stands && now.since(awaited.at) < MET_MS).then_some(awaited)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_state(&self) -> MutexGuard<'_, EditionTrackerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Editions {
+impl fmt::Debug for EditionTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.known();
-        f.debug_struct("Editions")
+        let known = self.lock_state();
+        f.debug_struct("EditionTracker")
             .field("own", &known.own)
             .field("newest", &known.newest)
             .finish_non_exhaustive()
@@ -177,14 +177,14 @@ mod tests {
     #[test]
     fn who_is_older_waits_and_then_goes_on() {
         let check = |own: Edition, met: &[(Edition, i64, &str)]| {
-            let editions = Editions::new(own, own, 1_000);
+            let editions = EditionTracker::new(own, own, 1_000);
             for (edition, at, expected) in met {
-                let verdict = match editions.judge(Some(*edition), Millis(*at)) {
-                    Verdict::Known => "known".to_owned(),
-                    Verdict::Wait { until, is_first, .. } => {
+                let verdict = match editions.judge(Some(*edition), UtcMillis(*at)) {
+                    EditionVerdict::Known => "known".to_owned(),
+                    EditionVerdict::Wait { until, is_first, .. } => {
                         format!("wait until {}{}", until.0, if is_first { ", first" } else { "" })
                     }
-                    Verdict::Passed { is_first, .. } => {
+                    EditionVerdict::Passed { is_first, .. } => {
                         format!("passed{}", if is_first { ", first" } else { "" })
                     }
                 };
@@ -209,21 +209,21 @@ mod tests {
     #[test]
     fn who_has_the_newest_knows_what_is_gone() {
         let (older, newer) = (edition(1, 5), edition(2, 7));
-        let editions = Editions::new(older, newer, 1_000);
-        assert!(matches!(editions.judge_unknown(None, Millis(0)), Verdict::Wait { .. }));
-        assert_eq!(editions.awaited(Millis(1)).unwrap().edition, newer);
-        assert_eq!(editions.awaited(Millis(1_000)), None, "it was waited for long enough");
+        let editions = EditionTracker::new(older, newer, 1_000);
+        assert!(matches!(editions.judge_unknown(None, UtcMillis(0)), EditionVerdict::Wait { .. }));
+        assert_eq!(editions.awaited_edition(UtcMillis(1)).unwrap().edition, newer);
+        assert_eq!(editions.awaited_edition(UtcMillis(1_000)), None, "it was waited for long enough");
         // The older catalogue is taken up again.
         editions.learn(edition(3, 5), edition(3, 5));
-        assert_eq!(editions.judge_unknown(None, Millis(2)), Verdict::Known);
-        assert_eq!(editions.judge(Some(newer), Millis(2)), Verdict::Known);
-        assert_eq!(editions.awaited(Millis(2)), None);
+        assert_eq!(editions.judge_unknown(None, UtcMillis(2)), EditionVerdict::Known);
+        assert_eq!(editions.judge(Some(newer), UtcMillis(2)), EditionVerdict::Known);
+        assert_eq!(editions.awaited_edition(UtcMillis(2)), None);
     }
 
     #[test]
     fn who_knows_no_editions_waits_for_none() {
-        let editions = Editions::default();
-        assert_eq!(editions.judge(Some(edition(9, 9)), Millis(0)), Verdict::Known);
-        assert_eq!(editions.judge_unknown(None, Millis(0)), Verdict::Known);
+        let editions = EditionTracker::default();
+        assert_eq!(editions.judge(Some(edition(9, 9)), UtcMillis(0)), EditionVerdict::Known);
+        assert_eq!(editions.judge_unknown(None, UtcMillis(0)), EditionVerdict::Known);
     }
 }

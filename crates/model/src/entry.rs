@@ -5,23 +5,23 @@ use std::fmt;
 use crate::{
     id::{EventKey, Kind, Person, SubjectRef, Tenant},
     mark::Mark,
-    time::{Day, Millis},
+    time::{Day, UtcMillis},
 };
 
 /// Names an entry within a person: a pure function of the event. Orders by time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryKey {
-    pub occurred: Millis,
+    pub occurred: UtcMillis,
     pub event: EventKey,
 }
 
 impl EntryKey {
     pub fn day(self) -> Day {
-        Day::of(self.occurred)
+        Day::from_instant(self.occurred)
     }
 
     /// 24 bytes that order as the key does.
-    pub fn bytes(self) -> [u8; 24] {
+    pub fn to_bytes(self) -> [u8; 24] {
         let mut out = [0; 24];
         // Flipping the sign bit makes two's complement order as unsigned bytes.
         out[..8].copy_from_slice(&(self.occurred.0 ^ i64::MIN).to_be_bytes());
@@ -32,7 +32,7 @@ impl EntryKey {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (time, event) = bytes.split_first_chunk::<8>()?;
         Some(Self {
-            occurred: Millis(i64::from_be_bytes(*time) ^ i64::MIN),
+            occurred: UtcMillis(i64::from_be_bytes(*time) ^ i64::MIN),
             event: EventKey(event.try_into().ok()?),
         })
     }
@@ -52,7 +52,7 @@ impl fmt::Debug for EntryKey {
 
 /// How the audience found this person.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Because {
+pub enum AudienceMatch {
     /// The person follows this subject.
     Follows(SubjectRef),
     /// The person is near the place of the subject.
@@ -60,7 +60,7 @@ pub enum Because {
     /// The subject names the person.
     Named,
     /// The change lists the person, with this score.
-    Listed(Score),
+    Listed(PersonScore),
     /// The person and this other one are the two parties.
     Mutual(Person),
     /// It is for everyone.
@@ -70,9 +70,9 @@ pub enum Because {
 /// How well something suits a person, by whoever listed them: greater is better. In millionths, so that
 /// it orders and hashes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Score(pub i64);
+pub struct PersonScore(pub i64);
 
-impl Score {
+impl PersonScore {
     const PARTS: f64 = 1e6;
 
     /// Rounded to millionths; what is no number is no score.
@@ -90,13 +90,13 @@ impl Score {
     }
 }
 
-impl fmt::Display for Because {
+impl fmt::Display for AudienceMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Follows(target) => write!(f, "follows {target}"),
             Self::Near => f.write_str("near"),
             Self::Named => f.write_str("named"),
-            Self::Listed(Score(0)) => f.write_str("listed"),
+            Self::Listed(PersonScore(0)) => f.write_str("listed"),
             Self::Listed(score) => write!(f, "listed with {}", score.value()),
             Self::Mutual(other) => write!(f, "with {other}"),
             Self::Everyone => f.write_str("everyone"),
@@ -106,9 +106,9 @@ impl fmt::Display for Because {
 
 /// Why an event is for a person: under which kind, and how they were found.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Reason {
+pub struct EntryReason {
     pub kind: Kind,
-    pub because: Because,
+    pub because: AudienceMatch,
 }
 
 /// A row of a day: one event for one person for one reason. Key and reason together are the row's key,
@@ -116,7 +116,7 @@ pub struct Reason {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Entry {
     pub key: EntryKey,
-    pub reason: Reason,
+    pub reason: EntryReason,
     pub subject: SubjectRef,
     /// Who did it.
     pub actor: Option<Person>,
@@ -124,7 +124,7 @@ pub struct Entry {
 
 /// One immutable row of a day.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Row {
+pub enum DayRow {
     Entry(Entry),
     Mark(Mark),
 }

@@ -1,13 +1,13 @@
 //! What comes in: events, facts, and whether an event is in time.
 
 use crate::{
-    crowd::{Crowd, Enrolment},
-    entry::{EntryKey, Score},
-    fault::{self, Fault},
+    crowd::{Crowd, CrowdEnrolment},
+    entry::{EntryKey, PersonScore},
+    fault::{self, PlantedFault},
     id::{EventKey, Person, SubjectRef, Tenant},
     limits::{AHEAD_MS_MAX, LATE_MS_MAX},
-    time::Millis,
-    value::State,
+    time::UtcMillis,
+    value::VersionedState,
 };
 
 /// An admitted change. Its time is the source's own and is never altered.
@@ -20,11 +20,11 @@ pub struct Event {
     pub subject: SubjectRef,
     /// Who did it, so that nobody is told of their own doing.
     pub actor: Option<Person>,
-    pub occurred: Millis,
+    pub occurred: UtcMillis,
     /// Persons whom the change itself names, each once.
-    pub persons: Vec<Listed>,
+    pub persons: Vec<ListedPerson>,
     /// The fields as the change stated them, for finding the audience as it was then.
-    pub state: State,
+    pub state: VersionedState,
 }
 
 impl Event {
@@ -37,33 +37,33 @@ impl Event {
 /// however often, and with whatever time, it is told of again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FirstWord {
-    pub occurred: Millis,
+    pub occurred: UtcMillis,
     /// That of its fields, where the source names none.
     pub version: i64,
 }
 
 /// A person whom a change names.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listed {
+pub struct ListedPerson {
     pub person: Person,
-    pub score: Score,
+    pub score: PersonScore,
 }
 
 /// What is true of a person.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fact {
-    Follow(Follow),
+    Follow(FollowFact),
     /// Cells of the profile: zone, addresses, language, preferences.
     Profile {
         tenant: Tenant,
         person: Person,
-        state: State,
+        state: VersionedState,
     },
 }
 
 /// That a person follows a subject, or no longer does: a row either way, never a delete.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Follow {
+pub struct FollowFact {
     pub tenant: Tenant,
     pub person: Person,
     pub target: SubjectRef,
@@ -71,32 +71,32 @@ pub struct Follow {
     pub on: bool,
 }
 
-impl From<Follow> for Enrolment {
-    fn from(Follow { tenant, person, target, version, on }: Follow) -> Self {
+impl From<FollowFact> for CrowdEnrolment {
+    fn from(FollowFact { tenant, person, target, version, on }: FollowFact) -> Self {
         Self { tenant, person, crowd: Crowd::Followers(target), version, on }
     }
 }
 
 /// Why an event's time is not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Untimely {
+pub enum EventTimeError {
     #[error("occurred at {occurred}, more than 7 days before its record was appended at {appended}")]
-    Late { occurred: Millis, appended: Millis },
+    Late { occurred: UtcMillis, appended: UtcMillis },
     #[error("occurred at {occurred}, more than a minute after its record was appended at {appended}")]
-    Ahead { occurred: Millis, appended: Millis },
+    Ahead { occurred: UtcMillis, appended: UtcMillis },
 }
 
 /// Law 3: time is accepted or refused, never altered. Judged against the record's own append time, so
 /// that the verdict is the same whenever and however often the record is read.
-pub fn timely(occurred: Millis, appended: Millis) -> Result<(), Untimely> {
-    if fault::planted(Fault::TimeUnchecked) {
+pub fn check_timely(occurred: UtcMillis, appended: UtcMillis) -> Result<(), EventTimeError> {
+    if fault::is_planted(PlantedFault::TimeUnchecked) {
         return Ok(());
     }
     if appended.since(occurred) > LATE_MS_MAX {
-        return Err(Untimely::Late { occurred, appended });
+        return Err(EventTimeError::Late { occurred, appended });
     }
     if occurred.since(appended) > AHEAD_MS_MAX {
-        return Err(Untimely::Ahead { occurred, appended });
+        return Err(EventTimeError::Ahead { occurred, appended });
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Planted faults: each law's property must be seen to fail on one. Only tests turn the feature on;
-//! without it `planted` is `false` at compile time and the branches are gone.
+//! without it `is_planted` is `false` at compile time and the branches are gone.
 
 /// Every fault that can be planted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum PlantedFault {
     /// Law 1: a second reason of the same entry is dropped.
     FirstReasonOnly,
     /// Law 1: an event's time is that of whoever told of it last.
@@ -64,7 +64,7 @@ pub enum Fault {
     ErasedOnce,
 }
 
-impl Fault {
+impl PlantedFault {
     pub const ALL: [Self; 29] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
@@ -137,9 +137,9 @@ impl Fault {
 pub const VARIABLE: &str = "TIDINGS_FAULT";
 
 /// What stands in the variable and cannot be planted: a test that plants nothing proves nothing.
-pub fn misspelt() -> Option<String> {
+pub fn find_misspelt() -> Option<String> {
     let name = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty())?;
-    (!CAN_PLANT || Fault::ALL.into_iter().all(|fault| fault.name() != name)).then_some(name)
+    (!CAN_PLANT || PlantedFault::ALL.into_iter().all(|fault| fault.name() != name)).then_some(name)
 }
 
 /// Whether this program can plant faults at all.
@@ -147,12 +147,12 @@ pub const CAN_PLANT: bool = cfg!(feature = "faults");
 
 /// Whether a fault is planted in this process.
 #[cfg(feature = "faults")]
-pub fn planted(fault: Fault) -> bool {
+pub fn is_planted(fault: PlantedFault) -> bool {
     use std::sync::OnceLock;
-    static PLANTED: OnceLock<Option<Fault>> = OnceLock::new();
+    static PLANTED: OnceLock<Option<PlantedFault>> = OnceLock::new();
     let planted = PLANTED.get_or_init(|| {
         let name = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty())?;
-        let found = Fault::ALL.into_iter().find(|fault| fault.name() == name);
+        let found = PlantedFault::ALL.into_iter().find(|fault| fault.name() == name);
         assert!(found.is_some(), "`{name}` of {VARIABLE} is no fault that can be planted");
         found
     });
@@ -162,6 +162,6 @@ pub fn planted(fault: Fault) -> bool {
 /// Whether a fault is planted in this process: never, without the feature.
 #[cfg(not(feature = "faults"))]
 #[inline(always)]
-pub const fn planted(_: Fault) -> bool {
+pub const fn is_planted(_: PlantedFault) -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! `fold`: the one reader of a day. A pure union of sets: the order of rows never matters, a row read
+//! `fold_rows`: the one reader of a day. A pure union of sets: the order of rows never matters, a row read
 //! twice counts once, and a mark may cover a key whose entry has not arrived yet.
 
 use std::{
@@ -7,13 +7,13 @@ use std::{
 };
 
 use crate::{
-    entry::{EntryKey, Reason, Row},
-    fault::{self, Fault},
+    entry::{DayRow, EntryKey, EntryReason},
+    fault::{self, PlantedFault},
     id::{Person, ReadyId, SubjectRef},
-    mark::{Channel, What, Why},
+    mark::{Channel, EndReason, MarkAction},
     person::notes::UP_TO,
-    time::Millis,
-    value::State,
+    time::UtcMillis,
+    value::VersionedState,
 };
 
 /// A person's day (or several days) as their rows say.
@@ -28,9 +28,9 @@ pub struct EntryView {
     /// `None` while only marks of it have arrived.
     subject: Option<SubjectRef>,
     actor: Option<Person>,
-    pub reasons: BTreeSet<Reason>,
+    pub reasons: BTreeSet<EntryReason>,
     /// With when it was said, the latest if more than once.
-    said: BTreeMap<(Option<Channel>, What), Millis>,
+    said: BTreeMap<(Option<Channel>, MarkAction), UtcMillis>,
 }
 
 /// Why an entry was or was not told on a channel.
@@ -45,7 +45,7 @@ pub enum Fate {
     },
     Read,
     Cleared,
-    Ended(Why),
+    Ended(EndReason),
 }
 
 impl fmt::Display for Fate {
@@ -62,7 +62,7 @@ impl fmt::Display for Fate {
 }
 
 /// Folds rows of one or several days of one person.
-pub fn fold<'a>(rows: impl IntoIterator<Item = &'a Row>) -> DayView {
+pub fn fold_rows<'a>(rows: impl IntoIterator<Item = &'a DayRow>) -> DayView {
     let mut view = DayView::default();
     for row in rows {
         view.add(row);
@@ -72,11 +72,11 @@ pub fn fold<'a>(rows: impl IntoIterator<Item = &'a Row>) -> DayView {
 
 impl DayView {
     /// Adds one row; marks owed but not yet in the store are folded in the same way.
-    pub fn add(&mut self, row: &Row) {
+    pub fn add(&mut self, row: &DayRow) {
         match row {
-            Row::Entry(entry) => {
+            DayRow::Entry(entry) => {
                 let seen = self.entries.entry(entry.key).or_default();
-                if fault::planted(Fault::FirstReasonOnly) && !seen.reasons.is_empty() {
+                if fault::is_planted(PlantedFault::FirstReasonOnly) && !seen.reasons.is_empty() {
                     return;
                 }
                 seen.subject = Some(entry.subject.clone());
@@ -84,10 +84,11 @@ impl DayView {
                 seen.actor = seen.actor.take().max(entry.actor.clone());
                 seen.reasons.insert(entry.reason.clone());
             }
-            Row::Mark(mark) => {
+            DayRow::Mark(mark) => {
                 let all: Vec<EntryKey> = self.entries.keys().copied().collect();
                 // The best-known fault of the first such design: a marker for "everything up to now".
-                let upto = fault::planted(Fault::MarkCoversAll) && matches!(mark.what, What::Taken(_));
+                let upto = fault::is_planted(PlantedFault::MarkCoversAll)
+                    && matches!(mark.what, MarkAction::Taken(_));
                 for key in if upto { &all } else { &mark.covers } {
                     let said = &mut self.entries.entry(*key).or_default().said;
                     let at = said.entry((mark.channel, mark.what)).or_insert(mark.at);
@@ -99,14 +100,14 @@ impl DayView {
 
     /// Takes in what the person read or cleared all at once, as the house's notes of them say.
     #[must_use]
-    pub fn with_notes(mut self, notes: &State) -> Self {
+    pub fn with_notes(mut self, notes: &VersionedState) -> Self {
         for (word, what) in UP_TO {
             let said = notes.cells.iter().filter_map(|(name, cell)| {
                 let of = name.strip_prefix(word)?;
                 let kind = if of.is_empty() { None } else { Some(of.strip_prefix(' ')?) };
-                Some((kind, Millis(cell.version)))
+                Some((kind, UtcMillis(cell.version)))
             });
-            let said: Vec<(Option<&str>, Millis)> = said.collect();
+            let said: Vec<(Option<&str>, UtcMillis)> = said.collect();
             // Of nearly nobody anything is said.
             if said.is_empty() {
                 continue;
@@ -154,51 +155,54 @@ impl EntryView {
 
     /// What became of it on a channel.
     pub fn fate(&self, channel: Channel) -> Fate {
-        self.fate_but(channel, None)
+        self.fate_without(channel, None)
     }
 
     /// The same, ignoring the marks of one Ready: the check before a send must not see its own mark.
-    pub fn fate_but(&self, channel: Channel, but: Option<ReadyId>) -> Fate {
+    pub fn fate_without(&self, channel: Channel, but: Option<ReadyId>) -> Fate {
         let mut ended = None;
-        for (ready, _, left) in self.taken(channel).filter(|(ready, ..)| Some(*ready) != but) {
+        for (ready, _, left) in self.readys_that_took(channel).filter(|(ready, ..)| Some(*ready) != but) {
             match left {
                 Some(why) => ended = Some(why),
                 None => return Fate::Told { ready },
             }
         }
-        let said = || self.said_on(channel).map(|(what, _)| what);
-        if said().any(|what| what == What::Read) {
+        let said = || self.actions_on(channel).map(|(what, _)| what);
+        if said().any(|what| what == MarkAction::Read) {
             return Fate::Read;
         }
-        if said().any(|what| what == What::Cleared) {
+        if said().any(|what| what == MarkAction::Cleared) {
             return Fate::Cleared;
         }
-        let plain = said().find_map(|what| if let What::Ended(why) = what { Some(why) } else { None });
+        let plain = said().find_map(|what| if let MarkAction::Ended(why) = what { Some(why) } else { None });
         match plain.or(ended) {
             Some(why) => Fate::Ended(why),
-            None => Fate::Waiting { carried: said().any(|what| matches!(what, What::Carried(_))) },
+            None => Fate::Waiting { carried: said().any(|what| matches!(what, MarkAction::Carried(_))) },
         }
     }
 
     /// The Readys that tell it on a channel, each with when it took it.
-    pub fn tellers(&self, channel: Channel) -> impl Iterator<Item = (ReadyId, Millis)> {
-        self.taken(channel).filter(|(.., left)| left.is_none()).map(|(ready, at, _)| (ready, at))
+    pub fn tellers(&self, channel: Channel) -> impl Iterator<Item = (ReadyId, UtcMillis)> {
+        self.readys_that_took(channel).filter(|(.., left)| left.is_none()).map(|(ready, at, _)| (ready, at))
     }
 
     /// The Readys that took it on a channel and did not return it, each with when, and why it went out without
     /// it if it did. What became of a Ready is said on its own channel, and holds wherever it counts as told: there
     /// the entry waits again, for what ended on the one may be told on the other.
-    fn taken(&self, channel: Channel) -> impl Iterator<Item = (ReadyId, Millis, Option<Why>)> {
-        self.said_on(channel).filter_map(move |(what, at)| {
-            let What::Taken(id) = what else { return None };
+    fn readys_that_took(
+        &self,
+        channel: Channel,
+    ) -> impl Iterator<Item = (ReadyId, UtcMillis, Option<EndReason>)> {
+        self.actions_on(channel).filter_map(move |(what, at)| {
+            let MarkAction::Taken(id) = what else { return None };
             let mut left = None;
             for (on, what) in self.said.keys() {
                 match *what {
-                    What::Returned { ready, .. } if ready == id => return None,
-                    What::Left { ready, why } if ready == id && *on == Some(channel) => {
+                    MarkAction::Returned { ready, .. } if ready == id => return None,
+                    MarkAction::Left { ready, why } if ready == id && *on == Some(channel) => {
                         left = left.or(Some(why));
                     }
-                    What::Left { ready, .. } if ready == id => return None,
+                    MarkAction::Left { ready, .. } if ready == id => return None,
                     _ => {}
                 }
             }
@@ -207,7 +211,7 @@ impl EntryView {
     }
 
     /// What marks say that count on a channel.
-    fn said_on(&self, channel: Channel) -> impl Iterator<Item = (What, Millis)> {
+    fn actions_on(&self, channel: Channel) -> impl Iterator<Item = (MarkAction, UtcMillis)> {
         let said = self.said.iter().filter(move |((on, _), _)| on.is_none_or(|on| on == channel));
         said.map(|((_, what), at)| (*what, *at))
     }
@@ -219,7 +223,7 @@ impl EntryView {
 
     /// Whether the person read or cleared it.
     pub fn is_seen(&self) -> bool {
-        self.said.keys().any(|(_, what)| matches!(what, What::Read | What::Cleared))
+        self.said.keys().any(|(_, what)| matches!(what, MarkAction::Read | MarkAction::Cleared))
     }
 
     /// Whether something was said of it on this very channel.
@@ -229,6 +233,6 @@ impl EntryView {
 
     /// Whether a Ready that took it came back with nobody knowing if it was sent.
     pub fn maybe_sent(&self) -> bool {
-        self.said.keys().any(|(_, what)| matches!(what, What::Returned { maybe: true, .. }))
+        self.said.keys().any(|(_, what)| matches!(what, MarkAction::Returned { maybe: true, .. }))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{Hours, LocalTime};
+use crate::plan::{LocalHours, LocalTime};
 
 /// Fewer visits than these say nothing of somebody.
 const ENOUGH: u32 = 5;
@@ -12,14 +12,14 @@ const FULL: u8 = 40;
 
 /// Visits by the hour; those long ago count less.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Habit {
+pub struct VisitHabit {
     /// Only hours that have some.
     visits: BTreeMap<u8, u8>,
 }
 
-impl Habit {
+impl VisitHabit {
     /// As it was written; what no day has is left out.
-    pub fn of(visits: impl IntoIterator<Item = (u8, u8)>) -> Self {
+    pub fn from_visits(visits: impl IntoIterator<Item = (u8, u8)>) -> Self {
         Self { visits: visits.into_iter().filter(|(hour, count)| *hour < 24 && *count > 0).collect() }
     }
 
@@ -32,7 +32,7 @@ impl Habit {
     }
 
     /// Notes a visit.
-    pub(crate) fn note(&mut self, at: LocalTime) {
+    pub(crate) fn note_visit(&mut self, at: LocalTime) {
         let count = self.visits.entry(at.hour).or_default();
         *count = count.saturating_add(1);
         if *count >= FULL {
@@ -43,7 +43,7 @@ impl Habit {
 
     /// The hour in which they come most, of those that are allowed and not quiet, and of several the earliest.
     /// Nothing for whom one hardly knows.
-    pub(crate) fn best(&self, within: Hours, quiet: Option<Hours>) -> Option<LocalTime> {
+    pub(crate) fn best_hour(&self, within: LocalHours, quiet: Option<LocalHours>) -> Option<LocalTime> {
         if self.visits.values().copied().map(u32::from).sum::<u32>() < ENOUGH {
             return None;
         }

@@ -4,45 +4,47 @@
 //! others, until nobody objects. What is held is told later and never dropped unseen, unless the plan says so.
 
 use crate::{
-    civil::{self, Zone},
-    fault::{self, Fault},
+    civil_time::{self, Zone},
+    fault::{self, PlantedFault},
     id::Tenant,
     limits::DAY_MS,
-    mark::{Channel, Why},
+    mark::{Channel, EndReason},
     person::PersonRecord,
-    plan::{Cap, Hours, Online, Per, Plan, Quiet, Surface, Then, ZoneRule},
-    time::Millis,
-    window::At,
+    plan::{
+        CapPeriod, LocalHours, MessageCap, OnlineRule, OnlineSurface, Plan, QuietAction, QuietRule, ZoneRule,
+    },
+    time::UtcMillis,
+    window::StepContext,
 };
 
 /// Whether a window that is due may be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Gate {
+pub enum WindowGate {
     Open {
         /// Without a sound.
         silent: bool,
     },
     /// Not before this instant, and what holds it.
-    Until(Millis, Held),
+    Until(UtcMillis, HoldCause),
     /// Not on this channel.
-    Ended(Why),
+    Ended(EndReason),
 }
 
 /// What holds a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Held {
+pub enum HoldCause {
     Online,
     Quiet,
     Cap,
 }
 
-impl Held {
+impl HoldCause {
     /// The fate of what is held until it expires.
-    pub fn why(self) -> Why {
+    pub fn end_reason(self) -> EndReason {
         match self {
-            Self::Online => Why::SeesItself,
-            Self::Quiet => Why::QuietHours,
-            Self::Cap => Why::OverCap,
+            Self::Online => EndReason::SeesItself,
+            Self::Quiet => EndReason::QuietHours,
+            Self::Cap => EndReason::OverCap,
         }
     }
 }
@@ -51,56 +53,66 @@ impl Held {
 const ROUNDS_MAX: usize = 16;
 
 /// Asks all that may hold a plan. Of several that do, the first is named: it is what holds it now.
-pub(crate) fn gate(plan: &Plan, record: &PersonRecord, live: Option<bool>, at: &At<'_>) -> Gate {
-    if plan.urgent || fault::planted(Fault::HeldByNothing) {
-        return Gate::Open { silent: false };
+pub(crate) fn decide_gate(
+    plan: &Plan,
+    record: &PersonRecord,
+    live: Option<bool>,
+    at: &StepContext<'_>,
+) -> WindowGate {
+    if plan.urgent || fault::is_planted(PlantedFault::HeldByNothing) {
+        return WindowGate::Open { silent: false };
     }
-    if let Some(held) = online(plan, record, live, at) {
+    if let Some(held) = online_gate(plan, record, live, at) {
         return held;
     }
     let (mut when, mut why, mut silent) = (at.now, None, false);
     for _ in 0..ROUNDS_MAX {
         let before = when;
         silent = false;
-        if let Some((until, then)) = quiet(plan, when, at) {
+        if let Some((until, then)) = quiet_end(plan, when, at) {
             match then {
-                Then::Hold => (when, why) = (until, why.or(Some(Held::Quiet))),
-                Then::Silent => silent = true,
-                Then::End => return Gate::Ended(Why::QuietHours),
+                QuietAction::Hold => (when, why) = (until, why.or(Some(HoldCause::Quiet))),
+                QuietAction::Silent => silent = true,
+                QuietAction::End => return WindowGate::Ended(EndReason::QuietHours),
             }
         }
-        if let Some(until) = capped(plan, record, when, at) {
-            (when, why) = (until, why.or(Some(Held::Cap)));
+        if let Some(until) = capped_until(plan, record, when, at) {
+            (when, why) = (until, why.or(Some(HoldCause::Cap)));
         }
         if when == before {
             break;
         }
     }
     match why {
-        Some(why) if when > at.now => Gate::Until(when, why),
-        _ => Gate::Open { silent },
+        Some(why) if when > at.now => WindowGate::Until(when, why),
+        _ => WindowGate::Open { silent },
     }
 }
 
 /// Whether the person is somewhere they see for themselves, and what the plan makes of it.
-fn online(plan: &Plan, record: &PersonRecord, live: Option<bool>, at: &At<'_>) -> Option<Gate> {
+fn online_gate(
+    plan: &Plan,
+    record: &PersonRecord,
+    live: Option<bool>,
+    at: &StepContext<'_>,
+) -> Option<WindowGate> {
     let rule = plan.online?;
     let until = online_until(&at.plans.surfaces, record, live, at.now)?;
     Some(match rule {
-        Online::Hold => Gate::Until(until, Held::Online),
-        Online::Postpone { ms } => Gate::Until(at.now.plus(ms), Held::Online),
-        Online::End => Gate::Ended(Why::SeesItself),
+        OnlineRule::Hold => WindowGate::Until(until, HoldCause::Online),
+        OnlineRule::Postpone { ms } => WindowGate::Until(at.now.plus(ms), HoldCause::Online),
+        OnlineRule::End => WindowGate::Ended(EndReason::SeesItself),
     })
 }
 
 /// Until when somebody counts as here, as far as one knows now; nothing if they are not. Where a surface asks for
 /// a live connection, one that is known not to be there means that they left.
 pub fn online_until(
-    surfaces: &[Surface],
+    surfaces: &[OnlineSurface],
     record: &PersonRecord,
     live: Option<bool>,
-    now: Millis,
-) -> Option<Millis> {
+    now: UtcMillis,
+) -> Option<UtcMillis> {
     let here = surfaces.iter().filter_map(|surface| {
         let until = record.seen.get(&surface.name)?.plus(surface.online_ms);
         (until > now && !(surface.asks_live && live == Some(false))).then_some(until)
@@ -109,52 +121,62 @@ pub fn online_until(
 }
 
 /// The end of the quiet hours at an instant, and what they do.
-fn quiet(plan: &Plan, when: Millis, at: &At<'_>) -> Option<(Millis, Then)> {
-    let then = plan.quiet.as_ref().map_or(Then::Hold, |quiet| quiet.then);
-    let (hours, zone) = hours_of(plan, at)?;
+fn quiet_end(plan: &Plan, when: UtcMillis, at: &StepContext<'_>) -> Option<(UtcMillis, QuietAction)> {
+    let then = plan.quiet.as_ref().map_or(QuietAction::Hold, |quiet| quiet.then);
+    let (hours, zone) = quiet_hours(plan, at)?;
     Some((quiet_until(hours, &zone, when)?, then))
 }
 
 /// The end of these hours, if an instant is one of theirs.
-pub fn quiet_until(Hours { from, to }: Hours, zone: &Zone, when: Millis) -> Option<Millis> {
-    let date = civil::local_date(when, zone);
+pub fn quiet_until(LocalHours { from, to }: LocalHours, zone: &Zone, when: UtcMillis) -> Option<UtcMillis> {
+    let date = civil_time::local_date(when, zone);
     // The night of today, and the one that began yesterday.
     let nights = [date - 1, date].into_iter().filter_map(|date| {
         let end = if to <= from { date + 1 } else { date };
-        Some((civil::instant(date, from, zone)?, civil::instant(end, to, zone)?))
+        Some((civil_time::local_instant(date, from, zone)?, civil_time::local_instant(end, to, zone)?))
     });
     let mut now = nights.filter(|(begin, end)| (*begin..*end).contains(&when));
     now.next().map(|(_, end)| end)
 }
 
 /// The quiet hours that count: the person's own, under every plan, or else the plan's.
-pub(crate) fn hours_of(plan: &Plan, at: &At<'_>) -> Option<(Hours, Zone)> {
+pub(crate) fn quiet_hours(plan: &Plan, at: &StepContext<'_>) -> Option<(LocalHours, Zone)> {
     match (at.quiet, &plan.quiet) {
         (Some(own), _) => Some((own, at.zone.clone())),
-        (None, Some(Quiet { hours, zone, .. })) => Some((*hours, whose(zone, at))),
+        (None, Some(QuietRule { hours, zone, .. })) => Some((*hours, resolve_zone(zone, at))),
         (None, None) => None,
     }
 }
 
 /// When the next message may be told, if there were as many as the caps allow.
-fn capped(plan: &Plan, record: &PersonRecord, when: Millis, at: &At<'_>) -> Option<Millis> {
-    let caps = at.plans.caps.iter().filter(|cap| cap.counts(plan, at.tenant));
-    caps.filter_map(|cap| free(cap, record, when, at)).max()
+fn capped_until(
+    plan: &Plan,
+    record: &PersonRecord,
+    when: UtcMillis,
+    at: &StepContext<'_>,
+) -> Option<UtcMillis> {
+    let caps = at.plans.caps.iter().filter(|cap| cap.counts_plan(plan, at.tenant));
+    caps.filter_map(|cap| cap_free_at(cap, record, when, at)).max()
 }
 
 /// When a cap has room again, if it has none.
-fn free(cap: &Cap, record: &PersonRecord, when: Millis, at: &At<'_>) -> Option<Millis> {
+fn cap_free_at(
+    cap: &MessageCap,
+    record: &PersonRecord,
+    when: UtcMillis,
+    at: &StepContext<'_>,
+) -> Option<UtcMillis> {
     let told = record.counted.get(&cap.name)?;
     match &cap.per {
-        Per::Day(zone) => {
-            let zone = whose(zone, at);
-            let date = civil::local_date(when, &zone);
-            let today = told.iter().filter(|at| civil::local_date(**at, &zone) == date).count();
+        CapPeriod::Day(zone) => {
+            let zone = resolve_zone(zone, at);
+            let date = civil_time::local_date(when, &zone);
+            let today = told.iter().filter(|at| civil_time::local_date(**at, &zone) == date).count();
             (today >= usize::from(cap.most))
-                .then(|| civil::start_of(date + 1, &zone).unwrap_or(when.plus(DAY_MS)))
+                .then(|| civil_time::start_of_date(date + 1, &zone).unwrap_or(when.plus(DAY_MS)))
         }
-        Per::Rolling { ms } => {
-            let mut lately: Vec<Millis> = told.iter().filter(|at| at.plus(*ms) > when).copied().collect();
+        CapPeriod::Rolling { ms } => {
+            let mut lately: Vec<UtcMillis> = told.iter().filter(|at| at.plus(*ms) > when).copied().collect();
             lately.sort_unstable();
             let over = lately.len().checked_sub(usize::from(cap.most))?;
             lately.get(over).map(|at| at.plus(*ms))
@@ -163,8 +185,8 @@ fn free(cap: &Cap, record: &PersonRecord, when: Millis, at: &At<'_>) -> Option<M
 }
 
 /// Counts a message that is told now.
-pub(crate) fn note(record: &mut PersonRecord, plan: &Plan, at: &At<'_>) {
-    for cap in at.plans.caps.iter().filter(|cap| cap.counts(plan, at.tenant)) {
+pub(crate) fn count_message(record: &mut PersonRecord, plan: &Plan, at: &StepContext<'_>) {
+    for cap in at.plans.caps.iter().filter(|cap| cap.counts_plan(plan, at.tenant)) {
         let told = record.counted.entry(cap.name.clone()).or_default();
         told.push(at.now);
         let most = usize::from(cap.most);
@@ -173,9 +195,9 @@ pub(crate) fn note(record: &mut PersonRecord, plan: &Plan, at: &At<'_>) {
     }
 }
 
-impl Cap {
+impl MessageCap {
     /// Whether messages of a plan count.
-    pub fn counts(&self, plan: &Plan, tenant: &Tenant) -> bool {
+    pub fn counts_plan(&self, plan: &Plan, tenant: &Tenant) -> bool {
         (self.tenants.is_empty() || self.tenants.contains(tenant))
             && self.channel.is_none_or(|channel: Channel| channel == plan.channel)
             && (self.kinds.is_empty()
@@ -188,7 +210,7 @@ impl Cap {
 }
 
 /// The zone that a rule means.
-pub(crate) fn whose(zone: &ZoneRule, at: &At<'_>) -> Zone {
+pub(crate) fn resolve_zone(zone: &ZoneRule, at: &StepContext<'_>) -> Zone {
     match zone {
         ZoneRule::Person => at.zone.clone(),
         ZoneRule::Fixed(name) => at.zones.get_or_utc(Some(name)),

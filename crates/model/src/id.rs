@@ -19,7 +19,7 @@ pub enum BadName {
     Form { text: String },
 }
 
-fn checked(text: &str, what: &'static str) -> Result<Arc<str>, BadName> {
+fn check_name(text: &str, what: &'static str) -> Result<Arc<str>, BadName> {
     if text.is_empty() {
         return Err(BadName::Empty { what });
     }
@@ -41,7 +41,7 @@ macro_rules! names {
         impl $name {
             /// Checks the text: 1 to 128 bytes, no control characters.
             pub fn new(text: &str) -> Result<Self, BadName> {
-                checked(text, $what).map(Self)
+                check_name(text, $what).map(Self)
             }
 
             pub fn as_str(&self) -> &str {
@@ -96,7 +96,7 @@ pub struct SubjectRef {
 
 impl SubjectRef {
     pub fn new(text: &str) -> Result<Self, BadName> {
-        let text = checked(text, "subject")?;
+        let text = check_name(text, "subject")?;
         match text.find(':') {
             Some(colon) if colon > 0 && colon + 1 < text.len() => Ok(Self { text, colon }),
             _ => Err(BadName::Form { text: text.to_string() }),
@@ -180,14 +180,14 @@ keys! {
 
 impl EventKey {
     /// A pure function of the event, so a redelivered or replayed event has the same key.
-    pub fn of(tenant: &Tenant, source: &str, id: &str) -> Self {
-        Self(hash(&[b"event", tenant.as_str().as_bytes(), source.as_bytes(), id.as_bytes()]))
+    pub fn from_source_id(tenant: &Tenant, source: &str, id: &str) -> Self {
+        Self(hash_parts(&[b"event", tenant.as_str().as_bytes(), source.as_bytes(), id.as_bytes()]))
     }
 }
 
 /// The first half of a SHA-256 over length-prefixed parts: upstream chooses ids, so collisions must be
 /// out of reach for somebody who looks for them.
-pub(crate) fn hash(parts: &[&[u8]]) -> [u8; 16] {
+pub(crate) fn hash_parts(parts: &[&[u8]]) -> [u8; 16] {
     let mut sha = Sha256::new();
     for part in parts {
         sha.update((part.len() as u64).to_be_bytes());
@@ -228,8 +228,11 @@ mod tests {
     #[test]
     fn keys_do_not_run_into_each_other() {
         let tenant = Tenant::new("t").unwrap();
-        assert_ne!(EventKey::of(&tenant, "ab", "c"), EventKey::of(&tenant, "a", "bc"));
-        let key = EventKey::of(&tenant, "a", "b");
+        assert_ne!(
+            EventKey::from_source_id(&tenant, "ab", "c"),
+            EventKey::from_source_id(&tenant, "a", "bc")
+        );
+        let key = EventKey::from_source_id(&tenant, "a", "b");
         assert_eq!(EventKey::parse(&key.to_string()), Some(key));
         assert_eq!(EventKey::parse("zz"), None);
     }

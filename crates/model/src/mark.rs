@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{entry::EntryKey, hook::Hook, id::ReadyId, person::profile, time::Millis};
+use crate::{entry::EntryKey, hook::Hook, id::ReadyId, person::profile, time::UtcMillis};
 
 /// A way to reach a person.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -65,7 +65,7 @@ impl fmt::Display for Channel {
 
 /// Why an entry ended without being told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Why {
+pub enum EndReason {
     /// The kind's `while` condition does not hold any more.
     NoLongerTrue,
     /// The person does not follow any of the reasons' subjects any more.
@@ -114,7 +114,7 @@ pub enum Why {
     Complained,
 }
 
-impl Why {
+impl EndReason {
     pub const ALL: [Self; 23] = [
         Self::NoLongerTrue,
         Self::Unfollowed,
@@ -189,15 +189,15 @@ impl Why {
 
 /// What a mark says.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum What {
+pub enum MarkAction {
     /// A Ready took the entries.
     Taken(ReadyId),
     /// That Ready did not tell them: they wait again. `maybe` if nobody can say whether it was sent.
     Returned { ready: ReadyId, maybe: bool },
     /// That Ready went out without them, for this reason.
-    Left { ready: ReadyId, why: Why },
+    Left { ready: ReadyId, why: EndReason },
     /// They ended untold on this channel.
-    Ended(Why),
+    Ended(EndReason),
     /// They were over a section's budget and wait for the next digest.
     Carried(ReadyId),
     /// The person read them.
@@ -210,15 +210,15 @@ pub enum What {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mark {
     pub channel: Option<Channel>,
-    pub what: What,
+    pub what: MarkAction,
     /// Sorted, without doubles, all of one day.
     pub covers: Vec<EntryKey>,
-    pub at: Millis,
+    pub at: UtcMillis,
 }
 
 impl Mark {
     /// Sorts the keys, so that equal marks are equal rows.
-    pub fn new(channel: Option<Channel>, what: What, mut covers: Vec<EntryKey>, at: Millis) -> Self {
+    pub fn new(channel: Option<Channel>, what: MarkAction, mut covers: Vec<EntryKey>, at: UtcMillis) -> Self {
         covers.sort_unstable();
         covers.dedup();
         Self { channel, what, covers, at }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    fault::{self, Fault},
+    fault::{self, PlantedFault},
     id::{Person, SubjectRef, Tenant},
     limits::PARTITIONS_MAX,
 };
@@ -15,15 +15,15 @@ use crate::{
 /// since a person who moved to another partition would lose their open windows. `tidings repartition` moves all of
 /// them, with what is remembered of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Partitions(u32);
+pub struct PartitionCount(u32);
 
-impl Default for Partitions {
+impl Default for PartitionCount {
     fn default() -> Self {
         Self::USUAL
     }
 }
 
-impl Partitions {
+impl PartitionCount {
     /// What an installation has unless it chose otherwise.
     pub const USUAL: Self = Self(64);
 
@@ -33,7 +33,7 @@ impl Partitions {
     }
 
     /// As many as a topic was found to have.
-    pub fn found(count: usize) -> Self {
+    pub fn from_topic_count(count: usize) -> Self {
         Self(u32::try_from(count).unwrap_or(PARTITIONS_MAX).clamp(1, PARTITIONS_MAX))
     }
 
@@ -43,8 +43,8 @@ impl Partitions {
 
     /// The partition of a person in `pending`, `inbox`, `windows` and `ready`.
     pub fn of_person(self, tenant: &Tenant, person: &Person) -> u32 {
-        let number = self.of(tenant, person.as_str());
-        if fault::planted(Fault::AnotherOwner) {
+        let number = self.partition_of(tenant, person.as_str());
+        if fault::is_planted(PlantedFault::AnotherOwner) {
             return (number + ASKED.fetch_add(1, Ordering::Relaxed) % 2) % self.0;
         }
         number
@@ -52,10 +52,10 @@ impl Partitions {
 
     /// The partition of a subject in `events` and `slices`.
     pub fn of_subject(self, tenant: &Tenant, subject: &SubjectRef) -> u32 {
-        self.of(tenant, subject.as_str())
+        self.partition_of(tenant, subject.as_str())
     }
 
-    fn of(self, tenant: &Tenant, name: &str) -> u32 {
+    fn partition_of(self, tenant: &Tenant, name: &str) -> u32 {
         let mut bytes = Vec::with_capacity(tenant.as_str().len() + 1 + name.len());
         bytes.extend_from_slice(tenant.as_str().as_bytes());
         bytes.push(0); // no name holds a control character, so the two cannot run into each other
@@ -76,7 +76,7 @@ mod tests {
     fn partitions_are_for_life() {
         let check = |tenant: &str, person: &str, partition: u32| {
             let found =
-                Partitions::USUAL.of_person(&Tenant::new(tenant).unwrap(), &Person::new(person).unwrap());
+                PartitionCount::USUAL.of_person(&Tenant::new(tenant).unwrap(), &Person::new(person).unwrap());
             assert_eq!(found, partition, "{tenant}/{person}");
         };
         check("main", "ann", 28);
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_count_has_its_bounds() {
         for (count, possible) in [(0, false), (1, true), (64, true), (1_024, true), (1_025, false)] {
-            assert_eq!(Partitions::new(count).map(Partitions::count), possible.then_some(count));
+            assert_eq!(PartitionCount::new(count).map(PartitionCount::count), possible.then_some(count));
         }
     }
 
@@ -96,8 +96,8 @@ mod tests {
         let tenant = Tenant::new("main").unwrap();
         let mut counts = [0_u32; 64];
         for i in 0..64_000 {
-            counts[Partitions::USUAL.of_person(&tenant, &Person::new(&format!("p{i}")).unwrap()) as usize] +=
-                1;
+            counts[PartitionCount::USUAL.of_person(&tenant, &Person::new(&format!("p{i}")).unwrap())
+                as usize] += 1;
         }
         assert!(counts.iter().all(|n| (800..1200).contains(n)), "{counts:?}");
     }

@@ -9,19 +9,19 @@ use std::{
 };
 
 use crate::{
-    badge::Badge,
-    entry::{EntryKey, Row},
-    habit::Habit,
-    hold::Held,
+    badge::PersonBadge,
+    entry::{DayRow, EntryKey},
+    habit::VisitHabit,
+    hold::HoldCause,
     id::{PlanName, ReadyId},
     limits::{CLOSING_BYTES_MAX, ID_BYTES_MAX, RECORD_BYTES_MAX, ROWS_STEP},
     mark::Mark,
-    plan::{Plan, Plans},
+    plan::{Plan, PlanSet},
     ready::{Ready, ReadyEntry},
-    time::{Day, Millis},
+    time::{Day, UtcMillis},
 };
 
-pub use crate::told::{LocalDate, Told, ToldDate};
+pub use crate::message_history::{LocalDate, MessageHistory, ToldDate};
 
 /// Bytes of a key of an entry, at most, when written: its instant and its event.
 pub const KEY_BYTES: usize = 26;
@@ -67,9 +67,9 @@ pub mod profile {
 pub mod notes {
     use crate::{
         id::Kind,
-        mark::What,
-        time::{Day, Millis},
-        value::{Cell, State, Value},
+        mark::MarkAction,
+        time::{Day, UtcMillis},
+        value::{Value, ValueCell, VersionedState},
     };
 
     /// A flag that outlives every retention: this person was erased.
@@ -107,43 +107,43 @@ pub mod notes {
     ];
 
     /// Notes that a day is full.
-    pub fn full(day: Day) -> State {
-        note(&FULL, day)
+    pub fn note_full_day(day: Day) -> VersionedState {
+        day_note(&FULL, day)
     }
 
     /// Notes that a day takes no rows any more.
-    pub fn shut(day: Day) -> State {
-        note(&SHUT, day)
+    pub fn note_shut_day(day: Day) -> VersionedState {
+        day_note(&SHUT, day)
     }
 
     /// Whether it was noted that a day is full.
-    pub fn is_full(notes: &State, day: Day) -> bool {
+    pub fn is_full(notes: &VersionedState, day: Day) -> bool {
         is_noted(notes, &FULL, day)
     }
 
     /// Whether it was noted that a day takes no rows any more.
-    pub fn is_shut(notes: &State, day: Day) -> bool {
+    pub fn is_shut(notes: &VersionedState, day: Day) -> bool {
         is_noted(notes, &SHUT, day)
     }
 
     /// Notes when an erasure was asked for.
-    pub fn erased_at(asked: Millis) -> State {
-        instant(ERASED_AT, asked)
+    pub fn note_erasure_asked(asked: UtcMillis) -> VersionedState {
+        instant_note(ERASED_AT, asked)
     }
 
     /// Notes that the erasure which was asked for then is done.
-    pub fn erased_to(asked: Millis) -> State {
-        instant(ERASED_TO, asked)
+    pub fn note_erasure_done(asked: UtcMillis) -> VersionedState {
+        instant_note(ERASED_TO, asked)
     }
 
     /// When the last erasure was asked for; nothing for those who were marked before that was noted.
-    pub fn last_erased(notes: &State) -> Option<Millis> {
-        notes.cells.get(ERASED_AT).map(|cell| Millis(cell.version))
+    pub fn last_erased(notes: &VersionedState) -> Option<UtcMillis> {
+        notes.cells.get(ERASED_AT).map(|cell| UtcMillis(cell.version))
     }
 
     /// Whether something of the person may still have to go.
-    pub fn is_being_erased(notes: &State) -> bool {
-        let done = notes.cells.get(ERASED_TO).map(|cell| Millis(cell.version));
+    pub fn is_being_erased(notes: &VersionedState) -> bool {
+        let done = notes.cells.get(ERASED_TO).map(|cell| UtcMillis(cell.version));
         notes.flag(ERASED) && last_erased(notes) > done
     }
 
@@ -152,8 +152,8 @@ pub mod notes {
         [ERASED, ERASED_AT, ERASED_TO].contains(&field)
     }
 
-    fn instant(name: &str, at: Millis) -> State {
-        State::at(at.0, [(name, Some(Value::Time(at)))])
+    fn instant_note(name: &str, at: UtcMillis) -> VersionedState {
+        VersionedState::from_values(at.0, [(name, Some(Value::Time(at)))])
     }
 
     /// Whether only the house says this of a person.
@@ -162,20 +162,20 @@ pub mod notes {
     }
 
     /// The version is the day itself: a later day wins, whoever writes first.
-    fn note(cells: &[&str; 10], day: Day) -> State {
-        let mut state = State::default();
+    fn day_note(cells: &[&str; 10], day: Day) -> VersionedState {
+        let mut state = VersionedState::default();
         let value = Some(Value::Number(f64::from(day.0)));
-        state.set(cell(cells, day), Cell { version: i64::from(day.0), value });
+        state.set(day_cell(cells, day), ValueCell { version: i64::from(day.0), value });
         state
     }
 
     /// All of them are looked at: there was one for all days once.
-    fn is_noted(notes: &State, cells: &[&str; 10], day: Day) -> bool {
+    fn is_noted(notes: &VersionedState, cells: &[&str; 10], day: Day) -> bool {
         let is_day = |value: &Value| matches!(value, Value::Number(noted) if *noted == f64::from(day.0));
         cells.iter().any(|cell| notes.get(cell).is_some_and(is_day))
     }
 
-    fn cell<'a>(cells: &[&'a str; 10], day: Day) -> &'a str {
+    fn day_cell<'a>(cells: &[&'a str; 10], day: Day) -> &'a str {
         usize::try_from(day.0.rem_euclid(10))
             .ok()
             .and_then(|place| cells.get(place))
@@ -185,10 +185,10 @@ pub mod notes {
 
     /// Flags whose version is an instant: all there was until then, or all of one kind, was read or cleared. One
     /// cell for a page that is looked at again and again, where marks would be a row for each look.
-    pub const UP_TO: [(&str, What); 2] = [("read", What::Read), ("cleared", What::Cleared)];
+    pub const UP_TO: [(&str, MarkAction); 2] = [("read", MarkAction::Read), ("cleared", MarkAction::Cleared)];
 
     /// The name of such a flag.
-    pub fn up_to(word: &str, kind: Option<&Kind>) -> String {
+    pub fn up_to_field(word: &str, kind: Option<&Kind>) -> String {
         kind.map_or_else(|| word.to_owned(), |kind| format!("{word} {kind}"))
     }
 }
@@ -200,20 +200,20 @@ pub mod mutes {
     /// Names of flags begin so.
     pub const SORTS: [&str; 4] = ["kind", "actor", "subject", "thread"];
 
-    pub fn kind(kind: &Kind) -> String {
+    pub fn kind_field(kind: &Kind) -> String {
         format!("kind {kind}")
     }
 
-    pub fn actor(actor: &Person) -> String {
+    pub fn actor_field(actor: &Person) -> String {
         format!("actor {actor}")
     }
 
-    pub fn subject(subject: &SubjectRef) -> String {
+    pub fn subject_field(subject: &SubjectRef) -> String {
         format!("subject {subject}")
     }
 
     /// A thread is named by the subject that it hangs on.
-    pub fn thread(of: &SubjectRef) -> String {
+    pub fn thread_field(of: &SubjectRef) -> String {
         format!("thread {of}")
     }
 }
@@ -223,27 +223,27 @@ pub mod mutes {
 pub struct PersonRecord {
     pub windows: Vec<Window>,
     /// Marks that a committed turn named and the store has not acknowledged.
-    pub owed: Vec<Owed>,
+    pub owed: Vec<OwedMark>,
     /// Readys that came back deferred and are issued again at their instant; each until it is reported for good.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<DeferredReady>,
     /// What opens in a later step opens later, so that no two windows of a plan are ever the same one.
-    pub last_opening: Millis,
+    pub last_opening: UtcMillis,
     /// The local date of each plan's last digest: a date is told once under each key.
     pub told_on: BTreeMap<PlanName, ToldDate>,
     /// What plans that look back on it told last, by their keys.
-    pub told: Vec<Told>,
+    pub told: Vec<MessageHistory>,
     /// When the last messages were that each cap counts, the last one last.
-    pub counted: BTreeMap<Arc<str>, Vec<Millis>>,
+    pub counted: BTreeMap<Arc<str>, Vec<UtcMillis>>,
     /// When the person was last seen on each surface.
-    pub seen: BTreeMap<Arc<str>, Millis>,
+    pub seen: BTreeMap<Arc<str>, UtcMillis>,
     /// When the person comes, where a plan asks.
-    pub habit: Habit,
+    pub habit: VisitHabit,
     /// What their devices show that they have not seen.
-    pub badge: Option<Badge>,
+    pub badge: Option<PersonBadge>,
     /// Rows announced per day: a hint, counted high when announcements double.
     pub rows: BTreeMap<Day, u32>,
     /// Until when `told_on`, `told` and `rows` matter; a record with nothing else is dropped then.
-    pub keep_until: Millis,
+    pub keep_until: UtcMillis,
 }
 
 /// An open stretch of a person under a plan.
@@ -253,22 +253,22 @@ pub struct Window {
     /// The plan's rules as they were when something was announced to it last.
     pub plan_hash: u64,
     pub key: Arc<str>,
-    pub opening: Millis,
-    pub due: Millis,
+    pub opening: UtcMillis,
+    pub due: UtcMillis,
     /// What somebody did to it by hand: it closes now, whatever the clock says.
     pub act: Option<Act>,
     /// The Ready that it follows, where its plan follows another.
     pub after: Option<ReadyId>,
     /// What kept it from being told when it was due.
-    pub held: Option<Held>,
+    pub held: Option<HoldCause>,
     /// Rows that were announced to it: a hint, counted high when announcements double.
     pub heard: u32,
     /// When the last of them was.
-    pub last: Millis,
+    pub last: UtcMillis,
     /// The hour that was best for the person as it opened, where the plan asks for that.
     pub hour: Option<u8>,
     /// The instant that it is about, as far as one knows: the first one that was announced.
-    pub aim: Option<Millis>,
+    pub aim: Option<UtcMillis>,
     /// The entry that was told before the others, where the plan tells one so.
     pub first: Option<EntryKey>,
     /// The days that announcements named; a closing reads these and no others.
@@ -287,7 +287,7 @@ pub enum Act {
 
 impl Window {
     /// A window that opens, with nothing in it.
-    pub fn new(plan: PlanName, plan_hash: u64, key: Arc<str>, opening: Millis) -> Self {
+    pub fn new(plan: PlanName, plan_hash: u64, key: Arc<str>, opening: UtcMillis) -> Self {
         Self {
             plan,
             plan_hash,
@@ -307,7 +307,7 @@ impl Window {
     }
 
     /// Whether it differs from what it was by no more than what was heard, which its plan does not count.
-    fn is_but_for_hints(&self, before: &Self, plan: Option<&Plan>) -> bool {
+    fn differs_by_hints_only(&self, before: &Self, plan: Option<&Plan>) -> bool {
         if plan.is_none_or(|plan| plan.entries.is_some() || plan.rest.is_some()) {
             return self == before;
         }
@@ -321,7 +321,7 @@ impl Window {
 
     /// Has it close then. Where its own time is still to come nothing holds it any more; where that has come, it stands
     /// for the date it was held on, and all that may hold it are asked again.
-    pub fn close_at(&mut self, due: Millis, now: Millis) {
+    pub fn close_at(&mut self, due: UtcMillis, now: UtcMillis) {
         self.due = due;
         self.held = self.held.filter(|_| due <= now);
     }
@@ -329,7 +329,7 @@ impl Window {
     /// Whether it waits for an instant that nothing which comes brings nearer. Who is here may leave before that, so while
     /// they are, it is asked again.
     pub fn is_kept(&self) -> bool {
-        matches!(self.held, Some(Held::Quiet | Held::Cap)) && !self.is_acted_on()
+        matches!(self.held, Some(HoldCause::Quiet | HoldCause::Cap)) && !self.is_acted_on()
     }
 
     /// Whether it closes now, whatever else would have it wait.
@@ -340,20 +340,20 @@ impl Window {
 
 /// A mark that is owed to a day in the store.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Owed {
+pub struct OwedMark {
     pub day: Day,
     pub mark: Mark,
 }
 
 /// A deferred Ready.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Waiting {
+pub struct DeferredReady {
     /// When it is issued again; from then on, until it is reported, when it expires.
-    pub at: Millis,
+    pub at: UtcMillis,
     pub ready: Ready,
 }
 
-impl Waiting {
+impl DeferredReady {
     /// Whether it was issued again, and is on its way.
     pub fn is_issued(&self) -> bool {
         self.at >= self.ready.expires
@@ -367,7 +367,7 @@ pub fn window_bytes(plan: &PlanName, key: &str, days: usize) -> usize {
 
 impl PersonRecord {
     /// Whether nothing is left to remember at `now`, so that the record can go.
-    pub fn is_spent(&self, now: Millis) -> bool {
+    pub fn is_spent(&self, now: UtcMillis) -> bool {
         let is_due = self.badge.as_ref().is_some_and(|badge| badge.due.is_some());
         self.windows.is_empty()
             && self.owed.is_empty()
@@ -377,19 +377,19 @@ impl PersonRecord {
     }
 
     /// The next instant at which this record wants a turn of its own.
-    pub fn next_due(&self) -> Option<Millis> {
+    pub fn next_due(&self) -> Option<UtcMillis> {
         let windows = self.windows.iter().map(|window| window.due);
         let waiting = self.waiting.iter().map(|waiting| waiting.at);
         let badge = self.badge.iter().filter_map(|badge| badge.due);
         let next = windows.chain(waiting).chain(badge).min();
         // Nothing open: wake once more, to be forgotten.
-        next.or_else(|| (self.owed.is_empty() && self.keep_until > Millis(0)).then_some(self.keep_until))
+        next.or_else(|| (self.owed.is_empty() && self.keep_until > UtcMillis(0)).then_some(self.keep_until))
     }
 
     /// Whether it differs from what it was by no more than hints: how much was heard lately, and how many rows a day has,
     /// but for each hundredth. They need not be kept where a crash may lose them, and so an announcement to a window
     /// that is open costs no record.
-    pub fn is_but_for_hints(&self, before: &Self, plans: &Plans) -> bool {
+    pub fn differs_by_hints_only(&self, before: &Self, plans: &PlanSet) -> bool {
         let Self { windows, owed, waiting, last_opening, told_on, told, .. } = self;
         let Self { counted, seen, habit, badge, rows, keep_until, .. } = self;
         let steps = |rows: &BTreeMap<Day, u32>| -> Vec<(Day, u32)> {
@@ -399,7 +399,7 @@ impl PersonRecord {
             before
                 .windows
                 .iter()
-                .any(|before| window.is_but_for_hints(before, plans.by_name.get(&window.plan)))
+                .any(|before| window.differs_by_hints_only(before, plans.by_name.get(&window.plan)))
         };
         windows.len() == before.windows.len()
             && windows.iter().all(was)
@@ -455,7 +455,7 @@ impl PersonRecord {
                 .map(|r| REASON_BYTES + r.kind.as_str().len() + r.because.to_string().len());
             KEY_BYTES + 16 + entry.subject.as_str().len() + reasons.sum::<usize>()
         };
-        let one = |waiting: &Waiting| {
+        let one = |waiting: &DeferredReady| {
             let entries = waiting.ready.entries.iter().map(entry);
             let Ready { tenant, person, plan, key, badge, .. } = &waiting.ready;
             let names = tenant.as_str().len() + person.as_str().len() + plan.as_str().len() + key.len();
@@ -466,8 +466,8 @@ impl PersonRecord {
     }
 
     /// The marks owed, as rows: whoever folds a day for a decision folds these in as if written.
-    pub fn owed_rows(&self) -> impl Iterator<Item = Row> {
-        self.owed.iter().map(|owed| Row::Mark(owed.mark.clone()))
+    pub fn owed_rows(&self) -> impl Iterator<Item = DayRow> {
+        self.owed.iter().map(|owed| DayRow::Mark(owed.mark.clone()))
     }
 
     /// Keys that owed marks name.

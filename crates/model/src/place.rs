@@ -6,7 +6,7 @@
 
 use h3o::{CellIndex, LatLng, Resolution};
 
-use crate::value::Place;
+use crate::value::GeoPoint;
 
 /// The resolutions in which every person is kept, the largest cells first, and the radius from which each is
 /// used: with these a search has at most some 400 cells, and reads at most about four times what it finds.
@@ -22,16 +22,16 @@ const SLACK: f64 = 1.05;
 
 /// A cell of the globe, of one of three sizes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Cell(pub u64);
+pub struct GlobeCell(pub u64);
 
-impl Cell {
+impl GlobeCell {
     /// A cell by its number, if there is one.
     pub fn new(number: u64) -> Option<Self> {
         CellIndex::try_from(number).ok().map(|_| Self(number))
     }
 }
 
-impl Place {
+impl GeoPoint {
     /// A place on the globe: degrees north from -90 to 90 and east from -180 to 180.
     pub fn new(lat: f64, lon: f64) -> Option<Self> {
         ((-90.0..=90.0).contains(&lat) && (-180.0..=180.0).contains(&lon)).then_some(Self { lat, lon })
@@ -46,26 +46,27 @@ impl Place {
     }
 
     /// The cells in which a person at this place is kept, one of each size.
-    pub fn cells(self) -> Vec<Cell> {
-        SIZES.iter().filter_map(|(size, _)| Some(Cell(self.index(*size)?.into()))).collect()
+    pub fn cells(self) -> Vec<GlobeCell> {
+        SIZES.iter().filter_map(|(size, _)| Some(GlobeCell(self.cell_index(*size)?.into()))).collect()
     }
 
     /// Whether this place lies in the cell.
-    pub fn is_in(self, cell: Cell) -> bool {
+    pub fn is_in(self, cell: GlobeCell) -> bool {
         let size = CellIndex::try_from(cell.0).map(CellIndex::resolution);
-        size.is_ok_and(|size| self.index(size).is_some_and(|own| u64::from(own) == cell.0))
+        size.is_ok_and(|size| self.cell_index(size).is_some_and(|own| u64::from(own) == cell.0))
     }
 
     /// The cells in which everybody within so many kilometres is found, in order.
-    pub fn cells_within(self, km: f64) -> Vec<Cell> {
+    pub fn cells_within(self, km: f64) -> Vec<GlobeCell> {
         let km = km.clamp(0.0, WITHIN_KM_MAX);
         let size = SIZES.iter().find(|(_, from)| km >= *from).map_or(Resolution::Seven, |(size, _)| *size);
-        let Some(middle) = self.index(size) else { return Vec::new() };
+        let Some(middle) = self.cell_index(size) else { return Vec::new() };
         // From the middle outwards: what a circle touches hangs together.
-        let (mut found, mut edge) = (std::collections::BTreeSet::from([Cell(middle.into())]), vec![middle]);
+        let (mut found, mut edge) =
+            (std::collections::BTreeSet::from([GlobeCell(middle.into())]), vec![middle]);
         while let Some(cell) = edge.pop() {
             for next in cell.grid_disk::<Vec<_>>(1) {
-                if self.touches(next, km) && found.insert(Cell(next.into())) {
+                if self.touches(next, km) && found.insert(GlobeCell(next.into())) {
                     edge.push(next);
                 }
             }
@@ -81,7 +82,7 @@ impl Place {
         self.distance_km(centre) <= km + corner * SLACK
     }
 
-    fn index(self, size: Resolution) -> Option<CellIndex> {
+    fn cell_index(self, size: Resolution) -> Option<CellIndex> {
         LatLng::new(self.lat, self.lon).ok().map(|at| at.to_cell(size))
     }
 }
@@ -92,14 +93,14 @@ mod tests {
 
     use super::*;
 
-    fn place(lat: f64, lon: f64) -> Place {
-        Place::new(lat, lon).unwrap()
+    fn place_at(lat: f64, lon: f64) -> GeoPoint {
+        GeoPoint::new(lat, lon).unwrap()
     }
 
     #[test]
     fn distances_are_those_of_the_globe() {
         let check = |a: (f64, f64), b: (f64, f64), km: f64| {
-            let found = place(a.0, a.1).distance_km(place(b.0, b.1));
+            let found = place_at(a.0, a.1).distance_km(place_at(b.0, b.1));
             assert!((found - km).abs() <= km * 0.005 + 0.001, "{a:?} {b:?}: {found} instead of {km}");
         };
         check((52.52, 13.405), (52.52, 13.405), 0.0);
@@ -115,13 +116,13 @@ mod tests {
     #[test]
     fn what_is_no_place_is_refused() {
         for (lat, lon) in [(90.1, 0.0), (-91.0, 0.0), (0.0, 180.5), (f64::NAN, 0.0), (0.0, f64::INFINITY)] {
-            assert_eq!(Place::new(lat, lon), None, "{lat} {lon}");
+            assert_eq!(GeoPoint::new(lat, lon), None, "{lat} {lon}");
         }
-        assert!(Cell::new(0).is_none() && Cell::new(place(1.0, 2.0).cells()[0].0).is_some());
+        assert!(GlobeCell::new(0).is_none() && GlobeCell::new(place_at(1.0, 2.0).cells()[0].0).is_some());
     }
 
     /// Points all around a place, from the middle to a little outside.
-    fn around(middle: Place, km: f64) -> impl Iterator<Item = Place> {
+    fn places_around(middle: GeoPoint, km: f64) -> impl Iterator<Item = GeoPoint> {
         let steps = (0..=12)
             .flat_map(move |ring| (0..24).map(move |turn| (f64::from(ring) / 10.0, f64::from(turn) * 15.0)));
         steps.filter_map(move |(part, turn)| {
@@ -138,7 +139,7 @@ mod tests {
             } else {
                 east
             };
-            Place::new(there.to_degrees(), east)
+            GeoPoint::new(there.to_degrees(), east)
         })
     }
 
@@ -159,11 +160,11 @@ mod tests {
             (58.157_709, 10.447_27),
             (64.7, 10.536),
         ];
-        for middle in middles.map(|(lat, lon)| place(lat, lon)) {
+        for middle in middles.map(|(lat, lon)| place_at(lat, lon)) {
             for km in [0.3, 3.0, 14.9, 15.0, 50.0, 119.0, 120.0, 1_000.0] {
                 let cells = middle.cells_within(km);
                 assert!(cells.len() <= 400, "{} cells for {km} km", cells.len());
-                for at in around(middle, km).filter(|at| middle.distance_km(*at) <= km) {
+                for at in places_around(middle, km).filter(|at| middle.distance_km(*at) <= km) {
                     let own = at.cells().into_iter().filter(|cell| cells.contains(cell)).count();
                     assert_eq!(own, 1, "{at:?} within {km} km of {middle:?}");
                     assert!(cells.iter().any(|cell| at.is_in(*cell)));
@@ -175,15 +176,15 @@ mod tests {
     #[test]
     fn a_search_looks_at_few_who_are_not_near() {
         // A grid of people, dense enough that each search finds hundreds.
-        let mut people: HashMap<Cell, Vec<Place>> = HashMap::new();
+        let mut people: HashMap<GlobeCell, Vec<GeoPoint>> = HashMap::new();
         let (south, west) = (48.0, 8.0);
         for (row, column) in (0..300).flat_map(|row| (0..300).map(move |column| (row, column))) {
-            let at = place(south + f64::from(row) / 60.0, west + f64::from(column) / 40.0);
+            let at = place_at(south + f64::from(row) / 60.0, west + f64::from(column) / 40.0);
             at.cells().into_iter().for_each(|cell| people.entry(cell).or_default().push(at));
         }
         for km in [14.0, 15.0, 50.0, 120.0] {
-            let middle = place(50.5, 11.75);
-            let candidates: Vec<&Place> =
+            let middle = place_at(50.5, 11.75);
+            let candidates: Vec<&GeoPoint> =
                 middle.cells_within(km).iter().filter_map(|cell| people.get(cell)).flatten().collect();
             let found = candidates.iter().filter(|at| middle.distance_km(***at) <= km).count();
             let near = people.values().flatten().filter(|at| middle.distance_km(**at) <= km).count();

@@ -6,7 +6,7 @@ use crate::{
     id::{Kind, PlanName, Tenant},
     limits::{DAY_MS, LAST_CALL_MS, LAST_MS},
     mark::Channel,
-    time::{Day, Millis},
+    time::{Day, UtcMillis},
 };
 
 /// The stream of a plan that names none.
@@ -23,46 +23,46 @@ pub struct Plan {
     pub stream: Arc<str>,
     /// One window a person for each of these; without any there is one window.
     pub key: Vec<KeyPart>,
-    pub close: Close,
+    pub close: CloseRule,
     /// So many entries close a window before its time.
     pub entries: Option<u16>,
-    pub first: First,
+    pub first: FirstRule,
     /// Messages that need not wait, where little was told lately.
-    pub alone: Option<Alone>,
-    pub rest: Option<Rest>,
+    pub alone: Option<AloneRule>,
+    pub rest: Option<RestRule>,
     /// When one of its windows is told, all are.
     pub together: bool,
     /// Windows open when this other plan has told, and not when something comes.
-    pub follows: Option<Follows>,
+    pub follows: Option<EscalationRule>,
     /// Channels on which what was told here counts as told too.
     pub counts_on: Vec<Channel>,
     /// Nothing holds what is urgent.
     pub urgent: bool,
-    pub online: Option<Online>,
+    pub online: Option<OnlineRule>,
     /// Its pushes carry the number of what they told and nobody has seen.
     pub badge: bool,
     /// Unless the person has hours of their own.
-    pub quiet: Option<Quiet>,
+    pub quiet: Option<QuietRule>,
     /// Days back that a digest reads, its own day not counted.
     pub look_back_days: u16,
     /// With fewer than so many there is no message.
     pub at_least: u16,
-    pub below: Below,
+    pub below: TooFewRule,
     pub once_per: OncePer,
-    pub sections: Vec<Section>,
+    pub sections: Vec<PlanSection>,
 }
 
 /// When a window closes.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Close {
+pub enum CloseRule {
     /// At a local time on some days of the week.
     Calendar {
         at: LocalTime,
-        on: Weekdays,
+        on: WeekdaySet,
         zone: ZoneRule,
         spread_ms: i64,
         /// Of these hours the one in which the person comes most, if one knows them.
-        best: Option<Hours>,
+        best: Option<LocalHours>,
     },
     /// So long after it opened.
     After { ms: i64 },
@@ -86,7 +86,7 @@ pub enum KeyPart {
 
 /// What becomes of the first entry of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum First {
+pub enum FirstRule {
     /// It is told with the others.
     #[default]
     Gathered,
@@ -98,14 +98,14 @@ pub enum First {
 
 /// A window closes as it opens if fewer messages than `most` were told within the time before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Alone {
+pub struct AloneRule {
     pub most: u8,
     pub within_ms: i64,
 }
 
 /// How long it is quiet after a message: what opens meanwhile closes when the rest is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rest {
+pub struct RestRule {
     /// After the first message in a row.
     pub start_ms: i64,
     /// After each further one so many times longer.
@@ -119,7 +119,7 @@ pub struct Rest {
 
 /// Escalation: what some plans told and nobody came for, another tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Follows {
+pub struct EscalationRule {
     /// One at least.
     pub plans: Vec<PlanName>,
     /// From the report that it was delivered; if it was not, at once.
@@ -128,7 +128,7 @@ pub struct Follows {
 
 /// What a plan does while the person is here and sees for themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Online {
+pub enum OnlineRule {
     /// It waits until they have left.
     Hold,
     /// It looks again after a while.
@@ -139,7 +139,7 @@ pub enum Online {
 
 /// Where a person may be seen, and for how long they count as being there.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Surface {
+pub struct OnlineSurface {
     pub name: Arc<str>,
     pub online_ms: i64,
     /// Whether somebody who holds live connections is asked before one believes it.
@@ -148,15 +148,15 @@ pub struct Surface {
 
 /// Hours in which nobody is disturbed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Quiet {
-    pub hours: Hours,
+pub struct QuietRule {
+    pub hours: LocalHours,
     pub zone: ZoneRule,
-    pub then: Then,
+    pub then: QuietAction,
 }
 
 /// What quiet hours do to what is due in them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Then {
+pub enum QuietAction {
     Hold,
     /// It is told without a sound.
     Silent,
@@ -165,10 +165,10 @@ pub enum Then {
 
 /// So many messages and no more; what is over waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cap {
+pub struct MessageCap {
     pub name: Arc<str>,
     pub most: u8,
-    pub per: Per,
+    pub per: CapPeriod,
     /// Counted on this channel, or on all.
     pub channel: Option<Channel>,
     /// Counted where a plan tells one of these kinds, or any.
@@ -179,7 +179,7 @@ pub struct Cap {
 
 /// The stretch of time for which a cap counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Per {
+pub enum CapPeriod {
     /// A date on somebody's calendar.
     Day(ZoneRule),
     Rolling {
@@ -187,7 +187,7 @@ pub enum Per {
     },
 }
 
-impl Per {
+impl CapPeriod {
     /// For how long a message counts, at most.
     pub fn length_ms(&self) -> i64 {
         match self {
@@ -199,7 +199,7 @@ impl Per {
 
 /// What becomes of entries that are too few for a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Below {
+pub enum TooFewRule {
     /// They wait for the next closing.
     #[default]
     Carried,
@@ -207,15 +207,15 @@ pub enum Below {
     Ended,
 }
 
-impl Rest {
+impl RestRule {
     /// The rest after so many messages in a row, with nothing gathered.
-    pub fn after(&self, row: u8) -> i64 {
+    pub fn rest_after(&self, row: u8) -> i64 {
         let times = (1..row).fold(1_i64, |times, _| times.saturating_mul(i64::from(self.factor)));
         self.start_ms.saturating_mul(times).min(self.most_ms)
     }
 }
 
-impl Close {
+impl CloseRule {
     /// Whether windows close at times of day.
     pub fn is_calendar(&self) -> bool {
         matches!(self, Self::Calendar { .. })
@@ -224,9 +224,9 @@ impl Close {
 
 /// Days of a week, Monday first; never none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Weekdays(u8);
+pub struct WeekdaySet(u8);
 
-impl Weekdays {
+impl WeekdaySet {
     pub const ALL: Self = Self(0x7f);
     /// Their names, as a catalogue writes them.
     pub const NAMES: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -268,12 +268,12 @@ impl LocalTime {
 
 /// From one time on a wall to another, across midnight where the second is not after the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hours {
+pub struct LocalHours {
     pub from: LocalTime,
     pub to: LocalTime,
 }
 
-impl Hours {
+impl LocalHours {
     /// `22:00-08:00`; all day is no stretch of it.
     pub fn parse(text: &str) -> Option<Self> {
         let (from, to) = text.split_once('-')?;
@@ -312,18 +312,18 @@ pub enum OncePer {
 
 /// A part of a message with its own kinds and budget.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Section {
+pub struct PlanSection {
     pub title: String,
     pub kinds: Vec<Kind>,
     pub most: u16,
-    pub order: Order,
+    pub order: SectionOrder,
     /// The field of its subjects by which what it tells stands together under one head.
     pub group: Option<String>,
 }
 
 /// How entries of a section are ranked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum SectionOrder {
     Newest,
     Oldest,
     /// By a field of the subject that is a time, earliest first.
@@ -338,16 +338,16 @@ pub enum Order {
 
 /// All plans, by name.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Plans {
+pub struct PlanSet {
     pub by_name: BTreeMap<PlanName, Plan>,
-    pub surfaces: Vec<Surface>,
-    pub caps: Vec<Cap>,
+    pub surfaces: Vec<OnlineSurface>,
+    pub caps: Vec<MessageCap>,
 }
 
-impl Plans {
+impl PlanSet {
     /// The plans at the beginning of those that follow each other, which kinds name; of one that follows none it is
     /// itself.
-    pub fn firsts_of<'a>(&'a self, plan: &'a Plan) -> Vec<&'a Plan> {
+    pub fn leading_plans<'a>(&'a self, plan: &'a Plan) -> Vec<&'a Plan> {
         let mut firsts = vec![plan];
         // A circle is a slip that no catalogue is loaded with; this ends all the same.
         for _ in 0..self.by_name.len() {
@@ -364,7 +364,7 @@ impl Plans {
     }
 
     /// Of each channel one plan whose windows open of their own accord, where it has any; another one's end with these.
-    pub fn one_a_channel(&self) -> impl Iterator<Item = &Plan> {
+    pub fn one_per_channel(&self) -> impl Iterator<Item = &Plan> {
         let of_channel = |channel| {
             self.by_name.values().find(move |plan: &&Plan| plan.channel == channel && plan.follows.is_none())
         };
@@ -373,7 +373,7 @@ impl Plans {
 
     /// Whether a plan asks when somebody comes.
     pub fn ask_habits(&self) -> bool {
-        let asks = |plan: &Plan| matches!(plan.close, Close::Calendar { best: Some(_), .. });
+        let asks = |plan: &Plan| matches!(plan.close, CloseRule::Calendar { best: Some(_), .. });
         self.by_name.values().any(asks)
     }
 
@@ -384,14 +384,14 @@ impl Plans {
 
     /// The longest absence that a plan waits for.
     pub fn away_ms(&self) -> i64 {
-        let away = |plan: &Plan| if let Close::Away { ms } = plan.close { ms } else { 0 };
+        let away = |plan: &Plan| if let CloseRule::Away { ms } = plan.close { ms } else { 0 };
         self.by_name.values().map(away).max().unwrap_or(0)
     }
 }
 
 impl Plan {
     /// A plan of which nothing is said beside this: it tells no kind yet.
-    pub fn new(name: PlanName, channel: Channel, close: Close) -> Self {
+    pub fn new(name: PlanName, channel: Channel, close: CloseRule) -> Self {
         Self {
             name,
             hash: 0,
@@ -400,7 +400,7 @@ impl Plan {
             key: Vec::new(),
             close,
             entries: None,
-            first: First::Gathered,
+            first: FirstRule::Gathered,
             alone: None,
             rest: None,
             together: false,
@@ -412,7 +412,7 @@ impl Plan {
             quiet: None,
             look_back_days: 7,
             at_least: 1,
-            below: Below::Carried,
+            below: TooFewRule::Carried,
             once_per: OncePer::Event,
             sections: Vec::new(),
         }
@@ -440,20 +440,20 @@ impl Plan {
     }
 
     /// The first day that a closing at this instant looks back on; what is older has expired.
-    pub fn oldest(&self, due: Millis) -> Day {
-        Day::of(due).plus(-i32::from(self.look_back_days))
+    pub fn oldest_day(&self, due: UtcMillis) -> Day {
+        Day::from_instant(due).plus(-i32::from(self.look_back_days))
     }
 
     /// From here on nothing of a day is told: the plan looks back no further, or the day is about to expire.
-    pub fn end_of(&self, day: Day) -> Millis {
+    pub fn end_of(&self, day: Day) -> UtcMillis {
         let looked_back = day.plus(i32::from(self.look_back_days) + 1).start();
-        looked_back.min(day.expires().plus(-LAST_MS))
+        looked_back.min(day.expires_at().plus(-LAST_MS))
     }
 
     /// When what waits in a day is told at the latest, if it may be told at all. A calendar has its own times and no
     /// other: what is left after these ends.
-    pub fn last_call(&self, day: Day) -> Millis {
+    pub fn last_call(&self, day: Day) -> UtcMillis {
         let before_ms = if self.close.is_calendar() && self.follows.is_none() { 0 } else { LAST_MS };
-        self.end_of(day).plus(-before_ms).min(day.expires().plus(-LAST_CALL_MS))
+        self.end_of(day).plus(-before_ms).min(day.expires_at().plus(-LAST_CALL_MS))
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::{
-    badge::Unseen,
-    entry::{EntryKey, Reason},
-    fault::{self, Fault},
-    id::{Person, PlanName, ReadyId, SubjectRef, Tenant, hash},
+    badge::UnseenDays,
+    entry::{EntryKey, EntryReason},
+    fault::{self, PlantedFault},
+    id::{Person, PlanName, ReadyId, SubjectRef, Tenant, hash_parts},
     mark::Channel,
-    time::Millis,
+    time::UtcMillis,
 };
 
 /// The attempt of a Ready that its owner calls back, since there is no room where it would wait: nobody tries any more, and if
@@ -24,21 +24,21 @@ pub struct Ready {
     pub plan: PlanName,
     /// The window's key under the plan; empty where a plan has one window a person.
     pub key: Arc<str>,
-    pub opening: Millis,
+    pub opening: UtcMillis,
     pub channel: Channel,
     /// Told without a sound, where the channel can make one.
     pub silent: bool,
     /// Counts how often this same Ready was issued, from 0.
     pub attempt: u16,
-    pub due: Millis,
+    pub due: UtcMillis,
     /// After this instant it is not sent.
-    pub expires: Millis,
+    pub expires: UtcMillis,
     pub entries: Vec<ReadyEntry>,
     /// For each section of the plan, how many things it had no room for: they come in the next digest.
     pub more: Vec<u16>,
     /// What the number on the app's icon counts, where the plan has it told. Without entries that number is all
     /// that is told.
-    pub badge: Option<Unseen>,
+    pub badge: Option<UnseenDays>,
 }
 
 impl Ready {
@@ -58,7 +58,7 @@ impl Ready {
 pub struct ReadyEntry {
     pub key: EntryKey,
     pub subject: SubjectRef,
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<EntryReason>,
     /// Which section of the plan it is told in.
     pub section: u16,
     /// It was in a Ready of which nobody can say whether it was sent.
@@ -66,16 +66,16 @@ pub struct ReadyEntry {
 }
 
 /// What makes a Ready that one and no other. The part counts the Readys of one window.
-pub fn id(
+pub fn derive_ready_id(
     tenant: &Tenant,
     person: &Person,
     plan: &PlanName,
     key: &str,
-    opening: Millis,
+    opening: UtcMillis,
     part: u16,
 ) -> ReadyId {
-    let opening = if fault::planted(Fault::IdWithoutOpening) { Millis(0) } else { opening };
-    ReadyId(hash(&[
+    let opening = if fault::is_planted(PlantedFault::IdWithoutOpening) { UtcMillis(0) } else { opening };
+    ReadyId(hash_parts(&[
         b"ready",
         tenant.as_str().as_bytes(),
         person.as_str().as_bytes(),

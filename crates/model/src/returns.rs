@@ -15,11 +15,11 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    id::{Person, PlanName, Tenant, hash},
+    id::{Person, PlanName, Tenant, hash_parts},
     limits::DAY_MS,
-    mark::{Channel, Why},
-    time::{Day, Millis},
-    value::{Cell, State, Value},
+    mark::{Channel, EndReason},
+    time::{Day, UtcMillis},
+    value::{Value, ValueCell, VersionedState},
 };
 
 /// So many days with soft bounces are too many.
@@ -47,10 +47,15 @@ pub struct AddressHash(pub [u8; 16]);
 
 impl AddressHash {
     /// Whose it is goes in too, so that two who share an address cannot be told to.
-    pub fn of(tenant: &Tenant, person: &Person, address: &str) -> Self {
+    pub fn from_address(tenant: &Tenant, person: &Person, address: &str) -> Self {
         // An address that differs in its case alone is the same one to nearly every server.
         let address = address.trim().to_lowercase();
-        Self(hash(&[b"address", tenant.as_str().as_bytes(), person.as_str().as_bytes(), address.as_bytes()]))
+        Self(hash_parts(&[
+            b"address",
+            tenant.as_str().as_bytes(),
+            person.as_str().as_bytes(),
+            address.as_bytes(),
+        ]))
     }
 }
 
@@ -76,12 +81,12 @@ pub struct Slip {
     pub channel: Channel,
     pub address: AddressHash,
     /// When it left.
-    pub at: Millis,
+    pub at: UtcMillis,
 }
 
 /// What came back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Sort {
+pub enum ReturnSort {
     /// The address is dead.
     Hard,
     /// Not now; later it may be well again.
@@ -90,7 +95,7 @@ pub enum Sort {
     Complaint,
 }
 
-impl Sort {
+impl ReturnSort {
     pub const ALL: [Self; 3] = [Self::Hard, Self::Soft, Self::Complaint];
 
     pub fn name(self) -> &'static str {
@@ -106,71 +111,80 @@ impl Sort {
     }
 
     /// Why nothing is told because of it.
-    pub fn why(self) -> Why {
+    pub fn end_reason(self) -> EndReason {
         match self {
-            Self::Hard => Why::Bounced,
-            Self::Soft => Why::BouncedSoftly,
-            Self::Complaint => Why::Complained,
+            Self::Hard => EndReason::Bounced,
+            Self::Soft => EndReason::BouncedSoftly,
+            Self::Complaint => EndReason::Complained,
         }
     }
 }
 
 /// What is kept of what others say, such as `5.1.1` or `abuse`: a word without an address in it.
-pub fn code(said: &str) -> String {
+pub fn extract_code(said: &str) -> String {
     let good = |c: &char| c.is_ascii_alphanumeric() || ".-_".contains(*c);
     said.trim().chars().take_while(good).take(CODE_CHARS_MAX).collect::<String>().to_ascii_lowercase()
 }
 
 impl Slip {
     /// What the house notes of what came back of it.
-    pub fn notes(&self, sort: Sort, code: &str) -> State {
+    pub fn notes(&self, sort: ReturnSort, code: &str) -> VersionedState {
         let Self { address, stream, at, .. } = self;
         let name = match sort {
-            Sort::Hard => format!("{PREFIX} hard {address}"),
-            Sort::Complaint => format!("{PREFIX} complaint {address} {stream}"),
-            Sort::Soft => format!("{PREFIX} soft {address} {}", Day::of(*at).0.rem_euclid(SOFT_SLOTS)),
+            ReturnSort::Hard => format!("{PREFIX} hard {address}"),
+            ReturnSort::Complaint => format!("{PREFIX} complaint {address} {stream}"),
+            ReturnSort::Soft => {
+                format!("{PREFIX} soft {address} {}", Day::from_instant(*at).0.rem_euclid(SOFT_SLOTS))
+            }
         };
-        let mut state = State::default();
-        state.set(&name, Cell { version: at.0, value: Some(Value::text(code)) });
+        let mut state = VersionedState::default();
+        state.set(&name, ValueCell { version: at.0, value: Some(Value::from_text(code)) });
         state
     }
 }
 
 /// One cell of what came back.
-struct Noted<'a> {
+struct ReturnNote<'a> {
     name: &'a Arc<str>,
-    sort: Sort,
+    sort: ReturnSort,
     address: &'a str,
     /// Of a complaint its stream.
     behind: &'a str,
     code: &'a str,
-    at: Millis,
+    at: UtcMillis,
 }
 
 /// All that came back and was not lifted.
-fn noted(notes: &State) -> impl Iterator<Item = Noted<'_>> {
+fn read_return_notes(notes: &VersionedState) -> impl Iterator<Item = ReturnNote<'_>> {
     notes.cells.iter().filter_map(|(name, cell)| {
         let rest = name.strip_prefix(PREFIX)?.strip_prefix(' ')?;
         let (sort, rest) = rest.split_once(' ')?;
         let (address, behind) = rest.split_once(' ').unwrap_or((rest, ""));
         let code = cell.value.as_ref()?.as_text()?;
-        Some(Noted { name, sort: Sort::parse(sort)?, address, behind, code, at: Millis(cell.version) })
+        Some(ReturnNote {
+            name,
+            sort: ReturnSort::parse(sort)?,
+            address,
+            behind,
+            code,
+            at: UtcMillis(cell.version),
+        })
     })
 }
 
 /// Why nothing is sent to an address.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Suppression {
-    pub sort: Sort,
+    pub sort: ReturnSort,
     /// The only stream that it holds for.
     pub stream: Option<Arc<str>>,
     /// The hash of the address, in digits.
     pub address: String,
     pub code: String,
     /// When the mail left of which it came back.
-    pub since: Millis,
+    pub since: UtcMillis,
     /// It ends by itself then.
-    pub until: Option<Millis>,
+    pub until: Option<UtcMillis>,
 }
 
 impl Suppression {
@@ -180,14 +194,14 @@ impl Suppression {
 }
 
 /// Everything that keeps mails from a person's addresses at an instant.
-pub fn suppressions(notes: &State, now: Millis) -> Vec<Suppression> {
+pub fn list_suppressions(notes: &VersionedState, now: UtcMillis) -> Vec<Suppression> {
     let mut found = Vec::new();
-    let mut soft: Vec<Noted<'_>> = Vec::new();
-    for one in noted(notes) {
+    let mut soft: Vec<ReturnNote<'_>> = Vec::new();
+    for one in read_return_notes(notes) {
         let stream = match one.sort {
-            Sort::Hard => None,
-            Sort::Complaint => Some(one.behind.into()),
-            Sort::Soft => {
+            ReturnSort::Hard => None,
+            ReturnSort::Complaint => Some(one.behind.into()),
+            ReturnSort::Soft => {
                 soft.push(one);
                 continue;
             }
@@ -208,29 +222,34 @@ pub fn suppressions(notes: &State, now: Millis) -> Vec<Suppression> {
     found
 }
 
-impl Noted<'_> {
-    fn suppression(&self, stream: Option<Arc<str>>, until: Option<Millis>) -> Suppression {
+impl ReturnNote<'_> {
+    fn suppression(&self, stream: Option<Arc<str>>, until: Option<UtcMillis>) -> Suppression {
         let (address, code) = (self.address.to_owned(), self.code.to_owned());
         Suppression { sort: self.sort, stream, address, code, since: self.at, until }
     }
 }
 
 /// Why a mail of a stream may not go to an address, if it may not: what holds for every stream first.
-pub fn suppressed(notes: &State, address: AddressHash, stream: &str, now: Millis) -> Option<Sort> {
+pub fn find_suppression(
+    notes: &VersionedState,
+    address: AddressHash,
+    stream: &str,
+    now: UtcMillis,
+) -> Option<ReturnSort> {
     // Of nearly nobody anything came back.
-    noted(notes).next()?;
+    read_return_notes(notes).next()?;
     let address = address.to_string();
-    let mut found = suppressions(notes, now).into_iter();
+    let mut found = list_suppressions(notes, now).into_iter();
     found.find(|one| one.address == address && one.holds_for(stream)).map(|one| one.sort)
 }
 
 /// What lifts everything that came back, or complaints about one stream; nothing if there is none.
-pub fn lifted(notes: &State, stream: Option<&str>, now: Millis) -> State {
-    let mut state = State::default();
-    for one in noted(notes) {
-        if stream.is_none_or(|stream| one.sort == Sort::Complaint && one.behind == stream) {
+pub fn lift_returns(notes: &VersionedState, stream: Option<&str>, now: UtcMillis) -> VersionedState {
+    let mut state = VersionedState::default();
+    for one in read_return_notes(notes) {
+        if stream.is_none_or(|stream| one.sort == ReturnSort::Complaint && one.behind == stream) {
             let version = now.0.max(one.at.0.saturating_add(1));
-            state.set(one.name, Cell { version, value: None });
+            state.set(one.name, ValueCell { version, value: None });
         }
     }
     state

@@ -1,137 +1,151 @@
 //! Tests of the fold and of the step, as data behind one `check`.
 
 mod badge;
-mod beside;
-mod by_hand;
 mod escalation;
 mod habit;
 mod holds;
-mod left;
+mod knob_pairs;
+mod leftovers;
+mod manual_acts;
 mod returns;
 mod windows;
 
 use std::sync::Arc;
 
 use crate::{
-    Because, Channel, Day, Entry, EntryKey, EventKey, Fate, Kind, Mark, Millis, Person, PlanName, ReadyId,
-    Reason, Row, SubjectRef, Tenant, What, Why,
-    civil::{Zone, Zones},
-    closing::Candidate,
-    delivery::{Delivery, Outcome},
-    fold::fold,
+    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Fate, Kind, Mark,
+    MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
+    civil_time::{Zone, ZoneRules},
+    closing::ClosingCandidate,
+    delivery::{Delivery, DeliveryOutcome},
+    fold::fold_rows,
     limits::{DAY_MS, DAY_ROWS_FULL, READY_ENTRIES_MAX, WAITING_BYTES_MAX},
     person::{Act, PersonRecord},
-    plan::{Close, LocalTime, OncePer, Order, Plan, Plans, Rest, Section, Weekdays, ZoneRule},
+    plan::{
+        CloseRule, LocalTime, OncePer, Plan, PlanSection, PlanSet, RestRule, SectionOrder, WeekdaySet,
+        ZoneRule,
+    },
     ready::Ready,
-    window::{At, Effects, Input, Wanted, step},
+    window::{StepContext, StepEffects, StepInput, WindowTarget, decide_step},
 };
 
-fn key(ms: i64, n: u8) -> EntryKey {
-    EntryKey { occurred: Millis(ms), event: EventKey([n; 16]) }
+fn entry_key(ms: i64, n: u8) -> EntryKey {
+    EntryKey { occurred: UtcMillis(ms), event: EventKey([n; 16]) }
 }
 
-fn reason(target: &str) -> Reason {
-    Reason { kind: Kind::new("news").unwrap(), because: Because::Follows(SubjectRef::new(target).unwrap()) }
+fn follow_reason(target: &str) -> EntryReason {
+    EntryReason {
+        kind: Kind::new("news").unwrap(),
+        because: AudienceMatch::Follows(SubjectRef::new(target).unwrap()),
+    }
 }
 
-fn entry(key: EntryKey, target: &str) -> Row {
+fn entry_row(key: EntryKey, target: &str) -> DayRow {
     let subject = SubjectRef::new("work:1").unwrap();
-    Row::Entry(Entry { key, reason: reason(target), subject, actor: None })
+    DayRow::Entry(Entry { key, reason: follow_reason(target), subject, actor: None })
 }
 
-fn mark(what: What, covers: &[EntryKey]) -> Row {
+fn mark_row(what: MarkAction, covers: &[EntryKey]) -> DayRow {
     let channel = match what {
-        What::Read | What::Cleared => None,
+        MarkAction::Read | MarkAction::Cleared => None,
         _ => Some(Channel::Email),
     };
-    Row::Mark(Mark::new(channel, what, covers.to_vec(), Millis(0)))
+    DayRow::Mark(Mark::new(channel, what, covers.to_vec(), UtcMillis(0)))
 }
 
 #[test]
 fn the_fold_gives_each_entry_its_fate() {
     let (a, b) = (ReadyId([1; 16]), ReadyId([2; 16]));
-    let k = key(5, 1);
-    let check = |marks: &[What], expected: Fate| {
-        let mut rows: Vec<Row> = marks.iter().map(|what| mark(*what, &[k])).collect();
-        rows.push(entry(k, "author:1"));
+    let k = entry_key(5, 1);
+    let check = |marks: &[MarkAction], expected: Fate| {
+        let mut rows: Vec<DayRow> = marks.iter().map(|what| mark_row(*what, &[k])).collect();
+        rows.push(entry_row(k, "author:1"));
         for turn in 0..rows.len() {
             rows.rotate_left(turn);
-            let view = fold(&rows);
+            let view = fold_rows(&rows);
             assert_eq!(view.get(k).unwrap().fate(Channel::Email), expected, "{marks:?}");
         }
     };
-    let returned = |ready| What::Returned { ready, maybe: true };
-    let left = |ready| What::Left { ready, why: Why::NoLongerTrue };
+    let returned = |ready| MarkAction::Returned { ready, maybe: true };
+    let left = |ready| MarkAction::Left { ready, why: EndReason::NoLongerTrue };
     check(&[], Fate::Waiting { carried: false });
-    check(&[What::Taken(a)], Fate::Told { ready: a });
-    check(&[What::Taken(a), returned(a)], Fate::Waiting { carried: false });
-    check(&[What::Taken(a), returned(a), What::Taken(b)], Fate::Told { ready: b });
-    check(&[What::Taken(a), left(a)], Fate::Ended(Why::NoLongerTrue));
-    check(&[What::Taken(a), left(a), What::Read], Fate::Read);
-    check(&[What::Taken(a), What::Read], Fate::Told { ready: a });
-    check(&[What::Cleared], Fate::Cleared);
-    check(&[What::Ended(Why::Unfollowed)], Fate::Ended(Why::Unfollowed));
-    check(&[What::Carried(a)], Fate::Waiting { carried: true });
+    check(&[MarkAction::Taken(a)], Fate::Told { ready: a });
+    check(&[MarkAction::Taken(a), returned(a)], Fate::Waiting { carried: false });
+    check(&[MarkAction::Taken(a), returned(a), MarkAction::Taken(b)], Fate::Told { ready: b });
+    check(&[MarkAction::Taken(a), left(a)], Fate::Ended(EndReason::NoLongerTrue));
+    check(&[MarkAction::Taken(a), left(a), MarkAction::Read], Fate::Read);
+    check(&[MarkAction::Taken(a), MarkAction::Read], Fate::Told { ready: a });
+    check(&[MarkAction::Cleared], Fate::Cleared);
+    check(&[MarkAction::Ended(EndReason::Unfollowed)], Fate::Ended(EndReason::Unfollowed));
+    check(&[MarkAction::Carried(a)], Fate::Waiting { carried: true });
 }
 
 #[test]
 fn an_entry_keeps_who_did_it_in_any_order_of_its_rows() {
     let bob = Person::new("bob").unwrap();
     let by = |actor: Option<&Person>, target| {
-        let Row::Entry(entry) = entry(key(5, 1), target) else { panic!("it is an entry") };
-        Row::Entry(Entry { actor: actor.cloned(), ..entry })
+        let DayRow::Entry(entry) = entry_row(entry_key(5, 1), target) else { panic!("it is an entry") };
+        DayRow::Entry(Entry { actor: actor.cloned(), ..entry })
     };
-    let mut rows = vec![by(Some(&bob), "author:1"), by(None, "author:2"), mark(What::Read, &[key(5, 1)])];
+    let mut rows = vec![
+        by(Some(&bob), "author:1"),
+        by(None, "author:2"),
+        mark_row(MarkAction::Read, &[entry_key(5, 1)]),
+    ];
     for turn in 0..rows.len() {
         rows.rotate_left(turn);
-        assert_eq!(fold(&rows).get(key(5, 1)).unwrap().actor(), Some(&bob));
+        assert_eq!(fold_rows(&rows).get(entry_key(5, 1)).unwrap().actor(), Some(&bob));
     }
 }
 
 #[test]
 fn a_mark_may_come_before_its_entry() {
-    let k = key(5, 1);
-    let mut view = fold(&[mark(What::Read, &[k])]);
+    let k = entry_key(5, 1);
+    let mut view = fold_rows(&[mark_row(MarkAction::Read, &[k])]);
     assert!(view.is_empty());
-    view.add(&entry(k, "author:1"));
+    view.add(&entry_row(k, "author:1"));
     assert_eq!(view.get(k).unwrap().fate(Channel::Email), Fate::Read);
 }
 
 #[test]
 fn who_tells_an_entry_and_since_when_is_known() {
     let (a, b) = (ReadyId([1; 16]), ReadyId([2; 16]));
-    let k = key(5, 1);
-    let check = |said: &[(What, i64)], expected: &[(ReadyId, i64)]| {
-        let mut rows = vec![entry(k, "author:1")];
-        rows.extend(
-            said.iter()
-                .map(|(what, at)| Row::Mark(Mark::new(Some(Channel::Email), *what, vec![k], Millis(*at)))),
-        );
-        let expected: Vec<_> = expected.iter().map(|(ready, at)| (*ready, Millis(*at))).collect();
-        for _ in 0..rows.len() {
-            rows.rotate_left(1);
-            let view = fold(&rows);
-            let found: Vec<_> = view.get(k).unwrap().tellers(Channel::Email).collect();
-            assert_eq!(found, expected, "{said:?}");
-        }
-    };
-    check(&[(What::Read, 1), (What::Carried(a), 2)], &[]);
-    check(&[(What::Taken(a), 7), (What::Read, 8)], &[(a, 7)]);
-    check(&[(What::Taken(a), 7), (What::Taken(a), 9)], &[(a, 9)]);
+    let k = entry_key(5, 1);
+    let check =
+        |said: &[(MarkAction, i64)], expected: &[(ReadyId, i64)]| {
+            let mut rows = vec![entry_row(k, "author:1")];
+            rows.extend(said.iter().map(|(what, at)| {
+                DayRow::Mark(Mark::new(Some(Channel::Email), *what, vec![k], UtcMillis(*at)))
+            }));
+            let expected: Vec<_> = expected.iter().map(|(ready, at)| (*ready, UtcMillis(*at))).collect();
+            for _ in 0..rows.len() {
+                rows.rotate_left(1);
+                let view = fold_rows(&rows);
+                let found: Vec<_> = view.get(k).unwrap().tellers(Channel::Email).collect();
+                assert_eq!(found, expected, "{said:?}");
+            }
+        };
+    check(&[(MarkAction::Read, 1), (MarkAction::Carried(a), 2)], &[]);
+    check(&[(MarkAction::Taken(a), 7), (MarkAction::Read, 8)], &[(a, 7)]);
+    check(&[(MarkAction::Taken(a), 7), (MarkAction::Taken(a), 9)], &[(a, 9)]);
     check(
-        &[(What::Taken(a), 7), (What::Returned { ready: a, maybe: true }, 8), (What::Taken(b), 9)],
+        &[
+            (MarkAction::Taken(a), 7),
+            (MarkAction::Returned { ready: a, maybe: true }, 8),
+            (MarkAction::Taken(b), 9),
+        ],
         &[(b, 9)],
     );
-    check(&[(What::Taken(a), 7), (What::Left { ready: a, why: Why::Unfollowed }, 8)], &[]);
-    check(&[(What::Taken(a), 7), (What::Taken(b), 9)], &[(a, 7), (b, 9)]);
+    check(&[(MarkAction::Taken(a), 7), (MarkAction::Left { ready: a, why: EndReason::Unfollowed }, 8)], &[]);
+    check(&[(MarkAction::Taken(a), 7), (MarkAction::Taken(b), 9)], &[(a, 7), (b, 9)]);
 }
 
-struct Bench {
+struct StepBench {
     tenant: Tenant,
     person: Person,
-    zones: Zones,
+    zones: ZoneRules,
     zone: Zone,
-    plans: Plans,
+    plans: PlanSet,
     record: PersonRecord,
     live: Option<bool>,
 }
@@ -139,8 +153,8 @@ struct Bench {
 const NINE: i64 = 9 * HOUR_MS;
 const HOUR_MS: i64 = 3_600_000;
 
-fn at_nine(on: Weekdays, spread_ms: i64) -> Close {
-    Close::Calendar {
+fn at_nine(on: WeekdaySet, spread_ms: i64) -> CloseRule {
+    CloseRule::Calendar {
         at: LocalTime { hour: 9, minute: 0 },
         on,
         zone: ZoneRule::Person,
@@ -149,27 +163,33 @@ fn at_nine(on: Weekdays, spread_ms: i64) -> Close {
     }
 }
 
-fn morning() -> PlanName {
+fn morning_plan() -> PlanName {
     PlanName::new("morning").unwrap()
 }
 
-impl Bench {
+impl StepBench {
     fn new(most: u16, at_least: u16) -> Self {
         let kinds = vec![Kind::new("news").unwrap()];
         let plan = Plan {
             hash: 1,
             at_least,
             once_per: OncePer::Mail,
-            sections: vec![Section { title: "New".into(), kinds, most, order: Order::Newest, group: None }],
-            ..Plan::new(morning(), Channel::Email, at_nine(Weekdays::ALL, 0))
+            sections: vec![PlanSection {
+                title: "New".into(),
+                kinds,
+                most,
+                order: SectionOrder::Newest,
+                group: None,
+            }],
+            ..Plan::new(morning_plan(), Channel::Email, at_nine(WeekdaySet::ALL, 0))
         };
-        let mut plans = Plans::default();
+        let mut plans = PlanSet::default();
         plans.by_name.insert(plan.name.clone(), plan);
         let (tenant, person) = (Tenant::new("t").unwrap(), Person::new("ann").unwrap());
         Self {
             tenant,
             person,
-            zones: Zones::bundled(),
+            zones: ZoneRules::load_bundled(),
             zone: Zone::UTC,
             plans,
             record: PersonRecord::default(),
@@ -178,38 +198,38 @@ impl Bench {
     }
 
     /// The same with other rules.
-    fn with(change: impl FnMut(&mut Plan)) -> Self {
+    fn with_plan(change: impl FnMut(&mut Plan)) -> Self {
         let mut bench = Self::new(8, 1);
         bench.plans.by_name.values_mut().for_each(change);
         bench
     }
 
     fn plan(&self) -> &Plan {
-        &self.plans.by_name[&morning()]
+        &self.plans.by_name[&morning_plan()]
     }
 
-    fn step(&mut self, now: i64, input: Input<'_>) -> Effects {
-        let at = At {
+    fn step(&mut self, now: i64, input: StepInput<'_>) -> StepEffects {
+        let at = StepContext {
             tenant: &self.tenant,
             person: &self.person,
-            now: Millis(now),
+            now: UtcMillis(now),
             zone: &self.zone,
             zones: &self.zones,
             plans: &self.plans,
             quiet: None,
         };
-        let (record, effects) = step(&self.record, input, &at);
+        let (record, effects) = decide_step(&self.record, input, &at);
         self.record = record;
         effects
     }
 
-    fn announce(&mut self, now: i64, day: i32) -> Effects {
+    fn announce(&mut self, now: i64, day: i32) -> StepEffects {
         self.announce_to(now, day, "", None)
     }
 
-    fn announce_to(&mut self, now: i64, day: i32, key: &str, aim: Option<i64>) -> Effects {
-        let wanted = [Wanted { plan: morning(), key: key.into(), aim: aim.map(Millis) }];
-        self.step(now, Input::Announced { day: Day(day), rows: 1, wanted: &wanted })
+    fn announce_to(&mut self, now: i64, day: i32, key: &str, aim: Option<i64>) -> StepEffects {
+        let wanted = [WindowTarget { plan: morning_plan(), key: key.into(), aim: aim.map(UtcMillis) }];
+        self.step(now, StepInput::Announced { day: Day(day), rows: 1, wanted: &wanted })
     }
 
     fn release(&mut self, now: i64, when: i64) {
@@ -217,7 +237,7 @@ impl Bench {
     }
 
     fn by_hand(&mut self, now: i64, act: Act, key: Option<&str>, when: i64) {
-        self.step(now, Input::ByHand { act, plan: &morning(), key, at: Millis(when) });
+        self.step(now, StepInput::ByHand { act, plan: &morning_plan(), key, at: UtcMillis(when) });
     }
 
     /// When the one open window is due.
@@ -226,18 +246,18 @@ impl Bench {
         window.due.0
     }
 
-    fn close(&mut self, now: i64, candidates: Vec<Candidate>) -> Vec<Ready> {
+    fn close(&mut self, now: i64, candidates: Vec<ClosingCandidate>) -> Vec<Ready> {
         let window = self.record.windows[0].clone();
-        self.step(now, Input::Due { window: &window, joined: &[], candidates, live: self.live }).ready
+        self.step(now, StepInput::Due { window: &window, joined: &[], candidates, live: self.live }).ready
     }
 }
 
-fn candidate(ms: i64, n: u8, subject: &str, holds: Result<(), Why>) -> Candidate {
+fn candidate(ms: i64, n: u8, subject: &str, holds: Result<(), EndReason>) -> ClosingCandidate {
     let subject = SubjectRef::new(subject).unwrap();
-    let reasons = if holds.is_ok() { vec![reason("author:1")] } else { Vec::new() };
+    let reasons = if holds.is_ok() { vec![follow_reason("author:1")] } else { Vec::new() };
     #[allow(clippy::cast_precision_loss, reason = "small numbers")]
-    Candidate {
-        key: key(ms, n),
+    ClosingCandidate {
+        key: entry_key(ms, n),
         subject,
         reasons,
         rank: ms as f64,
@@ -254,11 +274,11 @@ fn candidate(ms: i64, n: u8, subject: &str, holds: Result<(), Why>) -> Candidate
 
 #[test]
 fn a_window_opens_once_and_closes_at_the_local_time() {
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(1_000, 0);
     bench.announce(2_000, 0);
     assert_eq!(bench.record.windows.len(), 1);
-    assert_eq!(bench.record.next_due(), Some(Millis(NINE)));
+    assert_eq!(bench.record.next_due(), Some(UtcMillis(NINE)));
     let ready =
         bench.close(NINE, vec![candidate(500, 1, "work:1", Ok(())), candidate(900, 2, "work:2", Ok(()))]);
     assert_eq!(ready.len(), 1);
@@ -266,47 +286,47 @@ fn a_window_opens_once_and_closes_at_the_local_time() {
     assert_eq!(told, ["work:2", "work:1"], "newest first");
     assert!(bench.record.windows.is_empty());
     assert_eq!(bench.record.owed.len(), 1);
-    assert_eq!(bench.record.owed[0].mark.what, What::Taken(ready[0].id));
+    assert_eq!(bench.record.owed[0].mark.what, MarkAction::Taken(ready[0].id));
     // The next one opens for tomorrow, also when it comes at the same instant.
     bench.announce(NINE, 0);
-    assert_eq!(bench.record.windows[0].due, Millis(NINE + DAY_MS));
-    assert!(bench.record.windows[0].opening > Millis(1_000));
+    assert_eq!(bench.record.windows[0].due, UtcMillis(NINE + DAY_MS));
+    assert!(bench.record.windows[0].opening > UtcMillis(1_000));
 }
 
 #[test]
 fn nothing_left_is_no_ready_and_the_fate_is_owed() {
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(1_000, 0);
-    let ready = bench.close(NINE, vec![candidate(500, 1, "work:1", Err(Why::NoLongerTrue))]);
+    let ready = bench.close(NINE, vec![candidate(500, 1, "work:1", Err(EndReason::NoLongerTrue))]);
     assert!(ready.is_empty());
     assert!(bench.record.windows.is_empty());
-    assert_eq!(bench.record.owed[0].mark.what, What::Ended(Why::NoLongerTrue));
+    assert_eq!(bench.record.owed[0].mark.what, MarkAction::Ended(EndReason::NoLongerTrue));
     assert!(bench.record.told_on.is_empty(), "a digest that was not sent does not count for the date");
 }
 
 #[test]
 fn what_is_over_a_budget_is_carried_to_the_next_digest() {
-    let mut bench = Bench::new(2, 1);
+    let mut bench = StepBench::new(2, 1);
     bench.announce(1_000, 0);
     let all = (1..=3).map(|n| candidate(i64::from(n), n, &format!("work:{n}"), Ok(()))).collect();
     let ready = bench.close(NINE, all);
     assert_eq!(ready[0].entries.len(), 2);
-    assert_eq!(bench.record.windows[0].due, Millis(NINE + DAY_MS));
-    assert!(bench.record.owed.iter().any(|owed| owed.mark.what == What::Carried(ready[0].id)));
+    assert_eq!(bench.record.windows[0].due, UtcMillis(NINE + DAY_MS));
+    assert!(bench.record.owed.iter().any(|owed| owed.mark.what == MarkAction::Carried(ready[0].id)));
 }
 
 #[test]
 fn below_the_minimum_the_window_waits_for_its_next_closing() {
-    let mut bench = Bench::new(8, 2);
+    let mut bench = StepBench::new(8, 2);
     bench.announce(1_000, 0);
     assert!(bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]).is_empty());
-    assert_eq!(bench.record.windows[0].due, Millis(NINE + DAY_MS));
+    assert_eq!(bench.record.windows[0].due, UtcMillis(NINE + DAY_MS));
     assert!(bench.record.owed.is_empty());
 }
 
 #[test]
 fn a_subject_is_said_once_and_all_its_entries_are_told() {
-    let mut bench = Bench::new(1, 1);
+    let mut bench = StepBench::new(1, 1);
     bench.announce(1_000, 0);
     let ready = bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(())), candidate(2, 2, "work:1", Ok(()))]);
     assert_eq!(ready[0].entries.len(), 2);
@@ -315,7 +335,7 @@ fn a_subject_is_said_once_and_all_its_entries_are_told() {
 
 #[test]
 fn one_subject_cannot_fill_more_than_a_ready() {
-    let mut bench = Bench::new(1, 1);
+    let mut bench = StepBench::new(1, 1);
     bench.announce(1_000, 0);
     let many = (0..200_u8).map(|n| candidate(i64::from(n), n, "work:1", Ok(()))).collect();
     let ready = bench.close(NINE, many);
@@ -325,9 +345,9 @@ fn one_subject_cannot_fill_more_than_a_ready() {
 
 #[test]
 fn what_awaits_another_ready_is_neither_told_nor_ended() {
-    let awaiting = |n: u8| Candidate { awaits: true, ..candidate(i64::from(n), n, "work:1", Ok(())) };
-    let check = |others: &[u8], now: i64, expected: (usize, Option<i64>, &[What])| {
-        let mut bench = Bench::new(8, 1);
+    let awaiting = |n: u8| ClosingCandidate { awaits: true, ..candidate(i64::from(n), n, "work:1", Ok(())) };
+    let check = |others: &[u8], now: i64, expected: (usize, Option<i64>, &[MarkAction])| {
+        let mut bench = StepBench::new(8, 1);
         bench.announce(1_000, 0);
         let others = others.iter().map(|n| candidate(i64::from(*n), *n, "work:2", Ok(())));
         let readys = bench.close(now, others.chain([awaiting(9)]).collect());
@@ -335,29 +355,29 @@ fn what_awaits_another_ready_is_neither_told_nor_ended() {
         let due = bench.record.windows.first().map(|window| window.due.0);
         let key = awaiting(9).key;
         let owed = bench.record.owed.iter().filter(|owed| owed.mark.covers.contains(&key));
-        let said: Vec<What> = owed.map(|owed| owed.mark.what).collect();
+        let said: Vec<MarkAction> = owed.map(|owed| owed.mark.what).collect();
         assert_eq!((told, due, said.as_slice()), expected);
     };
     check(&[], NINE, (0, Some(NINE + DAY_MS), &[]));
     check(&[1], NINE, (1, Some(NINE + DAY_MS), &[]));
     // Its day is about to expire: there is no next closing.
-    let last = Day(0).expires().0 - 1;
-    check(&[], last, (0, None, &[What::Ended(Why::Expired)]));
+    let last = Day(0).expires_at().0 - 1;
+    check(&[], last, (0, None, &[MarkAction::Ended(EndReason::Expired)]));
 }
 
 #[test]
 fn a_window_that_is_not_due_any_more_stays_open() {
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(1_000, 0);
     // The person flew west: nine o'clock is later now.
     bench.zone = bench.zones.get("America/New_York").unwrap();
     assert!(bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]).is_empty());
-    assert_eq!(bench.record.windows[0].due, Millis(NINE + 5 * 3_600_000));
+    assert_eq!(bench.record.windows[0].due, UtcMillis(NINE + 5 * 3_600_000));
 }
 
 #[test]
 fn the_days_of_a_plan_that_is_gone_go_to_the_plans_there_are() {
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(1_000, 0);
     let mut other = bench.plans.by_name.pop_first().unwrap().1;
     other.name = PlanName::new("evening").unwrap();
@@ -371,8 +391,8 @@ fn the_days_of_a_plan_that_is_gone_go_to_the_plans_there_are() {
 fn a_weekly_window_closes_on_its_days() {
     // 1970 began on a Thursday.
     let check = |on: &[usize], now: i64, due: i64| {
-        let on = Weekdays::new(on.iter().copied()).unwrap();
-        let mut bench = Bench::with(|plan| plan.close = at_nine(on, 0));
+        let on = WeekdaySet::new(on.iter().copied()).unwrap();
+        let mut bench = StepBench::with_plan(|plan| plan.close = at_nine(on, 0));
         bench.announce(now, 0);
         assert_eq!(bench.due(), due, "{on:?} at {now}");
     };
@@ -384,8 +404,8 @@ fn a_weekly_window_closes_on_its_days() {
 
 #[test]
 fn what_a_week_has_no_room_for_comes_a_week_later() {
-    let mut bench = Bench::with(|plan| {
-        plan.close = at_nine(Weekdays::new([3]).unwrap(), 0);
+    let mut bench = StepBench::with_plan(|plan| {
+        plan.close = at_nine(WeekdaySet::new([3]).unwrap(), 0);
         plan.sections[0].most = 1;
         plan.look_back_days = 14;
     });
@@ -397,13 +417,13 @@ fn what_a_week_has_no_room_for_comes_a_week_later() {
 
 #[test]
 fn a_window_may_close_so_long_after_it_opened() {
-    let after = |ms| Bench::with(|plan| plan.close = Close::After { ms });
+    let after = |ms| StepBench::with_plan(|plan| plan.close = CloseRule::After { ms });
     let mut bench = after(2 * HOUR_MS);
     bench.announce(1_000, 0);
     // What comes meanwhile joins it, and a journey changes nothing.
     bench.announce(HOUR_MS, 0);
     bench.zone = bench.zones.get("Pacific/Kiritimati").unwrap();
-    bench.step(HOUR_MS, Input::Moved);
+    bench.step(HOUR_MS, StepInput::Moved);
     assert_eq!(bench.due(), 1_000 + 2 * HOUR_MS);
     let ready = bench.close(1_000 + 2 * HOUR_MS, vec![candidate(1, 1, "work:1", Ok(()))]);
     assert_eq!(ready[0].entries.len(), 1);
@@ -415,21 +435,21 @@ fn a_window_may_close_so_long_after_it_opened() {
     assert_eq!(ready.len(), 1);
     // A window never outlives its oldest day.
     let mut bench = after(7 * DAY_MS);
-    bench.plans.by_name.get_mut(&morning()).unwrap().look_back_days = 19;
+    bench.plans.by_name.get_mut(&morning_plan()).unwrap().look_back_days = 19;
     bench.announce(15 * DAY_MS, 0);
-    assert_eq!(bench.due(), Day(0).expires().0 - DAY_MS - HOUR_MS);
+    assert_eq!(bench.due(), Day(0).expires_at().0 - DAY_MS - HOUR_MS);
 }
 
 #[test]
 fn a_released_window_closes_now() {
-    let mut bench = Bench::new(1, 2);
+    let mut bench = StepBench::new(1, 2);
     bench.release(500, 500);
     assert_eq!(bench.record, PersonRecord::default(), "where nothing is open nothing is released");
     bench.announce(1_000, 0);
     bench.release(2_000, 1_500);
     assert_eq!(bench.due(), 2_000);
     bench.zone = bench.zones.get("America/New_York").unwrap();
-    bench.step(2_500, Input::Moved);
+    bench.step(2_500, StepInput::Moved);
     assert_eq!(bench.due(), 2_000, "wherever the person is");
     // Fewer than are worth a mail, and told all the same; what there is no room for waits for tomorrow's.
     bench.zone = Zone::UTC;
@@ -442,7 +462,7 @@ fn a_released_window_closes_now() {
 
 #[test]
 fn a_date_that_is_told_does_not_hold_a_released_window() {
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(1_000, 0);
     bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]);
     bench.announce(NINE + 1, 0);
@@ -456,8 +476,8 @@ fn a_date_that_is_told_does_not_hold_a_released_window() {
 #[test]
 fn a_release_stands_for_the_date_it_came_before_but_not_for_one_to_come() {
     let check = |on: &[usize], spread_ms: i64, at: i64, next: i64| {
-        let on = Weekdays::new(on.iter().copied()).unwrap();
-        let mut bench = Bench::with(|plan| plan.close = at_nine(on, spread_ms));
+        let on = WeekdaySet::new(on.iter().copied()).unwrap();
+        let mut bench = StepBench::with_plan(|plan| plan.close = at_nine(on, spread_ms));
         bench.announce(at - 1, 0);
         bench.release(at, at);
         assert_eq!(bench.close(at, vec![candidate(1, 1, "work:1", Ok(()))]).len(), 1);
@@ -479,7 +499,7 @@ fn a_release_stands_for_the_date_it_came_before_but_not_for_one_to_come() {
 #[test]
 fn a_release_that_is_read_again_closes_no_later_window() {
     let check = |now: i64, when: i64, later: i64| {
-        let mut bench = Bench::new(1, 1);
+        let mut bench = StepBench::new(1, 1);
         bench.announce(1_000, 0);
         bench.release(now, when);
         assert!(bench.record.windows[0].is_acted_on(), "{when} at {now}");
@@ -504,23 +524,24 @@ fn a_release_that_is_read_again_closes_no_later_window() {
     check(2_000, 2_900, 2_500);
     check(2_000, 2_900, 3_500);
     // One that opened after the release is not meant, and neither is that of another plan.
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(2_000, 0);
     let before = bench.record.clone();
     bench.release(2_500, 1_999);
     let evening = PlanName::new("evening").unwrap();
-    bench.step(2_500, Input::ByHand { act: Act::Cancel, plan: &evening, key: None, at: Millis(2_500) });
+    bench
+        .step(2_500, StepInput::ByHand { act: Act::Cancel, plan: &evening, key: None, at: UtcMillis(2_500) });
     assert_eq!(bench.record, before);
     // Whatever a release says of its time, windows stay where they can close.
     bench.release(3_000, i64::MAX);
-    assert_eq!((bench.due(), bench.record.last_opening), (3_000, Millis(63_000)));
+    assert_eq!((bench.due(), bench.record.last_opening), (3_000, UtcMillis(63_000)));
 }
 
 #[test]
 fn the_best_section_leads_whatever_the_ranks_of_others() {
     let kind = |name: &str| Kind::new(name).unwrap();
-    let mut bench = Bench::with(|plan| {
-        let section = |name: &str, order| Section {
+    let mut bench = StepBench::with_plan(|plan| {
+        let section = |name: &str, order| PlanSection {
             title: name.into(),
             kinds: vec![kind(name)],
             most: 4,
@@ -528,15 +549,15 @@ fn the_best_section_leads_whatever_the_ranks_of_others() {
             group: None,
         };
         plan.sections = vec![
-            section("followed", Order::Soonest("opens".into())),
-            section("near", Order::Nearest("place".into())),
+            section("followed", SectionOrder::Soonest("opens".into())),
+            section("near", SectionOrder::Nearest("place".into())),
         ];
     });
     bench.announce(1_000, 0);
     let shown = |n: u8, subject: &str, name: &str, rank: f64| {
-        let because = Because::Near;
-        let reasons = vec![Reason { kind: kind(name), because }];
-        Candidate { reasons, rank, ..candidate(i64::from(n), n, subject, Ok(())) }
+        let because = AudienceMatch::Near;
+        let reasons = vec![EntryReason { kind: kind(name), because }];
+        ClosingCandidate { reasons, rank, ..candidate(i64::from(n), n, subject, Ok(())) }
     };
     // Near, a rank is some kilometres below zero; a date that is soon is far below that.
     let found = vec![
@@ -557,7 +578,7 @@ fn the_best_section_leads_whatever_the_ranks_of_others() {
     assert_eq!(told, expected);
 }
 
-fn delivery(ready: &Ready, outcome: Outcome) -> Delivery {
+fn delivery_of(ready: &Ready, outcome: DeliveryOutcome) -> Delivery {
     Delivery {
         ready: ready.id,
         tenant: ready.tenant.clone(),
@@ -566,45 +587,48 @@ fn delivery(ready: &Ready, outcome: Outcome) -> Delivery {
         key: Arc::clone(&ready.key),
         channel: ready.channel,
         attempt: ready.attempt,
-        at: Millis(NINE + 5),
+        at: UtcMillis(NINE + 5),
         outcome,
     }
 }
 
 #[test]
 fn what_came_back_opens_the_next_window_and_a_repeated_report_changes_nothing() {
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(1_000, 0);
     let ready = bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]).remove(0);
-    let report = delivery(&ready, Outcome::Unknown { back: vec![ready.entries[0].key], left: Vec::new() });
-    bench.step(NINE + 6, Input::Reported(&report));
+    let report =
+        delivery_of(&ready, DeliveryOutcome::Unknown { back: vec![ready.entries[0].key], left: Vec::new() });
+    bench.step(NINE + 6, StepInput::Reported(&report));
     let after = bench.record.clone();
-    assert_eq!(after.windows[0].due, Millis(NINE + DAY_MS));
-    assert!(after.owed.iter().any(|owed| owed.mark.what == What::Returned { ready: ready.id, maybe: true }));
-    bench.step(NINE + 6, Input::Reported(&report));
+    assert_eq!(after.windows[0].due, UtcMillis(NINE + DAY_MS));
+    assert!(
+        after.owed.iter().any(|owed| owed.mark.what == MarkAction::Returned { ready: ready.id, maybe: true })
+    );
+    bench.step(NINE + 6, StepInput::Reported(&report));
     assert_eq!(bench.record, after);
 }
 
 #[test]
 fn a_deferred_ready_is_issued_again_when_its_instant_comes() {
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(1_000, 0);
     let ready = bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]).remove(0);
-    let until = Millis(NINE + 30_000);
+    let until = UtcMillis(NINE + 30_000);
     bench.step(
         NINE + 6,
-        Input::Reported(&delivery(&ready, Outcome::Deferred { until, ready: ready.clone() })),
+        StepInput::Reported(&delivery_of(&ready, DeliveryOutcome::Deferred { until, ready: ready.clone() })),
     );
     assert_eq!(bench.record.next_due(), Some(until));
-    assert!(bench.step(NINE + 7, Input::Again).ready.is_empty());
-    let again = bench.step(until.0, Input::Again).ready;
+    assert!(bench.step(NINE + 7, StepInput::Again).ready.is_empty());
+    let again = bench.step(until.0, StepInput::Again).ready;
     assert_eq!((again[0].id, again[0].attempt), (ready.id, 1));
 }
 
 /// Of several that are not sent yet those are called back for which there is no room, and nothing comes back unasked.
 #[test]
 fn what_has_no_room_is_called_back() {
-    let mut bench = Bench::new(20, 1);
+    let mut bench = StepBench::new(20, 1);
     let mut readys = Vec::new();
     for n in 0..12 {
         let at = NINE + n * DAY_MS;
@@ -614,43 +638,46 @@ fn what_has_no_room_is_called_back() {
     }
     let mut back = Vec::new();
     for ready in &readys {
-        let outcome = Outcome::Deferred { until: ready.due.plus(30_000), ready: ready.clone() };
-        let effects = bench.step(NINE + 12 * DAY_MS, Input::Reported(&delivery(ready, outcome)));
+        let outcome = DeliveryOutcome::Deferred { until: ready.due.plus(30_000), ready: ready.clone() };
+        let effects = bench.step(NINE + 12 * DAY_MS, StepInput::Reported(&delivery_of(ready, outcome)));
         back.extend(effects.ready);
     }
     assert!(bench.record.waiting_weight() <= WAITING_BYTES_MAX);
     assert_eq!((readys.len(), bench.record.waiting.len() + back.len()), (12, 12), "each is somewhere");
     assert!(!bench.record.waiting.is_empty() && !back.is_empty() && back.iter().all(Ready::is_recalled));
-    let is_back = |what| matches!(what, What::Returned { .. });
+    let is_back = |what| matches!(what, MarkAction::Returned { .. });
     assert!(!bench.record.owed.iter().any(|owed| is_back(owed.mark.what)));
     // The journal has it as not sent.
     let keys = back[0].entries.iter().map(|entry| entry.key).collect();
-    bench.step(NINE + 12 * DAY_MS, Input::Reported(&delivery(&back[0], Outcome::Returned { back: keys })));
-    let what = What::Returned { ready: back[0].id, maybe: false };
+    bench.step(
+        NINE + 12 * DAY_MS,
+        StepInput::Reported(&delivery_of(&back[0], DeliveryOutcome::Returned { back: keys })),
+    );
+    let what = MarkAction::Returned { ready: back[0].id, maybe: false };
     assert!(bench.record.owed.iter().any(|owed| owed.mark.what == what));
     assert_eq!(bench.record.windows.len(), 1, "they are told by the next one");
 }
 
 #[test]
 fn marks_leave_the_record_when_the_store_has_them() {
-    let mut bench = Bench::new(8, 1);
+    let mut bench = StepBench::new(8, 1);
     bench.announce(1_000, 0);
     bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]);
     let owed = bench.record.owed.clone();
-    bench.step(NINE + 1, Input::Acknowledged(&owed));
+    bench.step(NINE + 1, StepInput::Acknowledged(&owed));
     assert!(bench.record.owed.is_empty());
-    assert!(!bench.record.is_spent(Millis(NINE + 1)), "the date that was told is still remembered");
-    assert!(bench.record.is_spent(Millis(NINE + 3 * DAY_MS)));
+    assert!(!bench.record.is_spent(UtcMillis(NINE + 1)), "the date that was told is still remembered");
+    assert!(bench.record.is_spent(UtcMillis(NINE + 3 * DAY_MS)));
 }
 
 #[test]
 fn a_day_becomes_full_once() {
-    let mut bench = Bench::new(8, 1);
-    let wanted = [Wanted { plan: morning(), key: "".into(), aim: None }];
+    let mut bench = StepBench::new(8, 1);
+    let wanted = [WindowTarget { plan: morning_plan(), key: "".into(), aim: None }];
     let mut full = Vec::new();
     for _ in 0..5 {
         let rows = DAY_ROWS_FULL / 3;
-        full.extend(bench.step(1_000, Input::Announced { day: Day(0), rows, wanted: &wanted }).full);
+        full.extend(bench.step(1_000, StepInput::Announced { day: Day(0), rows, wanted: &wanted }).full);
     }
     assert_eq!(full, [Day(0)]);
 }
@@ -658,14 +685,14 @@ fn a_day_becomes_full_once() {
 #[test]
 fn a_record_that_differs_in_hints_alone_need_not_be_written() {
     let check = |change: fn(&mut Plan), then: fn(&mut PersonRecord), is_hint: bool| {
-        let mut bench = Bench::with(change);
+        let mut bench = StepBench::with_plan(change);
         bench.announce(1_000, 0);
         let mut record = bench.record.clone();
         then(&mut record);
-        assert_eq!(record.is_but_for_hints(&bench.record, &bench.plans), is_hint, "{record:?}");
+        assert_eq!(record.differs_by_hints_only(&bench.record, &bench.plans), is_hint, "{record:?}");
     };
     let heard = |record: &mut PersonRecord| {
-        (record.windows[0].heard, record.windows[0].last) = (9, Millis(2_000));
+        (record.windows[0].heard, record.windows[0].last) = (9, UtcMillis(2_000));
         record.rows.insert(Day(0), 9);
     };
     let none = |_: &mut Plan| {};
@@ -673,15 +700,15 @@ fn a_record_that_differs_in_hints_alone_need_not_be_written() {
     check(none, heard, true);
     check(|plan| plan.entries = Some(10), heard, false);
     let rested = |plan: &mut Plan| {
-        plan.rest = Some(Rest { start_ms: 1, factor: 1, most_ms: 1, each_ms: 1, reset_ms: 1 });
+        plan.rest = Some(RestRule { start_ms: 1, factor: 1, most_ms: 1, each_ms: 1, reset_ms: 1 });
     };
     check(rested, heard, false);
-    check(none, |record| record.windows[0].due = Millis(7), false);
+    check(none, |record| record.windows[0].due = UtcMillis(7), false);
     check(none, |record| _ = record.windows[0].days.insert(Day(1)), false);
     check(none, |record| record.windows[0].act = Some(Act::Release), false);
     check(none, |record| record.windows.clear(), false);
     check(none, |record| _ = record.rows.insert(Day(0), 100), false);
     check(none, |record| _ = record.rows.insert(Day(1), 1), false);
-    check(none, |record| _ = record.seen.insert("site".into(), Millis(1)), false);
-    check(none, |record| record.last_opening = Millis(5_000), false);
+    check(none, |record| _ = record.seen.insert("site".into(), UtcMillis(1)), false);
+    check(none, |record| record.last_opening = UtcMillis(5_000), false);
 }

@@ -9,9 +9,9 @@ use crate::limits::{DAY_LIFE_MS, DAY_MS};
 
 /// A UTC instant in milliseconds since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Millis(pub i64);
+pub struct UtcMillis(pub i64);
 
-impl Millis {
+impl UtcMillis {
     /// Later by so many milliseconds; never wraps.
     #[must_use]
     pub fn plus(self, ms: i64) -> Self {
@@ -29,7 +29,7 @@ impl Millis {
     }
 }
 
-impl fmt::Display for Millis {
+impl fmt::Display for UtcMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match DateTime::<Utc>::from_timestamp_millis(self.0) {
             Some(t) => f.write_str(&t.to_rfc3339_opts(SecondsFormat::Millis, true)),
@@ -38,7 +38,7 @@ impl fmt::Display for Millis {
     }
 }
 
-impl fmt::Debug for Millis {
+impl fmt::Debug for UtcMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -49,18 +49,18 @@ impl fmt::Debug for Millis {
 pub struct Day(pub i32);
 
 impl Day {
-    pub fn of(at: Millis) -> Self {
+    pub fn from_instant(at: UtcMillis) -> Self {
         // Clamped, so that an absurd instant is an absurd day and not a wrapped one.
         let days = at.0.div_euclid(DAY_MS).clamp(i64::from(i32::MIN), i64::from(i32::MAX));
         Self(i32::try_from(days).unwrap_or(i32::MAX))
     }
 
-    pub fn start(self) -> Millis {
-        Millis(i64::from(self.0) * DAY_MS)
+    pub fn start(self) -> UtcMillis {
+        UtcMillis(i64::from(self.0) * DAY_MS)
     }
 
     /// The one instant at which every row of this day expires.
-    pub fn expires(self) -> Millis {
+    pub fn expires_at(self) -> UtcMillis {
         self.start().plus(DAY_LIFE_MS)
     }
 
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_day_is_the_utc_date_of_an_instant() {
         let check = |at: &str, day: &str| {
-            assert_eq!(Day::of(Millis::parse(at).unwrap()).to_string(), day, "{at}");
+            assert_eq!(Day::from_instant(UtcMillis::parse(at).unwrap()).to_string(), day, "{at}");
             assert_eq!(Day::parse(day).unwrap().to_string(), day);
         };
         check("2026-11-21T00:00:00Z", "2026-11-21");
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn absurd_instants_do_not_wrap() {
-        assert_eq!(Day::of(Millis(i64::MAX)).0, i32::MAX);
-        assert!(Day::of(Millis(i64::MIN)).0 < 0);
-        assert_eq!(Millis(i64::MAX).plus(1).0, i64::MAX);
+        assert_eq!(Day::from_instant(UtcMillis(i64::MAX)).0, i32::MAX);
+        assert!(Day::from_instant(UtcMillis(i64::MIN)).0 < 0);
+        assert_eq!(UtcMillis(i64::MAX).plus(1).0, i64::MAX);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::{id::SubjectRef, time::Millis};
+use crate::{id::SubjectRef, time::UtcMillis};
 
 /// A value that an upstream service states.
 #[derive(Clone, PartialEq, Debug)]
@@ -12,21 +12,21 @@ pub enum Value {
     Text(Arc<str>),
     Number(f64),
     Flag(bool),
-    Time(Millis),
+    Time(UtcMillis),
     Ref(SubjectRef),
     Refs(Vec<SubjectRef>),
-    Place(Place),
+    Place(GeoPoint),
 }
 
 /// A point on the globe, in degrees.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Place {
+pub struct GeoPoint {
     pub lat: f64,
     pub lon: f64,
 }
 
 impl Value {
-    pub fn text(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self::Text(text.into())
     }
 
@@ -44,7 +44,7 @@ impl Value {
         }
     }
 
-    pub fn as_place(&self) -> Option<Place> {
+    pub fn as_place(&self) -> Option<GeoPoint> {
         match self {
             Self::Place(place) => Some(*place),
             _ => None,
@@ -73,19 +73,19 @@ impl fmt::Display for Value {
                 .iter()
                 .enumerate()
                 .try_for_each(|(i, one)| write!(f, "{}{one}", if i > 0 { "," } else { "" })),
-            Self::Place(Place { lat, lon }) => write!(f, "{lat},{lon}"),
+            Self::Place(GeoPoint { lat, lon }) => write!(f, "{lat},{lon}"),
         }
     }
 }
 
 /// One named value at one version; `None` is a removal, which is a value too and not a delete.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Cell {
+pub struct ValueCell {
     pub version: i64,
     pub value: Option<Value>,
 }
 
-impl Cell {
+impl ValueCell {
     /// Whether this cell wins over the other. Equal versions are settled by the content, so that the
     /// winner does not depend on who came first: a removal wins, then the greater text.
     pub fn wins_over(&self, other: &Self) -> bool {
@@ -97,11 +97,11 @@ impl Cell {
 
 /// The latest state of a subject or of a person's profile.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct State {
-    pub cells: BTreeMap<Arc<str>, Cell>,
+pub struct VersionedState {
+    pub cells: BTreeMap<Arc<str>, ValueCell>,
 }
 
-impl State {
+impl VersionedState {
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.cells.get(name).and_then(|cell| cell.value.as_ref())
     }
@@ -115,7 +115,7 @@ impl State {
         self.get(name).and_then(Value::as_flag).unwrap_or(false)
     }
 
-    pub fn place(&self, name: &str) -> Option<Place> {
+    pub fn place(&self, name: &str) -> Option<GeoPoint> {
         self.get(name).and_then(Value::as_place)
     }
 
@@ -124,7 +124,7 @@ impl State {
     }
 
     /// Sets one cell if it wins over what is there.
-    pub fn set(&mut self, name: &str, cell: Cell) {
+    pub fn set(&mut self, name: &str, cell: ValueCell) {
         match self.cells.get_mut(name) {
             Some(old) => {
                 if cell.wins_over(old) {
@@ -145,10 +145,13 @@ impl State {
     }
 
     /// The same state from a list; for sources and tests.
-    pub fn at(version: i64, values: impl IntoIterator<Item = (impl AsRef<str>, Option<Value>)>) -> Self {
+    pub fn from_values(
+        version: i64,
+        values: impl IntoIterator<Item = (impl AsRef<str>, Option<Value>)>,
+    ) -> Self {
         let mut state = Self::default();
         for (name, value) in values {
-            state.set(name.as_ref(), Cell { version, value });
+            state.set(name.as_ref(), ValueCell { version, value });
         }
         state
     }

@@ -4,53 +4,53 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     id::{Person, SubjectRef, Tenant},
-    value::State,
+    value::VersionedState,
 };
 
 /// What is known, by tenant: who decides or writes for one looks at that tenant's share as it is, and at no other.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct World(BTreeMap<Tenant, Share>);
+pub struct WorldSnapshot(BTreeMap<Tenant, TenantSnapshot>);
 
 /// Subjects with their states, who follows what, and persons that entries speak of.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Share {
-    pub subjects: BTreeMap<SubjectRef, State>,
+pub struct TenantSnapshot {
+    pub subjects: BTreeMap<SubjectRef, VersionedState>,
     /// What is not known is not followed.
     pub follows: BTreeMap<Person, BTreeSet<SubjectRef>>,
-    pub persons: BTreeMap<Person, State>,
+    pub persons: BTreeMap<Person, VersionedState>,
 }
 
-impl World {
-    pub fn of(&self, tenant: &Tenant) -> Option<&Share> {
+impl WorldSnapshot {
+    pub fn get(&self, tenant: &Tenant) -> Option<&TenantSnapshot> {
         self.0.get(tenant)
     }
 
-    pub fn of_mut(&mut self, tenant: &Tenant) -> &mut Share {
+    pub fn get_or_insert(&mut self, tenant: &Tenant) -> &mut TenantSnapshot {
         self.0.entry(tenant.clone()).or_default()
     }
 
-    pub fn shares(&self) -> impl Iterator<Item = (&Tenant, &Share)> {
+    pub fn tenants(&self) -> impl Iterator<Item = (&Tenant, &TenantSnapshot)> {
         self.0.iter()
     }
 
-    pub fn state(&self, tenant: &Tenant, subject: &SubjectRef) -> Option<&State> {
-        self.of(tenant)?.subjects.get(subject)
+    pub fn state(&self, tenant: &Tenant, subject: &SubjectRef) -> Option<&VersionedState> {
+        self.get(tenant)?.subjects.get(subject)
     }
 
     /// The profile of a person that an entry speaks of.
-    pub fn person(&self, tenant: &Tenant, person: &Person) -> Option<&State> {
-        self.of(tenant)?.persons.get(person)
+    pub fn person(&self, tenant: &Tenant, person: &Person) -> Option<&VersionedState> {
+        self.get(tenant)?.persons.get(person)
     }
 
     pub fn follows(&self, tenant: &Tenant, person: &Person, target: &SubjectRef) -> bool {
-        let own = self.of(tenant).and_then(|share| share.follows.get(person));
+        let own = self.get(tenant).and_then(|share| share.follows.get(person));
         own.is_some_and(|own| own.contains(target))
     }
 }
 
-impl Share {
+impl TenantSnapshot {
     /// Notes whether a person follows a subject.
-    pub fn follow(&mut self, person: Person, target: SubjectRef, on: bool) {
+    pub fn set_follow(&mut self, person: Person, target: SubjectRef, on: bool) {
         let own = self.follows.entry(person).or_default();
         if on {
             own.insert(target)

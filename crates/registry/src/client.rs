@@ -24,7 +24,7 @@ const NOT_FOUND: RangeInclusive<i64> = 40_401..=40_499;
 
 /// Why there is no answer that can be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub(crate) enum Trouble {
+pub(crate) enum RegistryError {
     #[error("no registry answers: {0}")]
     Unreachable(String),
     #[error("the registry says {status}: {message}")]
@@ -39,13 +39,13 @@ pub(crate) enum Trouble {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Client {
+pub(crate) struct RegistryClient {
     agent: Agent,
     urls: Arc<[String]>,
     login: Option<SecretString>,
 }
 
-impl Client {
+impl RegistryClient {
     pub fn new(settings: &Settings) -> anyhow::Result<Self> {
         ensure!(!settings.urls.is_empty(), "the registry needs an address");
         for url in &settings.urls {
@@ -82,74 +82,80 @@ impl Client {
         Ok(Self { agent: config.into(), urls: settings.urls.clone().into(), login })
     }
 
-    pub async fn get(&self, path: &str) -> Result<Value, Trouble> {
-        self.ask("GET", path, None).await
+    pub async fn get(&self, path: &str) -> Result<Value, RegistryError> {
+        self.send_request("GET", path, None).await
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Trouble> {
-        self.ask("POST", path, Some(body)).await
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, RegistryError> {
+        self.send_request("POST", path, Some(body)).await
     }
 
-    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Trouble> {
-        self.ask("PUT", path, Some(body)).await
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, RegistryError> {
+        self.send_request("PUT", path, Some(body)).await
     }
 
-    async fn ask(&self, method: &'static str, path: &str, body: Option<&Value>) -> Result<Value, Trouble> {
+    async fn send_request(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, RegistryError> {
         let (client, path) = (self.clone(), path.to_owned());
         let body = body.map(Value::to_string);
-        let asked = tokio::task::spawn_blocking(move || client.ask_all(method, &path, body.as_deref())).await;
-        asked.unwrap_or_else(|error| Err(Trouble::Unreachable(error.to_string())))
+        let asked =
+            tokio::task::spawn_blocking(move || client.send_to_any_url(method, &path, body.as_deref())).await;
+        asked.unwrap_or_else(|error| Err(RegistryError::Unreachable(error.to_string())))
     }
 
     /// Asks one after the other until one answers.
-    fn ask_all(&self, method: &str, path: &str, body: Option<&str>) -> Result<Value, Trouble> {
-        let mut last = Trouble::Unreachable("no address".to_owned());
+    fn send_to_any_url(&self, method: &str, path: &str, body: Option<&str>) -> Result<Value, RegistryError> {
+        let mut last = RegistryError::Unreachable("no address".to_owned());
         for url in &*self.urls {
-            match self.ask_one(method, &format!("{url}{path}"), body) {
-                Err(error @ Trouble::Unreachable(_)) => last = error,
+            match self.send_to_url(method, &format!("{url}{path}"), body) {
+                Err(error @ RegistryError::Unreachable(_)) => last = error,
                 answer => return answer,
             }
         }
         Err(last)
     }
 
-    fn ask_one(&self, method: &str, url: &str, body: Option<&str>) -> Result<Value, Trouble> {
+    fn send_to_url(&self, method: &str, url: &str, body: Option<&str>) -> Result<Value, RegistryError> {
         let request = ureq::http::Request::builder().method(method).uri(url);
         let request = request.header("accept", MEDIA_TYPE).header("content-type", MEDIA_TYPE);
         let request = match &self.login {
             Some(login) => request.header("authorization", login.expose_secret()),
             None => request,
         };
-        let unreachable = |error: ureq::Error| Trouble::Unreachable(error.to_string());
-        let bad = |error: ureq::http::Error| Trouble::Unreachable(error.to_string());
+        let unreachable = |error: ureq::Error| RegistryError::Unreachable(error.to_string());
+        let bad = |error: ureq::http::Error| RegistryError::Unreachable(error.to_string());
         let answer = match body {
             Some(body) => self.agent.run(request.body(body).map_err(bad)?),
             None => self.agent.run(request.body(()).map_err(bad)?),
         };
-        understood(answer.map_err(unreachable)?)
+        read_response(answer.map_err(unreachable)?)
     }
 }
 
 /// What an answer says. A registry that cannot serve now, or does not let us in, is as good as away.
-fn understood(mut answer: Response<Body>) -> Result<Value, Trouble> {
+fn read_response(mut answer: Response<Body>) -> Result<Value, RegistryError> {
     let status = answer.status();
     let text = match answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string() {
         Ok(text) => text,
-        Err(ureq::Error::BodyExceedsLimit(_)) => return Err(Trouble::Large),
-        Err(error) => return Err(Trouble::Unreachable(error.to_string())),
+        Err(ureq::Error::BodyExceedsLimit(_)) => return Err(RegistryError::Large),
+        Err(error) => return Err(RegistryError::Unreachable(error.to_string())),
     };
     let said: Option<Value> = serde_json::from_str(&text).ok();
     if status.is_success() {
-        return said.ok_or_else(|| Trouble::Unreachable("the answer is no json".to_owned()));
+        return said.ok_or_else(|| RegistryError::Unreachable("the answer is no json".to_owned()));
     }
     let message = said.as_ref().and_then(|said| said.get("message")?.as_str()).unwrap_or(&text);
     let message: String = message.chars().take(REASON_CHARS_MAX).collect();
     let code = said.and_then(|said| said.get("error_code")?.as_i64()).unwrap_or_default();
     match status.as_u16() {
         404 if !NOT_FOUND.contains(&code) => {
-            Err(Trouble::Unreachable(format!("404, so this is not the root of its API: {message}")))
+            Err(RegistryError::Unreachable(format!("404, so this is not the root of its API: {message}")))
         }
-        status @ (404 | 409 | 422) => Err(Trouble::Refused { status, code, message }),
-        status => Err(Trouble::Unreachable(format!("{status}: {message}"))),
+        status @ (404 | 409 | 422) => Err(RegistryError::Refused { status, code, message }),
+        status => Err(RegistryError::Unreachable(format!("{status}: {message}"))),
     }
 }

@@ -2,32 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Catalogue, KindDef, Problem, Problems};
+use catalogue::{Catalogue, CatalogueProblem, CatalogueProblems, KindDef};
 use minijinja::UndefinedBehavior;
 use model::{
-    Channel, Kind, Millis, Person, Place, Reason, State, SubjectRef, Value, civil::Zone, person::profile,
-    plan::Plan,
+    Channel, EntryReason, GeoPoint, Kind, Person, SubjectRef, UtcMillis, Value, VersionedState,
+    civil_time::Zone, person::profile, plan::Plan,
 };
 
 use crate::{
-    Renderer, filters,
+    MessageRenderer, filters,
     input::{ItemInput, MailInput, RenderError, SectionInput},
     renderer::NOT_THERE,
 };
 
 /// Where the reader of an example mail is: not far from the place of an example subject.
-const PLACE: Place = Place { lat: 52.45, lon: 13.3 };
+const PLACE: GeoPoint = GeoPoint { lat: 52.45, lon: 13.3 };
 /// The other party of whatever is between two.
 const OTHER: &str = "ben";
 
 /// Items of each kind in an example mail: enough for a row that is not full.
 const ITEMS: usize = 3;
 
-impl Renderer {
+impl MessageRenderer {
     /// Renders every kind and plan with example data: once with all fields, where a value that is not
     /// there is an error, and once with none, as a hasty upstream sends it.
-    pub fn check(catalogue: &Catalogue) -> Problems {
-        let mut problems = Problems::default();
+    pub fn check(catalogue: &Catalogue) -> CatalogueProblems {
+        let mut problems = CatalogueProblems::default();
         let modes = [(UndefinedBehavior::SemiStrict, true), (UndefinedBehavior::Chainable, false)];
         for (missing, full) in modes {
             let renderer = match Self::compile(catalogue, missing) {
@@ -35,26 +35,34 @@ impl Renderer {
                 Err(found) => return found,
             };
             for plan in catalogue.plans.by_name.values() {
-                if let Err(RenderError::Template(problem)) = renderer.example(catalogue, plan, full, None) {
-                    problems.extend(renderer.of_kinds(*problem, catalogue, plan, full));
+                if let Err(RenderError::Template(problem)) =
+                    renderer.render_example(catalogue, plan, full, None)
+                {
+                    problems.extend(renderer.split_by_kind(*problem, catalogue, plan, full));
                 }
             }
         }
-        match problems.settle() {
-            Ok(()) => Problems::default(),
+        match problems.into_result() {
+            Ok(()) => CatalogueProblems::default(),
             Err(problems) => problems,
         }
     }
 
     /// The same problem with the kinds it is of. Each is rendered by itself, for the mail of all stops at
     /// the first.
-    fn of_kinds(&self, problem: Problem, catalogue: &Catalogue, plan: &Plan, full: bool) -> Vec<Problem> {
+    fn split_by_kind(
+        &self,
+        problem: CatalogueProblem,
+        catalogue: &Catalogue,
+        plan: &Plan,
+        full: bool,
+    ) -> Vec<CatalogueProblem> {
         if !problem.what.ends_with(NOT_THERE) {
             return vec![problem];
         }
-        let mut found: Vec<(Problem, Vec<String>)> = Vec::new();
+        let mut found: Vec<(CatalogueProblem, Vec<String>)> = Vec::new();
         for kind in plan.sections.iter().flat_map(|section| &section.kinds) {
-            let alone = self.example(catalogue, plan, full, Some(kind));
+            let alone = self.render_example(catalogue, plan, full, Some(kind));
             let Err(RenderError::Template(alone)) = alone else { continue };
             let name = format!("`{kind}`");
             match found.iter_mut().find(|(problem, _)| *problem == *alone) {
@@ -67,7 +75,7 @@ impl Renderer {
         }
         let named = found.into_iter().map(|(mut problem, kinds)| {
             if problem.what.ends_with(NOT_THERE) {
-                problem.what = format!("{} for items of kind {}", problem.what, filters::and(&kinds));
+                problem.what = format!("{} for items of kind {}", problem.what, filters::join_names(&kinds));
             }
             problem
         });
@@ -75,7 +83,7 @@ impl Renderer {
     }
 
     /// Renders a mail of examples: of all kinds of a plan, or of one.
-    fn example(
+    fn render_example(
         &self,
         catalogue: &Catalogue,
         plan: &Plan,
@@ -83,7 +91,7 @@ impl Renderer {
         only: Option<&Kind>,
     ) -> Result<(), RenderError> {
         let state = |subject: &SubjectRef| {
-            if full { catalogue.example(subject.kind()) } else { State::default() }
+            if full { catalogue.example(subject.kind()) } else { VersionedState::default() }
         };
         let told = |kind: &&KindDef| {
             plan.section_of(&kind.name).is_some() && only.is_none_or(|only| *only == kind.name)
@@ -102,7 +110,7 @@ impl Renderer {
             .kinds
             .values()
             .filter(told)
-            .map(|kind| (&kind.name, examples(kind, &subjects)))
+            .map(|kind| (&kind.name, kind_examples(kind, &subjects)))
             .collect();
         let sections: Vec<SectionInput<'_>> = plan
             .sections
@@ -114,7 +122,7 @@ impl Renderer {
                     .iter()
                     .filter_map(|kind| examples.get(kind))
                     .flatten()
-                    .map(Example::item)
+                    .map(KindExample::item)
                     .collect(),
                 more: usize::from(full),
             })
@@ -123,31 +131,31 @@ impl Renderer {
             plan: &plan.name,
             name: full.then_some("Ann"),
             zone: &Zone::UTC,
-            due: Millis::parse("2026-11-24T08:00:00Z").unwrap_or_default(),
+            due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap_or_default(),
             sections: &sections,
             related: &subjects,
-            persons: &persons(full),
+            persons: &example_persons(full),
             place: full.then_some(PLACE),
             variant: u64::from(full),
             unsubscribe: full.then_some("https://example.com/u/token"),
         };
         match plan.channel {
-            Channel::Email => self.mail(&input).map(drop),
-            Channel::Push | Channel::Hook(_) => self.push(&input).map(drop),
+            Channel::Email => self.render_mail(&input).map(drop),
+            Channel::Push | Channel::Hook(_) => self.render_push(&input).map(drop),
         }
     }
 }
 
 /// One example of a kind.
-struct Example<'a> {
+struct KindExample<'a> {
     kind: &'a KindDef,
     subject: &'a SubjectRef,
-    state: &'a State,
-    reasons: Vec<Reason>,
+    state: &'a VersionedState,
+    reasons: Vec<EntryReason>,
     maybe: bool,
 }
 
-impl Example<'_> {
+impl KindExample<'_> {
     fn item(&self) -> ItemInput<'_> {
         ItemInput {
             kind: &self.kind.name,
@@ -159,19 +167,25 @@ impl Example<'_> {
     }
 }
 
-fn examples<'a>(kind: &'a KindDef, subjects: &'a BTreeMap<SubjectRef, State>) -> Vec<Example<'a>> {
+fn kind_examples<'a>(
+    kind: &'a KindDef,
+    subjects: &'a BTreeMap<SubjectRef, VersionedState>,
+) -> Vec<KindExample<'a>> {
     let of_kind = subjects.iter().filter(|(subject, _)| subject.kind() == kind.subject());
     let examples = of_kind.map(|(subject, state)| {
-        let reason = |because| Reason { kind: kind.name.clone(), because };
-        let because = kind.because(subject, state, Person::new(OTHER).ok());
+        let reason = |because| EntryReason { kind: kind.name.clone(), because };
+        let because = kind.audience_matches(subject, state, Person::new(OTHER).ok());
         let reasons = because.into_iter().map(reason).collect();
-        Example { kind, subject, state, reasons, maybe: subject.id() == "1" }
+        KindExample { kind, subject, state, reasons, maybe: subject.id() == "1" }
     });
     examples.collect()
 }
 
-fn persons(full: bool) -> BTreeMap<Person, State> {
-    let state =
-        if full { State::at(1, [(profile::NAME, Some(Value::text("Ben")))]) } else { State::default() };
+fn example_persons(full: bool) -> BTreeMap<Person, VersionedState> {
+    let state = if full {
+        VersionedState::from_values(1, [(profile::NAME, Some(Value::from_text("Ben")))])
+    } else {
+        VersionedState::default()
+    };
     Person::new(OTHER).map(|other| BTreeMap::from([(other, state)])).unwrap_or_default()
 }

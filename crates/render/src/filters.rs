@@ -3,21 +3,21 @@
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters};
 
 use crate::{
-    clean,
-    values::{Moment, web_address},
+    text_cleaning,
+    values::{WallMoment, web_address},
 };
 
 /// Put before every address of a layout; no author writes it.
 pub const ADDRESS: &str = "_address";
 
 /// Everything an author can write, and what the compiler adds.
-pub fn install(env: &mut Environment<'_>) {
-    catalogue::language::install(env);
+pub fn install_filters(env: &mut Environment<'_>) {
+    catalogue::language::install_words(env);
     env.add_filter("day", |at: &Value| {
-        at.downcast_object_ref::<Moment>().map(Moment::day).unwrap_or_default()
+        at.downcast_object_ref::<WallMoment>().map(WallMoment::day_text).unwrap_or_default()
     });
     env.add_filter("time", |at: &Value| {
-        at.downcast_object_ref::<Moment>().map(Moment::time).unwrap_or_default()
+        at.downcast_object_ref::<WallMoment>().map(WallMoment::time_text).unwrap_or_default()
     });
     env.add_filter(
         "plural",
@@ -25,15 +25,15 @@ pub fn install(env: &mut Environment<'_>) {
             if f64::try_from(n.clone()).is_ok_and(|n| n == 1.0) { one } else { many }
         },
     );
-    env.add_filter("list", list);
-    env.add_filter("short", |text: &Value, most: usize| clean::short(&text.to_string(), most));
-    env.add_filter("batch", batch);
+    env.add_filter("list", join_list);
+    env.add_filter("short", |text: &Value, most: usize| text_cleaning::shorten_text(&text.to_string(), most));
+    env.add_filter("batch", batch_list);
     env.add_filter("urlencode", filters::urlencode);
     env.add_filter(ADDRESS, |address: &Value| web_address(&address.to_string()));
 }
 
 /// `a, b and c`; of more than `most` it says how many more.
-fn list(list: &Value, most: Option<usize>) -> Result<String, Error> {
+fn join_list(list: &Value, most: Option<usize>) -> Result<String, Error> {
     let mut names: Vec<String> = Vec::new();
     if let Ok(items) = list.try_iter() {
         names.extend(items.map(|item| item.to_string()).filter(|name| !name.is_empty()));
@@ -44,11 +44,11 @@ fn list(list: &Value, most: Option<usize>) -> Result<String, Error> {
         names.truncate(most);
         names.push(format!("{more} more"));
     }
-    Ok(and(&names))
+    Ok(join_names(&names))
 }
 
 /// Names in a row, as one says them.
-pub fn and(names: &[String]) -> String {
+pub fn join_names(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
@@ -57,7 +57,7 @@ pub fn and(names: &[String]) -> String {
 }
 
 /// Lists of so many, for rows; nothing is filled up.
-fn batch(state: &State<'_, '_>, list: &Value, size: usize) -> Result<Value, Error> {
+fn batch_list(state: &State<'_, '_>, list: &Value, size: usize) -> Result<Value, Error> {
     if list.is_undefined() {
         return Ok(Value::from(Vec::<Value>::new()));
     }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::Problem;
-use model::{Kind, Millis, Person, Place, PlanName, Reason, State, SubjectRef, civil::Zone};
+use catalogue::CatalogueProblem;
+use model::{
+    EntryReason, GeoPoint, Kind, Person, PlanName, SubjectRef, UtcMillis, VersionedState, civil_time::Zone,
+};
 
 /// All that one mail is made of. The same input gives the same bytes.
 #[derive(Clone, Copy, Debug)]
@@ -14,15 +16,15 @@ pub struct MailInput<'a> {
     /// The person's zone: days and times are said in it.
     pub zone: &'a Zone,
     /// When the mail is due.
-    pub due: Millis,
+    pub due: UtcMillis,
     /// In the order of the plan; an empty one is left out.
     pub sections: &'a [SectionInput<'a>],
     /// What the subjects refer to (`Catalogue::related_refs`), and what the reasons name.
-    pub related: &'a BTreeMap<SubjectRef, State>,
+    pub related: &'a BTreeMap<SubjectRef, VersionedState>,
     /// The profiles of the persons that reasons speak of. Nothing but their names is said.
-    pub persons: &'a BTreeMap<Person, State>,
+    pub persons: &'a BTreeMap<Person, VersionedState>,
     /// Where the reader is, for saying how far something is from them.
-    pub place: Option<Place>,
+    pub place: Option<GeoPoint>,
     /// What texts choose their variants by; the same message has the same.
     pub variant: u64,
     /// The link by which the reader asks for no more mail.
@@ -44,15 +46,15 @@ pub struct ItemInput<'a> {
     /// The kind whose sentence says it.
     pub kind: &'a Kind,
     pub subject: &'a SubjectRef,
-    pub state: &'a State,
-    pub reasons: &'a [Reason],
+    pub state: &'a VersionedState,
+    pub reasons: &'a [EntryReason],
     /// It may have been sent before.
     pub maybe: bool,
 }
 
 /// One thing that is told, in a list without a layout.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listed {
+pub struct ListedItem {
     pub says: String,
     pub why: String,
     /// Where it is at home.
@@ -61,7 +63,7 @@ pub struct Listed {
 
 /// A mail, ready for its headers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rendered {
+pub struct RenderedMail {
     /// The subject line: one line, without control characters.
     pub headline: String,
     /// What a mailbox shows beside it; the HTML carries it too, if its layout prints it.
@@ -89,5 +91,5 @@ pub enum RenderError {
     #[error("there is no kind `{0}`")]
     NoKind(Kind),
     #[error("{}:{}:{}: {}", .0.file, .0.line, .0.column, .0.what)]
-    Template(Box<Problem>),
+    Template(Box<CatalogueProblem>),
 }

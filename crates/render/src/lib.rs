@@ -2,10 +2,10 @@
 //!
 //! # Tour
 //!
-//! A [`Renderer`] compiles the layouts and texts of a catalogue once and then makes a [`Rendered`] from a
+//! A [`MessageRenderer`] compiles the layouts and texts of a catalogue once and then makes a [`RenderedMail`] from a
 //! [`MailInput`], again and again; the same input gives the same bytes. [`layout`] is how MJML and template
-//! tags become one HTML template; [`roots`] is what texts see, made of [`values`] that [`clean`] rid of
-//! whatever upstream could have put into them, in [`groups`] under one head, and with the [`links`] of a mail's foot; [`filters`] are the words of texts; [`why`] says why the
+//! tags become one HTML template; [`roots`] is what texts see, made of [`values`] that [`text_cleaning`] rid of
+//! whatever upstream could have put into them, in [`groups`] under one head, and with the [`links`] of a mail's foot; [`filters`] are the words of texts; [`reason_words`] says why the
 //! reader gets something; [`check`] renders everything with example
 //! data, for `tidings check`, and [`trial`] makes the messages that a reader would get and judges them, with what [`marks`]
 //! say of their values.
@@ -14,7 +14,6 @@
 //! address or nothing, in a style it cannot stand at all, and a headline is one line.
 
 mod check;
-mod clean;
 mod filters;
 mod groups;
 mod input;
@@ -22,15 +21,16 @@ mod layout;
 mod limits;
 mod links;
 mod marks;
+mod reason_words;
 mod renderer;
 mod roots;
+mod text_cleaning;
 mod trial;
 mod values;
-mod why;
 
 #[cfg(test)]
 mod tests;
 
-pub use input::{ItemInput, Listed, MailInput, RenderError, Rendered, RenderedPush, SectionInput};
-pub use renderer::Renderer;
+pub use input::{ItemInput, ListedItem, MailInput, RenderError, RenderedMail, RenderedPush, SectionInput};
+pub use renderer::MessageRenderer;
 pub use trial::{FormSheet, MailForm, TrialFinding, TrialRun, TrialSort};

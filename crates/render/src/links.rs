@@ -2,51 +2,55 @@
 
 use catalogue::{Catalogue, KindDef};
 use minijinja::Value as Scripted;
-use model::{PlanName, State, SubjectRef};
+use model::{PlanName, SubjectRef, VersionedState};
 
-use crate::{renderer::named, values::web_address};
+use crate::{renderer::named_value, values::web_address};
 
 /// The link of a mail, by which its reader is known.
 #[derive(Clone, Copy)]
-pub struct Doors<'a>(pub Option<&'a str>);
+pub struct FootLinks<'a>(pub Option<&'a str>);
 
-impl Doors<'_> {
+impl FootLinks<'_> {
     /// The link that ends the mails.
-    pub fn unsubscribe(self) -> Scripted {
-        self.to("")
+    pub fn unsubscribe_link(self) -> Scripted {
+        self.link_to("")
     }
 
     /// The link to what waits.
-    pub fn rest(self) -> Scripted {
-        self.to("/rest")
+    pub fn rest_link(self) -> Scripted {
+        self.link_to("/rest")
     }
 
     /// The link to where one asks for less of what this names.
-    pub fn less(self, of: Option<&str>) -> Scripted {
-        of.map_or(Scripted::UNDEFINED, |of| self.to(&format!("?less={}", encoded(of))))
+    pub fn less_link(self, of: Option<&str>) -> Scripted {
+        of.map_or(Scripted::UNDEFINED, |of| self.link_to(&format!("?less={}", encode_name(of))))
     }
 
     /// The other plans that the reader may have, each with its link.
-    pub fn instead(self, plan: &PlanName, catalogue: &Catalogue) -> Scripted {
+    pub fn alternative_links(self, plan: &PlanName, catalogue: &Catalogue) -> Scripted {
         let other = |name: &PlanName| {
             let parts = [
                 ("plan", Scripted::from(name.as_str())),
                 ("title", Scripted::from(catalogue.title_of(name))),
-                ("link", self.to(&format!("?plan={}", encoded(name.as_str())))),
+                ("link", self.link_to(&format!("?plan={}", encode_name(name.as_str())))),
             ];
-            named(name.to_string(), parts)
+            named_value(name.to_string(), parts)
         };
         let others = catalogue.alternatives(plan).into_iter().filter(|_| self.0.is_some());
         Scripted::from(others.map(|plan| other(&plan.name)).collect::<Vec<_>>())
     }
 
-    fn to(self, what: &str) -> Scripted {
+    fn link_to(self, what: &str) -> Scripted {
         self.0.map_or(Scripted::UNDEFINED, |link| Scripted::from(web_address(&format!("{link}{what}"))))
     }
 }
 
 /// What somebody mutes who wants less of a thing: all that hangs where it hangs, if that is one thing, else it alone.
-pub fn less_of<'a>(kind: &'a KindDef, subject: &'a SubjectRef, state: &'a State) -> &'a SubjectRef {
+pub fn mute_target<'a>(
+    kind: &'a KindDef,
+    subject: &'a SubjectRef,
+    state: &'a VersionedState,
+) -> &'a SubjectRef {
     match kind.threads(subject, Some(state)) {
         [thread] => thread,
         _ => subject,
@@ -54,7 +58,7 @@ pub fn less_of<'a>(kind: &'a KindDef, subject: &'a SubjectRef, state: &'a State)
 }
 
 /// A name as it stands in the query of an address.
-fn encoded(name: &str) -> String {
+fn encode_name(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
     name.bytes()
         .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
@@ -67,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_name_cannot_end_its_value() {
-        let check = |name: &str, expected: &str| assert_eq!(encoded(name), expected);
+        let check = |name: &str, expected: &str| assert_eq!(encode_name(name), expected);
         check("author:1", "author:1");
         check("a&do=on#x", "a%26do%3Don%23x");
         check("é\r\n\"<>' %", "%C3%A9%0D%0A%22%3C%3E%27%20%25");

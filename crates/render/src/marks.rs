@@ -3,7 +3,7 @@
 
 use minijinja::{Value as Scripted, value::ValueKind};
 
-use crate::layout::Tag;
+use crate::layout::TemplateTag;
 
 /// Begins a value: then come its number, [`MIDDLE`], what it printed, and [`END`]. Unicode keeps these four for us.
 const OPEN: char = '\u{FDD1}';
@@ -36,7 +36,7 @@ pub enum MarkedPiece {
 }
 
 /// A text in which every printed expression marks its value, and these expressions by their numbers.
-pub fn marked(text: &str) -> (String, Vec<PrintedValue>) {
+pub fn mark_text(text: &str) -> (String, Vec<PrintedValue>) {
     let mut out = String::with_capacity(text.len() * 2);
     let mut printed = Vec::new();
     let mut at = 0;
@@ -47,10 +47,10 @@ pub fn marked(text: &str) -> (String, Vec<PrintedValue>) {
         };
         out.push_str(text.get(at..next).unwrap_or_default());
         let rest = text.get(next..).unwrap_or_default();
-        let tag = Tag::at(rest).map(|tag| tag.text).filter(|tag| !tag.is_empty());
+        let tag = TemplateTag::parse_at(rest).map(|tag| tag.text).filter(|tag| !tag.is_empty());
         match tag {
             Some(tag) if tag.starts_with("{{") => {
-                value(tag, next, &mut out, &mut printed);
+                mark_values(tag, next, &mut out, &mut printed);
                 at = next + tag.len();
             }
             Some(tag) => {
@@ -67,19 +67,19 @@ pub fn marked(text: &str) -> (String, Vec<PrintedValue>) {
 }
 
 /// Marks the value of one tag; of texts that are put together by `~`, each by itself.
-fn value(tag: &str, at: usize, out: &mut String, printed: &mut Vec<PrintedValue>) {
+fn mark_values(tag: &str, at: usize, out: &mut String, printed: &mut Vec<PrintedValue>) {
     let dash = |c: char| matches!(c, '-' | '+');
     let start = 2 + usize::from(tag.get(2..).is_some_and(|rest| rest.starts_with(dash)));
     let end = tag.len() - 2;
     let end = end - usize::from(end > start && tag.get(..end).is_some_and(|rest| rest.ends_with(dash)));
     let inner = tag.get(start..end).unwrap_or_default();
     out.push_str(tag.get(..start).unwrap_or_default());
-    for (number, (from, part)) in operands(inner).into_iter().enumerate() {
+    for (number, (from, part)) in split_operands(inner).into_iter().enumerate() {
         if number > 0 {
             out.push_str(" ~ ");
         }
         let text = part.trim();
-        let is_text = text.starts_with(['"', '\'']) && number_of_texts(text) == 1;
+        let is_text = text.starts_with(['"', '\'']) && count_texts(text) == 1;
         if is_text {
             out.push_str(part);
             continue;
@@ -93,7 +93,7 @@ fn value(tag: &str, at: usize, out: &mut String, printed: &mut Vec<PrintedValue>
 }
 
 /// The operands of an expression that does nothing but put texts together; else the whole of it.
-fn operands(inner: &str) -> Vec<(usize, &str)> {
+fn split_operands(inner: &str) -> Vec<(usize, &str)> {
     let whole = vec![(0, inner)];
     let (mut parts, mut from, mut depth, mut quote, mut escaped) = (Vec::new(), 0, 0_usize, None, false);
     let mut bare = String::new();
@@ -128,14 +128,14 @@ fn operands(inner: &str) -> Vec<(usize, &str)> {
 }
 
 /// How many texts in quotes an operand holds; one that is nothing else is written so by its author.
-fn number_of_texts(operand: &str) -> usize {
+fn count_texts(operand: &str) -> usize {
     let quote = operand.chars().next().unwrap_or('"');
     let inner = operand.get(1..operand.len().saturating_sub(1)).unwrap_or_default();
     if operand.ends_with(quote) && !inner.contains(quote) { 1 } else { 2 }
 }
 
 /// Marks a value, as a filter.
-pub fn mark(value: &Scripted, number: usize) -> String {
+pub fn mark_value(value: &Scripted, number: usize) -> String {
     let text = value.to_string();
     let is_list = matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable);
     let raw = value.is_none() || is_list;
@@ -144,7 +144,7 @@ pub fn mark(value: &Scripted, number: usize) -> String {
 }
 
 /// What was printed, without marks.
-pub fn plain(text: &str) -> String {
+pub fn strip_marks(text: &str) -> String {
     if !text.contains(MIDDLE) {
         return text.to_string();
     }
@@ -163,7 +163,7 @@ pub fn plain(text: &str) -> String {
 }
 
 /// The pieces of a marked text, in their order. A value within a value stands for itself.
-pub fn pieces(text: &str) -> Vec<MarkedPiece> {
+pub fn split_pieces(text: &str) -> Vec<MarkedPiece> {
     let mut pieces = Vec::new();
     let mut open: Vec<(usize, bool)> = Vec::new();
     let mut piece = String::new();
@@ -172,7 +172,7 @@ pub fn pieces(text: &str) -> Vec<MarkedPiece> {
     for c in text.chars() {
         match (c, &mut number) {
             (OPEN | OPEN_RAW, _) => {
-                flush(&mut piece, open.last().copied(), &mut pieces);
+                flush_piece(&mut piece, open.last().copied(), &mut pieces);
                 number = Some((String::new(), c == OPEN_RAW));
             }
             (MIDDLE, Some((digits, raw))) => {
@@ -185,18 +185,18 @@ pub fn pieces(text: &str) -> Vec<MarkedPiece> {
                 if piece.is_empty() && !filled {
                     pieces.extend(own.map(|(number, _)| MarkedPiece::Value(number, String::new())));
                 }
-                flush(&mut piece, own, &mut pieces);
+                flush_piece(&mut piece, own, &mut pieces);
                 filled = true;
             }
             (c, Some((digits, _))) => digits.push(c),
             (c, None) => piece.push(c),
         }
     }
-    flush(&mut piece, None, &mut pieces);
+    flush_piece(&mut piece, None, &mut pieces);
     pieces
 }
 
-fn flush(piece: &mut String, of: Option<(usize, bool)>, pieces: &mut Vec<MarkedPiece>) {
+fn flush_piece(piece: &mut String, of: Option<(usize, bool)>, pieces: &mut Vec<MarkedPiece>) {
     if piece.is_empty() {
         return;
     }

@@ -8,36 +8,40 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use catalogue::{Catalogue, FieldType, KindDef, Mail, Problem, Problems, Push, problem::Source};
+use catalogue::{
+    Catalogue, CatalogueProblem, CatalogueProblems, FieldType, KindDef, MailTemplates, PushTemplates,
+    problem::SourceText,
+};
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
 use model::PlanName;
 
 use crate::{
-    clean, filters,
-    input::{ItemInput, Listed, MailInput, RenderError, Rendered, RenderedPush},
-    layout::{self, Layout},
+    filters,
+    input::{ItemInput, ListedItem, MailInput, RenderError, RenderedMail, RenderedPush},
+    layout::{self, HtmlLayout},
     limits::{
         BODY_CHARS_MAX, FUEL, HEADLINE_CHARS_MAX, LONGER_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX,
         RECURSION_MAX,
     },
     marks::{self, PRINTED},
-    roots::Roots,
-    values::{Named, web_address},
+    roots::TextRoots,
+    text_cleaning,
+    values::{NamedValue, web_address},
 };
 
 /// Compiled layouts and texts of one catalogue.
-pub struct Renderer {
+pub struct MessageRenderer {
     pub(crate) catalogue: Catalogue,
     env: Environment<'static>,
-    layouts: BTreeMap<PlanName, Layout>,
-    marking: Option<Marking>,
+    layouts: BTreeMap<PlanName, HtmlLayout>,
+    marking: Option<ValueMarking>,
 }
 
 /// Beside a renderer whose texts mark what they print: where each expression is written, and what came of the texts.
 #[derive(Default)]
-struct Marking {
+struct ValueMarking {
     /// By the name of the text.
     values: BTreeMap<String, Vec<PrintedSpot>>,
     seen: Mutex<Vec<MarkedText>>,
@@ -48,7 +52,7 @@ struct Marking {
 pub(crate) struct PrintedSpot {
     pub text: String,
     /// Its place, with what it is a part of for a problem to begin with.
-    pub at: Problem,
+    pub at: CatalogueProblem,
 }
 
 /// What came of a text, with its marks.
@@ -64,13 +68,13 @@ const SENTENCE: &str = "Something";
 
 /// A text of the catalogue, by which it is found in the environment.
 #[derive(Clone, Copy)]
-pub(crate) enum Part<'a> {
-    Html(&'a PlanName, &'a Mail),
-    Text(&'a PlanName, &'a Mail),
-    Headline(&'a PlanName, &'a Mail),
-    Preheader(&'a PlanName, &'a Mail),
+pub(crate) enum TextPart<'a> {
+    Html(&'a PlanName, &'a MailTemplates),
+    Text(&'a PlanName, &'a MailTemplates),
+    Headline(&'a PlanName, &'a MailTemplates),
+    Preheader(&'a PlanName, &'a MailTemplates),
     Says(&'a KindDef),
-    Push(&'a PlanName, &'a Push, PushPart),
+    Push(&'a PlanName, &'a PushTemplates, PushPart),
 }
 
 /// A part of a push.
@@ -96,7 +100,7 @@ impl PushPart {
         }
     }
 
-    fn of(self, push: &Push) -> &str {
+    fn text_of(self, push: &PushTemplates) -> &str {
         match self {
             Self::Headline => &push.headline,
             Self::Body => &push.body,
@@ -110,91 +114,94 @@ impl PushPart {
 /// How a message ends about what is not there; of which kind, a check knows.
 pub(crate) const NOT_THERE: &str = "is not there";
 
-impl Renderer {
+impl MessageRenderer {
     /// Compiles every layout and text of a catalogue.
-    pub fn new(catalogue: &Catalogue) -> Result<Self, Problems> {
+    pub fn new(catalogue: &Catalogue) -> Result<Self, CatalogueProblems> {
         // A field that is not there is empty: a mail is not held back for a missing picture.
         Self::compile(catalogue, UndefinedBehavior::Chainable)
     }
 
     /// A renderer that keeps what its texts made, with a mark around each value.
-    pub(crate) fn marking(catalogue: &Catalogue) -> Result<Self, Problems> {
-        Self::compile_with(catalogue, UndefinedBehavior::Chainable, Some(Marking::default()))
+    pub(crate) fn with_marking(catalogue: &Catalogue) -> Result<Self, CatalogueProblems> {
+        Self::compile_with(catalogue, UndefinedBehavior::Chainable, Some(ValueMarking::default()))
     }
 
-    pub(crate) fn compile(catalogue: &Catalogue, missing: UndefinedBehavior) -> Result<Self, Problems> {
+    pub(crate) fn compile(
+        catalogue: &Catalogue,
+        missing: UndefinedBehavior,
+    ) -> Result<Self, CatalogueProblems> {
         Self::compile_with(catalogue, missing, None)
     }
 
     fn compile_with(
         catalogue: &Catalogue,
         missing: UndefinedBehavior,
-        marking: Option<Marking>,
-    ) -> Result<Self, Problems> {
+        marking: Option<ValueMarking>,
+    ) -> Result<Self, CatalogueProblems> {
         let mut env = Environment::empty();
-        filters::install(&mut env);
+        filters::install_filters(&mut env);
         if marking.is_some() {
-            env.add_filter(PRINTED, marks::mark);
+            env.add_filter(PRINTED, marks::mark_value);
         }
         env.set_auto_escape_callback(|name| {
             if name.starts_with("html/") { AutoEscape::Html } else { AutoEscape::None }
         });
-        env.set_formatter(format);
+        env.set_formatter(format_value);
         env.set_undefined_behavior(missing);
         env.set_fuel(Some(FUEL));
         env.set_recursion_limit(RECURSION_MAX);
         env.set_debug(true);
         let mut renderer = Self { catalogue: catalogue.clone(), env, layouts: BTreeMap::new(), marking };
-        let mut problems = Problems::default();
+        let mut problems = CatalogueProblems::default();
         for kind in catalogue.kinds.values() {
-            renderer.add(Part::Says(kind), &kind.says, &mut problems);
+            renderer.add(TextPart::Says(kind), &kind.says, &mut problems);
         }
         for (plan, mail) in &catalogue.mails {
-            renderer.add(Part::Headline(plan, mail), &mail.headline, &mut problems);
-            renderer.add(Part::Preheader(plan, mail), &mail.preheader, &mut problems);
-            renderer.add(Part::Text(plan, mail), &mail.text, &mut problems);
-            let template = renderer.marked(Part::Html(plan, mail), &mail.template);
-            match layout::compile(Source { file: &mail.template_file, text: &template }) {
+            renderer.add(TextPart::Headline(plan, mail), &mail.headline, &mut problems);
+            renderer.add(TextPart::Preheader(plan, mail), &mail.preheader, &mut problems);
+            renderer.add(TextPart::Text(plan, mail), &mail.text, &mut problems);
+            let template = renderer.mark_part(TextPart::Html(plan, mail), &mail.template);
+            match layout::compile_layout(SourceText { file: &mail.template_file, text: &template }) {
                 Ok(layout) => {
                     let html = layout.html.clone();
                     renderer.layouts.insert(plan.clone(), layout);
-                    renderer.add_as_it_is(Part::Html(plan, mail), &html, &mut problems);
+                    renderer.add_as_it_is(TextPart::Html(plan, mail), &html, &mut problems);
                 }
                 Err(found) => problems.extend(found.0),
             }
         }
         for (plan, push) in &catalogue.pushes {
             for part in PushPart::ALL {
-                renderer.add(Part::Push(plan, push, part), part.of(push), &mut problems);
+                renderer.add(TextPart::Push(plan, push, part), part.text_of(push), &mut problems);
             }
         }
-        problems.settle().map(|()| renderer)
+        problems.into_result().map(|()| renderer)
     }
 
-    fn add(&mut self, part: Part<'_>, text: &str, problems: &mut Problems) {
-        let text = self.marked(part, text);
+    fn add(&mut self, part: TextPart<'_>, text: &str, problems: &mut CatalogueProblems) {
+        let text = self.mark_part(part, text);
         self.add_as_it_is(part, &text, problems);
     }
 
-    fn add_as_it_is(&mut self, part: Part<'_>, text: &str, problems: &mut Problems) {
-        if let Err(error) = self.env.add_template_owned(part.template(), text.to_string()) {
+    fn add_as_it_is(&mut self, part: TextPart<'_>, text: &str, problems: &mut CatalogueProblems) {
+        if let Err(error) = self.env.add_template_owned(part.template_name(), text.to_string()) {
             problems.extend([self.problem(part, &error)]);
         }
     }
 
     /// The text with its values marked, if they are to be.
-    fn marked(&mut self, part: Part<'_>, text: &str) -> String {
+    fn mark_part(&mut self, part: TextPart<'_>, text: &str) -> String {
         if self.marking.is_none() {
             return text.to_string();
         }
-        let (text, values) = marks::marked(text);
+        let (text, values) = marks::mark_text(text);
         let spot = |value: marks::PrintedValue| PrintedSpot {
-            at: self.place(part, Some(value.at), String::new()),
+            at: self.problem_at(part, Some(value.at), String::new()),
             text: value.text,
         };
         let spots = values.into_iter().map(spot).collect();
         if let Some(marking) = &mut self.marking {
-            marking.values.insert(part.template(), spots);
+            marking.values.insert(part.template_name(), spots);
         }
         text
     }
@@ -211,51 +218,60 @@ impl Renderer {
     }
 
     /// Keeps what came of a text, if its values are marked, and gives it without marks.
-    fn see(&self, part: Part<'_>, text: String) -> String {
+    fn record_seen(&self, part: TextPart<'_>, text: String) -> String {
         let Some(marking) = &self.marking else { return text };
-        let plain = marks::plain(&text);
-        let seen = MarkedText { name: part.template(), text };
+        let plain = marks::strip_marks(&text);
+        let seen = MarkedText { name: part.template_name(), text };
         marking.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
-        if plain.trim().is_empty() && matches!(part, Part::Says(_)) { SENTENCE.to_string() } else { plain }
+        if plain.trim().is_empty() && matches!(part, TextPart::Says(_)) {
+            SENTENCE.to_string()
+        } else {
+            plain
+        }
     }
 
     /// Renders one mail.
-    pub fn mail(&self, input: &MailInput<'_>) -> Result<Rendered, RenderError> {
+    pub fn render_mail(&self, input: &MailInput<'_>) -> Result<RenderedMail, RenderError> {
         let plan = input.plan;
         let mail = self.catalogue.mails.get(plan).ok_or_else(|| RenderError::NoPlan(plan.clone()))?;
-        let mut roots = self.roots(input)?;
-        let headline = clean::line(&self.render(Part::Headline(plan, mail), &roots)?, HEADLINE_CHARS_MAX);
+        let mut roots = self.build_roots(input)?;
+        let headline = text_cleaning::clean_line(
+            &self.render(TextPart::Headline(plan, mail), &roots)?,
+            HEADLINE_CHARS_MAX,
+        );
         let preheader = if mail.preheader.is_empty() {
-            first_said(&roots)
+            first_sentence(&roots)
         } else {
-            self.render(Part::Preheader(plan, mail), &roots)?
+            self.render(TextPart::Preheader(plan, mail), &roots)?
         };
-        let preheader = clean::line(&preheader, PREHEADER_CHARS_MAX);
+        let preheader = text_cleaning::clean_line(&preheader, PREHEADER_CHARS_MAX);
         roots.insert("headline", Scripted::from(headline.as_str()));
         roots.insert("preheader", Scripted::from(preheader.as_str()));
-        let html = self.render(Part::Html(plan, mail), &roots)?;
-        let text = clean::wrapped(&self.render(Part::Text(plan, mail), &roots)?);
-        Ok(Rendered { headline, preheader, html, text })
+        let html = self.render(TextPart::Html(plan, mail), &roots)?;
+        let text = text_cleaning::wrap_text(&self.render(TextPart::Text(plan, mail), &roots)?);
+        Ok(RenderedMail { headline, preheader, html, text })
     }
 
     /// What a message would tell, without its layout.
-    pub fn list(&self, input: &MailInput<'_>) -> Result<Vec<Listed>, RenderError> {
-        let roots = self.roots(input)?;
+    pub fn render_list(&self, input: &MailInput<'_>) -> Result<Vec<ListedItem>, RenderError> {
+        let roots = self.build_roots(input)?;
         let items = roots.get("items").into_iter().filter_map(|items| items.try_iter().ok()).flatten();
         let told = input.sections.iter().flat_map(|section| &section.items);
         let listed = items.zip(told).map(|(item, told)| {
             let text = |name: &str| item.get_attr(name).map(|text| text.to_string()).unwrap_or_default();
-            Listed { says: text("says"), why: text("why"), page: self.page(told, input.plan) }
+            ListedItem { says: text("says"), why: text("why"), page: self.page_address(told, input.plan) }
         });
         Ok(listed.collect())
     }
 
     /// Where a thing is at home: the address of its subject that the plan's mails do not show as a picture.
-    fn page(&self, item: &ItemInput<'_>, plan: &PlanName) -> Option<String> {
+    fn page_address(&self, item: &ItemInput<'_>, plan: &PlanName) -> Option<String> {
         let declared = self.catalogue.subjects.get(item.subject.kind())?;
         let mail = self.catalogue.mails.get(plan);
         let is_picture = |field: &str| {
-            mail.is_some_and(|mail| mail.lead.as_deref() == Some(field) || shows(&mail.template, field))
+            mail.is_some_and(|mail| {
+                mail.lead.as_deref() == Some(field) || shows_picture(&mail.template, field)
+            })
         };
         let addresses = declared.fields.iter().filter(|(_, field)| **field == FieldType::Url);
         let (name, _) = addresses.into_iter().find(|(name, _)| !is_picture(name))?;
@@ -263,15 +279,18 @@ impl Renderer {
     }
 
     /// Renders one push.
-    pub fn push(&self, input: &MailInput<'_>) -> Result<RenderedPush, RenderError> {
+    pub fn render_push(&self, input: &MailInput<'_>) -> Result<RenderedPush, RenderError> {
         let plan = input.plan;
         let push = self.catalogue.pushes.get(plan).ok_or_else(|| RenderError::NoPlan(plan.clone()))?;
-        let roots = self.roots(input)?;
+        let roots = self.build_roots(input)?;
         let line = |part, most| {
-            Ok::<_, RenderError>(clean::line(&self.render(Part::Push(plan, push, part), &roots)?, most))
+            Ok::<_, RenderError>(text_cleaning::clean_line(
+                &self.render(TextPart::Push(plan, push, part), &roots)?,
+                most,
+            ))
         };
         let address = |part| {
-            let address = web_address(self.render(Part::Push(plan, push, part), &roots)?.trim());
+            let address = web_address(self.render(TextPart::Push(plan, push, part), &roots)?.trim());
             Ok::<_, RenderError>((!address.is_empty()).then_some(address))
         };
         Ok(RenderedPush {
@@ -285,16 +304,16 @@ impl Renderer {
 
     pub(crate) fn render<R: Clone + Into<Scripted>>(
         &self,
-        part: Part<'_>,
+        part: TextPart<'_>,
         roots: &R,
     ) -> Result<String, RenderError> {
         let failed = |error: &Error| RenderError::Template(Box::new(self.problem(part, error)));
-        let template = self.env.get_template(&part.template()).map_err(|error| failed(&error))?;
+        let template = self.env.get_template(&part.template_name()).map_err(|error| failed(&error))?;
         // A text comes out about as long as it is written.
-        let mut out = Capped { bytes: Vec::with_capacity(self.text(part).len() * 3 / 2) };
+        let mut out = CappedWriter { bytes: Vec::with_capacity(self.compiled_text(part).len() * 3 / 2) };
         match template.render_captured_to(roots.clone(), &mut out) {
             // Texts are made of texts, so this is one.
-            Ok(_) => Ok(self.see(
+            Ok(_) => Ok(self.record_seen(
                 part,
                 String::from_utf8(out.bytes)
                     .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned()),
@@ -304,64 +323,69 @@ impl Renderer {
     }
 
     /// What the engine says about a text, at the place in the file the text is from.
-    fn problem(&self, part: Part<'_>, error: &Error) -> Problem {
+    fn problem(&self, part: TextPart<'_>, error: &Error) -> CatalogueProblem {
         let is_missing = matches!(error.kind(), ErrorKind::UndefinedError);
-        let range = error.range().map(|range| path(self.text(part), range));
+        let range = error.range().map(|range| path_range(self.compiled_text(part), range));
         let what = match error.kind() {
             ErrorKind::OutOfFuel => "this text takes too many steps".to_string(),
             ErrorKind::WriteFailure => format!("this text is longer than {PART_BYTES_MAX} bytes"),
             ErrorKind::UndefinedError => {
-                let read = range.clone().and_then(|range| self.text(part).get(range)).unwrap_or_default();
+                let read =
+                    range.clone().and_then(|range| self.compiled_text(part).get(range)).unwrap_or_default();
                 if read.is_empty() { format!("a value {NOT_THERE}") } else { format!("`{read}` {NOT_THERE}") }
             }
             kind => error.detail().map_or_else(|| kind.to_string(), str::to_string),
         };
         let offset = range.map(|range| range.start);
         let origin = match part {
-            Part::Html(plan, _) => offset.zip(self.layouts.get(plan)).map(|(at, layout)| layout.origin(at)),
+            TextPart::Html(plan, _) => {
+                offset.zip(self.layouts.get(plan)).map(|(at, layout)| layout.origin(at))
+            }
             _ => offset,
         };
         let help = is_missing.then(|| "ask with `{% if %}` first".to_string());
-        self.place(part, origin, what).help(help)
+        self.problem_at(part, origin, what).with_help(help)
     }
 
     /// A problem at a byte of a text as it is written.
-    fn place(&self, part: Part<'_>, offset: Option<usize>, what: String) -> Problem {
+    fn problem_at(&self, part: TextPart<'_>, offset: Option<usize>, what: String) -> CatalogueProblem {
         let in_catalogue = |line: usize, of: String| {
-            let source = Source { file: &self.catalogue.file, text: "" };
+            let source = SourceText { file: &self.catalogue.file, text: "" };
             source.problem(line, 1, format!("{of}: {what}"))
         };
         match part {
-            Part::Html(_, mail) => {
-                let source = Source { file: &mail.template_file, text: &mail.template };
+            TextPart::Html(_, mail) => {
+                let source = SourceText { file: &mail.template_file, text: &mail.template };
                 source.problem_at(offset.unwrap_or(0), what)
             }
-            Part::Text(_, mail) => {
-                let source = Source { file: &mail.text_file, text: &mail.text };
+            TextPart::Text(_, mail) => {
+                let source = SourceText { file: &mail.text_file, text: &mail.text };
                 source.problem_at(offset.unwrap_or(0), what)
             }
-            Part::Headline(plan, mail) => in_catalogue(mail.line, format!("headline of `{plan}`")),
-            Part::Preheader(plan, mail) => in_catalogue(mail.line, format!("preheader of `{plan}`")),
-            Part::Push(plan, push, part) => in_catalogue(push.line, format!("{} of `{plan}`", part.name())),
-            Part::Says(kind) => in_catalogue(kind.line, format!("what `{}` says", kind.name)),
+            TextPart::Headline(plan, mail) => in_catalogue(mail.line, format!("headline of `{plan}`")),
+            TextPart::Preheader(plan, mail) => in_catalogue(mail.line, format!("preheader of `{plan}`")),
+            TextPart::Push(plan, push, part) => {
+                in_catalogue(push.line, format!("{} of `{plan}`", part.name()))
+            }
+            TextPart::Says(kind) => in_catalogue(kind.line, format!("what `{}` says", kind.name)),
         }
     }
 
     /// What was compiled for a part; ranges of errors are of this.
-    fn text<'a>(&'a self, part: Part<'a>) -> &'a str {
+    fn compiled_text<'a>(&'a self, part: TextPart<'a>) -> &'a str {
         match part {
-            Part::Html(plan, _) => self.layouts.get(plan).map_or("", |layout| &layout.html),
-            Part::Text(_, mail) => &mail.text,
-            Part::Headline(_, mail) => &mail.headline,
-            Part::Preheader(_, mail) => &mail.preheader,
-            Part::Says(kind) => &kind.says,
-            Part::Push(_, push, part) => part.of(push),
+            TextPart::Html(plan, _) => self.layouts.get(plan).map_or("", |layout| &layout.html),
+            TextPart::Text(_, mail) => &mail.text,
+            TextPart::Headline(_, mail) => &mail.headline,
+            TextPart::Preheader(_, mail) => &mail.preheader,
+            TextPart::Says(kind) => &kind.says,
+            TextPart::Push(_, push, part) => part.text_of(push),
         }
     }
 }
 
 /// Whether a layout has a picture from this field of something.
-fn shows(layout: &str, field: &str) -> bool {
+fn shows_picture(layout: &str, field: &str) -> bool {
     layout.split("src=\"{{").skip(1).any(|rest| {
         let path = rest.split("}}").next().unwrap_or_default();
         path.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == field)
@@ -369,7 +393,7 @@ fn shows(layout: &str, field: &str) -> bool {
 }
 
 /// The path that was read where the engine's range begins at its first dot, or is the filter after it.
-fn path(text: &str, range: Range<usize>) -> Range<usize> {
+fn path_range(text: &str, range: Range<usize>) -> Range<usize> {
     let in_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     let before = text.get(..range.start).unwrap_or_default();
     if let Some(value) = before.trim_end().strip_suffix('|') {
@@ -380,8 +404,8 @@ fn path(text: &str, range: Range<usize>) -> Range<usize> {
     if is_rest { before.trim_end_matches(in_path).len()..range.end } else { range }
 }
 
-impl Part<'_> {
-    fn template(&self) -> String {
+impl TextPart<'_> {
+    fn template_name(&self) -> String {
         match self {
             Self::Html(plan, _) => format!("html/{plan}"),
             Self::Text(plan, _) => format!("text/{plan}"),
@@ -395,7 +419,7 @@ impl Part<'_> {
 
 /// Prints a value. The engine's own escape writes `/` as an entity too, which makes addresses unreadable
 /// for whatever reads mails with less than a browser.
-fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Scripted) -> Result<(), Error> {
+fn format_value(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Scripted) -> Result<(), Error> {
     let text = value.to_string();
     if !matches!(state.auto_escape(), AutoEscape::Html) {
         return out.write_str(&text).map_err(Error::from);
@@ -418,23 +442,23 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Scripted) -> 
 }
 
 /// A value with parts that prints as its name.
-pub(crate) fn named<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {
+pub(crate) fn named_value<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {
     let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
-    Scripted::from_object(Named { parts, name })
+    Scripted::from_object(NamedValue { parts, name })
 }
 
-fn first_said(roots: &Roots) -> String {
+fn first_sentence(roots: &TextRoots) -> String {
     let first = roots.get("items").and_then(|items| items.get_item_by_index(0).ok());
     let says = first.and_then(|item| item.get_attr("says").ok());
     says.map(|says| says.to_string()).unwrap_or_default()
 }
 
 /// Takes so many bytes and then no more.
-struct Capped {
+struct CappedWriter {
     bytes: Vec<u8>,
 }
 
-impl Write for Capped {
+impl Write for CappedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + bytes.len() > PART_BYTES_MAX {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -448,8 +472,8 @@ impl Write for Capped {
     }
 }
 
-impl fmt::Debug for Renderer {
+impl fmt::Debug for MessageRenderer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Renderer({})", self.catalogue.name)
+        write!(f, "MessageRenderer({})", self.catalogue.name)
     }
 }

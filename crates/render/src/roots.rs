@@ -4,71 +4,79 @@ use std::collections::BTreeMap;
 
 use catalogue::{FieldType, OTHER, VARIANT};
 use minijinja::Value as Scripted;
-use model::{Kind, Reason, SubjectRef};
+use model::{EntryReason, Kind, SubjectRef};
 
 use crate::{
-    clean,
-    groups::{self, Group, Head},
+    groups::{self, GroupHead, ItemGroup},
     input::{ItemInput, MailInput, RenderError, SectionInput},
     limits::SAYS_CHARS_MAX,
-    links::{Doors, less_of},
-    renderer::{Part, Renderer, named},
-    values::{Moment, Named, Views, web_address},
-    why::Telling,
+    links::{FootLinks, mute_target},
+    reason_words::ReasonTeller,
+    renderer::{MessageRenderer, TextPart, named_value},
+    text_cleaning,
+    values::{MailViews, NamedValue, WallMoment, web_address},
 };
 
 /// Variants are numbers below this, which so many texts as ten can be taken from evenly.
 const VARIANTS: u64 = 2_520;
 
 /// What is given to a text at its root.
-pub type Roots = BTreeMap<&'static str, Scripted>;
+pub type TextRoots = BTreeMap<&'static str, Scripted>;
 
 /// One item, and by what it stands with others.
-struct Made<'a> {
+struct PreparedItem<'a> {
     name: String,
     parts: BTreeMap<String, Scripted>,
     why: String,
     input: ItemInput<'a>,
-    heads: Vec<Head>,
+    heads: Vec<GroupHead>,
 }
 
-impl Made<'_> {
+impl PreparedItem<'_> {
     /// As a text sees it, with what is still to be said of why it is told.
     fn value(&self, also: &str) -> Scripted {
         let mut parts = self.parts.clone();
         parts.insert("also".to_string(), Scripted::from(also));
-        Scripted::from_object(Named { parts, name: self.name.clone() })
+        Scripted::from_object(NamedValue { parts, name: self.name.clone() })
     }
 
-    fn whole(&self) -> Scripted {
+    fn full_value(&self) -> Scripted {
         self.value(&self.why)
     }
 }
 
-impl Renderer {
-    pub(crate) fn roots(&self, input: &MailInput<'_>) -> Result<Roots, RenderError> {
-        let mut views = Views::new(&self.catalogue, input.zone, input.due, input.related);
-        let telling = Telling { catalogue: &self.catalogue, persons: input.persons, place: input.place };
+impl MessageRenderer {
+    pub(crate) fn build_roots(&self, input: &MailInput<'_>) -> Result<TextRoots, RenderError> {
+        let mut views = MailViews::new(&self.catalogue, input.zone, input.due, input.related);
+        let telling = ReasonTeller { catalogue: &self.catalogue, persons: input.persons, place: input.place };
         let mut made = Vec::new();
         for section in input.sections {
-            let items: Result<Vec<_>, _> =
-                section.items.iter().map(|item| self.made(item, input, &telling, &mut views)).collect();
+            let items: Result<Vec<_>, _> = section
+                .items
+                .iter()
+                .map(|item| self.prepare_item(item, input, &telling, &mut views))
+                .collect();
             made.push((section, items?));
         }
         let first = made.iter().map(|(_, items)| items).find(|items| !items.is_empty());
-        let lead = first.and_then(|first| self.lead(input, first));
-        let items: Vec<Scripted> = made.iter().flat_map(|(_, items)| items).map(Made::whole).collect();
+        let lead = first.and_then(|first| self.find_lead(input, first));
+        let items: Vec<Scripted> =
+            made.iter().flat_map(|(_, items)| items).map(PreparedItem::full_value).collect();
         let leads = lead.map(|at| items[at].clone());
         let mut sections = Vec::new();
         for (section, items) in made.iter().filter(|(_, items)| !items.is_empty()) {
             let own = lead.filter(|_| sections.is_empty());
-            sections.push(self.section(section, items, own, input, (&telling, &views)));
+            sections.push(self.section_value(section, items, own, input, (&telling, &views)));
         }
         let more: usize = input.sections.iter().map(|section| section.more).sum();
-        let name = input.name.map(|name| clean::line(name, usize::MAX)).filter(|name| !name.is_empty());
-        let moment = Moment::new(input.due, input.zone, input.due);
-        let postal = self.catalogue.postal.as_ref().map(|postal| Scripted::from(clean::value(postal)));
-        let doors = Doors(input.unsubscribe);
+        let name = input
+            .name
+            .map(|name| text_cleaning::clean_line(name, usize::MAX))
+            .filter(|name| !name.is_empty());
+        let moment = WallMoment::new(input.due, input.zone, input.due);
+        let postal =
+            self.catalogue.postal.as_ref().map(|postal| Scripted::from(text_cleaning::clean_value(postal)));
+        let doors = FootLinks(input.unsubscribe);
         Ok(BTreeMap::from([
             ("name", name.map_or(Scripted::UNDEFINED, Scripted::from)),
             ("due", moment.map_or(Scripted::UNDEFINED, Scripted::from_object)),
@@ -80,16 +88,16 @@ impl Renderer {
             ("sections", Scripted::from(sections)),
             ("lead", leads.unwrap_or(Scripted::UNDEFINED)),
             ("postal", postal.unwrap_or(Scripted::UNDEFINED)),
-            ("unsubscribe", doors.unsubscribe()),
-            ("rest", if more > 0 { doors.rest() } else { Scripted::UNDEFINED }),
-            ("instead", doors.instead(input.plan, &self.catalogue)),
+            ("unsubscribe", doors.unsubscribe_link()),
+            ("rest", if more > 0 { doors.rest_link() } else { Scripted::UNDEFINED }),
+            ("instead", doors.alternative_links(input.plan, &self.catalogue)),
         ]))
     }
 
     /// The first item of the first section with the picture that the plan's mails are led by.
-    fn lead(&self, input: &MailInput<'_>, all: &[Made<'_>]) -> Option<usize> {
+    fn find_lead(&self, input: &MailInput<'_>, all: &[PreparedItem<'_>]) -> Option<usize> {
         let field = self.catalogue.mails.get(input.plan)?.lead.as_deref()?;
-        all.iter().position(|Made { input: item, .. }| {
+        all.iter().position(|PreparedItem { input: item, .. }| {
             let declared = self.catalogue.subjects.get(item.subject.kind());
             let declared = declared.and_then(|subject| subject.fields.get(field));
             let address = item.state.text(field).map(web_address).unwrap_or_default();
@@ -97,91 +105,92 @@ impl Renderer {
         })
     }
 
-    fn section(
+    fn section_value(
         &self,
         section: &SectionInput<'_>,
-        items: &[Made<'_>],
+        items: &[PreparedItem<'_>],
         lead: Option<usize>,
         input: &MailInput<'_>,
-        told: (&Telling<'_>, &Views<'_>),
+        told: (&ReasonTeller<'_>, &MailViews<'_>),
     ) -> Scripted {
-        let doors = Doors(input.unsubscribe);
+        let doors = FootLinks(input.unsubscribe);
         let places = (0..items.len()).filter(|at| Some(*at) != lead);
-        let groups = groups::groups(places.map(|at| (at, items[at].heads.clone())));
+        let groups = groups::group_items(places.map(|at| (at, items[at].heads.clone())));
         let of = |places: &[usize]| places.iter().map(|at| &items[*at]).collect::<Vec<_>>();
-        let said = |group: &Group| self.group(group.head.as_ref(), &of(&group.items), doors, told);
-        let (alone, together): (Vec<&Group>, Vec<&Group>) =
+        let said = |group: &ItemGroup| self.group_value(group.head.as_ref(), &of(&group.items), doors, told);
+        let (alone, together): (Vec<&ItemGroup>, Vec<&ItemGroup>) =
             groups.iter().partition(|group| group.items.len() == 1);
         let alone: Vec<usize> = alone.iter().flat_map(|group| group.items.iter().copied()).collect();
-        let alone = (!alone.is_empty()).then(|| self.group(None, &of(&alone), doors, told));
-        let one_kind = shared(items.iter(), |item| item.input.kind).map(Kind::as_str);
-        let title = clean::value(section.title);
+        let alone = (!alone.is_empty()).then(|| self.group_value(None, &of(&alone), doors, told));
+        let one_kind = shared_value(items.iter(), |item| item.input.kind).map(Kind::as_str);
+        let title = text_cleaning::clean_value(section.title);
         let parts = [
             ("title", Scripted::from(title.as_str())),
-            ("items", items.iter().map(Made::whole).collect()),
+            ("items", items.iter().map(PreparedItem::full_value).collect()),
             ("groups", groups.iter().map(said).collect()),
             ("blocks", together.into_iter().map(said).chain(alone).collect()),
             ("more", Scripted::from(section.more)),
-            ("less", doors.less(one_kind)),
+            ("less", doors.less_link(one_kind)),
         ];
-        named(title, parts)
+        named_value(title, parts)
     }
 
-    fn group(
+    fn group_value(
         &self,
-        head: Option<&Head>,
-        items: &[&Made<'_>],
-        doors: Doors<'_>,
-        (telling, views): (&Telling<'_>, &Views<'_>),
+        head: Option<&GroupHead>,
+        items: &[&PreparedItem<'_>],
+        doors: FootLinks<'_>,
+        (telling, views): (&ReasonTeller<'_>, &MailViews<'_>),
     ) -> Scripted {
         let subject = match head {
-            Some(Head::Of(subject)) => Some(subject),
-            Some(Head::Text(_)) | None => None,
+            Some(GroupHead::Of(subject)) => Some(subject),
+            Some(GroupHead::Text(_)) | None => None,
         };
         let name = match head {
-            Some(Head::Of(subject)) => views.called(subject),
-            Some(Head::Text(text)) => clean::line(text, usize::MAX),
+            Some(GroupHead::Of(subject)) => views.name_of(subject),
+            Some(GroupHead::Text(text)) => text_cleaning::clean_line(text, usize::MAX),
             None => String::new(),
         };
         // Only where it ends all that stands here.
-        let hangs = |item: &&Made<'_>, on: &SubjectRef| {
+        let hangs = |item: &&PreparedItem<'_>, on: &SubjectRef| {
             let kind = self.catalogue.kinds.get(item.input.kind);
             kind.is_some_and(|kind| kind.threads(item.input.subject, Some(item.input.state)).contains(on))
         };
         let less = subject.filter(|on| items.iter().all(|item| hangs(item, on))).map(SubjectRef::as_str);
         // What all of it is told for is said at the head, and of each thing only what is left.
-        let of_all = groups::common(items.iter().map(|item| item.input.reasons));
-        let also = |item: &&Made<'_>| {
-            let left = |reason: &&Reason| !of_all.iter().any(|one| groups::is_same(one, reason));
-            let reasons: Vec<Reason> = item.input.reasons.iter().filter(left).cloned().collect();
-            item.value(&telling.why(&ItemInput { reasons: &reasons, ..item.input }, views))
+        let of_all = groups::common_reasons(items.iter().map(|item| item.input.reasons));
+        let also = |item: &&PreparedItem<'_>| {
+            let left = |reason: &&EntryReason| !of_all.iter().any(|one| groups::is_same_reason(one, reason));
+            let reasons: Vec<EntryReason> = item.input.reasons.iter().filter(left).cloned().collect();
+            item.value(&telling.reason_sentence(&ItemInput { reasons: &reasons, ..item.input }, views))
         };
         let first = items.first().filter(|_| !of_all.is_empty());
-        let why = first.map(|item| telling.why(&ItemInput { reasons: &of_all, ..item.input }, views));
+        let why =
+            first.map(|item| telling.reason_sentence(&ItemInput { reasons: &of_all, ..item.input }, views));
         let parts = [
             ("name", Scripted::from(name.as_str())),
             ("items", items.iter().map(also).collect()),
             ("count", Scripted::from(items.len())),
             ("why", Scripted::from(why.unwrap_or_default())),
-            ("less", doors.less(less)),
-            ("subject", subject.and_then(|subject| views.seen(subject)).unwrap_or(Scripted::UNDEFINED)),
+            ("less", doors.less_link(less)),
+            ("subject", subject.and_then(|subject| views.known_view(subject)).unwrap_or(Scripted::UNDEFINED)),
         ];
-        named(name, parts)
+        named_value(name, parts)
     }
 
-    fn made<'a>(
+    fn prepare_item<'a>(
         &self,
         item: &ItemInput<'a>,
         input: &MailInput<'a>,
-        telling: &Telling<'_>,
-        views: &mut Views<'a>,
-    ) -> Result<Made<'a>, RenderError> {
+        telling: &ReasonTeller<'_>,
+        views: &mut MailViews<'a>,
+    ) -> Result<PreparedItem<'a>, RenderError> {
         let kind =
             self.catalogue.kinds.get(item.kind).ok_or_else(|| RenderError::NoKind(item.kind.clone()))?;
         let subject = views.subject(item.subject, item.state);
         let mut roots: BTreeMap<String, Scripted> =
             views.references(item.subject, item.state).into_iter().collect();
-        let other = telling.other(item);
+        let other = telling.other_party(item);
         roots.insert("subject".to_string(), subject.clone());
         // Of each thing its own, or a mail of ten would say ten times the same.
         let own = xxhash_rust::xxh3::xxh3_64_with_seed(item.subject.as_str().as_bytes(), input.variant);
@@ -190,16 +199,17 @@ impl Renderer {
         if let Some(other) = &other {
             roots.insert(OTHER.to_string(), Scripted::from(other.as_str()));
         }
-        let says = clean::line(&self.render(Part::Says(kind), &roots)?, SAYS_CHARS_MAX);
+        let says = text_cleaning::clean_line(&self.render(TextPart::Says(kind), &roots)?, SAYS_CHARS_MAX);
         let name = views.name(item.subject, item.state);
         let name = if name.is_empty() { says.clone() } else { name };
-        let why = telling.why(item, views);
-        let less = Doors(input.unsubscribe).less(Some(less_of(kind, item.subject, item.state).as_str()));
+        let why = telling.reason_sentence(item, views);
+        let less = FootLinks(input.unsubscribe)
+            .less_link(Some(mute_target(kind, item.subject, item.state).as_str()));
         let parts = [
             ("kind", Scripted::from(kind.name.as_str())),
             ("says", Scripted::from(says)),
             ("why", Scripted::from(why.as_str())),
-            ("distance", Scripted::from(telling.distance(item))),
+            ("distance", Scripted::from(telling.distance_words(item))),
             (OTHER, Scripted::from(other.unwrap_or_default())),
             ("maybe", Scripted::from(item.maybe)),
             ("name", Scripted::from(name.as_str())),
@@ -207,26 +217,31 @@ impl Renderer {
             ("subject", subject),
         ];
         let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
-        let heads = self.heads(item, input, views);
-        Ok(Made { name, parts, why, input: *item, heads })
+        let heads = self.item_heads(item, input, views);
+        Ok(PreparedItem { name, parts, why, input: *item, heads })
     }
 
     /// Under what an item may stand: what has no name is no head.
-    fn heads(&self, item: &ItemInput<'_>, input: &MailInput<'_>, views: &Views<'_>) -> Vec<Head> {
+    fn item_heads(
+        &self,
+        item: &ItemInput<'_>,
+        input: &MailInput<'_>,
+        views: &MailViews<'_>,
+    ) -> Vec<GroupHead> {
         let plan = self.catalogue.plans.by_name.get(input.plan);
         let section = plan.and_then(|plan| plan.sections.get(plan.section_of(item.kind)?));
         let Some(field) = section.and_then(|section| section.group.as_deref()) else { return Vec::new() };
-        let mut heads = groups::heads(field, item.state, item.reasons);
+        let mut heads = groups::list_heads(field, item.state, item.reasons);
         heads.retain(|head| match head {
-            Head::Of(subject) => !views.called(subject).is_empty(),
-            Head::Text(text) => !clean::line(text, usize::MAX).is_empty(),
+            GroupHead::Of(subject) => !views.name_of(subject).is_empty(),
+            GroupHead::Text(text) => !text_cleaning::clean_line(text, usize::MAX).is_empty(),
         });
         heads
     }
 }
 
 /// What all of these have, if that is one and the same.
-fn shared<T, V: PartialEq>(all: impl IntoIterator<Item = T>, of: impl Fn(T) -> V) -> Option<V> {
+fn shared_value<T, V: PartialEq>(all: impl IntoIterator<Item = T>, of: impl Fn(T) -> V) -> Option<V> {
     let mut values = all.into_iter().map(of);
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)

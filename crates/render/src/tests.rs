@@ -3,13 +3,19 @@
 use std::collections::BTreeMap;
 
 use catalogue::{
-    Catalogue, Problems,
-    language::{FILTERS, Gives, Takes},
+    Catalogue, CatalogueProblems,
+    language::{FILTERS, FilterInput, FilterOutput},
 };
-use model::{Because, Cell, Kind, Millis, Place, PlanName, Reason, State, SubjectRef, Value, civil::Zones};
+use model::{
+    AudienceMatch, EntryReason, GeoPoint, Kind, PlanName, SubjectRef, UtcMillis, Value, ValueCell,
+    VersionedState, civil_time::ZoneRules,
+};
 use proptest::prelude::*;
 
-use crate::{ItemInput, MailInput, RenderError, Rendered, Renderer, SectionInput, clean, values::Moment};
+use crate::{
+    ItemInput, MailInput, MessageRenderer, RenderError, RenderedMail, SectionInput, text_cleaning,
+    values::WallMoment,
+};
 
 const CATALOGUE: &str = r#"
 catalogue: sample
@@ -47,70 +53,80 @@ const MJML: &str = r#"<mjml><mj-head><mj-title>{{ headline }}</mj-title><mj-prev
 
 const TEXT: &str = "{{ headline }}\n{% for item in items %}- {{ item.says }} ({{ item.why }})\n  {{ item.subject.page }}\n{% endfor %}";
 
-fn parse(headline: &str, mjml: &str, text: &str) -> Catalogue {
+fn parse_catalogue(headline: &str, mjml: &str, text: &str) -> Catalogue {
     let source = CATALOGUE.replace("HEADLINE", &format!("{headline:?}"));
     let files = |name: &str| Ok(if name == "daily.mjml" { mjml } else { text }.to_string());
     Catalogue::parse(&source, "catalogue.yaml", &files).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn subject(text: &str) -> SubjectRef {
+fn subject_ref(text: &str) -> SubjectRef {
     SubjectRef::new(text).unwrap()
 }
 
-fn text(text: &str) -> Option<Value> {
-    Some(Value::text(text))
+fn text_value(text: &str) -> Option<Value> {
+    Some(Value::from_text(text))
 }
 
 /// The state of the one work that is told.
-fn moon() -> State {
-    State::at(
+fn moon_state() -> VersionedState {
+    VersionedState::from_values(
         1,
         [
-            ("title", text("Moon")),
-            ("image", text("https://example.com/moon.jpg")),
-            ("page", text("https://example.com/moon?a=1&b=2")),
-            ("author", Some(Value::Ref(subject("author:7")))),
+            ("title", text_value("Moon")),
+            ("image", text_value("https://example.com/moon.jpg")),
+            ("page", text_value("https://example.com/moon?a=1&b=2")),
+            ("author", Some(Value::Ref(subject_ref("author:7")))),
             (
                 "others",
-                Some(Value::Refs(vec![subject("author:7"), subject("author:8"), subject("author:9")])),
+                Some(Value::Refs(vec![
+                    subject_ref("author:7"),
+                    subject_ref("author:8"),
+                    subject_ref("author:9"),
+                ])),
             ),
-            ("starts", Some(Value::Time(Millis::parse("2026-11-27T17:00:00Z").unwrap()))),
+            ("starts", Some(Value::Time(UtcMillis::parse("2026-11-27T17:00:00Z").unwrap()))),
             ("score", Some(Value::Number(3.0))),
             ("open", Some(Value::Flag(true))),
-            ("at", Some(Value::Place(Place { lat: 1.0, lon: 2.0 }))),
+            ("at", Some(Value::Place(GeoPoint { lat: 1.0, lon: 2.0 }))),
         ],
     )
 }
 
-fn authors() -> BTreeMap<SubjectRef, State> {
-    let author = |name: &str| State::at(1, [("name", text(name)), ("page", text("https://example.com/a"))]);
+fn author_states() -> BTreeMap<SubjectRef, VersionedState> {
+    let author = |name: &str| {
+        VersionedState::from_values(
+            1,
+            [("name", text_value(name)), ("page", text_value("https://example.com/a"))],
+        )
+    };
     [("author:7", author("Ann Lee")), ("author:8", author("Bo"))]
-        .map(|(of, state)| (subject(of), state))
+        .map(|(of, state)| (subject_ref(of), state))
         .into()
 }
 
-struct Input<'a> {
+struct MoonMailInput<'a> {
     name: Option<&'a str>,
     work: &'a SubjectRef,
-    state: &'a State,
+    state: &'a VersionedState,
     follows: &'a [SubjectRef],
-    related: &'a BTreeMap<SubjectRef, State>,
+    related: &'a BTreeMap<SubjectRef, VersionedState>,
     items: usize,
 }
 
-fn mail(renderer: &Renderer, input: &Input<'_>) -> Result<Rendered, RenderError> {
+fn render_moon(renderer: &MessageRenderer, input: &MoonMailInput<'_>) -> Result<RenderedMail, RenderError> {
     let kind = Kind::new("work_out").unwrap();
-    let because = |to: &SubjectRef| Reason { kind: kind.clone(), because: Because::Follows(to.clone()) };
-    let reasons: Vec<Reason> = input.follows.iter().map(because).collect();
+    let because =
+        |to: &SubjectRef| EntryReason { kind: kind.clone(), because: AudienceMatch::Follows(to.clone()) };
+    let reasons: Vec<EntryReason> = input.follows.iter().map(because).collect();
     let item =
         ItemInput { kind: &kind, subject: input.work, state: input.state, reasons: &reasons, maybe: false };
     let sections = [SectionInput { title: "Works", items: vec![item; input.items], more: 0 }];
-    renderer.mail(&MailInput {
+    renderer.render_mail(&MailInput {
         variant: 7,
         plan: &PlanName::new("daily").unwrap(),
         name: input.name,
-        zone: &Zones::bundled().get_or_utc(Some("Europe/Berlin")),
-        due: Millis::parse("2026-11-24T08:00:00Z").unwrap(),
+        zone: &ZoneRules::load_bundled().get_or_utc(Some("Europe/Berlin")),
+        due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap(),
         sections: &sections,
         related: input.related,
         persons: &BTreeMap::new(),
@@ -120,23 +136,23 @@ fn mail(renderer: &Renderer, input: &Input<'_>) -> Result<Rendered, RenderError>
 }
 
 /// The text part of a mail about the moon, with this as its whole layout.
-fn says(layout: &str) -> String {
-    let catalogue = parse("x", "<mjml><mj-body></mj-body></mjml>", layout);
-    let renderer = Renderer::new(&catalogue).unwrap_or_else(|problems| panic!("{problems}"));
-    let input = Input {
+fn text_of_layout(layout: &str) -> String {
+    let catalogue = parse_catalogue("x", "<mjml><mj-body></mj-body></mjml>", layout);
+    let renderer = MessageRenderer::new(&catalogue).unwrap_or_else(|problems| panic!("{problems}"));
+    let input = MoonMailInput {
         name: Some("Ann"),
-        work: &subject("work:1"),
-        state: &moon(),
-        follows: &[subject("author:7"), subject("work:1"), subject("author:9")],
-        related: &authors(),
+        work: &subject_ref("work:1"),
+        state: &moon_state(),
+        follows: &[subject_ref("author:7"), subject_ref("work:1"), subject_ref("author:9")],
+        related: &author_states(),
         items: 1,
     };
-    mail(&renderer, &input).unwrap_or_else(|error| panic!("{error}")).text.trim_end().to_string()
+    render_moon(&renderer, &input).unwrap_or_else(|error| panic!("{error}")).text.trim_end().to_string()
 }
 
 #[test]
 fn texts_say_what_they_are_given() {
-    let check = |layout: &str, expected: &str| assert_eq!(says(layout), expected, "{layout}");
+    let check = |layout: &str, expected: &str| assert_eq!(text_of_layout(layout), expected, "{layout}");
     let one = |expression: &str, expected: &str| {
         check(
             &format!(
@@ -179,10 +195,10 @@ fn texts_say_what_they_are_given() {
 fn every_filter_that_is_checked_is_there() {
     for filter in FILTERS {
         let value = match filter.takes {
-            Takes::Text | Takes::Anything => "name",
-            Takes::Number => "count",
-            Takes::Time => "due",
-            Takes::List | Takes::TextOrList => "items",
+            FilterInput::Text | FilterInput::Anything => "name",
+            FilterInput::Number => "count",
+            FilterInput::Time => "due",
+            FilterInput::List | FilterInput::TextOrList => "items",
         };
         let arguments = match filter.name {
             "plural" => "('one', 'many')",
@@ -190,9 +206,9 @@ fn every_filter_that_is_checked_is_there() {
             "short" | "batch" => "(2)",
             _ => "",
         };
-        let after = if filter.gives == Gives::Lists { "| length" } else { "" };
+        let after = if filter.gives == FilterOutput::Lists { "| length" } else { "" };
         assert_ne!(
-            says(&format!("{{{{ {value} | {}{arguments} {after} }}}}", filter.name)),
+            text_of_layout(&format!("{{{{ {value} | {}{arguments} {after} }}}}", filter.name)),
             "",
             "{}",
             filter.name
@@ -202,15 +218,16 @@ fn every_filter_that_is_checked_is_there() {
 
 #[test]
 fn what_is_not_known_is_empty() {
-    let catalogue = parse(
+    let catalogue = parse_catalogue(
         "{{ items | list }} for {{ name }}",
         MJML,
         "{{ name }}{{ items | list }}{% for i in items %}{{ i.subject.starts | day }}{{ i.subject.author.name }}{{ i.why }}{{ i.says }}{% endfor %}",
     );
-    let renderer = Renderer::new(&catalogue).unwrap();
-    let (work, nothing, nobody) = (subject("work:1"), State::default(), BTreeMap::new());
-    let input = Input { name: None, work: &work, state: &nothing, follows: &[], related: &nobody, items: 1 };
-    let mail = mail(&renderer, &input).unwrap();
+    let renderer = MessageRenderer::new(&catalogue).unwrap();
+    let (work, nothing, nobody) = (subject_ref("work:1"), VersionedState::default(), BTreeMap::new());
+    let input =
+        MoonMailInput { name: None, work: &work, state: &nothing, follows: &[], related: &nobody, items: 1 };
+    let mail = render_moon(&renderer, &input).unwrap();
     assert_eq!(mail.text, "Somebody made \"\"Somebody made \"\"\n");
     assert_eq!(mail.headline, "Somebody made \"\" for");
     assert_eq!(mail.preheader, "Somebody made \"\"");
@@ -218,21 +235,23 @@ fn what_is_not_known_is_empty() {
 
 #[test]
 fn a_text_part_is_wrapped() {
-    let check = |text: &str, expected: &str| assert_eq!(clean::wrapped(text), expected);
+    let check = |text: &str, expected: &str| assert_eq!(text_cleaning::wrap_text(text), expected);
     check("a\n\n\n\nb  \n\n", "a\n\nb\n");
     let long = "word ".repeat(20);
     check(&format!("- {long}"), &format!("- {}\n  {}\n", ["word"; 14].join(" "), ["word"; 6].join(" ")));
     check(&format!("  {long}"), &format!("  {}\n  {}\n", ["word"; 14].join(" "), ["word"; 6].join(" ")));
     let address = format!("https://example.com/{}", "x".repeat(90));
     check(&format!("see {address} there"), &format!("see\n{address}\nthere\n"));
-    for line in says("{{ 'word ' ~ 'word ' }}{{ items | list }} aa aaa a aaaaaaaaa aaaaaaaaaaaaaaaa aaaa aaaaaaaaaaa aaaa aaa aaaaaaaaaa").lines() {
+    for line in text_of_layout("{{ 'word ' ~ 'word ' }}{{ items | list }} aa aaa a aaaaaaaaa aaaaaaaaaaaaaaaa aaaa aaaaaaaaaaa aaaa aaa aaaaaaaaaa").lines() {
         assert!(line.chars().count() <= 72);
     }
 }
 
 #[test]
 fn a_cut_is_between_words() {
-    let check = |text: &str, most: usize, expected: &str| assert_eq!(clean::short(text, most), expected);
+    let check = |text: &str, most: usize, expected: &str| {
+        assert_eq!(text_cleaning::shorten_text(text, most), expected);
+    };
     check("short", 5, "short");
     check("one two three", 9, "one two…");
     check("one, two", 5, "one…");
@@ -241,10 +260,10 @@ fn a_cut_is_between_words() {
     check("anything", 0, "…");
 }
 
-fn problems(mjml: &str) -> String {
-    let found = match Renderer::new(&parse("x", mjml, "x")) {
+fn layout_problems(mjml: &str) -> String {
+    let found = match MessageRenderer::new(&parse_catalogue("x", mjml, "x")) {
         Ok(_) => return "fine".to_string(),
-        Err(Problems(found)) => found,
+        Err(CatalogueProblems(found)) => found,
     };
     let lines = found.iter().map(|problem| {
         assert_eq!(problem.file, "daily.mjml");
@@ -254,7 +273,7 @@ fn problems(mjml: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn in_text(content: &str) -> String {
+fn layout_with_text(content: &str) -> String {
     format!(
         "<mjml><mj-body><mj-section><mj-column>\n<mj-text>{content}</mj-text></mj-column></mj-section></mj-body></mjml>"
     )
@@ -263,7 +282,7 @@ fn in_text(content: &str) -> String {
 #[test]
 fn elements_nest_as_deep_as_a_mail_needs() {
     let nested = |open: &str, close: &str, depth: usize| {
-        in_text(&format!("{}x{}", open.repeat(depth), close.repeat(depth)))
+        layout_with_text(&format!("{}x{}", open.repeat(depth), close.repeat(depth)))
     };
     let wrapped = |depth: usize| {
         format!(
@@ -273,11 +292,11 @@ fn elements_nest_as_deep_as_a_mail_needs() {
         )
     };
     let too_deep = "more than 64 elements within one another";
-    assert_eq!(problems(&nested("<b>", "</b>", 50)), "fine");
+    assert_eq!(layout_problems(&nested("<b>", "</b>", 50)), "fine");
     for mjml in
         [nested("<b>", "</b>", 30_000), nested("<b>", "", 30_000), wrapped(9_000), nested("<b>", "</b>", 60)]
     {
-        let found = problems(&mjml);
+        let found = layout_problems(&mjml);
         assert!(found.ends_with(too_deep) && found.lines().count() == 1, "{found}");
     }
 }
@@ -285,7 +304,7 @@ fn elements_nest_as_deep_as_a_mail_needs() {
 #[test]
 fn an_address_leads_somewhere_and_runs_nothing() {
     let check = |element: &str, is_good: bool| {
-        let found = problems(&in_text(element));
+        let found = layout_problems(&layout_with_text(element));
         assert_eq!(!found.contains("cannot begin like this"), is_good, "{element}: {found}");
     };
     for good in [
@@ -341,13 +360,13 @@ fn a_slip_in_the_name_of_an_element_is_one_problem() {
         ("<mj-qqqqqqqq>{{ name }}</mj-qqqqqqqq>", "2:1: there is no element `<mj-qqqqqqqq>`"),
     ] {
         let mjml = format!("<mjml><mj-body>\n{content}</mj-body></mjml>");
-        assert_eq!(problems(&mjml), expected, "{content}");
+        assert_eq!(layout_problems(&mjml), expected, "{content}");
     }
 }
 
 #[test]
 fn a_tag_stands_only_where_it_can() {
-    let check = |mjml: &str, expected: &str| assert_eq!(problems(mjml), expected, "{mjml}");
+    let check = |mjml: &str, expected: &str| assert_eq!(layout_problems(mjml), expected, "{mjml}");
     let body = |content: &str| format!("<mjml><mj-body>\n{content}</mj-body></mjml>");
     for (content, expected) in [
         ("{% for s in sections %}<mj-section></mj-section>{% endfor %}", "fine"),
@@ -408,7 +427,7 @@ fn a_tag_stands_only_where_it_can() {
         ("<p/ class='x'>a</p>", "2:12: no MJML"),
         ("<script>x</script>", "2:10: `<script>` has no place in a mail"),
     ] {
-        check(&in_text(content), expected);
+        check(&layout_with_text(content), expected);
     }
     check("<p>x</p>", "1:1: this cannot stand here");
     check("", "1:1: a layout begins with `<mjml>`: unable to find mjml element");
@@ -419,27 +438,30 @@ fn a_tag_stands_only_where_it_can() {
 }
 
 /// What stands in the text of the one element of a mail.
-fn shown(content: &str) -> String {
-    let renderer =
-        Renderer::new(&parse("x", &in_text(content), "x")).unwrap_or_else(|problems| panic!("{problems}"));
-    let state = State::at(1, [("title", text("<i>'\"&")), ("page", text("javascript:x"))]);
-    let follows = [subject("work:1")];
-    let input = Input {
+fn shown_text(content: &str) -> String {
+    let renderer = MessageRenderer::new(&parse_catalogue("x", &layout_with_text(content), "x"))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let state = VersionedState::from_values(
+        1,
+        [("title", text_value("<i>'\"&")), ("page", text_value("javascript:x"))],
+    );
+    let follows = [subject_ref("work:1")];
+    let input = MoonMailInput {
         name: Some("javascript:alert('x')"),
-        work: &subject("work:1"),
+        work: &subject_ref("work:1"),
         state: &state,
         follows: &follows,
         related: &BTreeMap::new(),
         items: 2,
     };
-    let html = mail(&renderer, &input).unwrap_or_else(|error| panic!("{error}")).html;
+    let html = render_moon(&renderer, &input).unwrap_or_else(|error| panic!("{error}")).html;
     let (_, after) = html.split_once("color:#000000;\">").unwrap();
     after.split_once("</div></td>").unwrap().0.to_string()
 }
 
 #[test]
 fn where_a_value_stands_decides_how_it_is_written() {
-    let check = |content: &str, expected: &str| assert_eq!(shown(content), expected, "{content}");
+    let check = |content: &str, expected: &str| assert_eq!(shown_text(content), expected, "{content}");
     check("{{ name }}", "javascript:alert(&#39;x&#39;)");
     check("{{ (items | first).name }}", "&lt;i&gt;&#39;&quot;&amp;");
     check("<a href=\"{{ name }}\">x</a>", "<a href=\"\">x</a>");
@@ -468,22 +490,24 @@ fn where_a_value_stands_decides_how_it_is_written() {
 #[test]
 fn repeated_sections_are_repeated_whole() {
     let mjml = "<mjml><mj-body>{% for row in [1, 2, 3, 4, 5] | batch(2) %}<mj-wrapper>{% if row %}<mj-section>{% for n in row %}<mj-column width=\"50%\">{% if n != 2 %}<mj-text>n{{ n }}</mj-text>{% endif %}</mj-column>{% endfor %}</mj-section>{% endif %}</mj-wrapper>{% endfor %}</mj-body></mjml>";
-    let renderer = Renderer::new(&parse("x", mjml, "x")).unwrap_or_else(|problems| panic!("{problems}"));
-    let (work, state, nobody) = (subject("work:1"), moon(), authors());
-    let input = Input { name: None, work: &work, state: &state, follows: &[], related: &nobody, items: 1 };
-    let html = mail(&renderer, &input).unwrap().html;
+    let renderer = MessageRenderer::new(&parse_catalogue("x", mjml, "x"))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let (work, state, nobody) = (subject_ref("work:1"), moon_state(), author_states());
+    let input =
+        MoonMailInput { name: None, work: &work, state: &state, follows: &[], related: &nobody, items: 1 };
+    let html = render_moon(&renderer, &input).unwrap().html;
     assert_eq!(html.matches("max-width:600px;\"><table").count(), 6, "three wrappers with a section each");
     assert_eq!(html.matches("class=\"mj-outlook-group-fix mj-column-per-50\"").count(), 5);
     let said: Vec<usize> = (1..=5).filter_map(|n| html.find(&format!(">n{n}<"))).collect();
     assert!(said.len() == 4 && said.is_sorted());
     let (_, body) = html.split_once("<body").unwrap();
-    assert_eq!(balance(body), Ok(()));
+    assert_eq!(check_balance(body), Ok(()));
     // Outlook sees what is in its comments too.
-    assert_eq!(balance(&body.replace("<!--[if mso | IE]>", "").replace("<![endif]-->", "")), Ok(()));
+    assert_eq!(check_balance(&body.replace("<!--[if mso | IE]>", "").replace("<![endif]-->", "")), Ok(()));
 }
 
 /// Every table, row and cell is closed where it was opened.
-fn balance(html: &str) -> Result<(), String> {
+fn check_balance(html: &str) -> Result<(), String> {
     const KNOWN: [&str; 6] = ["table", "tbody", "tr", "td", "div", "a"];
     let mut html = html.to_string();
     while let Some(at) = html.find("<!--") {
@@ -511,11 +535,11 @@ fn balance(html: &str) -> Result<(), String> {
 
 #[test]
 fn a_check_finds_what_only_some_items_have() {
-    assert!(Renderer::check(&parse("{{ items | list }}", MJML, TEXT)).is_empty());
+    assert!(MessageRenderer::check(&parse_catalogue("{{ items | list }}", MJML, TEXT)).is_empty());
     let slow = "{% for a in items %}{% for b in items %}{% for c in items %}{% for d in items %}{% for e in items %}{% for f in items %}{% for g in items %}{% for h in items %}{% for i in items %}{% for j in items %}{% for k in items %}x{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}";
-    let found = Renderer::check(&parse("x", MJML, slow));
+    let found = MessageRenderer::check(&parse_catalogue("x", MJML, slow));
     assert!(found.to_string().contains("this text takes too many steps"), "{found}");
-    let found = Renderer::check(&parse(
+    let found = MessageRenderer::check(&parse_catalogue(
         "x",
         "<mjml><mj-body>\n<mj-section>\n<mj-column>\n<mj-text>{{ name }} {{ [1] | batch(count - 3) | length }}</mj-text></mj-column></mj-section></mj-body></mjml>",
         "x",
@@ -524,7 +548,7 @@ fn a_check_finds_what_only_some_items_have() {
 }
 
 /// What a check finds where a plan tells of works and of authors.
-fn checked(mjml: &str, text: &str) -> Vec<String> {
+fn check_findings(mjml: &str, text: &str) -> Vec<String> {
     const KINDS: &str = "
   author_in: {on: author.joined, to: {followers_of: subject}, says: x, plans: [daily]}
   author_out: {on: author.left, to: {followers_of: subject}, says: x, plans: [daily]}
@@ -534,7 +558,7 @@ plans:";
     let files = |name: &str| Ok(if name == "daily.mjml" { mjml } else { text }.to_string());
     let catalogue =
         Catalogue::parse(&source, "catalogue.yaml", &files).unwrap_or_else(|problems| panic!("{problems}"));
-    let said = Renderer::check(&catalogue).0.into_iter().map(|found| {
+    let said = MessageRenderer::check(&catalogue).0.into_iter().map(|found| {
         assert_eq!(found.help.as_deref(), Some("ask with `{% if %}` first"));
         format!("{}:{}:{}: {}", found.file, found.line, found.column, found.what)
     });
@@ -549,7 +573,7 @@ fn a_check_names_the_field_that_is_missing_and_the_kinds_that_lack_it() {
     let check = |what: &str, expected: &[(usize, &str, &str)]| {
         let expected: Vec<String> =
             expected.iter().map(|(at, what, of)| format!("daily.txt:1:{at}: {what} {of}")).collect();
-        assert_eq!(checked("<mjml><mj-body></mj-body></mjml>", &each(what)), expected, "{what}");
+        assert_eq!(check_findings("<mjml><mj-body></mj-body></mjml>", &each(what)), expected, "{what}");
     };
     check("{% if item.subject.title %}{{ item.subject.title }}{% endif %}", &[]);
     check("{{ item.subject.name }}", &[(27, "`item.subject.name`", WORKS)]);
@@ -562,7 +586,7 @@ fn a_check_names_the_field_that_is_missing_and_the_kinds_that_lack_it() {
         &[(27, "`item.subject.title`", AUTHORS), (51, "`item.subject.name`", WORKS)],
     );
     assert_eq!(
-        checked(&in_text(&each("<b>{{ item.subject.score }}</b>")), "x"),
+        check_findings(&layout_with_text(&each("<b>{{ item.subject.score }}</b>")), "x"),
         [format!("daily.mjml:2:36: `item.subject.score` {AUTHORS}")]
     );
 }
@@ -570,10 +594,10 @@ fn a_check_names_the_field_that_is_missing_and_the_kinds_that_lack_it() {
 #[test]
 fn a_time_says_whose_it_is() {
     let check = |zone: &str, expected: &str| {
-        let zone = Zones::bundled().get_or_utc(Some(zone));
-        let at = |text: &str| Millis::parse(text).unwrap();
-        let moment = Moment::new(at("2026-11-27T17:00:00Z"), &zone, at("2026-11-24T08:00:00Z")).unwrap();
-        assert_eq!(moment.time(), expected);
+        let zone = ZoneRules::load_bundled().get_or_utc(Some(zone));
+        let at = |text: &str| UtcMillis::parse(text).unwrap();
+        let moment = WallMoment::new(at("2026-11-27T17:00:00Z"), &zone, at("2026-11-24T08:00:00Z")).unwrap();
+        assert_eq!(moment.time_text(), expected);
     };
     check("UTC", "17:00 UTC");
     check("Europe/Berlin", "18:00 CET");
@@ -610,7 +634,7 @@ const HOSTILE: [&str; 24] = [
     "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}",
 ];
 
-fn hostile() -> impl Strategy<Value = String> {
+fn hostile_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         proptest::sample::select(HOSTILE.to_vec()).prop_map(str::to_string),
         "\\PC{0,8}",
@@ -622,9 +646,11 @@ fn hostile() -> impl Strategy<Value = String> {
     text.prop_map(|text| text.chars().take(1_020).collect())
 }
 
-fn renderer() -> &'static Renderer {
-    static RENDERER: std::sync::OnceLock<Renderer> = std::sync::OnceLock::new();
-    RENDERER.get_or_init(|| Renderer::new(&parse("{{ items | list(2) }} {{ name }}", MJML, TEXT)).unwrap())
+fn renderer() -> &'static MessageRenderer {
+    static RENDERER: std::sync::OnceLock<MessageRenderer> = std::sync::OnceLock::new();
+    RENDERER.get_or_init(|| {
+        MessageRenderer::new(&parse_catalogue("{{ items | list(2) }} {{ name }}", MJML, TEXT)).unwrap()
+    })
 }
 
 proptest! {
@@ -632,32 +658,32 @@ proptest! {
 
     #[test]
     fn nothing_gets_out_of_its_place(
-        name in hostile(), title in hostile(), image in hostile(), page in hostile(), author in hostile(),
-        id in hostile(), time: i64, number: f64, items in 1_usize..4,
+        name in hostile_text(), title in hostile_text(), image in hostile_text(), page in hostile_text(), author in hostile_text(),
+        id in hostile_text(), time: i64, number: f64, items in 1_usize..4,
     ) {
-        let state = State::at(1, [
-            ("title", text(&title)), ("image", text(&image)), ("page", text(&page)),
-            ("author", Some(Value::Ref(subject("author:7")))),
-            ("others", Some(Value::Refs(vec![subject("author:7"); 3]))),
-            ("starts", Some(Value::Time(Millis(time)))),
+        let state = VersionedState::from_values(1, [
+            ("title", text_value(&title)), ("image", text_value(&image)), ("page", text_value(&page)),
+            ("author", Some(Value::Ref(subject_ref("author:7")))),
+            ("others", Some(Value::Refs(vec![subject_ref("author:7"); 3]))),
+            ("starts", Some(Value::Time(UtcMillis(time)))),
             ("score", Some(Value::Number(number))),
         ]);
-        let author = State::at(1, [("name", text(&author)), ("page", text(&page))]);
-        let related = BTreeMap::from([(subject("author:7"), author)]);
+        let author = VersionedState::from_values(1, [("name", text_value(&author)), ("page", text_value(&page))]);
+        let related = BTreeMap::from([(subject_ref("author:7"), author)]);
         let id: String = id.chars().filter(|c| !c.is_control()).take(20).collect();
-        let work = SubjectRef::new(&format!("work:{id}")).unwrap_or_else(|_| subject("work:1"));
-        let follows = [subject("author:7"), work.clone()];
-        let input = Input { name: Some(&name), work: &work, state: &state, follows: &follows, related: &related, items };
-        let found = mail(renderer(), &input).unwrap();
-        prop_assert_eq!(&found, &mail(renderer(), &input).unwrap(), "the same bytes again");
+        let work = SubjectRef::new(&format!("work:{id}")).unwrap_or_else(|_| subject_ref("work:1"));
+        let follows = [subject_ref("author:7"), work.clone()];
+        let input = MoonMailInput { name: Some(&name), work: &work, state: &state, follows: &follows, related: &related, items };
+        let found = render_moon(renderer(), &input).unwrap();
+        prop_assert_eq!(&found, &render_moon(renderer(), &input).unwrap(), "the same bytes again");
 
         for line in [&found.headline, &found.preheader] {
-            prop_assert!(line.chars().count() <= 200 && !line.contains(odd), "{line:?}");
+            prop_assert!(line.chars().count() <= 200 && !line.contains(is_odd_char), "{line:?}");
         }
-        prop_assert!(!found.text.contains(|c| c != '\n' && odd(c)), "{:?}", found.text);
-        prop_assert!(!found.html.contains(|c| c != '\n' && odd(c)), "{:?}", found.html);
-        prop_assert_eq!(skeleton(&found.html), skeleton(&plain(items).html), "{}", found.html);
-        for address in addresses(&found.html) {
+        prop_assert!(!found.text.contains(|c| c != '\n' && is_odd_char(c)), "{:?}", found.text);
+        prop_assert!(!found.html.contains(|c| c != '\n' && is_odd_char(c)), "{:?}", found.html);
+        prop_assert_eq!(html_skeleton(&found.html), html_skeleton(&plain_mail(items).html), "{}", found.html);
+        for address in html_addresses(&found.html) {
             prop_assert!(address.is_empty() || address.starts_with("https://") || address.starts_with("http://")
                 || address.to_lowercase().starts_with("http"), "{address}");
             prop_assert!(!address.contains(['(', ')', ' ', '\\']), "{address}");
@@ -665,35 +691,41 @@ proptest! {
     }
 
     #[test]
-    fn a_value_of_another_type_than_its_field_does_no_harm(title in any::<f64>(), score in hostile()) {
-        let mut state = moon();
-        let wrong = |value| Cell { version: 2, value: Some(value) };
+    fn a_value_of_another_type_than_its_field_does_no_harm(title in any::<f64>(), score in hostile_text()) {
+        let mut state = moon_state();
+        let wrong = |value| ValueCell { version: 2, value: Some(value) };
         state.set("title", wrong(Value::Number(title)));
-        state.set("score", wrong(Value::text(&score)));
+        state.set("score", wrong(Value::from_text(&score)));
         state.set("starts", wrong(Value::Flag(true)));
-        state.set("author", wrong(Value::text("x")));
-        state.set("others", wrong(Value::Ref(subject("author:7"))));
-        let (work, nobody) = (subject("work:1"), BTreeMap::new());
-        let input = Input { name: None, work: &work, state: &state, follows: &[], related: &nobody, items: 1 };
-        prop_assert!(mail(renderer(), &input).is_ok());
+        state.set("author", wrong(Value::from_text("x")));
+        state.set("others", wrong(Value::Ref(subject_ref("author:7"))));
+        let (work, nobody) = (subject_ref("work:1"), BTreeMap::new());
+        let input = MoonMailInput { name: None, work: &work, state: &state, follows: &[], related: &nobody, items: 1 };
+        prop_assert!(render_moon(renderer(), &input).is_ok());
     }
 }
 
-fn odd(c: char) -> bool {
+fn is_odd_char(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The mail of harmless values.
-fn plain(items: usize) -> Rendered {
-    let (work, state, related) = (subject("work:1"), moon(), authors());
-    let follows = [subject("author:7"), work.clone()];
-    let input =
-        Input { name: Some("Ann"), work: &work, state: &state, follows: &follows, related: &related, items };
-    mail(renderer(), &input).unwrap()
+fn plain_mail(items: usize) -> RenderedMail {
+    let (work, state, related) = (subject_ref("work:1"), moon_state(), author_states());
+    let follows = [subject_ref("author:7"), work.clone()];
+    let input = MoonMailInput {
+        name: Some("Ann"),
+        work: &work,
+        state: &state,
+        follows: &follows,
+        related: &related,
+        items,
+    };
+    render_moon(renderer(), &input).unwrap()
 }
 
 /// The elements and the names of their attributes, in order: all that a value must not change.
-fn skeleton(html: &str) -> Vec<String> {
+fn html_skeleton(html: &str) -> Vec<String> {
     let mut shape = Vec::new();
     let mut rest = html;
     while let Some(at) = rest.find('<') {
@@ -730,7 +762,7 @@ fn skeleton(html: &str) -> Vec<String> {
     shape
 }
 
-fn addresses(html: &str) -> Vec<String> {
+fn html_addresses(html: &str) -> Vec<String> {
     let starts = [" href=\"", " src=\""];
     let found = starts
         .iter()

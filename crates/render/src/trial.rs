@@ -2,23 +2,23 @@
 //! are *full* (as many things as there is room for), *nearly empty* (one thing, of which is known only what it is told by),
 //! *one of each kind*, and *two events of one subject*.
 //!
-//! [`forms`] makes the inputs, [`blocks`] what is read of a message, [`holes`] judges its sentences.
+//! [`forms`] makes the inputs, [`blocks`] what is read of a message, [`find_holes`] judges its sentences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use catalogue::{Catalogue, KindDef, Problem, Problems, ToldExample};
+use catalogue::{Catalogue, CatalogueProblem, CatalogueProblems, KindDef, ToldExample};
 use model::{
     Channel, Kind, PlanName,
-    plan::{Close, OncePer, Plan},
+    plan::{CloseRule, OncePer, Plan},
 };
 
 use self::{
-    forms::{MessageInput, Reading, ToldThing},
+    forms::{MessageInput, MessageReading, ToldThing},
     holes::{HoleSort, SentenceHole},
 };
 use crate::{
-    Renderer,
-    filters::and,
+    MessageRenderer,
+    filters::join_names,
     input::RenderError,
     marks::{self, MarkedPiece},
     renderer::MarkedText,
@@ -99,7 +99,7 @@ pub struct TrialFinding {
     pub form: MailForm,
     /// Of what is too heavy.
     pub bytes: Option<usize>,
-    pub problem: Problem,
+    pub problem: CatalogueProblem,
 }
 
 /// All forms of all plans, and what is odd about them.
@@ -109,21 +109,22 @@ pub struct TrialRun {
     pub findings: Vec<TrialFinding>,
 }
 
-impl Renderer {
+impl MessageRenderer {
     /// Makes every plan's message in each form and judges what a reader would see. A text that fails is a problem.
-    pub fn trial(catalogue: &Catalogue) -> Result<TrialRun, Problems> {
+    pub fn run_trial(catalogue: &Catalogue) -> Result<TrialRun, CatalogueProblems> {
         let plain = Self::new(catalogue)?;
-        let marking = Self::marking(catalogue)?;
-        let mut trial = Trial { catalogue, plain, marking, run: TrialRun::default(), holes: BTreeMap::new() };
+        let marking = Self::with_marking(catalogue)?;
+        let mut trial =
+            TrialRunner { catalogue, plain, marking, run: TrialRun::default(), holes: BTreeMap::new() };
         for plan in catalogue.plans.by_name.values() {
-            match trial.plan(plan) {
+            match trial.try_plan(plan) {
                 Ok(()) => {}
-                Err(RenderError::Template(problem)) => return Err(Problems::from(*problem)),
+                Err(RenderError::Template(problem)) => return Err(CatalogueProblems::from(*problem)),
                 // Each plan has words and each of its kinds is declared: the catalogue has been checked.
                 Err(RenderError::NoPlan(_) | RenderError::NoKind(_)) => {}
             }
         }
-        Ok(trial.done())
+        Ok(trial.finish())
     }
 }
 
@@ -140,16 +141,16 @@ struct FoundHole {
     kinds: BTreeSet<(usize, Kind)>,
 }
 
-struct Trial<'a> {
+struct TrialRunner<'a> {
     catalogue: &'a Catalogue,
-    plain: Renderer,
-    marking: Renderer,
+    plain: MessageRenderer,
+    marking: MessageRenderer,
     run: TrialRun,
     holes: BTreeMap<HoleKey, FoundHole>,
 }
 
-impl Trial<'_> {
-    fn plan(&mut self, plan: &Plan) -> Result<(), RenderError> {
+impl TrialRunner<'_> {
+    fn try_plan(&mut self, plan: &Plan) -> Result<(), RenderError> {
         let kinds: Vec<&KindDef> = plan
             .sections
             .iter()
@@ -161,11 +162,13 @@ impl Trial<'_> {
         if each.is_empty() {
             return Ok(());
         }
-        let full = MessageInput::new(forms::full(self.catalogue, plan), true);
+        let full = MessageInput::new(forms::full_things(self.catalogue, plan), true);
         let once = MessageInput::new(each.clone(), false);
-        let twice = MessageInput::new(forms::twice(&each, plan), false);
-        let least =
-            kinds.first().zip(each.first()).map(|(kind, thing)| thing.with(thing.example.least(kind)));
+        let twice = MessageInput::new(forms::doubled_things(&each, plan), false);
+        let least = kinds
+            .first()
+            .zip(each.first())
+            .map(|(kind, thing)| thing.with_example(thing.example.reduce_to_least(kind)));
         let least = MessageInput { named: false, ..MessageInput::new(least.into_iter().collect(), false) };
         for (form, input) in [
             (MailForm::Full, &full),
@@ -173,22 +176,27 @@ impl Trial<'_> {
             (MailForm::Each, &once),
             (MailForm::Twice, &twice),
         ] {
-            let sheet = self.sheet(plan, form, input)?;
+            let sheet = self.make_sheet(plan, form, input)?;
             self.run.sheets.push(sheet);
         }
-        self.weigh(plan, &each)?;
-        self.repeated(plan, &full, MailForm::Full)?;
-        self.repeated(plan, &twice, MailForm::Twice)?;
-        self.gaps(plan, &kinds, &each)
+        self.weigh_mail(plan, &each)?;
+        self.find_repeated(plan, &full, MailForm::Full)?;
+        self.find_repeated(plan, &twice, MailForm::Twice)?;
+        self.find_gaps(plan, &kinds, &each)
     }
 
-    fn sheet(&self, plan: &Plan, form: MailForm, input: &MessageInput) -> Result<FormSheet, RenderError> {
-        let Reading { headline, html, text } = input.read(&self.plain, plan)?;
+    fn make_sheet(
+        &self,
+        plan: &Plan,
+        form: MailForm,
+        input: &MessageInput,
+    ) -> Result<FormSheet, RenderError> {
+        let MessageReading { headline, html, text } = input.make_reading(&self.plain, plan)?;
         let (things, channel) = (input.things.len(), plan.channel);
         Ok(FormSheet { plan: plan.name.clone(), channel, form, things, headline, html, text })
     }
 
-    fn find(
+    fn add_finding(
         &mut self,
         plan: &Plan,
         sort: TrialSort,
@@ -198,7 +206,7 @@ impl Trial<'_> {
     ) {
         let mail = self.catalogue.mails.get(&plan.name).map(|mail| mail.line);
         let line = mail.or_else(|| self.catalogue.pushes.get(&plan.name).map(|push| push.line)).unwrap_or(1);
-        let problem = Problem {
+        let problem = CatalogueProblem {
             file: self.catalogue.file.clone(),
             line,
             column: 1,
@@ -210,7 +218,7 @@ impl Trial<'_> {
     }
 
     /// Whether mailboxes show the full mail to its end.
-    fn weigh(&mut self, plan: &Plan, each: &[ToldThing]) -> Result<(), RenderError> {
+    fn weigh_mail(&mut self, plan: &Plan, each: &[ToldThing]) -> Result<(), RenderError> {
         let full =
             self.run.sheets.iter().find(|sheet| sheet.plan == plan.name && sheet.form == MailForm::Full);
         let Some((things, bytes)) = full.and_then(|full| Some((full.things, full.html.as_ref()?.len())))
@@ -221,7 +229,7 @@ impl Trial<'_> {
             return Ok(());
         }
         let one = MessageInput::new(each.iter().take(1).cloned().collect(), false);
-        let one = one.read(&self.plain, plan)?.html.map_or(0, |html| html.len());
+        let one = one.make_reading(&self.plain, plan)?.html.map_or(0, |html| html.len());
         let more = things.saturating_sub(1).max(1);
         let of_each = (bytes.saturating_sub(one) / more).max(1);
         let fit = HTML_BYTES_MAX.saturating_sub(one) / of_each + usize::from(one <= HTML_BYTES_MAX);
@@ -233,19 +241,24 @@ impl Trial<'_> {
         let help = format!(
             "about {fit} things fit into {HTML_BYTES_MAX} bytes: lessen `most`, or what a thing needs"
         );
-        self.find(plan, TrialSort::Heavy, MailForm::Full, Some(bytes), (what, help));
+        self.add_finding(plan, TrialSort::Heavy, MailForm::Full, Some(bytes), (what, help));
         Ok(())
     }
 
     /// Sentences that a message says twice.
-    fn repeated(&mut self, plan: &Plan, input: &MessageInput, form: MailForm) -> Result<(), RenderError> {
+    fn find_repeated(
+        &mut self,
+        plan: &Plan,
+        input: &MessageInput,
+        form: MailForm,
+    ) -> Result<(), RenderError> {
         let once_per_event = plan.once_per == OncePer::Event && !goes_at_once(plan);
         if form == MailForm::Twice && !once_per_event {
             return Ok(());
         }
         self.marking.take_seen();
-        let all = input.read(&self.marking, plan)?;
-        let said = self.said(input);
+        let all = input.make_reading(&self.marking, plan)?;
+        let said = self.said_sentences(input);
         let mut alone = BTreeMap::new();
         for (thing, says) in &said {
             if alone.contains_key(&thing.kind) || says.trim().is_empty() {
@@ -253,7 +266,7 @@ impl Trial<'_> {
             }
             let same = said.iter().filter(|(other, text)| other.kind == thing.kind && text == says).count();
             let one = MessageInput::new(vec![(*thing).clone()], false);
-            let before = one.read(&self.plain, plan)?.counts(says);
+            let before = one.make_reading(&self.plain, plan)?.counts(says);
             let now = all.counts(says);
             if same > 1 && now > 1 && now > before {
                 alone.insert(thing.kind.clone(), says.clone());
@@ -261,7 +274,8 @@ impl Trial<'_> {
         }
         let Some(says) = alone.values().next() else { return Ok(()) };
         let kinds: Vec<String> = alone.keys().map(|kind| format!("`{kind}`")).collect();
-        let (name, kinds, verb) = (&plan.name, and(&kinds), if alone.len() > 1 { "say" } else { "says" });
+        let (name, kinds, verb) =
+            (&plan.name, join_names(&kinds), if alone.len() > 1 { "say" } else { "says" });
         let said = if form == MailForm::Twice {
             (
                 format!("of two events of one subject {kinds} {verb} the same twice in one message of `{name}`: “{says}”"),
@@ -276,42 +290,42 @@ impl Trial<'_> {
                 "name the subject in what it says".to_string(),
             )
         };
-        self.find(plan, TrialSort::Twice, form, None, said);
+        self.add_finding(plan, TrialSort::Twice, form, None, said);
         Ok(())
     }
 
     /// What each thing of the message that was just read says.
-    fn said<'t>(&self, input: &'t MessageInput) -> Vec<(&'t ToldThing, String)> {
+    fn said_sentences<'t>(&self, input: &'t MessageInput) -> Vec<(&'t ToldThing, String)> {
         let seen = self.marking.take_seen();
         let said = seen.into_iter().filter(|seen| seen.name.starts_with("says/"));
-        let ordered = input.ordered();
-        ordered.into_iter().zip(said).map(|(thing, seen)| (thing, marks::plain(&seen.text))).collect()
+        let ordered = input.things_in_order();
+        ordered.into_iter().zip(said).map(|(thing, seen)| (thing, marks::strip_marks(&seen.text))).collect()
     }
 
     /// Looks for holes: with all there is, with the least, and without each field in its turn.
-    fn gaps(&mut self, plan: &Plan, kinds: &[&KindDef], each: &[ToldThing]) -> Result<(), RenderError> {
+    fn find_gaps(&mut self, plan: &Plan, kinds: &[&KindDef], each: &[ToldThing]) -> Result<(), RenderError> {
         let mut tries = 0;
         for (kind, thing) in kinds.iter().zip(each) {
-            for (form, named, example) in variants(kind, &thing.example) {
+            for (form, named, example) in hole_variants(kind, &thing.example) {
                 tries += 1;
                 if tries > TRIES_MAX {
                     return Ok(());
                 }
                 let input = MessageInput {
                     named,
-                    ..MessageInput::new(vec![thing.with(example)], form == MailForm::Full)
+                    ..MessageInput::new(vec![thing.with_example(example)], form == MailForm::Full)
                 };
                 self.marking.take_seen();
-                input.read(&self.marking, plan)?;
+                input.make_reading(&self.marking, plan)?;
                 for seen in self.marking.take_seen() {
-                    self.judge(plan, kind, form, &seen);
+                    self.judge_text(plan, kind, form, &seen);
                 }
             }
         }
         Ok(())
     }
 
-    fn judge(&mut self, plan: &Plan, kind: &KindDef, form: MailForm, seen: &MarkedText) {
+    fn judge_text(&mut self, plan: &Plan, kind: &KindDef, form: MailForm, seen: &MarkedText) {
         let says = seen.name.starts_with("says/");
         let is_address = ["/image", "/opens"].iter().any(|part| seen.name.ends_with(part))
             && seen.name.starts_with("push/");
@@ -319,22 +333,22 @@ impl Trial<'_> {
             return;
         }
         let blocks = if seen.name.starts_with("html/") {
-            blocks::of_html(&seen.text)
+            blocks::html_blocks(&seen.text)
         } else {
-            blocks::of_text(&seen.text)
+            blocks::text_blocks(&seen.text)
         };
         let mut found = Vec::new();
         for block in &blocks {
-            let pieces = marks::pieces(block);
-            found.extend(holes::holes(&pieces));
+            let pieces = marks::split_pieces(block);
+            found.extend(holes::find_holes(&pieces));
             let written = |value| {
                 self.marking.spot(&seen.name, value).map(|spot| spot.text.clone()).unwrap_or_default()
             };
-            found.extend(holes::plurals(&pieces, written, plan.at_least > 1));
+            found.extend(holes::find_plurals(&pieces, written, plan.at_least > 1));
         }
-        if says && marks::plain(&seen.text).trim().is_empty() {
+        if says && marks::strip_marks(&seen.text).trim().is_empty() {
             // It says nothing at all; the first value it has is to blame.
-            let first = marks::pieces(&seen.text).into_iter().find_map(|piece| match piece {
+            let first = marks::split_pieces(&seen.text).into_iter().find_map(|piece| match piece {
                 MarkedPiece::Value(value, _) => Some(value),
                 MarkedPiece::Literal(_) | MarkedPiece::Raw(..) => None,
             });
@@ -359,9 +373,10 @@ impl Trial<'_> {
         }
     }
 
-    fn done(mut self) -> TrialRun {
+    fn finish(mut self) -> TrialRun {
         let holes = std::mem::take(&mut self.holes);
-        let found: Vec<TrialFinding> = holes.into_values().filter_map(|found| self.finding(found)).collect();
+        let found: Vec<TrialFinding> =
+            holes.into_values().filter_map(|found| self.hole_finding(found)).collect();
         self.run.findings.extend(found);
         self.run.findings.sort_by(|one, other| {
             (&one.problem, one.sort, &one.plan).cmp(&(&other.problem, other.sort, &other.plan))
@@ -370,11 +385,11 @@ impl Trial<'_> {
         self.run
     }
 
-    fn finding(&self, found: FoundHole) -> Option<TrialFinding> {
+    fn hole_finding(&self, found: FoundHole) -> Option<TrialFinding> {
         let FoundHole { hole, name, plan, form, kinds } = found;
         let spot = self.marking.spot(&name, hole.value)?;
         let names: Vec<String> = kinds.iter().map(|(_, kind)| format!("`{kind}`")).collect();
-        let names = and(&names);
+        let names = join_names(&names);
         let is_says = name.starts_with("says/");
         let of = spot.at.what.trim_end_matches(": ").trim_end_matches(':');
         let verb = if kinds.len() > 1 { "say" } else { "says" };
@@ -391,19 +406,19 @@ impl Trial<'_> {
             HoleSort::Plural => format!("{of} has “{sentence}” where `{value}` is 1"),
         };
         let help = match hole.sort {
-            HoleSort::Empty => help_of(value, is_says),
+            HoleSort::Empty => help_for_hole(value, is_says),
             HoleSort::Raw => "ask with `{% if %}` first; `| list` makes a text of a list".to_string(),
             HoleSort::Plural => format!("choose the word with `{{{{ {value} | plural(\"…\", \"…\") }}}}`"),
         };
         let line = kinds.first().map_or(spot.at.line, |(line, _)| *line);
         let line = if is_says { line } else { spot.at.line };
-        let problem = Problem { what, line, help: Some(help), ..spot.at.clone() };
+        let problem = CatalogueProblem { what, line, help: Some(help), ..spot.at.clone() };
         let sort = if hole.sort == HoleSort::Plural { TrialSort::Plural } else { TrialSort::Hole };
         Some(TrialFinding { sort, plan, form, bytes: None, problem })
     }
 }
 
-fn help_of(value: &str, is_says: bool) -> String {
+fn help_for_hole(value: &str, is_says: bool) -> String {
     let path = value.split('|').next().unwrap_or_default().trim();
     let is_path = path.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
     let ask = if is_path { format!("{{% if {path} %}}") } else { "{% if %}".to_string() };
@@ -417,19 +432,19 @@ fn help_of(value: &str, is_says: bool) -> String {
 
 /// Whether it has hardly ever two entries: it goes as the first one comes.
 fn goes_at_once(plan: &Plan) -> bool {
-    plan.close == Close::After { ms: 0 } && plan.rest.is_none() && plan.follows.is_none()
+    plan.close == CloseRule::After { ms: 0 } && plan.rest.is_none() && plan.follows.is_none()
 }
 
 /// The things by which holes are found: form, whether the reader has a name, and what is known.
-fn variants(kind: &KindDef, full: &ToldExample) -> Vec<(MailForm, bool, ToldExample)> {
+fn hole_variants(kind: &KindDef, full: &ToldExample) -> Vec<(MailForm, bool, ToldExample)> {
     let mut variants = vec![
         (MailForm::Full, true, full.clone()),
         (MailForm::Each, false, full.clone()),
-        (MailForm::Least, false, full.least(kind)),
+        (MailForm::Least, false, full.reduce_to_least(kind)),
     ];
-    variants.extend(full.singles(kind).into_iter().map(|single| (MailForm::Each, true, single)));
+    variants.extend(full.singular_variants(kind).into_iter().map(|single| (MailForm::Each, true, single)));
     let without =
-        full.fields().into_iter().filter_map(|(of, field)| full.without(kind, &field, of.as_deref()));
+        full.fields().into_iter().filter_map(|(of, field)| full.without_field(kind, &field, of.as_deref()));
     variants.extend(without.map(|example| (MailForm::Least, true, example)));
     variants
 }

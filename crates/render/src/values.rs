@@ -5,19 +5,19 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use catalogue::{Catalogue, FieldType, is_web_url};
 use jiff::{Timestamp, Zoned};
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value as Scripted};
-use model::{Millis, State, SubjectRef, Value, civil::Zone};
+use model::{SubjectRef, UtcMillis, Value, VersionedState, civil_time::Zone};
 
-use crate::clean;
+use crate::text_cleaning;
 
 /// Something with parts and a name of its own: a subject, an item, a section.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedValue {
     pub parts: BTreeMap<String, Scripted>,
     /// What it prints as.
     pub name: String,
 }
 
-impl Object for Named {
+impl Object for NamedValue {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Map
     }
@@ -41,26 +41,26 @@ impl Object for Named {
 
 /// An instant on the reader's wall.
 #[derive(Debug)]
-pub struct Moment {
+pub struct WallMoment {
     at: Zoned,
     /// The year that goes without saying.
     year: i16,
 }
 
-impl Moment {
-    pub fn new(at: Millis, zone: &Zone, due: Millis) -> Option<Self> {
-        let zoned = |at: Millis| Some(Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone.clone()));
+impl WallMoment {
+    pub fn new(at: UtcMillis, zone: &Zone, due: UtcMillis) -> Option<Self> {
+        let zoned = |at: UtcMillis| Some(Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone.clone()));
         Some(Self { at: zoned(at)?, year: zoned(due)?.year() })
     }
 
     /// `Fri 27 Nov`, with the year if it is another.
-    pub fn day(&self) -> String {
+    pub fn day_text(&self) -> String {
         let form = if self.at.year() == self.year { "%a %-d %b" } else { "%a %-d %b %Y" };
         self.at.strftime(form).to_string()
     }
 
     /// `18:00 CET`: what is told may be far away, so a time says whose it is.
-    pub fn time(&self) -> String {
+    pub fn time_text(&self) -> String {
         let zone = self.at.strftime("%Z").to_string();
         // Where nobody uses letters the zone's database has the difference alone.
         let of = if zone.starts_with(['+', '-']) { "UTC" } else { "" };
@@ -68,7 +68,7 @@ impl Moment {
     }
 }
 
-impl Object for Moment {
+impl Object for WallMoment {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Plain
     }
@@ -78,7 +78,7 @@ impl Object for Moment {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}", self.day(), self.time())
+        write!(f, "{}, {}", self.day_text(), self.time_text())
     }
 }
 
@@ -89,38 +89,38 @@ pub fn web_address(text: &str) -> String {
     }
     // Style sheets put addresses between these.
     if !text.contains(['\'', '(', ')']) {
-        return clean::value(text);
+        return text_cleaning::clean_value(text);
     }
-    clean::value(&text.replace('\'', "%27").replace('(', "%28").replace(')', "%29"))
+    text_cleaning::clean_value(&text.replace('\'', "%27").replace('(', "%28").replace(')', "%29"))
 }
 
 /// Makes values for one mail.
-pub struct Views<'a> {
+pub struct MailViews<'a> {
     pub catalogue: &'a Catalogue,
     pub zone: &'a Zone,
-    pub due: Millis,
-    pub related: &'a BTreeMap<SubjectRef, State>,
+    pub due: UtcMillis,
+    pub related: &'a BTreeMap<SubjectRef, VersionedState>,
     /// What is referred to is made once.
     made: BTreeMap<&'a SubjectRef, Scripted>,
 }
 
-impl<'a> Views<'a> {
+impl<'a> MailViews<'a> {
     pub fn new(
         catalogue: &'a Catalogue,
         zone: &'a Zone,
-        due: Millis,
-        related: &'a BTreeMap<SubjectRef, State>,
+        due: UtcMillis,
+        related: &'a BTreeMap<SubjectRef, VersionedState>,
     ) -> Self {
         Self { catalogue, zone, due, related, made: BTreeMap::new() }
     }
 
     /// A subject with its fields and, one deep, what it refers to.
-    pub fn subject(&mut self, subject: &SubjectRef, state: &'a State) -> Scripted {
+    pub fn subject(&mut self, subject: &SubjectRef, state: &'a VersionedState) -> Scripted {
         self.view(subject, state, true)
     }
 
     /// The references of a subject by the name of their field, as sentences call them.
-    pub fn references(&mut self, subject: &SubjectRef, state: &'a State) -> Vec<(String, Scripted)> {
+    pub fn references(&mut self, subject: &SubjectRef, state: &'a VersionedState) -> Vec<(String, Scripted)> {
         let Some(declared) = self.catalogue.subjects.get(subject.kind()) else { return Vec::new() };
         let mut references = Vec::new();
         for (name, field) in declared.fields.iter().filter(|(_, field)| field.target().is_some()) {
@@ -132,22 +132,23 @@ impl<'a> Views<'a> {
     }
 
     /// What a subject is called; nothing if that is not known.
-    pub fn name(&self, subject: &SubjectRef, state: &State) -> String {
-        clean::line(self.catalogue.name_of(subject, state).unwrap_or_default(), usize::MAX)
+    pub fn name(&self, subject: &SubjectRef, state: &VersionedState) -> String {
+        text_cleaning::clean_line(self.catalogue.name_of(subject, state).unwrap_or_default(), usize::MAX)
     }
 
     /// What a subject that others refer to is called; nothing if that is not known.
-    pub fn called(&self, to: &SubjectRef) -> String {
+    pub fn name_of(&self, to: &SubjectRef) -> String {
         self.related.get(to).map(|state| self.name(to, state)).unwrap_or_default()
     }
 
     /// A subject that one of those made refers to.
-    pub fn seen(&self, to: &SubjectRef) -> Option<Scripted> {
+    pub fn known_view(&self, to: &SubjectRef) -> Option<Scripted> {
         self.made.get(to).cloned()
     }
 
-    fn view(&mut self, subject: &SubjectRef, state: &'a State, near: bool) -> Scripted {
-        let mut fields = BTreeMap::from([("id".to_string(), Scripted::from(clean::value(subject.id())))]);
+    fn view(&mut self, subject: &SubjectRef, state: &'a VersionedState, near: bool) -> Scripted {
+        let mut fields =
+            BTreeMap::from([("id".to_string(), Scripted::from(text_cleaning::clean_value(subject.id())))]);
         if let Some(declared) = self.catalogue.subjects.get(subject.kind()) {
             for (name, field) in &declared.fields {
                 if let Some(value) = state.get(name).and_then(|value| self.value(field, value, near)) {
@@ -155,14 +156,14 @@ impl<'a> Views<'a> {
                 }
             }
         }
-        Scripted::from_object(Named { parts: fields, name: self.name(subject, state) })
+        Scripted::from_object(NamedValue { parts: fields, name: self.name(subject, state) })
     }
 
     /// A value of a field; nothing if it is not what was declared, for states outlive catalogues.
     fn value(&mut self, field: &FieldType, value: &'a Value, near: bool) -> Option<Scripted> {
         match (field, value) {
             (FieldType::Text | FieldType::Person, Value::Text(text)) => {
-                Some(Scripted::from(clean::value(text)))
+                Some(Scripted::from(text_cleaning::clean_value(text)))
             }
             (FieldType::Url, Value::Text(text)) => Some(Scripted::from(web_address(text))),
             // A whole number is said without a point.
@@ -173,7 +174,7 @@ impl<'a> Views<'a> {
             (FieldType::Number, Value::Number(n)) => Some(Scripted::from(*n)),
             (FieldType::Flag, Value::Flag(flag)) => Some(Scripted::from(*flag)),
             (FieldType::Time, Value::Time(at)) => {
-                Moment::new(*at, self.zone, self.due).map(Scripted::from_object)
+                WallMoment::new(*at, self.zone, self.due).map(Scripted::from_object)
             }
             (FieldType::Ref(_), Value::Ref(to)) if near => Some(self.reference(to)),
             (FieldType::Refs(_), Value::Refs(to)) if near => {
@@ -188,8 +189,9 @@ impl<'a> Views<'a> {
 
     fn reference(&mut self, to: &SubjectRef) -> Scripted {
         let Some((to, state)) = self.related.get_key_value(to) else {
-            let fields = BTreeMap::from([("id".to_string(), Scripted::from(clean::value(to.id())))]);
-            return Scripted::from_object(Named { parts: fields, name: String::new() });
+            let fields =
+                BTreeMap::from([("id".to_string(), Scripted::from(text_cleaning::clean_value(to.id())))]);
+            return Scripted::from_object(NamedValue { parts: fields, name: String::new() });
         };
         if let Some(made) = self.made.get(to) {
             return made.clone();

@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 
 use catalogue::Catalogue;
-use model::{Because, Kind, Millis, PlanName, Reason, State, SubjectRef, civil::Zone};
-use render::{ItemInput, Listed, MailInput, Renderer, SectionInput};
+use model::{
+    AudienceMatch, EntryReason, Kind, PlanName, SubjectRef, UtcMillis, VersionedState, civil_time::Zone,
+};
+use render::{ItemInput, ListedItem, MailInput, MessageRenderer, SectionInput};
 use serde_json::json;
 
 const CATALOGUE: &str = r#"
@@ -50,14 +52,14 @@ const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>{{ postal }} 
     {% for other in instead %}<a href=\"{{ other.link }}\">{{ other.title }}</a>{% endfor %}</mj-text>\
     </mj-column></mj-section></mj-body></mjml>";
 
-fn subject(text: &str) -> SubjectRef {
+fn subject_ref(text: &str) -> SubjectRef {
     SubjectRef::new(text).unwrap()
 }
 
 /// All that is told: the section, the title, what it says of itself, and what of it is followed.
-type Line<'a> = (&'a str, &'a str, serde_json::Value, &'a [&'a str]);
+type FootLine<'a> = (&'a str, &'a str, serde_json::Value, &'a [&'a str]);
 
-fn catalogue(field: &str, text: &str) -> Catalogue {
+fn foot_catalogue(field: &str, text: &str) -> Catalogue {
     let read = |name: &str| match name {
         "a.mjml" => Ok(MJML.to_owned()),
         "a.txt" => Ok(text.to_owned()),
@@ -68,16 +70,16 @@ fn catalogue(field: &str, text: &str) -> Catalogue {
 }
 
 /// What a mail says, with this as the whole of its text.
-fn with<T>(
+fn render_with<T>(
     catalogue: &Catalogue,
-    lines: &[Line<'_>],
+    lines: &[FootLine<'_>],
     more: [usize; 2],
     link: Option<&str>,
-    make: impl FnOnce(&Renderer, &MailInput<'_>) -> T,
+    make: impl FnOnce(&MessageRenderer, &MailInput<'_>) -> T,
 ) -> T {
-    let mut states: BTreeMap<SubjectRef, State> = BTreeMap::new();
+    let mut states: BTreeMap<SubjectRef, VersionedState> = BTreeMap::new();
     for (id, name) in [("author:1", "Ann"), ("author:2", "Bo"), ("author:3", " ")] {
-        let of = subject(id);
+        let of = subject_ref(id);
         let state = catalogue.state(&of, json!({ "name": name }).as_object().unwrap(), 1).unwrap();
         states.insert(of, state);
     }
@@ -85,12 +87,13 @@ fn with<T>(
     let place = |section: &str| usize::from(section == "Told");
     let mut told = Vec::new();
     for (number, (section, title, own, followed)) in lines.iter().enumerate() {
-        let of = subject(&format!("work:{number}"));
+        let of = subject_ref(&format!("work:{number}"));
         let mut own = own.clone();
         own["title"] = json!(title);
         states.insert(of.clone(), catalogue.state(&of, own.as_object().unwrap(), 1).unwrap());
         let kind = &kinds[place(section)];
-        let reason = |to: &&str| Reason { kind: kind.clone(), because: Because::Follows(subject(to)) };
+        let reason =
+            |to: &&str| EntryReason { kind: kind.clone(), because: AudienceMatch::Follows(subject_ref(to)) };
         told.push((place(section), kind, of, followed.iter().map(reason).collect::<Vec<_>>()));
     }
     let mut sections: Vec<SectionInput<'_>> = Vec::new();
@@ -105,12 +108,12 @@ fn with<T>(
         });
         sections.push(SectionInput { title, items: items.collect(), more });
     }
-    let renderer = Renderer::new(catalogue).unwrap_or_else(|problems| panic!("{problems}"));
+    let renderer = MessageRenderer::new(catalogue).unwrap_or_else(|problems| panic!("{problems}"));
     let input = MailInput {
         plan: &PlanName::new("daily").unwrap(),
         name: None,
         zone: &Zone::UTC,
-        due: Millis(0),
+        due: UtcMillis(0),
         sections: &sections,
         related: &states,
         persons: &BTreeMap::new(),
@@ -121,10 +124,11 @@ fn with<T>(
     make(&renderer, &input)
 }
 
-fn says(field: &str, text: &str, lines: &[Line<'_>]) -> String {
-    let catalogue = catalogue(field, text);
-    let text =
-        with(&catalogue, lines, [0, 0], Some(LINK), |renderer, input| renderer.mail(input).unwrap().text);
+fn render_text(field: &str, text: &str, lines: &[FootLine<'_>]) -> String {
+    let catalogue = foot_catalogue(field, text);
+    let text = render_with(&catalogue, lines, [0, 0], Some(LINK), |renderer, input| {
+        renderer.render_mail(input).unwrap().text
+    });
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -134,7 +138,7 @@ fn things_of_one_stand_together_and_none_is_lost() {
     const BLOCKS: &str = "{% for s in sections %}{% for g in s.blocks %}[{{ g.name }} {{ g.count }}:{% for i in g.items %} {{ i }}{% if i.also %} ({{ i.also }}){% endif %}{% endfor %}; {{ g.why }}]{% endfor %}{% endfor %}";
     let by = |author: &str| json!({"author": author});
     let ann: &[&str] = &["author:1"];
-    let lines: [Line<'_>; 6] = [
+    let lines: [FootLine<'_>; 6] = [
         ("Out", "a", by("author:1"), ann),
         ("Out", "b", by("author:2"), &["author:2"]),
         ("Out", "c", by("author:1"), ann),
@@ -144,26 +148,35 @@ fn things_of_one_stand_together_and_none_is_lost() {
         ("Out", "f", by("author:3"), &[]),
     ];
     assert_eq!(
-        says("author", GROUPS, &lines),
+        render_text("author", GROUPS, &lines),
         "[Ann 2: a c; you follow Ann][Bo 1: b (you follow Bo); ][ 1: d; ][ 1: e; ][ 1: f; ]"
     );
-    assert_eq!(says("author", BLOCKS, &lines), "[Ann 2: a c; you follow Ann][ 4: b (you follow Bo) d e f; ]");
+    assert_eq!(
+        render_text("author", BLOCKS, &lines),
+        "[Ann 2: a c; you follow Ann][ 4: b (you follow Bo) d e f; ]"
+    );
     // A section without heads is one block.
     let told = lines.clone().map(|(_, title, own, followed)| ("Told", title, own, followed));
-    assert_eq!(says("author", BLOCKS, &told[..2]), "[ 2: a (you follow Ann) b (you follow Bo); ]");
-    assert_eq!(says("author", GROUPS, &told[..2]), "[ 1: a (you follow Ann); ][ 1: b (you follow Bo); ]");
+    assert_eq!(render_text("author", BLOCKS, &told[..2]), "[ 2: a (you follow Ann) b (you follow Bo); ]");
+    assert_eq!(
+        render_text("author", GROUPS, &told[..2]),
+        "[ 1: a (you follow Ann); ][ 1: b (you follow Bo); ]"
+    );
     // Of what is told for more than the others, the rest is said beside it.
-    let more: Vec<Line<'_>> =
+    let more: Vec<FootLine<'_>> =
         vec![("Out", "a", by("author:1"), ann), ("Out", "b", by("author:1"), &["author:2", "author:1"])];
-    assert_eq!(says("author", BLOCKS, &more), "[Ann 2: a b (you follow Bo); you follow Ann]");
+    assert_eq!(render_text("author", BLOCKS, &more), "[Ann 2: a b (you follow Bo); you follow Ann]");
     // By a text, and by the one of several that is followed.
     let here = |place: &str| json!({"place": place});
-    let places: Vec<Line<'_>> =
+    let places: Vec<FootLine<'_>> =
         vec![("Out", "a", here("Ulm"), ann), ("Out", "b", here(" "), ann), ("Out", "c", here("Ulm\n"), &[])];
-    assert_eq!(says("place", GROUPS, &places), "[Ulm 2: a (you follow Ann) c; ][ 1: b (you follow Ann); ]");
+    assert_eq!(
+        render_text("place", GROUPS, &places),
+        "[Ulm 2: a (you follow Ann) c; ][ 1: b (you follow Ann); ]"
+    );
     let both = json!({"others": ["author:2", "author:1"]});
-    let others: Vec<Line<'_>> = vec![("Out", "a", both.clone(), ann), ("Out", "b", both, &["author:2"])];
-    assert_eq!(says("others", GROUPS, &others), "[Ann 2: a (you follow Ann) b (you follow Bo); ]");
+    let others: Vec<FootLine<'_>> = vec![("Out", "a", both.clone(), ann), ("Out", "b", both, &["author:2"])];
+    assert_eq!(render_text("others", GROUPS, &others), "[Ann 2: a (you follow Ann) b (you follow Bo); ]");
 }
 
 #[test]
@@ -171,8 +184,9 @@ fn what_leads_is_the_first_with_a_picture_and_is_said_once() {
     const LED: &str = "<{{ lead }}>{% for s in sections %}{{ s.title }}:{% for g in s.blocks %}{% for i in g.items %} {{ i }}{% endfor %}{% endfor %} of {% for i in s.items %}{{ i }}{% endfor %}.{% endfor %}";
     let with = |image: &str| json!({"image": image});
     let picture = with("https://example.com/a.jpg");
-    let check = |lines: &[Line<'_>], expected: &str| assert_eq!(says("author", LED, lines), expected);
-    let lines: [Line<'_>; 4] = [
+    let check =
+        |lines: &[FootLine<'_>], expected: &str| assert_eq!(render_text("author", LED, lines), expected);
+    let lines: [FootLine<'_>; 4] = [
         ("Out", "a", json!({}), &[]),
         ("Out", "b", picture.clone(), &[]),
         ("Out", "c", picture.clone(), &[]),
@@ -190,12 +204,14 @@ fn what_leads_is_the_first_with_a_picture_and_is_said_once() {
 fn the_foot_has_its_doors() {
     const FOOT: &str = "{{ unsubscribe }} {{ rest }} {{ more }} {% for o in instead %}{{ o.plan }} {{ o.title }} {{ o.link }} {% endfor %}{{ postal }} \
         {% for s in sections %}{{ s.less }}{% for g in s.groups %} {{ g.less }}{% for i in g.items %} {{ i.less }}{% endfor %}{% endfor %}{% endfor %}";
-    let catalogue = catalogue("author", FOOT);
-    let foot = |lines: &[Line<'_>], more: [usize; 2], link: Option<&str>| {
-        let text = with(&catalogue, lines, more, link, |renderer, input| renderer.mail(input).unwrap().text);
+    let catalogue = foot_catalogue("author", FOOT);
+    let foot = |lines: &[FootLine<'_>], more: [usize; 2], link: Option<&str>| {
+        let text = render_with(&catalogue, lines, more, link, |renderer, input| {
+            renderer.render_mail(input).unwrap().text
+        });
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let lines: [Line<'_>; 2] =
+    let lines: [FootLine<'_>; 2] =
         [("Out", "a", json!({"author": "author:1"}), &[]), ("Told", "b", json!({"author": "author:1"}), &[])];
     let postal = "Sample & Sons, 1 <Example> Street";
     let week = format!("weekly The week's mail {LINK}?plan=weekly {postal}");
@@ -212,20 +228,22 @@ fn the_foot_has_its_doors() {
     );
     assert_eq!(foot(&lines[..1], [0, 0], Some(LINK)), format!("{LINK} 0 {week} {kind} {author} {author}"));
     assert_eq!(foot(&lines, [0, 0], None), format!("0 {postal}"));
-    let html =
-        with(&catalogue, &lines, [0, 0], Some(LINK), |renderer, input| renderer.mail(input).unwrap().html);
+    let html = render_with(&catalogue, &lines, [0, 0], Some(LINK), |renderer, input| {
+        renderer.render_mail(input).unwrap().html
+    });
     assert!(html.contains("Sample &amp; Sons, 1 &lt;Example&gt; Street"), "{html}");
     assert!(html.contains(&format!("href=\"{LINK}?plan=weekly\"")), "{html}");
 }
 
 #[test]
 fn a_list_says_what_a_mail_would_say_and_where_things_are_at_home() {
-    let catalogue = catalogue("author", "x");
+    let catalogue = foot_catalogue("author", "x");
     let own = json!({"page": "https://example.com/a?b=1&c=2", "image": "https://example.com/a.jpg"});
-    let lines: [Line<'_>; 2] =
+    let lines: [FootLine<'_>; 2] =
         [("Out", "a", own, &["author:1"]), ("Told", "b", json!({"image": "https://example.com/b.jpg"}), &[])];
-    let listed = with(&catalogue, &lines, [0, 0], None, |renderer, input| renderer.list(input).unwrap());
+    let listed =
+        render_with(&catalogue, &lines, [0, 0], None, |renderer, input| renderer.render_list(input).unwrap());
     let page = Some("https://example.com/a?b=1&c=2".to_owned());
-    assert_eq!(listed[0], Listed { says: "a".to_owned(), why: "you follow Ann".to_owned(), page });
+    assert_eq!(listed[0], ListedItem { says: "a".to_owned(), why: "you follow Ann".to_owned(), page });
     assert_eq!((listed.len(), &listed[1].page), (2, &None));
 }

@@ -7,56 +7,60 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use catalogue::Catalogue;
-use model::{Because, Kind, Millis, Place, PlanName, Reason, Score, State, SubjectRef, civil::Zones};
-use render::{ItemInput, MailInput, Rendered, Renderer, SectionInput};
+use model::{
+    AudienceMatch, EntryReason, GeoPoint, Kind, PersonScore, PlanName, SubjectRef, UtcMillis, VersionedState,
+    civil_time::ZoneRules,
+};
+use render::{ItemInput, MailInput, MessageRenderer, RenderedMail, SectionInput};
 use serde_json::json;
 
 /// In Berlin.
-const READER: Place = Place { lat: 52.52, lon: 13.405 };
+const READER: GeoPoint = GeoPoint { lat: 52.52, lon: 13.405 };
 const LINK: &str = "https://mail.gallery.example/u/AQRtYWluA2Fubgxtb3JuaW5nX21haWwFZW1haWw";
 
 const GALLERY: &str = "examples/gallery";
 /// The gallery with one kind more.
 const SIX: &str = "tests/catalogues/gallery-six";
 
-fn read(folder: &str, file: &str) -> String {
+fn read_gallery_file(folder: &str, file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn gallery() -> Catalogue {
-    parse(&read(GALLERY, "catalogue.yaml"))
+fn load_gallery() -> Catalogue {
+    parse_gallery(&read_gallery_file(GALLERY, "catalogue.yaml"))
 }
 
 /// A catalogue that has the gallery's layouts.
-fn parse(text: &str) -> Catalogue {
-    let layouts = |name: &str| Ok(read(GALLERY, name));
+fn parse_gallery(text: &str) -> Catalogue {
+    let layouts = |name: &str| Ok(read_gallery_file(GALLERY, name));
     Catalogue::parse(text, "catalogue.yaml", &layouts).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// What is told: the section, the kind in whose words, the subject, and why: what is followed, `near` or
 /// `listed`. The second one may have been sent before.
-const WORKS: [Line; 3] = [
+const WORKS: [GalleryLine; 3] = [
     ("New works", "artwork_published", "artwork:1", &["artist:7", "partner:1"]),
     ("New works", "artwork_published", "artwork:2", &["artist:7"]),
     ("New works", "artwork_published", "artwork:3", &["partner:2"]),
 ];
-const ARTISTS_SHOWS: [Line; 2] = [
+const ARTISTS_SHOWS: [GalleryLine; 2] = [
     ("Shows you follow", "followed_artist_show", "show:5", &["artist:7", "artist:8", "near"]),
     ("Shows you follow", "followed_artist_show", "show:6", &["artist:8"]),
 ];
-const PARTNERS_SHOWS: [Line; 1] = [("Shows you follow", "followed_partner_show", "show:7", &["partner:2"])];
-const NEARBY: [Line; 2] =
+const PARTNERS_SHOWS: [GalleryLine; 1] =
+    [("Shows you follow", "followed_partner_show", "show:7", &["partner:2"])];
+const NEARBY: [GalleryLine; 2] =
     [("Near you", "nearby_show", "show:8", &["near"]), ("Near you", "nearby_show", "show:9", &["near"])];
-const SUGGESTED: [Line; 2] = [
+const SUGGESTED: [GalleryLine; 2] = [
     ("Picked for you", "artwork_suggested", "artwork:4", &["listed"]),
     ("Picked for you", "artwork_suggested", "artwork:5", &["listed"]),
 ];
 
-type Line = (&'static str, &'static str, &'static str, &'static [&'static str]);
+type GalleryLine = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 /// A morning on which something happened.
-fn subjects(catalogue: &Catalogue) -> BTreeMap<SubjectRef, State> {
+fn gallery_subjects(catalogue: &Catalogue) -> BTreeMap<SubjectRef, VersionedState> {
     let work = |name: &str, title: &str, artist: u8, partner: u8, medium: &str| {
         json!({"title": title, "image": format!("https://gallery.example/images/{name}.jpg"), "medium": medium,
             "page": format!("https://gallery.example/{name}"), "artist": format!("artist:{artist}"),
@@ -99,39 +103,43 @@ fn subjects(catalogue: &Catalogue) -> BTreeMap<SubjectRef, State> {
         ("show:9", show("earth", "Fired Earth", &[], ("Potsdam", 52.40, 13.06), "2026-12-10T17:00:00Z")),
     ];
     let state = |(of, fields): (&str, serde_json::Value)| {
-        let of = subject(of);
+        let of = subject_ref(of);
         let state = catalogue.state(&of, fields.as_object().unwrap(), 1).unwrap();
         (of, state)
     };
     facts.into_iter().map(state).collect()
 }
 
-fn subject(text: &str) -> SubjectRef {
+fn subject_ref(text: &str) -> SubjectRef {
     SubjectRef::new(text).unwrap()
 }
 
-fn reasons((_, kind, _, because): &Line) -> Vec<Reason> {
+fn line_reasons((_, kind, _, because): &GalleryLine) -> Vec<EntryReason> {
     let reason = |word: &&str| match *word {
-        "near" => Reason { kind: Kind::new("nearby_show").unwrap(), because: Because::Near },
+        "near" => EntryReason { kind: Kind::new("nearby_show").unwrap(), because: AudienceMatch::Near },
         "listed" => {
-            let because = Because::Listed(Score::new(0.9).unwrap());
-            Reason { kind: Kind::new(kind).unwrap(), because }
+            let because = AudienceMatch::Listed(PersonScore::new(0.9).unwrap());
+            EntryReason { kind: Kind::new(kind).unwrap(), because }
         }
-        to => Reason { kind: Kind::new(kind).unwrap(), because: Because::Follows(subject(to)) },
+        to => {
+            EntryReason { kind: Kind::new(kind).unwrap(), because: AudienceMatch::Follows(subject_ref(to)) }
+        }
     };
     because.iter().map(reason).collect()
 }
 
 /// The mail of a plan that tells these lines, and had no room for so many more in each section.
-fn mail(plan: &str, lines: &[Line], more: usize) -> Rendered {
-    mail_of(&gallery(), plan, lines, more)
+fn gallery_mail(plan: &str, lines: &[GalleryLine], more: usize) -> RenderedMail {
+    mail_of(&load_gallery(), plan, lines, more)
 }
 
-fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[Line], more: usize) -> Rendered {
-    let renderer = Renderer::new(catalogue).unwrap_or_else(|problems| panic!("{problems}"));
-    let states = subjects(catalogue);
-    let told: Vec<(Kind, SubjectRef, Vec<Reason>)> =
-        lines.iter().map(|line| (Kind::new(line.1).unwrap(), subject(line.2), reasons(line))).collect();
+fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[GalleryLine], more: usize) -> RenderedMail {
+    let renderer = MessageRenderer::new(catalogue).unwrap_or_else(|problems| panic!("{problems}"));
+    let states = gallery_subjects(catalogue);
+    let told: Vec<(Kind, SubjectRef, Vec<EntryReason>)> = lines
+        .iter()
+        .map(|line| (Kind::new(line.1).unwrap(), subject_ref(line.2), line_reasons(line)))
+        .collect();
     let mut sections: Vec<SectionInput<'_>> = Vec::new();
     for ((title, ..), (kind, subject, reasons)) in lines.iter().zip(&told) {
         let maybe = subject.as_str() == "artwork:2";
@@ -141,12 +149,12 @@ fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[Line], more: usize) -> Re
             None => sections.push(SectionInput { title, items: vec![item], more }),
         }
     }
-    let mail = renderer.mail(&MailInput {
+    let mail = renderer.render_mail(&MailInput {
         variant: 7,
         plan: &PlanName::new(plan).unwrap(),
         name: Some("Ann"),
-        zone: &Zones::bundled().get_or_utc(Some("Europe/Berlin")),
-        due: Millis::parse("2026-11-24T08:00:00Z").unwrap(),
+        zone: &ZoneRules::load_bundled().get_or_utc(Some("Europe/Berlin")),
+        due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap(),
         sections: &sections,
         related: &states,
         persons: &BTreeMap::new(),
@@ -156,7 +164,7 @@ fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[Line], more: usize) -> Re
     mail.unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn golden(name: &str, found: &Rendered) {
+fn check_golden(name: &str, found: &RenderedMail) {
     let text = format!("{}\n{}\n\n{}", found.headline, found.preheader, found.text);
     for (name, found) in
         [(format!("{name}.html"), format!("{}\n", found.html)), (format!("{name}.txt"), text)]
@@ -174,23 +182,27 @@ fn golden(name: &str, found: &Rendered) {
 
 #[test]
 fn the_catalogue_passes_every_check() {
-    let problems = Renderer::check(&gallery());
+    let problems = MessageRenderer::check(&load_gallery());
     assert!(problems.is_empty(), "{problems}");
 }
 
 #[test]
 fn a_sixth_kind_is_a_change_of_the_catalogue_alone() {
-    let (five, six) = (read(GALLERY, "catalogue.yaml"), read(SIX, "catalogue.yaml"));
+    let (five, six) =
+        (read_gallery_file(GALLERY, "catalogue.yaml"), read_gallery_file(SIX, "catalogue.yaml"));
     let (more, rest): (Vec<&str>, Vec<&str>) = six.lines().partition(|line| line.ends_with("# sixth"));
     assert!(rest == five.lines().collect::<Vec<_>>(), "{SIX} has more than its own lines, or less");
     assert_eq!(more.len(), 8, "a kind, and a section in each plan");
     for layout in ["mail/morning.mjml", "mail/morning.txt"] {
-        assert!(read(GALLERY, layout) == read(SIX, layout), "{layout} of {SIX} is not the gallery's");
+        assert!(
+            read_gallery_file(GALLERY, layout) == read_gallery_file(SIX, layout),
+            "{layout} of {SIX} is not the gallery's"
+        );
     }
-    let problems = Renderer::check(&parse(&six));
+    let problems = MessageRenderer::check(&parse_gallery(&six));
     assert!(problems.is_empty(), "{problems}");
     let reduced = [("Reduced", "artwork_reduced", "artwork:1", &["artist:7"][..])];
-    let found = mail_of(&parse(&six), "morning_mail", &reduced, 0);
+    let found = mail_of(&parse_gallery(&six), "morning_mail", &reduced, 0);
     assert_eq!(found.headline, "“Moon over the Spree”");
     assert!(found.html.contains("“Moon over the Spree” costs less"), "{}", found.html);
     assert!(found.text.contains("“Moon over the Spree” costs less"), "{}", found.text);
@@ -204,17 +216,17 @@ fn a_kind_may_be_about_a_subject_that_has_only_a_name() {
     says: '{{ subject.name | default(\"A gallery\") }} has opened its doors'
     plans: [morning_mail, weekly_mail]\n\nplans:\n";
     let own = "\n      - {title: Galleries, kinds: [partner_opened], most: 3}\n      - {title: New works,";
-    let opened: Line = ("New works", "partner_opened", "partner:2", &["partner:2"]);
+    let opened: GalleryLine = ("New works", "partner_opened", "partner:2", &["partner:2"]);
     for (section, with) in [
         // In a section of its own, and among works.
         ("\n      - {title: New works,", own),
         ("[artwork_published], most", "[artwork_published, partner_opened], most"),
     ] {
         // A gallery has no artist to stand under.
-        let text = read(GALLERY, "catalogue.yaml").replace(", group: artist}", "}");
+        let text = read_gallery_file(GALLERY, "catalogue.yaml").replace(", group: artist}", "}");
         let text = text.replace("\nplans:\n", kind).replace(section, with);
-        let catalogue = parse(&text);
-        let problems = Renderer::check(&catalogue);
+        let catalogue = parse_gallery(&text);
+        let problems = MessageRenderer::check(&catalogue);
         assert!(problems.is_empty(), "{problems}");
         let found = mail_of(&catalogue, "weekly_mail", &[WORKS[0], opened, WORKS[1]], 0);
         assert_eq!(found.headline, "Your week: “Moon over the Spree”, Galerie Nord and 1 more");
@@ -227,7 +239,7 @@ fn a_kind_may_be_about_a_subject_that_has_only_a_name() {
 #[test]
 fn a_mail_says_when_it_comes() {
     let check = |plan: &str, said: &str| {
-        let found = mail(plan, &WORKS, 0);
+        let found = gallery_mail(plan, &WORKS, 0);
         for part in [found.html, found.text.replace('\n', " ")] {
             assert!(part.contains("Hello, Ann") && part.contains(said), "{part}");
         }
@@ -238,35 +250,36 @@ fn a_mail_says_when_it_comes() {
 
 #[test]
 fn a_mail_of_each_kind_is_as_it_was() {
-    golden("artwork_published", &mail("morning_mail", &WORKS, 4));
-    golden("followed_artist_show", &mail("morning_mail", &ARTISTS_SHOWS, 0));
-    golden("followed_partner_show", &mail("morning_mail", &PARTNERS_SHOWS, 0));
-    golden("nearby_show", &mail("morning_mail", &NEARBY, 0));
-    golden("artwork_suggested", &mail("morning_mail", &SUGGESTED, 0));
+    check_golden("artwork_published", &gallery_mail("morning_mail", &WORKS, 4));
+    check_golden("followed_artist_show", &gallery_mail("morning_mail", &ARTISTS_SHOWS, 0));
+    check_golden("followed_partner_show", &gallery_mail("morning_mail", &PARTNERS_SHOWS, 0));
+    check_golden("nearby_show", &gallery_mail("morning_mail", &NEARBY, 0));
+    check_golden("artwork_suggested", &gallery_mail("morning_mail", &SUGGESTED, 0));
 }
 
 #[test]
 fn a_mail_of_everything_is_as_it_was() {
     let all = [&WORKS[..], &ARTISTS_SHOWS, &PARTNERS_SHOWS, &NEARBY, &SUGGESTED].concat();
-    golden("morning", &mail("morning_mail", &all, 2));
-    golden("weekly", &mail("weekly_mail", &all, 0));
+    check_golden("morning", &gallery_mail("morning_mail", &all, 2));
+    check_golden("weekly", &gallery_mail("weekly_mail", &all, 0));
 }
 
 /// Mailboxes cut a mail off at 102 KB, and with it the link that ends such mails.
 #[test]
 fn a_full_mail_of_the_week_is_shown_whole() {
-    let many = |lines: &[Line], most: usize| lines.iter().cycle().take(most).copied().collect::<Vec<_>>();
+    let many =
+        |lines: &[GalleryLine], most: usize| lines.iter().cycle().take(most).copied().collect::<Vec<_>>();
     let shows = [&ARTISTS_SHOWS[..], &PARTNERS_SHOWS].concat();
     let full = [many(&WORKS, 16), many(&shows, 10), many(&NEARBY, 8), many(&SUGGESTED, 8)].concat();
-    let bytes = mail("weekly_mail", &full, 9).html.len();
+    let bytes = gallery_mail("weekly_mail", &full, 9).html.len();
     assert!((40_000..100_000).contains(&bytes), "{bytes}");
 }
 
 /// What the headline says of all things is so of each.
 #[test]
 fn a_headline_says_only_what_is_true_of_all() {
-    let check = |lines: &[Line], says: &str| {
-        let found = mail("morning_mail", lines, 0).headline;
+    let check = |lines: &[GalleryLine], says: &str| {
+        let found = gallery_mail("morning_mail", lines, 0).headline;
         assert!(found.ends_with(says), "{found}");
     };
     check(&WORKS, " and 1 more: new works");
@@ -278,7 +291,7 @@ fn a_headline_says_only_what_is_true_of_all() {
 
 #[test]
 fn every_kind_has_its_golden_mail() {
-    for kind in gallery().kinds.keys() {
+    for kind in load_gallery().kinds.keys() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{kind}.html"));
         assert!(path.exists(), "{kind}");
     }

@@ -8,19 +8,19 @@ use std::{
 };
 
 use catalogue::Catalogue;
-use render::{MailForm, Renderer, TrialRun};
+use render::{MailForm, MessageRenderer, TrialRun};
 
 /// Gmail cuts at 102 KB.
 const HTML_BYTES_MAX: usize = 100_000;
 
-fn root() -> PathBuf {
+fn workspace_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Every folder with a catalogue, below this one.
-fn catalogues(below: &str) -> Vec<PathBuf> {
+fn find_catalogues(below: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut open = vec![root().join(below)];
+    let mut open = vec![workspace_root().join(below)];
     while let Some(dir) = open.pop() {
         if dir.join("catalogue.yaml").is_file() {
             found.push(dir.clone());
@@ -33,18 +33,18 @@ fn catalogues(below: &str) -> Vec<PathBuf> {
     found
 }
 
-fn trial(dir: &Path) -> TrialRun {
+fn run_trial(dir: &Path) -> TrialRun {
     let catalogue = Catalogue::load(dir).unwrap_or_else(|problems| panic!("{problems}"));
-    Renderer::trial(&catalogue).unwrap_or_else(|problems| panic!("{}: {problems}", dir.display()))
+    MessageRenderer::run_trial(&catalogue).unwrap_or_else(|problems| panic!("{}: {problems}", dir.display()))
 }
 
 #[test]
 fn the_examples_have_nothing_odd_and_no_mail_is_cut_off() {
     let mut odd = Vec::new();
-    let dirs = catalogues("examples");
+    let dirs = find_catalogues("examples");
     assert!(dirs.len() > 5, "{dirs:?}");
     for dir in dirs {
-        let found = trial(&dir);
+        let found = run_trial(&dir);
         odd.extend(found.findings.iter().map(|finding| finding.problem.to_string()));
         for sheet in found.sheets.iter().filter(|sheet| sheet.form == MailForm::Full) {
             let bytes = sheet.html.as_ref().map_or(0, String::len);
@@ -58,7 +58,7 @@ fn the_examples_have_nothing_odd_and_no_mail_is_cut_off() {
 
 #[test]
 fn every_plan_has_every_form() {
-    let found = trial(&root().join("examples/gallery"));
+    let found = run_trial(&workspace_root().join("examples/gallery"));
     let weekly = found.sheets.iter().filter(|sheet| sheet.plan.as_str() == "weekly_mail");
     let forms: Vec<_> = weekly.map(|sheet| (sheet.form, sheet.things)).collect();
     assert_eq!(
@@ -70,18 +70,19 @@ fn every_plan_has_every_form() {
 
 #[test]
 fn what_is_made_up_is_told_and_stays_so_with_the_least() {
-    for dir in catalogues("examples").into_iter().chain(catalogues("tests/catalogues")) {
+    for dir in find_catalogues("examples").into_iter().chain(find_catalogues("tests/catalogues")) {
         let catalogue = Catalogue::load(&dir).unwrap_or_else(|problems| panic!("{problems}"));
         for kind in catalogue.kinds.values() {
             for number in [1, 2, 60] {
                 let made = catalogue.told_example(kind, number).unwrap();
-                let least = made.least(kind);
+                let least = made.reduce_to_least(kind);
                 let what = format!("{}: {} {number}", dir.display(), kind.name);
                 assert!(made.is_told(kind) && least.is_told(kind), "{what}: {made:?}");
                 // Nothing more can be left out.
                 let fields = least.fields();
-                let over =
-                    fields.iter().find(|(of, field)| least.without(kind, field, of.as_deref()).is_some());
+                let over = fields
+                    .iter()
+                    .find(|(of, field)| least.without_field(kind, field, of.as_deref()).is_some());
                 assert_eq!(over, None, "{what}");
             }
         }

@@ -15,10 +15,10 @@ use tokio::sync::Notify;
 /// UTC milliseconds, real or virtual, and sleeping until an instant. Cheap to clone.
 #[derive(Clone)]
 pub struct Clock {
-    inner: Arc<Inner>,
+    inner: Arc<ClockState>,
 }
 
-struct Inner {
+struct ClockState {
     /// Whether the wall clock is added to `shift`; if not, time stands until it is advanced.
     ticks: bool,
     shift: AtomicI64,
@@ -40,7 +40,7 @@ impl Clock {
 
     fn new(ticks: bool, shift: i64) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(ClockState {
                 ticks,
                 shift: AtomicI64::new(shift),
                 moved: Notify::new(),
@@ -86,8 +86,8 @@ impl Clock {
 
     /// The same, for who must not be taken for idle between waking and getting up: until the answer is
     /// dropped, the sleeper still counts as one who is to wake.
-    pub async fn wake_at(&self, at_ms: i64) -> Asleep<'_> {
-        let asleep = Asleep::new(self, at_ms);
+    pub async fn wake_at(&self, at_ms: i64) -> SleepGuard<'_> {
+        let asleep = SleepGuard::new(self, at_ms);
         loop {
             let moved = self.inner.moved.notified();
             tokio::pin!(moved);
@@ -115,12 +115,12 @@ impl Clock {
 }
 
 /// Registers a sleeper for as long as it sleeps, also when it is dropped half-way.
-pub struct Asleep<'a> {
+pub struct SleepGuard<'a> {
     clock: &'a Clock,
     key: (i64, u64),
 }
 
-impl<'a> Asleep<'a> {
+impl<'a> SleepGuard<'a> {
     fn new(clock: &'a Clock, at: i64) -> Self {
         let key = (at, clock.inner.next_id.fetch_add(1, Ordering::Relaxed));
         clock.inner.sleepers.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
@@ -128,7 +128,7 @@ impl<'a> Asleep<'a> {
     }
 }
 
-impl Drop for Asleep<'_> {
+impl Drop for SleepGuard<'_> {
     fn drop(&mut self) {
         self.clock.inner.sleepers.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
@@ -141,15 +141,15 @@ fn wall_ms() -> i64 {
 }
 
 fn steady_ms() -> i64 {
-    static BEGUN: LazyLock<Stopwatch> = LazyLock::new(Stopwatch::start);
+    static BEGUN: LazyLock<SteadyStopwatch> = LazyLock::new(SteadyStopwatch::start);
     i64::try_from(BEGUN.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
 /// A stopwatch for durations: monotonic, and never part of a decision.
 #[derive(Clone, Copy, Debug)]
-pub struct Stopwatch(std::time::Instant);
+pub struct SteadyStopwatch(std::time::Instant);
 
-impl Stopwatch {
+impl SteadyStopwatch {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
     pub fn start() -> Self {
         Self(std::time::Instant::now())

@@ -1,24 +1,24 @@
 //! The shell around the rooms: what touches the machine and is the same everywhere.
 //!
-//! [`clock`] is the only place that reads a clock; [`shutdown`] says when to stop; [`retry`] spaces tries; [`room`] knows
-//! what a machine may run out of; `files` rewrites those of an embedded database; [`quiet`] knows when everything has settled, [`standstill`] what cannot go on;
-//! [`crash`] names the points at which a test kills the
+//! [`clock`] is the only place that reads a clock; [`shutdown`] says when to stop; [`retry`] spaces tries; [`resource_limits`] knows
+//! what a machine may run out of; `files` rewrites those of an embedded database; [`work_tracker`] knows when everything has settled, [`standstill`] what cannot go on;
+//! [`crash_point`] names the points at which a test kills the
 //! process; [`metrics`] and [`log`] tell what happens.
 
 pub mod clock;
-pub mod crash;
+pub mod crash_point;
 #[cfg(feature = "fjall")]
-pub mod files;
+pub mod file_rewrite;
 pub mod log;
 pub mod metrics;
-pub mod quiet;
+pub mod resource_limits;
 pub mod retry;
-pub mod room;
 pub mod shutdown;
-pub mod standstill;
 #[cfg(feature = "faults")]
-pub mod trial;
+pub mod small_disk;
+pub mod standstill;
+pub mod work_tracker;
 
 pub use clock::Clock;
-pub use quiet::Quiet;
-pub use shutdown::Shutdown;
+pub use shutdown::ShutdownSignal;
+pub use work_tracker::WorkTracker;

@@ -7,18 +7,18 @@ use tracing_subscriber::EnvFilter;
 
 /// How log lines look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
+pub enum LogFormat {
     Text,
     Json,
 }
 
 /// Starts logging; a second call changes nothing. `filter` is in the syntax of tracing's `EnvFilter`.
-pub fn start(filter: &str, format: Format) -> anyhow::Result<()> {
+pub fn start_logging(filter: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(filter).map_err(|e| anyhow::anyhow!("log filter `{filter}`: {e}"))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match format {
-        Format::Text => builder.with_ansi(std::io::stderr().is_terminal()).with_target(false).try_init(),
-        Format::Json => builder.json().try_init(),
+        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).with_target(false).try_init(),
+        LogFormat::Json => builder.json().try_init(),
     };
     if started.is_err() {
         tracing::debug!("logging was started before");

@@ -30,14 +30,14 @@ impl Metrics {
     }
 
     /// A gauge of what is no whole number; the name ends in its unit.
-    pub fn measure(&self, name: &str, help: &str, labels: &[&str]) -> anyhow::Result<GaugeVec> {
+    pub fn float_gauge(&self, name: &str, help: &str, labels: &[&str]) -> anyhow::Result<GaugeVec> {
         let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
         self.registry.register(Box::new(gauge.clone()))?;
         Ok(gauge)
     }
 
     /// A histogram of seconds.
-    pub fn seconds(&self, name: &str, help: &str, labels: &[&str]) -> anyhow::Result<HistogramVec> {
+    pub fn seconds_histogram(&self, name: &str, help: &str, labels: &[&str]) -> anyhow::Result<HistogramVec> {
         let buckets = prometheus::exponential_buckets(0.000_5, 2.0, 16)?;
         let histogram = HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets), labels)?;
         self.registry.register(Box::new(histogram.clone()))?;
@@ -45,7 +45,7 @@ impl Metrics {
     }
 
     /// The sum of a counter or gauge over all labels, or over those where a label has this value.
-    pub fn sum(&self, name: &str, label: Option<(&str, &str)>) -> f64 {
+    pub fn sum_values(&self, name: &str, label: Option<(&str, &str)>) -> f64 {
         let families = self.registry.gather();
         let of_name = families.iter().filter(|family| family.name() == name);
         let all = of_name.flat_map(|family| family.get_metric());
@@ -59,7 +59,7 @@ impl Metrics {
     }
 
     /// Everything in the Prometheus text format.
-    pub fn text(&self) -> String {
+    pub fn render_text(&self) -> String {
         let mut out = Vec::new();
         match TextEncoder::new().encode(&self.registry.gather(), &mut out) {
             Ok(()) => String::from_utf8(out).unwrap_or_default(),

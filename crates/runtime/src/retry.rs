@@ -8,12 +8,12 @@ const MOST_MS: u64 = 10_000;
 const LONG_MS: u64 = 60_000;
 
 /// How long to wait before try number `tries + 1`. `salt` spreads those who failed at the same time.
-pub fn delay(tries: u32, salt: u64) -> Duration {
+pub fn retry_delay(tries: u32, salt: u64) -> Duration {
     delay_within(tries, salt, MOST_MS)
 }
 
 /// The same for what hardly mends itself: at most a minute.
-pub fn long_delay(tries: u32, salt: u64) -> Duration {
+pub fn long_retry_delay(tries: u32, salt: u64) -> Duration {
     delay_within(tries, salt, LONG_MS)
 }
 
@@ -26,13 +26,13 @@ fn delay_within(tries: u32, salt: u64, most: u64) -> Duration {
 
 /// Waits in real time: spacing tries at an engine is IO, not a decision.
 #[allow(clippy::disallowed_methods, reason = "real time on purpose")]
-pub async fn pause(tries: u32, salt: u64) {
-    tokio::time::sleep(delay(tries, salt)).await;
+pub async fn pause_before_retry(tries: u32, salt: u64) {
+    tokio::time::sleep(retry_delay(tries, salt)).await;
 }
 
 /// Waits so long in real time, for an engine that tells nobody when to ask again.
 #[allow(clippy::disallowed_methods, reason = "real time on purpose")]
-pub async fn wait(time: Duration) {
+pub async fn wait_real_time(time: Duration) {
     tokio::time::sleep(time).await;
 }
 
@@ -44,7 +44,7 @@ mod tests {
     fn delays_grow_and_are_capped() {
         for tries in 0..40 {
             for salt in 0..50 {
-                let ms = u64::try_from(delay(tries, salt).as_millis()).unwrap();
+                let ms = u64::try_from(retry_delay(tries, salt).as_millis()).unwrap();
                 let full = (FIRST_MS << tries.min(16)).min(MOST_MS);
                 assert!((full / 2..=full).contains(&ms), "{tries} {salt} {ms}");
             }

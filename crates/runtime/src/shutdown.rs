@@ -4,23 +4,23 @@ use tokio::sync::watch;
 
 /// Says when to stop. Cheap to clone.
 #[derive(Clone)]
-pub struct Shutdown {
+pub struct ShutdownSignal {
     sender: std::sync::Arc<watch::Sender<bool>>,
 }
 
-impl Default for Shutdown {
+impl Default for ShutdownSignal {
     fn default() -> Self {
         Self { sender: std::sync::Arc::new(watch::Sender::new(false)) }
     }
 }
 
-impl Shutdown {
+impl ShutdownSignal {
     /// Asks everybody to stop.
     pub fn start(&self) {
         self.sender.send_replace(true);
     }
 
-    pub fn started(&self) -> bool {
+    pub fn is_started(&self) -> bool {
         *self.sender.borrow()
     }
 
@@ -32,7 +32,7 @@ impl Shutdown {
     }
 
     /// Starts the shutdown on SIGINT or SIGTERM.
-    pub async fn on_signals(&self) {
+    pub async fn start_on_signals(&self) {
         use tokio::signal::unix::{SignalKind, signal};
         match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
             (Ok(mut int), Ok(mut term)) => {

@@ -8,7 +8,7 @@ use std::{
 
 /// A partition of a group that does not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standstill {
+pub struct PartitionStandstill {
     pub group: Arc<str>,
     pub partition: u32,
     pub why: String,
@@ -16,15 +16,15 @@ pub struct Standstill {
     pub for_good: bool,
 }
 
-type Place = (Arc<str>, u32);
+type StandstillKey = (Arc<str>, u32);
 
 /// All of them. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Standstills(Arc<Mutex<BTreeMap<Place, Standstill>>>);
+pub struct StandstillList(Arc<Mutex<BTreeMap<StandstillKey, PartitionStandstill>>>);
 
-impl Standstills {
+impl StandstillList {
     /// Notes that a partition stands still; says whether that is new.
-    pub fn note(&self, standstill: Standstill) -> bool {
+    pub fn note(&self, standstill: PartitionStandstill) -> bool {
         let place = (standstill.group.clone(), standstill.partition);
         self.lock().insert(place, standstill).is_none()
     }
@@ -34,11 +34,11 @@ impl Standstills {
         self.lock().remove(&(group.clone(), partition)).is_some()
     }
 
-    pub fn list(&self) -> Vec<Standstill> {
+    pub fn list(&self) -> Vec<PartitionStandstill> {
         self.lock().values().cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Place, Standstill>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<StandstillKey, PartitionStandstill>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

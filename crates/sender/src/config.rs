@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::ReadyId;
 
-use crate::{links::Links, returns::Returns};
+use crate::{links::MailLinks, returns::ReturnAddresses};
 
 /// The group under which it reads.
 pub const GROUP: &str = "sender";
@@ -42,9 +42,9 @@ pub struct Config {
     /// How long a turn waits for one delivery.
     pub patience: Duration,
     /// How a reader asks for no more mail; without it, mails carry no such link.
-    pub links: Option<Links>,
+    pub links: Option<MailLinks>,
     /// Where mails come back to; without it, to their senders.
-    pub returns: Option<Returns>,
+    pub returns: Option<ReturnAddresses>,
 }
 
 impl Default for Config {

@@ -5,10 +5,10 @@
 //!
 //! # Tour
 //!
-//! [`readys`] is what a turn read, [`loaded`] what it needs to know. [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
+//! [`read`] is what a turn read, [`facts`] what it needs to know. [`journal`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
 //! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it and the
 //! [`returns`] by which what comes back of it finds its person. [`report`] says what became of it. [`mod@run`] is the
-//! only place that waits, with those that are under way and those that no turn waits for; [`appetite`] is how many are
+//! only place that waits, with those that are under way and those that no turn waits for; [`batch_limit`] is how many are
 //! read, so that they find a place. [`tokens`] tell claims apart, [`sightings`] how long those of others have
 //! stood, and [`tally`] sums up what happens to many.
 
@@ -16,10 +16,10 @@ pub mod config;
 pub mod links;
 pub mod returns;
 
-mod appetite;
-pub mod loaded;
-pub mod past;
-mod readys;
+mod batch_limit;
+pub mod facts;
+pub mod journal;
+mod read;
 mod sightings;
 mod tally;
 mod tokens;
@@ -35,6 +35,6 @@ pub mod run;
 mod tests;
 
 pub use config::Config;
-pub use links::Links;
-pub use returns::Returns;
-pub use run::{Ports, run};
+pub use links::MailLinks;
+pub use returns::ReturnAddresses;
+pub use run::{Deps, run};

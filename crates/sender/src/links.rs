@@ -4,13 +4,13 @@
 use std::cell::Cell;
 
 use anyhow::Context as _;
-use catalogue::Counts;
+use catalogue::MailCounting;
 use html_escape::decode_html_entities;
 use lol_html::{RewriteStrSettings, element, html_content::ContentType, rewrite_str};
 use model::{Day, ready::Ready};
 use wire::{
-    token::{self, Secret, Token},
-    visit::{self, Visit, Visited},
+    token::{self, LinkSecret, LinkToken},
+    visit::{self, LinkVisit, LinkVisitAction},
 };
 
 /// The path behind the public address under which tokens are taken.
@@ -24,14 +24,14 @@ const COUNTED_MAX: usize = 500;
 
 /// Where links lead, and what they are signed with.
 #[derive(Clone, Debug)]
-pub struct Links {
+pub struct MailLinks {
     public_url: String,
-    secret: Secret,
+    secret: LinkSecret,
 }
 
-impl Links {
+impl MailLinks {
     /// The address by which readers reach the house.
-    pub fn new(public_url: &str, secret: Secret) -> Self {
+    pub fn new(public_url: &str, secret: LinkSecret) -> Self {
         Self { public_url: public_url.trim_end_matches('/').to_owned(), secret }
     }
 
@@ -39,15 +39,20 @@ impl Links {
     pub fn unsubscribe(&self, ready: &Ready) -> String {
         let Ready { tenant, person, plan, channel, due, .. } = ready;
         let (tenant, person, plan) = (tenant.clone(), person.clone(), plan.clone());
-        let token = Token { tenant, person, plan, channel: *channel, day: Some(Day::of(*due)) };
-        let text = token::sign(&token, &self.secret);
+        let token = LinkToken { tenant, person, plan, channel: *channel, day: Some(Day::from_instant(*due)) };
+        let text = token::sign_token(&token, &self.secret);
         format!("{}/{PATH}/{text}", self.public_url)
     }
 
     /// A mail whose links lead by the house, and with a picture that says that it was opened, as far as the plan wants
     /// that. Links of the house's own are left alone.
-    pub fn counted(&self, html: String, ready: &Ready, counts: Counts) -> anyhow::Result<String> {
-        let Counts { followed, opened } = counts;
+    pub fn with_counted_links(
+        &self,
+        html: String,
+        ready: &Ready,
+        counts: MailCounting,
+    ) -> anyhow::Result<String> {
+        let MailCounting { followed, opened } = counts;
         if !followed && !opened {
             return Ok(html);
         }
@@ -57,14 +62,15 @@ impl Links {
             let address = decode_html_entities(&address).into_owned();
             seen.set(seen.get() + 1);
             let is_counted = followed && seen.get() <= COUNTED_MAX && self.leads_out(&address);
-            let visit = is_counted.then(|| self.visit(ready, Visited::Followed(address), FOLLOWED));
+            let visit =
+                is_counted.then(|| self.visit_link(ready, LinkVisitAction::Followed(address), FOLLOWED));
             if let Some(visit) = visit.flatten() {
                 link.set_attribute("href", &visit)?;
             }
             Ok(())
         });
         let body = element!("body", |body| {
-            let point = opened.then(|| self.visit(ready, Visited::Opened, OPENED));
+            let point = opened.then(|| self.visit_link(ready, LinkVisitAction::Opened, OPENED));
             if let Some(point) = point.flatten() {
                 let point = format!(
                     "<img src=\"{point}\" width=\"1\" height=\"1\" alt=\"\" style=\"display:block\" />"
@@ -79,10 +85,10 @@ impl Links {
         rewrite_str(&html, settings).context("count the links of a mail")
     }
 
-    fn visit(&self, ready: &Ready, what: Visited, path: &str) -> Option<String> {
+    fn visit_link(&self, ready: &Ready, what: LinkVisitAction, path: &str) -> Option<String> {
         let Ready { tenant, plan, due, .. } = ready;
-        let visit = Visit { tenant: tenant.clone(), plan: plan.clone(), due: *due, what };
-        Some(format!("{}/{path}/{}", self.public_url, visit::sign(&visit, &self.secret)?))
+        let visit = LinkVisit { tenant: tenant.clone(), plan: plan.clone(), due: *due, what };
+        Some(format!("{}/{path}/{}", self.public_url, visit::sign_visit(&visit, &self.secret)?))
     }
 
     fn leads_out(&self, address: &str) -> bool {
@@ -90,7 +96,7 @@ impl Links {
         !is_ours && (address.starts_with("https://") || address.starts_with("http://"))
     }
 
-    pub fn secret(&self) -> &Secret {
+    pub fn secret(&self) -> &LinkSecret {
         &self.secret
     }
 }

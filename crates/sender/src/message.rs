@@ -4,43 +4,48 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use courier::{Call, Mail, Message, Push, Told, Way};
+use courier::{CallItem, CallPayload, MailPayload, Message, MessagePayload, PushPayload};
 use model::{
-    Channel, EntryKey, Kind, Millis, Reason, State, SubjectRef, World, badge,
-    civil::Zones,
-    device::{self, Platform},
+    Channel, EntryKey, EntryReason, Kind, SubjectRef, UtcMillis, VersionedState, WorldSnapshot, badge,
+    civil_time::ZoneRules,
+    device::{self, DevicePlatform},
     hook::Hook,
     person::profile,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
-    world::Share,
+    world::TenantSnapshot,
 };
-use render::{ItemInput, Listed, MailInput, Renderer, SectionInput};
+use render::{ItemInput, ListedItem, MailInput, MessageRenderer, SectionInput};
 
 use crate::{
-    check::{Checked, Facts},
-    links::Links,
-    returns::Returns,
+    check::{CheckedReady, SenderFacts},
+    links::MailLinks,
+    returns::ReturnAddresses,
 };
 
 /// What a message is made with.
-pub struct Making<'a> {
+pub struct MessageMaker<'a> {
     pub catalogue: &'a Catalogue,
-    pub renderer: &'a Renderer,
-    pub zones: &'a Zones,
-    pub world: &'a World,
-    pub links: Option<&'a Links>,
-    pub returns: Option<&'a Returns>,
+    pub renderer: &'a MessageRenderer,
+    pub zones: &'a ZoneRules,
+    pub world: &'a WorldSnapshot,
+    pub links: Option<&'a MailLinks>,
+    pub returns: Option<&'a ReturnAddresses>,
 }
 
-impl Making<'_> {
+impl MessageMaker<'_> {
     /// The message for what is left of a Ready. From the same facts the same bytes.
-    pub fn message(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> anyhow::Result<Message> {
-        let (headline, text, way) = self.with(ready, facts, checked, |input| match ready.channel {
-            _ if ready.is_badge() => Ok((String::new(), String::new(), badge_only(ready, facts))),
-            Channel::Email => self.mail(ready, facts, input),
-            Channel::Push => self.push(ready, facts, checked, input),
-            Channel::Hook(hook) => self.call(hook, ready, facts, input),
+    pub fn message(
+        &self,
+        ready: &Ready,
+        facts: &SenderFacts,
+        checked: &CheckedReady,
+    ) -> anyhow::Result<Message> {
+        let (headline, text, way) = self.render_with(ready, facts, checked, |input| match ready.channel {
+            _ if ready.is_badge() => Ok((String::new(), String::new(), badge_push(ready, facts))),
+            Channel::Email => self.make_mail(ready, facts, input),
+            Channel::Push => self.make_push(ready, facts, checked, input),
+            Channel::Hook(hook) => self.make_call(hook, ready, facts, input),
         })?;
         let message_id = message_id(ready, sender_of(ready, self.catalogue));
         let (tenant, ready, date) = (ready.tenant.clone(), ready.id, ready.due);
@@ -48,106 +53,117 @@ impl Making<'_> {
     }
 
     /// What that message would tell, as a list.
-    pub fn list(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> anyhow::Result<Vec<Listed>> {
-        self.with(ready, facts, checked, |input| Ok(self.renderer.list(input)?))
+    pub fn list_items(
+        &self,
+        ready: &Ready,
+        facts: &SenderFacts,
+        checked: &CheckedReady,
+    ) -> anyhow::Result<Vec<ListedItem>> {
+        self.render_with(ready, facts, checked, |input| Ok(self.renderer.render_list(input)?))
     }
 
     /// With what a message for what is left of a Ready is rendered.
-    fn with<T>(
+    fn render_with<T>(
         &self,
         ready: &Ready,
-        facts: &Facts,
-        checked: &Checked,
+        facts: &SenderFacts,
+        checked: &CheckedReady,
         make: impl FnOnce(&MailInput<'_>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         let plan =
             self.catalogue.plans.by_name.get(&ready.plan).context("the plan is not in the catalogue")?;
-        let unknown = Share::default();
-        let Share { subjects: related, persons, .. } = self.world.of(&ready.tenant).unwrap_or(&unknown);
+        let unknown = TenantSnapshot::default();
+        let TenantSnapshot { subjects: related, persons, .. } =
+            self.world.get(&ready.tenant).unwrap_or(&unknown);
         let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
-        let said = said(plan, &checked.told);
-        let nothing = State::default();
+        let said = group_items(plan, &checked.told);
+        let nothing = VersionedState::default();
         let link = self.links.map(|links| links.unsubscribe(ready));
         let input = MailInput {
             plan: &ready.plan,
             name: facts.profile.text(profile::NAME),
             zone: &zone,
             due: ready.due,
-            sections: &sections(plan, &said, &ready.more, related, &nothing),
+            sections: &section_inputs(plan, &said, &ready.more, related, &nothing),
             related,
             persons,
             place: facts.profile.place(profile::PLACE),
-            variant: variant(ready),
+            variant: wording_variant(ready),
             unsubscribe: link.as_deref(),
         };
         make(&input).with_context(|| format!("plan {}", ready.plan))
     }
 
     /// The entries of which no message can be made, each by itself.
-    pub fn unwritten(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> BTreeSet<EntryKey> {
-        let alone = |entry: &ReadyEntry| Checked { told: vec![entry.clone()], left: Vec::new() };
+    pub fn unwritable_entries(
+        &self,
+        ready: &Ready,
+        facts: &SenderFacts,
+        checked: &CheckedReady,
+    ) -> BTreeSet<EntryKey> {
+        let alone = |entry: &ReadyEntry| CheckedReady { told: vec![entry.clone()], left: Vec::new() };
         let fails = |entry: &&ReadyEntry| self.message(ready, facts, &alone(entry)).is_err();
         checked.told.iter().filter(fails).map(|entry| entry.key).collect()
     }
 
-    fn mail(
+    fn make_mail(
         &self,
         ready: &Ready,
-        facts: &Facts,
+        facts: &SenderFacts,
         input: &MailInput<'_>,
-    ) -> anyhow::Result<(String, String, Way)> {
-        let catalogue::Mail { from, counts, .. } =
+    ) -> anyhow::Result<(String, String, MessagePayload)> {
+        let catalogue::MailTemplates { from, counts, .. } =
             self.catalogue.mails.get(&ready.plan).context("the plan has no mail")?;
-        let rendered = self.renderer.mail(input)?;
+        let rendered = self.renderer.render_mail(input)?;
         let html = match self.links {
-            Some(links) => links.counted(rendered.html, ready, *counts)?,
+            Some(links) => links.with_counted_links(rendered.html, ready, *counts)?,
             None => rendered.html,
         };
-        let mail = Mail {
+        let mail = MailPayload {
             from: from.clone(),
             to: facts.profile.text(profile::EMAIL).context("no address")?.to_owned(),
             preheader: rendered.preheader,
             html,
             return_path: self.returns.map(|returns| returns.path(ready.id)),
             headers: [
-                headers(ready, &self.catalogue.name, from, input.unsubscribe),
+                mail_headers(ready, &self.catalogue.name, from, input.unsubscribe),
                 self.returns.map(|returns| returns.headers(ready.id)).unwrap_or_default(),
             ]
             .concat(),
         };
-        Ok((rendered.headline, rendered.text, Way::Mail(mail)))
+        Ok((rendered.headline, rendered.text, MessagePayload::Mail(mail)))
     }
 
-    fn push(
+    fn make_push(
         &self,
         ready: &Ready,
-        facts: &Facts,
-        checked: &Checked,
+        facts: &SenderFacts,
+        checked: &CheckedReady,
         input: &MailInput<'_>,
-    ) -> anyhow::Result<(String, String, Way)> {
-        let rendered = self.renderer.push(input)?;
-        let push = Push {
-            devices: device::of(&facts.profile),
+    ) -> anyhow::Result<(String, String, MessagePayload)> {
+        let rendered = self.renderer.render_push(input)?;
+        let push = PushPayload {
+            devices: device::read_devices(&facts.profile),
             longer: rendered.longer,
             image: rendered.image,
             opens: rendered.opens,
             silent: ready.silent,
-            badge: badge(ready, facts, &checked.told),
+            badge: badge_number(ready, facts, &checked.told),
             wordless: false,
             expires: ready.expires,
         };
-        Ok((rendered.headline, rendered.body, Way::Push(push)))
+        Ok((rendered.headline, rendered.body, MessagePayload::Push(push)))
     }
 
-    fn call(
+    fn make_call(
         &self,
         hook: Hook,
         ready: &Ready,
-        facts: &Facts,
+        facts: &SenderFacts,
         input: &MailInput<'_>,
-    ) -> anyhow::Result<(String, String, Way)> {
-        let rendered = self.renderer.push(input)?;
-        let call = Call {
+    ) -> anyhow::Result<(String, String, MessagePayload)> {
+        let rendered = self.renderer.render_push(input)?;
+        let call = CallPayload {
             hook,
             address: facts.profile.text(hook.name()).context("no address")?.to_owned(),
             person: ready.person.clone(),
@@ -156,16 +172,16 @@ impl Making<'_> {
             image: rendered.image,
             opens: rendered.opens,
             silent: ready.silent,
-            told: input.sections.iter().flat_map(told).collect(),
+            told: input.sections.iter().flat_map(call_items).collect(),
             expires: ready.expires,
         };
-        Ok((rendered.headline, rendered.body, Way::Call(call)))
+        Ok((rendered.headline, rendered.body, MessagePayload::Call(call)))
     }
 }
 
 /// What a section tells, for programs.
-fn told(section: &SectionInput<'_>) -> impl Iterator<Item = Told> {
-    section.items.iter().map(|item| Told {
+fn call_items(section: &SectionInput<'_>) -> impl Iterator<Item = CallItem> {
+    section.items.iter().map(|item| CallItem {
         section: section.title.to_owned(),
         kind: item.kind.clone(),
         subject: item.subject.clone(),
@@ -175,24 +191,33 @@ fn told(section: &SectionInput<'_>) -> impl Iterator<Item = Told> {
 
 /// The number on the app's icon once this is told: what was told before and not seen, and what is told now. Marks of
 /// this very message may be in the days already or not.
-fn badge(ready: &Ready, facts: &Facts, told: &[ReadyEntry]) -> Option<u32> {
+fn badge_number(ready: &Ready, facts: &SenderFacts, told: &[ReadyEntry]) -> Option<u32> {
     let unseen = ready.badge.as_ref()?;
     let own = |key| ready.entries.iter().any(|entry| entry.key == key);
-    let before = badge::count(&facts.view, unseen.since, own);
+    let before = badge::count_unseen(&facts.view, unseen.since, own);
     u32::try_from(before + told.len()).ok()
 }
 
 /// A push without words, which only sets that number.
-fn badge_only(ready: &Ready, facts: &Facts) -> Way {
-    let mut devices = device::of(&facts.profile);
-    devices.retain(|device| device.platform != Platform::Web);
-    let (badge, expires) = (badge(ready, facts, &[]), ready.expires);
+fn badge_push(ready: &Ready, facts: &SenderFacts) -> MessagePayload {
+    let mut devices = device::read_devices(&facts.profile);
+    devices.retain(|device| device.platform != DevicePlatform::Web);
+    let (badge, expires) = (badge_number(ready, facts, &[]), ready.expires);
     let (longer, image, opens) = (String::new(), None, None);
-    Way::Push(Push { devices, longer, image, opens, silent: true, badge, wordless: true, expires })
+    MessagePayload::Push(PushPayload {
+        devices,
+        longer,
+        image,
+        opens,
+        silent: true,
+        badge,
+        wordless: true,
+        expires,
+    })
 }
 
 /// Law 6: from the same facts the same words.
-fn variant(ready: &Ready) -> u64 {
+fn wording_variant(ready: &Ready) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&ready.id.0[..8]);
     u64::from_be_bytes(bytes)
@@ -201,16 +226,16 @@ fn variant(ready: &Ready) -> u64 {
 /// What mailboxes and mail servers are told beside the mail: that nobody wrote it by hand, which list it is
 /// of (RFC 2919), what complaints are counted by, which mails belong together, and how to get no more of it, with
 /// one click if they offer that (RFC 2369, RFC 8058).
-fn headers(ready: &Ready, catalogue: &str, from: &str, link: Option<&str>) -> Vec<(String, String)> {
-    let list = [ready.plan.as_str(), catalogue, domain(from)].map(plain).join(".");
-    let feedback = [ready.plan.as_str(), catalogue, ready.tenant.as_str()].map(plain).join(":");
+fn mail_headers(ready: &Ready, catalogue: &str, from: &str, link: Option<&str>) -> Vec<(String, String)> {
+    let list = [ready.plan.as_str(), catalogue, mailbox_domain(from)].map(plain_word).join(".");
+    let feedback = [ready.plan.as_str(), catalogue, ready.tenant.as_str()].map(plain_word).join(":");
     let mut headers = vec![
         ("Auto-Submitted", "auto-generated".to_owned()),
         ("List-Id", format!("<{list}>")),
         ("Feedback-ID", format!("{feedback}:tidings")),
     ];
     if !ready.key.is_empty() {
-        let first = format!("<{}>", thread(ready, from));
+        let first = format!("<{}>", thread_id(ready, from));
         headers.extend([("In-Reply-To", first.clone()), ("References", first)]);
     }
     if let Some(link) = link {
@@ -221,20 +246,24 @@ fn headers(ready: &Ready, catalogue: &str, from: &str, link: Option<&str>) -> Ve
 }
 
 /// The id of a mail that never was, to which all mails of a window's key reply: so a mailbox shows them as one talk.
-fn thread(ready: &Ready, from: &str) -> String {
+fn thread_id(ready: &Ready, from: &str) -> String {
     let Ready { tenant, person, plan, key, .. } = ready;
-    format!("{}@{}", model::ready::id(tenant, person, plan, key, Millis(i64::MIN), 0), domain(from))
+    format!(
+        "{}@{}",
+        model::ready::derive_ready_id(tenant, person, plan, key, UtcMillis(i64::MIN), 0),
+        mailbox_domain(from)
+    )
 }
 
 /// A word without what has a meaning between words.
-fn plain(text: &str) -> String {
+fn plain_word(text: &str) -> String {
     let good = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     text.chars().map(good).collect()
 }
 
 /// The Ready's own id at the sender's domain: a repeated message is the same message to its receiver.
 pub fn message_id(ready: &Ready, from: &str) -> String {
-    format!("{}@{}", ready.id, domain(from))
+    format!("{}@{}", ready.id, mailbox_domain(from))
 }
 
 /// Who a message is from, where its channel has senders.
@@ -243,34 +272,34 @@ pub fn sender_of<'a>(ready: &Ready, catalogue: &'a Catalogue) -> &'a str {
 }
 
 /// Where a mailbox is.
-pub fn domain(mailbox: &str) -> &str {
+pub fn mailbox_domain(mailbox: &str) -> &str {
     mailbox.rsplit_once('@').map_or("localhost", |(_, domain)| domain.trim_end_matches('>'))
 }
 
 /// One thing to say, once, with every reason for it.
-struct Said {
+struct SectionItem {
     kind: Kind,
     subject: SubjectRef,
-    reasons: Vec<Reason>,
+    reasons: Vec<EntryReason>,
     maybe: bool,
 }
 
 /// What each section of the plan has to say, in order; what is said once is one item with every reason.
-fn said(plan: &Plan, told: &[ReadyEntry]) -> Vec<Vec<Said>> {
-    let mut sections: Vec<Vec<Said>> = plan.sections.iter().map(|_| Vec::new()).collect();
+fn group_items(plan: &Plan, told: &[ReadyEntry]) -> Vec<Vec<SectionItem>> {
+    let mut sections: Vec<Vec<SectionItem>> = plan.sections.iter().map(|_| Vec::new()).collect();
     for entry in told {
-        let same = |item: &&mut Said| plan.once_per != OncePer::Event && item.subject == entry.subject;
+        let same = |item: &&mut SectionItem| plan.once_per != OncePer::Event && item.subject == entry.subject;
         if let Some(item) = sections.iter_mut().flatten().find(same) {
             let new = entry.reasons.iter().filter(|reason| !item.reasons.contains(reason)).cloned();
-            let new: Vec<Reason> = new.collect();
+            let new: Vec<EntryReason> = new.collect();
             item.reasons.extend(new);
             item.maybe |= entry.maybe;
             continue;
         }
-        let Some((section, kind)) = place_of(plan, entry) else { continue };
+        let Some((section, kind)) = section_of_entry(plan, entry) else { continue };
         let (subject, reasons, maybe) = (entry.subject.clone(), entry.reasons.clone(), entry.maybe);
         if let Some(items) = sections.get_mut(section) {
-            items.push(Said { kind, subject, reasons, maybe });
+            items.push(SectionItem { kind, subject, reasons, maybe });
         }
     }
     sections
@@ -278,7 +307,7 @@ fn said(plan: &Plan, told: &[ReadyEntry]) -> Vec<Vec<Said>> {
 
 /// The section that says an entry, and the kind in whose words. What no longer holds may have been the
 /// reason for its section: then it is said in the first that tells one of the kinds that are left.
-fn place_of(plan: &Plan, entry: &ReadyEntry) -> Option<(usize, Kind)> {
+fn section_of_entry(plan: &Plan, entry: &ReadyEntry) -> Option<(usize, Kind)> {
     let own = usize::from(entry.section);
     let kinds = || entry.reasons.iter().map(|reason| &reason.kind);
     let told_here = |kind: &&Kind| plan.sections.get(own).is_some_and(|own| own.kinds.contains(kind));
@@ -292,14 +321,14 @@ fn place_of(plan: &Plan, entry: &ReadyEntry) -> Option<(usize, Kind)> {
 }
 
 /// The sections as the renderer wants them; one that says nothing may have more that waits.
-fn sections<'a>(
+fn section_inputs<'a>(
     plan: &'a Plan,
-    said: &'a [Vec<Said>],
+    said: &'a [Vec<SectionItem>],
     more: &[u16],
-    related: &'a BTreeMap<SubjectRef, State>,
-    nothing: &'a State,
+    related: &'a BTreeMap<SubjectRef, VersionedState>,
+    nothing: &'a VersionedState,
 ) -> Vec<SectionInput<'a>> {
-    let item = |said: &'a Said| ItemInput {
+    let item = |said: &'a SectionItem| ItemInput {
         kind: &said.kind,
         subject: &said.subject,
         state: related.get(&said.subject).unwrap_or(nothing),

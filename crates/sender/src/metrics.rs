@@ -41,7 +41,7 @@ impl SenderMetrics {
                 "Records of ready that could not be read.",
                 &[],
             )?,
-            hand_over_seconds: metrics.seconds(
+            hand_over_seconds: metrics.seconds_histogram(
                 "tidings_sender_hand_over_seconds",
                 "From the start of a hand-over to the courier's answer.",
                 &["channel"],

@@ -1,65 +1,77 @@
 //! The report on a Ready: from the journal's record, so that a repeated report is the same report.
 
 use model::{
-    EntryKey, Millis, Why,
-    delivery::{Delivery, Outcome},
-    partition::Partitions,
+    EndReason, EntryKey, UtcMillis,
+    delivery::{Delivery, DeliveryOutcome},
+    partition::PartitionCount,
     ready::Ready,
 };
-use store::{Record, Recorded};
+use store::{JournalOutcome, JournalRecord};
 use topic::NewRecord;
-use wire::{Inbox, Returned, topics};
+use wire::{InboxItem, ReturnNotice, topics};
 
 use crate::{
     config::retry_ms,
-    past::{again_at, goes_on},
+    journal::{goes_on, retry_at},
 };
 
 /// The report that a record stands for.
-pub fn of_record(ready: &Ready, record: &Record) -> Delivery {
+pub fn report_record(ready: &Ready, record: &JournalRecord) -> Delivery {
     let left = record.left.clone();
     let outcome = match record.what {
-        Recorded::Sent => Outcome::Sent { left },
-        Recorded::Nothing => Outcome::Nothing { left },
-        Recorded::Refused => Outcome::Refused { left: rest(ready, left, Why::Refused) },
-        Recorded::Returned => {
-            Outcome::Returned { back: ready.entries.iter().map(|entry| entry.key).collect() }
+        JournalOutcome::Sent => DeliveryOutcome::Sent { left },
+        JournalOutcome::Nothing => DeliveryOutcome::Nothing { left },
+        JournalOutcome::Refused => {
+            DeliveryOutcome::Refused { left: end_rest(ready, left, EndReason::Refused) }
         }
-        Recorded::Unknown | Recorded::Unsure | Recorded::NotSent | Recorded::Away => unknown(ready, left),
+        JournalOutcome::Returned => {
+            DeliveryOutcome::Returned { back: ready.entries.iter().map(|entry| entry.key).collect() }
+        }
+        JournalOutcome::Unknown | JournalOutcome::Unsure | JournalOutcome::NotSent | JournalOutcome::Away => {
+            unknown_outcome(ready, left)
+        }
     };
-    Delivery::of(ready, record.at, outcome)
+    Delivery::from_ready(ready, record.at, outcome)
 }
 
 /// What became of an attempt: another one follows, or it ended.
-pub fn of_attempt(ready: &Ready, record: &Record) -> Delivery {
-    if goes_on(record) { deferred(ready, again_at(record), record.at) } else { of_record(ready, record) }
+pub fn report_attempt(ready: &Ready, record: &JournalRecord) -> Delivery {
+    if goes_on(record) {
+        report_deferred(ready, retry_at(record), record.at)
+    } else {
+        report_record(ready, record)
+    }
 }
 
 /// Nobody was asked about it. It waits as long as it may be sent at all.
-pub fn comes_again(ready: &Ready, now: Millis) -> Delivery {
+pub fn report_comes_again(ready: &Ready, now: UtcMillis) -> Delivery {
     let tries = if ready.is_recalled() { 0 } else { ready.attempt };
-    deferred(ready, now.plus(retry_ms(ready.id, tries)).min(ready.expires.max(now)), now)
+    report_deferred(ready, now.plus(retry_ms(ready.id, tries)).min(ready.expires.max(now)), now)
 }
 
 /// Not now: the Ready goes back whole.
-pub fn deferred(ready: &Ready, until: Millis, now: Millis) -> Delivery {
-    Delivery::of(ready, now, Outcome::Deferred { until, ready: ready.clone() })
+pub fn report_deferred(ready: &Ready, until: UtcMillis, now: UtcMillis) -> Delivery {
+    Delivery::from_ready(ready, now, DeliveryOutcome::Deferred { until, ready: ready.clone() })
 }
 
 /// Entries come back from an unknown outcome once; those that did before end here.
-fn unknown(ready: &Ready, mut left: Vec<(EntryKey, Why)>) -> Outcome {
+fn unknown_outcome(ready: &Ready, mut left: Vec<(EntryKey, EndReason)>) -> DeliveryOutcome {
     let mut back = Vec::new();
     for entry in &ready.entries {
         if left.iter().any(|(key, _)| *key == entry.key) {
             continue;
         }
-        if entry.maybe { left.push((entry.key, Why::MaybeSent)) } else { back.push(entry.key) }
+        if entry.maybe { left.push((entry.key, EndReason::MaybeSent)) } else { back.push(entry.key) }
     }
-    Outcome::Unknown { back, left }
+    DeliveryOutcome::Unknown { back, left }
 }
 
 /// Every entry that was not left out before ends for this reason.
-pub fn rest(ready: &Ready, mut left: Vec<(EntryKey, Why)>, why: Why) -> Vec<(EntryKey, Why)> {
+pub fn end_rest(
+    ready: &Ready,
+    mut left: Vec<(EntryKey, EndReason)>,
+    why: EndReason,
+) -> Vec<(EntryKey, EndReason)> {
     for entry in &ready.entries {
         if !left.iter().any(|(key, _)| *key == entry.key) {
             left.push((entry.key, why));
@@ -69,41 +81,41 @@ pub fn rest(ready: &Ready, mut left: Vec<(EntryKey, Why)>, why: Why) -> Vec<(Ent
 }
 
 /// What became of an attempt, in a word.
-pub fn outcome_name(what: Recorded) -> &'static str {
+pub fn outcome_name(what: JournalOutcome) -> &'static str {
     match what {
-        Recorded::Sent => "sent",
-        Recorded::Nothing => "nothing",
-        Recorded::Refused => "refused",
-        Recorded::Unknown => "unknown",
-        Recorded::Unsure => "unsure",
-        Recorded::Returned => "returned",
-        Recorded::NotSent | Recorded::Away => "deferred",
+        JournalOutcome::Sent => "sent",
+        JournalOutcome::Nothing => "nothing",
+        JournalOutcome::Refused => "refused",
+        JournalOutcome::Unknown => "unknown",
+        JournalOutcome::Unsure => "unsure",
+        JournalOutcome::Returned => "returned",
+        JournalOutcome::NotSent | JournalOutcome::Away => "deferred",
     }
 }
 
 /// The report on its way to the person's owner.
-pub fn inbox_record(delivery: Delivery, partitions: Partitions) -> anyhow::Result<NewRecord> {
-    person_record(&Inbox::Delivery(Box::new(delivery)), partitions)
+pub fn inbox_record(delivery: Delivery, partitions: PartitionCount) -> anyhow::Result<NewRecord> {
+    person_record(&InboxItem::Delivery(Box::new(delivery)), partitions)
 }
 
 /// What came back of a mail before it had left, as what comes back later is told.
-pub fn returned_record(returned: &Returned) -> anyhow::Result<NewRecord> {
+pub fn returned_record(returned: &ReturnNotice) -> anyhow::Result<NewRecord> {
     Ok(NewRecord {
         topic: topics::RETURNS.into(),
         partition: 0,
-        key: wire::key::person(&returned.tenant, &returned.person),
-        value: Some(wire::returned::encode(returned)?),
+        key: wire::key::person_key(&returned.tenant, &returned.person),
+        value: Some(wire::returns::encode(returned)?),
         headers: Vec::new(),
     })
 }
 
 /// What a person's owner is told.
-pub fn person_record(inbox: &Inbox, partitions: Partitions) -> anyhow::Result<NewRecord> {
-    let (tenant, person) = inbox.whose();
+pub fn person_record(inbox: &InboxItem, partitions: PartitionCount) -> anyhow::Result<NewRecord> {
+    let (tenant, person) = inbox.owner();
     Ok(NewRecord {
         topic: topics::INBOX.into(),
         partition: partitions.of_person(tenant, person),
-        key: wire::key::person(tenant, person),
+        key: wire::key::person_key(tenant, person),
         value: Some(wire::inbox::encode(inbox)?),
         headers: Vec::new(),
     })

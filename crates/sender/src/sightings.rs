@@ -11,11 +11,11 @@ const SIGHTINGS_MAX: usize = 100_000;
 
 /// When each claim was seen first, by its token.
 #[derive(Debug, Default)]
-pub(crate) struct Sightings(Mutex<BTreeMap<[u8; 16], i64>>);
+pub(crate) struct ClaimSightings(Mutex<BTreeMap<[u8; 16], i64>>);
 
-impl Sightings {
+impl ClaimSightings {
     /// For how many milliseconds this claim has been seen to stand. What had to be forgotten is seen anew, and stands longer.
-    pub fn stood(&self, token: [u8; 16], now: i64) -> i64 {
+    pub fn standing_ms(&self, token: [u8; 16], now: i64) -> i64 {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= SIGHTINGS_MAX && !seen.contains_key(&token) {
             let mut firsts: Vec<i64> = seen.values().copied().collect();
@@ -34,22 +34,22 @@ mod tests {
 
     #[test]
     fn a_claim_stands_from_when_it_was_seen_first() {
-        let sightings = Sightings::default();
-        assert_eq!(sightings.stood([1; 16], 1_000), 0);
-        assert_eq!(sightings.stood([2; 16], 1_500), 0);
-        assert_eq!(sightings.stood([1; 16], 4_000), 3_000);
-        assert_eq!(sightings.stood([2; 16], 4_000), 2_500);
+        let sightings = ClaimSightings::default();
+        assert_eq!(sightings.standing_ms([1; 16], 1_000), 0);
+        assert_eq!(sightings.standing_ms([2; 16], 1_500), 0);
+        assert_eq!(sightings.standing_ms([1; 16], 4_000), 3_000);
+        assert_eq!(sightings.standing_ms([2; 16], 4_000), 2_500);
     }
 
     #[test]
     fn no_more_are_remembered_than_may_be() {
-        let sightings = Sightings::default();
+        let sightings = ClaimSightings::default();
         for number in 0..=u128::try_from(SIGHTINGS_MAX).unwrap() {
-            sightings.stood(number.to_be_bytes(), i64::try_from(number).unwrap());
+            sightings.standing_ms(number.to_be_bytes(), i64::try_from(number).unwrap());
         }
         let now = i64::try_from(SIGHTINGS_MAX).unwrap() + 10;
         assert!(sightings.0.lock().unwrap().len() <= SIGHTINGS_MAX / 2 + 1);
-        assert_eq!(sightings.stood(u128::try_from(SIGHTINGS_MAX).unwrap().to_be_bytes(), now), 10);
-        assert_eq!(sightings.stood(0_u128.to_be_bytes(), now), 0, "it is seen anew");
+        assert_eq!(sightings.standing_ms(u128::try_from(SIGHTINGS_MAX).unwrap().to_be_bytes(), now), 10);
+        assert_eq!(sightings.standing_ms(0_u128.to_be_bytes(), now), 0, "it is seen anew");
     }
 }

@@ -4,28 +4,29 @@ use std::collections::BTreeSet;
 
 use catalogue::Catalogue;
 use model::{
-    Because, Channel, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason, Row,
-    State, SubjectRef, Tenant, Value, What, Why, World,
-    badge::Unseen,
-    delivery::Outcome,
-    device::{self, Device, Platform},
-    fold::fold,
+    AudienceMatch, Channel, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
+    MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
+    WorldSnapshot,
+    badge::UnseenDays,
+    delivery::DeliveryOutcome,
+    device::{self, DevicePlatform, PushDevice},
+    fold::fold_rows,
     hook::Hook,
     limits::ATTEMPTS_MAX,
     person::{mutes, notes, profile},
     plan::GENERAL,
     ready::{RECALLED, Ready, ReadyEntry},
-    returns::{AddressHash, Slip, Sort},
-    world::Share,
+    returns::{AddressHash, ReturnSort, Slip},
+    world::TenantSnapshot,
 };
-use store::{Claim, Journalled, Record, Recorded};
+use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
 
 use crate::{
-    check::{Facts, check, is_known},
+    check::{SenderFacts, check_ready, is_known},
     config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
-    loaded::{left, unhooked},
+    facts::{device_removal, hook_removal},
+    journal::{JournalVerdict, read_journal, record_failure, record_recall, record_unclear, tells_nothing},
     message::message_id,
-    past::{Past, failed, past, recalled, tells_nothing, unclear},
     report,
 };
 
@@ -57,10 +58,10 @@ plans:
 "#;
 
 fn catalogue() -> Catalogue {
-    parsed(CATALOGUE)
+    parse_catalogue(CATALOGUE)
 }
 
-fn parsed(text: &str) -> Catalogue {
+fn parse_catalogue(text: &str) -> Catalogue {
     let template = |name: &str| match name {
         "mail.mjml" => {
             Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
@@ -70,7 +71,7 @@ fn parsed(text: &str) -> Catalogue {
     Catalogue::parse(text, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-const NOW: Millis = Millis(1_795_248_000_000);
+const NOW: UtcMillis = UtcMillis(1_795_248_000_000);
 
 fn key(n: u8) -> EntryKey {
     EntryKey { occurred: NOW.plus(-1_000), event: EventKey([n; 16]) }
@@ -80,8 +81,8 @@ fn subject(text: &str) -> SubjectRef {
     SubjectRef::new(text).unwrap()
 }
 
-fn reason() -> Reason {
-    Reason { kind: Kind::new("work_out").unwrap(), because: Because::Follows(subject("author:1")) }
+fn reason() -> EntryReason {
+    EntryReason { kind: Kind::new("work_out").unwrap(), because: AudienceMatch::Follows(subject("author:1")) }
 }
 
 fn ready(attempt: u16) -> Ready {
@@ -110,86 +111,121 @@ fn ready(attempt: u16) -> Ready {
     }
 }
 
-fn claim(attempt: u16, deadline: Millis) -> Claim {
-    Claim { ready: ReadyId([9; 16]), attempt, token: [0; 16], at: NOW, deadline, told: vec![key(1), key(2)] }
+fn claim(attempt: u16, deadline: UtcMillis) -> JournalClaim {
+    JournalClaim {
+        ready: ReadyId([9; 16]),
+        attempt,
+        token: [0; 16],
+        at: NOW,
+        deadline,
+        told: vec![key(1), key(2)],
+    }
 }
 
-fn record(attempt: u16, what: Recorded) -> Record {
-    Record { ready: ReadyId([9; 16]), attempt, at: NOW, what, left: Vec::new() }
+fn record(attempt: u16, what: JournalOutcome) -> JournalRecord {
+    JournalRecord { ready: ReadyId([9; 16]), attempt, at: NOW, what, left: Vec::new() }
 }
 
 #[test]
 fn the_journal_says_how_a_ready_is_taken() {
-    let check = |attempt: u16, claims: Vec<Claim>, records: Vec<Record>, at: Millis, expected: Past| {
-        assert_eq!(past(&ready(attempt), &Journalled { claims, records }, at), expected, "{attempt} at {at}");
+    let check = |attempt: u16,
+                 claims: Vec<JournalClaim>,
+                 records: Vec<JournalRecord>,
+                 at: UtcMillis,
+                 expected: JournalVerdict| {
+        assert_eq!(
+            read_journal(&ready(attempt), &JournalRows { claims, records }, at),
+            expected,
+            "{attempt} at {at}"
+        );
     };
     let (later, before) = (NOW.plus(5), NOW.plus(-5));
     let claimed = || vec![claim(0, before)];
-    check(0, vec![], vec![], NOW, Past::Open(0));
+    check(0, vec![], vec![], NOW, JournalVerdict::Open(0));
     // It was issued again and again, and nobody could try it yet.
-    check(3, vec![], vec![], NOW, Past::Open(0));
-    let ends = [Recorded::Sent, Recorded::Nothing, Recorded::Refused, Recorded::Returned, Recorded::Unknown];
+    check(3, vec![], vec![], NOW, JournalVerdict::Open(0));
+    let ends = [
+        JournalOutcome::Sent,
+        JournalOutcome::Nothing,
+        JournalOutcome::Refused,
+        JournalOutcome::Returned,
+        JournalOutcome::Unknown,
+    ];
     for (what, attempt) in ends.into_iter().flat_map(|what| [(what, 3), (what, RECALLED)]) {
-        check(attempt, claimed(), vec![record(0, what)], NOW, Past::Ended(record(0, what)));
+        check(attempt, claimed(), vec![record(0, what)], NOW, JournalVerdict::Ended(record(0, what)));
     }
     // An earlier attempt that nobody recorded stands in the way of the next one too, and of calling it back.
     for attempt in [0, 1, RECALLED] {
-        check(attempt, vec![claim(0, later)], vec![], NOW, Past::Unclear(claim(0, later)));
-        check(attempt, claimed(), vec![], NOW, Past::Unclear(claim(0, before)));
+        check(attempt, vec![claim(0, later)], vec![], NOW, JournalVerdict::Unclear(claim(0, later)));
+        check(attempt, claimed(), vec![], NOW, JournalVerdict::Unclear(claim(0, before)));
     }
     // An attempt failed, or may have, and its time has come or not: whatever copy this is of the Ready.
     let again = NOW.plus(retry_ms(ready(0).id, 0));
-    for what in [Recorded::NotSent, Recorded::Away, Recorded::Unsure] {
+    for what in [JournalOutcome::NotSent, JournalOutcome::Away, JournalOutcome::Unsure] {
         for attempt in [0, 1, 7] {
-            check(attempt, claimed(), vec![record(0, what)], NOW, Past::NotBefore(again));
-            check(attempt, claimed(), vec![record(0, what)], again, Past::Open(1));
+            check(attempt, claimed(), vec![record(0, what)], NOW, JournalVerdict::NotBefore(again));
+            check(attempt, claimed(), vec![record(0, what)], again, JournalVerdict::Open(1));
         }
-        check(RECALLED, claimed(), vec![record(0, what)], NOW, Past::Open(1));
+        check(RECALLED, claimed(), vec![record(0, what)], NOW, JournalVerdict::Open(1));
         // Whoever recorded it has a clock that is hours ahead.
-        let ahead = Record { at: NOW.plus(9 * RETRY_MS_MAX), ..record(0, what) };
-        check(0, claimed(), vec![ahead], NOW, Past::NotBefore(again));
+        let ahead = JournalRecord { at: NOW.plus(9 * RETRY_MS_MAX), ..record(0, what) };
+        check(0, claimed(), vec![ahead], NOW, JournalVerdict::NotBefore(again));
     }
 }
 
 #[test]
 fn an_attempt_that_fails_ends_where_no_other_can_follow() {
-    let check_after = |before: Recorded, attempt: u16, expires: i64, what: Recorded, expected: Recorded| {
+    let check_after = |before: JournalOutcome,
+                       attempt: u16,
+                       expires: i64,
+                       what: JournalOutcome,
+                       expected: JournalOutcome| {
         let ready = Ready { expires: NOW.plus(expires), ..ready(0) };
         let records = (0..attempt).map(|attempt| record(attempt, before)).collect();
-        let journalled = Journalled { claims: vec![], records };
-        let (found, left) = failed(&ready, attempt, &journalled, (what, vec![(key(1), Why::Muted)]), NOW);
+        let journalled = JournalRows { claims: vec![], records };
+        let (found, left) =
+            record_failure(&ready, attempt, &journalled, (what, vec![(key(1), EndReason::Muted)]), NOW);
         assert_eq!(found, expected, "{before:?} {attempt} {expires} {what:?}");
-        let expired = vec![(key(1), Why::Muted), (key(2), Why::Expired)];
-        let left_before = vec![(key(1), Why::Muted)];
-        assert_eq!(left, if found == Recorded::Nothing { expired } else { left_before });
+        let expired = vec![(key(1), EndReason::Muted), (key(2), EndReason::Expired)];
+        let left_before = vec![(key(1), EndReason::Muted)];
+        assert_eq!(left, if found == JournalOutcome::Nothing { expired } else { left_before });
     };
-    let check =
-        |attempt, expires, what, expected| check_after(Recorded::NotSent, attempt, expires, what, expected);
+    let check = |attempt, expires, what, expected| {
+        check_after(JournalOutcome::NotSent, attempt, expires, what, expected);
+    };
     let (first, second) = (retry_ms(ready(0).id, 0), retry_ms(ready(0).id, 1));
-    check(0, first + 1, Recorded::NotSent, Recorded::NotSent);
-    check(0, first, Recorded::NotSent, Recorded::Nothing);
-    check(1, second, Recorded::NotSent, Recorded::Nothing);
+    check(0, first + 1, JournalOutcome::NotSent, JournalOutcome::NotSent);
+    check(0, first, JournalOutcome::NotSent, JournalOutcome::Nothing);
+    check(1, second, JournalOutcome::NotSent, JournalOutcome::Nothing);
     let never = i64::MAX / 2;
-    check(ATTEMPTS_MAX - 2, never, Recorded::NotSent, Recorded::NotSent);
-    check(ATTEMPTS_MAX - 1, never, Recorded::NotSent, Recorded::Nothing);
+    check(ATTEMPTS_MAX - 2, never, JournalOutcome::NotSent, JournalOutcome::NotSent);
+    check(ATTEMPTS_MAX - 1, never, JournalOutcome::NotSent, JournalOutcome::Nothing);
     // An outage says nothing about this message, however long it takes: only its own time ends it.
-    check(ATTEMPTS_MAX + 9, never, Recorded::Away, Recorded::Away);
-    check(0, first, Recorded::Away, Recorded::Nothing);
-    check_after(Recorded::Away, ATTEMPTS_MAX + 9, never, Recorded::NotSent, Recorded::NotSent);
-    check_after(Recorded::Unsure, 1, second, Recorded::Away, Recorded::Unknown);
-    check(0, first + 1, Recorded::Unsure, Recorded::Unsure);
-    check(0, first, Recorded::Unsure, Recorded::Unknown);
-    check(0, first, Recorded::Sent, Recorded::Sent);
+    check(ATTEMPTS_MAX + 9, never, JournalOutcome::Away, JournalOutcome::Away);
+    check(0, first, JournalOutcome::Away, JournalOutcome::Nothing);
+    check_after(
+        JournalOutcome::Away,
+        ATTEMPTS_MAX + 9,
+        never,
+        JournalOutcome::NotSent,
+        JournalOutcome::NotSent,
+    );
+    check_after(JournalOutcome::Unsure, 1, second, JournalOutcome::Away, JournalOutcome::Unknown);
+    check(0, first + 1, JournalOutcome::Unsure, JournalOutcome::Unsure);
+    check(0, first, JournalOutcome::Unsure, JournalOutcome::Unknown);
+    check(0, first, JournalOutcome::Sent, JournalOutcome::Sent);
     // An earlier one may have been sent.
-    check_after(Recorded::Unsure, 1, second + 1, Recorded::NotSent, Recorded::NotSent);
-    check_after(Recorded::Unsure, 1, second, Recorded::NotSent, Recorded::Unknown);
+    check_after(JournalOutcome::Unsure, 1, second + 1, JournalOutcome::NotSent, JournalOutcome::NotSent);
+    check_after(JournalOutcome::Unsure, 1, second, JournalOutcome::NotSent, JournalOutcome::Unknown);
 }
 
 #[test]
 fn who_was_not_asked_about_comes_again_until_it_expires() {
     let check = |attempt: u16, expires: i64, expected: i64| {
         let ready = Ready { expires: NOW.plus(expires), ..ready(attempt) };
-        let Outcome::Deferred { until, .. } = report::comes_again(&ready, NOW).outcome else { panic!() };
+        let DeliveryOutcome::Deferred { until, .. } = report::report_comes_again(&ready, NOW).outcome else {
+            panic!()
+        };
         assert_eq!(until, NOW.plus(expected), "{attempt} {expires}");
     };
     let wait = |attempt| retry_ms(ready(0).id, attempt);
@@ -205,12 +241,12 @@ fn who_was_not_asked_about_comes_again_until_it_expires() {
 fn what_this_catalogue_does_not_have_is_not_its_to_end() {
     let check = |changed: &[(&str, &str)], expected: bool| {
         let text = changed.iter().fold(CATALOGUE.to_owned(), |text, (from, to)| text.replace(from, to));
-        assert_eq!(is_known(&ready(0), &parsed(&text)), expected, "{changed:?}");
+        assert_eq!(is_known(&ready(0), &parse_catalogue(&text)), expected, "{changed:?}");
     };
     check(&[], true);
     check(&[("plans: [daily]", "plans: [morning]"), ("  daily:\n", "  morning:\n")], false);
     check(&[("work_out", "work_in")], false);
-    let none = Ready { entries: vec![], badge: Some(Unseen::default()), ..ready(0) };
+    let none = Ready { entries: vec![], badge: Some(UnseenDays::default()), ..ready(0) };
     assert!(is_known(&none, &catalogue()), "a number tells no entries");
     let other = Ready { channel: Channel::Push, ..ready(0) };
     assert!(!is_known(&other, &catalogue()), "the plan has another channel by now");
@@ -218,20 +254,23 @@ fn what_this_catalogue_does_not_have_is_not_its_to_end() {
 
 #[test]
 fn what_is_called_back_says_whether_it_may_have_been_sent() {
-    let check = |records: Vec<Record>, expected: Recorded| {
-        assert_eq!(recalled(&Journalled { claims: vec![], records }), expected);
+    let check = |records: Vec<JournalRecord>, expected: JournalOutcome| {
+        assert_eq!(record_recall(&JournalRows { claims: vec![], records }), expected);
     };
-    check(vec![], Recorded::Returned);
-    check(vec![record(0, Recorded::NotSent)], Recorded::Returned);
-    check(vec![record(0, Recorded::Unsure), record(1, Recorded::NotSent)], Recorded::Unknown);
+    check(vec![], JournalOutcome::Returned);
+    check(vec![record(0, JournalOutcome::NotSent)], JournalOutcome::Returned);
+    check(
+        vec![record(0, JournalOutcome::Unsure), record(1, JournalOutcome::NotSent)],
+        JournalOutcome::Unknown,
+    );
 }
 
 #[test]
 fn who_only_ends_an_attempt_hands_nothing_over() {
     let check = |entries: Vec<ReadyEntry>, told: Vec<EntryKey>, expected: bool| {
-        let badge = entries.is_empty().then(Unseen::default);
+        let badge = entries.is_empty().then(UnseenDays::default);
         let ready = Ready { entries, badge, ..ready(0) };
-        assert_eq!(tells_nothing(&ready, &Claim { told, ..claim(0, NOW) }), expected);
+        assert_eq!(tells_nothing(&ready, &JournalClaim { told, ..claim(0, NOW) }), expected);
     };
     check(ready(0).entries, vec![], true);
     check(ready(0).entries, vec![key(1)], false);
@@ -241,28 +280,32 @@ fn who_only_ends_an_attempt_hands_nothing_over() {
 
 #[test]
 fn what_may_have_been_sent_goes_out_again_once_where_that_is_wanted() {
-    let check = |plan: &str, kind: &str, records: Vec<Record>, expected: Recorded| {
+    let check = |plan: &str, kind: &str, records: Vec<JournalRecord>, expected: JournalOutcome| {
         let text = CATALOGUE
             .replace("    look_back: 7d\n", &format!("    look_back: 7d\n{plan}"))
             .replace("    plans: [daily]\n", &format!("    plans: [daily]\n{kind}"));
-        let journalled = Journalled { claims: Vec::new(), records };
-        assert_eq!(unclear(&ready(1), &journalled, &parsed(&text)), expected, "{plan:?} {kind:?}");
+        let journalled = JournalRows { claims: Vec::new(), records };
+        assert_eq!(
+            record_unclear(&ready(1), &journalled, &parse_catalogue(&text)),
+            expected,
+            "{plan:?} {kind:?}"
+        );
     };
     let (urgent, again, later) = ("    urgent: true\n", "    unsure: again\n", "    unsure: later\n");
-    check("", "", vec![], Recorded::Unknown);
-    check(urgent, "", vec![], Recorded::Unsure);
-    check(urgent, later, vec![], Recorded::Unknown);
-    check("", again, vec![], Recorded::Unsure);
-    check("", later, vec![], Recorded::Unknown);
-    check("", again, vec![record(0, Recorded::NotSent)], Recorded::Unsure);
-    check(urgent, again, vec![record(0, Recorded::Unsure)], Recorded::Unknown);
+    check("", "", vec![], JournalOutcome::Unknown);
+    check(urgent, "", vec![], JournalOutcome::Unsure);
+    check(urgent, later, vec![], JournalOutcome::Unknown);
+    check("", again, vec![], JournalOutcome::Unsure);
+    check("", later, vec![], JournalOutcome::Unknown);
+    check("", again, vec![record(0, JournalOutcome::NotSent)], JournalOutcome::Unsure);
+    check(urgent, again, vec![record(0, JournalOutcome::Unsure)], JournalOutcome::Unknown);
     let empty = Ready { entries: vec![], ..ready(0) };
-    let again = unclear(
+    let again = record_unclear(
         &empty,
-        &Journalled::default(),
-        &parsed(&CATALOGUE.replace("7d\n", "7d\n    urgent: true\n")),
+        &JournalRows::default(),
+        &parse_catalogue(&CATALOGUE.replace("7d\n", "7d\n    urgent: true\n")),
     );
-    assert_eq!(again, Recorded::Unknown, "a number on an icon is told again anyhow");
+    assert_eq!(again, JournalOutcome::Unknown, "a number on an icon is told again anyhow");
 }
 
 #[test]
@@ -280,106 +323,130 @@ fn the_wait_between_tries_grows_and_is_capped() {
 
 #[test]
 fn a_record_is_the_report() {
-    let check = |what: Recorded, expected: Outcome| {
-        assert_eq!(report::of_record(&ready(0), &record(0, what)).outcome, expected, "{what:?}");
+    let check = |what: JournalOutcome, expected: DeliveryOutcome| {
+        assert_eq!(report::report_record(&ready(0), &record(0, what)).outcome, expected, "{what:?}");
     };
-    check(Recorded::Sent, Outcome::Sent { left: vec![] });
-    check(Recorded::Refused, Outcome::Refused { left: vec![(key(1), Why::Refused), (key(2), Why::Refused)] });
-    check(Recorded::Returned, Outcome::Returned { back: vec![key(1), key(2)] });
+    check(JournalOutcome::Sent, DeliveryOutcome::Sent { left: vec![] });
+    check(
+        JournalOutcome::Refused,
+        DeliveryOutcome::Refused { left: vec![(key(1), EndReason::Refused), (key(2), EndReason::Refused)] },
+    );
+    check(JournalOutcome::Returned, DeliveryOutcome::Returned { back: vec![key(1), key(2)] });
     // The one that came back before ends; the other comes back, once.
-    check(Recorded::Unknown, Outcome::Unknown { back: vec![key(1)], left: vec![(key(2), Why::MaybeSent)] });
+    check(
+        JournalOutcome::Unknown,
+        DeliveryOutcome::Unknown { back: vec![key(1)], left: vec![(key(2), EndReason::MaybeSent)] },
+    );
 }
 
 /// The facts under which everything holds, for each test to change one thing.
-fn facts() -> (Facts, World) {
-    let mut world = World::default();
+fn facts() -> (SenderFacts, WorldSnapshot) {
+    let mut world = WorldSnapshot::default();
     let share = share(&mut world);
-    share.follow(Person::new("ann").unwrap(), subject("author:1"), true);
-    share.subjects.insert(subject("work:1"), State::at(1, [("public", Some(Value::Flag(true)))]));
-    (Facts { profile: person(&[]), view: view(&[]), ..Facts::default() }, world)
+    share.set_follow(Person::new("ann").unwrap(), subject("author:1"), true);
+    share
+        .subjects
+        .insert(subject("work:1"), VersionedState::from_values(1, [("public", Some(Value::Flag(true)))]));
+    (SenderFacts { profile: person(&[]), view: view_with_marks(&[]), ..SenderFacts::default() }, world)
 }
 
-fn share(world: &mut World) -> &mut Share {
-    world.of_mut(&Tenant::new("main").unwrap())
+fn share(world: &mut WorldSnapshot) -> &mut TenantSnapshot {
+    world.get_or_insert(&Tenant::new("main").unwrap())
 }
 
-fn person(flags: &[&str]) -> State {
-    let mut state = State::at(1, [(profile::EMAIL, Some(Value::text("ann@example.com")))]);
+fn person(flags: &[&str]) -> VersionedState {
+    let mut state =
+        VersionedState::from_values(1, [(profile::EMAIL, Some(Value::from_text("ann@example.com")))]);
     state.merge(&self::flags(flags));
     state
 }
 
 /// What is noted where a mail to the address that people here have came back.
-fn returned(sort: Sort, stream: &str) -> State {
+fn returned_notes(sort: ReturnSort, stream: &str) -> VersionedState {
     let Ready { tenant, person: whose, plan, channel, .. } = ready(0);
     let known = person(&[]);
-    let address = AddressHash::of(&tenant, &whose, known.text(profile::EMAIL).unwrap());
+    let address = AddressHash::from_address(&tenant, &whose, known.text(profile::EMAIL).unwrap());
     let slip = Slip { tenant, person: whose, plan, stream: stream.into(), channel, address, at: NOW };
     slip.notes(sort, "5.1.1")
 }
 
-fn flags(names: &[&str]) -> State {
-    State::at(1, names.iter().map(|name| (*name, Some(Value::Flag(true)))))
+fn flags(names: &[&str]) -> VersionedState {
+    VersionedState::from_values(1, names.iter().map(|name| (*name, Some(Value::Flag(true)))))
 }
 
-fn view(marks: &[What]) -> model::DayView {
+fn view_with_marks(marks: &[MarkAction]) -> model::DayView {
     let entry = |n| {
         let actor = Some(Person::new("zoe").unwrap());
-        Row::Entry(Entry { key: key(n), reason: reason(), subject: subject("work:1"), actor })
+        DayRow::Entry(Entry { key: key(n), reason: reason(), subject: subject("work:1"), actor })
     };
     let mut rows = vec![entry(1), entry(2)];
-    let own = What::Taken(ReadyId([9; 16]));
+    let own = MarkAction::Taken(ReadyId([9; 16]));
     for what in std::iter::once(&own).chain(marks) {
-        let channel = (!matches!(what, What::Read | What::Cleared)).then_some(Channel::Email);
-        rows.push(Row::Mark(Mark::new(channel, *what, vec![key(1), key(2)], NOW)));
+        let channel = (!matches!(what, MarkAction::Read | MarkAction::Cleared)).then_some(Channel::Email);
+        rows.push(DayRow::Mark(Mark::new(channel, *what, vec![key(1), key(2)], NOW)));
     }
-    fold(&rows)
+    fold_rows(&rows)
 }
 
 #[test]
 fn every_entry_is_asked_again_before_the_claim() {
-    type Change = fn(&mut Facts, &mut World);
-    let check = |change: Change, expected: Option<Why>| {
+    type Change = fn(&mut SenderFacts, &mut WorldSnapshot);
+    let check = |change: Change, expected: Option<EndReason>| {
         let (mut facts, mut world) = facts();
         change(&mut facts, &mut world);
-        let checked = check(&ready(0), &facts, &world, &catalogue(), NOW);
-        let why: BTreeSet<Why> = checked.left.iter().map(|(_, why)| *why).collect();
+        let checked = check_ready(&ready(0), &facts, &world, &catalogue(), NOW);
+        let why: BTreeSet<EndReason> = checked.left.iter().map(|(_, why)| *why).collect();
         assert_eq!(why, expected.into_iter().collect(), "{expected:?}");
         assert_eq!(checked.told.len() + checked.left.len(), 2);
     };
     check(|_, _| {}, None);
-    check(|_, world| share(world).follows.clear(), Some(Why::Unfollowed));
-    check(|_, world| share(world).subjects.clear(), Some(Why::NoLongerTrue));
-    check(|facts, _| facts.profile = State::default(), Some(Why::NoAddress));
-    check(|facts, _| facts.profile = person(&[profile::EMAIL_OFF]), Some(Why::Unsubscribed));
-    check(|facts, _| facts.notes = flags(&[notes::ERASED]), Some(Why::Erased));
-    check(|facts, _| facts.notes = returned(Sort::Hard, "other"), Some(Why::Bounced));
-    check(|facts, _| facts.notes = returned(Sort::Complaint, GENERAL), Some(Why::Complained));
-    check(|facts, _| facts.notes = returned(Sort::Complaint, "other"), None);
+    check(|_, world| share(world).follows.clear(), Some(EndReason::Unfollowed));
+    check(|_, world| share(world).subjects.clear(), Some(EndReason::NoLongerTrue));
+    check(|facts, _| facts.profile = VersionedState::default(), Some(EndReason::NoAddress));
+    check(|facts, _| facts.profile = person(&[profile::EMAIL_OFF]), Some(EndReason::Unsubscribed));
+    check(|facts, _| facts.notes = flags(&[notes::ERASED]), Some(EndReason::Erased));
+    check(|facts, _| facts.notes = returned_notes(ReturnSort::Hard, "other"), Some(EndReason::Bounced));
+    check(
+        |facts, _| facts.notes = returned_notes(ReturnSort::Complaint, GENERAL),
+        Some(EndReason::Complained),
+    );
+    check(|facts, _| facts.notes = returned_notes(ReturnSort::Complaint, "other"), None);
     check(
         |facts, _| {
-            facts.notes = returned(Sort::Hard, GENERAL);
-            facts.profile = State::at(2, [(profile::EMAIL, Some(Value::text("ann@elsewhere.example")))]);
+            facts.notes = returned_notes(ReturnSort::Hard, GENERAL);
+            facts.profile = VersionedState::from_values(
+                2,
+                [(profile::EMAIL, Some(Value::from_text("ann@elsewhere.example")))],
+            );
         },
         None,
     );
-    check(|facts, _| facts.mutes = flags(&[&mutes::kind(&reason().kind)]), Some(Why::Muted));
-    check(|facts, _| facts.mutes = flags(&[&mutes::subject(&subject("work:1"))]), Some(Why::Muted));
-    check(|facts, _| facts.mutes = flags(&[&mutes::actor(&Person::new("zoe").unwrap())]), Some(Why::Muted));
-    check(|facts, _| facts.mutes = flags(&[&mutes::actor(&Person::new("ann").unwrap())]), None);
-    check(|facts, _| facts.view = view(&[What::Read]), Some(Why::SeenBefore));
-    check(|facts, _| facts.view = view(&[What::Cleared]), Some(Why::SeenBefore));
-    check(|facts, _| facts.view = view(&[What::Taken(ReadyId([1; 16]))]), Some(Why::ToldElsewhere));
-    check(|facts, _| facts.view = fold(&[]), Some(Why::Expired));
+    check(|facts, _| facts.mutes = flags(&[&mutes::kind_field(&reason().kind)]), Some(EndReason::Muted));
+    check(
+        |facts, _| facts.mutes = flags(&[&mutes::subject_field(&subject("work:1"))]),
+        Some(EndReason::Muted),
+    );
+    check(
+        |facts, _| facts.mutes = flags(&[&mutes::actor_field(&Person::new("zoe").unwrap())]),
+        Some(EndReason::Muted),
+    );
+    check(|facts, _| facts.mutes = flags(&[&mutes::actor_field(&Person::new("ann").unwrap())]), None);
+    check(|facts, _| facts.view = view_with_marks(&[MarkAction::Read]), Some(EndReason::SeenBefore));
+    check(|facts, _| facts.view = view_with_marks(&[MarkAction::Cleared]), Some(EndReason::SeenBefore));
+    check(
+        |facts, _| facts.view = view_with_marks(&[MarkAction::Taken(ReadyId([1; 16]))]),
+        Some(EndReason::ToldElsewhere),
+    );
+    check(|facts, _| facts.view = fold_rows(&[]), Some(EndReason::Expired));
 }
 
 #[test]
 fn a_ready_that_is_too_late_is_not_sent() {
     let (facts, world) = facts();
     let late = Ready { expires: NOW, ..ready(0) };
-    let checked = check(&late, &facts, &world, &catalogue(), NOW);
+    let checked = check_ready(&late, &facts, &world, &catalogue(), NOW);
     assert!(checked.told.is_empty());
-    assert!(checked.left.iter().all(|(_, why)| *why == Why::Expired));
+    assert!(checked.left.iter().all(|(_, why)| *why == EndReason::Expired));
 }
 
 #[test]
@@ -394,7 +461,7 @@ fn the_message_id_is_the_readys_at_the_senders_domain() {
 
 #[test]
 fn the_address_of_a_hook_leaves_as_it_was_read() {
-    let call = |address: &str| courier::Call {
+    let call = |address: &str| courier::CallPayload {
         hook: Hook::Chat,
         address: address.to_owned(),
         person: Person::new("ann").unwrap(),
@@ -404,33 +471,41 @@ fn the_address_of_a_hook_leaves_as_it_was_read() {
         opens: None,
         silent: false,
         told: Vec::new(),
-        expires: Millis(0),
+        expires: UtcMillis(0),
     };
-    let profile = |address: &str| State::at(7, [("chat", Some(Value::text(address)))]);
-    let gone = unhooked(&profile("https://a.example/1"), &call("https://a.example/1")).unwrap();
-    assert_eq!(gone, State::at(8, [("chat", None)]), "newer than that address, older than any after it");
-    assert_eq!(unhooked(&profile("https://a.example/2"), &call("https://a.example/1")), None);
-    assert_eq!(unhooked(&State::default(), &call("https://a.example/1")), None);
+    let profile = |address: &str| VersionedState::from_values(7, [("chat", Some(Value::from_text(address)))]);
+    let gone = hook_removal(&profile("https://a.example/1"), &call("https://a.example/1")).unwrap();
+    assert_eq!(
+        gone,
+        VersionedState::from_values(8, [("chat", None)]),
+        "newer than that address, older than any after it"
+    );
+    assert_eq!(hook_removal(&profile("https://a.example/2"), &call("https://a.example/1")), None);
+    assert_eq!(hook_removal(&VersionedState::default(), &call("https://a.example/1")), None);
 }
 
 #[test]
 fn a_device_that_is_gone_leaves_as_it_was_read() {
-    let device = Device { id: "phone".to_owned(), platform: Platform::Ios, token: "t1".to_owned() };
-    let name = device::field("phone");
-    let profile =
-        |token: &str, version| State::at(version, [(&*name, Some(device::value(Platform::Ios, token)))]);
-    let after = |then: &State| {
+    let device = PushDevice { id: "phone".to_owned(), platform: DevicePlatform::Ios, token: "t1".to_owned() };
+    let name = device::device_field("phone");
+    let profile = |token: &str, version| {
+        VersionedState::from_values(
+            version,
+            [(&*name, Some(device::device_value(DevicePlatform::Ios, token)))],
+        )
+    };
+    let after = |then: &VersionedState| {
         let mut state = then.clone();
-        left(&profile("t1", 7), &device)
+        device_removal(&profile("t1", 7), &device)
             .unwrap()
             .cells
             .into_iter()
             .for_each(|(name, cell)| state.set(&name, cell));
-        device::of(&state).len()
+        device::read_devices(&state).len()
     };
     assert_eq!(after(&profile("t1", 7)), 0, "as it was read it goes");
     assert_eq!(after(&profile("t1", 9)), 1, "said anew meanwhile it stays");
     assert_eq!(after(&profile("t2", 9)), 1);
-    assert_eq!(left(&profile("t2", 7), &device), None, "it has another token by now");
-    assert_eq!(left(&State::default(), &device), None);
+    assert_eq!(device_removal(&profile("t2", 7), &device), None, "it has another token by now");
+    assert_eq!(device_removal(&VersionedState::default(), &device), None);
 }

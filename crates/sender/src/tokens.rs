@@ -7,20 +7,20 @@ use std::{
 
 /// Tokens that nobody else has, and none twice.
 #[derive(Debug)]
-pub(crate) struct Tokens {
+pub(crate) struct ClaimTokens {
     /// What no other process has.
     own: [u8; 8],
     given: AtomicU64,
 }
 
-impl Default for Tokens {
+impl Default for ClaimTokens {
     fn default() -> Self {
         // Random, since in containers each process has the same number: two claims must never look like one.
         Self { own: RandomState::new().hash_one(std::process::id()).to_be_bytes(), given: AtomicU64::new(0) }
     }
 }
 
-impl Tokens {
+impl ClaimTokens {
     pub fn next(&self) -> [u8; 16] {
         let mut token = [0; 16];
         token[..8].copy_from_slice(&self.own);

@@ -2,26 +2,26 @@
 
 use std::{collections::VecDeque, str::FromStr};
 
-use catalogue::problem::{did_you_mean, one_of};
+use catalogue::problem::{did_you_mean, list_choices};
 use model::{Kind, Person, PlanName, SubjectRef, Tenant};
 
-use crate::token::{Raw, Shape, Token, Wrong};
+use crate::token::{LineError, LineToken, TokenShape, TokenValue};
 
-pub(crate) struct Args {
-    tokens: VecDeque<Token>,
+pub(crate) struct LineArgs {
+    tokens: VecDeque<LineToken>,
     /// The column after the line, where something missing would stand.
     end: usize,
 }
 
 /// A field with the columns of its name and value in one.
-pub(crate) struct Field {
+pub(crate) struct ScenarioField {
     pub column: usize,
     pub name: String,
-    pub value: Raw,
+    pub value: TokenValue,
 }
 
-impl Args {
-    pub fn new(tokens: impl IntoIterator<Item = Token>, end: usize) -> Self {
+impl LineArgs {
+    pub fn new(tokens: impl IntoIterator<Item = LineToken>, end: usize) -> Self {
         Self { tokens: tokens.into_iter().collect(), end }
     }
 
@@ -33,100 +33,102 @@ impl Args {
     /// The next word, if it stands for itself.
     pub fn peek(&self) -> Option<&str> {
         match &self.tokens.front()?.shape {
-            Shape::Value(Raw::Bare(text)) => Some(text),
+            TokenShape::Value(TokenValue::Bare(text)) => Some(text),
             _ => None,
         }
     }
 
     /// A word, with or without quotes.
-    pub fn text(&mut self, what: &str) -> Result<String, Wrong> {
+    pub fn text(&mut self, what: &str) -> Result<String, LineError> {
         match self.tokens.front().map(|token| &token.shape) {
-            Some(Shape::Value(Raw::Bare(text) | Raw::Quoted(text))) => {
+            Some(TokenShape::Value(TokenValue::Bare(text) | TokenValue::Quoted(text))) => {
                 let text = text.clone();
                 self.tokens.pop_front();
                 Ok(text)
             }
-            Some(_) => Err(Wrong::new(self.column(), format!("{what} must stand here"))),
-            None => Err(Wrong::new(self.end, format!("{what} is missing"))),
+            Some(_) => Err(LineError::new(self.column(), format!("{what} must stand here"))),
+            None => Err(LineError::new(self.end, format!("{what} is missing"))),
         }
     }
 
     /// One of a few words.
-    pub fn one_of<'a>(&mut self, what: &str, known: &[&'a str]) -> Result<&'a str, Wrong> {
+    pub fn one_of<'a>(&mut self, what: &str, known: &[&'a str]) -> Result<&'a str, LineError> {
         let column = self.column();
-        let choice = || format!("{what} is {}", one_of(known.iter().copied()));
+        let choice = || format!("{what} is {}", list_choices(known.iter().copied()));
         let word = self.text(what).map_err(|wrong| wrong.help(choice()))?;
         known.iter().find(|name| **name == word).copied().ok_or_else(|| {
             let near = did_you_mean(&word, known.iter().copied());
-            Wrong::new(column, format!("`{word}` is not {what}")).help(near.unwrap_or_else(choice))
+            LineError::new(column, format!("`{word}` is not {what}")).help(near.unwrap_or_else(choice))
         })
     }
 
-    pub fn person(&mut self) -> Result<Person, Wrong> {
-        self.parsed("a person")
+    pub fn person(&mut self) -> Result<Person, LineError> {
+        self.parse_name("a person")
     }
 
-    pub fn tenant(&mut self) -> Result<Tenant, Wrong> {
-        self.parsed("a tenant")
+    pub fn tenant(&mut self) -> Result<Tenant, LineError> {
+        self.parse_name("a tenant")
     }
 
-    pub fn subject(&mut self) -> Result<SubjectRef, Wrong> {
-        self.parsed("a subject, `type:id`,")
+    pub fn subject(&mut self) -> Result<SubjectRef, LineError> {
+        self.parse_name("a subject, `type:id`,")
     }
 
-    pub fn kind(&mut self) -> Result<Kind, Wrong> {
-        self.parsed("a kind")
+    pub fn kind(&mut self) -> Result<Kind, LineError> {
+        self.parse_name("a kind")
     }
 
-    pub fn plan(&mut self) -> Result<PlanName, Wrong> {
-        self.parsed("a plan")
+    pub fn plan(&mut self) -> Result<PlanName, LineError> {
+        self.parse_name("a plan")
     }
 
-    pub fn number<T: FromStr>(&mut self, what: &str) -> Result<T, Wrong> {
+    pub fn number<T: FromStr>(&mut self, what: &str) -> Result<T, LineError> {
         let column = self.column();
         let text = self.text(what)?;
-        text.parse().map_err(|_| Wrong::new(column, format!("`{text}` is not {what}")))
+        text.parse().map_err(|_| LineError::new(column, format!("`{text}` is not {what}")))
     }
 
-    fn parsed<T: FromStr<Err = model::id::BadName>>(&mut self, what: &str) -> Result<T, Wrong> {
+    fn parse_name<T: FromStr<Err = model::id::BadName>>(&mut self, what: &str) -> Result<T, LineError> {
         let column = self.column();
-        self.text(what)?.parse().map_err(|bad: model::id::BadName| Wrong::new(column, bad.to_string()))
+        self.text(what)?.parse().map_err(|bad: model::id::BadName| LineError::new(column, bad.to_string()))
     }
 
     /// Texts in quotes, at least one.
-    pub fn quoted(&mut self, what: &str) -> Result<Vec<String>, Wrong> {
+    pub fn quoted_texts(&mut self, what: &str) -> Result<Vec<String>, LineError> {
         let mut texts = Vec::new();
-        while let Some(Token { shape: Shape::Value(Raw::Quoted(text)), .. }) = self.tokens.front() {
+        while let Some(LineToken { shape: TokenShape::Value(TokenValue::Quoted(text)), .. }) =
+            self.tokens.front()
+        {
             texts.push(text.clone());
             self.tokens.pop_front();
         }
         if texts.is_empty() {
-            return Err(Wrong::new(self.column(), format!("{what} must stand here, in quotes")));
+            return Err(LineError::new(self.column(), format!("{what} must stand here, in quotes")));
         }
         Ok(texts)
     }
 
     /// All that is left, which must be fields.
-    pub fn fields(&mut self) -> Result<Vec<Field>, Wrong> {
-        let mut fields: Vec<Field> = Vec::new();
-        while let Some(Token { column, shape }) = self.tokens.pop_front() {
-            let Shape::Field { name, value } = shape else {
-                return Err(Wrong::new(column, "only fields may stand here")
+    pub fn fields(&mut self) -> Result<Vec<ScenarioField>, LineError> {
+        let mut fields: Vec<ScenarioField> = Vec::new();
+        while let Some(LineToken { column, shape }) = self.tokens.pop_front() {
+            let TokenShape::Field { name, value } = shape else {
+                return Err(LineError::new(column, "only fields may stand here")
                     .help("a field is written `name=value`".to_owned()));
             };
             if fields.iter().any(|field| field.name == name) {
-                return Err(Wrong::new(column, format!("`{name}` is given twice")));
+                return Err(LineError::new(column, format!("`{name}` is given twice")));
             }
-            fields.push(Field { column, name, value });
+            fields.push(ScenarioField { column, name, value });
         }
         Ok(fields)
     }
 
     /// Nothing may be left.
-    pub fn end(&self) -> Result<(), Wrong> {
+    pub fn check_end(&self) -> Result<(), LineError> {
         match self.tokens.front() {
             None => Ok(()),
-            Some(token) => Err(Wrong::new(token.column, "the line should end here")),
+            Some(token) => Err(LineError::new(token.column, "the line should end here")),
         }
     }
 }

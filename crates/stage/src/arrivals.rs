@@ -3,24 +3,24 @@
 use std::collections::VecDeque;
 
 use anyhow::bail;
-use model::Millis;
+use model::UtcMillis;
 
 /// Things of one sort, in the order in which they came.
-pub(crate) struct Arrivals<T> {
+pub(crate) struct StageArrivals<T> {
     /// How many came in all.
     seen: usize,
-    waiting: VecDeque<(Millis, T)>,
+    waiting: VecDeque<(UtcMillis, T)>,
 }
 
-impl<T> Default for Arrivals<T> {
+impl<T> Default for StageArrivals<T> {
     fn default() -> Self {
         Self { seen: 0, waiting: VecDeque::new() }
     }
 }
 
-impl<T: Clone> Arrivals<T> {
+impl<T: Clone> StageArrivals<T> {
     /// Of all that came so far, what is new.
-    pub fn news(&mut self, all: &[T]) -> anyhow::Result<Vec<T>> {
+    pub fn take_new(&mut self, all: &[T]) -> anyhow::Result<Vec<T>> {
         let Some(news) = all.get(self.seen..) else {
             bail!("{} had come, and now there are {}", self.seen, all.len());
         };
@@ -28,7 +28,7 @@ impl<T: Clone> Arrivals<T> {
         Ok(news.to_vec())
     }
 
-    pub fn push(&mut self, at: Millis, one: T) {
+    pub fn push(&mut self, at: UtcMillis, one: T) {
         self.waiting.push_back((at, one));
     }
 
@@ -38,7 +38,7 @@ impl<T: Clone> Arrivals<T> {
         self.waiting.remove(at).map(|(_, one)| one)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &(Millis, T)> {
+    pub fn iter(&self) -> impl Iterator<Item = &(UtcMillis, T)> {
         self.waiting.iter()
     }
 }

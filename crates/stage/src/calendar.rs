@@ -6,8 +6,8 @@
 
 use jiff::{Timestamp, civil::Weekday};
 use model::{
-    Day, Millis,
-    civil::{self, Zone},
+    Day, UtcMillis,
+    civil_time::{self, Zone},
     person::LocalDate,
     plan::LocalTime,
 };
@@ -20,20 +20,20 @@ const WEEKS_MAX: i32 = 520;
 
 /// Turns what is written into instants, and back.
 #[derive(Clone, Debug)]
-pub struct Calendar {
+pub struct ScenarioCalendar {
     start: LocalDate,
     zone: Zone,
 }
 
-impl Calendar {
+impl ScenarioCalendar {
     pub(crate) fn new(start: Day, zone: Zone) -> Self {
         Self { start: start.0, zone }
     }
 
     /// Midnight of the first day.
-    pub fn start(&self) -> Millis {
+    pub fn start(&self) -> UtcMillis {
         let midnight = LocalTime { hour: 0, minute: 0 };
-        civil::instant(self.start, midnight, &self.zone).unwrap_or_default()
+        civil_time::local_instant(self.start, midnight, &self.zone).unwrap_or_default()
     }
 
     /// Whether a word can only be a date.
@@ -42,7 +42,7 @@ impl Calendar {
         WEEKDAYS.contains(&day) || (word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('-'))
     }
 
-    pub(crate) fn date(&self, word: &str) -> Result<LocalDate, String> {
+    pub(crate) fn parse_date(&self, word: &str) -> Result<LocalDate, String> {
         let (day, weeks) = word.split_once('+').map_or((word, "0"), |(day, weeks)| (day, weeks));
         let Some(weekday) = WEEKDAYS.iter().position(|name| *name == day) else {
             return match Day::parse(word) {
@@ -61,7 +61,7 @@ impl Calendar {
     }
 
     /// A time of day on a date: `09:30` or `09:30:15`.
-    pub(crate) fn instant(&self, date: LocalDate, time: &str) -> Result<Millis, String> {
+    pub(crate) fn parse_time(&self, date: LocalDate, time: &str) -> Result<UtcMillis, String> {
         let wrong = || format!("`{time}` is no time of day, such as 09:30");
         let mut parts = Vec::new();
         for part in time.split(':') {
@@ -76,20 +76,20 @@ impl Calendar {
         if hour > 23 || minute > 59 || second > 59 {
             return Err(wrong());
         }
-        let at = civil::instant(date, LocalTime { hour, minute }, &self.zone).ok_or_else(wrong)?;
+        let at = civil_time::local_instant(date, LocalTime { hour, minute }, &self.zone).ok_or_else(wrong)?;
         Ok(at.plus(i64::from(second) * 1_000))
     }
 
     /// `fri 18:00`, as one text.
-    pub(crate) fn parse(&self, text: &str) -> Result<Millis, String> {
+    pub(crate) fn parse(&self, text: &str) -> Result<UtcMillis, String> {
         match text.split_whitespace().collect::<Vec<_>>()[..] {
-            [date, time] => self.instant(self.date(date)?, time),
+            [date, time] => self.parse_time(self.parse_date(date)?, time),
             _ => Err(format!("`{text}` is no instant, such as `fri 18:00`")),
         }
     }
 
     /// `mon 2026-01-05 09:30:00`, with milliseconds only where there are any.
-    pub fn show(&self, at: Millis) -> String {
+    pub fn show(&self, at: UtcMillis) -> String {
         let Ok(instant) = Timestamp::from_millisecond(at.0) else { return at.to_string() };
         let local = instant.to_zoned(self.zone.clone());
         let weekday = match local.weekday() {
@@ -114,8 +114,11 @@ impl Calendar {
 mod tests {
     use super::*;
 
-    fn calendar(start: &str, zone: &str) -> Calendar {
-        Calendar::new(Day::parse(start).unwrap(), civil::Zones::bundled().get(zone).unwrap())
+    fn calendar(start: &str, zone: &str) -> ScenarioCalendar {
+        ScenarioCalendar::new(
+            Day::parse(start).unwrap(),
+            civil_time::ZoneRules::load_bundled().get(zone).unwrap(),
+        )
     }
 
     #[test]
@@ -138,7 +141,7 @@ mod tests {
         check("2026-03-28", berlin, "sun 02:30", "2026-03-29T01:00:00.000Z", "sun 2026-03-29 03:00:00");
         check("2026-10-24", berlin, "sun 02:30", "2026-10-25T00:30:00.000Z", "sun 2026-10-25 02:30:00");
         check(START, "UTC", "2026-11-21 07:00", "2026-11-21T07:00:00.000Z", "sat 2026-11-21 07:00:00");
-        let millis = calendar(START, "UTC").show(Millis(1_767_571_200_007));
+        let millis = calendar(START, "UTC").show(UtcMillis(1_767_571_200_007));
         assert_eq!(millis, "mon 2026-01-05 00:00:00.007");
     }
 

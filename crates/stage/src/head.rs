@@ -1,98 +1,106 @@
 //! The head of a scenario: its catalogue, where time begins and whose clock the text means, and words.
 
-use catalogue::problem::{Problem, Source};
+use catalogue::problem::{CatalogueProblem, SourceText};
 use model::{
     Day,
-    civil::{Zone, Zones},
+    civil_time::{Zone, ZoneRules},
 };
 
 use crate::{
-    args::Args,
-    calendar::{Calendar, START},
-    lines::{self, Line},
+    args::LineArgs,
+    calendar::{START, ScenarioCalendar},
+    lines::{self, SourceLine},
     parse::TENANT,
-    token::Wrong,
+    token::LineError,
     verb::VERBS,
-    word::Words,
+    word::ScenarioWords,
 };
 
 /// What a line of the head begins with.
 pub(crate) const HEAD: [&str; 4] = ["catalogue", "start", "clock", "word"];
 
 /// Finds the words of the catalogue in a folder: their file's name and text.
-pub(crate) type FindWords<'a> = &'a dyn Fn(&str) -> Option<(String, String)>;
+pub(crate) type WordFileFinder<'a> = &'a dyn Fn(&str) -> Option<(String, String)>;
 
 #[derive(Default)]
-pub(crate) struct Head {
+pub(crate) struct ScenarioHead {
     pub catalogue: Option<String>,
     start: Option<Day>,
     clock: Option<Zone>,
-    pub words: Words,
+    pub words: ScenarioWords,
 }
 
-impl Head {
-    pub fn calendar(&self) -> Calendar {
+impl ScenarioHead {
+    pub fn calendar(&self) -> ScenarioCalendar {
         let start = self.start.or_else(|| Day::parse(START)).unwrap_or(Day(0));
-        Calendar::new(start, self.clock.clone().unwrap_or(Zone::UTC))
+        ScenarioCalendar::new(start, self.clock.clone().unwrap_or(Zone::UTC))
     }
 
     /// Takes in a line of the head; what comes back are the problems of the words that it brought.
-    pub fn read(&mut self, file: &str, line: &Line<'_>, find: FindWords<'_>) -> Result<Vec<Problem>, Wrong> {
-        if line.first() == "word" {
+    pub fn read_line(
+        &mut self,
+        file: &str,
+        line: &SourceLine<'_>,
+        find: WordFileFinder<'_>,
+    ) -> Result<Vec<CatalogueProblem>, LineError> {
+        if line.first_word() == "word" {
             return self.words.define_line(line, file).map(|()| Vec::new());
         }
-        let mut args = Args::new(line.tokens[1..].iter().cloned(), line.end);
+        let mut args = LineArgs::new(line.tokens[1..].iter().cloned(), line.end);
         let column = args.column();
         let mut problems = Vec::new();
-        let known = match line.first() {
+        let known = match line.first_word() {
             "catalogue" => {
                 let folder = args.text("a folder")?;
                 if let Some((file, text)) = find(&folder) {
-                    problems = self.words.read(&Source { file: &file, text: &text });
+                    problems = self.words.read_words(&SourceText { file: &file, text: &text });
                 }
                 self.catalogue.replace(folder).is_some()
             }
             "start" => {
                 let text = args.text("a date")?;
                 let day = Day::parse(&text);
-                let day =
-                    day.ok_or_else(|| Wrong::new(column, format!("`{text}` is no date, such as {START}")))?;
+                let day = day
+                    .ok_or_else(|| LineError::new(column, format!("`{text}` is no date, such as {START}")))?;
                 self.start.replace(day).is_some()
             }
             _ => {
                 let name = args.text("a time zone")?;
-                let zone = Zones::newest().get(&name);
+                let zone = ZoneRules::load_newest().get(&name);
                 let zone =
-                    zone.ok_or_else(|| Wrong::new(column, format!("there is no time zone `{name}`")))?;
+                    zone.ok_or_else(|| LineError::new(column, format!("there is no time zone `{name}`")))?;
                 self.clock.replace(zone).is_some()
             }
         };
-        args.end()?;
+        args.check_end()?;
         if known {
-            return Err(Wrong::new(line.tokens[0].column, format!("`{}` is said twice", line.first())));
+            return Err(LineError::new(
+                line.tokens[0].column,
+                format!("`{}` is said twice", line.first_word()),
+            ));
         }
         Ok(problems)
     }
 }
 
-impl Words {
+impl ScenarioWords {
     /// Reads the words of a catalogue.
-    fn read(&mut self, source: &Source<'_>) -> Vec<Problem> {
-        let (lines, mut problems) = lines::read(source);
+    fn read_words(&mut self, source: &SourceText<'_>) -> Vec<CatalogueProblem> {
+        let (lines, mut problems) = lines::read_lines(source);
         for line in lines {
-            let defined = match line.first() {
+            let defined = match line.first_word() {
                 "word" => self.define_line(&line, source.file),
-                _ => Err(Wrong::new(
+                _ => Err(LineError::new(
                     line.tokens[0].column,
                     "only `word NAME PARAMETER… = line` may stand here",
                 )),
             };
-            problems.extend(defined.err().map(|wrong| lines::problem(source, line.number, wrong)));
+            problems.extend(defined.err().map(|wrong| lines::line_problem(source, line.number, wrong)));
         }
         problems
     }
 
-    fn define_line(&mut self, line: &Line<'_>, file: &str) -> Result<(), Wrong> {
+    fn define_line(&mut self, line: &SourceLine<'_>, file: &str) -> Result<(), LineError> {
         let taken: Vec<&str> = VERBS.into_iter().chain(HEAD).chain([TENANT]).collect();
         let after = line.text.split_once(" = ").map_or("", |(_, after)| after);
         let said = format!("`{}` ({file}:{})", after.trim(), line.number);

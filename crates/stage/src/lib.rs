@@ -62,7 +62,7 @@
 //! # Tour
 //!
 //! [`parse()`] reads a text into a [`Scenario`]; [`scenario`] says what is in one. [`run()`] plays it to a
-//! [`World`], which is all that it sees of a house, and gives a [`Report`] with a trace that is the same in
+//! [`StageWorld`], which is all that it sees of a house, and gives a [`ScenarioReport`] with a trace that is the same in
 //! every run. The world of the real house is in `tidings`.
 
 mod calendar;
@@ -75,16 +75,16 @@ mod args;
 mod verb;
 mod word;
 
+mod consistency;
 mod head;
 mod lines;
 mod parse;
-mod together;
 
 pub mod world;
 
 mod arrivals;
-mod compare;
-mod expect;
+mod comparison;
+mod expectation;
 mod report;
 mod request;
 mod run;
@@ -92,9 +92,9 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use calendar::Calendar;
-pub use parse::{MAIN, WORDS, find_catalogue, load, parse, parse_with};
-pub use report::{Failure, Report};
-pub use run::{Pace, run, run_at};
+pub use calendar::ScenarioCalendar;
+pub use parse::{MAIN, WORDS, find_catalogue, load_scenario, parse, parse_with};
+pub use report::{ScenarioFailure, ScenarioReport};
+pub use run::{ScenarioPace, run, run_at};
 pub use scenario::Scenario;
-pub use world::World;
+pub use world::StageWorld;

@@ -1,58 +1,58 @@
 //! The lines of a text, taken apart, and problems that point into them.
 
-use catalogue::problem::{Problem, Source};
+use catalogue::problem::{CatalogueProblem, SourceText};
 
-use crate::token::{Raw, Shape, Token, Wrong, tokens};
+use crate::token::{LineError, LineToken, TokenShape, TokenValue, split_tokens};
 
 /// Lines of one file.
 pub(crate) const LINES_MAX: usize = 2_000;
 
 /// A line taken apart, that is not empty.
-pub(crate) struct Line<'a> {
+pub(crate) struct SourceLine<'a> {
     pub number: usize,
     pub text: &'a str,
-    pub tokens: Vec<Token>,
+    pub tokens: Vec<LineToken>,
     /// The column after the line, where something missing would stand.
     pub end: usize,
 }
 
-impl Line<'_> {
+impl SourceLine<'_> {
     /// The first word, if it stands for itself.
-    pub fn first(&self) -> &str {
+    pub fn first_word(&self) -> &str {
         match self.tokens.first() {
-            Some(Token { shape: Shape::Value(Raw::Bare(text)), .. }) => text,
+            Some(LineToken { shape: TokenShape::Value(TokenValue::Bare(text)), .. }) => text,
             _ => "",
         }
     }
 
     /// What is written from a column on, without the comment.
-    pub fn said(&self, column: usize) -> String {
+    pub fn text_from(&self, column: usize) -> String {
         self.text.chars().take(self.end - 1).skip(column - 1).collect()
     }
 }
 
 /// Takes a text apart.
-pub(crate) fn read<'a>(source: &Source<'a>) -> (Vec<Line<'a>>, Vec<Problem>) {
+pub(crate) fn read_lines<'a>(source: &SourceText<'a>) -> (Vec<SourceLine<'a>>, Vec<CatalogueProblem>) {
     let (mut lines, mut problems) = (Vec::new(), Vec::new());
     for (i, text) in source.text.lines().enumerate() {
         let number = i + 1;
         if number > LINES_MAX {
-            problems.push(problem(
+            problems.push(line_problem(
                 source,
                 number,
-                Wrong::new(1, format!("a file has at most {LINES_MAX} lines")),
+                LineError::new(1, format!("a file has at most {LINES_MAX} lines")),
             ));
             break;
         }
-        match tokens(text) {
+        match split_tokens(text) {
             Ok((tokens, _)) if tokens.is_empty() => {}
-            Ok((tokens, end)) => lines.push(Line { number, text, tokens, end }),
-            Err(wrong) => problems.push(problem(source, number, wrong)),
+            Ok((tokens, end)) => lines.push(SourceLine { number, text, tokens, end }),
+            Err(wrong) => problems.push(line_problem(source, number, wrong)),
         }
     }
     (lines, problems)
 }
 
-pub(crate) fn problem(source: &Source<'_>, number: usize, wrong: Wrong) -> Problem {
-    source.problem(number, wrong.column, wrong.what).help(wrong.help)
+pub(crate) fn line_problem(source: &SourceText<'_>, number: usize, wrong: LineError) -> CatalogueProblem {
+    source.problem(number, wrong.column, wrong.what).with_help(wrong.help)
 }

@@ -4,18 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use catalogue::problem::{Problems, Source, did_you_mean, one_of};
-use model::{Millis, Tenant};
+use catalogue::problem::{CatalogueProblems, SourceText, did_you_mean, list_choices};
+use model::{Tenant, UtcMillis};
 
 use crate::{
-    args::Args,
-    calendar::Calendar,
-    head::{FindWords, HEAD, Head},
+    args::LineArgs,
+    calendar::ScenarioCalendar,
+    consistency,
+    head::{HEAD, ScenarioHead, WordFileFinder},
     lines,
-    scenario::{Line, Scenario, What},
-    together,
-    token::{Token, Wrong},
-    verb::{self, Place, VERBS},
+    scenario::{Scenario, ScenarioLine, ScenarioStep},
+    token::{LineError, LineToken},
+    verb::{self, LinePlace, VERBS},
 };
 
 /// The file beside a catalogue that defines its words.
@@ -26,46 +26,46 @@ pub const MAIN: &str = "main";
 pub(crate) const TENANT: &str = "tenant";
 
 /// Reads a scenario that brings all its words.
-pub fn parse(file: &str, text: &str) -> Result<Scenario, Problems> {
+pub fn parse(file: &str, text: &str) -> Result<Scenario, CatalogueProblems> {
     parse_with(file, text, &|_| None)
 }
 
 /// Reads a scenario; `find` finds the words of the catalogue in a folder: their file's name and text.
-pub fn parse_with(file: &str, text: &str, find: FindWords<'_>) -> Result<Scenario, Problems> {
-    let mut parser = Parser {
-        source: Source { file, text },
-        problems: Problems::default(),
-        head: Head::default(),
+pub fn parse_with(file: &str, text: &str, find: WordFileFinder<'_>) -> Result<Scenario, CatalogueProblems> {
+    let mut parser = ScenarioParser {
+        source: SourceText { file, text },
+        problems: CatalogueProblems::default(),
+        head: ScenarioHead::default(),
         lines: Vec::new(),
-        now: (Millis(0), Millis(0)),
+        now: (UtcMillis(0), UtcMillis(0)),
         tenant: None,
     };
     let proves = parser.first_line();
-    let (lines, problems) = lines::read(&parser.source);
+    let (lines, problems) = lines::read_lines(&parser.source);
     parser.problems.extend(problems);
     parser.read_head(&lines, find);
     let calendar = parser.head.calendar();
     parser.now = (calendar.start(), calendar.start());
     parser.read_body(&lines, &calendar);
     let catalogue = parser.head.catalogue.take().unwrap_or_default();
-    parser.problems.settle()?;
+    parser.problems.into_result()?;
     Ok(Scenario { file: file.to_owned(), proves, catalogue, calendar, lines: parser.lines })
 }
 
 /// Reads a scenario from a file, with the words of its catalogue. The outer error is that the file cannot
 /// be read.
-pub fn load(path: &Path) -> anyhow::Result<Result<Scenario, Problems>> {
+pub fn load_scenario(path: &Path) -> anyhow::Result<Result<Scenario, CatalogueProblems>> {
     let file = path.display().to_string();
-    let text = read(path).with_context(|| format!("could not read {file}"))?;
+    let text = read_file(path).with_context(|| format!("could not read {file}"))?;
     Ok(parse_with(&file, &text, &|catalogue| {
         let words = find_catalogue(path, catalogue)?.join(WORDS);
-        let text = read(&words).ok()?;
+        let text = read_file(&words).ok()?;
         Some((words.display().to_string(), text))
     }))
 }
 
 /// Reads a file; a pipe that nobody writes to would never end.
-fn read(path: &Path) -> std::io::Result<String> {
+fn read_file(path: &Path) -> std::io::Result<String> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is no file"));
     }
@@ -80,101 +80,108 @@ pub fn find_catalogue(scenario: &Path, catalogue: &str) -> Option<PathBuf> {
     found.find(|folder| folder.join("catalogue.yaml").is_file())
 }
 
-struct Parser<'a> {
-    source: Source<'a>,
-    problems: Problems,
-    head: Head,
-    lines: Vec<Line>,
+struct ScenarioParser<'a> {
+    source: SourceText<'a>,
+    problems: CatalogueProblems,
+    head: ScenarioHead,
+    lines: Vec<ScenarioLine>,
     /// The stretch of time of the last line.
-    now: (Millis, Millis),
+    now: (UtcMillis, UtcMillis),
     /// Whose the lines are from here on.
     tenant: Option<Tenant>,
 }
 
-impl Parser<'_> {
-    fn problem(&mut self, number: usize, wrong: Wrong) {
-        self.problems.extend([lines::problem(&self.source, number, wrong)]);
+impl ScenarioParser<'_> {
+    fn note_problem(&mut self, number: usize, wrong: LineError) {
+        self.problems.extend([lines::line_problem(&self.source, number, wrong)]);
     }
 
     fn first_line(&mut self) -> String {
         let first = self.source.text.lines().next().unwrap_or_default();
         let proves = first.strip_prefix("# ").map(str::trim).unwrap_or_default().to_owned();
         if proves.is_empty() {
-            self.problem(1, Wrong::new(1, "a scenario begins with `# ` and the behaviour it proves"));
+            self.note_problem(
+                1,
+                LineError::new(1, "a scenario begins with `# ` and the behaviour it proves"),
+            );
         }
         proves
     }
 
-    fn read_head(&mut self, lines: &[lines::Line<'_>], find: FindWords<'_>) {
+    fn read_head(&mut self, lines: &[lines::SourceLine<'_>], find: WordFileFinder<'_>) {
         let mut body = false;
         for line in lines {
-            let name = line.first();
+            let name = line.first_word();
             if !HEAD.contains(&name) {
                 body = true;
             } else if body {
                 let what = format!("`{name}` must stand above the first thing that happens");
-                self.problem(line.number, Wrong::new(line.tokens[0].column, what));
+                self.note_problem(line.number, LineError::new(line.tokens[0].column, what));
             } else {
-                match self.head.read(self.source.file, line, find) {
+                match self.head.read_line(self.source.file, line, find) {
                     Ok(problems) => self.problems.extend(problems),
-                    Err(wrong) => self.problem(line.number, wrong),
+                    Err(wrong) => self.note_problem(line.number, wrong),
                 }
             }
         }
         if self.head.catalogue.is_none() && self.problems.is_empty() {
-            let wrong = Wrong::new(1, "the catalogue is missing");
-            self.problem(1, wrong.help("a line `catalogue FOLDER` must stand in the head".to_owned()));
+            let wrong = LineError::new(1, "the catalogue is missing");
+            self.note_problem(1, wrong.help("a line `catalogue FOLDER` must stand in the head".to_owned()));
         }
     }
 
-    fn read_body(&mut self, lines: &[lines::Line<'_>], calendar: &Calendar) {
-        for line in lines.iter().filter(|line| !HEAD.contains(&line.first())) {
+    fn read_body(&mut self, lines: &[lines::SourceLine<'_>], calendar: &ScenarioCalendar) {
+        for line in lines.iter().filter(|line| !HEAD.contains(&line.first_word())) {
             match self.body_line(line, calendar) {
                 Ok(line) => self.lines.extend(line),
-                Err(wrong) => self.problem(line.number, wrong),
+                Err(wrong) => self.note_problem(line.number, wrong),
             }
         }
         // What a line that is wrong would have meant for the others is not known.
         if self.problems.is_empty() {
-            for (number, wrong) in together::check(&self.lines) {
-                self.problem(number, wrong);
+            for (number, wrong) in consistency::check_lines(&self.lines) {
+                self.note_problem(number, wrong);
             }
         }
     }
 
     /// A line that happens; `tenant` only says whose the next ones are.
-    fn body_line(&mut self, line: &lines::Line<'_>, calendar: &Calendar) -> Result<Option<Line>, Wrong> {
+    fn body_line(
+        &mut self,
+        line: &lines::SourceLine<'_>,
+        calendar: &ScenarioCalendar,
+    ) -> Result<Option<ScenarioLine>, LineError> {
         let tokens = self.take_time(line, calendar)?;
         let (from, until) = self.now;
         let start = tokens.first().map_or(line.end, |token| token.column);
         let expanded = self.head.words.expand(tokens.to_vec())?;
-        let mut args = Args::new(expanded.tokens, line.end);
+        let mut args = LineArgs::new(expanded.tokens, line.end);
         let verb = match args.peek() {
             Some(verb) if VERBS.contains(&verb) => args.text("a verb")?,
             Some(TENANT) => {
                 args.text(TENANT)?;
                 self.tenant = Some(args.tenant()?);
-                return args.end().map(|()| None);
+                return args.check_end().map(|()| None);
             }
             _ => return Err(self.no_verb(args)),
         };
         let tenant = match &self.tenant {
             Some(tenant) => tenant.clone(),
-            None => Tenant::new(MAIN).map_err(|bad| Wrong::new(start, bad.to_string()))?,
+            None => Tenant::new(MAIN).map_err(|bad| LineError::new(start, bad.to_string()))?,
         };
-        let place = Place { number: line.number, at: until, calendar };
-        let what = verb::read(&verb, &mut args, &place).map_err(|mut wrong| {
+        let place = LinePlace { number: line.number, at: until, calendar };
+        let what = verb::read_verb(&verb, &mut args, &place).map_err(|mut wrong| {
             let stands_for = expanded.stands_for.map(|said| format!("it stands for {said}"));
             wrong.help = wrong.help.or(stands_for);
             wrong
         })?;
-        if from != until && matches!(what, What::Do(_)) {
-            return Err(Wrong::new(start, "only `expect` takes a stretch of time"));
+        if from != until && matches!(what, ScenarioStep::Do(_)) {
+            return Err(LineError::new(start, "only `expect` takes a stretch of time"));
         }
-        Ok(Some(Line {
+        Ok(Some(ScenarioLine {
             number: line.number,
             column: start,
-            text: line.said(start),
+            text: line.text_from(start),
             from,
             until,
             tenant,
@@ -182,14 +189,14 @@ impl Parser<'_> {
         }))
     }
 
-    fn no_verb(&self, mut args: Args) -> Wrong {
+    fn no_verb(&self, mut args: LineArgs) -> LineError {
         let column = args.column();
         match args.text("a verb") {
             Ok(word) => {
                 let names: Vec<&str> = VERBS.into_iter().chain(self.head.words.names()).collect();
                 let near = did_you_mean(&word, names.iter().copied().chain(HEAD).chain([TENANT]));
-                let help = near.unwrap_or_else(|| format!("a verb is {}", one_of(names)));
-                Wrong::new(column, format!("there is no verb `{word}`")).help(help)
+                let help = near.unwrap_or_else(|| format!("a verb is {}", list_choices(names)));
+                LineError::new(column, format!("there is no verb `{word}`")).help(help)
             }
             Err(wrong) => wrong,
         }
@@ -199,26 +206,27 @@ impl Parser<'_> {
     /// remembered even if the rest of the line is wrong, so that the next lines are not wrong as well.
     fn take_time<'t>(
         &mut self,
-        line: &'t lines::Line<'_>,
-        calendar: &Calendar,
-    ) -> Result<&'t [Token], Wrong> {
-        if !Calendar::is_date(line.first()) {
+        line: &'t lines::SourceLine<'_>,
+        calendar: &ScenarioCalendar,
+    ) -> Result<&'t [LineToken], LineError> {
+        if !ScenarioCalendar::is_date(line.first_word()) {
             return Ok(&line.tokens);
         }
-        let mut args = Args::new(line.tokens.iter().cloned(), line.end);
+        let mut args = LineArgs::new(line.tokens.iter().cloned(), line.end);
         let column = args.column();
         let date = args.text("a date")?;
-        let date = calendar.date(&date).map_err(|what| Wrong::new(column, what))?;
+        let date = calendar.parse_date(&date).map_err(|what| LineError::new(column, what))?;
         let time_column = args.column();
         let time = args.text("a time of day")?;
-        let instant = |time: &str| calendar.instant(date, time).map_err(|what| Wrong::new(time_column, what));
+        let instant =
+            |time: &str| calendar.parse_time(date, time).map_err(|what| LineError::new(time_column, what));
         let (from, until) = match time.split_once("..") {
             Some((from, until)) => (instant(from)?, instant(until)?),
             None => (instant(&time)?, instant(&time)?),
         };
         if until < from || until < self.now.1 {
             let help = format!("the line before is at {}", calendar.show(self.now.1));
-            return Err(Wrong::new(column, "time would go back").help(help));
+            return Err(LineError::new(column, "time would go back").help(help));
         }
         self.now = (from, until);
         Ok(&line.tokens[2..])

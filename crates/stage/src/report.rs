@@ -4,18 +4,18 @@ use std::fmt;
 
 /// A run of one scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
+pub struct ScenarioReport {
     pub file: String,
     /// The behaviour that the scenario proves.
     pub proves: String,
     /// One line for each thing that happened; the same in every run.
     pub trace: Vec<String>,
-    pub failure: Option<Failure>,
+    pub failure: Option<ScenarioFailure>,
 }
 
 /// The first thing that was not as it should be. What follows it mostly follows from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
+pub struct ScenarioFailure {
     /// The line of the file, counting from 1.
     pub line: usize,
     /// What is written there.
@@ -23,16 +23,16 @@ pub struct Failure {
     pub what: String,
 }
 
-impl Report {
-    pub fn passed(&self) -> bool {
+impl ScenarioReport {
+    pub fn has_passed(&self) -> bool {
         self.failure.is_none()
     }
 }
 
 /// Short if it passed; else the failure and the trace so far.
-impl fmt::Display for Report {
+impl fmt::Display for ScenarioReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Failure { line, text, what }) = &self.failure else {
+        let Some(ScenarioFailure { line, text, what }) = &self.failure else {
             return write!(f, "{}: {}", self.file, self.proves);
         };
         writeln!(f, "{}:{line}: {text}", self.file)?;

@@ -1,10 +1,10 @@
 //! What a scenario is, once it has been read.
 
-use model::{Channel, Day, Kind, Millis, Person, PlanName, SubjectRef, Tenant};
+use model::{Channel, Day, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis};
 use serde_json::{Map, Value};
 
-use crate::calendar::Calendar;
-use crate::world::Mail;
+use crate::calendar::ScenarioCalendar;
+use crate::world::StageMail;
 
 /// A whole file.
 #[derive(Clone, Debug)]
@@ -14,13 +14,13 @@ pub struct Scenario {
     pub proves: String,
     /// The folder of its catalogue, as it is written.
     pub catalogue: String,
-    pub calendar: Calendar,
-    pub lines: Vec<Line>,
+    pub calendar: ScenarioCalendar,
+    pub lines: Vec<ScenarioLine>,
 }
 
 /// One thing that is done or expected.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Line {
+pub struct ScenarioLine {
     /// Counts from 1.
     pub number: usize,
     /// Where its verb stands, counting from 1.
@@ -29,23 +29,23 @@ pub struct Line {
     pub text: String,
     /// Nothing may have come before this instant that was not expected; the same as `until` unless a
     /// stretch of time is written.
-    pub from: Millis,
+    pub from: UtcMillis,
     /// When it happens.
-    pub until: Millis,
+    pub until: UtcMillis,
     /// Whose persons and subjects it means.
     pub tenant: Tenant,
-    pub what: What,
+    pub what: ScenarioStep,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum What {
-    Do(Act),
-    Expect(Expected),
+pub enum ScenarioStep {
+    Do(ScenarioAct),
+    Expect(ScenarioExpectation),
 }
 
 /// What comes back of a mail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Back {
+pub enum ScenarioReturn {
     /// The address is dead.
     Hard,
     /// It cannot take the mail.
@@ -58,7 +58,7 @@ pub enum Back {
 
 /// What a mail server takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Takes {
+pub enum MailServerState {
     #[default]
     All,
     Nothing,
@@ -68,7 +68,7 @@ pub enum Takes {
 
 /// Something that is done to the house.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Act {
+pub enum ScenarioAct {
     /// Fields of a person's profile.
     Profile {
         person: Person,
@@ -81,21 +81,21 @@ pub enum Act {
     },
     Mute {
         person: Person,
-        muted: Muted,
+        muted: ScenarioMute,
         on: bool,
     },
-    Event(Event),
+    Event(ScenarioEvent),
     /// The last event once more, byte for byte.
     Again,
     /// The person did something to all these entries.
     Feedback {
         person: Person,
-        about: About,
-        did: Did,
+        about: ScenarioFeedbackTarget,
+        did: FeedbackVerb,
     },
     /// The last mail to a person comes back.
     Returned {
-        back: Back,
+        back: ScenarioReturn,
         person: Person,
     },
     /// What came back keeps no mails from a person any more; of one stream alone, if it is named.
@@ -133,7 +133,7 @@ pub enum Act {
         status: u16,
         has: Vec<String>,
     },
-    Restart(Restart),
+    Restart(RestartMode),
     /// The house goes down and stays down.
     Stop,
     /// It comes up again, perhaps with another catalogue.
@@ -142,7 +142,7 @@ pub enum Act {
     },
     /// What the other side takes of our mail.
     MailServer {
-        takes: Takes,
+        takes: MailServerState,
     },
     /// What waits under a plan is told now: one person's, or everybody's.
     Release {
@@ -158,7 +158,7 @@ pub enum Act {
     /// What a topic took in since an instant is there once more.
     Replay {
         topic: String,
-        from: Millis,
+        from: UtcMillis,
         tells_missing: bool,
     },
     /// The days before this one are written to a file and dropped.
@@ -169,14 +169,14 @@ pub enum Act {
 
 /// What a person does not want to hear of any more.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Muted {
+pub enum ScenarioMute {
     Kind(Kind),
     Actor(Person),
     Subject(SubjectRef),
     Thread(SubjectRef),
 }
 
-impl Muted {
+impl ScenarioMute {
     /// The word for its sort and its name, as a fact has them.
     pub(crate) fn parts(&self) -> (&'static str, &str) {
         match self {
@@ -190,7 +190,7 @@ impl Muted {
 
 /// Something that an upstream service says happened.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Event {
+pub struct ScenarioEvent {
     pub id: String,
     pub source: String,
     pub what: String,
@@ -200,29 +200,29 @@ pub struct Event {
     /// Whom it lists, with how well it suits them.
     pub persons: Vec<(Person, Option<f64>)>,
     /// The source's own time.
-    pub at: Millis,
+    pub at: UtcMillis,
     pub actor: Option<String>,
     pub version: Option<i64>,
     pub fields: Map<String, Value>,
-    pub via: Via,
+    pub via: EventRoute,
 }
 
 /// The way by which an event comes in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Via {
+pub enum EventRoute {
     Http,
     Topic,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Did {
+pub enum FeedbackVerb {
     Read,
     Clear,
 }
 
 /// How the house goes down before it comes up again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Restart {
+pub enum RestartMode {
     /// Every room finishes what it has in hand.
     Orderly,
     /// Every room ends where it stands.
@@ -231,7 +231,7 @@ pub enum Restart {
 
 /// Something that must be so.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Expected {
+pub enum ScenarioExpectation {
     Mail(ExpectedMail),
     /// No mail, and nothing put aside.
     Nothing,
@@ -264,7 +264,7 @@ pub enum Expected {
 
 /// What somebody read or cleared.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum About {
+pub enum ScenarioFeedbackTarget {
     Subject(SubjectRef),
     Kind(Kind),
     All,
@@ -294,53 +294,59 @@ impl ExpectedMail {
     }
 
     /// Whether it is this one that is expected.
-    pub(crate) fn is_of(&self, tenant: &Tenant, mail: &Mail) -> bool {
+    pub(crate) fn is_of(&self, tenant: &Tenant, mail: &StageMail) -> bool {
         mail.channel == self.channel && mail.tenant == *tenant && mail.person == self.person
     }
 }
 
-impl Line {
+impl ScenarioLine {
     /// Whom it is about.
     pub(crate) fn persons(&self) -> Vec<&Person> {
         match &self.what {
-            What::Do(
-                Act::Profile { person, .. }
-                | Act::Follow { person, .. }
-                | Act::Mute { person, .. }
-                | Act::Feedback { person, .. }
-                | Act::Seen { person, .. }
-                | Act::Erase { person, .. }
-                | Act::Device { person, .. }
-                | Act::Returned { person, .. }
-                | Act::Lift { person, .. }
-                | Act::Discard { person, .. }
-                | Act::App { person, .. },
+            ScenarioStep::Do(
+                ScenarioAct::Profile { person, .. }
+                | ScenarioAct::Follow { person, .. }
+                | ScenarioAct::Mute { person, .. }
+                | ScenarioAct::Feedback { person, .. }
+                | ScenarioAct::Seen { person, .. }
+                | ScenarioAct::Erase { person, .. }
+                | ScenarioAct::Device { person, .. }
+                | ScenarioAct::Returned { person, .. }
+                | ScenarioAct::Lift { person, .. }
+                | ScenarioAct::Discard { person, .. }
+                | ScenarioAct::App { person, .. },
             )
-            | What::Expect(
-                Expected::Fates { person, .. } | Expected::Why { person, .. } | Expected::Open { person, .. },
+            | ScenarioStep::Expect(
+                ScenarioExpectation::Fates { person, .. }
+                | ScenarioExpectation::Why { person, .. }
+                | ScenarioExpectation::Open { person, .. },
             ) => vec![person],
-            What::Expect(Expected::Mail(mail)) => vec![&mail.person],
-            What::Do(Act::Event(event)) => event.persons.iter().map(|(person, _)| person).collect(),
-            What::Do(Act::Release { person, .. }) => person.iter().collect(),
-            What::Do(
-                Act::Again
-                | Act::Upstream(_)
-                | Act::Post { .. }
-                | Act::Restart(_)
-                | Act::Stop
-                | Act::Start { .. }
-                | Act::MailServer { .. }
-                | Act::Replay { .. }
-                | Act::Archive { .. },
-            )
-            | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => {
-                Vec::new()
+            ScenarioStep::Expect(ScenarioExpectation::Mail(mail)) => vec![&mail.person],
+            ScenarioStep::Do(ScenarioAct::Event(event)) => {
+                event.persons.iter().map(|(person, _)| person).collect()
             }
+            ScenarioStep::Do(ScenarioAct::Release { person, .. }) => person.iter().collect(),
+            ScenarioStep::Do(
+                ScenarioAct::Again
+                | ScenarioAct::Upstream(_)
+                | ScenarioAct::Post { .. }
+                | ScenarioAct::Restart(_)
+                | ScenarioAct::Stop
+                | ScenarioAct::Start { .. }
+                | ScenarioAct::MailServer { .. }
+                | ScenarioAct::Replay { .. }
+                | ScenarioAct::Archive { .. },
+            )
+            | ScenarioStep::Expect(
+                ScenarioExpectation::Nothing
+                | ScenarioExpectation::Rejected { .. }
+                | ScenarioExpectation::Quarantine { .. },
+            ) => Vec::new(),
         }
     }
 }
 
-impl Back {
+impl ScenarioReturn {
     pub const ALL: [Self; 4] = [Self::Hard, Self::Soft, Self::Complaint, Self::Away];
 
     /// As a scenario writes it.
@@ -354,11 +360,11 @@ impl Back {
     }
 }
 
-impl Act {
+impl ScenarioAct {
     /// Whether the house answers it.
     pub(crate) fn is_answered(&self) -> bool {
         match self {
-            Self::Event(event) => event.via == Via::Http,
+            Self::Event(event) => event.via == EventRoute::Http,
             Self::Profile { .. }
             | Self::Follow { .. }
             | Self::Mute { .. }

@@ -7,20 +7,20 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant};
+use model::{Day, Person, PlanName, SubjectRef, Tenant, UtcMillis};
 use runtime::Clock;
 use serde_json::Value;
 
 use crate::{
     parse, parse_with, request, run,
-    run::{Pace, run_at},
-    scenario::{Act, Back, Restart, Takes, What},
-    world::{Answer, Entry, Mail, Section, World},
+    run::{ScenarioPace, run_at},
+    scenario::{MailServerState, RestartMode, ScenarioAct, ScenarioReturn, ScenarioStep},
+    world::{StageAnswer, StageEntry, StageMail, StageMailSection, StageWorld},
 };
 
 const HEAD: &str = "# it works\ncatalogue toy\n";
 
-fn messages(text: &str) -> String {
+fn parse_messages(text: &str) -> String {
     match parse("a.txt", text) {
         Ok(_) => "fine".to_owned(),
         Err(problems) => problems.to_string(),
@@ -28,20 +28,20 @@ fn messages(text: &str) -> String {
 }
 
 /// What is said of lines below a good head, without the head's own two lines.
-fn check(lines: &str, expected: &str) {
-    assert_eq!(messages(&format!("{HEAD}{lines}")), expected, "{lines}");
+fn check_messages(lines: &str, expected: &str) {
+    assert_eq!(parse_messages(&format!("{HEAD}{lines}")), expected, "{lines}");
 }
 
 #[test]
 fn a_message_has_place_caret_and_what_was_probably_meant() {
-    check(
+    check_messages(
         "mon 09:00  folow ann item:7",
         "a.txt:3:12: there is no verb `folow`
     3 | mon 09:00  folow ann item:7
       |            ^
       = did you mean `follow`?",
     );
-    check(
+    check_messages(
         "mon 09:00 expect mial ann",
         "a.txt:3:18: `mial` is not what can be expected
     3 | mon 09:00 expect mial ann
@@ -53,7 +53,7 @@ fn a_message_has_place_caret_and_what_was_probably_meant() {
 /// The first line of each message.
 fn first_lines(text: &str) -> Vec<String> {
     let place = |line: &&str| line.starts_with("a.txt:") || line.starts_with("w.txt:");
-    messages(text).lines().filter(place).map(str::to_owned).collect()
+    parse_messages(text).lines().filter(place).map(str::to_owned).collect()
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn words_make_stories() {
         .lines
         .iter()
         .map(|line| match &line.what {
-            What::Do(Act::Event(event)) => {
+            ScenarioStep::Do(ScenarioAct::Event(event)) => {
                 format!("{} {} {}", event.what, event.subject, Value::Object(event.fields.clone()))
             }
             other => panic!("{other:?}"),
@@ -205,15 +205,17 @@ fn a_line_becomes_a_request() {
         let line = &scenario.lines[0];
         let at = line.until;
         let said: Value = match &line.what {
-            What::Do(Act::Event(event)) => serde_json::from_str(&request::event(event)).unwrap(),
-            What::Do(Act::Profile { person, fields }) => {
-                serde_json::from_str(&request::profile(1, at, person, fields).body).unwrap()
+            ScenarioStep::Do(ScenarioAct::Event(event)) => {
+                serde_json::from_str(&request::event_body(event)).unwrap()
             }
-            What::Do(Act::Mute { person, muted, on }) => {
-                serde_json::from_str(&request::mute(1, at, person, muted, *on).body).unwrap()
+            ScenarioStep::Do(ScenarioAct::Profile { person, fields }) => {
+                serde_json::from_str(&request::profile_request(1, at, person, fields).body).unwrap()
             }
-            What::Do(Act::Erase { person, welcomes }) => {
-                serde_json::from_str(&request::erase(1, at, person, *welcomes).body).unwrap()
+            ScenarioStep::Do(ScenarioAct::Mute { person, muted, on }) => {
+                serde_json::from_str(&request::mute_request(1, at, person, muted, *on).body).unwrap()
+            }
+            ScenarioStep::Do(ScenarioAct::Erase { person, welcomes }) => {
+                serde_json::from_str(&request::erase_request(1, at, person, *welcomes).body).unwrap()
             }
             other => panic!("{other:?}"),
         };
@@ -244,20 +246,20 @@ fn a_line_becomes_a_request() {
 #[test]
 fn days_are_dates_of_the_scenario() {
     let scenario = parse("a.txt", &format!("{HEAD}archive before thu\narchive before 2026-02-01")).unwrap();
-    let days: Vec<&What> = scenario.lines.iter().map(|line| &line.what).collect();
-    let archive = |day: &str| What::Do(Act::Archive { before: Day::parse(day).unwrap() });
+    let days: Vec<&ScenarioStep> = scenario.lines.iter().map(|line| &line.what).collect();
+    let archive = |day: &str| ScenarioStep::Do(ScenarioAct::Archive { before: Day::parse(day).unwrap() });
     assert_eq!(days, [&archive("2026-01-08"), &archive("2026-02-01")]);
 }
 
 /// The toy.
-struct Toy {
+struct ToyWorld {
     clock: Clock,
     /// Who follows what.
     follows: BTreeSet<(String, String)>,
     /// What waits for its midnight: when, for whom, about what.
     due: Vec<(i64, String, String)>,
-    mails: Vec<Mail>,
-    told: BTreeMap<String, Vec<Entry>>,
+    mails: Vec<StageMail>,
+    told: BTreeMap<String, Vec<StageEntry>>,
     aside: Vec<String>,
     /// What was released and archived.
     done: Vec<String>,
@@ -266,8 +268,8 @@ struct Toy {
 
 const DAY: i64 = 86_400_000;
 
-impl Toy {
-    fn new(at: Millis) -> Self {
+impl ToyWorld {
+    fn new(at: UtcMillis) -> Self {
         Self {
             clock: Clock::still(at.0),
             follows: BTreeSet::new(),
@@ -282,7 +284,7 @@ impl Toy {
 }
 
 #[async_trait]
-impl World for Toy {
+impl StageWorld for ToyWorld {
     fn clock(&self) -> &Clock {
         &self.clock
     }
@@ -296,9 +298,9 @@ impl World for Toy {
         let (due, waiting) = std::mem::take(&mut self.due).into_iter().partition(|(at, ..)| *at <= now);
         self.due = waiting;
         for (_, person, subject) in due as Vec<(i64, String, String)> {
-            let section = Section { title: "News".to_owned(), items: vec![subject.clone()] };
+            let section = StageMailSection { title: "News".to_owned(), items: vec![subject.clone()] };
             let text = format!("News\n{subject}\nby\nnight");
-            self.mails.push(Mail {
+            self.mails.push(StageMail {
                 channel: model::Channel::Email,
                 silent: false,
                 to: format!("{person}@example.org"),
@@ -309,8 +311,8 @@ impl World for Toy {
                 tenant: Tenant::new("main").unwrap(),
                 person: Person::new(&person).unwrap(),
             });
-            self.told.entry(person).or_default().push(Entry {
-                at: Millis(now),
+            self.told.entry(person).or_default().push(StageEntry {
+                at: UtcMillis(now),
                 subject,
                 fates: vec![(model::Channel::Email, "told".to_owned())],
             });
@@ -318,18 +320,18 @@ impl World for Toy {
         Ok(())
     }
 
-    async fn lagging(&mut self) -> anyhow::Result<Vec<String>> {
+    async fn lagging_stages(&mut self) -> anyhow::Result<Vec<String>> {
         Ok(vec!["the toy, 1 record".to_owned()])
     }
 
-    async fn post(&mut self, _: &Tenant, path: &str, body: &str) -> anyhow::Result<Answer> {
+    async fn post(&mut self, _: &Tenant, path: &str, body: &str) -> anyhow::Result<StageAnswer> {
         let body: Value = serde_json::from_str(body)?;
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         if path == "/v1/facts" && body["type"] == "tidings.follow" {
             self.follows.insert((text(&body["data"]["target"]), text(&body["data"]["person"])));
         } else if body["type"] == "item.wrong" {
             let rejected = r#"{"accepted":0,"rejected":[{"index":0,"reason":"it is wrong","at":"/type"}]}"#;
-            return Ok(Answer { status: 400, body: rejected.to_owned() });
+            return Ok(StageAnswer { status: 400, body: rejected.to_owned() });
         } else if path == "/v1/changes" {
             let midnight = (self.clock.now() / DAY + 1) * DAY;
             let clock = self.clock.clone();
@@ -339,7 +341,7 @@ impl World for Toy {
             self.due
                 .extend(followers.into_iter().map(|(_, person)| (midnight, person.clone(), subject.clone())));
         }
-        Ok(Answer { status: 202, body: r#"{"accepted":1,"rejected":[]}"#.to_owned() })
+        Ok(StageAnswer { status: 202, body: r#"{"accepted":1,"rejected":[]}"#.to_owned() })
     }
 
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
@@ -347,7 +349,7 @@ impl World for Toy {
         Ok(())
     }
 
-    async fn stop(&mut self, _: Restart) -> anyhow::Result<()> {
+    async fn stop(&mut self, _: RestartMode) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -355,11 +357,16 @@ impl World for Toy {
         Ok(())
     }
 
-    async fn mail_server(&mut self, _: Takes) -> anyhow::Result<()> {
+    async fn mail_server(&mut self, _: MailServerState) -> anyhow::Result<()> {
         Ok(())
     }
 
-    async fn returned(&mut self, _: &Tenant, person: &Person, back: Back) -> anyhow::Result<()> {
+    async fn return_last_mail(
+        &mut self,
+        _: &Tenant,
+        person: &Person,
+        back: ScenarioReturn,
+    ) -> anyhow::Result<()> {
         self.done.push(format!("{} of {person}", back.word()));
         Ok(())
     }
@@ -373,11 +380,11 @@ impl World for Toy {
         Ok(())
     }
 
-    async fn mails(&mut self) -> anyhow::Result<Vec<Mail>> {
+    async fn mails(&mut self) -> anyhow::Result<Vec<StageMail>> {
         Ok(self.mails.clone())
     }
 
-    async fn entries(&mut self, _: &Tenant, person: &Person) -> anyhow::Result<Vec<Entry>> {
+    async fn entries(&mut self, _: &Tenant, person: &Person) -> anyhow::Result<Vec<StageEntry>> {
         Ok(self.told.get(person.as_str()).cloned().unwrap_or_default())
     }
 
@@ -425,7 +432,7 @@ impl World for Toy {
         Ok([vec![line.to_owned()], self.done.clone()].concat())
     }
 
-    async fn replay(&mut self, topic: &str, from: Millis, tells_missing: bool) -> anyhow::Result<()> {
+    async fn replay(&mut self, topic: &str, from: UtcMillis, tells_missing: bool) -> anyhow::Result<()> {
         let how = if tells_missing { "telling" } else { "quiet" };
         self.done.push(format!("{topic} from {from}, {how}"));
         Ok(())
@@ -437,10 +444,10 @@ impl World for Toy {
     }
 }
 
-/// What a run says: `passed`, or where and why it failed.
-async fn played(lines: &str) -> String {
+/// What a run says: `has_passed`, or where and why it failed.
+async fn play_lines(lines: &str) -> String {
     let scenario = parse("a.txt", &format!("{HEAD}{lines}")).unwrap_or_else(|problems| panic!("{problems}"));
-    let mut toy = Toy::new(scenario.calendar.start());
+    let mut toy = ToyWorld::new(scenario.calendar.start());
     let report = run(&scenario, &mut toy).await;
     match report.failure {
         None => "passed".to_owned(),
@@ -472,14 +479,14 @@ async fn what_is_expected_passes() {
         "mon 12:00 replay changes from mon 10:00 telling missing\nexpect why ann item:7 \"changes from\" \"telling\"\ntue 00:00 expect mail ann",
         "archive before mon\nexpect why ben item:7 \"does not\" \"2026-01-05 was archived\"\ntue 00:00 expect mail ann",
     ] {
-        assert_eq!(played(&format!("{STORY}{lines}")).await, "passed", "{lines}");
+        assert_eq!(play_lines(&format!("{STORY}{lines}")).await, "passed", "{lines}");
     }
 }
 
 #[tokio::test]
 async fn expectations_are_exact() {
     let check = async |lines: &str, expected: &str| {
-        assert_eq!(played(&format!("{STORY}{lines}")).await, expected, "{lines}");
+        assert_eq!(play_lines(&format!("{STORY}{lines}")).await, expected, "{lines}");
     };
     let unexpected =
         "a mail came that no line expects:\n    tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7";
@@ -533,8 +540,8 @@ async fn the_trace_is_the_same_in_every_run() {
     let scenario = parse("a.txt", &format!("{HEAD}{lines}")).unwrap();
     let mut traces = Vec::new();
     for _ in 0..2 {
-        let report = run(&scenario, &mut Toy::new(scenario.calendar.start())).await;
-        assert!(report.passed(), "{report}");
+        let report = run(&scenario, &mut ToyWorld::new(scenario.calendar.start())).await;
+        assert!(report.has_passed(), "{report}");
         traces.push(report.trace);
     }
     assert_eq!(traces[0], traces[1]);
@@ -559,8 +566,8 @@ async fn the_trace_is_the_same_in_every_run() {
 async fn a_slow_house_may_be_late_but_not_later_than_the_next_line() {
     let check = async |lines: &str, late_ms_max: i64, expected: Option<usize>| {
         let scenario = parse("a.txt", &format!("{HEAD}{STORY}{lines}")).unwrap();
-        let pace = Pace { late_ms_max, ..Pace::EXACT };
-        let report = run_at(pace, &scenario, &mut Toy::new(scenario.calendar.start())).await;
+        let pace = ScenarioPace { late_ms_max, ..ScenarioPace::EXACT };
+        let report = run_at(pace, &scenario, &mut ToyWorld::new(scenario.calendar.start())).await;
         assert_eq!(report.failure.as_ref().map(|failure| failure.line), expected, "{report}");
     };
     check("mon 23:50 expect mail ann", 0, Some(5)).await;
@@ -573,13 +580,16 @@ async fn a_slow_house_may_be_late_but_not_later_than_the_next_line() {
 #[tokio::test]
 async fn a_house_that_hangs_is_an_error() {
     let scenario = parse("a.txt", &format!("{HEAD}{STORY}")).unwrap();
-    let mut toy = Toy::new(scenario.calendar.start());
+    let mut toy = ToyWorld::new(scenario.calendar.start());
     toy.hangs = true;
-    let failure =
-        run_at(Pace { line_time_max: Duration::from_millis(1), ..Pace::EXACT }, &scenario, &mut toy)
-            .await
-            .failure
-            .unwrap();
+    let failure = run_at(
+        ScenarioPace { line_time_max: Duration::from_millis(1), ..ScenarioPace::EXACT },
+        &scenario,
+        &mut toy,
+    )
+    .await
+    .failure
+    .unwrap();
     let expected = "the house does not come to rest within 1ms; behind: the toy, 1 record";
     assert_eq!((failure.line, failure.what.as_str()), (3, expected));
 }

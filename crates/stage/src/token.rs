@@ -3,25 +3,25 @@
 
 /// One word of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Token {
+pub(crate) struct LineToken {
     /// Counts characters from 1.
     pub column: usize,
-    pub shape: Shape,
+    pub shape: TokenShape,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum TokenShape {
     /// Stands for itself: `follow`, `ann`, `09:00`.
-    Value(Raw),
+    Value(TokenValue),
     /// `name=value`; the name of an attribute begins with `@`.
-    Field { name: String, value: Raw },
+    Field { name: String, value: TokenValue },
     /// A `=` that stands alone, in the definition of a word.
     Equals,
 }
 
 /// A value as it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Raw {
+pub(crate) enum TokenValue {
     /// Nothing at all: `name=`.
     Nothing,
     Bare(String),
@@ -29,18 +29,18 @@ pub(crate) enum Raw {
     /// `(fri 18:00)`, an instant.
     Time(String),
     /// `[a b c]`, with blanks or commas between.
-    List(Vec<Raw>),
+    List(Vec<TokenValue>),
 }
 
 /// What is wrong with a line, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct LineError {
     pub column: usize,
     pub what: String,
     pub help: Option<String>,
 }
 
-impl Wrong {
+impl LineError {
     pub fn new(column: usize, what: impl Into<String>) -> Self {
         Self { column, what: what.into(), help: None }
     }
@@ -52,26 +52,26 @@ impl Wrong {
 }
 
 /// Takes a line apart; also says in which column it ends, its comment not counted.
-pub(crate) fn tokens(line: &str) -> Result<(Vec<Token>, usize), Wrong> {
-    let mut reader = Reader { chars: line.chars().collect(), at: 0 };
+pub(crate) fn split_tokens(line: &str) -> Result<(Vec<LineToken>, usize), LineError> {
+    let mut reader = TokenReader { chars: line.chars().collect(), at: 0 };
     let (mut tokens, mut end) = (Vec::new(), 1);
     loop {
         reader.skip(char::is_whitespace);
         let column = reader.at + 1;
         match reader.peek() {
             None | Some('#') => return Ok((tokens, end)),
-            Some(_) => tokens.push(Token { column, shape: reader.token()? }),
+            Some(_) => tokens.push(LineToken { column, shape: reader.read_token()? }),
         }
         end = reader.at + 1;
     }
 }
 
-struct Reader {
+struct TokenReader {
     chars: Vec<char>,
     at: usize,
 }
 
-impl Reader {
+impl TokenReader {
     fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
@@ -82,52 +82,52 @@ impl Reader {
         }
     }
 
-    fn token(&mut self) -> Result<Shape, Wrong> {
+    fn read_token(&mut self) -> Result<TokenShape, LineError> {
         if matches!(self.peek(), Some('"' | '\'' | '(' | '[')) {
-            return Ok(Shape::Value(self.value(&[])?));
+            return Ok(TokenShape::Value(self.read_value(&[])?));
         }
-        let word = self.word(&['=']);
+        let word = self.read_word(&['=']);
         if self.peek() != Some('=') {
-            return Ok(Shape::Value(Raw::Bare(word)));
+            return Ok(TokenShape::Value(TokenValue::Bare(word)));
         }
         self.at += 1;
         let ends = self.peek().is_none_or(char::is_whitespace);
         if word.is_empty() {
             let column = self.at;
             return if ends {
-                Ok(Shape::Equals)
+                Ok(TokenShape::Equals)
             } else {
-                Err(Wrong::new(column, "a name must stand before `=`"))
+                Err(LineError::new(column, "a name must stand before `=`"))
             };
         }
-        let value = if ends { Raw::Nothing } else { self.value(&[])? };
-        Ok(Shape::Field { name: word, value })
+        let value = if ends { TokenValue::Nothing } else { self.read_value(&[])? };
+        Ok(TokenShape::Field { name: word, value })
     }
 
     /// A value; a bare one ends at a blank or at one of `ends`.
-    fn value(&mut self, ends: &[char]) -> Result<Raw, Wrong> {
+    fn read_value(&mut self, ends: &[char]) -> Result<TokenValue, LineError> {
         let value = match self.peek() {
-            Some(quote @ ('"' | '\'')) => Raw::Quoted(self.quoted(quote)?),
-            Some('(') => Raw::Time(self.until(')')?),
-            Some('[') => self.list()?,
-            _ => return Ok(Raw::Bare(self.word(ends))),
+            Some(quote @ ('"' | '\'')) => TokenValue::Quoted(self.read_quoted(quote)?),
+            Some('(') => TokenValue::Time(self.read_until(')')?),
+            Some('[') => self.read_list()?,
+            _ => return Ok(TokenValue::Bare(self.read_word(ends))),
         };
         match self.peek() {
             Some(c) if !c.is_whitespace() && !ends.contains(&c) => {
-                Err(Wrong::new(self.at + 1, format!("a blank must stand before `{c}`")))
+                Err(LineError::new(self.at + 1, format!("a blank must stand before `{c}`")))
             }
             _ => Ok(value),
         }
     }
 
-    fn word(&mut self, ends: &[char]) -> String {
+    fn read_word(&mut self, ends: &[char]) -> String {
         let start = self.at;
         self.skip(|c| !c.is_whitespace() && !ends.contains(&c));
         self.chars[start..self.at].iter().collect()
     }
 
     /// Between double quotes a backslash says `\"`, `\\`, `\n` or `\t`; single quotes take all as it is.
-    fn quoted(&mut self, quote: char) -> Result<String, Wrong> {
+    fn read_quoted(&mut self, quote: char) -> Result<String, LineError> {
         let opened = self.at + 1;
         let mut text = String::new();
         self.at += 1;
@@ -144,40 +144,40 @@ impl Reader {
                         Some('t') => '\t',
                         _ => {
                             let help = r#"between `"` these are understood: \" \\ \n \t; between `'` all stays as it is"#;
-                            return Err(Wrong::new(self.at - 1, "an unknown escape").help(help.to_owned()));
+                            return Err(LineError::new(self.at - 1, "an unknown escape").help(help.to_owned()));
                         }
                     });
                 }
                 _ => text.push(c),
             }
         }
-        Err(Wrong::new(opened, format!("this `{quote}` is never closed")))
+        Err(LineError::new(opened, format!("this `{quote}` is never closed")))
     }
 
-    fn until(&mut self, close: char) -> Result<String, Wrong> {
+    fn read_until(&mut self, close: char) -> Result<String, LineError> {
         let opened = self.at;
         self.skip(|c| c != close);
         if self.peek().is_none() {
-            return Err(Wrong::new(opened + 1, format!("this `{}` is never closed", self.chars[opened])));
+            return Err(LineError::new(opened + 1, format!("this `{}` is never closed", self.chars[opened])));
         }
         self.at += 1;
         Ok(self.chars[opened + 1..self.at - 1].iter().collect())
     }
 
-    fn list(&mut self) -> Result<Raw, Wrong> {
+    fn read_list(&mut self) -> Result<TokenValue, LineError> {
         let opened = self.at + 1;
         let mut items = Vec::new();
         self.at += 1;
         loop {
             self.skip(|c| c.is_whitespace() || c == ',');
             match self.peek() {
-                None => return Err(Wrong::new(opened, "this `[` is never closed")),
+                None => return Err(LineError::new(opened, "this `[` is never closed")),
                 Some(']') => {
                     self.at += 1;
-                    return Ok(Raw::List(items));
+                    return Ok(TokenValue::List(items));
                 }
-                Some('[') => return Err(Wrong::new(self.at + 1, "a list cannot stand in a list")),
-                Some(_) => items.push(self.value(&[',', ']'])?),
+                Some('[') => return Err(LineError::new(self.at + 1, "a list cannot stand in a list")),
+                Some(_) => items.push(self.read_value(&[',', ']'])?),
             }
         }
     }
@@ -187,64 +187,83 @@ impl Reader {
 mod tests {
     use super::*;
 
-    fn bare(text: &str) -> Raw {
-        Raw::Bare(text.to_owned())
+    fn bare(text: &str) -> TokenValue {
+        TokenValue::Bare(text.to_owned())
     }
 
-    fn check(line: &str, expected: &[(usize, Shape)]) {
+    fn check_tokens(line: &str, expected: &[(usize, TokenShape)]) {
         let found: Vec<_> =
-            tokens(line).unwrap().0.into_iter().map(|token| (token.column, token.shape)).collect();
+            split_tokens(line).unwrap().0.into_iter().map(|token| (token.column, token.shape)).collect();
         assert_eq!(found, expected, "{line}");
     }
 
-    fn field(name: &str, value: Raw) -> Shape {
-        Shape::Field { name: name.to_owned(), value }
+    fn field(name: &str, value: TokenValue) -> TokenShape {
+        TokenShape::Field { name: name.to_owned(), value }
     }
 
     #[test]
     fn a_line_is_words_with_columns() {
-        check("", &[]);
-        check("  # only a comment", &[]);
-        check(
+        check_tokens("", &[]);
+        check_tokens("  # only a comment", &[]);
+        check_tokens(
             "mon 09:30  follow ann item:7 # why",
             &[
-                (1, Shape::Value(bare("mon"))),
-                (5, Shape::Value(bare("09:30"))),
-                (12, Shape::Value(bare("follow"))),
-                (19, Shape::Value(bare("ann"))),
-                (23, Shape::Value(bare("item:7"))),
+                (1, TokenShape::Value(bare("mon"))),
+                (5, TokenShape::Value(bare("09:30"))),
+                (12, TokenShape::Value(bare("follow"))),
+                (19, TokenShape::Value(bare("ann"))),
+                (23, TokenShape::Value(bare("item:7"))),
             ],
         );
-        check("a#b = c", &[(1, Shape::Value(bare("a#b"))), (5, Shape::Equals), (7, Shape::Value(bare("c")))]);
+        check_tokens(
+            "a#b = c",
+            &[
+                (1, TokenShape::Value(bare("a#b"))),
+                (5, TokenShape::Equals),
+                (7, TokenShape::Value(bare("c"))),
+            ],
+        );
     }
 
     #[test]
     fn quotes_parentheses_and_brackets_hold_together() {
-        check(
+        check_tokens(
             r#"title="A \"b\" #c" raw='{"x": "\n"}' at=(fri 18:00) of=[a, "b c" d] none= @id=7"#,
             &[
-                (1, field("title", Raw::Quoted("A \"b\" #c".to_owned()))),
-                (20, field("raw", Raw::Quoted(r#"{"x": "\n"}"#.to_owned()))),
-                (38, field("at", Raw::Time("fri 18:00".to_owned()))),
-                (53, field("of", Raw::List(vec![bare("a"), Raw::Quoted("b c".to_owned()), bare("d")]))),
-                (69, field("none", Raw::Nothing)),
+                (1, field("title", TokenValue::Quoted("A \"b\" #c".to_owned()))),
+                (20, field("raw", TokenValue::Quoted(r#"{"x": "\n"}"#.to_owned()))),
+                (38, field("at", TokenValue::Time("fri 18:00".to_owned()))),
+                (
+                    53,
+                    field(
+                        "of",
+                        TokenValue::List(vec![bare("a"), TokenValue::Quoted("b c".to_owned()), bare("d")]),
+                    ),
+                ),
+                (69, field("none", TokenValue::Nothing)),
                 (75, field("@id", bare("7"))),
             ],
         );
-        check("\"ünï\" x", &[(1, Shape::Value(Raw::Quoted("ünï".to_owned()))), (7, Shape::Value(bare("x")))]);
-        check("a==b", &[(1, field("a", bare("=b")))]);
+        check_tokens(
+            "\"ünï\" x",
+            &[
+                (1, TokenShape::Value(TokenValue::Quoted("ünï".to_owned()))),
+                (7, TokenShape::Value(bare("x"))),
+            ],
+        );
+        check_tokens("a==b", &[(1, field("a", bare("=b")))]);
     }
 
     #[test]
     fn a_line_ends_before_its_comment() {
-        assert_eq!(tokens("ab \"c\"  # why").unwrap().1, 7);
-        assert_eq!(tokens("  # why").unwrap().1, 1);
+        assert_eq!(split_tokens("ab \"c\"  # why").unwrap().1, 7);
+        assert_eq!(split_tokens("  # why").unwrap().1, 1);
     }
 
     #[test]
     fn what_is_not_closed_is_shown_where_it_opens() {
         let check = |line: &str, column: usize, what: &str| {
-            let wrong = tokens(line).unwrap_err();
+            let wrong = split_tokens(line).unwrap_err();
             assert_eq!((wrong.column, wrong.what.as_str()), (column, what), "{line}");
         };
         check("a \"b", 3, "this `\"` is never closed");

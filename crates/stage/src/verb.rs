@@ -1,13 +1,16 @@
 //! The verbs: what stands after each, and what it comes to.
 
-use model::{Channel, Day, Millis, Person, SubjectRef, person::mutes};
+use model::{Channel, Day, Person, SubjectRef, UtcMillis, person::mutes};
 use serde_json::Map;
 
 use crate::{
-    args::{Args, Field},
-    calendar::Calendar,
-    scenario::{About, Act, Back, Did, Event, Expected, ExpectedMail, Muted, Restart, Takes, Via, What},
-    token::{Raw, Wrong},
+    args::{LineArgs, ScenarioField},
+    calendar::ScenarioCalendar,
+    scenario::{
+        EventRoute, ExpectedMail, FeedbackVerb, MailServerState, RestartMode, ScenarioAct, ScenarioEvent,
+        ScenarioExpectation, ScenarioFeedbackTarget, ScenarioMute, ScenarioReturn, ScenarioStep,
+    },
+    token::{LineError, TokenValue},
     value,
 };
 
@@ -22,103 +25,116 @@ const ATTRIBUTES: [&str; 8] =
     ["@id", "@at", "@actor", "@source", "@version", "@via", "@subjects", "@persons"];
 
 /// Where a line stands and when it happens.
-pub(crate) struct Place<'a> {
+pub(crate) struct LinePlace<'a> {
     pub number: usize,
-    pub at: Millis,
-    pub calendar: &'a Calendar,
+    pub at: UtcMillis,
+    pub calendar: &'a ScenarioCalendar,
 }
 
 /// Reads what stands after a verb.
-pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<What, Wrong> {
+pub(crate) fn read_verb(
+    verb: &str,
+    args: &mut LineArgs,
+    place: &LinePlace<'_>,
+) -> Result<ScenarioStep, LineError> {
     let act = match verb {
-        "person" => Act::Profile { person: args.person()?, fields: fields(args.fields()?, place)? },
-        "device" => Act::Device {
+        "person" => {
+            ScenarioAct::Profile { person: args.person()?, fields: read_fields(args.fields()?, place)? }
+        }
+        "device" => ScenarioAct::Device {
             person: args.person()?,
             device: args.text("a device")?,
             platform: args.text("a platform, or `none`")?,
         },
         "follow" | "unfollow" => {
-            Act::Follow { person: args.person()?, target: args.subject()?, on: verb == "follow" }
+            ScenarioAct::Follow { person: args.person()?, target: args.subject()?, on: verb == "follow" }
         }
-        "mute" | "unmute" => Act::Mute { person: args.person()?, muted: muted(args)?, on: verb == "mute" },
-        "event" => Act::Event(event(args, place)?),
-        "again" => Act::Again,
+        "mute" | "unmute" => {
+            ScenarioAct::Mute { person: args.person()?, muted: read_muted(args)?, on: verb == "mute" }
+        }
+        "event" => ScenarioAct::Event(read_event(args, place)?),
+        "again" => ScenarioAct::Again,
         "read" | "clear" => {
-            let did = if verb == "read" { Did::Read } else { Did::Clear };
-            Act::Feedback { person: args.person()?, about: about(args)?, did }
+            let did = if verb == "read" { FeedbackVerb::Read } else { FeedbackVerb::Clear };
+            ScenarioAct::Feedback { person: args.person()?, about: read_about(args)?, did }
         }
-        "erase" | "welcome" => Act::Erase { person: args.person()?, welcomes: verb == "welcome" },
-        "seen" => Act::Seen { person: args.person()?, surface: args.text("a surface")? },
+        "erase" | "welcome" => ScenarioAct::Erase { person: args.person()?, welcomes: verb == "welcome" },
+        "seen" => ScenarioAct::Seen { person: args.person()?, surface: args.text("a surface")? },
         "app" => {
             let person = args.person()?;
-            Act::App {
+            ScenarioAct::App {
                 person,
                 connected: args.one_of("a state of the app", &["connected", "gone"])? == "connected",
             }
         }
-        "upstream" => Act::Upstream(bytes(args)?),
-        "post" => post(args)?,
-        "mail" => Act::MailServer {
+        "upstream" => ScenarioAct::Upstream(read_bytes(args)?),
+        "post" => read_post(args)?,
+        "mail" => ScenarioAct::MailServer {
             takes: match args.one_of("a state of the mail server", &["up", "down", "slow"])? {
-                "up" => Takes::All,
-                "down" => Takes::Nothing,
-                _ => Takes::OneIn(args.number("a number of minutes")?),
+                "up" => MailServerState::All,
+                "down" => MailServerState::Nothing,
+                _ => MailServerState::OneIn(args.number("a number of minutes")?),
             },
         },
-        "release" => Act::Release { plan: args.plan()?, person: one_or_all(args)? },
-        "discard" => Act::Discard { plan: args.plan()?, person: args.person()?, key: key(args)? },
-        "replay" => replay(args, place.calendar)?,
-        "archive" => Act::Archive { before: before(args, place.calendar)? },
+        "release" => ScenarioAct::Release { plan: args.plan()?, person: one_or_all(args)? },
+        "discard" => {
+            ScenarioAct::Discard { plan: args.plan()?, person: args.person()?, key: read_key(args)? }
+        }
+        "replay" => read_replay(args, place.calendar)?,
+        "archive" => ScenarioAct::Archive { before: read_before(args, place.calendar)? },
         "restart" | "crash" => {
             args.one_of("what goes down", &["all"])?;
-            Act::Restart(if verb == "crash" { Restart::Crash } else { Restart::Orderly })
+            ScenarioAct::Restart(if verb == "crash" { RestartMode::Crash } else { RestartMode::Orderly })
         }
         "returned" => {
-            let back = args.one_of("what comes back", &Back::ALL.map(Back::word))?;
-            let back = Back::ALL.into_iter().find(|one| one.word() == back).unwrap_or(Back::Away);
-            Act::Returned { back, person: args.person()? }
+            let back = args.one_of("what comes back", &ScenarioReturn::ALL.map(ScenarioReturn::word))?;
+            let back = ScenarioReturn::ALL
+                .into_iter()
+                .find(|one| one.word() == back)
+                .unwrap_or(ScenarioReturn::Away);
+            ScenarioAct::Returned { back, person: args.person()? }
         }
-        "lift" => Act::Lift { person: args.person()?, stream: stream(args)? },
+        "lift" => ScenarioAct::Lift { person: args.person()?, stream: read_stream(args)? },
         "house" => match args.one_of("a state of the house", &["up", "down"])? {
-            "down" => Act::Stop,
-            _ if args.end().is_ok() => Act::Start { catalogue: None },
+            "down" => ScenarioAct::Stop,
+            _ if args.check_end().is_ok() => ScenarioAct::Start { catalogue: None },
             _ => {
                 args.one_of("what may stand here", &["with"])?;
-                Act::Start { catalogue: Some(args.text("a folder")?) }
+                ScenarioAct::Start { catalogue: Some(args.text("a folder")?) }
             }
         },
-        _ => return Ok(What::Expect(expected(args)?)),
+        _ => return Ok(ScenarioStep::Expect(read_expectation(args)?)),
     };
-    args.end()?;
-    Ok(What::Do(act))
+    args.check_end()?;
+    Ok(ScenarioStep::Do(act))
 }
 
 /// What was read or cleared: all there is about a subject, of a kind, or at all.
-fn about(args: &mut Args) -> Result<About, Wrong> {
+fn read_about(args: &mut LineArgs) -> Result<ScenarioFeedbackTarget, LineError> {
     Ok(match args.peek() {
         Some("all") => {
             args.text("all")?;
-            About::All
+            ScenarioFeedbackTarget::All
         }
         Some("kind") => {
             args.text("kind")?;
-            About::Kind(args.kind()?)
+            ScenarioFeedbackTarget::Kind(args.kind()?)
         }
-        _ => About::Subject(args.subject()?),
+        _ => ScenarioFeedbackTarget::Subject(args.subject()?),
     })
 }
 
-fn muted(args: &mut Args) -> Result<Muted, Wrong> {
+fn read_muted(args: &mut LineArgs) -> Result<ScenarioMute, LineError> {
     Ok(match args.one_of("what can be muted", &mutes::SORTS)? {
-        "kind" => Muted::Kind(args.kind()?),
-        "actor" => Muted::Actor(args.person()?),
-        "subject" => Muted::Subject(args.subject()?),
-        _ => Muted::Thread(args.subject()?),
+        "kind" => ScenarioMute::Kind(args.kind()?),
+        "actor" => ScenarioMute::Actor(args.person()?),
+        "subject" => ScenarioMute::Subject(args.subject()?),
+        _ => ScenarioMute::Thread(args.subject()?),
     })
 }
 
-fn stream(args: &mut Args) -> Result<Option<String>, Wrong> {
-    if args.end().is_ok() {
+fn read_stream(args: &mut LineArgs) -> Result<Option<String>, LineError> {
+    if args.check_end().is_ok() {
         return Ok(None);
     }
     args.one_of("what may stand here", &["stream"])?;
@@ -126,15 +142,15 @@ fn stream(args: &mut Args) -> Result<Option<String>, Wrong> {
 }
 
 /// Of several windows the one with this key.
-fn key(args: &mut Args) -> Result<Option<String>, Wrong> {
-    if args.end().is_ok() {
+fn read_key(args: &mut LineArgs) -> Result<Option<String>, LineError> {
+    if args.check_end().is_ok() {
         return Ok(None);
     }
     args.one_of("what may stand here", &["key"])?;
     args.text("a key").map(Some)
 }
 
-fn one_or_all(args: &mut Args) -> Result<Option<Person>, Wrong> {
+fn one_or_all(args: &mut LineArgs) -> Result<Option<Person>, LineError> {
     if args.peek() != Some("all") {
         return args.person().map(Some);
     }
@@ -142,44 +158,47 @@ fn one_or_all(args: &mut Args) -> Result<Option<Person>, Wrong> {
     Ok(None)
 }
 
-fn replay(args: &mut Args, calendar: &Calendar) -> Result<Act, Wrong> {
+fn read_replay(args: &mut LineArgs, calendar: &ScenarioCalendar) -> Result<ScenarioAct, LineError> {
     let topic = args.one_of("a topic that is replayed", &["events", "changes"])?.to_owned();
     args.one_of("what may stand here", &["from"])?;
     let column = args.column();
     let at = format!("{} {}", args.text("a day")?, args.text("a time")?);
-    let from = value::instant(&at, column, calendar)?;
-    let tells_missing = args.end().is_err();
+    let from = value::parse_instant(&at, column, calendar)?;
+    let tells_missing = args.check_end().is_err();
     if tells_missing {
         args.one_of("what may stand here", &["telling"])?;
         args.one_of("what may stand here", &["missing"])?;
     }
-    Ok(Act::Replay { topic, from, tells_missing })
+    Ok(ScenarioAct::Replay { topic, from, tells_missing })
 }
 
-fn before(args: &mut Args, calendar: &Calendar) -> Result<Day, Wrong> {
+fn read_before(args: &mut LineArgs, calendar: &ScenarioCalendar) -> Result<Day, LineError> {
     args.one_of("what may stand here", &["before"])?;
     let column = args.column();
     let day = args.text("a day")?;
-    calendar.date(&day).map(Day).map_err(|what| Wrong::new(column, what))
+    calendar.parse_date(&day).map(Day).map_err(|what| LineError::new(column, what))
 }
 
-fn fields(fields: Vec<Field>, place: &Place<'_>) -> Result<Map<String, serde_json::Value>, Wrong> {
+fn read_fields(
+    fields: Vec<ScenarioField>,
+    place: &LinePlace<'_>,
+) -> Result<Map<String, serde_json::Value>, LineError> {
     let mut map = Map::new();
-    for Field { column, name, value } in fields {
+    for ScenarioField { column, name, value } in fields {
         if name.starts_with('@') {
-            return Err(Wrong::new(column, format!("`{name}` cannot stand here")));
+            return Err(LineError::new(column, format!("`{name}` cannot stand here")));
         }
-        map.insert(name, value::json(&value, column, place.calendar)?);
+        map.insert(name, value::json_value(&value, column, place.calendar)?);
     }
     Ok(map)
 }
 
-fn event(args: &mut Args, place: &Place<'_>) -> Result<Event, Wrong> {
+fn read_event(args: &mut LineArgs, place: &LinePlace<'_>) -> Result<ScenarioEvent, LineError> {
     let what = args.text("the type of the event")?;
     let subject = args.subject()?;
     let (attributes, data) =
-        args.fields()?.into_iter().partition(|field: &Field| field.name.starts_with('@'));
-    let mut event = Event {
+        args.fields()?.into_iter().partition(|field: &ScenarioField| field.name.starts_with('@'));
+    let mut event = ScenarioEvent {
         // A scenario's events are told apart by their lines.
         id: format!("line-{}", place.number),
         source: "scenario".to_owned(),
@@ -190,37 +209,43 @@ fn event(args: &mut Args, place: &Place<'_>) -> Result<Event, Wrong> {
         at: place.at,
         actor: None,
         version: None,
-        fields: fields(data, place)?,
-        via: Via::Http,
+        fields: read_fields(data, place)?,
+        via: EventRoute::Http,
     };
     for attribute in attributes {
-        set(&mut event, attribute, place.calendar)?;
+        set_attribute(&mut event, attribute, place.calendar)?;
     }
     Ok(event)
 }
 
 /// The items of an attribute that is a list; one alone needs no brackets.
-fn items<T>(value: &Raw, column: usize, item: impl Fn(&Raw) -> Result<T, String>) -> Result<Vec<T>, Wrong> {
+fn read_items<T>(
+    value: &TokenValue,
+    column: usize,
+    item: impl Fn(&TokenValue) -> Result<T, String>,
+) -> Result<Vec<T>, LineError> {
     let items = match value {
-        Raw::List(items) => items.as_slice(),
+        TokenValue::List(items) => items.as_slice(),
         one => std::slice::from_ref(one),
     };
-    items.iter().map(|raw| item(raw).map_err(|what| Wrong::new(column, what))).collect()
+    items.iter().map(|raw| item(raw).map_err(|what| LineError::new(column, what))).collect()
 }
 
-fn subject(raw: &Raw) -> Result<SubjectRef, String> {
+fn parse_subject(raw: &TokenValue) -> Result<SubjectRef, String> {
     match raw {
-        Raw::Bare(text) | Raw::Quoted(text) => SubjectRef::new(text).map_err(|bad| bad.to_string()),
+        TokenValue::Bare(text) | TokenValue::Quoted(text) => {
+            SubjectRef::new(text).map_err(|bad| bad.to_string())
+        }
         _ => Err("`@subjects` lists subjects, `type:id`".to_owned()),
     }
 }
 
 /// `ann`, or `ann=0.93` with a score; in quotes all is the person.
-fn listed(raw: &Raw) -> Result<(Person, Option<f64>), String> {
+fn parse_listed(raw: &TokenValue) -> Result<(Person, Option<f64>), String> {
     let person = |text: &str| Person::new(text).map_err(|bad| bad.to_string());
     match raw {
-        Raw::Quoted(text) => Ok((person(text)?, None)),
-        Raw::Bare(text) => match text.rsplit_once('=') {
+        TokenValue::Quoted(text) => Ok((person(text)?, None)),
+        TokenValue::Bare(text) => match text.rsplit_once('=') {
             None => Ok((person(text)?, None)),
             Some((who, score)) => {
                 let number = score.parse().ok().filter(|score: &f64| score.is_finite());
@@ -231,36 +256,42 @@ fn listed(raw: &Raw) -> Result<(Person, Option<f64>), String> {
     }
 }
 
-fn set(event: &mut Event, Field { column, name, value }: Field, calendar: &Calendar) -> Result<(), Wrong> {
+fn set_attribute(
+    event: &mut ScenarioEvent,
+    ScenarioField { column, name, value }: ScenarioField,
+    calendar: &ScenarioCalendar,
+) -> Result<(), LineError> {
     if !ATTRIBUTES.contains(&name.as_str()) {
         let near = catalogue::problem::did_you_mean(&name, ATTRIBUTES);
-        let known = catalogue::problem::one_of(ATTRIBUTES);
+        let known = catalogue::problem::list_choices(ATTRIBUTES);
         let help = near.unwrap_or_else(|| format!("an event has {known}"));
-        return Err(Wrong::new(column, format!("an event has no `{name}`")).help(help));
+        return Err(LineError::new(column, format!("an event has no `{name}`")).help(help));
     }
     let text = || match &value {
-        Raw::Bare(text) | Raw::Quoted(text) | Raw::Time(text) => Ok(text.clone()),
-        Raw::Nothing | Raw::List(_) => Err(Wrong::new(column, format!("`{name}` needs one value"))),
+        TokenValue::Bare(text) | TokenValue::Quoted(text) | TokenValue::Time(text) => Ok(text.clone()),
+        TokenValue::Nothing | TokenValue::List(_) => {
+            Err(LineError::new(column, format!("`{name}` needs one value")))
+        }
     };
     match name.as_str() {
-        "@subjects" => event.subjects = items(&value, column, subject)?,
-        "@persons" => event.persons = items(&value, column, listed)?,
+        "@subjects" => event.subjects = read_items(&value, column, parse_subject)?,
+        "@persons" => event.persons = read_items(&value, column, parse_listed)?,
         "@id" => event.id = text()?,
         "@source" => event.source = text()?,
         "@actor" => event.actor = Some(text()?),
-        "@at" => event.at = value::instant(&text()?, column, calendar)?,
+        "@at" => event.at = value::parse_instant(&text()?, column, calendar)?,
         "@version" => {
             let text = text()?;
             let version = text.parse();
             event.version =
-                Some(version.map_err(|_| Wrong::new(column, format!("`{text}` is no whole number")))?);
+                Some(version.map_err(|_| LineError::new(column, format!("`{text}` is no whole number")))?);
         }
         _ => {
             event.via = match text()?.as_str() {
-                "http" => Via::Http,
-                "topic" => Via::Topic,
+                "http" => EventRoute::Http,
+                "topic" => EventRoute::Topic,
                 other => {
-                    return Err(Wrong::new(column, format!("`{other}` is no way in: `http` or `topic`")));
+                    return Err(LineError::new(column, format!("`{other}` is no way in: `http` or `topic`")));
                 }
             }
         }
@@ -268,9 +299,9 @@ fn set(event: &mut Event, Field { column, name, value }: Field, calendar: &Calen
     Ok(())
 }
 
-fn bytes(args: &mut Args) -> Result<Vec<u8>, Wrong> {
+fn read_bytes(args: &mut LineArgs) -> Result<Vec<u8>, LineError> {
     if args.peek() != Some("hex") {
-        return Ok(args.quoted("what lies in the topic")?.join("\n").into_bytes());
+        return Ok(args.quoted_texts("what lies in the topic")?.join("\n").into_bytes());
     }
     args.text("hex")?;
     let column = args.column();
@@ -279,24 +310,27 @@ fn bytes(args: &mut Args) -> Result<Vec<u8>, Wrong> {
         [_, _] => u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok(),
         _ => None,
     });
-    pairs.collect::<Option<_>>().ok_or_else(|| Wrong::new(column, format!("`{digits}` is not hexadecimal")))
+    pairs
+        .collect::<Option<_>>()
+        .ok_or_else(|| LineError::new(column, format!("`{digits}` is not hexadecimal")))
 }
 
-fn post(args: &mut Args) -> Result<Act, Wrong> {
+fn read_post(args: &mut LineArgs) -> Result<ScenarioAct, LineError> {
     let column = args.column();
     let path = args.text("the path of the request")?;
     if !path.starts_with('/') {
-        return Err(Wrong::new(column, "a path begins with `/`"));
+        return Err(LineError::new(column, "a path begins with `/`"));
     }
-    let body = args.quoted("the body of the request")?.join("\n");
+    let body = args.quoted_texts("the body of the request")?.join("\n");
     args.one_of("what comes after the body", &["expect"])?;
     let status = args.number("an HTTP status")?;
-    let has = if args.end().is_ok() { Vec::new() } else { args.quoted("what the answer has in it")? };
-    Ok(Act::Post { path, body, status, has })
+    let has =
+        if args.check_end().is_ok() { Vec::new() } else { args.quoted_texts("what the answer has in it")? };
+    Ok(ScenarioAct::Post { path, body, status, has })
 }
 
 /// What a message of a channel is called.
-pub(crate) fn word(channel: Channel) -> &'static str {
+pub(crate) fn channel_word(channel: Channel) -> &'static str {
     match channel {
         Channel::Email => "mail",
         Channel::Push => "push",
@@ -306,52 +340,58 @@ pub(crate) fn word(channel: Channel) -> &'static str {
 
 const EXPECTED: [&str; 6] = ["nothing", "fate", "why", "rejected", "quarantine", "open"];
 
-fn expected(args: &mut Args) -> Result<Expected, Wrong> {
+fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
     let one = |texts: Vec<String>| texts.join("\n");
-    let known: Vec<&str> = Channel::ALL.map(word).into_iter().chain(EXPECTED).collect();
+    let known: Vec<&str> = Channel::ALL.map(channel_word).into_iter().chain(EXPECTED).collect();
     let expected = args.one_of("what can be expected", &known)?;
-    if let Some(channel) = Channel::ALL.into_iter().find(|channel| word(*channel) == expected) {
-        let expected = Expected::Mail(message(args, channel)?);
-        args.end()?;
+    if let Some(channel) = Channel::ALL.into_iter().find(|channel| channel_word(*channel) == expected) {
+        let expected = ScenarioExpectation::Mail(read_message(args, channel)?);
+        args.check_end()?;
         return Ok(expected);
     }
     let expected = match expected {
-        "nothing" => Expected::Nothing,
+        "nothing" => ScenarioExpectation::Nothing,
         "fate" => {
             let (person, subject) = (args.person()?, args.subject()?);
             let fates = if args.peek() == Some("none") {
                 args.text("none")?;
                 Vec::new()
             } else {
-                args.quoted("the fate, or `none`,")?
+                args.quoted_texts("the fate, or `none`,")?
             };
-            Expected::Fates { person, subject, fates }
+            ScenarioExpectation::Fates { person, subject, fates }
         }
         "why" => {
             let (person, subject) = (args.person()?, args.subject()?);
-            Expected::Why { person, subject, has: args.quoted("a part of the explanation")? }
+            ScenarioExpectation::Why { person, subject, has: args.quoted_texts("a part of the explanation")? }
         }
-        "rejected" => Expected::Rejected { reason: one(args.quoted("a part of the reason")?) },
-        "quarantine" => Expected::Quarantine { reason: one(args.quoted("a part of the reason")?) },
-        _ => Expected::Open { person: args.person()?, windows: args.number("a number of windows")? },
+        "rejected" => {
+            ScenarioExpectation::Rejected { reason: one(args.quoted_texts("a part of the reason")?) }
+        }
+        "quarantine" => {
+            ScenarioExpectation::Quarantine { reason: one(args.quoted_texts("a part of the reason")?) }
+        }
+        _ => {
+            ScenarioExpectation::Open { person: args.person()?, windows: args.number("a number of windows")? }
+        }
     };
-    args.end()?;
+    args.check_end()?;
     Ok(expected)
 }
 
-fn message(args: &mut Args, channel: Channel) -> Result<ExpectedMail, Wrong> {
+fn read_message(args: &mut LineArgs, channel: Channel) -> Result<ExpectedMail, LineError> {
     const PARTS: [&str; 6] = ["to", "headline", "sections", "has", "lacks", "silent"];
     // Only what makes a sound can be without one.
     let parts = if channel == Channel::Email { &PARTS[..5] } else { &PARTS[..] };
     let mut mail = ExpectedMail::new(channel, args.person()?);
-    while args.end().is_err() {
-        match args.one_of(&format!("a part of a {}", word(channel)), parts)? {
+    while args.check_end().is_err() {
+        match args.one_of(&format!("a part of a {}", channel_word(channel)), parts)? {
             "silent" => mail.silent = true,
             "to" => mail.to = Some(args.text("the address")?),
-            "headline" => mail.headline = Some(args.quoted("the headline")?.join(" ")),
-            "sections" => mail.sections.extend(args.quoted("a section, `title: item, item`,")?),
-            "has" => mail.has.extend(args.quoted("what the mail has in it")?),
-            _ => mail.lacks.extend(args.quoted("what the mail does not have in it")?),
+            "headline" => mail.headline = Some(args.quoted_texts("the headline")?.join(" ")),
+            "sections" => mail.sections.extend(args.quoted_texts("a section, `title: item, item`,")?),
+            "has" => mail.has.extend(args.quoted_texts("what the mail has in it")?),
+            _ => mail.lacks.extend(args.quoted_texts("what the mail does not have in it")?),
         }
     }
     Ok(mail)

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use catalogue::problem::did_you_mean;
 
 use crate::{
-    calendar::Calendar,
-    token::{Raw, Shape, Token, Wrong},
+    calendar::ScenarioCalendar,
+    token::{LineError, LineToken, TokenShape, TokenValue},
 };
 
 /// Words may be made from words, so deep.
@@ -17,26 +17,26 @@ const DEPTH_MAX: usize = 8;
 
 /// All words that a scenario knows.
 #[derive(Default, Debug)]
-pub(crate) struct Words {
-    by_name: BTreeMap<String, Word>,
+pub(crate) struct ScenarioWords {
+    by_name: BTreeMap<String, WordDefinition>,
 }
 
 #[derive(Debug)]
-struct Word {
+struct WordDefinition {
     params: Vec<String>,
-    line: Vec<Token>,
+    line: Vec<LineToken>,
     /// The definition as it is written, with its place, for messages.
     said: String,
 }
 
 /// A line whose words have been replaced.
-pub(crate) struct Expanded {
-    pub tokens: Vec<Token>,
+pub(crate) struct ExpandedLine {
+    pub tokens: Vec<LineToken>,
     /// What the first word stands for, if it was one.
     pub stands_for: Option<String>,
 }
 
-impl Words {
+impl ScenarioWords {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
@@ -44,133 +44,150 @@ impl Words {
     /// Takes in a definition, without its leading `word`. `end` is the column after the line.
     pub fn define(
         &mut self,
-        tokens: Vec<Token>,
+        tokens: Vec<LineToken>,
         end: usize,
         taken: &[&str],
         said: String,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), LineError> {
         let form = "a word is written `word NAME PARAMETER… = line`";
-        let Some(equals) = tokens.iter().position(|token| token.shape == Shape::Equals) else {
-            return Err(Wrong::new(end, "a ` = ` is missing").help(form.to_owned()));
+        let Some(equals) = tokens.iter().position(|token| token.shape == TokenShape::Equals) else {
+            return Err(LineError::new(end, "a ` = ` is missing").help(form.to_owned()));
         };
         let mut head = Vec::new();
         for token in &tokens[..equals] {
             match &token.shape {
-                Shape::Value(Raw::Bare(name)) => head.push((token.column, name.clone())),
-                _ => return Err(Wrong::new(token.column, "this is no name").help(form.to_owned())),
+                TokenShape::Value(TokenValue::Bare(name)) => head.push((token.column, name.clone())),
+                _ => return Err(LineError::new(token.column, "this is no name").help(form.to_owned())),
             }
         }
         let mut head = head.into_iter();
         let Some((column, name)) = head.next() else {
-            return Err(Wrong::new(tokens[equals].column, "the word's name is missing").help(form.to_owned()));
+            return Err(
+                LineError::new(tokens[equals].column, "the word's name is missing").help(form.to_owned())
+            );
         };
-        if taken.contains(&name.as_str()) || self.by_name.contains_key(&name) || Calendar::is_date(&name) {
-            return Err(Wrong::new(column, format!("`{name}` has a meaning already")));
+        if taken.contains(&name.as_str())
+            || self.by_name.contains_key(&name)
+            || ScenarioCalendar::is_date(&name)
+        {
+            return Err(LineError::new(column, format!("`{name}` has a meaning already")));
         }
         let params: Vec<String> = head.map(|(_, name)| name).collect();
         let line = tokens[equals + 1..].to_vec();
         if line.is_empty() {
-            return Err(Wrong::new(end, "what the word stands for is missing").help(form.to_owned()));
+            return Err(LineError::new(end, "what the word stands for is missing").help(form.to_owned()));
         }
         // Filled once with the parameters' own names, so that a misspelt one is found where it stands.
-        let own: Vec<Raw> = params.iter().map(|param| Raw::Bare(param.clone())).collect();
+        let own: Vec<TokenValue> = params.iter().map(|param| TokenValue::Bare(param.clone())).collect();
         for token in &line {
-            fill(&token.shape, &params, &own).map_err(|unfilled| {
+            fill_shape(&token.shape, &params, &own).map_err(|unfilled| {
                 let near = did_you_mean(&unfilled.name, params.iter().map(String::as_str));
-                Wrong::new(token.column, unfilled.what).help(near)
+                LineError::new(token.column, unfilled.what).help(near)
             })?;
         }
-        self.by_name.insert(name, Word { params, line, said });
+        self.by_name.insert(name, WordDefinition { params, line, said });
         Ok(())
     }
 
     /// Replaces the word that a line begins with, until it begins with a verb.
-    pub fn expand(&self, mut tokens: Vec<Token>) -> Result<Expanded, Wrong> {
+    pub fn expand(&self, mut tokens: Vec<LineToken>) -> Result<ExpandedLine, LineError> {
         let mut stands_for = None;
         for _ in 0..DEPTH_MAX {
-            let Some(Token { column, shape: Shape::Value(Raw::Bare(name)) }) = tokens.first() else { break };
+            let Some(LineToken { column, shape: TokenShape::Value(TokenValue::Bare(name)) }) = tokens.first()
+            else {
+                break;
+            };
             let Some(word) = self.by_name.get(name) else { break };
             stands_for.get_or_insert_with(|| word.said.clone());
-            tokens = word.replace(*column, name, &tokens[1..])?;
+            tokens = word.replace_word(*column, name, &tokens[1..])?;
         }
-        Ok(Expanded { tokens, stands_for })
+        Ok(ExpandedLine { tokens, stands_for })
     }
 }
 
-impl Word {
-    fn replace(&self, column: usize, name: &str, given: &[Token]) -> Result<Vec<Token>, Wrong> {
+impl WordDefinition {
+    fn replace_word(
+        &self,
+        column: usize,
+        name: &str,
+        given: &[LineToken],
+    ) -> Result<Vec<LineToken>, LineError> {
         let mut args = Vec::new();
         for (i, param) in self.params.iter().enumerate() {
             match given.get(i) {
-                Some(Token { shape: Shape::Value(raw), .. }) => args.push(raw.clone()),
+                Some(LineToken { shape: TokenShape::Value(raw), .. }) => args.push(raw.clone()),
                 other => {
                     let at = other.map_or(column, |token| token.column);
-                    let wrong = Wrong::new(at, format!("`{name}` needs {param}"));
+                    let wrong = LineError::new(at, format!("`{name}` needs {param}"));
                     return Err(wrong.help(format!("it stands for {}", self.said)));
                 }
             }
         }
         let extra = &given[self.params.len()..];
-        let replaced = |token: &&Token| match &token.shape {
-            Shape::Field { name, .. } => !extra.iter().any(|other| is_field(other, name)),
+        let replaced = |token: &&LineToken| match &token.shape {
+            TokenShape::Field { name, .. } => !extra.iter().any(|other| is_field(other, name)),
             _ => true,
         };
         let mut tokens = Vec::new();
         for token in self.line.iter().filter(replaced) {
-            let shape = fill(&token.shape, &self.params, &args)
-                .map_err(|unfilled| Wrong::new(column, unfilled.what))?;
+            let shape = fill_shape(&token.shape, &self.params, &args)
+                .map_err(|unfilled| LineError::new(column, unfilled.what))?;
             // Points to the word in the scenario: that is the line somebody is reading.
-            tokens.push(Token { column, shape });
+            tokens.push(LineToken { column, shape });
         }
         tokens.extend_from_slice(extra);
         Ok(tokens)
     }
 }
 
-fn is_field(token: &Token, wanted: &str) -> bool {
-    matches!(&token.shape, Shape::Field { name, .. } if name == wanted)
+fn is_field(token: &LineToken, wanted: &str) -> bool {
+    matches!(&token.shape, TokenShape::Field { name, .. } if name == wanted)
 }
 
 /// A parameter that could not be put in.
-struct Unfilled {
+struct ParameterError {
     name: String,
     what: String,
 }
 
-fn fill(shape: &Shape, params: &[String], args: &[Raw]) -> Result<Shape, Unfilled> {
+fn fill_shape(
+    shape: &TokenShape,
+    params: &[String],
+    args: &[TokenValue],
+) -> Result<TokenShape, ParameterError> {
     Ok(match shape {
-        Shape::Value(raw) => Shape::Value(fill_raw(raw, params, args)?),
-        Shape::Field { name, value } => {
-            Shape::Field { name: name.clone(), value: fill_raw(value, params, args)? }
+        TokenShape::Value(raw) => TokenShape::Value(fill_raw(raw, params, args)?),
+        TokenShape::Field { name, value } => {
+            TokenShape::Field { name: name.clone(), value: fill_raw(value, params, args)? }
         }
-        Shape::Equals => Shape::Equals,
+        TokenShape::Equals => TokenShape::Equals,
     })
 }
 
-fn fill_raw(raw: &Raw, params: &[String], args: &[Raw]) -> Result<Raw, Unfilled> {
+fn fill_raw(raw: &TokenValue, params: &[String], args: &[TokenValue]) -> Result<TokenValue, ParameterError> {
     Ok(match raw {
-        Raw::Bare(text) => match whole_param(text, params, args) {
+        TokenValue::Bare(text) => match whole_param(text, params, args) {
             // Alone it becomes the argument as it was written, quotes and all.
             Some(arg) => arg.clone(),
-            None => Raw::Bare(fill_text(text, params, args)?),
+            None => TokenValue::Bare(fill_text(text, params, args)?),
         },
-        Raw::Quoted(text) => Raw::Quoted(fill_text(text, params, args)?),
-        Raw::Time(text) => Raw::Time(fill_text(text, params, args)?),
-        Raw::List(items) => {
+        TokenValue::Quoted(text) => TokenValue::Quoted(fill_text(text, params, args)?),
+        TokenValue::Time(text) => TokenValue::Time(fill_text(text, params, args)?),
+        TokenValue::List(items) => {
             let items = items.iter().map(|item| fill_raw(item, params, args));
-            Raw::List(items.collect::<Result<_, _>>()?)
+            TokenValue::List(items.collect::<Result<_, _>>()?)
         }
-        Raw::Nothing => Raw::Nothing,
+        TokenValue::Nothing => TokenValue::Nothing,
     })
 }
 
-fn whole_param<'a>(text: &str, params: &[String], args: &'a [Raw]) -> Option<&'a Raw> {
+fn whole_param<'a>(text: &str, params: &[String], args: &'a [TokenValue]) -> Option<&'a TokenValue> {
     let name = text.strip_prefix('$')?;
     params.iter().position(|param| param == name).and_then(|i| args.get(i))
 }
 
 /// Replaces each `$NAME`; a `$` before anything but a letter stays.
-fn fill_text(text: &str, params: &[String], args: &[Raw]) -> Result<String, Unfilled> {
+fn fill_text(text: &str, params: &[String], args: &[TokenValue]) -> Result<String, ParameterError> {
     let mut parts = text.split('$');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -182,15 +199,17 @@ fn fill_text(text: &str, params: &[String], args: &[Raw]) -> Result<String, Unfi
             continue;
         }
         match params.iter().position(|param| param == name).and_then(|i| args.get(i)) {
-            Some(Raw::Bare(text) | Raw::Quoted(text) | Raw::Time(text)) => out.push_str(text),
-            Some(_) => return Err(unfilled(name, "is a list and can only stand alone")),
-            None => return Err(unfilled(name, "is none of the word's parameters")),
+            Some(TokenValue::Bare(text) | TokenValue::Quoted(text) | TokenValue::Time(text)) => {
+                out.push_str(text);
+            }
+            Some(_) => return Err(parameter_error(name, "is a list and can only stand alone")),
+            None => return Err(parameter_error(name, "is none of the word's parameters")),
         }
         out.push_str(rest);
     }
     Ok(out)
 }
 
-fn unfilled(name: &str, what: &str) -> Unfilled {
-    Unfilled { name: name.to_owned(), what: format!("`${name}` {what}") }
+fn parameter_error(name: &str, what: &str) -> ParameterError {
+    ParameterError { name: name.to_owned(), what: format!("`${name}` {what}") }
 }

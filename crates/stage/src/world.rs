@@ -2,18 +2,18 @@
 //! a product person could not see too: answers, mails, days, the quarantine.
 
 use async_trait::async_trait;
-use model::{Channel, Day, Millis, Person, PlanName, SubjectRef, Tenant};
+use model::{Channel, Day, Person, PlanName, SubjectRef, Tenant, UtcMillis};
 use runtime::Clock;
 use serde_json::Value;
 
 use crate::{
-    scenario::{Back, Restart, Takes},
-    verb::word,
+    scenario::{MailServerState, RestartMode, ScenarioReturn},
+    verb::channel_word,
 };
 
 /// A house on the stage.
 #[async_trait]
-pub trait World: Send {
+pub trait StageWorld: Send {
     /// The virtual clock by which the house lives.
     fn clock(&self) -> &Clock;
 
@@ -21,25 +21,30 @@ pub trait World: Send {
     async fn settle(&mut self) -> anyhow::Result<()>;
 
     /// Stages that are behind, for a house that does not come to rest.
-    async fn lagging(&mut self) -> anyhow::Result<Vec<String>>;
+    async fn lagging_stages(&mut self) -> anyhow::Result<Vec<String>>;
 
     /// Posts JSON to the intake, as a tenant's own service.
-    async fn post(&mut self, tenant: &Tenant, path: &str, body: &str) -> anyhow::Result<Answer>;
+    async fn post(&mut self, tenant: &Tenant, path: &str, body: &str) -> anyhow::Result<StageAnswer>;
 
     /// Puts bytes on the topic that upstream services write to.
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()>;
 
     /// Takes the house down. Time goes on without it; only mails and quarantine can still be looked at.
-    async fn stop(&mut self, how: Restart) -> anyhow::Result<()>;
+    async fn stop(&mut self, how: RestartMode) -> anyhow::Result<()>;
 
     /// Brings the house up again on the same directory, with another catalogue if one is named.
     async fn start(&mut self, catalogue: Option<&str>) -> anyhow::Result<()>;
 
     /// What the other side takes of our mail from now on.
-    async fn mail_server(&mut self, takes: Takes) -> anyhow::Result<()>;
+    async fn mail_server(&mut self, takes: MailServerState) -> anyhow::Result<()>;
 
     /// The last mail that a person got comes back.
-    async fn returned(&mut self, tenant: &Tenant, person: &Person, back: Back) -> anyhow::Result<()>;
+    async fn return_last_mail(
+        &mut self,
+        tenant: &Tenant,
+        person: &Person,
+        back: ScenarioReturn,
+    ) -> anyhow::Result<()>;
 
     /// What came back keeps no mails from a person any more; of one stream alone, if it is named.
     async fn lift(&mut self, tenant: &Tenant, person: &Person, stream: Option<&str>) -> anyhow::Result<()>;
@@ -48,10 +53,10 @@ pub trait World: Send {
     async fn app(&mut self, person: &Person, connected: bool) -> anyhow::Result<()>;
 
     /// Every mail that left so far, in the order in which they left.
-    async fn mails(&mut self) -> anyhow::Result<Vec<Mail>>;
+    async fn mails(&mut self) -> anyhow::Result<Vec<StageMail>>;
 
     /// A person's entries with their fates, oldest first, as long as their days live.
-    async fn entries(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<Vec<Entry>>;
+    async fn entries(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<Vec<StageEntry>>;
 
     /// The reasons of all records that were put aside so far, in order.
     async fn quarantine(&mut self) -> anyhow::Result<Vec<String>>;
@@ -86,7 +91,7 @@ pub trait World: Send {
 
     /// Has everything that a topic took in since an instant come once more; what was never told is told only if it
     /// is to be.
-    async fn replay(&mut self, topic: &str, from: Millis, tells_missing: bool) -> anyhow::Result<()>;
+    async fn replay(&mut self, topic: &str, from: UtcMillis, tells_missing: bool) -> anyhow::Result<()>;
 
     /// Writes the days before this one to a file and drops them.
     async fn archive(&mut self, before: Day) -> anyhow::Result<()>;
@@ -94,14 +99,14 @@ pub trait World: Send {
 
 /// An answer of the intake.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct StageAnswer {
     pub status: u16,
     pub body: String,
 }
 
 /// A mail as it left the house.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mail {
+pub struct StageMail {
     pub channel: Channel,
     /// Without a sound.
     pub silent: bool,
@@ -111,7 +116,7 @@ pub struct Mail {
     pub to: String,
     pub headline: String,
     /// What it tells, by the house's own books.
-    pub sections: Vec<Section>,
+    pub sections: Vec<StageMailSection>,
     /// What its reader gets.
     pub text: String,
     pub html: String,
@@ -119,7 +124,7 @@ pub struct Mail {
 
 /// A part of a mail.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Section {
+pub struct StageMailSection {
     pub title: String,
     /// What its subjects are called, in order.
     pub items: Vec<String>,
@@ -127,14 +132,14 @@ pub struct Section {
 
 /// An entry of a person.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
-    pub at: Millis,
+pub struct StageEntry {
+    pub at: UtcMillis,
     pub subject: String,
     /// What became of it on each channel.
     pub fates: Vec<(Channel, String)>,
 }
 
-impl Entry {
+impl StageEntry {
     /// Its fates as scenarios expect them.
     pub(crate) fn fate(&self) -> String {
         let fates: Vec<&str> = self.fates.iter().map(|(_, fate)| fate.as_str()).collect();
@@ -143,24 +148,24 @@ impl Entry {
 
     /// Its fates, each with the channel: `no longer true (mail), told (push)`.
     pub(crate) fn fates_by_channel(&self) -> String {
-        let fate = |(channel, fate): &(Channel, String)| format!("{fate} ({})", word(*channel));
+        let fate = |(channel, fate): &(Channel, String)| format!("{fate} ({})", channel_word(*channel));
         self.fates.iter().map(fate).collect::<Vec<_>>().join(", ")
     }
 }
 
-impl Section {
+impl StageMailSection {
     /// As a scenario writes it: `title: item, item`.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         format!("{}: {}", self.title, self.items.join(", "))
     }
 }
 
-impl Answer {
+impl StageAnswer {
     /// Why things were refused; empty if all was taken.
     pub(crate) fn refusals(&self) -> Vec<String> {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         let rejected = body["rejected"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut reasons: Vec<String> = rejected.iter().map(said).collect();
+        let mut reasons: Vec<String> = rejected.iter().map(describe_rejection).collect();
         if reasons.is_empty() && !(200..300).contains(&self.status) {
             reasons.push(format!("{} {}", self.status, self.body));
         }
@@ -168,7 +173,7 @@ impl Answer {
     }
 }
 
-fn said(rejected: &Value) -> String {
+fn describe_rejection(rejected: &Value) -> String {
     let part = |name: &str| rejected[name].as_str().unwrap_or_default().to_owned();
     format!("{} (at {})", part("reason"), part("at"))
 }

@@ -3,10 +3,10 @@
 //! A row is written at the time stamp of its version, and of two values with one time stamp the cluster keeps
 //! the greater bytes. The version is in the bytes as well, so whatever the time stamps leave open, such as
 //! versions that no clock may have, is settled there: what stands is a function of what was written, in any
-//! order, and it is what [`model::Cell::wins_over`] and [`model::Enrolment::wins_over`] say.
+//! order, and it is what [`model::ValueCell::wins_over`] and [`model::CrowdEnrolment::wins_over`] say.
 
-use model::{Cell, Millis, Place, SubjectRef, Value};
-use store::{StoreError, codec::bad};
+use model::{GeoPoint, SubjectRef, UtcMillis, Value, ValueCell};
+use store::{StoreError, codec::unreadable_error};
 
 /// In microseconds. Time stamps ahead of the cluster's clock are refused by some, so greater versions share
 /// this one.
@@ -26,11 +26,11 @@ const REFS: u8 = 6;
 const PLACE: u8 = 7;
 
 /// The time stamp of a version: never less for a greater one.
-pub(crate) fn stamp(version: i64) -> i64 {
+pub(crate) fn version_stamp(version: i64) -> i64 {
     version.clamp(-STAMP_MAX, STAMP_MAX)
 }
 
-pub(crate) fn cell(cell: &Cell) -> Vec<u8> {
+pub(crate) fn encode_cell(cell: &ValueCell) -> Vec<u8> {
     let mut out = Vec::with_capacity(32);
     push_version(&mut out, cell.version);
     let Some(value) = &cell.value else {
@@ -67,7 +67,7 @@ pub(crate) fn cell(cell: &Cell) -> Vec<u8> {
             // Names may have commas, so their lengths tell them apart.
             out.extend(subjects.iter().map(|one| u8::try_from(one.as_str().len()).unwrap_or(u8::MAX)));
         }
-        Value::Place(Place { lat, lon }) => {
+        Value::Place(GeoPoint { lat, lon }) => {
             push_text(&mut out, &value.to_string());
             out.push(PLACE);
             out.extend_from_slice(&lat.to_be_bytes());
@@ -77,29 +77,29 @@ pub(crate) fn cell(cell: &Cell) -> Vec<u8> {
     out
 }
 
-pub(crate) fn cell_back(bytes: &[u8]) -> Result<Cell, StoreError> {
-    parse_cell(bytes).ok_or_else(|| bad("a state"))
+pub(crate) fn decode_cell(bytes: &[u8]) -> Result<ValueCell, StoreError> {
+    parse_cell(bytes).ok_or_else(|| unreadable_error("a state"))
 }
 
-fn parse_cell(bytes: &[u8]) -> Option<Cell> {
-    let (version, rest) = version_back(bytes)?;
+fn parse_cell(bytes: &[u8]) -> Option<ValueCell> {
+    let (version, rest) = split_version(bytes)?;
     let value = match rest.split_first()? {
         (&REMOVED, []) => None,
-        (&VALUE, rest) => Some(value_back(rest)?),
+        (&VALUE, rest) => Some(decode_value(rest)?),
         _ => return None,
     };
-    Some(Cell { version, value })
+    Some(ValueCell { version, value })
 }
 
-fn value_back(bytes: &[u8]) -> Option<Value> {
-    let (text, rest) = text_back(bytes)?;
+fn decode_value(bytes: &[u8]) -> Option<Value> {
+    let (text, rest) = split_text(bytes)?;
     let (&sort, rest) = rest.split_first()?;
     let subject = |text: &str| SubjectRef::new(text).ok();
     Some(match sort {
-        TEXT if rest.is_empty() => Value::text(&text),
+        TEXT if rest.is_empty() => Value::from_text(&text),
         NUMBER => Value::Number(f64::from_be_bytes(rest.try_into().ok()?)),
         FLAG if rest.len() == 1 => Value::Flag(rest == [1]),
-        TIME => Value::Time(Millis(i64::from_be_bytes(rest.try_into().ok()?))),
+        TIME => Value::Time(UtcMillis(i64::from_be_bytes(rest.try_into().ok()?))),
         REF if rest.is_empty() => Value::Ref(subject(&text)?),
         REFS => {
             let (mut refs, mut left) = (Vec::with_capacity(rest.len()), &*text);
@@ -115,7 +115,7 @@ fn value_back(bytes: &[u8]) -> Option<Value> {
         }
         PLACE => {
             let (lat, lon) = rest.split_first_chunk::<8>()?;
-            Value::Place(Place {
+            Value::Place(GeoPoint {
                 lat: f64::from_be_bytes(*lat),
                 lon: f64::from_be_bytes(lon.try_into().ok()?),
             })
@@ -125,7 +125,7 @@ fn value_back(bytes: &[u8]) -> Option<Value> {
 }
 
 /// How somebody stands in a crowd.
-pub(crate) fn standing(version: i64, is_on: bool) -> Vec<u8> {
+pub(crate) fn encode_standing(version: i64, is_on: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(9);
     push_version(&mut out, version);
     out.push(if is_on { VALUE } else { REMOVED });
@@ -134,21 +134,21 @@ pub(crate) fn standing(version: i64, is_on: bool) -> Vec<u8> {
 
 /// Whether somebody belongs.
 pub(crate) fn is_on(bytes: &[u8]) -> Result<bool, StoreError> {
-    since(bytes).map(|since| since.is_some())
+    belongs_since(bytes).map(|since| since.is_some())
 }
 
 /// The version by which somebody belongs, if they do.
-pub(crate) fn since(bytes: &[u8]) -> Result<Option<i64>, StoreError> {
-    match version_back(bytes) {
+pub(crate) fn belongs_since(bytes: &[u8]) -> Result<Option<i64>, StoreError> {
+    match split_version(bytes) {
         Some((version, [VALUE])) => Ok(Some(version)),
         Some((_, [REMOVED])) => Ok(None),
-        _ => Err(bad("an enrolment")),
+        _ => Err(unreadable_error("an enrolment")),
     }
 }
 
 /// The version of a standing, whether somebody belongs or left.
-pub(crate) fn version_of(bytes: &[u8]) -> Result<i64, StoreError> {
-    version_back(bytes).map(|(version, _)| version).ok_or_else(|| bad("an enrolment"))
+pub(crate) fn standing_version(bytes: &[u8]) -> Result<i64, StoreError> {
+    split_version(bytes).map(|(version, _)| version).ok_or_else(|| unreadable_error("an enrolment"))
 }
 
 /// Flipping the sign bit makes two's complement order as unsigned bytes.
@@ -156,7 +156,7 @@ fn push_version(out: &mut Vec<u8>, version: i64) {
     out.extend_from_slice(&(version ^ i64::MIN).to_be_bytes());
 }
 
-fn version_back(bytes: &[u8]) -> Option<(i64, &[u8])> {
+fn split_version(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (version, rest) = bytes.split_first_chunk::<8>()?;
     Some((i64::from_be_bytes(*version) ^ i64::MIN, rest))
 }
@@ -172,7 +172,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(&[0, 0]);
 }
 
-fn text_back(bytes: &[u8]) -> Option<(String, &[u8])> {
+fn split_text(bytes: &[u8]) -> Option<(String, &[u8])> {
     let mut text = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     loop {
@@ -193,42 +193,42 @@ fn text_back(bytes: &[u8]) -> Option<(String, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Crowd, Enrolment, Person, Tenant};
+    use model::{Crowd, CrowdEnrolment, Person, Tenant};
     use proptest::prelude::*;
 
     use super::*;
 
-    fn any_cell() -> impl Strategy<Value = Cell> {
+    fn any_cell() -> impl Strategy<Value = ValueCell> {
         let text = || prop_oneof!["[a-c\0\u{1}\u{ff}]{0,3}", any::<String>()];
         let subject = || "[a-c]:[a-c,]{1,2}".prop_map(|text| SubjectRef::new(&text).unwrap());
         let finite = || any::<f64>().prop_filter("is a number", |number| !number.is_nan());
         let value = prop_oneof![
-            text().prop_map(|text| Value::text(&text)),
+            text().prop_map(|text| Value::from_text(&text)),
             finite().prop_map(Value::Number),
             any::<bool>().prop_map(Value::Flag),
-            any::<i64>().prop_map(|at| Value::Time(Millis(at))),
+            any::<i64>().prop_map(|at| Value::Time(UtcMillis(at))),
             subject().prop_map(Value::Ref),
             proptest::collection::vec(subject(), 0..4).prop_map(Value::Refs),
-            (finite(), finite()).prop_map(|(lat, lon)| Value::Place(Place { lat, lon })),
+            (finite(), finite()).prop_map(|(lat, lon)| Value::Place(GeoPoint { lat, lon })),
         ];
         let version = prop_oneof![0..3_i64, any::<i64>(), Just(i64::MIN), Just(i64::MAX)];
-        (version, proptest::option::of(value)).prop_map(|(version, value)| Cell { version, value })
+        (version, proptest::option::of(value)).prop_map(|(version, value)| ValueCell { version, value })
     }
 
     /// What the cluster goes by.
     fn rank(version: i64, bytes: Vec<u8>) -> (i64, Vec<u8>) {
-        (stamp(version), bytes)
+        (version_stamp(version), bytes)
     }
 
     proptest! {
         #[test]
         fn a_cell_comes_back(one in any_cell()) {
-            prop_assert_eq!(cell_back(&cell(&one)).unwrap(), one);
+            prop_assert_eq!(decode_cell(&encode_cell(&one)).unwrap(), one);
         }
 
         #[test]
         fn the_cluster_keeps_the_cell_that_wins(one in any_cell(), other in any_cell()) {
-            let by_bytes = rank(one.version, cell(&one)) > rank(other.version, cell(&other));
+            let by_bytes = rank(one.version, encode_cell(&one)) > rank(other.version, encode_cell(&other));
             if one.wins_over(&other) {
                 prop_assert!(by_bytes);
             }
@@ -241,7 +241,7 @@ mod tests {
         fn the_cluster_keeps_the_enrolment_that_wins(
             (one, one_on, other, other_on) in (any_cell(), any::<bool>(), any_cell(), any::<bool>()),
         ) {
-            let enrolment = |version, on| Enrolment {
+            let enrolment = |version, on| CrowdEnrolment {
                 tenant: Tenant::new("main").unwrap(),
                 person: Person::new("ann").unwrap(),
                 crowd: Crowd::Everyone,
@@ -249,14 +249,14 @@ mod tests {
                 on,
             };
             let wins = enrolment(one.version, one_on).wins_over(&enrolment(other.version, other_on));
-            let rank = |version, on| rank(version, standing(version, on));
+            let rank = |version, on| rank(version, encode_standing(version, on));
             prop_assert_eq!(rank(one.version, one_on) > rank(other.version, other_on), wins);
-            prop_assert_eq!(is_on(&standing(one.version, one_on)).unwrap(), one_on);
+            prop_assert_eq!(is_on(&encode_standing(one.version, one_on)).unwrap(), one_on);
         }
 
         #[test]
         fn bytes_of_others_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
-            drop(cell_back(&bytes));
+            drop(decode_cell(&bytes));
             drop(is_on(&bytes));
         }
     }

@@ -16,49 +16,54 @@ use scylla::{
 use store::StoreError;
 
 use crate::{
-    connect::connect,
-    errors::{Sort, Trouble},
-    migrate,
+    connection::connect,
+    errors::{CqlError, CqlErrorSort},
+    migration,
+    request_window::RequestWindow,
     settings::Settings,
-    statements::Statements,
-    window::Window,
+    statements::CqlStatements,
 };
 
 /// Tries of one request, with growing pauses between them; after that the caller decides.
 const TRIES_MAX: u32 = 5;
 
-pub(crate) struct Engine {
+pub(crate) struct CqlEngine {
     pub session: Session,
-    pub statements: Statements,
-    window: Window,
+    pub statements: CqlStatements,
+    window: RequestWindow,
     in_flight_max: usize,
     /// Spreads those who failed together.
     salt: AtomicU64,
 }
 
-impl Engine {
+impl CqlEngine {
     pub(crate) async fn open(settings: &Settings) -> Result<Self, StoreError> {
         let connected = async {
             let session = connect(settings).await?;
-            migrate::is_laid_out(&session, settings).await?;
-            let statements = Statements::prepare(&session, settings).await?;
-            Ok::<_, Trouble>((session, statements))
+            migration::check_laid_out(&session, settings).await?;
+            let statements = CqlStatements::prepare(&session, settings).await?;
+            Ok::<_, CqlError>((session, statements))
         };
-        let (session, statements) = connected.await.map_err(|trouble| trouble.told("opening the store"))?;
+        let (session, statements) =
+            connected.await.map_err(|trouble| trouble.into_store_error("opening the store"))?;
         let in_flight_max = settings.in_flight_max.max(1);
         Ok(Self {
             session,
             statements,
-            window: Window::new(in_flight_max),
+            window: RequestWindow::new(in_flight_max),
             in_flight_max,
             salt: AtomicU64::new(0),
         })
     }
 
     /// Does what may be repeated until it is done, hopeless, or was tried often enough.
-    pub(crate) async fn tried<T, F>(&self, what: &str, attempt: impl Fn() -> F) -> Result<T, StoreError>
+    pub(crate) async fn run_with_retries<T, F>(
+        &self,
+        what: &str,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, StoreError>
     where
-        F: Future<Output = Result<T, Trouble>>,
+        F: Future<Output = Result<T, CqlError>>,
     {
         let mut tries = 0;
         loop {
@@ -71,19 +76,19 @@ impl Engine {
                 Err(trouble) => trouble,
             };
             match trouble.sort {
-                Sort::Overloaded => place.was_too_much(),
-                Sort::Busy | Sort::Hopeless => drop(place),
+                CqlErrorSort::Overloaded => place.was_too_much(),
+                CqlErrorSort::Busy | CqlErrorSort::Hopeless => drop(place),
             }
             tries += 1;
-            if trouble.sort == Sort::Hopeless || tries == TRIES_MAX {
-                return Err(trouble.told(what));
+            if trouble.sort == CqlErrorSort::Hopeless || tries == TRIES_MAX {
+                return Err(trouble.into_store_error(what));
             }
-            retry::pause(tries - 1, self.salt.fetch_add(1, Ordering::Relaxed)).await;
+            retry::pause_before_retry(tries - 1, self.salt.fetch_add(1, Ordering::Relaxed)).await;
         }
     }
 
     /// Runs all of them, so many at once as the window may ever allow; the answers come in their order.
-    pub(crate) async fn each<T, F>(&self, mut asked: impl Iterator<Item = F>) -> Result<Vec<T>, StoreError>
+    pub(crate) async fn run_all<T, F>(&self, mut asked: impl Iterator<Item = F>) -> Result<Vec<T>, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
@@ -105,11 +110,11 @@ impl Engine {
     }
 
     /// An answer of which it is known that there is little, page by page.
-    pub(crate) async fn pages(
+    pub(crate) async fn read_pages(
         &self,
         statement: &PreparedStatement,
         values: &(impl SerializeRow + ?Sized),
-    ) -> Result<Vec<QueryRowsResult>, Trouble> {
+    ) -> Result<Vec<QueryRowsResult>, CqlError> {
         let (mut pages, mut from) = (Vec::with_capacity(1), PagingState::start());
         loop {
             let (page, next) = self.session.execute_single_page(statement, values, from).await?;

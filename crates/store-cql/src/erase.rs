@@ -9,22 +9,22 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use futures::TryStreamExt as _;
 use model::{
-    Millis, Person, ReadyId, Row, Tenant,
+    DayRow, Person, ReadyId, Tenant, UtcMillis,
     entry::DayKey,
-    erase::{Counts, Erase, Holding},
-    fault::{self, Fault},
+    erasure::{EraseMode, Holding, HoldingCounts},
+    fault::{self, PlantedFault},
     person::notes,
 };
 use store::{
-    Erasure, StoreError, codec,
-    erasing::{found, living_days, nothing, readys_of},
-    rows::row_back,
+    ErasureStore, StoreError, codec,
+    erasure_counts::{add_count, living_days, readys_in_rows, zero_counts},
+    rows::decode_row,
 };
 
 use crate::{
-    Cql,
-    cells::{cell_back, stamp, version_of},
-    errors::Trouble,
+    CqlStore,
+    cells::{decode_cell, standing_version, version_stamp},
+    errors::CqlError,
     states::note_shard,
 };
 
@@ -37,34 +37,34 @@ const IN_FILES: &str = "no query reads what was removed; the cluster's files los
     hastens it, and snapshots and backups of the cluster are yours";
 
 #[async_trait]
-impl Erasure for Cql {
+impl ErasureStore for CqlStore {
     async fn erase(
         &self,
         tenant: &Tenant,
         person: &Person,
-        how: Erase,
-        now: Millis,
-    ) -> Result<Counts, StoreError> {
-        let of = Of { cql: self, tenant, person, removes: how == Erase::Remove };
-        let mut counts = nothing();
+        how: EraseMode,
+        now: UtcMillis,
+    ) -> Result<HoldingCounts, StoreError> {
+        let of = CqlErasure { cql: self, tenant, person, removes: how == EraseMode::Remove };
+        let mut counts = zero_counts();
         // The slips first, and the days last: they name what the journal has, and a crash in between finds it again.
-        let slips = of.slips().await?;
-        let days = of.days(now).await?;
-        let mut readys = readys_of(days.iter().flat_map(|(_, rows)| rows));
+        let slips = of.person_slips().await?;
+        let days = of.person_days(now).await?;
+        let mut readys = readys_in_rows(days.iter().flat_map(|(_, rows)| rows));
         readys.extend(&slips);
-        found(&mut counts, Holding::Journal, of.erase_journal(&readys).await?);
-        found(&mut counts, Holding::Slips, slips.len());
+        add_count(&mut counts, Holding::Journal, of.erase_journal(&readys).await?);
+        add_count(&mut counts, Holding::Slips, slips.len());
         of.erase_slips(&slips).await?;
         for (key, rows) in days {
-            found(&mut counts, Holding::Days, rows.len());
+            add_count(&mut counts, Holding::Days, rows.len());
             of.erase_day(&key, !rows.is_empty()).await?;
         }
-        found(&mut counts, Holding::Profile, of.erase_state("p").await?);
-        found(&mut counts, Holding::Mutes, of.erase_state("m").await?);
-        found(&mut counts, Holding::Notes, of.erase_notes().await?);
-        found(&mut counts, Holding::Follows, of.erase_follows().await?);
-        if !fault::planted(Fault::CrowdsKept) {
-            found(&mut counts, Holding::Crowds, of.erase_crowds().await?);
+        add_count(&mut counts, Holding::Profile, of.erase_state("p").await?);
+        add_count(&mut counts, Holding::Mutes, of.erase_state("m").await?);
+        add_count(&mut counts, Holding::Notes, of.erase_notes().await?);
+        add_count(&mut counts, Holding::Follows, of.erase_follows().await?);
+        if !fault::is_planted(PlantedFault::CrowdsKept) {
+            add_count(&mut counts, Holding::Crowds, of.erase_crowds().await?);
         }
         Ok(counts)
     }
@@ -75,33 +75,33 @@ impl Erasure for Cql {
 }
 
 /// One erasure, or a look at what it would remove.
-struct Of<'a> {
-    cql: &'a Cql,
+struct CqlErasure<'a> {
+    cql: &'a CqlStore,
     tenant: &'a Tenant,
     person: &'a Person,
     removes: bool,
 }
 
-impl Of<'_> {
-    async fn days(&self, now: Millis) -> Result<Vec<(DayKey, Vec<Row>)>, StoreError> {
+impl CqlErasure<'_> {
+    async fn person_days(&self, now: UtcMillis) -> Result<Vec<(DayKey, Vec<DayRow>)>, StoreError> {
         let key = |day| DayKey { tenant: self.tenant.clone(), person: self.person.clone(), day };
         let read = |key: DayKey| async {
             let slot = self.cql.slot(key.day).await?;
             let attempt = || async {
                 let of = (self.tenant.as_str(), self.person.as_str(), key.day.0);
                 let mut rows = Vec::new();
-                for page in self.cql.engine.pages(&slot.whole, &of).await? {
+                for page in self.cql.engine.read_pages(&slot.whole, &of).await? {
                     for row in page.rows::<(&[u8], &[u8])>()? {
                         let (row, body) = row?;
-                        rows.push(row_back(row, body)?);
+                        rows.push(decode_row(row, body)?);
                     }
                 }
                 Ok(rows)
             };
-            let rows = self.cql.engine.tried("reading a day", attempt).await?;
+            let rows = self.cql.engine.run_with_retries("reading a day", attempt).await?;
             Ok((key, rows))
         };
-        self.cql.engine.each(living_days(now).map(key).map(read)).await
+        self.cql.engine.run_all(living_days(now).map(key).map(read)).await
     }
 
     async fn erase_day(&self, key: &DayKey, has_rows: bool) -> Result<(), StoreError> {
@@ -114,7 +114,7 @@ impl Of<'_> {
             self.cql.engine.session.execute_unpaged(&slot.erase, of).await?;
             Ok(())
         };
-        self.cql.engine.tried("erasing a day", attempt).await
+        self.cql.engine.run_with_retries("erasing a day", attempt).await
     }
 
     /// The profile (`p`) or the mutes (`m`).
@@ -124,19 +124,19 @@ impl Of<'_> {
         let attempt = || async {
             let mut cells = Vec::new();
             let of = (self.tenant.as_str(), owner.as_str());
-            for page in self.cql.engine.pages(&statements.state, &of).await? {
+            for page in self.cql.engine.read_pages(&statements.state, &of).await? {
                 for row in page.rows::<(&str, &[u8])>()? {
                     let (name, value) = row?;
-                    cells.push((name.to_owned(), stamp(cell_back(value)?.version)));
+                    cells.push((name.to_owned(), version_stamp(decode_cell(value)?.version)));
                 }
             }
             for (name, at) in cells.iter().filter(|_| self.removes) {
                 let values = (*at, self.tenant.as_str(), owner.as_str(), name.as_str());
                 self.cql.engine.session.execute_unpaged(&statements.erasing.state, values).await?;
             }
-            Ok::<_, Trouble>(cells.len())
+            Ok::<_, CqlError>(cells.len())
         };
-        self.cql.engine.tried("erasing a state", attempt).await
+        self.cql.engine.run_with_retries("erasing a state", attempt).await
     }
 
     async fn erase_notes(&self) -> Result<usize, StoreError> {
@@ -145,11 +145,11 @@ impl Of<'_> {
         let attempt = || async {
             let mut cells = Vec::new();
             let of = (self.tenant.as_str(), shard, vec![person]);
-            for page in self.cql.engine.pages(&statements.notes, &of).await? {
+            for page in self.cql.engine.read_pages(&statements.notes, &of).await? {
                 for row in page.rows::<(&str, &str, &[u8])>()? {
                     let (_, name, value) = row?;
                     if !notes::outlives(name) {
-                        cells.push((name.to_owned(), stamp(cell_back(value)?.version)));
+                        cells.push((name.to_owned(), version_stamp(decode_cell(value)?.version)));
                     }
                 }
             }
@@ -157,13 +157,13 @@ impl Of<'_> {
                 let values = (*at, self.tenant.as_str(), shard, person, name.as_str());
                 self.cql.engine.session.execute_unpaged(&statements.erasing.note, values).await?;
             }
-            Ok::<_, Trouble>(cells.len())
+            Ok::<_, CqlError>(cells.len())
         };
-        self.cql.engine.tried("erasing notes", attempt).await
+        self.cql.engine.run_with_retries("erasing notes", attempt).await
     }
 
     async fn erase_crowds(&self) -> Result<usize, StoreError> {
-        let Of { cql, tenant, person, removes } = self;
+        let CqlErasure { cql, tenant, person, removes } = self;
         let mut walk = cql.engine.statements.erasing.crowds.clone();
         walk.set_page_size(PAGE_ROWS);
         let walk = &walk;
@@ -173,16 +173,16 @@ impl Of<'_> {
             let mut own = Vec::new();
             while let Some((of, crowd, shard, standing)) = rows.try_next().await? {
                 if of == tenant.as_str() {
-                    own.push((crowd, shard, stamp(version_of(&standing)?)));
+                    own.push((crowd, shard, version_stamp(standing_version(&standing)?)));
                 }
             }
             for (crowd, shard, at) in own.iter().filter(|_| *removes) {
                 let values = (*at, tenant.as_str(), crowd.as_str(), *shard, person.as_str());
                 cql.engine.session.execute_unpaged(&cql.engine.statements.erasing.member, values).await?;
             }
-            Ok::<_, Trouble>(own.len())
+            Ok::<_, CqlError>(own.len())
         };
-        cql.engine.tried("walking through the crowds", attempt).await
+        cql.engine.run_with_retries("walking through the crowds", attempt).await
     }
 
     async fn erase_follows(&self) -> Result<usize, StoreError> {
@@ -190,22 +190,22 @@ impl Of<'_> {
         let (tenant, person) = (self.tenant.as_str(), self.person.as_str());
         let attempt = || async {
             let mut own = Vec::new();
-            for page in self.cql.engine.pages(&statements.following.read, &(tenant, person, "")).await? {
+            for page in self.cql.engine.read_pages(&statements.following.read, &(tenant, person, "")).await? {
                 for row in page.rows::<(&str, &[u8])>()? {
                     let (subject, standing) = row?;
-                    own.push((subject.to_owned(), stamp(version_of(standing)?)));
+                    own.push((subject.to_owned(), version_stamp(standing_version(standing)?)));
                 }
             }
             for (subject, at) in own.iter().filter(|_| self.removes) {
                 let values = (*at, tenant, person, subject.as_str());
                 self.cql.engine.session.execute_unpaged(&statements.erasing.follow, values).await?;
             }
-            Ok::<_, Trouble>(own.len())
+            Ok::<_, CqlError>(own.len())
         };
-        self.cql.engine.tried("erasing follows", attempt).await
+        self.cql.engine.run_with_retries("erasing follows", attempt).await
     }
 
-    async fn slips(&self) -> Result<BTreeSet<ReadyId>, StoreError> {
+    async fn person_slips(&self) -> Result<BTreeSet<ReadyId>, StoreError> {
         let mut walk = self.cql.engine.statements.erasing.slips.clone();
         walk.set_page_size(PAGE_ROWS);
         let walk = &walk;
@@ -214,14 +214,14 @@ impl Of<'_> {
             let mut rows = pager.rows_stream::<(Vec<u8>, Vec<u8>)>()?;
             let mut readys = BTreeSet::new();
             while let Some((ready, body)) = rows.try_next().await? {
-                let slip = codec::slip_back(&body)?;
+                let slip = codec::decode_slip(&body)?;
                 if slip.tenant == *self.tenant && slip.person == *self.person {
                     readys.extend(<[u8; 16]>::try_from(&ready[..]).ok().map(ReadyId));
                 }
             }
-            Ok::<_, Trouble>(readys)
+            Ok::<_, CqlError>(readys)
         };
-        self.cql.engine.tried("walking through the slips", attempt).await
+        self.cql.engine.run_with_retries("walking through the slips", attempt).await
     }
 
     async fn erase_slips(&self, readys: &BTreeSet<ReadyId>) -> Result<(), StoreError> {
@@ -233,14 +233,14 @@ impl Of<'_> {
                     self.cql.engine.session.execute_unpaged(erase, (&id[..],)).await?;
                     Ok(())
                 };
-                self.cql.engine.tried("erasing a slip", attempt).await
+                self.cql.engine.run_with_retries("erasing a slip", attempt).await
             }
         };
-        self.cql.engine.each(readys.iter().filter(|_| self.removes).map(erase)).await.map(drop)
+        self.cql.engine.run_all(readys.iter().filter(|_| self.removes).map(erase)).await.map(drop)
     }
 
     async fn erase_journal(&self, readys: &BTreeSet<ReadyId>) -> Result<usize, StoreError> {
         let erased = readys.iter().map(|ready| self.cql.erase_journal(self.tenant, *ready, self.removes));
-        Ok(self.cql.engine.each(erased).await?.into_iter().sum())
+        Ok(self.cql.engine.run_all(erased).await?.into_iter().sum())
     }
 }

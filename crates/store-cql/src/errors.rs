@@ -8,7 +8,7 @@ use scylla::errors::{
 use store::StoreError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum CqlErrorSort {
     /// Another try may succeed.
     Busy,
     /// So may one with fewer at once.
@@ -20,29 +20,29 @@ pub(crate) enum Sort {
 /// An attempt that failed. Of a write nobody knows whether it happened.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{says}")]
-pub(crate) struct Trouble {
-    pub sort: Sort,
+pub(crate) struct CqlError {
+    pub sort: CqlErrorSort,
     pub says: String,
 }
 
-impl Trouble {
+impl CqlError {
     pub(crate) fn hopeless(says: impl Into<String>) -> Self {
-        Self { sort: Sort::Hopeless, says: says.into() }
+        Self { sort: CqlErrorSort::Hopeless, says: says.into() }
     }
 
     /// As the port tells it, with what was being done.
-    pub(crate) fn told(self, what: &str) -> StoreError {
+    pub(crate) fn into_store_error(self, what: &str) -> StoreError {
         let says = format!("{what}: {}", self.says);
         match self.sort {
-            Sort::Busy | Sort::Overloaded => StoreError::Busy(says),
-            Sort::Hopeless => StoreError::Broken(says),
+            CqlErrorSort::Busy | CqlErrorSort::Overloaded => StoreError::Busy(says),
+            CqlErrorSort::Hopeless => StoreError::Broken(says),
         }
     }
 }
 
 macro_rules! troubles {
     ($($error:ty => $sort:path;)*) => {$(
-        impl From<$error> for Trouble {
+        impl From<$error> for CqlError {
             fn from(error: $error) -> Self {
                 Self { sort: $sort(&error), says: error.to_string() }
             }
@@ -51,16 +51,16 @@ macro_rules! troubles {
 }
 
 troubles! {
-    ExecutionError => execution;
-    PrepareError => prepare;
-    PagerExecutionError => pager;
-    NextRowError => row;
-    NewSessionError => session;
+    ExecutionError => classify_execution;
+    PrepareError => classify_prepare;
+    PagerExecutionError => classify_pager;
+    NextRowError => classify_row;
+    NewSessionError => classify_session;
 }
 
 macro_rules! unreadable {
     ($($error:ty),*) => {$(
-        impl From<$error> for Trouble {
+        impl From<$error> for CqlError {
             fn from(error: $error) -> Self {
                 Self::hopeless(format!("an answer that cannot be read: {error}"))
             }
@@ -77,120 +77,122 @@ unreadable!(
 );
 
 /// What the store's own codec says of what it found.
-impl From<StoreError> for Trouble {
+impl From<StoreError> for CqlError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Busy(says) | StoreError::Full(says) => Self { sort: Sort::Busy, says },
+            StoreError::Busy(says) | StoreError::Full(says) => Self { sort: CqlErrorSort::Busy, says },
             StoreError::Broken(says) => Self::hopeless(says),
         }
     }
 }
 
-fn execution(error: &ExecutionError) -> Sort {
+fn classify_execution(error: &ExecutionError) -> CqlErrorSort {
     match error {
-        ExecutionError::BadQuery(bad) => bad_query(bad),
-        ExecutionError::PrepareError(error) => prepare(error),
-        ExecutionError::ConnectionPoolError(error) => pool(error),
-        ExecutionError::LastAttemptError(error) => attempt(error),
-        ExecutionError::RequestTimeout(_) => Sort::Overloaded,
-        ExecutionError::EmptyPlan | ExecutionError::SchemaAgreementError(_) => Sort::Busy,
-        _ => Sort::Hopeless,
+        ExecutionError::BadQuery(bad) => classify_bad_query(bad),
+        ExecutionError::PrepareError(error) => classify_prepare(error),
+        ExecutionError::ConnectionPoolError(error) => classify_pool(error),
+        ExecutionError::LastAttemptError(error) => classify_attempt(error),
+        ExecutionError::RequestTimeout(_) => CqlErrorSort::Overloaded,
+        ExecutionError::EmptyPlan | ExecutionError::SchemaAgreementError(_) => CqlErrorSort::Busy,
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
-fn bad_query(_: &BadQuery) -> Sort {
-    Sort::Hopeless
+fn classify_bad_query(_: &BadQuery) -> CqlErrorSort {
+    CqlErrorSort::Hopeless
 }
 
-fn prepare(error: &PrepareError) -> Sort {
+fn classify_prepare(error: &PrepareError) -> CqlErrorSort {
     match error {
-        PrepareError::ConnectionPoolError(error) => pool(error),
-        PrepareError::AllAttemptsFailed { first_attempt } => attempt(first_attempt),
-        _ => Sort::Hopeless,
+        PrepareError::ConnectionPoolError(error) => classify_pool(error),
+        PrepareError::AllAttemptsFailed { first_attempt } => classify_attempt(first_attempt),
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
-fn pager(error: &PagerExecutionError) -> Sort {
+fn classify_pager(error: &PagerExecutionError) -> CqlErrorSort {
     match error {
-        PagerExecutionError::PrepareError(error) => prepare(error),
-        PagerExecutionError::NextPageError(error) => page(error),
-        _ => Sort::Hopeless,
+        PagerExecutionError::PrepareError(error) => classify_prepare(error),
+        PagerExecutionError::NextPageError(error) => classify_page(error),
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
-fn row(error: &NextRowError) -> Sort {
+fn classify_row(error: &NextRowError) -> CqlErrorSort {
     match error {
-        NextRowError::NextPageError(error) => page(error),
-        _ => Sort::Hopeless,
+        NextRowError::NextPageError(error) => classify_page(error),
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
-fn page(error: &NextPageError) -> Sort {
+fn classify_page(error: &NextPageError) -> CqlErrorSort {
     match error {
-        NextPageError::RequestFailure(error) => request(error),
-        _ => Sort::Hopeless,
+        NextPageError::RequestFailure(error) => classify_request(error),
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
-fn request(error: &RequestError) -> Sort {
+fn classify_request(error: &RequestError) -> CqlErrorSort {
     match error {
-        RequestError::ConnectionPoolError(error) => pool(error),
-        RequestError::LastAttemptError(error) => attempt(error),
-        RequestError::RequestTimeout(_) => Sort::Overloaded,
-        RequestError::EmptyPlan => Sort::Busy,
-        _ => Sort::Hopeless,
+        RequestError::ConnectionPoolError(error) => classify_pool(error),
+        RequestError::LastAttemptError(error) => classify_attempt(error),
+        RequestError::RequestTimeout(_) => CqlErrorSort::Overloaded,
+        RequestError::EmptyPlan => CqlErrorSort::Busy,
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
-fn attempt(error: &RequestAttemptError) -> Sort {
+fn classify_attempt(error: &RequestAttemptError) -> CqlErrorSort {
     match error {
-        RequestAttemptError::DbError(error, _) => db(error),
-        RequestAttemptError::UnableToAllocStreamId => Sort::Overloaded,
-        RequestAttemptError::BrokenConnectionError(_) => Sort::Busy,
-        _ => Sort::Hopeless,
+        RequestAttemptError::DbError(error, _) => classify_db(error),
+        RequestAttemptError::UnableToAllocStreamId => CqlErrorSort::Overloaded,
+        RequestAttemptError::BrokenConnectionError(_) => CqlErrorSort::Busy,
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
-fn db(error: &DbError) -> Sort {
+fn classify_db(error: &DbError) -> CqlErrorSort {
     match error {
         DbError::Overloaded
         | DbError::WriteTimeout { .. }
         | DbError::ReadTimeout { .. }
-        | DbError::RateLimitReached { .. } => Sort::Overloaded,
+        | DbError::RateLimitReached { .. } => CqlErrorSort::Overloaded,
         DbError::Unavailable { .. }
         | DbError::IsBootstrapping
         | DbError::TruncateError
         | DbError::ReadFailure { .. }
         | DbError::WriteFailure { .. }
         | DbError::Unprepared { .. }
-        | DbError::ServerError => Sort::Busy,
+        | DbError::ServerError => CqlErrorSort::Busy,
         // Cassandra's own for a lightweight transaction that nobody knows the end of.
-        DbError::Other(0x1700) => Sort::Overloaded,
-        _ => Sort::Hopeless,
+        DbError::Other(0x1700) => CqlErrorSort::Overloaded,
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
 /// Who is not let in will not be let in next time.
-fn pool(error: &ConnectionPoolError) -> Sort {
-    let ConnectionPoolError::Broken { last_connection_error } = error else { return Sort::Busy };
+fn classify_pool(error: &ConnectionPoolError) -> CqlErrorSort {
+    let ConnectionPoolError::Broken { last_connection_error } = error else { return CqlErrorSort::Busy };
     let ConnectionError::ConnectionSetupRequestError(error) = last_connection_error else {
-        return Sort::Busy;
+        return CqlErrorSort::Busy;
     };
     match error.get_error() {
-        ConnectionSetupRequestErrorKind::DbError(error, _) => db(error),
+        ConnectionSetupRequestErrorKind::DbError(error, _) => classify_db(error),
         ConnectionSetupRequestErrorKind::MissingAuthentication
         | ConnectionSetupRequestErrorKind::StartAuthSessionError(_)
         | ConnectionSetupRequestErrorKind::AuthChallengeEvaluationError(_)
-        | ConnectionSetupRequestErrorKind::AuthFinishError(_) => Sort::Hopeless,
-        _ => Sort::Busy,
+        | ConnectionSetupRequestErrorKind::AuthFinishError(_) => CqlErrorSort::Hopeless,
+        _ => CqlErrorSort::Busy,
     }
 }
 
-fn session(error: &NewSessionError) -> Sort {
+fn classify_session(error: &NewSessionError) -> CqlErrorSort {
     match error {
-        NewSessionError::MetadataError(MetadataError::ConnectionPoolError(error)) => pool(error),
-        NewSessionError::MetadataError(_) | NewSessionError::FailedToResolveAnyHostname(_) => Sort::Busy,
-        _ => Sort::Hopeless,
+        NewSessionError::MetadataError(MetadataError::ConnectionPoolError(error)) => classify_pool(error),
+        NewSessionError::MetadataError(_) | NewSessionError::FailedToResolveAnyHostname(_) => {
+            CqlErrorSort::Busy
+        }
+        _ => CqlErrorSort::Hopeless,
     }
 }
 
@@ -213,22 +215,25 @@ mod tests {
             DbError::Unavailable { consistency: Consistency::LocalQuorum, required: 2, alive: 1 };
         let unfinished = DbError::Other(0x1700);
         for (error, sort) in [
-            (timeout, Sort::Overloaded),
-            (unfinished, Sort::Overloaded),
-            (DbError::Overloaded, Sort::Overloaded),
-            (unavailable, Sort::Busy),
-            (DbError::IsBootstrapping, Sort::Busy),
-            (DbError::Invalid, Sort::Hopeless),
-            (DbError::SyntaxError, Sort::Hopeless),
-            (DbError::Unauthorized, Sort::Hopeless),
-            (DbError::AuthenticationError, Sort::Hopeless),
+            (timeout, CqlErrorSort::Overloaded),
+            (unfinished, CqlErrorSort::Overloaded),
+            (DbError::Overloaded, CqlErrorSort::Overloaded),
+            (unavailable, CqlErrorSort::Busy),
+            (DbError::IsBootstrapping, CqlErrorSort::Busy),
+            (DbError::Invalid, CqlErrorSort::Hopeless),
+            (DbError::SyntaxError, CqlErrorSort::Hopeless),
+            (DbError::Unauthorized, CqlErrorSort::Hopeless),
+            (DbError::AuthenticationError, CqlErrorSort::Hopeless),
         ] {
             let failed = RequestAttemptError::DbError(error, "as it says".into());
-            let trouble = Trouble::from(ExecutionError::LastAttemptError(failed));
+            let trouble = CqlError::from(ExecutionError::LastAttemptError(failed));
             assert_eq!(trouble.sort, sort, "{trouble:?}");
-            assert_eq!(matches!(trouble.told("a test"), StoreError::Broken(_)), sort == Sort::Hopeless);
+            assert_eq!(
+                matches!(trouble.into_store_error("a test"), StoreError::Broken(_)),
+                sort == CqlErrorSort::Hopeless
+            );
         }
-        let late = Trouble::from(ExecutionError::RequestTimeout(std::time::Duration::from_secs(1)));
-        assert_eq!(late.sort, Sort::Overloaded);
+        let late = CqlError::from(ExecutionError::RequestTimeout(std::time::Duration::from_secs(1)));
+        assert_eq!(late.sort, CqlErrorSort::Overloaded);
     }
 }

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use model::{
-    Millis, ReadyId, Tenant,
+    ReadyId, Tenant, UtcMillis,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
 use scylla::{
@@ -14,11 +14,11 @@ use scylla::{
 };
 use sha2::{Digest as _, Sha256};
 use store::{
-    Answers, Claim, Claimed, Journal, Journalled, Record, StoreError,
-    codec::{self, bad},
+    AnswerStore, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, StoreError,
+    codec::{self, unreadable_error},
 };
 
-use crate::{Cql, errors::Trouble};
+use crate::{CqlStore, errors::CqlError};
 
 // The parts of an attempt; the claim orders first.
 const CLAIM: i8 = 1;
@@ -30,89 +30,102 @@ const JOURNAL_TTL: i32 = (DAY_LIFE_MS / 1_000) as i32;
 const ANSWER_TTL: i32 = (DAY_MS / 1_000) as i32 + 3_600;
 
 #[async_trait]
-impl Journal for Cql {
-    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
-        let body = codec::claim(&claim)?;
-        let Some(stands) = self.enter(tenant, claim.ready, claim.attempt, CLAIM, &body).await? else {
-            return Ok(Claimed::Yours);
+impl JournalStore for CqlStore {
+    async fn claim(&self, tenant: &Tenant, claim: JournalClaim) -> Result<JournalClaimOutcome, StoreError> {
+        let body = codec::encode_claim(&claim)?;
+        let Some(stands) = self.enter_row(tenant, claim.ready, claim.attempt, CLAIM, &body).await? else {
+            return Ok(JournalClaimOutcome::Yours);
         };
-        let first = codec::claim_back(claim.ready, claim.attempt, &stands)?;
-        Ok(if first.token == claim.token { Claimed::Yours } else { Claimed::Theirs(first) })
+        let first = codec::decode_claim(claim.ready, claim.attempt, &stands)?;
+        Ok(if first.token == claim.token {
+            JournalClaimOutcome::Yours
+        } else {
+            JournalClaimOutcome::Theirs(first)
+        })
     }
 
-    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
-        let body = codec::record(&record)?;
-        self.enter(tenant, record.ready, record.attempt, RECORD, &body).await.map(|_| ())
+    async fn record(&self, tenant: &Tenant, record: JournalRecord) -> Result<(), StoreError> {
+        let body = codec::encode_record(&record)?;
+        self.enter_row(tenant, record.ready, record.attempt, RECORD, &body).await.map(|_| ())
     }
 
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
-        self.engine.each(readys.iter().map(|ready| self.journalled_one(tenant, *ready))).await
+    async fn read_journal(
+        &self,
+        tenant: &Tenant,
+        readys: &[ReadyId],
+    ) -> Result<Vec<JournalRows>, StoreError> {
+        self.engine.run_all(readys.iter().map(|ready| self.read_ready_journal(tenant, *ready))).await
     }
 }
 
 #[async_trait]
-impl Answers for Cql {
+impl AnswerStore for CqlStore {
     async fn answer(
         &self,
         tenant: &Tenant,
         key: &str,
         answer: Vec<u8>,
-        now: Millis,
+        now: UtcMillis,
     ) -> Result<Vec<u8>, StoreError> {
-        let key = hash(key);
+        let key = hash_key(key);
         let attempt = || async {
             let (session, statements) = (&self.engine.session, &self.engine.statements);
             let values = (tenant.as_str(), &key[..], now.0, &answer, ANSWER_TTL);
-            let mut present = transact(session, &statements.answer, values).await?;
+            let mut present = run_transaction(session, &statements.answer, values).await?;
             // One that has had its day gives way, to the first who comes.
             while let Some(row) = present {
-                let (at, first) = row.answer()?;
-                if stands(at, now) {
+                let (at, first) = row.stored_answer()?;
+                if answer_stands(at, now) {
                     return Ok(first);
                 }
                 let values = (ANSWER_TTL, now.0, &answer, tenant.as_str(), &key[..], at.0);
-                present = match transact(session, &statements.answer_anew, values).await? {
+                present = match run_transaction(session, &statements.answer_anew, values).await? {
                     // It has gone in the meantime.
                     Some(row) if row.is_empty() => {
                         let values = (tenant.as_str(), &key[..], now.0, &answer, ANSWER_TTL);
-                        transact(session, &statements.answer, values).await?
+                        run_transaction(session, &statements.answer, values).await?
                     }
                     present => present,
                 };
             }
             Ok(answer.clone())
         };
-        self.engine.tried("keeping an answer", attempt).await
+        self.engine.run_with_retries("keeping an answer", attempt).await
     }
 
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
-        let key = hash(key);
+    async fn find_answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        now: UtcMillis,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let key = hash_key(key);
         let attempt = || async {
             for page in
-                self.engine.pages(&self.engine.statements.answered, &(tenant.as_str(), &key[..])).await?
+                self.engine.read_pages(&self.engine.statements.answered, &(tenant.as_str(), &key[..])).await?
             {
                 if let Some((at, answer)) = page.maybe_first_row::<(i64, &[u8])>()? {
-                    return Ok(stands(Millis(at), now).then(|| answer.to_vec()));
+                    return Ok(answer_stands(UtcMillis(at), now).then(|| answer.to_vec()));
                 }
             }
-            Ok::<_, Trouble>(None)
+            Ok::<_, CqlError>(None)
         };
-        self.engine.tried("reading an answer", attempt).await
+        self.engine.run_with_retries("reading an answer", attempt).await
     }
 }
 
 /// An idempotency key is whatever a client sent, of any length.
-fn hash(key: &str) -> [u8; 32] {
+fn hash_key(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
-fn stands(at: Millis, now: Millis) -> bool {
+fn answer_stands(at: UtcMillis, now: UtcMillis) -> bool {
     now.since(at) < DAY_MS
 }
 
-impl Cql {
+impl CqlStore {
     /// Enters a row of the journal, if it is the first; else returns what stands.
-    async fn enter(
+    async fn enter_row(
         &self,
         tenant: &Tenant,
         ready: ReadyId,
@@ -122,12 +135,12 @@ impl Cql {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let attempt = || async {
             let values = (tenant.as_str(), &ready.0[..], i32::from(attempt), part, body, JOURNAL_TTL);
-            match transact(&self.engine.session, &self.engine.statements.enter, values).await? {
-                Some(row) => row.body().map(Some),
+            match run_transaction(&self.engine.session, &self.engine.statements.enter, values).await? {
+                Some(row) => row.into_body().map(Some),
                 None => Ok(None),
             }
         };
-        self.engine.tried("entering the journal", attempt).await
+        self.engine.run_with_retries("entering the journal", attempt).await
     }
 
     /// Takes the rows of a Ready away, in transactions like those that wrote them; how many there were.
@@ -140,7 +153,7 @@ impl Cql {
         let attempt = || async {
             let of = (tenant.as_str(), &ready.0[..]);
             let mut rows = Vec::new();
-            for page in self.engine.pages(&self.engine.statements.journalled, &of).await? {
+            for page in self.engine.read_pages(&self.engine.statements.journalled, &of).await? {
                 for row in page.rows::<(i32, i8, &[u8])>()? {
                     let (attempt, part, _) = row?;
                     rows.push((attempt, part));
@@ -149,80 +162,86 @@ impl Cql {
             for (attempt, part) in rows.iter().filter(|_| removes) {
                 let values = (tenant.as_str(), &ready.0[..], *attempt, *part);
                 // Gone already is as good.
-                transact(&self.engine.session, &self.engine.statements.erasing.journal, values).await?;
+                run_transaction(&self.engine.session, &self.engine.statements.erasing.journal, values)
+                    .await?;
             }
-            Ok::<_, Trouble>(rows.len())
+            Ok::<_, CqlError>(rows.len())
         };
-        self.engine.tried("erasing from the journal", attempt).await
+        self.engine.run_with_retries("erasing from the journal", attempt).await
     }
 
-    async fn journalled_one(&self, tenant: &Tenant, ready: ReadyId) -> Result<Journalled, StoreError> {
+    async fn read_ready_journal(&self, tenant: &Tenant, ready: ReadyId) -> Result<JournalRows, StoreError> {
         let attempt = || async {
-            let mut found = Journalled::default();
+            let mut found = JournalRows::default();
             let of = (tenant.as_str(), &ready.0[..]);
-            for page in self.engine.pages(&self.engine.statements.journalled, &of).await? {
+            for page in self.engine.read_pages(&self.engine.statements.journalled, &of).await? {
                 for row in page.rows::<(i32, i8, &[u8])>()? {
                     let (attempt, part, body) = row?;
-                    let attempt = u16::try_from(attempt).map_err(|_| bad("a row of the journal"))?;
+                    let attempt =
+                        u16::try_from(attempt).map_err(|_| unreadable_error("a row of the journal"))?;
                     match part {
-                        CLAIM => found.claims.push(codec::claim_back(ready, attempt, body)?),
-                        RECORD => found.records.push(codec::record_back(ready, attempt, body)?),
-                        _ => return Err(bad("a row of the journal").into()),
+                        CLAIM => found.claims.push(codec::decode_claim(ready, attempt, body)?),
+                        RECORD => found.records.push(codec::decode_record(ready, attempt, body)?),
+                        _ => return Err(unreadable_error("a row of the journal").into()),
                     }
                 }
             }
-            Ok::<_, Trouble>(found)
+            Ok::<_, CqlError>(found)
         };
-        self.engine.tried("reading the journal", attempt).await
+        self.engine.run_with_retries("reading the journal", attempt).await
     }
 }
 
 /// The row that stood in the way of a transaction. Which columns come with it, and in which order, differs
 /// from engine to engine, so they are taken by name.
-struct Present {
+struct ConflictingRow {
     names: Vec<String>,
     row: Row,
 }
 
 /// Runs a lightweight transaction; what stood in its way, if anything did.
-async fn transact(
+async fn run_transaction(
     session: &Session,
     statement: &PreparedStatement,
     values: impl SerializeRow,
-) -> Result<Option<Present>, Trouble> {
+) -> Result<Option<ConflictingRow>, CqlError> {
     let result = session.execute_unpaged(statement, values).await?.into_rows_result()?;
     let names = result.column_specs().iter().map(|spec| spec.name().to_owned()).collect();
     let row = result.maybe_first_row::<Row>()?;
-    let present =
-        Present { names, row: row.ok_or_else(|| Trouble::hopeless("a transaction without an answer"))? };
-    match present.value("[applied]") {
+    let present = ConflictingRow {
+        names,
+        row: row.ok_or_else(|| CqlError::hopeless("a transaction without an answer"))?,
+    };
+    match present.column_value("[applied]") {
         Some(CqlValue::Boolean(applied)) => Ok((!applied).then_some(present)),
-        _ => Err(Trouble::hopeless("a transaction that does not tell whether it applied")),
+        _ => Err(CqlError::hopeless("a transaction that does not tell whether it applied")),
     }
 }
 
-impl Present {
-    fn value(&self, name: &str) -> Option<&CqlValue> {
+impl ConflictingRow {
+    fn column_value(&self, name: &str) -> Option<&CqlValue> {
         let at = self.names.iter().position(|one| one == name)?;
         self.row.columns.get(at)?.as_ref()
     }
 
     /// Whether nothing is there, but what was asked for.
     fn is_empty(&self) -> bool {
-        self.value("at").is_none()
+        self.column_value("at").is_none()
     }
 
-    fn body(self) -> Result<Vec<u8>, Trouble> {
-        match self.value("body") {
+    fn into_body(self) -> Result<Vec<u8>, CqlError> {
+        match self.column_value("body") {
             Some(CqlValue::Blob(body)) => Ok(body.clone()),
-            _ => Err(bad("a row of the journal").into()),
+            _ => Err(unreadable_error("a row of the journal").into()),
         }
     }
 
-    fn answer(&self) -> Result<(Millis, Vec<u8>), Trouble> {
-        match (self.value("at"), self.value("answer")) {
-            (Some(CqlValue::BigInt(at)), Some(CqlValue::Blob(answer))) => Ok((Millis(*at), answer.clone())),
-            _ => Err(bad("an answer").into()),
+    fn stored_answer(&self) -> Result<(UtcMillis, Vec<u8>), CqlError> {
+        match (self.column_value("at"), self.column_value("answer")) {
+            (Some(CqlValue::BigInt(at)), Some(CqlValue::Blob(answer))) => {
+                Ok((UtcMillis(*at), answer.clone()))
+            }
+            _ => Err(unreadable_error("an answer").into()),
         }
     }
 }

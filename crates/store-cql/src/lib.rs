@@ -1,6 +1,6 @@
 //! The store on a cluster: ScyllaDB and Apache Cassandra, with the CQL that both have.
 //!
-//! [`Settings`] say where it is; [`migrate`] lays the tables out, [`Cql`] works with them. One driver's
+//! [`Settings`] say where it is; [`migrate_keyspaces`] lays the tables out, [`CqlStore`] works with them. One driver's
 //! session (`connect`) with its statements prepared (`statements`) is an `engine`: it sends as many requests
 //! at once as the cluster bears (`window`), tries again what may be repeated, and says of each error what it
 //! asks for (`errors`). On it stand the ports: `days` with `put`, `scan` and the `marks` of closed days,
@@ -11,66 +11,66 @@
 //! away (`erase`). The day tables are told in `docs/decisions/011-day-tables.md`.
 
 mod cells;
-mod connect;
+mod connection;
 mod crowds;
+mod day_marks;
 mod days;
 mod engine;
 mod erase;
 mod errors;
+mod first_words;
 mod journal;
-mod marks;
-mod migrate;
-mod put;
+mod migration;
+mod request_window;
 mod scan;
 mod settings;
 mod slips;
 mod statements;
 mod states;
-mod window;
-mod words;
+mod write_steps;
 
 use std::{collections::HashSet, fmt, sync::Mutex};
 
-use engine::Engine;
+use day_marks::DayMarks;
+use engine::CqlEngine;
 use futures::{FutureExt as _, future::BoxFuture};
-use marks::Marks;
 use model::Day;
 use store::StoreError;
 
-pub use connect::session;
-pub use migrate::migrate;
-pub use settings::{Login, Settings, Tls};
+pub use connection::open_session;
+pub use migration::migrate_keyspaces;
+pub use settings::{CqlLogin, CqlTls, Settings};
 
 /// The store on a cluster.
-pub struct Cql {
+pub struct CqlStore {
     keyspace: String,
-    engine: Engine,
-    marks: Marks,
+    engine: CqlEngine,
+    marks: DayMarks,
     /// Days of which the list of days is known to tell.
     held: Mutex<HashSet<Day>>,
 }
 
-impl Cql {
+impl CqlStore {
     /// Connects. Refuses a keyspace that is not laid out, and says what to run.
     ///
     /// Boxed: to connect and to prepare takes a quarter of a megabyte, which is too much for the stack of a thread.
     pub fn open(settings: Settings) -> BoxFuture<'static, Result<Self, StoreError>> {
         let open = async move {
-            let engine = Engine::open(&settings).await?;
-            let marks = Marks::open(&engine, &settings).await?;
+            let engine = CqlEngine::open(&settings).await?;
+            let marks = DayMarks::open(&engine, &settings).await?;
             Ok(Self { keyspace: settings.keyspace, engine, marks, held: Mutex::default() })
         };
         open.boxed()
     }
 
     /// Takes everything out of the tables: for tests and scenarios, which are alone.
-    pub async fn empty(settings: &Settings) -> anyhow::Result<()> {
-        migrate::empty(settings).await
+    pub async fn empty_tables(settings: &Settings) -> anyhow::Result<()> {
+        migration::empty_tables(settings).await
     }
 }
 
-impl fmt::Debug for Cql {
+impl fmt::Debug for CqlStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cql").field("keyspace", &self.keyspace).finish_non_exhaustive()
+        f.debug_struct("CqlStore").field("keyspace", &self.keyspace).finish_non_exhaustive()
     }
 }

@@ -3,22 +3,22 @@
 use futures::TryStreamExt as _;
 use model::{Day, Person, Tenant, entry::DayKey, limits::DAY_ROWS_READ_MAX};
 use scylla::statement::prepared::PreparedStatement;
-use store::{DayPart, DayRows, StoreError, codec::bad, rows::row_back};
+use store::{DayPart, DayRows, StoreError, codec::unreadable_error, rows::decode_row};
 
-use crate::{Cql, errors::Trouble};
+use crate::{CqlStore, errors::CqlError};
 
 /// Rows of a page, however few a part may have or however many.
 const PAGE_ROWS: std::ops::RangeInclusive<usize> = 2..=5_000;
 
 /// Where a part ended: behind a person, or behind a row of one.
-struct Place {
+struct DayScanCursor {
     token: i64,
     key: DayKey,
     row: Option<Vec<u8>>,
 }
 
-impl Cql {
-    pub(crate) async fn part(
+impl CqlStore {
+    pub(crate) async fn scan_part(
         &self,
         day: Day,
         from: Option<&[u8]>,
@@ -26,39 +26,48 @@ impl Cql {
     ) -> Result<DayPart, StoreError> {
         let most = most.clamp(1, DAY_ROWS_READ_MAX);
         let from = from
-            .map(|bytes| Place::parse(bytes, day).ok_or_else(|| bad("the place where a scan goes on")))
+            .map(|bytes| {
+                DayScanCursor::parse(bytes, day)
+                    .ok_or_else(|| unreadable_error("the place where a scan goes on"))
+            })
             .transpose()?;
         let what = "scanning a day";
-        let marks = self.marks.now(&self.engine).await.map_err(|trouble| trouble.told(what))?;
+        let marks =
+            self.marks.fresh_marks(&self.engine).await.map_err(|trouble| trouble.into_store_error(what))?;
         if marks.is_dropped(day) {
             return Ok(DayPart { rows: Vec::new(), next: None });
         }
-        self.engine.tried(what, || self.scanned(day, from.as_ref(), most)).await
+        self.engine.run_with_retries(what, || self.read_part(day, from.as_ref(), most)).await
     }
 
-    async fn scanned(&self, day: Day, from: Option<&Place>, most: usize) -> Result<DayPart, Trouble> {
+    async fn read_part(
+        &self,
+        day: Day,
+        from: Option<&DayScanCursor>,
+        most: usize,
+    ) -> Result<DayPart, CqlError> {
         let slot = self.engine.statements.slot(&self.engine.session, day).await?;
-        let mut part = Part { persons: Vec::new(), looked: 0, most, before: None, at: None };
-        if let Some(Place { token, key, row: Some(row) }) = from {
+        let mut part = DayScanPart { persons: Vec::new(), looked: 0, most, before: None, at: None };
+        if let Some(DayScanCursor { token, key, row: Some(row) }) = from {
             let of = (key.tenant.as_str(), key.person.as_str(), key.day.0, row);
-            let pager = self.engine.session.execute_iter(paged(&slot.behind, most), of).await?;
+            let pager = self.engine.session.execute_iter(with_page_size(&slot.behind, most), of).await?;
             let mut rows = pager.rows_stream::<(Vec<u8>, Vec<u8>)>()?;
             while let Some((row, body)) = rows.try_next().await? {
-                if !part.takes(*token, (key.tenant.as_str(), key.person.as_str()), day, row, &body)? {
-                    return Ok(part.ended());
+                if !part.take_row(*token, (key.tenant.as_str(), key.person.as_str()), day, row, &body)? {
+                    return Ok(part.into_day_part());
                 }
             }
         }
         let start = from.map_or(i64::MIN, |place| place.token);
-        let pager = self.engine.session.execute_iter(paged(&slot.from, most), (start,)).await?;
+        let pager = self.engine.session.execute_iter(with_page_size(&slot.from, most), (start,)).await?;
         let mut rows = pager.rows_stream::<(i64, String, String, i32, Vec<u8>, Vec<u8>)>()?;
         while let Some((token, tenant, person, of_day, row, body)) = rows.try_next().await? {
             // The table may still hold a day of its turn before.
             if of_day != day.0 || from.is_some_and(|place| place.is_behind(token, &tenant, &person)) {
                 continue;
             }
-            if !part.takes(token, (&tenant, &person), day, row, &body)? {
-                return Ok(part.ended());
+            if !part.take_row(token, (&tenant, &person), day, row, &body)? {
+                return Ok(part.into_day_part());
             }
         }
         Ok(DayPart { rows: part.persons, next: None })
@@ -66,19 +75,19 @@ impl Cql {
 }
 
 /// A part as it grows. Whoever would not fit as a whole begins the next one, unless they began this one.
-struct Part {
+struct DayScanPart {
     persons: Vec<DayRows>,
     looked: usize,
     most: usize,
     /// The end of the person before the last.
-    before: Option<Place>,
+    before: Option<DayScanCursor>,
     /// Where the last row stands.
-    at: Option<Place>,
+    at: Option<DayScanCursor>,
 }
 
-impl Part {
+impl DayScanPart {
     /// Takes a row, or says that there is no room left.
-    fn takes(
+    fn take_row(
         &mut self,
         token: i64,
         of: (&str, &str),
@@ -97,33 +106,33 @@ impl Part {
                     self.at = Some(before);
                 }
                 _ if goes_on => {}
-                _ => self.at = self.at.take().map(Place::of_person),
+                _ => self.at = self.at.take().map(DayScanCursor::behind_person),
             }
             return Ok(false);
         }
         if !goes_on {
             let (Ok(tenant), Ok(person)) = (Tenant::new(of.0), Person::new(of.1)) else {
-                return Err(bad("the owner of a row"));
+                return Err(unreadable_error("the owner of a row"));
             };
-            self.before = self.at.take().map(Place::of_person);
+            self.before = self.at.take().map(DayScanCursor::behind_person);
             self.persons.push(DayRows { key: DayKey { tenant, person, day }, rows: Vec::new() });
         }
         if let Some(last) = self.persons.last_mut() {
-            last.rows.push(row_back(&row, body)?);
-            self.at = Some(Place { token, key: last.key.clone(), row: Some(row) });
+            last.rows.push(decode_row(&row, body)?);
+            self.at = Some(DayScanCursor { token, key: last.key.clone(), row: Some(row) });
         }
         self.looked += 1;
         Ok(true)
     }
 
-    fn ended(self) -> DayPart {
+    fn into_day_part(self) -> DayPart {
         DayPart { rows: self.persons, next: self.at.map(|place| place.bytes()) }
     }
 }
 
-impl Place {
+impl DayScanCursor {
     /// Behind all rows of the person.
-    fn of_person(self) -> Self {
+    fn behind_person(self) -> Self {
         Self { row: None, ..self }
     }
 
@@ -132,7 +141,8 @@ impl Place {
     fn is_behind(&self, token: i64, tenant: &str, person: &str) -> bool {
         token < self.token
             || token == self.token
-                && partition(tenant, person) <= partition(self.key.tenant.as_str(), self.key.person.as_str())
+                && partition_key(tenant, person)
+                    <= partition_key(self.key.tenant.as_str(), self.key.person.as_str())
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -149,14 +159,14 @@ impl Place {
     }
 
     fn parse(bytes: &[u8], day: Day) -> Option<Self> {
-        fn name(bytes: &[u8]) -> Option<(&str, &[u8])> {
+        fn split_name(bytes: &[u8]) -> Option<(&str, &[u8])> {
             let (&length, rest) = bytes.split_first()?;
             let (name, rest) = rest.split_at_checked(usize::from(length))?;
             Some((std::str::from_utf8(name).ok()?, rest))
         }
         let (token, rest) = bytes.split_first_chunk::<8>()?;
-        let (tenant, rest) = name(rest)?;
-        let (person, row) = name(rest)?;
+        let (tenant, rest) = split_name(rest)?;
+        let (person, row) = split_name(rest)?;
         let key = DayKey { tenant: Tenant::new(tenant).ok()?, person: Person::new(person).ok()?, day };
         let row = (!row.is_empty()).then(|| row.to_vec());
         Some(Self { token: i64::from_be_bytes(*token), key, row })
@@ -164,7 +174,7 @@ impl Place {
 }
 
 /// The beginning of a partition's key in the cluster's own bytes; of one day, it orders as the whole does.
-fn partition(tenant: &str, person: &str) -> Vec<u8> {
+fn partition_key(tenant: &str, person: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(8 + tenant.len() + person.len());
     for name in [tenant, person] {
         out.extend_from_slice(&u16::try_from(name.len()).unwrap_or(u16::MAX).to_be_bytes());
@@ -174,7 +184,7 @@ fn partition(tenant: &str, person: &str) -> Vec<u8> {
     out
 }
 
-fn paged(statement: &PreparedStatement, most: usize) -> PreparedStatement {
+fn with_page_size(statement: &PreparedStatement, most: usize) -> PreparedStatement {
     let mut paged = statement.clone();
     let rows = (most + 1).clamp(*PAGE_ROWS.start(), *PAGE_ROWS.end());
     paged.set_page_size(i32::try_from(rows).unwrap_or(i32::MAX));
@@ -185,29 +195,29 @@ fn paged(statement: &PreparedStatement, most: usize) -> PreparedStatement {
 mod tests {
     use super::*;
 
-    fn place(person: &str, row: Option<&[u8]>) -> Place {
+    fn cursor_at(person: &str, row: Option<&[u8]>) -> DayScanCursor {
         let key = DayKey {
             tenant: Tenant::new("main").unwrap(),
             person: Person::new(person).unwrap(),
             day: Day(20_000),
         };
-        Place { token: -7, key, row: row.map(<[u8]>::to_vec) }
+        DayScanCursor { token: -7, key, row: row.map(<[u8]>::to_vec) }
     }
 
     #[test]
     fn a_place_is_found_again() {
         for (person, row) in [("ann", None), ("ann", Some(&[2, 0, 255][..])), (&"a".repeat(128), None)] {
-            let back = Place::parse(&place(person, row).bytes(), Day(20_000)).unwrap();
+            let back = DayScanCursor::parse(&cursor_at(person, row).bytes(), Day(20_000)).unwrap();
             assert_eq!((back.token, back.key.person.as_str(), back.row.as_deref()), (-7, person, row));
         }
         for bytes in [&[][..], &[0; 8], &[0; 9], &[0; 12], &[1; 40]] {
-            assert!(Place::parse(bytes, Day(20_000)).is_none(), "{bytes:?}");
+            assert!(DayScanCursor::parse(bytes, Day(20_000)).is_none(), "{bytes:?}");
         }
     }
 
     #[test]
     fn whoever_stands_no_later_is_behind() {
-        let at = place("b", None);
+        let at = cursor_at("b", None);
         for (token, person, behind) in [
             (-8, "z", true),
             (-7, "a", true),

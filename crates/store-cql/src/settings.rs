@@ -15,8 +15,8 @@ pub struct Settings {
     pub datacenter: Option<String>,
     /// Copies in each data centre; empty asks the cluster: one where a data centre has one node, else three.
     pub replication: BTreeMap<String, u16>,
-    pub login: Option<Login>,
-    pub tls: Option<Tls>,
+    pub login: Option<CqlLogin>,
+    pub tls: Option<CqlTls>,
     /// Requests under way at once; fewer while the cluster has enough with fewer.
     pub in_flight_max: usize,
     /// Of one request.
@@ -27,14 +27,14 @@ pub struct Settings {
 
 /// By name and password.
 #[derive(Clone, Debug)]
-pub struct Login {
+pub struct CqlLogin {
     pub user: String,
     pub password: SecretString,
 }
 
 /// PEM files. Nodes are known by their IP addresses, which their certificates have to name.
 #[derive(Clone, Debug)]
-pub struct Tls {
+pub struct CqlTls {
     /// Who vouches for the nodes.
     pub ca: PathBuf,
     /// What we show, if the nodes ask for it.
@@ -44,7 +44,7 @@ pub struct Tls {
 
 impl Settings {
     /// `host:port`, or several with commas between them.
-    pub fn at(contact_points: &str, keyspace: &str) -> Self {
+    pub fn from_contact_points(contact_points: &str, keyspace: &str) -> Self {
         Self {
             contact_points: contact_points.split(',').map(|one| one.trim().to_owned()).collect(),
             keyspace: keyspace.to_owned(),
@@ -59,7 +59,7 @@ impl Settings {
     }
 
     /// The keyspace of what is decided by lightweight transactions.
-    pub(crate) fn journal(&self) -> String {
+    pub(crate) fn journal_keyspace(&self) -> String {
         format!("{}_journal", self.keyspace)
     }
 }

@@ -12,7 +12,7 @@ use scylla::{
 };
 use tokio::sync::OnceCell;
 
-use crate::{errors::Trouble, settings::Settings};
+use crate::{errors::CqlError, settings::Settings};
 
 /// Tables of days. More than a day has life, so a table is used again when all in it has expired.
 pub(crate) const SLOTS: usize = 32;
@@ -21,7 +21,7 @@ pub(crate) const SLOTS: usize = 32;
 const BY_VERSION: &str = "USING TIMESTAMP ?";
 
 /// The table of a day.
-pub(crate) fn slot_of(day: Day) -> usize {
+pub(crate) fn slot_number(day: Day) -> usize {
     day.0.rem_euclid(SLOTS as i32).unsigned_abs() as usize
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn slot_name(slot: usize) -> String {
     format!("{slot:02}")
 }
 
-pub(crate) struct Statements {
+pub(crate) struct CqlStatements {
     pub merge: PreparedStatement,
     pub state: PreparedStatement,
     pub note: PreparedStatement,
@@ -38,7 +38,7 @@ pub(crate) struct Statements {
     pub enrol: PreparedStatement,
     pub members: PreparedStatement,
     pub member: PreparedStatement,
-    pub following: Following,
+    pub following: FollowStatements,
     pub enter: PreparedStatement,
     pub journalled: PreparedStatement,
     pub answer: PreparedStatement,
@@ -52,13 +52,13 @@ pub(crate) struct Statements {
     pub marks: PreparedStatement,
     pub hold: PreparedStatement,
     pub held: PreparedStatement,
-    pub erasing: Erasing,
+    pub erasing: ErasureStatements,
     keyspace: String,
-    slots: [OnceCell<Slot>; SLOTS],
+    slots: [OnceCell<DayTableStatements>; SLOTS],
 }
 
 /// The statements of one table of days, prepared when it is first asked for.
-pub(crate) struct Slot {
+pub(crate) struct DayTableStatements {
     pub write: PreparedStatement,
     pub read: PreparedStatement,
     /// All rows from a token on.
@@ -71,20 +71,20 @@ pub(crate) struct Slot {
 }
 
 /// The statements about what a person follows.
-pub(crate) struct Following {
+pub(crate) struct FollowStatements {
     pub write: PreparedStatement,
     /// Those behind a subject.
     pub read: PreparedStatement,
 }
 
-impl Following {
-    async fn prepare(session: &Session, keyspace: &str) -> Result<Self, Trouble> {
+impl FollowStatements {
+    async fn prepare(session: &Session, keyspace: &str) -> Result<Self, CqlError> {
         Ok(Self {
-            write: repeatable(session, &format!(
+            write: prepare_repeatable(session, &format!(
                 "INSERT INTO {keyspace}.follows (tenant, person, subject, standing) VALUES (?, ?, ?, ?) {BY_VERSION}"
             ))
             .await?,
-            read: repeatable(session, &format!(
+            read: prepare_repeatable(session, &format!(
                 "SELECT subject, standing FROM {keyspace}.follows WHERE tenant = ? AND person = ? AND subject > ?"
             ))
             .await?,
@@ -93,7 +93,7 @@ impl Following {
 }
 
 /// The statements that find what there is of a person, and take it away.
-pub(crate) struct Erasing {
+pub(crate) struct ErasureStatements {
     pub crowds: PreparedStatement,
     pub slips: PreparedStatement,
     pub state: PreparedStatement,
@@ -104,34 +104,34 @@ pub(crate) struct Erasing {
     pub journal: PreparedStatement,
 }
 
-impl Erasing {
-    async fn prepare(session: &Session, settings: &Settings) -> Result<Self, Trouble> {
-        let (keyspace, journal, by_version) = (&settings.keyspace, settings.journal(), BY_VERSION);
+impl ErasureStatements {
+    async fn prepare(session: &Session, settings: &Settings) -> Result<Self, CqlError> {
+        let (keyspace, journal, by_version) = (&settings.keyspace, settings.journal_keyspace(), BY_VERSION);
         Ok(Self {
             // The cluster looks through the table for us: it is one walk, whoever is looked for.
-            crowds: repeatable(session, &format!(
+            crowds: prepare_repeatable(session, &format!(
                 "SELECT tenant, crowd, shard, standing FROM {keyspace}.crowds WHERE person = ? ALLOW FILTERING"
             ))
             .await?,
-            slips: repeatable(session, &format!("SELECT ready, body FROM {keyspace}.slips")).await?,
-            state: repeatable(session, &format!(
+            slips: prepare_repeatable(session, &format!("SELECT ready, body FROM {keyspace}.slips")).await?,
+            state: prepare_repeatable(session, &format!(
                 "DELETE FROM {keyspace}.states {by_version} WHERE tenant = ? AND owner = ? AND field = ?"
             ))
             .await?,
-            note: repeatable(session, &format!(
+            note: prepare_repeatable(session, &format!(
                 "DELETE FROM {keyspace}.notes {by_version} WHERE tenant = ? AND shard = ? AND person = ? AND field = ?"
             ))
             .await?,
-            member: repeatable(session, &format!(
+            member: prepare_repeatable(session, &format!(
                 "DELETE FROM {keyspace}.crowds {by_version} \
                  WHERE tenant = ? AND crowd = ? AND shard = ? AND person = ?"
             ))
             .await?,
-            follow: repeatable(session, &format!(
+            follow: prepare_repeatable(session, &format!(
                 "DELETE FROM {keyspace}.follows {by_version} WHERE tenant = ? AND person = ? AND subject = ?"
             ))
             .await?,
-            slip: repeatable(session, &format!("DELETE FROM {keyspace}.slips WHERE ready = ?")).await?,
+            slip: prepare_repeatable(session, &format!("DELETE FROM {keyspace}.slips WHERE ready = ?")).await?,
             journal: session.prepare(format!(
                 "DELETE FROM {journal}.journal WHERE tenant = ? AND ready = ? AND attempt = ? AND part = ? IF EXISTS"
             ))
@@ -140,11 +140,11 @@ impl Erasing {
     }
 }
 
-impl Statements {
-    pub(crate) async fn prepare(session: &Session, settings: &Settings) -> Result<Self, Trouble> {
-        let (keyspace, journal, by_version) = (&settings.keyspace, settings.journal(), BY_VERSION);
-        let plain = |cql: String| async move { repeatable(session, &cql).await };
-        let transaction = |cql: String| async move { Ok::<_, Trouble>(session.prepare(cql).boxed().await?) };
+impl CqlStatements {
+    pub(crate) async fn prepare(session: &Session, settings: &Settings) -> Result<Self, CqlError> {
+        let (keyspace, journal, by_version) = (&settings.keyspace, settings.journal_keyspace(), BY_VERSION);
+        let plain = |cql: String| async move { prepare_repeatable(session, &cql).await };
+        let transaction = |cql: String| async move { Ok::<_, CqlError>(session.prepare(cql).boxed().await?) };
         // What a decision rests on has to see a transaction that nobody knows the end of.
         let mut journalled = plain(format!(
             "SELECT attempt, part, body FROM {journal}.journal WHERE tenant = ? AND ready = ?"
@@ -170,12 +170,12 @@ impl Statements {
                  {by_version} AND TTL ?"
             ))
             .await?,
-            members: members(session, keyspace).await?,
+            members: prepare_members(session, keyspace).await?,
             member: plain(format!(
                 "SELECT standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person = ?"
             ))
             .await?,
-            following: Following::prepare(session, keyspace).await?,
+            following: FollowStatements::prepare(session, keyspace).await?,
             enter: transaction(format!(
                 "INSERT INTO {journal}.journal (tenant, ready, attempt, part, body) VALUES (?, ?, ?, ?, ?) \
                  IF NOT EXISTS USING TTL ?"
@@ -204,24 +204,26 @@ impl Statements {
             marks: plain(format!("SELECT name, day FROM {keyspace}.marks")).await?,
             hold: plain(format!("INSERT INTO {keyspace}.days_held (part, day) VALUES (0, ?) USING TTL ?")).await?,
             held: plain(format!("SELECT day FROM {keyspace}.days_held WHERE part = 0")).await?,
-            erasing: Erasing::prepare(session, settings).await?,
+            erasing: ErasureStatements::prepare(session, settings).await?,
             keyspace: keyspace.clone(),
             slots: [const { OnceCell::const_new() }; SLOTS],
         })
     }
 
     /// The statements of the table that holds this day.
-    pub(crate) async fn slot(&self, session: &Session, day: Day) -> Result<&Slot, Trouble> {
-        let slot = slot_of(day);
+    pub(crate) async fn slot(&self, session: &Session, day: Day) -> Result<&DayTableStatements, CqlError> {
+        let slot = slot_number(day);
         self.slots[slot]
-            .get_or_try_init(|| Slot::prepare(session, format!("{}.days_{}", self.keyspace, slot_name(slot))))
+            .get_or_try_init(|| {
+                DayTableStatements::prepare(session, format!("{}.days_{}", self.keyspace, slot_name(slot)))
+            })
             .await
     }
 }
 
 /// The members of a shard of a crowd, a slice a page.
-async fn members(session: &Session, keyspace: &str) -> Result<PreparedStatement, Trouble> {
-    let mut members = repeatable(session, &format!(
+async fn prepare_members(session: &Session, keyspace: &str) -> Result<PreparedStatement, CqlError> {
+    let mut members = prepare_repeatable(session, &format!(
         "SELECT person, standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person > ?"
     ))
     .await?;
@@ -229,10 +231,10 @@ async fn members(session: &Session, keyspace: &str) -> Result<PreparedStatement,
     Ok(members)
 }
 
-impl Slot {
-    async fn prepare(session: &Session, table: String) -> Result<Self, Trouble> {
+impl DayTableStatements {
+    async fn prepare(session: &Session, table: String) -> Result<Self, CqlError> {
         let one = "tenant = ? AND person = ? AND day = ?";
-        let mut read = repeatable(
+        let mut read = prepare_repeatable(
             session,
             &format!("SELECT row, body FROM {table} WHERE {one} LIMIT {DAY_ROWS_READ_MAX}"),
         )
@@ -240,7 +242,7 @@ impl Slot {
         // In one page, so that what was written together is seen together.
         read.set_page_size(DAY_ROWS_READ_MAX as i32);
         Ok(Self {
-            write: repeatable(
+            write: prepare_repeatable(
                 session,
                 &format!(
                     "INSERT INTO {table} (tenant, person, day, row, body) VALUES (?, ?, ?, ?, ?) USING TTL ?"
@@ -248,7 +250,7 @@ impl Slot {
             )
             .await?,
             read,
-            from: repeatable(
+            from: prepare_repeatable(
                 session,
                 &format!(
                     "SELECT token(tenant, person, day), tenant, person, day, row, body FROM {table} \
@@ -256,16 +258,19 @@ impl Slot {
                 ),
             )
             .await?,
-            behind: repeatable(session, &format!("SELECT row, body FROM {table} WHERE {one} AND row > ?"))
-                .await?,
-            whole: repeatable(session, &format!("SELECT row, body FROM {table} WHERE {one}")).await?,
-            erase: repeatable(session, &format!("DELETE FROM {table} WHERE {one}")).await?,
+            behind: prepare_repeatable(
+                session,
+                &format!("SELECT row, body FROM {table} WHERE {one} AND row > ?"),
+            )
+            .await?,
+            whole: prepare_repeatable(session, &format!("SELECT row, body FROM {table} WHERE {one}")).await?,
+            erase: prepare_repeatable(session, &format!("DELETE FROM {table} WHERE {one}")).await?,
         })
     }
 }
 
 /// Boxed is what the driver keeps meanwhile: it is some kilobytes, and there are many of these.
-async fn repeatable(session: &Session, cql: &str) -> Result<PreparedStatement, Trouble> {
+async fn prepare_repeatable(session: &Session, cql: &str) -> Result<PreparedStatement, CqlError> {
     let mut prepared = session.prepare(Statement::new(cql)).boxed().await?;
     prepared.set_is_idempotent(true);
     Ok(prepared)
@@ -281,7 +286,8 @@ mod tests {
     fn no_two_days_that_live_at_once_share_a_table() {
         let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap();
         for day in [i32::MIN, -40, -1, 0, 20_778, i32::MAX - 40] {
-            let slots: std::collections::BTreeSet<_> = (0..=life).map(|n| slot_of(Day(day + n))).collect();
+            let slots: std::collections::BTreeSet<_> =
+                (0..=life).map(|n| slot_number(Day(day + n))).collect();
             assert_eq!(slots.len(), usize::try_from(life).unwrap() + 1, "from day {day}");
         }
     }

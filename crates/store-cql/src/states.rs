@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use model::{Person, State, Tenant};
+use model::{Person, Tenant, VersionedState};
 use scylla::{
     serialize::row::SerializeRow,
     statement::{
@@ -12,13 +12,13 @@ use scylla::{
         prepared::PreparedStatement,
     },
 };
-use store::{StateKey, States, StoreError};
+use store::{StateKey, StateStore, StoreError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Cql,
-    cells::{cell, cell_back, stamp},
-    errors::Trouble,
+    CqlStore,
+    cells::{decode_cell, encode_cell, version_stamp},
+    errors::CqlError,
 };
 
 /// Partitions that hold the notes of a tenant. Chosen for life. Few, since every part of a fan-out asks all of them;
@@ -28,13 +28,13 @@ const NOTE_SHARDS: u64 = 16;
 const NOTED_MAX: usize = 100;
 
 #[async_trait]
-impl States for Cql {
-    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
+impl StateStore for CqlStore {
+    async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
         let full = states.iter().filter(|(_, state)| !state.is_empty());
-        self.engine.each(full.map(|(key, state)| self.merge_one(key, state))).await.map(|_| ())
+        self.engine.run_all(full.map(|(key, state)| self.merge_one(key, state))).await.map(|_| ())
     }
 
-    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
         let (mut rows, mut notes) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
         for (at, key) in keys.iter().enumerate() {
             match key {
@@ -46,8 +46,9 @@ impl States for Cql {
                 StateKey::Mutes(tenant, of) => rows.push((at, tenant, format!("m:{of}"))),
             }
         }
-        let mut states = vec![State::default(); keys.len()];
-        let found = self.engine.each(rows.iter().map(|(_, tenant, of)| self.state(tenant, of))).await?;
+        let mut states = vec![VersionedState::default(); keys.len()];
+        let found =
+            self.engine.run_all(rows.iter().map(|(_, tenant, of)| self.read_state(tenant, of))).await?;
         for ((at, ..), state) in rows.iter().zip(found) {
             states[*at] = state;
         }
@@ -55,8 +56,8 @@ impl States for Cql {
         for ((tenant, shard), persons) in &notes {
             asked.extend(persons.chunks(NOTED_MAX).map(|persons| (*tenant, *shard, persons)));
         }
-        let asked = asked.iter().map(|(tenant, shard, of)| self.notes(tenant, *shard, of));
-        let found = self.engine.each(asked).await?;
+        let asked = asked.iter().map(|(tenant, shard, of)| self.read_notes(tenant, *shard, of));
+        let found = self.engine.run_all(asked).await?;
         for (at, state) in found.into_iter().flatten() {
             states[at] = state;
         }
@@ -68,10 +69,13 @@ pub(crate) fn note_shard(person: &Person) -> i16 {
     i16::try_from(xxh3_64(person.as_str().as_bytes()) % NOTE_SHARDS).unwrap_or(0)
 }
 
-impl Cql {
-    async fn merge_one(&self, key: &StateKey, state: &State) -> Result<(), StoreError> {
-        let cells: Vec<_> =
-            state.cells.iter().map(|(name, one)| (&**name, cell(one), stamp(one.version))).collect();
+impl CqlStore {
+    async fn merge_one(&self, key: &StateKey, state: &VersionedState) -> Result<(), StoreError> {
+        let cells: Vec<_> = state
+            .cells
+            .iter()
+            .map(|(name, one)| (&**name, encode_cell(one), version_stamp(one.version)))
+            .collect();
         let statements = &self.engine.statements;
         let (tenant, of) = match key {
             StateKey::Subject(tenant, of) => (tenant.as_str(), format!("s:{of}")),
@@ -103,44 +107,44 @@ impl Cql {
             };
             Ok(())
         };
-        self.engine.tried("merging a state", attempt).await
+        self.engine.run_with_retries("merging a state", attempt).await
     }
 
-    async fn state(&self, tenant: &Tenant, of: &str) -> Result<State, StoreError> {
+    async fn read_state(&self, tenant: &Tenant, of: &str) -> Result<VersionedState, StoreError> {
         let attempt = || async {
-            let mut state = State::default();
-            for page in self.engine.pages(&self.engine.statements.state, &(tenant.as_str(), of)).await? {
+            let mut state = VersionedState::default();
+            for page in self.engine.read_pages(&self.engine.statements.state, &(tenant.as_str(), of)).await? {
                 for row in page.rows::<(&str, &[u8])>()? {
                     let (name, value) = row?;
-                    state.cells.insert(Arc::from(name), cell_back(value)?);
+                    state.cells.insert(Arc::from(name), decode_cell(value)?);
                 }
             }
-            Ok::<_, Trouble>(state)
+            Ok::<_, CqlError>(state)
         };
-        self.engine.tried("reading a state", attempt).await
+        self.engine.run_with_retries("reading a state", attempt).await
     }
 
     /// The notes of those who have some, with the places at which they were asked for.
-    async fn notes(
+    async fn read_notes(
         &self,
         tenant: &Tenant,
         shard: i16,
         asked: &[(&Person, usize)],
-    ) -> Result<Vec<(usize, State)>, StoreError> {
+    ) -> Result<Vec<(usize, VersionedState)>, StoreError> {
         let persons: Vec<&str> = asked.iter().map(|(person, _)| person.as_str()).collect();
         let attempt = || async {
-            let mut found = BTreeMap::<String, State>::new();
+            let mut found = BTreeMap::<String, VersionedState>::new();
             let of = (tenant.as_str(), shard, &persons);
-            for page in self.engine.pages(&self.engine.statements.notes, &of).await? {
+            for page in self.engine.read_pages(&self.engine.statements.notes, &of).await? {
                 for row in page.rows::<(&str, &str, &[u8])>()? {
                     let (person, name, value) = row?;
                     let cells = &mut found.entry(person.to_owned()).or_default().cells;
-                    cells.insert(Arc::from(name), cell_back(value)?);
+                    cells.insert(Arc::from(name), decode_cell(value)?);
                 }
             }
-            Ok::<_, Trouble>(found)
+            Ok::<_, CqlError>(found)
         };
-        let found = self.engine.tried("reading notes", attempt).await?;
+        let found = self.engine.run_with_retries("reading notes", attempt).await?;
         let of = asked.iter().filter_map(|(person, at)| Some((*at, found.get(person.as_str())?.clone())));
         Ok(of.collect())
     }

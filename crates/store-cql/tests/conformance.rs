@@ -6,40 +6,42 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use model::entry::DayKey;
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 use scylla::client::session_builder::SessionBuilder;
 use store::{
     Store,
-    conformance::{self, Broken, Harness},
+    conformance::{self, BrokenStorePromise, StoreHarness},
 };
-use store_cql::{Cql, Settings, migrate};
+use store_cql::{CqlStore, Settings, migrate_keyspaces};
 
 /// One keyspace, emptied for each promise.
-struct OnCql {
+struct CqlStoreHarness {
     settings: Settings,
 }
 
-impl OnCql {
-    async fn start(&self) -> Result<Arc<dyn Store>, Broken> {
-        Ok(Arc::new(Cql::open(self.settings.clone()).await?))
+impl CqlStoreHarness {
+    async fn start(&self) -> Result<Arc<dyn Store>, BrokenStorePromise> {
+        Ok(Arc::new(CqlStore::open(self.settings.clone()).await?))
     }
 }
 
 #[async_trait]
-impl Harness for OnCql {
-    async fn open(&mut self) -> Result<Arc<dyn Store>, Broken> {
-        Cql::empty(&self.settings).await.map_err(|error| Broken(format!("{error:#}")))?;
+impl StoreHarness for CqlStoreHarness {
+    async fn open(&mut self) -> Result<Arc<dyn Store>, BrokenStorePromise> {
+        CqlStore::empty_tables(&self.settings)
+            .await
+            .map_err(|error| BrokenStorePromise(format!("{error:#}")))?;
         self.start().await
     }
 
     /// Another process on the same keyspace: what had returned is there.
-    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, Broken> {
+    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, BrokenStorePromise> {
         drop(store);
         self.start().await
     }
 
     /// A row that nobody can read.
-    async fn spoil(&mut self, _: &dyn Store, key: &DayKey) -> Result<bool, Broken> {
+    async fn spoil(&mut self, _: &dyn Store, key: &DayKey) -> Result<bool, BrokenStorePromise> {
         let session = SessionBuilder::new().known_nodes(&self.settings.contact_points).build().await.unwrap();
         let table = format!("{}.days_{:02}", self.settings.keyspace, key.day.0.rem_euclid(32));
         let cql = format!("INSERT INTO {table} (tenant, person, day, row, body) VALUES (?, ?, ?, ?, ?)");
@@ -51,12 +53,13 @@ impl Harness for OnCql {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_keeps_every_promise() {
-    let settings = Settings { alone: true, ..Settings::at(engines::cql().unwrap(), "conformance") };
-    migrate(&settings).await.unwrap();
-    let mut harness = OnCql { settings };
+    let settings =
+        Settings { alone: true, ..Settings::from_contact_points(engines::cql().unwrap(), "conformance") };
+    migrate_keyspaces(&settings).await.unwrap();
+    let mut harness = CqlStoreHarness { settings };
     let mut broken = Vec::new();
-    for promise in conformance::promises() {
-        let watch = Stopwatch::start();
+    for promise in conformance::all_promises() {
+        let watch = SteadyStopwatch::start();
         if let Err(how) = promise.check(&mut harness).await {
             println!("BROKEN {promise:?}: {how:?}");
             broken.push((promise, how));

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 
 use model::{
-    Cell, Channel, Day, EntryKey, Millis, Person, Place, PlanName, ReadyId, State, SubjectRef, Tenant, Value,
-    Why,
+    Channel, Day, EndReason, EntryKey, GeoPoint, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
+    Value, ValueCell, VersionedState,
     event::FirstWord,
     limits::FIRST_WORD_LIFE_MS,
     returns::{AddressHash, Slip},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::port::{Claim, Record, Recorded, StoreError};
+use crate::port::{JournalClaim, JournalOutcome, JournalRecord, StoreError};
 
 const VERSION: u8 = 1;
 pub(crate) const KEY_BYTES: usize = 24;
@@ -26,15 +26,15 @@ pub(crate) fn push_name(out: &mut Vec<u8>, name: &str) {
 
 /// Bytes as one piece; serde's own way would go through each.
 #[derive(Clone, Copy)]
-pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+pub(crate) struct BorrowedBytes<'a>(pub(crate) &'a [u8]);
 
-impl Serialize for Bytes<'_> {
+impl Serialize for BorrowedBytes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bytes(self.0)
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Bytes<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for BorrowedBytes<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         <&[u8]>::deserialize(deserializer).map(Self)
     }
@@ -78,7 +78,7 @@ struct StoredClaim<'a> {
     deadline: i64,
     token: [u8; 16],
     #[serde(borrow)]
-    told: Bytes<'a>,
+    told: BorrowedBytes<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -93,7 +93,7 @@ struct StoredRecord<'a> {
 struct StoredAnswer<'a> {
     at: i64,
     #[serde(borrow)]
-    answer: Bytes<'a>,
+    answer: BorrowedBytes<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -115,7 +115,7 @@ struct StoredWord {
 }
 
 /// What cannot be read, as an error.
-pub fn bad(what: &str) -> StoreError {
+pub fn unreadable_error(what: &str) -> StoreError {
     StoreError::Broken(format!("{what} in the store cannot be read"))
 }
 
@@ -138,39 +138,39 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Res
     match bytes.split_first() {
         Some((&VERSION, rest)) => match postcard::take_from_bytes(rest) {
             Ok((value, [])) => Ok(value),
-            Ok(_) | Err(_) => Err(bad(what)),
+            Ok(_) | Err(_) => Err(unreadable_error(what)),
         },
-        _ => Err(bad(what)),
+        _ => Err(unreadable_error(what)),
     }
 }
 
 /// The time at which a row of the journal, an answer or a slip was written.
-pub(crate) fn at(bytes: &[u8]) -> Option<Millis> {
+pub(crate) fn read_written_at(bytes: &[u8]) -> Option<UtcMillis> {
     let (&VERSION, rest) = bytes.split_first()? else { return None };
-    postcard::take_from_bytes(rest).ok().map(|(at, _)| Millis(at))
+    postcard::take_from_bytes(rest).ok().map(|(at, _)| UtcMillis(at))
 }
 
-pub(crate) fn joined(keys: &[EntryKey]) -> Vec<u8> {
-    keys.iter().flat_map(|key| key.bytes()).collect()
+pub(crate) fn join_entry_keys(keys: &[EntryKey]) -> Vec<u8> {
+    keys.iter().flat_map(|key| key.to_bytes()).collect()
 }
 
-pub(crate) fn split(what: &str, bytes: &[u8]) -> Result<Vec<EntryKey>, StoreError> {
+pub(crate) fn split_entry_keys(what: &str, bytes: &[u8]) -> Result<Vec<EntryKey>, StoreError> {
     let keys = bytes.chunks(KEY_BYTES).map(EntryKey::from_bytes).collect::<Option<_>>();
-    keys.ok_or_else(|| bad(what))
+    keys.ok_or_else(|| unreadable_error(what))
 }
 
-pub(crate) fn state(state: &State) -> Result<Vec<u8>, StoreError> {
-    let cells = state.cells.iter().map(|(name, cell)| (&**name, stored_cell(cell))).collect();
+pub(crate) fn encode_state(state: &VersionedState) -> Result<Vec<u8>, StoreError> {
+    let cells = state.cells.iter().map(|(name, cell)| (&**name, to_stored_cell(cell))).collect();
     encode("a state", &StoredState { cells })
 }
 
-pub(crate) fn state_back(bytes: &[u8]) -> Result<State, StoreError> {
+pub(crate) fn decode_state(bytes: &[u8]) -> Result<VersionedState, StoreError> {
     let stored: StoredState<'_> = decode("a state", bytes)?;
-    let cells = stored.cells.into_iter().map(|(name, cell)| Ok((Arc::from(name), cell_back(cell)?)));
-    Ok(State { cells: cells.collect::<Result<_, StoreError>>()? })
+    let cells = stored.cells.into_iter().map(|(name, cell)| Ok((Arc::from(name), from_stored_cell(cell)?)));
+    Ok(VersionedState { cells: cells.collect::<Result<_, StoreError>>()? })
 }
 
-fn stored_cell(cell: &Cell) -> StoredCell<'_> {
+fn to_stored_cell(cell: &ValueCell) -> StoredCell<'_> {
     let value = cell.value.as_ref().map(|value| match value {
         Value::Text(text) => StoredValue::Text(text),
         Value::Number(number) => StoredValue::Number(*number),
@@ -178,104 +178,112 @@ fn stored_cell(cell: &Cell) -> StoredCell<'_> {
         Value::Time(at) => StoredValue::Time(at.0),
         Value::Ref(subject) => StoredValue::Ref(subject.as_str()),
         Value::Refs(subjects) => StoredValue::Refs(subjects.iter().map(SubjectRef::as_str).collect()),
-        Value::Place(Place { lat, lon }) => StoredValue::Place(*lat, *lon),
+        Value::Place(GeoPoint { lat, lon }) => StoredValue::Place(*lat, *lon),
     });
     StoredCell { version: cell.version, value }
 }
 
-fn cell_back(stored: StoredCell<'_>) -> Result<Cell, StoreError> {
-    let subject = |text: &str| SubjectRef::new(text).map_err(|_| bad("a state"));
+fn from_stored_cell(stored: StoredCell<'_>) -> Result<ValueCell, StoreError> {
+    let subject = |text: &str| SubjectRef::new(text).map_err(|_| unreadable_error("a state"));
     let value = match stored.value {
         None => None,
-        Some(StoredValue::Text(text)) => Some(Value::text(text)),
+        Some(StoredValue::Text(text)) => Some(Value::from_text(text)),
         Some(StoredValue::Number(number)) => Some(Value::Number(number)),
         Some(StoredValue::Flag(flag)) => Some(Value::Flag(flag)),
-        Some(StoredValue::Time(at)) => Some(Value::Time(Millis(at))),
+        Some(StoredValue::Time(at)) => Some(Value::Time(UtcMillis(at))),
         Some(StoredValue::Ref(text)) => Some(Value::Ref(subject(text)?)),
         Some(StoredValue::Refs(texts)) => {
             Some(Value::Refs(texts.into_iter().map(subject).collect::<Result<_, _>>()?))
         }
-        Some(StoredValue::Place(lat, lon)) => Some(Value::Place(Place { lat, lon })),
+        Some(StoredValue::Place(lat, lon)) => Some(Value::Place(GeoPoint { lat, lon })),
     };
-    Ok(Cell { version: stored.version, value })
+    Ok(ValueCell { version: stored.version, value })
 }
 
-pub(crate) fn enrolment(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn encode_enrolment(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
     encode("an enrolment", &StoredEnrolment { version, on })
 }
 
 /// The version of an enrolment, and whether it is on.
-pub(crate) fn enrolment_back(bytes: &[u8]) -> Result<(i64, bool), StoreError> {
+pub(crate) fn decode_enrolment(bytes: &[u8]) -> Result<(i64, bool), StoreError> {
     let stored: StoredEnrolment = decode("an enrolment", bytes)?;
     Ok((stored.version, stored.on))
 }
 
-pub(crate) fn day(day: Day) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn encode_day(day: Day) -> Result<Vec<u8>, StoreError> {
     encode("a day", &day.0)
 }
 
-pub(crate) fn day_back(bytes: &[u8]) -> Result<Day, StoreError> {
+pub(crate) fn decode_day(bytes: &[u8]) -> Result<Day, StoreError> {
     decode("a day", bytes).map(Day)
 }
 
 /// A claim's value; the Ready and the attempt are its key.
-pub fn claim(claim: &Claim) -> Result<Vec<u8>, StoreError> {
-    let told = joined(&claim.told);
-    let Claim { token, at, deadline, .. } = claim;
-    encode("a claim", &StoredClaim { at: at.0, deadline: deadline.0, token: *token, told: Bytes(&told) })
+pub fn encode_claim(claim: &JournalClaim) -> Result<Vec<u8>, StoreError> {
+    let told = join_entry_keys(&claim.told);
+    let JournalClaim { token, at, deadline, .. } = claim;
+    encode(
+        "a claim",
+        &StoredClaim { at: at.0, deadline: deadline.0, token: *token, told: BorrowedBytes(&told) },
+    )
 }
 
 /// Reads a claim back.
-pub fn claim_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Claim, StoreError> {
+pub fn decode_claim(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<JournalClaim, StoreError> {
     let stored: StoredClaim<'_> = decode("a claim", bytes)?;
-    let told = split("a claim", stored.told.0)?;
-    let (at, deadline) = (Millis(stored.at), Millis(stored.deadline));
-    Ok(Claim { ready, attempt, token: stored.token, at, deadline, told })
+    let told = split_entry_keys("a claim", stored.told.0)?;
+    let (at, deadline) = (UtcMillis(stored.at), UtcMillis(stored.deadline));
+    Ok(JournalClaim { ready, attempt, token: stored.token, at, deadline, told })
 }
 
-fn recorded_code(what: Recorded) -> u8 {
+fn outcome_code(what: JournalOutcome) -> u8 {
     match what {
-        Recorded::Sent => 1,
-        Recorded::Nothing => 2,
-        Recorded::Refused => 3,
-        Recorded::NotSent => 4,
-        Recorded::Unknown => 5,
-        Recorded::Unsure => 6,
-        Recorded::Returned => 7,
-        Recorded::Away => 8,
+        JournalOutcome::Sent => 1,
+        JournalOutcome::Nothing => 2,
+        JournalOutcome::Refused => 3,
+        JournalOutcome::NotSent => 4,
+        JournalOutcome::Unknown => 5,
+        JournalOutcome::Unsure => 6,
+        JournalOutcome::Returned => 7,
+        JournalOutcome::Away => 8,
     }
 }
 
 /// A record's value; the Ready and the attempt are its key.
-pub fn record(record: &Record) -> Result<Vec<u8>, StoreError> {
-    let left = record.left.iter().map(|(key, why)| (key.bytes(), why.text())).collect();
-    encode("a record", &StoredRecord { at: record.at.0, what: recorded_code(record.what), left })
+pub fn encode_record(record: &JournalRecord) -> Result<Vec<u8>, StoreError> {
+    let left = record.left.iter().map(|(key, why)| (key.to_bytes(), why.text())).collect();
+    encode("a record", &StoredRecord { at: record.at.0, what: outcome_code(record.what), left })
 }
 
 /// Reads a record back.
-pub fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Record, StoreError> {
-    const ALL: [Recorded; 8] = [
-        Recorded::Sent,
-        Recorded::Nothing,
-        Recorded::Refused,
-        Recorded::NotSent,
-        Recorded::Unknown,
-        Recorded::Unsure,
-        Recorded::Returned,
-        Recorded::Away,
+pub fn decode_record(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<JournalRecord, StoreError> {
+    const ALL: [JournalOutcome; 8] = [
+        JournalOutcome::Sent,
+        JournalOutcome::Nothing,
+        JournalOutcome::Refused,
+        JournalOutcome::NotSent,
+        JournalOutcome::Unknown,
+        JournalOutcome::Unsure,
+        JournalOutcome::Returned,
+        JournalOutcome::Away,
     ];
     let stored: StoredRecord<'_> = decode("a record", bytes)?;
-    let what = ALL.into_iter().find(|what| recorded_code(*what) == stored.what);
-    let left =
-        stored.left.iter().map(|(key, why)| Some((EntryKey::from_bytes(key)?, Why::parse(why)?))).collect();
+    let what = ALL.into_iter().find(|what| outcome_code(*what) == stored.what);
+    let left = stored
+        .left
+        .iter()
+        .map(|(key, why)| Some((EntryKey::from_bytes(key)?, EndReason::parse(why)?)))
+        .collect();
     match (what, left) {
-        (Some(what), Some(left)) => Ok(Record { ready, attempt, at: Millis(stored.at), what, left }),
-        _ => Err(bad("a record")),
+        (Some(what), Some(left)) => {
+            Ok(JournalRecord { ready, attempt, at: UtcMillis(stored.at), what, left })
+        }
+        _ => Err(unreadable_error("a record")),
     }
 }
 
 /// A slip's value; the Ready is its key.
-pub fn slip(slip: &Slip) -> Result<Vec<u8>, StoreError> {
+pub fn encode_slip(slip: &Slip) -> Result<Vec<u8>, StoreError> {
     let stored = StoredSlip {
         at: slip.at.0,
         tenant: slip.tenant.as_str(),
@@ -289,7 +297,7 @@ pub fn slip(slip: &Slip) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Reads a slip back.
-pub fn slip_back(bytes: &[u8]) -> Result<Slip, StoreError> {
+pub fn decode_slip(bytes: &[u8]) -> Result<Slip, StoreError> {
     let stored: StoredSlip<'_> = decode("a slip", bytes)?;
     let read = || {
         Some(Slip {
@@ -299,29 +307,29 @@ pub fn slip_back(bytes: &[u8]) -> Result<Slip, StoreError> {
             stream: stored.stream.into(),
             channel: Channel::parse(stored.channel)?,
             address: AddressHash(stored.address),
-            at: Millis(stored.at),
+            at: UtcMillis(stored.at),
         })
     };
-    read().ok_or_else(|| bad("a slip"))
+    read().ok_or_else(|| unreadable_error("a slip"))
 }
 
-pub(crate) fn answer(at: Millis, answer: &[u8]) -> Result<Vec<u8>, StoreError> {
-    encode("an answer", &StoredAnswer { at: at.0, answer: Bytes(answer) })
+pub(crate) fn encode_answer(at: UtcMillis, answer: &[u8]) -> Result<Vec<u8>, StoreError> {
+    encode("an answer", &StoredAnswer { at: at.0, answer: BorrowedBytes(answer) })
 }
 
-pub(crate) fn answer_back(bytes: &[u8]) -> Result<(Millis, Vec<u8>), StoreError> {
+pub(crate) fn decode_answer(bytes: &[u8]) -> Result<(UtcMillis, Vec<u8>), StoreError> {
     let stored: StoredAnswer<'_> = decode("an answer", bytes)?;
-    Ok((Millis(stored.at), stored.answer.0.to_vec()))
+    Ok((UtcMillis(stored.at), stored.answer.0.to_vec()))
 }
 
 /// A first word, with when it was said.
-pub fn word(at: Millis, word: FirstWord) -> Result<Vec<u8>, StoreError> {
+pub fn encode_word(at: UtcMillis, word: FirstWord) -> Result<Vec<u8>, StoreError> {
     encode("a first word", &StoredWord { at: at.0, occurred: word.occurred.0, version: word.version })
 }
 
 /// The first word that these bytes are, if it still stands.
-pub fn standing_word(bytes: &[u8], now: Millis) -> Result<Option<FirstWord>, StoreError> {
+pub fn decode_standing_word(bytes: &[u8], now: UtcMillis) -> Result<Option<FirstWord>, StoreError> {
     let StoredWord { at, occurred, version } = decode("a first word", bytes)?;
-    let stands = now.since(Millis(at)) < FIRST_WORD_LIFE_MS;
-    Ok(stands.then_some(FirstWord { occurred: Millis(occurred), version }))
+    let stands = now.since(UtcMillis(at)) < FIRST_WORD_LIFE_MS;
+    Ok(stands.then_some(FirstWord { occurred: UtcMillis(occurred), version }))
 }

@@ -1,20 +1,20 @@
 //! The promises of the store, as data, and a runner for any engine.
 //!
 //! Each promise is one sentence of [`crate::port`] and a check that finds an engine that breaks it; that
-//! the checks do find them is shown with [`crate::lying`]. Nothing here knows an engine: one implements
-//! [`Harness`] and runs all of them unchanged.
+//! the checks do find them is shown with [`crate::lying_store`]. Nothing here knows an engine: one implements
+//! [`StoreHarness`] and runs all of them unchanged.
 
 mod answers;
-mod apart;
-mod closing;
 mod crowds;
+mod day_closing;
 mod days;
 mod erase;
+mod first_words;
+mod isolation;
 mod journal;
 mod samples;
 mod slips;
 mod states;
-mod words;
 
 use std::{fmt, sync::Arc};
 
@@ -26,85 +26,85 @@ use crate::port::{Store, StoreError};
 
 /// How the suite gets at an engine.
 #[async_trait]
-pub trait Harness: Send {
+pub trait StoreHarness: Send {
     /// A store with nothing in it.
-    async fn open(&mut self) -> Result<Arc<dyn Store>, Broken>;
+    async fn open(&mut self) -> Result<Arc<dyn Store>, BrokenStorePromise>;
 
     /// The store as it is found after a crash at this instant: what had returned is there, what was only
     /// on its way may be. The one given is not used any more.
-    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, Broken>;
+    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, BrokenStorePromise>;
 
     /// Sees to it that reads of this day fail from now on, with an error that trying again does not cure;
     /// `false` if this engine cannot be brought to that.
-    async fn spoil(&mut self, store: &dyn Store, key: &DayKey) -> Result<bool, Broken>;
+    async fn spoil(&mut self, store: &dyn Store, key: &DayKey) -> Result<bool, BrokenStorePromise>;
 }
 
 /// How a promise was broken.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Broken(pub String);
+pub struct BrokenStorePromise(pub String);
 
-impl fmt::Debug for Broken {
+impl fmt::Debug for BrokenStorePromise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<StoreError> for Broken {
+impl From<StoreError> for BrokenStorePromise {
     fn from(error: StoreError) -> Self {
         Self(error.to_string())
     }
 }
 
-type Kept = Result<(), Broken>;
-type Check = for<'a> fn(&'a mut dyn Harness) -> BoxFuture<'a, Kept>;
+type StorePromiseResult = Result<(), BrokenStorePromise>;
+type StorePromiseCheck = for<'a> fn(&'a mut dyn StoreHarness) -> BoxFuture<'a, StorePromiseResult>;
 
 /// One promise of the port.
 #[derive(Clone, Copy)]
-pub struct Promise {
+pub struct StorePromise {
     pub name: &'static str,
     pub says: &'static str,
-    check: Check,
+    check: StorePromiseCheck,
 }
 
-impl Promise {
+impl StorePromise {
     /// Whether an engine keeps it.
-    pub async fn check(&self, harness: &mut dyn Harness) -> Kept {
+    pub async fn check(&self, harness: &mut dyn StoreHarness) -> StorePromiseResult {
         (self.check)(harness).await
     }
 }
 
-impl fmt::Debug for Promise {
+impl fmt::Debug for StorePromise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name, self.says)
     }
 }
 
 /// All promises, in the order of the port.
-pub fn promises() -> impl Iterator<Item = Promise> {
+pub fn all_promises() -> impl Iterator<Item = StorePromise> {
     let all = [
         days::PROMISES,
-        closing::PROMISES,
+        day_closing::PROMISES,
         states::PROMISES,
         crowds::PROMISES,
         journal::PROMISES,
         answers::PROMISES,
-        words::PROMISES,
+        first_words::PROMISES,
         slips::PROMISES,
         erase::PROMISES,
-        apart::PROMISES,
+        isolation::PROMISES,
     ];
     all.into_iter().flatten().copied()
 }
 
 /// The promise of this name.
-pub fn promise(name: &str) -> Option<Promise> {
-    promises().find(|promise| promise.name == name)
+pub fn find_promise(name: &str) -> Option<StorePromise> {
+    all_promises().find(|promise| promise.name == name)
 }
 
 /// Runs the whole suite; returns the promises that were broken, and how.
-pub async fn run(harness: &mut dyn Harness) -> Vec<(Promise, Broken)> {
+pub async fn run_store_suite(harness: &mut dyn StoreHarness) -> Vec<(StorePromise, BrokenStorePromise)> {
     let mut broken = Vec::new();
-    for promise in promises() {
+    for promise in all_promises() {
         if let Err(how) = promise.check(harness).await {
             broken.push((promise, how));
         }
@@ -113,7 +113,11 @@ pub async fn run(harness: &mut dyn Harness) -> Vec<(Promise, Broken)> {
 }
 
 /// Compares what was found with what was promised.
-fn same<T: PartialEq + fmt::Debug>(what: impl fmt::Display, found: &T, promised: &T) -> Kept {
+fn expect_same<T: PartialEq + fmt::Debug>(
+    what: impl fmt::Display,
+    found: &T,
+    promised: &T,
+) -> StorePromiseResult {
     if found == promised {
         return Ok(());
     }
@@ -121,9 +125,9 @@ fn same<T: PartialEq + fmt::Debug>(what: impl fmt::Display, found: &T, promised:
         let text = format!("{value:?}");
         text.chars().take(400).collect::<String>()
     };
-    Err(Broken(format!("{what}: found {}, promised {}", cut(found), cut(promised))))
+    Err(BrokenStorePromise(format!("{what}: found {}, promised {}", cut(found), cut(promised))))
 }
 
-fn held(what: impl fmt::Display, holds: bool) -> Kept {
-    if holds { Ok(()) } else { Err(Broken(what.to_string())) }
+fn expect_holds(what: impl fmt::Display, holds: bool) -> StorePromiseResult {
+    if holds { Ok(()) } else { Err(BrokenStorePromise(what.to_string())) }
 }

@@ -14,13 +14,13 @@ mod crowds;
 mod days;
 mod engine;
 mod erase;
+mod first_words;
 mod journal;
 mod keys;
 mod rows;
 mod sieve;
 mod slips;
 mod states;
-mod words;
 mod writer;
 
 #[cfg(test)]
@@ -33,8 +33,8 @@ use std::{
     time::Duration,
 };
 
-use engine::Engine;
-use writer::Writer;
+use engine::EmbeddedStoreEngine;
+use writer::StoreWriter;
 
 use crate::port::StoreError;
 
@@ -45,21 +45,21 @@ const INLINE_KEYS_MAX: usize = 16;
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The embedded store. Dropping it ends its writer and closes the directory.
-pub struct Embedded {
+pub struct EmbeddedStore {
     dir: PathBuf,
-    writer: Writer,
-    engine: Arc<Engine>,
+    writer: StoreWriter,
+    engine: Arc<EmbeddedStoreEngine>,
 }
 
-impl Embedded {
+impl EmbeddedStore {
     /// Opens the store in a directory, which is made if it is not there. One process at a time.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         Self::open_with(dir, IDLE)
     }
 
     fn open_with(dir: &Path, idle: Duration) -> Result<Self, StoreError> {
-        let engine = Arc::new(Engine::open(dir)?);
-        let writer = Writer::start(engine.clone(), idle)?;
+        let engine = Arc::new(EmbeddedStoreEngine::open(dir)?);
+        let writer = StoreWriter::start(engine.clone(), idle)?;
         Ok(Self { dir: dir.to_owned(), writer, engine })
     }
 
@@ -76,14 +76,14 @@ impl Embedded {
         keys::push_day(&mut prefix, key);
         let row = (prefix.into(), b"not a row".into());
         let day = key.day;
-        self.writer.run(1, move |stage| stage.add(day, vec![row])).await
+        self.writer.run(1, move |stage| stage.add_rows(day, vec![row])).await
     }
 
     /// Reads, without holding up the caller's thread for long.
-    async fn look<T: Send + 'static>(
+    async fn read_engine<T: Send + 'static>(
         &self,
         keys: usize,
-        read: impl FnOnce(&Engine) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&EmbeddedStoreEngine) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         if keys <= INLINE_KEYS_MAX {
             return read(&self.engine);
@@ -96,7 +96,7 @@ impl Embedded {
     }
 
     /// Prepares a write, on a thread for blocking if there is much of it.
-    async fn prepare<T: Send + 'static>(
+    async fn prepare_write<T: Send + 'static>(
         &self,
         rows: usize,
         encode: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
@@ -111,8 +111,8 @@ impl Embedded {
     }
 }
 
-impl fmt::Debug for Embedded {
+impl fmt::Debug for EmbeddedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Embedded").field("dir", &self.dir).finish_non_exhaustive()
+        f.debug_struct("EmbeddedStore").field("dir", &self.dir).finish_non_exhaustive()
     }
 }

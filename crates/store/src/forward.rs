@@ -7,20 +7,20 @@ macro_rules! forward {
     ($store:ty: $($port:ident),+ $(,)?) => { $($crate::forward!(@$port $store);)+ };
     (@States $store:ty) => {
         #[async_trait::async_trait]
-        impl $crate::States for $store {
-            async fn merge(&self, states: Vec<($crate::StateKey, model::State)>) -> Result<(), $crate::StoreError> {
+        impl $crate::StateStore for $store {
+            async fn merge(&self, states: Vec<($crate::StateKey, model::VersionedState)>) -> Result<(), $crate::StoreError> {
                 self.inner.merge(states).await
             }
 
-            async fn states(&self, keys: &[$crate::StateKey]) -> Result<Vec<model::State>, $crate::StoreError> {
+            async fn states(&self, keys: &[$crate::StateKey]) -> Result<Vec<model::VersionedState>, $crate::StoreError> {
                 self.inner.states(keys).await
             }
         }
     };
     (@Crowds $store:ty) => {
         #[async_trait::async_trait]
-        impl $crate::Crowds for $store {
-            async fn enrol(&self, enrolments: Vec<model::Enrolment>) -> Result<(), $crate::StoreError> {
+        impl $crate::CrowdStore for $store {
+            async fn enrol(&self, enrolments: Vec<model::CrowdEnrolment>) -> Result<(), $crate::StoreError> {
                 self.inner.enrol(enrolments).await
             }
 
@@ -30,86 +30,86 @@ macro_rules! forward {
                 crowd: &model::Crowd,
                 from: Option<&[u8]>,
                 most: usize,
-            ) -> Result<$crate::Members, $crate::StoreError> {
+            ) -> Result<$crate::CrowdMembers, $crate::StoreError> {
                 self.inner.members(tenant, crowd, from, most).await
             }
 
-            async fn followed(
+            async fn list_followed(
                 &self,
                 tenant: &model::Tenant,
                 person: &model::Person,
                 behind: Option<&model::SubjectRef>,
                 most: usize,
-            ) -> Result<$crate::Followed, $crate::StoreError> {
-                self.inner.followed(tenant, person, behind, most).await
+            ) -> Result<$crate::FollowedSubjects, $crate::StoreError> {
+                self.inner.list_followed(tenant, person, behind, most).await
             }
 
-            async fn enrolled(
+            async fn enrolled_since(
                 &self,
                 of: &[(model::Tenant, model::Person, model::Crowd)],
             ) -> Result<Vec<Option<i64>>, $crate::StoreError> {
-                self.inner.enrolled(of).await
+                self.inner.enrolled_since(of).await
             }
         }
     };
     (@Journal $store:ty) => {
         #[async_trait::async_trait]
-        impl $crate::Journal for $store {
+        impl $crate::JournalStore for $store {
             async fn claim(
                 &self,
                 tenant: &model::Tenant,
-                claim: $crate::Claim,
-            ) -> Result<$crate::Claimed, $crate::StoreError> {
+                claim: $crate::JournalClaim,
+            ) -> Result<$crate::JournalClaimOutcome, $crate::StoreError> {
                 self.inner.claim(tenant, claim).await
             }
 
             async fn record(
                 &self,
                 tenant: &model::Tenant,
-                record: $crate::Record,
+                record: $crate::JournalRecord,
             ) -> Result<(), $crate::StoreError> {
                 self.inner.record(tenant, record).await
             }
 
-            async fn journalled(
+            async fn read_journal(
                 &self,
                 tenant: &model::Tenant,
                 readys: &[model::ReadyId],
-            ) -> Result<Vec<$crate::Journalled>, $crate::StoreError> {
-                self.inner.journalled(tenant, readys).await
+            ) -> Result<Vec<$crate::JournalRows>, $crate::StoreError> {
+                self.inner.read_journal(tenant, readys).await
             }
         }
     };
     (@Answers $store:ty) => {
         #[async_trait::async_trait]
-        impl $crate::Answers for $store {
+        impl $crate::AnswerStore for $store {
             async fn answer(
                 &self,
                 tenant: &model::Tenant,
                 key: &str,
                 answer: Vec<u8>,
-                now: model::Millis,
+                now: model::UtcMillis,
             ) -> Result<Vec<u8>, $crate::StoreError> {
                 self.inner.answer(tenant, key, answer, now).await
             }
 
-            async fn answered(
+            async fn find_answer(
                 &self,
                 tenant: &model::Tenant,
                 key: &str,
-                now: model::Millis,
+                now: model::UtcMillis,
             ) -> Result<Option<Vec<u8>>, $crate::StoreError> {
-                self.inner.answered(tenant, key, now).await
+                self.inner.find_answer(tenant, key, now).await
             }
         }
     };
     (@FirstWords $store:ty) => {
         #[async_trait::async_trait]
-        impl $crate::FirstWords for $store {
+        impl $crate::FirstWordStore for $store {
             async fn first_words(
                 &self,
                 said: &[(model::EventKey, model::event::FirstWord)],
-                now: model::Millis,
+                now: model::UtcMillis,
             ) -> Result<Vec<model::event::FirstWord>, $crate::StoreError> {
                 self.inner.first_words(said, now).await
             }
@@ -117,7 +117,7 @@ macro_rules! forward {
     };
     (@Slips $store:ty) => {
         #[async_trait::async_trait]
-        impl $crate::Slips for $store {
+        impl $crate::SlipStore for $store {
             async fn keep(
                 &self,
                 ready: model::ReadyId,
@@ -129,7 +129,7 @@ macro_rules! forward {
             async fn slip(
                 &self,
                 ready: model::ReadyId,
-                now: model::Millis,
+                now: model::UtcMillis,
             ) -> Result<Option<model::returns::Slip>, $crate::StoreError> {
                 self.inner.slip(ready, now).await
             }
@@ -137,14 +137,14 @@ macro_rules! forward {
     };
     (@Erasure $store:ty) => {
         #[async_trait::async_trait]
-        impl $crate::Erasure for $store {
+        impl $crate::ErasureStore for $store {
             async fn erase(
                 &self,
                 tenant: &model::Tenant,
                 person: &model::Person,
-                how: model::erase::Erase,
-                now: model::Millis,
-            ) -> Result<model::erase::Counts, $crate::StoreError> {
+                how: model::erasure::EraseMode,
+                now: model::UtcMillis,
+            ) -> Result<model::erasure::HoldingCounts, $crate::StoreError> {
                 self.inner.erase(tenant, person, how, now).await
             }
 

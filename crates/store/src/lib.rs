@@ -2,11 +2,11 @@
 //!
 //! [`port`] is the contract in our nouns: days, states, crowds, the journal, answers, first words, slips, erasure; [`rows`] and [`codec`]
 //! are their bytes, the same on every engine. [`embedded`] is the engine that needs nothing;
-//! [`conformance`] the promises every engine keeps, [`lying`] an engine that breaks each, and [`rough`] one
+//! [`conformance`] the promises every engine keeps, [`lying_store`] an engine that breaks each, and [`rough_store`] one
 //! that is as unpleasant as a real cluster may be. [`forward!`] is for stores that stand around another.
 
 pub mod codec;
-pub mod erasing;
+pub mod erasure_counts;
 mod forward;
 pub mod port;
 pub mod rows;
@@ -14,13 +14,14 @@ pub mod world;
 
 pub mod conformance;
 pub mod embedded;
-pub mod lying;
-pub mod rough;
+pub mod lying_store;
+pub mod rough_store;
 
 #[cfg(test)]
 mod tests;
 
 pub use port::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Followed, Journal,
-    Journalled, Members, Record, Recorded, Slips, StateKey, States, Store, StoreError,
+    AnswerStore, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore, FirstWordStore,
+    FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalOutcome, JournalRecord, JournalRows,
+    JournalStore, SlipStore, StateKey, StateStore, Store, StoreError,
 };

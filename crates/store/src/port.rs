@@ -9,9 +9,10 @@ use std::fmt;
 
 use async_trait::async_trait;
 use model::{
-    Crowd, Day, Enrolment, EntryKey, EventKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Why,
+    Crowd, CrowdEnrolment, Day, DayRow, EndReason, EntryKey, EventKey, Person, ReadyId, SubjectRef, Tenant,
+    UtcMillis, VersionedState,
     entry::DayKey,
-    erase::{Counts, Erase},
+    erasure::{EraseMode, HoldingCounts},
     event::FirstWord,
     returns::Slip,
 };
@@ -34,7 +35,7 @@ pub enum StoreError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DayRows {
     pub key: DayKey,
-    pub rows: Vec<Row>,
+    pub rows: Vec<DayRow>,
 }
 
 /// A part of a day: rows of persons of all tenants.
@@ -48,15 +49,15 @@ pub struct DayPart {
 
 /// Days: insert-only partitions of immutable rows.
 #[async_trait]
-pub trait Days: Send + Sync {
+pub trait DayStore: Send + Sync {
     /// Writes rows. The rows of one day of one person become visible together; a row that is there
     /// already is not changed. A day that has expired at `now` takes no rows, and neither does a closed
     /// one; that is no error.
-    async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError>;
+    async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError>;
 
     /// The rows of each day, in the order of the keys given; expired days are empty. Stops at
     /// `model::limits::DAY_ROWS_READ_MAX` rows a day.
-    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError>;
+    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError>;
 
     /// A part of all that is stored of one day, whether or not it has expired, from a place that an earlier
     /// part named: at most `most` rows, and never more than `model::limits::DAY_ROWS_READ_MAX`. Rows of
@@ -89,17 +90,17 @@ pub enum StateKey {
 
 /// States of subjects and persons: cells with versions, the newer wins.
 #[async_trait]
-pub trait States: Send + Sync {
+pub trait StateStore: Send + Sync {
     /// Merges each state into what is there, cell by cell.
-    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError>;
+    async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError>;
 
     /// The states, in the order of the keys; an unknown one is empty.
-    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError>;
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError>;
 }
 
 /// A part of a crowd.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Members {
+pub struct CrowdMembers {
     /// In the engine's order, without doubles.
     pub persons: Vec<Person>,
     /// Where the next part begins; `None` after the last. Only this engine understands it.
@@ -108,7 +109,7 @@ pub struct Members {
 
 /// A part of what a person follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Followed {
+pub struct FollowedSubjects {
     /// In the order of their bytes, each with the version by which it is followed.
     pub subjects: Vec<(SubjectRef, i64)>,
     /// The last one that was looked at; `None` if there is nothing behind it.
@@ -117,9 +118,9 @@ pub struct Followed {
 
 /// Crowds: rows with versions, the newer wins; that somebody left is a row too.
 #[async_trait]
-pub trait Crowds: Send + Sync {
+pub trait CrowdStore: Send + Sync {
     /// When it returns, a follow is found from both sides: by the subject and by the person.
-    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError>;
+    async fn enrol(&self, enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError>;
 
     /// At most `most` of those who belong to a crowd, from a place that an earlier part named.
     async fn members(
@@ -128,64 +129,64 @@ pub trait Crowds: Send + Sync {
         crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Members, StoreError>;
+    ) -> Result<CrowdMembers, StoreError>;
 
     /// What a person follows, behind the subject that an earlier part named: of the next `most` subjects, never more than
     /// `model::limits::FOLLOWS_PART_MAX`, those which they still follow.
-    async fn followed(
+    async fn list_followed(
         &self,
         tenant: &Tenant,
         person: &Person,
         behind: Option<&SubjectRef>,
         most: usize,
-    ) -> Result<Followed, StoreError>;
+    ) -> Result<FollowedSubjects, StoreError>;
 
     /// For each of these persons who belongs to the crowd beside it, the version by which they do; `None` for who
     /// does not.
-    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError>;
+    async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError>;
 
     /// Whether each of these persons belongs to the crowd beside it.
     async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
-        Ok(self.enrolled(of).await?.iter().map(Option::is_some).collect())
+        Ok(self.enrolled_since(of).await?.iter().map(Option::is_some).collect())
     }
 }
 
 /// The right to send one attempt of one Ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct JournalClaim {
     pub ready: ReadyId,
     pub attempt: u16,
     /// The claimer's own; how it recognises its claim after a lost answer.
     pub token: [u8; 16],
-    pub at: Millis,
+    pub at: UtcMillis,
     /// When the claimer gives up. Past it and without a record the outcome is unknown.
-    pub deadline: Millis,
+    pub deadline: UtcMillis,
     /// The entries that are in the message.
     pub told: Vec<EntryKey>,
 }
 
 /// The answer to a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claimed {
+pub enum JournalClaimOutcome {
     Yours,
     /// Somebody's earlier claim stands.
-    Theirs(Claim),
+    Theirs(JournalClaim),
 }
 
 /// What became of an attempt: written once, never changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct JournalRecord {
     pub ready: ReadyId,
     pub attempt: u16,
-    pub at: Millis,
-    pub what: Recorded,
+    pub at: UtcMillis,
+    pub what: JournalOutcome,
     /// Entries that were left out, and why.
-    pub left: Vec<(EntryKey, Why)>,
+    pub left: Vec<(EntryKey, EndReason)>,
 }
 
 /// The definite answers, and the one that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Recorded {
+pub enum JournalOutcome {
     Sent,
     /// Nothing was left to tell, so nothing was sent.
     Nothing,
@@ -206,44 +207,50 @@ pub enum Recorded {
 
 /// All that the journal has on one Ready.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Journalled {
-    pub claims: Vec<Claim>,
-    pub records: Vec<Record>,
+pub struct JournalRows {
+    pub claims: Vec<JournalClaim>,
+    pub records: Vec<JournalRecord>,
 }
 
 /// The journal: what decides whether a Ready is sent. Claims are first-writer-wins on (Ready, attempt).
 #[async_trait]
-pub trait Journal: Send + Sync {
+pub trait JournalStore: Send + Sync {
     /// Claims an attempt. After a lost answer the claim is read back, so a claim is never mistaken for
     /// somebody else's because it was repeated.
-    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError>;
+    async fn claim(&self, tenant: &Tenant, claim: JournalClaim) -> Result<JournalClaimOutcome, StoreError>;
 
     /// Records an attempt's outcome; the first record of an attempt stands.
-    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError>;
+    async fn record(&self, tenant: &Tenant, record: JournalRecord) -> Result<(), StoreError>;
 
     /// What is there, for each Ready, attempts in order.
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError>;
+    async fn read_journal(&self, tenant: &Tenant, readys: &[ReadyId])
+    -> Result<Vec<JournalRows>, StoreError>;
 }
 
 /// Answers to requests that carry an idempotency key: the first answer stands.
 #[async_trait]
-pub trait Answers: Send + Sync {
+pub trait AnswerStore: Send + Sync {
     /// Keeps the answer if there is none for this key; returns the one that stands.
     async fn answer(
         &self,
         tenant: &Tenant,
         key: &str,
         answer: Vec<u8>,
-        now: Millis,
+        now: UtcMillis,
     ) -> Result<Vec<u8>, StoreError>;
 
     /// The answer that stands for this key, if it is younger than a day.
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError>;
+    async fn find_answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        now: UtcMillis,
+    ) -> Result<Option<Vec<u8>>, StoreError>;
 }
 
 /// First words: what was said first of each event. Its id is the whole key: it is a hash over the tenant.
 #[async_trait]
-pub trait FirstWords: Send + Sync {
+pub trait FirstWordStore: Send + Sync {
     /// Keeps what is said of each event unless something stands there; returns what stands, in the order given.
     /// It stands for `model::limits::FIRST_WORD_LIFE_MS` from `now` on. Whoever comes when one has returned is told
     /// the same. Two who speak at the same moment are both told the earlier one, but where an engine would need a
@@ -251,35 +258,35 @@ pub trait FirstWords: Send + Sync {
     async fn first_words(
         &self,
         said: &[(EventKey, FirstWord)],
-        now: Millis,
+        now: UtcMillis,
     ) -> Result<Vec<FirstWord>, StoreError>;
 }
 
 /// Slips: what is kept of messages that left, so that what comes back of one finds its person.
 #[async_trait]
-pub trait Slips: Send + Sync {
+pub trait SlipStore: Send + Sync {
     /// Keeps the slip of a Ready; the last one stands. The id alone is the key: it is a hash over the tenant.
     async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError>;
 
     /// The slip of a Ready, if it is younger than [`model::returns::SLIP_LIFE_MS`].
-    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError>;
+    async fn slip(&self, ready: ReadyId, now: UtcMillis) -> Result<Option<Slip>, StoreError>;
 }
 
 /// Erasure: the one way in which something leaves before its time.
 #[async_trait]
-pub trait Erasure: Send + Sync {
+pub trait ErasureStore: Send + Sync {
     /// Takes a person out of every table, as far as the tables name them; what is there of somebody else stays. The
     /// note that the person was erased stays as well. Whatever is written later is kept as if nothing had been there:
     /// a version that is newer than what was removed stands. Returns how much went from each
-    /// [`Holding`](model::erase::Holding) of the store, all of them named; repeated, it finds nothing. To `Look` is to
+    /// [`Holding`](model::erasure::Holding) of the store, all of them named; repeated, it finds nothing. To `Look` is to
     /// count and to leave everything.
     async fn erase(
         &self,
         tenant: &Tenant,
         person: &Person,
-        how: Erase,
-        now: Millis,
-    ) -> Result<Counts, StoreError>;
+        how: EraseMode,
+        now: UtcMillis,
+    ) -> Result<HoldingCounts, StoreError>;
 
     /// Sees to it that what was removed is in no file any more. `None` if that is so when this returns, or else what
     /// an operator should know about it.
@@ -288,8 +295,28 @@ pub trait Erasure: Send + Sync {
 
 /// A whole store.
 pub trait Store:
-    Days + States + Crowds + Journal + Answers + FirstWords + Slips + Erasure + fmt::Debug
+    DayStore
+    + StateStore
+    + CrowdStore
+    + JournalStore
+    + AnswerStore
+    + FirstWordStore
+    + SlipStore
+    + ErasureStore
+    + fmt::Debug
 {
 }
 
-impl<T: Days + States + Crowds + Journal + Answers + FirstWords + Slips + Erasure + fmt::Debug> Store for T {}
+impl<
+    T: DayStore
+        + StateStore
+        + CrowdStore
+        + JournalStore
+        + AnswerStore
+        + FirstWordStore
+        + SlipStore
+        + ErasureStore
+        + fmt::Debug,
+> Store for T
+{
+}

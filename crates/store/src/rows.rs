@@ -2,14 +2,17 @@
 //! The same on every engine.
 
 use model::{
-    Because, Channel, Entry, EntryKey, Kind, Mark, Millis, Person, ReadyId, Reason, Row, Score, SubjectRef,
-    What, Why,
+    AudienceMatch, Channel, DayRow, EndReason, Entry, EntryKey, EntryReason, Kind, Mark, MarkAction, Person,
+    PersonScore, ReadyId, SubjectRef, UtcMillis,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    codec::{Bytes, KEY_BYTES, bad, decode, encode_onto, joined, push_name, split},
+    codec::{
+        BorrowedBytes, KEY_BYTES, decode, encode_onto, join_entry_keys, push_name, split_entry_keys,
+        unreadable_error,
+    },
     port::StoreError,
 };
 
@@ -37,14 +40,14 @@ struct StoredMark<'a> {
     #[serde(borrow)]
     channel: Option<&'a str>,
     #[serde(borrow)]
-    what: StoredWhat<'a>,
+    what: StoredMarkAction<'a>,
     #[serde(borrow)]
-    covers: Bytes<'a>,
+    covers: BorrowedBytes<'a>,
     at: i64,
 }
 
 #[derive(Serialize, Deserialize)]
-enum StoredWhat<'a> {
+enum StoredMarkAction<'a> {
     Taken([u8; 16]),
     Returned([u8; 16], bool),
     Left([u8; 16], &'a str),
@@ -55,22 +58,22 @@ enum StoredWhat<'a> {
 }
 
 /// Appends a row's key and its value; whose day it is, the engine knows.
-pub fn push_row(key: &mut Vec<u8>, value: &mut Vec<u8>, row: &Row) -> Result<(), StoreError> {
+pub fn push_row(key: &mut Vec<u8>, value: &mut Vec<u8>, row: &DayRow) -> Result<(), StoreError> {
     match row {
-        Row::Entry(entry) => {
+        DayRow::Entry(entry) => {
             key.push(ENTRY);
-            key.extend_from_slice(&entry.key.bytes());
+            key.extend_from_slice(&entry.key.to_bytes());
             push_name(key, entry.reason.kind.as_str());
             push_because(key, &entry.reason.because);
             let actor = entry.actor.as_ref().map(Person::as_str);
             encode_onto(value, "an entry", &StoredEntry { subject: entry.subject.as_str(), actor })
         }
-        Row::Mark(mark) => {
-            let covers = joined(&mark.covers);
+        DayRow::Mark(mark) => {
+            let covers = join_entry_keys(&mark.covers);
             let stored = StoredMark {
                 channel: mark.channel.map(Channel::name),
-                what: stored_what(mark.what),
-                covers: Bytes(&covers),
+                what: to_stored_action(mark.what),
+                covers: BorrowedBytes(&covers),
                 at: mark.at.0,
             };
             let start = value.len();
@@ -83,88 +86,97 @@ pub fn push_row(key: &mut Vec<u8>, value: &mut Vec<u8>, row: &Row) -> Result<(),
 }
 
 /// The last part of a key, so what it names needs no length.
-fn push_because(key: &mut Vec<u8>, because: &Because) {
+fn push_because(key: &mut Vec<u8>, because: &AudienceMatch) {
     let (tag, named): (u8, &[u8]) = match because {
-        Because::Follows(target) => (FOLLOWS, target.as_str().as_bytes()),
-        Because::Near => (NEAR, &[]),
-        Because::Named => (NAMED, &[]),
-        Because::Listed(score) => (LISTED, &score.0.to_be_bytes()),
-        Because::Mutual(other) => (MUTUAL, other.as_str().as_bytes()),
-        Because::Everyone => (EVERYONE, &[]),
+        AudienceMatch::Follows(target) => (FOLLOWS, target.as_str().as_bytes()),
+        AudienceMatch::Near => (NEAR, &[]),
+        AudienceMatch::Named => (NAMED, &[]),
+        AudienceMatch::Listed(score) => (LISTED, &score.0.to_be_bytes()),
+        AudienceMatch::Mutual(other) => (MUTUAL, other.as_str().as_bytes()),
+        AudienceMatch::Everyone => (EVERYONE, &[]),
     };
     key.push(tag);
     key.extend_from_slice(named);
 }
 
-fn because_back(key: &[u8]) -> Option<Because> {
+fn decode_because(key: &[u8]) -> Option<AudienceMatch> {
     let (&tag, named) = key.split_first()?;
     let text = || std::str::from_utf8(named).ok();
     Some(match tag {
-        FOLLOWS => Because::Follows(SubjectRef::new(text()?).ok()?),
-        NEAR if named.is_empty() => Because::Near,
-        NAMED if named.is_empty() => Because::Named,
-        LISTED => Because::Listed(Score(i64::from_be_bytes(named.try_into().ok()?))),
-        MUTUAL => Because::Mutual(Person::new(text()?).ok()?),
-        EVERYONE if named.is_empty() => Because::Everyone,
+        FOLLOWS => AudienceMatch::Follows(SubjectRef::new(text()?).ok()?),
+        NEAR if named.is_empty() => AudienceMatch::Near,
+        NAMED if named.is_empty() => AudienceMatch::Named,
+        LISTED => AudienceMatch::Listed(PersonScore(i64::from_be_bytes(named.try_into().ok()?))),
+        MUTUAL => AudienceMatch::Mutual(Person::new(text()?).ok()?),
+        EVERYONE if named.is_empty() => AudienceMatch::Everyone,
         _ => return None,
     })
 }
 
 /// Reads a row back.
-pub fn row_back(key: &[u8], value: &[u8]) -> Result<Row, StoreError> {
+pub fn decode_row(key: &[u8], value: &[u8]) -> Result<DayRow, StoreError> {
     match key.split_first() {
-        Some((&ENTRY, rest)) => entry_back(rest, value).map(Row::Entry),
-        Some((&MARK, _)) => mark_back(value).map(Row::Mark),
-        _ => Err(bad("a row of a day")),
+        Some((&ENTRY, rest)) => decode_entry(rest, value).map(DayRow::Entry),
+        Some((&MARK, _)) => decode_mark(value).map(DayRow::Mark),
+        _ => Err(unreadable_error("a row of a day")),
     }
 }
 
-fn entry_back(key: &[u8], value: &[u8]) -> Result<Entry, StoreError> {
+fn decode_entry(key: &[u8], value: &[u8]) -> Result<Entry, StoreError> {
     let stored: StoredEntry<'_> = decode("an entry", value)?;
     let parsed = || {
         let (at, rest) = key.split_at_checked(KEY_BYTES)?;
         let (&length, rest) = rest.split_first()?;
         let (kind, rest) = rest.split_at_checked(usize::from(length))?;
-        let reason =
-            Reason { kind: Kind::new(std::str::from_utf8(kind).ok()?).ok()?, because: because_back(rest)? };
+        let reason = EntryReason {
+            kind: Kind::new(std::str::from_utf8(kind).ok()?).ok()?,
+            because: decode_because(rest)?,
+        };
         let actor = stored.actor.map(Person::new).transpose().ok()?;
         let subject = SubjectRef::new(stored.subject).ok()?;
         Some(Entry { key: EntryKey::from_bytes(at)?, reason, subject, actor })
     };
-    parsed().ok_or_else(|| bad("an entry"))
+    parsed().ok_or_else(|| unreadable_error("an entry"))
 }
 
-fn mark_back(value: &[u8]) -> Result<Mark, StoreError> {
+fn decode_mark(value: &[u8]) -> Result<Mark, StoreError> {
     let what = "a mark";
     let stored: StoredMark<'_> = decode(what, value)?;
     let channel = match stored.channel {
-        Some(name) => Some(Channel::parse(name).ok_or_else(|| bad(what))?),
+        Some(name) => Some(Channel::parse(name).ok_or_else(|| unreadable_error(what))?),
         None => None,
     };
-    let said = what_back(stored.what).ok_or_else(|| bad(what))?;
-    Ok(Mark { channel, what: said, covers: split(what, stored.covers.0)?, at: Millis(stored.at) })
+    let said = from_stored_action(stored.what).ok_or_else(|| unreadable_error(what))?;
+    Ok(Mark {
+        channel,
+        what: said,
+        covers: split_entry_keys(what, stored.covers.0)?,
+        at: UtcMillis(stored.at),
+    })
 }
 
-fn stored_what(what: What) -> StoredWhat<'static> {
+fn to_stored_action(what: MarkAction) -> StoredMarkAction<'static> {
     match what {
-        What::Taken(ready) => StoredWhat::Taken(ready.0),
-        What::Returned { ready, maybe } => StoredWhat::Returned(ready.0, maybe),
-        What::Left { ready, why } => StoredWhat::Left(ready.0, why.text()),
-        What::Ended(why) => StoredWhat::Ended(why.text()),
-        What::Carried(ready) => StoredWhat::Carried(ready.0),
-        What::Read => StoredWhat::Read,
-        What::Cleared => StoredWhat::Cleared,
+        MarkAction::Taken(ready) => StoredMarkAction::Taken(ready.0),
+        MarkAction::Returned { ready, maybe } => StoredMarkAction::Returned(ready.0, maybe),
+        MarkAction::Left { ready, why } => StoredMarkAction::Left(ready.0, why.text()),
+        MarkAction::Ended(why) => StoredMarkAction::Ended(why.text()),
+        MarkAction::Carried(ready) => StoredMarkAction::Carried(ready.0),
+        MarkAction::Read => StoredMarkAction::Read,
+        MarkAction::Cleared => StoredMarkAction::Cleared,
     }
 }
 
-fn what_back(stored: StoredWhat<'_>) -> Option<What> {
+fn from_stored_action(stored: StoredMarkAction<'_>) -> Option<MarkAction> {
     Some(match stored {
-        StoredWhat::Taken(ready) => What::Taken(ReadyId(ready)),
-        StoredWhat::Returned(ready, maybe) => What::Returned { ready: ReadyId(ready), maybe },
-        StoredWhat::Left(ready, why) => What::Left { ready: ReadyId(ready), why: Why::parse(why)? },
-        StoredWhat::Ended(why) => What::Ended(Why::parse(why)?),
-        StoredWhat::Carried(ready) => What::Carried(ReadyId(ready)),
-        StoredWhat::Read => What::Read,
-        StoredWhat::Cleared => What::Cleared,
+        StoredMarkAction::Taken(ready) => MarkAction::Taken(ReadyId(ready)),
+        StoredMarkAction::Returned(ready, maybe) => MarkAction::Returned { ready: ReadyId(ready), maybe },
+        StoredMarkAction::Left(ready, why) => {
+            MarkAction::Left { ready: ReadyId(ready), why: EndReason::parse(why)? }
+        }
+        StoredMarkAction::Ended(why) => MarkAction::Ended(EndReason::parse(why)?),
+        StoredMarkAction::Carried(ready) => MarkAction::Carried(ReadyId(ready)),
+        StoredMarkAction::Read => MarkAction::Read,
+        StoredMarkAction::Cleared => MarkAction::Cleared,
     })
 }

@@ -10,48 +10,49 @@ use std::{
 
 use async_trait::async_trait;
 use model::{
-    Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant,
+    Crowd, CrowdEnrolment, Day, DayRow, EventKey, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
+    VersionedState,
     entry::DayKey,
-    erase::{Counts, Erase},
+    erasure::{EraseMode, HoldingCounts},
     event::FirstWord,
-    fold::fold,
+    fold::fold_rows,
     returns::Slip,
 };
 use proptest::prelude::*;
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 use tempfile::TempDir;
 
 use crate::{
-    conformance::{self, Broken, Harness},
-    embedded::Embedded,
-    lying::{Lie, LyingHarness},
+    conformance::{self, BrokenStorePromise, StoreHarness},
+    embedded::EmbeddedStore,
+    lying_store::{LyingStoreHarness, StoreLie},
     port::*,
-    rough::{Rough, Roughness},
+    rough_store::{RoughStore, StoreRoughness},
 };
 
 /// What a crash of the embedded store is.
 #[derive(Clone, Copy)]
-enum Crash {
+enum StoreCrash {
     /// The directory as it lies there while the store is open.
     Copied,
     /// Closed and opened again, with every write moved to disk at once.
     Restless,
 }
 
-struct OnEmbedded {
-    crash: Crash,
-    open: Option<(TempDir, Arc<Embedded>)>,
+struct EmbeddedStoreHarness {
+    crash: StoreCrash,
+    open: Option<(TempDir, Arc<EmbeddedStore>)>,
 }
 
-impl OnEmbedded {
-    fn new(crash: Crash) -> Self {
+impl EmbeddedStoreHarness {
+    fn new(crash: StoreCrash) -> Self {
         Self { crash, open: None }
     }
 
-    fn start(&mut self, dir: TempDir) -> Result<Arc<dyn Store>, Broken> {
+    fn start(&mut self, dir: TempDir) -> Result<Arc<dyn Store>, BrokenStorePromise> {
         let store = Arc::new(match self.crash {
-            Crash::Copied => Embedded::open(dir.path())?,
-            Crash::Restless => Embedded::open_restless(dir.path())?,
+            StoreCrash::Copied => EmbeddedStore::open(dir.path())?,
+            StoreCrash::Restless => EmbeddedStore::open_restless(dir.path())?,
         });
         self.open = Some((dir, store.clone()));
         Ok(store)
@@ -59,27 +60,27 @@ impl OnEmbedded {
 }
 
 #[async_trait]
-impl Harness for OnEmbedded {
-    async fn open(&mut self) -> Result<Arc<dyn Store>, Broken> {
+impl StoreHarness for EmbeddedStoreHarness {
+    async fn open(&mut self) -> Result<Arc<dyn Store>, BrokenStorePromise> {
         self.open = None;
         self.start(tempfile::tempdir().unwrap())
     }
 
-    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, Broken> {
+    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, BrokenStorePromise> {
         let (dir, mine) = self.open.take().unwrap();
         let found = match self.crash {
-            Crash::Copied => {
+            StoreCrash::Copied => {
                 let copy = tempfile::tempdir().unwrap();
-                copied(dir.path(), copy.path());
+                copy_dir(dir.path(), copy.path());
                 copy
             }
-            Crash::Restless => dir,
+            StoreCrash::Restless => dir,
         };
         drop((store, mine));
         self.start(found)
     }
 
-    async fn spoil(&mut self, _: &dyn Store, key: &DayKey) -> Result<bool, Broken> {
+    async fn spoil(&mut self, _: &dyn Store, key: &DayKey) -> Result<bool, BrokenStorePromise> {
         let (_, store) = self.open.as_ref().unwrap();
         store.spoil(key).await?;
         Ok(true)
@@ -87,14 +88,14 @@ impl Harness for OnEmbedded {
 }
 
 /// Copies a directory; what is zero stays a hole, since logs are laid out long before they are full.
-fn copied(from: &Path, to: &Path) {
+fn copy_dir(from: &Path, to: &Path) {
     const PIECE: usize = 1 << 16;
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if entry.file_type().unwrap().is_dir() {
             std::fs::create_dir(&to).unwrap();
-            copied(&from, &to);
+            copy_dir(&from, &to);
             continue;
         }
         let mut source = std::fs::File::open(&from).unwrap();
@@ -117,9 +118,9 @@ fn copied(from: &Path, to: &Path) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_embedded_store_keeps_every_promise() {
-    let mut harness = OnEmbedded::new(Crash::Copied);
-    for promise in conformance::promises() {
-        let watch = Stopwatch::start();
+    let mut harness = EmbeddedStoreHarness::new(StoreCrash::Copied);
+    for promise in conformance::all_promises() {
+        let watch = SteadyStopwatch::start();
         promise.check(&mut harness).await.unwrap_or_else(|how| panic!("{promise:?}\nbroken: {how:?}"));
         println!("{:>6} ms  {promise:?}", watch.elapsed().as_millis());
     }
@@ -127,17 +128,17 @@ async fn the_embedded_store_keeps_every_promise() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_embedded_store_keeps_every_promise_while_it_tidies_up() {
-    let broken = conformance::run(&mut OnEmbedded::new(Crash::Restless)).await;
+    let broken = conformance::run_store_suite(&mut EmbeddedStoreHarness::new(StoreCrash::Restless)).await;
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
 #[test]
 fn promises_and_lies_name_each_other() {
-    let mut broken_by: HashMap<&str, Vec<Lie>> = HashMap::new();
-    for promise in conformance::promises() {
+    let mut broken_by: HashMap<&str, Vec<StoreLie>> = HashMap::new();
+    for promise in conformance::all_promises() {
         assert!(broken_by.insert(promise.name, Vec::new()).is_none(), "{promise:?} is there twice");
     }
-    for &lie in Lie::ALL {
+    for &lie in StoreLie::ALL {
         assert!(!lie.breaks().is_empty(), "{lie:?} breaks nothing");
         for name in lie.breaks() {
             broken_by.get_mut(name).unwrap_or_else(|| panic!("{lie:?}: no promise `{name}`")).push(lie);
@@ -150,10 +151,10 @@ fn promises_and_lies_name_each_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_lie_is_caught() {
-    for &lie in Lie::ALL {
-        let mut harness = LyingHarness::new(OnEmbedded::new(Crash::Copied), lie);
+    for &lie in StoreLie::ALL {
+        let mut harness = LyingStoreHarness::new(EmbeddedStoreHarness::new(StoreCrash::Copied), lie);
         for name in lie.breaks() {
-            let kept = conformance::promise(name).unwrap().check(&mut harness).await;
+            let kept = conformance::find_promise(name).unwrap().check(&mut harness).await;
             let how = kept.expect_err(&format!("{lie:?} went through `{name}`"));
             println!("{lie:?}: {name}: {how:?}");
         }
@@ -162,7 +163,7 @@ async fn every_lie_is_caught() {
 
 /// A caller that tries again when the store is busy, as every room does.
 #[derive(Debug)]
-struct Patient(Arc<dyn Store>);
+struct PatientStore(Arc<dyn Store>);
 
 macro_rules! patiently {
     ($call:expr) => {{
@@ -177,11 +178,11 @@ macro_rules! patiently {
 }
 
 #[async_trait]
-impl Days for Patient {
-    async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
+impl DayStore for PatientStore {
+    async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
         patiently!(self.0.write(rows.clone(), now))
     }
-    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
+    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
         patiently!(self.0.read(keys, now))
     }
     async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
@@ -199,18 +200,18 @@ impl Days for Patient {
 }
 
 #[async_trait]
-impl States for Patient {
-    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
+impl StateStore for PatientStore {
+    async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
         patiently!(self.0.merge(states.clone()))
     }
-    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
         patiently!(self.0.states(keys))
     }
 }
 
 #[async_trait]
-impl Crowds for Patient {
-    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
+impl CrowdStore for PatientStore {
+    async fn enrol(&self, enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {
         patiently!(self.0.enrol(enrolments.clone()))
     }
     async fn members(
@@ -219,83 +220,92 @@ impl Crowds for Patient {
         crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Members, StoreError> {
+    ) -> Result<CrowdMembers, StoreError> {
         patiently!(self.0.members(tenant, crowd, from, most))
     }
-    async fn followed(
+    async fn list_followed(
         &self,
         tenant: &Tenant,
         person: &Person,
         behind: Option<&SubjectRef>,
         most: usize,
-    ) -> Result<Followed, StoreError> {
-        patiently!(self.0.followed(tenant, person, behind, most))
+    ) -> Result<FollowedSubjects, StoreError> {
+        patiently!(self.0.list_followed(tenant, person, behind, most))
     }
 
-    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        patiently!(self.0.enrolled(of))
+    async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+        patiently!(self.0.enrolled_since(of))
     }
 }
 
 #[async_trait]
-impl Journal for Patient {
-    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
+impl JournalStore for PatientStore {
+    async fn claim(&self, tenant: &Tenant, claim: JournalClaim) -> Result<JournalClaimOutcome, StoreError> {
         patiently!(self.0.claim(tenant, claim.clone()))
     }
-    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
+    async fn record(&self, tenant: &Tenant, record: JournalRecord) -> Result<(), StoreError> {
         patiently!(self.0.record(tenant, record.clone()))
     }
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
-        patiently!(self.0.journalled(tenant, readys))
+    async fn read_journal(
+        &self,
+        tenant: &Tenant,
+        readys: &[ReadyId],
+    ) -> Result<Vec<JournalRows>, StoreError> {
+        patiently!(self.0.read_journal(tenant, readys))
     }
 }
 
 #[async_trait]
-impl Answers for Patient {
+impl AnswerStore for PatientStore {
     async fn answer(
         &self,
         tenant: &Tenant,
         key: &str,
         answer: Vec<u8>,
-        now: Millis,
+        now: UtcMillis,
     ) -> Result<Vec<u8>, StoreError> {
         patiently!(self.0.answer(tenant, key, answer.clone(), now))
     }
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
-        patiently!(self.0.answered(tenant, key, now))
+    async fn find_answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        now: UtcMillis,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        patiently!(self.0.find_answer(tenant, key, now))
     }
 }
 
 #[async_trait]
-impl FirstWords for Patient {
+impl FirstWordStore for PatientStore {
     async fn first_words(
         &self,
         said: &[(EventKey, FirstWord)],
-        now: Millis,
+        now: UtcMillis,
     ) -> Result<Vec<FirstWord>, StoreError> {
         patiently!(self.0.first_words(said, now))
     }
 }
 
 #[async_trait]
-impl Slips for Patient {
+impl SlipStore for PatientStore {
     async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
         patiently!(self.0.keep(ready, slip.clone()))
     }
-    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
+    async fn slip(&self, ready: ReadyId, now: UtcMillis) -> Result<Option<Slip>, StoreError> {
         patiently!(self.0.slip(ready, now))
     }
 }
 
 #[async_trait]
-impl Erasure for Patient {
+impl ErasureStore for PatientStore {
     async fn erase(
         &self,
         tenant: &Tenant,
         person: &Person,
-        how: Erase,
-        now: Millis,
-    ) -> Result<Counts, StoreError> {
+        how: EraseMode,
+        now: UtcMillis,
+    ) -> Result<HoldingCounts, StoreError> {
         patiently!(self.0.erase(tenant, person, how, now))
     }
     async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
@@ -304,36 +314,40 @@ impl Erasure for Patient {
 }
 
 /// Patient callers of a rough store.
-struct Roughly {
-    inner: OnEmbedded,
+struct RoughStoreHarness {
+    inner: EmbeddedStoreHarness,
     seed: u64,
 }
 
-impl Roughly {
+impl RoughStoreHarness {
     fn wrap(&mut self, store: Arc<dyn Store>) -> Arc<dyn Store> {
         self.seed += 1;
-        Arc::new(Patient(Arc::new(Rough::new(store, Roughness::seeded(self.seed)))))
+        Arc::new(PatientStore(Arc::new(RoughStore::new(store, StoreRoughness::from_seed(self.seed)))))
     }
 }
 
 #[async_trait]
-impl Harness for Roughly {
-    async fn open(&mut self) -> Result<Arc<dyn Store>, Broken> {
+impl StoreHarness for RoughStoreHarness {
+    async fn open(&mut self) -> Result<Arc<dyn Store>, BrokenStorePromise> {
         let store = self.inner.open().await?;
         Ok(self.wrap(store))
     }
-    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, Broken> {
+    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, BrokenStorePromise> {
         let store = self.inner.crash(store).await?;
         Ok(self.wrap(store))
     }
-    async fn spoil(&mut self, store: &dyn Store, key: &DayKey) -> Result<bool, Broken> {
+    async fn spoil(&mut self, store: &dyn Store, key: &DayKey) -> Result<bool, BrokenStorePromise> {
         self.inner.spoil(store, key).await
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_tries_again_finds_every_promise_kept_by_a_rough_store() {
-    let broken = conformance::run(&mut Roughly { inner: OnEmbedded::new(Crash::Copied), seed: 1 }).await;
+    let broken = conformance::run_store_suite(&mut RoughStoreHarness {
+        inner: EmbeddedStoreHarness::new(StoreCrash::Copied),
+        seed: 1,
+    })
+    .await;
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
@@ -344,12 +358,16 @@ fn tenant() -> Tenant {
 /// What a rough store answers to a run of calls.
 async fn rough_run(seed: u64) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
-    let rough = Rough::new(Arc::new(Embedded::open(dir.path()).unwrap()), Roughness::seeded(seed));
+    let rough =
+        RoughStore::new(Arc::new(EmbeddedStore::open(dir.path()).unwrap()), StoreRoughness::from_seed(seed));
     let mut answers = Vec::new();
     for n in 0..60 {
+        answers.push(format!(
+            "{:?}",
+            rough.answer(&tenant(), &format!("{}", n / 3), vec![n], UtcMillis(0)).await
+        ));
         answers
-            .push(format!("{:?}", rough.answer(&tenant(), &format!("{}", n / 3), vec![n], Millis(0)).await));
-        answers.push(format!("{:?}", rough.answered(&tenant(), &format!("{}", n / 3), Millis(0)).await));
+            .push(format!("{:?}", rough.find_answer(&tenant(), &format!("{}", n / 3), UtcMillis(0)).await));
     }
     answers
 }
@@ -367,14 +385,14 @@ async fn a_rough_store_does_the_same_for_the_same_seed() {
 #[tokio::test]
 async fn one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
-    let first = Embedded::open(dir.path()).unwrap();
-    let second = Embedded::open(dir.path()).unwrap_err();
+    let first = EmbeddedStore::open(dir.path()).unwrap();
+    let second = EmbeddedStore::open(dir.path()).unwrap_err();
     assert_eq!(
         second.to_string(),
         format!("the store is broken: another process uses {}", dir.path().display())
     );
     drop(first);
-    Embedded::open(dir.path()).unwrap();
+    EmbeddedStore::open(dir.path()).unwrap();
 }
 
 #[tokio::test]
@@ -382,10 +400,11 @@ async fn everything_is_there_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let key = DayKey { tenant: tenant(), person: Person::new("ann").unwrap(), day: Day(20_000) };
     for n in 0..3_usize {
-        let store = Embedded::open(dir.path()).unwrap();
-        assert_eq!(store.read(std::slice::from_ref(&key), Millis(0)).await.unwrap()[0].len(), n);
-        let row = Row::Mark(model::Mark::new(None, model::What::Read, Vec::new(), Millis(n as i64)));
-        store.write(vec![DayRows { key: key.clone(), rows: vec![row] }], Millis(0)).await.unwrap();
+        let store = EmbeddedStore::open(dir.path()).unwrap();
+        assert_eq!(store.read(std::slice::from_ref(&key), UtcMillis(0)).await.unwrap()[0].len(), n);
+        let row =
+            DayRow::Mark(model::Mark::new(None, model::MarkAction::Read, Vec::new(), UtcMillis(n as i64)));
+        store.write(vec![DayRows { key: key.clone(), rows: vec![row] }], UtcMillis(0)).await.unwrap();
     }
 }
 
@@ -395,10 +414,10 @@ const CHILD: &str = "STORE_TEST_KILLED_DIR";
 #[tokio::test]
 async fn writes_until_it_is_killed() {
     let Ok(dir) = std::env::var(CHILD) else { return };
-    let store = Embedded::open_restless(Path::new(&dir)).unwrap();
+    let store = EmbeddedStore::open_restless(Path::new(&dir)).unwrap();
     for n in 0_u32.. {
         let key = format!("{} {n}", std::process::id());
-        store.answer(&tenant(), &key, n.to_be_bytes().to_vec(), Millis(0)).await.unwrap();
+        store.answer(&tenant(), &key, n.to_be_bytes().to_vec(), UtcMillis(0)).await.unwrap();
         println!("\nwrote {key}");
     }
 }
@@ -427,17 +446,20 @@ async fn what_was_answered_for_survives_sigkill() {
         }
         child.wait().unwrap();
         assert!(wrote.len() >= before + 25 * round, "the child ended by itself");
-        let store = Embedded::open(dir.path()).unwrap();
+        let store = EmbeddedStore::open(dir.path()).unwrap();
         for key in &wrote {
-            assert!(store.answered(&tenant(), key, Millis(0)).await.unwrap().is_some(), "{key} is lost");
+            assert!(
+                store.find_answer(&tenant(), key, UtcMillis(0)).await.unwrap().is_some(),
+                "{key} is lost"
+            );
         }
     }
 }
 
 /// Fills the disk; returns how many answers were safe, and what came then.
-async fn fill(store: &Embedded, answer: impl Fn(usize) -> Vec<u8>) -> (usize, StoreError) {
+async fn fill_disk(store: &EmbeddedStore, answer: impl Fn(usize) -> Vec<u8>) -> (usize, StoreError) {
     for n in 0..10_000 {
-        if let Err(error) = store.answer(&tenant(), &n.to_string(), answer(n), Millis(0)).await {
+        if let Err(error) = store.answer(&tenant(), &n.to_string(), answer(n), UtcMillis(0)).await {
             return (n, error);
         }
     }
@@ -447,7 +469,8 @@ async fn fill(store: &Embedded, answer: impl Fn(usize) -> Vec<u8>) -> (usize, St
 #[tokio::test]
 async fn a_full_disk_is_told_and_loses_nothing() {
     let Some(tiny) =
-        runtime::trial::on_a_small_disk("tests::a_full_disk_is_told_and_loses_nothing", "size=12m").unwrap()
+        runtime::small_disk::run_on_small_disk("tests::a_full_disk_is_told_and_loses_nothing", "size=12m")
+            .unwrap()
     else {
         return;
     };
@@ -462,66 +485,68 @@ async fn a_full_disk_is_told_and_loses_nothing() {
     };
     std::fs::write(&ballast, vec![1; 3 << 20]).unwrap();
     let dir = TempDir::new_in(&tiny).unwrap();
-    let store = Embedded::open(dir.path()).unwrap();
-    let (safe, full) = fill(&store, noise).await;
+    let store = EmbeddedStore::open(dir.path()).unwrap();
+    let (safe, full) = fill_disk(&store, noise).await;
     assert!(matches!(full, StoreError::Full(_)), "{full}");
     for n in 0..3 {
-        let later = store.answer(&tenant(), &format!("later {n}"), Vec::new(), Millis(0)).await.unwrap_err();
+        let later =
+            store.answer(&tenant(), &format!("later {n}"), Vec::new(), UtcMillis(0)).await.unwrap_err();
         assert!(later.to_string().contains("restart"), "{later}");
         let later = store.drop_before(Day(0)).await.unwrap_err();
         assert!(later.to_string().contains("restart"), "{later}");
     }
-    assert_eq!(store.answered(&tenant(), "0", Millis(0)).await.unwrap(), Some(noise(0)));
+    assert_eq!(store.find_answer(&tenant(), "0", UtcMillis(0)).await.unwrap(), Some(noise(0)));
     drop(store);
     std::fs::remove_file(&ballast).unwrap();
-    let store = Embedded::open(dir.path()).unwrap();
+    let store = EmbeddedStore::open(dir.path()).unwrap();
     for n in 0..safe {
-        let found = store.answered(&tenant(), &n.to_string(), Millis(0)).await.unwrap();
+        let found = store.find_answer(&tenant(), &n.to_string(), UtcMillis(0)).await.unwrap();
         assert_eq!(found, Some(noise(n)), "{n} of {safe}");
     }
-    store.answer(&tenant(), "after", Vec::new(), Millis(0)).await.unwrap();
+    store.answer(&tenant(), "after", Vec::new(), UtcMillis(0)).await.unwrap();
     drop((store, dir));
 
     // What takes little room in the log is first refused when it is moved to disk, behind our back.
     let dir = TempDir::new_in(&tiny).unwrap();
-    let store = Embedded::open(dir.path()).unwrap();
-    let (flat, full) = fill(&store, |n| vec![n as u8; 50_000]).await;
+    let store = EmbeddedStore::open(dir.path()).unwrap();
+    let (flat, full) = fill_disk(&store, |n| vec![n as u8; 50_000]).await;
     assert!(matches!(full, StoreError::Full(_)), "{full}");
     println!("the disk was full after {safe} answers of noise, and after {flat} flat ones");
 }
 
-fn any_row() -> impl Strategy<Value = Row> {
+fn any_row() -> impl Strategy<Value = DayRow> {
     use model::*;
-    let key =
-        (0..4_u8, 0..3_i64).prop_map(|(n, at)| EntryKey { occurred: Millis(at), event: EventKey([n; 16]) });
+    let key = (0..4_u8, 0..3_i64)
+        .prop_map(|(n, at)| EntryKey { occurred: UtcMillis(at), event: EventKey([n; 16]) });
     let entry = (key.clone(), 0..7_u8, 0..2_u8).prop_map(|(key, target, kind)| {
         let because = match target {
-            0 => Because::Near,
-            1 => Because::Named,
-            2 => Because::Listed(Score(1)),
-            3 => Because::Mutual(Person::new("bob").unwrap()),
-            4 => Because::Everyone,
-            _ => Because::Follows(SubjectRef::new(&format!("author:{target}")).unwrap()),
+            0 => AudienceMatch::Near,
+            1 => AudienceMatch::Named,
+            2 => AudienceMatch::Listed(PersonScore(1)),
+            3 => AudienceMatch::Mutual(Person::new("bob").unwrap()),
+            4 => AudienceMatch::Everyone,
+            _ => AudienceMatch::Follows(SubjectRef::new(&format!("author:{target}")).unwrap()),
         };
         let kind = Kind::new(&format!("kind{kind}")).unwrap();
         let subject = SubjectRef::new(&format!("work:{}", key.event.0[0])).unwrap();
         let actor = (key.event.0[0] % 2 == 0).then(|| Person::new("cay").unwrap());
-        Row::Entry(Entry { key, reason: Reason { kind, because }, subject, actor })
+        DayRow::Entry(Entry { key, reason: EntryReason { kind, because }, subject, actor })
     });
     let ready = (0..3_u8).prop_map(|n| ReadyId([n; 16]));
-    let why = proptest::sample::select(Why::ALL.to_vec());
+    let why = proptest::sample::select(EndReason::ALL.to_vec());
     let what = (0..7_u8, ready, why, any::<bool>()).prop_map(|(n, ready, why, maybe)| match n {
-        0 => What::Taken(ready),
-        1 => What::Returned { ready, maybe },
-        2 => What::Left { ready, why },
-        3 => What::Ended(why),
-        4 => What::Carried(ready),
-        5 => What::Read,
-        _ => What::Cleared,
+        0 => MarkAction::Taken(ready),
+        1 => MarkAction::Returned { ready, maybe },
+        2 => MarkAction::Left { ready, why },
+        3 => MarkAction::Ended(why),
+        4 => MarkAction::Carried(ready),
+        5 => MarkAction::Read,
+        _ => MarkAction::Cleared,
     });
     let channel = proptest::sample::select(vec![None, Some(Channel::Email)]);
-    let mark = (channel, what, proptest::collection::vec(key, 0..4), 0..3_i64)
-        .prop_map(|(channel, what, covers, at)| Row::Mark(Mark::new(channel, what, covers, Millis(at))));
+    let mark = (channel, what, proptest::collection::vec(key, 0..4), 0..3_i64).prop_map(
+        |(channel, what, covers, at)| DayRow::Mark(Mark::new(channel, what, covers, UtcMillis(at))),
+    );
     prop_oneof![2 => entry, 3 => mark]
 }
 
@@ -530,7 +555,7 @@ fn any_row() -> impl Strategy<Value = Row> {
 fn any_order_of_writes_folds_to_the_same_view() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let store = Embedded::open(dir.path()).unwrap();
+    let store = EmbeddedStore::open(dir.path()).unwrap();
     let case = std::cell::Cell::new(0);
     let rows = proptest::collection::vec(any_row(), 0..12);
     let runs = rows.prop_flat_map(|rows| {
@@ -543,15 +568,15 @@ fn any_order_of_writes_folds_to_the_same_view() {
         let person = Person::new(&format!("p{}", case.get())).unwrap();
         let key = DayKey { tenant: tenant(), person, day: Day(0) };
         let again = doubled.iter().filter(|_| !rows.is_empty()).map(|at| at.get(&rows).clone());
-        let written: Vec<Row> = again.chain(shuffled).collect();
+        let written: Vec<DayRow> = again.chain(shuffled).collect();
         let read = runtime.block_on(async {
             for piece in written.chunks(piece) {
                 let write = DayRows { key: key.clone(), rows: piece.to_vec() };
-                store.write(vec![write], Millis(0)).await.unwrap();
+                store.write(vec![write], UtcMillis(0)).await.unwrap();
             }
-            store.read(&[key], Millis(0)).await.unwrap().remove(0)
+            store.read(&[key], UtcMillis(0)).await.unwrap().remove(0)
         });
-        prop_assert_eq!(fold(&read), fold(&rows));
+        prop_assert_eq!(fold_rows(&read), fold_rows(&rows));
         let mut once = rows;
         once.sort();
         once.dedup();

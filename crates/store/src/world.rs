@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use model::{Crowd, Person, State, SubjectRef, Tenant, World};
+use model::{Crowd, Person, SubjectRef, Tenant, VersionedState, WorldSnapshot};
 
 use crate::port::{StateKey, Store, StoreError};
 
 /// What a decision wants to know.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct WorldQuery {
     pub subjects: BTreeSet<(Tenant, SubjectRef)>,
     pub follows: BTreeSet<(Tenant, Person, SubjectRef)>,
     /// Persons whose profiles are wanted.
@@ -16,12 +16,12 @@ pub struct Wanted {
 }
 
 /// Loads what is wanted, and the subjects that those refer to.
-pub async fn load(
+pub async fn load_world(
     store: &dyn Store,
-    wanted: Wanted,
-    refers_to: &(dyn Fn(&State) -> Vec<SubjectRef> + Sync),
-) -> Result<World, StoreError> {
-    let mut world = World::default();
+    wanted: WorldQuery,
+    refers_to: &(dyn Fn(&VersionedState) -> Vec<SubjectRef> + Sync),
+) -> Result<WorldSnapshot, StoreError> {
+    let mut world = WorldSnapshot::default();
     let asked: Vec<_> = wanted
         .follows
         .iter()
@@ -29,7 +29,7 @@ pub async fn load(
         .collect();
     let on = store.belongs(&asked).await?;
     for ((tenant, person, target), on) in wanted.follows.into_iter().zip(on) {
-        world.of_mut(&tenant).follow(person, target, on);
+        world.get_or_insert(&tenant).set_follow(person, target, on);
     }
     let asked: Vec<_> = wanted
         .persons
@@ -38,11 +38,11 @@ pub async fn load(
         .collect();
     let profiles = store.states(&asked).await?;
     for ((tenant, person), profile) in wanted.persons.into_iter().zip(profiles) {
-        world.of_mut(&tenant).persons.insert(person, profile);
+        world.get_or_insert(&tenant).persons.insert(person, profile);
     }
     load_subjects(store, &mut world, wanted.subjects).await?;
     let mut related = BTreeSet::new();
-    for (tenant, share) in world.shares() {
+    for (tenant, share) in world.tenants() {
         let referred = share.subjects.values().flat_map(refers_to);
         let unknown = referred.filter(|of| !share.subjects.contains_key(of));
         related.extend(unknown.map(|of| (tenant.clone(), of)));
@@ -53,14 +53,14 @@ pub async fn load(
 
 async fn load_subjects(
     store: &dyn Store,
-    world: &mut World,
+    world: &mut WorldSnapshot,
     of: BTreeSet<(Tenant, SubjectRef)>,
 ) -> Result<(), StoreError> {
     let keys: Vec<StateKey> =
         of.iter().map(|(tenant, subject)| StateKey::Subject(tenant.clone(), subject.clone())).collect();
     let states = store.states(&keys).await?;
     for ((tenant, subject), state) in of.into_iter().zip(states) {
-        world.of_mut(&tenant).subjects.insert(subject, state);
+        world.get_or_insert(&tenant).subjects.insert(subject, state);
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! dropped. What was interrupted before the file had its name is done again from the beginning; a whole file
 //! whose days are still there is compared with them row by row, and they are dropped.
 //!
-//! The caller sees to it that nothing is owed any more from the days that go: `kept_from` goes by the clock,
+//! The caller sees to it that nothing is owed any more from the days that go: `first_unarchivable_day` goes by the clock,
 //! and so is right only of a house that is at rest.
 
 use std::{
@@ -20,21 +20,21 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use catalogue::Catalogue;
 use model::{
-    Day, Millis, Row,
+    Day, DayRow, UtcMillis,
     entry::DayKey,
     limits::{DAY_LIFE_MS, DAY_MS, LATE_MS_MAX},
 };
 use serde::{Deserialize, Serialize};
 use store::{DayPart, DayRows, Store};
 
-mod unfinished;
-mod without;
+mod person_removal;
+mod unfinished_file;
 
 #[cfg(test)]
 mod tests;
 
-use unfinished::Unfinished;
-pub use without::without;
+pub use person_removal::remove_person;
+use unfinished_file::UnfinishedFile;
 
 /// Rows read at once.
 const PART_MAX: usize = 2_000;
@@ -44,7 +44,7 @@ const DAYS_BEFORE: i32 = 400;
 
 /// What was archived.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Archived {
+pub struct ArchiveReport {
     /// Days that had rows.
     pub days: Vec<String>,
     pub rows: u64,
@@ -54,7 +54,7 @@ pub struct Archived {
 }
 
 /// What an archiving tells whoever waits for it, and asks while it writes.
-pub struct Watch<'a> {
+pub struct ArchiveWatch<'a> {
     /// Rows written so far.
     pub rows: &'a AtomicU64,
     /// Whether the disk is down to its reserve: the house needs that room more than the file does.
@@ -62,57 +62,58 @@ pub struct Watch<'a> {
 }
 
 /// The first day that cannot be archived yet: events for it may still come, or a plan may still tell from it.
-pub fn kept_from(catalogue: &Catalogue, now: Millis) -> Day {
+pub fn first_unarchivable_day(catalogue: &Catalogue, now: UtcMillis) -> Day {
     let look_back = catalogue.plans.by_name.values().map(|plan| i32::from(plan.look_back_days)).max();
     let late = i32::try_from(LATE_MS_MAX / DAY_MS).unwrap_or(i32::MAX);
-    Day::of(now).plus(-look_back.unwrap_or(0).max(late) - 1)
+    Day::from_instant(now).plus(-look_back.unwrap_or(0).max(late) - 1)
 }
 
 /// `2026-11-13`, or `9d` for so many days ago.
-pub fn day(text: &str, now: Millis) -> Option<Day> {
+pub fn parse_day(text: &str, now: UtcMillis) -> Option<Day> {
     match text.strip_suffix('d').map(str::parse) {
-        Some(Ok(back)) => (0..=DAYS_BEFORE).contains(&back).then(|| Day::of(now).plus(-back)),
+        Some(Ok(back)) => (0..=DAYS_BEFORE).contains(&back).then(|| Day::from_instant(now).plus(-back)),
         _ => Day::parse(text),
     }
 }
 
 /// Why nothing can be archived, as far as can be told without reading all of it.
-pub async fn refusal(
+pub async fn find_archive_obstacle(
     store: &dyn Store,
     catalogue: &Catalogue,
-    (before, now): (Day, Millis),
+    (before, now): (Day, UtcMillis),
     file: &Path,
 ) -> anyhow::Result<Option<String>> {
-    let kept = kept_from(catalogue, now);
+    let kept = first_unarchivable_day(catalogue, now);
     if before > kept {
         let why = format!("entries of {kept} and later may still be told; the days before {kept} can go");
         return Ok(Some(why));
     }
-    if !is_there(file) {
+    if !file_exists(file) {
         return Ok(None);
     }
     // It may be the file of an archiving that was interrupted before the days were dropped.
-    let may_be_ours = Kept::open(file).is_some() && Walk::new(store, before, now).next().await?.is_some();
-    Ok((!may_be_ours).then(|| in_the_way(file)))
+    let may_be_ours = ArchiveFileRows::open(file).is_some()
+        && ArchiveCursor::new(store, before, now).next().await?.is_some();
+    Ok((!may_be_ours).then(|| explain_file_in_the_way(file)))
 }
 
 /// Writes every day before `before` to a file, and drops them. A file that is there already must hold just
 /// what is to be written.
-pub async fn archive(
+pub async fn archive_days(
     store: &dyn Store,
     catalogue: &Catalogue,
-    (before, now): (Day, Millis),
+    (before, now): (Day, UtcMillis),
     file: &Path,
-    watch: &Watch<'_>,
-) -> anyhow::Result<Archived> {
-    if let Some(why) = refusal(store, catalogue, (before, now), file).await? {
+    watch: &ArchiveWatch<'_>,
+) -> anyhow::Result<ArchiveReport> {
+    if let Some(why) = find_archive_obstacle(store, catalogue, (before, now), file).await? {
         bail!(why);
     }
     store.close_before(before).await.context("close the days")?;
-    let walk = Walk::new(store, before, now);
-    let mut archived = match is_there(file) {
-        true => compare(walk, file, watch).await?.with_context(|| in_the_way(file))?,
-        false => write(walk, file, watch).await?,
+    let walk = ArchiveCursor::new(store, before, now);
+    let mut archived = match file_exists(file) {
+        true => compare_archive(walk, file, watch).await?.with_context(|| explain_file_in_the_way(file))?,
+        false => write_archive(walk, file, watch).await?,
     };
     if archived.rows > 0 {
         archived.bytes = fs::metadata(file).map_or(0, |found| found.len());
@@ -123,11 +124,15 @@ pub async fn archive(
 }
 
 /// Writes the file; there is none if there are no rows.
-async fn write(mut walk: Walk<'_>, file: &Path, watch: &Watch<'_>) -> anyhow::Result<Archived> {
-    let mut archived = Archived::default();
+async fn write_archive(
+    mut walk: ArchiveCursor<'_>,
+    file: &Path,
+    watch: &ArchiveWatch<'_>,
+) -> anyhow::Result<ArchiveReport> {
+    let mut archived = ArchiveReport::default();
     // Declared before what writes to it, and so dropped after that.
-    let (unfinished, out) = Unfinished::make(file)?;
-    let mut writer = wire::archive::Writer::new(BufWriter::new(out))?;
+    let (unfinished, out) = UnfinishedFile::begin(file)?;
+    let mut writer = wire::archive::ArchiveWriter::new(BufWriter::new(out))?;
     while let Some(part) = walk.next().await? {
         ensure!(
             !(watch.disk_low)(),
@@ -148,14 +153,18 @@ async fn write(mut walk: Walk<'_>, file: &Path, watch: &Watch<'_>) -> anyhow::Re
 
 /// Whether a file holds all rows of the days, in their order, and nothing else but days before those: what
 /// was dropped before the interruption were the oldest.
-async fn compare(mut walk: Walk<'_>, file: &Path, watch: &Watch<'_>) -> anyhow::Result<Option<Archived>> {
-    let mut archived = Archived::default();
-    let Some(mut kept) = Kept::open(file) else { return Ok(None) };
+async fn compare_archive(
+    mut walk: ArchiveCursor<'_>,
+    file: &Path,
+    watch: &ArchiveWatch<'_>,
+) -> anyhow::Result<Option<ArchiveReport>> {
+    let mut archived = ArchiveReport::default();
+    let Some(mut kept) = ArchiveFileRows::open(file) else { return Ok(None) };
     while let Some(part) = walk.next().await? {
         if archived.rows == 0 {
             kept.pass_before(part.first().map(|of| of.key.day)).await;
         }
-        if !rows_of(&part).all(|(key, row)| kept.has_next(key, row)) {
+        if !rows_of(&part).all(|(key, row)| kept.next_is(key, row)) {
             return Ok(None);
         }
         archived.add(&part, watch);
@@ -164,27 +173,27 @@ async fn compare(mut walk: Walk<'_>, file: &Path, watch: &Watch<'_>) -> anyhow::
         return Ok(None);
     }
     // The crash may have been a power cut, right after the file was given its name.
-    unfinished::synced(file)?;
+    unfinished_file::sync_file(file)?;
     Ok(Some(archived))
 }
 
-fn rows_of(part: &[DayRows]) -> impl Iterator<Item = (&DayKey, &Row)> {
+fn rows_of(part: &[DayRows]) -> impl Iterator<Item = (&DayKey, &DayRow)> {
     part.iter().flat_map(|of| of.rows.iter().map(|row| (&of.key, row)))
 }
 
-fn is_there(file: &Path) -> bool {
+fn file_exists(file: &Path) -> bool {
     file.symlink_metadata().is_ok()
 }
 
-fn in_the_way(file: &Path) -> String {
+fn explain_file_in_the_way(file: &Path) -> String {
     format!(
         "{} is there already, and is no archive of what the store still has of these days",
         file.display()
     )
 }
 
-impl Archived {
-    fn add(&mut self, part: &[DayRows], watch: &Watch<'_>) {
+impl ArchiveReport {
+    fn add(&mut self, part: &[DayRows], watch: &ArchiveWatch<'_>) {
         for of in part {
             let day = of.key.day.to_string();
             if self.days.last() != Some(&day) {
@@ -197,17 +206,17 @@ impl Archived {
 }
 
 /// Goes over the days, part by part.
-struct Walk<'a> {
+struct ArchiveCursor<'a> {
     store: &'a dyn Store,
     day: Day,
     before: Day,
     from: Option<Vec<u8>>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(store: &'a dyn Store, before: Day, now: Millis) -> Self {
+impl<'a> ArchiveCursor<'a> {
+    fn new(store: &'a dyn Store, before: Day, now: UtcMillis) -> Self {
         let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
-        Self { store, day: Day::of(now).plus(-life - DAYS_BEFORE), before, from: None }
+        Self { store, day: Day::from_instant(now).plus(-life - DAYS_BEFORE), before, from: None }
     }
 
     /// Rows of one day; `None` after the last of all.
@@ -230,15 +239,15 @@ impl<'a> Walk<'a> {
 }
 
 /// The rows of a file that was there already.
-struct Kept(Peekable<wire::archive::Rows<BufReader<File>>>);
+struct ArchiveFileRows(Peekable<wire::archive::ArchiveReader<BufReader<File>>>);
 
-impl Kept {
+impl ArchiveFileRows {
     /// `None` if it is no archive. Whatever is no file is not opened: one would wait for who writes to a pipe.
     fn open(file: &Path) -> Option<Self> {
         if !file.symlink_metadata().ok()?.is_file() {
             return None;
         }
-        let rows = wire::archive::read(BufReader::new(File::open(file).ok()?)).ok()?;
+        let rows = wire::archive::open_archive(BufReader::new(File::open(file).ok()?)).ok()?;
         Some(Self(rows.peekable()))
     }
 
@@ -253,7 +262,7 @@ impl Kept {
         }
     }
 
-    fn has_next(&mut self, key: &DayKey, row: &Row) -> bool {
+    fn next_is(&mut self, key: &DayKey, row: &DayRow) -> bool {
         self.0.next().is_some_and(|next| next.is_ok_and(|next| (&next.0, &next.1) == (key, row)))
     }
 }

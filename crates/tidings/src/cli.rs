@@ -3,11 +3,11 @@
 use std::{path::PathBuf, sync::LazyLock};
 
 use clap::{Args, Parser, Subcommand, ValueHint};
-use model::civil::Zones;
+use model::civil_time::ZoneRules;
 
 use crate::{
-    config::{Given, keys},
-    house::Room,
+    config::{FlagValue, keys},
+    house::RoomName,
 };
 
 mod check;
@@ -16,34 +16,34 @@ mod completions;
 mod erase;
 mod hooks;
 mod mail;
+mod publish;
 mod push;
 mod repartition;
 mod replay;
 mod sink;
 mod state;
 mod suppressions;
-mod tell;
 mod tools;
 mod unknown;
 
 #[cfg(test)]
 mod tests;
 
-pub use check::{Check, Init};
-pub use clock::{Clock, Device};
-pub use completions::Completions;
-pub use erase::ErasePerson;
-pub use hooks::{Hooks, HooksWhat};
-pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
-pub use push::{Push, PushWhat};
-pub use repartition::Repartition;
-pub use replay::Replay;
-pub use sink::Sink;
-pub use state::State;
-pub use suppressions::Suppressions;
-pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
-pub use tools::{Archive, Explain, Preview, Release, Shares, Windows};
-pub use unknown::Unknown;
+pub use check::{CatalogueCheckArgs, InitArgs};
+pub use clock::{ClockArgs, DeviceArgs};
+pub use completions::CompletionsArgs;
+pub use erase::ErasePersonArgs;
+pub use hooks::{HooksArgs, HooksCommand};
+pub use mail::{DkimArgs, DkimCommand, NewDkimKeyArgs, SendTestArgs};
+pub use publish::{FeedbackArgs, FollowArgs, MuteArgs, MuteTargetArgs, PersonArgs, PublishArgs};
+pub use push::{PushArgs, PushCommand};
+pub use repartition::RepartitionArgs;
+pub use replay::ReplayArgs;
+pub use sink::SinkArgs;
+pub use state::StateCommand;
+pub use suppressions::SuppressionsCommand;
+pub use tools::{ArchiveArgs, ExplainArgs, PreviewArgs, ReleaseArgs, SharesArgs, WindowsArgs};
+pub use unknown::UnknownArgs;
 
 const AFTER: &str = "\
 Exit codes:
@@ -76,7 +76,7 @@ pub fn version() -> &'static str {
 
 /// The version, and by whose rules local times become instants.
 fn long_version() -> String {
-    format!("{}\ntime zones {}", version(), Zones::newest().origin())
+    format!("{}\ntime zones {}", version(), ZoneRules::load_newest().origin())
 }
 
 /// The whole line.
@@ -84,16 +84,16 @@ fn long_version() -> String {
 #[command(name = "tidings", version = version(), long_version = long_version(), about = ABOUT, after_help = AFTER)]
 #[command(max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true, infer_subcommands = false)]
-pub struct Cli {
+pub struct TidingsCli {
     #[command(flatten)]
-    pub shared: Shared,
+    pub shared: GlobalArgs,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: TidingsCommand,
 }
 
 /// Flags of every command.
 #[derive(Debug, Args)]
-pub struct Shared {
+pub struct GlobalArgs {
     /// The configuration file [default: tidings.yaml, if it is there]
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, env = "TIDINGS_CONFIG")]
     #[arg(help_heading = "Everywhere", hide_env_values = true)]
@@ -116,115 +116,115 @@ pub struct Shared {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum TidingsCommand {
     /// Make a folder with a small catalogue that works, to be changed into your own
     #[command(after_help = check::INIT)]
-    Init(Init),
+    Init(InitArgs),
     /// Run the whole house in this process, with its page
     #[command(after_help = UP)]
-    Up(Up),
+    Up(UpArgs),
     /// Run some rooms of the house in this process, on engines that several processes share
     #[command(after_help = RUN)]
-    Run(Run),
+    Run(RunArgs),
     /// Make topics, tables and schemas that a house needs in production engines
     #[command(after_help = MIGRATE)]
-    Migrate(Migrate),
+    Migrate(MigrateArgs),
     /// Publish a change, or a file of them
-    #[command(after_help = tell::PUBLISH)]
-    Publish(Publish),
+    #[command(after_help = publish::PUBLISH)]
+    Publish(PublishArgs),
     /// Let a person follow a subject
     #[command(after_help = "Example:\n  tidings follow ann maker:7")]
-    Follow(Follow),
+    Follow(FollowArgs),
     /// End a follow
     #[command(after_help = "Example:\n  tidings unfollow ann maker:7")]
-    Unfollow(Follow),
+    Unfollow(FollowArgs),
     /// Let a person hear no more of a kind, of what somebody does, of a subject or of a thread
-    #[command(after_help = tell::MUTE)]
-    Mute(Mute),
+    #[command(after_help = publish::MUTE)]
+    Mute(MuteArgs),
     /// End a mute
     #[command(after_help = "Example:\n  tidings unmute ann --kind item_published")]
-    Unmute(Mute),
+    Unmute(MuteArgs),
     /// Show all that is known of a person, or set fields of their profile
-    #[command(after_help = tell::PERSON)]
-    Person(Person),
+    #[command(after_help = publish::PERSON)]
+    Person(PersonArgs),
     /// List the devices on which pushes reach a person, add one or take it away
     #[command(after_help = clock::DEVICE)]
-    Device(Device),
+    Device(DeviceArgs),
     /// Say what a person did with entries: read or cleared them
-    #[command(after_help = tell::FEEDBACK)]
-    Feedback(Feedback),
+    #[command(after_help = publish::FEEDBACK)]
+    Feedback(FeedbackArgs),
     /// Show a person's days: every entry, why it is there and what became of it
     #[command(after_help = "Example:\n  tidings days ann --since 3d")]
-    Days(Days),
+    Days(DaysArgs),
     /// Show what is open for a person: which windows, why and until when; release or cancel one
     #[command(after_help = tools::WINDOWS)]
-    Windows(Windows),
+    Windows(WindowsArgs),
     /// Show what share of the entries of each day was told, what became of the others, and how many windows are due
     #[command(after_help = tools::SHARES)]
-    Shares(Shares),
+    Shares(SharesArgs),
     /// Say why a person was or was not told of an event
     #[command(after_help = tools::EXPLAIN)]
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// Show a message of a kind as a person would get it
     #[command(after_help = tools::PREVIEW)]
-    Preview(Preview),
+    Preview(PreviewArgs),
     /// Close windows of a plan now, for one person or for all
     #[command(after_help = tools::RELEASE)]
-    Release(Release),
+    Release(ReleaseArgs),
     /// Append records of a topic once more, to make good what went wrong; shows the plan unless it is to execute it
     #[command(after_help = replay::REPLAY)]
-    Replay(Replay),
+    Replay(ReplayArgs),
     /// Give everything that lies by person another number of partitions, while no house runs
     #[command(after_help = repartition::REPARTITION)]
-    Repartition(Repartition),
+    Repartition(RepartitionArgs),
     /// Write old days to a file and drop them
     #[command(after_help = tools::ARCHIVE)]
-    Archive(Archive),
+    Archive(ArchiveArgs),
     /// Make the keys that mails are signed with, and show what has to stand in the DNS
     #[command(after_help = mail::DKIM)]
-    Dkim(Dkim),
+    Dkim(DkimArgs),
     /// Show the keys by which those who are called see who calls, and call an address to see whether it arrives
     #[command(after_help = hooks::HOOKS)]
-    Hooks(Hooks),
+    Hooks(HooksArgs),
     /// Make the key by which browsers know the house
     #[command(after_help = push::PUSH)]
-    Push(Push),
+    Push(PushArgs),
     /// Send one mail to an address, by the ways that mails go, and say what became of it
     #[command(after_help = mail::SEND_TEST)]
-    SendTest(SendTest),
+    SendTest(SendTestArgs),
     /// Take any mail and show it on a page, for trying mails out; nothing goes any further
     #[command(after_help = sink::SINK)]
-    Sink(Sink),
+    Sink(SinkArgs),
     /// Show what keeps mails from a person, because of what came back of them; lift it
     #[command(subcommand, after_help = suppressions::SUPPRESSIONS)]
-    Suppressions(Suppressions),
+    Suppressions(SuppressionsCommand),
     /// Erase a person everywhere, and show what was removed and what stays until when
     #[command(after_help = erase::ERASE)]
-    Erase(ErasePerson),
+    Erase(ErasePersonArgs),
     /// List messages of which nobody can say whether they went out
     #[command(after_help = unknown::UNKNOWN)]
-    Unknown(Unknown),
+    Unknown(UnknownArgs),
     /// Show a demo's clock, or move it forward, so that what is due by then is done
     #[command(after_help = clock::CLOCK)]
-    Clock(Clock),
+    Clock(ClockArgs),
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = check::CHECK)]
-    Check(Check),
+    Check(CatalogueCheckArgs),
     /// Print what a shell needs to complete this command line
     #[command(after_help = completions::COMPLETIONS)]
-    Completions(Completions),
+    Completions(CompletionsArgs),
     /// Measure the engines here, each figure beside a raw loop in the same run
     #[command(after_help = BENCH)]
-    Bench(Bench),
+    Bench(BenchCommandArgs),
     /// Print the effective configuration, with the source of each value
     #[command(after_help = CONFIG)]
     Config,
     /// Look at what could not be used, and decide on it
     #[command(subcommand, after_help = QUARANTINE)]
-    Quarantine(Quarantine),
+    Quarantine(QuarantineCommand),
     /// Look at what is remembered of people where it cannot be read, and mend it
     #[command(subcommand, after_help = state::STATE)]
-    State(State),
+    State(StateCommand),
 }
 
 const UP: &str = "\
@@ -285,7 +285,7 @@ Examples:
   tidings quarantine drop --all";
 
 #[derive(Debug, Args)]
-pub struct Up {
+pub struct UpArgs {
     /// Folder of the catalogue
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub catalogue: Option<String>,
@@ -298,10 +298,10 @@ pub struct Up {
 }
 
 #[derive(Debug, Args)]
-pub struct Run {
+pub struct RunArgs {
     /// The rooms
     #[arg(value_name = "ROOM", required = true)]
-    pub rooms: Vec<Room>,
+    pub rooms: Vec<RoomName>,
     /// Folder of the catalogue
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub catalogue: Option<String>,
@@ -311,14 +311,14 @@ pub struct Run {
 }
 
 #[derive(Debug, Args)]
-pub struct Migrate {
+pub struct MigrateArgs {
     /// Only say what would be done
     #[arg(long)]
     pub check: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Days {
+pub struct DaysArgs {
     /// The person, by the id that services use for them
     pub person: String,
     /// How far back, in days
@@ -327,12 +327,12 @@ pub struct Days {
 }
 
 #[derive(Debug, Args)]
-pub struct Bench {
+pub struct BenchCommandArgs {
     /// Which one, or `list`
     #[arg(value_name = "NAME", default_value = "list")]
     pub name: String,
     /// How many things it is done with
-    #[arg(long, value_name = "N", value_parser = some)]
+    #[arg(long, value_name = "N", value_parser = parse_size)]
     pub size: Option<usize>,
     /// With `--engine production`: brokers of Kafka, before those of the configuration
     #[arg(long, value_name = "ADDRESSES", env = "TIDINGS_KAFKA", hide_env_values = true)]
@@ -343,7 +343,7 @@ pub struct Bench {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Quarantine {
+pub enum QuarantineCommand {
     /// List what waits
     List,
     /// Show one item whole
@@ -352,13 +352,13 @@ pub enum Quarantine {
         item: u64,
     },
     /// Put items back where they came from, to be tried again
-    Retry(Items),
+    Retry(QuarantineItemsArgs),
     /// Settle items without trying them again
-    Drop(Items),
+    Drop(QuarantineItemsArgs),
 }
 
 #[derive(Debug, Args)]
-pub struct Items {
+pub struct QuarantineItemsArgs {
     #[arg(value_name = "NUMBER", required_unless_present = "all")]
     pub items: Vec<u64>,
     /// All that wait
@@ -367,7 +367,7 @@ pub struct Items {
 }
 
 /// A number of things, and not none.
-fn some(text: &str) -> Result<usize, String> {
+fn parse_size(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("nothing can be measured with no things".to_owned()),
         Ok(size) => Ok(size),
@@ -375,36 +375,36 @@ fn some(text: &str) -> Result<usize, String> {
     }
 }
 
-impl Cli {
+impl TidingsCli {
     /// The configuration that flags give.
-    pub fn given(&self) -> Vec<Given> {
+    pub fn flag_values(&self) -> Vec<FlagValue> {
         let mut given = Vec::new();
         let mut add = |name, flag, text: Option<&str>| {
-            given.extend(text.map(|text| Given { name, flag, text: text.to_owned() }));
+            given.extend(text.map(|text| FlagValue { name, flag, text: text.to_owned() }));
         };
         add(keys::DATA_DIR, "--data-dir", self.shared.data_dir.as_deref());
         add(keys::ENGINE, "--engine", self.shared.engine.as_deref());
         add(keys::TENANT, "--tenant", self.shared.tenant.as_deref());
         add(keys::LOG_FILTER, "--log", self.shared.log.as_deref());
-        if let Command::Up(up) = &self.command {
+        if let TidingsCommand::Up(up) = &self.command {
             add(keys::CATALOGUE, "--catalogue", up.catalogue.as_deref());
             add(keys::LISTEN, "--listen", up.listen.as_deref());
             add(keys::DEMO, "--demo", up.demo.then_some("true"));
         }
-        if let Command::Run(run) = &self.command {
+        if let TidingsCommand::Run(run) = &self.command {
             add(keys::CATALOGUE, "--catalogue", run.catalogue.as_deref());
             add(keys::LISTEN, "--listen", run.listen.as_deref());
         }
-        if let Command::Bench(bench) = &self.command
+        if let TidingsCommand::Bench(bench) = &self.command
             && self.shared.engine.as_deref() == Some(keys::PRODUCTION)
         {
             add(keys::KAFKA_BROKERS, "--kafka", bench.kafka.as_deref());
             add(keys::CQL_CONTACT_POINTS, "--cql", bench.cql.as_deref());
         }
-        if let Command::Explain(explain) = &self.command {
+        if let TidingsCommand::Explain(explain) = &self.command {
             add(keys::CATALOGUE, "--catalogue", explain.catalogue.as_deref());
         }
-        if let Command::Preview(preview) = &self.command {
+        if let TidingsCommand::Preview(preview) = &self.command {
             add(keys::CATALOGUE, "--catalogue", preview.catalogue.as_deref());
         }
         given

@@ -9,39 +9,41 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::{Agent, http::Response};
 
-use crate::{datadir::Admin, failure::Failure, say};
+use crate::{datadir::AdminAccess, failure::CommandError, terminal};
 
 /// Longer than the house itself takes for any request.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Talks to a running house.
-pub struct Client {
+pub struct HouseClient {
     agent: Agent,
-    admin: Admin,
+    admin: AdminAccess,
 }
 
 /// What the house said.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct HouseResponse {
     pub status: u16,
     pub body: Value,
     /// Seconds after which it wants to be asked again.
     pub retry_after: Option<u64>,
 }
 
-impl Client {
+impl HouseClient {
     /// Finds the house that runs on a data directory.
-    pub fn find(dir: &Path) -> Result<Self, Failure> {
-        match Admin::read(dir)? {
+    pub fn find(dir: &Path) -> Result<Self, CommandError> {
+        match AdminAccess::read(dir)? {
             Some(admin) => Ok(Self::new(admin)),
             None => {
                 let dir = dir.display();
-                Err(Failure::unreachable(format!("nothing runs on {dir}; start it with `tidings up`")))
+                Err(CommandError::from_unreachable(format!(
+                    "nothing runs on {dir}; start it with `tidings up`"
+                )))
             }
         }
     }
 
-    pub fn new(admin: Admin) -> Self {
+    pub fn new(admin: AdminAccess) -> Self {
         let config = Agent::config_builder()
             .timeout_global(Some(ANSWER_TIME_MAX))
             .http_status_as_error(false)
@@ -52,35 +54,40 @@ impl Client {
     }
 
     /// Whether the house speaks for the tenant that was asked for: nobody tells it of another one.
-    pub fn speaks_for(&self, asked: &Tenant) -> Result<(), Failure> {
+    pub fn speaks_for(&self, asked: &Tenant) -> Result<(), CommandError> {
         let runs = &self.admin.tenant;
         if runs == asked.as_str() {
             return Ok(());
         }
         let what = format!("the house here speaks for tenant `{runs}`, not `{asked}`; see --tenant");
-        Err(Failure::refused(say::clean(&what)))
+        Err(CommandError::from_refusal(terminal::clean_text(&what)))
     }
 
-    pub fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Said, Failure> {
+    pub fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<HouseResponse, CommandError> {
         let request = self.agent.get(self.url(path)).header("authorization", self.bearer());
         let request = query.iter().fold(request, |request, (name, value)| request.query(name, value));
-        self.said(request.call())
+        self.read_response(request.call())
     }
 
     /// Posts JSON. The same key and body again is the same request again.
-    pub fn post(&self, path: &str, body: &str, idempotency_key: Option<&str>) -> Result<Said, Failure> {
+    pub fn post(
+        &self,
+        path: &str,
+        body: &str,
+        idempotency_key: Option<&str>,
+    ) -> Result<HouseResponse, CommandError> {
         let mut request = self.agent.post(self.url(path)).header("authorization", self.bearer());
         request = request.header("content-type", "application/json");
         if let Some(key) = idempotency_key {
             request = request.header("idempotency-key", key);
         }
-        self.said(request.send(body))
+        self.read_response(request.send(body))
     }
 
     /// Posts bytes as they are.
-    pub fn post_bytes(&self, path: &str, body: &[u8]) -> Result<Said, Failure> {
+    pub fn post_bytes(&self, path: &str, body: &[u8]) -> Result<HouseResponse, CommandError> {
         let request = self.agent.post(self.url(path)).header("authorization", self.bearer());
-        self.said(request.header("content-type", "application/octet-stream").send(body))
+        self.read_response(request.header("content-type", "application/octet-stream").send(body))
     }
 
     fn url(&self, path: &str) -> String {
@@ -91,40 +98,43 @@ impl Client {
         format!("Bearer {}", self.admin.token.expose_secret())
     }
 
-    fn said(&self, answer: Result<Response<ureq::Body>, ureq::Error>) -> Result<Said, Failure> {
-        let Admin { address, pid, .. } = &self.admin;
+    fn read_response(
+        &self,
+        answer: Result<Response<ureq::Body>, ureq::Error>,
+    ) -> Result<HouseResponse, CommandError> {
+        let AdminAccess { address, pid, .. } = &self.admin;
         let mut answer = answer.map_err(|error| {
             let what = format!("process {pid} should answer at {address} and does not: {error}");
-            Failure::unreachable(what)
+            CommandError::from_unreachable(what)
         })?;
         let retry_after =
             answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
         let status = answer.status().as_u16();
         let text = answer.body_mut().read_to_string().context("read the answer")?;
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Ok(Said { status, body, retry_after })
+        Ok(HouseResponse { status, body, retry_after })
     }
 }
 
-impl Said {
+impl HouseResponse {
     /// The answer, if it is a good one.
-    pub fn good<T: DeserializeOwned>(self) -> Result<T, Failure> {
+    pub fn into_value<T: DeserializeOwned>(self) -> Result<T, CommandError> {
         if (200..300).contains(&self.status) {
             return serde_json::from_value(self.body)
                 .context("understand the answer")
-                .map_err(Failure::Failed);
+                .map_err(CommandError::Failed);
         }
-        let why = self.error();
+        let why = self.error_text();
         Err(match self.status {
-            400..=499 => Failure::refused(why),
-            _ => Failure::Failed(anyhow::anyhow!(why)),
+            400..=499 => CommandError::from_refusal(why),
+            _ => CommandError::Failed(anyhow::anyhow!(why)),
         })
     }
 
     /// Why not.
-    pub fn error(&self) -> String {
+    pub fn error_text(&self) -> String {
         match &self.body["error"] {
-            Value::String(error) => say::clean(error),
+            Value::String(error) => terminal::clean_text(error),
             _ => format!("the house answered {}", self.status),
         }
     }

@@ -1,19 +1,20 @@
-//! What each command does. They say what they find through [`crate::say`], and fail with an exit code.
+//! What each command does. They say what they find through [`crate::terminal`], and fail with an exit code.
 
 use std::{io, net::SocketAddr};
 
-use catalogue::problem::{did_you_mean, one_of};
+use catalogue::problem::{did_you_mean, list_choices};
 use clap::Parser as _;
-use model::fault::{self, Fault};
+use model::fault::{self, PlantedFault};
 use rustix::{fs::Mode, process::umask};
 
 use crate::{
-    cli::{Cli, Command, Shared},
-    config::{self, Config, Merged},
-    failure::Failure,
-    say,
+    cli::{GlobalArgs, TidingsCli, TidingsCommand},
+    config::{self, Config, MergedConfig},
+    failure::CommandError,
+    terminal,
 };
 
+mod access;
 mod archive;
 mod bench;
 mod check;
@@ -21,28 +22,27 @@ mod clock;
 mod completions;
 mod days;
 mod device;
+mod effective_config;
 mod erase;
 mod explain;
 mod hooks;
 mod init;
-mod live;
 mod mail;
 mod migrate;
 mod person;
 mod preview;
+mod process;
+mod publish;
 mod push;
 mod quarantine;
-mod reach;
 mod release;
 mod repartition;
 mod replay;
 mod run;
 mod shares;
-mod show;
 mod sink;
 mod state;
 mod suppressions;
-mod tell;
 mod unknown;
 mod up;
 mod windows;
@@ -51,135 +51,140 @@ mod windows;
 mod tests;
 
 /// Runs the program: reads the command line and the configuration, and does what is asked.
-pub fn main() -> Result<(), Failure> {
+pub fn main() -> Result<(), CommandError> {
     // First of all: what is made from here on is for this user alone, whatever makes it.
     umask(Mode::RWXG | Mode::RWXO);
-    listener::files::raise();
-    let cli = match Cli::try_parse() {
+    listener::file_limit::raise_file_limit();
+    let cli = match TidingsCli::try_parse() {
         Ok(cli) => cli,
         Err(said) => {
             // Help and version are data, everything else is talk; clap knows which is which.
             said.print()?;
             return if said.exit_code() == 0 {
-                Err(Failure::Closed)
+                Err(CommandError::Closed)
             } else {
-                Err(Failure::Usage(String::new()))
+                Err(CommandError::Usage(String::new()))
             };
         }
     };
-    if let Some(name) = fault::misspelt() {
+    if let Some(name) = fault::find_misspelt() {
         if !fault::CAN_PLANT {
             let why = format!(
                 "{}={name}: this program plants no faults, it was built without `--features faults`",
                 fault::VARIABLE
             );
-            return Err(Failure::refused(why));
+            return Err(CommandError::from_refusal(why));
         }
-        let names = Fault::ALL.map(Fault::name);
-        let help = did_you_mean(&name, names).unwrap_or_else(|| format!("there is {}", one_of(names)));
-        return Err(Failure::refused(format!("`{name}` of {} is no fault: {help}", fault::VARIABLE)));
+        let names = PlantedFault::ALL.map(PlantedFault::name);
+        let help = did_you_mean(&name, names).unwrap_or_else(|| format!("there is {}", list_choices(names)));
+        return Err(CommandError::from_refusal(format!(
+            "`{name}` of {} is no fault: {help}",
+            fault::VARIABLE
+        )));
     }
-    let merged = merged(&cli)?;
-    if matches!(cli.command, Command::Config) {
-        return show::run(&merged, Out { json: cli.shared.json });
+    let merged = merge_config(&cli)?;
+    if matches!(cli.command, TidingsCommand::Config) {
+        return effective_config::run(&merged, OutputStyle { json: cli.shared.json });
     }
-    if matches!(cli.command, Command::Up(_) | Command::Run(_)) {
+    if matches!(cli.command, TidingsCommand::Up(_) | TidingsCommand::Run(_)) {
         for path in &merged.open {
-            say::talk(format!(
+            terminal::print_talk(format!(
                 "{}: a secret that everybody on this machine can read; chmod it to 600",
                 path.display()
             ));
         }
     }
     let config = merged.config;
-    let Shared { json, .. } = cli.shared;
-    run(cli.command, config, Out { json })
+    let GlobalArgs { json, .. } = cli.shared;
+    run_command(cli.command, config, OutputStyle { json })
 }
 
-fn run(command: Command, config: Config, out: Out) -> Result<(), Failure> {
+fn run_command(command: TidingsCommand, config: Config, out: OutputStyle) -> Result<(), CommandError> {
     match command {
-        Command::Init(init) => init::run(&init, out),
-        Command::Up(_) => up::run(config, out),
-        Command::Run(run) => run::run(config, &run, out),
-        Command::Migrate(migrate) => migrate::run(&config, &migrate, out),
-        Command::Publish(publish) => tell::publish(&config, publish, out),
-        Command::Follow(follow) => tell::follow(&config, &follow, "tidings.follow", out),
-        Command::Unfollow(follow) => tell::follow(&config, &follow, "tidings.unfollow", out),
-        Command::Mute(mute) => tell::mute(&config, &mute, "tidings.mute", out),
-        Command::Unmute(mute) => tell::mute(&config, &mute, "tidings.unmute", out),
-        Command::Person(asked) if asked.fields.is_empty() => person::run(&config, &asked.person, out),
-        Command::Person(person) => tell::person(&config, &person, out),
-        Command::Device(device) => device::run(&config, &device, out),
-        Command::Feedback(feedback) => tell::feedback(&config, &feedback, out),
-        Command::Days(days) => days::run(&config, &days, out),
-        Command::Windows(asked) => windows::run(&config, &asked, out),
-        Command::Shares(asked) => shares::run(&config, &asked, out),
-        Command::Explain(explain) => explain::run(&config, &explain, out),
-        Command::Preview(preview) => preview::run(&config, &preview, out),
-        Command::Release(release) => release::run(&config, &release, out),
-        Command::Replay(replay) => replay::run(&config, &replay, out),
-        Command::Repartition(asked) => repartition::run(&config, &asked, out),
-        Command::Archive(archive) => archive::run(&config, &archive, out),
-        Command::Dkim(asked) => mail::dkim(&config, &asked, out),
-        Command::Hooks(asked) => hooks::run(&config, &asked, out),
-        Command::Push(asked) => push::run(&asked, out),
-        Command::SendTest(asked) => mail::send_test(&config, &asked, out),
-        Command::Sink(asked) => sink::run(&config, &asked, out),
-        Command::Suppressions(asked) => suppressions::run(&config, &asked, out),
-        Command::Erase(asked) => erase::run(&config, &asked, out),
-        Command::Unknown(asked) => unknown::run(&config, &asked, out),
-        Command::Clock(asked) => clock::run(&config, &asked, out),
-        Command::Check(check) => check::run(&check, out),
-        Command::Completions(asked) => completions::run(&asked),
-        Command::Bench(bench) => bench::run(config, &bench, out),
-        Command::Config => Ok(()),
-        Command::Quarantine(what) => quarantine::run(&config, what, out),
-        Command::State(asked) => state::run(&config, asked, out),
+        TidingsCommand::Init(init) => init::run(&init, out),
+        TidingsCommand::Up(_) => up::run(config, out),
+        TidingsCommand::Run(run) => run::run(config, &run, out),
+        TidingsCommand::Migrate(migrate) => migrate::run(&config, &migrate, out),
+        TidingsCommand::Publish(publish) => publish::publish_change(&config, publish, out),
+        TidingsCommand::Follow(follow) => publish::publish_follow(&config, &follow, "tidings.follow", out),
+        TidingsCommand::Unfollow(follow) => {
+            publish::publish_follow(&config, &follow, "tidings.unfollow", out)
+        }
+        TidingsCommand::Mute(mute) => publish::publish_mute(&config, &mute, "tidings.mute", out),
+        TidingsCommand::Unmute(mute) => publish::publish_mute(&config, &mute, "tidings.unmute", out),
+        TidingsCommand::Person(asked) if asked.fields.is_empty() => person::run(&config, &asked.person, out),
+        TidingsCommand::Person(person) => publish::publish_profile(&config, &person, out),
+        TidingsCommand::Device(device) => device::run(&config, &device, out),
+        TidingsCommand::Feedback(feedback) => publish::publish_feedback(&config, &feedback, out),
+        TidingsCommand::Days(days) => days::run(&config, &days, out),
+        TidingsCommand::Windows(asked) => windows::run(&config, &asked, out),
+        TidingsCommand::Shares(asked) => shares::run(&config, &asked, out),
+        TidingsCommand::Explain(explain) => explain::run(&config, &explain, out),
+        TidingsCommand::Preview(preview) => preview::run(&config, &preview, out),
+        TidingsCommand::Release(release) => release::run(&config, &release, out),
+        TidingsCommand::Replay(replay) => replay::run(&config, &replay, out),
+        TidingsCommand::Repartition(asked) => repartition::run(&config, &asked, out),
+        TidingsCommand::Archive(archive) => archive::run(&config, &archive, out),
+        TidingsCommand::Dkim(asked) => mail::run_dkim(&config, &asked, out),
+        TidingsCommand::Hooks(asked) => hooks::run(&config, &asked, out),
+        TidingsCommand::Push(asked) => push::run(&asked, out),
+        TidingsCommand::SendTest(asked) => mail::send_test(&config, &asked, out),
+        TidingsCommand::Sink(asked) => sink::run(&config, &asked, out),
+        TidingsCommand::Suppressions(asked) => suppressions::run(&config, &asked, out),
+        TidingsCommand::Erase(asked) => erase::run(&config, &asked, out),
+        TidingsCommand::Unknown(asked) => unknown::run(&config, &asked, out),
+        TidingsCommand::Clock(asked) => clock::run(&config, &asked, out),
+        TidingsCommand::Check(check) => check::run(&check, out),
+        TidingsCommand::Completions(asked) => completions::run(&asked),
+        TidingsCommand::Bench(bench) => bench::run(config, &bench, out),
+        TidingsCommand::Config => Ok(()),
+        TidingsCommand::Quarantine(what) => quarantine::run(&config, what, out),
+        TidingsCommand::State(asked) => state::run(&config, asked, out),
     }
 }
 
 /// How data is printed.
 #[derive(Clone, Copy, Debug)]
-pub struct Out {
+pub struct OutputStyle {
     pub json: bool,
 }
 
-fn merged(cli: &Cli) -> Result<Merged, Failure> {
+fn merge_config(cli: &TidingsCli) -> Result<MergedConfig, CommandError> {
     let environment = std::env::vars_os();
     let environment = environment.filter_map(|(name, value)| {
         // What is no text is none of ours.
         Some((name.into_string().ok()?, value.into_string().ok()?))
     });
-    let merged = config::load(cli.shared.config.as_deref(), environment, cli.given());
+    let merged = config::load_config(cli.shared.config.as_deref(), environment, cli.flag_values());
     Ok(merged.map_err(|refused| match cli.command {
-        Command::Bench(_) => bench::refused(refused),
+        TidingsCommand::Bench(_) => bench::add_cluster_hint(refused),
         _ => refused,
     })?)
 }
 
 /// Starts the log, in the format that everything said there has from then on.
-fn start_log(config: &Config) -> Result<(), Failure> {
-    runtime::log::start(&config.log.filter, config.log.format).map_err(Failure::Refused)?;
-    if config.log.format == runtime::log::Format::Json {
-        say::talk_to_machines();
+fn start_log(config: &Config) -> Result<(), CommandError> {
+    runtime::log::start_logging(&config.log.filter, config.log.format).map_err(CommandError::Refused)?;
+    if config.log.format == runtime::log::LogFormat::Json {
+        terminal::talk_to_machines();
     }
     Ok(())
 }
 
 /// Why nobody can listen at an address, and by which flag it can be another one.
-fn taken(error: io::Error, at: SocketAddr, flag: &str) -> Failure {
+fn explain_bind_error(error: io::Error, at: SocketAddr, flag: &str) -> CommandError {
     if error.kind() == io::ErrorKind::AddrInUse {
         let any = SocketAddr::new(at.ip(), 0);
-        return Failure::refused(format!("{at} is taken (by another tidings?); try {flag} {any}"));
+        return CommandError::from_refusal(format!("{at} is taken (by another tidings?); try {flag} {any}"));
     }
     let what = format!("listen on {at}; {flag} takes another address");
-    Failure::Failed(anyhow::Error::new(error).context(what))
+    CommandError::Failed(anyhow::Error::new(error).context(what))
 }
 
 /// Tells a failure to whoever watches.
-pub fn tell(failure: &Failure) {
+pub fn report_failure(failure: &CommandError) {
     let said = failure.to_string();
     if !said.is_empty() {
-        say::fail(&said);
+        terminal::print_failure(&said);
     }
 }

@@ -2,7 +2,7 @@
 //! in the program reads the environment, and nothing has a default of its own.
 //!
 //! [`keys`] lists what can be set, [`mod@file`] reads the YAML, [`merge`] puts everything together, `settle`
-//! and `production` understand it, [`show`] prints what came of it and from where.
+//! and `production` understand it, [`listing`] prints what came of it and from where.
 
 use std::{
     cell::RefCell,
@@ -12,93 +12,93 @@ use std::{
     time::Duration,
 };
 
-use model::{Tenant, partition::Partitions};
-use runtime::log::Format;
+use model::{Tenant, partition::PartitionCount};
+use runtime::log::LogFormat;
 use secrecy::SecretString;
-use wire::token::Secret;
+use wire::token::LinkSecret;
 
 pub mod file;
 mod hooks;
 pub mod keys;
+pub mod listing;
 mod mail;
 pub mod merge;
 mod parse;
 mod production;
 mod push;
 mod returns;
-mod settle;
-pub mod show;
 #[cfg(test)]
 mod tests;
+mod values;
 
-pub use hooks::Hooks;
-pub use mail::Mail;
-pub use merge::Given;
-pub use production::{Production, Registry};
-pub use push::Push;
-pub use returns::Returns;
-pub use settle::Merged;
+pub use hooks::HooksConfig;
+pub use mail::MailConfig;
+pub use merge::FlagValue;
+pub use production::{ProductionConfig, RegistryConfig};
+pub use push::PushConfig;
+pub use returns::ReturnsConfig;
+pub use values::MergedConfig;
 
 /// Everything that can be set, settled.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub data_dir: PathBuf,
-    pub engine: Engine,
+    pub engine: EngineConfig,
     pub listen: SocketAddr,
     /// By which readers of mails reach the house; without a slash at its end.
     pub public_url: Option<String>,
     pub tenant: Tenant,
     /// The folder of the catalogue; `up` needs one, the other commands do not.
     pub catalogue: Option<PathBuf>,
-    pub api_keys: Vec<ApiKey>,
+    pub api_keys: Vec<ApiKeyConfig>,
     /// What links are signed with; the one in the data directory unless it is given.
-    pub secret: Option<Secret>,
+    pub secret: Option<LinkSecret>,
     /// The folder of the mails.
     pub outbox: PathBuf,
     /// How mails leave the house; without it they stay in the outbox.
-    pub mail: Option<Mail>,
+    pub mail: Option<MailConfig>,
     /// Where mails come back to; to their senders without it.
-    pub returns: Option<Returns>,
+    pub returns: Option<ReturnsConfig>,
     /// And how pushes do.
-    pub push: Push,
+    pub push: PushConfig,
     /// And which hooks are called.
-    pub hooks: Hooks,
-    pub partitions: Partitions,
+    pub hooks: HooksConfig,
+    pub partitions: PartitionCount,
     /// Bytes of disk that are never used; intake stops here, the rooms at half of it.
     pub disk_reserve: u64,
     /// Whether the clock may be moved forward, and an empty data directory is given a little world.
     pub demo: bool,
     /// The product's service that knows whose app is connected.
     pub presence_url: Option<String>,
-    pub log: Log,
-    pub limits: Limits,
+    pub log: LogConfig,
+    pub limits: LimitsConfig,
 }
 
 /// What the house stands on.
 #[derive(Clone, Debug)]
-pub enum Engine {
+pub enum EngineConfig {
     /// Files in the data directory, for one process.
     Embedded,
     /// Kafka, and ScyllaDB or Cassandra, for many.
-    Production(Box<Production>),
+    Production(Box<ProductionConfig>),
 }
 
 /// Who may speak for a tenant.
 #[derive(Clone, Debug)]
-pub struct ApiKey {
+pub struct ApiKeyConfig {
     pub tenant: Tenant,
     pub key: SecretString,
 }
 
 #[derive(Clone, Debug)]
-pub struct Log {
+pub struct LogConfig {
     /// In the syntax of tracing's `EnvFilter`.
     pub filter: String,
-    pub format: Format,
+    pub format: LogFormat,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct LimitsConfig {
     /// Records that any stage may be behind before intake answers 429.
     pub lag: u64,
     /// How long one message may be in the hands of whoever sends it, before nobody knows what became of it.
@@ -110,32 +110,32 @@ pub struct Limits {
 /// Why a configuration is refused: every reason, each a line with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
-pub struct Refused(pub Vec<String>);
+pub struct ConfigError(pub Vec<String>);
 
 /// The file that is read when none is named.
 pub const FILE: &str = "tidings.yaml";
 
 /// Reads the file and the secrets that live in files, and merges them with the rest.
-pub fn load(
+pub fn load_config(
     file: Option<&Path>,
     environment: impl IntoIterator<Item = (String, String)>,
-    flags: Vec<Given>,
-) -> Result<Merged, Refused> {
+    flags: Vec<FlagValue>,
+) -> Result<MergedConfig, ConfigError> {
     let path = file.unwrap_or(Path::new(FILE));
     let text = match std::fs::read_to_string(path) {
         Ok(text) => Some(text),
         // Only a file that nobody asked for may be missing.
         Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Refused(vec![format!("{}: {error}", path.display())])),
+        Err(error) => return Err(ConfigError(vec![format!("{}: {error}", path.display())])),
     };
     let source = text.as_deref().map(|text| (path, text));
     let open = RefCell::new(Vec::new());
-    let merged = merge::merge(source, environment, flags, |path| {
+    let merged = merge::merge_layers(source, environment, flags, |path| {
         let text = std::fs::read_to_string(path)?;
         if std::fs::metadata(path)?.permissions().mode() & 0o007 != 0 {
             open.borrow_mut().push(path.to_owned());
         }
         Ok(text)
     });
-    merged.map(|merged| Merged { open: open.into_inner(), ..merged })
+    merged.map(|merged| MergedConfig { open: open.into_inner(), ..merged })
 }

@@ -1,7 +1,7 @@
 //! The data directory: who holds it, how the command line finds the house that runs on it, and how far the
 //! demo's clock was moved.
 //!
-//! `topics/ store/ outbox/` belong to the engines; `lock` is held by the process that has them open, or by
+//! `topics/ store/ outbox/` belong to the engines; `lock_file` is held by the process that has them open, or by
 //! those that share the directory because their engines are elsewhere, one of which holds `lock.admin`;
 //! `admin.json` says where that process listens, and is there only while it does; `clock` is how many
 //! milliseconds the clock is ahead, so that time never goes back after a restart; `secret` is what the links
@@ -16,12 +16,12 @@ use std::{
 };
 
 use anyhow::Context as _;
-use runtime::{Clock, room};
+use runtime::{Clock, resource_limits};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
-use wire::token::{SECRET_BYTES, Secret};
+use wire::token::{LinkSecret, SECRET_BYTES};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
 /// What is written to find out whether there is room.
 const PROBE_BYTES: usize = 1 << 20;
@@ -38,7 +38,7 @@ pub struct DataDir {
 
 /// Where a running house listens, and what opens its door.
 #[derive(Clone, Debug)]
-pub struct Admin {
+pub struct AdminAccess {
     /// `http://127.0.0.1:7280`
     pub address: String,
     pub token: SecretString,
@@ -56,28 +56,31 @@ struct AdminFile<'a> {
 
 impl DataDir {
     /// Takes hold of a directory, making it if it is not there. A second process is told of the first.
-    pub fn hold(path: &Path) -> Result<Self, Failure> {
+    pub fn hold(path: &Path) -> Result<Self, CommandError> {
         Self::open(path, |dir| {
-            let lock = lock(dir, "lock", File::try_lock)?;
-            sign(&lock)?;
+            let lock = lock_file(dir, "lock", File::try_lock)?;
+            sign_lock(&lock)?;
             Ok(vec![lock])
         })
     }
 
     /// Takes a directory together with others that do the same; one of them is its `admin`.
-    pub fn share(path: &Path, is_admin: bool) -> Result<Self, Failure> {
+    pub fn share(path: &Path, is_admin: bool) -> Result<Self, CommandError> {
         Self::open(path, |dir| {
-            let mut locks = vec![lock(dir, "lock", File::try_lock_shared)?];
+            let mut locks = vec![lock_file(dir, "lock", File::try_lock_shared)?];
             if is_admin {
-                let admin = lock(dir, "lock.admin", File::try_lock)?;
-                sign(&admin)?;
+                let admin = lock_file(dir, "lock.admin", File::try_lock)?;
+                sign_lock(&admin)?;
                 locks.push(admin);
             }
             Ok(locks)
         })
     }
 
-    fn open(path: &Path, locks: impl Fn(&Path) -> Result<Vec<File>, Failure>) -> Result<Self, Failure> {
+    fn open(
+        path: &Path,
+        locks: impl Fn(&Path) -> Result<Vec<File>, CommandError>,
+    ) -> Result<Self, CommandError> {
         let made = |error| anyhow::Error::new(error).context(format!("make {}", path.display()));
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(made)?;
         close_to_others(path)?;
@@ -100,19 +103,19 @@ impl DataDir {
 
     /// What the links of mails are signed with. Made once; another one would make every link in a mail that
     /// was sent worthless, so what cannot be read is never replaced.
-    pub fn secret(&self) -> anyhow::Result<Secret> {
+    pub fn secret(&self) -> anyhow::Result<LinkSecret> {
         let path = self.path.join("secret");
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let text = format!("{}\n", random_hex(SECRET_BYTES)?);
-                replace(&self.path, "secret", text.as_bytes()).context("write the secret")?;
+                replace_file(&self.path, "secret", text.as_bytes()).context("write the secret")?;
                 text
             }
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
         let digits = 2 * SECRET_BYTES;
-        Secret::parse(text.trim_end())
+        LinkSecret::parse(text.trim_end())
             .with_context(|| format!("{} is not of {digits} hexadecimal digits", path.display()))
     }
 
@@ -122,8 +125,9 @@ impl DataDir {
         match fs::read_to_string(&path) {
             Ok(pem) => Ok(SecretString::from(pem)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let pem = courier_net::push::Key::make().map_err(|why| anyhow::anyhow!(why))?;
-                replace(&self.path, "webpush.pem", pem.as_bytes()).context("write the key for Web Push")?;
+                let pem = courier_net::push::JwtKey::generate_pem().map_err(|why| anyhow::anyhow!(why))?;
+                replace_file(&self.path, "webpush.pem", pem.as_bytes())
+                    .context("write the key for Web Push")?;
                 Ok(SecretString::from(pem))
             }
             Err(error) => Err(error).with_context(|| path.display().to_string()),
@@ -131,11 +135,11 @@ impl DataDir {
     }
 
     /// Says where this process listens; only its user may read it.
-    pub fn publish(&self, admin: &Admin) -> anyhow::Result<()> {
-        let Admin { address, token, tenant, pid } = admin;
+    pub fn publish(&self, admin: &AdminAccess) -> anyhow::Result<()> {
+        let AdminAccess { address, token, tenant, pid } = admin;
         let file = AdminFile { address, token: token.expose_secret(), tenant, pid: *pid };
         let text = serde_json::to_string(&file)?;
-        replace(&self.path, "admin.json", text.as_bytes()).context("write admin.json")
+        replace_file(&self.path, "admin.json", text.as_bytes()).context("write admin.json")
     }
 
     /// Takes that back.
@@ -148,7 +152,7 @@ impl DataDir {
 
 /// A directory that was there before may be open to others, and all in it with it. Whose group it is may be how we
 /// reach it at all, where another made it for us.
-fn close_to_others(path: &Path) -> Result<(), Failure> {
+fn close_to_others(path: &Path) -> Result<(), CommandError> {
     let mode = fs::metadata(path).with_context(|| path.display().to_string())?.permissions().mode();
     if mode & 0o077 == 0 {
         return Ok(());
@@ -160,11 +164,17 @@ fn close_to_others(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let path = path.display();
-    Err(Failure::refused(format!("everybody on this machine can read {path}: chmod it to 700 ({error})")))
+    Err(CommandError::from_refusal(format!(
+        "everybody on this machine can read {path}: chmod it to 700 ({error})"
+    )))
 }
 
 /// Locks a file of a directory, or says who has it.
-fn lock(dir: &Path, name: &str, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<File, Failure> {
+fn lock_file(
+    dir: &Path,
+    name: &str,
+    lock: impl Fn(&File) -> Result<(), TryLockError>,
+) -> Result<File, CommandError> {
     let name = dir.join(name);
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&name);
     let file = opened.with_context(|| format!("open {}", name.display()))?;
@@ -175,7 +185,7 @@ fn lock(dir: &Path, name: &str, lock: impl Fn(&File) -> Result<(), TryLockError>
             let who =
                 if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
             let dir = dir.display();
-            Err(Failure::refused(format!("another tidings{who} has {dir} open; one at a time")))
+            Err(CommandError::from_refusal(format!("another tidings{who} has {dir} open; one at a time")))
         }
         Err(TryLockError::Error(error)) => {
             Err(anyhow::Error::new(error).context(format!("lock {}", name.display())).into())
@@ -184,12 +194,12 @@ fn lock(dir: &Path, name: &str, lock: impl Fn(&File) -> Result<(), TryLockError>
 }
 
 /// Writes into a lock whose it is.
-fn sign(mut lock: &File) -> Result<(), Failure> {
+fn sign_lock(mut lock: &File) -> Result<(), CommandError> {
     let signed = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
     Ok(signed.context("write the lock")?)
 }
 
-impl Admin {
+impl AdminAccess {
     /// The house that runs on a directory, if one said so.
     pub fn read(dir: &Path) -> anyhow::Result<Option<Self>> {
         let path = dir.join("admin.json");
@@ -234,14 +244,15 @@ impl DemoClock {
         let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
         let ms = ms.max(0);
         let ahead = self.clock.ahead().saturating_add(ms);
-        replace(&self.dir, "clock", format!("{ahead}\n").as_bytes()).context("write the clock's file")?;
+        replace_file(&self.dir, "clock", format!("{ahead}\n").as_bytes())
+            .context("write the clock's file")?;
         self.clock.advance(ms);
         Ok(())
     }
 }
 
 /// Writes a file whole, for this user alone, and makes sure it is on the disk.
-fn replace(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+fn replace_file(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let draft = dir.join(format!("{name}.draft"));
     // A draft left by a crash may have other permissions; a new file has ours from the beginning.
     match fs::remove_file(&draft) {
@@ -282,7 +293,7 @@ pub fn has_room(dir: &Path, bytes: u64) -> anyhow::Result<bool> {
     drop(fs::remove_file(&probe));
     match written {
         Ok(()) => Ok(true),
-        Err(error) if room::is_out(&error) => Ok(false),
+        Err(error) if resource_limits::is_out_of_room(&error) => Ok(false),
         Err(error) => Err(error).with_context(|| format!("write to {}", dir.display())),
     }
 }
@@ -296,7 +307,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let first = DataDir::hold(dir.path()).unwrap();
         let second = DataDir::hold(dir.path()).unwrap_err();
-        assert_eq!(second.code(), 3);
+        assert_eq!(second.exit_code(), 3);
         assert!(second.to_string().contains(&format!("(process {})", std::process::id())), "{second}");
         drop(first);
         DataDir::hold(dir.path()).unwrap();
@@ -318,7 +329,7 @@ mod tests {
     #[test]
     fn those_who_share_a_directory_have_one_admin_and_no_owner() {
         let dir = tempfile::tempdir().unwrap();
-        let refused = |taken: Result<DataDir, Failure>| assert_eq!(taken.unwrap_err().code(), 3);
+        let refused = |taken: Result<DataDir, CommandError>| assert_eq!(taken.unwrap_err().exit_code(), 3);
         let admin = DataDir::share(dir.path(), true).unwrap();
         let other = DataDir::share(dir.path(), false).unwrap();
         refused(DataDir::share(dir.path(), true));
@@ -336,18 +347,22 @@ mod tests {
     fn the_way_in_is_for_this_user_alone_and_goes_away() {
         let dir = tempfile::tempdir().unwrap();
         let data = DataDir::hold(dir.path()).unwrap();
-        assert!(Admin::read(dir.path()).unwrap().is_none());
+        assert!(AdminAccess::read(dir.path()).unwrap().is_none());
         let token = SecretString::from("t0ken");
-        let admin =
-            Admin { address: "http://127.0.0.1:1".to_owned(), token, tenant: "main".to_owned(), pid: 7 };
+        let admin = AdminAccess {
+            address: "http://127.0.0.1:1".to_owned(),
+            token,
+            tenant: "main".to_owned(),
+            pid: 7,
+        };
         data.publish(&admin).unwrap();
         let mode = fs::metadata(dir.path().join("admin.json")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let read = Admin::read(dir.path()).unwrap().unwrap();
+        let read = AdminAccess::read(dir.path()).unwrap().unwrap();
         assert_eq!((read.token.expose_secret(), read.pid), ("t0ken", 7));
         assert!(!format!("{read:?}").contains("t0ken"));
         data.unpublish();
-        assert!(Admin::read(dir.path()).unwrap().is_none());
+        assert!(AdminAccess::read(dir.path()).unwrap().is_none());
     }
 
     #[test]

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use model::{
-    Channel, Day, EntryKey, EntryView, Fate, Millis, Person, ReadyId, Row, SubjectRef, Tenant,
+    Channel, Day, DayRow, EntryKey, EntryView, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
     entry::DayKey,
-    fold::fold,
+    fold::fold_rows,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
 use serde::{Deserialize, Serialize};
-use store::{Journalled, Record, Recorded, StateKey, Store};
+use store::{JournalOutcome, JournalRecord, JournalRows, StateKey, Store};
 
 /// More days than a day lives are never there.
 pub const DAYS_MAX: i32 = (DAY_LIFE_MS / DAY_MS) as i32;
@@ -20,20 +20,20 @@ const NAME_CHARS_MAX: usize = 200;
 
 /// The days of one person, newest first; days without entries are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Days {
+pub struct PersonDays {
     pub person: String,
-    pub days: Vec<OneDay>,
+    pub days: Vec<DayEntries>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OneDay {
+pub struct DayEntries {
     pub day: String,
     /// Oldest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<EntryReport>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct EntryReport {
     /// Names it within the person, as feedback does.
     pub entry: String,
     pub occurred: String,
@@ -44,17 +44,17 @@ pub struct Entry {
     pub reasons: Vec<String>,
     /// Who did it, if somebody did.
     pub actor: Option<String>,
-    pub fates: Vec<OneFate>,
+    pub fates: Vec<ChannelFate>,
 }
 
 /// What became of an entry on one channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OneFate {
+pub struct ChannelFate {
     pub channel: String,
     /// The fate, as the model says it.
     pub fate: String,
     /// Good, waiting or ended: how it is coloured.
-    pub mood: Mood,
+    pub mood: FateMood,
     pub ready: Option<String>,
     /// What the journal has on the Ready that told it.
     pub journal: Option<String>,
@@ -63,71 +63,73 @@ pub struct OneFate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mood {
+pub enum FateMood {
     Told,
     Waiting,
     Ended,
 }
 
-/// Reads and folds the days from `since` days back until a minute ahead, as far as they still live.
-pub async fn read(
+/// Reads and folds the days from `parse_days_back` days back until a minute ahead, as far as they still live.
+pub async fn read_days(
     store: &dyn Store,
     tenant: &Tenant,
     person: &Person,
     since: i32,
-    now: Millis,
+    now: UtcMillis,
     catalogue: Option<&Catalogue>,
-) -> anyhow::Result<Days> {
-    let newest = Day::of(now.plus(model::limits::AHEAD_MS_MAX));
+) -> anyhow::Result<PersonDays> {
+    let newest = Day::from_instant(now.plus(model::limits::AHEAD_MS_MAX));
     let days = since.clamp(0, DAYS_MAX);
     let key = |back: i32| DayKey { tenant: tenant.clone(), person: person.clone(), day: newest.plus(-back) };
     let keys: Vec<DayKey> = (0..=days).map(key).collect();
     let rows = store.read(&keys, now).await?;
     let notes = store.states(&[StateKey::Notes(tenant.clone(), person.clone())]).await?;
     let notes = notes.into_iter().next().unwrap_or_default();
-    let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, folded(rows, &notes))).collect();
+    let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, fold_day(rows, &notes))).collect();
     let all = views.iter().flat_map(|(_, entries)| entries).map(|(key, view)| (*key, view));
-    let beside = Beside::read(store, tenant, all, catalogue).await?;
-    let line = |(key, view): &(EntryKey, EntryView)| beside.entry(*key, view);
+    let beside = EntryContext::load(store, tenant, all, catalogue).await?;
+    let line = |(key, view): &(EntryKey, EntryView)| beside.describe(*key, view);
     let days = views.iter().filter(|(_, entries)| !entries.is_empty());
-    let days = days
-        .map(|(day, entries)| OneDay { day: day.to_string(), entries: entries.iter().map(line).collect() });
-    Ok(Days { person: person.to_string(), days: days.collect() })
+    let days = days.map(|(day, entries)| DayEntries {
+        day: day.to_string(),
+        entries: entries.iter().map(line).collect(),
+    });
+    Ok(PersonDays { person: person.to_string(), days: days.collect() })
 }
 
 /// What stands beside entries: what the journal has on the messages that told them, and what their subjects are called.
-pub struct Beside<'a> {
-    journal: BTreeMap<ReadyId, Journalled>,
+pub struct EntryContext<'a> {
+    journal: BTreeMap<ReadyId, JournalRows>,
     names: BTreeMap<String, String>,
     catalogue: Option<&'a Catalogue>,
 }
 
-impl<'a> Beside<'a> {
-    pub async fn read<'e>(
+impl<'a> EntryContext<'a> {
+    pub async fn load<'e>(
         store: &dyn Store,
         tenant: &Tenant,
         entries: impl Iterator<Item = (EntryKey, &'e EntryView)> + Clone,
         catalogue: Option<&'a Catalogue>,
     ) -> anyhow::Result<Self> {
-        let told: BTreeSet<ReadyId> = entries.clone().flat_map(|(_, entry)| told_by(entry)).collect();
+        let told: BTreeSet<ReadyId> = entries.clone().flat_map(|(_, entry)| list_readys(entry)).collect();
         let told: Vec<ReadyId> = told.into_iter().collect();
-        let journal = store.journalled(tenant, &told).await?;
+        let journal = store.read_journal(tenant, &told).await?;
         let subjects = entries.filter_map(|(_, view)| view.subject().cloned()).collect();
-        let names = names(store, tenant, subjects, catalogue).await?;
+        let names = load_subject_names(store, tenant, subjects, catalogue).await?;
         Ok(Self { journal: told.into_iter().zip(journal).collect(), names, catalogue })
     }
 
     /// One entry as it is shown.
-    pub fn entry(&self, key: EntryKey, view: &EntryView) -> Entry {
-        entry(key, view, &self.journal, &self.names, self.catalogue)
+    pub fn describe(&self, key: EntryKey, view: &EntryView) -> EntryReport {
+        describe_entry(key, view, &self.journal, &self.names, self.catalogue)
     }
 }
 
-fn folded(rows: &[Row], notes: &model::State) -> Vec<(EntryKey, EntryView)> {
-    fold(rows).with_notes(notes).entries().map(|(key, view)| (key, view.clone())).collect()
+fn fold_day(rows: &[DayRow], notes: &model::VersionedState) -> Vec<(EntryKey, EntryView)> {
+    fold_rows(rows).with_notes(notes).entries().map(|(key, view)| (key, view.clone())).collect()
 }
 
-fn told_by(entry: &EntryView) -> impl Iterator<Item = ReadyId> + '_ {
+fn list_readys(entry: &EntryView) -> impl Iterator<Item = ReadyId> + '_ {
     Channel::ALL.into_iter().filter_map(|channel| match entry.fate(channel) {
         Fate::Told { ready } => Some(ready),
         Fate::Waiting { .. } | Fate::Read | Fate::Cleared | Fate::Ended(_) => None,
@@ -135,7 +137,7 @@ fn told_by(entry: &EntryView) -> impl Iterator<Item = ReadyId> + '_ {
 }
 
 /// What subjects are called, by their references.
-pub async fn names(
+pub async fn load_subject_names(
     store: &dyn Store,
     tenant: &Tenant,
     subjects: BTreeSet<SubjectRef>,
@@ -147,7 +149,7 @@ pub async fn names(
     let keys: Vec<_> =
         subjects.iter().map(|subject| StateKey::Subject(tenant.clone(), subject.clone())).collect();
     let states = store.states(&keys).await?;
-    let name = |(subject, state): (&SubjectRef, &model::State)| {
+    let name = |(subject, state): (&SubjectRef, &model::VersionedState)| {
         let field = catalogue?.subjects.get(subject.kind())?.called.as_ref()?;
         Some((subject.to_string(), state.text(field)?.chars().take(NAME_CHARS_MAX).collect()))
     };
@@ -155,13 +157,13 @@ pub async fn names(
 }
 
 /// One entry as it is shown.
-pub fn entry(
+pub fn describe_entry(
     key: EntryKey,
     view: &EntryView,
-    journal: &BTreeMap<ReadyId, Journalled>,
+    journal: &BTreeMap<ReadyId, JournalRows>,
     names: &BTreeMap<String, String>,
     catalogue: Option<&Catalogue>,
-) -> Entry {
+) -> EntryReport {
     let subject = view.subject().map(ToString::to_string).unwrap_or_default();
     let kinds: BTreeSet<String> = view.reasons.iter().map(|reason| reason.kind.to_string()).collect();
     let reasons: BTreeSet<String> = view.reasons.iter().map(|reason| reason.because.to_string()).collect();
@@ -170,7 +172,7 @@ pub fn entry(
     let is_known =
         |channel: &Channel| catalogue.is_some() || view.is_marked_on(*channel) || !view.waits(*channel);
     let channels = channels(view, catalogue).into_iter().filter(is_known);
-    Entry {
+    EntryReport {
         entry: key.to_string(),
         occurred: key.occurred.to_string(),
         name: names.get(&subject).cloned(),
@@ -197,18 +199,18 @@ pub fn channels(view: &EntryView, catalogue: Option<&Catalogue>) -> Vec<Channel>
     Channel::ALL.into_iter().filter(shown).collect()
 }
 
-fn fate(channel: Channel, view: &EntryView, journal: &BTreeMap<ReadyId, Journalled>) -> OneFate {
+fn fate(channel: Channel, view: &EntryView, journal: &BTreeMap<ReadyId, JournalRows>) -> ChannelFate {
     let fate = view.fate(channel);
     let (mood, ready) = match fate {
-        Fate::Waiting { .. } => (Mood::Waiting, None),
-        Fate::Told { ready } => (Mood::Told, Some(ready)),
-        Fate::Read | Fate::Cleared | Fate::Ended(_) => (Mood::Ended, None),
+        Fate::Waiting { .. } => (FateMood::Waiting, None),
+        Fate::Told { ready } => (FateMood::Told, Some(ready)),
+        Fate::Read | Fate::Cleared | Fate::Ended(_) => (FateMood::Ended, None),
     };
     let (journal, at) = match ready.and_then(|ready| journal.get(&ready)) {
-        Some(journalled) => said(journalled),
+        Some(journalled) => describe_journal(journalled),
         None => (None, None),
     };
-    OneFate {
+    ChannelFate {
         channel: channel.to_string(),
         fate: fate.to_string(),
         mood,
@@ -219,16 +221,16 @@ fn fate(channel: Channel, view: &EntryView, journal: &BTreeMap<ReadyId, Journall
 }
 
 /// What the journal says of a Ready, and since when.
-pub fn said(journalled: &Journalled) -> (Option<String>, Option<String>) {
-    let what = match (decisive(journalled), journalled.claims.last()) {
+pub fn describe_journal(journalled: &JournalRows) -> (Option<String>, Option<String>) {
+    let what = match (decisive_record(journalled), journalled.claims.last()) {
         (Some(record), _) => match record.what {
-            Recorded::Sent => "sent",
-            Recorded::Nothing => "nothing was left to send",
-            Recorded::Refused => "refused by the channel",
-            Recorded::NotSent | Recorded::Away => "not sent yet, tried again",
-            Recorded::Returned => "not sent, left to the next message",
-            Recorded::Unknown => "may have been sent",
-            Recorded::Unsure => "may have been sent, sent again",
+            JournalOutcome::Sent => "sent",
+            JournalOutcome::Nothing => "nothing was left to send",
+            JournalOutcome::Refused => "refused by the channel",
+            JournalOutcome::NotSent | JournalOutcome::Away => "not sent yet, tried again",
+            JournalOutcome::Returned => "not sent, left to the next message",
+            JournalOutcome::Unknown => "may have been sent",
+            JournalOutcome::Unsure => "may have been sent, sent again",
         },
         (None, Some(_)) => "being sent",
         (None, None) => "on its way",
@@ -237,19 +239,19 @@ pub fn said(journalled: &Journalled) -> (Option<String>, Option<String>) {
 }
 
 /// Since when it is as the journal says.
-pub fn since_when(journalled: &Journalled) -> Option<Millis> {
-    let record = decisive(journalled).map(|record| record.at);
+pub fn since_when(journalled: &JournalRows) -> Option<UtcMillis> {
+    let record = decisive_record(journalled).map(|record| record.at);
     record.or(journalled.claims.last().map(|claim| claim.at))
 }
 
 /// Once it was sent no later word changes that.
-fn decisive(journalled: &Journalled) -> Option<&Record> {
-    let sent = journalled.records.iter().find(|record| record.what == Recorded::Sent);
+fn decisive_record(journalled: &JournalRows) -> Option<&JournalRecord> {
+    let sent = journalled.records.iter().find(|record| record.what == JournalOutcome::Sent);
     sent.or(journalled.records.last())
 }
 
 /// `7d` or `7`: how many days back.
-pub fn since(text: &str) -> Option<i32> {
+pub fn parse_days_back(text: &str) -> Option<i32> {
     let digits = text.strip_suffix('d').unwrap_or(text);
     digits.parse().ok().filter(|days| (0..=DAYS_MAX).contains(days))
 }
@@ -260,26 +262,26 @@ mod tests {
 
     #[test]
     fn without_a_catalogue_only_what_happened_is_said() {
-        let key = EntryKey { occurred: Millis(0), event: model::EventKey([1; 16]) };
-        let (subject, because) = (model::SubjectRef::new("item:1").unwrap(), model::Because::Everyone);
-        let reason = model::Reason { kind: model::Kind::new("offered").unwrap(), because };
-        let row = Row::Entry(model::entry::Entry { key, reason, subject, actor: None });
-        let channels = |rows: &[Row]| {
-            let (_, view) = folded(rows, &model::State::default()).remove(0);
-            let shown = entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None);
+        let key = EntryKey { occurred: UtcMillis(0), event: model::EventKey([1; 16]) };
+        let (subject, because) = (model::SubjectRef::new("item:1").unwrap(), model::AudienceMatch::Everyone);
+        let reason = model::EntryReason { kind: model::Kind::new("offered").unwrap(), because };
+        let row = DayRow::Entry(model::entry::Entry { key, reason, subject, actor: None });
+        let channels = |rows: &[DayRow]| {
+            let (_, view) = fold_day(rows, &model::VersionedState::default()).remove(0);
+            let shown = describe_entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None);
             shown.fates.into_iter().map(|fate| fate.channel).collect::<Vec<_>>()
         };
         assert_eq!(channels(std::slice::from_ref(&row)), Vec::<String>::new());
-        let what = model::mark::What::Ended(model::Why::Muted);
-        let mark = model::Mark::new(Some(Channel::Email), what, vec![key], Millis(1));
-        assert_eq!(channels(&[row.clone(), Row::Mark(mark)]), ["email"]);
+        let what = model::mark::MarkAction::Ended(model::EndReason::Muted);
+        let mark = model::Mark::new(Some(Channel::Email), what, vec![key], UtcMillis(1));
+        assert_eq!(channels(&[row.clone(), DayRow::Mark(mark)]), ["email"]);
         // What the person read is settled wherever it would have been told, also where nobody marked it.
-        let mark = model::Mark::new(None, model::mark::What::Read, vec![key], Millis(1));
-        assert_eq!(channels(&[row.clone(), Row::Mark(mark)]), ["email", "push"]);
-        let up_to = [(model::person::notes::up_to("cleared", None), Some(model::Value::Flag(true)))];
-        let notes = model::State::at(1, up_to);
-        let (_, view) = folded(&[row], &notes).remove(0);
-        let fates = entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None).fates;
+        let mark = model::Mark::new(None, model::mark::MarkAction::Read, vec![key], UtcMillis(1));
+        assert_eq!(channels(&[row.clone(), DayRow::Mark(mark)]), ["email", "push"]);
+        let up_to = [(model::person::notes::up_to_field("cleared", None), Some(model::Value::Flag(true)))];
+        let notes = model::VersionedState::from_values(1, up_to);
+        let (_, view) = fold_day(&[row], &notes).remove(0);
+        let fates = describe_entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None).fates;
         let fates: Vec<_> = fates.into_iter().map(|fate| (fate.channel, fate.fate)).collect();
         let cleared = |channel: &str| (channel.to_owned(), "cleared".to_owned());
         assert_eq!(fates, [cleared("email"), cleared("push")]);
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn how_far_back_is_a_number_of_days() {
-        let check = |text: &str, days: Option<i32>| assert_eq!(since(text), days, "{text}");
+        let check = |text: &str, days: Option<i32>| assert_eq!(parse_days_back(text), days, "{text}");
         check("7d", Some(7));
         check("0", Some(0));
         check("21d", Some(21));

@@ -2,20 +2,20 @@
 //! they are.
 
 use anyhow::Context as _;
-use model::{Millis, Person, Tenant, device};
+use model::{Person, Tenant, UtcMillis, device};
 use serde::{Deserialize, Serialize};
 use store::{StateKey, Store};
 
 /// A person's devices, those first that were named last.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Devices {
+pub struct PersonDevices {
     pub person: String,
-    pub devices: Vec<OneDevice>,
+    pub devices: Vec<PersonDeviceView>,
 }
 
 /// One of them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct OneDevice {
+pub struct PersonDeviceView {
     pub device: String,
     /// `android`, `ios` or `web`.
     pub platform: String,
@@ -24,17 +24,21 @@ pub struct OneDevice {
 }
 
 /// What is known by now.
-pub async fn read(store: &dyn Store, (tenant, person): (&Tenant, &Person)) -> anyhow::Result<Devices> {
+pub async fn read_devices(
+    store: &dyn Store,
+    (tenant, person): (&Tenant, &Person),
+) -> anyhow::Result<PersonDevices> {
     let key = StateKey::Person(tenant.clone(), person.clone());
     let profile = store.states(&[key]).await.context("the profile")?.pop().unwrap_or_default();
-    let one = |found: device::Device| {
-        let version = profile.cells.get(device::field(&found.id).as_str()).map_or(0, |cell| cell.version);
-        OneDevice {
+    let one = |found: device::PushDevice| {
+        let version =
+            profile.cells.get(device::device_field(&found.id).as_str()).map_or(0, |cell| cell.version);
+        PersonDeviceView {
             device: found.id,
             platform: found.platform.name().to_owned(),
-            since: Millis(version).to_string(),
+            since: UtcMillis(version).to_string(),
         }
     };
-    let devices = device::of(&profile).into_iter().map(one).collect();
-    Ok(Devices { person: person.to_string(), devices })
+    let devices = device::read_devices(&profile).into_iter().map(one).collect();
+    Ok(PersonDevices { person: person.to_string(), devices })
 }

@@ -14,13 +14,13 @@ use crate::datadir::disk_free;
 
 /// What may not fill up: a name, and a folder on it.
 #[derive(Clone)]
-pub struct Disks {
+pub struct WatchedDisks {
     all: Arc<[(&'static str, PathBuf, AtomicBool)]>,
     reserve: u64,
     free: Gauges,
 }
 
-impl Disks {
+impl WatchedDisks {
     /// The data directory, and where messages go as files if any do.
     pub fn declare(
         data: &Path,
@@ -37,7 +37,7 @@ impl Disks {
 
     /// Looks at each; says which are down to the reserve. One that cannot be asked is not full: whoever writes will be
     /// told.
-    pub fn low(&self) -> Vec<&'static str> {
+    pub fn low_disks(&self) -> Vec<&'static str> {
         let mut low = Vec::new();
         for (of, path, was_low) in &*self.all {
             let Ok(free) = disk_free(path) else { continue };
@@ -68,9 +68,9 @@ mod tests {
         let (data, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let check = |outbox: Option<&Path>, reserve: u64, low: &[&str]| {
             let metrics = Metrics::default();
-            let disks = Disks::declare(data.path(), outbox, reserve, &metrics).unwrap();
-            assert_eq!(disks.low(), low);
-            let text = metrics.text();
+            let disks = WatchedDisks::declare(data.path(), outbox, reserve, &metrics).unwrap();
+            assert_eq!(disks.low_disks(), low);
+            let text = metrics.render_text();
             assert!(text.contains("tidings_disk_free_bytes{of=\"data_dir\"}"), "{text}");
             assert_eq!(text.contains("{of=\"outbox\"}"), outbox.is_some(), "{text}");
         };

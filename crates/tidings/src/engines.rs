@@ -8,17 +8,17 @@ use std::{
 };
 
 use anyhow::Context as _;
-use model::{Millis, Tenant, partition::Partitions};
-use runtime::{Clock, Shutdown, clock::Stopwatch, retry};
-use store::{Answers as _, Store, StoreError};
-use store_cql::Cql;
+use model::{Tenant, UtcMillis, partition::PartitionCount};
+use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, retry};
+use store::{AnswerStore as _, Store, StoreError};
+use store_cql::CqlStore;
 use tokio::{task::spawn_blocking, time::timeout};
 use topic::{TopicError, TopicSpec, Topics};
-use topic_kafka::Kafka;
-use wire::{NoSchemas, Schemas, topics};
+use topic_kafka::KafkaTopics;
+use wire::{NoSchemaSource, SchemaSource, topics};
 
 use crate::{
-    config::{Config, Engine, Production, Registry},
+    config::{Config, EngineConfig, ProductionConfig, RegistryConfig},
     house, repartition,
 };
 
@@ -36,16 +36,16 @@ const WELL: &str = "well:up";
 
 /// Engines that are open.
 #[derive(Clone)]
-pub enum Opened {
+pub enum OpenedEngines {
     Embedded {
-        topics: topic::embedded::Embedded,
-        store: Arc<store::embedded::Embedded>,
+        topics: topic::embedded::EmbeddedTopics,
+        store: Arc<store::embedded::EmbeddedStore>,
     },
     Production {
         topics: Arc<dyn Topics>,
         store: Arc<dyn Store>,
-        schemas: Arc<dyn Schemas>,
-        framing: Shutdown,
+        schemas: Arc<dyn SchemaSource>,
+        framing: ShutdownSignal,
         /// The prefix of the topics, and the keyspace.
         names: (String, String),
     },
@@ -53,77 +53,81 @@ pub enum Opened {
 
 /// What is wrong with an engine for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum HouseEngineError {
     Full(String),
     Broken(String),
 }
 
 /// Opens the engines. Nothing is made or looked at in them; `foreign` are topics that others own.
-pub async fn open(config: &Config, clock: &Clock, foreign: BTreeSet<String>) -> anyhow::Result<Opened> {
+pub async fn open_engines(
+    config: &Config,
+    clock: &Clock,
+    foreign: BTreeSet<String>,
+) -> anyhow::Result<OpenedEngines> {
     match &config.engine {
-        Engine::Embedded => embedded(&config.data_dir, clock).await,
-        Engine::Production(engines) => production(engines, &config.data_dir, clock, foreign).await,
+        EngineConfig::Embedded => open_embedded(&config.data_dir, clock).await,
+        EngineConfig::Production(engines) => open_production(engines, &config.data_dir, clock, foreign).await,
     }
 }
 
 /// Opens the engines of a directory, side by side, and both to their end: what is still being opened could not be closed.
-pub async fn embedded(dir: &Path, clock: &Clock) -> anyhow::Result<Opened> {
+pub async fn open_embedded(dir: &Path, clock: &Clock) -> anyhow::Result<OpenedEngines> {
     let (topics, store, time) = (dir.join("topics"), dir.join("store"), clock.clone());
-    let topics = spawn_blocking(move || topic::embedded::Embedded::open(&topics, time));
-    let store = spawn_blocking(move || store::embedded::Embedded::open(&store));
+    let topics = spawn_blocking(move || topic::embedded::EmbeddedTopics::open(&topics, time));
+    let store = spawn_blocking(move || store::embedded::EmbeddedStore::open(&store));
     let (topics, store) = (topics.await, store.await);
     let topics = topics.context("open the topics")?.context("open the topics")?;
     let store = store.context("open the store")?.context("open the store")?;
-    Ok(Opened::Embedded { topics, store: Arc::new(store) })
+    Ok(OpenedEngines::Embedded { topics, store: Arc::new(store) })
 }
 
-async fn production(
-    engines: &Production,
+async fn open_production(
+    engines: &ProductionConfig,
     dir: &Path,
     clock: &Clock,
     foreign: BTreeSet<String>,
-) -> anyhow::Result<Opened> {
-    let Production { kafka, cql, registry } = engines;
+) -> anyhow::Result<OpenedEngines> {
+    let ProductionConfig { kafka, cql, registry } = engines;
     let kafka = topic_kafka::Settings { foreign, ..kafka.clone() };
     let prefix = kafka.prefix.clone();
-    let store = store(cql).await?;
-    let topics = log(&kafka, clock).await?;
-    let framing = Shutdown::default();
-    let (topics, schemas): (Arc<dyn Topics>, Arc<dyn Schemas>) = match registry {
+    let store = open_store(cql).await?;
+    let topics = open_log(&kafka, clock).await?;
+    let framing = ShutdownSignal::default();
+    let (topics, schemas): (Arc<dyn Topics>, Arc<dyn SchemaSource>) = match registry {
         Some(settings) => {
-            let settings = settings_of(settings, dir);
-            let registry = registry::Registry::open(settings, clock.clone()).context("the registry")?;
+            let settings = registry_settings(settings, dir);
+            let registry = registry::SchemaRegistry::open(settings, clock.clone()).context("the registry")?;
             let (known, stop) = (registry.clone(), framing.clone());
-            let framed = registry::Framed::open(Arc::new(topics), registry, &prefix, stop).await;
+            let framed = registry::FramedTopics::open(Arc::new(topics), registry, &prefix, stop).await;
             (Arc::new(framed), Arc::new(known))
         }
-        None => (Arc::new(topics), Arc::new(NoSchemas)),
+        None => (Arc::new(topics), Arc::new(NoSchemaSource)),
     };
     let names = (prefix, cql.keyspace.clone());
-    Ok(Opened::Production { topics, store: Arc::new(store), schemas, framing, names })
+    Ok(OpenedEngines::Production { topics, store: Arc::new(store), schemas, framing, names })
 }
 
 /// An engine elsewhere that does not answer; a little later it may.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Away(String);
+struct EngineAwayError(String);
 
 /// An engine elsewhere that does not let us in: a wrong setting, unless it did before.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Denied(String);
+struct EngineDeniedError(String);
 
 /// The log elsewhere, which answers.
-async fn log(kafka: &topic_kafka::Settings, clock: &Clock) -> anyhow::Result<Kafka> {
-    let log = Kafka::open(kafka.clone(), clock.clone()).context("the log")?;
+async fn open_log(kafka: &topic_kafka::Settings, clock: &Clock) -> anyhow::Result<KafkaTopics> {
+    let log = KafkaTopics::open(kafka.clone(), clock.clone()).context("the log")?;
     // A log that is away is found out when it is asked for something.
     match log.bounds(topics::EVENTS).await {
         Ok(_) | Err(TopicError::Refused(_)) => Ok(log),
         Err(TopicError::Busy(busy)) => {
             let why = |why: &str| format!("the log, by `kafka.brokers` at {}: {why}", kafka.brokers);
-            Err(match log.denied() {
-                Some(reason) => Denied(why(&format!("kafka does not let us in: {reason}"))).into(),
-                None => Away(why(&busy)).into(),
+            Err(match log.denial_reason() {
+                Some(reason) => EngineDeniedError(why(&format!("kafka does not let us in: {reason}"))).into(),
+                None => EngineAwayError(why(&busy)).into(),
             })
         }
         Err(error) => Err(error).context("the log"),
@@ -131,42 +135,45 @@ async fn log(kafka: &topic_kafka::Settings, clock: &Clock) -> anyhow::Result<Kaf
 }
 
 /// The store elsewhere. What it refuses before it was ever used is a setting, and nothing is broken.
-async fn store(cql: &store_cql::Settings) -> anyhow::Result<Cql> {
-    Cql::open(cql.clone()).await.map_err(|error| match error {
+async fn open_store(cql: &store_cql::Settings) -> anyhow::Result<CqlStore> {
+    CqlStore::open(cql.clone()).await.map_err(|error| match error {
         StoreError::Busy(why) => {
             let points = cql.contact_points.join(",");
-            Away(format!("the store, by `cql.contact_points` at {points}: {why}")).into()
+            EngineAwayError(format!("the store, by `cql.contact_points` at {points}: {why}")).into()
         }
-        StoreError::Broken(why) => NotReady(format!("the store: {why}")).into(),
+        StoreError::Broken(why) => NotReadyError(format!("the store: {why}")).into(),
         error @ StoreError::Full(_) => anyhow::Error::new(error).context("the store"),
     })
 }
 
 /// The registry as its own crate knows it; what it learns it keeps in the data directory.
-pub fn settings_of(registry: &Registry, dir: &Path) -> registry::Settings {
-    let Registry { urls, user, password, ca } = registry.clone();
-    let usual = registry::Settings::at("");
+pub fn registry_settings(registry: &RegistryConfig, dir: &Path) -> registry::Settings {
+    let RegistryConfig { urls, user, password, ca } = registry.clone();
+    let usual = registry::Settings::from_urls("");
     registry::Settings { urls, user, password, ca, cache: Some(dir.join("schemas.json")), ..usual }
 }
 
 /// Does something at engines that may be away for a while: again and again for so long, or for ever. `say`
 /// hears why it waits.
-pub async fn patiently<T>(
+pub async fn retry_while_away<T>(
     patience: Option<Duration>,
     say: impl Fn(&str),
     attempt: impl AsyncFn() -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let (waited, mut said) = (Stopwatch::start(), String::new());
+    let (waited, mut said) = (SteadyStopwatch::start(), String::new());
     let mut tries = 0;
     loop {
         let error = match attempt().await {
             Ok(done) => return Ok(done),
-            Err(error) if patience.is_some() && error.is::<Denied>() => {
-                return Err(NotReady(error.to_string()).into());
+            Err(error) if patience.is_some() && error.is::<EngineDeniedError>() => {
+                return Err(NotReadyError(error.to_string()).into());
             }
             Err(error) => error,
         };
-        if !(house::is_passing(&error) || error.is::<Away>() || error.is::<Denied>()) {
+        if !(house::is_transient_error(&error)
+            || error.is::<EngineAwayError>()
+            || error.is::<EngineDeniedError>())
+        {
             return Err(error);
         }
         let secs = waited.elapsed().as_secs();
@@ -178,7 +185,7 @@ pub async fn patiently<T>(
             say(&why);
             said = why;
         }
-        retry::pause(tries, 0).await;
+        retry::pause_before_retry(tries, 0).await;
         tries = (tries + 1).min(PAUSES_MAX);
     }
 }
@@ -186,41 +193,41 @@ pub async fn patiently<T>(
 /// Engines on which no house can start until a person did something, and what that is.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NotReady(String);
+pub struct NotReadyError(String);
 
 /// Makes sure that a house can start on these engines: embedded ones are made ready, for the others that is
 /// done by `tidings migrate`.
-pub async fn prepare(
-    opened: &Opened,
-    partitions: Partitions,
+pub async fn prepare_engines(
+    opened: &OpenedEngines,
+    partitions: PartitionCount,
     foreign: &BTreeSet<String>,
 ) -> anyhow::Result<()> {
     let log = opened.topics();
     repartition::refuse_unfinished(&*log).await?;
     match opened {
-        Opened::Embedded { .. } => {
-            house::declare(&*log, partitions).await.context("declare the topics")?;
+        OpenedEngines::Embedded { .. } => {
+            house::declare_topics(&*log, partitions).await.context("declare the topics")?;
             // Others would write to these; here nobody else can make them.
-            Ok(log.declare(&house::foreign_specs(foreign)).await.context("declare the sources")?)
+            Ok(log.declare(&house::foreign_topic_specs(foreign)).await.context("declare the sources")?)
         }
-        Opened::Production { store, names: (prefix, keyspace), .. } => {
-            let Lacking { missing, unlike } =
-                lacking(&*log, partitions, prefix).await.context("look at the topics")?;
+        OpenedEngines::Production { store, names: (prefix, keyspace), .. } => {
+            let TopicGaps { missing, unlike } =
+                find_topic_gaps(&*log, partitions, prefix).await.context("look at the topics")?;
             if !unlike.is_empty() {
-                return Err(NotReady(unlike.join("\n")).into());
+                return Err(NotReadyError(unlike.join("\n")).into());
             }
             if !missing.is_empty() {
                 let missing = missing.join("\n  ");
-                return Err(NotReady(format!("run `tidings migrate` first:\n  {missing}")).into());
+                return Err(NotReadyError(format!("run `tidings migrate` first:\n  {missing}")).into());
             }
-            identity::check(&*log, &**store, (prefix, keyspace)).await
+            identity::check_identity(&*log, &**store, (prefix, keyspace)).await
         }
     }
 }
 
 /// What a house would miss in its log, in lines.
 #[derive(Debug)]
-pub struct Lacking {
+pub struct TopicGaps {
     /// Topics that are not there.
     pub missing: Vec<String>,
     /// Topics of another partition count, which is for life, and topics that keep less than is promised: nobody makes
@@ -229,20 +236,24 @@ pub struct Lacking {
 }
 
 /// Where a topic begins and ends. One that somebody is just making has no leader for a moment.
-async fn bounds(log: &dyn Topics, name: &str) -> Result<Vec<(u64, u64)>, TopicError> {
+async fn topic_bounds(log: &dyn Topics, name: &str) -> Result<Vec<(u64, u64)>, TopicError> {
     for tries in 0..BUSY_TRIES {
         match log.bounds(name).await {
-            Err(TopicError::Busy(_)) => retry::pause(tries, name.len() as u64).await,
+            Err(TopicError::Busy(_)) => retry::pause_before_retry(tries, name.len() as u64).await,
             found => return found,
         }
     }
     log.bounds(name).await
 }
 
-pub async fn lacking(log: &dyn Topics, partitions: Partitions, prefix: &str) -> Result<Lacking, TopicError> {
+pub async fn find_topic_gaps(
+    log: &dyn Topics,
+    partitions: PartitionCount,
+    prefix: &str,
+) -> Result<TopicGaps, TopicError> {
     let (mut missing, mut unlike) = (Vec::new(), BTreeMap::<_, Vec<String>>::new());
-    for TopicSpec { name, partitions: wanted, .. } in house::specs(partitions) {
-        match bounds(log, &name).await {
+    for TopicSpec { name, partitions: wanted, .. } in house::topic_specs(partitions) {
+        match topic_bounds(log, &name).await {
             Ok(found) if found.len() == wanted as usize || &*name == topics::CHANGES => {}
             Ok(found) => unlike.entry((found.len(), wanted)).or_default().push(format!("`{prefix}{name}`")),
             Err(TopicError::Refused(_)) => missing.push(format!("topic `{prefix}{name}` is not there")),
@@ -260,11 +271,11 @@ pub async fn lacking(log: &dyn Topics, partitions: Partitions, prefix: &str) -> 
         )
     };
     let mut unlike: Vec<String> = unlike.into_iter().map(line).collect();
-    unlike.extend(log.unfit(&house::specs(partitions)).await?);
-    Ok(Lacking { missing, unlike })
+    unlike.extend(log.find_unfit(&house::topic_specs(partitions)).await?);
+    Ok(TopicGaps { missing, unlike })
 }
 
-impl Opened {
+impl OpenedEngines {
     pub fn topics(&self) -> Arc<dyn Topics> {
         match self {
             Self::Embedded { topics, .. } => Arc::new(topics.clone()),
@@ -280,9 +291,9 @@ impl Opened {
     }
 
     /// Who knows the schemas of upstream records.
-    pub fn schemas(&self) -> Arc<dyn Schemas> {
+    pub fn schemas(&self) -> Arc<dyn SchemaSource> {
         match self {
-            Self::Embedded { .. } => Arc::new(NoSchemas),
+            Self::Embedded { .. } => Arc::new(NoSchemaSource),
             Self::Production { schemas, .. } => schemas.clone(),
         }
     }
@@ -290,18 +301,18 @@ impl Opened {
     /// What is wrong with embedded engines for good. Who writes to an engine whose write failed behind its
     /// back is told; the rooms try again for as long as it takes, so somebody has to ask. Engines elsewhere
     /// are mended elsewhere.
-    pub async fn troubles(&self, tenant: &Tenant, now: Millis) -> Vec<Trouble> {
+    pub async fn find_errors(&self, tenant: &Tenant, now: UtcMillis) -> Vec<HouseEngineError> {
         let Self::Embedded { topics, store } = self else { return Vec::new() };
         let answer = store.answer(tenant, WELL, Vec::new(), now);
         let store = match timeout(LOOK, answer).await {
-            Ok(Err(StoreError::Full(why))) => Some(Trouble::Full(why)),
-            Ok(Err(StoreError::Broken(why))) => Some(Trouble::Broken(why)),
+            Ok(Err(StoreError::Full(why))) => Some(HouseEngineError::Full(why)),
+            Ok(Err(StoreError::Broken(why))) => Some(HouseEngineError::Broken(why)),
             // Who is busy, and be it for long, is not broken.
             Ok(Err(StoreError::Busy(_)) | Ok(_)) | Err(_) => None,
         };
         let topics = match topics.bounds(topics::EVENTS).await {
-            Err(TopicError::Full(why)) => Some(Trouble::Full(why)),
-            Err(TopicError::Refused(why) | TopicError::Broken(why)) => Some(Trouble::Broken(why)),
+            Err(TopicError::Full(why)) => Some(HouseEngineError::Full(why)),
+            Err(TopicError::Refused(why) | TopicError::Broken(why)) => Some(HouseEngineError::Broken(why)),
             Err(TopicError::Busy(_)) | Ok(_) => None,
         };
         store.into_iter().chain(topics).collect()

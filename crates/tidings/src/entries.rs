@@ -1,7 +1,7 @@
 //! A person's entries for a client that polls: pages, oldest first, from where the client is.
 //!
 //! What is new is not what occurred last: an event of yesterday may arrive today, and the fate of an entry
-//! changes days after it. So the client's place is no instant. Its [`Cursor`] holds, for every day that
+//! changes days after it. So the client's place is no instant. Its [`EntryCursor`] holds, for every day that
 //! lives, how many entries the client has and what they were like; a day that is not what it was is given
 //! again from where it changed, or from a little before. A client keeps entries by their id, and of one id
 //! the one it was given last.
@@ -16,10 +16,10 @@ use model::Day;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::days::Entry;
+use crate::days::EntryReport;
 
-use cursor::{Check, Seen};
-pub use cursor::{Cursor, Malformed};
+pub use cursor::{CursorError, EntryCursor};
+use cursor::{DayCursor, PrefixHash};
 
 /// Entries of a page, unless it is said otherwise.
 pub const PAGE_ENTRIES: usize = 100;
@@ -31,9 +31,9 @@ pub const DAYS_BACK: i32 = 7;
 
 /// What a client is given at once.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Page<'a> {
+pub struct EntryPage<'a> {
     /// Oldest first, but for those of a day that is given again.
-    pub entries: Vec<&'a Entry>,
+    pub entries: Vec<&'a EntryReport>,
     /// Where to go on.
     pub next: String,
     /// Whether there are more right now.
@@ -42,19 +42,19 @@ pub struct Page<'a> {
 
 /// The next page for a client that is at `cursor`. `days` are the days that are looked at, oldest first, each
 /// with its entries in the order of their keys; of days that do not live any more the cursor is forgotten.
-pub fn page<'a>(
-    days: &'a [(Day, Vec<Entry>)],
+pub fn cut_page<'a>(
+    days: &'a [(Day, Vec<EntryReport>)],
     lives: &RangeInclusive<Day>,
-    cursor: Cursor,
+    cursor: EntryCursor,
     most: usize,
-) -> Page<'a> {
+) -> EntryPage<'a> {
     let (mut next, mut entries, mut more) = (cursor, Vec::new(), false);
     let mut bytes = 0;
     next.days.retain(|day, _| lives.contains(day));
     for (day, all) in days {
         let beginnings = beginnings(all);
-        let from = next.days.get(day).map_or(0, |seen| seen.stands(&beginnings));
-        let room = |entry: &&Entry| {
+        let from = next.days.get(day).map_or(0, |seen| seen.count_unchanged(&beginnings));
+        let room = |entry: &&EntryReport| {
             bytes += bytes_of(entry);
             bytes <= PAGE_BYTES_MAX || bytes == bytes_of(entry)
         };
@@ -63,39 +63,39 @@ pub fn page<'a>(
         more |= upto < all.len();
         if upto > from {
             entries.extend(&all[from..upto]);
-            next.days.insert(*day, Seen::of(&beginnings, upto));
+            next.days.insert(*day, DayCursor::from_beginnings(&beginnings, upto));
         }
     }
-    Page { entries, next: next.to_string(), more }
+    EntryPage { entries, next: next.to_string(), more }
 }
 
-fn bytes_of(entry: &Entry) -> usize {
+fn bytes_of(entry: &EntryReport) -> usize {
     serde_json::to_string(entry).map_or(PAGE_BYTES_MAX, |text| text.len() + 1)
 }
 
 /// What the first 0, 1, 2 … entries are like: their keys, reasons and fates. Not the names of their subjects:
 /// to call something otherwise is no news.
-fn beginnings(entries: &[Entry]) -> Vec<Check> {
+fn beginnings(entries: &[EntryReport]) -> Vec<PrefixHash> {
     let mut hash = Sha256::new();
     let check = |hash: &Sha256| {
-        let mut check = Check::default();
+        let mut check = PrefixHash::default();
         let whole = hash.clone().finalize();
         check.iter_mut().zip(whole).for_each(|(to, from)| *to = from);
         check
     };
     let mut beginnings = Vec::with_capacity(entries.len() + 1);
     beginnings.push(check(&hash));
-    for Entry { entry, kinds, reasons, fates, .. } in entries {
-        put(&mut hash, entry);
+    for EntryReport { entry, kinds, reasons, fates, .. } in entries {
+        hash_text(&mut hash, entry);
         for list in [kinds, reasons] {
-            put(&mut hash, &list.len().to_string());
-            list.iter().for_each(|text| put(&mut hash, text));
+            hash_text(&mut hash, &list.len().to_string());
+            list.iter().for_each(|text| hash_text(&mut hash, text));
         }
         for fate in fates {
-            put(&mut hash, &fate.channel);
-            put(&mut hash, &fate.fate);
+            hash_text(&mut hash, &fate.channel);
+            hash_text(&mut hash, &fate.fate);
             for text in [&fate.ready, &fate.journal, &fate.at] {
-                put(&mut hash, text.as_deref().unwrap_or_default());
+                hash_text(&mut hash, text.as_deref().unwrap_or_default());
             }
         }
         beginnings.push(check(&hash));
@@ -104,7 +104,7 @@ fn beginnings(entries: &[Entry]) -> Vec<Check> {
 }
 
 /// With its length before it, so that no two lists of texts are the same bytes.
-fn put(hash: &mut Sha256, text: &str) {
+fn hash_text(hash: &mut Sha256, text: &str) {
     hash.update(text.len().to_be_bytes());
     hash.update(text);
 }

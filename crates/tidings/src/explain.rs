@@ -1,28 +1,28 @@
 //! Why a person was or was not told of an event: from the rows of their day, the event as it lies in the log,
 //! and the rules that fan-out, digest and sender go by.
 //!
-//! [`gather`] reads, [`judge`] refuses what was asked wrongly, [`tell`] decides what to say; only the first
+//! [`load_evidence`] reads, [`check_target`] refuses what was asked wrongly, [`explain_events`] decides what to say; only the first
 //! reads anything.
 
 mod editions;
-mod gather;
-mod judge;
-mod tell;
+mod explanation;
+mod load;
+mod refusal;
 
 #[cfg(test)]
 mod tests;
 
 use ingest::change::key_of_several;
-use model::{EntryKey, EventKey, Millis, SubjectRef, Tenant};
+use model::{EntryKey, EventKey, SubjectRef, Tenant, UtcMillis};
 use serde::{Deserialize, Serialize};
 
-pub use gather::{days, gather};
-pub use judge::{Refusal, judge, nothing};
-pub use tell::tell;
+pub use explanation::explain_events;
+pub use load::{load_days, load_evidence};
+pub use refusal::{LookupRefusal, check_target, explain_absence};
 
 /// Which event is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum ExplainTarget {
     Event(EventKey),
     /// As an entry of a person names it.
     Entry(EntryKey),
@@ -35,7 +35,7 @@ pub enum Asked {
     Subject(SubjectRef),
 }
 
-impl Asked {
+impl ExplainTarget {
     /// `32 hexadecimal digits`, an entry as `tidings days` names it, `type:id`, or `source/id` of a change.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(key) = EventKey::parse(text) {
@@ -43,7 +43,7 @@ impl Asked {
         }
         match text.rsplit_once('/') {
             None => SubjectRef::new(text).ok().map(Self::Subject),
-            Some((source, id)) => match Millis::parse(source) {
+            Some((source, id)) => match UtcMillis::parse(source) {
                 Some(occurred) => EventKey::parse(id).map(|event| Self::Entry(EntryKey { occurred, event })),
                 None => Some(Self::Change { source: source.to_owned(), id: id.to_owned() }),
             },
@@ -56,7 +56,8 @@ impl Asked {
             Self::Event(event) | Self::Entry(EntryKey { event, .. }) => *event == key,
             Self::Subject(of) => of == subject,
             Self::Change { source, id } => {
-                EventKey::of(tenant, source, id) == key || key_of_several(tenant, source, id, subject) == key
+                EventKey::from_source_id(tenant, source, id) == key
+                    || key_of_several(tenant, source, id, subject) == key
             }
         }
     }
@@ -66,7 +67,7 @@ impl Asked {
         match self {
             Self::Event(event) | Self::Entry(EntryKey { event, .. }) => Some(*event),
             // Of a change with one subject; if none is of this key, it had several.
-            Self::Change { source, id } => Some(EventKey::of(tenant, source, id)),
+            Self::Change { source, id } => Some(EventKey::from_source_id(tenant, source, id)),
             Self::Subject(_) => None,
         }
     }
@@ -74,28 +75,28 @@ impl Asked {
 
 /// What is said of one event and one person.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Explanation {
+pub struct EventExplanation {
     pub event: String,
     pub entry: String,
     pub what: String,
     pub subject: String,
     pub occurred: String,
-    pub steps: Vec<Step>,
+    pub steps: Vec<ExplanationStep>,
     /// In a word: `told`, `waiting`, or why not.
     pub verdict: String,
 }
 
 /// One finding, in the order of the way.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Step {
-    pub found: Found,
+pub struct ExplanationStep {
+    pub found: StepBearing,
     pub text: String,
 }
 
 /// What a finding means for being told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Found {
+pub enum StepBearing {
     /// It speaks for it.
     For,
     /// It stands against it.

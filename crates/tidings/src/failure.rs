@@ -4,7 +4,7 @@ use std::{fmt, io, process::ExitCode};
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CommandError {
     /// Something went wrong.
     Failed(anyhow::Error),
     /// The command line makes no sense.
@@ -17,17 +17,17 @@ pub enum Failure {
     Closed,
 }
 
-impl Failure {
-    pub fn refused(what: impl fmt::Display) -> Self {
+impl CommandError {
+    pub fn from_refusal(what: impl fmt::Display) -> Self {
         Self::Refused(anyhow::anyhow!("{what}"))
     }
 
-    pub fn unreachable(what: impl fmt::Display) -> Self {
+    pub fn from_unreachable(what: impl fmt::Display) -> Self {
         Self::Unreachable(anyhow::anyhow!("{what}"))
     }
 
     /// The codes are listed in `--help`.
-    pub fn code(&self) -> u8 {
+    pub fn exit_code(&self) -> u8 {
         match self {
             Self::Closed => 0,
             Self::Failed(_) => 1,
@@ -38,25 +38,25 @@ impl Failure {
     }
 }
 
-impl From<Failure> for ExitCode {
-    fn from(failure: Failure) -> Self {
-        failure.code().into()
+impl From<CommandError> for ExitCode {
+    fn from(failure: CommandError) -> Self {
+        failure.exit_code().into()
     }
 }
 
-impl From<anyhow::Error> for Failure {
+impl From<anyhow::Error> for CommandError {
     fn from(error: anyhow::Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<crate::config::Refused> for Failure {
-    fn from(refused: crate::config::Refused) -> Self {
+impl From<crate::config::ConfigError> for CommandError {
+    fn from(refused: crate::config::ConfigError) -> Self {
         Self::Refused(refused.into())
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Closed,
@@ -65,7 +65,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(error) | Self::Refused(error) | Self::Unreachable(error) => write!(f, "{error:#}"),

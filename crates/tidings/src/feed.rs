@@ -11,9 +11,9 @@ use runtime::retry;
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    client::{Client, Said},
+    client::{HouseClient, HouseResponse},
     datadir::random_hex,
-    failure::Failure,
+    failure::CommandError,
 };
 
 /// Items of one request, and about how many bytes of them: well below what the intake takes.
@@ -28,20 +28,20 @@ const TRIES_MAX: u32 = 40;
 
 /// One thing to feed, and what names it to whoever wrote it: its line, or its place in the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
-    pub place: Place,
+pub struct FeedItem {
+    pub place: FeedPlace,
     pub text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FeedPlace {
     /// Lines count from one, as editors do.
     Line(u64),
     /// Items count from zero, as programs do.
     Item(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FeedPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
@@ -52,15 +52,15 @@ impl fmt::Display for Place {
 
 /// What became of a feeding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fed {
+pub struct FeedReport {
     pub accepted: u64,
     pub refused: u64,
 }
 
 /// Reads items from an array, or from one object a line; the first character that is not blank decides.
-pub fn items<R: BufRead + 'static>(
+pub fn read_items<R: BufRead + 'static>(
     mut reader: R,
-) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Item>>>> {
+) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<FeedItem>>>> {
     let first = loop {
         let Some(byte) = reader.fill_buf()?.first().copied() else { break None };
         if !byte.is_ascii_whitespace() || byte == b'\n' {
@@ -78,25 +78,25 @@ pub fn items<R: BufRead + 'static>(
         let list: Vec<&RawValue> = serde_json::from_str(&text)?;
         let items: Vec<_> = (0..)
             .zip(list)
-            .map(|(place, item)| Ok(Item { place: Place::Item(place), text: flat(item.get()) }))
+            .map(|(place, item)| Ok(FeedItem { place: FeedPlace::Item(place), text: join_lines(item.get()) }))
             .collect();
         return Ok(Box::new(items.into_iter()));
     }
-    Ok(Box::new(Lines { reader, number: 0 }))
+    Ok(Box::new(FeedLines { reader, number: 0 }))
 }
 
 /// An object of several lines, on one.
-fn flat(text: &str) -> String {
+fn join_lines(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-struct Lines<R> {
+struct FeedLines<R> {
     reader: R,
     number: u64,
 }
 
-impl<R: BufRead> Iterator for Lines<R> {
-    type Item = anyhow::Result<Item>;
+impl<R: BufRead> Iterator for FeedLines<R> {
+    type Item = anyhow::Result<FeedItem>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -112,7 +112,10 @@ impl<R: BufRead> Iterator for Lines<R> {
                 }
                 Ok(_) if text.trim().is_empty() => {}
                 Ok(_) => {
-                    return Some(Ok(Item { place: Place::Line(self.number), text: text.trim().to_owned() }));
+                    return Some(Ok(FeedItem {
+                        place: FeedPlace::Line(self.number),
+                        text: text.trim().to_owned(),
+                    }));
                 }
                 Err(error) => return Some(Err(error).with_context(|| format!("line {}", self.number))),
             }
@@ -121,17 +124,17 @@ impl<R: BufRead> Iterator for Lines<R> {
 }
 
 /// Feeds items; tells each one that is refused or noted, with its place, and after each piece how far it is.
-pub fn feed(
-    client: &Client,
-    items: impl Iterator<Item = anyhow::Result<Item>>,
+pub fn feed_items(
+    client: &HouseClient,
+    items: impl Iterator<Item = anyhow::Result<FeedItem>>,
     mut told: impl FnMut(&str),
-    mut so_far: impl FnMut(Fed),
-) -> Result<Fed, Failure> {
-    let mut fed = Fed::default();
-    let mut piece = Piece::default();
+    mut so_far: impl FnMut(FeedReport),
+) -> Result<FeedReport, CommandError> {
+    let mut fed = FeedReport::default();
+    let mut piece = FeedPiece::default();
     for item in items {
         let item = item?;
-        if !piece.takes(&item) {
+        if !piece.has_room_for(&item) {
             piece.send(client, &mut fed, &mut told)?;
             so_far(fed);
         }
@@ -144,26 +147,31 @@ pub fn feed(
 
 /// Items that go in one request.
 #[derive(Default)]
-struct Piece {
+struct FeedPiece {
     path: Option<&'static str>,
     bytes: usize,
-    items: Vec<Item>,
+    items: Vec<FeedItem>,
 }
 
-impl Piece {
-    fn takes(&self, item: &Item) -> bool {
+impl FeedPiece {
+    fn has_room_for(&self, item: &FeedItem) -> bool {
         self.path.is_none_or(|path| path == path_of(&item.text))
             && self.items.len() < PIECE_ITEMS_MAX
             && self.bytes + item.text.len() < PIECE_BYTES_MAX
     }
 
-    fn add(&mut self, item: Item) {
+    fn add(&mut self, item: FeedItem) {
         self.path = Some(path_of(&item.text));
         self.bytes += item.text.len();
         self.items.push(item);
     }
 
-    fn send(&mut self, client: &Client, fed: &mut Fed, told: &mut impl FnMut(&str)) -> Result<(), Failure> {
+    fn send(
+        &mut self,
+        client: &HouseClient,
+        fed: &mut FeedReport,
+        told: &mut impl FnMut(&str),
+    ) -> Result<(), CommandError> {
         let Self { path, items, .. } = std::mem::take(self);
         let Some(path) = path else { return Ok(()) };
         let lines: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
@@ -174,7 +182,7 @@ impl Piece {
                 Ok(_) => good.push(i),
                 Err(error) => {
                     fed.refused += 1;
-                    told(&format!("{} is no JSON: {}", item.place, why(&error)));
+                    told(&format!("{} is no JSON: {}", item.place, describe_json_error(&error)));
                 }
             }
         }
@@ -182,8 +190,10 @@ impl Piece {
             return Ok(());
         }
         let body = format!("[{}]", good.iter().map(|i| lines[*i]).collect::<Vec<_>>().join(","));
-        let said = post(client, path, &body)?;
-        let Some(list) = said.body["rejected"].as_array() else { return said.good::<Value>().map(drop) };
+        let said = post_patiently(client, path, &body)?;
+        let Some(list) = said.body["rejected"].as_array() else {
+            return said.into_value::<Value>().map(drop);
+        };
         fed.accepted += said.body["accepted"].as_u64().unwrap_or(0);
         let item = |of: &Value| {
             let index = of["index"].as_u64().and_then(|i| usize::try_from(i).ok());
@@ -206,7 +216,7 @@ impl Piece {
 }
 
 /// Posts a body, and again while the house is behind; one key, so that nothing is taken twice.
-pub fn post(client: &Client, path: &str, body: &str) -> Result<Said, Failure> {
+pub fn post_patiently(client: &HouseClient, path: &str, body: &str) -> Result<HouseResponse, CommandError> {
     let key = random_hex(16)?;
     let waiting =
         tokio::runtime::Builder::new_current_thread().enable_time().build().context("start tokio")?;
@@ -216,13 +226,13 @@ pub fn post(client: &Client, path: &str, body: &str) -> Result<Said, Failure> {
         if !matches!(said.status, 429 | 503) || tries >= TRIES_MAX {
             return Ok(said);
         }
-        waiting.block_on(retry::pause(tries, u64::from(std::process::id())));
+        waiting.block_on(retry::pause_before_retry(tries, u64::from(std::process::id())));
         tries += 1;
     }
 }
 
 /// What is wrong in a text of one line; the parser's own "line 1" would be taken for that of the file.
-fn why(error: &serde_json::Error) -> String {
+fn describe_json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     format!("{what} at column {}", error.column())
@@ -246,8 +256,8 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &'static str) -> Vec<(String, String)> {
-        items(Cursor::new(text))
+    fn read_all(text: &'static str) -> Vec<(String, String)> {
+        read_items(Cursor::new(text))
             .unwrap()
             .map(|item| item.unwrap())
             .map(|item| (item.place.to_string(), item.text))
@@ -257,17 +267,23 @@ mod tests {
     #[test]
     fn lines_and_arrays_are_read() {
         let one = |place: &str, text: &str| (place.to_owned(), text.to_owned());
-        assert_eq!(read("{\"a\":1}\n\n{\"b\":2}"), [one("line 1", "{\"a\":1}"), one("line 3", "{\"b\":2}")]);
-        assert_eq!(read("\n {\"a\":1}\nnonsense\n"), [one("line 2", "{\"a\":1}"), one("line 3", "nonsense")]);
-        assert_eq!(read("  [{\"a\":\n1}, 2]"), [one("item 0", "{\"a\": 1}"), one("item 1", "2")]);
-        assert_eq!(read(""), []);
-        assert!(items(Cursor::new("[1, ")).is_err());
+        assert_eq!(
+            read_all("{\"a\":1}\n\n{\"b\":2}"),
+            [one("line 1", "{\"a\":1}"), one("line 3", "{\"b\":2}")]
+        );
+        assert_eq!(
+            read_all("\n {\"a\":1}\nnonsense\n"),
+            [one("line 2", "{\"a\":1}"), one("line 3", "nonsense")]
+        );
+        assert_eq!(read_all("  [{\"a\":\n1}, 2]"), [one("item 0", "{\"a\": 1}"), one("item 1", "2")]);
+        assert_eq!(read_all(""), []);
+        assert!(read_items(Cursor::new("[1, ")).is_err());
     }
 
     #[test]
     fn what_is_no_json_is_named_by_its_line_in_the_file() {
         let error = serde_json::from_str::<&RawValue>("nonsense").unwrap_err();
-        assert_eq!(why(&error), "expected ident at column 2");
+        assert_eq!(describe_json_error(&error), "expected ident at column 2");
     }
 
     #[test]
@@ -281,11 +297,11 @@ mod tests {
 
     #[test]
     fn a_piece_has_one_path_and_an_end() {
-        let item = |text: &str| Item { place: Place::Line(1), text: text.to_owned() };
-        let mut piece = Piece::default();
+        let item = |text: &str| FeedItem { place: FeedPlace::Line(1), text: text.to_owned() };
+        let mut piece = FeedPiece::default();
         piece.add(item("{}"));
-        assert!(piece.takes(&item("{}")));
-        assert!(!piece.takes(&item(r#"{"type":"tidings.follow"}"#)));
-        assert!(!piece.takes(&item(&"x".repeat(PIECE_BYTES_MAX))));
+        assert!(piece.has_room_for(&item("{}")));
+        assert!(!piece.has_room_for(&item(r#"{"type":"tidings.follow"}"#)));
+        assert!(!piece.has_room_for(&item(&"x".repeat(PIECE_BYTES_MAX))));
     }
 }

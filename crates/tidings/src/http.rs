@@ -11,26 +11,27 @@ use axum::{
     routing::get,
 };
 use catalogue::Catalogue;
-use courier::outbox::Outbox;
-use model::{Millis, Tenant};
+use courier::outbox::OutboxCourier;
+use model::{Tenant, UtcMillis};
 use tokio::time::timeout;
 
-use crate::{config::ApiKey, datadir::DemoClock, disks::Disks, house::House, preview::Studio};
+use crate::{
+    config::ApiKeyConfig, datadir::DemoClock, disks::WatchedDisks, house::RunningHouse,
+    preview::PreviewStudio,
+};
 
 mod admin;
 mod archive;
 mod chart;
 mod clock;
 mod devices;
+pub mod display;
 mod entries;
 mod erase;
+mod error_page;
 mod explain;
-mod face;
-mod front;
 pub mod guard;
 mod health;
-pub mod look;
-mod open;
 mod outbox;
 mod overview;
 pub mod page;
@@ -43,50 +44,52 @@ mod quarantine;
 mod release;
 mod replay;
 mod shares;
+mod shares_page;
 pub mod sink;
+pub mod standby;
 mod state;
 mod suppressions;
+mod swappable_router;
 #[cfg(test)]
 mod tests;
-mod told;
-mod unknown;
+mod unclear_messages;
 mod unsubscribe;
 mod visit;
-pub mod waiting;
+mod window_acts;
 pub mod windows;
 
-use guard::{Guard, Stopped};
+use guard::{RequestGuard, RequestRefusal};
 
 pub use admin::UPSTREAM_BYTES_MAX;
-pub use archive::Desk;
-pub use front::Front;
+pub use archive::ArchivingService;
 pub use push::WebKey;
-pub use shares::Counts;
-pub use unsubscribe::Unsubscribe;
-pub use visit::Visits;
-pub use waiting::Waiting;
+pub use shares::ShareCountCache;
+pub use standby::StandbyHouse;
+pub use swappable_router::SwappableRouter;
+pub use unsubscribe::UnsubscribeService;
+pub use visit::VisitCounter;
 
 /// What the paths work with.
-pub struct App {
-    pub house: Arc<House>,
+pub struct HttpApp {
+    pub house: Arc<RunningHouse>,
     pub catalogue: Arc<Catalogue>,
-    pub outbox: Arc<Outbox>,
+    pub outbox: Arc<OutboxCourier>,
     pub clock: Arc<DemoClock>,
     pub tenant: Tenant,
     /// Whether the clock may be moved.
     pub is_demo: bool,
-    pub guard: Guard,
+    pub guard: RequestGuard,
     pub disk_low: ingest::DiskGauge,
-    pub disks: Disks,
+    pub disks: WatchedDisks,
     pub intake: ingest::Config,
-    pub pages: page::Pages,
-    pub archive: Desk,
-    pub replays: crate::replay::Desk,
-    pub counts: Counts,
-    pub unsubscribe: Unsubscribe,
-    pub studio: Studio,
+    pub pages: page::PageTemplates,
+    pub archive: ArchivingService,
+    pub replays: crate::replay::ReplayService,
+    pub counts: ShareCountCache,
+    pub unsubscribe: UnsubscribeService,
+    pub studio: PreviewStudio,
     pub web_key: WebKey,
-    pub visits: Visits,
+    pub visits: VisitCounter,
     /// For so long a page waits for the house to come to rest after something was done.
     pub rest_time: Duration,
 }
@@ -95,22 +98,22 @@ pub struct App {
 pub const REST_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// What goes into every handler.
-type Shared = State<Arc<App>>;
+type AppState = State<Arc<HttpApp>>;
 
-impl App {
-    fn now(&self) -> Millis {
-        Millis(self.clock.clock().now())
+impl HttpApp {
+    fn now(&self) -> UtcMillis {
+        UtcMillis(self.clock.clock().now())
     }
 
     /// Waits a little for the house to do what there is to do; says whether it has.
-    async fn rest(&self) -> bool {
+    async fn wait_for_rest(&self) -> bool {
         matches!(timeout(self.rest_time, self.house.settle()).await, Ok(Ok(())))
     }
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
-    fn intake(&self, keys: &[ApiKey]) -> Router {
-        let key = |key: &ApiKey| ingest::ApiKey::new(&key.key, key.tenant.clone());
-        ingest::router(ingest::Http {
-            ports: self.house.intake().clone(),
+    fn intake(&self, keys: &[ApiKeyConfig]) -> Router {
+        let key = |key: &ApiKeyConfig| ingest::IngestApiKey::new(&key.key, key.tenant.clone());
+        ingest::router(ingest::HttpIntake {
+            deps: self.house.intake().clone(),
             config: self.intake.clone(),
             keys: (!keys.is_empty()).then(|| keys.iter().map(key).collect()),
             disk_low: self.disk_low.clone(),
@@ -119,66 +122,66 @@ impl App {
 }
 
 /// All paths.
-pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
+pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
     let pages = Router::new()
         .merge(overview::routes())
         .merge(pipeline::routes())
         .merge(outbox::routes())
         .merge(person::routes())
         .merge(preview::routes())
-        .merge(told::routes())
-        .merge(open::routes())
+        .merge(shares_page::routes())
+        .merge(window_acts::routes())
         .merge(publish::routes())
         .merge(push::routes())
         .merge(quarantine::routes())
         .merge(clock::routes())
-        .layer(from_fn_with_state(app.clone(), page::known));
+        .layer(from_fn_with_state(app.clone(), page::require_session));
     let admin = admin::routes()
         .merge(Router::new().nest("/admin", app.intake(&[])).with_state(()))
-        .layer(from_fn_with_state(app.clone(), admin::known));
+        .layer(from_fn_with_state(app.clone(), admin::require_admin));
     Router::new()
         .merge(pages)
         .merge(admin)
         .merge(health::routes(&app, keys))
         .route("/style.css", get(page::style))
         .merge(push::scripts())
-        .fallback(page::missing)
+        .fallback(page::answer_missing)
         .with_state(app.clone())
         .merge(app.intake(keys))
         .merge(entries::routes(&app, keys))
-        .layer(from_fn_with_state(app.clone(), guarded))
+        .layer(from_fn_with_state(app.clone(), guard_request))
         // After the guard, and so outside of it.
         .merge(unsubscribe::routes(&app).with_state(app.clone()))
         .merge(visit::routes(&app).with_state(app))
 }
 
 /// The paths of a process without the way in: health and metrics.
-pub fn of_machines(app: Arc<App>, keys: &[ApiKey]) -> Router {
+pub fn machine_router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
     Router::new()
         .merge(health::routes(&app, keys))
-        .fallback(page::missing)
+        .fallback(page::answer_missing)
         .with_state(app.clone())
-        .layer(from_fn_with_state(app, guarded))
+        .layer(from_fn_with_state(app, guard_request))
 }
 
 /// Around everything: who may ask, and what a browser may do with the answer.
-async fn guarded(State(app): Shared, request: Request, next: Next) -> Response {
+async fn guard_request(State(app): AppState, request: Request, next: Next) -> Response {
     let is_admitted = app.guard.admits(request.method(), request.headers());
     // Nothing of the house for a page of elsewhere, and for somebody who may not see it.
     let is_known = is_admitted.is_ok() && app.guard.is_known(request.headers());
-    let asks_for_page = face::asks_for_page(&request);
+    let asks_for_page = error_page::asks_for_page(&request);
     let mut response = match is_admitted {
         Ok(()) => next.run(request).await,
-        Err(stopped) => page::stopped(request.uri().path(), stopped),
+        Err(stopped) => page::answer_refusal(request.uri().path(), stopped),
     };
     if asks_for_page {
-        response = app.faced(response, (!is_known).then_some("/style.css")).await;
+        response = app.with_error_page(response, (!is_known).then_some("/style.css")).await;
     }
-    guard::harden(response.headers_mut());
+    guard::harden_headers(response.headers_mut());
     response
 }
 
-impl IntoResponse for Stopped {
+impl IntoResponse for RequestRefusal {
     fn into_response(self) -> Response {
         let Self(status, what) = self;
         (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{what}\n")).into_response()
@@ -186,18 +189,19 @@ impl IntoResponse for Stopped {
 }
 
 /// A handler that could not do it.
-pub struct Oops(anyhow::Error);
+pub struct HandlerError(anyhow::Error);
 
-impl<E: Into<anyhow::Error>> From<E> for Oops {
+impl<E: Into<anyhow::Error>> From<E> for HandlerError {
     fn from(error: E) -> Self {
         Self(error.into())
     }
 }
 
-impl IntoResponse for Oops {
+impl IntoResponse for HandlerError {
     fn into_response(self) -> Response {
         tracing::error!(error = format!("{:#}", self.0), "a page could not be made");
         // What went wrong inside is for the log, not for whoever asks.
-        Stopped(StatusCode::INTERNAL_SERVER_ERROR, "this did not work; the log says more").into_response()
+        RequestRefusal(StatusCode::INTERNAL_SERVER_ERROR, "this did not work; the log says more")
+            .into_response()
     }
 }

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     match commands::main() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            commands::tell(&failure);
+            commands::report_failure(&failure);
             failure.into()
         }
     }

@@ -1,29 +1,29 @@
 //! All that is known of one person, as somebody who answers their questions wants to have it open: who they are, what
 //! they follow and mute, what they will get and got, and what became of every entry.
 //!
-//! [`gather`] reads, [`tell`] decides what is said; only the first reads anything. Addresses and tokens are masked here
+//! [`load_facts`] reads, [`build_dossier`] decides what is said; only the first reads anything. Addresses and tokens are masked here
 //! already, so that no view can forget to.
 
-mod gather;
-mod tell;
+mod dossier;
+mod load;
 #[cfg(test)]
 mod tests;
 
 use catalogue::Catalogue;
-use courier::outbox::Outbox;
+use courier::outbox::OutboxCourier;
 use model::Day;
 use serde::{Deserialize, Serialize};
 
-pub use gather::{Gathered, gather};
-pub use tell::tell;
+pub use dossier::build_dossier;
+pub use load::{DossierFacts, load_facts};
 
-pub use crate::preview::unknown;
+pub use crate::preview::describe_unknown_person;
 
 use crate::{
-    days::OneDay,
-    open::OneWindow,
-    preview::{Place, Studio},
-    suppressions::One,
+    days::DayEntries,
+    open_windows::OpenWindow,
+    preview::{LookupContext, PreviewStudio},
+    suppressions::SuppressionLine,
 };
 
 /// How far back days are shown.
@@ -40,21 +40,21 @@ pub const FOLLOWS_READ_MAX: usize = 100_000;
 
 /// Where to look.
 #[derive(Clone, Copy)]
-pub struct Sources<'a> {
-    pub at: Place<'a>,
+pub struct DossierSources<'a> {
+    pub at: LookupContext<'a>,
     /// Without it nobody knows what subjects are called and what still waits.
     pub catalogue: Option<&'a Catalogue>,
     /// What the next messages are made with.
-    pub studio: Option<&'a Studio>,
+    pub studio: Option<&'a PreviewStudio>,
     /// For what messages said, where they lie there.
-    pub outbox: Option<&'a Outbox>,
+    pub outbox: Option<&'a OutboxCourier>,
     /// This day alone, instead of the last ones.
     pub day: Option<Day>,
 }
 
 /// All that is said of a person. Instants are in UTC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Whole {
+pub struct PersonDossier {
     pub person: String,
     /// When it was looked.
     pub at: String,
@@ -62,35 +62,35 @@ pub struct Whole {
     pub zone: String,
     /// What could not be found out, and why.
     pub unknown: Vec<String>,
-    pub profile: Vec<Stated>,
-    pub erased: Option<Erased>,
+    pub profile: Vec<DossierField>,
+    pub erased: Option<DossierErasure>,
     /// What keeps mails from the address that they have.
-    pub suppressions: Vec<One>,
-    pub follows: Follows,
-    pub mutes: Mutes,
-    pub devices: Vec<Device>,
+    pub suppressions: Vec<SuppressionLine>,
+    pub follows: DossierFollows,
+    pub mutes: DossierMutes,
+    pub devices: Vec<DossierDevice>,
     /// Where they were seen last.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<DossierSighting>,
     /// The open windows, the soonest first, each with the message that it would be now.
-    pub coming: Vec<Coming>,
+    pub coming: Vec<DossierWindow>,
     /// Messages that did not go out and are tried again.
-    pub again: Vec<Again>,
+    pub again: Vec<DossierRetry>,
     /// The last messages, the newest first.
-    pub got: Vec<Got>,
+    pub got: Vec<DossierMessage>,
     /// Newest first; days without entries are left out.
-    pub days: Vec<Listed>,
+    pub days: Vec<DossierDay>,
 }
 
 /// A field of the profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stated {
+pub struct DossierField {
     pub field: String,
     pub value: String,
 }
 
 /// That the person was erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Erased {
+pub struct DossierErasure {
     /// `running`, `erased`, or `welcome` where they may come back.
     pub state: String,
     /// When it was asked for last.
@@ -99,15 +99,15 @@ pub struct Erased {
 
 /// What they follow: the newest, and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Follows {
-    pub newest: Vec<Follow>,
+pub struct DossierFollows {
+    pub newest: Vec<DossierFollow>,
     pub count: usize,
     /// There are more than were counted.
     pub is_cut: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Follow {
+pub struct DossierFollow {
     pub subject: String,
     /// What it is called, if it says.
     pub name: Option<String>,
@@ -117,13 +117,13 @@ pub struct Follow {
 
 /// What they mute: the newest, and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mutes {
-    pub newest: Vec<Mute>,
+pub struct DossierMutes {
+    pub newest: Vec<DossierMute>,
     pub count: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mute {
+pub struct DossierMute {
     /// `kind`, `actor`, `subject` or `thread`.
     pub sort: String,
     pub of: String,
@@ -131,9 +131,9 @@ pub struct Mute {
     pub since: Option<String>,
 }
 
-impl Mute {
+impl DossierMute {
     /// What they hear no more of, such as `maker Mira Okafor`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let Self { sort, of, name, .. } = self;
         let called = || match (name, of.split_once(':')) {
             (Some(name), Some((sort, _))) => format!("{sort} {name}"),
@@ -149,7 +149,7 @@ impl Mute {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Device {
+pub struct DossierDevice {
     pub device: String,
     pub platform: String,
     /// The end of it: enough to tell two apart.
@@ -158,23 +158,23 @@ pub struct Device {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct DossierSighting {
     pub surface: String,
     pub at: String,
 }
 
 /// An open window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Coming {
-    pub window: OneWindow,
+pub struct DossierWindow {
+    pub window: OpenWindow,
     pub channel: Option<String>,
     /// Nothing where nothing would be told now, or nobody knows.
-    pub message: Option<Message>,
+    pub message: Option<DossierPreview>,
 }
 
 /// The message that a window would be now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Message {
+pub struct DossierPreview {
     pub headline: String,
     pub entries: usize,
     /// What has to be said beside it, such as why it would not go out.
@@ -183,7 +183,7 @@ pub struct Message {
 
 /// A message that is tried again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Again {
+pub struct DossierRetry {
     pub plan: String,
     pub channel: String,
     pub entries: usize,
@@ -192,7 +192,7 @@ pub struct Again {
 
 /// A message that took entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Got {
+pub struct DossierMessage {
     pub ready: String,
     pub channel: String,
     /// Where it was noted as it left, since it may come back.
@@ -211,9 +211,9 @@ pub struct Got {
 
 /// A day, with the newest of its entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
+pub struct DossierDay {
     #[serde(flatten)]
-    pub day: OneDay,
+    pub day: DayEntries,
     /// How many are older than those.
     pub more: usize,
 }

@@ -1,11 +1,11 @@
 //! A message before anybody gets it: of one kind, or all that waits as it would be told now, for one person who is known; by
 //! the very code of digest and sender.
 //!
-//! [`gather`] reads what is known of the person and what it would tell, [`make`] makes the message; only the first reads
+//! [`load`] reads what is known of the person and what it would tell, [`message`] makes the message; only the first reads
 //! anything, and neither writes.
 
-mod gather;
-mod make;
+mod load;
+mod message;
 #[cfg(test)]
 mod tests;
 
@@ -13,35 +13,35 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use catalogue::{
-    Catalogue, Problems,
-    problem::{did_you_mean, one_of},
+    Catalogue, CatalogueProblems,
+    problem::{did_you_mean, list_choices},
 };
 use model::{
-    Channel, Kind, Millis, Person, PlanName, SubjectRef, Tenant, World, civil::Zones, plan::Plan,
-    ready::Ready,
+    Channel, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis, WorldSnapshot, civil_time::ZoneRules,
+    plan::Plan, ready::Ready,
 };
-use render::{Listed, Renderer};
-use sender::Links;
+use render::{ListedItem, MessageRenderer};
+use sender::MailLinks;
 use serde::{Deserialize, Serialize};
 use store::Store;
 use topic::Topics;
-use wire::token::{SECRET_BYTES, Secret};
+use wire::token::{LinkSecret, SECRET_BYTES};
 
-pub use crate::explain::Refusal;
-pub use gather::{Known, known, unknown};
+pub use crate::explain::LookupRefusal;
+pub use load::{LoadedPerson, describe_unknown_person, load_known_person};
 
 /// What previews are made with, made once.
-pub struct Studio {
+pub struct PreviewStudio {
     catalogue: Arc<Catalogue>,
-    renderer: Renderer,
-    zones: Zones,
-    links: Links,
+    renderer: MessageRenderer,
+    zones: ZoneRules,
+    links: MailLinks,
 }
 
 /// What is to be shown.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct PreviewRequest {
     /// Only of this kind; else what would be sent if it were released now.
     pub kind: Option<String>,
     pub person: String,
@@ -55,11 +55,11 @@ pub struct Asked {
 
 /// The message of one plan.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Preview {
+pub struct MessagePreview {
     pub kind: Option<String>,
     pub plan: String,
     pub channel: String,
-    pub of: Of,
+    pub of: PreviewSource,
     pub subjects: Vec<String>,
     /// What has to be said beside it, such as why it would not go out now.
     pub remarks: Vec<String>,
@@ -74,13 +74,13 @@ pub struct Preview {
     /// Of a mail.
     pub html: Option<String>,
     /// Of a push, by platform.
-    pub cards: Vec<Card>,
+    pub cards: Vec<PreviewCard>,
 }
 
 /// What a preview tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Of {
+pub enum PreviewSource {
     /// All that the person's window holds, as a release would send it now.
     Digest,
     /// Entries of the person that wait.
@@ -93,7 +93,7 @@ pub enum Of {
 
 /// A push as devices of one platform show it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Card {
+pub struct PreviewCard {
     pub platform: String,
     pub title: String,
     pub body: String,
@@ -106,68 +106,80 @@ pub struct Card {
 
 /// Where a person is looked up.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct LookupContext<'a> {
     pub log: &'a dyn Topics,
     pub store: &'a dyn Store,
     pub tenant: &'a Tenant,
-    pub now: Millis,
+    pub now: UtcMillis,
 }
 
 /// What is wrong with what was asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Slip {
+pub struct PreviewError {
     /// The field that it is about.
     pub at: &'static str,
-    pub refusal: Refusal,
+    pub refusal: LookupRefusal,
 }
 
-impl Slip {
+impl PreviewError {
     fn wrong(at: &'static str, why: impl Into<String>) -> Self {
-        Self { at, refusal: Refusal::Wrong(why.into()) }
+        Self { at, refusal: LookupRefusal::Wrong(why.into()) }
     }
 
     fn absent(at: &'static str, why: impl Into<String>) -> Self {
-        Self { at, refusal: Refusal::Absent(why.into()) }
+        Self { at, refusal: LookupRefusal::Absent(why.into()) }
     }
 
-    pub fn why(&self) -> &str {
-        let (Refusal::Wrong(why) | Refusal::Absent(why)) = &self.refusal;
+    pub fn reason(&self) -> &str {
+        let (LookupRefusal::Wrong(why) | LookupRefusal::Absent(why)) = &self.refusal;
         why
     }
 }
 
 /// What was asked, understood.
-struct Order<'a> {
+struct PreviewOrder<'a> {
     kind: &'a catalogue::KindDef,
     person: Person,
     plans: Vec<&'a Plan>,
     subject: Option<SubjectRef>,
 }
 
-impl Studio {
+impl PreviewStudio {
     /// Its links lead to the house and do nothing there: a preview is shown around, and its reader's mail is not to end
     /// by that.
-    pub fn new(catalogue: Arc<Catalogue>, zones: Zones, public_url: &str) -> Result<Self, Problems> {
-        let renderer = Renderer::new(&catalogue)?;
-        let links = Links::new(public_url, Secret::new([0; SECRET_BYTES]));
+    pub fn new(
+        catalogue: Arc<Catalogue>,
+        zones: ZoneRules,
+        public_url: &str,
+    ) -> Result<Self, CatalogueProblems> {
+        let renderer = MessageRenderer::new(&catalogue)?;
+        let links = MailLinks::new(public_url, LinkSecret::new([0; SECRET_BYTES]));
         Ok(Self { catalogue, renderer, zones, links })
     }
 
     /// The message of each plan that was asked for, in the catalogue's order.
-    pub async fn previews(&self, asked: &Asked, at: Place<'_>) -> anyhow::Result<Result<Vec<Preview>, Slip>> {
-        let Some(kind) = &asked.kind else { return self.digests(asked, at).await };
-        let order = match order(kind, asked, &self.catalogue) {
+    pub async fn build_previews(
+        &self,
+        asked: &PreviewRequest,
+        at: LookupContext<'_>,
+    ) -> anyhow::Result<Result<Vec<MessagePreview>, PreviewError>> {
+        let Some(kind) = &asked.kind else { return self.preview_digests(asked, at).await };
+        let order = match parse_order(kind, asked, &self.catalogue) {
             Ok(order) => order,
             Err(slip) => return Ok(Err(slip)),
         };
-        let known = gather::known(&order.person, at).await.context("what is known of the person")?;
+        let known =
+            load::load_known_person(&order.person, at).await.context("what is known of the person")?;
         if known.is_nobody() {
-            return Ok(Err(Slip::absent("person", gather::unknown(&order.person, at).await?)));
+            return Ok(Err(PreviewError::absent(
+                "person",
+                load::describe_unknown_person(&order.person, at).await?,
+            )));
         }
         let mut previews = Vec::new();
         for plan in &order.plans {
-            match gather::of_plan(&order, plan, &known, &self.catalogue, at).await? {
-                Ok(sheet) => previews.push(self.make(&order, plan, &known, &sheet, at)?),
+            match load::load_plan_sheet(&order, plan, &known, &self.catalogue, at).await? {
+                Ok(sheet) => previews.push(self.preview_plan(&order, plan, &known, &sheet, at)?),
                 Err(slip) => return Ok(Err(slip)),
             }
         }
@@ -176,88 +188,110 @@ impl Studio {
 
     /// What each open window of somebody who is known would tell if it were released now, with the message that it
     /// would be.
-    pub async fn coming(
+    pub async fn preview_windows(
         &self,
         person: &Person,
-        known: &Known,
-        at: Place<'_>,
-    ) -> anyhow::Result<Vec<(Ready, Preview)>> {
+        known: &LoadedPerson,
+        at: LookupContext<'_>,
+    ) -> anyhow::Result<Vec<(Ready, MessagePreview)>> {
         let plans = self.catalogue.plans.by_name.keys().cloned().collect();
-        let wanted = Wanted { person: person.clone(), plans };
-        let sheets = gather::digests(&wanted, known, &self.catalogue, &self.zones, at).await?;
-        let of_sheet = |(ready, world): (Ready, World)| {
-            let preview = self.digest(&ready, known, &world, at)?;
+        let wanted = DigestPreviewOrder { person: person.clone(), plans };
+        let sheets = load::load_digests(&wanted, known, &self.catalogue, &self.zones, at).await?;
+        let of_sheet = |(ready, world): (Ready, WorldSnapshot)| {
+            let preview = self.preview_digest(&ready, known, &world, at)?;
             Ok((ready, preview))
         };
         sheets.into_iter().map(of_sheet).collect()
     }
 
     /// What waits for somebody under these plans and would be told if it were released now, and how much more waits behind it.
-    pub async fn rest(
+    pub async fn list_rest(
         &self,
         person: &Person,
         plans: Vec<PlanName>,
-        at: Place<'_>,
-    ) -> anyhow::Result<(Vec<Listed>, usize)> {
-        let wanted = Wanted { person: person.clone(), plans };
-        let known = gather::known(person, at).await.context("what is known of the person")?;
+        at: LookupContext<'_>,
+    ) -> anyhow::Result<(Vec<ListedItem>, usize)> {
+        let wanted = DigestPreviewOrder { person: person.clone(), plans };
+        let known = load::load_known_person(person, at).await.context("what is known of the person")?;
         let (mut told, mut more) = (Vec::new(), 0);
-        for (ready, world) in gather::digests(&wanted, &known, &self.catalogue, &self.zones, at).await? {
-            told.extend(self.list(&ready, &known, &world, at)?);
+        for (ready, world) in load::load_digests(&wanted, &known, &self.catalogue, &self.zones, at).await? {
+            told.extend(self.list_entries(&ready, &known, &world, at)?);
             more += ready.more.iter().copied().map(usize::from).sum::<usize>();
         }
         Ok((told, more))
     }
 
     /// What a release by hand would send now: one message for each window that has something to tell.
-    async fn digests(&self, asked: &Asked, at: Place<'_>) -> anyhow::Result<Result<Vec<Preview>, Slip>> {
-        let wanted = match wanted(asked, &self.catalogue) {
+    async fn preview_digests(
+        &self,
+        asked: &PreviewRequest,
+        at: LookupContext<'_>,
+    ) -> anyhow::Result<Result<Vec<MessagePreview>, PreviewError>> {
+        let wanted = match parse_digest_order(asked, &self.catalogue) {
             Ok(wanted) => wanted,
             Err(slip) => return Ok(Err(slip)),
         };
-        let known = gather::known(&wanted.person, at).await.context("what is known of the person")?;
+        let known =
+            load::load_known_person(&wanted.person, at).await.context("what is known of the person")?;
         if known.is_nobody() {
-            return Ok(Err(Slip::absent("person", gather::unknown(&wanted.person, at).await?)));
+            return Ok(Err(PreviewError::absent(
+                "person",
+                load::describe_unknown_person(&wanted.person, at).await?,
+            )));
         }
-        let sheets = gather::digests(&wanted, &known, &self.catalogue, &self.zones, at).await?;
+        let sheets = load::load_digests(&wanted, &known, &self.catalogue, &self.zones, at).await?;
         if sheets.is_empty() {
             let why = format!("nothing waits for {} that would be sent now", wanted.person);
-            return Ok(Err(Slip::absent("person", why)));
+            return Ok(Err(PreviewError::absent("person", why)));
         }
-        let of_sheet = |(ready, world): &(Ready, World)| self.digest(ready, &known, world, at);
-        sheets.iter().map(of_sheet).collect::<anyhow::Result<Vec<Preview>>>().map(Ok)
+        let of_sheet =
+            |(ready, world): &(Ready, WorldSnapshot)| self.preview_digest(ready, &known, world, at);
+        sheets.iter().map(of_sheet).collect::<anyhow::Result<Vec<MessagePreview>>>().map(Ok)
     }
 }
 
 /// Whose digests are asked for, and of which plans.
-struct Wanted {
+struct DigestPreviewOrder {
     person: Person,
     plans: Vec<PlanName>,
 }
 
-fn wanted(asked: &Asked, catalogue: &Catalogue) -> Result<Wanted, Slip> {
-    let person = Person::new(&asked.person).map_err(|error| Slip::wrong("person", error.to_string()))?;
+fn parse_digest_order(
+    asked: &PreviewRequest,
+    catalogue: &Catalogue,
+) -> Result<DigestPreviewOrder, PreviewError> {
+    let person =
+        Person::new(&asked.person).map_err(|error| PreviewError::wrong("person", error.to_string()))?;
     if asked.subject.is_some() {
-        return Err(Slip::wrong("subject", "a subject needs the kind that tells of it"));
+        return Err(PreviewError::wrong("subject", "a subject needs the kind that tells of it"));
     }
     let channel = channel(asked)?;
     let all = &catalogue.plans.by_name;
     if let Some(plan) = asked.plan.as_deref().filter(|plan| !all.keys().any(|name| name.as_str() == *plan)) {
         let names = all.keys().map(PlanName::as_str);
-        return Err(Slip::wrong("plan", no(&format!("there is no plan `{plan}`"), plan, names)));
+        return Err(PreviewError::wrong(
+            "plan",
+            describe_unknown(&format!("there is no plan `{plan}`"), plan, names),
+        ));
     }
     let meant = |plan: &&Plan| {
         asked.plan.as_deref().is_none_or(|name| plan.name.as_str() == name)
             && channel.is_none_or(|channel| plan.channel == channel)
     };
-    Ok(Wanted { person, plans: all.values().filter(meant).map(|plan| plan.name.clone()).collect() })
+    Ok(DigestPreviewOrder {
+        person,
+        plans: all.values().filter(meant).map(|plan| plan.name.clone()).collect(),
+    })
 }
 
-fn channel(asked: &Asked) -> Result<Option<Channel>, Slip> {
+fn channel(asked: &PreviewRequest) -> Result<Option<Channel>, PreviewError> {
     match asked.channel.as_deref().map(|name| (name, Channel::parse(name))) {
         Some((name, None)) => {
             let names = Channel::ALL.map(Channel::name);
-            Err(Slip::wrong("channel", no(&format!("there is no channel `{name}`"), name, names)))
+            Err(PreviewError::wrong(
+                "channel",
+                describe_unknown(&format!("there is no channel `{name}`"), name, names),
+            ))
         }
         Some((_, channel)) => Ok(channel),
         None => Ok(None),
@@ -265,11 +299,15 @@ fn channel(asked: &Asked) -> Result<Option<Channel>, Slip> {
 }
 
 /// Understands what was asked, or says what was probably meant.
-fn order<'a>(name: &str, asked: &Asked, catalogue: &'a Catalogue) -> Result<Order<'a>, Slip> {
-    let wrong = |at, what: String| Err(Slip::wrong(at, what));
+fn parse_order<'a>(
+    name: &str,
+    asked: &PreviewRequest,
+    catalogue: &'a Catalogue,
+) -> Result<PreviewOrder<'a>, PreviewError> {
+    let wrong = |at, what: String| Err(PreviewError::wrong(at, what));
     let kinds = || catalogue.kinds.keys().map(Kind::as_str);
     let Some(kind) = catalogue.kinds.values().find(|kind| kind.name.as_str() == name) else {
-        return wrong("kind", no(&format!("there is no kind `{name}`"), name, kinds()));
+        return wrong("kind", describe_unknown(&format!("there is no kind `{name}`"), name, kinds()));
     };
     let person = match Person::new(&asked.person) {
         Ok(person) => person,
@@ -279,7 +317,7 @@ fn order<'a>(name: &str, asked: &Asked, catalogue: &'a Catalogue) -> Result<Orde
     if let Some(plan) = asked.plan.as_deref().filter(|plan| !names(kind).any(|name| name == *plan)) {
         return wrong(
             "plan",
-            no(&format!("kind `{}` is not told under `{plan}`", kind.name), plan, names(kind)),
+            describe_unknown(&format!("kind `{}` is not told under `{plan}`", kind.name), plan, names(kind)),
         );
     }
     let offered = kind.plans.iter().filter_map(|name| catalogue.plans.by_name.get(name));
@@ -289,11 +327,11 @@ fn order<'a>(name: &str, asked: &Asked, catalogue: &'a Catalogue) -> Result<Orde
     };
     let plans: Vec<&Plan> = offered.filter(meant).collect();
     if let Some(channel) = channel.filter(|_| plans.is_empty()) {
-        let under = asked.plan.as_ref().map_or_else(|| one_of(names(kind)), |plan| format!("`{plan}`"));
+        let under = asked.plan.as_ref().map_or_else(|| list_choices(names(kind)), |plan| format!("`{plan}`"));
         return wrong("channel", format!("kind `{}` has no plan of channel {channel} in {under}", kind.name));
     }
     let subject = asked.subject.as_deref().map(|text| subject_of(text, kind, catalogue)).transpose()?;
-    Ok(Order { kind, person, plans, subject })
+    Ok(PreviewOrder { kind, person, plans, subject })
 }
 
 fn names(kind: &catalogue::KindDef) -> impl Iterator<Item = &str> + Clone {
@@ -301,24 +339,29 @@ fn names(kind: &catalogue::KindDef) -> impl Iterator<Item = &str> + Clone {
 }
 
 /// That something is not there, with what was probably meant, else with what there is.
-fn no<'a>(what: &str, word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
-    let help = did_you_mean(word, names.clone()).unwrap_or_else(|| format!("there are {}", one_of(names)));
+fn describe_unknown<'a>(what: &str, word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    let help =
+        did_you_mean(word, names.clone()).unwrap_or_else(|| format!("there are {}", list_choices(names)));
     format!("{what}: {help}")
 }
 
-fn subject_of(text: &str, kind: &catalogue::KindDef, catalogue: &Catalogue) -> Result<SubjectRef, Slip> {
-    let subject = SubjectRef::new(text).map_err(|error| Slip::wrong("subject", error.to_string()))?;
+fn subject_of(
+    text: &str,
+    kind: &catalogue::KindDef,
+    catalogue: &Catalogue,
+) -> Result<SubjectRef, PreviewError> {
+    let subject = SubjectRef::new(text).map_err(|error| PreviewError::wrong("subject", error.to_string()))?;
     if subject.kind() == kind.subject() {
         return Ok(subject);
     }
     let what =
         format!("kind `{}` tells of a subject of type `{}`, not of {subject}", kind.name, kind.subject());
-    Err(Slip::wrong(
+    Err(PreviewError::wrong(
         "subject",
         if catalogue.subjects.contains_key(subject.kind()) {
             what
         } else {
-            no(&what, subject.kind(), [kind.subject()])
+            describe_unknown(&what, subject.kind(), [kind.subject()])
         },
     ))
 }

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
-use model::Millis;
+use model::UtcMillis;
 use serde::{Deserialize, Serialize};
-use topic::{NewRecord, Record, Topics};
-use wire::{Quarantined, topics};
+use topic::{NewRecord, TopicRecord, Topics};
+use wire::{QuarantinedRecord, topics};
 
 /// Records of the topic that are read at once.
 const PAGE: usize = 1_000;
@@ -20,7 +20,7 @@ pub(crate) const ROOM: &str = "operator";
 
 /// An item that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct QuarantineItemView {
     /// Names the item: its offset in the topic.
     pub number: u64,
     pub reason: String,
@@ -40,15 +40,15 @@ pub struct Item {
 /// What to do with items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum QuarantineVerdict {
     /// Put it back where it came from.
     Retry,
     /// Leave it at that.
     Drop,
 }
 
-impl Verdict {
-    fn said(self) -> &'static str {
+impl QuarantineVerdict {
+    fn outcome_word(self) -> &'static str {
         match self {
             Self::Retry => "retried",
             Self::Drop => "dropped",
@@ -57,24 +57,24 @@ impl Verdict {
 }
 
 /// The items that wait, oldest first.
-pub async fn list(log: &dyn Topics) -> anyhow::Result<Vec<Item>> {
-    let waiting = waiting(log).await?;
+pub async fn list_items(log: &dyn Topics) -> anyhow::Result<Vec<QuarantineItemView>> {
+    let waiting = load_waiting(log).await?;
     Ok(waiting.into_iter().take(LISTED_MAX).map(|(number, item)| view(number, item)).collect())
 }
 
 /// How many wait.
-pub async fn count(log: &dyn Topics) -> anyhow::Result<usize> {
-    Ok(waiting(log).await?.len())
+pub async fn count_items(log: &dyn Topics) -> anyhow::Result<usize> {
+    Ok(load_waiting(log).await?.len())
 }
 
 /// Settles items, or all that wait; returns how many.
-pub async fn settle(
+pub async fn settle_items(
     log: &dyn Topics,
     numbers: Option<&[u64]>,
-    verdict: Verdict,
-    now: Millis,
+    verdict: QuarantineVerdict,
+    now: UtcMillis,
 ) -> anyhow::Result<usize> {
-    let mut waiting = waiting(log).await?;
+    let mut waiting = load_waiting(log).await?;
     let wanted = match numbers {
         None => waiting,
         Some(numbers) => {
@@ -87,7 +87,7 @@ pub async fn settle(
             wanted
         }
     };
-    if verdict == Verdict::Retry {
+    if verdict == QuarantineVerdict::Retry {
         let mut records = Vec::new();
         for item in wanted.values() {
             records.push(original(log, item).await?);
@@ -95,12 +95,12 @@ pub async fn settle(
         // First this: put back twice after a crash is harmless, settled without being put back is not.
         log.append(records).await?;
     }
-    let book = wanted.iter().map(|(number, item)| settled(*number, item, verdict, now));
+    let book = wanted.iter().map(|(number, item)| verdict_record(*number, item, verdict, now));
     log.append(book.collect::<anyhow::Result<_>>()?).await?;
     Ok(wanted.len())
 }
 
-pub(crate) async fn waiting(log: &dyn Topics) -> anyhow::Result<BTreeMap<u64, Quarantined>> {
+pub(crate) async fn load_waiting(log: &dyn Topics) -> anyhow::Result<BTreeMap<u64, QuarantinedRecord>> {
     let mut waiting = BTreeMap::new();
     for (partition, (mut from, end)) in (0..).zip(log.bounds(topics::QUARANTINE).await?) {
         while from < end {
@@ -115,9 +115,9 @@ pub(crate) async fn waiting(log: &dyn Topics) -> anyhow::Result<BTreeMap<u64, Qu
     Ok(waiting)
 }
 
-fn note(waiting: &mut BTreeMap<u64, Quarantined>, record: Record) {
+fn note(waiting: &mut BTreeMap<u64, QuarantinedRecord>, record: TopicRecord) {
     let value = record.value.as_deref().unwrap_or_default();
-    match wire::quarantined::decode(value) {
+    match wire::quarantine::decode(value) {
         Ok(item) if item.topic == topics::QUARANTINE => {
             waiting.remove(&item.offset);
         }
@@ -131,7 +131,7 @@ fn note(waiting: &mut BTreeMap<u64, Quarantined>, record: Record) {
 }
 
 /// The record as it was; where only its beginning was kept, as it still lies in its topic.
-async fn original(log: &dyn Topics, item: &Quarantined) -> anyhow::Result<NewRecord> {
+async fn original(log: &dyn Topics, item: &QuarantinedRecord) -> anyhow::Result<NewRecord> {
     if item.topic == topics::WINDOWS {
         bail!("the person has another record by now: `tidings state repair` writes one back from an export");
     }
@@ -145,12 +145,17 @@ async fn original(log: &dyn Topics, item: &Quarantined) -> anyhow::Result<NewRec
         (item.key.clone(), item.value.clone(), item.headers.clone())
     };
     // Put back twice it must not become two events.
-    let headers = wire::replay::put_back(headers, item.partition, item.offset);
+    let headers = wire::replay::put_back_headers(headers, item.partition, item.offset);
     Ok(NewRecord { topic: item.topic.as_str().into(), partition: item.partition, key, value, headers })
 }
 
-fn settled(number: u64, item: &Quarantined, verdict: Verdict, now: Millis) -> anyhow::Result<NewRecord> {
-    let settled = Quarantined {
+fn verdict_record(
+    number: u64,
+    item: &QuarantinedRecord,
+    verdict: QuarantineVerdict,
+    now: UtcMillis,
+) -> anyhow::Result<NewRecord> {
+    let settled = QuarantinedRecord {
         topic: topics::QUARANTINE.to_owned(),
         partition: 0,
         offset: number,
@@ -159,7 +164,7 @@ fn settled(number: u64, item: &Quarantined, verdict: Verdict, now: Millis) -> an
         value: None,
         headers: Vec::new(),
         cut: item.cut,
-        reason: verdict.said().to_owned(),
+        reason: verdict.outcome_word().to_owned(),
         at: now,
         room: ROOM.to_owned(),
     };
@@ -167,8 +172,8 @@ fn settled(number: u64, item: &Quarantined, verdict: Verdict, now: Millis) -> an
 }
 
 /// A record of the quarantine's own topic.
-pub(crate) fn note_record(note: &Quarantined) -> anyhow::Result<NewRecord> {
-    let (key, value) = wire::quarantined::keyed(note)?;
+pub(crate) fn note_record(note: &QuarantinedRecord) -> anyhow::Result<NewRecord> {
+    let (key, value) = wire::quarantine::encode_with_key(note)?;
     Ok(NewRecord {
         topic: topics::QUARANTINE.into(),
         partition: 0,
@@ -178,8 +183,8 @@ pub(crate) fn note_record(note: &Quarantined) -> anyhow::Result<NewRecord> {
     })
 }
 
-fn view(number: u64, item: Quarantined) -> Item {
-    Item {
+fn view(number: u64, item: QuarantinedRecord) -> QuarantineItemView {
+    QuarantineItemView {
         number,
         reason: item.reason,
         room: item.room,

@@ -6,17 +6,17 @@
 //! done and how far it is, and outlives both the command line, which asks for a part a second, and the house.
 //!
 //! [`range`] says which records, [`book`] keeps the topic, [`work`] appends a part. What can be asked for is an
-//! [`Order`]; [`answer`] is the same for the house over HTTP and for the command line on a house that rests.
+//! [`ReplayOrder`]; [`answer_order`] is the same for the house over HTTP and for the command line on a house that rests.
 
 use anyhow::Context as _;
 use catalogue::{Catalogue, problem::did_you_mean};
-use model::{Day, Millis};
+use model::{Day, UtcMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Mutex;
 use topic::Topics;
 use wire::{
-    replay::{Replay, ReplayPart, ReplayState},
+    replay::{ReplayPart, ReplayRecord, ReplayState},
     topics,
 };
 
@@ -31,8 +31,8 @@ mod law;
 #[cfg(test)]
 mod tests;
 
-use book::Book;
-use range::{Place, Range};
+use book::ReplayBook;
+use range::{ReplayPlace, ReplayRange};
 
 /// Records a second, unless something else is said: a house that does its usual work hardly notices.
 pub const PER_SECOND: u32 = 200;
@@ -44,12 +44,12 @@ pub const BEHIND_MAX: u64 = 10_000;
 /// What can be asked for.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum ReplayOrder {
     Plan {
         topic: String,
-        range: Range,
+        range: ReplayRange,
     },
-    Begin(Wanted),
+    Begin(ReplayRequest),
     /// Appends the next part.
     Part {
         id: String,
@@ -66,9 +66,9 @@ pub enum Order {
 /// A replay that is to begin.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct ReplayRequest {
     pub topic: String,
-    pub range: Range,
+    pub range: ReplayRange,
     pub by: String,
     pub tells_missing: bool,
     pub per_second: u32,
@@ -76,7 +76,7 @@ pub struct Wanted {
 
 /// What would be replayed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Plan {
+pub struct ReplayPlan {
     pub topic: String,
     /// Every partition, also those of which nothing would be.
     pub parts: Vec<ReplayPart>,
@@ -85,21 +85,21 @@ pub struct Plan {
 
 /// What a part came to.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Step {
-    pub replay: Replay,
+pub struct ReplayStep {
+    pub replay: ReplayRecord,
     /// It waits for the house, which is behind by so many records.
     pub waits: Option<u64>,
 }
 
 /// Why it was not done.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum ReplayError {
     /// What was asked for makes no sense, with the reason.
     Refused(String),
     Failed(anyhow::Error),
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Trouble {
+impl<E: Into<anyhow::Error>> From<E> for ReplayError {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -107,79 +107,93 @@ impl<E: Into<anyhow::Error>> From<E> for Trouble {
 
 /// Where replays are ordered: what is known of them, one order at a time.
 #[derive(Debug, Default)]
-pub struct Desk(Mutex<Book>);
+pub struct ReplayService(Mutex<ReplayBook>);
 
 /// A house that runs, by its catalogue, and how far behind it may be before a part waits for it.
-pub type Pace<'a> = (&'a Catalogue, u64);
+pub type ReplayPace<'a> = (&'a Catalogue, u64);
 
 /// Does what is asked for. Without a pace nobody is waited for.
-pub async fn answer(
-    desk: &Desk,
+pub async fn answer_order(
+    desk: &ReplayService,
     log: &dyn Topics,
-    order: Order,
-    now: Millis,
-    pace: Option<Pace<'_>>,
-) -> Result<Value, Trouble> {
+    order: ReplayOrder,
+    now: UtcMillis,
+    pace: Option<ReplayPace<'_>>,
+) -> Result<Value, ReplayError> {
     let mut book = desk.0.lock().await;
     book.update(log).await?;
     let said = match order {
-        Order::Plan { topic, range } => serde_json::to_value(plan(log, &topic, &range, now).await?),
-        Order::Begin(wanted) => serde_json::to_value(begin(&mut book, log, wanted, now).await?),
-        Order::Part { id } => serde_json::to_value(part(&mut book, log, &id, now, pace).await?),
-        Order::Resume { id } => serde_json::to_value(resume(&mut book, log, &id, now).await?),
-        Order::Stop { id } => serde_json::to_value(stop(&mut book, log, &id, now).await?),
-        Order::List => serde_json::to_value(book.all()),
+        ReplayOrder::Plan { topic, range } => {
+            serde_json::to_value(plan_replay(log, &topic, &range, now).await?)
+        }
+        ReplayOrder::Begin(wanted) => serde_json::to_value(begin_replay(&mut book, log, wanted, now).await?),
+        ReplayOrder::Part { id } => serde_json::to_value(replay_part(&mut book, log, &id, now, pace).await?),
+        ReplayOrder::Resume { id } => serde_json::to_value(resume_replay(&mut book, log, &id, now).await?),
+        ReplayOrder::Stop { id } => serde_json::to_value(stop_replay(&mut book, log, &id, now).await?),
+        ReplayOrder::List => serde_json::to_value(book.all()),
     };
     Ok(said?)
 }
 
 /// Replays all that a topic took in since an instant, as fast as it goes: for scenarios.
-pub async fn at_once(
+pub async fn replay_at_once(
     log: &dyn Topics,
     topic: &str,
-    from: Millis,
+    from: UtcMillis,
     tells_missing: bool,
-    now: Millis,
+    now: UtcMillis,
 ) -> anyhow::Result<()> {
-    let (desk, range) = (Desk::default(), Range { from: Place::At(from.0), to: Place::End });
+    let (desk, range) =
+        (ReplayService::default(), ReplayRange { from: ReplayPlace::At(from.0), to: ReplayPlace::End });
     let (topic, by) = (topic.to_owned(), "scenario".to_owned());
-    let wanted = Wanted { topic, range, by, tells_missing, per_second: PER_SECOND_MAX };
+    let wanted = ReplayRequest { topic, range, by, tells_missing, per_second: PER_SECOND_MAX };
     let order = async |order| {
-        answer(&desk, log, order, now, None).await.map_err(|trouble| match trouble {
-            Trouble::Refused(why) => anyhow::anyhow!(why),
-            Trouble::Failed(error) => error,
+        answer_order(&desk, log, order, now, None).await.map_err(|trouble| match trouble {
+            ReplayError::Refused(why) => anyhow::anyhow!(why),
+            ReplayError::Failed(error) => error,
         })
     };
-    let begun: Replay = serde_json::from_value(order(Order::Begin(wanted)).await?)?;
+    let begun: ReplayRecord = serde_json::from_value(order(ReplayOrder::Begin(wanted)).await?)?;
     loop {
-        let step: Step = serde_json::from_value(order(Order::Part { id: begun.id.clone() }).await?)?;
+        let step: ReplayStep =
+            serde_json::from_value(order(ReplayOrder::Part { id: begun.id.clone() }).await?)?;
         if !step.replay.state.is_open() {
             return Ok(());
         }
     }
 }
 
-async fn plan(log: &dyn Topics, topic: &str, range: &Range, now: Millis) -> Result<Plan, Trouble> {
-    replayable(topic)?;
+async fn plan_replay(
+    log: &dyn Topics,
+    topic: &str,
+    range: &ReplayRange,
+    now: UtcMillis,
+) -> Result<ReplayPlan, ReplayError> {
+    check_replayable(topic)?;
     let parts = range.parts(log, topic, now).await?;
-    let records = parts.iter().map(|part| part.records()).sum();
-    Ok(Plan { topic: topic.to_owned(), parts, records })
+    let records = parts.iter().map(|part| part.record_count()).sum();
+    Ok(ReplayPlan { topic: topic.to_owned(), parts, records })
 }
 
-async fn begin(book: &mut Book, log: &dyn Topics, wanted: Wanted, now: Millis) -> Result<Replay, Trouble> {
-    let Wanted { topic, range, by, tells_missing, per_second } = wanted;
-    let Plan { parts, records, .. } = plan(log, &topic, &range, now).await?;
+async fn begin_replay(
+    book: &mut ReplayBook,
+    log: &dyn Topics,
+    wanted: ReplayRequest,
+    now: UtcMillis,
+) -> Result<ReplayRecord, ReplayError> {
+    let ReplayRequest { topic, range, by, tells_missing, per_second } = wanted;
+    let ReplayPlan { parts, records, .. } = plan_replay(log, &topic, &range, now).await?;
     if records == 0 {
-        return refuse("nothing to replay");
+        return refuse_order("nothing to replay");
     }
     if !(1..=PER_SECOND_MAX).contains(&per_second) {
-        return refuse(format!("records a second are 1 to {PER_SECOND_MAX}"));
+        return refuse_order(format!("records a second are 1 to {PER_SECOND_MAX}"));
     }
     if let Some(other) = book.holder(&topic) {
-        return refuse(held(other));
+        return refuse_order(explain_holder(other));
     }
-    let mut replay = Replay {
-        id: id(now)?,
+    let mut replay = ReplayRecord {
+        id: new_id(now)?,
         by,
         began: now,
         topic,
@@ -197,56 +211,63 @@ async fn begin(book: &mut Book, log: &dyn Topics, wanted: Wanted, now: Millis) -
     book.write(log, &replay).await?;
     // Another process may have begun one at the same time: who stands first in the log has the topic.
     book.update(log).await?;
-    let first = book.holder(&replay.topic).filter(|first| first.id != replay.id).map(held);
+    let first = book.holder(&replay.topic).filter(|first| first.id != replay.id).map(explain_holder);
     replay.state = ReplayState::Running;
     if let Some(why) = &first {
         (replay.state, replay.why) = (ReplayState::Failed, Some(why.clone()));
     }
     book.write(log, &replay).await?;
-    first.map_or(Ok(replay), refuse)
+    first.map_or(Ok(replay), refuse_order)
 }
 
-async fn part(
-    book: &mut Book,
+async fn replay_part(
+    book: &mut ReplayBook,
     log: &dyn Topics,
     id: &str,
-    now: Millis,
-    pace: Option<Pace<'_>>,
-) -> Result<Step, Trouble> {
+    now: UtcMillis,
+    pace: Option<ReplayPace<'_>>,
+) -> Result<ReplayStep, ReplayError> {
     let mut replay = book.find(id)?;
     if !replay.state.is_open() {
-        return Ok(Step { replay, waits: None });
+        return Ok(ReplayStep { replay, waits: None });
     }
     let behind = match pace {
-        Some((catalogue, most)) => Some(work::behind(log, catalogue).await?).filter(|behind| *behind > most),
+        Some((catalogue, most)) => {
+            Some(work::count_behind(log, catalogue).await?).filter(|behind| *behind > most)
+        }
         None => None,
     };
     if behind.is_none() {
-        work::append(log, &mut replay, now).await?;
+        work::append_part(log, &mut replay, now).await?;
         replay.at = now;
-        replay.state = match replay.parts.iter().any(|part| part.left() > 0) {
+        replay.state = match replay.parts.iter().any(|part| part.remaining() > 0) {
             true => ReplayState::Running,
             false => ReplayState::Done,
         };
         book.write(log, &replay).await?;
     }
-    Ok(Step { replay, waits: behind })
+    Ok(ReplayStep { replay, waits: behind })
 }
 
-async fn resume(book: &mut Book, log: &dyn Topics, id: &str, now: Millis) -> Result<Replay, Trouble> {
+async fn resume_replay(
+    book: &mut ReplayBook,
+    log: &dyn Topics,
+    id: &str,
+    now: UtcMillis,
+) -> Result<ReplayRecord, ReplayError> {
     let mut replay = book.find(id)?;
     match replay.state {
-        ReplayState::Done => return refuse(format!("the replay {id} is done; nothing is left of it")),
-        ReplayState::Failed => return refuse(format!("the replay {id} never ran; begin a new one")),
+        ReplayState::Done => return refuse_order(format!("the replay {id} is done; nothing is left of it")),
+        ReplayState::Failed => return refuse_order(format!("the replay {id} never ran; begin a new one")),
         ReplayState::Planned | ReplayState::Running | ReplayState::Stopped => {}
     }
     if let Some(other) = book.holder(&replay.topic).filter(|other| other.id != replay.id) {
-        return refuse(held(other));
+        return refuse_order(explain_holder(other));
     }
     // Of a topic that was made anew since, the offsets name other records.
     let (planned, found) = (replay.parts.len(), log.bounds(&replay.topic).await?.len());
     if found != planned {
-        return refuse(format!(
+        return refuse_order(format!(
             "the replay {id} was planned for {planned} partitions, and `{}` has {found} now: begin a new one",
             replay.topic
         ));
@@ -256,10 +277,15 @@ async fn resume(book: &mut Book, log: &dyn Topics, id: &str, now: Millis) -> Res
     Ok(replay)
 }
 
-async fn stop(book: &mut Book, log: &dyn Topics, id: &str, now: Millis) -> Result<Replay, Trouble> {
+async fn stop_replay(
+    book: &mut ReplayBook,
+    log: &dyn Topics,
+    id: &str,
+    now: UtcMillis,
+) -> Result<ReplayRecord, ReplayError> {
     let mut replay = book.find(id)?;
     if !replay.state.is_open() {
-        return refuse(format!("the replay {id} does not run: it is {}", said(replay.state)));
+        return refuse_order(format!("the replay {id} does not run: it is {}", describe_state(replay.state)));
     }
     (replay.state, replay.at) = (ReplayState::Stopped, now);
     book.write(log, &replay).await?;
@@ -267,7 +293,7 @@ async fn stop(book: &mut Book, log: &dyn Topics, id: &str, now: Millis) -> Resul
 }
 
 /// What can be replayed: what comes after these follows from them, and would be told twice.
-fn replayable(topic: &str) -> Result<(), Trouble> {
+fn check_replayable(topic: &str) -> Result<(), ReplayError> {
     let why = match topic {
         topics::EVENTS | topics::CHANGES => return Ok(()),
         topics::QUARANTINE => "`tidings quarantine retry` puts back what was put aside",
@@ -279,30 +305,30 @@ fn replayable(topic: &str) -> Result<(), Trouble> {
         topics::REPLAYS => "it is the book of replays",
         other => {
             let near = did_you_mean(other, [topics::EVENTS, topics::CHANGES]);
-            return refuse(format!(
+            return refuse_order(format!(
                 "there is no topic `{other}` to replay: {}",
                 near.unwrap_or_else(|| "it is `events` or `changes`".to_owned())
             ));
         }
     };
-    refuse(format!("`{topic}` is not replayed: {why}"))
+    refuse_order(format!("`{topic}` is not replayed: {why}"))
 }
 
 /// Sorts by time, and can be typed.
-fn id(now: Millis) -> anyhow::Result<String> {
+fn new_id(now: UtcMillis) -> anyhow::Result<String> {
     let time = now.to_string();
     let (date, time) = time.split_once('T').context("an instant has a date")?;
     let time: String = time.chars().filter(char::is_ascii_digit).take(6).collect();
     Ok(format!("{date}-{time}-{}", crate::datadir::random_hex(2)?))
 }
 
-fn held(by: &Replay) -> String {
-    let Replay { id, topic, by, .. } = by;
+fn explain_holder(by: &ReplayRecord) -> String {
+    let ReplayRecord { id, topic, by, .. } = by;
     format!("the replay {id} of `{topic}`, by {by}, is not done: --resume or --stop it first")
 }
 
 /// What a replay is doing, for people.
-pub fn said(state: ReplayState) -> &'static str {
+pub fn describe_state(state: ReplayState) -> &'static str {
     match state {
         ReplayState::Planned => "planned",
         ReplayState::Running => "running",
@@ -312,11 +338,11 @@ pub fn said(state: ReplayState) -> &'static str {
     }
 }
 
-fn refuse<T>(why: impl Into<String>) -> Result<T, Trouble> {
-    Err(Trouble::Refused(why.into()))
+fn refuse_order<T>(why: impl Into<String>) -> Result<T, ReplayError> {
+    Err(ReplayError::Refused(why.into()))
 }
 
 /// Whether a day takes rows still.
-fn has_expired(day: Day, now: Millis) -> bool {
-    day.expires() <= now
+fn has_expired(day: Day, now: UtcMillis) -> bool {
+    day.expires_at() <= now
 }

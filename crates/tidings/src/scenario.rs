@@ -10,24 +10,25 @@ use std::{
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use stage::{Pace, Report};
+use stage::{ScenarioPace, ScenarioReport};
 use tempfile::TempDir;
 
 mod apps;
-mod books;
+mod bounce_reports;
+mod mail_log;
 mod mail_server;
-mod patient;
-mod real;
-mod returned;
+mod patient_topics;
+mod real_engines;
+mod running_scene;
 mod scene;
 
-pub use real::RealEngines;
+pub use real_engines::RealEngines;
 
-use scene::Scene;
+use scene::ScenarioScene;
 
 /// What a scenario is played on.
 #[derive(Clone, Copy, Debug)]
-pub enum Ground<'a> {
+pub enum ScenarioGround<'a> {
     /// The embedded engines as they ship.
     Even,
     /// The same engines doing whatever a cluster is allowed to do, drawn from this seed.
@@ -43,15 +44,15 @@ const LATE_MS_MAX: i64 = 30 * 60_000;
 const LINE_TIME_MAX: Duration = Duration::from_secs(180);
 
 /// Plays one scenario. An error is a file that makes no sense, or a house that cannot be built.
-pub async fn run_file(path: &Path, ground: Ground<'_>) -> anyhow::Result<Report> {
-    let scenario = stage::load(path)??;
-    let dir = scratch().context("a folder for the house")?;
-    let mut scene = Scene::open(dir.path(), path, &scenario, ground).await?;
+pub async fn run_file(path: &Path, ground: ScenarioGround<'_>) -> anyhow::Result<ScenarioReport> {
+    let scenario = stage::load_scenario(path)??;
+    let dir = scratch_folder().context("a folder for the house")?;
+    let mut scene = ScenarioScene::open(dir.path(), path, &scenario, ground).await?;
     let pace = match ground {
-        Ground::Even => Pace::EXACT,
+        ScenarioGround::Even => ScenarioPace::EXACT,
         // To the millisecond too: they take longer, but by no clock of the house.
-        Ground::Real(_) => Pace { line_time_max: LINE_TIME_MAX, ..Pace::EXACT },
-        Ground::Rough(_) => Pace { late_ms_max: LATE_MS_MAX, ..Pace::EXACT },
+        ScenarioGround::Real(_) => ScenarioPace { line_time_max: LINE_TIME_MAX, ..ScenarioPace::EXACT },
+        ScenarioGround::Rough(_) => ScenarioPace { late_ms_max: LATE_MS_MAX, ..ScenarioPace::EXACT },
     };
     let report = stage::run_at(pace, &scenario, &mut scene).await;
     scene.close().await;
@@ -59,7 +60,7 @@ pub async fn run_file(path: &Path, ground: Ground<'_>) -> anyhow::Result<Report>
 }
 
 /// The catalogue that a scenario names.
-fn catalogue(scenario: &Path, name: &str) -> anyhow::Result<Catalogue> {
+fn load_catalogue(scenario: &Path, name: &str) -> anyhow::Result<Catalogue> {
     let folder = stage::find_catalogue(scenario, name);
     let folder = folder.with_context(|| format!("{}: there is no catalogue `{name}`", scenario.display()))?;
     Ok(Catalogue::load(&folder)?)
@@ -67,7 +68,7 @@ fn catalogue(scenario: &Path, name: &str) -> anyhow::Result<Catalogue> {
 
 /// A folder in memory, where there is one: a scenario's process does not die, so nothing of it needs to be on
 /// a disk, and a disk would have to confirm every turn.
-fn scratch() -> std::io::Result<TempDir> {
+fn scratch_folder() -> std::io::Result<TempDir> {
     let folder = |base: &Path| tempfile::Builder::new().prefix("tidings-scenario-").tempdir_in(base);
     folder(Path::new("/dev/shm")).or_else(|_| folder(&std::env::temp_dir()))
 }
@@ -75,10 +76,10 @@ fn scratch() -> std::io::Result<TempDir> {
 /// Plays every scenario of a folder, in the order of their names.
 pub async fn run_dir(
     dir: &Path,
-    ground: Ground<'_>,
-) -> anyhow::Result<Vec<(PathBuf, anyhow::Result<Report>)>> {
+    ground: ScenarioGround<'_>,
+) -> anyhow::Result<Vec<(PathBuf, anyhow::Result<ScenarioReport>)>> {
     let mut reports = Vec::new();
-    for path in files(dir)? {
+    for path in list_scenarios(dir)? {
         let report = run_file(&path, ground).await;
         reports.push((path, report));
     }
@@ -86,7 +87,7 @@ pub async fn run_dir(
 }
 
 /// The scenarios of a folder.
-pub fn files(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub fn list_scenarios(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let listed = fs::read_dir(dir).with_context(|| format!("could not list {}", dir.display()))?;
     let mut files = Vec::new();
     for item in listed {

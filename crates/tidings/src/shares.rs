@@ -1,7 +1,7 @@
 //! What share was told: for each day how many entries there are and what became of them, on each channel and by kind.
 //!
-//! The numbers are those of the rows, which alone say what became of an entry; nothing is counted on the way. [`walk`] reads
-//! the rows, in pieces where there are many, and pieces add up. [`due`] says how many windows are due now, and soon.
+//! The numbers are those of the rows, which alone say what became of an entry; nothing is counted on the way. [`count`] reads
+//! the rows, in pieces where there are many, and pieces add up. [`due_windows`] says how many windows are due now, and soon.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::days;
 
-pub mod due;
-pub mod walk;
+pub mod count;
+pub mod due_windows;
 
 #[cfg(test)]
 mod tests;
 
-use due::Due;
+use due_windows::DueWindows;
 
 /// How many days back is looked where nobody says.
 pub const DAYS_BACK: i32 = 7;
 
 /// What was counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shares {
+pub struct ToldShares {
     /// The first day that was asked for, and the last.
     pub since: String,
     pub until: String,
@@ -36,35 +36,35 @@ pub struct Shares {
     /// Where another count goes on; what it says adds to this.
     pub next: Option<String>,
     /// Of all days.
-    pub total: Tally,
+    pub total: ShareTally,
     /// Newest first; one without entries is there too.
-    pub days: Vec<OneDay>,
+    pub days: Vec<DayShares>,
     /// The windows that are due, now and soon; a count that goes on does not say it again.
-    pub due: Option<Due>,
+    pub due: Option<DueWindows>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OneDay {
+pub struct DayShares {
     /// By UTC.
     pub day: String,
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: ShareTally,
 }
 
 /// Entries, and what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct ShareTally {
     #[serde(flatten)]
-    pub share: Share,
+    pub share: EntryShare,
     /// An entry counts on each channel on which its kinds are told.
-    pub channels: BTreeMap<String, Fates>,
+    pub channels: BTreeMap<String, FateCounts>,
     /// An entry of several kinds counts under each.
-    pub kinds: BTreeMap<String, Share>,
+    pub kinds: BTreeMap<String, EntryShare>,
 }
 
 /// What became of entries on any channel: each is told, waits or has ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Share {
+pub struct EntryShare {
     pub entries: u64,
     /// On one channel at least.
     pub told: u64,
@@ -78,7 +78,7 @@ pub struct Share {
 
 /// What became of entries on one channel: the numbers and those of `ended` add up to `entries`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fates {
+pub struct FateCounts {
     pub entries: u64,
     pub told: u64,
     /// Read before it was told.
@@ -93,17 +93,17 @@ pub struct Fates {
 
 /// The best that became of an entry anywhere; in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Became {
+enum BestFate {
     Ended,
     Waiting,
     Told,
 }
 
-impl Shares {
+impl ToldShares {
     /// Nothing counted yet, of days from one to another.
     pub fn new(since: Day, until: Day) -> Self {
         let (since, until) = (since.to_string(), until.to_string());
-        let total = Tally::default();
+        let total = ShareTally::default();
         Self { since, until, rows: 0, cut: None, next: None, total, days: Vec::new(), due: None }
     }
 
@@ -111,7 +111,7 @@ impl Shares {
     fn begin(&mut self, day: Day) {
         let day = day.to_string();
         if self.days.last().is_none_or(|last| last.day != day) {
-            self.days.push(OneDay { day, tally: Tally::default() });
+            self.days.push(DayShares { day, tally: ShareTally::default() });
         }
     }
 
@@ -139,16 +139,16 @@ impl Shares {
     }
 }
 
-impl Tally {
+impl ShareTally {
     fn add(&mut self, view: &EntryView, catalogue: Option<&Catalogue>) {
         let mut best = None;
         for channel in days::channels(view, catalogue) {
             let fate = view.fate(channel);
             self.channels.entry(channel.to_string()).or_default().add(fate);
-            best = best.max(Some(Became::of(fate)));
+            best = best.max(Some(BestFate::from_fate(fate)));
         }
         // Where nobody knows a channel, nothing can have become of it.
-        let best = best.unwrap_or(Became::Waiting);
+        let best = best.unwrap_or(BestFate::Waiting);
         self.share.add(best);
         let kinds: BTreeSet<&str> = view.reasons.iter().map(|reason| reason.kind.as_str()).collect();
         for kind in kinds {
@@ -168,13 +168,13 @@ impl Tally {
     }
 }
 
-impl Share {
-    fn add(&mut self, became: Became) {
+impl EntryShare {
+    fn add(&mut self, became: BestFate) {
         self.entries += 1;
         let one = match became {
-            Became::Told => &mut self.told,
-            Became::Waiting => &mut self.waiting,
-            Became::Ended => &mut self.ended,
+            BestFate::Told => &mut self.told,
+            BestFate::Waiting => &mut self.waiting,
+            BestFate::Ended => &mut self.ended,
         };
         *one += 1;
         self.told_percent = percent(self.told, self.told.saturating_add(self.ended));
@@ -189,7 +189,7 @@ impl Share {
     }
 }
 
-impl Fates {
+impl FateCounts {
     fn add(&mut self, fate: Fate) {
         self.entries += 1;
         let one = match fate {
@@ -217,8 +217,8 @@ impl Fates {
     }
 }
 
-impl Became {
-    fn of(fate: Fate) -> Self {
+impl BestFate {
+    fn from_fate(fate: Fate) -> Self {
         match fate {
             Fate::Told { .. } => Self::Told,
             Fate::Waiting { .. } => Self::Waiting,

@@ -6,96 +6,96 @@ use std::{
 };
 
 use async_trait::async_trait;
-use courier::outbox::Mail;
-use courier_net::smtp::server::{Bounds, Envelope, Mailbox, Taken};
-use model::Millis;
+use courier::outbox::OutboxMail;
+use courier_net::smtp::server::{MailboxOutcome, SmtpEnvelope, SmtpMailbox, SmtpServerLimits};
+use model::UtcMillis;
 use runtime::Clock;
 
 /// How much is kept; the oldest goes when more comes.
 pub const MAILS_MAX: usize = 1_000;
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Mails with pictures in them are larger than what comes back to a house.
-pub const BOUNDS: Bounds = Bounds {
+pub const BOUNDS: SmtpServerLimits = SmtpServerLimits {
     mail_bytes: 8 * 1024 * 1024,
     recipients: 100,
     connections: 32,
     // What is tried out here is one program.
     per_address: 32,
-    ..Bounds::USUAL
+    ..SmtpServerLimits::USUAL
 };
 
 /// What came.
-pub struct Sink {
+pub struct TrialMailbox {
     clock: Clock,
-    kept: Mutex<Kept>,
+    kept: Mutex<TrialMailStore>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct TrialMailStore {
     /// Oldest first.
-    mails: VecDeque<Arc<Came>>,
+    mails: VecDeque<Arc<TrialMail>>,
     bytes: usize,
     /// How many came, those among them that are gone.
     count: u64,
 }
 
 /// A mail, as it came.
-pub struct Came {
+pub struct TrialMail {
     pub number: u64,
-    pub at: Millis,
-    pub envelope: Envelope,
+    pub at: UtcMillis,
+    pub envelope: SmtpEnvelope,
     /// As the list says it.
     pub headline: String,
     pub raw: Vec<u8>,
 }
 
-impl Sink {
+impl TrialMailbox {
     pub fn new(clock: Clock) -> Self {
         Self { clock, kept: Mutex::default() }
     }
 
     /// All that are kept, newest first.
-    pub fn list(&self) -> Vec<Arc<Came>> {
-        self.kept().mails.iter().rev().cloned().collect()
+    pub fn list(&self) -> Vec<Arc<TrialMail>> {
+        self.lock_mails().mails.iter().rev().cloned().collect()
     }
 
-    pub fn read(&self, number: u64) -> Option<Arc<Came>> {
-        self.kept().mails.iter().find(|mail| mail.number == number).cloned()
+    pub fn read(&self, number: u64) -> Option<Arc<TrialMail>> {
+        self.lock_mails().mails.iter().find(|mail| mail.number == number).cloned()
     }
 
     /// How many came since it was started.
     pub fn count(&self) -> u64 {
-        self.kept().count
+        self.lock_mails().count
     }
 
-    pub fn now(&self) -> Millis {
-        Millis(self.clock.now())
+    pub fn now(&self) -> UtcMillis {
+        UtcMillis(self.clock.now())
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock_mails(&self) -> MutexGuard<'_, TrialMailStore> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
-impl Mailbox for Sink {
+impl SmtpMailbox for TrialMailbox {
     /// Whoever it is to: nothing of it goes any further.
-    fn takes(&self, _to: &str) -> bool {
+    fn takes_address(&self, _to: &str) -> bool {
         true
     }
 
-    async fn take(&self, envelope: &Envelope, raw: Vec<u8>) -> Taken {
-        let (at, envelope, headline) = (self.now(), envelope.clone(), Mail::headline(&raw));
-        self.kept().add(Came { number: 0, at, envelope, headline, raw });
-        Taken::Kept
+    async fn take_mail(&self, envelope: &SmtpEnvelope, raw: Vec<u8>) -> MailboxOutcome {
+        let (at, envelope, headline) = (self.now(), envelope.clone(), OutboxMail::read_headline(&raw));
+        self.lock_mails().add(TrialMail { number: 0, at, envelope, headline, raw });
+        MailboxOutcome::Kept
     }
 }
 
-impl Kept {
-    fn add(&mut self, mail: Came) {
+impl TrialMailStore {
+    fn add(&mut self, mail: TrialMail) {
         self.count += 1;
         self.bytes += mail.raw.len();
-        self.mails.push_back(Arc::new(Came { number: self.count, ..mail }));
+        self.mails.push_back(Arc::new(TrialMail { number: self.count, ..mail }));
         while self.mails.len() > MAILS_MAX || self.bytes > BYTES_MAX {
             let Some(oldest) = self.mails.pop_front() else { break };
             self.bytes -= oldest.raw.len();
@@ -108,7 +108,7 @@ mod tests {
     use std::net::SocketAddr;
 
     use courier_net::smtp::server::SmtpServer;
-    use runtime::Shutdown;
+    use runtime::ShutdownSignal;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpStream,
@@ -122,7 +122,7 @@ mod tests {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let server = SmtpServer::bind(any, "sink.example", BOUNDS).await.unwrap();
         let address = server.address().unwrap();
-        let (sink, stop) = (Arc::new(Sink::new(Clock::real(0))), Shutdown::default());
+        let (sink, stop) = (Arc::new(TrialMailbox::new(Clock::real(0))), ShutdownSignal::default());
         let serving = tokio::spawn(server.serve(sink.clone(), stop.clone()));
         for (mail, expected) in [
             ("Content-Type:message/rfc822\r\n\r\n".repeat(250_000), "554 5.6.0 "),
@@ -143,13 +143,13 @@ mod tests {
     #[tokio::test]
     async fn the_newest_are_kept() {
         let check = async |mails: usize, bytes: usize, kept: usize| {
-            let sink = Sink::new(Clock::real(0));
-            let envelope = Envelope { from: String::new(), to: vec!["ann@mail.example".to_owned()] };
+            let sink = TrialMailbox::new(Clock::real(0));
+            let envelope = SmtpEnvelope { from: String::new(), to: vec!["ann@mail.example".to_owned()] };
             for number in 1..=mails {
                 let mut raw = format!("Subject: {number}\r\n\r\n").into_bytes();
                 raw.resize(bytes, b'a');
-                assert!(sink.takes(&envelope.to[0]));
-                assert_eq!(sink.take(&envelope, raw).await, Taken::Kept);
+                assert!(sink.takes_address(&envelope.to[0]));
+                assert_eq!(sink.take_mail(&envelope, raw).await, MailboxOutcome::Kept);
             }
             let list = sink.list();
             assert_eq!((list.len(), sink.count()), (kept, mails as u64));

@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, bail, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use model::{
-    Day, Millis, Person, Tenant,
+    Day, Person, Tenant, UtcMillis,
     entry::DayKey,
     limits::{DAY_LIFE_MS, DAY_MS},
-    partition::Partitions,
+    partition::PartitionCount,
 };
 use serde::{Deserialize, Serialize};
 use store::Store;
-use topic::{NewRecord, Record, Topics};
+use topic::{NewRecord, TopicRecord, Topics};
 use wire::{
-    Announcement,
-    pending::Pending,
-    quarantined::{self, Unusable},
+    DayAnnouncement,
+    pending::AnnouncementBatch,
+    quarantine::{UnusableRecord, put_aside},
     topics,
 };
 
@@ -37,18 +37,18 @@ pub const LISTED_MAX: usize = 100;
 
 /// Where a record lies, written as `PARTITION@OFFSET`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct StatePlace {
     pub partition: u32,
     pub offset: u64,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for StatePlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}@{}", self.partition, self.offset)
     }
 }
 
-impl std::str::FromStr for Place {
+impl std::str::FromStr for StatePlace {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -61,23 +61,23 @@ impl std::str::FromStr for Place {
 
 /// A record that nobody here can read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unreadable {
-    pub place: Place,
+pub struct UnreadableRecord {
+    pub place: StatePlace,
     pub since: String,
     /// As text, as far as it is text.
     pub key: String,
     pub bytes: usize,
     pub reason: String,
     /// An earlier record of the same key that can be read and still lies in the log.
-    pub before: Option<Place>,
+    pub before: Option<StatePlace>,
 }
 
 /// What lies in the log, whole; binary parts as base64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Export {
+pub struct RecordExport {
     pub topic: String,
-    pub place: Place,
+    pub place: StatePlace,
     pub key: String,
     pub value: String,
 }
@@ -85,17 +85,17 @@ pub struct Export {
 /// What to do with a record that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Deed {
+pub enum RecordAction {
     /// Write this one in its place.
-    Repair(Export),
+    Repair(RecordExport),
     /// Forget what was known of its person.
-    Drop(Place),
+    Drop(StatePlace),
 }
 
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
-    pub place: Place,
+pub struct RecordActionReport {
+    pub place: StatePlace,
     /// Whose record it is; nobody's if its key names nobody.
     pub person: Option<String>,
     /// Days of the person that were announced anew, so that what waits in them is told.
@@ -103,21 +103,21 @@ pub struct Done {
 }
 
 /// All records that nobody here can read, as they stand, oldest place first.
-pub async fn list(log: &dyn Topics) -> anyhow::Result<Vec<Unreadable>> {
-    let mut latest: BTreeMap<(u32, Vec<u8>), Record> = BTreeMap::new();
-    each(log, |record| {
+pub async fn list_unreadable(log: &dyn Topics) -> anyhow::Result<Vec<UnreadableRecord>> {
+    let mut latest: BTreeMap<(u32, Vec<u8>), TopicRecord> = BTreeMap::new();
+    for_each_record(log, |record| {
         let key = (record.partition, record.key.clone());
-        if reason(&record).is_some() {
+        if unreadable_reason(&record).is_some() {
             latest.insert(key, record);
         } else {
             latest.remove(&key);
         }
     })
     .await?;
-    let mut before: BTreeMap<(u32, Vec<u8>), Place> = BTreeMap::new();
+    let mut before: BTreeMap<(u32, Vec<u8>), StatePlace> = BTreeMap::new();
     if !latest.is_empty() {
-        each(log, |record| {
-            let place = place(&record);
+        for_each_record(log, |record| {
+            let place = place_of_record(&record);
             let key = (record.partition, record.key);
             let value = record.value.as_deref();
             if latest.contains_key(&key) && value.is_some_and(|value| wire::window::decode(value).is_ok()) {
@@ -126,9 +126,9 @@ pub async fn list(log: &dyn Topics) -> anyhow::Result<Vec<Unreadable>> {
         })
         .await?;
     }
-    let mut list: Vec<Unreadable> = latest
+    let mut list: Vec<UnreadableRecord> = latest
         .iter()
-        .map(|(key, record)| Unreadable { before: before.get(key).copied(), ..view(record) })
+        .map(|(key, record)| UnreadableRecord { before: before.get(key).copied(), ..view_record(record) })
         .collect();
     list.sort_by_key(|one| one.place);
     list.truncate(LISTED_MAX);
@@ -136,43 +136,43 @@ pub async fn list(log: &dyn Topics) -> anyhow::Result<Vec<Unreadable>> {
 }
 
 /// A record as it lies in the log, whether it can be read or not.
-pub async fn export(log: &dyn Topics, place: Place) -> anyhow::Result<Export> {
-    let record = find(log, place).await?;
+pub async fn export_record(log: &dyn Topics, place: StatePlace) -> anyhow::Result<RecordExport> {
+    let record = find_record(log, place).await?;
     let value = record.value.with_context(|| format!("{place} is the end of a record and has no value"))?;
     let (key, value) = (BASE64_STANDARD.encode(&record.key), BASE64_STANDARD.encode(&value));
-    Ok(Export { topic: topics::WINDOWS.to_owned(), place, key, value })
+    Ok(RecordExport { topic: topics::WINDOWS.to_owned(), place, key, value })
 }
 
 /// Repairs or drops a record that cannot be read.
-pub async fn settle(
+pub async fn settle_record(
     log: &dyn Topics,
     store: &dyn Store,
-    deed: &Deed,
+    deed: &RecordAction,
     by: &str,
-    now: Millis,
-) -> anyhow::Result<Done> {
+    now: UtcMillis,
+) -> anyhow::Result<RecordActionReport> {
     let (old, value, what) = match deed {
-        Deed::Repair(export) => {
-            let (key, value) = checked(log, export).await?;
-            let old = standing(log, export.place.partition, &key).await?;
+        RecordAction::Repair(export) => {
+            let (key, value) = decode_export(log, export).await?;
+            let old = latest_record(log, export.place.partition, &key).await?;
             (old.context("nothing stands under its key")?, Some(value), "repaired")
         }
-        Deed::Drop(place) => {
-            let record = find(log, *place).await?;
-            let old = standing(log, place.partition, &record.key).await?;
+        RecordAction::Drop(place) => {
+            let record = find_record(log, *place).await?;
+            let old = latest_record(log, place.partition, &record.key).await?;
             let old = old.filter(|old| old.offset == place.offset);
             (old.with_context(|| format!("{place} is not the latest record of its key"))?, None, "dropped")
         }
     };
-    let Some(why) = reason(&old) else {
+    let Some(why) = unreadable_reason(&old) else {
         bail!(
             "{} can be read: whoever has its partition would write over whatever is done to it",
-            place(&old)
+            place_of_record(&old)
         );
     };
-    let whose = wire::key::to_person(&old.key).ok();
+    let whose = wire::key::read_person_key(&old.key).ok();
     let is_dropped = value.is_none();
-    log.append(vec![noted(&old, &format!("{what} by {by}: {why}"), now)?]).await.context("the note")?;
+    log.append(vec![action_note(&old, &format!("{what} by {by}: {why}"), now)?]).await.context("the note")?;
     let record = NewRecord {
         topic: topics::WINDOWS.into(),
         partition: old.partition,
@@ -182,35 +182,39 @@ pub async fn settle(
     };
     log.append(vec![record]).await.context("the record")?;
     let days = match &whose {
-        Some(whose) if is_dropped => announce(log, store, whose, old.partition, now).await?,
+        Some(whose) if is_dropped => announce_days(log, store, whose, old.partition, now).await?,
         _ => 0,
     };
-    Ok(Done { place: place(&old), person: whose.map(|(_, person)| person.to_string()), days })
+    Ok(RecordActionReport {
+        place: place_of_record(&old),
+        person: whose.map(|(_, person)| person.to_string()),
+        days,
+    })
 }
 
 /// Key and value of an export that can take the place of a record.
-async fn checked(log: &dyn Topics, export: &Export) -> anyhow::Result<(Vec<u8>, Vec<u8>)> {
+async fn decode_export(log: &dyn Topics, export: &RecordExport) -> anyhow::Result<(Vec<u8>, Vec<u8>)> {
     ensure!(export.topic == topics::WINDOWS, "this is a record of `{}`, not of the windows", export.topic);
     let key = BASE64_STANDARD.decode(&export.key).context("its key is no base64")?;
     let value = BASE64_STANDARD.decode(&export.value).context("its value is no base64")?;
     let (tenant, person, _) = wire::window::decode(&value).context("this one cannot be read either")?;
-    ensure!(wire::key::person(&tenant, &person) == key, "its key names somebody else than its value");
-    let partitions = Partitions::found(log.bounds(topics::WINDOWS).await?.len());
+    ensure!(wire::key::person_key(&tenant, &person) == key, "its key names somebody else than its value");
+    let partitions = PartitionCount::from_topic_count(log.bounds(topics::WINDOWS).await?.len());
     let partition = partitions.of_person(&tenant, &person);
     ensure!(partition == export.place.partition, "it belongs to partition {partition}");
     Ok((key, value))
 }
 
 /// Without their record nobody would tell the person what waits in their days: so each day is announced once more.
-async fn announce(
+async fn announce_days(
     log: &dyn Topics,
     store: &dyn Store,
     (tenant, person): &(Tenant, Person),
     partition: u32,
-    now: Millis,
+    now: UtcMillis,
 ) -> anyhow::Result<usize> {
     let back = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
-    let days = (0..=back).map(|back| Day::of(now).plus(1 - back));
+    let days = (0..=back).map(|back| Day::from_instant(now).plus(1 - back));
     let keys: Vec<DayKey> =
         days.map(|day| DayKey { tenant: tenant.clone(), person: person.clone(), day }).collect();
     let rows = store.read(&keys, now).await.context("the days")?;
@@ -218,16 +222,16 @@ async fn announce(
     // No kinds: which plans care is found out when the first of them closes.
     let announcement = |day| {
         let (kinds, windows) = (Vec::new(), Vec::new());
-        Announcement { person: person.clone(), day, rows: 0, kinds, windows, full: false }
+        DayAnnouncement { person: person.clone(), day, rows: 0, kinds, windows, full: false }
     };
-    let announcements: Vec<Announcement> = held.map(|(key, _)| announcement(key.day)).collect();
+    let announcements: Vec<DayAnnouncement> = held.map(|(key, _)| announcement(key.day)).collect();
     let days = announcements.len();
     if days > 0 {
-        let pending = Pending { tenant: tenant.clone(), announcements };
+        let pending = AnnouncementBatch { tenant: tenant.clone(), announcements };
         let record = NewRecord {
             topic: topics::PENDING.into(),
             partition,
-            key: wire::key::partition(partition),
+            key: wire::key::partition_key(partition),
             value: Some(wire::pending::encode(&pending)?),
             headers: Vec::new(),
         };
@@ -236,52 +240,52 @@ async fn announce(
     Ok(days)
 }
 
-fn noted(old: &Record, reason: &str, now: Millis) -> anyhow::Result<NewRecord> {
-    let unusable = Unusable {
+fn action_note(old: &TopicRecord, reason: &str, now: UtcMillis) -> anyhow::Result<NewRecord> {
+    let unusable = UnusableRecord {
         topic: &old.topic,
         partition: old.partition,
         offset: old.offset,
-        appended: Millis(old.appended),
+        appended: UtcMillis(old.appended),
         key: &old.key,
         value: old.value.as_deref(),
     };
-    quarantine::note_record(&quarantined::of_record(unusable, reason, quarantine::ROOM, now))
+    quarantine::note_record(&put_aside(unusable, reason, quarantine::ROOM, now))
 }
 
 /// Why a record cannot be read; a tombstone can, whatever its key is.
-fn reason(record: &Record) -> Option<String> {
+fn unreadable_reason(record: &TopicRecord) -> Option<String> {
     let decoded = wire::window::decode(record.value.as_deref()?);
     decoded.err().map(|undecodable| undecodable.to_string())
 }
 
-fn place(record: &Record) -> Place {
-    Place { partition: record.partition, offset: record.offset }
+fn place_of_record(record: &TopicRecord) -> StatePlace {
+    StatePlace { partition: record.partition, offset: record.offset }
 }
 
-fn view(record: &Record) -> Unreadable {
-    Unreadable {
-        place: place(record),
-        since: Millis(record.appended).to_string(),
+fn view_record(record: &TopicRecord) -> UnreadableRecord {
+    UnreadableRecord {
+        place: place_of_record(record),
+        since: UtcMillis(record.appended).to_string(),
         key: String::from_utf8_lossy(&record.key).replace('\0', "/"),
         bytes: record.value.as_ref().map_or(0, Vec::len),
-        reason: reason(record).unwrap_or_default(),
+        reason: unreadable_reason(record).unwrap_or_default(),
         before: None,
     }
 }
 
-async fn find(log: &dyn Topics, place: Place) -> anyhow::Result<Record> {
-    let Place { partition, offset } = place;
+async fn find_record(log: &dyn Topics, place: StatePlace) -> anyhow::Result<TopicRecord> {
+    let StatePlace { partition, offset } = place;
     let found = log.read(topics::WINDOWS, partition, offset, 1).await?;
     let found = found.into_iter().find(|record| record.offset == offset);
     found.with_context(|| format!("no record of `{}` lies at {place}", topics::WINDOWS))
 }
 
 /// The latest record of a key.
-async fn standing(log: &dyn Topics, partition: u32, key: &[u8]) -> anyhow::Result<Option<Record>> {
+async fn latest_record(log: &dyn Topics, partition: u32, key: &[u8]) -> anyhow::Result<Option<TopicRecord>> {
     let mut latest = None;
     let bounds = log.bounds(topics::WINDOWS).await?;
     let bounds = bounds.get(partition as usize).copied().unwrap_or_default();
-    pages(log, partition, bounds, &mut |record| {
+    read_pages(log, partition, bounds, &mut |record| {
         if record.key == key {
             latest = Some(record);
         }
@@ -291,18 +295,18 @@ async fn standing(log: &dyn Topics, partition: u32, key: &[u8]) -> anyhow::Resul
 }
 
 /// All that lies in the topic, partition by partition and in order.
-async fn each(log: &dyn Topics, mut of: impl FnMut(Record)) -> anyhow::Result<()> {
+async fn for_each_record(log: &dyn Topics, mut of: impl FnMut(TopicRecord)) -> anyhow::Result<()> {
     for (partition, bounds) in (0..).zip(log.bounds(topics::WINDOWS).await?) {
-        pages(log, partition, bounds, &mut of).await?;
+        read_pages(log, partition, bounds, &mut of).await?;
     }
     Ok(())
 }
 
-async fn pages(
+async fn read_pages(
     log: &dyn Topics,
     partition: u32,
     (mut from, end): (u64, u64),
-    of: &mut impl FnMut(Record),
+    of: &mut impl FnMut(TopicRecord),
 ) -> anyhow::Result<()> {
     while from < end {
         let records = log.read(topics::WINDOWS, partition, from, PAGE).await?;

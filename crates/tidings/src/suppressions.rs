@@ -2,23 +2,23 @@
 
 use anyhow::Context as _;
 use model::{
-    Millis, Person, Tenant,
+    Person, Tenant, UtcMillis,
     person::profile,
-    returns::{AddressHash, Suppression, lifted, suppressions},
+    returns::{AddressHash, Suppression, lift_returns, list_suppressions},
 };
 use serde::{Deserialize, Serialize};
 use store::{StateKey, Store};
 
 /// A person's suppressions.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Suppressed {
+pub struct PersonSuppressions {
     pub person: String,
-    pub suppressions: Vec<One>,
+    pub suppressions: Vec<SuppressionLine>,
 }
 
 /// One of them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct One {
+pub struct SuppressionLine {
     /// `hard`, `soft`, `complaint`.
     pub what: String,
     /// The only stream that it holds for; all of them without.
@@ -34,16 +34,17 @@ pub struct One {
 }
 
 /// What is known of a person by now.
-pub async fn read(
+pub async fn load_suppressions(
     store: &dyn Store,
     (tenant, person): (&Tenant, &Person),
-    now: Millis,
-) -> anyhow::Result<Suppressed> {
+    now: UtcMillis,
+) -> anyhow::Result<PersonSuppressions> {
     let keys = [StateKey::Person, StateKey::Notes].map(|key| key(tenant.clone(), person.clone()));
     let states = store.states(&keys).await.context("profile and notes")?;
     let [known, notes] = &states[..] else { anyhow::bail!("the store answers something else") };
-    let address = known.text(profile::EMAIL).map(|own| AddressHash::of(tenant, person, own).to_string());
-    let one = |found: Suppression| One {
+    let address =
+        known.text(profile::EMAIL).map(|own| AddressHash::from_address(tenant, person, own).to_string());
+    let one = |found: Suppression| SuppressionLine {
         what: found.sort.name().to_owned(),
         stream: found.stream.as_deref().map(str::to_owned),
         holds: Some(&found.address) == address.as_ref(),
@@ -51,25 +52,25 @@ pub async fn read(
         since: found.since.to_string(),
         until: found.until.map(|until| until.to_string()),
     };
-    let suppressions = suppressions(notes, now).into_iter().map(one).collect();
-    Ok(Suppressed { person: person.to_string(), suppressions })
+    let suppressions = list_suppressions(notes, now).into_iter().map(one).collect();
+    Ok(PersonSuppressions { person: person.to_string(), suppressions })
 }
 
 /// Lifts everything, or complaints about one stream; says how many suppressions are gone. What comes back later of mails
 /// that left before changes nothing about it.
-pub async fn lift(
+pub async fn lift_for_person(
     store: &dyn Store,
     (tenant, person): (&Tenant, &Person),
     stream: Option<&str>,
-    now: Millis,
+    now: UtcMillis,
 ) -> anyhow::Result<usize> {
     let key = StateKey::Notes(tenant.clone(), person.clone());
     let notes = store.states(std::slice::from_ref(&key)).await.context("notes")?.pop().unwrap_or_default();
     let mut after = notes.clone();
-    let state = lifted(&notes, stream, now);
+    let state = lift_returns(&notes, stream, now);
     after.merge(&state);
     if !state.is_empty() {
         store.merge(vec![(key, state)]).await.context("notes")?;
     }
-    Ok(suppressions(&notes, now).len().saturating_sub(suppressions(&after, now).len()))
+    Ok(list_suppressions(&notes, now).len().saturating_sub(list_suppressions(&after, now).len()))
 }

@@ -9,14 +9,14 @@ use axum::{
     response::Response,
 };
 use catalogue::Catalogue;
-use courier::outbox::Outbox;
-use model::{Tenant, civil::Zones};
+use courier::outbox::OutboxCourier;
+use model::{Tenant, civil_time::ZoneRules};
 use runtime::Clock;
-use sender::Links;
+use sender::MailLinks;
 use tower::ServiceExt as _;
-use wire::{NoSchemas, token::Secret};
+use wire::{NoSchemaSource, token::LinkSecret};
 
-use crate::house::{Config, Engines, House, declare};
+use crate::house::{Config, HouseEngines, RunningHouse, declare_topics};
 
 const CATALOGUE: &str = r#"
 catalogue: shop
@@ -56,15 +56,15 @@ pub const SECRET: [u8; 32] = [7; 32];
 /// Saturday morning.
 pub const START: &str = "2026-11-21T10:00:00Z";
 
-pub fn catalogue() -> Arc<Catalogue> {
-    parse(CATALOGUE)
+pub fn test_catalogue() -> Arc<Catalogue> {
+    parse_catalogue(CATALOGUE)
 }
 
 /// The same with a kind more.
 pub fn newer_catalogue() -> Arc<Catalogue> {
     let kind = "  item_noted: {on: item.noted, to: {followers_of: maker}, says: noted, plans: [daily]}";
     let text = CATALOGUE.replace("kinds:\n  item_offered:", &format!("kinds:\n{kind}\n  item_offered:"));
-    parse(&text.replace("kinds: [item_offered]", "kinds: [item_offered, item_noted]"))
+    parse_catalogue(&text.replace("kinds: [item_offered]", "kinds: [item_offered, item_noted]"))
 }
 
 /// The same with what a reader can choose among: a weekly mail instead, pushes beside, and what hangs on a maker.
@@ -87,10 +87,10 @@ pub fn choices_catalogue() -> Arc<Catalogue> {
     let told = "    plans: [daily]\n";
     let text = CATALOGUE.replace(told, "    thread: maker\n    plans: [daily, weekly, ping]\n");
     let text = text.replace("most: 5", "most: 2");
-    parse(&text.replace("\nplans:\n  daily:", &format!("\n{weekly}  daily:")))
+    parse_catalogue(&text.replace("\nplans:\n  daily:", &format!("\n{weekly}  daily:")))
 }
 
-fn parse(text: &str) -> Arc<Catalogue> {
+fn parse_catalogue(text: &str) -> Arc<Catalogue> {
     let read = |name: &str| match name {
         "mail.mjml" => Ok(MJML.to_owned()),
         "mail.txt" => Ok(TEXT.to_owned()),
@@ -100,65 +100,67 @@ fn parse(text: &str) -> Arc<Catalogue> {
 }
 
 /// A house in a folder, and what is below it.
-pub struct Ground {
-    pub house: Arc<House>,
-    pub topics: topic::embedded::Embedded,
-    pub outbox: Arc<Outbox>,
+pub struct HouseTestbed {
+    pub house: Arc<RunningHouse>,
+    pub topics: topic::embedded::EmbeddedTopics,
+    pub outbox: Arc<OutboxCourier>,
     pub intake: Router,
 }
 
-pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
-    ground_of(dir, clock, catalogue()).await
+pub async fn open_fixture(dir: &Path, clock: &Clock) -> HouseTestbed {
+    open_fixture_with(dir, clock, test_catalogue()).await
 }
 
 /// The same with another catalogue.
-pub async fn ground_of(dir: &Path, clock: &Clock, catalogue: Arc<Catalogue>) -> Ground {
-    let topics = topic::embedded::Embedded::open(&dir.join("topics"), clock.clone()).unwrap();
-    let store = Arc::new(store::embedded::Embedded::open(&dir.join("store")).unwrap());
-    let outbox = Arc::new(Outbox::open(&dir.join("outbox")).unwrap());
-    let engines = Engines {
+pub async fn open_fixture_with(dir: &Path, clock: &Clock, catalogue: Arc<Catalogue>) -> HouseTestbed {
+    let topics = topic::embedded::EmbeddedTopics::open(&dir.join("topics"), clock.clone()).unwrap();
+    let store = Arc::new(store::embedded::EmbeddedStore::open(&dir.join("store")).unwrap());
+    let outbox = Arc::new(OutboxCourier::open(&dir.join("outbox")).unwrap());
+    let engines = HouseEngines {
         topics: Arc::new(topics.clone()),
         store,
         courier: outbox.clone(),
-        live: Arc::new(live::Unasked),
-        schemas: Arc::new(NoSchemas),
+        live: Arc::new(live::UnknownConnections),
+        schemas: Arc::new(NoSchemaSource),
     };
-    let mut config = Config::usual(Tenant::new("main").unwrap(), 1_000);
-    declare(&topics, config.partitions).await.unwrap();
+    let mut config = Config::with_defaults(Tenant::new("main").unwrap(), 1_000);
+    declare_topics(&topics, config.partitions).await.unwrap();
     // Once, at the beginning.
     config.measure_lag = Some(Duration::from_secs(3_600));
-    config.sender.links = Some(Links::new("http://127.0.0.1:7280", Secret::new(SECRET)));
+    config.sender.links = Some(MailLinks::new("http://127.0.0.1:7280", LinkSecret::new(SECRET)));
     let house =
-        House::start(engines, catalogue, clock.clone(), Zones::bundled(), config.clone()).await.unwrap();
+        RunningHouse::start(engines, catalogue, clock.clone(), ZoneRules::load_bundled(), config.clone())
+            .await
+            .unwrap();
     let house = Arc::new(house);
-    let intake = intake(&house, config.ingest);
-    Ground { house, topics, outbox, intake }
+    let intake = intake_router(&house, config.ingest);
+    HouseTestbed { house, topics, outbox, intake }
 }
 
 /// The way in to a house.
-pub fn intake(house: &House, config: ingest::Config) -> Router {
-    let ports = house.intake().clone();
-    ingest::router(ingest::Http { ports, config, keys: None, disk_low: Arc::new(|| false) })
+pub fn intake_router(house: &RunningHouse, config: ingest::Config) -> Router {
+    let deps = house.intake().clone();
+    ingest::router(ingest::HttpIntake { deps, config, keys: None, disk_low: Arc::new(|| false) })
 }
 
-impl Ground {
+impl HouseTestbed {
     /// A person who follows a maker.
-    pub async fn person(&self, person: &str, maker: &str) {
+    pub async fn add_person(&self, person: &str, maker: &str) {
         let email = format!("{person}@example.org");
-        self.tell("/v1/facts", &serde_json::json!([
+        self.post_json("/v1/facts", &serde_json::json!([
             {"id": format!("p-{person}"), "source": "t", "type": "tidings.profile", "person": person, "email": email, "zone": "UTC"},
             {"id": format!("f-{person}"), "source": "t", "type": "tidings.follow", "person": person, "target": maker},
         ])).await;
     }
 
-    pub async fn offer(&self, item: &str, maker: &str, title: &str) {
-        self.tell("/v1/changes", &serde_json::json!(
+    pub async fn offer_item(&self, item: &str, maker: &str, title: &str) {
+        self.post_json("/v1/changes", &serde_json::json!(
             {"id": item, "source": "t", "type": "item.offered", "subject": item, "maker": maker, "title": title, "offered": true}
         )).await;
     }
 
-    async fn tell(&self, path: &str, body: &serde_json::Value) {
-        tell(&self.intake, path, body).await;
+    async fn post_json(&self, path: &str, body: &serde_json::Value) {
+        post_to_intake(&self.intake, path, body).await;
     }
 
     /// Lets go of the folder.
@@ -169,16 +171,16 @@ impl Ground {
     }
 }
 
-pub async fn tell(intake: &Router, path: &str, body: &serde_json::Value) {
+pub async fn post_to_intake(intake: &Router, path: &str, body: &serde_json::Value) {
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
     let request = request.body(Body::from(body.to_string())).unwrap();
     let answer = intake.clone().oneshot(request).await.unwrap();
-    let (status, text) = read(answer).await;
+    let (status, text) = read_response(answer).await;
     assert_eq!(status, StatusCode::ACCEPTED, "{text}");
     assert!(text.contains("\"rejected\":[]"), "{text}");
 }
 
-pub async fn read(answer: Response) -> (StatusCode, String) {
+pub async fn read_response(answer: Response) -> (StatusCode, String) {
     let status = answer.status();
     let bytes = to_bytes(answer.into_body(), 1 << 22).await.unwrap();
     (status, String::from_utf8_lossy(&bytes).into_owned())

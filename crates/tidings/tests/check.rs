@@ -24,7 +24,7 @@ fn command(dir: &Path, line: &str) -> Command {
     command
 }
 
-fn said(dir: &Path, line: &str) -> (i32, String, String) {
+fn run_line(dir: &Path, line: &str) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command(dir, line).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (status.code().unwrap_or(-1), text(stdout), text(stderr))
@@ -32,7 +32,7 @@ fn said(dir: &Path, line: &str) -> (i32, String, String) {
 
 fn shop() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let (code, out, why) = said(dir.path(), "init shop");
+    let (code, out, why) = run_line(dir.path(), "init shop");
     assert_eq!((code, why.as_str()), (0, ""), "{out}");
     // What it says to do next can be done.
     assert!(out.contains("tidings check shop\n") || out.contains("tidings check shop "), "{out}");
@@ -42,7 +42,7 @@ fn shop() -> TempDir {
 #[test]
 fn a_new_catalogue_is_green_and_nothing_more_is_said() {
     let dir = shop();
-    let (code, out, why) = said(dir.path(), "check shop");
+    let (code, out, why) = run_line(dir.path(), "check shop");
     let expected = "\
 shop: 3 subjects, 2 kinds and 1 plan; all rendered with example data
 morning closes every day at 09:00 in the person's time zone
@@ -60,30 +60,30 @@ somebody has seen or does not follow any more.
     for form in ["nearly empty: 1 thing, ", "one of each kind: 2 things, ", "two events of one subject: "] {
         assert!(weights.contains(form), "{weights}");
     }
-    let (code, _, why) = said(dir.path(), "init shop");
+    let (code, _, why) = run_line(dir.path(), "init shop");
     assert_eq!((code, why.contains("is not empty")), (3, true), "{why}");
 }
 
 #[test]
 fn some_scenarios_are_played_with_all_that_happens() {
     let dir = shop();
-    let (code, out, _) = said(dir.path(), "check shop --only still --trace");
+    let (code, out, _) = run_line(dir.path(), "check shop --only still --trace");
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("1 of 1 scenario passed") && !out.contains("one-mail-in-the-morning"), "{out}");
     assert!(out.contains("\n  mon 2026-01-05 20:00:00  withdraw book:1\n"), "{out}");
     assert!(out.contains("ann's entry about book:1: no longer true (mail)"), "{out}");
-    let (code, _, why) = said(dir.path(), "check shop --only snow");
+    let (code, _, why) = run_line(dir.path(), "check shop --only snow");
     assert_eq!((code, why.contains("`only-what-is-still-true`")), (3, true), "{why}");
-    let (_, out, _) = said(dir.path(), "check shop --verbose");
+    let (_, out, _) = run_line(dir.path(), "check shop --verbose");
     assert!(out.contains("\n  Asia/Kolkata"), "{out}");
-    let (_, out, _) = said(dir.path(), "check shop --json");
+    let (_, out, _) = run_line(dir.path(), "check shop --json");
     assert!(out.contains("Asia/Kolkata") && !out.contains("withdraw book:1"), "{out}");
-    let (_, out, _) = said(dir.path(), "check shop --json --trace");
+    let (_, out, _) = run_line(dir.path(), "check shop --json --trace");
     assert!(out.contains("withdraw book:1"), "{out}");
 }
 
 /// The same catalogue with another piece in it.
-fn change(dir: &Path, piece: &str, by: &str) {
+fn change_catalogue(dir: &Path, piece: &str, by: &str) {
     let file = dir.join("shop/catalogue.yaml");
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains(piece), "`{piece}` is not in it");
@@ -93,26 +93,26 @@ fn change(dir: &Path, piece: &str, by: &str) {
 #[test]
 fn what_a_reader_would_see_is_judged_and_written() {
     let dir = shop();
-    let (code, out, why) = said(dir.path(), "check shop --strict --html looks");
+    let (code, out, why) = run_line(dir.path(), "check shop --strict --html looks");
     assert_eq!(code, 0, "{out}{why}");
     for form in ["full", "nearly-empty", "one-of-each-kind", "two-events-of-one-subject"] {
         let html = fs::read_to_string(dir.path().join(format!("looks/morning-{form}.html"))).unwrap();
         assert!(html.contains("<html") && !html.contains("{{"), "{form}");
         assert!(dir.path().join(format!("looks/morning-{form}.txt")).is_file(), "{form}");
     }
-    change(dir.path(), "headline: >-\n", "headline: >-\n      News for {{ name }},{{ \" \" }}\n");
+    change_catalogue(dir.path(), "headline: >-\n", "headline: >-\n      News for {{ name }},{{ \" \" }}\n");
     // The other scenario asks for the headline as it was.
     let hole = "headline of `morning` has a hole where `name` is missing: “News for ___,";
-    let (code, out, _) = said(dir.path(), "check shop --only still");
+    let (code, out, _) = run_line(dir.path(), "check shop --only still");
     assert_eq!(
         (code, out.contains("note: shop/catalogue.yaml:"), out.contains(hole)),
         (0, true, true),
         "{out}"
     );
-    let (code, out, why) = said(dir.path(), "check shop --strict --only still");
+    let (code, out, why) = run_line(dir.path(), "check shop --strict --only still");
     assert_eq!((code, out.contains(hole)), (3, true), "{out}");
     assert!(why.contains("1 note, and --strict takes none"), "{why}");
-    let (_, out, _) = said(dir.path(), "check shop --json --only still");
+    let (_, out, _) = run_line(dir.path(), "check shop --json --only still");
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();
     let note = &found["notes"][0];
     assert_eq!((note["about"].as_str(), note["plan"].as_str()), (Some("hole"), Some("morning")), "{note}");
@@ -122,12 +122,12 @@ fn what_a_reader_would_see_is_judged_and_written() {
 }
 
 /// A check that goes on, and its lines as they come.
-struct Watching {
+struct WatchingCheck {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Watching {
+impl WatchingCheck {
     fn begin(dir: &Path, line: &str) -> Self {
         let mut child = command(dir, line).spawn().unwrap();
         let (to, lines) = mpsc::sync_channel(1_000);
@@ -143,7 +143,7 @@ impl Watching {
     }
 
     /// Waits for a line with each of these, in any order, for the two streams have none.
-    fn says(&self, wanted: &[&str]) {
+    fn expect_lines(&self, wanted: &[&str]) {
         let mut missing = wanted.to_vec();
         let mut heard = Vec::new();
         while !missing.is_empty() {
@@ -158,14 +158,18 @@ impl Watching {
 #[test]
 fn a_changed_file_is_checked_again_until_somebody_ends_it() {
     let dir = shop();
-    let mut watching = Watching::begin(dir.path(), "check shop --watch");
-    watching.says(&["2 of 2 scenarios passed", "waiting for a change in shop"]);
+    let mut watching = WatchingCheck::begin(dir.path(), "check shop --watch");
+    watching.expect_lines(&["2 of 2 scenarios passed", "waiting for a change in shop"]);
     let file = dir.path().join("shop/catalogue.yaml");
     let good = fs::read_to_string(&file).unwrap();
     fs::write(&file, good.replacen("subject.available", "subject.availabel", 1)).unwrap();
-    watching.says(&["catalogue.yaml has changed", "did you mean `available`?", "waiting for a change"]);
+    watching.expect_lines(&[
+        "catalogue.yaml has changed",
+        "did you mean `available`?",
+        "waiting for a change",
+    ]);
     fs::write(&file, good).unwrap();
-    watching.says(&["2 of 2 scenarios passed", "waiting for a change"]);
+    watching.expect_lines(&["2 of 2 scenarios passed", "waiting for a change"]);
     let pid = watching.child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     assert_eq!(watching.child.wait().unwrap().code(), Some(0));

@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-use engines::{Called, Receiver};
-use runtime::clock::Stopwatch;
+use engines::{HookReceiver, ReceivedCall};
+use runtime::clock::SteadyStopwatch;
 use serde_json::Value;
 
 const SECRET: &str = "correct-horse-battery-staple-and-more";
@@ -21,12 +21,12 @@ const SECRET: &str = "correct-horse-battery-staple-and-more";
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A house that ends with the test.
-struct House {
+struct HooksHouse {
     child: Child,
     lines: mpsc::Receiver<String>,
 }
 
-impl House {
+impl HooksHouse {
     fn start(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let said = BufReader::new(child.stderr.take().unwrap());
@@ -42,7 +42,7 @@ impl House {
     }
 
     /// Waits until it is ready; what it says before that holds no secret.
-    fn ready(&self) {
+    fn wait_until_ready(&self) {
         loop {
             let line = self.lines.recv_timeout(PATIENCE).unwrap();
             assert!(!line.contains(&SECRET[..12]), "{line}");
@@ -53,7 +53,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for HooksHouse {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -67,19 +67,19 @@ fn program(line: &[&str]) -> Command {
     command
 }
 
-fn said(mut command: Command) -> String {
+fn run_to_end(mut command: Command) -> String {
     let output = command.output().unwrap();
     let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(output.status.success(), "{command:?}: {out}{err}");
     out
 }
 
-struct Site {
+struct HooksSite {
     folder: PathBuf,
-    receiver: Receiver,
+    receiver: HookReceiver,
 }
 
-impl Site {
+impl HooksSite {
     fn command(&self, line: &[&str]) -> Command {
         let mut command = program(line);
         command.current_dir(&self.folder).envs([
@@ -91,13 +91,13 @@ impl Site {
         command
     }
 
-    fn said(&self, line: &[&str]) -> String {
-        said(self.command(line))
+    fn run(&self, line: &[&str]) -> String {
+        run_to_end(self.command(line))
     }
 
     /// The fates of a person's entry.
     fn fates(&self, person: &str, subject: &str) -> Vec<String> {
-        let days: Value = serde_json::from_str(&self.said(&["--json", "days", person])).unwrap();
+        let days: Value = serde_json::from_str(&self.run(&["--json", "days", person])).unwrap();
         let days = days["days"].as_array().unwrap().iter();
         let mut entries = days.flat_map(|day| day["entries"].as_array().unwrap());
         let entry = entries.find(|entry| entry["subject"] == subject);
@@ -106,8 +106,8 @@ impl Site {
     }
 
     /// Waits for this to become of an entry.
-    fn comes_to(&self, person: &str, subject: &str, expected: [&str; 2]) {
-        let watch = Stopwatch::start();
+    fn wait_for_fates(&self, person: &str, subject: &str, expected: [&str; 2]) {
+        let watch = SteadyStopwatch::start();
         while self.fates(person, subject) != expected {
             assert!(watch.elapsed() < PATIENCE, "{person} {subject}: {:?}", self.fates(person, subject));
         }
@@ -117,22 +117,22 @@ impl Site {
 #[test]
 fn a_receiver_believes_what_it_is_called_with_and_one_that_is_gone_is_not_called_again() {
     let folder = tempfile::tempdir().unwrap();
-    let receiver = Receiver::start(said(program(&["hooks", "secret", "main"])).trim()).unwrap();
+    let receiver = HookReceiver::start(run_to_end(program(&["hooks", "secret", "main"])).trim()).unwrap();
     fs::write(folder.path().join("receiver.pem"), receiver.ca().unwrap()).unwrap();
-    let site = Site { folder: folder.path().to_owned(), receiver };
-    let at = |path: &str| site.receiver.at(path);
+    let site = HooksSite { folder: folder.path().to_owned(), receiver };
+    let at = |path: &str| site.receiver.url_of(path);
     let mut calls = 0;
     let mut called = |more: usize| {
         calls += more;
-        site.receiver.called_so_often(calls).unwrap().split_off(calls - more)
+        site.receiver.await_calls(calls).unwrap().split_off(calls - more)
     };
     // At once for programs, and so for chats: nobody waits ten minutes here.
     let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/catalogues/hooks/catalogue.yaml");
     let text = fs::read_to_string(catalogue).unwrap().replace("close: {after: 10m}", "close: at_once");
     fs::create_dir(folder.path().join("catalogue")).unwrap();
     fs::write(folder.path().join("catalogue/catalogue.yaml"), text).unwrap();
-    let house = House::start(site.command(&["up", "--catalogue", "catalogue"]));
-    house.ready();
+    let house = HooksHouse::start(site.command(&["up", "--catalogue", "catalogue"]));
+    house.wait_until_ready();
     let mut test = |path: &str, channel: &str| {
         let output = site.command(&["hooks", "test", &at(path), "--channel", channel]).output().unwrap();
         let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
@@ -143,34 +143,34 @@ fn a_receiver_believes_what_it_is_called_with_and_one_that_is_gone_is_not_called
     assert!(code == Some(0) && is_believed && said.starts_with("accepted as <"), "{said}");
     let (code, is_believed, said) = test("/test", "chat");
     assert!(code == Some(1) && !is_believed && said.contains("refused: 401"), "{said}");
-    site.said(&["person", "ann", &format!("webhook={}", at("/ann"))]);
-    site.said(&["person", "ben", &format!("webhook={}", at("/gone"))]);
-    site.said(&["person", "cem", &format!("chat={}", at("/chat"))]);
+    site.run(&["person", "ann", &format!("webhook={}", at("/ann"))]);
+    site.run(&["person", "ben", &format!("webhook={}", at("/gone"))]);
+    site.run(&["person", "cem", &format!("chat={}", at("/chat"))]);
     for person in ["ann", "ben", "cem"] {
-        site.said(&["follow", person, "room:1"]);
+        site.run(&["follow", person, "room:1"]);
     }
     let say = |id: &str, words: &str| {
         let (id, words) = (format!("message:{id}"), format!("words={words}"));
-        site.said(&["publish", "message.sent", &id, &words, "room=room:1", "kept=true"]);
+        site.run(&["publish", "message.sent", &id, &words, "room=room:1", "kept=true"]);
     };
     say("1", "<!here>");
-    let sorted = |mut calls: Vec<Called>| {
+    let sorted = |mut calls: Vec<ReceivedCall>| {
         calls.sort_by_key(|call| call.path.clone());
         calls
     };
     let calls = sorted(called(3));
     assert!(calls.iter().all(|call| call.is_believed), "{calls:?}");
-    let paths = |calls: &[Called]| calls.iter().map(|call| call.path.clone()).collect::<Vec<_>>();
+    let paths = |calls: &[ReceivedCall]| calls.iter().map(|call| call.path.clone()).collect::<Vec<_>>();
     assert_eq!(paths(&calls), ["/ann", "/chat", "/gone"]);
     let data = &calls[0].says["data"];
     assert_eq!((&data["person"], &data["text"]), (&"ann".into(), &"<!here>".into()));
     assert_eq!(data["told"][0]["subject"], "message:1");
     assert_eq!(calls[1].says["text"], "*1 new*\n&lt;!here&gt;");
-    site.comes_to("ann", "message:1", ["told", "no address"]);
-    site.comes_to("cem", "message:1", ["no address", "told"]);
-    site.comes_to("ben", "message:1", ["refused by the channel", "no address"]);
+    site.wait_for_fates("ann", "message:1", ["told", "no address"]);
+    site.wait_for_fates("cem", "message:1", ["no address", "told"]);
+    site.wait_for_fates("ben", "message:1", ["refused by the channel", "no address"]);
     say("2", "Two");
     assert_eq!(paths(&sorted(called(2))), ["/ann", "/chat"]);
-    site.comes_to("ben", "message:2", ["no address", "no address"]);
-    assert_eq!(site.receiver.called().unwrap().len(), 7, "nobody else was called");
+    site.wait_for_fates("ben", "message:2", ["no address", "no address"]);
+    assert_eq!(site.receiver.read_calls().unwrap().len(), 7, "nobody else was called");
 }

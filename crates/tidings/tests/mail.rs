@@ -4,10 +4,10 @@
 
 use std::{fs, path::Path, process::Command};
 
-use engines::{MailOptions, MailServer, MailTls};
+use engines::{MailOptions, MailTls, PythonMailServer};
 
 /// What the program said and how it ended.
-fn said(folder: &Path, environment: &[(&str, &str)], line: &[&str]) -> (i32, String, String) {
+fn run_line(folder: &Path, environment: &[(&str, &str)], line: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
     command.args(line).current_dir(folder).env_clear().envs(environment.iter().copied());
     let output = command.output().unwrap();
@@ -17,7 +17,7 @@ fn said(folder: &Path, environment: &[(&str, &str)], line: &[&str]) -> (i32, Str
 
 #[test]
 fn a_key_is_made_and_a_test_mail_arrives_signed() {
-    let server = MailServer::start(MailOptions {
+    let server = PythonMailServer::start(MailOptions {
         tls: MailTls::StartTls,
         login: Some("ann:correct-horse"),
         ..MailOptions::default()
@@ -31,7 +31,7 @@ fn a_key_is_made_and_a_test_mail_arrives_signed() {
     let (good, wrong) = (mail(good.as_str()), mail(wrong.as_str()));
     let send = ["send-test", "bob@mail.example", "--from", "News <news@shop.example>"];
     let check = |environment: &[(&str, &str)], line: &[&str], code: i32, expected: &str| {
-        let (ended, out, err) = said(folder.path(), environment, line);
+        let (ended, out, err) = run_line(folder.path(), environment, line);
         assert_eq!((ended, format!("{out}{err}").contains(expected)), (code, true), "{line:?}: {out}{err}");
         assert!(!format!("{out}{err}").contains("-horse"), "{out}{err}");
         assert!(!err.contains("bob@"), "{err}");
@@ -52,7 +52,7 @@ fn a_key_is_made_and_a_test_mail_arrives_signed() {
     check(&good, &send, 0, "accepted as <");
     check(&wrong, &send, 1, "the server does not take the login: 535");
     check(&[], &send, 3, "`mail.ways` names no server");
-    let arrived = server.arrived().unwrap();
+    let arrived = server.arrived_mails().unwrap();
     assert_eq!(arrived.len(), 1);
     let text = String::from_utf8_lossy(&arrived[0].bytes).into_owned();
     assert!(

@@ -19,18 +19,18 @@ fn command(dir: &Path, line: &str) -> Command {
     command
 }
 
-fn said(dir: &Path, line: &str) -> (i32, String, String) {
+fn run_line(dir: &Path, line: &str) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command(dir, line).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (status.code().unwrap_or(-1), text(stdout), text(stderr))
 }
 
-fn does(dir: &Path, line: &str) {
-    let (code, out, why) = said(dir, line);
+fn run_ok(dir: &Path, line: &str) {
+    let (code, out, why) = run_line(dir, line);
     assert_eq!(code, 0, "{line}: {out}{why}");
 }
 
-fn house(dir: &Path) -> Child {
+fn start_house(dir: &Path) -> Child {
     let mut child = command(dir, "up --listen 127.0.0.1:0").spawn().unwrap();
     let mut heard = String::new();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
@@ -42,9 +42,9 @@ fn house(dir: &Path) -> Child {
 }
 
 /// Asks until something is so, for rooms take their time.
-fn waited(dir: &Path, line: &str, is: impl Fn(&Value) -> bool) -> Value {
+fn wait_for_json(dir: &Path, line: &str, is: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..600 {
-        let (code, out, _) = said(dir, line);
+        let (code, out, _) = run_line(dir, line);
         let found = if code == 0 { serde_json::from_str(&out).unwrap() } else { Value::Null };
         if is(&found) {
             return found;
@@ -58,15 +58,15 @@ fn waited(dir: &Path, line: &str, is: impl Fn(&Value) -> bool) -> Value {
 fn what_is_known_of_a_person_is_shown_by_a_house_and_without_one() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    does(dir, "init shop");
-    let mut house = house(dir);
-    does(dir, "person ann name=Ann email=ann@example.org zone=Europe/Berlin");
-    does(dir, "publish author.named author:1 name=Okafor");
-    does(dir, "follow ann author:1");
-    does(dir, "mute ann --actor bob");
-    does(dir, "device ann phone android 0123456789abcdef0123456789abcdef");
-    does(dir, "publish book.added book:1 title=Harbour author=author:1 available=true");
-    let whole = waited(dir, "person ann --json", |whole| !whole["coming"][0]["message"].is_null());
+    run_ok(dir, "init shop");
+    let mut house = start_house(dir);
+    run_ok(dir, "person ann name=Ann email=ann@example.org zone=Europe/Berlin");
+    run_ok(dir, "publish author.named author:1 name=Okafor");
+    run_ok(dir, "follow ann author:1");
+    run_ok(dir, "mute ann --actor bob");
+    run_ok(dir, "device ann phone android 0123456789abcdef0123456789abcdef");
+    run_ok(dir, "publish book.added book:1 title=Harbour author=author:1 available=true");
+    let whole = wait_for_json(dir, "person ann --json", |whole| !whole["coming"][0]["message"].is_null());
     assert_eq!(whole["coming"][0]["message"]["headline"], "Okafor: “Harbour”", "{whole}");
     assert_eq!(whole["follows"]["newest"][0]["name"], "Okafor", "{whole}");
     let known = |out: &str| {
@@ -86,26 +86,26 @@ fn what_is_known_of_a_person_is_shown_by_a_house_and_without_one() {
         }
         assert!(!out.contains("ann@example") && !out.contains("0123456789abcdef"), "{out}");
     };
-    known(&said(dir, "person ann").1);
-    let (code, _, why) = said(dir, "person anna");
+    known(&run_line(dir, "person ann").1);
+    let (code, _, why) = run_line(dir, "person anna");
     assert_eq!((code, why.contains("did you mean `ann`")), (3, true), "{why}");
 
     // Nobody is here to be asked.
-    let (code, _, why) = said(dir, "windows ann --cancel morning");
+    let (code, _, why) = run_line(dir, "windows ann --cancel morning");
     assert_eq!((code, why.contains("cannot be undone") && why.contains("--yes")), (2, true), "{why}");
-    assert!(said(dir, "windows ann").1.contains("morning"), "it was cancelled unasked");
+    assert!(run_line(dir, "windows ann").1.contains("morning"), "it was cancelled unasked");
     house.kill().unwrap();
     house.wait().unwrap();
 
-    known(&said(dir, "person ann").1);
-    let (code, _, why) = said(dir, "person anna");
+    known(&run_line(dir, "person ann").1);
+    let (code, _, why) = run_line(dir, "person anna");
     assert_eq!((code, why.contains("did you mean `ann`")), (3, true), "{why}");
-    let (code, out, why) = said(dir, "person ann --catalogue nowhere");
+    let (code, out, why) = run_line(dir, "person ann --catalogue nowhere");
     assert_eq!(code, 2, "{out}{why}");
     let (code, out, why) = told_without_catalogue(dir);
     assert_eq!((code, why.contains("the catalogue is not known")), (0, true), "{why}");
     assert!(out.contains("author:1") && !out.contains("Okafor"), "{out}");
-    let (code, _, why) = said(dir, "windows ann --cancel morning --yes");
+    let (code, _, why) = run_line(dir, "windows ann --cancel morning --yes");
     assert_eq!((code, why.contains("will be cancelled")), (0, true), "{why}");
 }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use topic::{NewRecord, Retention, TopicSpec, Topics as _};
+use topic::{NewRecord, TopicRetention, TopicSpec, Topics as _};
 use wire::topics;
 
 const SECRET: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2";
@@ -27,12 +27,12 @@ fn catalogue() -> String {
 }
 
 /// An installation: a part of the clusters, and a folder for each process.
-struct Site {
+struct ClusterSite {
     dir: TempDir,
     word: String,
 }
 
-impl Site {
+impl ClusterSite {
     fn new(word: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         // Unlike that of any other run on the same clusters.
@@ -65,12 +65,12 @@ impl Site {
         command
     }
 
-    fn said(&self, line: &str, more: &[(&str, &str)]) -> (i32, String, String) {
-        told(self.command(line, more).output().unwrap())
+    fn run(&self, line: &str, more: &[(&str, &str)]) -> (i32, String, String) {
+        read_output(self.command(line, more).output().unwrap())
     }
 }
 
-fn told(output: Output) -> (i32, String, String) {
+fn read_output(output: Output) -> (i32, String, String) {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
@@ -85,7 +85,7 @@ fn embedded_engines_need_neither() {
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
         command.args(line.split_whitespace()).current_dir(dir.path()).env_clear();
-        let (code, _, why) = told(command.output().unwrap());
+        let (code, _, why) = read_output(command.output().unwrap());
         assert_eq!(code, 3, "{line}: {why}");
         assert!(why.contains(says), "{line}: {why}");
     }
@@ -93,29 +93,29 @@ fn embedded_engines_need_neither() {
 
 #[test]
 fn migrate_makes_what_is_missing_once() {
-    let site = Site::new("m");
-    let (code, to_do, why) = site.said("migrate --check", &[]);
+    let site = ClusterSite::new("m");
+    let (code, to_do, why) = site.run("migrate --check", &[]);
     assert_eq!(code, 3, "{to_do}{why}");
     let events = format!("topic `{}-events` is not there", site.word);
     assert!(to_do.contains(&events) && to_do.contains("not laid out"), "{to_do}{why}");
     let catalogue = catalogue();
-    let (code, _, why) = site.said(&format!("run fanout --catalogue {catalogue}"), &[]);
+    let (code, _, why) = site.run(&format!("run fanout --catalogue {catalogue}"), &[]);
     assert_eq!(code, 3, "{why}");
     assert!(why.contains("`tidings migrate`"), "{why}");
 
     // Two at once, and then one more.
     let both = [site.command("migrate", &[]).spawn().unwrap(), site.command("migrate", &[]).spawn().unwrap()];
     for one in both {
-        let (code, done, why) = told(one.wait_with_output().unwrap());
+        let (code, done, why) = read_output(one.wait_with_output().unwrap());
         assert_eq!(code, 0, "{done}{why}");
     }
-    assert_eq!(site.said("migrate", &[]).1, "nothing to do\n");
-    let (code, to_do, why) = site.said("migrate --check", &[]);
+    assert_eq!(site.run("migrate", &[]).1, "nothing to do\n");
+    let (code, to_do, why) = site.run("migrate --check", &[]);
     assert_eq!((code, to_do.as_str()), (0, "nothing to do\n"), "{why}");
 
     // A count is for life.
     for line in ["migrate", &format!("run fanout --catalogue {catalogue}")] {
-        let (code, said, why) = site.said(line, &[("TIDINGS_PARTITIONS", "8")]);
+        let (code, said, why) = site.run(line, &[("TIDINGS_PARTITIONS", "8")]);
         assert_eq!(code, 3, "{line}: {said}{why}");
         let names = ["events", "slices", "inbox", "pending", "windows", "ready"];
         let names = names.map(|name| format!("`{}-{name}`", site.word)).join(", ");
@@ -134,7 +134,7 @@ fn migrate_makes_what_is_missing_once() {
         ),
         ("TIDINGS_CQL_DATACENTER", "nowhere", "the cluster has no data centre `nowhere`"),
     ] {
-        let (code, _, why) = site.said(&line, &[(variable, value)]);
+        let (code, _, why) = site.run(&line, &[(variable, value)]);
         assert_eq!(code, 3, "{variable}: {why}");
         assert!(why.contains(says) && !why.contains("broken"), "{variable}: {why}");
     }
@@ -142,7 +142,7 @@ fn migrate_makes_what_is_missing_once() {
         ("TIDINGS_KAFKA_BROKERS", "the log, by `kafka.brokers` at 127.0.0.1:1: "),
         ("TIDINGS_CQL_CONTACT_POINTS", "the store, by `cql.contact_points` at 127.0.0.1:1: "),
     ] {
-        let (code, _, why) = site.said("days ann", &[(variable, "127.0.0.1:1")]);
+        let (code, _, why) = site.run("days ann", &[(variable, "127.0.0.1:1")]);
         assert_eq!(code, 1, "{variable}: {why}");
         assert!(why.contains(says) && !why.contains("busy"), "{variable}: {why}");
     }
@@ -152,12 +152,12 @@ fn migrate_makes_what_is_missing_once() {
         ("TIDINGS_KAFKA_MECHANISM", "plain"),
     ];
     for line in ["migrate", "migrate --check", &line] {
-        let (code, _, why) = site.said(line, &settings);
+        let (code, _, why) = site.run(line, &settings);
         assert_eq!(code, 3, "{line}: {why}");
         assert!(why.contains("`kafka.brokers`") && why.contains("does not let us in"), "{line}: {why}");
     }
     // Nobody signs with a secret of its own.
-    let (code, _, why) = told(
+    let (code, _, why) = read_output(
         site.command(&format!("run sender --catalogue {catalogue}"), &[])
             .env_remove("TIDINGS_SECRET")
             .output()
@@ -169,21 +169,21 @@ fn migrate_makes_what_is_missing_once() {
 
 #[test]
 fn rooms_in_processes_are_a_house() {
-    let site = Site::new("r");
-    let (code, _, why) = site.said("migrate", &[]);
+    let site = ClusterSite::new("r");
+    let (code, _, why) = site.run("migrate", &[]);
     assert_eq!(code, 0, "{why}");
     let catalogue = catalogue();
     let start = |rooms: &str, dir: &str| {
         let outbox = site.path("outbox").display().to_string();
         let line = format!("run {rooms} --catalogue {catalogue} --data-dir {dir}");
-        Process::start(site.command(&line, &[("TIDINGS_OUTBOX", &outbox)]))
+        ClusterProcess::start(site.command(&line, &[("TIDINGS_OUTBOX", &outbox)]))
     };
     let ingest = start("ingest", "i");
     let others = [start("fanout digest", "o"), start("sender keeper", "o"), start("sender", "s")];
     for process in others.iter().chain([&ingest]) {
-        process.until("/health/ready", |status, text| status == 200 && text == "ready\n");
+        process.wait_until("/health/ready", |status, text| status == 200 && text == "ready\n");
         assert_eq!(process.get("/health/live").0, 200);
-        process.until("/metrics", |status, text| status == 200 && text.contains("tidings_lag_records{"));
+        process.wait_until("/metrics", |status, text| status == 200 && text.contains("tidings_lag_records{"));
     }
     // Each tells of its own rooms, a keeper of all, and only the way in lets anything in.
     assert!(others[0].get("/metrics").1.contains("tidings_lag_seconds{group=\"fanout\""));
@@ -197,24 +197,24 @@ fn rooms_in_processes_are_a_house() {
         "follow ann author:7 --data-dir i",
         "publish post.published post:1 author=author:7 title=Moon public=true --data-dir i",
     ] {
-        let (code, said, why) = site.said(line, &[]);
+        let (code, said, why) = site.run(line, &[]);
         assert_eq!(code, 0, "{line}: {said}{why}");
     }
-    ingest.until("/", |_, text| text.contains("/person?id=ann"));
-    let (code, said, why) = site.said("release --plan morning --person ann --data-dir i", &[]);
+    ingest.wait_until("/", |_, text| text.contains("/person?id=ann"));
+    let (code, said, why) = site.run("release --plan morning --person ann --data-dir i", &[]);
     assert_eq!(code, 0, "{said}{why}");
-    ingest.until("/outbox", |_, text| text.contains("1 news"));
-    let (code, days, why) = site.said("days ann --data-dir i", &[]);
+    ingest.wait_until("/outbox", |_, text| text.contains("1 news"));
+    let (code, days, why) = site.run("days ann --data-dir i", &[]);
     assert_eq!(code, 0, "{why}");
     assert!(days.contains("post:1"), "{days}");
 
     // Where nothing runs on this directory, the house may run elsewhere.
     let replay = "replay events --last 1h --execute --data-dir elsewhere";
-    let (code, _, why) = site.said(replay, &[]);
+    let (code, _, why) = site.run(replay, &[]);
     assert_eq!(code, 3, "{why}");
     assert!(why.contains("a house runs on these engines") && why.contains("TIDINGS_CATALOGUE"), "{why}");
     let knows = [("TIDINGS_CATALOGUE", catalogue.as_str())];
-    let (code, _, why) = site.said(replay, &knows);
+    let (code, _, why) = site.run(replay, &knows);
     assert_eq!(code, 0, "{why}");
     assert!(why.contains("done: 1 record appended\n"), "{why}");
 
@@ -223,11 +223,11 @@ fn rooms_in_processes_are_a_house() {
     }
     ingest.stop();
     // Of all records of the topic one is a copy, which is not replayed.
-    let (code, _, why) = site.said(replay, &[]);
+    let (code, _, why) = site.run(replay, &[]);
     assert_eq!(code, 0, "{why}");
     assert!(why.contains("done: 1 record appended; they are read when the house runs"), "{why}");
     // With nobody there the engines are asked.
-    let (code, again, why) = site.said("days ann --data-dir i", &[]);
+    let (code, again, why) = site.run("days ann --data-dir i", &[]);
     assert_eq!(code, 0, "{why}");
     assert!(again.contains("post:1"), "{again}");
     let accepted = fs::read_to_string(site.path("outbox/accepted.log")).unwrap();
@@ -236,18 +236,18 @@ fn rooms_in_processes_are_a_house() {
 
 #[test]
 fn what_others_sent_is_put_back_where_they_sent_it() {
-    let site = Site::new("q");
-    let (code, _, why) = site.said("migrate", &[]);
+    let site = ClusterSite::new("q");
+    let (code, _, why) = site.run("migrate", &[]);
     assert_eq!(code, 0, "{why}");
     let theirs = format!("{}.theirs", site.word);
     let settings = topic_kafka::Settings {
         prefix: format!("{}-", site.word),
         foreign: [theirs.clone()].into(),
-        replication: topic_kafka::settings::Replication { factor: 1, min_insync: 1 },
-        ..topic_kafka::Settings::at(engines::kafka().unwrap())
+        replication: topic_kafka::settings::ReplicationSettings { factor: 1, min_insync: 1 },
+        ..topic_kafka::Settings::for_brokers(engines::kafka().unwrap())
     };
     let tokio = tokio::runtime::Runtime::new().unwrap();
-    let log = topic_kafka::Kafka::open(settings, runtime::Clock::real(0)).unwrap();
+    let log = topic_kafka::KafkaTopics::open(settings, runtime::Clock::real(0)).unwrap();
     let record = |topic: &str, value: Vec<u8>| NewRecord {
         topic: topic.into(),
         partition: 0,
@@ -256,8 +256,8 @@ fn what_others_sent_is_put_back_where_they_sent_it() {
         headers: vec![],
     };
     let item = |offset: u64| {
-        let at = model::Millis(0);
-        let item = wire::Quarantined {
+        let at = model::UtcMillis(0);
+        let item = wire::QuarantinedRecord {
             topic: theirs.clone(),
             partition: 0,
             offset,
@@ -270,16 +270,16 @@ fn what_others_sent_is_put_back_where_they_sent_it() {
             at,
             room: "ingest".to_owned(),
         };
-        record(topics::QUARANTINE, wire::quarantined::encode(&item).unwrap())
+        record(topics::QUARANTINE, wire::quarantine::encode(&item).unwrap())
     };
     tokio.block_on(async {
-        let retention = Retention::Milliseconds(1 << 40);
+        let retention = TopicRetention::Milliseconds(1 << 40);
         log.declare(&[TopicSpec { name: theirs.as_str().into(), partitions: 1, retention }]).await.unwrap();
         log.append(vec![record(&theirs, b"whole".to_vec())]).await.unwrap();
         log.append(vec![item(0)]).await.unwrap();
     });
 
-    let (code, _, why) = site.said("quarantine retry --all", &[]);
+    let (code, _, why) = site.run("quarantine retry --all", &[]);
     assert_eq!(code, 3, "{why}");
     assert!(why.contains(&theirs) && why.contains("TIDINGS_CATALOGUE"), "{why}");
     let folder = site.path("catalogue");
@@ -291,7 +291,7 @@ fn what_others_sent_is_put_back_where_they_sent_it() {
     let mut file = fs::OpenOptions::new().append(true).open(folder.join("catalogue.yaml")).unwrap();
     file.write_all(source.as_bytes()).unwrap();
     let (code, _, why) =
-        site.said("quarantine retry --all", &[("TIDINGS_CATALOGUE", &folder.display().to_string())]);
+        site.run("quarantine retry --all", &[("TIDINGS_CATALOGUE", &folder.display().to_string())]);
     assert_eq!(code, 0, "{why}");
     assert_eq!(why, "1 put back\n");
     let found = tokio.block_on(log.read(&theirs, 0, 0, 10)).unwrap();
@@ -300,13 +300,13 @@ fn what_others_sent_is_put_back_where_they_sent_it() {
 }
 
 /// A process that runs, and where it listens.
-struct Process {
+struct ClusterProcess {
     child: Child,
     address: String,
     lines: Mutex<Receiver<String>>,
 }
 
-impl Process {
+impl ClusterProcess {
     fn start(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let (sender, lines) = mpsc::sync_channel(10_000);
@@ -324,7 +324,7 @@ impl Process {
             address: address.trim().trim_end_matches('/').to_owned(),
             lines: Mutex::new(lines),
         };
-        assert!(process.address.starts_with("http"), "{}", process.said());
+        assert!(process.address.starts_with("http"), "{}", process.log_lines());
         std::thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
         process
     }
@@ -336,7 +336,7 @@ impl Process {
         (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
     }
 
-    fn until(&self, path: &str, is_so: impl Fn(u16, &str) -> bool) {
+    fn wait_until(&self, path: &str, is_so: impl Fn(u16, &str) -> bool) {
         let pause = Duration::from_millis(100);
         let (_held, never) = mpsc::sync_channel::<()>(1);
         let mut last = (0, String::new());
@@ -347,10 +347,10 @@ impl Process {
             }
             let _over = never.recv_timeout(pause);
         }
-        panic!("{path}: {} {}\n{}", last.0, last.1, self.said());
+        panic!("{path}: {} {}\n{}", last.0, last.1, self.log_lines());
     }
 
-    fn said(&self) -> String {
+    fn log_lines(&self) -> String {
         self.lines.lock().unwrap().try_iter().collect::<Vec<_>>().join("\n")
     }
 
@@ -359,11 +359,11 @@ impl Process {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         let code = self.child.wait().unwrap().code();
-        assert_eq!(code, Some(0), "{}", self.said());
+        assert_eq!(code, Some(0), "{}", self.log_lines());
     }
 }
 
-impl Drop for Process {
+impl Drop for ClusterProcess {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

@@ -7,7 +7,7 @@ use secrecy::ExposeSecret as _;
 
 use crate::{
     KEY_MOST, VALUE_MOST,
-    settings::{Mechanism, Protocol, Security, Settings},
+    settings::{ClusterSecurity, GroupProtocol, SaslMechanism, Settings},
 };
 
 /// What a producer holds back for a fuller batch.
@@ -27,7 +27,7 @@ const LOOK_WAIT_MS: &str = "10";
 pub const MESSAGE_MOST: usize = VALUE_MOST + KEY_MOST + (512 << 10);
 
 /// What all clients have in common.
-fn base(settings: &Settings) -> ClientConfig {
+fn base_config(settings: &Settings) -> ClientConfig {
     let mut config = ClientConfig::new();
     config
         .set("bootstrap.servers", &settings.brokers)
@@ -37,11 +37,11 @@ fn base(settings: &Settings) -> ClientConfig {
         .set("socket.keepalive.enable", "true")
         .set("reconnect.backoff.max.ms", "2000")
         .set_log_level(RDKafkaLogLevel::Warning);
-    secure(&mut config, &settings.security);
+    set_security(&mut config, &settings.security);
     config
 }
 
-fn secure(config: &mut ClientConfig, security: &Security) {
+fn set_security(config: &mut ClientConfig, security: &ClusterSecurity) {
     let protocol = match (&security.tls, &security.login) {
         (None, None) => "plaintext",
         (Some(_), None) => "ssl",
@@ -63,9 +63,9 @@ fn secure(config: &mut ClientConfig, security: &Security) {
     }
     if let Some(login) = &security.login {
         let mechanism = match login.mechanism {
-            Mechanism::Plain => "PLAIN",
-            Mechanism::ScramSha256 => "SCRAM-SHA-256",
-            Mechanism::ScramSha512 => "SCRAM-SHA-512",
+            SaslMechanism::Plain => "PLAIN",
+            SaslMechanism::ScramSha256 => "SCRAM-SHA-256",
+            SaslMechanism::ScramSha512 => "SCRAM-SHA-512",
         };
         config
             .set("sasl.mechanism", mechanism)
@@ -86,7 +86,7 @@ const OF_MEMBERS: [&str; 7] = [
 ];
 
 /// The operator's own properties come last.
-fn finish(mut config: ClientConfig, settings: &Settings) -> ClientConfig {
+fn apply_overrides(mut config: ClientConfig, settings: &Settings) -> ClientConfig {
     for (name, value) in settings.more.iter().filter(|(name, _)| !OF_MEMBERS.contains(&name.as_str())) {
         config.set(name, value);
     }
@@ -94,20 +94,20 @@ fn finish(mut config: ClientConfig, settings: &Settings) -> ClientConfig {
 }
 
 /// A client that appends nothing and reads nothing: it asks and declares.
-pub fn query(settings: &Settings, isolation: Isolation) -> ClientConfig {
-    let mut config = base(settings);
+pub fn query_config(settings: &Settings, isolation: ReadIsolation) -> ClientConfig {
+    let mut config = base_config(settings);
     config.set("isolation.level", isolation.name());
-    finish(config, settings)
+    apply_overrides(config, settings)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Isolation {
+pub enum ReadIsolation {
     Committed,
     /// Also what belongs to a transaction that is not decided yet.
     Uncommitted,
 }
 
-impl Isolation {
+impl ReadIsolation {
     fn name(self) -> &'static str {
         match self {
             Self::Committed => "read_committed",
@@ -116,12 +116,12 @@ impl Isolation {
     }
 }
 
-fn consumer(settings: &Settings, group: &str) -> ClientConfig {
-    let mut config = base(settings);
+fn consumer_config(settings: &Settings, group: &str) -> ClientConfig {
+    let mut config = base_config(settings);
     config
         .set("client.id", format!("{}-{group}", settings.client))
         .set("group.id", group)
-        .set("isolation.level", Isolation::Committed.name())
+        .set("isolation.level", ReadIsolation::Committed.name())
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
         .set("auto.offset.reset", "error");
@@ -129,50 +129,50 @@ fn consumer(settings: &Settings, group: &str) -> ClientConfig {
 }
 
 /// Who only asks where a group stands; it never joins it.
-pub fn asker(settings: &Settings, group: &str, isolation: Isolation) -> ClientConfig {
-    let mut config = consumer(settings, group);
+pub fn group_query_config(settings: &Settings, group: &str, isolation: ReadIsolation) -> ClientConfig {
+    let mut config = consumer_config(settings, group);
     config.set("isolation.level", isolation.name());
-    finish(config, settings)
+    apply_overrides(config, settings)
 }
 
 /// Who looks at a stretch of a partition, outside any group.
-pub fn looker(settings: &Settings, group: &str) -> ClientConfig {
-    let mut config = consumer(settings, group);
+pub fn scan_config(settings: &Settings, group: &str) -> ClientConfig {
+    let mut config = consumer_config(settings, group);
     config
         .set("enable.partition.eof", "true")
         .set("fetch.wait.max.ms", LOOK_WAIT_MS)
         .set("queued.max.messages.kbytes", "8192");
-    finish(config, settings)
+    apply_overrides(config, settings)
 }
 
 /// Who reads what a member owns. What it fetches ahead of us is bounded, since a house has several.
-pub fn reader(settings: &Settings, group: &str) -> ClientConfig {
-    let mut config = consumer(settings, group);
+pub fn reader_config(settings: &Settings, group: &str) -> ClientConfig {
+    let mut config = consumer_config(settings, group);
     config
         .set("fetch.wait.max.ms", FETCH_WAIT_MS)
         .set("queued.min.messages", "20000")
         .set("queued.max.messages.kbytes", "16384")
         .set("fetch.queue.backoff.ms", "20");
-    finish(config, settings)
+    apply_overrides(config, settings)
 }
 
 /// Who belongs to the group. It is told what is ours and reads nothing.
 ///
 /// Cooperative, since a partition that stays must not be restored anew because another one moved; and the
 /// newer protocol knows no other way, so there is one way of being told.
-pub fn belonging(settings: &Settings, group: &str) -> ClientConfig {
-    let mut config = consumer(settings, group);
+pub fn group_member_config(settings: &Settings, group: &str) -> ClientConfig {
+    let mut config = consumer_config(settings, group);
     match settings.protocol {
-        Protocol::Classic => {
+        GroupProtocol::Classic => {
             config
                 .set("partition.assignment.strategy", "cooperative-sticky")
-                .set("session.timeout.ms", millis(settings.session))
-                .set("heartbeat.interval.ms", millis(heartbeat(settings)))
-                .set("max.poll.interval.ms", millis(SILENCE.max(settings.session)));
+                .set("session.timeout.ms", format_millis(settings.session))
+                .set("heartbeat.interval.ms", format_millis(heartbeat_interval(settings)))
+                .set("max.poll.interval.ms", format_millis(SILENCE.max(settings.session)));
         }
         // It refuses the classic protocol's properties: the brokers say how long a session is.
-        Protocol::Consumer => {
-            config.set("group.protocol", "consumer").set("max.poll.interval.ms", millis(SILENCE));
+        GroupProtocol::Consumer => {
+            config.set("group.protocol", "consumer").set("max.poll.interval.ms", format_millis(SILENCE));
         }
     }
     if let Some(instance) = &settings.instance {
@@ -185,24 +185,24 @@ pub fn belonging(settings: &Settings, group: &str) -> ClientConfig {
 }
 
 /// How long a member may be at work, or hang, before it counts as gone.
-pub fn silence(settings: &Settings) -> Duration {
+pub fn silence_limit(settings: &Settings) -> Duration {
     let given = settings.more.get("max.poll.interval.ms").and_then(|ms| ms.parse().ok());
     given.map_or(SILENCE.max(settings.session), Duration::from_millis)
 }
 
 /// How often a member hears from its group.
-pub fn heartbeat(settings: &Settings) -> Duration {
+pub fn heartbeat_interval(settings: &Settings) -> Duration {
     match settings.protocol {
-        Protocol::Classic => {
+        GroupProtocol::Classic => {
             (settings.session / 10).clamp(Duration::from_millis(100), Duration::from_secs(3))
         }
         // The brokers say; this is what they say unless told otherwise.
-        Protocol::Consumer => Duration::from_secs(5),
+        GroupProtocol::Consumer => Duration::from_secs(5),
     }
 }
 
-fn producer(settings: &Settings) -> ClientConfig {
-    let mut config = base(settings);
+fn producer_config(settings: &Settings) -> ClientConfig {
+    let mut config = base_config(settings);
     config
         .set("enable.idempotence", "true")
         .set("acks", "all")
@@ -212,29 +212,29 @@ fn producer(settings: &Settings) -> ClientConfig {
 }
 
 /// Who appends for everybody.
-pub fn appender(settings: &Settings) -> ClientConfig {
-    let mut config = producer(settings);
+pub fn appender_config(settings: &Settings) -> ClientConfig {
+    let mut config = producer_config(settings);
     config
         .set("linger.ms", LINGER_MS)
         .set("batch.size", "262144")
-        .set("message.timeout.ms", millis(DELIVERY))
+        .set("message.timeout.ms", format_millis(DELIVERY))
         .set("queue.buffering.max.kbytes", "65536");
-    finish(config, settings)
+    apply_overrides(config, settings)
 }
 
 /// Who writes the turns of one partition. There is one for each, so it is kept small.
-pub fn transactor(settings: &Settings, id: &str) -> ClientConfig {
-    let mut config = producer(settings);
+pub fn transaction_config(settings: &Settings, id: &str) -> ClientConfig {
+    let mut config = producer_config(settings);
     config
         .set("transactional.id", id)
-        .set("transaction.timeout.ms", millis(settings.transaction))
-        .set("message.timeout.ms", millis(settings.transaction.min(DELIVERY)))
+        .set("transaction.timeout.ms", format_millis(settings.transaction))
+        .set("message.timeout.ms", format_millis(settings.transaction.min(DELIVERY)))
         .set("linger.ms", TURN_LINGER_MS)
         .set("queue.buffering.max.messages", "20000")
         .set("queue.buffering.max.kbytes", "16384");
-    finish(config, settings)
+    apply_overrides(config, settings)
 }
 
-fn millis(duration: Duration) -> String {
+fn format_millis(duration: Duration) -> String {
     duration.as_millis().to_string()
 }

@@ -7,17 +7,17 @@ use rdkafka::{
     config::FromClientConfigAndContext as _,
     error::RDKafkaErrorCode as Code,
 };
-use runtime::clock::Stopwatch;
-use topic::port::{Retention, TopicError, TopicSpec};
+use runtime::clock::SteadyStopwatch;
+use topic::port::{TopicError, TopicRetention, TopicSpec};
 
 use crate::{
-    Inner,
-    ask::{self, Found},
-    config::{self, Isolation, MESSAGE_MOST},
-    errors::{coded, failed},
+    KafkaState,
+    client_context::KafkaClientContext,
+    config::{self, MESSAGE_MOST, ReadIsolation},
+    errors::{code_error, kafka_error},
+    metadata_client::{self, TopicLookup},
     names,
-    settings::{Settings, Stamps},
-    voice::Voice,
+    settings::{Settings, StampSource},
 };
 
 /// How long a topic may take until every broker knows it.
@@ -37,34 +37,41 @@ const COMPACTED: [(&str, &str); 5] = [
 const SEGMENT_MS: &str = "86400000";
 
 /// Creates what is missing.
-pub async fn declare(inner: &std::sync::Arc<Inner>, specs: &[TopicSpec]) -> Result<(), TopicError> {
-    let wires: Vec<String> = specs.iter().map(|spec| names::topic(&inner.settings, &spec.name)).collect();
+pub async fn declare_topics(
+    inner: &std::sync::Arc<KafkaState>,
+    specs: &[TopicSpec],
+) -> Result<(), TopicError> {
+    let wires: Vec<String> =
+        specs.iter().map(|spec| names::wire_topic(&inner.settings, &spec.name)).collect();
     let mut missing = Vec::new();
     for (spec, wire) in specs.iter().zip(&wires) {
-        match look_up(inner, wire).await? {
-            Found::Count(count) => check(spec, count)?,
+        match look_up_topic(inner, wire).await? {
+            TopicLookup::Count(count) => check_count(spec, count)?,
             // The latter may be about to be, or to go.
-            Found::Nothing | Found::Leaderless => missing.push((spec, wire)),
+            TopicLookup::Nothing | TopicLookup::Leaderless => missing.push((spec, wire)),
         }
     }
-    let admin = admin(inner)?;
-    make(inner, &admin, &missing).await
+    let admin = admin_client(inner)?;
+    create_and_wait(inner, &admin, &missing).await
 }
 
 /// A client that changes topics and groups.
-pub fn admin(inner: &Inner) -> Result<AdminClient<Voice>, TopicError> {
-    let config = config::query(&inner.settings, Isolation::Committed);
+pub fn admin_client(inner: &KafkaState) -> Result<AdminClient<KafkaClientContext>, TopicError> {
+    let config = config::query_config(&inner.settings, ReadIsolation::Committed);
     let admin = AdminClient::from_config_and_context(&config, inner.voice.clone());
-    admin.map_err(|error| failed("opening a client", &error))
+    admin.map_err(|error| kafka_error("opening a client", &error))
 }
 
 /// What there is of a topic now.
-pub async fn look_up(inner: &std::sync::Arc<Inner>, wire: &str) -> Result<Found, TopicError> {
+pub async fn look_up_topic(
+    inner: &std::sync::Arc<KafkaState>,
+    wire: &str,
+) -> Result<TopicLookup, TopicError> {
     let wire = wire.to_owned();
-    inner.blocking(move |inner| inner.asker.look_up(&wire)).await
+    inner.run_blocking(move |inner| inner.asker.look_up(&wire)).await
 }
 
-fn check(spec: &TopicSpec, count: u32) -> Result<(), TopicError> {
+fn check_count(spec: &TopicSpec, count: u32) -> Result<(), TopicError> {
     if count == spec.partitions {
         return Ok(());
     }
@@ -76,10 +83,12 @@ fn check(spec: &TopicSpec, count: u32) -> Result<(), TopicError> {
 }
 
 /// What is asked of a topic of ours.
-pub fn properties(settings: &Settings, spec: &TopicSpec) -> Vec<(&'static str, String)> {
+pub fn topic_properties(settings: &Settings, spec: &TopicSpec) -> Vec<(&'static str, String)> {
     let mut out: Vec<(&'static str, String)> = match spec.retention {
-        Retention::Compacted => COMPACTED.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
-        Retention::Milliseconds(ms) => {
+        TopicRetention::Compacted => {
+            COMPACTED.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
+        }
+        TopicRetention::Milliseconds(ms) => {
             vec![
                 ("cleanup.policy", "delete".to_owned()),
                 ("retention.ms", ms.max(0).to_string()),
@@ -90,8 +99,8 @@ pub fn properties(settings: &Settings, spec: &TopicSpec) -> Vec<(&'static str, S
     out.push(("min.insync.replicas", settings.replication.min_insync.to_string()));
     out.push(("max.message.bytes", MESSAGE_MOST.to_string()));
     match settings.stamps {
-        Stamps::Broker => out.push(("message.timestamp.type", "LogAppendTime".to_owned())),
-        Stamps::Clock => {
+        StampSource::Broker => out.push(("message.timestamp.type", "LogAppendTime".to_owned())),
+        StampSource::Clock => {
             out.push(("message.timestamp.type", "CreateTime".to_owned()));
             // That clock may be far ahead of the brokers', or behind.
             out.push(("message.timestamp.after.max.ms", i64::MAX.to_string()));
@@ -103,12 +112,12 @@ pub fn properties(settings: &Settings, spec: &TopicSpec) -> Vec<(&'static str, S
 
 /// Creates topics and waits until they are known and have leaders. One that is still being removed is in
 /// the way for a moment, and created then.
-async fn make(
-    inner: &std::sync::Arc<Inner>,
-    admin: &AdminClient<Voice>,
+async fn create_and_wait(
+    inner: &std::sync::Arc<KafkaState>,
+    admin: &AdminClient<KafkaClientContext>,
     missing: &[(&TopicSpec, &String)],
 ) -> Result<(), TopicError> {
-    let waited = Stopwatch::start();
+    let waited = SteadyStopwatch::start();
     let mut missing = missing.to_vec();
     for tries in 0.. {
         if missing.is_empty() {
@@ -117,15 +126,15 @@ async fn make(
         if waited.elapsed() > KNOWN {
             break;
         }
-        create(inner, admin, &missing).await?;
+        create_missing(inner, admin, &missing).await?;
         if tries > 0 {
-            runtime::retry::pause(tries.min(3), 0).await;
+            runtime::retry::pause_before_retry(tries.min(3), 0).await;
         }
         let mut still = Vec::new();
         for (spec, wire) in missing {
-            match look_up(inner, wire).await? {
-                Found::Count(count) => check(spec, count)?,
-                Found::Nothing | Found::Leaderless => still.push((spec, wire)),
+            match look_up_topic(inner, wire).await? {
+                TopicLookup::Count(count) => check_count(spec, count)?,
+                TopicLookup::Nothing | TopicLookup::Leaderless => still.push((spec, wire)),
             }
         }
         missing = still;
@@ -134,21 +143,21 @@ async fn make(
     Err(TopicError::Busy(format!("the topics {wires:?} were made and are not there yet")))
 }
 
-async fn create(
-    inner: &Inner,
-    admin: &AdminClient<Voice>,
+async fn create_missing(
+    inner: &KafkaState,
+    admin: &AdminClient<KafkaClientContext>,
     missing: &[(&TopicSpec, &String)],
 ) -> Result<(), TopicError> {
     let factor = inner.settings.replication.factor;
-    let asked: Vec<_> = missing.iter().map(|(spec, _)| properties(&inner.settings, spec)).collect();
+    let asked: Vec<_> = missing.iter().map(|(spec, _)| topic_properties(&inner.settings, spec)).collect();
     let topics = missing.iter().zip(&asked).map(|((spec, wire), asked)| {
         let count = i32::try_from(spec.partitions).unwrap_or(i32::MAX);
         let topic = NewTopic::new(wire, count, TopicReplication::Fixed(factor));
         asked.iter().fold(topic, |topic, (name, value)| topic.set(name, value))
     });
     let topics: Vec<NewTopic<'_>> = topics.collect();
-    let made = admin.create_topics(&topics, &options()).await;
-    for result in made.map_err(|error| failed("creating topics", &error))? {
+    let made = admin.create_topics(&topics, &admin_options()).await;
+    for result in made.map_err(|error| kafka_error("creating topics", &error))? {
         match result {
             Ok(_) | Err((_, Code::TopicAlreadyExists)) => {}
             Err((wire, Code::InvalidReplicationFactor)) => {
@@ -156,12 +165,14 @@ async fn create(
                     "creating topic `{wire}`: the cluster has not the {factor} brokers that are to keep it"
                 )));
             }
-            Err((wire, code)) => return Err(coded(&format!("creating topic `{wire}`"), code)),
+            Err((wire, code)) => return Err(code_error(&format!("creating topic `{wire}`"), code)),
         }
     }
     Ok(())
 }
 
-pub fn options() -> AdminOptions {
-    AdminOptions::new().request_timeout(Some(ask::PATIENCE)).operation_timeout(Some(ask::PATIENCE))
+pub fn admin_options() -> AdminOptions {
+    AdminOptions::new()
+        .request_timeout(Some(metadata_client::PATIENCE))
+        .operation_timeout(Some(metadata_client::PATIENCE))
 }

@@ -4,7 +4,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use topic::port::TopicError;
 
 /// An operation's failure as the port knows it.
-pub fn failed(what: &str, error: &KafkaError) -> TopicError {
+pub fn kafka_error(what: &str, error: &KafkaError) -> TopicError {
     if let KafkaError::ClientConfig(_, _, name, _) = error {
         // Neither its value nor librdkafka's words about it, which may hold a password.
         return TopicError::Refused(format!("{what}: the property `{name}` is not accepted"));
@@ -12,14 +12,14 @@ pub fn failed(what: &str, error: &KafkaError) -> TopicError {
     if let KafkaError::ClientCreation(why) = error {
         return TopicError::Refused(format!("{what}: {why}"));
     }
-    let Some(code) = code(error) else {
+    let Some(code) = error_code(error) else {
         return TopicError::Broken(format!("{what}: {error}"));
     };
-    coded(what, code)
+    code_error(what, code)
 }
 
 /// The same of a bare code.
-pub fn coded(what: &str, code: Code) -> TopicError {
+pub fn code_error(what: &str, code: Code) -> TopicError {
     let why = format!("{what}: {code}");
     if is_refusal(code) {
         TopicError::Refused(why)
@@ -60,7 +60,7 @@ fn is_refusal(code: Code) -> bool {
 }
 
 /// The code of a failure, if it has one.
-pub fn code(error: &KafkaError) -> Option<Code> {
+pub fn error_code(error: &KafkaError) -> Option<Code> {
     match error {
         KafkaError::AdminOp(code) => Some(*code),
         other => other.rdkafka_error_code(),

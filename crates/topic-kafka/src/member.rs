@@ -20,65 +20,69 @@ use rdkafka::{
 };
 use tokio::task::JoinHandle;
 use topic::port::{
-    Batch, CommitError, Happening, Member, Membership, Offsets, Record, TopicError, TopicName, Turn,
+    CommitError, GroupMembership, Member, MemberEvent, RecordBatch, TopicError, TopicName, TopicOffsets,
+    TopicRecord, Turn,
 };
 
-mod crew;
-pub(crate) mod shared;
+mod clients;
+pub(crate) mod member_state;
 mod thread;
-mod transact;
+mod transaction;
 
 #[cfg(test)]
 mod tests;
 
-use crew::Crew;
-use shared::{Shared, Slot, retire};
-use thread::{Belonging, Thread};
+use clients::MemberClients;
+use member_state::{KafkaMemberShared, PartitionSlot, retire_slots};
+use thread::{KafkaGroupContext, PollThread};
 
 use crate::{
-    Inner, config,
-    errors::failed,
-    names::{self, Named},
+    KafkaState, config,
+    errors::kafka_error,
+    names::{self, WireTopic},
 };
 
 /// A hand-over that went wrong is tried again after so long; longer than a heartbeat takes.
 const AGAIN: Duration = Duration::from_millis(500);
 
-type TakingOver = JoinHandle<Result<Vec<(u32, Slot)>, TopicError>>;
+type TakeoverTask = JoinHandle<Result<Vec<(u32, PartitionSlot)>, TopicError>>;
 
 pub(crate) struct KafkaMember {
-    crew: Arc<Crew>,
+    crew: Arc<MemberClients>,
     names: Vec<TopicName>,
-    taking: Option<TakingOver>,
+    taking: Option<TakeoverTask>,
     /// How long a partition that was lost is left alone.
     again: Duration,
 }
 
 impl KafkaMember {
     /// Joins a group. Blocks.
-    pub fn join(inner: Arc<Inner>, membership: &Membership) -> Result<Self, TopicError> {
+    pub fn join(inner: Arc<KafkaState>, membership: &GroupMembership) -> Result<Self, TopicError> {
         let settings = &inner.settings;
-        let named = |name: &TopicName| Named::new(settings, name);
-        let topics: Arc<[Named]> =
+        let named = |name: &TopicName| WireTopic::new(settings, name);
+        let topics: Arc<[WireTopic]> =
             std::iter::once(&membership.lead).chain(&membership.companions).map(named).collect();
         let state = membership.state.as_ref().map(named);
         check_topics(&inner, &topics, state.as_ref())?;
-        let shared = Arc::new(Shared::new());
-        let wire = names::prefixed(settings, &membership.group);
-        let silence = config::silence(settings);
-        let context = Belonging::new(shared.clone(), inner.voice.clone(), silence);
-        let open = |error: &_| failed("opening a consumer", error);
-        let group = BaseConsumer::from_config_and_context(&config::belonging(settings, &wire), context)
-            .map_err(|error| open(&error))?;
-        let reader =
-            BaseConsumer::from_config_and_context(&config::reader(settings, &wire), inner.voice.clone())
+        let shared = Arc::new(KafkaMemberShared::new());
+        let wire = names::prefixed_name(settings, &membership.group);
+        let silence = config::silence_limit(settings);
+        let context = KafkaGroupContext::new(shared.clone(), inner.voice.clone(), silence);
+        let open = |error: &_| kafka_error("opening a consumer", error);
+        let group =
+            BaseConsumer::from_config_and_context(&config::group_member_config(settings, &wire), context)
                 .map_err(|error| open(&error))?;
+        let reader = BaseConsumer::from_config_and_context(
+            &config::reader_config(settings, &wire),
+            inner.voice.clone(),
+        )
+        .map_err(|error| open(&error))?;
         let lead = topics.first().map(|lead| lead.wire.clone()).unwrap_or_default();
-        group.subscribe(&[&lead]).map_err(|error| failed("joining", &error))?;
+        group.subscribe(&[&lead]).map_err(|error| kafka_error("joining", &error))?;
         let (group, reader) = (Arc::new(group), Arc::new(reader));
         inner.voice.clients.add(&group);
         inner.voice.clients.add(&reader);
-        let thread = Thread {
+        let thread = PollThread {
             shared: shared.clone(),
             group: group.clone(),
             reader: reader.clone(),
@@ -91,49 +95,49 @@ impl KafkaMember {
             .name(format!("kafka {}", membership.group))
             .spawn(move || thread.run())
             .map_err(|error| TopicError::Broken(format!("starting the thread of a member: {error}")))?;
-        let mut members = inner.members();
+        let mut members = inner.lock_members();
         members.retain(|(_, thread)| !thread.is_finished());
         members.push((Arc::downgrade(&shared), thread));
         drop(members);
-        let again = config::heartbeat(settings) * 2 + AGAIN;
+        let again = config::heartbeat_interval(settings) * 2 + AGAIN;
         let names = topics.iter().map(|topic| topic.name.clone()).collect();
         let (name, mode) = (membership.group.clone(), membership.mode);
-        let crew = Arc::new(Crew { group, reader, shared, name, topics, state, mode, inner });
+        let crew = Arc::new(MemberClients { group, reader, shared, name, topics, state, mode, inner });
         Ok(Self { crew, names, taking: None, again })
     }
 
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &KafkaMemberShared {
         &self.crew.shared
     }
 
     /// Does what blocks where it may.
-    async fn blocking<T: Send + 'static, E: From<TopicError> + Send + 'static>(
+    async fn run_blocking<T: Send + 'static, E: From<TopicError> + Send + 'static>(
         &self,
-        work: impl FnOnce(&Crew) -> Result<T, E> + Send + 'static,
+        work: impl FnOnce(&MemberClients) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
-        self.shared().state().begin();
+        self.shared().lock_state().begin();
         let crew = self.crew.clone();
         let done = tokio::task::spawn_blocking(move || {
             let done = work(&crew);
-            crew.shared.state().end();
+            crew.shared.lock_state().end();
             done
         });
         done.await.map_err(|error| TopicError::Broken(format!("a call to kafka ended early: {error}")))?
     }
 
     /// What there is to tell right now, if anything; else when to look again without being woken.
-    fn look(&mut self, most: usize) -> Result<Result<Happening, Option<Duration>>, TopicError> {
+    fn next_at_hand(&mut self, most: usize) -> Result<Result<MemberEvent, Option<Duration>>, TopicError> {
         let crew = self.crew.clone();
-        let mut state = crew.shared.state();
+        let mut state = crew.shared.lock_state();
         if let Some(why) = &state.broken {
             return Err(why.clone());
         }
-        if let Some(revoked) = state.revoked() {
+        if let Some(revoked) = state.take_revoked() {
             let held: Vec<_> = revoked.iter().filter_map(|p| Some((*p, state.generation(*p)?))).collect();
             drop(state);
             // They are still ours for the turn in flight, under whatever count the group has reached.
             held.into_iter().for_each(|(partition, generation)| self.note_metadata(partition, generation));
-            return Ok(Ok(Happening::Revoked(revoked)));
+            return Ok(Ok(MemberEvent::Revoked(revoked)));
         }
         let again = state.due_again(self.again);
         if self.taking.is_none() && !state.fresh.is_empty() {
@@ -143,48 +147,48 @@ impl KafkaMember {
             state.taking = fresh;
             let crew = self.crew.clone();
             self.taking = Some(tokio::task::spawn_blocking(move || {
-                let taken = crew.persist(|| crew.take_over(&claims));
-                crew.shared.hear(|state| state.taking.clear());
+                let taken = crew.retry_until_done(|| crew.take_over(&claims));
+                crew.shared.update_for_thread(|state| state.taking.clear());
                 taken
             }));
         }
         if let Some(batch) = state.batch(&[], most.max(1)) {
             drop(state);
-            self.handed(&batch);
-            return Ok(Ok(Happening::Records(batch)));
+            self.after_handing_out(&batch);
+            return Ok(Ok(MemberEvent::Records(batch)));
         }
         if state.is_given_nothing() {
-            return Ok(Ok(Happening::Assigned(Vec::new())));
+            return Ok(Ok(MemberEvent::Assigned(Vec::new())));
         }
         if state.has_moved() {
             // Nothing to hand out, but whoever waits for a position to be reached looks at it again.
-            return Ok(Ok(Happening::Revoked(Vec::new())));
+            return Ok(Ok(MemberEvent::Revoked(Vec::new())));
         }
         Ok(Err(again))
     }
 
     /// There is room for others now, and whoever commits this names what the group knows us as.
-    fn handed(&self, batch: &Batch) {
+    fn after_handing_out(&self, batch: &RecordBatch) {
         self.note_metadata(batch.partition, batch.generation);
-        self.shared().hear(|_| ());
+        self.shared().update_for_thread(|_| ());
     }
 
     /// Remembers as what the group knows us now, for the commit of what is handed out: never what it knows
     /// us as when the turn ends.
     fn note_metadata(&self, partition: u32, generation: u64) {
-        if self.crew.mode == topic::port::Mode::Atomic {
+        if self.crew.mode == topic::port::TurnGuarantee::Atomic {
             let metadata = self.crew.group.group_metadata().map(Arc::new);
-            if let Some(slot) = self.shared().state().slot(partition, generation) {
+            if let Some(slot) = self.shared().lock_state().slot(partition, generation) {
                 slot.metadata = metadata;
             }
         }
     }
 
     /// Takes into hand what has been taken over.
-    fn taken(&self, taken: Vec<(u32, Slot)>) -> Vec<(u32, u64)> {
+    fn install_slots(&self, taken: Vec<(u32, PartitionSlot)>) -> Vec<(u32, u64)> {
         let mut assigned = Vec::new();
         let mut refused = Vec::new();
-        self.shared().hear(|state| {
+        self.shared().update_for_thread(|state| {
             for (partition, slot) in taken {
                 let generation = slot.generation;
                 match state.install(partition, slot) {
@@ -193,12 +197,12 @@ impl KafkaMember {
                 }
             }
         });
-        retire(refused);
+        retire_slots(refused);
         assigned
     }
 
     /// The offsets of a turn by topic; it must name all of them.
-    fn offsets(&self, turn: &Turn) -> Result<Vec<(usize, u64)>, TopicError> {
+    fn turn_offsets(&self, turn: &Turn) -> Result<Vec<(usize, u64)>, TopicError> {
         let named = |name: &TopicName| turn.offsets.iter().find(|(topic, _)| topic == name);
         let offsets: Option<Vec<_>> =
             self.names.iter().enumerate().map(|(at, name)| named(name).map(|(_, o)| (at, *o))).collect();
@@ -208,14 +212,15 @@ impl KafkaMember {
         })
     }
 
-    async fn write(&self, turn: Turn) -> Result<(), CommitError> {
+    async fn write_turn(&self, turn: Turn) -> Result<(), CommitError> {
         self.crew.inner.check()?;
-        if self.shared().state().slot(turn.partition, turn.generation).is_none() {
-            return Err(CommitError::Lost(self.crew.not_ours(turn.partition)));
+        if self.shared().lock_state().slot(turn.partition, turn.generation).is_none() {
+            return Err(CommitError::Lost(self.crew.not_ours_reason(turn.partition)));
         }
-        let offsets = self.offsets(&turn)?;
+        let offsets = self.turn_offsets(&turn)?;
         let Turn { partition, generation, records, .. } = turn;
-        let outcome = self.blocking(move |crew| crew.commit(partition, generation, &offsets, &records)).await;
+        let outcome =
+            self.run_blocking(move |crew| crew.commit(partition, generation, &offsets, &records)).await;
         if let Err(CommitError::Lost(_)) = &outcome {
             self.lose(partition, generation);
         }
@@ -223,16 +228,20 @@ impl KafkaMember {
     }
 
     fn lose(&self, partition: u32, generation: u64) {
-        let slot = self.shared().hear(|state| state.lose(partition, generation));
-        retire(slot.into_iter().collect());
+        let slot = self.shared().update_for_thread(|state| state.lose(partition, generation));
+        retire_slots(slot.into_iter().collect());
     }
 }
 
 /// All topics of a group have as many partitions, and are there.
-fn check_topics(inner: &Inner, topics: &[Named], state: Option<&Named>) -> Result<(), TopicError> {
+fn check_topics(
+    inner: &KafkaState,
+    topics: &[WireTopic],
+    state: Option<&WireTopic>,
+) -> Result<(), TopicError> {
     let mut counts = Vec::new();
     for topic in topics.iter().chain(state) {
-        counts.push((topic, inner.asker.count(&topic.name, &topic.wire)?));
+        counts.push((topic, inner.asker.count_partitions(&topic.name, &topic.wire)?));
     }
     for (at, (topic, count)) in counts.iter().enumerate() {
         let (name, before) = (&topic.name, counts.get(..at).unwrap_or_default());
@@ -251,11 +260,11 @@ fn check_topics(inner: &Inner, topics: &[Named], state: Option<&Named>) -> Resul
 
 #[async_trait]
 impl Member for KafkaMember {
-    async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
+    async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         let crew = self.crew.clone();
         let _inside = crew.shared.enter();
         loop {
-            let again = match self.look(most)? {
+            let again = match self.next_at_hand(most)? {
                 Ok(happening) => return Ok(happening),
                 Err(again) => again,
             };
@@ -267,7 +276,7 @@ impl Member for KafkaMember {
             };
             let later = async {
                 match again {
-                    Some(wait) => runtime::retry::wait(wait).await,
+                    Some(wait) => runtime::retry::wait_real_time(wait).await,
                     None => pending().await,
                 }
             };
@@ -282,59 +291,59 @@ impl Member for KafkaMember {
             let early = |error| TopicError::Broken(format!("a call to kafka ended early: {error}"));
             match taken.map_err(early).and_then(std::convert::identity) {
                 Ok(taken) => {
-                    let assigned = self.taken(taken);
+                    let assigned = self.install_slots(taken);
                     if !assigned.is_empty() {
-                        return Ok(Happening::Assigned(assigned));
+                        return Ok(MemberEvent::Assigned(assigned));
                     }
                 }
                 Err(why) => {
-                    self.shared().state().broken.get_or_insert(why);
+                    self.shared().lock_state().broken.get_or_insert(why);
                 }
             }
         }
     }
 
-    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
-        let batch = self.shared().state().batch(but, most.max(1));
+    async fn take_more(&mut self, but: &[u32], most: usize) -> Result<Option<RecordBatch>, TopicError> {
+        let batch = self.shared().lock_state().batch(but, most.max(1));
         if let Some(batch) = &batch {
-            self.handed(batch);
+            self.after_handing_out(batch);
         }
         Ok(batch)
     }
 
-    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn restore(&self, partition: u32) -> Result<Vec<TopicRecord>, TopicError> {
         let Some(state) = self.crew.state.clone() else {
             return Err(TopicError::Refused(format!("group `{}` has no state topic", self.crew.name)));
         };
         // It may have been lost a moment ago. The state is true all the same, and next that will be told.
-        self.blocking(move |crew| crew.persist(|| crew.restore(&state, partition))).await
+        self.run_blocking(move |crew| crew.retry_until_done(|| crew.restore(&state, partition))).await
     }
 
-    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
-        self.blocking(move |crew| crew.persist(|| crew.ends(partition))).await
+    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
+        self.run_blocking(move |crew| crew.retry_until_done(|| crew.ends(partition))).await
     }
 
-    fn positions(&self, partition: u32) -> Offsets {
-        self.shared().state().positions(partition, &self.names)
+    fn positions(&self, partition: u32) -> TopicOffsets {
+        self.shared().lock_state().positions(partition, &self.names)
     }
 
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
-        self.write(turn).await
+        self.write_turn(turn).await
     }
 
     async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
-        join_all(turns.into_iter().map(|turn| self.write(turn))).await
+        join_all(turns.into_iter().map(|turn| self.write_turn(turn))).await
     }
 
     fn hold(&mut self, partition: u32) {
-        self.shared().hear(|state| state.hold(partition));
+        self.shared().update_for_thread(|state| state.hold(partition));
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
         // Where it was lost meanwhile there is nothing to go back to, and next that will be told.
-        let generation = self.shared().state().generation(partition);
+        let generation = self.shared().lock_state().generation(partition);
         let Some(generation) = generation else { return Ok(()) };
-        self.blocking(move |crew| crew.persist(|| crew.rewind(partition, generation))).await
+        self.run_blocking(move |crew| crew.retry_until_done(|| crew.rewind(partition, generation))).await
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use secrecy::SecretString;
 
-/// How the cluster is reached and used. Checked by [`crate::Kafka::open`].
+/// How the cluster is reached and used. Checked by [`crate::KafkaTopics::open`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// `host:port`, several with commas between them.
@@ -17,16 +17,16 @@ pub struct Settings {
     pub prefix: String,
     /// Topics of others, named as they are, without the prefix.
     pub foreign: BTreeSet<String>,
-    pub security: Security,
-    pub protocol: Protocol,
+    pub security: ClusterSecurity,
+    pub protocol: GroupProtocol,
     /// Static membership: this instance's name, to which each group adds its own. A restart within the
     /// session then keeps the partitions.
     pub instance: Option<String>,
     /// By what the brokers' logs and metrics name our clients; the members' add their group.
     pub client: String,
     /// Of topics that are made.
-    pub replication: Replication,
-    pub stamps: Stamps,
+    pub replication: ReplicationSettings,
+    pub stamps: StampSource,
     /// After how much silence a member of a classic group counts as gone.
     pub session: Duration,
     /// How long a transaction may take before the brokers abort it.
@@ -37,17 +37,17 @@ pub struct Settings {
 
 impl Settings {
     /// An open cluster at this address.
-    pub fn at(brokers: &str) -> Self {
+    pub fn for_brokers(brokers: &str) -> Self {
         Self {
             brokers: brokers.to_owned(),
             prefix: String::new(),
             foreign: BTreeSet::new(),
-            security: Security::default(),
-            protocol: Protocol::Classic,
+            security: ClusterSecurity::default(),
+            protocol: GroupProtocol::Classic,
             instance: None,
             client: "tidings".to_owned(),
-            replication: Replication { factor: 3, min_insync: 2 },
-            stamps: Stamps::Broker,
+            replication: ReplicationSettings { factor: 3, min_insync: 2 },
+            stamps: StampSource::Broker,
             session: Duration::from_secs(45),
             transaction: Duration::from_secs(60),
             more: BTreeMap::new(),
@@ -57,14 +57,14 @@ impl Settings {
 
 /// Encryption and who we are. Both may be left out.
 #[derive(Clone, Debug, Default)]
-pub struct Security {
-    pub tls: Option<Tls>,
-    pub login: Option<Login>,
+pub struct ClusterSecurity {
+    pub tls: Option<KafkaTls>,
+    pub login: Option<KafkaLogin>,
 }
 
 /// PEM files.
 #[derive(Clone, Debug, Default)]
-pub struct Tls {
+pub struct KafkaTls {
     /// Whom to trust; the machine's own store if it is left out.
     pub ca: Option<PathBuf>,
     /// Our own certificate and its key, where the brokers ask for them.
@@ -74,15 +74,15 @@ pub struct Tls {
 
 /// Name and password.
 #[derive(Clone, Debug)]
-pub struct Login {
-    pub mechanism: Mechanism,
+pub struct KafkaLogin {
+    pub mechanism: SaslMechanism,
     pub user: String,
     pub password: SecretString,
 }
 
 /// How the password is proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mechanism {
+pub enum SaslMechanism {
     Plain,
     ScramSha256,
     ScramSha512,
@@ -90,7 +90,7 @@ pub enum Mechanism {
 
 /// How members of a group agree on who has what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum GroupProtocol {
     /// The members themselves do, each time that one comes or goes.
     Classic,
     /// The brokers do (KIP-848, Kafka 4.0 and newer).
@@ -99,16 +99,16 @@ pub enum Protocol {
 
 /// How many brokers keep a record, and how many must have it before it counts as appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replication {
+pub struct ReplicationSettings {
     pub factor: i32,
     pub min_insync: i32,
 }
 
 /// Who says when a record was appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stamps {
+pub enum StampSource {
     /// The broker, by its own clock.
     Broker,
-    /// The clock that was given to [`crate::Kafka::open`]: demos and scenarios, whose time is not ours.
+    /// The clock that was given to [`crate::KafkaTopics::open`]: demos and scenarios, whose time is not ours.
     Clock,
 }

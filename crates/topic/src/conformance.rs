@@ -25,14 +25,14 @@ mod upkeep;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use bench::Bench;
+use bench::TopicsBench;
 pub use disk::cut_power;
 
 /// Opens the engine that is looked at.
 #[async_trait]
-pub trait Harness: Send + Sync {
-    /// An engine in which nothing exists that the word of [`Harness::word`] names.
-    async fn fresh(&self) -> Result<Arc<dyn Topics>, TopicError>;
+pub trait TopicsHarness: Send + Sync {
+    /// An engine in which nothing exists that the word of [`TopicsHarness::word`] names.
+    async fn open_fresh(&self) -> Result<Arc<dyn Topics>, TopicError>;
 
     /// The process that uses the engine dies at this instant, and another one opens what it left.
     async fn crash_and_reopen(&self) -> Result<Arc<dyn Topics>, TopicError>;
@@ -45,17 +45,17 @@ pub trait Harness: Send + Sync {
 }
 
 /// One promise.
-pub struct Promise {
+pub struct TopicsPromise {
     pub name: &'static str,
     /// The promise in one sentence.
     pub law: &'static str,
-    check: for<'a> fn(&'a Bench<'a>) -> BoxFuture<'a, anyhow::Result<()>>,
+    check: for<'a> fn(&'a TopicsBench<'a>) -> BoxFuture<'a, anyhow::Result<()>>,
 }
 
-impl Promise {
+impl TopicsPromise {
     /// Whether the engine keeps it, and if not, how it was broken.
-    pub async fn check(&self, harness: &dyn Harness) -> Result<(), String> {
-        let outcome = match Bench::open(harness).await {
+    pub async fn check(&self, harness: &dyn TopicsHarness) -> Result<(), String> {
+        let outcome = match TopicsBench::open(harness).await {
             Ok(bench) => (self.check)(&bench).await,
             Err(error) => Err(error),
         };
@@ -64,7 +64,7 @@ impl Promise {
 }
 
 /// All promises, simple ones first.
-pub fn promises() -> Vec<Promise> {
+pub fn all_promises() -> Vec<TopicsPromise> {
     let lists = [
         log::PROMISES,
         state::PROMISES,
@@ -75,17 +75,18 @@ pub fn promises() -> Vec<Promise> {
         upkeep::PROMISES,
     ];
     let rows = lists.into_iter().flatten();
-    rows.map(|(name, law, check)| Promise { name, law, check: *check }).collect()
+    rows.map(|(name, law, check)| TopicsPromise { name, law, check: *check }).collect()
 }
 
 /// Runs the whole list.
-pub async fn run(harness: &dyn Harness) -> Vec<(&'static str, Result<(), String>)> {
+pub async fn run_promises(harness: &dyn TopicsHarness) -> Vec<(&'static str, Result<(), String>)> {
     let mut out = Vec::new();
-    for promise in promises() {
+    for promise in all_promises() {
         out.push((promise.name, promise.check(harness).await));
     }
     out
 }
 
 /// A row of the list, as the modules write it.
-type Row = (&'static str, &'static str, for<'a> fn(&'a Bench<'a>) -> BoxFuture<'a, anyhow::Result<()>>);
+type TopicsPromiseRow =
+    (&'static str, &'static str, for<'a> fn(&'a TopicsBench<'a>) -> BoxFuture<'a, anyhow::Result<()>>);

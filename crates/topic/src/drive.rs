@@ -16,16 +16,19 @@ use std::{collections::BTreeMap, future::pending, pin::Pin, sync::Arc, time::Dur
 use anyhow::Context as _;
 use async_trait::async_trait;
 use futures::{FutureExt as _, StreamExt as _, future::try_join_all, stream};
-use runtime::{Clock, Quiet, Shutdown, quiet::Worker, retry};
+use runtime::{Clock, ShutdownSignal, WorkTracker, retry, work_tracker::WorkGuard};
 
-use crate::port::{Batch, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, Topics};
+use crate::port::{
+    GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, TopicError, TopicOffsets, TopicRecord,
+    Topics,
+};
 
-mod held;
 mod round;
+mod stall;
 #[cfg(test)]
 mod tests;
 
-use held::{Doing, Held, Releases};
+use stall::{RetryTimers, StallPhase, StalledPartition};
 
 /// How long a position that has moved without a record may wait for a turn that commits it.
 const MOVED: Duration = Duration::from_secs(10);
@@ -39,9 +42,9 @@ const RESTORED_AT_ONCE: usize = 4;
 
 /// What a room does in the loop. A room that keeps nothing between turns decides, and that is all.
 #[async_trait]
-pub trait Work: Send + Sync {
+pub trait RoomWork: Send + Sync {
     /// Takes over a partition with its state. Called once for each assignment.
-    fn restore(&mut self, _partition: u32, _state: Vec<Record>) -> anyhow::Result<()> {
+    fn restore(&mut self, _partition: u32, _state: Vec<TopicRecord>) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -64,17 +67,17 @@ pub trait Work: Send + Sync {
     }
 
     /// How many records it wants in its next round; whoever cannot go on with more leaves them in the log. At least one.
-    fn most(&self, usual: usize) -> usize {
+    fn record_limit(&self, usual: usize) -> usize {
         usual
     }
 
     /// Decides a turn: loads what it needs, decides on a copy, applies what may be repeated, and returns
     /// the records that belong to the turn. Turns of other partitions may be decided before this one is
     /// committed, another of this one never. `closing` is the instant up to which windows may close.
-    async fn turn(&mut self, batch: &Batch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>>;
+    async fn turn(&mut self, batch: &RecordBatch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>>;
 
     /// The turns of a round, in their order. Who waits for others in a turn may do so in all of them at once.
-    async fn turns(&mut self, round: &[(Batch, Option<i64>)]) -> Vec<anyhow::Result<Vec<NewRecord>>> {
+    async fn turns(&mut self, round: &[(RecordBatch, Option<i64>)]) -> Vec<anyhow::Result<Vec<NewRecord>>> {
         let mut decided = Vec::with_capacity(round.len());
         for (batch, closing) in round {
             decided.push(self.turn(batch, *closing).await);
@@ -84,54 +87,54 @@ pub trait Work: Send + Sync {
 
     /// The last turn of this partition is committed: the copy becomes the memory, and what was owed to
     /// others after the commit is done now.
-    async fn committed(&mut self, _partition: u32) -> anyhow::Result<()> {
+    async fn after_commit(&mut self, _partition: u32) -> anyhow::Result<()> {
         Ok(())
     }
 
     /// The last turn of this partition did not happen: the copy is dropped.
-    fn aborted(&mut self, _partition: u32) {}
+    fn after_abort(&mut self, _partition: u32) {}
 }
 
 /// Why a turn cannot be decided yet, although nothing is wrong: it is tried again until it can. Who says so has told
 /// somebody of it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Waits(pub String);
+pub struct TurnDeferredError(pub String);
 
 /// What a loop needs beside its work.
 #[derive(Clone)]
-pub struct Drive {
+pub struct DriveDeps {
     pub topics: Arc<dyn Topics>,
-    pub membership: Membership,
+    pub membership: GroupMembership,
     pub clock: Clock,
-    pub quiet: Quiet,
-    pub shutdown: Shutdown,
+    pub quiet: WorkTracker,
+    pub shutdown: ShutdownSignal,
     /// Records handed to one round at most.
     pub records_max: usize,
 }
 
 /// Runs a room until the shutdown, or until the engine cannot go on.
-pub async fn drive(drive: Drive, work: &mut dyn Work) -> anyhow::Result<()> {
+pub async fn run_room(drive: DriveDeps, work: &mut dyn RoomWork) -> anyhow::Result<()> {
     let group = drive.membership.group.clone();
-    let worker = drive.quiet.worker();
+    let worker = drive.quiet.begin_work();
     let join = drive.topics.join(drive.membership.clone());
     let joined = or_stop(&drive.shutdown, join).await.with_context(|| format!("{group}: join"))?;
     let Some(member) = joined else { return Ok(()) };
     let (owned, awaiting) = (BTreeMap::new(), true);
-    let (moved, unsettled, releases) = (None, false, Releases::new());
+    let (moved, unsettled, releases) = (None, false, RetryTimers::new());
     let (closed, closed_last) = (false, u32::MAX);
     let mut loop_ =
-        Loop { drive, member, worker, owned, awaiting, moved, unsettled, releases, closed, closed_last };
+        DriveLoop { drive, member, worker, owned, awaiting, moved, unsettled, releases, closed, closed_last };
     let ran = loop_.run(work).await.with_context(|| format!("{group}: the log"));
     loop_.note_nothing();
     ran
 }
 
-struct Loop {
-    drive: Drive,
+struct DriveLoop {
+    drive: DriveDeps,
     member: Box<dyn Member>,
-    worker: Worker,
-    owned: BTreeMap<u32, Owned>,
+    worker: WorkGuard,
+    owned: BTreeMap<u32, DrivenPartition>,
     /// Partitions are about to be assigned: until they are restored this loop is not idle, whatever it has read.
     awaiting: bool,
     /// Positions have moved without a record; when this returns, they are committed.
@@ -139,48 +142,48 @@ struct Loop {
     /// There are turns among these that wrote nothing and are to be committed soon.
     unsettled: bool,
     /// When partitions that are held are tried again.
-    releases: Releases,
+    releases: RetryTimers,
     /// The last thing done was a round of closings; and which partition came last in it.
     closed: bool,
     closed_last: u32,
 }
 
 /// A partition in our hands.
-struct Owned {
+struct DrivenPartition {
     generation: u64,
     /// An instant that came, and how far the partition must be read before what was due then may close.
-    closing: Option<(i64, Offsets)>,
+    closing: Option<(i64, TopicOffsets)>,
     /// What was committed last, if it was by us.
-    committed: Offsets,
+    committed: TopicOffsets,
     /// What the room believes is not what is committed: turns that wrote nothing, or what a panic left behind.
     unsettled: bool,
     /// It could not go on, and has not since.
-    held: Option<Held>,
+    held: Option<StalledPartition>,
 }
 
-impl Owned {
+impl DrivenPartition {
     fn new(generation: u64) -> Self {
-        Self { generation, closing: None, committed: Offsets::new(), unsettled: false, held: None }
+        Self { generation, closing: None, committed: TopicOffsets::new(), unsettled: false, held: None }
     }
 
     /// Whether it waits for its next try.
-    fn waits(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.waits)
     }
 
     /// The next instant for which it is to be noted how far it must be read. Where that was noted already, only what
     /// is urgent and came later is: it must not wait for all that was due before it.
-    fn due(&self, partition: u32, work: &dyn Work) -> Option<i64> {
+    fn due(&self, partition: u32, work: &dyn RoomWork) -> Option<i64> {
         match &self.closing {
-            _ if self.waits() => None,
+            _ if self.is_waiting() => None,
             None => work.due(partition),
             Some((at, _)) => work.urgently_due(partition).filter(|urgent| urgent > at),
         }
     }
 }
 
-enum Woken {
-    Happening(Happening),
+enum WakeReason {
+    Happening(MemberEvent),
     /// What was due in these partitions by these instants may close now.
     Close(Vec<(u32, i64)>),
     Due,
@@ -192,7 +195,7 @@ enum Woken {
 
 /// What the log answers, unless everything stops first: a cluster that is away is waited for without end.
 async fn or_stop<T>(
-    shutdown: &Shutdown,
+    shutdown: &ShutdownSignal,
     answer: impl Future<Output = Result<T, TopicError>>,
 ) -> Result<Option<T>, TopicError> {
     tokio::select! {
@@ -202,32 +205,33 @@ async fn or_stop<T>(
     }
 }
 
-impl Loop {
-    async fn run(&mut self, work: &mut dyn Work) -> anyhow::Result<()> {
-        while !self.drive.shutdown.started() {
-            let happened = self.next(work).await?;
+impl DriveLoop {
+    async fn run(&mut self, work: &mut dyn RoomWork) -> anyhow::Result<()> {
+        while !self.drive.shutdown.is_started() {
+            let happened = self.next_wake(work).await?;
             self.handle(happened, work).await?;
         }
         Ok(())
     }
 
-    async fn next(&mut self, work: &dyn Work) -> Result<Woken, TopicError> {
+    async fn next_wake(&mut self, work: &dyn RoomWork) -> Result<WakeReason, TopicError> {
         // Closings never keep anybody from reading: what came meanwhile has its turn between two rounds of them.
         if std::mem::take(&mut self.closed)
-            && let Some(happening) = self.at_hand().await?
+            && let Some(happening) = self.next_at_hand().await?
         {
-            return Ok(Woken::Happening(happening));
+            return Ok(WakeReason::Happening(happening));
         }
         let due = self.next_due(work);
         // Asked before the member is: one that always has records must not keep instants from coming.
         if due.is_some_and(|at| at <= self.drive.clock.now()) {
-            return Ok(Woken::Due);
+            return Ok(WakeReason::Due);
         }
         let closable = self.closable();
         if !closable.is_empty() {
-            return Ok(Woken::Close(closable));
+            return Ok(WakeReason::Close(closable));
         }
-        let tries_again = self.owned.values().any(|owned| owned.held.as_ref().is_some_and(Held::may_pass));
+        let tries_again =
+            self.owned.values().any(|owned| owned.held.as_ref().is_some_and(StalledPartition::may_pass));
         let Self { drive, member, worker, awaiting, moved, unsettled, releases, .. } = self;
         let moved = async {
             match moved {
@@ -250,53 +254,53 @@ impl Loop {
         // Polled last, so whoever watches learns that this loop is idle only when it really is.
         let idle = async {
             if !*unsettled {
-                worker.set(*awaiting || tries_again);
+                worker.set_busy(*awaiting || tries_again);
                 pending::<()>().await;
             }
-            retry::wait(UNSETTLED_AT_REST).await;
+            retry::wait_real_time(UNSETTLED_AT_REST).await;
         };
         let (woken, asleep) = tokio::select! {
             biased;
-            () = drive.shutdown.wait() => (Woken::Stop, None),
+            () = drive.shutdown.wait() => (WakeReason::Stop, None),
             // Before the member is, for the same reason.
-            () = moved => (Woken::Moved, None),
-            (partition, generation) = again => (Woken::Again(partition, generation), None),
-            happening = member.next(work.most(drive.records_max).max(1)) => (Woken::Happening(happening?), None),
-            asleep = wake => (Woken::Due, Some(asleep)),
-            () = idle => (Woken::Moved, None),
+            () = moved => (WakeReason::Moved, None),
+            (partition, generation) = again => (WakeReason::Again(partition, generation), None),
+            happening = member.next(work.record_limit(drive.records_max).max(1)) => (WakeReason::Happening(happening?), None),
+            asleep = wake => (WakeReason::Due, Some(asleep)),
+            () = idle => (WakeReason::Moved, None),
         };
         // At work before it stops being a sleeper: nobody may see it as neither.
-        worker.set(true);
+        worker.set_busy(true);
         drop(asleep);
         Ok(woken)
     }
 
     /// What has happened by now, without waiting for it.
-    async fn at_hand(&mut self) -> Result<Option<Happening>, TopicError> {
+    async fn next_at_hand(&mut self) -> Result<Option<MemberEvent>, TopicError> {
         let most = self.drive.records_max;
         let more = async {
             tokio::select! {
                 biased;
-                more = self.member.more(&[], most) => more,
-                () = retry::wait(BETWEEN) => Ok(None),
+                more = self.member.take_more(&[], most) => more,
+                () = retry::wait_real_time(BETWEEN) => Ok(None),
             }
         };
         if let Some(batch) = more.await? {
-            return Ok(Some(Happening::Records(batch)));
+            return Ok(Some(MemberEvent::Records(batch)));
         }
         // A partition may be about to go elsewhere, too.
         self.member.next(most).now_or_never().transpose()
     }
 
     /// The next instant for which somebody has to note how far a partition is to be read.
-    fn next_due(&self, work: &dyn Work) -> Option<i64> {
+    fn next_due(&self, work: &dyn RoomWork) -> Option<i64> {
         self.owned.iter().filter_map(|(partition, owned)| owned.due(*partition, work)).min()
     }
 
     /// Partitions that have been read as far as they must be for their closing.
     fn closable(&self) -> Vec<(u32, i64)> {
         let closable =
-            self.owned.iter().filter(|(_, owned)| !owned.waits()).filter_map(|(partition, owned)| {
+            self.owned.iter().filter(|(_, owned)| !owned.is_waiting()).filter_map(|(partition, owned)| {
                 let (at, target) = owned.closing.as_ref()?;
                 let positions = self.member.positions(*partition);
                 let read =
@@ -306,32 +310,38 @@ impl Loop {
         closable.collect()
     }
 
-    async fn handle(&mut self, woken: Woken, work: &mut dyn Work) -> anyhow::Result<()> {
+    async fn handle(&mut self, woken: WakeReason, work: &mut dyn RoomWork) -> anyhow::Result<()> {
         match woken {
-            Woken::Stop => Ok(()),
-            Woken::Due => self.note_due(work).await,
-            Woken::Moved => self.commit_moved(work).await,
-            Woken::Close(partitions) => self.close(partitions, work).await,
-            Woken::Happening(Happening::Assigned(partitions)) => self.assigned(partitions, work).await,
-            Woken::Happening(Happening::Revoked(partitions)) => {
+            WakeReason::Stop => Ok(()),
+            WakeReason::Due => self.note_due(work).await,
+            WakeReason::Moved => self.commit_moved(work).await,
+            WakeReason::Close(partitions) => self.close_due(partitions, work).await,
+            WakeReason::Happening(MemberEvent::Assigned(partitions)) => {
+                self.take_assigned(partitions, work).await
+            }
+            WakeReason::Happening(MemberEvent::Revoked(partitions)) => {
                 if partitions.is_empty() {
-                    self.moved.get_or_insert_with(|| Box::pin(retry::wait(MOVED)));
+                    self.moved.get_or_insert_with(|| Box::pin(retry::wait_real_time(MOVED)));
                     return Ok(());
                 }
                 for partition in partitions {
-                    self.let_go(partition, work);
+                    self.forget_partition(partition, work);
                 }
                 // Who has lost all of them, to a session that ended on a busy machine, is not done with them: until the
                 // log has said what is theirs now, nobody knows what is due.
                 self.awaiting |= self.owned.is_empty();
                 Ok(())
             }
-            Woken::Again(partition, generation) => self.try_again(partition, generation, work).await,
-            Woken::Happening(Happening::Records(batch)) => self.read(batch, work).await,
+            WakeReason::Again(partition, generation) => self.try_again(partition, generation, work).await,
+            WakeReason::Happening(MemberEvent::Records(batch)) => self.read_batch(batch, work).await,
         }
     }
 
-    async fn assigned(&mut self, partitions: Vec<(u32, u64)>, work: &mut dyn Work) -> anyhow::Result<()> {
+    async fn take_assigned(
+        &mut self,
+        partitions: Vec<(u32, u64)>,
+        work: &mut dyn RoomWork,
+    ) -> anyhow::Result<()> {
         let Self { drive, member, owned, .. } = self;
         let keeps = drive.membership.state.is_some();
         let (member, shutdown, mut failed) = (&**member, &drive.shutdown, Vec::new());
@@ -342,29 +352,29 @@ impl Loop {
         let mut states = states.buffered(RESTORED_AT_ONCE);
         while let Some((partition, generation, state)) = states.next().await {
             let Some(state) = state? else { return Ok(()) };
-            owned.insert(partition, Owned::new(generation));
-            if let Err(error) = held::restored(work, partition, state) {
+            owned.insert(partition, DrivenPartition::new(generation));
+            if let Err(error) = stall::restore_work(work, partition, state) {
                 failed.push((partition, error));
             }
         }
         drop(states);
         for (partition, error) in failed {
-            self.hold(partition, &error, Doing::Remembering, work);
+            self.stall_partition(partition, &error, StallPhase::Remembering, work);
         }
         self.awaiting = false;
         Ok(())
     }
 
     /// Instants have come: notes for each partition how far it must be read first.
-    async fn note_due(&mut self, work: &dyn Work) -> anyhow::Result<()> {
+    async fn note_due(&mut self, work: &dyn RoomWork) -> anyhow::Result<()> {
         let now = self.drive.clock.now();
-        let is_due = |(partition, owned): (&u32, &Owned)| {
+        let is_due = |(partition, owned): (&u32, &DrivenPartition)| {
             owned.due(*partition, work).is_some_and(|due| due <= now).then_some(*partition)
         };
         let due: Vec<u32> = self.owned.iter().filter_map(is_due).collect();
         let member = &*self.member;
         let ends = try_join_all(due.iter().map(|partition| async {
-            if work.reads_first() { member.ends(*partition).await } else { Ok(Offsets::new()) }
+            if work.reads_first() { member.ends(*partition).await } else { Ok(TopicOffsets::new()) }
         }));
         let Some(ends) = or_stop(&self.drive.shutdown, ends).await? else { return Ok(()) };
         for (partition, ends) in due.into_iter().zip(ends) {

@@ -22,7 +22,8 @@ use runtime::Clock;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::port::{
-    Member, Membership, NewRecord, Record, Retention, Standing, TopicError, TopicName, TopicSpec, Topics,
+    GroupMembership, GroupStanding, Member, NewRecord, TopicError, TopicName, TopicRecord, TopicRetention,
+    TopicSpec, Topics,
 };
 
 mod blank;
@@ -43,9 +44,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use book::{Book, lock};
-use draft::Placed;
-use writer::{QUEUE_MOST, Request, Writer};
+use book::{TopicBook, lock_mutex};
+use draft::PlacedRecord;
+use writer::{QUEUE_MOST, TopicWriter, TopicWriterRequest};
 
 /// How long a member may go without asking for its next happening before it counts as gone.
 pub const SESSION: Duration = Duration::from_secs(30);
@@ -55,24 +56,24 @@ pub const KEY_MOST: usize = 32 << 10;
 /// Names and values together.
 pub const HEADERS_MOST: usize = 32 << 10;
 
-/// The embedded engine. Cheap to clone; the directory is let go of by [`Embedded::close`], or when the
+/// The embedded engine. Cheap to clone; the directory is let go of by [`EmbeddedTopics::close`], or when the
 /// last clone and the last member are gone.
 #[derive(Clone)]
-pub struct Embedded {
-    engine: Arc<Engine>,
+pub struct EmbeddedTopics {
+    engine: Arc<EmbeddedTopicsEngine>,
 }
 
 /// What clones and members share.
-struct Engine {
+struct EmbeddedTopicsEngine {
     dir: PathBuf,
     session: Duration,
-    book: Arc<Book>,
-    groups: group::Groups,
-    requests: Mutex<Option<mpsc::Sender<Request>>>,
+    book: Arc<TopicBook>,
+    groups: group::MemberGroups,
+    requests: Mutex<Option<mpsc::Sender<TopicWriterRequest>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Embedded {
+impl EmbeddedTopics {
     /// Opens the directory, creating what is missing. Takes well under a second however much it holds, and
     /// blocks for that long.
     pub fn open(dir: &Path, clock: Clock) -> Result<Self, TopicError> {
@@ -81,18 +82,18 @@ impl Embedded {
 
     /// The same with another session.
     pub fn open_with(dir: &Path, clock: Clock, session: Duration) -> Result<Self, TopicError> {
-        let book = Arc::new(Book::open(tables::Tables::open(dir)?)?);
-        let writer = Writer::open(book.clone(), clock)?;
+        let book = Arc::new(TopicBook::open(tables::TopicTables::open(dir)?)?);
+        let writer = TopicWriter::open(book.clone(), clock)?;
         let (sender, receiver) = mpsc::channel(QUEUE_MOST);
         let thread = std::thread::Builder::new()
             .name("topic writer".to_owned())
             .spawn(move || writer.run(receiver))
             .map_err(|error| TopicError::Broken(format!("starting the writer: {error}")))?;
-        let engine = Engine {
+        let engine = EmbeddedTopicsEngine {
             dir: dir.to_owned(),
             session,
             book,
-            groups: group::Groups::default(),
+            groups: group::MemberGroups::default(),
             requests: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
         };
@@ -105,10 +106,10 @@ impl Embedded {
     }
 }
 
-impl Engine {
+impl EmbeddedTopicsEngine {
     fn close(&self) {
-        drop(lock(&self.requests).take());
-        if let Some(thread) = lock(&self.thread).take()
+        drop(lock_mutex(&self.requests).take());
+        if let Some(thread) = lock_mutex(&self.thread).take()
             && thread.join().is_err()
         {
             tracing::error!("the writer of the embedded log had panicked");
@@ -117,10 +118,13 @@ impl Engine {
     }
 
     /// Asks the writer and waits for its answer.
-    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, TopicError> {
+    async fn ask_writer<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<T>) -> TopicWriterRequest,
+    ) -> Result<T, TopicError> {
         self.book.check()?;
         let closed = || TopicError::Broken("the log was closed".to_owned());
-        let sender = lock(&self.requests).clone().ok_or_else(closed)?;
+        let sender = lock_mutex(&self.requests).clone().ok_or_else(closed)?;
         let (answer, answered) = oneshot::channel();
         sender.send(request(answer)).await.map_err(|_| closed())?;
         drop(sender);
@@ -128,8 +132,8 @@ impl Engine {
     }
 
     /// Checks records and finds their topics.
-    fn place(&self, records: Vec<NewRecord>) -> Result<Vec<Placed>, TopicError> {
-        let mut placed: Vec<Placed> = Vec::with_capacity(records.len());
+    fn place_records(&self, records: Vec<NewRecord>) -> Result<Vec<PlacedRecord>, TopicError> {
+        let mut placed: Vec<PlacedRecord> = Vec::with_capacity(records.len());
         for record in records {
             let topic = match placed.last() {
                 Some(last) if last.topic.name == record.topic => last.topic.clone(),
@@ -143,28 +147,28 @@ impl Engine {
                 let bytes = format!("{key} + {headers} + {value}");
                 return Err(TopicError::Refused(format!("a record of {bytes} bytes for `{name}`")));
             }
-            placed.push(Placed { topic, record });
+            placed.push(PlacedRecord { topic, record });
         }
         Ok(placed)
     }
 }
 
-impl Drop for Engine {
+impl Drop for EmbeddedTopicsEngine {
     fn drop(&mut self) {
         self.close();
     }
 }
 
 #[async_trait]
-impl Topics for Embedded {
+impl Topics for EmbeddedTopics {
     async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
         let specs = specs.to_vec();
-        self.engine.ask(|answer| Request::Declare { specs, answer }).await?
+        self.engine.ask_writer(|answer| TopicWriterRequest::Declare { specs, answer }).await?
     }
 
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
-        let records = self.engine.place(records)?;
-        self.engine.ask(|answer| Request::Append { records, answer }).await?
+        let records = self.engine.place_records(records)?;
+        self.engine.ask_writer(|answer| TopicWriterRequest::Append { records, answer }).await?
     }
 
     async fn read(
@@ -173,13 +177,13 @@ impl Topics for Embedded {
         partition: u32,
         from: u64,
         most: usize,
-    ) -> Result<Vec<Record>, TopicError> {
+    ) -> Result<Vec<TopicRecord>, TopicError> {
         let topic = self.engine.book.topic(topic)?;
         // Whoever looks, from wherever, sees what there is.
         let (first, end) = topic.reach(partition)?.get();
         let mut from = from.max(first);
         loop {
-            let stretch = read::stretch(&self.engine.book, &topic, partition, from, most).await?;
+            let stretch = read::read_stretch(&self.engine.book, &topic, partition, from, most).await?;
             // Where all were emptied it goes on behind them: nothing would mean the end.
             if !stretch.records.is_empty() || stretch.next >= end || stretch.next == from {
                 return Ok(stretch.records);
@@ -191,16 +195,16 @@ impl Topics for Embedded {
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
         self.engine.book.check()?;
         let topic = self.engine.book.topic(topic)?;
-        Ok(topic.partitions.iter().map(book::Reach::get).collect())
+        Ok(topic.partitions.iter().map(book::PartitionReach::get).collect())
     }
 
     async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
         self.engine.book.check()?;
         let topic = self.engine.book.topic(topic)?;
-        read::since(&self.engine.book, &topic, at).await
+        read::offsets_since(&self.engine.book, &topic, at).await
     }
 
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
         self.engine.book.check()?;
         let topic = self.engine.book.topic(topic)?;
         Ok(self.engine.book.standing(group, &topic))
@@ -212,13 +216,14 @@ impl Topics for Embedded {
     }
 
     async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
-        let works = |group: &group::Group| group.topics.iter().any(|topic| topics.contains(&topic.name));
+        let works =
+            |group: &group::MemberGroup| group.topics.iter().any(|topic| topics.contains(&topic.name));
         if self.engine.groups.have_members(works) {
             let why = format!("a group has members that work on one of {topics:?}");
             return Err(TopicError::Refused(why));
         }
         let topics = topics.to_vec();
-        self.engine.ask(|answer| Request::Remove { topics, answer }).await?
+        self.engine.ask_writer(|answer| TopicWriterRequest::Remove { topics, answer }).await?
     }
 
     async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
@@ -229,28 +234,28 @@ impl Topics for Embedded {
         for (topic, partition, offset) in records {
             places.push((self.engine.book.topic(topic)?, *partition, *offset));
         }
-        self.engine.ask(|answer| Request::Blank { places, answer }).await??;
+        self.engine.ask_writer(|answer| TopicWriterRequest::Blank { places, answer }).await??;
         let tables = self.engine.book.tables()?;
-        let scrubbed = tokio::task::spawn_blocking(move || blank::scrub(&tables)).await;
+        let scrubbed = tokio::task::spawn_blocking(move || blank::scrub_files(&tables)).await;
         scrubbed.unwrap_or_else(|error| Err(TopicError::Broken(format!("a writer ended: {error}"))))?;
         Ok(true)
     }
 
     async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
         Ok(match self.engine.book.topic(topic)?.retention() {
-            Retention::Compacted => None,
-            Retention::Milliseconds(ms) => Some(ms.saturating_add(trim::EVERY_MS)),
+            TopicRetention::Compacted => None,
+            TopicRetention::Milliseconds(ms) => Some(ms.saturating_add(trim::EVERY_MS)),
         })
     }
 
-    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
         let member = member::EmbeddedMember::join(self.engine.clone(), &membership)?;
         Ok(Box::new(member))
     }
 }
 
-impl fmt::Debug for Embedded {
+impl fmt::Debug for EmbeddedTopics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Embedded").field("dir", &self.engine.dir).finish_non_exhaustive()
+        f.debug_struct("EmbeddedTopics").field("dir", &self.engine.dir).finish_non_exhaustive()
     }
 }

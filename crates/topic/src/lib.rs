@@ -2,8 +2,8 @@
 //!
 //! [`port`] is the contract: records in partitions, a group whose members own partitions, turns that
 //! commit at once. [`drive`] is the one loop that every room runs in. [`embedded`] is the engine that
-//! needs nothing; [`conformance`] is the list of promises that every engine must keep, [`lying`] an engine
-//! that breaks each of them, to prove that the list notices, and [`rough`] one that is allowed to be as
+//! needs nothing; [`conformance`] is the list of promises that every engine must keep, [`lying_topics`] an engine
+//! that breaks each of them, to prove that the list notices, and [`rough_topics`] one that is allowed to be as
 //! unpleasant as a real network.
 
 pub mod port;
@@ -12,10 +12,10 @@ pub mod drive;
 
 pub mod conformance;
 pub mod embedded;
-pub mod lying;
-pub mod rough;
+pub mod lying_topics;
+pub mod rough_topics;
 
 pub use port::{
-    Batch, CommitError, Happening, Headers, Member, Membership, Mode, NewRecord, Offsets, Record, Retention,
-    TopicError, TopicName, TopicSpec, Topics, Turn,
+    CommitError, GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, RecordHeaders, TopicError,
+    TopicName, TopicOffsets, TopicRecord, TopicRetention, TopicSpec, Topics, Turn, TurnGuarantee,
 };

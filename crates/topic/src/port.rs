@@ -16,12 +16,12 @@ pub type TopicName = Arc<str>;
 pub struct TopicSpec {
     pub name: TopicName,
     pub partitions: u32,
-    pub retention: Retention,
+    pub retention: TopicRetention,
 }
 
 /// What a topic keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retention {
+pub enum TopicRetention {
     /// Records go once they are older than this.
     Milliseconds(i64),
     /// The latest record of each key stays; a record without value takes its key away.
@@ -29,7 +29,7 @@ pub enum Retention {
 }
 
 /// What stands beside a record's value: names and bytes, in order. A name may come twice.
-pub type Headers = Vec<(String, Vec<u8>)>;
+pub type RecordHeaders = Vec<(String, Vec<u8>)>;
 
 /// A record to be appended. The partition is always given; no client's partitioner is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,12 +41,12 @@ pub struct NewRecord {
     /// means by it.
     pub value: Option<Vec<u8>>,
     /// Kept by plain topics; a compacted one may drop them.
-    pub headers: Headers,
+    pub headers: RecordHeaders,
 }
 
 /// A record as it lies in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct TopicRecord {
     pub topic: TopicName,
     pub partition: u32,
     pub offset: u64,
@@ -54,12 +54,12 @@ pub struct Record {
     pub appended: i64,
     pub key: Vec<u8>,
     pub value: Option<Vec<u8>>,
-    pub headers: Headers,
+    pub headers: RecordHeaders,
 }
 
 /// How a group works.
 #[derive(Clone, Debug)]
-pub struct Membership {
+pub struct GroupMembership {
     pub group: Arc<str>,
     /// The topic that decides who owns which partition.
     pub lead: TopicName,
@@ -67,12 +67,12 @@ pub struct Membership {
     pub companions: Vec<TopicName>,
     /// The compacted topic that holds the owner's state; read back before a partition is worked.
     pub state: Option<TopicName>,
-    pub mode: Mode,
+    pub mode: TurnGuarantee,
 }
 
 /// What a turn promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum TurnGuarantee {
     /// Records first, offsets after; a crash between the two repeats the records. For idempotent rooms.
     Plain,
     /// Records and offsets become visible together or not at all, and an owner that was replaced cannot
@@ -81,16 +81,16 @@ pub enum Mode {
 }
 
 /// Positions in the topics of one partition number: topic, and the offset to go on with.
-pub type Offsets = Vec<(TopicName, u64)>;
+pub type TopicOffsets = Vec<(TopicName, u64)>;
 
 /// Records polled together, all of one partition number, from the lead and its companions; in each
 /// topic in order.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub struct RecordBatch {
     pub partition: u32,
     /// The ownership under which it was polled; the commit names the same.
     pub generation: u64,
-    pub records: Vec<Record>,
+    pub records: Vec<TopicRecord>,
 }
 
 /// One commit: positions and records of one partition number.
@@ -100,32 +100,32 @@ pub struct Turn {
     /// As the batch gave it, never fetched anew.
     pub generation: u64,
     /// The lead and every companion, also those of which nothing was read.
-    pub offsets: Offsets,
+    pub offsets: TopicOffsets,
     pub records: Vec<NewRecord>,
 }
 
 /// What a member's `next` comes back with.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub enum MemberEvent {
     /// These partitions are ours from now on; for each, the generation. Restore them, then go on. A log may say of
     /// a group that has more members than partitions that there are none for us.
     Assigned(Vec<(u32, u64)>),
     /// These are not ours any more. Whoever asks for the next happening has let go of them. With none of them
     /// nothing was taken away, but a position moved without a record: whoever waits for one looks again.
     Revoked(Vec<u32>),
-    Records(Batch),
+    Records(RecordBatch),
 }
 
 /// Where a group stands in one partition of one topic: lag is `end - committed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct GroupStanding {
     pub topic: TopicName,
     pub partition: u32,
     pub committed: u64,
     pub end: u64,
 }
 
-impl Standing {
+impl GroupStanding {
     /// Offsets that the group has not read.
     pub fn lag(&self) -> u64 {
         self.end.saturating_sub(self.committed)
@@ -172,7 +172,7 @@ pub trait Topics: Send + Sync + fmt::Debug {
 
     /// What topics that are there lack of what our promises rest on, in lines for whoever runs the house: what is
     /// there, what is needed, and how to mend it. Nothing where nobody else can make topics.
-    async fn unfit(&self, _specs: &[TopicSpec]) -> Result<Vec<String>, TopicError> {
+    async fn find_unfit(&self, _specs: &[TopicSpec]) -> Result<Vec<String>, TopicError> {
         Ok(Vec::new())
     }
 
@@ -187,11 +187,11 @@ pub trait Topics: Send + Sync + fmt::Debug {
         partition: u32,
         from: u64,
         most: usize,
-    ) -> Result<Vec<Record>, TopicError>;
+    ) -> Result<Vec<TopicRecord>, TopicError>;
 
     /// When the first record of a partition from an offset on was appended, if there is one. What it says nobody needs
     /// to be able to read.
-    async fn appended(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
+    async fn appended_at(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
         Ok(self.read(topic, partition, from, 1).await?.first().map(|record| record.appended))
     }
 
@@ -203,7 +203,7 @@ pub trait Topics: Send + Sync + fmt::Debug {
     async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError>;
 
     /// Where a group stands in a topic; a partition never committed stands at its first offset.
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError>;
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError>;
 
     /// Whether a group has members now, in this process or in any other.
     async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
@@ -233,7 +233,7 @@ pub trait Topics: Send + Sync + fmt::Debug {
     }
 
     /// Joins a group.
-    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError>;
+    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError>;
 }
 
 /// One member of a group. Dropping it leaves the group.
@@ -241,23 +241,23 @@ pub trait Topics: Send + Sync + fmt::Debug {
 pub trait Member: Send + Sync {
     /// Waits for the next happening, with at most so many records. Safe to drop half-way: nothing that it
     /// would have returned is lost.
-    async fn next(&mut self, most: usize) -> Result<Happening, TopicError>;
+    async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError>;
 
     /// Records of a partition other than these, if some are there already: for one who has just been handed some and
     /// takes several turns at once. A log may always say that there are none. Safe to drop half-way.
-    async fn more(&mut self, _but: &[u32], _most: usize) -> Result<Option<Batch>, TopicError> {
+    async fn take_more(&mut self, _but: &[u32], _most: usize) -> Result<Option<RecordBatch>, TopicError> {
         Ok(None)
     }
 
     /// The state of a partition: the latest record of each key, complete up to the end that it had when
     /// its predecessor was shut out.
-    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError>;
+    async fn restore(&self, partition: u32) -> Result<Vec<TopicRecord>, TopicError>;
 
     /// The ends that the lead and companions of a partition have now.
-    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError>;
+    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError>;
 
     /// The positions up to which `next` has handed out the records of a partition.
-    fn positions(&self, partition: u32) -> Offsets;
+    fn positions(&self, partition: u32) -> TopicOffsets;
 
     /// Commits a turn, in the mode of the membership.
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError>;

@@ -10,19 +10,19 @@ use std::{
 };
 
 use apache_avro::{Codec as Compression, DeflateSettings};
-use model::{Day, Entry, Person, Row, SubjectRef, Tenant, entry::DayKey};
+use model::{Day, DayRow, Entry, Person, SubjectRef, Tenant, entry::DayKey};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    codec::{Codec, Undecodable, WireError},
+    codec::{DecodeError, RecordCodec, WireError},
     mark::MarkDto,
-    parts::{EntryKeyDto, ReasonDto, Text, entry_key},
+    record_parts::{EntryKeyDto, ReasonDto, WireText, entry_key},
 };
 
 /// Bytes of a block before it is compressed, about: larger ones are hardly smaller in the end.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("archive", &SCHEMAS));
+static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("archive", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 3] = [
@@ -34,72 +34,72 @@ const SCHEMAS: [&str; 3] = [
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "archive")]
 pub(crate) struct ArchiveDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
+    tenant: WireText<'a>,
+    person: WireText<'a>,
     day: i32,
-    row: RowDto<'a>,
+    row: ArchiveRowDto<'a>,
 }
 
 /// The order of the variants is the order of the union.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum RowDto<'a> {
-    Entry(EntryDto<'a>),
+enum ArchiveRowDto<'a> {
+    Entry(ArchiveEntryDto<'a>),
     Mark(MarkDto),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "entry")]
-struct EntryDto<'a> {
+struct ArchiveEntryDto<'a> {
     key: EntryKeyDto,
     reason: ReasonDto<'a>,
-    subject: Text<'a>,
-    actor: Option<Text<'a>>,
+    subject: WireText<'a>,
+    actor: Option<WireText<'a>>,
 }
 
 /// Writes rows into a file.
-pub struct Writer<W: Write> {
+pub struct ArchiveWriter<W: Write> {
     /// None once something went wrong: half a row may lie in the block then.
-    inner: Option<apache_avro::Writer<'static, Whole<W>>>,
+    inner: Option<apache_avro::Writer<'static, WholeWriter<W>>>,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> ArchiveWriter<W> {
     pub fn new(out: W) -> Result<Self, WireError> {
         let inner = apache_avro::Writer::builder()
             .schema(CODEC.schema()?)
-            .writer(Whole(out))
+            .writer(WholeWriter(out))
             .codec(Compression::Deflate(DeflateSettings::default()))
             .block_size(BLOCK_BYTES)
             .human_readable(false)
             .build();
-        Ok(Self { inner: Some(inner.map_err(|error| CODEC.unfit(&error))?) })
+        Ok(Self { inner: Some(inner.map_err(|error| CODEC.unfit_error(&error))?) })
     }
 
     /// Adds a row. After an error the file is worth nothing, and takes nothing more.
-    pub fn append(&mut self, of: &DayKey, row: &Row) -> Result<(), WireError> {
-        let inner = self.inner.as_mut().ok_or_else(spoilt)?;
-        let appended = inner.append_ser(ArchiveDto::of(of, row));
+    pub fn append(&mut self, of: &DayKey, row: &DayRow) -> Result<(), WireError> {
+        let inner = self.inner.as_mut().ok_or_else(spoilt_error)?;
+        let appended = inner.append_ser(ArchiveDto::from_row(of, row));
         appended.map(drop).map_err(|error| {
             self.inner = None;
-            CODEC.unfit(&error)
+            CODEC.unfit_error(&error)
         })
     }
 
     /// Writes what is left, and gives back what was written to. Making it durable is up to whoever owns it.
     pub fn finish(self) -> Result<W, WireError> {
-        let inner = self.inner.ok_or_else(spoilt)?;
-        inner.into_inner().map(|out| out.0).map_err(|error| CODEC.unfit(&error))
+        let inner = self.inner.ok_or_else(spoilt_error)?;
+        inner.into_inner().map(|out| out.0).map_err(|error| CODEC.unfit_error(&error))
     }
 }
 
-fn spoilt() -> WireError {
-    CODEC.unfit(&"an earlier row could not be written")
+fn spoilt_error() -> WireError {
+    CODEC.unfit_error(&"an earlier row could not be written")
 }
 
 /// Writes all or fails: the library does not look at how much of a block was taken.
-struct Whole<W>(W);
+struct WholeWriter<W>(W);
 
-impl<W: Write> Write for Whole<W> {
+impl<W: Write> Write for WholeWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_all(bytes).map(|()| bytes.len())
     }
@@ -110,62 +110,62 @@ impl<W: Write> Write for Whole<W> {
 }
 
 /// Opens a file and checks what it is.
-pub fn read<R: Read>(input: R) -> Result<Rows<R>, Undecodable> {
+pub fn open_archive<R: Read>(input: R) -> Result<ArchiveReader<R>, DecodeError> {
     // Before anything is read: with the codec comes the bound on what a length may claim.
     LazyLock::force(&CODEC);
-    let reader = apache_avro::Reader::new(input).map_err(Undecodable::new)?;
+    let reader = apache_avro::Reader::new(input).map_err(DecodeError::new)?;
     // A schema that is none of ours could be one that never ends.
-    match CODEC.knows(reader.writer_schema())? {
-        true => Ok(Rows { reader }),
-        false => Err(Undecodable::new("the file has rows of a schema that is none of ours")),
+    match CODEC.knows_schema(reader.writer_schema())? {
+        true => Ok(ArchiveReader { reader }),
+        false => Err(DecodeError::new("the file has rows of a schema that is none of ours")),
     }
 }
 
 /// The rows of a file. After one that is no row come the next ones; after a block that cannot be read,
 /// nothing.
-pub struct Rows<R> {
+pub struct ArchiveReader<R> {
     reader: apache_avro::Reader<'static, R>,
 }
 
-impl<R: Read> Iterator for Rows<R> {
-    type Item = Result<(DayKey, Row), Undecodable>;
+impl<R: Read> Iterator for ArchiveReader<R> {
+    type Item = Result<(DayKey, DayRow), DecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let value = self.reader.next()?.map_err(Undecodable::new);
+        let value = self.reader.next()?.map_err(DecodeError::new);
         Some(value.and_then(|value| CODEC.resolve::<ArchiveDto<'_>>(value)?.model()))
     }
 }
 
 impl<'a> ArchiveDto<'a> {
-    pub(crate) fn of(of: &'a DayKey, row: &'a Row) -> Self {
+    pub(crate) fn from_row(of: &'a DayKey, row: &'a DayRow) -> Self {
         let row = match row {
-            Row::Entry(entry) => RowDto::Entry(EntryDto::of(entry)),
-            Row::Mark(mark) => RowDto::Mark(MarkDto::of(mark)),
+            DayRow::Entry(entry) => ArchiveRowDto::Entry(ArchiveEntryDto::from_entry(entry)),
+            DayRow::Mark(mark) => ArchiveRowDto::Mark(MarkDto::from_mark(mark)),
         };
         Self { tenant: of.tenant.as_str().into(), person: of.person.as_str().into(), day: of.day.0, row }
     }
 
-    fn model(self) -> Result<(DayKey, Row), Undecodable> {
+    fn model(self) -> Result<(DayKey, DayRow), DecodeError> {
         let row = match self.row {
-            RowDto::Entry(entry) => Row::Entry(entry.model()?),
-            RowDto::Mark(mark) => Row::Mark(mark.model()?),
+            ArchiveRowDto::Entry(entry) => DayRow::Entry(entry.model()?),
+            ArchiveRowDto::Mark(mark) => DayRow::Mark(mark.model()?),
         };
         let (tenant, person) = (Tenant::new(&self.tenant)?, Person::new(&self.person)?);
         Ok((DayKey { tenant, person, day: Day(self.day) }, row))
     }
 }
 
-impl<'a> EntryDto<'a> {
-    fn of(entry: &'a Entry) -> Self {
+impl<'a> ArchiveEntryDto<'a> {
+    fn from_entry(entry: &'a Entry) -> Self {
         Self {
             key: entry_key(entry.key),
-            reason: ReasonDto::of(&entry.reason),
+            reason: ReasonDto::from_reason(&entry.reason),
             subject: entry.subject.as_str().into(),
             actor: entry.actor.as_ref().map(|actor| actor.as_str().into()),
         }
     }
 
-    fn model(&self) -> Result<Entry, Undecodable> {
+    fn model(&self) -> Result<Entry, DecodeError> {
         Ok(Entry {
             key: self.key.model()?,
             reason: self.reason.model()?,

@@ -6,11 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// So many bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Fixed<const N: usize>(pub [u8; N]);
+pub(crate) struct FixedBytes<const N: usize>(pub [u8; N]);
 
 /// Any number of bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Blob<'a>(pub Cow<'a, [u8]>);
+pub(crate) struct ByteBlob<'a>(pub Cow<'a, [u8]>);
 
 fn serialize_bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     if serializer.is_human_readable() {
@@ -39,13 +39,13 @@ impl de::Visitor<'_> for BytesVisitor {
     }
 }
 
-impl<const N: usize> Serialize for Fixed<N> {
+impl<const N: usize> Serialize for FixedBytes<N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_bytes(&self.0, serializer)
     }
 }
 
-impl<'de, const N: usize> Deserialize<'de> for Fixed<N> {
+impl<'de, const N: usize> Deserialize<'de> for FixedBytes<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bytes = deserializer.deserialize_byte_buf(BytesVisitor)?;
         let bytes =
@@ -54,13 +54,13 @@ impl<'de, const N: usize> Deserialize<'de> for Fixed<N> {
     }
 }
 
-impl Serialize for Blob<'_> {
+impl Serialize for ByteBlob<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_bytes(&self.0, serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Blob<'_> {
+impl<'de> Deserialize<'de> for ByteBlob<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_byte_buf(BytesVisitor).map(|bytes| Self(Cow::Owned(bytes)))
     }

@@ -3,7 +3,7 @@
 
 use std::{fmt, sync::LazyLock};
 
-use model::Millis;
+use model::UtcMillis;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error as _, MapAccess, Visitor},
@@ -12,13 +12,13 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::{
     cell::PlaceDto,
-    cloud::{BOTH_SUBJECTS, Cloud, CloudPerson, ITEM_BYTES_MAX, parse},
-    codec::{Codec, LIST_MAX, Undecodable, WireError, is_single_object},
+    cloud_event::{BOTH_SUBJECTS, CloudChange, CloudPerson, ITEM_BYTES_MAX, parse_change},
+    codec::{DecodeError, LIST_MAX, RecordCodec, WireError, is_single_object},
     finite, list,
-    parts::Text,
+    record_parts::WireText,
 };
 
-pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("change", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("change", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 2] =
@@ -27,64 +27,64 @@ const SCHEMAS: [&str; 2] =
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "change")]
 pub(crate) struct ChangeDto<'a> {
-    id: Text<'a>,
-    source: Text<'a>,
-    r#type: Text<'a>,
-    subject: Option<Text<'a>>,
+    id: WireText<'a>,
+    source: WireText<'a>,
+    r#type: WireText<'a>,
+    subject: Option<WireText<'a>>,
     #[serde(with = "list")]
-    subjects: Vec<Text<'a>>,
+    subjects: Vec<WireText<'a>>,
     #[serde(with = "list")]
-    persons: Vec<PersonDto<'a>>,
+    persons: Vec<ChangePersonDto<'a>>,
     time: Option<i64>,
-    actor: Option<Text<'a>>,
+    actor: Option<WireText<'a>>,
     version: Option<i64>,
-    data: Fields<'a>,
+    data: DataFields<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "listed_person")]
-struct PersonDto<'a> {
-    person: Text<'a>,
+struct ChangePersonDto<'a> {
+    person: WireText<'a>,
     #[serde(with = "finite::optional")]
     score: Option<f64>,
 }
 
 /// A map as a list of pairs: the order stays, and a name that comes twice is seen.
-struct Fields<'a>(Vec<(Text<'a>, FieldDto<'a>)>);
+struct DataFields<'a>(Vec<(WireText<'a>, DataFieldDto<'a>)>);
 
 /// The order of the variants is the order of the union.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum FieldDto<'a> {
+enum DataFieldDto<'a> {
     Removed,
     Flag(bool),
     Whole(i64),
     Number(#[serde(with = "finite")] f64),
-    Text(Text<'a>),
-    Texts(#[serde(with = "list")] Vec<Text<'a>>),
+    Text(WireText<'a>),
+    Texts(#[serde(with = "list")] Vec<WireText<'a>>),
     Place(PlaceDto),
 }
 
 /// Writes a change in Avro. What Avro's schema has no place for, such as nested objects, cannot be written.
-pub fn encode(cloud: &Cloud) -> Result<Vec<u8>, WireError> {
-    let bytes = CODEC.encode(&ChangeDto::of(cloud).map_err(|reason| CODEC.unfit(&reason))?)?;
+pub fn encode(cloud: &CloudChange) -> Result<Vec<u8>, WireError> {
+    let bytes = CODEC.encode(&ChangeDto::from_change(cloud).map_err(|reason| CODEC.unfit_error(&reason))?)?;
     match bytes.len() {
         fits if fits <= ITEM_BYTES_MAX => Ok(bytes),
-        more => Err(CODEC.unfit(&format!("{more} bytes, more than {ITEM_BYTES_MAX}"))),
+        more => Err(CODEC.unfit_error(&format!("{more} bytes, more than {ITEM_BYTES_MAX}"))),
     }
 }
 
 /// Reads a change in either form.
-pub fn decode(bytes: &[u8]) -> Result<Cloud, Undecodable> {
+pub fn decode(bytes: &[u8]) -> Result<CloudChange, DecodeError> {
     if bytes.len() > ITEM_BYTES_MAX {
-        return Err(Undecodable::new(format!("{} bytes, more than {ITEM_BYTES_MAX}", bytes.len())));
+        return Err(DecodeError::new(format!("{} bytes, more than {ITEM_BYTES_MAX}", bytes.len())));
     }
     if is_single_object(bytes) {
-        return CODEC.decode::<ChangeDto<'_>>(bytes)?.cloud();
+        return CODEC.decode::<ChangeDto<'_>>(bytes)?.into_change();
     }
-    parse(bytes).map_err(|error| match is_no_json(bytes) {
-        true => Undecodable::new("it is neither json nor avro"),
-        false => Undecodable::new(error),
+    parse_change(bytes).map_err(|error| match is_no_json(bytes) {
+        true => DecodeError::new("it is neither json nor avro"),
+        false => DecodeError::new(error),
     })
 }
 
@@ -95,12 +95,12 @@ fn is_no_json(bytes: &[u8]) -> bool {
 }
 
 impl<'a> ChangeDto<'a> {
-    pub(crate) fn of(cloud: &'a Cloud) -> Result<Self, String> {
-        let text = |text: &'a Option<String>| text.as_deref().map(Text::Borrowed);
+    pub(crate) fn from_change(cloud: &'a CloudChange) -> Result<Self, String> {
+        let text = |text: &'a Option<String>| text.as_deref().map(WireText::Borrowed);
         let field = |(name, value): (&'a String, &'a Value)| {
-            let value = FieldDto::of(value)
+            let value = DataFieldDto::from_value(value)
                 .ok_or_else(|| format!("`{name}` is neither simple, a list of texts nor a place"));
-            Ok((Text::Borrowed(name.as_str()), value?))
+            Ok((WireText::Borrowed(name.as_str()), value?))
         };
         if cloud.subject.is_some() && !cloud.subjects.is_empty() {
             return Err(BOTH_SUBJECTS.to_owned());
@@ -111,38 +111,38 @@ impl<'a> ChangeDto<'a> {
             r#type: cloud.what.as_str().into(),
             subject: text(&cloud.subject),
             subjects: cloud.subjects.iter().map(|subject| subject.as_str().into()).collect(),
-            persons: cloud.persons.iter().map(PersonDto::of).collect(),
+            persons: cloud.persons.iter().map(ChangePersonDto::from_person).collect(),
             time: cloud.time.map(|time| time.0),
             actor: text(&cloud.actor),
             version: cloud.version,
-            data: Fields(cloud.data.iter().map(field).collect::<Result<_, String>>()?),
+            data: DataFields(cloud.data.iter().map(field).collect::<Result<_, String>>()?),
         })
     }
 
-    fn cloud(self) -> Result<Cloud, Undecodable> {
-        let owned = |text: Text<'_>| text.into_owned();
+    fn into_change(self) -> Result<CloudChange, DecodeError> {
+        let owned = |text: WireText<'_>| text.into_owned();
         let mut data = Map::new();
         for (name, field) in self.data.0 {
-            if let Some(_twice) = data.insert(name.clone().into_owned(), field.json()) {
-                return Err(Undecodable::new(format!("`{name}` is given twice")));
+            if let Some(_twice) = data.insert(name.clone().into_owned(), field.into_json()) {
+                return Err(DecodeError::new(format!("`{name}` is given twice")));
             }
         }
         for (name, text) in [("id", &self.id), ("source", &self.source), ("type", &self.r#type)] {
             if text.is_empty() {
-                return Err(Undecodable::new(format!("`{name}` is empty")));
+                return Err(DecodeError::new(format!("`{name}` is empty")));
             }
         }
         if self.subject.is_some() && !self.subjects.is_empty() {
-            return Err(Undecodable::new(BOTH_SUBJECTS));
+            return Err(DecodeError::new(BOTH_SUBJECTS));
         }
-        Ok(Cloud {
+        Ok(CloudChange {
             id: owned(self.id),
             source: owned(self.source),
             what: owned(self.r#type),
             subject: self.subject.map(owned),
             subjects: self.subjects.into_iter().map(owned).collect(),
-            persons: self.persons.into_iter().map(PersonDto::cloud).collect(),
-            time: self.time.map(Millis),
+            persons: self.persons.into_iter().map(ChangePersonDto::into_person).collect(),
+            time: self.time.map(UtcMillis),
             data,
             actor: self.actor.map(owned),
             version: self.version,
@@ -150,18 +150,18 @@ impl<'a> ChangeDto<'a> {
     }
 }
 
-impl<'a> PersonDto<'a> {
-    fn of(listed: &'a CloudPerson) -> Self {
+impl<'a> ChangePersonDto<'a> {
+    fn from_person(listed: &'a CloudPerson) -> Self {
         Self { person: listed.person.as_str().into(), score: listed.score }
     }
 
-    fn cloud(self) -> CloudPerson {
+    fn into_person(self) -> CloudPerson {
         CloudPerson { person: self.person.into_owned(), score: self.score }
     }
 }
 
-impl<'a> FieldDto<'a> {
-    fn of(value: &'a Value) -> Option<Self> {
+impl<'a> DataFieldDto<'a> {
+    fn from_value(value: &'a Value) -> Option<Self> {
         Some(match value {
             Value::Null => Self::Removed,
             Value::Bool(flag) => Self::Flag(*flag),
@@ -172,7 +172,7 @@ impl<'a> FieldDto<'a> {
             },
             Value::String(text) => Self::Text(text.as_str().into()),
             Value::Array(items) => {
-                let texts = items.iter().map(|item| item.as_str().map(Text::Borrowed));
+                let texts = items.iter().map(|item| item.as_str().map(WireText::Borrowed));
                 Self::Texts(texts.collect::<Option<_>>()?)
             }
             Value::Object(object) if object.len() == 2 => {
@@ -183,7 +183,7 @@ impl<'a> FieldDto<'a> {
         })
     }
 
-    fn json(self) -> Value {
+    fn into_json(self) -> Value {
         match self {
             Self::Removed => Value::Null,
             Self::Flag(flag) => Value::Bool(flag),
@@ -191,13 +191,13 @@ impl<'a> FieldDto<'a> {
             // Always a number: only finite ones are read.
             Self::Number(number) => Number::from_f64(number).map_or(Value::Null, Value::Number),
             Self::Text(text) => Value::String(text.into_owned()),
-            Self::Texts(texts) => texts.into_iter().map(Text::into_owned).collect(),
+            Self::Texts(texts) => texts.into_iter().map(WireText::into_owned).collect(),
             Self::Place(PlaceDto { lat, lon }) => json!({"lat": lat, "lon": lon}),
         }
     }
 }
 
-impl Serialize for Fields<'_> {
+impl Serialize for DataFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0.len() > LIST_MAX {
             return Err(serde::ser::Error::custom(format!("more than {LIST_MAX} fields")));
@@ -206,16 +206,16 @@ impl Serialize for Fields<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Fields<'_> {
+impl<'de> Deserialize<'de> for DataFields<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(FieldsVisitor).map(Fields)
+        deserializer.deserialize_map(DataFieldsVisitor).map(DataFields)
     }
 }
 
-struct FieldsVisitor;
+struct DataFieldsVisitor;
 
-impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = Vec<(Text<'static>, FieldDto<'static>)>;
+impl<'de> Visitor<'de> for DataFieldsVisitor {
+    type Value = Vec<(WireText<'static>, DataFieldDto<'static>)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a map of fields")

@@ -35,24 +35,24 @@ pub enum WireError {
 /// Why bytes are no record. For a person to read; nothing branches on it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{reason}")]
-pub struct Undecodable {
+pub struct DecodeError {
     pub reason: String,
 }
 
-impl Undecodable {
+impl DecodeError {
     pub(crate) fn new(reason: impl Display) -> Self {
-        Self { reason: shortened(&reason.to_string()) }
+        Self { reason: shorten_text(&reason.to_string()) }
     }
 }
 
-impl From<BadName> for Undecodable {
+impl From<BadName> for DecodeError {
     fn from(bad: BadName) -> Self {
         Self::new(bad)
     }
 }
 
 /// Avro's errors quote whole schemas; what matters stands at both ends.
-pub(crate) fn shortened(text: &str) -> String {
+pub(crate) fn shorten_text(text: &str) -> String {
     let chars = text.chars().count();
     if chars <= REASON_CHARS_MAX {
         return text.to_owned();
@@ -63,52 +63,55 @@ pub(crate) fn shortened(text: &str) -> String {
 }
 
 /// Writes and reads one record under its schemas.
-pub(crate) struct Codec {
+pub(crate) struct RecordCodec {
     record: &'static str,
     /// An unparsable schema is an error at every use: it is built in, and a test uses each.
-    versions: Result<Versions, String>,
+    versions: Result<SchemaVersions, String>,
 }
 
-struct Versions {
+struct SchemaVersions {
     ours: &'static Schema,
-    headers: Headers,
+    headers: SchemaHeaders,
     writer: GenericDatumWriter<'static>,
     reader: GenericDatumReader<'static>,
-    older: Vec<Older>,
+    older: Vec<OlderSchema>,
 }
 
 /// A schema that was ours once; its reader resolves to ours.
-struct Older {
-    headers: Headers,
+struct OlderSchema {
+    headers: SchemaHeaders,
     reader: GenericDatumReader<'static>,
 }
 
 /// By what a record of one schema begins.
-struct Headers {
+struct SchemaHeaders {
     written: [u8; HEADER_BYTES],
     /// What others write who use the same library.
     also: [u8; HEADER_BYTES],
 }
 
-impl Headers {
+impl SchemaHeaders {
     fn new(schema: &Schema) -> Result<Self, String> {
-        Ok(Self { written: header_of(schema)?, also: header(fingerprint::of_library(schema)?) })
+        Ok(Self {
+            written: schema_header(schema)?,
+            also: build_header(fingerprint::library_fingerprint(schema)?),
+        })
     }
 
-    fn are(&self, header: &[u8]) -> bool {
+    fn accepts(&self, header: &[u8]) -> bool {
         header == self.written || header == self.also
     }
 }
 
-impl Codec {
+impl RecordCodec {
     /// From schema texts: ours first, then all that were ours before.
     pub(crate) fn new(record: &'static str, texts: &[&str]) -> Self {
         max_allocation_bytes(ALLOCATION_MAX);
-        Self { record, versions: Versions::new(texts) }
+        Self { record, versions: SchemaVersions::new(texts) }
     }
 
     pub(crate) fn encode<T: Serialize>(&self, record: &T) -> Result<Vec<u8>, WireError> {
-        let unfit = |reason: &dyn Display| self.unfit(reason);
+        let unfit = |reason: &dyn Display| self.unfit_error(reason);
         let versions = self.versions.as_ref().map_err(|reason| unfit(reason))?;
         let mut bytes = versions.headers.written.to_vec();
         versions.writer.write_ser(&mut bytes, record).map_err(|error| unfit(&error))?;
@@ -118,118 +121,126 @@ impl Codec {
         }
     }
 
-    pub(crate) fn decode<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, Undecodable> {
-        let versions = self.versions.as_ref().map_err(Undecodable::new)?;
+    pub(crate) fn decode<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, DecodeError> {
+        let versions = self.versions.as_ref().map_err(DecodeError::new)?;
         if bytes.len() > RECORD_BYTES_MAX {
             let reason = format!("{} bytes, more than {RECORD_BYTES_MAX}", bytes.len());
-            return Err(Undecodable::new(reason));
+            return Err(DecodeError::new(reason));
         }
         if !is_single_object(bytes) {
-            return Err(Undecodable::new("no avro record: it does not begin with c3 01"));
+            return Err(DecodeError::new("no avro record: it does not begin with c3 01"));
         }
         let Some((header, mut rest)) = bytes.split_at_checked(HEADER_BYTES) else {
-            return Err(Undecodable::new("no avro record: it ends within its header"));
+            return Err(DecodeError::new("no avro record: it ends within its header"));
         };
-        if versions.headers.are(header) {
-            let record = versions.reader.read_deser(&mut rest).map_err(Undecodable::new)?;
-            return whole(record, rest);
+        if versions.headers.accepts(header) {
+            let record = versions.reader.read_deser(&mut rest).map_err(DecodeError::new)?;
+            return require_whole(record, rest);
         }
-        match versions.older.iter().find(|older| older.headers.are(header)) {
-            Some(older) => whole(versions.read_older(older, &mut rest)?, rest),
+        match versions.older.iter().find(|older| older.headers.accepts(header)) {
+            Some(older) => require_whole(versions.read_older(older, &mut rest)?, rest),
             None => {
                 let print: String = header[2..].iter().map(|byte| format!("{byte:02x}")).collect();
-                Err(Undecodable::new(format!("no {} schema has the fingerprint {print}", self.record)))
+                Err(DecodeError::new(format!("no {} schema has the fingerprint {print}", self.record)))
             }
         }
     }
 
     /// By what our records begin.
     pub(crate) fn header(&self) -> Result<[u8; HEADER_BYTES], WireError> {
-        self.versions.as_ref().map(|versions| versions.headers.written).map_err(|reason| self.unfit(reason))
+        self.versions
+            .as_ref()
+            .map(|versions| versions.headers.written)
+            .map_err(|reason| self.unfit_error(reason))
     }
 
     /// Whether records that begin so are ours, or were once.
-    pub(crate) fn reads(&self, header: &[u8; HEADER_BYTES]) -> bool {
-        let known = |versions: &Versions| {
-            versions.headers.are(header) || versions.older.iter().any(|older| older.headers.are(header))
+    pub(crate) fn reads_header(&self, header: &[u8; HEADER_BYTES]) -> bool {
+        let known = |versions: &SchemaVersions| {
+            versions.headers.accepts(header)
+                || versions.older.iter().any(|older| older.headers.accepts(header))
         };
         self.versions.as_ref().is_ok_and(known)
     }
 
     /// Our schema, for files that name theirs.
     pub(crate) fn schema(&self) -> Result<&'static Schema, WireError> {
-        self.versions.as_ref().map(|versions| versions.ours).map_err(|reason| self.unfit(reason))
+        self.versions.as_ref().map(|versions| versions.ours).map_err(|reason| self.unfit_error(reason))
     }
 
     /// Whether a file's schema is ours, or was once.
-    pub(crate) fn knows(&self, schema: &Schema) -> Result<bool, Undecodable> {
-        self.versions.as_ref().map_err(Undecodable::new)?;
-        Ok(self.reads(&header_of(schema).map_err(Undecodable::new)?))
+    pub(crate) fn knows_schema(&self, schema: &Schema) -> Result<bool, DecodeError> {
+        self.versions.as_ref().map_err(DecodeError::new)?;
+        Ok(self.reads_header(&schema_header(schema).map_err(DecodeError::new)?))
     }
 
     /// Reads a value of a schema that is known.
-    pub(crate) fn resolve<T: DeserializeOwned>(&self, value: Value) -> Result<T, Undecodable> {
-        let versions = self.versions.as_ref().map_err(Undecodable::new)?;
-        versions.read_value(&value.resolve(versions.ours).map_err(Undecodable::new)?)
+    pub(crate) fn resolve<T: DeserializeOwned>(&self, value: Value) -> Result<T, DecodeError> {
+        let versions = self.versions.as_ref().map_err(DecodeError::new)?;
+        versions.read_value(&value.resolve(versions.ours).map_err(DecodeError::new)?)
     }
 
     /// An error of this record.
-    pub(crate) fn unfit(&self, reason: &dyn Display) -> WireError {
-        WireError::Unfit { record: self.record, reason: shortened(&reason.to_string()) }
+    pub(crate) fn unfit_error(&self, reason: &dyn Display) -> WireError {
+        WireError::Unfit { record: self.record, reason: shorten_text(&reason.to_string()) }
     }
 }
 
-impl Versions {
+impl SchemaVersions {
     fn new(texts: &[&str]) -> Result<Self, String> {
         let Some((ours, older)) = texts.split_first() else {
             return Err("there is no schema".to_owned());
         };
-        let ours = parse(ours)?;
+        let ours = parse_schema(ours)?;
         let writer = GenericDatumWriter::builder(ours).human_readable(false).build();
         let reader = GenericDatumReader::builder(ours).human_readable(false).build();
         Ok(Self {
             ours,
-            headers: Headers::new(ours)?,
+            headers: SchemaHeaders::new(ours)?,
             writer: writer.map_err(|error| error.to_string())?,
             reader: reader.map_err(|error| error.to_string())?,
-            older: older.iter().map(|text| Older::new(text, ours)).collect::<Result<_, _>>()?,
+            older: older.iter().map(|text| OlderSchema::new(text, ours)).collect::<Result<_, _>>()?,
         })
     }
 
     /// Resolves to our schema. (`read_deser` would panic if its reader had a second schema.)
-    fn read_older<T: DeserializeOwned>(&self, older: &Older, rest: &mut &[u8]) -> Result<T, Undecodable> {
-        let mut watched = Watched { rest, short: false };
-        let value = older.reader.read_value(&mut watched).map_err(Undecodable::new)?;
+    fn read_older<T: DeserializeOwned>(
+        &self,
+        older: &OlderSchema,
+        rest: &mut &[u8],
+    ) -> Result<T, DecodeError> {
+        let mut watched = OverrunReader { rest, short: false };
+        let value = older.reader.read_value(&mut watched).map_err(DecodeError::new)?;
         if watched.short {
-            return Err(Undecodable::new("the record ends too early"));
+            return Err(DecodeError::new("the record ends too early"));
         }
         self.read_value(&value)
     }
 
     /// Goes through our bytes, so that serde has one mapping to keep right.
-    fn read_value<T: DeserializeOwned>(&self, value: &Value) -> Result<T, Undecodable> {
+    fn read_value<T: DeserializeOwned>(&self, value: &Value) -> Result<T, DecodeError> {
         let mut bytes = Vec::new();
-        self.writer.write_value_ref(&mut bytes, value).map_err(Undecodable::new)?;
-        self.reader.read_deser(&mut bytes.as_slice()).map_err(Undecodable::new)
+        self.writer.write_value_ref(&mut bytes, value).map_err(DecodeError::new)?;
+        self.reader.read_deser(&mut bytes.as_slice()).map_err(DecodeError::new)
     }
 }
 
-impl Older {
+impl OlderSchema {
     fn new(text: &str, ours: &'static Schema) -> Result<Self, String> {
-        let schema = parse(text)?;
+        let schema = parse_schema(text)?;
         let reader = GenericDatumReader::builder(schema).reader_schema(ours).human_readable(false).build();
-        Ok(Self { headers: Headers::new(schema)?, reader: reader.map_err(|error| error.to_string())? })
+        Ok(Self { headers: SchemaHeaders::new(schema)?, reader: reader.map_err(|error| error.to_string())? })
     }
 }
 
 /// Sees whether somebody reads past the end: where a record is cut, Avro's values take what is missing
 /// for null (avro-rs 664).
-struct Watched<'r, 'b> {
+struct OverrunReader<'r, 'b> {
     rest: &'r mut &'b [u8],
     short: bool,
 }
 
-impl io::Read for Watched<'_, '_> {
+impl io::Read for OverrunReader<'_, '_> {
     fn read(&mut self, wanted: &mut [u8]) -> io::Result<usize> {
         self.short |= self.rest.len() < wanted.len();
         self.rest.read(wanted)
@@ -237,11 +248,11 @@ impl io::Read for Watched<'_, '_> {
 }
 
 /// By what a record of a schema begins.
-pub(crate) fn header_of(schema: &Schema) -> Result<[u8; HEADER_BYTES], String> {
-    fingerprint::standard(schema).map(header)
+pub(crate) fn schema_header(schema: &Schema) -> Result<[u8; HEADER_BYTES], String> {
+    fingerprint::standard_fingerprint(schema).map(build_header)
 }
 
-fn header(print: [u8; 8]) -> [u8; HEADER_BYTES] {
+fn build_header(print: [u8; 8]) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[..2].copy_from_slice(&MARKER);
     header[2..].copy_from_slice(&print);
@@ -254,14 +265,14 @@ pub(crate) fn is_single_object(bytes: &[u8]) -> bool {
 }
 
 /// Readers and writers borrow their schema; it is leaked, once for each schema and process.
-fn parse(text: &str) -> Result<&'static Schema, String> {
+fn parse_schema(text: &str) -> Result<&'static Schema, String> {
     let schema = Schema::parse_str(text).map_err(|error| error.to_string())?;
     Ok(Box::leak(Box::new(schema)))
 }
 
-fn whole<T>(record: T, rest: &[u8]) -> Result<T, Undecodable> {
+fn require_whole<T>(record: T, rest: &[u8]) -> Result<T, DecodeError> {
     match rest.len() {
         0 => Ok(record),
-        more => Err(Undecodable::new(format!("{more} bytes follow the record"))),
+        more => Err(DecodeError::new(format!("{more} bytes follow the record"))),
     }
 }

@@ -3,18 +3,18 @@
 use std::sync::LazyLock;
 
 use model::{
-    Millis, Person, Tenant,
-    erase::{Counts, Erasure, Holding, Line, Progress, Receipt},
+    Person, Tenant, UtcMillis,
+    erasure::{Erasure, ErasureProgress, Holding, HoldingCounts, Receipt, ReceiptLine},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    codec::{Codec, Undecodable, WireError},
+    codec::{DecodeError, RecordCodec, WireError},
     list,
-    parts::Text,
+    record_parts::WireText,
 };
 
-pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("erasure", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("erasure", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 1] = [include_str!("../../../schemas/erasure.avsc")];
@@ -22,19 +22,19 @@ const SCHEMAS: [&str; 1] = [include_str!("../../../schemas/erasure.avsc")];
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "erasure")]
 pub(crate) struct ErasureDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
+    tenant: WireText<'a>,
+    person: WireText<'a>,
     asked: i64,
     at: i64,
-    state: StateDto,
-    step: Text<'a>,
+    state: ErasureStateDto,
+    step: WireText<'a>,
     #[serde(with = "list")]
-    places: Vec<PlaceDto<'a>>,
+    places: Vec<ErasedPlaceDto<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "erasure_state", rename_all = "snake_case")]
-enum StateDto {
+enum ErasureStateDto {
     Asked,
     Working,
     Lifted,
@@ -43,44 +43,44 @@ enum StateDto {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "erased_place")]
-struct PlaceDto<'a> {
-    place: Text<'a>,
+struct ErasedPlaceDto<'a> {
+    place: WireText<'a>,
     removed: i64,
-    stays: Option<Text<'a>>,
+    stays: Option<WireText<'a>>,
     until: Option<i64>,
 }
 
 pub fn encode(erasure: &Erasure) -> Result<Vec<u8>, WireError> {
-    CODEC.encode(&ErasureDto::of(erasure))
+    CODEC.encode(&ErasureDto::from_erasure(erasure))
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Erasure, Undecodable> {
+pub fn decode(bytes: &[u8]) -> Result<Erasure, DecodeError> {
     CODEC.decode::<ErasureDto<'_>>(bytes)?.model()
 }
 
 impl<'a> ErasureDto<'a> {
-    pub(crate) fn of(erasure: &'a Erasure) -> Self {
+    pub(crate) fn from_erasure(erasure: &'a Erasure) -> Self {
         let removed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let (state, step, places) = match &erasure.progress {
-            Progress::Asked => (StateDto::Asked, "", Vec::new()),
-            Progress::Lifted => (StateDto::Lifted, "", Vec::new()),
-            Progress::Working { step, removed: counts } => {
-                let place = |(holding, count): (&Holding, &u64)| PlaceDto {
+            ErasureProgress::Asked => (ErasureStateDto::Asked, "", Vec::new()),
+            ErasureProgress::Lifted => (ErasureStateDto::Lifted, "", Vec::new()),
+            ErasureProgress::Working { step, removed: counts } => {
+                let place = |(holding, count): (&Holding, &u64)| ErasedPlaceDto {
                     place: holding.name().into(),
                     removed: removed(*count),
                     stays: None,
                     until: None,
                 };
-                (StateDto::Working, step.as_str(), counts.iter().map(place).collect())
+                (ErasureStateDto::Working, step.as_str(), counts.iter().map(place).collect())
             }
-            Progress::Done(receipt) => {
-                let place = |line: &'a Line| PlaceDto {
+            ErasureProgress::Done(receipt) => {
+                let place = |line: &'a ReceiptLine| ErasedPlaceDto {
                     place: line.holding.name().into(),
                     removed: removed(line.removed),
-                    stays: line.stays.as_deref().map(Text::Borrowed),
+                    stays: line.stays.as_deref().map(WireText::Borrowed),
                     until: line.until.map(|until| until.0),
                 };
-                (StateDto::Done, "", receipt.lines.iter().map(place).collect())
+                (ErasureStateDto::Done, "", receipt.lines.iter().map(place).collect())
             }
         };
         Self {
@@ -94,37 +94,38 @@ impl<'a> ErasureDto<'a> {
         }
     }
 
-    fn model(self) -> Result<Erasure, Undecodable> {
+    fn model(self) -> Result<Erasure, DecodeError> {
         let progress = match self.state {
-            StateDto::Asked => Progress::Asked,
-            StateDto::Lifted => Progress::Lifted,
-            StateDto::Working => {
-                let lines = lines(self.places)?;
-                let removed: Counts = lines.into_iter().map(|line| (line.holding, line.removed)).collect();
-                Progress::Working { step: self.step.into_owned(), removed }
+            ErasureStateDto::Asked => ErasureProgress::Asked,
+            ErasureStateDto::Lifted => ErasureProgress::Lifted,
+            ErasureStateDto::Working => {
+                let lines = read_lines(self.places)?;
+                let removed: HoldingCounts =
+                    lines.into_iter().map(|line| (line.holding, line.removed)).collect();
+                ErasureProgress::Working { step: self.step.into_owned(), removed }
             }
-            StateDto::Done => Progress::Done(Receipt { lines: lines(self.places)? }),
+            ErasureStateDto::Done => ErasureProgress::Done(Receipt { lines: read_lines(self.places)? }),
         };
         Ok(Erasure {
             tenant: Tenant::new(&self.tenant)?,
             person: Person::new(&self.person)?,
-            asked: Millis(self.asked),
-            at: Millis(self.at),
+            asked: UtcMillis(self.asked),
+            at: UtcMillis(self.at),
             progress,
         })
     }
 }
 
-fn lines(places: Vec<PlaceDto<'_>>) -> Result<Vec<Line>, Undecodable> {
-    let line = |place: PlaceDto<'_>| {
+fn read_lines(places: Vec<ErasedPlaceDto<'_>>) -> Result<Vec<ReceiptLine>, DecodeError> {
+    let line = |place: ErasedPlaceDto<'_>| {
         let unknown =
-            || Undecodable::new(format!("a place `{}` that this version does not know", place.place));
-        let negative = |_| Undecodable::new(format!("{} things were removed", place.removed));
-        Ok(Line {
+            || DecodeError::new(format!("a place `{}` that this version does not know", place.place));
+        let negative = |_| DecodeError::new(format!("{} things were removed", place.removed));
+        Ok(ReceiptLine {
             holding: Holding::parse(&place.place).ok_or_else(unknown)?,
             removed: u64::try_from(place.removed).map_err(negative)?,
             stays: place.stays.map(|stays| stays.into_owned()),
-            until: place.until.map(Millis),
+            until: place.until.map(UtcMillis),
         })
     };
     places.into_iter().map(line).collect()

@@ -2,18 +2,18 @@
 
 use std::sync::LazyLock;
 
-use model::{Event, EventKey, Listed, Millis, Person, Score, SubjectRef, Tenant};
+use model::{Event, EventKey, ListedPerson, Person, PersonScore, SubjectRef, Tenant, UtcMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::Fixed,
-    cell::{CellDto, cells, to_state},
-    codec::{Codec, Undecodable, WireError},
+    bytes::FixedBytes,
+    cell::{CellDto, state_cells, to_state},
+    codec::{DecodeError, RecordCodec, WireError},
     list,
-    parts::{Text, event_key},
+    record_parts::{WireText, event_key},
 };
 
-pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("event", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("event", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 2] =
@@ -22,35 +22,35 @@ const SCHEMAS: [&str; 2] =
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "event")]
 pub(crate) struct EventDto<'a> {
-    tenant: Text<'a>,
-    key: Fixed<16>,
-    what: Text<'a>,
-    subject: Text<'a>,
-    actor: Option<Text<'a>>,
+    tenant: WireText<'a>,
+    key: FixedBytes<16>,
+    what: WireText<'a>,
+    subject: WireText<'a>,
+    actor: Option<WireText<'a>>,
     occurred: i64,
     #[serde(with = "list")]
-    persons: Vec<ListedDto<'a>>,
+    persons: Vec<EventPersonDto<'a>>,
     #[serde(with = "list")]
     state: Vec<CellDto<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "listed")]
-struct ListedDto<'a> {
-    person: Text<'a>,
+struct EventPersonDto<'a> {
+    person: WireText<'a>,
     score: i64,
 }
 
 pub fn encode(event: &Event) -> Result<Vec<u8>, WireError> {
-    CODEC.encode(&EventDto::of(event))
+    CODEC.encode(&EventDto::from_event(event))
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Event, Undecodable> {
+pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
     CODEC.decode::<EventDto<'_>>(bytes)?.model()
 }
 
 impl<'a> EventDto<'a> {
-    pub(crate) fn of(event: &'a Event) -> Self {
+    pub(crate) fn from_event(event: &'a Event) -> Self {
         Self {
             tenant: event.tenant.as_str().into(),
             key: event_key(event.key),
@@ -58,31 +58,31 @@ impl<'a> EventDto<'a> {
             subject: event.subject.as_str().into(),
             actor: event.actor.as_ref().map(|actor| actor.as_str().into()),
             occurred: event.occurred.0,
-            persons: event.persons.iter().map(ListedDto::of).collect(),
-            state: cells(&event.state),
+            persons: event.persons.iter().map(EventPersonDto::from_listed).collect(),
+            state: state_cells(&event.state),
         }
     }
 
-    pub(crate) fn model(self) -> Result<Event, Undecodable> {
+    pub(crate) fn model(self) -> Result<Event, DecodeError> {
         Ok(Event {
             tenant: Tenant::new(&self.tenant)?,
             key: EventKey(self.key.0),
             what: self.what.into_owned(),
             subject: SubjectRef::new(&self.subject)?,
             actor: self.actor.map(|actor| Person::new(&actor)).transpose()?,
-            occurred: Millis(self.occurred),
-            persons: self.persons.iter().map(ListedDto::model).collect::<Result<_, _>>()?,
+            occurred: UtcMillis(self.occurred),
+            persons: self.persons.iter().map(EventPersonDto::model).collect::<Result<_, _>>()?,
             state: to_state(self.state)?,
         })
     }
 }
 
-impl<'a> ListedDto<'a> {
-    fn of(listed: &'a Listed) -> Self {
+impl<'a> EventPersonDto<'a> {
+    fn from_listed(listed: &'a ListedPerson) -> Self {
         Self { person: listed.person.as_str().into(), score: listed.score.0 }
     }
 
-    fn model(&self) -> Result<Listed, Undecodable> {
-        Ok(Listed { person: Person::new(&self.person)?, score: Score(self.score) })
+    fn model(&self) -> Result<ListedPerson, DecodeError> {
+        Ok(ListedPerson { person: Person::new(&self.person)?, score: PersonScore(self.score) })
     }
 }

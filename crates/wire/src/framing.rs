@@ -4,7 +4,7 @@ const MAGIC: u8 = 0;
 const FRAME_BYTES: usize = 5;
 
 /// A datum in its frame.
-pub fn framed(id: u32, datum: &[u8]) -> Vec<u8> {
+pub fn add_frame(id: u32, datum: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(FRAME_BYTES + datum.len());
     bytes.push(MAGIC);
     bytes.extend(id.to_be_bytes());
@@ -13,7 +13,7 @@ pub fn framed(id: u32, datum: &[u8]) -> Vec<u8> {
 }
 
 /// The schema's id and the datum, if this is a frame. Neither JSON nor a single object begins with zero.
-pub fn unframed(bytes: &[u8]) -> Option<(u32, &[u8])> {
+pub fn split_frame(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (id, datum) = bytes.strip_prefix(&[MAGIC])?.split_first_chunk::<4>()?;
     Some((u32::from_be_bytes(*id), datum))
 }

@@ -4,21 +4,22 @@
 use std::sync::{Arc, LazyLock};
 
 use model::{
-    EntryKey, Fact, Follow, Millis, Person, PlanName, SubjectRef, Tenant, delivery::Delivery, person::Act,
+    EntryKey, Fact, FollowFact, Person, PlanName, SubjectRef, Tenant, UtcMillis, delivery::Delivery,
+    person::Act,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cell::{CellDto, cells, to_state},
-    codec::{Codec, Undecodable, WireError},
+    cell::{CellDto, state_cells, to_state},
+    codec::{DecodeError, RecordCodec, WireError},
     delivery::DeliveryDto,
     list,
-    parts::{EntryKeyDto, Text, entry_keys, to_entry_keys, twins},
+    record_parts::{EntryKeyDto, WireText, entry_keys, to_entry_keys, twins},
 };
 
 /// One thing that concerns a person.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Inbox {
+pub enum InboxItem {
     Fact(Fact),
     Feedback(Feedback),
     Delivery(Box<Delivery>),
@@ -30,20 +31,20 @@ pub enum Inbox {
         plan: PlanName,
         /// The one with this key, or all of them.
         key: Option<Arc<str>>,
-        at: Millis,
+        at: UtcMillis,
     },
     /// The person was seen on a surface, by its name in the catalogue.
     Seen {
         tenant: Tenant,
         person: Person,
         surface: Arc<str>,
-        at: Millis,
+        at: UtcMillis,
     },
     /// The person was erased: what is remembered of them goes.
     Erased {
         tenant: Tenant,
         person: Person,
-        at: Millis,
+        at: UtcMillis,
     },
 }
 
@@ -52,21 +53,21 @@ pub enum Inbox {
 pub struct Feedback {
     pub tenant: Tenant,
     pub person: Person,
-    pub what: Did,
+    pub what: FeedbackAction,
     pub keys: Vec<EntryKey>,
-    pub at: Millis,
+    pub at: UtcMillis,
 }
 
 /// What they did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Did {
+pub enum FeedbackAction {
     Read,
     Cleared,
 }
 
-impl Inbox {
+impl InboxItem {
     /// Whom it concerns; they give the record's key and partition.
-    pub fn whose(&self) -> (&Tenant, &Person) {
+    pub fn owner(&self) -> (&Tenant, &Person) {
         match self {
             Self::Fact(Fact::Follow(follow)) => (&follow.tenant, &follow.person),
             Self::Fact(Fact::Profile { tenant, person, .. })
@@ -79,7 +80,7 @@ impl Inbox {
     }
 }
 
-pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("inbox", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("inbox", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 6] = [
@@ -93,29 +94,29 @@ const SCHEMAS: [&str; 6] = [
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "inbox")]
-pub(crate) struct InboxDto<'a> {
-    body: BodyDto<'a>,
+pub(crate) struct InboxItemDto<'a> {
+    body: InboxBodyDto<'a>,
 }
 
 /// The order of the variants is the order of the union. Boxed, for a delivery is large and rare.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum BodyDto<'a> {
+enum InboxBodyDto<'a> {
     Follow(FollowDto<'a>),
     Profile(ProfileDto<'a>),
     Feedback(FeedbackDto<'a>),
     Delivery(Box<DeliveryDto<'a>>),
     Release(ReleaseDto<'a>),
-    Seen(SeenDto<'a>),
-    Erased(ErasedDto<'a>),
+    Seen(SightingDto<'a>),
+    Erased(PersonErasedDto<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "follow")]
 struct FollowDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
-    target: Text<'a>,
+    tenant: WireText<'a>,
+    person: WireText<'a>,
+    target: WireText<'a>,
     version: i64,
     on: bool,
 }
@@ -123,19 +124,19 @@ struct FollowDto<'a> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "profile")]
 struct ProfileDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
+    tenant: WireText<'a>,
+    person: WireText<'a>,
     #[serde(with = "list")]
     state: Vec<CellDto<'a>>,
 }
 
-twins!(DidDto = Did as "did": Read, Cleared);
+twins!(DidDto = FeedbackAction as "did": Read, Cleared);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "feedback")]
 struct FeedbackDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
+    tenant: WireText<'a>,
+    person: WireText<'a>,
     what: DidDto,
     #[serde(with = "list")]
     keys: Vec<EntryKeyDto>,
@@ -145,65 +146,67 @@ struct FeedbackDto<'a> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "release")]
 struct ReleaseDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
-    plan: Text<'a>,
+    tenant: WireText<'a>,
+    person: WireText<'a>,
+    plan: WireText<'a>,
     at: i64,
-    key: Option<Text<'a>>,
+    key: Option<WireText<'a>>,
     cancels: bool,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "seen")]
-struct SeenDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
-    surface: Text<'a>,
+struct SightingDto<'a> {
+    tenant: WireText<'a>,
+    person: WireText<'a>,
+    surface: WireText<'a>,
     at: i64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "erased")]
-struct ErasedDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
+struct PersonErasedDto<'a> {
+    tenant: WireText<'a>,
+    person: WireText<'a>,
     at: i64,
 }
 
-pub fn encode(inbox: &Inbox) -> Result<Vec<u8>, WireError> {
-    CODEC.encode(&InboxDto::of(inbox))
+pub fn encode(inbox: &InboxItem) -> Result<Vec<u8>, WireError> {
+    CODEC.encode(&InboxItemDto::from_item(inbox))
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Inbox, Undecodable> {
-    CODEC.decode::<InboxDto<'_>>(bytes)?.model()
+pub fn decode(bytes: &[u8]) -> Result<InboxItem, DecodeError> {
+    CODEC.decode::<InboxItemDto<'_>>(bytes)?.model()
 }
 
-impl<'a> InboxDto<'a> {
-    pub(crate) fn of(inbox: &'a Inbox) -> Self {
+impl<'a> InboxItemDto<'a> {
+    pub(crate) fn from_item(inbox: &'a InboxItem) -> Self {
         let body = match inbox {
-            Inbox::Fact(Fact::Follow(follow)) => BodyDto::Follow(FollowDto::of(follow)),
-            Inbox::Fact(Fact::Profile { tenant, person, state }) => BodyDto::Profile(ProfileDto {
+            InboxItem::Fact(Fact::Follow(follow)) => InboxBodyDto::Follow(FollowDto::from_follow(follow)),
+            InboxItem::Fact(Fact::Profile { tenant, person, state }) => InboxBodyDto::Profile(ProfileDto {
                 tenant: tenant.as_str().into(),
                 person: person.as_str().into(),
-                state: cells(state),
+                state: state_cells(state),
             }),
-            Inbox::Feedback(feedback) => BodyDto::Feedback(FeedbackDto::of(feedback)),
-            Inbox::Delivery(delivery) => BodyDto::Delivery(Box::new(DeliveryDto::of(delivery))),
-            Inbox::ByHand { tenant, person, act, plan, key, at } => BodyDto::Release(ReleaseDto {
+            InboxItem::Feedback(feedback) => InboxBodyDto::Feedback(FeedbackDto::from_feedback(feedback)),
+            InboxItem::Delivery(delivery) => {
+                InboxBodyDto::Delivery(Box::new(DeliveryDto::from_delivery(delivery)))
+            }
+            InboxItem::ByHand { tenant, person, act, plan, key, at } => InboxBodyDto::Release(ReleaseDto {
                 tenant: tenant.as_str().into(),
                 person: person.as_str().into(),
                 plan: plan.as_str().into(),
                 at: at.0,
-                key: key.as_deref().map(Text::Borrowed),
+                key: key.as_deref().map(WireText::Borrowed),
                 cancels: *act == Act::Cancel,
             }),
-            Inbox::Seen { tenant, person, surface, at } => BodyDto::Seen(SeenDto {
+            InboxItem::Seen { tenant, person, surface, at } => InboxBodyDto::Seen(SightingDto {
                 tenant: tenant.as_str().into(),
                 person: person.as_str().into(),
-                surface: Text::Borrowed(surface),
+                surface: WireText::Borrowed(surface),
                 at: at.0,
             }),
-            Inbox::Erased { tenant, person, at } => BodyDto::Erased(ErasedDto {
+            InboxItem::Erased { tenant, person, at } => InboxBodyDto::Erased(PersonErasedDto {
                 tenant: tenant.as_str().into(),
                 person: person.as_str().into(),
                 at: at.0,
@@ -212,39 +215,43 @@ impl<'a> InboxDto<'a> {
         Self { body }
     }
 
-    fn model(self) -> Result<Inbox, Undecodable> {
+    fn model(self) -> Result<InboxItem, DecodeError> {
         Ok(match self.body {
-            BodyDto::Follow(follow) => Inbox::Fact(Fact::Follow(follow.model()?)),
-            BodyDto::Profile(ProfileDto { tenant, person, state }) => Inbox::Fact(Fact::Profile {
+            InboxBodyDto::Follow(follow) => InboxItem::Fact(Fact::Follow(follow.model()?)),
+            InboxBodyDto::Profile(ProfileDto { tenant, person, state }) => InboxItem::Fact(Fact::Profile {
                 tenant: Tenant::new(&tenant)?,
                 person: Person::new(&person)?,
                 state: to_state(state)?,
             }),
-            BodyDto::Feedback(feedback) => Inbox::Feedback(feedback.model()?),
-            BodyDto::Delivery(delivery) => Inbox::Delivery(Box::new(delivery.model()?)),
-            BodyDto::Release(ReleaseDto { tenant, person, plan, at, key, cancels }) => Inbox::ByHand {
-                tenant: Tenant::new(&tenant)?,
-                person: Person::new(&person)?,
-                act: if cancels { Act::Cancel } else { Act::Release },
-                plan: PlanName::new(&plan)?,
-                key: key.as_deref().map(Arc::from),
-                at: Millis(at),
-            },
-            BodyDto::Seen(SeenDto { tenant, person, surface, at }) => Inbox::Seen {
+            InboxBodyDto::Feedback(feedback) => InboxItem::Feedback(feedback.model()?),
+            InboxBodyDto::Delivery(delivery) => InboxItem::Delivery(Box::new(delivery.model()?)),
+            InboxBodyDto::Release(ReleaseDto { tenant, person, plan, at, key, cancels }) => {
+                InboxItem::ByHand {
+                    tenant: Tenant::new(&tenant)?,
+                    person: Person::new(&person)?,
+                    act: if cancels { Act::Cancel } else { Act::Release },
+                    plan: PlanName::new(&plan)?,
+                    key: key.as_deref().map(Arc::from),
+                    at: UtcMillis(at),
+                }
+            }
+            InboxBodyDto::Seen(SightingDto { tenant, person, surface, at }) => InboxItem::Seen {
                 tenant: Tenant::new(&tenant)?,
                 person: Person::new(&person)?,
                 surface: surface.as_ref().into(),
-                at: Millis(at),
+                at: UtcMillis(at),
             },
-            BodyDto::Erased(ErasedDto { tenant, person, at }) => {
-                Inbox::Erased { tenant: Tenant::new(&tenant)?, person: Person::new(&person)?, at: Millis(at) }
-            }
+            InboxBodyDto::Erased(PersonErasedDto { tenant, person, at }) => InboxItem::Erased {
+                tenant: Tenant::new(&tenant)?,
+                person: Person::new(&person)?,
+                at: UtcMillis(at),
+            },
         })
     }
 }
 
 impl<'a> FollowDto<'a> {
-    fn of(follow: &'a Follow) -> Self {
+    fn from_follow(follow: &'a FollowFact) -> Self {
         Self {
             tenant: follow.tenant.as_str().into(),
             person: follow.person.as_str().into(),
@@ -254,8 +261,8 @@ impl<'a> FollowDto<'a> {
         }
     }
 
-    fn model(&self) -> Result<Follow, Undecodable> {
-        Ok(Follow {
+    fn model(&self) -> Result<FollowFact, DecodeError> {
+        Ok(FollowFact {
             tenant: Tenant::new(&self.tenant)?,
             person: Person::new(&self.person)?,
             target: SubjectRef::new(&self.target)?,
@@ -266,23 +273,23 @@ impl<'a> FollowDto<'a> {
 }
 
 impl<'a> FeedbackDto<'a> {
-    fn of(feedback: &'a Feedback) -> Self {
+    fn from_feedback(feedback: &'a Feedback) -> Self {
         Self {
             tenant: feedback.tenant.as_str().into(),
             person: feedback.person.as_str().into(),
-            what: DidDto::of(feedback.what),
+            what: DidDto::from_model(feedback.what),
             keys: entry_keys(&feedback.keys),
             at: feedback.at.0,
         }
     }
 
-    fn model(&self) -> Result<Feedback, Undecodable> {
+    fn model(&self) -> Result<Feedback, DecodeError> {
         Ok(Feedback {
             tenant: Tenant::new(&self.tenant)?,
             person: Person::new(&self.person)?,
             what: self.what.model(),
             keys: to_entry_keys(&self.keys)?,
-            at: Millis(self.at),
+            at: UtcMillis(self.at),
         })
     }
 }

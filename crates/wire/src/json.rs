@@ -5,34 +5,34 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, Map, Number, Value};
 
-use crate::codec::shortened;
+use crate::codec::shorten_text;
 
 /// Levels of lists and objects within each other.
 pub const DEPTH_MAX: usize = 16;
 
 /// Reads one value and nothing after it.
-pub(crate) fn strict(text: &str) -> Result<Value, serde_json::Error> {
+pub(crate) fn parse_strict(text: &str) -> Result<Value, serde_json::Error> {
     let mut deserializer = Deserializer::from_str(text);
-    let value = Strict { levels: DEPTH_MAX }.deserialize(&mut deserializer)?;
+    let value = StrictJsonSeed { levels: DEPTH_MAX }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
 
 /// Builds a value, with so many levels left.
 #[derive(Clone, Copy)]
-struct Strict {
+struct StrictJsonSeed {
     levels: usize,
 }
 
-impl Strict {
-    fn deeper<E: Error>(self) -> Result<Self, E> {
+impl StrictJsonSeed {
+    fn one_level_deeper<E: Error>(self) -> Result<Self, E> {
         let levels = self.levels.checked_sub(1);
         let levels = levels.ok_or_else(|| E::custom(format!("nested deeper than {DEPTH_MAX} levels")))?;
         Ok(Self { levels })
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for StrictJsonSeed {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -40,7 +40,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for StrictJsonSeed {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,7 +77,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let deeper = self.deeper()?;
+        let deeper = self.one_level_deeper()?;
         let mut items = Vec::new();
         while let Some(item) = seq.next_element_seed(deeper)? {
             items.push(item);
@@ -86,11 +86,11 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let deeper = self.deeper()?;
+        let deeper = self.one_level_deeper()?;
         let mut fields = Map::new();
         while let Some(name) = map.next_key::<String>()? {
             if fields.contains_key(&name) {
-                return Err(A::Error::custom(format!("`{}` is given twice", shortened(&name))));
+                return Err(A::Error::custom(format!("`{}` is given twice", shorten_text(&name))));
             }
             let value = map.next_value_seed(deeper)?;
             fields.insert(name, value);

@@ -1,12 +1,12 @@
 //! What lies in topics: the nouns of the model as bytes, and back.
 //!
 //! [`topics`] names the topics and [`key`] makes their records' keys. Then one file a record: [`change`]
-//! (and [`cloud`], the same as JSON) is what comes in, [`event`] what was admitted, [`mod@slice`] a part of a
+//! (and [`cloud_event`], the same as JSON) is what comes in, [`event`] what was admitted, [`mod@slice`] a part of a
 //! large audience, [`pending`] the announcements, [`inbox`] all that concerns one person, [`window`] what is
-//! remembered of them, [`ready`] what is due, [`quarantined`] what could not be used, [`erasure`] how far it is to
+//! remembered of them, [`ready`] what is due, [`quarantine`] what could not be used, [`erasure`] how far it is to
 //! forget somebody. Each has `encode` and
 //! `decode`. [`archive`] is no record of a topic but a file of rows, [`token`] what the link of a mail carries,
-//! and [`verp`] what its return path does. [`returned`] is what came back, for readers outside.
+//! and [`return_path`] what its return path does. [`returns`] is what came back, for readers outside.
 //!
 //! A record is Avro in single-object encoding: two fixed bytes, the fingerprint of the schema it was
 //! written with, the datum. The schemas lie in `schemas/` and are built in. With a registry records travel in
@@ -17,7 +17,7 @@
 //! readers go out before writers. The version is also in the names of the goldens and in the tests' table;
 //! the old goldens stay.
 //!
-//! What can be encoded can be decoded. Bytes that cannot be decoded are a value, [`Undecodable`], and never
+//! What can be encoded can be decoded. Bytes that cannot be decoded are a value, [`DecodeError`], and never
 //! a panic. The private structs that serde sees are converted by hand: the model knows nothing of them.
 
 mod attributes;
@@ -32,7 +32,7 @@ mod finite;
 mod json;
 mod list;
 mod mark;
-mod parts;
+mod record_parts;
 
 pub mod framing;
 pub mod key;
@@ -40,7 +40,7 @@ pub mod schemas;
 pub mod topics;
 
 pub mod change;
-pub mod cloud;
+pub mod cloud_event;
 pub mod event;
 pub mod slice;
 pub mod upstream;
@@ -51,24 +51,24 @@ pub mod window;
 
 pub mod archive;
 pub mod erasure;
-pub mod note;
-pub mod quarantined;
+pub mod house_note;
+pub mod quarantine;
 pub mod ready;
 pub mod replay;
-pub mod returned;
+pub mod returns;
 
+pub mod return_path;
 pub mod token;
-pub mod verp;
 pub mod visit;
 
 #[cfg(test)]
 mod tests;
 
-pub use cloud::{Cloud, CloudError, CloudPerson};
-pub use codec::{LIST_MAX, RECORD_BYTES_MAX, Undecodable, WireError};
-pub use inbox::{Did, Feedback, Inbox};
-pub use note::{Note, TakenUp};
-pub use pending::{Announcement, Pending};
-pub use quarantined::{Quarantined, Unusable};
-pub use returned::Returned;
-pub use schemas::{NoSchema, NoSchemas, Schemas};
+pub use cloud_event::{CloudChange, CloudError, CloudPerson};
+pub use codec::{DecodeError, LIST_MAX, RECORD_BYTES_MAX, WireError};
+pub use house_note::{AdoptedCatalogue, HouseNote};
+pub use inbox::{Feedback, FeedbackAction, InboxItem};
+pub use pending::{AnnouncementBatch, DayAnnouncement};
+pub use quarantine::{QuarantinedRecord, UnusableRecord};
+pub use returns::ReturnNotice;
+pub use schemas::{NoSchemaSource, SchemaLookupError, SchemaSource};

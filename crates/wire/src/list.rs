@@ -23,12 +23,12 @@ where
     T: Deserialize<'de>,
     D: Deserializer<'de>,
 {
-    deserializer.deserialize_seq(Bounded(PhantomData))
+    deserializer.deserialize_seq(BoundedListVisitor(PhantomData))
 }
 
-struct Bounded<T>(PhantomData<T>);
+struct BoundedListVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Bounded<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for BoundedListVisitor<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

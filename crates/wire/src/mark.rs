@@ -1,14 +1,15 @@
 //! A mark as serde sees it: what `window` owes to days, and what `archive` keeps of them.
 
-use model::{Mark, Millis, ReadyId, What};
+use model::{Mark, MarkAction, ReadyId, UtcMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::Fixed,
-    codec::Undecodable,
+    bytes::FixedBytes,
+    codec::DecodeError,
     list,
-    parts::{
-        ChannelDto, EntryKeyDto, HookDto, WhyDto, channel, entry_keys, ready_id, to_channel, to_entry_keys,
+    record_parts::{
+        ChannelDto, EntryKeyDto, HookDto, WhyDto, entry_keys, join_channel, ready_id, split_channel,
+        to_entry_keys,
     },
 };
 
@@ -17,8 +18,8 @@ use crate::{
 pub(crate) struct MarkDto {
     channel: Option<ChannelDto>,
     hook: HookDto,
-    what: WhatDto,
-    ready: Option<Fixed<16>>,
+    what: MarkActionDto,
+    ready: Option<FixedBytes<16>>,
     why: Option<WhyDto>,
     maybe: Option<bool>,
     #[serde(with = "list")]
@@ -28,7 +29,7 @@ pub(crate) struct MarkDto {
 
 #[derive(Serialize, Deserialize, Clone, Copy, Debug)]
 #[serde(rename = "mark_what", rename_all = "snake_case")]
-enum WhatDto {
+enum MarkActionDto {
     Taken,
     Returned,
     Left,
@@ -39,49 +40,53 @@ enum WhatDto {
 }
 
 impl MarkDto {
-    pub(crate) fn of(mark: &Mark) -> Self {
+    pub(crate) fn from_mark(mark: &Mark) -> Self {
         let (what, ready, why, maybe) = match mark.what {
-            What::Taken(ready) => (WhatDto::Taken, Some(ready), None, None),
-            What::Returned { ready, maybe } => (WhatDto::Returned, Some(ready), None, Some(maybe)),
-            What::Left { ready, why } => (WhatDto::Left, Some(ready), Some(why), None),
-            What::Ended(why) => (WhatDto::Ended, None, Some(why), None),
-            What::Carried(ready) => (WhatDto::Carried, Some(ready), None, None),
-            What::Read => (WhatDto::Read, None, None, None),
-            What::Cleared => (WhatDto::Cleared, None, None, None),
+            MarkAction::Taken(ready) => (MarkActionDto::Taken, Some(ready), None, None),
+            MarkAction::Returned { ready, maybe } => {
+                (MarkActionDto::Returned, Some(ready), None, Some(maybe))
+            }
+            MarkAction::Left { ready, why } => (MarkActionDto::Left, Some(ready), Some(why), None),
+            MarkAction::Ended(why) => (MarkActionDto::Ended, None, Some(why), None),
+            MarkAction::Carried(ready) => (MarkActionDto::Carried, Some(ready), None, None),
+            MarkAction::Read => (MarkActionDto::Read, None, None, None),
+            MarkAction::Cleared => (MarkActionDto::Cleared, None, None, None),
         };
-        let (channel, hook) = mark.channel.map(channel).unzip();
+        let (channel, hook) = mark.channel.map(split_channel).unzip();
         Self {
             channel,
             hook: hook.flatten(),
             what,
             ready: ready.map(ready_id),
-            why: why.map(WhyDto::of),
+            why: why.map(WhyDto::from_model),
             maybe,
             covers: entry_keys(&mark.covers),
             at: mark.at.0,
         }
     }
 
-    pub(crate) fn model(&self) -> Result<Mark, Undecodable> {
+    pub(crate) fn model(&self) -> Result<Mark, DecodeError> {
         let ready = self.ready.map(|id| ReadyId(id.0));
         let why = self.why.map(WhyDto::model);
         let what = match (self.what, ready, why, self.maybe) {
-            (WhatDto::Taken, Some(ready), None, None) => What::Taken(ready),
-            (WhatDto::Returned, Some(ready), None, Some(maybe)) => What::Returned { ready, maybe },
-            (WhatDto::Left, Some(ready), Some(why), None) => What::Left { ready, why },
-            (WhatDto::Ended, None, Some(why), None) => What::Ended(why),
-            (WhatDto::Carried, Some(ready), None, None) => What::Carried(ready),
-            (WhatDto::Read, None, None, None) => What::Read,
-            (WhatDto::Cleared, None, None, None) => What::Cleared,
+            (MarkActionDto::Taken, Some(ready), None, None) => MarkAction::Taken(ready),
+            (MarkActionDto::Returned, Some(ready), None, Some(maybe)) => {
+                MarkAction::Returned { ready, maybe }
+            }
+            (MarkActionDto::Left, Some(ready), Some(why), None) => MarkAction::Left { ready, why },
+            (MarkActionDto::Ended, None, Some(why), None) => MarkAction::Ended(why),
+            (MarkActionDto::Carried, Some(ready), None, None) => MarkAction::Carried(ready),
+            (MarkActionDto::Read, None, None, None) => MarkAction::Read,
+            (MarkActionDto::Cleared, None, None, None) => MarkAction::Cleared,
             (what, ..) => {
-                return Err(Undecodable::new(format!("a mark {what:?} lacks a part or has one too many")));
+                return Err(DecodeError::new(format!("a mark {what:?} lacks a part or has one too many")));
             }
         };
         let channel = match (self.channel, self.hook.as_deref()) {
             (None, None) => None,
-            (None, Some(_)) => return Err(Undecodable::new("a mark has a hook and no channel")),
-            (Some(channel), hook) => Some(to_channel(channel, hook)?),
+            (None, Some(_)) => return Err(DecodeError::new("a mark has a hook and no channel")),
+            (Some(channel), hook) => Some(join_channel(channel, hook)?),
         };
-        Ok(Mark { channel, what, covers: to_entry_keys(&self.covers)?, at: Millis(self.at) })
+        Ok(Mark { channel, what, covers: to_entry_keys(&self.covers)?, at: UtcMillis(self.at) })
     }
 }

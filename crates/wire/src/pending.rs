@@ -3,25 +3,25 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use model::{Day, Kind, Millis, Person, PlanName, Tenant, window::Wanted};
+use model::{Day, Kind, Person, PlanName, Tenant, UtcMillis, window::WindowTarget};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    codec::{Codec, Undecodable, WireError},
+    codec::{DecodeError, RecordCodec, WireError},
     list,
-    parts::Text,
+    record_parts::WireText,
 };
 
 /// Announcements to persons of one partition.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pending {
+pub struct AnnouncementBatch {
     pub tenant: Tenant,
-    pub announcements: Vec<Announcement>,
+    pub announcements: Vec<DayAnnouncement>,
 }
 
 /// That a person's day has new rows. It only wakes: what they are is in the day.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Announcement {
+pub struct DayAnnouncement {
     pub person: Person,
     pub day: Day,
     /// A hint: announcements may double.
@@ -29,12 +29,12 @@ pub struct Announcement {
     pub kinds: Vec<Kind>,
     /// The windows that the rows belong to, of the plans that tell several apart or close before an instant. Of
     /// the kinds' other plans it is the one that there is, which goes without saying.
-    pub windows: Vec<Wanted>,
+    pub windows: Vec<WindowTarget>,
     /// The day was full: these rows were counted and not written.
     pub full: bool,
 }
 
-pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("pending", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("pending", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 2] =
@@ -42,28 +42,28 @@ const SCHEMAS: [&str; 2] =
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "pending")]
-pub(crate) struct PendingDto<'a> {
-    tenant: Text<'a>,
+pub(crate) struct AnnouncementBatchDto<'a> {
+    tenant: WireText<'a>,
     #[serde(with = "list")]
-    kinds: Vec<Text<'a>>,
+    kinds: Vec<WireText<'a>>,
     #[serde(with = "list")]
-    windows: Vec<WantedDto<'a>>,
+    windows: Vec<WantedWindowDto<'a>>,
     #[serde(with = "list")]
-    announcements: Vec<AnnouncementDto<'a>>,
+    announcements: Vec<DayAnnouncementDto<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "wanted")]
-struct WantedDto<'a> {
-    plan: Text<'a>,
-    key: Text<'a>,
+struct WantedWindowDto<'a> {
+    plan: WireText<'a>,
+    key: WireText<'a>,
     aim: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "announcement")]
-struct AnnouncementDto<'a> {
-    person: Text<'a>,
+struct DayAnnouncementDto<'a> {
+    person: WireText<'a>,
     day: i32,
     rows: u32,
     #[serde(with = "list")]
@@ -73,84 +73,85 @@ struct AnnouncementDto<'a> {
     full: bool,
 }
 
-pub fn encode(pending: &Pending) -> Result<Vec<u8>, WireError> {
-    CODEC.encode(&PendingDto::of(pending))
+pub fn encode(pending: &AnnouncementBatch) -> Result<Vec<u8>, WireError> {
+    CODEC.encode(&AnnouncementBatchDto::from_batch(pending))
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Pending, Undecodable> {
-    CODEC.decode::<PendingDto<'_>>(bytes)?.model()
+pub fn decode(bytes: &[u8]) -> Result<AnnouncementBatch, DecodeError> {
+    CODEC.decode::<AnnouncementBatchDto<'_>>(bytes)?.model()
 }
 
-impl<'a> PendingDto<'a> {
-    pub(crate) fn of(pending: &'a Pending) -> Self {
-        let (mut kinds, mut windows) = (Places::default(), Places::default());
-        let announcements = pending.announcements.iter().map(|announcement| AnnouncementDto {
+impl<'a> AnnouncementBatchDto<'a> {
+    pub(crate) fn from_batch(pending: &'a AnnouncementBatch) -> Self {
+        let (mut kinds, mut windows) = (NamePlaces::default(), NamePlaces::default());
+        let announcements = pending.announcements.iter().map(|announcement| DayAnnouncementDto {
             person: announcement.person.as_str().into(),
             day: announcement.day.0,
             rows: announcement.rows,
-            kinds: announcement.kinds.iter().map(|kind| kinds.of(kind)).collect(),
-            windows: announcement.windows.iter().map(|window| windows.of(window)).collect(),
+            kinds: announcement.kinds.iter().map(|kind| kinds.place_of(kind)).collect(),
+            windows: announcement.windows.iter().map(|window| windows.place_of(window)).collect(),
             full: announcement.full,
         });
         let announcements = announcements.collect();
         Self {
             tenant: pending.tenant.as_str().into(),
             kinds: kinds.all.into_iter().map(|kind| kind.as_str().into()).collect(),
-            windows: windows.all.into_iter().map(WantedDto::of).collect(),
+            windows: windows.all.into_iter().map(WantedWindowDto::from_wanted).collect(),
             announcements,
         }
     }
 
-    fn model(self) -> Result<Pending, Undecodable> {
+    fn model(self) -> Result<AnnouncementBatch, DecodeError> {
         let kinds: Vec<Kind> = self.kinds.iter().map(|kind| Kind::new(kind)).collect::<Result<_, _>>()?;
-        let windows: Vec<Wanted> = self.windows.iter().map(WantedDto::model).collect::<Result<_, _>>()?;
+        let windows: Vec<WindowTarget> =
+            self.windows.iter().map(WantedWindowDto::model).collect::<Result<_, _>>()?;
         let announcements = self.announcements.iter().map(|dto| {
-            Ok(Announcement {
+            Ok(DayAnnouncement {
                 person: Person::new(&dto.person)?,
                 day: Day(dto.day),
                 rows: dto.rows,
-                kinds: named(&dto.kinds, &kinds, "kind")?,
-                windows: named(&dto.windows, &windows, "window")?,
+                kinds: names_at_places(&dto.kinds, &kinds, "kind")?,
+                windows: names_at_places(&dto.windows, &windows, "window")?,
                 full: dto.full,
             })
         });
-        let announcements = announcements.collect::<Result<_, Undecodable>>()?;
-        Ok(Pending { tenant: Tenant::new(&self.tenant)?, announcements })
+        let announcements = announcements.collect::<Result<_, DecodeError>>()?;
+        Ok(AnnouncementBatch { tenant: Tenant::new(&self.tenant)?, announcements })
     }
 }
 
-impl<'a> WantedDto<'a> {
-    fn of(wanted: &'a Wanted) -> Self {
+impl<'a> WantedWindowDto<'a> {
+    fn from_wanted(wanted: &'a WindowTarget) -> Self {
         Self {
             plan: wanted.plan.as_str().into(),
-            key: Text::Borrowed(&wanted.key),
+            key: WireText::Borrowed(&wanted.key),
             aim: wanted.aim.map(|aim| aim.0),
         }
     }
 
-    fn model(&self) -> Result<Wanted, Undecodable> {
-        Ok(Wanted {
+    fn model(&self) -> Result<WindowTarget, DecodeError> {
+        Ok(WindowTarget {
             plan: PlanName::new(&self.plan)?,
             key: self.key.as_ref().into(),
-            aim: self.aim.map(Millis),
+            aim: self.aim.map(UtcMillis),
         })
     }
 }
 
 /// What several announcements name, each once, and where it stands.
-struct Places<'a, T> {
+struct NamePlaces<'a, T> {
     all: Vec<&'a T>,
     by: BTreeMap<&'a T, i32>,
 }
 
-impl<T> Default for Places<'_, T> {
+impl<T> Default for NamePlaces<'_, T> {
     fn default() -> Self {
         Self { all: Vec::new(), by: BTreeMap::new() }
     }
 }
 
-impl<'a, T: Ord> Places<'a, T> {
-    fn of(&mut self, one: &'a T) -> i32 {
+impl<'a, T: Ord> NamePlaces<'a, T> {
+    fn place_of(&mut self, one: &'a T) -> i32 {
         *self.by.entry(one).or_insert_with(|| {
             self.all.push(one);
             // Past the bound of a list it is refused, so this never saturates.
@@ -160,10 +161,10 @@ impl<'a, T: Ord> Places<'a, T> {
 }
 
 /// What stands at these places.
-fn named<T: Clone>(places: &[i32], all: &[T], what: &str) -> Result<Vec<T>, Undecodable> {
+fn names_at_places<T: Clone>(places: &[i32], all: &[T], what: &str) -> Result<Vec<T>, DecodeError> {
     let at = |place: &i32| {
         let one = usize::try_from(*place).ok().and_then(|place| all.get(place));
-        one.cloned().ok_or_else(|| Undecodable::new(format!("there is no {what} at place {place}")))
+        one.cloned().ok_or_else(|| DecodeError::new(format!("there is no {what} at place {place}")))
     };
     places.iter().map(at).collect()
 }

@@ -4,21 +4,24 @@
 use std::sync::LazyLock;
 
 use model::{
-    Day, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant,
-    badge::Unseen,
+    Day, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
+    badge::UnseenDays,
     limits::{ID_BYTES_MAX, READY_ENTRIES_MAX, READY_REASONS_MAX},
     ready::{Ready, ReadyEntry},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::Fixed,
-    codec::{Codec, RECORD_BYTES_MAX, Undecodable, WireError},
+    bytes::FixedBytes,
+    codec::{DecodeError, RECORD_BYTES_MAX, RecordCodec, WireError},
     list,
-    parts::{ChannelDto, EntryKeyDto, HookDto, ReasonDto, Text, channel, entry_key, ready_id, to_channel},
+    record_parts::{
+        ChannelDto, EntryKeyDto, HookDto, ReasonDto, WireText, entry_key, join_channel, ready_id,
+        split_channel,
+    },
 };
 
-pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("ready", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("ready", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 4] = [
@@ -36,11 +39,11 @@ const _: () = assert!(READY_ENTRIES_MAX * ENTRY_BYTES_MAX < RECORD_BYTES_MAX / 8
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "ready")]
 pub(crate) struct ReadyDto<'a> {
-    id: Fixed<16>,
-    tenant: Text<'a>,
-    person: Text<'a>,
-    plan: Text<'a>,
-    key: Text<'a>,
+    id: FixedBytes<16>,
+    tenant: WireText<'a>,
+    person: WireText<'a>,
+    plan: WireText<'a>,
+    key: WireText<'a>,
     opening: i64,
     channel: ChannelDto,
     hook: HookDto,
@@ -52,12 +55,12 @@ pub(crate) struct ReadyDto<'a> {
     entries: Vec<ReadyEntryDto<'a>>,
     #[serde(with = "list")]
     more: Vec<u16>,
-    badge: Option<UnseenDto>,
+    badge: Option<UnseenDaysDto>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "unseen")]
-pub(crate) struct UnseenDto {
+pub(crate) struct UnseenDaysDto {
     #[serde(with = "list")]
     days: Vec<i32>,
     since: i64,
@@ -67,7 +70,7 @@ pub(crate) struct UnseenDto {
 #[serde(rename = "ready_entry")]
 struct ReadyEntryDto<'a> {
     key: EntryKeyDto,
-    subject: Text<'a>,
+    subject: WireText<'a>,
     #[serde(with = "list")]
     reasons: Vec<ReasonDto<'a>>,
     section: u16,
@@ -75,22 +78,22 @@ struct ReadyEntryDto<'a> {
 }
 
 pub fn encode(ready: &Ready) -> Result<Vec<u8>, WireError> {
-    CODEC.encode(&ReadyDto::of(ready))
+    CODEC.encode(&ReadyDto::from_ready(ready))
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Ready, Undecodable> {
+pub fn decode(bytes: &[u8]) -> Result<Ready, DecodeError> {
     CODEC.decode::<ReadyDto<'_>>(bytes)?.model()
 }
 
 impl<'a> ReadyDto<'a> {
-    pub(crate) fn of(ready: &'a Ready) -> Self {
-        let (channel, hook) = channel(ready.channel);
+    pub(crate) fn from_ready(ready: &'a Ready) -> Self {
+        let (channel, hook) = split_channel(ready.channel);
         Self {
             id: ready_id(ready.id),
             tenant: ready.tenant.as_str().into(),
             person: ready.person.as_str().into(),
             plan: ready.plan.as_str().into(),
-            key: Text::Borrowed(&ready.key),
+            key: WireText::Borrowed(&ready.key),
             opening: ready.opening.0,
             channel,
             hook,
@@ -98,54 +101,54 @@ impl<'a> ReadyDto<'a> {
             attempt: ready.attempt,
             due: ready.due.0,
             expires: ready.expires.0,
-            entries: ready.entries.iter().map(ReadyEntryDto::of).collect(),
+            entries: ready.entries.iter().map(ReadyEntryDto::from_entry).collect(),
             more: ready.more.clone(),
-            badge: ready.badge.as_ref().map(UnseenDto::of),
+            badge: ready.badge.as_ref().map(UnseenDaysDto::from_unseen),
         }
     }
 
-    pub(crate) fn model(self) -> Result<Ready, Undecodable> {
+    pub(crate) fn model(self) -> Result<Ready, DecodeError> {
         Ok(Ready {
             id: ReadyId(self.id.0),
             tenant: Tenant::new(&self.tenant)?,
             person: Person::new(&self.person)?,
             plan: PlanName::new(&self.plan)?,
             key: self.key.as_ref().into(),
-            opening: Millis(self.opening),
-            channel: to_channel(self.channel, self.hook.as_deref())?,
+            opening: UtcMillis(self.opening),
+            channel: join_channel(self.channel, self.hook.as_deref())?,
             silent: self.silent,
             attempt: self.attempt,
-            due: Millis(self.due),
-            expires: Millis(self.expires),
+            due: UtcMillis(self.due),
+            expires: UtcMillis(self.expires),
             entries: self.entries.iter().map(ReadyEntryDto::model).collect::<Result<_, _>>()?,
             more: self.more,
-            badge: self.badge.map(UnseenDto::model),
+            badge: self.badge.map(UnseenDaysDto::model),
         })
     }
 }
 
-impl UnseenDto {
-    pub(crate) fn of(unseen: &Unseen) -> Self {
+impl UnseenDaysDto {
+    pub(crate) fn from_unseen(unseen: &UnseenDays) -> Self {
         Self { days: unseen.days.iter().map(|day| day.0).collect(), since: unseen.since.0 }
     }
 
-    pub(crate) fn model(self) -> Unseen {
-        Unseen { days: self.days.into_iter().map(Day).collect(), since: Millis(self.since) }
+    pub(crate) fn model(self) -> UnseenDays {
+        UnseenDays { days: self.days.into_iter().map(Day).collect(), since: UtcMillis(self.since) }
     }
 }
 
 impl<'a> ReadyEntryDto<'a> {
-    fn of(entry: &'a ReadyEntry) -> Self {
+    fn from_entry(entry: &'a ReadyEntry) -> Self {
         Self {
             key: entry_key(entry.key),
             subject: entry.subject.as_str().into(),
-            reasons: entry.reasons.iter().map(ReasonDto::of).collect(),
+            reasons: entry.reasons.iter().map(ReasonDto::from_reason).collect(),
             section: entry.section,
             maybe: entry.maybe,
         }
     }
 
-    fn model(&self) -> Result<ReadyEntry, Undecodable> {
+    fn model(&self) -> Result<ReadyEntry, DecodeError> {
         Ok(ReadyEntry {
             key: self.key.model()?,
             subject: SubjectRef::new(&self.subject)?,

@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, LazyLock};
 
-use model::Millis;
+use model::UtcMillis;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    codec::{Codec, Undecodable, WireError},
+    codec::{DecodeError, RecordCodec, WireError},
     list,
     topics::REPLAY_MS,
 };
@@ -23,28 +23,28 @@ pub const APPENDED: &str = "tidings-appended";
 pub const PLACE: &str = "tidings-place";
 
 /// What stands beside a record's value.
-pub type Headers = Vec<(String, Vec<u8>)>;
+pub type WireHeaders = Vec<(String, Vec<u8>)>;
 
 /// That a record is there once more.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Again {
+pub struct ReplayStamp {
     /// The replay that appended it.
     pub replay: Arc<str>,
     /// Nobody is told of what comes of it.
     pub is_quiet: bool,
 }
 
-impl Again {
+impl ReplayStamp {
     /// What the headers of a record say; nothing of a record that is there for the first time.
-    pub fn of(headers: &[(String, Vec<u8>)]) -> Option<Self> {
+    pub fn from_headers(headers: &[(String, Vec<u8>)]) -> Option<Self> {
         // Whoever can write to a topic can write this too, and it goes on with whatever comes of the record.
-        let said = find(headers, REPLAY)?;
+        let said = find_header(headers, REPLAY)?;
         let replay = String::from_utf8_lossy(said.get(..REPLAY_BYTES_MAX).unwrap_or(said)).into();
-        Some(Self { replay, is_quiet: find(headers, QUIET).is_some() })
+        Some(Self { replay, is_quiet: find_header(headers, QUIET).is_some() })
     }
 
     /// The headers that say so.
-    pub fn headers(&self) -> Headers {
+    pub fn headers(&self) -> WireHeaders {
         let mut headers = vec![(REPLAY.to_owned(), self.replay.as_bytes().to_vec())];
         if self.is_quiet {
             headers.push((QUIET.to_owned(), b"1".to_vec()));
@@ -53,7 +53,7 @@ impl Again {
     }
 
     /// The headers of a copy: those of the original, and that it is one.
-    pub fn on(&self, original: Headers, appended: Millis) -> Headers {
+    pub fn stamp_headers(&self, original: WireHeaders, appended: UtcMillis) -> WireHeaders {
         let mut headers = original;
         headers.extend(self.headers());
         headers.push((APPENDED.to_owned(), appended.0.to_string().into_bytes()));
@@ -62,29 +62,29 @@ impl Again {
 }
 
 /// The headers of whatever comes of a record: it is as quiet as the record is.
-pub fn carried(headers: &[(String, Vec<u8>)]) -> Headers {
-    Again::of(headers).map(|again| again.headers()).unwrap_or_default()
+pub fn carry_headers(headers: &[(String, Vec<u8>)]) -> WireHeaders {
+    ReplayStamp::from_headers(headers).map(|again| again.headers()).unwrap_or_default()
 }
 
 /// When a record was first seen: a copy is judged as its original was (law 3). Whoever can write to a topic can
 /// write headers too, so they are believed within the life of the topic alone.
-pub fn first_seen(headers: &[(String, Vec<u8>)], appended: Millis) -> Millis {
-    let said = find(headers, REPLAY).and_then(|_| find(headers, APPENDED));
-    let said = said.and_then(|bytes| str::from_utf8(bytes).ok()?.parse().ok()).map(Millis);
+pub fn first_seen(headers: &[(String, Vec<u8>)], appended: UtcMillis) -> UtcMillis {
+    let said = find_header(headers, REPLAY).and_then(|_| find_header(headers, APPENDED));
+    let said = said.and_then(|bytes| str::from_utf8(bytes).ok()?.parse().ok()).map(UtcMillis);
     said.filter(|first| (0..=REPLAY_MS).contains(&appended.since(*first))).unwrap_or(appended)
 }
 
 /// The headers of a record that is put back: those it had, and where it lay at first.
-pub fn put_back(mut headers: Headers, partition: u32, offset: u64) -> Headers {
-    if find(&headers, PLACE).is_none() {
+pub fn put_back_headers(mut headers: WireHeaders, partition: u32, offset: u64) -> WireHeaders {
+    if find_header(&headers, PLACE).is_none() {
         headers.push((PLACE.to_owned(), format!("{partition}-{offset}").into_bytes()));
     }
     headers
 }
 
 /// The place of a record, or the one at which it lay at first.
-pub fn place(headers: &[(String, Vec<u8>)], partition: u32, offset: u64) -> String {
-    let said = find(headers, PLACE).and_then(|bytes| str::from_utf8(bytes).ok());
+pub fn original_place(headers: &[(String, Vec<u8>)], partition: u32, offset: u64) -> String {
+    let said = find_header(headers, PLACE).and_then(|bytes| str::from_utf8(bytes).ok());
     let is_place = |text: &&str| {
         !text.is_empty()
             && text.len() <= PLACE_BYTES_MAX
@@ -98,18 +98,18 @@ const REPLAY_BYTES_MAX: usize = 128;
 /// Two numbers and what is between them.
 const PLACE_BYTES_MAX: usize = 32;
 
-fn find<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a [u8]> {
+fn find_header<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a [u8]> {
     headers.iter().find(|(of, _)| of == name).map(|(_, value)| value.as_slice())
 }
 
 /// A replay, as far as it is. People see it as the log has it: as JSON its instants are texts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename = "replay")]
-pub struct Replay {
+pub struct ReplayRecord {
     pub id: String,
     pub by: String,
     #[serde(with = "instant")]
-    pub began: Millis,
+    pub began: UtcMillis,
     pub topic: String,
     /// Which records, as it was asked for.
     pub asked: String,
@@ -130,7 +130,7 @@ pub struct Replay {
     pub expired: u64,
     /// When this was written; of a replay that has ended, when it did.
     #[serde(with = "instant")]
-    pub at: Millis,
+    pub at: UtcMillis,
 }
 
 /// What a replay is doing.
@@ -172,24 +172,24 @@ impl ReplayPart {
     }
 
     /// How many offsets it spans.
-    pub fn records(self) -> u64 {
+    pub fn record_count(self) -> u64 {
         self.to.saturating_sub(self.from)
     }
 
     /// How many are left.
-    pub fn left(self) -> u64 {
+    pub fn remaining(self) -> u64 {
         self.to.saturating_sub(self.next)
     }
 }
 
-pub(crate) static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("replay", &[include_str!("../../../schemas/replay.avsc")]));
+pub(crate) static CODEC: LazyLock<RecordCodec> =
+    LazyLock::new(|| RecordCodec::new("replay", &[include_str!("../../../schemas/replay.avsc")]));
 
-pub fn encode(replay: &Replay) -> Result<Vec<u8>, WireError> {
+pub fn encode(replay: &ReplayRecord) -> Result<Vec<u8>, WireError> {
     CODEC.encode(replay)
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Replay, Undecodable> {
+pub fn decode(bytes: &[u8]) -> Result<ReplayRecord, DecodeError> {
     CODEC.decode(bytes)
 }
 
@@ -208,10 +208,10 @@ mod count {
 
 /// Milliseconds for machines, RFC 3339 for people.
 mod instant {
-    use model::Millis;
+    use model::UtcMillis;
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
-    pub fn serialize<S: Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(at: &UtcMillis, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
             serializer.collect_str(at)
         } else {
@@ -219,12 +219,12 @@ mod instant {
         }
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<UtcMillis, D::Error> {
         if !deserializer.is_human_readable() {
-            return i64::deserialize(deserializer).map(Millis);
+            return i64::deserialize(deserializer).map(UtcMillis);
         }
         let text = String::deserialize(deserializer)?;
-        Millis::parse(&text).ok_or_else(|| D::Error::custom("it is no instant"))
+        UtcMillis::parse(&text).ok_or_else(|| D::Error::custom("it is no instant"))
     }
 }
 
@@ -239,9 +239,9 @@ mod tests {
         assert_eq!(decode(&encode(&replay).unwrap()).unwrap(), replay);
         let json = serde_json::to_value(&replay).unwrap();
         assert_eq!((&json["began"], &json["state"]), (&"2026-11-21T09:00:00.000Z".into(), &"running".into()));
-        assert_eq!(serde_json::from_value::<Replay>(json).unwrap(), replay);
+        assert_eq!(serde_json::from_value::<ReplayRecord>(json).unwrap(), replay);
         for state in [ReplayState::Planned, ReplayState::Stopped, ReplayState::Failed, ReplayState::Done] {
-            let replay = Replay { state, why: None, ..samples::replay() };
+            let replay = ReplayRecord { state, why: None, ..samples::replay() };
             assert_eq!(decode(&encode(&replay).unwrap()).unwrap(), replay);
         }
         let whole = encode(&replay).unwrap();
@@ -253,36 +253,40 @@ mod tests {
     #[test]
     fn what_comes_of_a_copy_is_as_quiet_as_the_copy() {
         let check = |is_quiet: bool| {
-            let again = Again { replay: "r".into(), is_quiet };
+            let again = ReplayStamp { replay: "r".into(), is_quiet };
             let others = vec![("ce_id".to_owned(), b"7".to_vec())];
-            let copy = again.on(others.clone(), Millis(5));
+            let copy = again.stamp_headers(others.clone(), UtcMillis(5));
             assert_eq!(copy[0], others[0]);
-            assert_eq!(Again::of(&copy), Some(again.clone()));
-            assert_eq!(Again::of(&carried(&copy)), Some(again));
+            assert_eq!(ReplayStamp::from_headers(&copy), Some(again.clone()));
+            assert_eq!(ReplayStamp::from_headers(&carry_headers(&copy)), Some(again));
         };
         check(true);
         check(false);
-        assert_eq!(Again::of(&[("ce_id".to_owned(), vec![])]), None);
+        assert_eq!(ReplayStamp::from_headers(&[("ce_id".to_owned(), vec![])]), None);
     }
 
     #[test]
     fn what_is_put_back_keeps_its_place() {
-        assert_eq!(place(&[], 1, 7), "1-7");
-        let once = put_back(Vec::new(), 1, 7);
-        assert_eq!(place(&once, 1, 9), "1-7");
-        assert_eq!(put_back(once.clone(), 1, 9), once, "put back again it lies where it lay at first");
+        assert_eq!(original_place(&[], 1, 7), "1-7");
+        let once = put_back_headers(Vec::new(), 1, 7);
+        assert_eq!(original_place(&once, 1, 9), "1-7");
+        assert_eq!(
+            put_back_headers(once.clone(), 1, 9),
+            once,
+            "put back again it lies where it lay at first"
+        );
         for odd in ["", "1-7; x", &"1".repeat(33)] {
             let headers = [(PLACE.to_owned(), odd.as_bytes().to_vec())];
-            assert_eq!(place(&headers, 2, 3), "2-3", "{odd}");
+            assert_eq!(original_place(&headers, 2, 3), "2-3", "{odd}");
         }
-        assert_eq!(carried(&[(QUIET.to_owned(), vec![])]), Headers::new());
+        assert_eq!(carry_headers(&[(QUIET.to_owned(), vec![])]), WireHeaders::new());
     }
 
     #[test]
     fn a_copy_is_as_old_as_its_original_and_no_older_than_the_topic() {
-        let now = Millis::parse("2026-11-21T09:00:00Z").unwrap();
-        let check = |headers: &[(&str, String)], first: Millis| {
-            let headers: Headers = headers
+        let now = UtcMillis::parse("2026-11-21T09:00:00Z").unwrap();
+        let check = |headers: &[(&str, String)], first: UtcMillis| {
+            let headers: WireHeaders = headers
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), value.clone().into_bytes()))
                 .collect();

@@ -2,67 +2,67 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use model::{Crowd, Kind, Slice, SubjectRef, place::Cell};
+use model::{Crowd, Kind, Slice, SubjectRef, place::GlobeCell};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::Blob,
-    codec::{Codec, Undecodable, WireError},
+    bytes::ByteBlob,
+    codec::{DecodeError, RecordCodec, WireError},
     event::EventDto,
     list,
-    parts::Text,
+    record_parts::WireText,
 };
 
-pub(crate) static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("slice", &[include_str!("../../../schemas/slice.avsc")]));
+pub(crate) static CODEC: LazyLock<RecordCodec> =
+    LazyLock::new(|| RecordCodec::new("slice", &[include_str!("../../../schemas/slice.avsc")]));
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "slice")]
 pub(crate) struct SliceDto<'a> {
     event: EventDto<'a>,
     #[serde(with = "list")]
-    kinds: Vec<Text<'a>>,
+    kinds: Vec<WireText<'a>>,
     #[serde(with = "list")]
     crowds: Vec<CrowdDto<'a>>,
-    from: Option<Blob<'a>>,
+    from: Option<ByteBlob<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "crowd")]
 struct CrowdDto<'a> {
-    sort: SortDto,
-    target: Option<Text<'a>>,
+    sort: CrowdSortDto,
+    target: Option<WireText<'a>>,
     /// The same 64 bits; Avro has no unsigned number.
     cell: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy, Debug)]
 #[serde(rename = "crowd_sort", rename_all = "snake_case")]
-enum SortDto {
+enum CrowdSortDto {
     Followers,
     Cell,
     Everyone,
 }
 
 pub fn encode(slice: &Slice) -> Result<Vec<u8>, WireError> {
-    CODEC.encode(&SliceDto::of(slice).map_err(|reason| CODEC.unfit(&reason))?)
+    CODEC.encode(&SliceDto::from_slice(slice).map_err(|reason| CODEC.unfit_error(&reason))?)
 }
 
-pub fn decode(bytes: &[u8]) -> Result<Slice, Undecodable> {
+pub fn decode(bytes: &[u8]) -> Result<Slice, DecodeError> {
     CODEC.decode::<SliceDto<'_>>(bytes)?.model()
 }
 
 impl<'a> SliceDto<'a> {
-    pub(crate) fn of(slice: &'a Slice) -> Result<Self, Undecodable> {
+    pub(crate) fn from_slice(slice: &'a Slice) -> Result<Self, DecodeError> {
         Ok(Self {
-            event: EventDto::of(&slice.event),
+            event: EventDto::from_event(&slice.event),
             kinds: slice.kinds.iter().map(|kind| kind.as_str().into()).collect(),
-            crowds: slice.crowds.iter().map(CrowdDto::of).collect::<Result<_, _>>()?,
-            from: slice.from.as_deref().map(|from| Blob(Cow::Borrowed(from))),
+            crowds: slice.crowds.iter().map(CrowdDto::from_crowd).collect::<Result<_, _>>()?,
+            from: slice.from.as_deref().map(|from| ByteBlob(Cow::Borrowed(from))),
         })
     }
 
-    fn model(self) -> Result<Slice, Undecodable> {
+    fn model(self) -> Result<Slice, DecodeError> {
         Ok(Slice {
             event: self.event.model()?,
             kinds: self.kinds.iter().map(|kind| Kind::new(kind)).collect::<Result<_, _>>()?,
@@ -73,28 +73,30 @@ impl<'a> SliceDto<'a> {
 }
 
 impl<'a> CrowdDto<'a> {
-    fn of(crowd: &'a Crowd) -> Result<Self, Undecodable> {
+    fn from_crowd(crowd: &'a Crowd) -> Result<Self, DecodeError> {
         let (sort, target, cell) = match crowd {
-            Crowd::Followers(of) => (SortDto::Followers, Some(of.as_str().into()), None),
+            Crowd::Followers(of) => (CrowdSortDto::Followers, Some(of.as_str().into()), None),
             // Checked here too, so that what is written can be read.
-            Crowd::Cell(Cell(number)) => (SortDto::Cell, None, Some(cell(*number)?.0.cast_signed())),
-            Crowd::Everyone => (SortDto::Everyone, None, None),
+            Crowd::Cell(GlobeCell(number)) => {
+                (CrowdSortDto::Cell, None, Some(read_cell(*number)?.0.cast_signed()))
+            }
+            Crowd::Everyone => (CrowdSortDto::Everyone, None, None),
         };
         Ok(Self { sort, target, cell })
     }
 
-    fn model(&self) -> Result<Crowd, Undecodable> {
+    fn model(&self) -> Result<Crowd, DecodeError> {
         Ok(match (self.sort, &self.target, self.cell) {
-            (SortDto::Followers, Some(of), None) => Crowd::Followers(SubjectRef::new(of)?),
-            (SortDto::Cell, None, Some(number)) => Crowd::Cell(cell(number.cast_unsigned())?),
-            (SortDto::Everyone, None, None) => Crowd::Everyone,
+            (CrowdSortDto::Followers, Some(of), None) => Crowd::Followers(SubjectRef::new(of)?),
+            (CrowdSortDto::Cell, None, Some(number)) => Crowd::Cell(read_cell(number.cast_unsigned())?),
+            (CrowdSortDto::Everyone, None, None) => Crowd::Everyone,
             (sort, ..) => {
-                return Err(Undecodable::new(format!("a crowd {sort:?} lacks a part or has one too many")));
+                return Err(DecodeError::new(format!("a crowd {sort:?} lacks a part or has one too many")));
             }
         })
     }
 }
 
-fn cell(number: u64) -> Result<Cell, Undecodable> {
-    Cell::new(number).ok_or_else(|| Undecodable::new(format!("there is no cell {number:x}")))
+fn read_cell(number: u64) -> Result<GlobeCell, DecodeError> {
+    GlobeCell::new(number).ok_or_else(|| DecodeError::new(format!("there is no cell {number:x}")))
 }

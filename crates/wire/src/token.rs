@@ -29,7 +29,7 @@ const DOMAIN: &[u8] = b"tidings link\0";
 
 /// What a link may speak for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Token {
+pub struct LinkToken {
     pub tenant: Tenant,
     pub person: Person,
     /// The plan whose message carried it.
@@ -41,26 +41,27 @@ pub struct Token {
 
 /// What tokens are signed with, and what they were signed with before.
 #[derive(Clone)]
-pub struct Secret {
+pub struct LinkSecret {
     own: [u8; SECRET_BYTES],
     /// Read and not signed with: the links of mails that were sent go on.
     old: Vec<[u8; SECRET_BYTES]>,
 }
 
-impl Secret {
+impl LinkSecret {
     pub fn new(bytes: [u8; SECRET_BYTES]) -> Self {
         Self { own: bytes, old: Vec::new() }
     }
 
     /// 64 hexadecimal digits, and a line of such for each secret of before.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.split('\n').map(|line| Self::line(line.strip_suffix('\r').unwrap_or(line)));
+        let mut lines =
+            text.split('\n').map(|line| Self::parse_line(line.strip_suffix('\r').unwrap_or(line)));
         let own = lines.next()??;
         let old: Vec<_> = lines.collect::<Option<_>>()?;
         (old.len() <= OLD_SECRETS_MAX).then_some(Self { own, old })
     }
 
-    fn line(text: &str) -> Option<[u8; SECRET_BYTES]> {
+    fn parse_line(text: &str) -> Option<[u8; SECRET_BYTES]> {
         let mut bytes = [0; SECRET_BYTES];
         if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
@@ -72,8 +73,8 @@ impl Secret {
     }
 
     /// The proof that we said something, for one use of it: each has a domain of its own.
-    pub(crate) fn signed(&self, domain: &[u8], of: &[u8]) -> [u8; PROOF_BYTES] {
-        proof(&self.own, domain, of).finalize().into_bytes().into()
+    pub(crate) fn sign_bytes(&self, domain: &[u8], of: &[u8]) -> [u8; PROOF_BYTES] {
+        compute_proof(&self.own, domain, of).finalize().into_bytes().into()
     }
 
     /// Whether this is the beginning of that proof, now or before. Compared in a time that says nothing about where the two
@@ -81,12 +82,12 @@ impl Secret {
     pub(crate) fn is_signed(&self, domain: &[u8], of: &[u8], given: &[u8]) -> bool {
         let all = std::iter::once(&self.own).chain(&self.old);
         all.fold(false, |signed, secret| {
-            signed | proof(secret, domain, of).verify_truncated_left(given).is_ok()
+            signed | compute_proof(secret, domain, of).verify_truncated_left(given).is_ok()
         })
     }
 }
 
-fn proof(secret: &[u8; SECRET_BYTES], domain: &[u8], of: &[u8]) -> Hmac<Sha256> {
+fn compute_proof(secret: &[u8; SECRET_BYTES], domain: &[u8], of: &[u8]) -> Hmac<Sha256> {
     // A key is a whole block; HMAC itself fills a shorter one up with zeros.
     let mut key = Key::<Hmac<Sha256>>::default();
     for (byte, own) in key.iter_mut().zip(secret) {
@@ -98,15 +99,15 @@ fn proof(secret: &[u8; SECRET_BYTES], domain: &[u8], of: &[u8]) -> Hmac<Sha256> 
     hmac
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for LinkSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(***)")
+        f.write_str("LinkSecret(***)")
     }
 }
 
 /// The text of a token.
-pub fn sign(token: &Token, secret: &Secret) -> String {
-    let Token { tenant, person, plan, channel, day } = token;
+pub fn sign_token(token: &LinkToken, secret: &LinkSecret) -> String {
+    let LinkToken { tenant, person, plan, channel, day } = token;
     let mut bytes = vec![if day.is_some() { VERSION } else { DAYLESS }];
     for name in [tenant.as_str(), person.as_str(), plan.as_str(), channel.name()] {
         // Names have at most 128 bytes, so that their length is a byte.
@@ -116,13 +117,13 @@ pub fn sign(token: &Token, secret: &Secret) -> String {
     if let Some(Day(day)) = day {
         bytes.extend_from_slice(&day.to_be_bytes());
     }
-    let proof = secret.signed(DOMAIN, &bytes);
+    let proof = secret.sign_bytes(DOMAIN, &bytes);
     bytes.extend_from_slice(&proof);
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// What a text speaks for, if it was signed with this secret. Nothing is read of one that was not.
-pub fn read(text: &str, secret: &Secret) -> Option<Token> {
+pub fn read_token(text: &str, secret: &LinkSecret) -> Option<LinkToken> {
     if text.len() > TOKEN_CHARS_MAX {
         return None;
     }
@@ -130,16 +131,16 @@ pub fn read(text: &str, secret: &Secret) -> Option<Token> {
     let (said, proof) = bytes.split_at_checked(bytes.len().checked_sub(PROOF_BYTES)?)?;
     secret.is_signed(DOMAIN, said, proof).then_some(())?;
     let (version, rest) = said.split_first()?;
-    let (tenant, rest) = name(rest)?;
-    let (person, rest) = name(rest)?;
-    let (plan, rest) = name(rest)?;
-    let (channel, rest) = name(rest)?;
+    let (tenant, rest) = split_name(rest)?;
+    let (person, rest) = split_name(rest)?;
+    let (plan, rest) = split_name(rest)?;
+    let (channel, rest) = split_name(rest)?;
     let day = match (*version, rest) {
         (DAYLESS, []) => None,
         (VERSION, rest) => Some(Day(i32::from_be_bytes(rest.try_into().ok()?))),
         _ => return None,
     };
-    Some(Token {
+    Some(LinkToken {
         tenant: Tenant::new(tenant).ok()?,
         person: Person::new(person).ok()?,
         plan: PlanName::new(plan).ok()?,
@@ -149,7 +150,7 @@ pub fn read(text: &str, secret: &Secret) -> Option<Token> {
 }
 
 /// The next name, and what is behind it.
-pub(crate) fn name(bytes: &[u8]) -> Option<(&str, &[u8])> {
+pub(crate) fn split_name(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let (len, rest) = bytes.split_first()?;
     let (name, rest) = rest.split_at_checked(usize::from(*len))?;
     Some((str::from_utf8(name).ok()?, rest))
@@ -161,12 +162,12 @@ mod tests {
 
     use super::*;
 
-    fn secret(n: u8) -> Secret {
-        Secret::new([n; SECRET_BYTES])
+    fn secret(n: u8) -> LinkSecret {
+        LinkSecret::new([n; SECRET_BYTES])
     }
 
-    fn token(tenant: &str, person: &str, plan: &str) -> Token {
-        Token {
+    fn token(tenant: &str, person: &str, plan: &str) -> LinkToken {
+        LinkToken {
             tenant: Tenant::new(tenant).unwrap(),
             person: Person::new(person).unwrap(),
             plan: PlanName::new(plan).unwrap(),
@@ -178,22 +179,22 @@ mod tests {
     #[test]
     fn a_token_of_today_is_read_for_ever() {
         let text = "AQRtYWluA2Fubgxtb3JuaW5nX21haWwFZW1haWwMVAxF1FknzKbxfa8PdIiHnmteiphJNBR2UH557HvNfg";
-        let dayless = Token { day: None, ..token("main", "ann", "morning_mail") };
-        assert_eq!(read(text, &secret(7)), Some(dayless.clone()));
-        assert_eq!(sign(&dayless, &secret(7)), text);
+        let dayless = LinkToken { day: None, ..token("main", "ann", "morning_mail") };
+        assert_eq!(read_token(text, &secret(7)), Some(dayless.clone()));
+        assert_eq!(sign_token(&dayless, &secret(7)), text);
         let text = "AgRtYWluA2Fubgxtb3JuaW5nX21haWwFZW1haWwAAFEsCu7dJwgdFAlXEb0SWNEQlywEL5XW66ZIx0xyRJ114k0";
-        assert_eq!(sign(&token("main", "ann", "morning_mail"), &secret(7)), text);
-        assert_eq!(read(text, &secret(7)), Some(token("main", "ann", "morning_mail")));
+        assert_eq!(sign_token(&token("main", "ann", "morning_mail"), &secret(7)), text);
+        assert_eq!(read_token(text, &secret(7)), Some(token("main", "ann", "morning_mail")));
     }
 
     #[test]
     fn what_was_signed_before_is_read() {
         let lines = ["07".repeat(32), "01".repeat(32), "02".repeat(32)];
-        let rotated = Secret::parse(&lines.join("\n")).unwrap();
+        let rotated = LinkSecret::parse(&lines.join("\n")).unwrap();
         let token = token("main", "ann", "daily");
-        assert_eq!(sign(&token, &rotated), sign(&token, &secret(7)));
+        assert_eq!(sign_token(&token, &rotated), sign_token(&token, &secret(7)));
         for (n, expected) in [(7, true), (1, true), (2, true), (3, false)] {
-            assert_eq!(read(&sign(&token, &secret(n)), &rotated).is_some(), expected, "{n}");
+            assert_eq!(read_token(&sign_token(&token, &secret(n)), &rotated).is_some(), expected, "{n}");
         }
     }
 
@@ -201,9 +202,9 @@ mod tests {
     fn what_is_signed_can_be_read_and_fits_into_an_address() {
         let long = "ß".repeat(64);
         for token in [token("main", "ann", "daily"), token(&long, &long, &long), token("a b", "c/d?e", "%")] {
-            let text = sign(&token, &secret(1));
-            assert_eq!(read(&text, &secret(1)), Some(token.clone()), "{token:?}");
-            assert_eq!(read(&text, &secret(2)), None, "{token:?}");
+            let text = sign_token(&token, &secret(1));
+            assert_eq!(read_token(&text, &secret(1)), Some(token.clone()), "{token:?}");
+            assert_eq!(read_token(&text, &secret(2)), None, "{token:?}");
             assert!(text.len() <= TOKEN_CHARS_MAX, "{}", text.len());
             assert!(text.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_".contains(&c)), "{text}");
         }
@@ -211,21 +212,21 @@ mod tests {
 
     #[test]
     fn names_do_not_run_into_each_other() {
-        let one = sign(&token("ab", "c", "d"), &secret(1));
-        assert_ne!(one, sign(&token("a", "bc", "d"), &secret(1)));
+        let one = sign_token(&token("ab", "c", "d"), &secret(1));
+        assert_ne!(one, sign_token(&token("a", "bc", "d"), &secret(1)));
     }
 
-    /// Signs bytes that no `sign` would make: only whoever has the secret can, and even then nothing breaks.
-    fn forged(said: &[u8]) -> String {
-        let proof = secret(1).signed(DOMAIN, said);
+    /// Signs bytes that no `sign_token` would make: only whoever has the secret can, and even then nothing breaks.
+    fn forge_token(said: &[u8]) -> String {
+        let proof = secret(1).sign_bytes(DOMAIN, said);
         URL_SAFE_NO_PAD.encode([said, &proof[..]].concat())
     }
 
     #[test]
     fn what_is_no_token_is_none() {
-        let good = sign(&token("main", "ann", "daily"), &secret(1));
+        let good = sign_token(&token("main", "ann", "daily"), &secret(1));
         let bytes = URL_SAFE_NO_PAD.decode(&good).unwrap();
-        let check = |text: &str| assert_eq!(read(text, &secret(1)), None, "{text}");
+        let check = |text: &str| assert_eq!(read_token(text, &secret(1)), None, "{text}");
         for text in ["", "a", "====", "../../admin", "\u{0}", "ä", &good[1..], &good[..good.len() - 1]] {
             check(text);
         }
@@ -255,23 +256,23 @@ mod tests {
             b"\x01\x01\xff\x01b\x01c\x05email",
             b"\x01\x01\n\x01b\x01c\x05email",
         ] {
-            check(&forged(said));
+            check(&forge_token(said));
         }
-        assert!(read(&forged(b"\x01\x01a\x01b\x01c\x05email"), &secret(1)).is_some());
+        assert!(read_token(&forge_token(b"\x01\x01a\x01b\x01c\x05email"), &secret(1)).is_some());
     }
 
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(text in ".{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert_eq!(read(&text, &secret(1)), None);
-            prop_assert_eq!(read(&URL_SAFE_NO_PAD.encode(&bytes), &secret(1)), None);
-            let _read = read(&forged(&bytes), &secret(1));
+            prop_assert_eq!(read_token(&text, &secret(1)), None);
+            prop_assert_eq!(read_token(&URL_SAFE_NO_PAD.encode(&bytes), &secret(1)), None);
+            let _read = read_token(&forge_token(&bytes), &secret(1));
         }
     }
 
     #[test]
     fn a_secret_is_64_digits_and_is_not_printed() {
-        let check = |text: &str, good: bool| assert_eq!(Secret::parse(text).is_some(), good, "{text}");
+        let check = |text: &str, good: bool| assert_eq!(LinkSecret::parse(text).is_some(), good, "{text}");
         check(&"0f".repeat(32), true);
         check(&"0F".repeat(32), true);
         check("", false);

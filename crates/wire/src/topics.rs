@@ -2,7 +2,7 @@
 
 use model::{
     limits::{DAY_MS, LATE_MS_MAX},
-    partition::Partitions,
+    partition::PartitionCount,
 };
 
 /// What upstream services say; Avro or CloudEvents JSON.
@@ -43,7 +43,7 @@ const _: () = assert!(QUARANTINE_MS > REPLAY_MS);
 
 /// What a topic keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Keep {
+pub enum KeepPolicy {
     /// Records go once they are older than so many milliseconds.
     Millis(i64),
     /// The latest record of each key.
@@ -52,20 +52,20 @@ pub enum Keep {
 
 /// Every topic: name, partitions, what it keeps. Nobody is owned by the partitions of `changes`: it is made with as many
 /// as the others, and may have any other count.
-pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 12] {
+pub fn all_topics(partitions: PartitionCount) -> [(&'static str, u32, KeepPolicy); 12] {
     let many = partitions.count();
     [
-        (CHANGES, many, Keep::Millis(REPLAY_MS)),
-        (EVENTS, many, Keep::Millis(REPLAY_MS)),
-        (SLICES, many, Keep::Millis(REPLAY_MS)),
-        (INBOX, many, Keep::Millis(REPLAY_MS)),
-        (PENDING, many, Keep::Millis(REPLAY_MS)),
-        (WINDOWS, many, Keep::Latest),
-        (READY, many, Keep::Millis(REPLAY_MS)),
-        (RETURNS, 1, Keep::Millis(QUARANTINE_MS)),
-        (QUARANTINE, 1, Keep::Millis(QUARANTINE_MS)),
-        (REPLAYS, 1, Keep::Latest),
-        (HOUSE, 1, Keep::Latest),
-        (ERASURES, 1, Keep::Millis(RECEIPTS_MS)),
+        (CHANGES, many, KeepPolicy::Millis(REPLAY_MS)),
+        (EVENTS, many, KeepPolicy::Millis(REPLAY_MS)),
+        (SLICES, many, KeepPolicy::Millis(REPLAY_MS)),
+        (INBOX, many, KeepPolicy::Millis(REPLAY_MS)),
+        (PENDING, many, KeepPolicy::Millis(REPLAY_MS)),
+        (WINDOWS, many, KeepPolicy::Latest),
+        (READY, many, KeepPolicy::Millis(REPLAY_MS)),
+        (RETURNS, 1, KeepPolicy::Millis(QUARANTINE_MS)),
+        (QUARANTINE, 1, KeepPolicy::Millis(QUARANTINE_MS)),
+        (REPLAYS, 1, KeepPolicy::Latest),
+        (HOUSE, 1, KeepPolicy::Latest),
+        (ERASURES, 1, KeepPolicy::Millis(RECEIPTS_MS)),
     ]
 }

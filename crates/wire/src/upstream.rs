@@ -6,20 +6,20 @@
 //!
 //! A *row* is a record of a topic of others, for the catalogue to make something of.
 
-use model::Millis;
+use model::UtcMillis;
 use serde_json::{Map, Value};
 
 use crate::{
-    attributes::Attributes,
+    attributes::ChangeAttributes,
     change,
-    cloud::{Cloud, ITEM_BYTES_MAX},
-    codec::{Undecodable, is_single_object, shortened},
+    cloud_event::{CloudChange, ITEM_BYTES_MAX},
+    codec::{DecodeError, is_single_object, shorten_text},
     datum, debezium, framing, json,
-    schemas::{NoSchema, Schemas, Writer},
+    schemas::{SchemaLookupError, SchemaSource, WriterSchema},
 };
 
 /// What stands beside a record's value.
-pub type Headers = [(String, Vec<u8>)];
+pub type UpstreamHeaders = [(String, Vec<u8>)];
 
 /// Before the names of a CloudEvent's attributes in headers of Kafka, and in those of HTTP.
 pub const KAFKA_PREFIX: &str = "ce_";
@@ -27,8 +27,8 @@ pub const HTTP_PREFIX: &str = "ce-";
 
 /// A record as it came.
 #[derive(Clone, Copy, Debug)]
-pub struct Raw<'a> {
-    pub headers: &'a Headers,
+pub struct UpstreamRecord<'a> {
+    pub headers: &'a UpstreamHeaders,
     pub key: &'a [u8],
     /// `None` for a tombstone.
     pub value: Option<&'a [u8]>,
@@ -36,27 +36,27 @@ pub struct Raw<'a> {
 
 /// Why a record could not be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Unread {
+pub enum UpstreamError {
     /// It never can be.
     #[error(transparent)]
-    Undecodable(#[from] Undecodable),
+    Undecodable(#[from] DecodeError),
     /// Its schema cannot be asked for now: try again.
     #[error("{0}")]
     Unreachable(String),
 }
 
-impl From<NoSchema> for Unread {
-    fn from(error: NoSchema) -> Self {
+impl From<SchemaLookupError> for UpstreamError {
+    fn from(error: SchemaLookupError) -> Self {
         match error {
-            NoSchema::Unknown(reason) => Undecodable::new(reason).into(),
-            NoSchema::Unreachable(reason) => Self::Unreachable(reason),
+            SchemaLookupError::Unknown(reason) => DecodeError::new(reason).into(),
+            SchemaLookupError::Unreachable(reason) => Self::Unreachable(reason),
         }
     }
 }
 
 /// What happened to a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Did {
+pub enum RowOperation {
     Insert,
     Update,
     Delete,
@@ -68,8 +68,8 @@ pub enum Did {
 
 /// A row of a topic of others, and what its format says of it.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Row {
-    pub did: Did,
+pub struct UpstreamRow {
+    pub did: RowOperation,
     /// As it is now; of a row that is gone, as it was, or as much of it as its key says.
     pub row: Value,
     /// As it was, if that is said.
@@ -82,57 +82,63 @@ pub struct Row {
     /// What the format itself says; whoever reads the record knows something for the rest.
     pub id: Option<String>,
     pub version: Option<i64>,
-    pub time: Option<Millis>,
+    pub time: Option<UtcMillis>,
 }
 
 /// Reads a change in any form.
-pub async fn change(raw: Raw<'_>, schemas: &dyn Schemas) -> Result<Cloud, Unread> {
+pub async fn read_change(
+    raw: UpstreamRecord<'_>,
+    schemas: &dyn SchemaSource,
+) -> Result<CloudChange, UpstreamError> {
     if is_binary(raw.headers, KAFKA_PREFIX) {
-        return binary(raw.headers, KAFKA_PREFIX, raw.value, schemas).await;
+        return read_binary_event(raw.headers, KAFKA_PREFIX, raw.value, schemas).await;
     }
-    let value = raw.value.ok_or_else(|| Undecodable::new("the record has no value"))?;
-    let Some((id, datum)) = framing::unframed(value) else { return Ok(change::decode(value)?) };
-    fits(value)?;
+    let value = raw.value.ok_or_else(|| DecodeError::new("the record has no value"))?;
+    let Some((id, datum)) = framing::split_frame(value) else { return Ok(change::decode(value)?) };
+    check_size(value)?;
     let writer = schemas.schema(id).await?;
-    if change::CODEC.reads(&writer.header()) {
+    if change::CODEC.reads_header(&writer.header()) {
         return Ok(change::decode(&[writer.header().as_slice(), datum].concat())?);
     }
-    Ok(flat(&writer, datum)?)
+    Ok(read_flat_record(&writer, datum)?)
 }
 
 /// Whether a value begins as Avro does, in a frame or as a single object.
 pub fn is_avro(value: &[u8]) -> bool {
-    framing::unframed(value).is_some() || is_single_object(value)
+    framing::split_frame(value).is_some() || is_single_object(value)
 }
 
 /// Whether headers say that this is a CloudEvent in binary mode.
-pub fn is_binary(headers: &Headers, prefix: &str) -> bool {
-    headers.iter().any(|(name, _)| attribute(name, prefix).is_some_and(|name| name == "specversion"))
+pub fn is_binary(headers: &UpstreamHeaders, prefix: &str) -> bool {
+    headers.iter().any(|(name, _)| attribute_name(name, prefix).is_some_and(|name| name == "specversion"))
 }
 
 /// Reads a CloudEvent in binary mode.
-pub async fn binary(
-    headers: &Headers,
+pub async fn read_binary_event(
+    headers: &UpstreamHeaders,
     prefix: &str,
     value: Option<&[u8]>,
-    schemas: &dyn Schemas,
-) -> Result<Cloud, Unread> {
-    let mut attributes = attributes(headers, prefix)?;
+    schemas: &dyn SchemaSource,
+) -> Result<CloudChange, UpstreamError> {
+    let mut attributes = read_attributes(headers, prefix)?;
     if let Some(value) = value.filter(|value| !value.is_empty()) {
-        attributes.insert("data".to_owned(), json(value, schemas).await?);
+        attributes.insert("data".to_owned(), read_json(value, schemas).await?);
     }
-    Ok(cloud(attributes)?)
+    Ok(change_from_attributes(attributes)?)
 }
 
 /// A row of a table or of a list: the value is JSON or framed Avro, its fields are the row's. A tombstone
 /// says that the row of its key is gone.
-pub async fn row(raw: Raw<'_>, schemas: &dyn Schemas) -> Result<Row, Unread> {
-    let key = key(raw.key, schemas).await?;
+pub async fn read_row(
+    raw: UpstreamRecord<'_>,
+    schemas: &dyn SchemaSource,
+) -> Result<UpstreamRow, UpstreamError> {
+    let key = read_key(raw.key, schemas).await?;
     let (did, row) = match raw.value {
-        Some(value) => (Did::Update, debezium::payload(json(value, schemas).await?)),
-        None => (Did::Delete, key.clone()),
+        Some(value) => (RowOperation::Update, debezium::unwrap_payload(read_json(value, schemas).await?)),
+        None => (RowOperation::Delete, key.clone()),
     };
-    Ok(Row {
+    Ok(UpstreamRow {
         did,
         row,
         before: None,
@@ -146,26 +152,32 @@ pub async fn row(raw: Raw<'_>, schemas: &dyn Schemas) -> Result<Row, Unread> {
 }
 
 /// A change record of Debezium; `None` if it says nothing of a row.
-pub async fn debezium(raw: Raw<'_>, schemas: &dyn Schemas) -> Result<Option<Row>, Unread> {
+pub async fn read_debezium(
+    raw: UpstreamRecord<'_>,
+    schemas: &dyn SchemaSource,
+) -> Result<Option<UpstreamRow>, UpstreamError> {
     // After each record of a deletion, for logs that are compacted: it has been said.
     let Some(value) = raw.value else { return Ok(None) };
-    let value = json(value, schemas).await?;
-    Ok(debezium::read(value, key(raw.key, schemas).await?)?)
+    let value = read_json(value, schemas).await?;
+    Ok(debezium::read_debezium_row(value, read_key(raw.key, schemas).await?)?)
 }
 
 /// The row of a CloudEvent is its data.
-pub async fn cloud_row(raw: Raw<'_>, schemas: &dyn Schemas) -> Result<Row, Unread> {
-    let cloud = change(raw, schemas).await?;
+pub async fn read_cloud_row(
+    raw: UpstreamRecord<'_>,
+    schemas: &dyn SchemaSource,
+) -> Result<UpstreamRow, UpstreamError> {
+    let cloud = read_change(raw, schemas).await?;
     let mut event = Map::new();
     let texts = [("id", Some(cloud.id.clone())), ("source", Some(cloud.source)), ("type", Some(cloud.what))];
     for (name, text) in texts.into_iter().chain([("subject", cloud.subject), ("actor", cloud.actor)]) {
         event.extend(text.map(|text| (name.to_owned(), Value::String(text))));
     }
-    Ok(Row {
-        did: Did::Update,
+    Ok(UpstreamRow {
+        did: RowOperation::Update,
         row: Value::Object(cloud.data),
         before: None,
-        key: key(raw.key, schemas).await?,
+        key: read_key(raw.key, schemas).await?,
         source: Value::Null,
         event: Value::Object(event),
         id: Some(cloud.id),
@@ -175,78 +187,80 @@ pub async fn cloud_row(raw: Raw<'_>, schemas: &dyn Schemas) -> Result<Row, Unrea
 }
 
 /// A value in JSON or in framed Avro.
-pub async fn json(value: &[u8], schemas: &dyn Schemas) -> Result<Value, Unread> {
-    fits(value)?;
-    match framing::unframed(value) {
-        Some((id, datum)) => Ok(datum::json(&*schemas.schema(id).await?, datum)?),
-        None => Ok(json_text(value)?),
+pub async fn read_json(value: &[u8], schemas: &dyn SchemaSource) -> Result<Value, UpstreamError> {
+    check_size(value)?;
+    match framing::split_frame(value) {
+        Some((id, datum)) => Ok(datum::datum_to_json(&*schemas.schema(id).await?, datum)?),
+        None => Ok(parse_json_text(value)?),
     }
 }
 
 /// A key in JSON or in framed Avro; one that is neither is a text, and one that is none is not there.
-async fn key(key: &[u8], schemas: &dyn Schemas) -> Result<Value, Unread> {
-    if framing::unframed(key).is_some() {
-        return json(key, schemas).await;
+async fn read_key(key: &[u8], schemas: &dyn SchemaSource) -> Result<Value, UpstreamError> {
+    if framing::split_frame(key).is_some() {
+        return read_json(key, schemas).await;
     }
     let text = str::from_utf8(key).ok().filter(|text| !text.is_empty());
-    let of = |text: &str| json::strict(text).unwrap_or_else(|_| Value::String(text.to_owned()));
-    Ok(debezium::payload(text.map_or(Value::Null, of)))
+    let of = |text: &str| json::parse_strict(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    Ok(debezium::unwrap_payload(text.map_or(Value::Null, of)))
 }
 
-fn json_text(value: &[u8]) -> Result<Value, Undecodable> {
-    let text = str::from_utf8(value).map_err(|_| Undecodable::new("it is neither avro nor text in utf-8"))?;
-    json::strict(text).map_err(|error| Undecodable::new(format!("it is no json: {error}")))
+fn parse_json_text(value: &[u8]) -> Result<Value, DecodeError> {
+    let text = str::from_utf8(value).map_err(|_| DecodeError::new("it is neither avro nor text in utf-8"))?;
+    json::parse_strict(text).map_err(|error| DecodeError::new(format!("it is no json: {error}")))
 }
 
-fn fits(value: &[u8]) -> Result<(), Undecodable> {
+fn check_size(value: &[u8]) -> Result<(), DecodeError> {
     match value.len() {
         0..=ITEM_BYTES_MAX => Ok(()),
-        more => Err(Undecodable::new(format!("{more} bytes, more than {ITEM_BYTES_MAX}"))),
+        more => Err(DecodeError::new(format!("{more} bytes, more than {ITEM_BYTES_MAX}"))),
     }
 }
 
 /// The name of an attribute, if a header has one.
-fn attribute(name: &str, prefix: &str) -> Option<String> {
+fn attribute_name(name: &str, prefix: &str) -> Option<String> {
     let (start, rest) = name.split_at_checked(prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then(|| rest.to_ascii_lowercase())
 }
 
 /// The attributes in headers. They are texts; the two that are lists are lists in JSON.
-fn attributes(headers: &Headers, prefix: &str) -> Result<Map<String, Value>, Undecodable> {
+fn read_attributes(headers: &UpstreamHeaders, prefix: &str) -> Result<Map<String, Value>, DecodeError> {
     let mut attributes = Map::new();
     for (header, value) in headers {
-        let Some(name) = attribute(header, prefix) else { continue };
+        let Some(name) = attribute_name(header, prefix) else { continue };
         let text = str::from_utf8(value)
-            .map_err(|_| Undecodable::new(format!("header `{}` is not utf-8", shortened(header))))?;
+            .map_err(|_| DecodeError::new(format!("header `{}` is not utf-8", shorten_text(header))))?;
         let value = match name.as_str() {
-            "subjects" | "persons" => json_text(text.as_bytes())
-                .map_err(|error| Undecodable::new(format!("header `{header}`: {error}")))?,
+            "subjects" | "persons" => parse_json_text(text.as_bytes())
+                .map_err(|error| DecodeError::new(format!("header `{header}`: {error}")))?,
             // The value is the data, whatever somebody says beside it.
             "data" | "data_base64" | "datacontenttype" => continue,
             _ => Value::String(text.to_owned()),
         };
         if let Some(_twice) = attributes.insert(name, value) {
-            return Err(Undecodable::new(format!("header `{}` is given twice", shortened(header))));
+            return Err(DecodeError::new(format!("header `{}` is given twice", shorten_text(header))));
         }
     }
     Ok(attributes)
 }
 
 /// A record of somebody else's schema that has the fields of a change.
-fn flat(writer: &Writer, datum: &[u8]) -> Result<Cloud, Undecodable> {
-    match datum::json(writer, datum)? {
+fn read_flat_record(writer: &WriterSchema, datum: &[u8]) -> Result<CloudChange, DecodeError> {
+    match datum::datum_to_json(writer, datum)? {
         Value::Object(mut fields) => {
             // A time that its schema does not call one.
             if let Some(ms) = fields.get("time").and_then(Value::as_i64) {
-                fields.insert("time".to_owned(), Millis(ms).to_string().into());
+                fields.insert("time".to_owned(), UtcMillis(ms).to_string().into());
             }
-            cloud(fields)
+            change_from_attributes(fields)
         }
-        _ => Err(Undecodable::new("a change is a record")),
+        _ => Err(DecodeError::new("a change is a record")),
     }
 }
 
 /// The change that these attributes are.
-pub fn cloud(attributes: Map<String, Value>) -> Result<Cloud, Undecodable> {
-    Attributes(attributes).cloud().map_err(|(name, reason)| Undecodable::new(format!("/{name}: {reason}")))
+pub fn change_from_attributes(attributes: Map<String, Value>) -> Result<CloudChange, DecodeError> {
+    ChangeAttributes(attributes)
+        .into_change()
+        .map_err(|(name, reason)| DecodeError::new(format!("/{name}: {reason}")))
 }

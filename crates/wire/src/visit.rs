@@ -4,9 +4,9 @@
 //! It is text of URL-safe base64: a version, what it is, whose mail it was in, and the first half of an HMAC-SHA256.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use model::{Millis, PlanName, Tenant};
+use model::{PlanName, Tenant, UtcMillis};
 
-use crate::token::{Secret, name};
+use crate::token::{LinkSecret, split_name};
 
 /// Characters of an address that a link leads to; a longer one is not counted.
 pub const ADDRESS_CHARS_MAX: usize = 2_048;
@@ -23,17 +23,17 @@ const DOMAIN: &[u8] = b"tidings visit\0";
 
 /// What a link of a mail says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Visit {
+pub struct LinkVisit {
     pub tenant: Tenant,
     pub plan: PlanName,
     /// When the mail was due.
-    pub due: Millis,
-    pub what: Visited,
+    pub due: UtcMillis,
+    pub what: LinkVisitAction,
 }
 
 /// What somebody does by it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Visited {
+pub enum LinkVisitAction {
     /// They see the mail, as far as a picture can say that.
     Opened,
     /// They follow a link to this address.
@@ -41,10 +41,10 @@ pub enum Visited {
 }
 
 /// The text of a visit; `None` if its address is too long.
-pub fn sign(visit: &Visit, secret: &Secret) -> Option<String> {
+pub fn sign_visit(visit: &LinkVisit, secret: &LinkSecret) -> Option<String> {
     let (what, address) = match &visit.what {
-        Visited::Opened => (OPENED, ""),
-        Visited::Followed(address) => (FOLLOWED, address.as_str()),
+        LinkVisitAction::Opened => (OPENED, ""),
+        LinkVisitAction::Followed(address) => (FOLLOWED, address.as_str()),
     };
     if address.len() > ADDRESS_CHARS_MAX {
         return None;
@@ -56,13 +56,13 @@ pub fn sign(visit: &Visit, secret: &Secret) -> Option<String> {
         bytes.extend_from_slice(name.as_bytes());
     }
     bytes.extend_from_slice(address.as_bytes());
-    let proof = secret.signed(DOMAIN, &bytes);
+    let proof = secret.sign_bytes(DOMAIN, &bytes);
     bytes.extend_from_slice(&proof[..PROOF_BYTES]);
     Some(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// What a text says, if it was signed with this secret. Nothing is read of one that was not.
-pub fn read(text: &str, secret: &Secret) -> Option<Visit> {
+pub fn read_visit(text: &str, secret: &LinkSecret) -> Option<LinkVisit> {
     if text.len() > CHARS_MAX {
         return None;
     }
@@ -71,17 +71,17 @@ pub fn read(text: &str, secret: &Secret) -> Option<Visit> {
     secret.is_signed(DOMAIN, said, proof).then_some(())?;
     let ([VERSION, what], rest) = said.split_first_chunk()? else { return None };
     let (due, rest) = rest.split_first_chunk::<INSTANT_BYTES>()?;
-    let (tenant, rest) = name(rest)?;
-    let (plan, address) = name(rest)?;
+    let (tenant, rest) = split_name(rest)?;
+    let (plan, address) = split_name(rest)?;
     let what = match *what {
-        OPENED if address.is_empty() => Visited::Opened,
-        FOLLOWED => Visited::Followed(str::from_utf8(address).ok()?.to_owned()),
+        OPENED if address.is_empty() => LinkVisitAction::Opened,
+        FOLLOWED => LinkVisitAction::Followed(str::from_utf8(address).ok()?.to_owned()),
         _ => return None,
     };
-    Some(Visit {
+    Some(LinkVisit {
         tenant: Tenant::new(tenant).ok()?,
         plan: PlanName::new(plan).ok()?,
-        due: Millis(i64::from_be_bytes(*due)),
+        due: UtcMillis(i64::from_be_bytes(*due)),
         what,
     })
 }
@@ -93,51 +93,53 @@ mod tests {
     use super::*;
     use crate::token;
 
-    fn secret(n: u8) -> Secret {
-        Secret::new([n; token::SECRET_BYTES])
+    fn secret(n: u8) -> LinkSecret {
+        LinkSecret::new([n; token::SECRET_BYTES])
     }
 
-    fn visit(what: Visited) -> Visit {
-        Visit {
+    fn visit(what: LinkVisitAction) -> LinkVisit {
+        LinkVisit {
             tenant: Tenant::new("main").unwrap(),
             plan: PlanName::new("daily").unwrap(),
-            due: Millis(1_795_248_000_000),
+            due: UtcMillis(1_795_248_000_000),
             what,
         }
     }
 
     #[test]
     fn a_visit_is_read_back() {
-        for what in [Visited::Opened, Visited::Followed("https://shop.example/ü?a=b#c".to_owned())] {
+        for what in
+            [LinkVisitAction::Opened, LinkVisitAction::Followed("https://shop.example/ü?a=b#c".to_owned())]
+        {
             let visit = visit(what);
-            let text = sign(&visit, &secret(1)).unwrap();
-            assert_eq!(read(&text, &secret(1)), Some(visit));
-            assert_eq!(read(&text, &secret(2)), None, "only its own secret");
+            let text = sign_visit(&visit, &secret(1)).unwrap();
+            assert_eq!(read_visit(&text, &secret(1)), Some(visit));
+            assert_eq!(read_visit(&text, &secret(2)), None, "only its own secret");
         }
         let long = format!("https://shop.example/{}", "a".repeat(ADDRESS_CHARS_MAX));
-        assert_eq!(sign(&visit(Visited::Followed(long)), &secret(1)), None);
+        assert_eq!(sign_visit(&visit(LinkVisitAction::Followed(long)), &secret(1)), None);
     }
 
     #[test]
     fn it_is_no_other_right() {
-        let text = sign(&visit(Visited::Opened), &secret(1)).unwrap();
-        assert_eq!(token::read(&text, &secret(1)), None);
+        let text = sign_visit(&visit(LinkVisitAction::Opened), &secret(1)).unwrap();
+        assert_eq!(token::read_token(&text, &secret(1)), None);
     }
 
     proptest! {
         #[test]
         fn what_is_not_whole_is_nothing(at in any::<prop::sample::Index>(), bit in 0_u8..8, address in "https://[a-z/?=&]{0,80}") {
-            let text = sign(&visit(Visited::Followed(address)), &secret(1)).unwrap();
+            let text = sign_visit(&visit(LinkVisitAction::Followed(address)), &secret(1)).unwrap();
             let mut bytes = URL_SAFE_NO_PAD.decode(&text).unwrap();
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
-            prop_assert_eq!(read(&URL_SAFE_NO_PAD.encode(&bytes), &secret(1)), None);
-            prop_assert_eq!(read(&URL_SAFE_NO_PAD.encode(&bytes[..at]), &secret(1)), None);
+            prop_assert_eq!(read_visit(&URL_SAFE_NO_PAD.encode(&bytes), &secret(1)), None);
+            prop_assert_eq!(read_visit(&URL_SAFE_NO_PAD.encode(&bytes[..at]), &secret(1)), None);
         }
 
         #[test]
         fn anything_may_be_read(text in ".{0,200}") {
-            prop_assert_eq!(read(&text, &secret(1)), None);
+            prop_assert_eq!(read_visit(&text, &secret(1)), None);
         }
     }
 }

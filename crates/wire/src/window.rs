@@ -1,28 +1,28 @@
 //! `window`: all that is remembered of one person, on the compacted topic `windows`.
 
-mod quick;
+mod fast_reader;
 
 use std::sync::LazyLock;
 
 use model::{
-    Day, Millis, Person, PlanName, ReadyId, Tenant,
-    badge::Badge,
-    habit::Habit,
-    hold::Held,
-    person::{Act, Owed, PersonRecord, Told, ToldDate, Waiting, Window},
+    Day, Person, PlanName, ReadyId, Tenant, UtcMillis,
+    badge::PersonBadge,
+    habit::VisitHabit,
+    hold::HoldCause,
+    person::{Act, DeferredReady, MessageHistory, OwedMark, PersonRecord, ToldDate, Window},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::Fixed,
-    codec::{Codec, Undecodable, WireError},
+    bytes::FixedBytes,
+    codec::{DecodeError, RecordCodec, WireError},
     list,
     mark::MarkDto,
-    parts::{EntryKeyDto, Text, entry_key, ready_id, twins},
-    ready::{ReadyDto, UnseenDto},
+    ready::{ReadyDto, UnseenDaysDto},
+    record_parts::{EntryKeyDto, WireText, entry_key, ready_id, twins},
 };
 
-pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("window", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("window", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 5] = [
@@ -36,43 +36,43 @@ const SCHEMAS: [&str; 5] = [
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "window")]
 pub(crate) struct WindowDto<'a> {
-    tenant: Text<'a>,
-    person: Text<'a>,
+    tenant: WireText<'a>,
+    person: WireText<'a>,
     #[serde(with = "list")]
-    windows: Vec<OpenDto<'a>>,
+    windows: Vec<OpenWindowDto<'a>>,
     #[serde(with = "list")]
-    owed: Vec<OwedDto>,
+    owed: Vec<OwedMarkDto>,
     #[serde(with = "list")]
-    waiting: Vec<WaitingDto<'a>>,
+    waiting: Vec<WaitingReadyDto<'a>>,
     last_opening: i64,
     #[serde(with = "list")]
-    told_on: Vec<DateDto<'a>>,
+    told_on: Vec<ToldDateDto<'a>>,
     #[serde(with = "list")]
-    told: Vec<ToldDto<'a>>,
+    told: Vec<LastToldDto<'a>>,
     #[serde(with = "list")]
-    counted: Vec<CountedDto<'a>>,
+    counted: Vec<CapCountDto<'a>>,
     #[serde(with = "list")]
-    seen: Vec<SeenDto<'a>>,
+    seen: Vec<LastSeenDto<'a>>,
     #[serde(with = "list")]
-    habit: Vec<VisitsDto>,
+    habit: Vec<HourVisitsDto>,
     badge: Option<BadgeDto<'a>>,
     #[serde(with = "list")]
-    rows: Vec<RowsDto>,
+    rows: Vec<DayRowsDto>,
     keep_until: i64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "open_window")]
-struct OpenDto<'a> {
-    plan: Text<'a>,
+struct OpenWindowDto<'a> {
+    plan: WireText<'a>,
     /// The same 64 bits; Avro has no unsigned number.
     plan_hash: i64,
-    key: Text<'a>,
+    key: WireText<'a>,
     opening: i64,
     due: i64,
     released: bool,
     cancelled: bool,
-    after: Option<Fixed<16>>,
+    after: Option<FixedBytes<16>>,
     held: Option<HeldDto>,
     heard: u32,
     /// None is the opening: so it is small where nothing came since, and what was written before it was there
@@ -85,11 +85,11 @@ struct OpenDto<'a> {
     days: Vec<i32>,
 }
 
-twins!(HeldDto = Held as "held": Online, Quiet, Cap);
+twins!(HeldDto = HoldCause as "held": Online, Quiet, Cap);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "visits")]
-struct VisitsDto {
+struct HourVisitsDto {
     hour: u8,
     count: u8,
 }
@@ -97,30 +97,30 @@ struct VisitsDto {
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "badge")]
 struct BadgeDto<'a> {
-    plan: Text<'a>,
-    unseen: UnseenDto,
+    plan: WireText<'a>,
+    unseen: UnseenDaysDto,
     told: i64,
     due: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "owed")]
-struct OwedDto {
+struct OwedMarkDto {
     day: i32,
     mark: MarkDto,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "waiting")]
-struct WaitingDto<'a> {
+struct WaitingReadyDto<'a> {
     at: i64,
     ready: ReadyDto<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "told")]
-struct DateDto<'a> {
-    plan: Text<'a>,
+struct ToldDateDto<'a> {
+    plan: WireText<'a>,
     date: i32,
     #[serde(with = "list")]
     keys: Vec<i64>,
@@ -128,9 +128,9 @@ struct DateDto<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "last_told")]
-struct ToldDto<'a> {
-    plan: Text<'a>,
-    key: Text<'a>,
+struct LastToldDto<'a> {
+    plan: WireText<'a>,
+    key: WireText<'a>,
     #[serde(with = "list")]
     at: Vec<i64>,
     heard: i64,
@@ -140,102 +140,109 @@ struct ToldDto<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "counted")]
-struct CountedDto<'a> {
-    cap: Text<'a>,
+struct CapCountDto<'a> {
+    cap: WireText<'a>,
     #[serde(with = "list")]
     at: Vec<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "last_seen")]
-struct SeenDto<'a> {
-    surface: Text<'a>,
+struct LastSeenDto<'a> {
+    surface: WireText<'a>,
     at: i64,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename = "day_rows")]
-struct RowsDto {
+struct DayRowsDto {
     day: i32,
     rows: u32,
 }
 
 pub fn encode(tenant: &Tenant, person: &Person, record: &PersonRecord) -> Result<Vec<u8>, WireError> {
-    CODEC.encode(&WindowDto::of(tenant, person, record))
+    CODEC.encode(&WindowDto::from_person_record(tenant, person, record))
 }
 
-pub fn decode(bytes: &[u8]) -> Result<(Tenant, Person, PersonRecord), Undecodable> {
+pub fn decode(bytes: &[u8]) -> Result<(Tenant, Person, PersonRecord), DecodeError> {
     decode_usual(bytes).map_or_else(|| decode_any(bytes), Ok)
 }
 
 /// Without the library, if it is a usual one.
 pub(crate) fn decode_usual(bytes: &[u8]) -> Option<(Tenant, Person, PersonRecord)> {
-    quick::read(bytes, CODEC.header().ok()?)
+    fast_reader::read_usual_record(bytes, CODEC.header().ok()?)
 }
 
 /// By the library alone.
-pub(crate) fn decode_any(bytes: &[u8]) -> Result<(Tenant, Person, PersonRecord), Undecodable> {
+pub(crate) fn decode_any(bytes: &[u8]) -> Result<(Tenant, Person, PersonRecord), DecodeError> {
     CODEC.decode::<WindowDto<'_>>(bytes)?.model()
 }
 
 impl<'a> WindowDto<'a> {
-    pub(crate) fn of(tenant: &'a Tenant, person: &'a Person, record: &'a PersonRecord) -> Self {
+    pub(crate) fn from_person_record(
+        tenant: &'a Tenant,
+        person: &'a Person,
+        record: &'a PersonRecord,
+    ) -> Self {
         let (dates, rows) = (record.told_on.iter(), record.rows.iter());
         let (counted, seen) = (record.counted.iter(), record.seen.iter());
         Self {
             tenant: tenant.as_str().into(),
             person: person.as_str().into(),
-            windows: record.windows.iter().map(OpenDto::of).collect(),
-            owed: record.owed.iter().map(OwedDto::of).collect(),
-            waiting: record.waiting.iter().map(WaitingDto::of).collect(),
+            windows: record.windows.iter().map(OpenWindowDto::from_window).collect(),
+            owed: record.owed.iter().map(OwedMarkDto::from_owed).collect(),
+            waiting: record.waiting.iter().map(WaitingReadyDto::from_waiting).collect(),
             last_opening: record.last_opening.0,
-            told_on: dates.map(|(plan, told)| DateDto::of(plan, told)).collect(),
-            told: record.told.iter().map(ToldDto::of).collect(),
+            told_on: dates.map(|(plan, told)| ToldDateDto::from_told_date(plan, told)).collect(),
+            told: record.told.iter().map(LastToldDto::from_told).collect(),
             counted: counted
-                .map(|(cap, at)| CountedDto { cap: Text::Borrowed(cap), at: numbers(at) })
+                .map(|(cap, at)| CapCountDto { cap: WireText::Borrowed(cap), at: to_numbers(at) })
                 .collect(),
-            seen: seen.map(|(surface, at)| SeenDto { surface: Text::Borrowed(surface), at: at.0 }).collect(),
-            habit: record.habit.visits().map(|(hour, count)| VisitsDto { hour, count }).collect(),
-            badge: record.badge.as_ref().map(BadgeDto::of),
-            rows: rows.map(|(day, rows)| RowsDto { day: day.0, rows: *rows }).collect(),
+            seen: seen
+                .map(|(surface, at)| LastSeenDto { surface: WireText::Borrowed(surface), at: at.0 })
+                .collect(),
+            habit: record.habit.visits().map(|(hour, count)| HourVisitsDto { hour, count }).collect(),
+            badge: record.badge.as_ref().map(BadgeDto::from_badge),
+            rows: rows.map(|(day, rows)| DayRowsDto { day: day.0, rows: *rows }).collect(),
             keep_until: record.keep_until.0,
         }
     }
 
-    fn model(self) -> Result<(Tenant, Person, PersonRecord), Undecodable> {
-        let dates = self.told_on.iter().map(DateDto::model);
-        let counted = self.counted.iter().map(|counted| (counted.cap.as_ref().into(), instants(&counted.at)));
-        let seen = self.seen.iter().map(|seen| (seen.surface.as_ref().into(), Millis(seen.at)));
+    fn model(self) -> Result<(Tenant, Person, PersonRecord), DecodeError> {
+        let dates = self.told_on.iter().map(ToldDateDto::model);
+        let counted =
+            self.counted.iter().map(|counted| (counted.cap.as_ref().into(), to_instants(&counted.at)));
+        let seen = self.seen.iter().map(|seen| (seen.surface.as_ref().into(), UtcMillis(seen.at)));
         let record = PersonRecord {
-            windows: self.windows.iter().map(OpenDto::model).collect::<Result<_, _>>()?,
-            owed: self.owed.iter().map(OwedDto::model).collect::<Result<_, _>>()?,
-            waiting: self.waiting.into_iter().map(WaitingDto::model).collect::<Result<_, _>>()?,
-            last_opening: Millis(self.last_opening),
+            windows: self.windows.iter().map(OpenWindowDto::model).collect::<Result<_, _>>()?,
+            owed: self.owed.iter().map(OwedMarkDto::model).collect::<Result<_, _>>()?,
+            waiting: self.waiting.into_iter().map(WaitingReadyDto::model).collect::<Result<_, _>>()?,
+            last_opening: UtcMillis(self.last_opening),
             told_on: dates.collect::<Result<_, _>>()?,
-            told: self.told.iter().map(ToldDto::model).collect::<Result<_, _>>()?,
+            told: self.told.iter().map(LastToldDto::model).collect::<Result<_, _>>()?,
             counted: counted.collect(),
             seen: seen.collect(),
-            habit: Habit::of(self.habit.iter().map(|visits| (visits.hour, visits.count))),
+            habit: VisitHabit::from_visits(self.habit.iter().map(|visits| (visits.hour, visits.count))),
             badge: self.badge.map(BadgeDto::model).transpose()?,
             rows: self.rows.iter().map(|rows| (Day(rows.day), rows.rows)).collect(),
-            keep_until: Millis(self.keep_until),
+            keep_until: UtcMillis(self.keep_until),
         };
         Ok((Tenant::new(&self.tenant)?, Person::new(&self.person)?, record))
     }
 }
 
-impl<'a> OpenDto<'a> {
-    fn of(window: &'a Window) -> Self {
+impl<'a> OpenWindowDto<'a> {
+    fn from_window(window: &'a Window) -> Self {
         Self {
             plan: window.plan.as_str().into(),
             plan_hash: window.plan_hash.cast_signed(),
-            key: Text::Borrowed(&window.key),
+            key: WireText::Borrowed(&window.key),
             opening: window.opening.0,
             due: window.due.0,
             released: window.act.is_some(),
             cancelled: window.act == Some(Act::Cancel),
             after: window.after.map(ready_id),
-            held: window.held.map(HeldDto::of),
+            held: window.held.map(HeldDto::from_model),
             heard: window.heard,
             last: (window.last != window.opening).then_some(window.last.0),
             hour: window.hour,
@@ -245,20 +252,20 @@ impl<'a> OpenDto<'a> {
         }
     }
 
-    fn model(&self) -> Result<Window, Undecodable> {
+    fn model(&self) -> Result<Window, DecodeError> {
         Ok(Window {
             plan: PlanName::new(&self.plan)?,
             plan_hash: self.plan_hash.cast_unsigned(),
             key: self.key.as_ref().into(),
-            opening: Millis(self.opening),
-            due: Millis(self.due),
+            opening: UtcMillis(self.opening),
+            due: UtcMillis(self.due),
             act: if self.cancelled { Some(Act::Cancel) } else { self.released.then_some(Act::Release) },
             after: self.after.map(|id| ReadyId(id.0)),
             held: self.held.map(HeldDto::model),
             heard: self.heard,
-            last: Millis(self.last.unwrap_or(self.opening)),
+            last: UtcMillis(self.last.unwrap_or(self.opening)),
             hour: self.hour,
-            aim: self.aim.map(Millis),
+            aim: self.aim.map(UtcMillis),
             first: self.first.map(|key| key.model()).transpose()?,
             days: self.days.iter().map(|day| Day(*day)).collect(),
         })
@@ -266,80 +273,80 @@ impl<'a> OpenDto<'a> {
 }
 
 impl<'a> BadgeDto<'a> {
-    fn of(badge: &'a Badge) -> Self {
+    fn from_badge(badge: &'a PersonBadge) -> Self {
         Self {
             plan: badge.plan.as_str().into(),
-            unseen: UnseenDto::of(&badge.unseen),
+            unseen: UnseenDaysDto::from_unseen(&badge.unseen),
             told: badge.told.0,
             due: badge.due.map(|due| due.0),
         }
     }
 
-    fn model(self) -> Result<Badge, Undecodable> {
+    fn model(self) -> Result<PersonBadge, DecodeError> {
         let (plan, unseen) = (PlanName::new(&self.plan)?, self.unseen.model());
-        Ok(Badge { plan, unseen, told: Millis(self.told), due: self.due.map(Millis) })
+        Ok(PersonBadge { plan, unseen, told: UtcMillis(self.told), due: self.due.map(UtcMillis) })
     }
 }
 
-impl OwedDto {
-    fn of(owed: &Owed) -> Self {
-        Self { day: owed.day.0, mark: MarkDto::of(&owed.mark) }
+impl OwedMarkDto {
+    fn from_owed(owed: &OwedMark) -> Self {
+        Self { day: owed.day.0, mark: MarkDto::from_mark(&owed.mark) }
     }
 
-    fn model(&self) -> Result<Owed, Undecodable> {
-        Ok(Owed { day: Day(self.day), mark: self.mark.model()? })
-    }
-}
-
-impl<'a> WaitingDto<'a> {
-    fn of(waiting: &'a Waiting) -> Self {
-        Self { at: waiting.at.0, ready: ReadyDto::of(&waiting.ready) }
-    }
-
-    fn model(self) -> Result<Waiting, Undecodable> {
-        Ok(Waiting { at: Millis(self.at), ready: self.ready.model()? })
+    fn model(&self) -> Result<OwedMark, DecodeError> {
+        Ok(OwedMark { day: Day(self.day), mark: self.mark.model()? })
     }
 }
 
-impl<'a> DateDto<'a> {
-    fn of(plan: &'a PlanName, told: &ToldDate) -> Self {
+impl<'a> WaitingReadyDto<'a> {
+    fn from_waiting(waiting: &'a DeferredReady) -> Self {
+        Self { at: waiting.at.0, ready: ReadyDto::from_ready(&waiting.ready) }
+    }
+
+    fn model(self) -> Result<DeferredReady, DecodeError> {
+        Ok(DeferredReady { at: UtcMillis(self.at), ready: self.ready.model()? })
+    }
+}
+
+impl<'a> ToldDateDto<'a> {
+    fn from_told_date(plan: &'a PlanName, told: &ToldDate) -> Self {
         Self { plan: plan.as_str().into(), date: told.date, keys: told.keys.iter().copied().collect() }
     }
 
-    fn model(&self) -> Result<(PlanName, ToldDate), Undecodable> {
+    fn model(&self) -> Result<(PlanName, ToldDate), DecodeError> {
         let keys = self.keys.iter().copied().collect();
         Ok((PlanName::new(&self.plan)?, ToldDate { date: self.date, keys }))
     }
 }
 
-impl<'a> ToldDto<'a> {
-    fn of(told: &'a Told) -> Self {
+impl<'a> LastToldDto<'a> {
+    fn from_told(told: &'a MessageHistory) -> Self {
         Self {
             plan: told.plan.as_str().into(),
-            key: Text::Borrowed(&told.key),
-            at: numbers(&told.at),
+            key: WireText::Borrowed(&told.key),
+            at: to_numbers(&told.at),
             heard: told.heard.0,
             row: told.row,
             until: told.until.0,
         }
     }
 
-    fn model(&self) -> Result<Told, Undecodable> {
-        Ok(Told {
+    fn model(&self) -> Result<MessageHistory, DecodeError> {
+        Ok(MessageHistory {
             plan: PlanName::new(&self.plan)?,
             key: self.key.as_ref().into(),
-            at: instants(&self.at),
-            heard: Millis(self.heard),
+            at: to_instants(&self.at),
+            heard: UtcMillis(self.heard),
             row: self.row,
-            until: Millis(self.until),
+            until: UtcMillis(self.until),
         })
     }
 }
 
-fn numbers(instants: &[Millis]) -> Vec<i64> {
+fn to_numbers(instants: &[UtcMillis]) -> Vec<i64> {
     instants.iter().map(|at| at.0).collect()
 }
 
-fn instants(numbers: &[i64]) -> Vec<Millis> {
-    numbers.iter().copied().map(Millis).collect()
+fn to_instants(numbers: &[i64]) -> Vec<UtcMillis> {
+    numbers.iter().copied().map(UtcMillis).collect()
 }

@@ -7,8 +7,8 @@ use clap::ValueEnum;
 
 use crate::{
     faults, lanes,
-    shell::{self, House},
-    tally::Tally,
+    shell::{self, WorkspaceRoot},
+    tally::GateTally,
     tidy,
 };
 
@@ -18,7 +18,7 @@ pub const TEST_FEATURES: &[&str] = &["tests/faults"];
 
 /// A stage of the gate, in the order of the gate: the quick ones first.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Stage {
+pub enum GateStage {
     /// cargo fmt --check
     Fmt,
     /// What `cargo xtask tidy` checks
@@ -35,84 +35,84 @@ pub enum Stage {
     Faults,
 }
 
-impl Stage {
+impl GateStage {
     fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    fn run(self, house: &House) -> Result<Tally> {
+    fn run(self, house: &WorkspaceRoot) -> Result<GateTally> {
         match self {
-            Self::Fmt => single(house, &["fmt", "--all", "--check", "--", "-l"]),
-            Self::Tidy => tidy::run(house, &[]),
-            Self::Clippy => single(house, &workspace(&["clippy", "--all-targets"])),
+            Self::Fmt => run_single(house, &["fmt", "--all", "--check", "--", "-l"]),
+            Self::Tidy => tidy::run_checks(house, &[]),
+            Self::Clippy => run_single(house, &workspace_arguments(&["clippy", "--all-targets"])),
             // All targets, as the tests are built: with fewer, what we lean on would be built with fewer features, and twice.
-            Self::Build => single(house, &workspace(&["build", "--all-targets"])),
-            Self::Test => lanes::run(house, || ()),
-            Self::Doc => single(house, &workspace(&["doc", "--no-deps"])),
-            Self::Faults => faults::run(house, &[]),
+            Self::Build => run_single(house, &workspace_arguments(&["build", "--all-targets"])),
+            Self::Test => lanes::run_lanes(house, || ()),
+            Self::Doc => run_single(house, &workspace_arguments(&["doc", "--no-deps"])),
+            Self::Faults => faults::run_faults(house, &[]),
         }
     }
 }
 
 /// What became of a stage.
-struct Report {
-    stage: Stage,
-    tally: Tally,
+struct StageReport {
+    stage: GateStage,
+    tally: GateTally,
     seconds: f64,
 }
 
 /// Runs the wanted stages, or all. The last line it prints is the count; whether all is good is returned.
-pub fn run(house: &House, wanted: &[Stage]) -> bool {
-    let all = Stage::value_variants().iter().copied();
-    let stages: Vec<Stage> = all.filter(|stage| wanted.is_empty() || wanted.contains(stage)).collect();
-    let compiling: Vec<Stage> =
-        stages.iter().copied().filter(|stage| matches!(stage, Stage::Clippy | Stage::Doc)).collect();
-    let mut reports: Vec<Report> = Vec::new();
+pub fn run_stages(house: &WorkspaceRoot, wanted: &[GateStage]) -> bool {
+    let all = GateStage::value_variants().iter().copied();
+    let stages: Vec<GateStage> = all.filter(|stage| wanted.is_empty() || wanted.contains(stage)).collect();
+    let compiling: Vec<GateStage> =
+        stages.iter().copied().filter(|stage| matches!(stage, GateStage::Clippy | GateStage::Doc)).collect();
+    let mut reports: Vec<StageReport> = Vec::new();
     for &stage in &stages {
         if reports.iter().any(|report| report.stage == stage) {
             continue;
         }
         let mut meanwhile = Vec::new();
-        let report = if stage == Stage::Test {
+        let report = if stage == GateStage::Test {
             // Some tests wait for engines for long; what only compiles has the processors until they are done.
-            let compile = || meanwhile.extend(compiling.iter().map(|stage| of_stage(house, *stage)));
-            timed(stage, || lanes::run(house, compile))
+            let compile = || meanwhile.extend(compiling.iter().map(|stage| report_stage(house, *stage)));
+            time_stage(stage, || lanes::run_lanes(house, compile))
         } else {
-            of_stage(house, stage)
+            report_stage(house, stage)
         };
         reports.push(report);
         reports.append(&mut meanwhile);
     }
     println!("\n== the gate");
-    reports.iter().for_each(|report| println!("{}", line(report)));
-    let mut total = Tally::default();
+    reports.iter().for_each(|report| println!("{}", report_line(report)));
+    let mut total = GateTally::default();
     reports.iter().for_each(|report| total += report.tally);
-    total.said()
+    total.print_tally()
 }
 
-fn of_stage(house: &House, stage: Stage) -> Report {
-    timed(stage, || stage.run(house))
+fn report_stage(house: &WorkspaceRoot, stage: GateStage) -> StageReport {
+    time_stage(stage, || stage.run(house))
 }
 
-fn timed(stage: Stage, work: impl FnOnce() -> Result<Tally>) -> Report {
+fn time_stage(stage: GateStage, work: impl FnOnce() -> Result<GateTally>) -> StageReport {
     println!("\n== {}", stage.name());
     let start = Instant::now();
     let tally = work().unwrap_or_else(|error| {
         println!("error: {error:#}");
-        Tally::one(false)
+        GateTally::from_passed(false)
     });
-    let report = Report { stage, tally, seconds: start.elapsed().as_secs_f64() };
-    println!("{}", line(&report));
+    let report = StageReport { stage, tally, seconds: start.elapsed().as_secs_f64() };
+    println!("{}", report_line(&report));
     report
 }
 
-fn line(report: &Report) -> String {
-    let verdict = if report.tally.good() { "ok" } else { "FAILED" };
+fn report_line(report: &StageReport) -> String {
+    let verdict = if report.tally.is_good() { "ok" } else { "FAILED" };
     format!("{:8} {verdict:6} {:7.1} s  {}", report.stage.name(), report.seconds, report.tally)
 }
 
 /// A cargo verb over the whole workspace, with the features of the tests.
-pub fn workspace<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+pub fn workspace_arguments<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let mut all = arguments.to_vec();
     all.push("--workspace");
     all.extend(TEST_FEATURES.iter().flat_map(|feature| ["--features", *feature]));
@@ -120,6 +120,6 @@ pub fn workspace<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// A stage that passes or fails as a whole.
-fn single(house: &House, arguments: &[&str]) -> Result<Tally> {
-    Ok(Tally::one(shell::succeeds(&mut house.cargo(arguments))?))
+fn run_single(house: &WorkspaceRoot, arguments: &[&str]) -> Result<GateTally> {
+    Ok(GateTally::from_passed(shell::run_succeeds(&mut house.cargo(arguments))?))
 }

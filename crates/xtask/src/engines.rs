@@ -8,19 +8,19 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::shell::House;
+use crate::shell::WorkspaceRoot;
 
 /// What says where engines are; whoever sets all of them has some that run already.
 const VARIABLES: [&str; 3] = ["TIDINGS_KAFKA", "TIDINGS_CQL", "TIDINGS_REGISTRY"];
 
 /// Engines that run as long as this is held.
-pub struct Engines {
+pub struct GateEngines {
     child: Option<Child>,
     variables: Vec<(String, String)>,
 }
 
-impl Engines {
-    pub fn start(house: &House) -> Result<Self> {
+impl GateEngines {
+    pub fn start(house: &WorkspaceRoot) -> Result<Self> {
         if VARIABLES.iter().all(|name| std::env::var_os(name).is_some()) {
             return Ok(Self { child: None, variables: Vec::new() });
         }
@@ -43,18 +43,18 @@ impl Engines {
     }
 
     /// Tells a command where they are.
-    pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.envs(self.told(|name| std::env::var_os(name).is_some()))
+    pub fn set_variables<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.envs(self.unset_variables(|name| std::env::var_os(name).is_some()))
     }
 
     /// Who set one of the variables has an engine of that kind to be tested, and means that one.
-    fn told(&self, is_set: impl Fn(&str) -> bool) -> impl Iterator<Item = (&str, &str)> {
+    fn unset_variables(&self, is_set: impl Fn(&str) -> bool) -> impl Iterator<Item = (&str, &str)> {
         let all = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         all.filter(move |(name, _)| !is_set(name))
     }
 }
 
-impl Drop for Engines {
+impl Drop for GateEngines {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         // Asked first, since they take their folders away; `kill` is a command of every Unix.
@@ -73,9 +73,10 @@ mod tests {
     #[test]
     fn an_engine_that_was_given_stays_the_one_that_is_tested() {
         let variables = VARIABLES.map(|name| (name.to_owned(), "started".to_owned())).into();
-        let engines = Engines { child: None, variables };
+        let engines = GateEngines { child: None, variables };
         let check = |given: &[&str], told: &[&str]| {
-            let names: Vec<_> = engines.told(|name| given.contains(&name)).map(|(name, _)| name).collect();
+            let names: Vec<_> =
+                engines.unset_variables(|name| given.contains(&name)).map(|(name, _)| name).collect();
             assert_eq!(names, told, "{given:?}");
         };
         check(&[], &VARIABLES);

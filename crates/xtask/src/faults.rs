@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use crate::{
     ci,
-    shell::{self, House},
-    tally::{Tally, TestRun},
-    tidy::{self, Trial},
+    shell::{self, WorkspaceRoot},
+    tally::{GateTally, TestRun},
+    tidy::{self, FaultTrial},
 };
 
 /// The package of which the tests must notice.
@@ -33,12 +33,12 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// A run of the tests of one filter, with a fault planted or without.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Job {
+struct FaultJob {
     fault: Option<String>,
     filter: String,
 }
 
-impl fmt::Display for Job {
+impl fmt::Display for FaultJob {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{} by {}", self.fault.as_deref().unwrap_or("nothing planted"), self.filter)
     }
@@ -46,7 +46,7 @@ impl fmt::Display for Job {
 
 /// What became of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Outcome {
+enum FaultRunOutcome {
     NoTest,
     Passed,
     Failed,
@@ -54,29 +54,29 @@ enum Outcome {
 }
 
 /// The built test binaries of the package, and where they run.
-struct Suite {
+struct FaultTestSuite {
     folder: PathBuf,
     binaries: Vec<PathBuf>,
     logs: PathBuf,
 }
 
 /// Plants the named faults, or all.
-pub fn run(house: &House, wanted: &[String]) -> Result<Tally> {
+pub fn run_faults(house: &WorkspaceRoot, wanted: &[String]) -> Result<GateTally> {
     let list = fs::read_to_string(house.root.join(tidy::FAULT_LIST)).context(tidy::FAULT_LIST)?;
-    let mut trials = tidy::trials(&list)?;
+    let mut trials = tidy::parse_trials(&list)?;
     trials.retain(|trial| wanted.is_empty() || wanted.contains(&trial.fault));
     ensure!(!trials.is_empty(), "no such fault in {}", tidy::FAULT_LIST);
-    let suite = Suite::build(house)?;
-    let outcomes = suite.run_all(jobs(&trials))?;
+    let suite = FaultTestSuite::build(house)?;
+    let outcomes = suite.run_all(list_jobs(&trials))?;
     let of = |fault: Option<&String>, filter: &str| {
-        let job = Job { fault: fault.cloned(), filter: filter.to_owned() };
-        outcomes.get(&job).copied().unwrap_or(Outcome::NoTest)
+        let job = FaultJob { fault: fault.cloned(), filter: filter.to_owned() };
+        outcomes.get(&job).copied().unwrap_or(FaultRunOutcome::NoTest)
     };
-    let mut tally = Tally::default();
-    for Trial { fault, filter } in &trials {
+    let mut tally = GateTally::default();
+    for FaultTrial { fault, filter } in &trials {
         let (plain, planted) = (of(None, filter), of(Some(fault), filter));
-        let caught = verdict(plain, planted);
-        tally += Tally::one(caught.is_ok());
+        let caught = judge_fault(plain, planted);
+        tally += GateTally::from_passed(caught.is_ok());
         println!("{fault:24} {filter:40} {}", caught.err().unwrap_or("caught"));
     }
     println!(
@@ -89,31 +89,32 @@ pub fn run(house: &House, wanted: &[String]) -> Result<Tally> {
 }
 
 /// Each trial with its fault, and each filter once without.
-fn jobs(trials: &[Trial]) -> BTreeSet<Job> {
-    let planted =
-        trials.iter().map(|trial| Job { fault: Some(trial.fault.clone()), filter: trial.filter.clone() });
-    let plain = trials.iter().map(|trial| Job { fault: None, filter: trial.filter.clone() });
+fn list_jobs(trials: &[FaultTrial]) -> BTreeSet<FaultJob> {
+    let planted = trials
+        .iter()
+        .map(|trial| FaultJob { fault: Some(trial.fault.clone()), filter: trial.filter.clone() });
+    let plain = trials.iter().map(|trial| FaultJob { fault: None, filter: trial.filter.clone() });
     planted.chain(plain).collect()
 }
 
 /// Whether a fault was caught, or why one cannot say so.
-fn verdict(plain: Outcome, planted: Outcome) -> Result<(), &'static str> {
+fn judge_fault(plain: FaultRunOutcome, planted: FaultRunOutcome) -> Result<(), &'static str> {
     match (plain, planted) {
-        (Outcome::NoTest, _) | (_, Outcome::NoTest) => Err("FAILED: the filter fits no test"),
-        (Outcome::Failed, _) => Err("FAILED: the test fails without the fault too"),
-        (Outcome::Hung, _) => Err("FAILED: the test does not end, even without the fault"),
-        (Outcome::Passed, Outcome::Passed) => Err("FAILED: not caught"),
-        (Outcome::Passed, Outcome::Hung) => Err("FAILED: the test does not end"),
-        (Outcome::Passed, Outcome::Failed) => Ok(()),
+        (FaultRunOutcome::NoTest, _) | (_, FaultRunOutcome::NoTest) => Err("FAILED: the filter fits no test"),
+        (FaultRunOutcome::Failed, _) => Err("FAILED: the test fails without the fault too"),
+        (FaultRunOutcome::Hung, _) => Err("FAILED: the test does not end, even without the fault"),
+        (FaultRunOutcome::Passed, FaultRunOutcome::Passed) => Err("FAILED: not caught"),
+        (FaultRunOutcome::Passed, FaultRunOutcome::Hung) => Err("FAILED: the test does not end"),
+        (FaultRunOutcome::Passed, FaultRunOutcome::Failed) => Ok(()),
     }
 }
 
-impl Suite {
+impl FaultTestSuite {
     /// Builds the tests as the gate does, and asks cargo where the binaries are.
-    fn build(house: &House) -> Result<Self> {
+    fn build(house: &WorkspaceRoot) -> Result<Self> {
         let arguments = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
         let mut messages = Vec::new();
-        let built = shell::listen(&mut house.cargo(&ci::workspace(&arguments)), |line| {
+        let built = shell::run_listening(&mut house.cargo(&ci::workspace_arguments(&arguments)), |line| {
             messages.push(line.to_owned());
         })?;
         ensure!(built, "the tests do not build");
@@ -130,13 +131,13 @@ impl Suite {
     }
 
     /// Runs the jobs, as many at once as there are processors.
-    fn run_all(&self, jobs: BTreeSet<Job>) -> Result<BTreeMap<Job, Outcome>> {
-        let jobs: Vec<Job> = jobs.into_iter().collect();
+    fn run_all(&self, jobs: BTreeSet<FaultJob>) -> Result<BTreeMap<FaultJob, FaultRunOutcome>> {
+        let jobs: Vec<FaultJob> = jobs.into_iter().collect();
         let next = AtomicUsize::new(0);
         let work = || {
             let mut done = Vec::new();
             while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                done.push((job.clone(), self.look(job)?));
+                done.push((job.clone(), self.run_until_caught(job)?));
             }
             anyhow::Ok(done)
         };
@@ -153,11 +154,11 @@ impl Suite {
     }
 
     /// Runs a job; one with a fault again for as long as nothing is seen of it.
-    fn look(&self, job: &Job) -> Result<Outcome> {
+    fn run_until_caught(&self, job: &FaultJob) -> Result<FaultRunOutcome> {
         let looks = if job.fault.is_some() { LOOKS_MAX } else { 1 };
         let mut outcome = self.run(job)?;
         for again in 2..=looks {
-            if outcome != Outcome::Passed {
+            if outcome != FaultRunOutcome::Passed {
                 break;
             }
             println!("look {again} for {job}");
@@ -167,7 +168,7 @@ impl Suite {
     }
 
     /// Runs the tests of a filter in all binaries; the worst outcome counts.
-    fn run(&self, job: &Job) -> Result<Outcome> {
+    fn run(&self, job: &FaultJob) -> Result<FaultRunOutcome> {
         let log = self.logs.join(format!(
             "{}.{}.log",
             job.fault.as_deref().unwrap_or("none"),
@@ -185,12 +186,12 @@ impl Suite {
                 Some(fault) => command.env("TIDINGS_FAULT", fault),
                 None => command.env_remove("TIDINGS_FAULT"),
             };
-            match wait(&mut command, Duration::from_secs(RUN_SECS_MAX))? {
+            match wait_for_tests(&mut command, Duration::from_secs(RUN_SECS_MAX))? {
                 Some(succeeded) => failed |= !succeeded,
-                None => return Ok(Outcome::Hung),
+                None => return Ok(FaultRunOutcome::Hung),
             }
         }
-        Ok(outcome(&fs::read(&log).context("a log")?, failed))
+        Ok(read_outcome(&fs::read(&log).context("a log")?, failed))
     }
 }
 
@@ -203,18 +204,18 @@ fn test_binary(line: &str, manifest: &Path) -> Option<PathBuf> {
 }
 
 /// What a run amounts to: only a run that had a test can have passed or failed.
-fn outcome(output: &[u8], failed: bool) -> Outcome {
+fn read_outcome(output: &[u8], failed: bool) -> FaultRunOutcome {
     let mut run = TestRun::default();
     String::from_utf8_lossy(output).lines().for_each(|line| run.hear(line));
     match (run.announced > run.ignored, failed) {
-        (false, _) => Outcome::NoTest,
-        (true, true) => Outcome::Failed,
-        (true, false) => Outcome::Passed,
+        (false, _) => FaultRunOutcome::NoTest,
+        (true, true) => FaultRunOutcome::Failed,
+        (true, false) => FaultRunOutcome::Passed,
     }
 }
 
 /// Whether a command succeeded; nothing if it had to be ended after its time.
-fn wait(command: &mut Command, most: Duration) -> Result<Option<bool>> {
+fn wait_for_tests(command: &mut Command, most: Duration) -> Result<Option<bool>> {
     let mut child = command.spawn().with_context(|| format!("could not run {command:?}"))?;
     let end = Instant::now() + most;
     loop {
@@ -236,38 +237,40 @@ mod tests {
 
     #[test]
     fn only_a_test_that_passes_without_and_fails_with_the_fault_has_caught_it() {
-        use Outcome::{Failed, Hung, NoTest, Passed};
+        use FaultRunOutcome::{Failed, Hung, NoTest, Passed};
         let all = [NoTest, Passed, Failed, Hung];
         let caught = all.iter().flat_map(|plain| all.iter().map(move |planted| (*plain, *planted)));
-        let caught: Vec<_> = caught.filter(|(plain, planted)| verdict(*plain, *planted).is_ok()).collect();
+        let caught: Vec<_> =
+            caught.filter(|(plain, planted)| judge_fault(*plain, *planted).is_ok()).collect();
         assert_eq!(caught, [(Passed, Failed)]);
     }
 
     #[test]
     fn an_outcome_needs_a_test() {
-        let check =
-            |output: &str, failed, expect| assert_eq!(outcome(output.as_bytes(), failed), expect, "{output}");
+        let check = |output: &str, failed, expect| {
+            assert_eq!(read_outcome(output.as_bytes(), failed), expect, "{output}");
+        };
         check(
             "running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured",
             false,
-            Outcome::NoTest,
+            FaultRunOutcome::NoTest,
         );
         check(
             "running 1 test\ntest result: ok. 0 passed; 0 failed; 1 ignored; 0 measured",
             false,
-            Outcome::NoTest,
+            FaultRunOutcome::NoTest,
         );
         check(
             "running 1 test\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured",
             false,
-            Outcome::Passed,
+            FaultRunOutcome::Passed,
         );
         check(
             "running 1 test\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured",
             true,
-            Outcome::Failed,
+            FaultRunOutcome::Failed,
         );
-        check("running 1 test\n(the process died here)", true, Outcome::Failed);
+        check("running 1 test\n(the process died here)", true, FaultRunOutcome::Failed);
     }
 
     #[test]
@@ -289,17 +292,17 @@ mod tests {
 
     #[test]
     fn a_run_that_does_not_end_is_ended() {
-        let sleeps = wait(Command::new("sleep").arg("60"), Duration::from_millis(50)).unwrap();
-        let passes = wait(&mut Command::new("true"), Duration::from_secs(10)).unwrap();
-        let fails = wait(&mut Command::new("false"), Duration::from_secs(10)).unwrap();
+        let sleeps = wait_for_tests(Command::new("sleep").arg("60"), Duration::from_millis(50)).unwrap();
+        let passes = wait_for_tests(&mut Command::new("true"), Duration::from_secs(10)).unwrap();
+        let fails = wait_for_tests(&mut Command::new("false"), Duration::from_secs(10)).unwrap();
         assert_eq!((sleeps, passes, fails), (None, Some(true), Some(false)));
     }
 
     #[test]
     fn a_filter_runs_once_without_a_fault() {
-        let trials = tidy::trials("a laws::one\nb laws::one # why\n\n# note\n").unwrap();
+        let trials = tidy::parse_trials("a laws::one\nb laws::one # why\n\n# note\n").unwrap();
         let told: Vec<String> =
-            jobs(&trials).iter().map(|job| format!("{:?} {}", job.fault, job.filter)).collect();
+            list_jobs(&trials).iter().map(|job| format!("{:?} {}", job.fault, job.filter)).collect();
         assert_eq!(told, ["None laws::one", "Some(\"a\") laws::one", "Some(\"b\") laws::one"]);
     }
 }

@@ -8,28 +8,28 @@ use serde_json::Value;
 
 use crate::{
     ci,
-    engines::Engines,
-    shell::{self, House},
-    tally::{Tally, TestRun},
+    engines::GateEngines,
+    shell::{self, WorkspaceRoot},
+    tally::{GateTally, TestRun},
 };
 
 /// Test targets that mostly wait for engines of their own.
 const WAITING: [&str; 3] = ["real", "engines", "clusters"];
 
 /// Commands that run one after the other, and what is before each line that they print.
-struct Lane {
+struct TestLane {
     name: &'static str,
     commands: Vec<Vec<String>>,
 }
 
 /// Runs all, and counts the tests one by one while their output is shown. What computes is done first; what is to
 /// be done afterwards has the processors until the rest is.
-pub fn run(house: &House, afterwards: impl FnOnce() + Send) -> Result<Tally> {
+pub fn run_lanes(house: &WorkspaceRoot, afterwards: impl FnOnce() + Send) -> Result<GateTally> {
     // Once for both lanes: cargo lets only one of two commands build.
-    let built = shell::succeeds(&mut house.cargo(&ci::workspace(&["test", "--no-run"])))?;
+    let built = shell::run_succeeds(&mut house.cargo(&ci::workspace_arguments(&["test", "--no-run"])))?;
     ensure!(built, "the tests do not build");
-    let lanes = lanes(&house.metadata()?)?;
-    let engines = Engines::start(house)?;
+    let lanes = build_lanes(&house.metadata()?)?;
+    let engines = GateEngines::start(house)?;
     let [waiting, computing] = &lanes;
     let (waited, computed) = thread::scope(|scope| {
         let waited = scope.spawn(|| waiting.run(house, &engines));
@@ -43,7 +43,7 @@ pub fn run(house: &House, afterwards: impl FnOnce() + Send) -> Result<Tally> {
 }
 
 /// Every test target of the workspace in the one lane or the other, and the examples in the documentation.
-fn lanes(metadata: &Value) -> Result<[Lane; 2]> {
+fn build_lanes(metadata: &Value) -> Result<[TestLane; 2]> {
     let targets = test_targets(metadata)?;
     let (waiting, computing): (Vec<&str>, Vec<&str>) =
         targets.into_iter().partition(|name| WAITING.contains(name));
@@ -51,13 +51,13 @@ fn lanes(metadata: &Value) -> Result<[Lane; 2]> {
         bail!("one of the test targets {WAITING:?} is not there any more");
     }
     let named = |first: &[&str], names: &[&str]| {
-        let mut arguments = ci::workspace(&[&["test", "--no-fail-fast"], first].concat());
+        let mut arguments = ci::workspace_arguments(&[&["test", "--no-fail-fast"], first].concat());
         arguments.extend(names.iter().flat_map(|name| ["--test", *name]));
         arguments.into_iter().map(str::to_owned).collect()
     };
     Ok([
-        Lane { name: "waits", commands: vec![named(&[], &waiting)] },
-        Lane {
+        TestLane { name: "waits", commands: vec![named(&[], &waiting)] },
+        TestLane {
             name: "works",
             commands: vec![named(&["--lib", "--bins"], &computing), named(&["--doc"], &[])],
         },
@@ -74,15 +74,15 @@ fn test_targets(metadata: &Value) -> Result<BTreeSet<&str>> {
     Ok(tests.filter_map(|target| target["name"].as_str()).collect())
 }
 
-impl Lane {
-    fn run(&self, house: &House, engines: &Engines) -> Result<Tally> {
+impl TestLane {
+    fn run(&self, house: &WorkspaceRoot, engines: &GateEngines) -> Result<GateTally> {
         let (mut run, mut succeeded) = (TestRun::default(), true);
         for arguments in &self.commands {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             // Colours would stand in the middle of the lines that are counted.
             let mut command = house.cargo(&arguments);
-            let command = engines.tell(&mut command).env("CARGO_TERM_COLOR", "never");
-            succeeded &= shell::listen(command, |line| {
+            let command = engines.set_variables(&mut command).env("CARGO_TERM_COLOR", "never");
+            succeeded &= shell::run_listening(command, |line| {
                 println!("{:>5}| {line}", self.name);
                 run.hear(line);
             })?;
@@ -108,13 +108,13 @@ mod tests {
             WAITING.iter().map(|name| target(name)).chain([target("laws"), library]).collect();
         let metadata = json!({"workspace_members": ["ours"],
             "packages": [{"id": "ours", "targets": own}, {"id": "theirs", "targets": [target("x")]}]});
-        let [waiting, computing] = lanes(&metadata).unwrap();
-        let names = |lane: &Lane| -> BTreeSet<String> {
+        let [waiting, computing] = build_lanes(&metadata).unwrap();
+        let names = |lane: &TestLane| -> BTreeSet<String> {
             let named = lane.commands[0].windows(2).filter(|pair| pair[0] == "--test");
             named.map(|pair| pair[1].clone()).collect()
         };
         assert_eq!(names(&waiting), WAITING.map(str::to_owned).into());
         assert_eq!(names(&computing), ["laws".to_owned()].into());
-        assert!(lanes(&json!({"workspace_members": [], "packages": []})).is_err());
+        assert!(build_lanes(&json!({"workspace_members": [], "packages": []})).is_err());
     }
 }

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 /// What a stretch of text is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum SourcePart {
     Code,
     Comment,
     Literal,
 }
 
 /// A string literal with what stands before it.
-pub struct Literal<'a> {
+pub struct StringLiteral<'a> {
     pub line: usize,
     pub value: &'a str,
     /// The code before it since the literal or comment before, without the space at its end.
@@ -19,13 +19,13 @@ pub struct Literal<'a> {
 }
 
 /// The stretches of a text in order; together they are the text.
-pub fn parts(text: &str) -> Vec<(Part, Range<usize>)> {
+pub fn split_parts(text: &str) -> Vec<(SourcePart, Range<usize>)> {
     let mut parts = Vec::new();
     let (mut start, mut at, mut before) = (0, 0, ' ');
     while let Some(here) = text[at..].chars().next() {
-        if let Some((part, length)) = special(&text[at..], before) {
+        if let Some((part, length)) = special_part(&text[at..], before) {
             if start < at {
-                parts.push((Part::Code, start..at));
+                parts.push((SourcePart::Code, start..at));
             }
             parts.push((part, at..at + length));
             at += length;
@@ -36,15 +36,15 @@ pub fn parts(text: &str) -> Vec<(Part, Range<usize>)> {
         }
     }
     if start < at {
-        parts.push((Part::Code, start..at));
+        parts.push((SourcePart::Code, start..at));
     }
     parts
 }
 
 /// The text with every stretch that is not wanted blanked out; lines keep their numbers.
-pub fn only(text: &str, wanted: &[Part]) -> String {
+pub fn keep_parts(text: &str, wanted: &[SourcePart]) -> String {
     let mut out = String::with_capacity(text.len());
-    for (part, range) in parts(text) {
+    for (part, range) in split_parts(text) {
         if wanted.contains(&part) {
             out.push_str(&text[range]);
         } else {
@@ -55,17 +55,17 @@ pub fn only(text: &str, wanted: &[Part]) -> String {
 }
 
 /// The string literals of a text, without their quotes and as written (escapes are left alone).
-pub fn literals(text: &str) -> Vec<Literal<'_>> {
+pub fn string_literals(text: &str) -> Vec<StringLiteral<'_>> {
     let mut literals = Vec::new();
     let mut after = "";
-    for (part, range) in parts(text) {
+    for (part, range) in split_parts(text) {
         let stretch = &text[range.clone()];
         let inner = stretch.trim_start_matches(['b', 'c', 'r', '#']).trim_end_matches('#');
-        if part == Part::Literal && inner.starts_with('"') {
+        if part == SourcePart::Literal && inner.starts_with('"') {
             let value = inner.trim_start_matches('"').trim_end_matches('"');
-            literals.push(Literal { line: line_of(text, range.start), value, after });
+            literals.push(StringLiteral { line: line_of(text, range.start), value, after });
         }
-        after = if part == Part::Code { stretch.trim_end() } else { "" };
+        after = if part == SourcePart::Code { stretch.trim_end() } else { "" };
     }
     literals
 }
@@ -89,22 +89,22 @@ pub fn line_of(text: &str, at: usize) -> usize {
 }
 
 /// The comment or literal that starts here, with its length.
-fn special(rest: &str, before: char) -> Option<(Part, usize)> {
+fn special_part(rest: &str, before: char) -> Option<(SourcePart, usize)> {
     let first = rest.chars().next()?;
     match first {
-        '/' if rest.starts_with("//") => Some((Part::Comment, rest.find('\n').unwrap_or(rest.len()))),
-        '/' if rest.starts_with("/*") => Some((Part::Comment, block(rest))),
-        '"' => Some((Part::Literal, quoted(rest, '"'))),
-        '\'' => character(rest).map(|length| (Part::Literal, length)),
+        '/' if rest.starts_with("//") => Some((SourcePart::Comment, rest.find('\n').unwrap_or(rest.len()))),
+        '/' if rest.starts_with("/*") => Some((SourcePart::Comment, block_comment_len(rest))),
+        '"' => Some((SourcePart::Literal, quoted_len(rest, '"'))),
+        '\'' => character_len(rest).map(|length| (SourcePart::Literal, length)),
         'b' | 'c' | 'r' if !before.is_alphanumeric() && before != '_' => {
-            prefixed(rest).map(|length| (Part::Literal, length))
+            prefixed_len(rest).map(|length| (SourcePart::Literal, length))
         }
         _ => None,
     }
 }
 
 /// The length of a block comment; they nest.
-fn block(rest: &str) -> usize {
+fn block_comment_len(rest: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
     while at < rest.len() {
@@ -123,7 +123,7 @@ fn block(rest: &str) -> usize {
 }
 
 /// The length of a literal that ends at the next quote that is not escaped.
-fn quoted(rest: &str, quote: char) -> usize {
+fn quoted_len(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
         match c {
@@ -137,16 +137,16 @@ fn quoted(rest: &str, quote: char) -> usize {
 }
 
 /// The length of a character literal, or nothing when the quote begins a lifetime.
-fn character(rest: &str) -> Option<usize> {
+fn character_len(rest: &str) -> Option<usize> {
     let mut chars = rest.char_indices().skip(1);
     match chars.next()? {
-        (_, '\\') => Some(quoted(rest, '\'')),
+        (_, '\\') => Some(quoted_len(rest, '\'')),
         _ => chars.next().filter(|(_, c)| *c == '\'').map(|(at, _)| at + 1),
     }
 }
 
 /// The length of a literal with a prefix: bytes, C strings and raw strings.
-fn prefixed(rest: &str) -> Option<usize> {
+fn prefixed_len(rest: &str) -> Option<usize> {
     let body = rest.trim_start_matches(['b', 'c']);
     let prefix = rest.len() - body.len();
     if prefix > 1 {
@@ -160,8 +160,8 @@ fn prefixed(rest: &str) -> Option<usize> {
         return Some(prefix + 1 + hashes + 1 + length);
     }
     match body.chars().next()? {
-        '"' => Some(prefix + quoted(body, '"')),
-        '\'' => character(body).map(|length| prefix + length),
+        '"' => Some(prefix + quoted_len(body, '"')),
+        '\'' => character_len(body).map(|length| prefix + length),
         _ => None,
     }
 }
@@ -171,29 +171,29 @@ mod tests {
     use super::*;
 
     /// Each stretch that is not code, in brackets: `(…)` a comment, `[…]` a literal.
-    fn check(text: &str, expect: &str) {
-        let mark = |(part, range): (Part, Range<usize>)| match part {
-            Part::Code => text[range].to_owned(),
-            Part::Comment => format!("({})", &text[range]),
-            Part::Literal => format!("[{}]", &text[range]),
+    fn check_parts(text: &str, expect: &str) {
+        let mark = |(part, range): (SourcePart, Range<usize>)| match part {
+            SourcePart::Code => text[range].to_owned(),
+            SourcePart::Comment => format!("({})", &text[range]),
+            SourcePart::Literal => format!("[{}]", &text[range]),
         };
-        let marked: String = parts(text).into_iter().map(mark).collect();
+        let marked: String = split_parts(text).into_iter().map(mark).collect();
         assert_eq!(marked, expect);
     }
 
     #[test]
     fn comments_and_literals_are_told_apart() {
-        check("a // b \"c\"\nd", "a (// b \"c\")\nd");
-        check("a /* b /* c */ \" */ d", "a (/* b /* c */ \" */) d");
-        check(r#"f("// no", 'x')"#, r#"f(["// no"], ['x'])"#);
-        check(r#""a \" b" c"#, r#"["a \" b"] c"#);
-        check(r##"r#"a " b"# c"##, r##"[r#"a " b"#] c"##);
-        check(r#"b"a" bar"b" b'"' c"#, r#"[b"a"] bar["b"] [b'"'] c"#);
-        check(
+        check_parts("a // b \"c\"\nd", "a (// b \"c\")\nd");
+        check_parts("a /* b /* c */ \" */ d", "a (/* b /* c */ \" */) d");
+        check_parts(r#"f("// no", 'x')"#, r#"f(["// no"], ['x'])"#);
+        check_parts(r#""a \" b" c"#, r#"["a \" b"] c"#);
+        check_parts(r##"r#"a " b"# c"##, r##"[r#"a " b"#] c"##);
+        check_parts(r#"b"a" bar"b" b'"' c"#, r#"[b"a"] bar["b"] [b'"'] c"#);
+        check_parts(
             r"fn f<'a>(x: &'a str) { '\'' ; '\\' ; 'é' }",
             r"fn f<'a>(x: &'a str) { ['\''] ; ['\\'] ; ['é'] }",
         );
-        check("/// doc\n'open \"end", "(/// doc)\n'open [\"end]");
+        check_parts("/// doc\n'open \"end", "(/// doc)\n'open [\"end]");
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn literals_know_what_stands_before() {
-        let found = literals("f(\"a\", r#\"b\"#)\n    => 'c' \"d\"");
+        let found = string_literals("f(\"a\", r#\"b\"#)\n    => 'c' \"d\"");
         let told: Vec<_> =
             found.iter().map(|l| format!("{} {} after {}", l.line, l.value, l.after)).collect();
         assert_eq!(told, ["1 a after f(", "1 b after ,", "2 d after "]);

@@ -21,20 +21,20 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand, builder::PossibleValuesParser};
 
-use crate::shell::House;
+use crate::shell::WorkspaceRoot;
 
 /// The project's own tool.
 ///
 /// `cargo xtask ci` is the whole gate; `make test` and the build server call nothing else.
 #[derive(Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask")]
-struct Cli {
+struct XtaskCli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum XtaskCommand {
     /// Runs the gate: format, tidy, lints, build, tests, documentation, planted faults
     ///
     /// All stages run, also after a failure, so that everything is seen at once. The last line is
@@ -43,7 +43,7 @@ enum Verb {
     Ci {
         /// Only these stages, in the gate's order
         #[arg(value_enum, value_name = "STAGE")]
-        stages: Vec<ci::Stage>,
+        stages: Vec<ci::GateStage>,
     },
     /// Checks what the compiler and the lints cannot: layers, lengths, licences, names, links
     Tidy {
@@ -66,7 +66,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().verb) {
+    match run_command(XtaskCli::parse().verb) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -77,15 +77,15 @@ fn main() -> ExitCode {
 }
 
 /// Whether all went well.
-fn run(verb: Verb) -> Result<bool> {
-    let house = House::find()?;
+fn run_command(verb: XtaskCommand) -> Result<bool> {
+    let house = WorkspaceRoot::find()?;
     match verb {
-        Verb::Ci { stages } => Ok(ci::run(&house, &stages)),
-        Verb::Tidy { list: true, .. } => {
-            tidy::list();
+        XtaskCommand::Ci { stages } => Ok(ci::run_stages(&house, &stages)),
+        XtaskCommand::Tidy { list: true, .. } => {
+            tidy::print_list();
             Ok(true)
         }
-        Verb::Tidy { checks, .. } => Ok(tidy::run(&house, &checks)?.said()),
-        Verb::Faults { faults } => Ok(faults::run(&house, &faults)?.said()),
+        XtaskCommand::Tidy { checks, .. } => Ok(tidy::run_checks(&house, &checks)?.print_tally()),
+        XtaskCommand::Faults { faults } => Ok(faults::run_faults(&house, &faults)?.print_tally()),
     }
 }

@@ -11,12 +11,12 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 /// The workspace on disk.
-pub struct House {
+pub struct WorkspaceRoot {
     pub root: PathBuf,
     cargo: OsString,
 }
 
-impl House {
+impl WorkspaceRoot {
     /// Finds it from what `cargo run` says of this package, so that the tool works from any folder.
     pub fn find() -> Result<Self> {
         let here = std::env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
@@ -41,13 +41,13 @@ impl House {
 }
 
 /// Runs a command with its output on the terminal; whether it succeeded.
-pub fn succeeds(command: &mut Command) -> Result<bool> {
+pub fn run_succeeds(command: &mut Command) -> Result<bool> {
     let status = command.status().with_context(|| format!("could not run {command:?}"))?;
     Ok(status.success())
 }
 
 /// Runs a command and hands on its standard output, line by line, as it comes; whether it succeeded.
-pub fn listen(command: &mut Command, mut hear: impl FnMut(&str)) -> Result<bool> {
+pub fn run_listening(command: &mut Command, mut hear: impl FnMut(&str)) -> Result<bool> {
     let mut child =
         command.stdout(Stdio::piped()).spawn().with_context(|| format!("could not run {command:?}"))?;
     let output = child.stdout.take().context("a piped output")?;

@@ -4,36 +4,36 @@ use std::{fmt, ops::AddAssign};
 
 /// How much passed and how much failed.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Tally {
+pub struct GateTally {
     pub passed: u64,
     pub failed: u64,
 }
 
-impl Tally {
+impl GateTally {
     /// One thing that passed or failed.
-    pub fn one(passed: bool) -> Self {
+    pub fn from_passed(passed: bool) -> Self {
         Self { passed: u64::from(passed), failed: u64::from(!passed) }
     }
 
-    pub fn good(self) -> bool {
+    pub fn is_good(self) -> bool {
         self.failed == 0
     }
 
     /// Prints the count as the last line, and returns whether all is good.
-    pub fn said(self) -> bool {
+    pub fn print_tally(self) -> bool {
         println!("{self}");
-        self.good()
+        self.is_good()
     }
 }
 
-impl AddAssign for Tally {
+impl AddAssign for GateTally {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for GateTally {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} passed, {} failed", self.passed, self.failed)
     }
@@ -63,10 +63,10 @@ impl TestRun {
 
     /// The count of the run, given whether its command succeeded. An ignored test is a failure, since nothing
     /// may be skipped in silence; so is a command that fails, dies or runs no test without a failed test to show.
-    pub fn tally(&self, succeeded: bool) -> Tally {
+    pub fn tally(&self, succeeded: bool) -> GateTally {
         let failed = self.failed + self.ignored;
         let unseen = failed == 0 && (!succeeded || self.announced == 0 || self.passed < self.announced);
-        Tally { passed: self.passed, failed: failed + u64::from(unseen) }
+        GateTally { passed: self.passed, failed: failed + u64::from(unseen) }
     }
 }
 
@@ -81,7 +81,7 @@ fn number_before(text: &str, marker: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn check(output: &str, succeeded: bool, expect: &str) {
+    fn check_tally(output: &str, succeeded: bool, expect: &str) {
         let mut run = TestRun::default();
         output.lines().for_each(|line| run.hear(line));
         assert_eq!(run.tally(succeeded).to_string(), expect, "{output}");
@@ -91,13 +91,13 @@ mod tests {
     fn summaries_are_added_up() {
         let two = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
                    running 1 test\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1s";
-        check(two, false, "2 passed, 1 failed");
-        check(
+        check_tally(two, false, "2 passed, 1 failed");
+        check_tally(
             "running 12 tests\ntest result: ok. 12 passed; 0 failed; 0 ignored; 0 measured",
             true,
             "12 passed, 0 failed",
         );
-        check(
+        check_tally(
             "running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured",
             true,
             "0 passed, 1 failed",
@@ -106,14 +106,18 @@ mod tests {
 
     #[test]
     fn nothing_is_skipped_in_silence() {
-        check(
+        check_tally(
             "running 3 tests\ntest result: ok. 2 passed; 0 failed; 1 ignored; 0 measured",
             true,
             "2 passed, 1 failed",
         );
-        check("", true, "0 passed, 1 failed");
-        check("error: could not compile", false, "0 passed, 1 failed");
-        check("running 3 tests\ntest a ... ok", false, "0 passed, 1 failed");
-        check("running 3 tests\ntest result: ok. 3 passed; 0 failed; 0 ignored", false, "3 passed, 1 failed");
+        check_tally("", true, "0 passed, 1 failed");
+        check_tally("error: could not compile", false, "0 passed, 1 failed");
+        check_tally("running 3 tests\ntest a ... ok", false, "0 passed, 1 failed");
+        check_tally(
+            "running 3 tests\ntest result: ok. 3 passed; 0 failed; 0 ignored",
+            false,
+            "3 passed, 1 failed",
+        );
     }
 }

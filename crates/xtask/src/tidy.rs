@@ -3,6 +3,7 @@
 //! Each has a file in `samples/` that shows what it lets through and what it does not.
 
 mod catalogues;
+mod circles;
 mod faults;
 mod goldens;
 mod layers;
@@ -10,51 +11,86 @@ mod licences;
 mod links;
 mod manifests;
 mod metrics;
+mod names;
 mod scenarios;
 mod sources;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod unused;
+mod unused_dependencies;
 
 use anyhow::Result;
 
-pub use self::faults::{LIST as FAULT_LIST, Trial, trials};
-use crate::{shell::House, tally::Tally, tree::Tree};
+pub use self::faults::{FaultTrial, LIST as FAULT_LIST, parse_trials};
+use crate::{shell::WorkspaceRoot, tally::GateTally, tree::SourceTree};
 
 /// One check: what it finds wrong, one line each.
-pub struct Check {
+pub struct TidyCheck {
     pub name: &'static str,
     pub why: &'static str,
-    pub run: fn(&Tree) -> Vec<String>,
+    pub run: fn(&SourceTree) -> Vec<String>,
 }
 
-const fn check(name: &'static str, run: fn(&Tree) -> Vec<String>, why: &'static str) -> Check {
-    Check { name, why, run }
+const fn tidy_check(name: &'static str, run: fn(&SourceTree) -> Vec<String>, why: &'static str) -> TidyCheck {
+    TidyCheck { name, why, run }
 }
 
 /// All checks, in the order in which they run.
-pub const CHECKS: [Check; 16] = [
-    check("layers", layers::check, "a crate sees only what its layer allows, so each can be read alone"),
-    check(
+pub const CHECKS: [TidyCheck; 18] = [
+    tidy_check(
+        "layers",
+        layers::check_layers,
+        "a crate sees only what its layer allows, so each can be read alone",
+    ),
+    tidy_check(
         "manifests",
-        manifests::check,
+        manifests::check_manifests,
         "every crate has the house's lints, version, licence and a description",
     ),
-    check("unused", unused::check, "a dependency that nobody names is paid for by everybody"),
-    check("licences", licences::check, "everything that is built in may be given away under Apache-2.0"),
-    check("openings", sources::openings, "every file says first what it is for"),
-    check("lengths", sources::lengths, "a file is read in one go"),
-    check("awaits", sources::awaits, "decisions are synchronous; only the rim of a room waits"),
-    check("clocks", sources::clocks, "time is an argument, so that a test can be any time"),
-    check("limits", sources::limits, "functions stay short because clippy counts their lines"),
-    check("names", catalogues::check, "no product's words in the code: a product is a catalogue"),
-    check("goldens", goldens::check, "every version of a record that was ever written can still be read"),
-    check("scenarios", scenarios::check, "a scenario says which behaviour it proves"),
-    check("metrics", metrics::check, "who reads a metric knows what it counts, and in what unit"),
-    check("faults", faults::check, "every fault that can be planted has a test that must notice it"),
-    check("texts", texts::check, "no trailing space, no machine's own paths, a newline at the end"),
-    check("links", links::check, "what a document points to is there"),
+    tidy_check(
+        "unused",
+        unused_dependencies::check_unused,
+        "a dependency that nobody names is paid for by everybody",
+    ),
+    tidy_check(
+        "licences",
+        licences::check_licences,
+        "everything that is built in may be given away under Apache-2.0",
+    ),
+    tidy_check("openings", sources::check_openings, "every file says first what it is for"),
+    tidy_check("lengths", sources::check_lengths, "a file is read in one go"),
+    tidy_check("awaits", sources::check_awaits, "decisions are synchronous; only the rim of a room waits"),
+    tidy_check("clocks", sources::check_clocks, "time is an argument, so that a test can be any time"),
+    tidy_check("limits", sources::check_limits, "functions stay short because clippy counts their lines"),
+    tidy_check(
+        "products",
+        catalogues::check_products,
+        "no product's words in the code: a product is a catalogue",
+    ),
+    tidy_check("names", names::check_names, "a name says what it is and what it is of, to somebody new"),
+    tidy_check("circles", circles::check_circles, "files that need each other can only be read together"),
+    tidy_check(
+        "goldens",
+        goldens::check_goldens,
+        "every version of a record that was ever written can still be read",
+    ),
+    tidy_check("scenarios", scenarios::check_scenarios, "a scenario says which behaviour it proves"),
+    tidy_check(
+        "metrics",
+        metrics::check_metrics,
+        "who reads a metric knows what it counts, and in what unit",
+    ),
+    tidy_check(
+        "faults",
+        faults::check_faults,
+        "every fault that can be planted has a test that must notice it",
+    ),
+    tidy_check(
+        "texts",
+        texts::check_texts,
+        "no trailing space, no machine's own paths, a newline at the end",
+    ),
+    tidy_check("links", links::check_links, "what a document points to is there"),
 ];
 
 pub fn names() -> Vec<&'static str> {
@@ -62,21 +98,21 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// Prints what there is and why.
-pub fn list() {
+pub fn print_list() {
     for check in &CHECKS {
         println!("{:10} {}", check.name, check.why);
     }
 }
 
 /// Runs the named checks, or all, and prints what they find.
-pub fn run(house: &House, wanted: &[String]) -> Result<Tally> {
-    let tree = Tree::load(house)?;
-    let mut tally = Tally::default();
+pub fn run_checks(house: &WorkspaceRoot, wanted: &[String]) -> Result<GateTally> {
+    let tree = SourceTree::load(house)?;
+    let mut tally = GateTally::default();
     for check in
         CHECKS.iter().filter(|check| wanted.is_empty() || wanted.iter().any(|name| name == check.name))
     {
         let found = (check.run)(&tree);
-        tally += Tally::one(found.is_empty());
+        tally += GateTally::from_passed(found.is_empty());
         println!("{:10} {}", check.name, if found.is_empty() { "ok" } else { "FAILED" });
         if !found.is_empty() {
             println!("  because {}", check.why);
@@ -87,6 +123,25 @@ pub fn run(house: &House, wanted: &[String]) -> Result<Tally> {
 }
 
 /// A complaint about a line.
-fn at(path: &str, line: usize, what: impl std::fmt::Display) -> String {
+fn format_complaint(path: &str, line: usize, what: impl std::fmt::Display) -> String {
     format!("{path}:{line}: {what}")
+}
+
+/// Where the bars of the ratchets stand: what cannot be mended at once, and only becomes less.
+const RATCHETS: &str = "crates/xtask/ratchets.txt";
+
+/// Complains of each if there are more than the bar, and of the bar if it could be lower.
+fn ratchet(tree: &SourceTree, name: &str, complaints: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    let bars = tree.files.get(RATCHETS).and_then(Option::as_deref).unwrap_or_default();
+    let mut lines = bars.lines().filter_map(|line| line.split_once(' '));
+    let bar = lines.find(|(of, _)| *of == name).and_then(|(_, bar)| bar.trim().parse().ok()).unwrap_or(0);
+    match complaints.len() {
+        count if count == bar => Vec::new(),
+        count if count < bar => {
+            vec![format!("{name}: there are {count}; lower the bar of {bar} in {RATCHETS}")]
+        }
+        count => std::iter::once(format!("{name}: there are {count}, and {bar} may be"))
+            .chain(complaints)
+            .collect(),
+    }
 }

@@ -5,29 +5,29 @@ use std::{collections::BTreeMap, fs, path::Path};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::shell::House;
+use crate::shell::WorkspaceRoot;
 
 /// All that the checks look at.
 #[derive(Default)]
-pub struct Tree {
+pub struct SourceTree {
     /// By path from the root, with `/`; no text for a file that is not one.
     pub files: BTreeMap<String, Option<String>>,
     /// Every package of the build, ours and others'.
-    pub packages: Vec<Package>,
+    pub packages: Vec<CargoPackage>,
 }
 
 /// One package of the build.
 #[derive(Default)]
-pub struct Package {
+pub struct CargoPackage {
     pub name: String,
     /// Its folder from the root, if it is ours.
     pub folder: Option<String>,
     pub licence: Option<String>,
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: Vec<PackageDependency>,
 }
 
 /// One line of a package's dependencies.
-pub struct Dependency {
+pub struct PackageDependency {
     pub name: String,
     /// The name by which the sources call it.
     pub called: String,
@@ -40,12 +40,12 @@ const BYTES: [&str; 5] = ["bin", "ico", "jpg", "png", "woff2"];
 /// Never ours, whatever .gitignore says.
 const ALWAYS_IGNORED: [&str; 2] = [".git", "target"];
 
-impl Tree {
-    pub fn load(house: &House) -> Result<Self> {
+impl SourceTree {
+    pub fn load(house: &WorkspaceRoot) -> Result<Self> {
         let ignored = fs::read_to_string(house.root.join(".gitignore")).unwrap_or_default();
         let mut files = BTreeMap::new();
-        walk(&house.root, "", &Ignored::parse(&ignored), &mut files)?;
-        let packages = packages(&house.metadata()?, &house.root)?;
+        walk_folder(&house.root, "", &IgnoredNames::parse(&ignored), &mut files)?;
+        let packages = read_packages(&house.metadata()?, &house.root)?;
         Ok(Self { files, packages })
     }
 
@@ -62,7 +62,7 @@ impl Tree {
     }
 
     /// Our own packages, each with its folder.
-    pub fn members(&self) -> impl Iterator<Item = (&Package, &str)> {
+    pub fn members(&self) -> impl Iterator<Item = (&CargoPackage, &str)> {
         self.packages.iter().filter_map(|package| Some((package, package.folder.as_deref()?)))
     }
 
@@ -74,12 +74,12 @@ impl Tree {
 }
 
 /// The lines of a .gitignore, of the kinds we use: `name/`, `/name/` and `*.end`.
-struct Ignored<'a> {
+struct IgnoredNames<'a> {
     names: Vec<&'a str>,
     ends: Vec<&'a str>,
 }
 
-impl<'a> Ignored<'a> {
+impl<'a> IgnoredNames<'a> {
     fn parse(text: &'a str) -> Self {
         let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let names = lines()
@@ -95,10 +95,10 @@ impl<'a> Ignored<'a> {
 }
 
 /// Reads a folder and what is below it. It asks nothing of git, so that an unpacked archive is checked alike.
-fn walk(
+fn walk_folder(
     root: &Path,
     folder: &str,
-    ignored: &Ignored<'_>,
+    ignored: &IgnoredNames<'_>,
     files: &mut BTreeMap<String, Option<String>>,
 ) -> Result<()> {
     for item in fs::read_dir(root.join(folder)).with_context(|| format!("could not list {folder}"))? {
@@ -110,7 +110,7 @@ fn walk(
         let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
         let kind = item.file_type().with_context(|| format!("what is {path}"))?;
         if kind.is_dir() {
-            walk(root, &path, ignored, files)?;
+            walk_folder(root, &path, ignored, files)?;
         } else if kind.is_file() {
             let bytes = fs::read(item.path()).with_context(|| format!("could not read {path}"))?;
             let is_text = !path.rsplit('.').next().is_some_and(|end| BYTES.contains(&end));
@@ -121,12 +121,12 @@ fn walk(
 }
 
 /// The packages in what `cargo metadata` prints.
-fn packages(metadata: &Value, root: &Path) -> Result<Vec<Package>> {
+fn read_packages(metadata: &Value, root: &Path) -> Result<Vec<CargoPackage>> {
     let list = metadata["packages"].as_array().context("cargo metadata without packages")?;
-    list.iter().map(|value| package(value, root)).collect()
+    list.iter().map(|value| read_package(value, root)).collect()
 }
 
-fn package(value: &Value, root: &Path) -> Result<Package> {
+fn read_package(value: &Value, root: &Path) -> Result<CargoPackage> {
     let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
     let name = text(&value["name"]).context("a package without a name")?;
     let manifest = text(&value["manifest_path"]).with_context(|| format!("{name} has no manifest"))?;
@@ -136,9 +136,9 @@ fn package(value: &Value, root: &Path) -> Result<Package> {
     let dependency = |value: &Value| {
         let name = text(&value["name"])?;
         let called = text(&value["rename"]).unwrap_or_else(|| name.clone()).replace('-', "_");
-        Some(Dependency { name, called, dev: value["kind"] == "dev" })
+        Some(PackageDependency { name, called, dev: value["kind"] == "dev" })
     };
-    Ok(Package {
+    Ok(CargoPackage {
         folder: folder.filter(|_| ours).map(|folder| folder.to_string_lossy().into_owned()),
         licence: text(&value["license"]),
         dependencies: list.iter().filter_map(dependency).collect(),
@@ -157,11 +157,12 @@ mod tests {
                 {"name": "b-c", "rename": null, "kind": null}, {"name": "d", "rename": "e-f", "kind": "dev"}]},
             {"name": "b-c", "manifest_path": "/r/vendor/Cargo.toml", "source": "registry", "license": null, "dependencies": []},
         ]});
-        let told: Vec<String> = packages(&metadata, Path::new("/r")).unwrap().iter().map(tell).collect();
+        let told: Vec<String> =
+            read_packages(&metadata, Path::new("/r")).unwrap().iter().map(describe_package).collect();
         assert_eq!(told, [r#"a Some("crates/a") Some("MIT") b-c=b_c d=e_f(dev)"#, "b-c None None"]);
     }
 
-    fn tell(package: &Package) -> String {
+    fn describe_package(package: &CargoPackage) -> String {
         let mut told = format!("{} {:?} {:?}", package.name, package.folder, package.licence);
         for d in &package.dependencies {
             told += &format!(" {}={}{}", d.name, d.called, if d.dev { "(dev)" } else { "" });
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn ignored_files_are_passed_over() {
-        let ignored = Ignored::parse("target/\n/.cache/\n*.rs.bk\n# note\n");
+        let ignored = IgnoredNames::parse("target/\n/.cache/\n*.rs.bk\n# note\n");
         let told = ["target", ".cache", ".git", "a.rs.bk", "a.rs", ".gitignore", "note"]
             .map(|name| ignored.holds(name));
         assert_eq!(told, [true, true, true, true, false, false, false]);

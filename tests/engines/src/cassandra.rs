@@ -5,11 +5,11 @@ use std::{ffi::OsString, fs, path::Path};
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    certificates::Certificates,
-    network::Network,
-    node::{Cluster, Node, folder},
-    proxy::Proxy,
-    tools::{self, CASSANDRA, JAVA, option},
+    certificates::TestCertificates,
+    network::LoopbackNetwork,
+    node::{EngineCluster, EngineNode, node_folder},
+    proxy::ToxicProxy,
+    tools::{self, CASSANDRA, JAVA, path_option},
 };
 
 const READY: &str = "Starting listening for CQL clients";
@@ -83,11 +83,11 @@ const OPENS: &[&str] = &[
 pub struct CassandraOptions {
     /// 1 or 3, which share the ring equally.
     pub nodes: usize,
-    /// Clients need [`Cassandra::USER`] and [`Cassandra::PASSWORD`].
+    /// Clients need [`CassandraCluster::USER`] and [`CassandraCluster::PASSWORD`].
     pub login: bool,
-    /// Clients need TLS, see [`Cassandra::certificates`].
+    /// Clients need TLS, see [`CassandraCluster::certificates`].
     pub tls: bool,
-    /// Clients reach each node through a [`Proxy`] only.
+    /// Clients reach each node through a [`ToxicProxy`] only.
     pub behind_proxy: bool,
 }
 
@@ -97,24 +97,24 @@ impl Default for CassandraOptions {
     }
 }
 
-pub struct Cassandra {
-    nodes: Vec<Node>,
-    proxies: Vec<Proxy>,
-    certificates: Option<Certificates>,
+pub struct CassandraCluster {
+    nodes: Vec<EngineNode>,
+    proxies: Vec<ToxicProxy>,
+    certificates: Option<TestCertificates>,
     port: u16,
     storage_port: u16,
     /// The last to go, so that nobody moves in before the nodes have left.
-    network: Network,
+    network: LoopbackNetwork,
 }
 
-impl Cassandra {
+impl CassandraCluster {
     /// The first user of every Cassandra.
     pub const USER: &str = "cassandra";
     pub const PASSWORD: &str = "cassandra";
 
     /// Starts a cluster and waits until it is ready.
     pub fn start(options: CassandraOptions) -> Result<Self> {
-        let network = Network::claim()?;
+        let network = LoopbackNetwork::claim()?;
         let (port, storage_port) = (network.port(9042)?, network.port(7000)?);
         let (nodes, proxies) = (Vec::new(), Vec::new());
         let mut cassandra = Self { network, port, storage_port, nodes, proxies, certificates: None };
@@ -128,12 +128,12 @@ impl Cassandra {
     }
 
     /// The proxies before the nodes, if it is behind such.
-    pub fn proxies(&self) -> &[Proxy] {
+    pub fn proxies(&self) -> &[ToxicProxy] {
         &self.proxies
     }
 
     /// What a client needs, if it has TLS.
-    pub fn certificates(&self) -> Option<&Certificates> {
+    pub fn certificates(&self) -> Option<&TestCertificates> {
         self.certificates.as_ref()
     }
 
@@ -142,22 +142,22 @@ impl Cassandra {
         ensure!([1, 3].contains(&options.nodes), "a cluster has 1 node or 3");
         let hosts: Vec<String> = (0..options.nodes).map(|node| self.network.host(node)).collect();
         if options.behind_proxy {
-            let proxies = hosts.iter().map(|host| Proxy::to(&format!("{host}:{}", self.port)));
+            let proxies = hosts.iter().map(|host| ToxicProxy::start_before(&format!("{host}:{}", self.port)));
             self.proxies = proxies.collect::<Result<_>>()?;
         }
         for number in 0..options.nodes {
-            let folder = folder("cassandra")?;
-            let command = command(folder.path(), options.nodes)?;
+            let folder = node_folder("cassandra")?;
+            let command = java_command(folder.path(), options.nodes)?;
             let listens = format!("{}:{}", self.network.host(number), self.port);
-            let node = Node::new(folder, command, READY)?.listening_at(listens);
+            let node = EngineNode::new(folder, command, READY)?.listening_at(listens);
             if options.tls && number == 0 {
-                let hosts = hosts.iter().map(String::as_str).chain(self.proxies.iter().map(Proxy::host));
-                self.certificates = Some(Certificates::make(node.folder(), &hosts.collect::<Vec<_>>())?);
+                let hosts = hosts.iter().map(String::as_str).chain(self.proxies.iter().map(ToxicProxy::host));
+                self.certificates = Some(TestCertificates::make(node.folder(), &hosts.collect::<Vec<_>>())?);
             }
             fs::write(node.folder().join("cassandra.yaml"), self.yaml(node.folder(), number, options))?;
             fs::write(node.folder().join("logback.xml"), LOGBACK)?;
             node.start()?;
-            node.wait()?;
+            node.wait_ready()?;
             self.nodes.push(node);
         }
         for (number, node) in self.nodes.iter().enumerate() {
@@ -166,15 +166,15 @@ impl Cassandra {
             }
         }
         if options.login {
-            let ready = || self.nodes.iter().any(|node| node.has_said(READY_FOR_LOGIN));
+            let ready = || self.nodes.iter().any(|node| node.has_logged(READY_FOR_LOGIN));
             self.node(0)?.wait_for(ready)?;
         }
         Ok(())
     }
 
     /// How often a node has seen another come up, since it was started itself.
-    fn times_seen_up(&self, node: &Node, other: usize) -> usize {
-        node.times_said(&format!("{}:{} is now UP", self.network.host(other), self.storage_port))
+    fn times_seen_up(&self, node: &EngineNode, other: usize) -> usize {
+        node.times_logged(&format!("{}:{} is now UP", self.network.host(other), self.storage_port))
     }
 
     fn client_host(&self, node: usize) -> String {
@@ -185,7 +185,7 @@ impl Cassandra {
         let (host, seed) = (self.network.host(node), self.network.host(0));
         let folder = folder.display();
         let mut lines = vec![
-            format!("initial_token: {}", token(node, options.nodes)),
+            format!("initial_token: {}", ring_token(node, options.nodes)),
             format!("listen_address: {host}"),
             format!("rpc_address: {host}"),
             format!("broadcast_rpc_address: {}", self.client_host(node)),
@@ -204,7 +204,7 @@ impl Cassandra {
             lines.push("authorizer: CassandraAuthorizer".to_owned());
             lines.push("role_manager: CassandraRoleManager".to_owned());
         }
-        if let Some(Certificates { ca_pem, nodes_pem, .. }) = &self.certificates {
+        if let Some(TestCertificates { ca_pem, nodes_pem, .. }) = &self.certificates {
             let (ca, nodes) = (ca_pem.display(), nodes_pem.display());
             lines.push("client_encryption_options:".to_owned());
             lines.push("  enabled: true".to_owned());
@@ -218,8 +218,8 @@ impl Cassandra {
     }
 }
 
-impl Cluster for Cassandra {
-    fn nodes(&self) -> &[Node] {
+impl EngineCluster for CassandraCluster {
+    fn nodes(&self) -> &[EngineNode] {
         &self.nodes
     }
 
@@ -234,7 +234,7 @@ impl Cluster for Cassandra {
             }
         }
         node.start()?;
-        node.wait()?;
+        node.wait_ready()?;
         for (other, neighbour, before) in others {
             node.wait_for(|| self.times_seen_up(node, other) > 0)?;
             neighbour.wait_for(|| self.times_seen_up(neighbour, number) > before)?;
@@ -244,13 +244,13 @@ impl Cluster for Cassandra {
 }
 
 /// Where a node begins on the ring, so that all have the same share.
-fn token(node: usize, nodes: usize) -> i128 {
+fn ring_token(node: usize, nodes: usize) -> i128 {
     let (node, nodes) = (node as i128, nodes.max(1) as i128);
     i128::from(i64::MIN) + (1 << 64) / nodes * node
 }
 
-fn command(folder: &Path, nodes: usize) -> Result<Vec<OsString>> {
-    let (java, version) = tools::java()?;
+fn java_command(folder: &Path, nodes: usize) -> Result<Vec<OsString>> {
+    let (java, version) = tools::find_java()?;
     ensure!(
         version == JAVA,
         "Cassandra 5 runs on Java {JAVA} and this is {version}: set JAVA_HOME to a Java {JAVA}"
@@ -262,10 +262,10 @@ fn command(folder: &Path, nodes: usize) -> Result<Vec<OsString>> {
     for (flag, packages) in [("--add-exports", EXPORTS), ("--add-opens", OPENS)] {
         command.extend(packages.iter().map(|package| format!("{flag}={package}=ALL-UNNAMED").into()));
     }
-    command.push(option("-Dcassandra.config=file://", &folder.join("cassandra.yaml")));
-    command.push(option("-Dlogback.configurationFile=", &folder.join("logback.xml")));
-    command.push(option("-Dcassandra.storagedir=", folder));
-    command.push(option("-Dcassandra.logdir=", folder));
+    command.push(path_option("-Dcassandra.config=file://", &folder.join("cassandra.yaml")));
+    command.push(path_option("-Dlogback.configurationFile=", &folder.join("logback.xml")));
+    command.push(path_option("-Dcassandra.storagedir=", folder));
+    command.push(path_option("-Dcassandra.logdir=", folder));
     command.push("-Dcassandra-foreground=yes".into());
     command.push("-Dcassandra.skip_wait_for_gossip_to_settle=0".into());
     command.push("-Dcassandra.superuser_setup_delay_ms=1000".into());

@@ -4,7 +4,7 @@ use std::{fs, path::Path, path::PathBuf, process::Command};
 
 use anyhow::Result;
 
-use crate::tools::run;
+use crate::tools::run_command;
 
 /// Of each certificate what the verifiers ask for: an authority is one, and the others are none.
 const EXTENSIONS: &str = "\
@@ -23,7 +23,7 @@ extendedKeyUsage = serverAuth, clientAuth
 
 /// Paths of PEM files; keys are PKCS#8 without a password.
 #[derive(Clone, Debug)]
-pub struct Certificates {
+pub struct TestCertificates {
     /// The authority, which a client has to trust.
     pub ca_pem: PathBuf,
     /// A client's certificate and key.
@@ -33,16 +33,16 @@ pub struct Certificates {
     pub nodes_pem: PathBuf,
 }
 
-impl Certificates {
+impl TestCertificates {
     /// Makes them, for nodes at these addresses.
     pub fn make(folder: &Path, hosts: &[&str]) -> Result<Self> {
         let path = |name: &str| folder.join(name);
         let names: Vec<String> = hosts.iter().map(|host| format!("IP:{host}")).collect();
         let names = format!("subjectAltName = {}\n", names.join(", "));
-        fs::write(path("certificates.cnf"), format!("{EXTENSIONS}[node]\n{}{names}", leaf()))?;
-        issue(folder, "ca", "authority")?;
-        issue(folder, "nodes", "node")?;
-        issue(folder, "client", "leaf")?;
+        fs::write(path("certificates.cnf"), format!("{EXTENSIONS}[node]\n{}{names}", leaf_section()))?;
+        issue_certificate(folder, "ca", "authority")?;
+        issue_certificate(folder, "nodes", "node")?;
+        issue_certificate(folder, "client", "leaf")?;
         let both = fs::read_to_string(path("nodes.key"))? + &fs::read_to_string(path("nodes.pem"))?;
         fs::write(path("nodes-with-key.pem"), both)?;
         Ok(Self {
@@ -55,11 +55,11 @@ impl Certificates {
 }
 
 /// The lines of the section for leaves.
-fn leaf() -> &'static str {
+fn leaf_section() -> &'static str {
     EXTENSIONS.split_once("[leaf]\n").map_or("", |(_, lines)| lines)
 }
 
-fn issue(folder: &Path, name: &str, section: &str) -> Result<()> {
+fn issue_certificate(folder: &Path, name: &str, section: &str) -> Result<()> {
     let mut openssl = Command::new("openssl");
     openssl.current_dir(folder).args([
         "req",
@@ -75,5 +75,5 @@ fn issue(folder: &Path, name: &str, section: &str) -> Result<()> {
     if name != "ca" {
         openssl.args(["-CA", "ca.pem", "-CAkey", "ca.key"]);
     }
-    run(&mut openssl).map(drop)
+    run_command(&mut openssl).map(drop)
 }

@@ -5,11 +5,11 @@ use std::{ffi::OsString, fs, path::Path, process::Command};
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    certificates::Certificates,
-    network::Network,
-    node::{Cluster, Node, folder},
-    proxy::Proxy,
-    tools::{self, KAFKA, option},
+    certificates::TestCertificates,
+    network::LoopbackNetwork,
+    node::{EngineCluster, EngineNode, node_folder},
+    proxy::ToxicProxy,
+    tools::{self, KAFKA, path_option},
 };
 
 /// Any will do: clusters are told apart by their addresses.
@@ -46,7 +46,7 @@ pub struct KafkaOptions {
     pub nodes: usize,
     /// Clients need TLS and a login, or TLS and a certificate.
     pub secured: bool,
-    /// Clients reach each node through a [`Proxy`] only.
+    /// Clients reach each node through a [`ToxicProxy`] only.
     pub behind_proxy: bool,
 }
 
@@ -58,36 +58,36 @@ impl Default for KafkaOptions {
 
 /// How to get into a cluster that is secured.
 #[derive(Clone, Debug)]
-pub struct Secured {
-    pub certificates: Certificates,
-    /// For SCRAM-SHA-256 and for PLAIN, at [`Kafka::bootstrap`].
+pub struct KafkaClusterLogin {
+    pub certificates: TestCertificates,
+    /// For SCRAM-SHA-256 and for PLAIN, at [`KafkaCluster::bootstrap`].
     pub user: String,
     pub password: String,
     /// Bootstrap servers that want no login, but a certificate.
     pub by_certificate: String,
 }
 
-pub struct Kafka {
-    nodes: Vec<Node>,
-    proxies: Vec<Proxy>,
-    secured: Option<Secured>,
-    ports: Ports,
+pub struct KafkaCluster {
+    nodes: Vec<EngineNode>,
+    proxies: Vec<ToxicProxy>,
+    secured: Option<KafkaClusterLogin>,
+    ports: KafkaPorts,
     /// The last to go, so that nobody moves in before the nodes have left.
-    network: Network,
+    network: LoopbackNetwork,
 }
 
-struct Ports {
+struct KafkaPorts {
     client: u16,
     internal: u16,
     controller: u16,
     by_certificate: u16,
 }
 
-impl Kafka {
+impl KafkaCluster {
     /// Starts a cluster and waits until it is ready.
     pub fn start(options: KafkaOptions) -> Result<Self> {
-        let network = Network::claim()?;
-        let ports = Ports {
+        let network = LoopbackNetwork::claim()?;
+        let ports = KafkaPorts {
             client: network.port(9092)?,
             internal: network.port(9094)?,
             controller: network.port(9093)?,
@@ -105,36 +105,37 @@ impl Kafka {
     }
 
     /// How to get in, if it is secured.
-    pub fn secured(&self) -> Option<&Secured> {
+    pub fn security(&self) -> Option<&KafkaClusterLogin> {
         self.secured.as_ref()
     }
 
     /// The proxies before the nodes, if it is behind such.
-    pub fn proxies(&self) -> &[Proxy] {
+    pub fn proxies(&self) -> &[ToxicProxy] {
         &self.proxies
     }
 
     /// What Kafka's own command for consumer groups prints: the judge of what we say about them.
     pub fn group_command(&self, arguments: &[&str]) -> Result<String> {
-        self.tool("consumer.group.ConsumerGroupCommand", arguments)
+        self.run_tool("consumer.group.ConsumerGroupCommand", arguments)
     }
 
     /// What a command line tool of Kafka's prints, such as `TopicCommand`. It comes in by another door than
     /// clients, so that it needs no login and passes no proxy.
-    pub fn tool(&self, class: &str, arguments: &[&str]) -> Result<String> {
-        tool(&self.servers(self.nodes.len(), self.ports.internal), class, arguments)
+    pub fn run_tool(&self, class: &str, arguments: &[&str]) -> Result<String> {
+        run_kafka_tool(&self.servers(self.nodes.len(), self.ports.internal), class, arguments)
     }
 
     fn start_all(&mut self, options: KafkaOptions) -> Result<()> {
         ensure!([1, 3].contains(&options.nodes), "a cluster has 1 node or 3");
         let upstream: Vec<String> = (0..options.nodes).map(|node| self.client_address(node)).collect();
         if options.behind_proxy {
-            self.proxies = upstream.iter().map(|upstream| Proxy::to(upstream)).collect::<Result<_>>()?;
+            self.proxies =
+                upstream.iter().map(|upstream| ToxicProxy::start_before(upstream)).collect::<Result<_>>()?;
         }
         for number in 0..options.nodes {
-            let folder = folder("kafka")?;
-            let command = command(folder.path())?;
-            let node = Node::new(folder, command, READY)?;
+            let folder = node_folder("kafka")?;
+            let command = java_command(folder.path())?;
+            let node = EngineNode::new(folder, command, READY)?;
             if options.secured && number == 0 {
                 self.secured = Some(self.secure(node.folder(), options.nodes)?);
             }
@@ -142,16 +143,16 @@ impl Kafka {
             self.format(node.folder())?;
             self.nodes.push(node);
         }
-        self.nodes.iter().try_for_each(Node::start)?;
-        self.nodes.iter().try_for_each(Node::wait)
+        self.nodes.iter().try_for_each(EngineNode::start)?;
+        self.nodes.iter().try_for_each(EngineNode::wait_ready)
     }
 
-    fn secure(&self, folder: &Path, nodes: usize) -> Result<Secured> {
-        let mut hosts: Vec<&str> = self.proxies.iter().map(Proxy::host).collect();
+    fn secure(&self, folder: &Path, nodes: usize) -> Result<KafkaClusterLogin> {
+        let mut hosts: Vec<&str> = self.proxies.iter().map(ToxicProxy::host).collect();
         let nodes_hosts: Vec<String> = (0..nodes).map(|node| self.network.host(node)).collect();
         hosts.extend(nodes_hosts.iter().map(String::as_str));
-        Ok(Secured {
-            certificates: Certificates::make(folder, &hosts)?,
+        Ok(KafkaClusterLogin {
+            certificates: TestCertificates::make(folder, &hosts)?,
             user: "tidings".to_owned(),
             password: "made up for this cluster".to_owned(),
             by_certificate: self.servers(nodes, self.ports.by_certificate),
@@ -169,7 +170,7 @@ impl Kafka {
     }
 
     fn properties(&self, node: usize, nodes: usize) -> String {
-        let Ports { client, internal, controller, by_certificate } = self.ports;
+        let KafkaPorts { client, internal, controller, by_certificate } = self.ports;
         let host = self.network.host(node);
         let voters: Vec<String> =
             (0..nodes).map(|node| format!("{}@{}:{controller}", node + 1, self.network.host(node))).collect();
@@ -179,7 +180,7 @@ impl Kafka {
         if let Some(secured) = &self.secured {
             listeners += &format!(",CERTIFICATE://{host}:{by_certificate}");
             protocols += ",CERTIFICATE:SSL,CLIENT:SASL_SSL";
-            more = security(secured);
+            more = security_properties(secured);
         } else {
             protocols += ",CLIENT:PLAINTEXT";
         }
@@ -202,28 +203,28 @@ impl Kafka {
     fn format(&self, folder: &Path) -> Result<()> {
         let mut java = java_tool("kafka.tools.StorageTool")?;
         java.current_dir(folder).args(["format", "-t", CLUSTER, "-c", "server.properties"]);
-        if let Some(Secured { user, password, .. }) = &self.secured {
+        if let Some(KafkaClusterLogin { user, password, .. }) = &self.secured {
             java.arg("--add-scram").arg(format!("SCRAM-SHA-256=[name={user},password=\"{password}\"]"));
         }
-        tools::run(&mut java).map(drop)
+        tools::run_command(&mut java).map(drop)
     }
 }
 
-impl Cluster for Kafka {
-    fn nodes(&self) -> &[Node] {
+impl EngineCluster for KafkaCluster {
+    fn nodes(&self) -> &[EngineNode] {
         &self.nodes
     }
 }
 
-/// [`Kafka::tool`] for a cluster that somebody else has started, such as [`crate::kafka`].
-pub fn tool(bootstrap: &str, class: &str, arguments: &[&str]) -> Result<String> {
+/// [`KafkaCluster::run_tool`] for a cluster that somebody else has started, such as [`crate::kafka`].
+pub fn run_kafka_tool(bootstrap: &str, class: &str, arguments: &[&str]) -> Result<String> {
     let mut java = java_tool(&format!("org.apache.kafka.tools.{class}"))?;
-    tools::run(java.args(["--bootstrap-server", bootstrap]).args(arguments))
+    tools::run_command(java.args(["--bootstrap-server", bootstrap]).args(arguments))
 }
 
 /// A command line tool of Kafka. Such live for a second: to compile well is not worth their while.
 fn java_tool(class: &str) -> Result<Command> {
-    let mut java = Command::new(tools::java()?.0);
+    let mut java = Command::new(tools::find_java()?.0);
     java.args([
         "-Xmx256m",
         "-XX:TieredStopAtLevel=1",
@@ -234,15 +235,15 @@ fn java_tool(class: &str) -> Result<Command> {
     Ok(java)
 }
 
-fn command(folder: &Path) -> Result<Vec<OsString>> {
+fn java_command(folder: &Path) -> Result<Vec<OsString>> {
     let mut command =
-        vec![tools::java()?.0.into(), "-Xmx512m".into(), "-cp".into(), KAFKA.class_path()?.into()];
-    command.extend(["kafka.Kafka".into(), option("", &folder.join("server.properties"))]);
+        vec![tools::find_java()?.0.into(), "-Xmx512m".into(), "-cp".into(), KAFKA.class_path()?.into()];
+    command.extend(["kafka.Kafka".into(), path_option("", &folder.join("server.properties"))]);
     Ok(command)
 }
 
-fn security(secured: &Secured) -> String {
-    let Secured { certificates, user, password, .. } = secured;
+fn security_properties(secured: &KafkaClusterLogin) -> String {
+    let KafkaClusterLogin { certificates, user, password, .. } = secured;
     let login = "org.apache.kafka.common.security";
     let (nodes, ca) = (certificates.nodes_pem.display(), certificates.ca_pem.display());
     format!(

@@ -5,10 +5,10 @@ use std::{fs, net::SocketAddr, path::PathBuf};
 use anyhow::{Context as _, Result};
 
 use crate::{
-    certificates::Certificates,
-    network::Network,
-    node::{Node, folder},
-    tools::{made, root},
+    certificates::TestCertificates,
+    network::LoopbackNetwork,
+    node::{EngineNode, node_folder},
+    tools::{built_folder, project_root},
 };
 
 /// How a mail server is spoken with.
@@ -37,29 +37,29 @@ pub struct MailOptions {
     pub mailboxes: Option<SocketAddr>,
 }
 
-pub struct MailServer {
-    node: Node,
+pub struct PythonMailServer {
+    node: EngineNode,
     host: String,
     port: u16,
-    certificates: Option<Certificates>,
-    _network: Network,
+    certificates: Option<TestCertificates>,
+    _network: LoopbackNetwork,
 }
 
 /// A mail as it arrived.
 #[derive(Clone, Debug)]
-pub struct Arrived {
+pub struct ArrivedMail {
     pub bytes: Vec<u8>,
     /// From, to, options, TLS and login, as JSON.
     pub about: serde_json::Value,
 }
 
-impl MailServer {
+impl PythonMailServer {
     /// Starts one and waits until it is ready.
     pub fn start(options: MailOptions) -> Result<Self> {
-        let network = Network::claim()?;
+        let network = LoopbackNetwork::claim()?;
         let (host, port) = (network.host(0), network.port(2_525)?);
-        let folder = folder("mail")?;
-        let program = root().join("tests/python/mail_server.py");
+        let folder = node_folder("mail")?;
+        let program = project_root().join("tests/python/mail_server.py");
         let mut command = vec![python()?.into(), program.into(), "--host".into(), host.clone().into()];
         let mut word = |name: &str, value: String| command.extend([name.into(), value.into()]);
         word("--port", port.to_string());
@@ -71,7 +71,7 @@ impl MailServer {
             tls => {
                 word("--tls", if tls == MailTls::StartTls { "starttls" } else { "tls" }.to_owned());
                 let named = if options.wrong_name { "127.1.2.3" } else { &host };
-                let made = Certificates::make(folder.path(), &[named])?;
+                let made = TestCertificates::make(folder.path(), &[named])?;
                 word("--certificate", made.nodes_pem.display().to_string());
                 Some(made)
             }
@@ -80,7 +80,7 @@ impl MailServer {
         options.size.into_iter().for_each(|size| word("--size", size.to_string()));
         options.idle.into_iter().for_each(|seconds| word("--idle", seconds.to_string()));
         options.mailboxes.into_iter().for_each(|at| word("--lmtp", at.to_string()));
-        let node = Node::new(folder, command, "ready")?;
+        let node = EngineNode::new(folder, command, "ready")?;
         let server = Self { node, host, port, certificates, _network: network };
         server.start_again().context("cannot start the mail server")?;
         Ok(server)
@@ -101,7 +101,7 @@ impl MailServer {
     }
 
     /// The mails that it took, in order.
-    pub fn arrived(&self) -> Result<Vec<Arrived>> {
+    pub fn arrived_mails(&self) -> Result<Vec<ArrivedMail>> {
         let mut arrived = Vec::new();
         for number in 1.. {
             let path = self.node.folder().join(format!("mails/{number}.eml"));
@@ -109,24 +109,24 @@ impl MailServer {
                 break;
             }
             let about = serde_json::from_slice(&fs::read(path.with_extension("json"))?)?;
-            arrived.push(Arrived { bytes: fs::read(path)?, about });
+            arrived.push(ArrivedMail { bytes: fs::read(path)?, about });
         }
         Ok(arrived)
     }
 
     /// How often somebody has connected since it was started last.
     pub fn connections(&self) -> usize {
-        self.node.times_said("connected")
+        self.node.times_logged("connected")
     }
 
     /// How many it has kept waiting since it was started last.
-    pub fn held(&self) -> usize {
-        self.node.times_said("holds")
+    pub fn held_count(&self) -> usize {
+        self.node.times_logged("holds")
     }
 
     /// Waits until it has kept more than so many waiting.
     pub fn wait_until_it_holds_more_than(&self, held: usize) -> Result<()> {
-        self.node.wait_for(|| self.held() > held)
+        self.node.wait_for(|| self.held_count() > held)
     }
 
     /// Ends it without a warning. Its mails stay.
@@ -136,7 +136,7 @@ impl MailServer {
 
     pub fn start_again(&self) -> Result<()> {
         self.node.start()?;
-        self.node.wait()
+        self.node.wait_ready()
     }
 
     /// It stands still: whoever connects is heard by nobody.
@@ -151,5 +151,6 @@ impl MailServer {
 
 /// The Python that the programs in `tests/python` stand on, among the build outputs.
 pub fn python() -> Result<PathBuf> {
-    Ok(made("python", "requirements.txt", include_str!("../../python/requirements.txt"))?.join("bin/python"))
+    Ok(built_folder("python", "requirements.txt", include_str!("../../python/requirements.txt"))?
+        .join("bin/python"))
 }

@@ -11,9 +11,9 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     mail::python,
-    network::Network,
-    node::{Node, folder},
-    tools::{root, run},
+    network::LoopbackNetwork,
+    node::{EngineNode, node_folder},
+    tools::{project_root, run_command},
 };
 
 const SETTINGS: &str = include_str!("../dovecot.conf");
@@ -21,15 +21,15 @@ const SETTINGS: &str = include_str!("../dovecot.conf");
 const PASSWORD: &str = "correct-horse";
 const INSTALL: &str = "dovecot is missing: `setup/prepare.sh test` installs it";
 
-pub struct Mailboxes {
-    _node: Node,
+pub struct DovecotMailboxes {
+    _node: EngineNode,
     lmtp: SocketAddr,
     imap: SocketAddr,
-    _network: Network,
+    _network: LoopbackNetwork,
 }
 
 /// As whom its parts run.
-struct Users {
+struct DovecotUsers {
     internal: String,
     group: String,
     login: String,
@@ -37,20 +37,20 @@ struct Users {
     owners: String,
 }
 
-impl Mailboxes {
+impl DovecotMailboxes {
     /// Starts one and waits until it is ready.
     pub fn start() -> Result<Self> {
-        let network = Network::claim()?;
+        let network = LoopbackNetwork::claim()?;
         let host: IpAddr = network.host(0).parse()?;
         let at = |usual| Ok::<_, anyhow::Error>(SocketAddr::new(host, network.port(usual)?));
         let (lmtp, imap) = (at(2_524)?, at(2_143)?);
-        let folder = folder("mailboxes")?;
+        let folder = node_folder("mailboxes")?;
         let mails = folder.path().join("mails");
         fs::create_dir(&mails)?;
         // Mails belong to nobody who may do more, and who that is has to get to them.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711))?;
         fs::set_permissions(&mails, fs::Permissions::from_mode(0o777))?;
-        let users = Users::of_this_machine()?;
+        let users = DovecotUsers::of_this_machine()?;
         let own = [
             ("HOST", host.to_string()),
             ("PASSWORD", PASSWORD.to_owned()),
@@ -67,10 +67,10 @@ impl Mailboxes {
         let settings = own.iter().fold(SETTINGS.to_owned(), |text, (name, value)| text.replace(name, value));
         let file = folder.path().join("dovecot.conf");
         fs::write(&file, settings)?;
-        let command = vec![program()?.into(), "-F".into(), "-c".into(), file.into()];
-        let node = Node::new(folder, command, "starting up for imap, lmtp")?;
+        let command = vec![dovecot_path()?.into(), "-F".into(), "-c".into(), file.into()];
+        let node = EngineNode::new(folder, command, "starting up for imap, lmtp")?;
         node.start()?;
-        node.wait().context("cannot start the mailboxes")?;
+        node.wait_ready().context("cannot start the mailboxes")?;
         Ok(Self { _node: node, lmtp, imap, _network: network })
     }
 
@@ -83,18 +83,20 @@ impl Mailboxes {
     pub fn read(&self, address: &str) -> Result<Vec<Vec<u8>>> {
         let folder = tempfile::tempdir()?;
         let mut read = Command::new(python()?);
-        read.arg(root().join("tests/python/mailbox_read.py"));
+        read.arg(project_root().join("tests/python/mailbox_read.py"));
         read.args([&self.imap.ip().to_string(), &self.imap.port().to_string(), address, PASSWORD]);
-        let count: usize = run(read.arg(folder.path()))?.trim().parse().context("how many there are")?;
+        let count: usize =
+            run_command(read.arg(folder.path()))?.trim().parse().context("how many there are")?;
         let mail = |number| Ok(fs::read(folder.path().join(format!("{number}.eml")))?);
         (1..=count).map(mail).collect()
     }
 }
 
-impl Users {
+impl DovecotUsers {
     /// Root gives its rights away, to those that the package has made; anybody else has none to give.
     fn of_this_machine() -> Result<Self> {
-        let id = |word: &str| Ok::<_, anyhow::Error>(run(Command::new("id").arg(word))?.trim().to_owned());
+        let id =
+            |word: &str| Ok::<_, anyhow::Error>(run_command(Command::new("id").arg(word))?.trim().to_owned());
         let word = |text: &str| text.to_owned();
         if id("-u")? == "0" {
             let (internal, login) = (word("dovecot"), word("dovenull"));
@@ -113,7 +115,7 @@ impl Users {
 }
 
 /// It lies where a usual path does not lead to.
-fn program() -> Result<&'static str> {
+fn dovecot_path() -> Result<&'static str> {
     let known = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot"];
     known.into_iter().find(|path| fs::exists(path).unwrap_or(false)).context(INSTALL)
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use engines::{Cassandra, CassandraOptions, Kafka, KafkaOptions, Registry};
+use engines::{ApicurioRegistry, CassandraCluster, CassandraOptions, KafkaCluster, KafkaOptions};
 
 const USAGE: &str = "usage: engines up [--nodes 1|3] [-- COMMAND ...]";
 
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match up(nodes, command) {
+    match start_engines(nodes, command) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("engines: {error:#}");
@@ -37,12 +37,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn up(nodes: usize, command: &[String]) -> Result<ExitCode> {
+fn start_engines(nodes: usize, command: &[String]) -> Result<ExitCode> {
     eprintln!("starting Kafka, Cassandra and a registry; the first time they are fetched");
-    let kafka = thread::spawn(move || Kafka::start(KafkaOptions { nodes, ..KafkaOptions::default() }));
-    let cassandra =
-        thread::spawn(move || Cassandra::start(CassandraOptions { nodes, ..CassandraOptions::default() }));
-    let registry = Registry::start();
+    let kafka = thread::spawn(move || KafkaCluster::start(KafkaOptions { nodes, ..KafkaOptions::default() }));
+    let cassandra = thread::spawn(move || {
+        CassandraCluster::start(CassandraOptions { nodes, ..CassandraOptions::default() })
+    });
+    let registry = ApicurioRegistry::start();
     let died = |_| anyhow!("a thread died");
     // All have ended before any of them is looked at: who leaves while one still starts leaves its folder behind.
     let (kafka, cassandra) = (kafka.join().map_err(died), cassandra.join().map_err(died));

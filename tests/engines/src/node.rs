@@ -46,20 +46,20 @@ const PATIENCE: Duration = Duration::from_secs(240);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// A folder for a node.
-pub fn folder(engine: &str) -> Result<TempDir> {
+pub fn node_folder(engine: &str) -> Result<TempDir> {
     Ok(tempfile::Builder::new().prefix(&format!("tidings-{engine}-")).tempdir()?)
 }
 
-pub struct Node {
+pub struct EngineNode {
     folder: PathBuf,
     /// What its log says when it is ready.
     ready: &'static str,
     /// Where it listens by then; some say so a moment before.
     address: Option<String>,
-    keeper: Mutex<Keeper>,
+    keeper: Mutex<NodeKeeper>,
 }
 
-struct Keeper {
+struct NodeKeeper {
     shell: Child,
     /// Given away at the end, to end the keeper.
     words: Option<ChildStdin>,
@@ -68,7 +68,7 @@ struct Keeper {
     log_from: usize,
 }
 
-impl Node {
+impl EngineNode {
     /// A process that is not started yet. From here on its keeper removes the folder.
     pub fn new(folder: TempDir, command: Vec<OsString>, ready: &'static str) -> Result<Self> {
         let mut shell = Command::new("/bin/sh");
@@ -78,7 +78,7 @@ impl Node {
         let mut shell = shell.spawn().context("cannot run /bin/sh")?;
         let words = shell.stdin.take();
         let answers = BufReader::new(shell.stdout.take().context("the keeper has no answers")?);
-        let keeper = Mutex::new(Keeper { shell, words, answers, log_from: 0 });
+        let keeper = Mutex::new(NodeKeeper { shell, words, answers, log_from: 0 });
         Ok(Self { folder: folder.keep(), ready, address: None, keeper })
     }
 
@@ -100,25 +100,25 @@ impl Node {
     }
 
     /// Waits until the process is ready.
-    pub fn wait(&self) -> Result<()> {
+    pub fn wait_ready(&self) -> Result<()> {
         let listens = || self.address.as_ref().is_none_or(|address| TcpStream::connect(address).is_ok());
-        self.wait_for(|| self.has_said(self.ready) && listens())
+        self.wait_for(|| self.has_logged(self.ready) && listens())
     }
 
     /// Its log since it was started last.
-    pub fn said(&self) -> String {
+    pub fn log_since_start(&self) -> String {
         let from = self.keeper().log_from;
         self.log().get(from..).unwrap_or_default().to_owned()
     }
 
     /// Whether its log has these words since it was started last.
-    pub fn has_said(&self, words: &str) -> bool {
-        self.said().contains(words)
+    pub fn has_logged(&self, words: &str) -> bool {
+        self.log_since_start().contains(words)
     }
 
     /// How often it has said these words since it was started last.
-    pub fn times_said(&self, words: &str) -> usize {
-        self.said().matches(words).count()
+    pub fn times_logged(&self, words: &str) -> usize {
+        self.log_since_start().matches(words).count()
     }
 
     /// Waits until this is so, as long as the process runs.
@@ -155,7 +155,7 @@ impl Node {
         self.keeper().says_yes("alive")
     }
 
-    fn keeper(&self) -> MutexGuard<'_, Keeper> {
+    fn keeper(&self) -> MutexGuard<'_, NodeKeeper> {
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -171,7 +171,7 @@ impl Node {
     }
 }
 
-impl Keeper {
+impl NodeKeeper {
     fn says_yes(&mut self, word: &str) -> Result<bool> {
         let words = self.words.as_mut().context("the keeper has gone")?;
         writeln!(words, "{word}").context("the keeper does not listen")?;
@@ -181,7 +181,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for NodeKeeper {
     fn drop(&mut self) {
         drop(self.words.take());
         // Whoever drops an engine may count on its being gone.
@@ -190,14 +190,14 @@ impl Drop for Keeper {
 }
 
 /// What several nodes have in common. Nodes are counted from 0.
-pub trait Cluster {
-    fn nodes(&self) -> &[Node];
+pub trait EngineCluster {
+    fn nodes(&self) -> &[EngineNode];
 
-    fn node(&self, number: usize) -> Result<&Node> {
+    fn node(&self, number: usize) -> Result<&EngineNode> {
         self.nodes().get(number).with_context(|| format!("there is no node {number}"))
     }
 
-    /// See [`Node::kill`].
+    /// See [`EngineNode::kill`].
     fn kill(&self, node: usize) -> Result<()> {
         self.node(node)?.kill()
     }
@@ -205,10 +205,10 @@ pub trait Cluster {
     /// Starts a killed node again, at its addresses and with its data, and waits until it is ready.
     fn start_again(&self, node: usize) -> Result<()> {
         self.node(node)?.start()?;
-        self.node(node)?.wait()
+        self.node(node)?.wait_ready()
     }
 
-    /// See [`Node::pause`].
+    /// See [`EngineNode::pause`].
     fn pause(&self, node: usize) -> Result<()> {
         self.node(node)?.pause()
     }

@@ -5,34 +5,34 @@ use std::{env, fs, path::PathBuf, process::Command};
 use anyhow::{Context, Result};
 
 use crate::{
-    network::Network,
-    node::{Node, folder},
-    tools::run,
+    network::LoopbackNetwork,
+    node::{EngineNode, node_folder},
+    tools::run_command,
 };
 
 const INSTALL: &str = "initdb is missing: apt-get install postgresql, or `make setup`";
 /// Where Debian has a version's programs.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-pub struct Postgres {
+pub struct PostgresServer {
     host: String,
     port: u16,
-    _node: Node,
-    _network: Network,
+    _node: EngineNode,
+    _network: LoopbackNetwork,
 }
 
-impl Postgres {
+impl PostgresServer {
     /// Starts a cluster with logical replication, which anybody on this machine may enter, and waits until it is ready.
     pub fn start() -> Result<Self> {
-        let programs = programs()?;
-        let network = Network::claim()?;
+        let programs = find_programs()?;
+        let network = LoopbackNetwork::claim()?;
         let (host, port) = (network.host(0), network.port(5432)?);
-        let folder = folder("postgres")?;
+        let folder = node_folder("postgres")?;
         let data = folder.path().join("data");
         fs::create_dir(&data)?;
         // It refuses to run for root.
         let before: &[&str] = if is_root()? {
-            run(Command::new("chown").arg("-R").arg("postgres:").arg(folder.path()))?;
+            run_command(Command::new("chown").arg("-R").arg("postgres:").arg(folder.path()))?;
             &["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
         } else {
             &[]
@@ -43,21 +43,30 @@ impl Postgres {
         };
         let initdb = command("initdb");
         let (program, more) = initdb.split_first().context("no program")?;
-        run(Command::new(program)
-            .args(more)
-            .args(["--auth=trust", "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
-            .arg(&data)
-            .current_dir(folder.path()))?;
+        run_command(
+            Command::new(program)
+                .args(more)
+                .args([
+                    "--auth=trust",
+                    "--username=postgres",
+                    "--no-sync",
+                    "--encoding=UTF8",
+                    "--locale=C",
+                    "-D",
+                ])
+                .arg(&data)
+                .current_dir(folder.path()),
+        )?;
         let mut server = command("postgres");
         server.extend(["-D".into(), data.into(), "-h".into(), host.clone().into()]);
         server.extend(["-p".into(), port.to_string().into(), "-k".into(), folder.path().into()]);
         for setting in ["wal_level=logical", "fsync=off"] {
             server.extend(["-c".into(), setting.into()]);
         }
-        let node = Node::new(folder, server, "database system is ready to accept connections")?
+        let node = EngineNode::new(folder, server, "database system is ready to accept connections")?
             .listening_at(format!("{host}:{port}"));
         node.start()?;
-        node.wait().context("cannot start PostgreSQL")?;
+        node.wait_ready().context("cannot start PostgreSQL")?;
         Ok(Self { host, port, _node: node, _network: network })
     }
 
@@ -71,7 +80,7 @@ impl Postgres {
 }
 
 /// The newest version's programs: those on the path, else Debian's.
-fn programs() -> Result<PathBuf> {
+fn find_programs() -> Result<PathBuf> {
     let paths = env::var_os("PATH").unwrap_or_default();
     let on_path = env::split_paths(&paths).find(|folder| folder.join("initdb").exists());
     let versions = fs::read_dir(DEBIAN).into_iter().flatten().filter_map(|file| file.ok());
@@ -81,5 +90,5 @@ fn programs() -> Result<PathBuf> {
 }
 
 fn is_root() -> Result<bool> {
-    Ok(run(Command::new("id").arg("-u"))?.trim() == "0")
+    Ok(run_command(Command::new("id").arg("-u"))?.trim() == "0")
 }

@@ -4,35 +4,35 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::{
-    network::Network,
-    node::{Node, folder},
+    network::LoopbackNetwork,
+    node::{EngineNode, node_folder},
     tools,
 };
 
-pub struct Proxy {
+pub struct ToxicProxy {
     host: String,
     address: String,
     admin: String,
-    _node: Node,
-    _network: Network,
+    _node: EngineNode,
+    _network: LoopbackNetwork,
 }
 
-impl Proxy {
+impl ToxicProxy {
     /// Starts a proxy to an address. It listens at the same port of an address of its own.
-    pub fn to(upstream: &str) -> Result<Self> {
-        let network = Network::claim()?;
+    pub fn start_before(upstream: &str) -> Result<Self> {
+        let network = LoopbackNetwork::claim()?;
         let host = network.host(0);
         let listen = upstream.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
         let listen = listen.with_context(|| format!("{upstream} has no port"))?;
         let port = network.port(8474)?;
         let command = vec![
-            tools::toxiproxy()?.into(),
+            tools::toxiproxy_path()?.into(),
             "-host".into(),
             host.clone().into(),
             "-port".into(),
             port.to_string().into(),
         ];
-        let node = Node::new(folder("proxy")?, command, "")?;
+        let node = EngineNode::new(node_folder("proxy")?, command, "")?;
         let (address, admin) = (format!("{host}:{listen}"), format!("http://{host}:{port}"));
         node.start()?;
         node.wait_for(|| ureq::get(format!("{admin}/version")).call().is_ok())

@@ -19,31 +19,31 @@ pub const JAVA: u32 = 17;
 const TOXIPROXY: &str = "2.5.0";
 
 /// An engine as Maven knows it: a list of jars whose version is that of its `pom.xml`.
-pub struct Jars {
+pub struct EngineJars {
     name: &'static str,
     pom: &'static str,
 }
 
-pub const KAFKA: Jars = Jars { name: "kafka", pom: include_str!("../kafka/pom.xml") };
-pub const CASSANDRA: Jars = Jars { name: "cassandra", pom: include_str!("../cassandra/pom.xml") };
-pub const CONNECT: Jars = Jars { name: "connect", pom: include_str!("../connect/pom.xml") };
-pub const REGISTRY: Jars = Jars { name: "registry", pom: include_str!("../registry/pom.xml") };
+pub const KAFKA: EngineJars = EngineJars { name: "kafka", pom: include_str!("../kafka/pom.xml") };
+pub const CASSANDRA: EngineJars = EngineJars { name: "cassandra", pom: include_str!("../cassandra/pom.xml") };
+pub const CONNECT: EngineJars = EngineJars { name: "connect", pom: include_str!("../connect/pom.xml") };
+pub const REGISTRY: EngineJars = EngineJars { name: "registry", pom: include_str!("../registry/pom.xml") };
 
-impl Jars {
+impl EngineJars {
     /// The folder with everything the engine needs, fetched if it is not there yet.
     pub fn folder(&self) -> Result<PathBuf> {
         let version = self.pom.split_once("<version>").and_then(|(_, rest)| rest.split_once("</version>"));
         let (version, _) = version.with_context(|| format!("the pom.xml of {} has no version", self.name))?;
-        once(&format!("{}-{version}", self.name), self.pom, |folder| {
+        fill_once(&format!("{}-{version}", self.name), self.pom, |folder| {
             let pom = folder.join("pom.xml");
             fs::write(&pom, self.pom)?;
             let mut maven = Command::new("mvn");
             maven.args(["-B", "-q", "dependency:copy-dependencies", "-f"]).arg(&pom);
-            run(maven.arg(option("-DoutputDirectory=", folder)))?;
+            run_command(maven.arg(path_option("-DoutputDirectory=", folder)))?;
             for file in fs::read_dir(folder)? {
                 let file = file?.path();
                 if file.extension() == Some(OsStr::new("gz")) {
-                    run(Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(folder))?;
+                    run_command(Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(folder))?;
                     fs::remove_file(file)?;
                 }
             }
@@ -58,18 +58,18 @@ impl Jars {
 }
 
 /// The toxiproxy server, built if it is not there yet. The version is one that Debian's own Go can build.
-pub fn toxiproxy() -> Result<PathBuf> {
-    let folder = once(&format!("toxiproxy-{TOXIPROXY}"), TOXIPROXY, |folder| {
+pub fn toxiproxy_path() -> Result<PathBuf> {
+    let folder = fill_once(&format!("toxiproxy-{TOXIPROXY}"), TOXIPROXY, |folder| {
         let source = format!("github.com/Shopify/toxiproxy/v2/cmd/server@v{TOXIPROXY}");
-        run(Command::new("go").args(["install", &source]).env("GOBIN", folder)).map(drop)
+        run_command(Command::new("go").args(["install", &source]).env("GOBIN", folder)).map(drop)
     })?;
     Ok(folder.join("server"))
 }
 
 /// The Java to run with, and its major version.
-pub fn java() -> Result<(PathBuf, u32)> {
+pub fn find_java() -> Result<(PathBuf, u32)> {
     let java = env::var_os("JAVA_HOME").map_or("java".into(), |home| Path::new(&home).join("bin/java"));
-    let said = run(Command::new(&java).args(["--version"]))?;
+    let said = run_command(Command::new(&java).args(["--version"]))?;
     let version = said.split_whitespace().nth(1).unwrap_or_default();
     let major = version.split('.').next().and_then(|major| major.parse().ok());
     let major = major.with_context(|| format!("{} says it is version {version:?}", java.display()))?;
@@ -78,7 +78,7 @@ pub fn java() -> Result<(PathBuf, u32)> {
 }
 
 /// Runs a command to its end; what it printed.
-pub fn run(command: &mut Command) -> Result<String> {
+pub fn run_command(command: &mut Command) -> Result<String> {
     let program = command.get_program().display().to_string();
     let output = match command.output() {
         Err(error) if error.kind() == ErrorKind::NotFound => bail!("{program} is missing: {INSTALL}"),
@@ -97,7 +97,7 @@ pub fn last_lines(text: &str) -> String {
 }
 
 /// An option whose value is a path.
-pub fn option(name: &str, path: &Path) -> std::ffi::OsString {
+pub fn path_option(name: &str, path: &Path) -> std::ffi::OsString {
     let mut option = std::ffi::OsString::from(name);
     option.push(path);
     option
@@ -105,7 +105,7 @@ pub fn option(name: &str, path: &Path) -> std::ffi::OsString {
 
 /// A folder among the build outputs that is filled once. What was broken off is done again, and so is what was
 /// made by another recipe; of two processes one waits for the other.
-fn once(name: &str, recipe: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+fn fill_once(name: &str, recipe: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let engines = workspace.join(target).join("engines");
@@ -126,15 +126,15 @@ fn once(name: &str, recipe: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Res
     Ok(folder)
 }
 
-pub fn root() -> &'static Path {
+pub fn project_root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
 /// A folder of the build outputs that was made of this, as its note says; made by what it is missing says.
-pub fn made(folder: &str, note: &str, of: &str) -> Result<PathBuf> {
+pub fn built_folder(folder: &str, note: &str, of: &str) -> Result<PathBuf> {
     let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let folder = Path::new(&target).join(folder);
-    let environment = root().join(&folder);
+    let environment = project_root().join(&folder);
     ensure!(
         fs::read_to_string(environment.join(note)).unwrap_or_default() == of,
         "{} is missing or out of date: `setup/prepare.sh test` makes it",

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use engines::{Cassandra, CassandraOptions, Cluster, Kafka, KafkaOptions, Proxy, Secured};
+use engines::{
+    CassandraCluster, CassandraOptions, EngineCluster, KafkaCluster, KafkaClusterLogin, KafkaOptions,
+    ToxicProxy,
+};
 
 /// The oldest request there is; every broker answers it, also before a login.
 const API_VERSIONS: &[u8] = &[0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 7, 0, 0];
@@ -23,7 +26,7 @@ const CQL_AUTHENTICATE: u8 = 3;
 const CQL_AUTH_SUCCESS: u8 = 16;
 
 /// Sends bytes and reads the first ones of the answer.
-fn ask(address: &str, question: &[u8], patience: Duration) -> std::io::Result<[u8; 8]> {
+fn ask_bytes(address: &str, question: &[u8], patience: Duration) -> std::io::Result<[u8; 8]> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(patience))?;
     stream.write_all(question)?;
@@ -36,16 +39,16 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MOMENT: Duration = Duration::from_millis(500);
 
 fn kafka_answers(address: &str, patience: Duration) -> bool {
-    ask(address, API_VERSIONS, patience).is_ok_and(|answer| answer[4..] == [0, 0, 0, 7])
+    ask_bytes(address, API_VERSIONS, patience).is_ok_and(|answer| answer[4..] == [0, 0, 0, 7])
 }
 
 #[allow(clippy::disallowed_methods, reason = "what is waited for happens in other processes")]
-fn until(happened: impl Fn() -> bool) {
+fn wait_until(happened: impl Fn() -> bool) {
     let happens = std::iter::repeat_with(|| thread::sleep(MOMENT)).take(240).any(|()| happened());
     assert!(happens, "it did not happen");
 }
 
-fn engines(arguments: &[&str]) -> Command {
+fn engines_command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_engines"));
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -54,7 +57,7 @@ fn engines(arguments: &[&str]) -> Command {
 #[test]
 fn one_of_each_answers_and_ends_with_the_process_that_is_killed() {
     let folders = tempfile::tempdir().unwrap();
-    let mut up = engines(&["up"]).env("TMPDIR", folders.path()).spawn().unwrap();
+    let mut up = engines_command(&["up"]).env("TMPDIR", folders.path()).spawn().unwrap();
     let said = BufReader::new(up.stdout.take().unwrap()).lines().take(3);
     let said: Vec<String> = said.map(Result::unwrap).collect();
     let [kafka, cql, registry] = ["KAFKA", "CQL", "REGISTRY"].map(|name| {
@@ -64,21 +67,21 @@ fn one_of_each_answers_and_ends_with_the_process_that_is_killed() {
             .unwrap_or_else(|| panic!("no {export}: {said:?}"))
     });
     assert!(kafka_answers(kafka, PATIENCE), "{kafka}");
-    assert_eq!(ask(cql, CQL_OPTIONS, PATIENCE).unwrap()[4], CQL_SUPPORTED, "{cql}");
+    assert_eq!(ask_bytes(cql, CQL_OPTIONS, PATIENCE).unwrap()[4], CQL_SUPPORTED, "{cql}");
     let subjects = ureq::get(format!("{registry}/subjects")).call().unwrap().into_body().read_to_string();
     assert_eq!(subjects.unwrap(), "[]");
 
     up.kill().unwrap();
     up.wait().unwrap();
-    until(|| TcpStream::connect(kafka).is_err() && TcpStream::connect(cql).is_err());
-    until(|| fs::read_dir(&folders).unwrap().next().is_none());
+    wait_until(|| TcpStream::connect(kafka).is_err() && TcpStream::connect(cql).is_err());
+    wait_until(|| fs::read_dir(&folders).unwrap().next().is_none());
 }
 
 #[test]
 fn a_kafka_that_was_killed_starts_again_with_its_data() {
-    let kafka = Kafka::start(KafkaOptions::default()).unwrap();
+    let kafka = KafkaCluster::start(KafkaOptions::default()).unwrap();
     let bootstrap = kafka.bootstrap();
-    kafka.tool("TopicCommand", &["--create", "--topic", "t", "--partitions", "2"]).unwrap();
+    kafka.run_tool("TopicCommand", &["--create", "--topic", "t", "--partitions", "2"]).unwrap();
     let group = ["--group", "g", "--topic", "t:1", "--reset-offsets", "--to-latest", "--execute"];
     kafka.group_command(&group).unwrap();
 
@@ -99,9 +102,9 @@ fn a_kafka_that_was_killed_starts_again_with_its_data() {
 #[test]
 fn three_secured_nodes_behind_proxies_let_in_whom_they_know_and_outlive_one() {
     let options = KafkaOptions { nodes: 3, secured: true, behind_proxy: true };
-    let kafka = Kafka::start(options).unwrap();
+    let kafka = KafkaCluster::start(options).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let Secured { certificates, user, password, by_certificate } = kafka.secured().unwrap();
+    let KafkaClusterLogin { certificates, user, password, by_certificate } = kafka.security().unwrap();
     let ca = format!("ssl.truststore.type=PEM\nssl.truststore.location={}\n", certificates.ca_pem.display());
     let login = |mechanism: &str, module: &str, password: &str| {
         let module = format!("org.apache.kafka.common.security.{module} required");
@@ -121,7 +124,7 @@ fn three_secured_nodes_behind_proxies_let_in_whom_they_know_and_outlive_one() {
         (by_certificate, format!("{ca}{certificate}security.protocol=SSL\n"), true),
         (by_certificate, format!("{ca}security.protocol=SSL\n"), false),
     ];
-    kafka.tool("TopicCommand", &["--create", "--topic", "t", "--replication-factor", "3"]).unwrap();
+    kafka.run_tool("TopicCommand", &["--create", "--topic", "t", "--replication-factor", "3"]).unwrap();
     kafka.kill(0).unwrap();
     let config = folder.path().join("client.properties");
     for (bootstrap, properties, expect) in doors {
@@ -130,7 +133,7 @@ fn three_secured_nodes_behind_proxies_let_in_whom_they_know_and_outlive_one() {
         let times = format!("default.api.timeout.ms={all}\nrequest.timeout.ms={one}\n");
         fs::write(&config, format!("{properties}{times}")).unwrap();
         let arguments = ["--list", "--command-config", config.to_str().unwrap()];
-        let topics = engines::tool(bootstrap, "TopicCommand", &arguments);
+        let topics = engines::run_kafka_tool(bootstrap, "TopicCommand", &arguments);
         assert_eq!(
             topics.as_deref().is_ok_and(|topics| topics.trim() == "t"),
             *expect,
@@ -143,11 +146,11 @@ fn three_secured_nodes_behind_proxies_let_in_whom_they_know_and_outlive_one() {
 #[test]
 fn three_nodes_of_cassandra_behind_proxies_ask_for_tls_and_a_login_and_outlive_one() {
     let options = CassandraOptions { nodes: 3, login: true, tls: true, behind_proxy: true };
-    let cassandra = Cassandra::start(options).unwrap();
+    let cassandra = CassandraCluster::start(options).unwrap();
     let ca = &cassandra.certificates().unwrap().ca_pem;
     let addresses = cassandra.contact_points();
     let lets_in = |address: &str, password: &str| {
-        assert!(ask(address, CQL_STARTUP, PATIENCE).is_err(), "{address} answers without TLS");
+        assert!(ask_bytes(address, CQL_STARTUP, PATIENCE).is_err(), "{address} answers without TLS");
         let (host, _) = address.split_once(':').unwrap();
         let mut client = Command::new("openssl");
         client.args(["s_client", "-quiet", "-verify_return_error", "-verify_ip", host, "-connect", address]);
@@ -156,7 +159,7 @@ fn three_nodes_of_cassandra_behind_proxies_ask_for_tls_and_a_login_and_outlive_o
         let (mut words, mut answers) = (client.stdin.take().unwrap(), client.stdout.take().unwrap());
         words.write_all(CQL_STARTUP).unwrap();
         let asked = cql_answer(&mut answers).unwrap();
-        let login = format!("\0{}\0{password}", Cassandra::USER);
+        let login = format!("\0{}\0{password}", CassandraCluster::USER);
         let length = u8::try_from(login.len()).unwrap();
         words.write_all(&[4, 0, 0, 1, 15, 0, 0, 0, length + 4, 0, 0, 0, length]).unwrap();
         words.write_all(login.as_bytes()).unwrap();
@@ -168,12 +171,12 @@ fn three_nodes_of_cassandra_behind_proxies_ask_for_tls_and_a_login_and_outlive_o
         println!("{address}: {}", String::from_utf8_lossy(&came_in.1));
         came_in.0 == CQL_AUTH_SUCCESS
     };
-    assert!(addresses.iter().all(|address| lets_in(address, Cassandra::PASSWORD)));
+    assert!(addresses.iter().all(|address| lets_in(address, CassandraCluster::PASSWORD)));
     assert!(!lets_in(&addresses[0], "guessed"));
     cassandra.kill(1).unwrap();
-    assert!(lets_in(&addresses[2], Cassandra::PASSWORD));
+    assert!(lets_in(&addresses[2], CassandraCluster::PASSWORD));
     cassandra.start_again(1).unwrap();
-    assert!(lets_in(&addresses[1], Cassandra::PASSWORD));
+    assert!(lets_in(&addresses[1], CassandraCluster::PASSWORD));
 }
 
 /// Reads a frame: which answer it is, and what it says.
@@ -188,14 +191,14 @@ fn cql_answer(stream: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
 #[test]
 fn a_proxy_delays_resets_cuts_and_heals() {
     let echo = TcpListener::bind("127.0.0.1:0").unwrap();
-    let proxy = Proxy::to(&echo.local_addr().unwrap().to_string()).unwrap();
+    let proxy = ToxicProxy::start_before(&echo.local_addr().unwrap().to_string()).unwrap();
     thread::spawn(move || {
         for mut stream in echo.incoming().map_while(Result::ok) {
             let mut bytes = [0; 8];
             while stream.read_exact(&mut bytes).and_then(|()| stream.write_all(&bytes)).is_ok() {}
         }
     });
-    let echoes = |patience| ask(proxy.address(), b"12345678", patience).is_ok();
+    let echoes = |patience| ask_bytes(proxy.address(), b"12345678", patience).is_ok();
     assert!(echoes(PATIENCE));
     proxy.latency(20_000).unwrap();
     assert!(!echoes(MOMENT));
@@ -215,7 +218,7 @@ fn a_proxy_delays_resets_cuts_and_heals() {
 #[test]
 fn what_is_missing_is_said_and_nothing_left_behind() {
     let folders = tempfile::tempdir().unwrap();
-    let mut up = engines(&["up"]);
+    let mut up = engines_command(&["up"]);
     let said = up.env("PATH", "").env_remove("JAVA_HOME").env("TMPDIR", folders.path()).output().unwrap();
     assert!(!said.status.success());
     let said = String::from_utf8_lossy(&said.stderr).into_owned();

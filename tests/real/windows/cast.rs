@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use model::Millis;
+use model::UtcMillis;
 use serde_json::{Value, json};
 
 const PERSONS: u64 = 24;
@@ -15,12 +15,12 @@ const ZONES: Range<i64> = -12..13;
 const NINES: i64 = 3;
 
 /// When it is nine, or a few minutes past, and in which zone.
-pub struct Nines {
+pub struct NineTimes {
     first: i64,
     zone: i64,
 }
 
-impl Nines {
+impl NineTimes {
     /// The full minutes that come next, but not before `from`.
     pub fn new(from: i64) -> Self {
         let first = (from + MINUTE - 1).div_euclid(MINUTE) * MINUTE;
@@ -32,18 +32,18 @@ impl Nines {
     /// A catalogue whose nines are these.
     pub fn set(&self, catalogue: &str) -> String {
         (0..NINES).fold(catalogue.to_owned(), |text, n| {
-            text.replace(&format!("\"09:0{n}\""), &format!("{:?}", on_wall(self.at(n), self.zone)))
+            text.replace(&format!("\"09:0{n}\""), &format!("{:?}", wall_time(self.instant_of(n), self.zone)))
         })
     }
 
-    fn at(&self, n: i64) -> i64 {
+    fn instant_of(&self, n: i64) -> i64 {
         self.first + n * MINUTE
     }
 }
 
 /// Who somebody is, as far as it says what they are told.
 #[derive(Clone, Default, Debug)]
-pub struct Who {
+pub struct CastMember {
     pub number: u64,
     /// Hours from UTC.
     pub zone: i64,
@@ -58,32 +58,32 @@ pub struct Who {
     pub quiet: Option<Range<i64>>,
     /// A push reaches them.
     pub has_device: bool,
-    pub comes: Comes,
+    pub comes: ComingHabit,
 }
 
 /// How often somebody is seen.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Comes {
+pub enum ComingHabit {
     #[default]
     Never,
     Once,
     Often,
 }
 
-pub struct Cast {
-    pub people: BTreeMap<String, Who>,
+pub struct StoryCast {
+    pub people: BTreeMap<String, CastMember>,
     /// When it is nine.
     pub nine: i64,
     /// The plan whose nine this is.
     plan: String,
 }
 
-impl Cast {
+impl StoryCast {
     /// Everybody, with the first nine that is not before `from`; nobody if none is left.
-    pub fn new(nines: &Nines, now: i64, from: i64) -> Option<Self> {
-        let n = (0..NINES).find(|n| nines.at(*n) >= from)?;
-        let (nine, zone) = (nines.at(n), nines.zone);
-        let who = |p| (format!("p{p}"), Who::new(p, zone, now..nine));
+    pub fn new(nines: &NineTimes, now: i64, from: i64) -> Option<Self> {
+        let n = (0..NINES).find(|n| nines.instant_of(*n) >= from)?;
+        let (nine, zone) = (nines.instant_of(n), nines.zone);
+        let who = |p| (format!("p{p}"), CastMember::new(p, zone, now..nine));
         let people = (0..PERSONS).map(who).collect();
         Some(Self { people, nine, plan: format!("dated_{}", n + 1) })
     }
@@ -95,18 +95,18 @@ impl Cast {
 
     /// What is said of all of them at the beginning.
     pub fn facts(&self) -> Vec<String> {
-        let of = |(person, who): (&String, &Who)| {
+        let of = |(person, who): (&String, &CastMember)| {
             let mut profile = json!({"person": person, "email": format!("{person}@example.org"),
                 "zone": zone_name(who.zone), "email_plan": self.plan});
             if let Some(quiet) = &who.quiet {
-                let wall = |at| on_wall(at, who.zone);
+                let wall = |at| wall_time(at, who.zone);
                 profile["quiet"] = format!("{}-{}", wall(quiet.start), wall(quiet.end)).into();
             }
-            let mut facts = vec![fact("profile", person, 1, profile)];
+            let mut facts = vec![fact_line("profile", person, 1, profile)];
             if who.has_device {
                 // By its name a push is known as theirs.
                 let device = json!({"person": person, "device": person, "platform": "web", "token": "t"});
-                facts.push(fact("device", person, 1, device));
+                facts.push(fact_line("device", person, 1, device));
             }
             facts
         };
@@ -114,26 +114,26 @@ impl Cast {
     }
 
     /// Those who travel say so.
-    pub fn moves(&self) -> Vec<String> {
-        let of = |(person, who): (&String, &Who)| {
+    pub fn move_facts(&self) -> Vec<String> {
+        let of = |(person, who): (&String, &CastMember)| {
             let zone = zone_name(who.moves_to?);
-            Some(fact("profile", person, 2, json!({"person": person, "zone": zone})))
+            Some(fact_line("profile", person, 2, json!({"person": person, "zone": zone})))
         };
         self.people.iter().filter_map(of).collect()
     }
 
     /// These persons were seen now.
-    pub fn seen(persons: &[&String], at: i64) -> Vec<String> {
+    pub fn seen_facts(persons: &[&String], at: i64) -> Vec<String> {
         let one = |person: &&String| {
             json!({"id": format!("seen-{person}-{at}"), "source": "real", "type": "tidings.seen",
-                "time": Millis(at).to_string(), "data": {"person": person, "surface": "site"}})
+                "time": UtcMillis(at).to_string(), "data": {"person": person, "surface": "site"}})
             .to_string()
         };
         persons.iter().map(one).collect()
     }
 }
 
-impl Who {
+impl CastMember {
     /// The even ones have windows of one half of the types, the odd ones of the other; see `script`.
     fn new(number: u64, zone: i64, time: Range<i64>) -> Self {
         let half = number / 2;
@@ -152,9 +152,9 @@ impl Who {
             _ => None,
         };
         let comes = match (number % 2, half % 3) {
-            (0, 0) => Comes::Often,
-            (0, 1) | (1, 2) => Comes::Once,
-            _ => Comes::Never,
+            (0, 0) => ComingHabit::Often,
+            (0, 1) | (1, 2) => ComingHabit::Once,
+            _ => ComingHabit::Never,
         };
         let has_device = number % 2 == 1 || half % 6 != 5;
         let (has_nine, released) = (half % 4 < 2, None);
@@ -162,7 +162,7 @@ impl Who {
     }
 }
 
-fn fact(sort: &str, person: &str, version: u64, data: Value) -> String {
+fn fact_line(sort: &str, person: &str, version: u64, data: Value) -> String {
     json!({"id": format!("{sort}-{person}-{version}"), "source": "real", "type": format!("tidings.{sort}"),
         "version": version, "data": data})
     .to_string()
@@ -173,7 +173,7 @@ fn zone_name(hours: i64) -> String {
     if hours == 0 { "UTC".to_owned() } else { format!("Etc/GMT{:+}", -hours) }
 }
 
-fn on_wall(at: i64, zone: i64) -> String {
+fn wall_time(at: i64, zone: i64) -> String {
     let minutes = (at + zone * HOUR).div_euclid(MINUTE).rem_euclid(24 * 60);
     format!("{:02}:{:02}", minutes / 60, minutes % 60)
 }

@@ -6,48 +6,48 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, Result, ensure};
 
 use super::{
-    pace,
-    story::{Entry, Fate, Story},
+    plan_checks,
+    story::{StoryEntry, StoryFate, WindowStory},
 };
-use crate::told::Mail;
+use crate::outbox_mails::ToldMail;
 
 /// Looks at a whole story.
-pub type Check = fn(&Story) -> Result<()>;
+pub type StoryCheck = fn(&WindowStory) -> Result<()>;
 
-pub const ALL: [(&str, Check); 16] = [
+pub const ALL: [(&str, StoryCheck); 16] = [
     ("told as often as owed", told_as_often_as_owed),
     ("every entry has its end", every_entry_has_its_end),
     ("days and messages agree", days_and_messages_agree),
     ("a push first", a_push_first),
     ("who came needs no mail", who_came_needs_no_mail),
-    ("a date once", pace::a_date_once),
-    ("enough for a message", pace::enough),
-    ("one key in a message", pace::one_key),
-    ("not long before", pace::not_long_before),
-    ("only who is away", pace::only_who_is_away),
-    ("the first alone", pace::the_first_alone),
-    ("the first beside the others", pace::the_first_beside_the_others),
-    ("few at once", pace::few_at_once),
-    ("longer and longer rests", pace::longer_rests),
-    ("no more than the cap", pace::within_the_cap),
-    ("nobody is disturbed", pace::nobody_is_disturbed),
+    ("a date once", plan_checks::a_date_once),
+    ("enough for a message", plan_checks::enough_items),
+    ("one key in a message", plan_checks::one_key),
+    ("not long before", plan_checks::not_long_before),
+    ("only who is away", plan_checks::only_who_is_away),
+    ("the first alone", plan_checks::the_first_alone),
+    ("the first beside the others", plan_checks::the_first_beside_the_others),
+    ("few at once", plan_checks::few_at_once),
+    ("longer and longer rests", plan_checks::longer_rests),
+    ("no more than the cap", plan_checks::within_the_cap),
+    ("nobody is disturbed", plan_checks::nobody_is_disturbed),
 ];
 
 /// What is wrong, each with its name.
-pub fn wrong(story: &Story) -> Vec<String> {
+pub fn find_wrong(story: &WindowStory) -> Vec<String> {
     let found = ALL.iter().filter_map(|(name, check)| Some((name, check(story).err()?)));
     found.map(|(name, error)| format!("{name}: {error:#}")).collect()
 }
 
 /// What a story has to have in it, or the checks looked at little.
-pub fn untried(story: &Story) -> Vec<String> {
+pub fn find_untried(story: &WindowStory) -> Vec<String> {
     let told = |plan: &str| story.mails.values().filter(|mail| mail.plan == plan).collect::<Vec<_>>();
-    let rooms = |mail: &&Mail| story.said_in(mail).map(|said| &said.key).collect::<BTreeSet<_>>().len();
-    let is_by_hand = |mail: &&Mail| mail.closed * 1_000 >= story.by_hand;
+    let rooms = |mail: &&ToldMail| story.notes_in(mail).map(|said| &said.key).collect::<BTreeSet<_>>().len();
+    let is_by_hand = |mail: &&ToldMail| mail.closed * 1_000 >= story.by_hand;
     let at_nine = |plan: &str| told(plan).iter().any(|mail| mail.closed * 1_000 == story.nine);
     let is_early =
-        |mail: &&Mail| story.people[&mail.to].released.is_some() && mail.closed * 1_000 < story.nine;
-    let ended = |fate: &str| story.entries.iter().flat_map(Entry::fates).any(|(_, of)| of.fate == fate);
+        |mail: &&ToldMail| story.people[&mail.to].released.is_some() && mail.closed * 1_000 < story.nine;
+    let ended = |fate: &str| story.entries.iter().flat_map(StoryEntry::fates).any(|(_, of)| of.fate == fate);
     let tried = [
         ("a date at nine", at_nine("dated")),
         ("who waits for nine", !story.awaits.is_empty()),
@@ -61,13 +61,13 @@ pub fn untried(story: &Story) -> Vec<String> {
         ("what was taken back", ended("no longer true")),
     ];
     let untold = super::PLANS.iter().map(|plan| plan.split('_').next().unwrap_or_default());
-    let untold = untold.filter(|plan| story.by_itself(plan).is_empty());
+    let untold = untold.filter(|plan| story.mails_by_itself(plan).is_empty());
     let untried = tried.iter().filter(|(_, tried)| !tried).map(|(name, _)| *name);
     untold.chain(untried).map(str::to_owned).collect()
 }
 
 /// What became of the dates of those for whom it was nine, for whoever wonders why it was something else.
-pub fn dates(story: &Story) -> Vec<String> {
+pub fn describe_dates(story: &WindowStory) -> Vec<String> {
     let has_nine = |person: &str| story.people[person].has_nine && story.people[person].released.is_none();
     let mails = story.mails.values().filter(|mail| mail.plan == "dated" && has_nine(&mail.to));
     let told = mails.map(|mail| {
@@ -79,8 +79,8 @@ pub fn dates(story: &Story) -> Vec<String> {
     told.chain(unclear.map(|entry| format!("nobody knows of {entry:?}"))).collect()
 }
 
-fn told_as_often_as_owed(story: &Story) -> Result<()> {
-    let (owed, told) = (story.owed(), story.told());
+fn told_as_often_as_owed(story: &WindowStory) -> Result<()> {
+    let (owed, told) = (story.owed_ranges(), story.told_counts());
     for (of, count) in &told {
         let (_, most) = owed.get(of).copied().unwrap_or_default();
         ensure!(*count <= most, "{of:?} was told {count} times, and at most {most} are owed");
@@ -92,7 +92,7 @@ fn told_as_often_as_owed(story: &Story) -> Result<()> {
     Ok(())
 }
 
-fn every_entry_has_its_end(story: &Story) -> Result<()> {
+fn every_entry_has_its_end(story: &WindowStory) -> Result<()> {
     let mut said: BTreeMap<_, (usize, &str)> = BTreeMap::new();
     for one in &story.said {
         said.entry((&one.person, &one.subject)).or_insert((0, &one.kind)).0 += 1;
@@ -111,7 +111,7 @@ fn every_entry_has_its_end(story: &Story) -> Result<()> {
 }
 
 /// Each message tells what the days say that it told; of a first entry that was told twice they name one message.
-fn days_and_messages_agree(story: &Story) -> Result<()> {
+fn days_and_messages_agree(story: &WindowStory) -> Result<()> {
     let mut told: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for entry in &story.entries {
         for (is_push, fate) in entry.fates() {
@@ -136,8 +136,8 @@ fn days_and_messages_agree(story: &Story) -> Result<()> {
 
 /// What follows a push comes after one, by when they were decided, and tells nothing that no push tells: but to those whom
 /// none reaches. It tells all that gathered: what was stored as it closed, and announced a moment later, is pushed after it.
-fn a_push_first(story: &Story) -> Result<()> {
-    let by = |fate: &Fate, plan: &str| {
+fn a_push_first(story: &WindowStory) -> Result<()> {
+    let by = |fate: &StoryFate, plan: &str| {
         fate.ready.as_ref().and_then(|ready| story.mails.get(ready)).is_some_and(|told| told.plan == plan)
     };
     let mut first: BTreeMap<&String, bool> = BTreeMap::new();
@@ -154,7 +154,7 @@ fn a_push_first(story: &Story) -> Result<()> {
 }
 
 /// Who was seen after a push, and before the mail that follows it was due, has seen what it told.
-fn who_came_needs_no_mail(story: &Story) -> Result<()> {
+fn who_came_needs_no_mail(story: &WindowStory) -> Result<()> {
     for entry in &story.entries {
         let (Some(push), Some(mail)) = (&entry.push, &entry.mail) else { continue };
         let Some(told) = mail.ready.as_ref().and_then(|ready| story.mails.get(ready)) else { continue };

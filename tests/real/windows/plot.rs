@@ -7,17 +7,17 @@ use std::{
 };
 
 use anyhow::Result;
-use model::Millis;
-use runtime::clock::Stopwatch;
+use model::UtcMillis;
+use runtime::clock::SteadyStopwatch;
 use serde_json::Value;
 
 use super::{
-    cast::{Cast, Comes},
-    now,
-    script::{Said, Script},
-    story::{Seen, Story},
+    cast::{ComingHabit, StoryCast},
+    now_ms,
+    script::{NoteScript, SaidNote},
+    story::{StorySighting, WindowStory},
 };
-use crate::house::{House, pause};
+use crate::house::{RealHouse, pause_for};
 
 const TICK: Duration = Duration::from_millis(2_500);
 /// Records of one request, and every how many requests are said twice.
@@ -36,56 +36,56 @@ const AGAIN: i64 = 33_000;
 const LOOK: i64 = 5_000;
 const MANY: usize = 5;
 
-pub struct Plot<'a> {
-    house: &'a House,
-    cast: Cast,
-    script: Script,
+pub struct StoryPlot<'a> {
+    house: &'a RealHouse,
+    cast: StoryCast,
+    script: NoteScript,
     /// What was said up to now.
-    pub story: Story,
+    pub story: WindowStory,
     came: Option<i64>,
     has_moved: bool,
     has_looked: bool,
 }
 
-impl<'a> Plot<'a> {
-    pub fn new(house: &'a House, cast: Cast) -> Self {
-        let story = Story { people: cast.people.clone(), nine: cast.nine, ..Story::default() };
+impl<'a> StoryPlot<'a> {
+    pub fn new(house: &'a RealHouse, cast: StoryCast) -> Self {
+        let story = WindowStory { people: cast.people.clone(), nine: cast.nine, ..WindowStory::default() };
         let (has_moved, has_looked) = Default::default();
-        Self { house, cast, script: Script::default(), story, came: None, has_moved, has_looked }
+        Self { house, cast, script: NoteScript::default(), story, came: None, has_moved, has_looked }
     }
 
     pub fn play(&mut self, killed: &AtomicBool) -> Result<()> {
         let mut tick = 0;
-        while now() < self.cast.nine + AFTER || !killed.load(Ordering::SeqCst) {
-            let took = Stopwatch::start();
+        while now_ms() < self.cast.nine + AFTER || !killed.load(Ordering::SeqCst) {
+            let took = SteadyStopwatch::start();
             self.tick(tick)?;
             tick += 1;
-            self.come()?;
-            let left = self.cast.nine - now();
+            self.send_presence()?;
+            let left = self.cast.nine - now_ms();
             if left < EARLY {
                 self.release_early();
             }
             if left < TRAVEL && !self.has_moved {
                 self.has_moved = true;
-                self.house.say("/v1/facts", &self.cast.moves())?;
+                self.house.say("/v1/facts", &self.cast.move_facts())?;
             }
             if left < LOOK && !self.has_looked {
                 self.has_looked = true;
-                self.look();
+                self.look_for_waiting();
             }
-            pause(TICK.saturating_sub(took.elapsed()));
+            pause_for(TICK.saturating_sub(took.elapsed()));
         }
         Ok(())
     }
 
     /// Looks for whom something waits for nine, that is still true then. Who is asked may be busy.
-    fn look(&mut self) {
+    fn look_for_waiting(&mut self) {
         for (person, who) in
             self.story.people.iter().filter(|(_, who)| who.has_nine && who.released.is_none())
         {
-            let own = |said: &&Said| said.person == *person && said.kind == "dated" && !said.is_gone;
+            let own = |said: &&SaidNote| said.person == *person && said.kind == "dated" && !said.is_gone;
             let is_due = |window: &Value| {
-                window["due"].as_str().and_then(Millis::parse) == Some(Millis(self.cast.nine))
+                window["due"].as_str().and_then(UtcMillis::parse) == Some(UtcMillis(self.cast.nine))
             };
             // A night of their own holds it longer.
             let is_quiet = who.quiet.as_ref().is_some_and(|quiet| quiet.contains(&self.cast.nine));
@@ -93,7 +93,7 @@ impl<'a> Plot<'a> {
             let mut dates = windows.iter().filter(|window| window["plan"] == self.cast.plan());
             if dates.any(is_due)
                 && !is_quiet
-                && now() < self.cast.nine
+                && now_ms() < self.cast.nine
                 && self.story.said.iter().filter(own).count() >= MANY
             {
                 self.story.awaits.insert(person.clone());
@@ -102,7 +102,7 @@ impl<'a> Plot<'a> {
     }
 
     fn tick(&mut self, tick: u64) -> Result<()> {
-        let (records, said) = self.script.tick(tick, self.cast.people.iter(), now());
+        let (records, said) = self.script.tick(tick, self.cast.people.iter(), now_ms());
         for (n, some) in records.chunks(AT_ONCE).enumerate() {
             self.house.say("/v1/changes", some)?;
             if n % TWICE == 0 {
@@ -114,17 +114,18 @@ impl<'a> Plot<'a> {
     }
 
     /// People are seen: all who come at all the first time, later only those who come often.
-    fn come(&mut self) -> Result<()> {
-        let at = now();
+    fn send_presence(&mut self) -> Result<()> {
+        let at = now_ms();
         if self.came.is_some_and(|came| at < came + AGAIN) {
             return Ok(());
         }
-        let comes = |comes| comes == Comes::Often || (comes == Comes::Once && self.came.is_none());
+        let comes =
+            |comes| comes == ComingHabit::Often || (comes == ComingHabit::Once && self.came.is_none());
         let all = self.cast.people.iter().filter(|(_, who)| comes(who.comes));
         let persons: Vec<&String> = all.map(|(person, _)| person).collect();
-        self.house.say("/v1/facts", &Cast::seen(&persons, at))?;
-        let known = now();
-        let seen = persons.iter().map(|person| Seen { person: (*person).clone(), at, known });
+        self.house.say("/v1/facts", &StoryCast::seen_facts(&persons, at))?;
+        let known = now_ms();
+        let seen = persons.iter().map(|person| StorySighting { person: (*person).clone(), at, known });
         self.story.seen.extend(seen);
         self.came = Some(at);
         Ok(())
@@ -136,7 +137,7 @@ impl<'a> Plot<'a> {
         let plan = self.cast.plan().to_owned();
         let early = self.story.people.iter_mut().filter(|(_, who)| who.is_early && who.released.is_none());
         for (person, who) in early {
-            let at = now();
+            let at = now_ms();
             if at < self.cast.nine - LAST {
                 // Where the answer is lost they may have been: asked twice they could be let out twice.
                 who.released = self.house.release_one(&plan, person, at).unwrap_or(true).then_some(at);

@@ -1,10 +1,10 @@
 //! What happens: notes for each person, of about half of the kinds each, so that nobody has more windows than there
 //! is room for. The same tick says the same.
 
-use model::Millis;
+use model::UtcMillis;
 use serde_json::{Value, json};
 
-use super::cast::Who;
+use super::cast::CastMember;
 
 const KINDS: [&[&str]; 2] = [
     &["dated", "sliding", "ahead", "absent", "first_a", "first_b", "both", "now"],
@@ -21,7 +21,7 @@ const FURTHER: i64 = 4_000;
 
 /// A note that was said.
 #[derive(Clone, Default, Debug)]
-pub struct Said {
+pub struct SaidNote {
     pub person: String,
     pub subject: String,
     pub kind: String,
@@ -34,25 +34,25 @@ pub struct Said {
 
 /// Numbers notes.
 #[derive(Default)]
-pub struct Script {
+pub struct NoteScript {
     notes: u64,
 }
 
-impl Script {
+impl NoteScript {
     /// What happens at one tick: the records, and what they say.
     pub fn tick<'a>(
         &mut self,
         tick: u64,
-        people: impl Iterator<Item = (&'a String, &'a Who)>,
+        people: impl Iterator<Item = (&'a String, &'a CastMember)>,
         now: i64,
-    ) -> (Vec<String>, Vec<Said>) {
+    ) -> (Vec<String>, Vec<SaidNote>) {
         let mut all = (vec![], vec![]);
         for (person, who) in people {
             for (place, kind) in (0..).zip(KINDS[usize::from(who.number % 2 == 1)]) {
                 if tick >= BUSY && !(tick + place + who.number).is_multiple_of(THIRD) {
                     continue;
                 }
-                let (record, said) = self.note((tick, now), (person, who.number), kind);
+                let (record, said) = self.draw_note((tick, now), (person, who.number), kind);
                 all.0.push(record.to_string());
                 all.1.push(said);
             }
@@ -60,7 +60,12 @@ impl Script {
         all
     }
 
-    fn note(&mut self, (tick, now): (u64, i64), (person, number): (&str, u64), kind: &str) -> (Value, Said) {
+    fn draw_note(
+        &mut self,
+        (tick, now): (u64, i64),
+        (person, number): (&str, u64),
+        kind: &str,
+    ) -> (Value, SaidNote) {
         self.notes += 1;
         let note = self.notes;
         // Of some subjects there is news again and again.
@@ -70,9 +75,9 @@ impl Script {
         let aim = now + AHEAD + FURTHER * i64::try_from(tick % 4).unwrap_or_default();
         let is_gone = note % GONE == 4 && !is_again;
         let data = json!({"title": subject, "reader": person, "room": room, "gone": is_gone,
-            "starts": Millis(aim).to_string()});
+            "starts": UtcMillis(aim).to_string()});
         let record = json!({"id": format!("change-{note}"), "source": "real", "type": format!("note.{kind}"),
-            "subject": subject, "time": Millis(now).to_string(), "actor": actor, "data": data});
+            "subject": subject, "time": UtcMillis(now).to_string(), "actor": actor, "data": data});
         let key = match kind {
             "first_a" | "first_b" => kind.to_owned(),
             "rests" => subject.clone(),
@@ -81,6 +86,6 @@ impl Script {
             _ => String::new(),
         };
         let (person, kind) = (person.to_owned(), kind.to_owned());
-        (record, Said { person, subject, kind, key, aim, is_gone })
+        (record, SaidNote { person, subject, kind, key, aim, is_gone })
     }
 }

@@ -3,23 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result};
-use model::Millis;
+use model::UtcMillis;
 use serde_json::Value;
 
-use super::{cast::Who, script::Said};
+use super::{cast::CastMember, script::SaidNote};
 use crate::{
-    house::House,
-    told::{Mail, Mails, entries_of},
+    house::RealHouse,
+    outbox_mails::{OutboxMailReader, ToldMail, entries_of},
 };
 
 #[derive(Clone, Default, Debug)]
-pub struct Story {
-    pub people: BTreeMap<String, Who>,
-    pub said: Vec<Said>,
-    pub seen: Vec<Seen>,
+pub struct WindowStory {
+    pub people: BTreeMap<String, CastMember>,
+    pub said: Vec<SaidNote>,
+    pub seen: Vec<StorySighting>,
     /// By their Ready. Plans of dates are one here.
-    pub mails: BTreeMap<String, Mail>,
-    pub entries: Vec<Entry>,
+    pub mails: BTreeMap<String, ToldMail>,
+    pub entries: Vec<StoryEntry>,
     /// When the dates were due.
     pub nine: i64,
     /// Those with a window that was seen waiting for that.
@@ -30,7 +30,7 @@ pub struct Story {
 
 /// Somebody was somewhere.
 #[derive(Clone, Default, Debug)]
-pub struct Seen {
+pub struct StorySighting {
     pub person: String,
     pub at: i64,
     /// From when on the house knew it for good.
@@ -39,16 +39,16 @@ pub struct Seen {
 
 /// An entry of a person's day.
 #[derive(Clone, Default, Debug)]
-pub struct Entry {
+pub struct StoryEntry {
     pub person: String,
     pub subject: String,
-    pub mail: Option<Fate>,
-    pub push: Option<Fate>,
+    pub mail: Option<StoryFate>,
+    pub push: Option<StoryFate>,
 }
 
 /// What became of it on one channel.
 #[derive(Clone, Default, Debug)]
-pub struct Fate {
+pub struct StoryFate {
     pub fate: String,
     /// What told it, what the journal has on that, and since when.
     pub ready: Option<String>,
@@ -56,29 +56,29 @@ pub struct Fate {
     pub at: i64,
 }
 
-impl Story {
+impl WindowStory {
     /// The mails that left.
-    pub fn read_mails(&mut self, mails: &Mails) {
+    pub fn read_mails(&mut self, mails: &OutboxMailReader) {
         let read = mails.by_ready.iter().map(|(ready, mail)| {
             let plan = mail.plan.split('_').next().unwrap_or_default().to_owned();
-            (ready.clone(), Mail { plan, ..mail.clone() })
+            (ready.clone(), ToldMail { plan, ..mail.clone() })
         });
         self.mails = read.collect();
     }
 
     /// The days of everybody, as the house has them.
-    pub fn read_days(&mut self, house: &House) -> Result<()> {
+    pub fn read_days(&mut self, house: &RealHouse) -> Result<()> {
         self.entries.clear();
         for person in self.people.keys() {
             for entry in entries_of(&house.days(person)?) {
-                self.entries.push(Entry::read(person, &entry)?);
+                self.entries.push(StoryEntry::read(person, &entry)?);
             }
         }
         Ok(())
     }
 
     /// How often somebody is to be told of a subject, at least and at most, by push or by mail.
-    pub fn owed(&self) -> BTreeMap<(&str, &str, bool), (usize, usize)> {
+    pub fn owed_ranges(&self) -> BTreeMap<(&str, &str, bool), (usize, usize)> {
         let mut owed = BTreeMap::new();
         for said in self.said.iter().filter(|said| !said.is_gone) {
             let who = &self.people[&said.person];
@@ -103,7 +103,7 @@ impl Story {
     }
 
     /// How often somebody was told of a subject, by push or by mail.
-    pub fn told(&self) -> BTreeMap<(&str, &str, bool), usize> {
+    pub fn told_counts(&self) -> BTreeMap<(&str, &str, bool), usize> {
         let mut told = BTreeMap::new();
         for mail in self.mails.values() {
             for item in &mail.items {
@@ -114,11 +114,11 @@ impl Story {
     }
 
     /// A plan's messages that nobody let out by hand, by person and key, in the order in which their windows closed.
-    pub fn by_itself(&self, plan: &str) -> BTreeMap<(&str, &str), Vec<&Mail>> {
+    pub fn mails_by_itself(&self, plan: &str) -> BTreeMap<(&str, &str), Vec<&ToldMail>> {
         let keys: BTreeMap<_, _> =
             self.said.iter().map(|said| ((&said.person, &said.subject), said.key.as_str())).collect();
-        let mut found: BTreeMap<_, Vec<&Mail>> = BTreeMap::new();
-        let is_meant = |mail: &&Mail| mail.plan == plan && (mail.closed + 1) * 1_000 <= self.by_hand;
+        let mut found: BTreeMap<_, Vec<&ToldMail>> = BTreeMap::new();
+        let is_meant = |mail: &&ToldMail| mail.plan == plan && (mail.closed + 1) * 1_000 <= self.by_hand;
         for mail in self.mails.values().filter(is_meant) {
             let first = mail.items.first().and_then(|item| keys.get(&(&mail.to, item)));
             found.entry((mail.to.as_str(), first.copied().unwrap_or_default())).or_default().push(mail);
@@ -128,26 +128,26 @@ impl Story {
     }
 
     /// Since when the journal has a message as sent.
-    pub fn sent(&self, mail: &Mail) -> i64 {
+    pub fn sent_since(&self, mail: &ToldMail) -> i64 {
         let own = self
             .entries
             .iter()
             .filter(|entry| entry.person == mail.to && mail.items.contains(&entry.subject));
-        let fates = own.flat_map(Entry::fates).filter(|(is_push, _)| *is_push == mail.is_push);
+        let fates = own.flat_map(StoryEntry::fates).filter(|(is_push, _)| *is_push == mail.is_push);
         fates.map(|(_, fate)| fate.at).min().unwrap_or_default()
     }
 
     /// What was said of these items of a message.
-    pub fn said_in<'a>(&'a self, mail: &'a Mail) -> impl Iterator<Item = &'a Said> {
+    pub fn notes_in<'a>(&'a self, mail: &'a ToldMail) -> impl Iterator<Item = &'a SaidNote> {
         let items: BTreeSet<&String> = mail.items.iter().collect();
         self.said.iter().filter(move |said| said.person == mail.to && items.contains(&said.subject))
     }
 }
 
-impl Entry {
+impl StoryEntry {
     fn read(person: &str, entry: &Value) -> Result<Self> {
         let fates = entry["fates"].as_array().context("no fates")?;
-        let fate = |channel: &str| fates.iter().find(|fate| fate["channel"] == channel).map(Fate::read);
+        let fate = |channel: &str| fates.iter().find(|fate| fate["channel"] == channel).map(StoryFate::read);
         let subject = entry["subject"].as_str().context("no subject")?;
         let (person, subject) = (person.to_owned(), subject.to_owned());
         Ok(Self { person, subject, mail: fate("email"), push: fate("push") })
@@ -156,22 +156,23 @@ impl Entry {
     /// Whether something becomes of it yet. What ended before its push could be sent is never followed by a mail,
     /// though the mail's fate says that it waits.
     pub fn waits(&self) -> bool {
-        let is_followed = |push: &Fate| push.waits() || push.ready.is_some() || push.fate == "no address";
+        let is_followed =
+            |push: &StoryFate| push.waits() || push.ready.is_some() || push.fate == "no address";
         let mail = self.mail.as_ref().filter(|_| self.push.as_ref().is_none_or(is_followed));
-        mail.into_iter().chain(&self.push).any(Fate::waits)
+        mail.into_iter().chain(&self.push).any(StoryFate::waits)
     }
 
     /// What became of it, by whether that is about pushes.
-    pub fn fates(&self) -> impl Iterator<Item = (bool, &Fate)> {
+    pub fn fates(&self) -> impl Iterator<Item = (bool, &StoryFate)> {
         let push = self.push.iter().map(|fate| (true, fate));
         push.chain(self.mail.iter().map(|fate| (false, fate)))
     }
 }
 
-impl Fate {
+impl StoryFate {
     fn read(fate: &Value) -> Self {
         let text = |name: &str| fate[name].as_str().unwrap_or_default().to_owned();
-        let at = Millis::parse(&text("at")).unwrap_or_default().0;
+        let at = UtcMillis::parse(&text("at")).unwrap_or_default().0;
         let ready = fate["ready"].as_str().map(str::to_owned);
         Self { fate: text("fate"), ready, journal: text("journal"), at }
     }

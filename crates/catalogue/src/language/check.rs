@@ -9,15 +9,15 @@ use minijinja::{
 
 use crate::{
     language::{
-        growth::Growth,
-        types::{Scope, Type},
+        growth::TextGrowth,
+        types::{TextScope, TextValueType},
     },
     limits::{PARTS_MAX, TAG_WORDS_MAX},
 };
 
 /// What is wrong with a text, at a byte of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
+pub struct TextFinding {
     pub offset: usize,
     pub len: usize,
     pub what: String,
@@ -26,7 +26,7 @@ pub struct Finding {
 
 /// What a text reads, for whoever prepares its values.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Reads {
+pub struct TextReads {
     /// Names at the root.
     pub roots: BTreeSet<String>,
     /// Fields by type of subject.
@@ -35,7 +35,7 @@ pub struct Reads {
 
 /// What a text is for, and with it which filters it has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sort {
+pub(crate) enum TextSort {
     Text,
     Condition,
     /// What a source's record means.
@@ -43,74 +43,83 @@ pub(crate) enum Sort {
 }
 
 /// The walk: the scopes from outer to inner, and what was found.
-pub(crate) struct Walk<'a> {
+pub(crate) struct TextChecker<'a> {
     text: &'a str,
-    pub scope: &'a Scope<'a>,
+    pub scope: &'a TextScope<'a>,
     /// Names that the text itself made, innermost last.
-    pub inner: Vec<BTreeMap<String, Type>>,
-    pub sort: Sort,
-    pub findings: Vec<Finding>,
-    pub reads: Reads,
-    growth: Growth,
+    pub inner: Vec<BTreeMap<String, TextValueType>>,
+    pub sort: TextSort,
+    pub findings: Vec<TextFinding>,
+    pub reads: TextReads,
+    growth: TextGrowth,
 }
 
 /// Checks a template.
-pub fn check_text(text: &str, scope: &Scope<'_>) -> Vec<Finding> {
+pub fn check_text(text: &str, scope: &TextScope<'_>) -> Vec<TextFinding> {
     if let Some(finding) = too_long(text, false) {
         return vec![finding];
     }
-    let mut walk = Walk::new(text, scope, Sort::Text);
+    let mut walk = TextChecker::new(text, scope, TextSort::Text);
     match parse(text, "", minijinja::syntax::SyntaxConfig::default()) {
-        Ok(ast::Stmt::Template(template)) => walk.body(&template.children),
+        Ok(ast::Stmt::Template(template)) => walk.check_body(&template.children),
         Ok(_) => {}
-        Err(error) => walk.findings.push(syntax(text, &error)),
+        Err(error) => walk.findings.push(syntax_finding(text, &error)),
     }
     walk.findings
 }
 
 /// Checks one expression that must be true or false, and says what it reads.
-pub fn check_expression(text: &str, scope: &Scope<'_>) -> Result<Reads, Vec<Finding>> {
-    expression(text, scope, Sort::Condition, true)
+pub fn check_expression(text: &str, scope: &TextScope<'_>) -> Result<TextReads, Vec<TextFinding>> {
+    check_any_expression(text, scope, TextSort::Condition, true)
 }
 
 /// Checks one expression about a record of others; it must be true or false, or may be anything.
-pub fn check_source(text: &str, scope: &Scope<'_>, is_condition: bool) -> Result<Reads, Vec<Finding>> {
-    expression(text, scope, Sort::Source, is_condition)
+pub fn check_source(
+    text: &str,
+    scope: &TextScope<'_>,
+    is_condition: bool,
+) -> Result<TextReads, Vec<TextFinding>> {
+    check_any_expression(text, scope, TextSort::Source, is_condition)
 }
 
-fn expression(text: &str, scope: &Scope<'_>, sort: Sort, is_condition: bool) -> Result<Reads, Vec<Finding>> {
+fn check_any_expression(
+    text: &str,
+    scope: &TextScope<'_>,
+    sort: TextSort,
+    is_condition: bool,
+) -> Result<TextReads, Vec<TextFinding>> {
     if let Some(finding) = too_long(text, true) {
         return Err(vec![finding]);
     }
-    let mut walk = Walk::new(text, scope, sort);
+    let mut walk = TextChecker::new(text, scope, sort);
     match parse_expr(text) {
         Ok(expression) => {
-            let of = walk.expression(&expression);
-            let fits = !is_condition || matches!(of, Type::Flag | Type::Any);
+            let of = walk.expression_type(&expression);
+            let fits = !is_condition || matches!(of, TextValueType::Flag | TextValueType::Any);
             if walk.findings.is_empty() && !fits {
                 let help = format!("say what about it: `{} is defined`, or compare it", text.trim());
-                walk.find(
+                walk.add_finding(
                     expression.span(),
                     format!("a condition must be true or false, this is {of}"),
                     Some(help),
                 );
             }
         }
-        Err(error) => walk.findings.push(syntax(text, &error)),
+        Err(error) => walk.findings.push(syntax_finding(text, &error)),
     }
     if walk.findings.is_empty() { Ok(walk.reads) } else { Err(walk.findings) }
 }
 
-impl<'a> Walk<'a> {
-    fn new(text: &'a str, scope: &'a Scope<'a>, sort: Sort) -> Self {
-        let (findings, reads) = (Vec::new(), Reads::default());
-        Self { text, scope, inner: Vec::new(), sort, findings, reads, growth: Growth::default() }
+impl<'a> TextChecker<'a> {
+    fn new(text: &'a str, scope: &'a TextScope<'a>, sort: TextSort) -> Self {
+        let (findings, reads) = (Vec::new(), TextReads::default());
+        Self { text, scope, inner: Vec::new(), sort, findings, reads, growth: TextGrowth::default() }
     }
 
-    pub fn find(&mut self, span: Span, what: impl Into<String>, help: impl Into<Option<String>>) {
+    pub fn add_finding(&mut self, span: Span, what: impl Into<String>, help: impl Into<Option<String>>) {
         let start = span.start_offset as usize;
         let len = (span.end_offset as usize).saturating_sub(start);
-        self.findings.push(Finding { offset: start, len, what: what.into(), help: help.into() });
+        self.findings.push(TextFinding { offset: start, len, what: what.into(), help: help.into() });
     }
 
     /// The place of a name within an expression: after the dot or the bar, the last time it stands there.
@@ -124,66 +133,66 @@ impl<'a> Walk<'a> {
     }
 
     /// The statements of a loop or a `with`: what they set ends with them.
-    fn body(&mut self, body: &[ast::Stmt<'_>]) {
-        self.open(BTreeMap::new());
-        self.statements(body);
-        self.close();
+    fn check_body(&mut self, body: &[ast::Stmt<'_>]) {
+        self.open_scope(BTreeMap::new());
+        self.check_statements(body);
+        self.close_scope();
     }
 
-    fn open(&mut self, names: BTreeMap<String, Type>) {
+    fn open_scope(&mut self, names: BTreeMap<String, TextValueType>) {
         self.inner.push(names);
         self.growth.open();
     }
 
-    fn close(&mut self) {
+    fn close_scope(&mut self) {
         self.inner.pop();
         self.growth.close();
     }
 
-    fn statements(&mut self, statements: &[ast::Stmt<'_>]) {
+    fn check_statements(&mut self, statements: &[ast::Stmt<'_>]) {
         for statement in statements {
-            self.statement(statement);
+            self.check_statement(statement);
         }
     }
 
-    fn statement(&mut self, statement: &ast::Stmt<'_>) {
+    fn check_statement(&mut self, statement: &ast::Stmt<'_>) {
         use ast::Stmt;
         match statement {
-            Stmt::Template(template) => self.body(&template.children),
+            Stmt::Template(template) => self.check_body(&template.children),
             Stmt::EmitRaw(_) => {}
             Stmt::EmitExpr(emit) => {
-                let of = self.expression(&emit.expr);
-                self.grown(&emit.expr);
+                let of = self.expression_type(&emit.expr);
+                self.count_parts(&emit.expr);
                 if !of.is_printed() {
                     let help = match &of {
-                        Type::List(_) => "`| list` makes a text of a list".to_string(),
-                        Type::Flag => "`{% if %}` asks a flag".to_string(),
+                        TextValueType::List(_) => "`| list` makes a text of a list".to_string(),
+                        TextValueType::Flag => "`{% if %}` asks a flag".to_string(),
                         _ => format!("print one of the parts of this {of}"),
                     };
-                    self.find(emit.expr.span(), format!("{of} cannot be printed"), help);
+                    self.add_finding(emit.expr.span(), format!("{of} cannot be printed"), help);
                 }
             }
-            Stmt::ForLoop(each) => self.for_loop(each),
+            Stmt::ForLoop(each) => self.check_for_loop(each),
             Stmt::IfCond(asked) => {
-                self.expression(&asked.expr);
+                self.expression_type(&asked.expr);
                 // As in the engine, what is set within an `if` is there after it.
-                self.statements(&asked.true_body);
-                self.statements(&asked.false_body);
+                self.check_statements(&asked.true_body);
+                self.check_statements(&asked.false_body);
             }
             Stmt::Set(set) => {
-                let of = self.expression(&set.expr);
-                let parts = self.grown(&set.expr);
-                self.bind(&set.target, of, parts);
+                let of = self.expression_type(&set.expr);
+                let parts = self.count_parts(&set.expr);
+                self.bind_target(&set.target, of, parts);
             }
             Stmt::WithBlock(with) => {
-                self.open(BTreeMap::new());
+                self.open_scope(BTreeMap::new());
                 for (target, value) in &with.assignments {
-                    let of = self.expression(value);
-                    let parts = self.grown(value);
-                    self.bind(target, of, parts);
+                    let of = self.expression_type(value);
+                    let parts = self.count_parts(value);
+                    self.bind_target(target, of, parts);
                 }
-                self.body(&with.body);
-                self.close();
+                self.check_body(&with.body);
+                self.close_scope();
             }
             Stmt::SetBlock(s) => self.refuse(s.span(), "a block of `{% set %}`"),
             Stmt::AutoEscape(s) => self.refuse(s.span(), "`{% autoescape %}`"),
@@ -201,44 +210,52 @@ impl<'a> Walk<'a> {
 
     fn refuse(&mut self, span: Span, what: &str) {
         let help = "a text has `{{ }}`, `{% if %}`, `{% for %}`, `{% set %}` and `{% with %}`".to_string();
-        self.find(span, format!("{what} is not for texts"), help);
+        self.add_finding(span, format!("{what} is not for texts"), help);
     }
 
-    fn for_loop(&mut self, each: &ast::ForLoop<'_>) {
-        let over = self.expression(&each.iter);
+    fn check_for_loop(&mut self, each: &ast::ForLoop<'_>) {
+        let over = self.expression_type(&each.iter);
         let element = match &over {
-            Type::List(element) => element.as_ref().clone(),
-            Type::Any => Type::Any,
+            TextValueType::List(element) => element.as_ref().clone(),
+            TextValueType::Any => TextValueType::Any,
             other => {
-                self.find(each.iter.span(), format!("`for` goes through a list, this is {other}"), None);
-                Type::Any
+                self.add_finding(
+                    each.iter.span(),
+                    format!("`for` goes through a list, this is {other}"),
+                    None,
+                );
+                TextValueType::Any
             }
         };
         if each.recursive {
-            self.find(each.iter.span(), "a recursive loop is not for texts", None);
+            self.add_finding(each.iter.span(), "a recursive loop is not for texts", None);
         }
-        let parts = self.grown(&each.iter);
-        self.open(BTreeMap::from([("loop".to_string(), loop_type())]));
-        self.bind(&each.target, element, parts);
+        let parts = self.count_parts(&each.iter);
+        self.open_scope(BTreeMap::from([("loop".to_string(), loop_type())]));
+        self.bind_target(&each.target, element, parts);
         if let Some(filter) = &each.filter_expr {
-            self.expression(filter);
+            self.expression_type(filter);
         }
-        self.body(&each.body);
-        self.close();
-        self.body(&each.else_body);
+        self.check_body(&each.body);
+        self.close_scope();
+        self.check_body(&each.else_body);
     }
 
     /// Of how many values one is put together; not of too many, or it is found and counts for one.
-    fn grown(&mut self, value: &ast::Expr<'_>) -> u64 {
+    fn count_parts(&mut self, value: &ast::Expr<'_>) -> u64 {
         let parts = self.growth.parts(value);
         if parts <= PARTS_MAX {
             return parts;
         }
-        self.find(value.span(), format!("a value put together from more than {PARTS_MAX} values"), None);
+        self.add_finding(
+            value.span(),
+            format!("a value put together from more than {PARTS_MAX} values"),
+            None,
+        );
         1
     }
 
-    fn bind(&mut self, target: &ast::Expr<'_>, of: Type, parts: u64) {
+    fn bind_target(&mut self, target: &ast::Expr<'_>, of: TextValueType, parts: u64) {
         match target {
             ast::Expr::Var(var) => {
                 self.growth.bind(var.id, parts);
@@ -246,19 +263,20 @@ impl<'a> Walk<'a> {
                     inner.insert(var.id.to_string(), of);
                 }
             }
-            other => self.find(other.span(), "only a plain name can be set", None),
+            other => self.add_finding(other.span(), "only a plain name can be set", None),
         }
     }
 }
 
-fn loop_type() -> Type {
-    let numbers = ["index", "index0", "revindex", "revindex0", "length"].map(|name| (name, Type::Number));
-    let flags = ["first", "last"].map(|name| (name, Type::Flag));
-    Type::record("loop", false, numbers.into_iter().chain(flags))
+fn loop_type() -> TextValueType {
+    let numbers =
+        ["index", "index0", "revindex", "revindex0", "length"].map(|name| (name, TextValueType::Number));
+    let flags = ["first", "last"].map(|name| (name, TextValueType::Flag));
+    TextValueType::record("loop", false, numbers.into_iter().chain(flags))
 }
 
 /// The parser and everything after it go as deep as one expression is long.
-fn too_long(text: &str, in_expression: bool) -> Option<Finding> {
+fn too_long(text: &str, in_expression: bool) -> Option<TextFinding> {
     let mut words = 0;
     let mut open = 0;
     for token in tokenize(text, in_expression, minijinja::syntax::SyntaxConfig::default()) {
@@ -271,7 +289,7 @@ fn too_long(text: &str, in_expression: bool) -> Option<Finding> {
         }
         if words > TAG_WORDS_MAX {
             let what = format!("an expression of more than {TAG_WORDS_MAX} words");
-            return Some(Finding { offset: open, len: 2, what, help: None });
+            return Some(TextFinding { offset: open, len: 2, what, help: None });
         }
     }
     None
@@ -281,7 +299,7 @@ fn too_long(text: &str, in_expression: bool) -> Option<Finding> {
 const BLOCKS: [&str; 3] = ["if", "for", "with"];
 
 /// The statement that is open where another one ends, or where the text does: the parser only says where it noticed.
-fn unclosed(text: &str) -> Option<Finding> {
+fn find_unclosed(text: &str) -> Option<TextFinding> {
     let mut open: Vec<(&str, usize)> = Vec::new();
     let mut begins = None;
     for token in tokenize(text, false, minijinja::syntax::SyntaxConfig::default()) {
@@ -305,13 +323,14 @@ fn unclosed(text: &str) -> Option<Finding> {
     let (word, offset) = open.pop()?;
     let len = text.get(offset..)?.find("%}").map_or(2, |end| end + 2);
     let help = Some(format!("write `{{% end{word} %}}` where it ends"));
-    Some(Finding { offset, len, what: format!("this `{word}` is not closed"), help })
+    Some(TextFinding { offset, len, what: format!("this `{word}` is not closed"), help })
 }
 
-fn syntax(text: &str, error: &Error) -> Finding {
+fn syntax_finding(text: &str, error: &Error) -> TextFinding {
     let is_of_blocks =
         |said: &str| said.contains("expected end of block") || said.contains("unknown statement end");
-    if let Some(finding) = error.detail().filter(|said| is_of_blocks(said)).and_then(|_| unclosed(text)) {
+    if let Some(finding) = error.detail().filter(|said| is_of_blocks(said)).and_then(|_| find_unclosed(text))
+    {
         return finding;
     }
     let range = error.range().unwrap_or_else(|| {
@@ -327,5 +346,5 @@ fn syntax(text: &str, error: &Error) -> Finding {
         .get(range.start..)
         .is_some_and(|rest| rest.starts_with('='))
         .then(|| "a comparison is written `==`".to_string());
-    Finding { offset: range.start.min(text.len()), len: range.len(), what, help }
+    TextFinding { offset: range.start.min(text.len()), len: range.len(), what, help }
 }

@@ -7,11 +7,11 @@ use minijinja::machinery::ast;
 
 /// Of how many values each name that a text has set is put together, in scopes from outer to inner.
 #[derive(Debug, Default)]
-pub(crate) struct Growth {
+pub(crate) struct TextGrowth {
     scopes: Vec<BTreeMap<String, u64>>,
 }
 
-impl Growth {
+impl TextGrowth {
     pub fn open(&mut self) {
         self.scopes.push(BTreeMap::new());
     }

@@ -11,8 +11,8 @@ mod scope;
 mod types;
 mod words;
 
-pub use check::{Finding, Reads, check_expression, check_source, check_text};
+pub use check::{TextFinding, TextReads, check_expression, check_source, check_text};
 pub use scope::{condition_scope, says_scope, source_scope};
 pub(crate) use scope::{headline_scope, mail_scope};
-pub use types::{Scope, Type};
-pub use words::{FILTERS, Filter, Gives, SOURCE_FILTERS, TESTS, Takes, install};
+pub use types::{TextScope, TextValueType};
+pub use words::{FILTERS, FilterInput, FilterOutput, SOURCE_FILTERS, TESTS, TextFilter, install_words};

@@ -4,20 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     audience::{Audience, OTHER, VARIANT},
-    groups::About,
-    language::types::{Scope, Type},
-    sources::Format,
+    groups::PlanSubjectTypes,
+    language::types::{TextScope, TextValueType},
+    sources::SourceFormat,
     subjects::SubjectType,
 };
 
 /// A condition: `subject`, and each of its references by the field's name.
-pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str) -> Scope<'a> {
-    let mut names = BTreeMap::from([("subject".to_string(), Type::subject(subject))]);
+pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str) -> TextScope<'a> {
+    let mut names = BTreeMap::from([("subject".to_string(), TextValueType::subject(subject))]);
     if let Some(subject) = subjects.get(subject) {
         let references = subject.fields.iter().filter(|(_, field)| field.target().is_some());
-        names.extend(references.map(|(name, field)| (name.clone(), Type::of_field(field))));
+        names.extend(references.map(|(name, field)| (name.clone(), TextValueType::from_field(field))));
     }
-    Scope { subjects, names }
+    TextScope { subjects, names }
 }
 
 /// What a kind says: all that its condition may read, and the name of the other party if there are two.
@@ -25,115 +25,118 @@ pub fn says_scope<'a>(
     subjects: &'a BTreeMap<String, SubjectType>,
     subject: &str,
     to: &Audience,
-) -> Scope<'a> {
+) -> TextScope<'a> {
     let mut scope = condition_scope(subjects, subject);
     if to.is_mutual() {
-        scope.names.insert(OTHER.to_string(), Type::Text);
+        scope.names.insert(OTHER.to_string(), TextValueType::Text);
     }
-    scope.names.insert(VARIANT.to_string(), Type::Number);
+    scope.names.insert(VARIANT.to_string(), TextValueType::Number);
     scope
 }
 
 /// One thing that is told, of one of these types.
-fn item(types: BTreeSet<String>) -> Type {
-    Type::record(
+fn item_type(types: BTreeSet<String>) -> TextValueType {
+    TextValueType::record(
         "item",
         true,
         [
-            ("kind", Type::Text),
-            ("says", Type::Text),
-            ("why", Type::Text),
+            ("kind", TextValueType::Text),
+            ("says", TextValueType::Text),
+            ("why", TextValueType::Text),
             // What of that its group does not say.
-            ("also", Type::Text),
+            ("also", TextValueType::Text),
             // Empty unless it is told for being near, or with somebody.
-            ("distance", Type::Text),
-            (OTHER, Type::Text),
-            ("maybe", Type::Flag),
-            ("name", Type::Text),
+            ("distance", TextValueType::Text),
+            (OTHER, TextValueType::Text),
+            ("maybe", TextValueType::Flag),
+            ("name", TextValueType::Text),
             // The link to where its reader asks for less of this; of mails alone.
-            ("less", Type::Url),
-            ("subject", Type::Subject { types, near: true }),
+            ("less", TextValueType::Url),
+            ("subject", TextValueType::Subject { types, near: true }),
         ],
     )
 }
 
 /// A headline or a preheader of a plan whose messages are about this.
-pub(crate) fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: About) -> Scope<'_> {
-    let items = Type::list(item(about.types));
-    let head =
-        (!about.heads.is_empty()).then_some(("subject", Type::Subject { types: about.heads, near: false }));
+pub(crate) fn headline_scope(
+    subjects: &BTreeMap<String, SubjectType>,
+    about: PlanSubjectTypes,
+) -> TextScope<'_> {
+    let items = TextValueType::list(item_type(about.types));
+    let head = (!about.heads.is_empty())
+        .then_some(("subject", TextValueType::Subject { types: about.heads, near: false }));
     let group = [
-        ("name", Type::Text),
+        ("name", TextValueType::Text),
         ("items", items.clone()),
-        ("count", Type::Number),
+        ("count", TextValueType::Number),
         // What all of it is told for.
-        ("why", Type::Text),
-        ("less", Type::Url),
+        ("why", TextValueType::Text),
+        ("less", TextValueType::Url),
     ];
-    let group = Type::record("group", true, group.into_iter().chain(head));
+    let group = TextValueType::record("group", true, group.into_iter().chain(head));
     let section = [
-        ("title", Type::Text),
+        ("title", TextValueType::Text),
         ("items", items.clone()),
-        ("groups", Type::list(group.clone())),
-        ("blocks", Type::list(group)),
-        ("more", Type::Number),
-        ("less", Type::Url),
+        ("groups", TextValueType::list(group.clone())),
+        ("blocks", TextValueType::list(group)),
+        ("more", TextValueType::Number),
+        ("less", TextValueType::Url),
     ];
-    let section = Type::record("section", true, section);
+    let section = TextValueType::record("section", true, section);
     let names = [
-        ("name", Type::Text),
-        ("due", Type::Time),
-        ("count", Type::Number),
-        ("more", Type::Number),
-        (VARIANT, Type::Number),
+        ("name", TextValueType::Text),
+        ("due", TextValueType::Time),
+        ("count", TextValueType::Number),
+        ("more", TextValueType::Number),
+        (VARIANT, TextValueType::Number),
         ("items", items),
-        ("sections", Type::list(section)),
+        ("sections", TextValueType::list(section)),
     ];
-    Scope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into() }
+    TextScope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into() }
 }
 
 /// A mail's two layouts: all that a headline reads, the headline, what leads it if something does, the links of its foot, and
 /// the name of the plan, since several plans may share a layout.
 pub(crate) fn mail_scope(
     subjects: &BTreeMap<String, SubjectType>,
-    about: About,
+    about: PlanSubjectTypes,
     has_lead: bool,
-) -> Scope<'_> {
-    let lead = has_lead.then(|| ("lead", item(about.types.clone())));
+) -> TextScope<'_> {
+    let lead = has_lead.then(|| ("lead", item_type(about.types.clone())));
     let mut scope = headline_scope(subjects, about);
-    let other = [("plan", Type::Text), ("title", Type::Text), ("link", Type::Url)];
+    let other = [("plan", TextValueType::Text), ("title", TextValueType::Text), ("link", TextValueType::Url)];
     let more = [
-        ("headline", Type::Text),
-        ("preheader", Type::Text),
-        ("plan", Type::Text),
-        ("postal", Type::Text),
-        ("unsubscribe", Type::Url),
-        ("rest", Type::Url),
-        ("instead", Type::list(Type::record("plan", false, other))),
+        ("headline", TextValueType::Text),
+        ("preheader", TextValueType::Text),
+        ("plan", TextValueType::Text),
+        ("postal", TextValueType::Text),
+        ("unsubscribe", TextValueType::Url),
+        ("rest", TextValueType::Url),
+        ("instead", TextValueType::list(TextValueType::record("plan", false, other))),
     ];
     scope.names.extend(more.into_iter().chain(lead).map(|(name, of)| (name.to_string(), of)));
     scope
 }
 
 /// What a record of others says. Rows are not declared here, so any column may be asked for.
-pub fn source_scope(subjects: &BTreeMap<String, SubjectType>, format: Format) -> Scope<'_> {
+pub fn source_scope(subjects: &BTreeMap<String, SubjectType>, format: SourceFormat) -> TextScope<'_> {
     let record = [
-        ("topic", Type::Text),
-        ("partition", Type::Number),
-        ("offset", Type::Number),
-        ("appended", Type::Number),
+        ("topic", TextValueType::Text),
+        ("partition", TextValueType::Number),
+        ("offset", TextValueType::Number),
+        ("appended", TextValueType::Number),
     ];
     let mut names = BTreeMap::from([
-        ("row".to_string(), Type::Any),
-        ("key".to_string(), Type::Any),
-        ("change".to_string(), Type::Text),
-        ("record".to_string(), Type::record("record", false, record)),
+        ("row".to_string(), TextValueType::Any),
+        ("key".to_string(), TextValueType::Any),
+        ("change".to_string(), TextValueType::Text),
+        ("record".to_string(), TextValueType::record("record", false, record)),
     ]);
     let more: &[&str] = match format {
-        Format::Debezium => &["before", "source"],
-        Format::CloudEvents => &["event"],
-        Format::Json | Format::Avro => &[],
+        SourceFormat::Debezium => &["before", "source"],
+        SourceFormat::CloudEvents => &["event"],
+        SourceFormat::Json | SourceFormat::Avro => &[],
     };
-    names.extend(more.iter().map(|name| (name.to_string(), Type::Any)));
-    Scope { subjects, names }
+    names.extend(more.iter().map(|name| (name.to_string(), TextValueType::Any)));
+    TextScope { subjects, names }
 }

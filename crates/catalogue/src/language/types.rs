@@ -10,7 +10,7 @@ use crate::subjects::{FieldType, SubjectType};
 
 /// What a value in a text can be.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Type {
+pub enum TextValueType {
     Text,
     Url,
     Number,
@@ -23,29 +23,29 @@ pub enum Type {
         types: BTreeSet<String>,
         near: bool,
     },
-    List(Arc<Type>),
-    Record(Arc<Record>),
+    List(Arc<TextValueType>),
+    Record(Arc<RecordType>),
     /// One of several types, or a constant of no type; goes anywhere.
     Any,
 }
 
 /// A value with named parts that is no subject.
 #[derive(PartialEq, Eq, Debug)]
-pub struct Record {
+pub struct RecordType {
     pub name: &'static str,
-    pub parts: BTreeMap<&'static str, Type>,
+    pub parts: BTreeMap<&'static str, TextValueType>,
     /// It can be printed: it has a name of its own.
     pub printed: bool,
 }
 
 /// What a text may read, by name.
 #[derive(Clone, Debug)]
-pub struct Scope<'a> {
+pub struct TextScope<'a> {
     pub subjects: &'a BTreeMap<String, SubjectType>,
-    pub names: BTreeMap<String, Type>,
+    pub names: BTreeMap<String, TextValueType>,
 }
 
-impl Type {
+impl TextValueType {
     pub fn list(of: Self) -> Self {
         Self::List(Arc::new(of))
     }
@@ -55,7 +55,7 @@ impl Type {
         printed: bool,
         parts: impl IntoIterator<Item = (&'static str, Self)>,
     ) -> Self {
-        Self::Record(Arc::new(Record { name, parts: parts.into_iter().collect(), printed }))
+        Self::Record(Arc::new(RecordType { name, parts: parts.into_iter().collect(), printed }))
     }
 
     pub fn subject(name: &str) -> Self {
@@ -63,7 +63,7 @@ impl Type {
     }
 
     /// The type of a field, reached from a subject at hand.
-    pub fn of_field(field: &FieldType) -> Self {
+    pub fn from_field(field: &FieldType) -> Self {
         let far = |target: &String| Self::Subject { types: BTreeSet::from([target.clone()]), near: false };
         match field {
             // A person is their id.
@@ -80,7 +80,7 @@ impl Type {
 
     /// Either of two types: the same, or anything.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
+    pub fn union_with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Text | Self::Url, Self::Text | Self::Url) => Self::Text,
             (one, other) if one == other => one,
@@ -117,7 +117,7 @@ impl Type {
     }
 }
 
-impl fmt::Display for Type {
+impl fmt::Display for TextValueType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text => f.write_str("text"),

@@ -4,7 +4,7 @@ use minijinja::{Environment, filters, tests};
 
 /// What a filter takes before the bar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Takes {
+pub enum FilterInput {
     Text,
     Number,
     Time,
@@ -15,7 +15,7 @@ pub enum Takes {
 
 /// What it gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Gives {
+pub enum FilterOutput {
     Text,
     Number,
     /// One element of the list it took.
@@ -28,52 +28,64 @@ pub enum Gives {
 
 /// A filter: what it takes and gives, and how many arguments it has.
 #[derive(Clone, Copy, Debug)]
-pub struct Filter {
+pub struct TextFilter {
     pub name: &'static str,
-    pub takes: Takes,
-    pub gives: Gives,
+    pub takes: FilterInput,
+    pub gives: FilterOutput,
     pub least: usize,
     pub most: usize,
     /// It needs a reader's zone or language, so conditions do not have it.
     pub in_texts_only: bool,
 }
 
-const fn word(name: &'static str, takes: Takes, gives: Gives, least: usize, most: usize) -> Filter {
-    Filter { name, takes, gives, least, most, in_texts_only: false }
+const fn filter_word(
+    name: &'static str,
+    takes: FilterInput,
+    gives: FilterOutput,
+    least: usize,
+    most: usize,
+) -> TextFilter {
+    TextFilter { name, takes, gives, least, most, in_texts_only: false }
 }
 
-const fn text_only(name: &'static str, takes: Takes, gives: Gives, least: usize, most: usize) -> Filter {
-    Filter { name, takes, gives, least, most, in_texts_only: true }
+const fn text_only(
+    name: &'static str,
+    takes: FilterInput,
+    gives: FilterOutput,
+    least: usize,
+    most: usize,
+) -> TextFilter {
+    TextFilter { name, takes, gives, least, most, in_texts_only: true }
 }
 
 /// Every filter there is.
-pub const FILTERS: [Filter; 16] = [
-    word("length", Takes::TextOrList, Gives::Number, 0, 0),
-    word("first", Takes::List, Gives::Element, 0, 0),
-    word("last", Takes::List, Gives::Element, 0, 0),
-    word("upper", Takes::Text, Gives::Text, 0, 0),
-    word("lower", Takes::Text, Gives::Text, 0, 0),
-    word("capitalize", Takes::Text, Gives::Text, 0, 0),
-    word("trim", Takes::Text, Gives::Text, 0, 0),
-    word("default", Takes::Anything, Gives::Same, 1, 2),
-    word("round", Takes::Number, Gives::Number, 0, 1),
-    text_only("day", Takes::Time, Gives::Text, 0, 0),
-    text_only("time", Takes::Time, Gives::Text, 0, 0),
-    text_only("plural", Takes::Number, Gives::Text, 2, 2),
-    text_only("list", Takes::List, Gives::Text, 0, 1),
-    text_only("short", Takes::Text, Gives::Text, 1, 1),
-    text_only("batch", Takes::List, Gives::Lists, 1, 1),
-    text_only("urlencode", Takes::Text, Gives::Text, 0, 0),
+pub const FILTERS: [TextFilter; 16] = [
+    filter_word("length", FilterInput::TextOrList, FilterOutput::Number, 0, 0),
+    filter_word("first", FilterInput::List, FilterOutput::Element, 0, 0),
+    filter_word("last", FilterInput::List, FilterOutput::Element, 0, 0),
+    filter_word("upper", FilterInput::Text, FilterOutput::Text, 0, 0),
+    filter_word("lower", FilterInput::Text, FilterOutput::Text, 0, 0),
+    filter_word("capitalize", FilterInput::Text, FilterOutput::Text, 0, 0),
+    filter_word("trim", FilterInput::Text, FilterOutput::Text, 0, 0),
+    filter_word("default", FilterInput::Anything, FilterOutput::Same, 1, 2),
+    filter_word("round", FilterInput::Number, FilterOutput::Number, 0, 1),
+    text_only("day", FilterInput::Time, FilterOutput::Text, 0, 0),
+    text_only("time", FilterInput::Time, FilterOutput::Text, 0, 0),
+    text_only("plural", FilterInput::Number, FilterOutput::Text, 2, 2),
+    text_only("list", FilterInput::List, FilterOutput::Text, 0, 1),
+    text_only("short", FilterInput::Text, FilterOutput::Text, 1, 1),
+    text_only("batch", FilterInput::List, FilterOutput::Lists, 1, 1),
+    text_only("urlencode", FilterInput::Text, FilterOutput::Text, 0, 0),
 ];
 
 /// What only sources have: others write times as numbers, and numbers as texts. What is a time already stays.
-pub const SOURCE_FILTERS: [Filter; 6] = [
-    word("seconds", Takes::Anything, Gives::Text, 0, 0),
-    word("millis", Takes::Anything, Gives::Text, 0, 0),
-    word("micros", Takes::Anything, Gives::Text, 0, 0),
-    word("nanos", Takes::Anything, Gives::Text, 0, 0),
-    word("days", Takes::Anything, Gives::Text, 0, 0),
-    word("number", Takes::Anything, Gives::Number, 0, 0),
+pub const SOURCE_FILTERS: [TextFilter; 6] = [
+    filter_word("seconds", FilterInput::Anything, FilterOutput::Text, 0, 0),
+    filter_word("millis", FilterInput::Anything, FilterOutput::Text, 0, 0),
+    filter_word("micros", FilterInput::Anything, FilterOutput::Text, 0, 0),
+    filter_word("nanos", FilterInput::Anything, FilterOutput::Text, 0, 0),
+    filter_word("days", FilterInput::Anything, FilterOutput::Text, 0, 0),
+    filter_word("number", FilterInput::Anything, FilterOutput::Number, 0, 0),
 ];
 
 /// Every test there is: `x is defined`.
@@ -81,7 +93,7 @@ pub const TESTS: [&str; 5] = ["defined", "undefined", "none", "odd", "even"];
 
 /// The words that conditions and texts share. Nothing else is in an environment that was made empty: no
 /// function, no way out.
-pub fn install(env: &mut Environment<'_>) {
+pub fn install_words(env: &mut Environment<'_>) {
     env.add_filter("length", filters::length);
     env.add_filter("first", filters::first);
     env.add_filter("last", filters::last);

@@ -1,8 +1,8 @@
 //! Plans that follow others: which of them tell somebody, and what could tell nobody.
 
-use model::{State, Value, person::profile};
+use model::{Value, VersionedState, person::profile};
 
-use super::{MJML, parse_with, said};
+use super::{MJML, describe_result, parse_with};
 
 const CHAIN: &str = r"catalogue: chain
 subjects:
@@ -55,7 +55,8 @@ fn a_plan_that_follows_is_taken_where_it_follows_what_tells_the_person() {
     let catalogue = parse_with(&CHAIN.replace("    RULES\n", ""), MJML).unwrap_or_else(|all| panic!("{all}"));
     let check = |push: &str, chat: &str, expected: [&str; 3]| {
         let cells = [(profile::PUSH_PLAN, push), ("chat_plan", chat)];
-        let profile = State::at(1, cells.map(|(name, plan)| (name, Some(Value::text(plan)))));
+        let profile =
+            VersionedState::from_values(1, cells.map(|(name, plan)| (name, Some(Value::from_text(plan)))));
         let plans = catalogue.plans_for(&catalogue.kinds["said"], &profile);
         let mut names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
         names.sort_unstable();
@@ -72,7 +73,7 @@ fn what_follows_must_have_something_to_tell() {
     let check = |from: &str, to: &str, expected: &str| {
         assert!(CHAIN.contains(from), "{from}");
         let text = CHAIN.replacen(from, to, 1).replace("    RULES\n", "");
-        assert_eq!(said(parse_with(&text, MJML)), expected, "{to}");
+        assert_eq!(describe_result(parse_with(&text, MJML)), expected, "{to}");
     };
     check("plan: softly", "plan: [softly, loudly]", "fine");
     check(

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The notes on a catalogue with one piece of it replaced, each as `file:line: what`.
-fn notes(piece: &str, by: &str, template: &str) -> Vec<String> {
+fn list_notes(piece: &str, by: &str, template: &str) -> Vec<String> {
     assert!(GOOD.matches(piece).count() == 1, "`{piece}` must be there once");
     let missing = "it has no `{{ postal }}`";
     let catalogue =
@@ -18,7 +18,7 @@ fn a_mail_without_a_way_out_is_noted() {
     let missing = "dir/mail/daily.mjml:1: it has no `{{ unsubscribe }}`";
     let with = |tag: &str| MJML.replace("</mj-body>", &format!("{tag}</mj-body>"));
     let check = |template: &str, expected: &[&str]| {
-        assert_eq!(notes("catalogue: sample", "catalogue: sample", template), expected, "{template}");
+        assert_eq!(list_notes("catalogue: sample", "catalogue: sample", template), expected, "{template}");
     };
     check(MJML, &[missing]);
     check(&with("{{ unsubscribe }}"), &[]);
@@ -26,7 +26,7 @@ fn a_mail_without_a_way_out_is_noted() {
     // To ask for it shows nobody anything.
     check(&with("{% if unsubscribe %}unsubscribe{% endif %}"), &[missing]);
     // The text part has its own readers.
-    let texts = good().notes();
+    let texts = good_catalogue().notes();
     assert!(texts.iter().any(|note| note.file == "dir/mail/daily.txt"), "{texts:?}");
 }
 
@@ -66,7 +66,11 @@ fn a_kind_that_another_plan_always_tells_is_noted() {
     let check = |kind: &str, expected: &[&str]| {
         let kinds = format!("  event_week: {{like: event_near, plans: [weekly]{kind}}}\n");
         let told = format!("{kinds}plans:{}", weekly.replace("KIND", "event_week"));
-        assert_eq!(notes("plans:\n  daily:\n", &format!("{told}  daily:\n"), &template), expected, "{kind}");
+        assert_eq!(
+            list_notes("plans:\n  daily:\n", &format!("{told}  daily:\n"), &template),
+            expected,
+            "{kind}"
+        );
     };
     let noted = "dir/catalogue.yaml:24: `event_near` and `event_week` tell the same people of the same things on `email`, and \
                  an entry is told there once: by the plan that closes first";

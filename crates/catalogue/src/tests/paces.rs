@@ -1,6 +1,6 @@
 //! Slips in how a plan paces itself, in what holds it, and in surfaces and caps.
 
-use super::{GOOD, MJML, messages, parse_with, said};
+use super::{GOOD, MJML, describe_result, messages, parse_with};
 
 const CLOSE: &str =
     "    close: {daily: \"09:00\", zone: person, spread: 1h30m}\n    look_back: 14d\n    at_least: 2\n";
@@ -215,7 +215,7 @@ fn who_is_away_is_not_here() {
             &format!("catalogue: sample\nsurfaces: {{site: {site}, app: 1m}}\n"),
         );
         let rules = format!("    close: {{away: {away}}}\n    look_back: 14d\n    online: hold\n");
-        let found = said(parse_with(&text.replace(CLOSE, &rules), MJML));
+        let found = describe_result(parse_with(&text.replace(CLOSE, &rules), MJML));
         assert_eq!(found == "fine", is_told, "{site} {away}: {found}");
     };
     check("15m", "30m", false);
@@ -223,7 +223,7 @@ fn who_is_away_is_not_here() {
     check("15m", "14m", true);
 }
 
-pub(super) fn all() -> Vec<(&'static str, String, &'static str)> {
+pub(super) fn all_slips() -> Vec<(&'static str, String, &'static str)> {
     let paces = PACES.iter().map(|(rules, said)| {
         let look_back = if rules.contains("look_back") { "" } else { "    look_back: 14d\n" };
         (CLOSE, format!("    {rules}\n{look_back}"), *said)

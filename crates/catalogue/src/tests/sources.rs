@@ -2,11 +2,11 @@
 
 use std::{fs, path::Path};
 
-use model::Millis;
+use model::UtcMillis;
 use serde_json::{Value, json};
 
-use super::{GOOD, MJML, parse_with, said};
-use crate::{Catalogue, PROFILE_FIELDS, Row, RowChange, problem::one_of};
+use super::{GOOD, MJML, describe_result, parse_with};
+use crate::{Catalogue, PROFILE_FIELDS, RowChange, SourceRow, problem::list_choices};
 
 pub const SOURCES: &str = r#"
 sources:
@@ -81,9 +81,9 @@ fn slips_in_sources_are_found_where_they_are() {
         let text = SOURCES.replace(piece, by);
         // First, so that the lines are these.
         let text = format!("{}{}", text.trim_start(), GOOD.trim_start());
-        let found = said(parse_with(&text, MJML));
+        let found = describe_result(parse_with(&text, MJML));
         // Every hook has some.
-        let expected = expected.replace("FIELDS", &one_of(PROFILE_FIELDS));
+        let expected = expected.replace("FIELDS", &list_choices(PROFILE_FIELDS));
         if found != expected {
             wrong.push(format!("`{piece}` became `{by}`\n  expected {expected:?}\n  found    {found:?}"));
         }
@@ -91,12 +91,12 @@ fn slips_in_sources_are_found_where_they_are() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn tell(source: &str, change: RowChange, row: &Value, before: Option<&Value>, key: &Value) -> String {
-    tell_of(source, change, row, before, key, &Value::Null)
+fn tell_row(source: &str, change: RowChange, row: &Value, before: Option<&Value>, key: &Value) -> String {
+    tell_row_with_block(source, change, row, before, key, &Value::Null)
 }
 
 /// The same, with the block in which Debezium says where a row came from.
-fn tell_of(
+fn tell_row_with_block(
     source: &str,
     change: RowChange,
     row: &Value,
@@ -106,7 +106,7 @@ fn tell_of(
 ) -> String {
     let catalogue =
         parse_with(&format!("{GOOD}{SOURCES}"), MJML).unwrap_or_else(|problems| panic!("{problems}"));
-    let row = Row {
+    let row = SourceRow {
         change,
         row,
         before,
@@ -116,12 +116,13 @@ fn tell_of(
         topic: "t",
         partition: 1,
         offset: 7,
-        appended: Millis(1_000),
+        appended: UtcMillis(1_000),
     };
     match catalogue.sources[source].tells.as_ref().unwrap().tell(row) {
         Err(bad) => format!("refused {bad}"),
         Ok(said) => {
-            let one = |said: crate::Said| format!("{:?} {} {}", said.what, said.on, json!(said.attributes));
+            let one =
+                |said: crate::RowStatement| format!("{:?} {} {}", said.what, said.on, json!(said.attributes));
             said.into_iter().map(one).collect::<Vec<_>>().join(" + ")
         }
     }
@@ -135,7 +136,11 @@ fn rows_become_events() {
             "out": 1_700_000_000_000_000_i64, "price": "1.50"})
     };
     let check = |change, row: &Value, before: Option<&Value>, expected: &str| {
-        assert_eq!(tell("works", change, row, before, &Value::Null), expected, "{change:?} {row} {before:?}");
+        assert_eq!(
+            tell_row("works", change, row, before, &Value::Null),
+            expected,
+            "{change:?} {row} {before:?}"
+        );
     };
     let event = |what: &str, public: bool| {
         format!(
@@ -179,7 +184,7 @@ fn rows_become_facts() {
     let row = |author: u32, ended: Value| json!({"user_id": "ann", "author_id": author, "ended_at": ended});
     let check = |change, row: &Value, before: Option<&Value>, expected: &str| {
         assert_eq!(
-            tell("follows", change, row, before, &Value::Null),
+            tell_row("follows", change, row, before, &Value::Null),
             expected,
             "{change:?} {row} {before:?}"
         );
@@ -206,7 +211,7 @@ fn rows_become_facts() {
         "refused the table was emptied at once, and which facts ended is not said",
     );
     let person = json!("ann");
-    let people = |change, row: Value| tell("people", change, &row, None, &person);
+    let people = |change, row: Value| tell_row("people", change, &row, None, &person);
     assert_eq!(
         people(Update, json!({"tz": "Asia/Tokyo", "contact": {"mail": null}})),
         r#"Profile true {"version":7,"data":{"email":null,"zone":"Asia/Tokyo","person":"ann"}}"#
@@ -226,7 +231,7 @@ fn an_update_without_the_row_before_may_have_moved_a_fact() {
     let refused = "refused whose it was, and of what, this update does not say: \
         in PostgreSQL the table needs REPLICA IDENTITY FULL, or make both of its key";
     let check = |change, before: Option<&Value>, key: Value, block: &Value, expected: &str| {
-        let found = tell_of("follows", change, &row, before, &key, block);
+        let found = tell_row_with_block("follows", change, &row, before, &key, block);
         assert_eq!(found, expected, "{change:?} {before:?} {key} {block}");
     };
     let whole = json!({"user_id": "ann", "author_id": 3});

@@ -5,15 +5,15 @@ use std::{fs, io, path::Path};
 
 use chrono::{NaiveDate, NaiveTime};
 
-use super::{Key, Signer};
+use super::{DkimKey, DkimSigner};
 
 const ENDING: &str = ".pem";
 const BETWEEN: &str = "._domainkey.";
 
 /// The key files of a folder, and what is wrong with each that cannot be used.
-pub fn read(folder: &Path) -> Result<Vec<Key>, Vec<String>> {
+pub fn read_keys(folder: &Path) -> Result<Vec<DkimKey>, Vec<String>> {
     let shown = folder.display();
-    let files = fs::read_dir(folder).map_err(|error| vec![format!("{shown}: {}", words(&error))])?;
+    let files = fs::read_dir(folder).map_err(|error| vec![format!("{shown}: {}", describe_error(&error))])?;
     let (mut keys, mut wrong) = (Vec::new(), Vec::new());
     let mut names: Vec<String> = files
         .filter_map(|file| file.ok()?.file_name().into_string().ok())
@@ -21,7 +21,7 @@ pub fn read(folder: &Path) -> Result<Vec<Key>, Vec<String>> {
         .collect();
     names.sort();
     for name in &names {
-        match key(folder, name) {
+        match read_key_file(folder, name) {
             Ok(key) => keys.push(key),
             Err(why) => wrong.push(format!("{shown}/{name}: {why}")),
         }
@@ -33,35 +33,35 @@ pub fn read(folder: &Path) -> Result<Vec<Key>, Vec<String>> {
 }
 
 /// The name of a key's file.
-pub fn file(domain: &str, selector: &str, from: Option<&str>) -> String {
+pub fn key_file_name(domain: &str, selector: &str, from: Option<&str>) -> String {
     let from = from.map(|date| format!("@{date}")).unwrap_or_default();
     format!("{selector}{BETWEEN}{domain}{from}{ENDING}")
 }
 
 /// The first instant of a date, in seconds; `None` if it is none.
-pub fn since(date: &str) -> Option<i64> {
+pub fn parse_since(date: &str) -> Option<i64> {
     let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok()?;
     Some(date.and_time(NaiveTime::MIN).and_utc().timestamp())
 }
 
-fn key(folder: &Path, name: &str) -> Result<Key, String> {
+fn read_key_file(folder: &Path, name: &str) -> Result<DkimKey, String> {
     let (selector, rest) = name.split_once(BETWEEN).ok_or("not called SELECTOR._domainkey.DOMAIN.pem")?;
     let rest = rest.strip_suffix(ENDING).unwrap_or(rest);
     let (domain, from) = match rest.split_once('@') {
-        Some((domain, date)) => (domain, since(date).ok_or("its date is not such as 2026-12-01")?),
+        Some((domain, date)) => (domain, parse_since(date).ok_or("its date is not such as 2026-12-01")?),
         None => (rest, i64::MIN),
     };
-    let pem = fs::read_to_string(folder.join(name)).map_err(|error| words(&error))?;
-    Key::read(domain, selector, from, &pem).map_err(|why| why.to_string())
+    let pem = fs::read_to_string(folder.join(name)).map_err(|error| describe_error(&error))?;
+    DkimKey::read(domain, selector, from, &pem).map_err(|why| why.to_string())
 }
 
-fn words(error: &io::Error) -> String {
+fn describe_error(error: &io::Error) -> String {
     error.kind().to_string()
 }
 
-impl Signer {
+impl DkimSigner {
     /// The keys of a folder.
-    pub fn of_folder(folder: &Path) -> Result<Self, Vec<String>> {
-        read(folder).map(Self::new)
+    pub fn from_folder(folder: &Path) -> Result<Self, Vec<String>> {
+        read_keys(folder).map(Self::new)
     }
 }

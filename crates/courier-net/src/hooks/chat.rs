@@ -3,7 +3,7 @@
 //! What upstream services say is text there and nothing else: it calls nobody (`<!channel>`, `@here`), leads nowhere but to
 //! where it says (`<url|text>`, `[text](url)`), and loads nothing.
 
-use courier::{Call, Message};
+use courier::{CallPayload, Message};
 use hyper::{
     HeaderMap,
     body::Bytes,
@@ -12,10 +12,10 @@ use hyper::{
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Form, Letter, usual};
+use super::{HookDispatch, HookForm, judge_status};
 use crate::{
-    fared::{Fared, Judged},
-    http::Reply,
+    http::OutboundReply,
+    http_outcome::{HttpOutcome, ReplyVerdict},
 };
 
 /// Characters of a text in a block, at most: 3,000 by Slack's documentation, and some are for what goes around it.
@@ -27,37 +27,37 @@ const LINK_CHARS_MAX: usize = 600;
 /// What takes no room and parts what would mean something together.
 const NOTHING: char = '\u{200b}';
 
-pub(super) struct Chat;
+pub(super) struct ChatForm;
 
-impl Form for Chat {
-    fn write(&self, letter: &Letter<'_>) -> Result<(HeaderMap, Bytes), String> {
+impl HookForm for ChatForm {
+    fn build_request(&self, letter: &HookDispatch<'_>) -> Result<(HeaderMap, Bytes), String> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ok((headers, said(letter.message, letter.call).to_string().into()))
+        Ok((headers, encode_chat(letter.message, letter.call).to_string().into()))
     }
 
     /// Each address is a channel of somebody's, which takes so much and no more; the others are not left alone for it.
-    fn pace_of(&self, address: &Url) -> String {
+    fn limiter_key(&self, address: &Url) -> String {
         format!("{}{}", address.origin().ascii_serialization(), address.path())
     }
 
     /// An address that is unknown there was taken away by hand.
-    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
         match reply.status {
-            404 => Judged::well(Fared::Gone("404".to_owned())),
-            _ => usual(reply, now),
+            404 => ReplyVerdict::from_outcome(HttpOutcome::Gone("404".to_owned())),
+            _ => judge_status(reply, now),
         }
     }
 }
 
-fn said(message: &Message, call: &Call) -> Value {
-    let headline = plain(&message.headline, HEADLINE_CHARS_MAX);
-    let headline = match call.opens.as_deref().map(link).filter(|link| link.len() <= LINK_CHARS_MAX) {
+fn encode_chat(message: &Message, call: &CallPayload) -> Value {
+    let headline = escape_text(&message.headline, HEADLINE_CHARS_MAX);
+    let headline = match call.opens.as_deref().map(escape_link).filter(|link| link.len() <= LINK_CHARS_MAX) {
         Some(link) => format!("<{link}|{headline}>"),
         None => headline,
     };
     let words = if call.longer.is_empty() { &message.text } else { &call.longer };
-    let text = format!("*{headline}*\n{}", plain(words, CHARS_MAX));
+    let text = format!("*{headline}*\n{}", escape_text(words, CHARS_MAX));
     let mut said = json!({
         // For whoever shows no blocks, and for the notice on a phone.
         "text": text,
@@ -73,7 +73,7 @@ fn said(message: &Message, call: &Call) -> Value {
 }
 
 /// Text that means nothing but itself, in so many characters at most.
-fn plain(text: &str, most: usize) -> String {
+fn escape_text(text: &str, most: usize) -> String {
     let mut plain = String::new();
     let (mut chars, mut before) = (0, None);
     let mut rest = text.chars().filter(|c| !c.is_control() || *c == '\n').peekable();
@@ -84,7 +84,7 @@ fn plain(text: &str, most: usize) -> String {
             '>' => "&gt;",
             _ => "",
         };
-        let parted = parts(before, c, rest.peek().copied());
+        let parted = needs_break(before, c, rest.peek().copied());
         chars += escaped.len().max(1) + usize::from(parted);
         if chars >= most {
             plain.push('…');
@@ -103,7 +103,7 @@ fn plain(text: &str, most: usize) -> String {
 }
 
 /// Whether a character and the next mean something together: `@here`, `](url)`, `![picture]`.
-fn parts(before: Option<char>, c: char, next: Option<char>) -> bool {
+fn needs_break(before: Option<char>, c: char, next: Option<char>) -> bool {
     match (c, next) {
         ('@', Some(next)) => !before.is_some_and(char::is_alphanumeric) && !next.is_whitespace(),
         (']', Some('(' | '[' | ':')) | ('!', Some('[')) => true,
@@ -112,19 +112,19 @@ fn parts(before: Option<char>, c: char, next: Option<char>) -> bool {
 }
 
 /// An address within `<` and `|`.
-fn link(url: &str) -> String {
+fn escape_link(url: &str) -> String {
     url.replace('&', "&amp;").replace('<', "%3C").replace('>', "%3E").replace('|', "%7C")
 }
 
 #[cfg(test)]
 mod tests {
-    use model::{Millis, Person, PlanName, ReadyId, Tenant, hook::Hook};
+    use model::{Person, PlanName, ReadyId, Tenant, UtcMillis, hook::Hook};
     use proptest::prelude::*;
 
     use super::*;
 
-    fn call(headline: &str, text: &str, opens: Option<&str>) -> Value {
-        let call = Call {
+    fn chat_of(headline: &str, text: &str, opens: Option<&str>) -> Value {
+        let call = CallPayload {
             hook: Hook::Chat,
             address: "https://hooks.example/T0/B0/s3cret".to_owned(),
             person: Person::new("ann").unwrap(),
@@ -134,7 +134,7 @@ mod tests {
             opens: opens.map(str::to_owned),
             silent: false,
             told: Vec::new(),
-            expires: Millis(1_800_000_000_000),
+            expires: UtcMillis(1_800_000_000_000),
         };
         let message = Message {
             tenant: Tenant::new("main").unwrap(),
@@ -142,15 +142,15 @@ mod tests {
             message_id: "1@localhost".to_owned(),
             headline: headline.to_owned(),
             text: text.to_owned(),
-            date: Millis(1_700_000_000_000),
-            way: courier::Way::Call(call.clone()),
+            date: UtcMillis(1_700_000_000_000),
+            way: courier::MessagePayload::Call(call.clone()),
         };
-        said(&message, &call)
+        encode_chat(&message, &call)
     }
 
     #[test]
     fn what_upstream_says_is_text_and_calls_nobody() {
-        let check = |text: &str, expected: &str| assert_eq!(plain(text, 100), expected, "{text}");
+        let check = |text: &str, expected: &str| assert_eq!(escape_text(text, 100), expected, "{text}");
         check("Moon & Sun", "Moon &amp; Sun");
         check("<!channel> <!here|here> <@U012>", "&lt;!channel&gt; &lt;!here|here&gt; &lt;@\u{200b}U012&gt;");
         check("<https://evil.example|your bank>", "&lt;https://evil.example|your bank&gt;");
@@ -162,20 +162,20 @@ mod tests {
         check("[a][1]\n[1]: https://evil.example", "[a]\u{200b}[1]\n[1]\u{200b}: https://evil.example");
         check("&lt;!channel&gt;", "&amp;lt;!channel&amp;gt;");
         check("a\u{0}b\u{7}c\r\nd", "abc\nd");
-        assert_eq!(plain(&"&".repeat(10), 12), "&amp;&amp;…", "nothing is cut in the middle");
+        assert_eq!(escape_text(&"&".repeat(10), 12), "&amp;&amp;…", "nothing is cut in the middle");
     }
 
     #[test]
     fn a_headline_leads_to_what_it_is_about() {
-        let said = call("Moon <b>", "by ann", Some("https://gallery.example/a?b=c&d=<|>"));
+        let said = chat_of("Moon <b>", "by ann", Some("https://gallery.example/a?b=c&d=<|>"));
         let expected = "*<https://gallery.example/a?b=c&amp;d=%3C%7C%3E|Moon &lt;b&gt;>*\nby ann";
         assert_eq!(said["text"], expected);
         assert_eq!(said["blocks"][0]["text"], json!({"type": "mrkdwn", "text": expected}));
-        assert_eq!(call("Moon", "by ann", None)["text"], "*Moon*\nby ann");
+        assert_eq!(chat_of("Moon", "by ann", None)["text"], "*Moon*\nby ann");
     }
 
     /// Text as whoever reads the chat sees it.
-    fn seen(text: &str) -> String {
+    fn unescape_text(text: &str) -> String {
         let text = text.replace(NOTHING, "");
         text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     }
@@ -183,7 +183,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_means_anything(text in r"([<>&@!|\[\]():#*`~_ \n]|here|channel|https://e\.example|\PC|\x00){0,60}") {
-            let escaped = plain(&text, usize::MAX);
+            let escaped = escape_text(&text, usize::MAX);
             prop_assert!(!escaped.contains(['<', '>']));
             for (at, _) in escaped.match_indices('&') {
                 let entities = ["&amp;", "&lt;", "&gt;"];
@@ -197,12 +197,12 @@ mod tests {
                 }
             }
             let kept: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
-            prop_assert_eq!(seen(&escaped), kept.replace(NOTHING, ""), "nothing else is altered");
+            prop_assert_eq!(unescape_text(&escaped), kept.replace(NOTHING, ""), "nothing else is altered");
         }
 
         #[test]
         fn whatever_is_said_fits(headline in r"[&<a\n]{0,4000}", text in r"\PC{0,4000}") {
-            let said = call(&headline, &text, Some(&format!("https://e.example/{text}")));
+            let said = chat_of(&headline, &text, Some(&format!("https://e.example/{text}")));
             prop_assert!(said["text"].as_str().unwrap().chars().count() <= 3_000);
         }
     }

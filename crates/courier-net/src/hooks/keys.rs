@@ -16,15 +16,15 @@ const SECRETS_MAX: usize = 2;
 /// The house's secrets, the newest first. With two of them each call is signed by both, so that who is called can change
 /// keys when they like.
 #[derive(Clone, Default)]
-pub struct Keys(Vec<hmac::Key>);
+pub struct HookSecrets(Vec<hmac::Key>);
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for HookSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} keys", self.0.len())
     }
 }
 
-impl Keys {
+impl HookSecrets {
     /// From a secret a line.
     pub fn read(lines: &SecretString) -> Result<Self, String> {
         let lines = lines.expose_secret().lines().map(str::trim).filter(|line| !line.is_empty());
@@ -45,17 +45,19 @@ impl Keys {
     }
 
     /// A tenant's keys for a hook, as its receivers are told them, the newest first.
-    pub fn shown(&self, hook: Hook, tenant: &Tenant) -> Vec<SecretString> {
-        self.of(hook, tenant).map(|key| format!("whsec_{}", BASE64_STANDARD.encode(key)).into()).collect()
+    pub fn receiver_keys(&self, hook: Hook, tenant: &Tenant) -> Vec<SecretString> {
+        self.tenant_tags(hook, tenant)
+            .map(|key| format!("whsec_{}", BASE64_STANDARD.encode(key)).into())
+            .collect()
     }
 
     /// The signatures of a text by each of them, in base64.
     pub(super) fn signatures(&self, hook: Hook, tenant: &Tenant, text: &[u8]) -> Vec<String> {
         let sign = |key: hmac::Tag| hmac::sign(&hmac::Key::new(HMAC_SHA256, key.as_ref()), text);
-        self.of(hook, tenant).map(|key| BASE64_STANDARD.encode(sign(key))).collect()
+        self.tenant_tags(hook, tenant).map(|key| BASE64_STANDARD.encode(sign(key))).collect()
     }
 
-    fn of(&self, hook: Hook, tenant: &Tenant) -> impl Iterator<Item = hmac::Tag> {
+    fn tenant_tags(&self, hook: Hook, tenant: &Tenant) -> impl Iterator<Item = hmac::Tag> {
         // No name of a hook has a blank in it, so no two of these are the same text.
         let whose = format!("tidings hook {} {tenant}", hook.name());
         self.0.iter().map(move |key| hmac::sign(key, whose.as_bytes()))
@@ -69,9 +71,9 @@ mod tests {
     #[test]
     fn a_tenant_has_a_key_of_its_own_for_each_secret() {
         let (one, other) = ("1".repeat(32), "2".repeat(40));
-        let keys = |lines: String| Keys::read(&lines.into()).unwrap();
-        let shown = |keys: &Keys, hook: Hook, tenant: &str| -> Vec<String> {
-            let shown = keys.shown(hook, &Tenant::new(tenant).unwrap());
+        let keys = |lines: String| HookSecrets::read(&lines.into()).unwrap();
+        let shown = |keys: &HookSecrets, hook: Hook, tenant: &str| -> Vec<String> {
+            let shown = keys.receiver_keys(hook, &Tenant::new(tenant).unwrap());
             shown.iter().map(|key| key.expose_secret().to_owned()).collect()
         };
         let both = keys(format!("{one}\n\n {other} \n"));
@@ -92,7 +94,7 @@ mod tests {
     #[test]
     fn what_is_no_secret_is_refused_without_a_word_of_it() {
         let check = |lines: &str, expected: &str| {
-            let why = Keys::read(&lines.to_owned().into()).unwrap_err();
+            let why = HookSecrets::read(&lines.to_owned().into()).unwrap_err();
             assert!(why.contains(expected) && !why.contains("s3cret"), "{why}");
         };
         check("", "one or two");

@@ -1,25 +1,25 @@
 //! To a program, as Standard Webhooks (1.0) has it: the id is the same at every try, and the signature covers id, time and
 //! body. Most languages have a library that checks it.
 
-use courier::call::payload;
+use courier::call::encode_call;
 use hyper::{
     HeaderMap,
     body::Bytes,
     header::{CONTENT_TYPE, HeaderName, HeaderValue},
 };
 
-use super::{Form, Letter};
+use super::{HookDispatch, HookForm};
 
-pub(super) struct Webhook;
+pub(super) struct WebhookForm;
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-impl Form for Webhook {
-    fn write(&self, letter: &Letter<'_>) -> Result<(HeaderMap, Bytes), String> {
-        let Letter { message, call, keys, now } = letter;
-        let body = payload(message, call).to_string();
+impl HookForm for WebhookForm {
+    fn build_request(&self, letter: &HookDispatch<'_>) -> Result<(HeaderMap, Bytes), String> {
+        let HookDispatch { message, call, keys, now } = letter;
+        let body = encode_call(message, call).to_string();
         // The Ready's id and not the message's, which may have a dot in it: dots stand between the parts of what is signed.
         let (id, seconds) = (message.ready.to_string(), now.div_euclid(1_000).to_string());
         let text = format!("{id}.{seconds}.{body}");

@@ -42,19 +42,19 @@ const V6_OF_ITS_OWN: [([u16; 2], u8); 4] =
 
 /// Who may be asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Guard {
+pub(crate) struct AddressGuard {
     /// Hosts that are asked wherever they are.
     allowed: Vec<String>,
 }
 
-impl Guard {
+impl AddressGuard {
     pub fn new(allowed: &[String]) -> Self {
         let plain = |host: &String| host.trim_matches(['[', ']']).to_ascii_lowercase();
         Self { allowed: allowed.iter().map(plain).collect() }
     }
 
     /// Reads an address, or says why nobody is asked there.
-    pub fn read(&self, text: &str) -> Result<Url, &'static str> {
+    pub fn parse_address(&self, text: &str) -> Result<Url, &'static str> {
         if text.len() > BYTES_MAX {
             return Err("its address is too long");
         }
@@ -77,7 +77,7 @@ impl Guard {
     }
 
     /// Of what a name leads to, what may be asked.
-    pub fn only_public(&self, host: &str, found: &[SocketAddr]) -> Result<Vec<SocketAddr>, &'static str> {
+    pub fn keep_public(&self, host: &str, found: &[SocketAddr]) -> Result<Vec<SocketAddr>, &'static str> {
         if self.allows(host) {
             return Ok(found.to_vec());
         }
@@ -122,13 +122,17 @@ mod tests {
                 let address: IpAddr = text.parse().unwrap();
                 assert_eq!(is_public(address), public, "{text}");
                 let found = [SocketAddr::new(address, 443)];
-                assert_eq!(Guard::default().only_public("push.example", &found).is_ok(), public, "{text}");
+                assert_eq!(
+                    AddressGuard::default().keep_public("push.example", &found).is_ok(),
+                    public,
+                    "{text}"
+                );
                 let url = if text.contains(':') {
                     format!("https://[{text}]/")
                 } else {
                     format!("https://{text}/")
                 };
-                assert_eq!(Guard::default().read(&url).is_ok(), public, "{url}");
+                assert_eq!(AddressGuard::default().parse_address(&url).is_ok(), public, "{url}");
             }
         };
         check(
@@ -165,9 +169,10 @@ mod tests {
 
     #[test]
     fn an_address_that_hides_what_it_is_is_seen_through() {
-        let guard = Guard::new(&["push.here".to_owned(), "10.1.2.3".to_owned(), "[FD00::7]".to_owned()]);
+        let guard =
+            AddressGuard::new(&["push.here".to_owned(), "10.1.2.3".to_owned(), "[FD00::7]".to_owned()]);
         let check = |url: &str, expected: &str| {
-            assert_eq!(guard.read(url).err().unwrap_or_default(), expected, "{url}");
+            assert_eq!(guard.parse_address(url).err().unwrap_or_default(), expected, "{url}");
         };
         check("https://push.example/send/abc", "");
         check("https://push.example:8443/send/abc?x=y", "");
@@ -205,12 +210,12 @@ mod tests {
 
     #[test]
     fn of_what_a_name_leads_to_only_the_public_is_asked() {
-        let guard = Guard::new(&["push.here".to_owned()]);
+        let guard = AddressGuard::new(&["push.here".to_owned()]);
         let at = |addresses: &[&str]| -> Vec<SocketAddr> {
             addresses.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 443)).collect()
         };
         let check = |host: &str, found: &[&str], good: &[&str]| {
-            assert_eq!(guard.only_public(host, &at(found)).unwrap_or_default(), at(good), "{host} {found:?}");
+            assert_eq!(guard.keep_public(host, &at(found)).unwrap_or_default(), at(good), "{host} {found:?}");
         };
         check("push.example", &["1.1.1.1", "10.0.0.1", "::1"], &["1.1.1.1"]);
         check("push.example", &["10.0.0.1", "::1"], &[]);

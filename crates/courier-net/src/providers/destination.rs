@@ -3,38 +3,43 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use courier::{Gate, Handed};
+use courier::{HandoverGate, HandoverOutcome};
 
-use super::{Letter, Provider};
+use super::{MailProvider, ProviderMail};
 use crate::{
-    fared::{Fared, sent},
-    http::{Client, Manner, Times},
-    lane::{Closed, Lane, Width},
-    smtp::{Brought, Limits},
-    ways::Trust,
+    destination_limiter::{DestinationLimiter, LimiterError, LimiterWidth},
+    http::{OutboundClient, OutboundOptions, OutboundTimeouts},
+    http_outcome::{HttpOutcome, send_and_judge},
+    mail_routes::TlsTrust,
+    smtp::{MailRouteOutcome, SmtpLimits},
 };
 
 /// Providers close what is idle after a minute or more.
 const IDLE: Duration = Duration::from_secs(50);
 
 #[derive(Debug)]
-pub(crate) struct Destination {
-    provider: Box<dyn Provider>,
-    limits: Limits,
-    lane: Arc<Lane>,
-    client: Client,
+pub(crate) struct ProviderDestination {
+    provider: Box<dyn MailProvider>,
+    limits: SmtpLimits,
+    lane: Arc<DestinationLimiter>,
+    client: OutboundClient,
 }
 
-impl Destination {
-    pub fn new(provider: Box<dyn Provider>, limits: Limits, trust: &Trust, hand_over: Duration) -> Self {
-        let Limits { connections: at_once, waiting, wait, per_second, ramp, .. } = limits;
-        let times = Times::within(hand_over);
-        let manner = Manner { times, guard: None, is_http2_only: false, idle: IDLE };
-        let lane = Lane::new(Width { at_once, waiting, wait, per_second, ramp });
-        Self { provider, limits, lane, client: Client::new(trust, manner) }
+impl ProviderDestination {
+    pub fn new(
+        provider: Box<dyn MailProvider>,
+        limits: SmtpLimits,
+        trust: &TlsTrust,
+        hand_over: Duration,
+    ) -> Self {
+        let SmtpLimits { connections: at_once, waiting, wait, per_second, ramp, .. } = limits;
+        let times = OutboundTimeouts::within_hand_over(hand_over);
+        let manner = OutboundOptions { times, guard: None, is_http2_only: false, idle: IDLE };
+        let lane = DestinationLimiter::new(LimiterWidth { at_once, waiting, wait, per_second, ramp });
+        Self { provider, limits, lane, client: OutboundClient::new(trust, manner) }
     }
 
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> SmtpLimits {
         self.limits
     }
 
@@ -43,32 +48,40 @@ impl Destination {
     }
 
     /// Brings a mail there. What the provider does not take now, another one may.
-    pub async fn bring(&self, letter: &Letter<'_>, gate: &dyn Gate, spread: u64) -> Brought {
+    pub async fn bring(
+        &self,
+        letter: &ProviderMail<'_>,
+        gate: &dyn HandoverGate,
+        spread: u64,
+    ) -> MailRouteOutcome {
         let (turn, _room) = match self.lane.admit(spread).await {
             Ok(admitted) => admitted,
-            Err(why) => return Brought::Away(why),
+            Err(why) => return MailRouteOutcome::Away(why),
         };
-        let request = match self.provider.write(letter) {
+        let request = match self.provider.encode_request(letter) {
             Ok(request) => request,
-            Err(why) => return Brought::Here(Handed::Refused(why)),
+            Err(why) => return MailRouteOutcome::Here(HandoverOutcome::Refused(why)),
         };
         if !gate.may_go().await {
-            return Brought::Here(Handed::Stopped);
+            return MailRouteOutcome::Here(HandoverOutcome::Stopped);
         }
-        let judged = sent(&self.client, request, |reply| self.provider.judge(reply, letter.now)).await;
-        turn.went(judged.went);
+        let judged =
+            send_and_judge(&self.client, request, |reply| self.provider.judge(reply, letter.now)).await;
+        turn.record_signal(judged.went);
         match judged.fared {
-            Fared::Accepted => Brought::Here(Handed::Accepted),
-            Fared::Refused(why) | Fared::Gone(why) => Brought::Here(Handed::Refused(why)),
-            Fared::Later(why) => Brought::Away(Closed::Away(why)),
-            Fared::Closed(why) => Brought::Away(why),
-            Fared::Unknown(why) => Brought::Here(Handed::Unknown(why)),
+            HttpOutcome::Accepted => MailRouteOutcome::Here(HandoverOutcome::Accepted),
+            HttpOutcome::Refused(why) | HttpOutcome::Gone(why) => {
+                MailRouteOutcome::Here(HandoverOutcome::Refused(why))
+            }
+            HttpOutcome::Later(why) => MailRouteOutcome::Away(LimiterError::Away(why)),
+            HttpOutcome::Closed(why) => MailRouteOutcome::Away(why),
+            HttpOutcome::Unknown(why) => MailRouteOutcome::Here(HandoverOutcome::Unknown(why)),
         }
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for ProviderDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.provider.told())
+        f.write_str(&self.provider.describe())
     }
 }

@@ -7,10 +7,10 @@ use hyper::{
 };
 use serde_json::{Value, json};
 
-use super::{Letter, Provider, TRACE, post, usual};
+use super::{MailProvider, ProviderMail, TRACE, json_request, judge_common};
 use crate::{
-    fared::{Fared, Judged},
-    http::Reply,
+    http::OutboundReply,
+    http_outcome::{HttpOutcome, ReplyVerdict},
 };
 
 const TOKEN: HeaderName = HeaderName::from_static("x-postmark-server-token");
@@ -18,7 +18,7 @@ const TOKEN: HeaderName = HeaderName::from_static("x-postmark-server-token");
 const KEEP_ID: &str = "X-PM-KeepID";
 
 #[derive(Debug)]
-pub(crate) struct Postmark {
+pub(crate) struct PostmarkProvider {
     /// With its port, if it is not the usual one.
     pub host: String,
     /// A header's value that is not shown.
@@ -27,10 +27,10 @@ pub(crate) struct Postmark {
     pub stream: Option<String>,
 }
 
-impl Provider for Postmark {
-    fn write(&self, letter: &Letter<'_>) -> Result<Request<Bytes>, String> {
-        let Letter { message, mail, written, .. } = letter;
-        let headers = letter.headers().chain([(KEEP_ID, "true".to_owned())]);
+impl MailProvider for PostmarkProvider {
+    fn encode_request(&self, letter: &ProviderMail<'_>) -> Result<Request<Bytes>, String> {
+        let ProviderMail { message, mail, written, .. } = letter;
+        let headers = letter.extra_headers().chain([(KEEP_ID, "true".to_owned())]);
         let headers: Vec<Value> =
             headers.map(|(name, value)| json!({"Name": name, "Value": value})).collect();
         let mut body = json!({
@@ -40,17 +40,17 @@ impl Provider for Postmark {
             "TextBody": message.text,
             "HtmlBody": mail.html,
             "Headers": headers,
-            "Metadata": {TRACE: letter.trace()},
+            "Metadata": {TRACE: letter.trace_word()},
             "TrackOpens": false,
             "TrackLinks": "None",
         });
         if let Some(stream) = &self.stream {
             body["MessageStream"] = stream.as_str().into();
         }
-        post(format!("https://{}/email", self.host), (TOKEN, self.token.clone()), &body)
+        json_request(format!("https://{}/email", self.host), (TOKEN, self.token.clone()), &body)
     }
 
-    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
         let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         let code = said["ErrorCode"].as_u64();
         let why = match code {
@@ -58,19 +58,19 @@ impl Provider for Postmark {
             None => reply.status.to_string(),
         };
         match (reply.status, code) {
-            (200, None | Some(0)) => Judged::well(Fared::Accepted),
+            (200, None | Some(0)) => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
             // Who we are is not taken, or not as whom we send, or the account is spent or shut: true of every mail.
             (401 | 403 | 404, _)
             | (_, Some(10 | 400 | 401 | 405 | 412 | 413 | 1_221 | 1_222 | 1_226 | 1_235 | 1_236)) => {
-                Judged::closed("postmark", why)
+                ReplyVerdict::locked_out("postmark", why)
             }
-            (_, Some(100)) => Judged::slow(why, reply.pause(now)),
-            (200, Some(_)) => Judged::well(Fared::Refused(why)),
-            _ => usual(why, reply, now),
+            (_, Some(100)) => ReplyVerdict::slow_down(why, reply.pause(now)),
+            (200, Some(_)) => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
+            _ => judge_common(why, reply, now),
         }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         format!("postmark at {}", self.host)
     }
 }

@@ -7,28 +7,28 @@ use hyper::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Letter, Provider, TRACE, post, usual};
+use super::{MailProvider, ProviderMail, TRACE, json_request, judge_common};
 use crate::{
-    fared::{Fared, Judged},
-    http::Reply,
+    http::OutboundReply,
+    http_outcome::{HttpOutcome, ReplyVerdict},
 };
 
 /// When there may be more requests, in seconds since 1970.
 const RESET: &str = "x-ratelimit-reset";
 
 #[derive(Debug)]
-pub(crate) struct SendGrid {
+pub(crate) struct SendGridProvider {
     /// With its port, if it is not the usual one.
     pub host: String,
     /// `Bearer` and the key: a header's value that is not shown.
     pub key: HeaderValue,
 }
 
-impl Provider for SendGrid {
-    fn write(&self, letter: &Letter<'_>) -> Result<Request<Bytes>, String> {
-        let Letter { message, mail, written, .. } = letter;
+impl MailProvider for SendGridProvider {
+    fn encode_request(&self, letter: &ProviderMail<'_>) -> Result<Request<Bytes>, String> {
+        let ProviderMail { message, mail, written, .. } = letter;
         let headers: Map<String, Value> =
-            letter.headers().map(|(name, value)| (name.to_owned(), value.into())).collect();
+            letter.extra_headers().map(|(name, value)| (name.to_owned(), value.into())).collect();
         // It takes no part that is empty, nor a mail without a headline; in a mail a blank is the same as nothing.
         let parts = [("text/plain", &message.text), ("text/html", &mail.html)];
         let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
@@ -45,33 +45,33 @@ impl Provider for SendGrid {
             "subject": headline,
             "content": content,
             "headers": headers,
-            "custom_args": {TRACE: letter.trace()},
+            "custom_args": {TRACE: letter.trace_word()},
             "tracking_settings": {
                 "click_tracking": {"enable": false, "enable_text": false},
                 "open_tracking": off,
                 "subscription_tracking": off,
             },
         });
-        post(format!("https://{}/v3/mail/send", self.host), (AUTHORIZATION, self.key.clone()), &body)
+        json_request(format!("https://{}/v3/mail/send", self.host), (AUTHORIZATION, self.key.clone()), &body)
     }
 
     /// Its words are no codes, and may quote an address: only the status is told.
-    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
         let why = reply.status.to_string();
         match reply.status {
-            200 | 202 => Judged::well(Fared::Accepted),
-            401 | 403 | 404 => Judged::closed("sendgrid", why),
-            429 => Judged::slow(why, reply.pause(now).or_else(|| reset(reply, now))),
-            _ => usual(why, reply, now),
+            200 | 202 => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
+            401 | 403 | 404 => ReplyVerdict::locked_out("sendgrid", why),
+            429 => ReplyVerdict::slow_down(why, reply.pause(now).or_else(|| read_reset(reply, now))),
+            _ => judge_common(why, reply, now),
         }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         format!("sendgrid at {}", self.host)
     }
 }
 
-fn reset(reply: &Reply, now: i64) -> Option<u64> {
+fn read_reset(reply: &OutboundReply, now: i64) -> Option<u64> {
     let at: i64 = reply.headers.get(RESET)?.to_str().ok()?.trim().parse().ok()?;
     u64::try_from(at.saturating_mul(1_000).saturating_sub(now)).ok()
 }

@@ -10,13 +10,12 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::{
-    Letter, Provider, TRACE,
-    sigv4::{Asked, Signer, date},
-    usual,
+    MailProvider, ProviderMail, TRACE, judge_common,
+    sigv4::{SigV4Request, SigV4Signer, format_date},
 };
 use crate::{
-    fared::{Fared, Judged},
-    http::{Reply, secret, word},
+    http::{OutboundReply, clean_word, secret_header},
+    http_outcome::{HttpOutcome, ReplyVerdict},
 };
 
 const PATH: &str = "/v2/email/outbound-emails";
@@ -25,15 +24,15 @@ const JSON: &str = "application/json";
 const ERROR: &str = "x-amzn-errortype";
 
 #[derive(Debug)]
-pub(crate) struct Ses {
+pub(crate) struct SesProvider {
     /// With its port, if it is not the usual one.
     host: String,
     /// By which one asks to be told what becomes of mails.
     configuration_set: Option<String>,
-    signer: Signer,
+    signer: SigV4Signer,
 }
 
-impl Ses {
+impl SesProvider {
     pub fn new(
         key_id: String,
         secret: SecretString,
@@ -42,28 +41,28 @@ impl Ses {
         configuration_set: Option<String>,
     ) -> Self {
         let host = endpoint.unwrap_or_else(|| format!("email.{region}.amazonaws.com"));
-        Self { host, configuration_set, signer: Signer { key_id, secret, region, service: "ses" } }
+        Self { host, configuration_set, signer: SigV4Signer { key_id, secret, region, service: "ses" } }
     }
 }
 
-impl Provider for Ses {
+impl MailProvider for SesProvider {
     fn takes_bytes(&self) -> bool {
         true
     }
 
-    fn write(&self, letter: &Letter<'_>) -> Result<Request<Bytes>, String> {
+    fn encode_request(&self, letter: &ProviderMail<'_>) -> Result<Request<Bytes>, String> {
         let mut body = json!({
             "Content": {"Raw": {"Data": BASE64_STANDARD.encode(letter.bytes)}},
             "Destination": {"ToAddresses": [letter.written.to]},
-            "EmailTags": [{"Name": TRACE, "Value": letter.trace()}],
+            "EmailTags": [{"Name": TRACE, "Value": letter.trace_word()}],
         });
         if let Some(name) = &self.configuration_set {
             body["ConfigurationSetName"] = name.as_str().into();
         }
-        let (body, date) = (body.to_string(), date(letter.now).ok_or("there is no such date")?);
+        let (body, date) = (body.to_string(), format_date(letter.now).ok_or("there is no such date")?);
         let headers = [("content-type", JSON), ("host", self.host.as_str()), ("x-amz-date", date.as_str())];
-        let asked = Asked { path: PATH, headers: &headers, body: body.as_bytes() };
-        let authorization = secret(&self.signer.authorization(&asked, &date));
+        let asked = SigV4Request { path: PATH, headers: &headers, body: body.as_bytes() };
+        let authorization = secret_header(&self.signer.authorize_request(&asked, &date));
         let request = Request::post(format!("https://{}{PATH}", self.host))
             .header(HOST, &self.host)
             .header(CONTENT_TYPE, JSON)
@@ -72,27 +71,27 @@ impl Provider for Ses {
         request.body(body.into()).map_err(|_| "no request can be made of it".to_owned())
     }
 
-    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
         let said = reply.headers.get(ERROR).and_then(|said| said.to_str().ok()).unwrap_or_default();
         // Behind a colon it may say where that is defined.
-        let said = word(said.split(':').next().unwrap_or_default());
+        let said = clean_word(said.split(':').next().unwrap_or_default());
         let why = format!("{} {said}", reply.status).trim_end().to_owned();
         match (reply.status, said.as_str()) {
-            (200, _) => Judged::well(Fared::Accepted),
+            (200, _) => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
             (_, "ThrottlingException" | "TooManyRequestsException" | "LimitExceededException") => {
-                Judged::slow(why, reply.pause(now))
+                ReplyVerdict::slow_down(why, reply.pause(now))
             }
             // What is wrong there is wrong for every mail.
             (401 | 403 | 404, _)
             | (
                 _,
                 "AccountSuspendedException" | "SendingPausedException" | "MailFromDomainNotVerifiedException",
-            ) => Judged::closed("ses", why),
-            _ => usual(why, reply, now),
+            ) => ReplyVerdict::locked_out("ses", why),
+            _ => judge_common(why, reply, now),
         }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         format!("ses at {}", self.host)
     }
 }

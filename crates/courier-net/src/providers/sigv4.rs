@@ -10,7 +10,7 @@ use chrono::DateTime;
 use secrecy::{ExposeSecret as _, SecretString};
 
 /// Who we are there.
-pub(super) struct Signer {
+pub(super) struct SigV4Signer {
     pub key_id: String,
     pub secret: SecretString,
     pub region: String,
@@ -18,14 +18,14 @@ pub(super) struct Signer {
 }
 
 // A key's id is no secret, and nobody needs it in a log.
-impl fmt::Debug for Signer {
+impl fmt::Debug for SigV4Signer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signer").field("region", &self.region).finish_non_exhaustive()
+        f.debug_struct("SigV4Signer").field("region", &self.region).finish_non_exhaustive()
     }
 }
 
 /// What is signed of a request.
-pub(super) struct Asked<'a> {
+pub(super) struct SigV4Request<'a> {
     pub path: &'a str,
     /// Names in lower case, in order, with their values.
     pub headers: &'a [(&'a str, &'a str)],
@@ -33,26 +33,26 @@ pub(super) struct Asked<'a> {
 }
 
 /// An instant as it is written there: `20261121T080000Z`. None where there is no such year.
-pub(super) fn date(now: i64) -> Option<String> {
+pub(super) fn format_date(now: i64) -> Option<String> {
     Some(DateTime::from_timestamp_millis(now)?.format("%Y%m%dT%H%M%SZ").to_string())
 }
 
-impl Signer {
+impl SigV4Signer {
     /// The value of the header that says so, for a request of this instant.
-    pub fn authorization(&self, asked: &Asked<'_>, date: &str) -> String {
+    pub fn authorize_request(&self, asked: &SigV4Request<'_>, date: &str) -> String {
         let headers: String = asked.headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
         let names: Vec<&str> = asked.headers.iter().map(|(name, _)| *name).collect();
         let names = names.join(";");
-        let canonical = format!("POST\n{}\n\n{headers}\n{names}\n{}", asked.path, hash(asked.body));
+        let canonical = format!("POST\n{}\n\n{headers}\n{names}\n{}", asked.path, hash_hex(asked.body));
         let day = date.split('T').next().unwrap_or_default();
         let scope = format!("{day}/{}/{}/aws4_request", self.region, self.service);
-        let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hash(canonical.as_bytes()));
+        let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hash_hex(canonical.as_bytes()));
         let first = format!("AWS4{}", self.secret.expose_secret());
         let mut key = first.into_bytes();
         for part in [day, self.region.as_str(), self.service, "aws4_request", text.as_str()] {
             key = hmac::sign(&hmac::Key::new(HMAC_SHA256, &key), part.as_bytes()).as_ref().to_vec();
         }
-        let signature = hex(&key);
+        let signature = encode_hex(&key);
         format!(
             "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
             self.key_id
@@ -60,11 +60,11 @@ impl Signer {
     }
 }
 
-fn hash(bytes: &[u8]) -> String {
-    hex(digest(&SHA256, bytes).as_ref())
+fn hash_hex(bytes: &[u8]) -> String {
+    encode_hex(digest(&SHA256, bytes).as_ref())
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn encode_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -75,15 +75,15 @@ mod tests {
     /// `post-vanilla` and `post-x-www-form-urlencoded` of Amazon's own suite.
     #[test]
     fn a_signature_is_that_of_the_suite() {
-        let signer = Signer {
+        let signer = SigV4Signer {
             key_id: "AKIDEXAMPLE".to_owned(),
             secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_owned().into(),
             region: "us-east-1".to_owned(),
             service: "service",
         };
-        let date = date(1_440_938_160_000).unwrap();
+        let date = format_date(1_440_938_160_000).unwrap();
         let check = |headers: &[(&str, &str)], body: &[u8], signature: &str| {
-            let text = signer.authorization(&Asked { path: "/", headers, body }, &date);
+            let text = signer.authorize_request(&SigV4Request { path: "/", headers, body }, &date);
             assert!(text.starts_with(
                 "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
             ));

@@ -11,15 +11,15 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use super::{
-    jwt::{Kept, Key, Token},
-    service::{Letter, Prepared, Service, fitting},
+    jwt::{JwtKey, PushServiceToken, PushTokenCache},
+    service::{DevicePushService, PreparedPush, PushDispatch, fit_payload},
 };
 use crate::{
-    fared::{Fared, Judged},
-    hosts::lane,
-    http::{Client, Manner, Reply, Times, secret, word},
-    lane::Lane,
-    ways::Trust,
+    destination_limiter::DestinationLimiter,
+    http::{OutboundClient, OutboundOptions, OutboundReply, OutboundTimeouts, clean_word, secret_header},
+    http_outcome::{HttpOutcome, ReplyVerdict},
+    known_hosts::host_limiter,
+    mail_routes::TlsTrust,
 };
 
 pub const ROOT: &str = "https://api.push.apple.com";
@@ -49,57 +49,57 @@ pub struct Settings {
 }
 
 #[derive(Debug)]
-pub(super) struct Apns {
+pub(super) struct ApnsService {
     root: String,
-    key: Key,
+    key: JwtKey,
     key_id: String,
     team_id: String,
     topic: HeaderValue,
-    kept: Kept,
-    lane: Arc<Lane>,
-    client: Client,
+    kept: PushTokenCache,
+    lane: Arc<DestinationLimiter>,
+    client: OutboundClient,
 }
 
-impl Apns {
-    pub fn new(settings: &Settings, trust: &Trust, times: Times) -> Result<Self, String> {
-        let key =
-            Key::es256(settings.key.expose_secret()).map_err(|why| format!("the key for APNs: {why}"))?;
+impl ApnsService {
+    pub fn new(settings: &Settings, trust: &TlsTrust, times: OutboundTimeouts) -> Result<Self, String> {
+        let key = JwtKey::read_es256(settings.key.expose_secret())
+            .map_err(|why| format!("the key for APNs: {why}"))?;
         let topic = HeaderValue::from_str(&settings.topic).ok().filter(|topic| !topic.is_empty());
-        let root = super::pusher::root(&settings.root)?;
-        let manner = Manner { times, guard: None, is_http2_only: true, idle: IDLE };
+        let root = super::pusher::parse_root(&settings.root)?;
+        let manner = OutboundOptions { times, guard: None, is_http2_only: true, idle: IDLE };
         Ok(Self {
             root,
             key,
             key_id: settings.key_id.clone(),
             team_id: settings.team_id.clone(),
             topic: topic.ok_or("the topic for APNs is an app's bundle id")?,
-            kept: Kept::default(),
-            lane: lane(settings.per_second, REQUESTS, times),
-            client: Client::new(trust, manner),
+            kept: PushTokenCache::default(),
+            lane: host_limiter(settings.per_second, REQUESTS, times),
+            client: OutboundClient::new(trust, manner),
         })
     }
 
     fn authorization(&self, now: i64) -> Result<HeaderValue, String> {
         let make = || {
             let claims = json!({"iss": self.team_id, "iat": now / 1_000});
-            let text = self.key.token(Some(&self.key_id), &claims)?.into();
-            Ok(Token { text, from: now, until: now + TOKEN_MS })
+            let text = self.key.issue_token(Some(&self.key_id), &claims)?.into();
+            Ok(PushServiceToken { text, from: now, until: now + TOKEN_MS })
         };
-        let token = self.kept.get(now, make)?;
-        secret(&format!("bearer {token}")).ok_or_else(|| "no header can have the token".to_owned())
+        let token = self.kept.get_or_make(now, make)?;
+        secret_header(&format!("bearer {token}")).ok_or_else(|| "no header can have the token".to_owned())
     }
 }
 
 #[async_trait]
-impl Service for Apns {
-    async fn prepare(&self, letter: &Letter<'_>) -> Result<Prepared, Fared> {
+impl DevicePushService for ApnsService {
+    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, HttpOutcome> {
         let token = &letter.device.token;
         if token.is_empty() || token.len() > 400 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(Fared::Gone("it is no token of APNs".to_owned()));
+            return Err(HttpOutcome::Gone("it is no token of APNs".to_owned()));
         }
-        let body = fitting(letter, BYTES_MAX)?;
-        let turn = self.lane.enter(letter.spread).await.map_err(Fared::Closed)?;
-        let authorization = self.authorization(letter.now).map_err(|why| Fared::away(&why))?;
+        let body = fit_payload(letter, BYTES_MAX)?;
+        let turn = self.lane.enter(letter.spread).await.map_err(HttpOutcome::Closed)?;
+        let authorization = self.authorization(letter.now).map_err(|why| HttpOutcome::closed_away(&why))?;
         let kind = if letter.push.wordless { "background" } else { "alert" };
         let is_quiet = letter.push.silent || letter.push.wordless;
         let request = Request::post(format!("{}/3/device/{token}", self.root))
@@ -110,36 +110,38 @@ impl Service for Apns {
             .header("apns-expiration", letter.push.expires.0.div_euclid(1_000).max(0))
             .header("apns-collapse-id", letter.message.ready.to_string())
             .body(body);
-        let request = request.map_err(|_| Fared::Refused("no request can be made of it".to_owned()))?;
-        Ok(Prepared { turn, request })
+        let request = request.map_err(|_| HttpOutcome::Refused("no request can be made of it".to_owned()))?;
+        Ok(PreparedPush { turn, request })
     }
 
-    fn client(&self) -> &Client {
+    fn client(&self) -> &OutboundClient {
         &self.client
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         format!("APNs for {} at {}", String::from_utf8_lossy(self.topic.as_bytes()), self.root)
     }
 
-    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
         let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-        let reason = word(said["reason"].as_str().unwrap_or_default());
+        let reason = clean_word(said["reason"].as_str().unwrap_or_default());
         let why = format!("{} {reason}", reply.status).trim_end().to_owned();
         match (reply.status, reason.as_str()) {
-            (200, _) => Judged::well(Fared::Accepted),
-            (410, _) | (400, "BadDeviceToken" | "DeviceTokenNotForTopic") => Judged::well(Fared::Gone(why)),
+            (200, _) => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
+            (410, _) | (400, "BadDeviceToken" | "DeviceTokenNotForTopic") => {
+                ReplyVerdict::from_outcome(HttpOutcome::Gone(why))
+            }
             // Of one device there is too much, and of the others not.
-            (429, "TooManyRequests") => Judged::well(Fared::Later(why)),
-            (429 | 500..=599, _) => Judged::slow(why, reply.pause(now)),
-            (403, "ExpiredProviderToken") => Judged::stale(why),
+            (429, "TooManyRequests") => ReplyVerdict::from_outcome(HttpOutcome::Later(why)),
+            (429 | 500..=599, _) => ReplyVerdict::slow_down(why, reply.pause(now)),
+            (403, "ExpiredProviderToken") => ReplyVerdict::stale_token(why),
             // It is us whom it does not know: that is no reason to give up a message.
-            (403, _) => Judged::closed("apns", why),
-            _ => Judged::well(Fared::Refused(why)),
+            (403, _) => ReplyVerdict::locked_out("apns", why),
+            _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
         }
     }
 
-    async fn renewed(&self, old: &HeaderValue, now: i64) -> Option<HeaderValue> {
+    async fn renew_authorization(&self, old: &HeaderValue, now: i64) -> Option<HeaderValue> {
         let token = old.to_str().ok()?.strip_prefix("bearer ")?;
         if !self.kept.refuse(token, now, TOKEN_APART_MS) {
             tracing::error!(service = "apns", "a new token has run out already: is the clock right?");

@@ -20,16 +20,19 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::{
-    jwt::{Key, Token},
-    service::{Letter, Prepared, Service, fitting},
+    jwt::{JwtKey, PushServiceToken},
+    service::{DevicePushService, PreparedPush, PushDispatch, fit_payload},
 };
 use crate::{
-    fared::{Fared, Judged},
-    hosts::lane,
-    http::{Client, Failed, Manner, Reply, Times, secret, word},
-    lane::Lane,
-    pace::Went,
-    ways::Trust,
+    backoff::DestinationSignal,
+    destination_limiter::DestinationLimiter,
+    http::{
+        OutboundClient, OutboundError, OutboundOptions, OutboundReply, OutboundTimeouts, clean_word,
+        secret_header,
+    },
+    http_outcome::{HttpOutcome, ReplyVerdict},
+    known_hosts::host_limiter,
+    mail_routes::TlsTrust,
 };
 
 pub const ROOT: &str = "https://fcm.googleapis.com";
@@ -55,7 +58,7 @@ pub struct Settings {
 }
 
 #[derive(Deserialize)]
-struct Account {
+struct FcmAccount {
     project_id: String,
     client_email: String,
     private_key: String,
@@ -63,29 +66,29 @@ struct Account {
     token_uri: String,
 }
 
-pub(super) struct Fcm {
+pub(super) struct FcmService {
     messages: String,
-    account: Account,
-    key: Key,
+    account: FcmAccount,
+    key: JwtKey,
     /// The token, or why there was none.
-    kept: Mutex<Result<Token, Unnamed>>,
+    kept: Mutex<Result<PushServiceToken, FcmTokenError>>,
     failures: AtomicU64,
-    lane: Arc<Lane>,
-    client: Client,
+    lane: Arc<DestinationLimiter>,
+    client: OutboundClient,
 }
 
 // The account has a key in it.
-impl fmt::Debug for Fcm {
+impl fmt::Debug for FcmService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fcm").field("messages", &self.messages).finish_non_exhaustive()
+        f.debug_struct("FcmService").field("messages", &self.messages).finish_non_exhaustive()
     }
 }
 
-impl Fcm {
-    pub fn new(settings: &Settings, trust: &Trust, times: Times) -> Result<Self, String> {
-        let account: Account = serde_json::from_str(settings.account.expose_secret())
+impl FcmService {
+    pub fn new(settings: &Settings, trust: &TlsTrust, times: OutboundTimeouts) -> Result<Self, String> {
+        let account: FcmAccount = serde_json::from_str(settings.account.expose_secret())
             .map_err(|_| "the service account for FCM is JSON with `project_id`, `client_email`, `private_key`, `private_key_id` and `token_uri`")?;
-        let key = Key::rs256(&account.private_key);
+        let key = JwtKey::read_rs256(&account.private_key);
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         if account.project_id.is_empty() || !account.project_id.bytes().all(is_name) {
             return Err("the service account for FCM has a project that is no name".to_owned());
@@ -93,27 +96,31 @@ impl Fcm {
         if !account.token_uri.starts_with("https://") {
             return Err("the service account for FCM has a `token_uri` that is not https".to_owned());
         }
-        let root = super::pusher::root(&settings.root)?;
+        let root = super::pusher::parse_root(&settings.root)?;
         // Else all that come at once before there is a connection would make one each.
-        let manner = Manner { times, guard: None, is_http2_only: true, idle: IDLE };
+        let manner = OutboundOptions { times, guard: None, is_http2_only: true, idle: IDLE };
         Ok(Self {
             messages: format!("{root}/v1/projects/{}/messages:send", account.project_id),
             key: key.map_err(|why| format!("the service account for FCM has a key that is {why}"))?,
             account,
-            kept: Mutex::new(Err(Unnamed::default())),
+            kept: Mutex::new(Err(FcmTokenError::default())),
             failures: AtomicU64::new(0),
-            lane: lane(settings.per_second, REQUESTS, times),
-            client: Client::new(trust, manner),
+            lane: host_limiter(settings.per_second, REQUESTS, times),
+            client: OutboundClient::new(trust, manner),
         })
     }
 
     /// One asks for a token, and the others wait for it, or for its failure.
-    async fn authorization(&self, now: i64, refused: Option<&HeaderValue>) -> Result<HeaderValue, Unnamed> {
+    async fn authorization(
+        &self,
+        now: i64,
+        refused: Option<&HeaderValue>,
+    ) -> Result<HeaderValue, FcmTokenError> {
         let failures = self.failures.load(Ordering::SeqCst);
         let mut kept = self.kept.lock().await;
         if let Ok(token) = &*kept
             && token.is_good(now)
-            && let Some(value) = bearer(&token.text)
+            && let Some(value) = bearer_header(&token.text)
             && refused != Some(&value)
         {
             return Ok(value);
@@ -123,7 +130,7 @@ impl Fcm {
         {
             return Err(unnamed.clone());
         }
-        match self.fetched(now).await {
+        match self.fetch_token(now).await {
             Ok((token, value)) => {
                 *kept = Ok(token);
                 Ok(value)
@@ -136,7 +143,7 @@ impl Fcm {
         }
     }
 
-    async fn fetched(&self, now: i64) -> Result<(Token, HeaderValue), Unnamed> {
+    async fn fetch_token(&self, now: i64) -> Result<(PushServiceToken, HeaderValue), FcmTokenError> {
         let account = &self.account;
         let from = now / 1_000;
         let claims = json!({
@@ -146,106 +153,110 @@ impl Fcm {
             "iat": from,
             "exp": from + ASSERTION_SECS,
         });
-        let assertion = self.key.token(Some(&account.private_key_id), &claims);
-        let assertion = assertion.map_err(|why| Unnamed::wrong(&why))?;
+        let assertion = self.key.issue_token(Some(&account.private_key_id), &claims);
+        let assertion = assertion.map_err(|why| FcmTokenError::invalid_answer(&why))?;
         // Base64 and dots need no percent signs.
         let form =
             format!("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion={assertion}");
         let request = Request::post(&account.token_uri)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(form.into());
-        let request = request.map_err(|_| Unnamed::wrong("a `token_uri` that is no address"))?;
+        let request =
+            request.map_err(|_| FcmTokenError::invalid_answer("a `token_uri` that is no address"))?;
         let reply = match self.client.send(request).await {
             Ok(reply) => reply,
-            Err(Failed::Barred(why) | Failed::NotSent(why) | Failed::Unknown(why)) => {
-                return Err(Unnamed { why: format!("no token: {why}"), pause: None });
+            Err(OutboundError::Barred(why) | OutboundError::NotSent(why) | OutboundError::Unknown(why)) => {
+                return Err(FcmTokenError { why: format!("no token: {why}"), pause: None });
             }
         };
         let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-        let error = word(said["error"].as_str().unwrap_or_default());
+        let error = clean_word(said["error"].as_str().unwrap_or_default());
         let why = format!("no token: {} {error}", reply.status).trim_end().to_owned();
         match (reply.status, said["access_token"].as_str(), said["expires_in"].as_i64()) {
             (200, Some(token), Some(seconds)) => {
                 let until = now.saturating_add(seconds.saturating_mul(1_000)).saturating_sub(EARLY_MS);
                 // One that is good for less than that is at least used once.
-                let value = bearer(token).ok_or_else(|| Unnamed::wrong("a token that no header can have"))?;
-                Ok((Token { text: token.into(), from: now, until: until.max(now + 1) }, value))
+                let value = bearer_header(token)
+                    .ok_or_else(|| FcmTokenError::invalid_answer("a token that no header can have"))?;
+                Ok((PushServiceToken { text: token.into(), from: now, until: until.max(now + 1) }, value))
             }
-            (429 | 500..=599, ..) => Err(Unnamed { why, pause: reply.pause(now) }),
-            _ => Err(Unnamed::wrong(&why)),
+            (429 | 500..=599, ..) => Err(FcmTokenError { why, pause: reply.pause(now) }),
+            _ => Err(FcmTokenError::invalid_answer(&why)),
         }
     }
 }
 
 /// Why there is no token.
 #[derive(Clone, Default)]
-struct Unnamed {
+struct FcmTokenError {
     why: String,
     pause: Option<u64>,
 }
 
-impl Unnamed {
-    fn wrong(why: &str) -> Self {
+impl FcmTokenError {
+    fn invalid_answer(why: &str) -> Self {
         tracing::error!(service = "fcm", why, "Google gives us no token: somebody has to look");
         Self { why: why.to_owned(), pause: None }
     }
 }
 
-fn bearer(token: &str) -> Option<HeaderValue> {
-    secret(&format!("Bearer {token}"))
+fn bearer_header(token: &str) -> Option<HeaderValue> {
+    secret_header(&format!("Bearer {token}"))
 }
 
 #[async_trait]
-impl Service for Fcm {
-    async fn prepare(&self, letter: &Letter<'_>) -> Result<Prepared, Fared> {
-        let body = fitting(letter, BYTES_MAX)?;
-        let turn = self.lane.enter(letter.spread).await.map_err(Fared::Closed)?;
+impl DevicePushService for FcmService {
+    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, HttpOutcome> {
+        let body = fit_payload(letter, BYTES_MAX)?;
+        let turn = self.lane.enter(letter.spread).await.map_err(HttpOutcome::Closed)?;
         let authorization = match self.authorization(letter.now, None).await {
             Ok(authorization) => authorization,
-            Err(Unnamed { why, pause }) => {
-                turn.went(Went::Slow(pause));
-                return Err(Fared::away(&why));
+            Err(FcmTokenError { why, pause }) => {
+                turn.record_signal(DestinationSignal::Slow(pause));
+                return Err(HttpOutcome::closed_away(&why));
             }
         };
         let request = Request::post(&self.messages)
             .header(AUTHORIZATION, authorization)
             .header(CONTENT_TYPE, "application/json")
             .body(body);
-        let request = request.map_err(|_| Fared::Refused("no request can be made of it".to_owned()))?;
-        Ok(Prepared { turn, request })
+        let request = request.map_err(|_| HttpOutcome::Refused("no request can be made of it".to_owned()))?;
+        Ok(PreparedPush { turn, request })
     }
 
-    fn client(&self) -> &Client {
+    fn client(&self) -> &OutboundClient {
         &self.client
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         format!("FCM for {}", self.account.project_id)
     }
 
-    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
         let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         let error = &said["error"];
         let none = Vec::new();
         let details = error["details"].as_array().unwrap_or(&none);
         let code = details.iter().find_map(|detail| detail["errorCode"].as_str());
-        let code = word(code.or(error["status"].as_str()).unwrap_or_default());
+        let code = clean_word(code.or(error["status"].as_str()).unwrap_or_default());
         let why = format!("{} {code}", reply.status).trim_end().to_owned();
         match (reply.status, code.as_str()) {
-            (200, _) => Judged::well(Fared::Accepted),
-            (404, "UNREGISTERED") => Judged::well(Fared::Gone(why)),
-            (400, "INVALID_ARGUMENT") if is_about_token(error, details) => Judged::well(Fared::Gone(why)),
-            (429 | 500..=599, _) => Judged::slow(why, reply.pause(now)),
+            (200, _) => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
+            (404, "UNREGISTERED") => ReplyVerdict::from_outcome(HttpOutcome::Gone(why)),
+            (400, "INVALID_ARGUMENT") if is_about_token(error, details) => {
+                ReplyVerdict::from_outcome(HttpOutcome::Gone(why))
+            }
+            (429 | 500..=599, _) => ReplyVerdict::slow_down(why, reply.pause(now)),
             // Of the app, where a token belongs to: this one device is not ours.
-            (403, "SENDER_ID_MISMATCH") => Judged::well(Fared::Refused(why)),
-            (401, "THIRD_PARTY_AUTH_ERROR") => Judged::closed("fcm", why),
-            (401, _) => Judged::stale(why),
-            (403, _) => Judged::closed("fcm", why),
-            _ => Judged::well(Fared::Refused(why)),
+            (403, "SENDER_ID_MISMATCH") => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
+            (401, "THIRD_PARTY_AUTH_ERROR") => ReplyVerdict::locked_out("fcm", why),
+            (401, _) => ReplyVerdict::stale_token(why),
+            (403, _) => ReplyVerdict::locked_out("fcm", why),
+            _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
         }
     }
 
-    async fn renewed(&self, old: &HeaderValue, now: i64) -> Option<HeaderValue> {
+    async fn renew_authorization(&self, old: &HeaderValue, now: i64) -> Option<HeaderValue> {
         self.authorization(now, Some(old)).await.ok()
     }
 }

@@ -15,15 +15,15 @@ use serde_json::json;
 use url::Url;
 
 use super::{
-    encrypt::{self, Keys},
-    jwt::{Kept, Key, Token, plain},
-    service::{Letter, Prepared, Service, fitting, seconds_left},
+    encrypt::{self, SubscriberKeys},
+    jwt::{JwtKey, PushServiceToken, PushTokenCache, decode_base64},
+    service::{DevicePushService, PreparedPush, PushDispatch, fit_payload, seconds_left},
 };
 use crate::{
-    fared::{Fared, Judged},
-    hosts::{Host, Hosts, Reach},
-    http::{Client, Guard, Manner, Reply, Times, secret},
-    ways::Trust,
+    http::{AddressGuard, OutboundClient, OutboundOptions, OutboundReply, OutboundTimeouts, secret_header},
+    http_outcome::{HttpOutcome, ReplyVerdict},
+    known_hosts::{HostLimits, KnownHost, KnownHosts},
+    mail_routes::TlsTrust,
 };
 
 /// Services know so many hosts, at most; anybody can make up new ones.
@@ -51,19 +51,19 @@ pub struct Settings {
 }
 
 #[derive(Debug)]
-pub(super) struct Web {
-    key: Key,
+pub(super) struct WebPushService {
+    key: JwtKey,
     public: String,
     subject: String,
-    guard: Guard,
+    guard: AddressGuard,
     /// The services, and what each is signed with.
-    hosts: Hosts<Kept>,
-    client: Client,
+    hosts: KnownHosts<PushTokenCache>,
+    client: OutboundClient,
 }
 
 /// As a browser writes it.
 #[derive(Deserialize)]
-struct Subscription {
+struct WebPushSubscription {
     endpoint: String,
     keys: SubscriptionKeys,
 }
@@ -74,97 +74,103 @@ struct SubscriptionKeys {
     auth: String,
 }
 
-impl Web {
-    pub fn new(settings: &Settings, trust: &Trust, times: Times) -> Result<Self, String> {
-        let key = Key::es256(settings.key.expose_secret());
+impl WebPushService {
+    pub fn new(settings: &Settings, trust: &TlsTrust, times: OutboundTimeouts) -> Result<Self, String> {
+        let key = JwtKey::read_es256(settings.key.expose_secret());
         let key = key.map_err(|why| format!("the key for Web Push: {why}"))?;
         if !settings.subject.starts_with("mailto:") && !settings.subject.starts_with("https:") {
             return Err("the subject for Web Push begins with `mailto:` or `https:`".to_owned());
         }
-        let guard = Guard::new(&settings.hosts);
-        let manner = Manner { times, guard: Some(guard.clone()), is_http2_only: false, idle: IDLE };
+        let guard = AddressGuard::new(&settings.hosts);
+        let manner = OutboundOptions { times, guard: Some(guard.clone()), is_http2_only: false, idle: IDLE };
         Ok(Self {
-            public: key.public(),
+            public: key.public_base64(),
             key,
             subject: settings.subject.clone(),
             guard,
-            hosts: Hosts::new(Reach {
+            hosts: KnownHosts::new(HostLimits {
                 most: HOSTS_MAX,
                 at_once: REQUESTS,
                 per_second: settings.per_second,
                 times,
             }),
-            client: Client::new(trust, manner),
+            client: OutboundClient::new(trust, manner),
         })
     }
 
-    fn authorization(&self, host: &Host<Kept>, origin: &str, now: i64) -> Option<HeaderValue> {
+    fn authorization(&self, host: &KnownHost<PushTokenCache>, origin: &str, now: i64) -> Option<HeaderValue> {
         let make = || {
             let claims = json!({"aud": origin, "exp": now / 1_000 + SIGNED_SECS, "sub": self.subject});
-            Ok(Token { text: self.key.token(None, &claims)?.into(), from: now, until: now + SIGNED_USED_MS })
+            Ok(PushServiceToken {
+                text: self.key.issue_token(None, &claims)?.into(),
+                from: now,
+                until: now + SIGNED_USED_MS,
+            })
         };
-        let token = host.own.get(now, make).ok()?;
-        secret(&format!("vapid t={token}, k={}", self.public))
+        let token = host.own.get_or_make(now, make).ok()?;
+        secret_header(&format!("vapid t={token}, k={}", self.public))
     }
 
     /// Where a subscription leads, and for whom a text is encrypted.
-    fn read(&self, token: &str) -> Result<(Url, Keys), Fared> {
-        let none = |why: &str| Fared::Gone(format!("it is no subscription: {why}"));
-        let said: Subscription = serde_json::from_str(token).map_err(|_| none("not its JSON"))?;
-        let url = self.guard.read(&said.endpoint).map_err(|why| Fared::Refused(why.to_owned()))?;
-        let p256dh = plain(&said.keys.p256dh).ok_or_else(|| none("a key that is not base64"))?;
-        let auth = plain(&said.keys.auth).and_then(|auth| auth.try_into().ok());
+    fn read_subscription(&self, token: &str) -> Result<(Url, SubscriberKeys), HttpOutcome> {
+        let none = |why: &str| HttpOutcome::Gone(format!("it is no subscription: {why}"));
+        let said: WebPushSubscription = serde_json::from_str(token).map_err(|_| none("not its JSON"))?;
+        let url =
+            self.guard.parse_address(&said.endpoint).map_err(|why| HttpOutcome::Refused(why.to_owned()))?;
+        let p256dh = decode_base64(&said.keys.p256dh).ok_or_else(|| none("a key that is not base64"))?;
+        let auth = decode_base64(&said.keys.auth).and_then(|auth| auth.try_into().ok());
         let auth = auth.ok_or_else(|| none("`auth` has not 16 bytes"))?;
-        Ok((url, Keys { p256dh, auth }))
+        Ok((url, SubscriberKeys { p256dh, auth }))
     }
 }
 
 #[async_trait]
-impl Service for Web {
-    async fn prepare(&self, letter: &Letter<'_>) -> Result<Prepared, Fared> {
-        let (url, keys) = self.read(&letter.device.token)?;
-        let text = fitting(letter, encrypt::BYTES_MAX)?;
-        let body = encrypt::encrypt(&text, &keys)
-            .map_err(|_| Fared::Gone("it is no subscription: a key that is none".to_owned()))?;
+impl DevicePushService for WebPushService {
+    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, HttpOutcome> {
+        let (url, keys) = self.read_subscription(&letter.device.token)?;
+        let text = fit_payload(letter, encrypt::BYTES_MAX)?;
+        let body = encrypt::encrypt_text(&text, &keys)
+            .map_err(|_| HttpOutcome::Gone("it is no subscription: a key that is none".to_owned()))?;
         let origin = url.origin().ascii_serialization();
-        let host = self.hosts.get(&origin).ok_or_else(|| Fared::away("there are too many services"))?;
-        let turn = host.lane.enter(letter.spread).await.map_err(Fared::Closed)?;
-        let unsigned = || Fared::away("there is no signature");
+        let host =
+            self.hosts.get(&origin).ok_or_else(|| HttpOutcome::closed_away("there are too many services"))?;
+        let turn = host.lane.enter(letter.spread).await.map_err(HttpOutcome::Closed)?;
+        let unsigned = || HttpOutcome::closed_away("there is no signature");
         let authorization = self.authorization(&host, &origin, letter.now).ok_or_else(unsigned)?;
         let request = Request::post(url.as_str())
             .header(AUTHORIZATION, authorization)
             .header(CONTENT_ENCODING, "aes128gcm")
             .header(CONTENT_TYPE, "application/octet-stream")
             .header("ttl", seconds_left(letter).min(TTL_MAX))
-            .header("urgency", urgency(letter))
-            .header("topic", topic(letter))
+            .header("urgency", message_urgency(letter))
+            .header("topic", message_topic(letter))
             .body(body.into());
-        let request = request.map_err(|_| Fared::Refused("no request can be made of it".to_owned()))?;
-        Ok(Prepared { turn, request })
+        let request = request.map_err(|_| HttpOutcome::Refused("no request can be made of it".to_owned()))?;
+        Ok(PreparedPush { turn, request })
     }
 
-    fn client(&self) -> &Client {
+    fn client(&self) -> &OutboundClient {
         &self.client
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         format!("Web Push with the key {}", self.public)
     }
 
     /// The status alone: of what a stranger says, nothing comes into our logs.
-    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
         let why = reply.status.to_string();
         match reply.status {
-            200..=202 | 204 => Judged::well(Fared::Accepted),
-            404 | 410 => Judged::well(Fared::Gone(why)),
-            429 | 500..=599 => Judged::slow(why, reply.pause(now)),
+            200..=202 | 204 => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
+            404 | 410 => ReplyVerdict::from_outcome(HttpOutcome::Gone(why)),
+            429 | 500..=599 => ReplyVerdict::slow_down(why, reply.pause(now)),
             // No redirect is followed: nobody has checked where it leads.
-            _ => Judged::well(Fared::Refused(why)),
+            _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
         }
     }
 }
 
-fn urgency(letter: &Letter<'_>) -> &'static str {
+fn message_urgency(letter: &PushDispatch<'_>) -> &'static str {
     match (letter.push.wordless, letter.push.silent) {
         (true, _) => "very-low",
         (_, true) => "low",
@@ -173,7 +179,7 @@ fn urgency(letter: &Letter<'_>) -> &'static str {
 }
 
 /// A message that waits for a device is replaced by one with the same: at most 32 letters of base64's other alphabet.
-fn topic(letter: &Letter<'_>) -> String {
+fn message_topic(letter: &PushDispatch<'_>) -> String {
     let good = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
     letter.message.ready.to_string().chars().filter(good).take(32).collect()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use courier::{Gate, Handed};
+use courier::{HandoverGate, HandoverOutcome};
 use rustls::pki_types::ServerName;
 use secrecy::ExposeSecret as _;
 use smtp_proto::{
@@ -14,13 +14,13 @@ use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 
 use super::{
-    reply::{Meaning, Reply},
-    settings::{Login, Server, Times, Tls},
-    wire::{Broken, Stream, Wire},
+    reply::{ReplyMeaning, SmtpReply},
+    settings::{SmtpLogin, SmtpRelay, SmtpTimeouts, SmtpTls},
+    wire::{SmtpStream, SmtpWire, SmtpWireError},
 };
 
 /// One mail as it goes over the wire.
-pub(crate) struct Letter<'a> {
+pub(crate) struct SmtpMail<'a> {
     /// Where it is sent back to.
     pub from: &'a str,
     pub to: &'a str,
@@ -31,24 +31,24 @@ pub(crate) struct Letter<'a> {
 
 /// Why there is no connection. Nobody was asked yet whether the mail may go.
 #[derive(Debug)]
-pub(super) enum Unopened {
+pub(super) enum SmtpOpenError {
     /// It did not answer as a server does.
-    Broken(Broken),
+    Broken(SmtpWireError),
     /// It wants nothing of us, or not now.
-    Said(Reply),
+    Said(SmtpReply),
     /// It does not offer what we demand, or does not take our credentials: somebody has to look.
     Unsafe(String),
 }
 
-impl From<Broken> for Unopened {
-    fn from(broken: Broken) -> Self {
+impl From<SmtpWireError> for SmtpOpenError {
+    fn from(broken: SmtpWireError) -> Self {
         Self::Broken(broken)
     }
 }
 
 /// How a mail fared.
-pub(super) struct Carried {
-    pub handed: Handed,
+pub(super) struct SmtpSendOutcome {
+    pub handed: HandoverOutcome,
     /// The connection takes another one.
     pub is_open: bool,
     /// The server wants less of us for a while.
@@ -56,47 +56,49 @@ pub(super) struct Carried {
 }
 
 /// Why a mail was not even begun on a connection: the server closed it meanwhile.
-pub(super) struct Stale;
+pub(super) struct StaleConnectionError;
 
-pub(super) struct Connection {
-    wire: Wire<Box<dyn Stream>>,
+pub(super) struct SmtpConnection {
+    wire: SmtpWire<Box<dyn SmtpStream>>,
     offers: EhloResponse<String>,
-    times: Times,
+    times: SmtpTimeouts,
     /// Mails that were begun on it.
     pub mails: u32,
 }
 
-impl Connection {
+impl SmtpConnection {
     /// Connects, demands what has to be demanded, and logs in.
-    pub async fn open(server: &Server) -> Result<Self, Unopened> {
+    pub async fn open(server: &SmtpRelay) -> Result<Self, SmtpOpenError> {
         let times = server.times;
         let stream = timeout(times.connect, TcpStream::connect((server.host.as_str(), server.port)));
         let stream = match stream.await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(Broken::of("connecting", &error).into()),
-            Err(_) => return Err(Broken("connecting: nobody answers".to_owned()).into()),
+            Ok(Err(error)) => return Err(SmtpWireError::from_io("connecting", &error).into()),
+            Err(_) => return Err(SmtpWireError("connecting: nobody answers".to_owned()).into()),
         };
         // Small commands wait for their replies: nothing is gained by gathering them.
-        stream.set_nodelay(true).map_err(|error| Broken::of("connecting", &error))?;
+        stream.set_nodelay(true).map_err(|error| SmtpWireError::from_io("connecting", &error))?;
         let (wire, offers) = match &server.tls {
-            Tls::None => greeted(Wire::new(Box::new(stream) as Box<dyn Stream>), server).await?,
-            Tls::FromTheStart(connector) => {
-                let stream = secured(stream, connector, server).await?;
-                greeted(Wire::new(stream), server).await?
+            SmtpTls::None => {
+                read_greeting(SmtpWire::new(Box::new(stream) as Box<dyn SmtpStream>), server).await?
             }
-            Tls::Required(connector) => {
-                let (mut wire, offers) = greeted(Wire::new(stream), server).await?;
+            SmtpTls::FromTheStart(connector) => {
+                let stream = start_tls(stream, connector, server).await?;
+                read_greeting(SmtpWire::new(stream), server).await?
+            }
+            SmtpTls::Required(connector) => {
+                let (mut wire, offers) = read_greeting(SmtpWire::new(stream), server).await?;
                 if !offers.has_capability(EXT_START_TLS) {
-                    return Err(Unopened::Unsafe("the server offers no STARTTLS".to_owned()));
+                    return Err(SmtpOpenError::Unsafe("the server offers no STARTTLS".to_owned()));
                 }
-                wire.say("STARTTLS\r\n", times.command).await?;
-                let reply = wire.hear(times.command).await?;
-                if reply.meaning() != Meaning::Yes {
-                    return Err(Unopened::Said(reply));
+                wire.write_text("STARTTLS\r\n", times.command).await?;
+                let reply = wire.read_reply(times.command).await?;
+                if reply.meaning() != ReplyMeaning::Yes {
+                    return Err(SmtpOpenError::Said(reply));
                 }
-                let mut wire = Wire::new(secured(wire.into_stream()?, connector, server).await?);
+                let mut wire = SmtpWire::new(start_tls(wire.into_stream()?, connector, server).await?);
                 // What was offered before was said by anybody.
-                let offers = offers_of(&mut wire, server).await?;
+                let offers = read_offers(&mut wire, server).await?;
                 (wire, offers)
             }
         };
@@ -107,33 +109,37 @@ impl Connection {
         Ok(connection)
     }
 
-    async fn log_in(&mut self, login: &Login) -> Result<(), Unopened> {
-        let Login { user, password } = login;
+    async fn log_in(&mut self, login: &SmtpLogin) -> Result<(), SmtpOpenError> {
+        let SmtpLogin { user, password } = login;
         let password = password.expose_secret();
         let reply = if self.offers.auth() & AUTH_PLAIN != 0 {
             let word = BASE64_STANDARD.encode(format!("\0{user}\0{password}"));
-            self.ask(&format!("AUTH PLAIN {word}\r\n")).await?
+            self.send_command(&format!("AUTH PLAIN {word}\r\n")).await?
         } else if self.offers.auth() & AUTH_LOGIN != 0 {
-            let mut reply = self.ask("AUTH LOGIN\r\n").await?;
+            let mut reply = self.send_command("AUTH LOGIN\r\n").await?;
             for word in [user.as_str(), password] {
                 if reply.code == 334 {
-                    reply = self.ask(&format!("{}\r\n", BASE64_STANDARD.encode(word))).await?;
+                    reply = self.send_command(&format!("{}\r\n", BASE64_STANDARD.encode(word))).await?;
                 }
             }
             reply
         } else {
-            return Err(Unopened::Unsafe("the server takes no password by AUTH PLAIN or LOGIN".to_owned()));
+            return Err(SmtpOpenError::Unsafe(
+                "the server takes no password by AUTH PLAIN or LOGIN".to_owned(),
+            ));
         };
         match reply.meaning() {
-            Meaning::Yes => Ok(()),
-            Meaning::Never => Err(Unopened::Unsafe(format!("the server does not take the login: {reply}"))),
-            Meaning::Later | Meaning::GoOn => Err(Unopened::Said(reply)),
+            ReplyMeaning::Yes => Ok(()),
+            ReplyMeaning::Never => {
+                Err(SmtpOpenError::Unsafe(format!("the server does not take the login: {reply}")))
+            }
+            ReplyMeaning::Later | ReplyMeaning::GoOn => Err(SmtpOpenError::Said(reply)),
         }
     }
 
-    async fn ask(&mut self, command: &str) -> Result<Reply, Broken> {
-        self.wire.say(command, self.times.command).await?;
-        self.wire.hear(self.times.command).await
+    async fn send_command(&mut self, command: &str) -> Result<SmtpReply, SmtpWireError> {
+        self.wire.write_text(command, self.times.command).await?;
+        self.wire.read_reply(self.times.command).await
     }
 
     /// Whether it may be used again: a server that has closed it, or says that it will, has said so by now.
@@ -142,46 +148,58 @@ impl Connection {
     }
 
     /// Carries a mail as far as it goes. The gate is asked when the server would take it, right before the mail.
-    pub async fn carry(&mut self, letter: &Letter<'_>, gate: &dyn Gate) -> Result<Carried, Stale> {
+    pub async fn send_mail(
+        &mut self,
+        letter: &SmtpMail<'_>,
+        gate: &dyn HandoverGate,
+    ) -> Result<SmtpSendOutcome, StaleConnectionError> {
         let is_first = self.mails == 0;
         self.mails += 1;
-        let params = match self.params(letter) {
+        let params = match self.mail_params(letter) {
             Ok(params) => params,
-            Err(why) => return Ok(Carried { is_open: true, is_slow: false, handed: Handed::Refused(why) }),
+            Err(why) => {
+                return Ok(SmtpSendOutcome {
+                    is_open: true,
+                    is_slow: false,
+                    handed: HandoverOutcome::Refused(why),
+                });
+            }
         };
-        let envelope = self.envelope(letter, &params).await;
+        let envelope = self.send_envelope(letter, &params).await;
         match envelope {
             // Between two mails a server may close: another connection finds out what it thinks of this one.
-            Err(_) if !is_first => return Err(Stale),
-            Ok(replies) if !is_first && replies.first().is_some_and(Reply::is_goodbye) => return Err(Stale),
-            Err(broken) => return Ok(lost(Handed::Away(broken.0))),
+            Err(_) if !is_first => return Err(StaleConnectionError),
+            Ok(replies) if !is_first && replies.first().is_some_and(SmtpReply::is_goodbye) => {
+                return Err(StaleConnectionError);
+            }
+            Err(broken) => return Ok(lost_connection(HandoverOutcome::Away(broken.0))),
             Ok(replies) => {
-                let no = replies.iter().enumerate().find(|(_, reply)| reply.meaning() != Meaning::Yes);
+                let no = replies.iter().enumerate().find(|(_, reply)| reply.meaning() != ReplyMeaning::Yes);
                 if let Some((place, no)) = no {
                     // Said to whom it is to; what it is about its words say.
                     if place > 0
-                        && no.meaning() == Meaning::Never
-                        && let Some(sort) = no.sort(letter.from, letter.to)
+                        && no.meaning() == ReplyMeaning::Never
+                        && let Some(sort) = no.sort_of_refusal(letter.from, letter.to)
                     {
-                        gate.came_back(sort, &no.most_telling()).await;
+                        gate.note_return(sort, &no.best_code()).await;
                     }
-                    return Ok(self.refused(no, letter).await);
+                    return Ok(self.refuse_mail(no, letter).await);
                 }
             }
         }
         if !gate.may_go().await {
-            let is_open = self.forget().await;
-            return Ok(Carried { handed: Handed::Stopped, is_open, is_slow: false });
+            let is_open = self.reset_mail().await;
+            return Ok(SmtpSendOutcome { handed: HandoverOutcome::Stopped, is_open, is_slow: false });
         }
-        match self.ask("DATA\r\n").await {
-            Ok(reply) if reply.code == 354 => Ok(self.hand(letter).await),
-            Ok(reply) => Ok(self.refused(&reply, letter).await),
-            Err(broken) => Ok(lost(Handed::Away(broken.0))),
+        match self.send_command("DATA\r\n").await {
+            Ok(reply) if reply.code == 354 => Ok(self.send_data(letter).await),
+            Ok(reply) => Ok(self.refuse_mail(&reply, letter).await),
+            Err(broken) => Ok(lost_connection(HandoverOutcome::Away(broken.0))),
         }
     }
 
     /// What is asked for beside the addresses.
-    fn params(&self, letter: &Letter<'_>) -> Result<String, String> {
+    fn mail_params(&self, letter: &SmtpMail<'_>) -> Result<String, String> {
         let mut params = String::new();
         if self.offers.has_capability(EXT_SIZE) {
             // None is no limit (RFC 1870).
@@ -200,107 +218,118 @@ impl Connection {
     }
 
     /// Says from whom and to whom; in one go where the server allows it.
-    async fn envelope(&mut self, letter: &Letter<'_>, params: &str) -> Result<Vec<Reply>, Broken> {
+    async fn send_envelope(
+        &mut self,
+        letter: &SmtpMail<'_>,
+        params: &str,
+    ) -> Result<Vec<SmtpReply>, SmtpWireError> {
         let from = format!("MAIL FROM:<{}>{params}\r\n", letter.from);
         let to = format!("RCPT TO:<{}>\r\n", letter.to);
         if !self.offers.has_capability(EXT_PIPELINING) {
-            let first = self.ask(&from).await?;
-            if first.meaning() != Meaning::Yes {
+            let first = self.send_command(&from).await?;
+            if first.meaning() != ReplyMeaning::Yes {
                 return Ok(vec![first]);
             }
-            return Ok(vec![first, self.ask(&to).await?]);
+            return Ok(vec![first, self.send_command(&to).await?]);
         }
-        self.wire.say(&(from + &to), self.times.command).await?;
-        Ok(vec![self.wire.hear(self.times.command).await?, self.wire.hear(self.times.command).await?])
+        self.wire.write_text(&(from + &to), self.times.command).await?;
+        Ok(vec![
+            self.wire.read_reply(self.times.command).await?,
+            self.wire.read_reply(self.times.command).await?,
+        ])
     }
 
     /// The mail itself. It is on its way for good from the moment at which its last line begins to go out.
-    async fn hand(&mut self, letter: &Letter<'_>) -> Carried {
-        if let Err(broken) = self.wire.say_mail(letter.bytes, self.times.mail).await {
+    async fn send_data(&mut self, letter: &SmtpMail<'_>) -> SmtpSendOutcome {
+        if let Err(broken) = self.wire.write_mail(letter.bytes, self.times.mail).await {
             // It may be this very mail that it breaks off at.
-            return lost(Handed::NotNow(broken.0));
+            return lost_connection(HandoverOutcome::NotNow(broken.0));
         }
         let ended = async {
-            self.wire.say(".\r\n", self.times.command).await?;
-            self.wire.hear(self.times.accept).await
+            self.wire.write_text(".\r\n", self.times.command).await?;
+            self.wire.read_reply(self.times.accept).await
         };
         match ended.await {
-            Ok(reply) if reply.meaning() == Meaning::Yes => {
-                Carried { handed: Handed::Accepted, is_open: true, is_slow: false }
+            Ok(reply) if reply.meaning() == ReplyMeaning::Yes => {
+                SmtpSendOutcome { handed: HandoverOutcome::Accepted, is_open: true, is_slow: false }
             }
             Ok(reply) if reply.is_no() => {
-                let (handed, is_slow) = (verdict(&reply, letter), reply.is_goodbye());
-                Carried { handed, is_open: !is_slow, is_slow }
+                let (handed, is_slow) = (verdict_of_reply(&reply, letter), reply.is_goodbye());
+                SmtpSendOutcome { handed, is_open: !is_slow, is_slow }
             }
             // Neither yes nor no: it may mean anything.
-            Ok(reply) => lost(Handed::Unknown(reply.told(letter.to))),
-            Err(broken) => lost(Handed::Unknown(broken.0)),
+            Ok(reply) => lost_connection(HandoverOutcome::Unknown(reply.redact(letter.to))),
+            Err(broken) => lost_connection(HandoverOutcome::Unknown(broken.0)),
         }
     }
 
     /// The server said no before the mail itself.
-    async fn refused(&mut self, reply: &Reply, letter: &Letter<'_>) -> Carried {
+    async fn refuse_mail(&mut self, reply: &SmtpReply, letter: &SmtpMail<'_>) -> SmtpSendOutcome {
         let is_slow = reply.is_goodbye();
-        let is_open = !is_slow && self.forget().await;
-        Carried { handed: verdict(reply, letter), is_open, is_slow }
+        let is_open = !is_slow && self.reset_mail().await;
+        SmtpSendOutcome { handed: verdict_of_reply(reply, letter), is_open, is_slow }
     }
 
     /// Takes back what was begun, and says whether the connection is as it was before.
-    async fn forget(&mut self) -> bool {
-        self.ask("RSET\r\n").await.is_ok_and(|reply| reply.meaning() == Meaning::Yes)
+    async fn reset_mail(&mut self) -> bool {
+        self.send_command("RSET\r\n").await.is_ok_and(|reply| reply.meaning() == ReplyMeaning::Yes)
     }
 
     /// Says goodbye. Nobody waits for the answer.
     pub async fn close(mut self) {
-        let _gone_anyway = self.wire.say("QUIT\r\n", Duration::from_secs(1)).await;
+        let _gone_anyway = self.wire.write_text("QUIT\r\n", Duration::from_secs(1)).await;
     }
 }
 
-fn verdict(reply: &Reply, letter: &Letter<'_>) -> Handed {
-    let told = reply.told(letter.to);
+fn verdict_of_reply(reply: &SmtpReply, letter: &SmtpMail<'_>) -> HandoverOutcome {
+    let told = reply.redact(letter.to);
     match reply.meaning() {
-        Meaning::Never => Handed::Refused(told),
+        ReplyMeaning::Never => HandoverOutcome::Refused(told),
         // It leaves, whatever mail this is.
-        _ if reply.is_goodbye() => Handed::Away(told),
-        _ => Handed::NotNow(told),
+        _ if reply.is_goodbye() => HandoverOutcome::Away(told),
+        _ => HandoverOutcome::NotNow(told),
     }
 }
 
-fn lost(handed: Handed) -> Carried {
-    Carried { handed, is_open: false, is_slow: true }
+fn lost_connection(handed: HandoverOutcome) -> SmtpSendOutcome {
+    SmtpSendOutcome { handed, is_open: false, is_slow: true }
 }
 
 /// The same stream within TLS, with whom its name says.
-async fn secured(
+async fn start_tls(
     stream: TcpStream,
     connector: &TlsConnector,
-    server: &Server,
-) -> Result<Box<dyn Stream>, Unopened> {
+    server: &SmtpRelay,
+) -> Result<Box<dyn SmtpStream>, SmtpOpenError> {
     let name = ServerName::try_from(server.name().to_owned());
-    let name = name.map_err(|_| Unopened::Unsafe("the server has no name that TLS can check".to_owned()))?;
+    let name =
+        name.map_err(|_| SmtpOpenError::Unsafe("the server has no name that TLS can check".to_owned()))?;
     match timeout(server.times.command, connector.connect(name, stream)).await {
         Ok(Ok(stream)) => Ok(Box::new(stream)),
         Ok(Err(error)) => match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            Some(error) => Err(Unopened::Unsafe(format!("TLS: {error}"))),
-            None => Err(Broken::of("TLS", &error).into()),
+            Some(error) => Err(SmtpOpenError::Unsafe(format!("TLS: {error}"))),
+            None => Err(SmtpWireError::from_io("TLS", &error).into()),
         },
-        Err(_) => Err(Broken("TLS: no answer".to_owned()).into()),
+        Err(_) => Err(SmtpWireError("TLS: no answer".to_owned()).into()),
     }
 }
 
-async fn greeted<S: Stream + 'static>(
-    mut wire: Wire<S>,
-    server: &Server,
-) -> Result<(Wire<S>, EhloResponse<String>), Unopened> {
-    let reply = wire.hear(server.times.greeting).await?;
-    if reply.meaning() != Meaning::Yes {
-        return Err(Unopened::Said(reply));
+async fn read_greeting<S: SmtpStream + 'static>(
+    mut wire: SmtpWire<S>,
+    server: &SmtpRelay,
+) -> Result<(SmtpWire<S>, EhloResponse<String>), SmtpOpenError> {
+    let reply = wire.read_reply(server.times.greeting).await?;
+    if reply.meaning() != ReplyMeaning::Yes {
+        return Err(SmtpOpenError::Said(reply));
     }
-    let offers = offers_of(&mut wire, server).await?;
+    let offers = read_offers(&mut wire, server).await?;
     Ok((wire, offers))
 }
 
-async fn offers_of<S: Stream>(wire: &mut Wire<S>, server: &Server) -> Result<EhloResponse<String>, Unopened> {
-    wire.say(&format!("EHLO {}\r\n", server.ehlo), server.times.command).await?;
-    wire.hear_offers(server.times.command).await?.map_err(Unopened::Said)
+async fn read_offers<S: SmtpStream>(
+    wire: &mut SmtpWire<S>,
+    server: &SmtpRelay,
+) -> Result<EhloResponse<String>, SmtpOpenError> {
+    wire.write_text(&format!("EHLO {}\r\n", server.ehlo), server.times.command).await?;
+    wire.read_offers(server.times.command).await?.map_err(SmtpOpenError::Said)
 }

@@ -6,21 +6,21 @@ use std::{
     time::Duration,
 };
 
-use courier::{Gate, Handed};
-use runtime::clock::Stopwatch;
+use courier::{HandoverGate, HandoverOutcome};
+use runtime::clock::SteadyStopwatch;
 
 use super::{
-    connection::{Carried, Connection, Letter, Unopened},
-    settings::Server,
+    connection::{SmtpConnection, SmtpMail, SmtpOpenError, SmtpSendOutcome},
+    settings::SmtpRelay,
 };
 use crate::{
-    lane::{Closed, Lane, Width},
-    pace::{Ramp, Went},
+    backoff::{DestinationSignal, WarmupRamp},
+    destination_limiter::{DestinationLimiter, LimiterError, LimiterWidth},
 };
 
 /// How much of a server is used.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct SmtpLimits {
     /// Connections at the same time.
     pub connections: usize,
     /// Mails over one connection.
@@ -33,10 +33,10 @@ pub struct Limits {
     pub idle: Duration,
     /// Mails a second.
     pub per_second: Option<f64>,
-    pub ramp: Option<Ramp>,
+    pub ramp: Option<WarmupRamp>,
 }
 
-impl Limits {
+impl SmtpLimits {
     pub const USUAL: Self = Self {
         connections: 8,
         mails_each: 100,
@@ -50,89 +50,110 @@ impl Limits {
 }
 
 /// Whether a mail came to where somebody decided about it.
-pub(crate) enum Brought {
+pub(crate) enum MailRouteOutcome {
     /// It did: the gate may have been asked, and nobody else may be given this mail.
-    Here(Handed),
+    Here(HandoverOutcome),
     /// It did not, for this reason: another one may be asked.
-    Away(Closed),
+    Away(LimiterError),
 }
 
 #[derive(Debug)]
-pub(crate) struct Destination {
-    server: Server,
-    limits: Limits,
-    lane: Arc<Lane>,
-    idle: Mutex<Vec<Idle>>,
+pub(crate) struct SmtpDestination {
+    server: SmtpRelay,
+    limits: SmtpLimits,
+    lane: Arc<DestinationLimiter>,
+    idle: Mutex<Vec<IdleConnection>>,
 }
 
-struct Idle {
-    connection: Connection,
-    since: Stopwatch,
+struct IdleConnection {
+    connection: SmtpConnection,
+    since: SteadyStopwatch,
 }
 
-impl fmt::Debug for Idle {
+impl fmt::Debug for IdleConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Idle").field("since", &self.since.elapsed()).finish_non_exhaustive()
+        f.debug_struct("IdleConnection").field("since", &self.since.elapsed()).finish_non_exhaustive()
     }
 }
 
-impl Destination {
-    pub fn new(server: Server, limits: Limits) -> Self {
-        let Limits { connections: at_once, waiting, wait, per_second, ramp, .. } = limits;
-        let lane = Lane::new(Width { at_once, waiting, wait, per_second, ramp });
+impl SmtpDestination {
+    pub fn new(server: SmtpRelay, limits: SmtpLimits) -> Self {
+        let SmtpLimits { connections: at_once, waiting, wait, per_second, ramp, .. } = limits;
+        let lane = DestinationLimiter::new(LimiterWidth { at_once, waiting, wait, per_second, ramp });
         Self { server, limits, lane, idle: Mutex::default() }
     }
 
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> SmtpLimits {
         self.limits
     }
 
     /// Brings a mail there. `spread` is any number that differs from mail to mail.
-    pub async fn bring(&self, letter: &Letter<'_>, gate: &dyn Gate, spread: u64) -> Brought {
+    pub async fn bring(
+        &self,
+        letter: &SmtpMail<'_>,
+        gate: &dyn HandoverGate,
+        spread: u64,
+    ) -> MailRouteOutcome {
         let (turn, _room) = match self.lane.admit(spread).await {
             Ok(admitted) => admitted,
-            Err(why) => return Brought::Away(why),
+            Err(why) => return MailRouteOutcome::Away(why),
         };
         let (brought, how) = self.bring_now(letter, gate).await;
-        turn.went(how);
+        turn.record_signal(how);
         brought
     }
 
-    async fn bring_now(&self, letter: &Letter<'_>, gate: &dyn Gate) -> (Brought, Went) {
-        if let Some(mut connection) = self.kept().await
-            && let Ok(carried) = connection.carry(letter, gate).await
+    async fn bring_now(
+        &self,
+        letter: &SmtpMail<'_>,
+        gate: &dyn HandoverGate,
+    ) -> (MailRouteOutcome, DestinationSignal) {
+        if let Some(mut connection) = self.take_idle().await
+            && let Ok(carried) = connection.send_mail(letter, gate).await
         {
-            return self.brought(connection, carried).await;
+            return self.settle_connection(connection, carried).await;
         }
-        let mut connection = match Connection::open(&self.server).await {
+        let mut connection = match SmtpConnection::open(&self.server).await {
             Ok(connection) => connection,
-            Err(unopened) => return (Brought::Away(Closed::Away(self.told(&unopened))), Went::Slow(None)),
+            Err(unopened) => {
+                return (
+                    MailRouteOutcome::Away(LimiterError::Away(self.describe_open_error(&unopened))),
+                    DestinationSignal::Slow(None),
+                );
+            }
         };
-        match connection.carry(letter, gate).await {
-            Ok(carried) => self.brought(connection, carried).await,
+        match connection.send_mail(letter, gate).await {
+            Ok(carried) => self.settle_connection(connection, carried).await,
             // A new connection is never stale.
             Err(_) => {
                 let why = "it closes at once".to_owned();
-                (Brought::Away(Closed::Away(why)), Went::Slow(None))
+                (MailRouteOutcome::Away(LimiterError::Away(why)), DestinationSignal::Slow(None))
             }
         }
     }
 
-    async fn brought(&self, connection: Connection, carried: Carried) -> (Brought, Went) {
-        let Carried { handed, is_open, is_slow } = carried;
+    async fn settle_connection(
+        &self,
+        connection: SmtpConnection,
+        carried: SmtpSendOutcome,
+    ) -> (MailRouteOutcome, DestinationSignal) {
+        let SmtpSendOutcome { handed, is_open, is_slow } = carried;
         if is_open && connection.mails < self.limits.mails_each {
-            lock(&self.idle).push(Idle { connection, since: Stopwatch::start() });
+            lock_mutex(&self.idle).push(IdleConnection { connection, since: SteadyStopwatch::start() });
         } else if is_open {
             connection.close().await;
         }
-        (Brought::Here(handed), if is_slow { Went::Slow(None) } else { Went::Well })
+        (
+            MailRouteOutcome::Here(handed),
+            if is_slow { DestinationSignal::Slow(None) } else { DestinationSignal::Well },
+        )
     }
 
-    fn told(&self, unopened: &Unopened) -> String {
+    fn describe_open_error(&self, unopened: &SmtpOpenError) -> String {
         match unopened {
-            Unopened::Broken(broken) => broken.to_string(),
-            Unopened::Said(reply) => reply.told(""),
-            Unopened::Unsafe(why) => {
+            SmtpOpenError::Broken(broken) => broken.to_string(),
+            SmtpOpenError::Said(reply) => reply.redact(""),
+            SmtpOpenError::Unsafe(why) => {
                 let server = &self.server.host;
                 tracing::error!(server, why, "a mail server is not used: somebody has to look");
                 why.clone()
@@ -141,9 +162,9 @@ impl Destination {
     }
 
     /// A connection that was kept and is still good: the one used last, for others may fall idle.
-    async fn kept(&self) -> Option<Connection> {
+    async fn take_idle(&self) -> Option<SmtpConnection> {
         loop {
-            let Idle { mut connection, since } = lock(&self.idle).pop()?;
+            let IdleConnection { mut connection, since } = lock_mutex(&self.idle).pop()?;
             if since.elapsed() < self.limits.idle && connection.is_fresh().await {
                 return Some(connection);
             }
@@ -152,15 +173,15 @@ impl Destination {
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for SmtpDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Server { host, port, tls, login, .. } = &self.server;
+        let SmtpRelay { host, port, tls, login, .. } = &self.server;
         let login = if login.is_some() { ", login" } else { "" };
         write!(f, "smtp to {host}:{port} ({tls:?}{login})")
     }
 }
 
 /// What a panic left behind is still good: every change is one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,9 +4,9 @@
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use courier::apart;
-use listener::{Guest, Limits, Listener};
-use runtime::Shutdown;
+use courier::parse;
+use listener::{AcceptedClient, LimitedListener, ListenerLimits};
+use runtime::ShutdownSignal;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -15,8 +15,8 @@ use tokio::{
 };
 
 use super::{
-    order::{MAIL_FLAGS, Order},
-    wire::Stream,
+    command::{MAIL_FLAGS, SmtpCommand},
+    wire::SmtpStream,
 };
 
 /// Bytes of one line of commands.
@@ -30,22 +30,22 @@ const END: &[u8] = b"\r\n.\r\n";
 
 /// Whose mail it is.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Envelope {
+pub struct SmtpEnvelope {
     /// Whom to tell if it cannot be delivered; empty if nobody.
     pub from: String,
     pub to: Vec<String>,
 }
 
 // An address never reaches a log by accident.
-impl fmt::Debug for Envelope {
+impl fmt::Debug for SmtpEnvelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Envelope(to {})", self.to.len())
+        write!(f, "SmtpEnvelope(to {})", self.to.len())
     }
 }
 
 /// What became of a mail that came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
+pub enum MailboxOutcome {
     /// It is here for good.
     Kept,
     /// Whoever sent it keeps it and comes again.
@@ -55,17 +55,17 @@ pub enum Taken {
 
 /// Who takes mails.
 #[async_trait]
-pub trait Mailbox: Send + Sync {
+pub trait SmtpMailbox: Send + Sync {
     /// Whether mail to this address is taken here.
-    fn takes(&self, to: &str) -> bool;
+    fn takes_address(&self, to: &str) -> bool;
 
     /// Takes a mail, as it came, but for the dots that its lines got on the way. It is acknowledged when this returns.
-    async fn take(&self, envelope: &Envelope, mail: Vec<u8>) -> Taken;
+    async fn take_mail(&self, envelope: &SmtpEnvelope, mail: Vec<u8>) -> MailboxOutcome;
 }
 
 /// How much is taken.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct SmtpServerLimits {
     pub mail_bytes: usize,
     pub recipients: usize,
     /// Connections at the same time, and of one address of a client. Who comes then is told to come again.
@@ -78,7 +78,7 @@ pub struct Bounds {
     pub mail: Duration,
 }
 
-impl Bounds {
+impl SmtpServerLimits {
     pub const USUAL: Self = Self {
         mail_bytes: 1024 * 1024,
         recipients: 50,
@@ -96,16 +96,16 @@ const FULL: &str = "421 4.3.2 too many are here, come again\r\n";
 /// A server that listens.
 #[derive(Debug)]
 pub struct SmtpServer {
-    listener: Listener,
+    listener: LimitedListener,
     name: String,
-    bounds: Bounds,
+    bounds: SmtpServerLimits,
 }
 
 impl SmtpServer {
-    pub async fn bind(address: SocketAddr, name: &str, bounds: Bounds) -> io::Result<Self> {
-        let Bounds { connections, per_address, .. } = bounds;
-        let limits = Limits { connections, per_address }.at_most();
-        Ok(Self { listener: Listener::bind(address, limits).await?, name: name.to_owned(), bounds })
+    pub async fn bind(address: SocketAddr, name: &str, bounds: SmtpServerLimits) -> io::Result<Self> {
+        let SmtpServerLimits { connections, per_address, .. } = bounds;
+        let limits = ListenerLimits { connections, per_address }.capped_by_files();
+        Ok(Self { listener: LimitedListener::bind(address, limits).await?, name: name.to_owned(), bounds })
     }
 
     pub fn address(&self) -> io::Result<SocketAddr> {
@@ -113,19 +113,19 @@ impl SmtpServer {
     }
 
     /// Takes mails until the shutdown; a mail that is being taken then is still answered.
-    pub async fn serve(self, mailbox: Arc<dyn Mailbox>, shutdown: Shutdown) {
+    pub async fn serve(self, mailbox: Arc<dyn SmtpMailbox>, shutdown: ShutdownSignal) {
         let Self { listener, name, bounds } = self;
         let mut talks = JoinSet::new();
         loop {
-            let Guest { stream, place } = tokio::select! {
+            let AcceptedClient { stream, place } = tokio::select! {
                 guest = listener.next(FULL) => guest,
                 () = shutdown.wait() => break,
             };
             while talks.try_join_next().is_some() {}
-            let talk = Talk::new(stream, mailbox.clone(), name.clone(), bounds);
+            let talk = SmtpSession::new(stream, mailbox.clone(), name.clone(), bounds);
             let shutdown = shutdown.clone();
             talks.spawn(async move {
-                talk.go_on(&shutdown).await;
+                talk.run_session(&shutdown).await;
                 drop(place);
             });
         }
@@ -135,70 +135,70 @@ impl SmtpServer {
 }
 
 /// One connection.
-struct Talk<S> {
+struct SmtpSession<S> {
     stream: S,
-    mailbox: Arc<dyn Mailbox>,
+    mailbox: Arc<dyn SmtpMailbox>,
     name: String,
-    bounds: Bounds,
+    bounds: SmtpServerLimits,
     received: Vec<u8>,
     has_greeted: bool,
     /// The mail that is being told of; from the moment that its sender is named.
-    envelope: Option<Envelope>,
+    envelope: Option<SmtpEnvelope>,
 }
 
 /// Why a talk ends.
-struct Over;
+struct SmtpSessionEnd;
 
-impl Talk<TcpStream> {
-    async fn go_on(mut self, shutdown: &Shutdown) {
-        let _ended = self.talk(shutdown).await;
+impl SmtpSession<TcpStream> {
+    async fn run_session(mut self, shutdown: &ShutdownSignal) {
+        let _ended = self.serve_mails(shutdown).await;
         // Who was told something may read it: a close with bytes unread would take it away.
         let _closed = self.stream.shutdown().await;
     }
 }
 
-impl<S: Stream> Talk<S> {
-    fn new(stream: S, mailbox: Arc<dyn Mailbox>, name: String, bounds: Bounds) -> Self {
+impl<S: SmtpStream> SmtpSession<S> {
+    fn new(stream: S, mailbox: Arc<dyn SmtpMailbox>, name: String, bounds: SmtpServerLimits) -> Self {
         Self { stream, mailbox, name, bounds, received: Vec::new(), has_greeted: false, envelope: None }
     }
 
-    async fn talk(&mut self, shutdown: &Shutdown) -> Result<(), Over> {
+    async fn serve_mails(&mut self, shutdown: &ShutdownSignal) -> Result<(), SmtpSessionEnd> {
         let greeting = format!("220 {} ESMTP\r\n", self.name);
-        self.say(&greeting).await?;
+        self.write_text(&greeting).await?;
         loop {
-            match timeout(self.bounds.talk, self.begun(shutdown)).await {
+            match timeout(self.bounds.talk, self.wait_for_mail(shutdown)).await {
                 Ok(begun) => begun?,
-                Err(_) => return self.too_long().await,
+                Err(_) => return self.end_too_long().await,
             }
-            self.data().await?;
+            self.receive_mail().await?;
         }
     }
 
     /// Returns when a mail may come.
-    async fn begun(&mut self, shutdown: &Shutdown) -> Result<(), Over> {
+    async fn wait_for_mail(&mut self, shutdown: &ShutdownSignal) -> Result<(), SmtpSessionEnd> {
         let mut idle = 0;
         loop {
             let line = tokio::select! {
-                line = self.line() => line?,
+                line = self.read_line() => line?,
                 () = shutdown.wait() => {
-                    self.say("421 4.3.2 going down, come again\r\n").await?;
-                    return Err(Over);
+                    self.write_text("421 4.3.2 going down, come again\r\n").await?;
+                    return Err(SmtpSessionEnd);
                 }
             };
             idle += 1;
             if idle > IDLE_COMMANDS_MAX {
-                self.say("421 4.7.0 too many commands\r\n").await?;
-                return Err(Over);
+                self.write_text("421 4.7.0 too many commands\r\n").await?;
+                return Err(SmtpSessionEnd);
             }
-            match Order::read(&line) {
-                Order::Data if self.may_begin() => return Ok(()),
-                Order::Quit => {
-                    self.say("221 2.0.0 bye\r\n").await?;
-                    return Err(Over);
+            match SmtpCommand::read(&line) {
+                SmtpCommand::Data if self.may_begin() => return Ok(()),
+                SmtpCommand::Quit => {
+                    self.write_text("221 2.0.0 bye\r\n").await?;
+                    return Err(SmtpSessionEnd);
                 }
                 order => {
-                    let reply = self.reply(order);
-                    self.say(&reply).await?;
+                    let reply = self.reply_to_command(order);
+                    self.write_text(&reply).await?;
                 }
             }
         }
@@ -209,9 +209,9 @@ impl<S: Stream> Talk<S> {
     }
 
     /// What is said to an order that takes no time.
-    fn reply(&mut self, order: Order) -> String {
+    fn reply_to_command(&mut self, order: SmtpCommand) -> String {
         match order {
-            Order::Hello { is_extended } => {
+            SmtpCommand::Hello { is_extended } => {
                 (self.has_greeted, self.envelope) = (true, None);
                 let (name, size) = (&self.name, self.bounds.mail_bytes);
                 if is_extended {
@@ -222,21 +222,21 @@ impl<S: Stream> Talk<S> {
                 }
                 format!("250 {name}\r\n")
             }
-            Order::From { address, size, flags } => self.from(address, size, flags).to_owned(),
-            Order::To(address) => self.to(address).to_owned(),
-            Order::Data => "503 5.5.1 whose mail, and to whom?\r\n".to_owned(),
-            Order::Reset => {
+            SmtpCommand::From { address, size, flags } => self.set_sender(address, size, flags).to_owned(),
+            SmtpCommand::To(address) => self.add_recipient(address).to_owned(),
+            SmtpCommand::Data => "503 5.5.1 whose mail, and to whom?\r\n".to_owned(),
+            SmtpCommand::Reset => {
                 self.envelope = None;
                 "250 2.0.0 forgotten\r\n".to_owned()
             }
-            Order::Nothing => "250 2.0.0 well\r\n".to_owned(),
-            Order::Verify => "252 2.5.2 send a mail and see\r\n".to_owned(),
-            Order::Quit | Order::Unoffered => "502 5.5.1 not here\r\n".to_owned(),
-            Order::Nonsense => "500 5.5.2 what is that?\r\n".to_owned(),
+            SmtpCommand::Nothing => "250 2.0.0 well\r\n".to_owned(),
+            SmtpCommand::Verify => "252 2.5.2 send a mail and see\r\n".to_owned(),
+            SmtpCommand::Quit | SmtpCommand::Unoffered => "502 5.5.1 not here\r\n".to_owned(),
+            SmtpCommand::Nonsense => "500 5.5.2 what is that?\r\n".to_owned(),
         }
     }
 
-    fn from(&mut self, address: String, size: usize, flags: u64) -> &'static str {
+    fn set_sender(&mut self, address: String, size: usize, flags: u64) -> &'static str {
         if !self.has_greeted {
             return "503 5.5.1 who are you?\r\n";
         }
@@ -249,16 +249,16 @@ impl<S: Stream> Talk<S> {
         if flags & !MAIL_FLAGS != 0 {
             return "555 5.5.4 that was not offered\r\n";
         }
-        self.envelope = Some(Envelope { from: address, to: Vec::new() });
+        self.envelope = Some(SmtpEnvelope { from: address, to: Vec::new() });
         "250 2.1.0 well\r\n"
     }
 
-    fn to(&mut self, address: String) -> &'static str {
+    fn add_recipient(&mut self, address: String) -> &'static str {
         let Some(envelope) = &mut self.envelope else { return "503 5.5.1 whose mail?\r\n" };
         if envelope.to.len() >= self.bounds.recipients {
             return "452 4.5.3 too many at once\r\n";
         }
-        if !self.mailbox.takes(&address) {
+        if !self.mailbox.takes_address(&address) {
             return "550 5.1.1 nobody of that name is here\r\n";
         }
         envelope.to.push(address);
@@ -266,44 +266,46 @@ impl<S: Stream> Talk<S> {
     }
 
     /// A mail, to its end.
-    async fn data(&mut self) -> Result<(), Over> {
-        let Some(envelope) = self.envelope.take() else { return Err(Over) };
-        self.say("354 go on\r\n").await?;
-        let Ok(mail) = timeout(self.bounds.mail, self.mail()).await else { return self.too_long().await };
+    async fn receive_mail(&mut self) -> Result<(), SmtpSessionEnd> {
+        let Some(envelope) = self.envelope.take() else { return Err(SmtpSessionEnd) };
+        self.write_text("354 go on\r\n").await?;
+        let Ok(mail) = timeout(self.bounds.mail, self.read_mail()).await else {
+            return self.end_too_long().await;
+        };
         let Some(mail) = mail? else {
             // What comes behind it is not told from commands.
-            self.say("552 5.3.4 too large\r\n").await?;
-            return Err(Over);
+            self.write_text("552 5.3.4 too large\r\n").await?;
+            return Err(SmtpSessionEnd);
         };
         if !is_in_lines(&mail) {
-            return self.say("554 5.6.0 a line ends with a carriage return and a line feed\r\n").await;
+            return self.write_text("554 5.6.0 a line ends with a carriage return and a line feed\r\n").await;
         }
-        if let Err(much) = apart::check(&mail) {
-            return self.say(&format!("554 5.6.0 {much}\r\n")).await;
+        if let Err(much) = parse::check_limits(&mail) {
+            return self.write_text(&format!("554 5.6.0 {much}\r\n")).await;
         }
-        self.say(match self.mailbox.take(&envelope, mail).await {
-            Taken::Kept => "250 2.0.0 it is here\r\n",
-            Taken::Later => "451 4.3.0 not now, come again\r\n",
-            Taken::Never => "550 5.7.1 not wanted\r\n",
+        self.write_text(match self.mailbox.take_mail(&envelope, mail).await {
+            MailboxOutcome::Kept => "250 2.0.0 it is here\r\n",
+            MailboxOutcome::Later => "451 4.3.0 not now, come again\r\n",
+            MailboxOutcome::Never => "550 5.7.1 not wanted\r\n",
         })
         .await
     }
 
     /// The bytes of a mail without what ends it; `None` if there are too many.
-    async fn mail(&mut self) -> Result<Option<Vec<u8>>, Over> {
+    async fn read_mail(&mut self) -> Result<Option<Vec<u8>>, SmtpSessionEnd> {
         // The line end before the first line belongs to the command, and counts for a mail without any line.
         let mut mail = b"\r\n".to_vec();
         mail.append(&mut self.received);
         let mut looked = 0;
         loop {
-            let end = found(&mail, looked);
+            let end = find_mail_end(&mail, looked);
             if end.unwrap_or(mail.len()) > self.bounds.mail_bytes + END.len() {
                 return Ok(None);
             }
             if let Some(at) = end {
                 self.received = mail.split_off(at + END.len());
                 mail.truncate(at + 2);
-                return Ok(Some(undotted(&mail[2..])));
+                return Ok(Some(remove_dots(&mail[2..])));
             }
             looked = mail.len().saturating_sub(END.len() - 1);
             self.read_into(&mut mail).await?;
@@ -311,14 +313,14 @@ impl<S: Stream> Talk<S> {
     }
 
     /// The next line, with its end. It has its time as a whole: a byte now and then is no line.
-    async fn line(&mut self) -> Result<Vec<u8>, Over> {
-        match timeout(self.bounds.step, self.bytes_of_line()).await {
+    async fn read_line(&mut self) -> Result<Vec<u8>, SmtpSessionEnd> {
+        match timeout(self.bounds.step, self.read_line_bytes()).await {
             Ok(line) => line,
-            Err(_) => self.too_long().await,
+            Err(_) => self.end_too_long().await,
         }
     }
 
-    async fn bytes_of_line(&mut self) -> Result<Vec<u8>, Over> {
+    async fn read_line_bytes(&mut self) -> Result<Vec<u8>, SmtpSessionEnd> {
         let mut received = std::mem::take(&mut self.received);
         loop {
             if let Some(at) = received.iter().position(|byte| *byte == b'\n') {
@@ -326,38 +328,38 @@ impl<S: Stream> Talk<S> {
                 return Ok(received);
             }
             if received.len() > LINE_BYTES_MAX {
-                self.say("500 5.5.6 too long a line\r\n").await?;
-                return Err(Over);
+                self.write_text("500 5.5.6 too long a line\r\n").await?;
+                return Err(SmtpSessionEnd);
             }
             self.read_into(&mut received).await?;
         }
     }
 
-    async fn read_into(&mut self, bytes: &mut Vec<u8>) -> Result<(), Over> {
+    async fn read_into(&mut self, bytes: &mut Vec<u8>) -> Result<(), SmtpSessionEnd> {
         bytes.reserve(READ_BYTES);
         match timeout(self.bounds.step, self.stream.read_buf(bytes)).await {
             Ok(Ok(read)) if read > 0 => Ok(()),
-            Ok(_) => Err(Over),
-            Err(_) => self.too_long().await,
+            Ok(_) => Err(SmtpSessionEnd),
+            Err(_) => self.end_too_long().await,
         }
     }
 
-    async fn too_long<T>(&mut self) -> Result<T, Over> {
-        self.say("421 4.4.2 that took too long\r\n").await?;
-        Err(Over)
+    async fn end_too_long<T>(&mut self) -> Result<T, SmtpSessionEnd> {
+        self.write_text("421 4.4.2 that took too long\r\n").await?;
+        Err(SmtpSessionEnd)
     }
 
-    async fn say(&mut self, text: &str) -> Result<(), Over> {
+    async fn write_text(&mut self, text: &str) -> Result<(), SmtpSessionEnd> {
         let said = async {
             self.stream.write_all(text.as_bytes()).await?;
             self.stream.flush().await
         };
-        matches!(timeout(self.bounds.step, said).await, Ok(Ok(()))).then_some(()).ok_or(Over)
+        matches!(timeout(self.bounds.step, said).await, Ok(Ok(()))).then_some(()).ok_or(SmtpSessionEnd)
     }
 }
 
 /// Where a mail ends, looked for from somewhere on.
-fn found(mail: &[u8], from: usize) -> Option<usize> {
+fn find_mail_end(mail: &[u8], from: usize) -> Option<usize> {
     mail[from..].windows(END.len()).position(|window| window == END).map(|at| from + at)
 }
 
@@ -374,7 +376,7 @@ fn is_in_lines(mail: &[u8]) -> bool {
 }
 
 /// Each line without the dot that it got on the way.
-fn undotted(mail: &[u8]) -> Vec<u8> {
+fn remove_dots(mail: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(mail.len());
     for line in mail.split_inclusive(|byte| *byte == b'\n') {
         out.extend_from_slice(line.strip_prefix(b".").unwrap_or(line));

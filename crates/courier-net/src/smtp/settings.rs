@@ -7,19 +7,19 @@ use tokio_rustls::TlsConnector;
 
 /// One server.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct SmtpRelay {
     pub host: String,
     pub port: u16,
     /// What its certificate says, where that is not the host.
     pub tls_name: Option<String>,
-    pub tls: Tls,
-    pub login: Option<Login>,
+    pub tls: SmtpTls,
+    pub login: Option<SmtpLogin>,
     /// How we call ourselves.
     pub ehlo: String,
-    pub times: Times,
+    pub times: SmtpTimeouts,
 }
 
-impl Server {
+impl SmtpRelay {
     pub(super) fn name(&self) -> &str {
         self.tls_name.as_deref().unwrap_or(&self.host)
     }
@@ -28,7 +28,7 @@ impl Server {
 /// Whether a connection is within TLS. There is no "if it happens to be offered": whoever sits between could see to
 /// it that it is not.
 #[derive(Clone)]
-pub enum Tls {
+pub enum SmtpTls {
     /// For a server on this machine.
     None,
     /// After STARTTLS, or not at all.
@@ -36,7 +36,7 @@ pub enum Tls {
     FromTheStart(TlsConnector),
 }
 
-impl fmt::Debug for Tls {
+impl fmt::Debug for SmtpTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "none",
@@ -47,7 +47,7 @@ impl fmt::Debug for Tls {
 }
 
 #[derive(Clone, Debug)]
-pub struct Login {
+pub struct SmtpLogin {
     pub user: String,
     pub password: SecretString,
 }
@@ -55,7 +55,7 @@ pub struct Login {
 /// How long each step may take. Less than RFC 5321 (4.5.3.2) would wait: before the mail nothing is lost by coming
 /// again later, and nobody else waits meanwhile.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
+pub struct SmtpTimeouts {
     pub connect: Duration,
     pub greeting: Duration,
     /// Each command before the mail.
@@ -66,9 +66,9 @@ pub struct Times {
     pub accept: Duration,
 }
 
-impl Times {
+impl SmtpTimeouts {
     /// So that from the claim to the end no more than this passes.
-    pub fn within(hand_over: Duration) -> Self {
+    pub fn within_hand_over(hand_over: Duration) -> Self {
         let command = (hand_over / 12).min(Duration::from_secs(10));
         Self { connect: command, greeting: command, command, mail: hand_over / 4, accept: hand_over / 2 }
     }

@@ -9,20 +9,20 @@ use std::{
 };
 
 use async_trait::async_trait;
-use courier::{Gate, Handed};
+use courier::{HandoverGate, HandoverOutcome};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
 };
 
 use super::{
-    connection::Letter,
-    destination::{Brought, Destination, Limits},
-    settings::{Server, Times, Tls},
+    connection::SmtpMail,
+    destination::{MailRouteOutcome, SmtpDestination, SmtpLimits},
+    settings::{SmtpRelay, SmtpTimeouts, SmtpTls},
 };
-use crate::lane::Closed;
+use crate::destination_limiter::LimiterError;
 
-const LETTER: Letter<'_> = Letter {
+const LETTER: SmtpMail<'_> = SmtpMail {
     from: "news@news.example",
     to: "ann@mail.example",
     bytes: b"A: b\r\n\r\n.c\r\n",
@@ -33,10 +33,10 @@ const HELLO: [&str; 3] =
     ["> 220 here\r\n", "< EHLO us.example\r\n", "> 250-here\r\n250-SIZE 100\r\n250 PIPELINING\r\n"];
 const ENVELOPE: &str = "< MAIL FROM:<news@news.example> SIZE=12\r\nRCPT TO:<ann@mail.example>\r\n";
 
-struct Counts(Arc<AtomicUsize>);
+struct TallyGate(Arc<AtomicUsize>);
 
 #[async_trait]
-impl Gate for Counts {
+impl HandoverGate for TallyGate {
     async fn may_go(&self) -> bool {
         self.0.fetch_add(1, Ordering::SeqCst);
         true
@@ -45,7 +45,7 @@ impl Gate for Counts {
 
 /// Plays one side of a talk to its end: what is said begins with `>`, what has to be heard with `<`; `close` and
 /// `silence` end it.
-async fn play(mut stream: TcpStream, talk: &[&str]) -> Result<(), String> {
+async fn play_talk(mut stream: TcpStream, talk: &[&str]) -> Result<(), String> {
     for line in talk {
         match line.split_once(' ') {
             Some((">", said)) => {
@@ -73,7 +73,10 @@ async fn play(mut stream: TcpStream, talk: &[&str]) -> Result<(), String> {
 }
 
 /// Brings the letter as often as there are talks with the server, one after the other, and says what became of the last.
-async fn brought(talks: &[Vec<&'static str>], times: usize) -> (String, usize, Vec<Result<(), String>>) {
+async fn bring_letters(
+    talks: &[Vec<&'static str>],
+    times: usize,
+) -> (String, usize, Vec<Result<(), String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let talks = talks.to_vec();
@@ -81,29 +84,29 @@ async fn brought(talks: &[Vec<&'static str>], times: usize) -> (String, usize, V
         let mut ends = Vec::new();
         for talk in talks {
             let (stream, _) = listener.accept().await.unwrap();
-            ends.push(tokio::spawn(async move { play(stream, &talk).await }));
+            ends.push(tokio::spawn(async move { play_talk(stream, &talk).await }));
         }
         ends
     });
-    let destination = Destination::new(
-        Server {
+    let destination = SmtpDestination::new(
+        SmtpRelay {
             host: "127.0.0.1".to_owned(),
             port,
             tls_name: None,
-            tls: Tls::None,
+            tls: SmtpTls::None,
             login: None,
             ehlo: "us.example".to_owned(),
-            times: Times::within(Duration::from_secs(6)),
+            times: SmtpTimeouts::within_hand_over(Duration::from_secs(6)),
         },
-        Limits::USUAL,
+        SmtpLimits::USUAL,
     );
     let (asked, mut told) = (Arc::new(AtomicUsize::new(0)), String::new());
     for _ in 0..times {
-        told = match destination.bring(&LETTER, &Counts(asked.clone()), 0).await {
-            Brought::Here(Handed::Accepted) => "accepted".to_owned(),
-            Brought::Here(handed) => format!("{handed:?}"),
-            Brought::Away(Closed::Away(why)) => format!("away: {why}"),
-            Brought::Away(Closed::Busy(why)) => format!("busy: {why}"),
+        told = match destination.bring(&LETTER, &TallyGate(asked.clone()), 0).await {
+            MailRouteOutcome::Here(HandoverOutcome::Accepted) => "accepted".to_owned(),
+            MailRouteOutcome::Here(handed) => format!("{handed:?}"),
+            MailRouteOutcome::Away(LimiterError::Away(why)) => format!("away: {why}"),
+            MailRouteOutcome::Away(LimiterError::Busy(why)) => format!("busy: {why}"),
         };
     }
     drop(destination);
@@ -116,14 +119,14 @@ async fn brought(talks: &[Vec<&'static str>], times: usize) -> (String, usize, V
 }
 
 /// What becomes of one mail in a talk, and how often the gate is asked.
-async fn check(name: &str, talk: &[&'static str], expected: &str, asked: usize) {
-    let (told, count, ends) = brought(&[talk.to_vec()], 1).await;
+async fn check_talk(name: &str, talk: &[&'static str], expected: &str, asked: usize) {
+    let (told, count, ends) = bring_letters(&[talk.to_vec()], 1).await;
     assert!(told.contains(expected), "{name}: {told:?} is not {expected:?}");
     assert_eq!(count, asked, "{name}: how often the gate was asked");
     assert!(ends.iter().all(Result::is_ok), "{name}: {ends:?}");
 }
 
-fn after_hello(rest: &[&'static str]) -> Vec<&'static str> {
+fn talk_after_hello(rest: &[&'static str]) -> Vec<&'static str> {
     [&HELLO[..], rest].concat()
 }
 
@@ -140,13 +143,14 @@ const TAKEN: [&str; 6] = [
 #[tokio::test]
 async fn a_talk_to_the_byte() {
     let refused = [ENVELOPE, "> 250 ok\r\n550 no\r\n", "< RSET\r\n", "> 250 ok\r\n"];
-    let (told, asked, ends) = brought(&[after_hello(&[&TAKEN[..], &refused, &TAKEN].concat())], 3).await;
+    let (told, asked, ends) =
+        bring_letters(&[talk_after_hello(&[&TAKEN[..], &refused, &TAKEN].concat())], 3).await;
     assert_eq!((told.as_str(), asked, ends), ("accepted", 2, vec![Ok(())]));
 }
 
 #[tokio::test]
 async fn a_server_that_closed_between_two_mails_is_asked_anew() {
-    let first = after_hello(&TAKEN);
+    let first = talk_after_hello(&TAKEN);
     let ends: [&[&str]; 4] = [
         &["close"],
         &["> 421 idle\r\n", "close"],
@@ -154,7 +158,7 @@ async fn a_server_that_closed_between_two_mails_is_asked_anew() {
         &[ENVELOPE, "close"],
     ];
     for end in ends {
-        let (told, asked, ends) = brought(&[[&first[..], end].concat(), first.clone()], 2).await;
+        let (told, asked, ends) = bring_letters(&[[&first[..], end].concat(), first.clone()], 2).await;
         assert_eq!((told.as_str(), asked), ("accepted", 2), "{end:?}");
         assert!(ends.iter().all(Result::is_ok), "{end:?}: {ends:?}");
     }
@@ -162,21 +166,24 @@ async fn a_server_that_closed_between_two_mails_is_asked_anew() {
 
 #[tokio::test]
 async fn servers_that_are_none() {
-    check("silent", &["silence"], "away: a reply: nothing for 0 s", 0).await;
-    check("closes", &["close"], "away: a reply: unexpected end of file", 0).await;
-    check("HTTP", &["> HTTP/1.1 400 Bad Request\r\n\r\n"], "away: the server does not speak SMTP", 0).await;
-    check("busy", &["> 421 4.3.2 come later\r\n"], "away: 421 4.3.2 come later", 0).await;
-    check("not for us", &["> 554 5.7.1 not for you\r\n"], "away: 554 5.7.1 not for you", 0).await;
-    check("no EHLO", &["> 220 x\r\n", "< EHLO us.example\r\n", "> 502 what\r\n"], "away: 502 what", 0).await;
-    check("half a reply", &["> 220-a\r\n220-", "close"], "away: a reply: unexpected end of file", 0).await;
+    check_talk("silent", &["silence"], "away: a reply: nothing for 0 s", 0).await;
+    check_talk("closes", &["close"], "away: a reply: unexpected end of file", 0).await;
+    check_talk("HTTP", &["> HTTP/1.1 400 Bad Request\r\n\r\n"], "away: the server does not speak SMTP", 0)
+        .await;
+    check_talk("busy", &["> 421 4.3.2 come later\r\n"], "away: 421 4.3.2 come later", 0).await;
+    check_talk("not for us", &["> 554 5.7.1 not for you\r\n"], "away: 554 5.7.1 not for you", 0).await;
+    check_talk("no EHLO", &["> 220 x\r\n", "< EHLO us.example\r\n", "> 502 what\r\n"], "away: 502 what", 0)
+        .await;
+    check_talk("half a reply", &["> 220-a\r\n220-", "close"], "away: a reply: unexpected end of file", 0)
+        .await;
     let long: &'static str = format!("> {}", "2".repeat(80_000)).leak();
-    check("no end of lines", &[long, "silence"], "away: a reply: invalid data", 0).await;
+    check_talk("no end of lines", &[long, "silence"], "away: a reply: invalid data", 0).await;
 }
 
 #[tokio::test]
 async fn what_a_server_may_say_at_each_step() {
     let step = async |name: &str, rest: &[&'static str], expected: &str, asked: usize| {
-        check(name, &after_hello(rest), expected, asked).await;
+        check_talk(name, &talk_after_hello(rest), expected, asked).await;
     };
     let with = |rest: &[&'static str]| [&TAKEN[..3], rest].concat();
     step(

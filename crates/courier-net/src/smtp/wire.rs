@@ -9,86 +9,86 @@ use tokio::{
     time::timeout,
 };
 
-use super::reply::Reply;
+use super::reply::SmtpReply;
 
 /// Bytes of one reply, however many lines it has.
 const REPLY_BYTES_MAX: usize = 16 * 1024;
 
 /// What a connection runs over.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for S {}
+pub(super) trait SmtpStream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin> SmtpStream for S {}
 
 /// A connection that is of no more use.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Broken(pub String);
+pub(super) struct SmtpWireError(pub String);
 
-impl Broken {
-    pub fn of(what: &str, error: &io::Error) -> Self {
+impl SmtpWireError {
+    pub fn from_io(what: &str, error: &io::Error) -> Self {
         // The kind alone: a system's own words may name whom it spoke with.
         Self(format!("{what}: {}", error.kind()))
     }
 }
 
-pub(super) struct Wire<S> {
+pub(super) struct SmtpWire<S> {
     stream: S,
     /// What came and was not read yet.
     received: Vec<u8>,
 }
 
-impl<S: Stream> Wire<S> {
+impl<S: SmtpStream> SmtpWire<S> {
     pub fn new(stream: S) -> Self {
         Self { stream, received: Vec::new() }
     }
 
     /// The stream, for another layer on it. What was said before that layer began is said by anybody.
-    pub fn into_stream(self) -> Result<S, Broken> {
+    pub fn into_stream(self) -> Result<S, SmtpWireError> {
         if self.received.is_empty() {
             return Ok(self.stream);
         }
-        Err(Broken("the server spoke before it was asked, or somebody between".to_owned()))
+        Err(SmtpWireError("the server spoke before it was asked, or somebody between".to_owned()))
     }
 
     /// Sends commands in one piece.
-    pub async fn say(&mut self, text: &str, within: Duration) -> Result<(), Broken> {
+    pub async fn write_text(&mut self, text: &str, within: Duration) -> Result<(), SmtpWireError> {
         let said = async {
             self.stream.write_all(text.as_bytes()).await?;
             self.stream.flush().await
         };
-        in_time("a command", within, said).await
+        within_time("a command", within, said).await
     }
 
     /// Sends a mail without its end, each line that begins with a dot with one more. Its lines end as they must,
     /// for whoever wrote it has checked them.
-    pub async fn say_mail(&mut self, mail: &[u8], within: Duration) -> Result<(), Broken> {
+    pub async fn write_mail(&mut self, mail: &[u8], within: Duration) -> Result<(), SmtpWireError> {
         let said = async {
-            self.stream.write_all(&dotted(mail)).await?;
+            self.stream.write_all(&add_dots(mail)).await?;
             self.stream.flush().await
         };
-        in_time("the mail", within, said).await
+        within_time("the mail", within, said).await
     }
 
     /// The next reply.
-    pub async fn hear(&mut self, within: Duration) -> Result<Reply, Broken> {
-        let bytes = self.hear_bytes(within).await?;
+    pub async fn read_reply(&mut self, within: Duration) -> Result<SmtpReply, SmtpWireError> {
+        let bytes = self.read_reply_bytes(within).await?;
         let reply = ResponseReceiver::default().parse(&mut bytes.iter());
-        reply.map(Reply::from).map_err(|_| nonsense())
+        reply.map(SmtpReply::from).map_err(|_| nonsense_error())
     }
 
     /// The reply to a greeting, and what the server offers if it greets back.
-    pub async fn hear_offers(
+    pub async fn read_offers(
         &mut self,
         within: Duration,
-    ) -> Result<Result<EhloResponse<String>, Reply>, Broken> {
-        let bytes = self.hear_bytes(within).await?;
+    ) -> Result<Result<EhloResponse<String>, SmtpReply>, SmtpWireError> {
+        let bytes = self.read_reply_bytes(within).await?;
         if let Ok(offers) = EhloResponse::parse(&mut bytes.iter()) {
             return Ok(Ok(offers));
         }
         let reply = ResponseReceiver::default().parse(&mut bytes.iter());
-        reply.map(|reply| Err(Reply::from(reply))).map_err(|_| nonsense())
+        reply.map(|reply| Err(SmtpReply::from(reply))).map_err(|_| nonsense_error())
     }
 
-    async fn hear_bytes(&mut self, within: Duration) -> Result<Vec<u8>, Broken> {
+    async fn read_reply_bytes(&mut self, within: Duration) -> Result<Vec<u8>, SmtpWireError> {
         let heard = async {
             let mut looked = 0;
             loop {
@@ -103,7 +103,7 @@ impl<S: Stream> Wire<S> {
                 }
             }
         };
-        in_time("a reply", within, heard).await
+        within_time("a reply", within, heard).await
     }
 
     /// Whether the server has said something unasked, or gone.
@@ -113,20 +113,20 @@ impl<S: Stream> Wire<S> {
     }
 }
 
-async fn in_time<T>(
+async fn within_time<T>(
     what: &str,
     within: Duration,
     work: impl Future<Output = io::Result<T>>,
-) -> Result<T, Broken> {
+) -> Result<T, SmtpWireError> {
     match timeout(within, work).await {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(error)) => Err(Broken::of(what, &error)),
-        Err(_) => Err(Broken(format!("{what}: nothing for {} s", within.as_secs()))),
+        Ok(Err(error)) => Err(SmtpWireError::from_io(what, &error)),
+        Err(_) => Err(SmtpWireError(format!("{what}: nothing for {} s", within.as_secs()))),
     }
 }
 
-fn nonsense() -> Broken {
-    Broken("the server does not speak SMTP".to_owned())
+fn nonsense_error() -> SmtpWireError {
+    SmtpWireError("the server does not speak SMTP".to_owned())
 }
 
 /// Where the first reply ends: behind the first line without a hyphen after its code. Lines before `looked` have one.
@@ -141,7 +141,7 @@ fn end_of_reply(bytes: &[u8], looked: &mut usize) -> Option<usize> {
     None
 }
 
-fn dotted(mail: &[u8]) -> Cow<'_, [u8]> {
+fn add_dots(mail: &[u8]) -> Cow<'_, [u8]> {
     if !mail.starts_with(b".") && memmem::find(mail, b"\n.").is_none() {
         return Cow::Borrowed(mail);
     }
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn lines_that_begin_with_a_dot_get_one_more() {
         let check = |mail: &str, expected: &str| {
-            assert_eq!(String::from_utf8_lossy(&dotted(mail.as_bytes())), expected);
+            assert_eq!(String::from_utf8_lossy(&add_dots(mail.as_bytes())), expected);
         };
         check("a\r\n.\r\nb\r\n", "a\r\n..\r\nb\r\n");
         check(".a\r\n..b\r\nc.\r\n", "..a\r\n...b\r\nc.\r\n");

@@ -5,47 +5,47 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use courier::{
     Courier,
-    conformance::{Broken, Harness, run},
+    conformance::{BrokenCourierPromise, CourierHarness, run_promises},
 };
-use courier_net::dkim::Signer;
-use engines::{MailOptions, MailServer, MailTls};
+use courier_net::dkim::DkimSigner;
+use engines::{MailOptions, MailTls, PythonMailServer};
 
-use crate::post;
+use crate::mail_setup;
 
 const LOGIN: &str = "ann:s3cret";
 
 /// One server for all promises; what had arrived when a promise began is not looked at.
-struct Post {
-    server: MailServer,
+struct MailServerHarness {
+    server: PythonMailServer,
     before: Mutex<usize>,
 }
 
-impl Post {
+impl MailServerHarness {
     fn courier(&self) -> Arc<dyn Courier> {
-        let ways = post::address(&self.server, MailTls::StartTls, LOGIN);
-        Arc::new(post::mailer(&ways, Some(&self.server.ca().unwrap()), Signer::default()))
+        let ways = mail_setup::route_line(&self.server, MailTls::StartTls, LOGIN);
+        Arc::new(mail_setup::open_mailer(&ways, Some(&self.server.ca().unwrap()), DkimSigner::default()))
     }
 }
 
 #[async_trait]
-impl Harness for Post {
-    async fn open(&self) -> Result<Arc<dyn Courier>, Broken> {
-        *self.before.lock().unwrap() = self.server.arrived().unwrap().len();
+impl CourierHarness for MailServerHarness {
+    async fn open(&self) -> Result<Arc<dyn Courier>, BrokenCourierPromise> {
+        *self.before.lock().unwrap() = self.server.arrived_mails().unwrap().len();
         Ok(self.courier())
     }
 
-    async fn crash(&self, courier: Arc<dyn Courier>) -> Result<Arc<dyn Courier>, Broken> {
+    async fn crash(&self, courier: Arc<dyn Courier>) -> Result<Arc<dyn Courier>, BrokenCourierPromise> {
         drop(courier);
         Ok(self.courier())
     }
 
-    async fn arrived(&self) -> Result<Vec<Vec<u8>>, Broken> {
-        let arrived = self.server.arrived().map_err(|error| Broken(error.to_string()))?;
+    async fn arrived_mails(&self) -> Result<Vec<Vec<u8>>, BrokenCourierPromise> {
+        let arrived = self.server.arrived_mails().map_err(|error| BrokenCourierPromise(error.to_string()))?;
         let new = arrived.into_iter().skip(*self.before.lock().unwrap());
         Ok(new.map(|mail| mail.bytes).collect())
     }
 
-    fn knows(&self) -> bool {
+    fn knows_sent(&self) -> bool {
         false
     }
 }
@@ -53,9 +53,9 @@ impl Harness for Post {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn smtp_keeps_every_promise() {
     let options = MailOptions { tls: MailTls::StartTls, login: Some(LOGIN), ..MailOptions::default() };
-    let post = Post { server: post::start(options), before: Mutex::new(0) };
-    assert_eq!(format!("{:?}", run(&post).await), "[]");
-    let arrived = post.server.arrived().unwrap();
+    let post = MailServerHarness { server: mail_setup::start_server(options), before: Mutex::new(0) };
+    assert_eq!(format!("{:?}", run_promises(&post).await), "[]");
+    let arrived = post.server.arrived_mails().unwrap();
     assert!(!arrived.is_empty());
     for mail in arrived {
         assert_eq!((&mail.about["tls"], &mail.about["login"]), (&true.into(), &"ann".into()));

@@ -10,19 +10,19 @@ use std::{
 
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use courier::{Courier as _, Gate, Handed, Message, Push, Way};
+use courier::{Courier as _, HandoverGate, HandoverOutcome, Message, MessagePayload, PushPayload};
 use courier_net::{
-    push::{Pusher, Settings},
-    ways::Trust,
+    mail_routes::TlsTrust,
+    push::{PushCourier, Settings},
 };
 use model::{
-    Millis, ReadyId, Tenant,
-    device::{Device, Platform},
+    ReadyId, Tenant, UtcMillis,
+    device::{DevicePlatform, PushDevice},
 };
 use runtime::Clock;
 use serde_json::Value;
 
-use crate::fake::Answer;
+use crate::fake::FakeHttpAnswer;
 
 /// Long enough for a machine that has much else to do.
 const HAND_OVER: Duration = Duration::from_secs(60);
@@ -31,11 +31,11 @@ const HAND_OVER_SHORT: Duration = Duration::from_secs(30);
 /// Ten minutes ahead, when nobody wants it any more.
 pub const EXPIRES_MS: i64 = 600_000;
 
-pub fn device(platform: Platform, token: &str) -> Device {
-    Device { id: format!("{} of ann", platform.name()), platform, token: token.to_owned() }
+pub fn test_device(platform: DevicePlatform, token: &str) -> PushDevice {
+    PushDevice { id: format!("{} of ann", platform.name()), platform, token: token.to_owned() }
 }
 
-pub fn push(number: u8, now: i64, devices: &[Device]) -> Message {
+pub fn push_message(number: u8, now: i64, devices: &[PushDevice]) -> Message {
     let ready = ReadyId([number; 16]);
     Message {
         tenant: Tenant::new("main").unwrap(),
@@ -43,8 +43,8 @@ pub fn push(number: u8, now: i64, devices: &[Device]) -> Message {
         message_id: format!("{ready}@news.example"),
         headline: "Größere news".to_owned(),
         text: "short words".to_owned(),
-        date: Millis(now),
-        way: Way::Push(Push {
+        date: UtcMillis(now),
+        way: MessagePayload::Push(PushPayload {
             devices: devices.to_vec(),
             longer: "longer words, of which there are more".to_owned(),
             image: None,
@@ -52,66 +52,72 @@ pub fn push(number: u8, now: i64, devices: &[Device]) -> Message {
             silent: false,
             badge: Some(3),
             wordless: false,
-            expires: Millis(now + EXPIRES_MS),
+            expires: UtcMillis(now + EXPIRES_MS),
         }),
     }
 }
 
 /// The same message with another push.
-pub fn with_push(mut message: Message, change: impl FnOnce(&mut Push)) -> Message {
-    if let Way::Push(push) = &mut message.way {
+pub fn with_push(mut message: Message, change: impl FnOnce(&mut PushPayload)) -> Message {
+    if let MessagePayload::Push(push) = &mut message.way {
         change(push);
     }
     message
 }
 
 /// No service, with this house's authority.
-pub fn nowhere(ca: Option<&[u8]>) -> Settings {
-    Settings { apns: None, fcm: None, web: None, trust: Trust::new(ca).unwrap(), hand_over: HAND_OVER }
+pub fn no_services(ca: Option<&[u8]>) -> Settings {
+    Settings { apns: None, fcm: None, web: None, trust: TlsTrust::new(ca).unwrap(), hand_over: HAND_OVER }
 }
 
 /// The same for an answer that may never come.
-pub fn for_answer(settings: Settings, answer: &Answer) -> Settings {
-    let hand_over = if matches!(answer, Answer::Hangs) { HAND_OVER_SHORT } else { HAND_OVER };
+pub fn for_slow_answer(settings: Settings, answer: &FakeHttpAnswer) -> Settings {
+    let hand_over = if matches!(answer, FakeHttpAnswer::Hangs) { HAND_OVER_SHORT } else { HAND_OVER };
     Settings { hand_over, ..settings }
 }
 
-pub fn pusher(settings: &Settings, clock: &Clock) -> Pusher {
-    Pusher::new(settings, clock.clone()).unwrap()
+pub fn open_pusher(settings: &Settings, clock: &Clock) -> PushCourier {
+    PushCourier::new(settings, clock.clone()).unwrap()
 }
 
 /// A gate that says the same each time, and remembers.
 #[derive(Default)]
-pub struct Watched {
+pub struct DeviceGate {
     pub no: bool,
     pub asked: AtomicUsize,
-    pub gone: Mutex<Vec<Device>>,
+    pub gone: Mutex<Vec<PushDevice>>,
 }
 
 #[async_trait]
-impl Gate for Watched {
+impl HandoverGate for DeviceGate {
     async fn may_go(&self) -> bool {
         self.asked.fetch_add(1, Ordering::SeqCst);
         !self.no
     }
 
-    async fn gone(&self, device: &Device) {
+    async fn note_dead_device(&self, device: &PushDevice) {
         self.gone.lock().unwrap().push(device.clone());
     }
 }
 
 /// A hand-over: what it came to in words, how often the gate was asked, and which tokens are gone.
-pub async fn handed(pusher: &Pusher, message: &Message) -> (String, usize, Vec<String>) {
-    handed_to(pusher, message, &Watched::default()).await
+pub async fn hand_push(pusher: &PushCourier, message: &Message) -> (String, usize, Vec<String>) {
+    hand_push_gated(pusher, message, &DeviceGate::default()).await
 }
 
-pub async fn handed_to(pusher: &Pusher, message: &Message, gate: &Watched) -> (String, usize, Vec<String>) {
+pub async fn hand_push_gated(
+    pusher: &PushCourier,
+    message: &Message,
+    gate: &DeviceGate,
+) -> (String, usize, Vec<String>) {
     let told = match pusher.hand(message, gate).await.unwrap() {
-        Handed::Accepted => "accepted".to_owned(),
-        Handed::Stopped => "stopped".to_owned(),
-        Handed::NotNow(why) | Handed::Away(why) | Handed::Busy(why) => format!("not now: {why}"),
-        Handed::Refused(why) => format!("refused: {why}"),
-        Handed::Unknown(why) => format!("unknown: {why}"),
+        HandoverOutcome::Accepted => "accepted".to_owned(),
+        HandoverOutcome::Stopped => "stopped".to_owned(),
+        HandoverOutcome::NotNow(why) | HandoverOutcome::Away(why) | HandoverOutcome::Busy(why) => {
+            format!("not now: {why}")
+        }
+        HandoverOutcome::Refused(why) => format!("refused: {why}"),
+        HandoverOutcome::Unknown(why) => format!("unknown: {why}"),
     };
     for device in gate.gone.lock().unwrap().iter().filter(|device| !device.token.is_empty()) {
         assert!(!told.contains(&device.token), "no token is told: {told}");
@@ -121,7 +127,7 @@ pub async fn handed_to(pusher: &Pusher, message: &Message, gate: &Watched) -> (S
 }
 
 /// The header and the claims of a token, and what its signature is about.
-pub fn token(text: &str) -> (Value, Value, String, Vec<u8>) {
+pub fn decode_token(text: &str) -> (Value, Value, String, Vec<u8>) {
     let parts: Vec<&str> = text.split('.').collect();
     let [header, claims, signature] = parts.try_into().unwrap();
     let plain = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).unwrap();

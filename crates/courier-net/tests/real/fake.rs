@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use engines::Certificates;
+use engines::TestCertificates;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
     HeaderMap, Request, Response,
@@ -29,13 +29,13 @@ use tokio_rustls::TlsAcceptor;
 
 /// What it was asked.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct FakeHttpRequest {
     pub path: String,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-impl Seen {
+impl FakeHttpRequest {
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
@@ -47,7 +47,7 @@ impl Seen {
 
 /// What it answers.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum FakeHttpAnswer {
     Says {
         status: u16,
         header: Option<(&'static str, String)>,
@@ -59,36 +59,39 @@ pub enum Answer {
     Hangs,
 }
 
-impl Answer {
-    pub fn says(status: u16, body: &Value) -> Self {
+impl FakeHttpAnswer {
+    pub fn with_json(status: u16, body: &Value) -> Self {
         Self::Says { status, header: None, body: body.to_string().into_bytes() }
     }
 }
 
-type Answers = dyn Fn(&Seen) -> Answer + Send + Sync;
+type FakeHttpAnswers = dyn Fn(&FakeHttpRequest) -> FakeHttpAnswer + Send + Sync;
 
-pub struct Fake {
+pub struct FakeHttpService {
     address: SocketAddr,
     ca: Vec<u8>,
-    shared: Arc<Shared>,
+    shared: Arc<FakeHttpState>,
     _folder: TempDir,
 }
 
-struct Shared {
-    answers: Box<Answers>,
-    seen: Mutex<Vec<Seen>>,
+struct FakeHttpState {
+    answers: Box<FakeHttpAnswers>,
+    seen: Mutex<Vec<FakeHttpRequest>>,
     connections: AtomicUsize,
 }
 
-impl Fake {
-    pub async fn start(answers: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
-        Self::speaking("h2", answers).await
+impl FakeHttpService {
+    pub async fn start(answers: impl Fn(&FakeHttpRequest) -> FakeHttpAnswer + Send + Sync + 'static) -> Self {
+        Self::start_with_protocol("h2", answers).await
     }
 
     /// One that speaks `h2` or `http/1.1`.
-    pub async fn speaking(protocol: &str, answers: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
+    pub async fn start_with_protocol(
+        protocol: &str,
+        answers: impl Fn(&FakeHttpRequest) -> FakeHttpAnswer + Send + Sync + 'static,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let made = Certificates::make(folder.path(), &["127.0.0.1"]).unwrap();
+        let made = TestCertificates::make(folder.path(), &["127.0.0.1"]).unwrap();
         let pem = fs::read(&made.nodes_pem).unwrap();
         let chain = CertificateDer::pem_slice_iter(&pem).map(Result::unwrap).collect();
         let key = PrivateKeyDer::from_pem_slice(&pem).unwrap();
@@ -98,9 +101,10 @@ impl Fake {
         let mut tls = tls.with_no_client_auth().with_single_cert(chain, key).unwrap();
         tls.alpn_protocols = vec![protocol.as_bytes().to_vec()];
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let shared = Shared { answers: Box::new(answers), seen: Mutex::default(), connections: 0.into() };
+        let shared =
+            FakeHttpState { answers: Box::new(answers), seen: Mutex::default(), connections: 0.into() };
         let (address, shared) = (listener.local_addr().unwrap(), Arc::new(shared));
-        tokio::spawn(listen(listener, TlsAcceptor::from(Arc::new(tls)), shared.clone()));
+        tokio::spawn(accept_connections(listener, TlsAcceptor::from(Arc::new(tls)), shared.clone()));
         Self { address, ca: fs::read(made.ca_pem).unwrap(), shared, _folder: folder }
     }
 
@@ -113,7 +117,7 @@ impl Fake {
     }
 
     /// What it was asked since the last look.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn take_requests(&self) -> Vec<FakeHttpRequest> {
         std::mem::take(&mut *self.shared.seen.lock().unwrap())
     }
 
@@ -127,13 +131,13 @@ impl Fake {
     }
 }
 
-async fn listen(listener: TcpListener, tls: TlsAcceptor, shared: Arc<Shared>) {
+async fn accept_connections(listener: TcpListener, tls: TlsAcceptor, shared: Arc<FakeHttpState>) {
     while let Ok((stream, _)) = listener.accept().await {
         shared.connections.fetch_add(1, Ordering::SeqCst);
         let (tls, shared) = (tls.clone(), shared.clone());
         tokio::spawn(async move {
             let Ok(stream) = tls.accept(stream).await else { return };
-            let service = service_fn(|request| answered(shared.clone(), request));
+            let service = service_fn(|request| answer_request(shared.clone(), request));
             let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
             let stream = TokioIo::new(stream);
             // How it ends is the other side's test.
@@ -146,24 +150,24 @@ async fn listen(listener: TcpListener, tls: TlsAcceptor, shared: Arc<Shared>) {
     }
 }
 
-async fn answered(
-    shared: Arc<Shared>,
+async fn answer_request(
+    shared: Arc<FakeHttpState>,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, h2::Error> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let seen = Seen { path: head.uri.path().to_owned(), headers: head.headers, body };
+    let seen = FakeHttpRequest { path: head.uri.path().to_owned(), headers: head.headers, body };
     let answer = (shared.answers)(&seen);
     shared.seen.lock().unwrap().push(seen);
     match answer {
-        Answer::Says { status, header, body } => {
+        FakeHttpAnswer::Says { status, header, body } => {
             let mut reply = Response::builder().status(status);
             if let Some((name, value)) = header {
                 reply = reply.header(name, value);
             }
             Ok(reply.body(Full::new(body.into())).unwrap())
         }
-        Answer::Breaks(reason) => Err(reason.into()),
-        Answer::Hangs => std::future::pending().await,
+        FakeHttpAnswer::Breaks(reason) => Err(reason.into()),
+        FakeHttpAnswer::Hangs => std::future::pending().await,
     }
 }

@@ -10,61 +10,66 @@ use std::{
 
 use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use courier_net::push::{Key, Settings, fcm};
+use courier_net::push::{JwtKey, Settings, fcm};
 use futures::future::join_all;
-use model::device::{Device, Platform};
+use model::device::{DevicePlatform, PushDevice};
 use runtime::Clock;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::{
-    devices::{device, for_answer, handed, nowhere, push, pusher, token, with_push},
-    fake::{Answer, Fake, Seen},
+    devices::{
+        decode_token, for_slow_answer, hand_push, no_services, open_pusher, push_message, test_device,
+        with_push,
+    },
+    fake::{FakeHttpAnswer, FakeHttpRequest, FakeHttpService},
 };
 
 const NOW: i64 = 1_800_000_000_000;
 const HOUR: i64 = 3_600_000;
 
-struct Google {
-    fake: Fake,
+struct FakeGoogle {
+    fake: FakeHttpService,
     account: String,
-    state: Arc<State>,
+    state: Arc<FakeGoogleState>,
     clock: Clock,
 }
 
 #[derive(Default)]
-struct State {
+struct FakeGoogleState {
     /// What is said about a token of a device; of the others nothing is wrong.
-    moods: Mutex<HashMap<String, Answer>>,
+    moods: Mutex<HashMap<String, FakeHttpAnswer>>,
     /// What the giver of tokens says, if it does not give any.
-    no_token: Mutex<Option<Answer>>,
+    no_token: Mutex<Option<FakeHttpAnswer>>,
     /// The number of the token given last, and of the first that is still taken.
     given: AtomicI64,
     taken_from: AtomicI64,
 }
 
 /// One key for all tests: making one takes a while.
-async fn key() -> &'static str {
+async fn shared_key() -> &'static str {
     static KEY: OnceCell<String> = OnceCell::const_new();
-    KEY.get_or_init(async || courier_net::dkim::Key::make("rsa").unwrap()).await
+    KEY.get_or_init(async || courier_net::dkim::DkimKey::generate_pem("rsa").unwrap()).await
 }
 
-impl Google {
+impl FakeGoogle {
     async fn start() -> Self {
-        let public = BASE64_URL_SAFE_NO_PAD.decode(Key::rs256(key().await).unwrap().public()).unwrap();
-        let (state, clock) = (Arc::new(State::default()), Clock::still(NOW));
+        let public = BASE64_URL_SAFE_NO_PAD
+            .decode(JwtKey::read_rs256(shared_key().await).unwrap().public_base64())
+            .unwrap();
+        let (state, clock) = (Arc::new(FakeGoogleState::default()), Clock::still(NOW));
         let (theirs, their_clock) = (state.clone(), clock.clone());
-        let fake = Fake::start(move |seen| match seen.path.as_str() {
-            "/token" => theirs.token_for(seen, &public, their_clock.now()),
-            "/v1/projects/news-1/messages:send" => theirs.sent(seen),
-            _ => said(404, "NOT_FOUND", "Requested entity was not found.", None),
+        let fake = FakeHttpService::start(move |seen| match seen.path.as_str() {
+            "/token" => theirs.answer_token(seen, &public, their_clock.now()),
+            "/v1/projects/news-1/messages:send" => theirs.answer_message(seen),
+            _ => google_error(404, "NOT_FOUND", "Requested entity was not found.", None),
         });
         let fake = fake.await;
         let account = json!({
             "type": "service_account",
             "project_id": "news-1",
             "private_key_id": "key-1",
-            "private_key": key().await,
+            "private_key": shared_key().await,
             "client_email": "push@news-1.example",
             "token_uri": format!("{}/token", fake.root()),
         });
@@ -77,27 +82,27 @@ impl Google {
             account: self.account.clone().into(),
             per_second: None,
         };
-        Settings { fcm: Some(fcm), ..nowhere(Some(self.fake.ca())) }
+        Settings { fcm: Some(fcm), ..no_services(Some(self.fake.ca())) }
     }
 
     /// How often it was asked for a token, and how often for a message, since the last look.
-    fn asked(&self) -> (usize, usize) {
-        let seen = self.fake.seen();
+    fn take_request_counts(&self) -> (usize, usize) {
+        let seen = self.fake.take_requests();
         let tokens = seen.iter().filter(|seen| seen.path == "/token").count();
         (tokens, seen.len() - tokens)
     }
 }
 
-impl State {
+impl FakeGoogleState {
     /// By RFC 7523 and "Using OAuth 2.0 for server to server applications".
-    fn token_for(&self, seen: &Seen, public: &[u8], now: i64) -> Answer {
+    fn answer_token(&self, seen: &FakeHttpRequest, public: &[u8], now: i64) -> FakeHttpAnswer {
         if let Some(no) = &*self.no_token.lock().unwrap() {
             return no.clone();
         }
         let form: HashMap<_, _> = url::form_urlencoded::parse(&seen.body).into_owned().collect();
         assert_eq!(form["grant_type"], "urn:ietf:params:oauth:grant-type:jwt-bearer");
         assert_eq!(seen.header("content-type"), "application/x-www-form-urlencoded");
-        let (header, claims, said, signature) = token(&form["assertion"]);
+        let (header, claims, said, signature) = decode_token(&form["assertion"]);
         assert_eq!((&header["alg"], &header["kid"]), (&json!("RS256"), &json!("key-1")));
         UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, public)
             .verify(said.as_bytes(), &signature)
@@ -110,25 +115,30 @@ impl State {
         let number = self.given.fetch_add(1, Ordering::SeqCst) + 1;
         let given =
             json!({"access_token": format!("ya29.{number}"), "expires_in": 3599, "token_type": "Bearer"});
-        Answer::says(200, &given)
+        FakeHttpAnswer::with_json(200, &given)
     }
 
-    fn sent(&self, seen: &Seen) -> Answer {
+    fn answer_message(&self, seen: &FakeHttpRequest) -> FakeHttpAnswer {
         let number = seen
             .header("authorization")
             .strip_prefix("Bearer ya29.")
             .and_then(|text| text.parse::<i64>().ok());
         if number.is_none_or(|number| number < self.taken_from.load(Ordering::SeqCst)) {
-            return said(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", None);
+            return google_error(
+                401,
+                "UNAUTHENTICATED",
+                "Request had invalid authentication credentials.",
+                None,
+            );
         }
         let body = seen.json();
         let mood = self.moods.lock().unwrap().get(body["message"]["token"].as_str().unwrap()).cloned();
-        mood.unwrap_or_else(|| Answer::says(200, &json!({"name": "projects/news-1/messages/1"})))
+        mood.unwrap_or_else(|| FakeHttpAnswer::with_json(200, &json!({"name": "projects/news-1/messages/1"})))
     }
 }
 
 /// An error as Google writes it.
-fn said(code: u16, status: &str, message: &str, fcm: Option<&str>) -> Answer {
+fn google_error(code: u16, status: &str, message: &str, fcm: Option<&str>) -> FakeHttpAnswer {
     let details: Vec<Value> = fcm
         .map(
             |code| json!({"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": code}),
@@ -136,27 +146,27 @@ fn said(code: u16, status: &str, message: &str, fcm: Option<&str>) -> Answer {
         .into_iter()
         .collect();
     let error = json!({"code": code, "message": message, "status": status, "details": details});
-    Answer::says(code, &json!({"error": error}))
+    FakeHttpAnswer::with_json(code, &json!({"error": error}))
 }
 
-fn phone(token: &str) -> Device {
-    device(Platform::Android, token)
+fn phone_device(token: &str) -> PushDevice {
+    test_device(DevicePlatform::Android, token)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_answer_of_google_has_its_outcome() {
-    let google = Google::start().await;
-    let check = async |answer: Answer, expected: &str, is_gone: bool| {
-        let courier = pusher(&for_answer(google.settings(), &answer), &google.clock);
+    let google = FakeGoogle::start().await;
+    let check = async |answer: FakeHttpAnswer, expected: &str, is_gone: bool| {
+        let courier = open_pusher(&for_slow_answer(google.settings(), &answer), &google.clock);
         google.state.moods.lock().unwrap().insert("f:1".to_owned(), answer);
-        let (told, asked, gone) = handed(&courier, &push(1, NOW, &[phone("f:1")])).await;
+        let (told, asked, gone) = hand_push(&courier, &push_message(1, NOW, &[phone_device("f:1")])).await;
         assert_eq!((told.as_str(), asked, !gone.is_empty()), (expected, 1, is_gone));
     };
     let not_found = "Requested entity was not found.";
-    let unregistered = said(404, "NOT_FOUND", not_found, Some("UNREGISTERED"));
+    let unregistered = google_error(404, "NOT_FOUND", not_found, Some("UNREGISTERED"));
     check(unregistered, "refused: android: 404 UNREGISTERED", true).await;
-    check(said(404, "NOT_FOUND", not_found, None), "refused: android: 404 NOT_FOUND", false).await;
-    let invalid = |message: &str| said(400, "INVALID_ARGUMENT", message, Some("INVALID_ARGUMENT"));
+    check(google_error(404, "NOT_FOUND", not_found, None), "refused: android: 404 NOT_FOUND", false).await;
+    let invalid = |message: &str| google_error(400, "INVALID_ARGUMENT", message, Some("INVALID_ARGUMENT"));
     let gone = "refused: android: 400 INVALID_ARGUMENT";
     check(invalid("The registration token is not a valid FCM registration token"), gone, true).await;
     check(invalid("Invalid JSON payload received."), gone, false).await;
@@ -164,42 +174,55 @@ async fn each_answer_of_google_has_its_outcome() {
         let violation = json!([{"field": field, "description": "Invalid registration"}]);
         let details =
             json!([{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violation}]);
-        Answer::says(400, &json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "details": details}}))
+        FakeHttpAnswer::with_json(
+            400,
+            &json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "details": details}}),
+        )
     };
     check(field("message.token"), gone, true).await;
     check(field("message.data"), gone, false).await;
-    let quota = said(429, "RESOURCE_EXHAUSTED", "Quota", Some("QUOTA_EXCEEDED"));
+    let quota = google_error(429, "RESOURCE_EXHAUSTED", "Quota", Some("QUOTA_EXCEEDED"));
     check(quota, "not now: android: 429 QUOTA_EXCEEDED", false).await;
-    check(said(503, "UNAVAILABLE", "", Some("UNAVAILABLE")), "not now: android: 503 UNAVAILABLE", false)
-        .await;
-    check(said(500, "INTERNAL", "", Some("INTERNAL")), "not now: android: 500 INTERNAL", false).await;
-    let mismatch = said(403, "PERMISSION_DENIED", "", Some("SENDER_ID_MISMATCH"));
+    check(
+        google_error(503, "UNAVAILABLE", "", Some("UNAVAILABLE")),
+        "not now: android: 503 UNAVAILABLE",
+        false,
+    )
+    .await;
+    check(google_error(500, "INTERNAL", "", Some("INTERNAL")), "not now: android: 500 INTERNAL", false).await;
+    let mismatch = google_error(403, "PERMISSION_DENIED", "", Some("SENDER_ID_MISMATCH"));
     check(mismatch, "refused: android: 403 SENDER_ID_MISMATCH", false).await;
-    check(said(403, "PERMISSION_DENIED", "", None), "not now: android: 403 PERMISSION_DENIED", false).await;
-    check(said(401, "UNAUTHENTICATED", "", None), "not now: android: 401 UNAUTHENTICATED", false).await;
-    check(Answer::says(302, &json!({})), "refused: android: 302", false).await;
-    check(Answer::Hangs, "unknown: android: no reply for 6 s", false).await;
-    check(Answer::says(502, &json!("<html>")), "not now: android: 502", false).await;
+    check(google_error(403, "PERMISSION_DENIED", "", None), "not now: android: 403 PERMISSION_DENIED", false)
+        .await;
+    check(google_error(401, "UNAUTHENTICATED", "", None), "not now: android: 401 UNAUTHENTICATED", false)
+        .await;
+    check(FakeHttpAnswer::with_json(302, &json!({})), "refused: android: 302", false).await;
+    check(FakeHttpAnswer::Hangs, "unknown: android: no reply for 6 s", false).await;
+    check(FakeHttpAnswer::with_json(502, &json!("<html>")), "not now: android: 502", false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_token_of_google_serves_all_until_it_runs_out() {
-    let google = Google::start().await;
-    let courier = pusher(&google.settings(), &google.clock);
-    let message = push(1, NOW, &[phone("f:1"), phone("f:2"), phone("f:3")]);
-    let send = async || handed(&courier, &message).await.0;
+    let google = FakeGoogle::start().await;
+    let courier = open_pusher(&google.settings(), &google.clock);
+    let message = push_message(1, NOW, &[phone_device("f:1"), phone_device("f:2"), phone_device("f:3")]);
+    let send = async || hand_push(&courier, &message).await.0;
     for told in join_all((0..10).map(|_| send())).await {
         assert_eq!(told, "accepted");
     }
-    assert_eq!(google.asked(), (1, 30), "those who come together wait for one token");
+    assert_eq!(google.take_request_counts(), (1, 30), "those who come together wait for one token");
     google.clock.advance(HOUR - 6 * 60_000);
-    assert_eq!((send().await.as_str(), google.asked()), ("accepted", (0, 3)));
+    assert_eq!((send().await.as_str(), google.take_request_counts()), ("accepted", (0, 3)));
     google.clock.advance(2 * 60_000);
-    assert_eq!((send().await.as_str(), google.asked()), ("accepted", (1, 3)), "some minutes before its end");
+    assert_eq!(
+        (send().await.as_str(), google.take_request_counts()),
+        ("accepted", (1, 3)),
+        "some minutes before its end"
+    );
     // It was taken back.
     google.state.taken_from.store(3, Ordering::SeqCst);
     assert_eq!(
-        (send().await.as_str(), google.asked()),
+        (send().await.as_str(), google.take_request_counts()),
         ("accepted", (1, 6)),
         "each is asked once more, with one token"
     );
@@ -209,44 +232,45 @@ async fn one_token_of_google_serves_all_until_it_runs_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_token_nothing_goes_and_nobody_is_asked() {
-    let google = Google::start().await;
-    let check = async |no: Answer, expected: &str| {
-        let courier = pusher(&for_answer(google.settings(), &no), &google.clock);
+    let google = FakeGoogle::start().await;
+    let check = async |no: FakeHttpAnswer, expected: &str| {
+        let courier = open_pusher(&for_slow_answer(google.settings(), &no), &google.clock);
         *google.state.no_token.lock().unwrap() = Some(no);
-        let (told, asked, _) = handed(&courier, &push(1, NOW, &[phone("f:1")])).await;
+        let (told, asked, _) = hand_push(&courier, &push_message(1, NOW, &[phone_device("f:1")])).await;
         assert_eq!((told.as_str(), asked), (expected, 0));
-        assert_eq!(google.asked(), (1, 0));
-        let (told, asked, _) = handed(&courier, &push(2, NOW, &[phone("f:1")])).await;
+        assert_eq!(google.take_request_counts(), (1, 0));
+        let (told, asked, _) = hand_push(&courier, &push_message(2, NOW, &[phone_device("f:1")])).await;
         assert!(told.starts_with("not now: android: it is left alone for") && asked == 0, "{told}");
-        assert_eq!(google.asked(), (0, 0));
+        assert_eq!(google.take_request_counts(), (0, 0));
     };
     let grant = json!({"error": "invalid_grant", "error_description": "Invalid JWT Signature."});
-    check(Answer::says(400, &grant), "not now: android: no token: 400 invalid_grant").await;
-    check(Answer::says(503, &json!({})), "not now: android: no token: 503").await;
+    check(FakeHttpAnswer::with_json(400, &grant), "not now: android: no token: 400 invalid_grant").await;
+    check(FakeHttpAnswer::with_json(503, &json!({})), "not now: android: no token: 503").await;
     let large = json!({"access_token": "ya29.1", "expires_in": 3599, "more": "x".repeat(70_000)});
-    check(Answer::says(200, &large), "not now: android: no token: 200").await;
-    check(Answer::says(200, &json!({"access_token": 7})), "not now: android: no token: 200").await;
-    check(Answer::Hangs, "not now: android: no token: no reply for 6 s").await;
+    check(FakeHttpAnswer::with_json(200, &large), "not now: android: no token: 200").await;
+    check(FakeHttpAnswer::with_json(200, &json!({"access_token": 7})), "not now: android: no token: 200")
+        .await;
+    check(FakeHttpAnswer::Hangs, "not now: android: no token: no reply for 6 s").await;
     // One waits for it, and the others hear what became of that.
     let (courier, watch) = (
-        pusher(&for_answer(google.settings(), &Answer::Hangs), &google.clock),
-        runtime::clock::Stopwatch::start(),
+        open_pusher(&for_slow_answer(google.settings(), &FakeHttpAnswer::Hangs), &google.clock),
+        runtime::clock::SteadyStopwatch::start(),
     );
-    let message = push(1, NOW, &[phone("f:1"), phone("f:2")]);
-    for (told, asked, _) in join_all((0..10).map(|_| handed(&courier, &message))).await {
+    let message = push_message(1, NOW, &[phone_device("f:1"), phone_device("f:2")]);
+    for (told, asked, _) in join_all((0..10).map(|_| hand_push(&courier, &message))).await {
         assert!(told.starts_with("not now: android: no token") && asked == 0, "{told}");
     }
-    assert_eq!(google.asked(), (1, 0));
+    assert_eq!(google.take_request_counts(), (1, 0));
     assert!(watch.elapsed() < std::time::Duration::from_secs(30), "{:?}", watch.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn google_is_given_the_message_and_the_account_is_checked_first() {
-    let google = Google::start().await;
-    let courier = pusher(&google.settings(), &google.clock);
-    let message = with_push(push(9, NOW, &[phone("f:1")]), |push| push.badge = None);
-    assert_eq!(handed(&courier, &message).await, ("accepted".to_owned(), 1, vec![]));
-    let sent = google.fake.seen().pop().unwrap();
+    let google = FakeGoogle::start().await;
+    let courier = open_pusher(&google.settings(), &google.clock);
+    let message = with_push(push_message(9, NOW, &[phone_device("f:1")]), |push| push.badge = None);
+    assert_eq!(hand_push(&courier, &message).await, ("accepted".to_owned(), 1, vec![]));
+    let sent = google.fake.take_requests().pop().unwrap();
     assert_eq!(sent.header("content-type"), "application/json");
     let sent = &sent.json()["message"];
     assert_eq!((&sent["token"], &sent["notification"]["body"]), (&json!("f:1"), &json!("short words")));
@@ -257,7 +281,7 @@ async fn google_is_given_the_message_and_the_account_is_checked_first() {
         let fcm =
             google.settings().fcm.map(|fcm| fcm::Settings { account: account.to_string().into(), ..fcm });
         let wrong =
-            courier_net::push::Pusher::new(&Settings { fcm, ..google.settings() }, google.clock.clone());
+            courier_net::push::PushCourier::new(&Settings { fcm, ..google.settings() }, google.clock.clone());
         let wrong = wrong.unwrap_err();
         assert!(wrong.contains(expected) && !wrong.contains("BEGIN"), "{wrong}");
     };

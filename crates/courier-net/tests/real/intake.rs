@@ -6,47 +6,48 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use courier::{Courier as _, Handed};
+use courier::{Courier as _, HandoverOutcome};
 use courier_net::{
-    dkim::Signer,
-    smtp::server::{Bounds, Envelope, Mailbox, SmtpServer, Taken},
+    dkim::DkimSigner,
+    smtp::server::{MailboxOutcome, SmtpEnvelope, SmtpMailbox, SmtpServer, SmtpServerLimits},
 };
-use runtime::Shutdown;
+use runtime::ShutdownSignal;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
-use crate::post::{Says, mailer, message};
+use crate::mail_setup::{RecordingGate, mail_message, open_mailer};
 
 #[derive(Default)]
-struct Keeps(Mutex<Vec<(Envelope, Vec<u8>)>>);
+struct KeepingMailbox(Mutex<Vec<(SmtpEnvelope, Vec<u8>)>>);
 
 #[async_trait::async_trait]
-impl Mailbox for Keeps {
-    fn takes(&self, to: &str) -> bool {
+impl SmtpMailbox for KeepingMailbox {
+    fn takes_address(&self, to: &str) -> bool {
         to.ends_with("@here.example")
     }
 
-    async fn take(&self, envelope: &Envelope, mail: Vec<u8>) -> Taken {
+    async fn take_mail(&self, envelope: &SmtpEnvelope, mail: Vec<u8>) -> MailboxOutcome {
         self.0.lock().unwrap().push((envelope.clone(), mail));
-        Taken::Kept
+        MailboxOutcome::Kept
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mails_come_and_it_goes_when_it_is_asked_to() {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let server = SmtpServer::bind(any, "here.example", Bounds::USUAL).await.unwrap();
+    let server = SmtpServer::bind(any, "here.example", SmtpServerLimits::USUAL).await.unwrap();
     let port = server.address().unwrap().port();
-    let (keeps, shutdown) = (Arc::new(Keeps::default()), Shutdown::default());
+    let (keeps, shutdown) = (Arc::new(KeepingMailbox::default()), ShutdownSignal::default());
     let serving = tokio::spawn(server.serve(keeps.clone(), shutdown.clone()));
 
-    let mailer = mailer(&format!("smtp+plain://127.0.0.1:{port}"), None, Signer::default());
-    let handed = mailer.hand(&message(1, "ann@here.example"), &Says::default()).await.unwrap();
-    assert_eq!(handed, Handed::Accepted);
-    let handed = mailer.hand(&message(2, "ann@elsewhere.example"), &Says::default()).await.unwrap();
-    assert!(matches!(handed, Handed::Refused(_)), "{handed:?}");
+    let mailer = open_mailer(&format!("smtp+plain://127.0.0.1:{port}"), None, DkimSigner::default());
+    let handed = mailer.hand(&mail_message(1, "ann@here.example"), &RecordingGate::default()).await.unwrap();
+    assert_eq!(handed, HandoverOutcome::Accepted);
+    let handed =
+        mailer.hand(&mail_message(2, "ann@elsewhere.example"), &RecordingGate::default()).await.unwrap();
+    assert!(matches!(handed, HandoverOutcome::Refused(_)), "{handed:?}");
 
     let script = format!(
         "import smtplib\n\
@@ -69,9 +70,9 @@ async fn mails_come_and_it_goes_when_it_is_asked_to() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deep_mail_is_refused_and_the_next_is_taken() {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let server = SmtpServer::bind(any, "here.example", Bounds::USUAL).await.unwrap();
+    let server = SmtpServer::bind(any, "here.example", SmtpServerLimits::USUAL).await.unwrap();
     let address = server.address().unwrap();
-    let (keeps, shutdown) = (Arc::new(Keeps::default()), Shutdown::default());
+    let (keeps, shutdown) = (Arc::new(KeepingMailbox::default()), ShutdownSignal::default());
     let serving = tokio::spawn(server.serve(keeps.clone(), shutdown.clone()));
     let check = async |mail: &str, expected: &str| {
         let envelope = "EHLO a.example\r\nMAIL FROM:<>\r\nRCPT TO:<ann@here.example>\r\nDATA\r\n";

@@ -5,90 +5,97 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use futures::FutureExt as _;
 
-use super::{Broken, Harness, Kept, Promise, Says, accept, same, samples, tells};
-use crate::port::{Gate, Handed, Mail, Message, Outcome};
+use super::{
+    BrokenCourierPromise, CourierCheckResult, CourierHarness, CourierPromise, FixedGate, check_outcome,
+    check_same, hand_accepted, samples,
+};
+use crate::port::{CourierOutcome, HandoverGate, HandoverOutcome, MailPayload, Message};
 
-pub(super) const PROMISES: &[Promise] = &[
-    Promise {
+pub(super) const PROMISES: &[CourierPromise] = &[
+    CourierPromise {
         name: "the gate is asked once",
         says: "a message that goes has asked once",
-        check: |harness| asked_once(harness).boxed(),
+        check: |harness| check_asked_once(harness).boxed(),
     },
-    Promise {
+    CourierPromise {
         name: "the gate is asked first",
         says: "nothing has arrived when the gate is asked",
-        check: |harness| asked_first(harness).boxed(),
+        check: |harness| check_asked_first(harness).boxed(),
     },
-    Promise {
+    CourierPromise {
         name: "stopped leaves nothing",
         says: "when the gate says no nothing arrives, and the next try finds it so",
-        check: |harness| stopped(harness).boxed(),
+        check: |harness| check_stopped(harness).boxed(),
     },
-    Promise {
+    CourierPromise {
         name: "line breaks are refused",
         says: "a line break or a zero byte in any header is refused for good, before the gate is asked",
-        check: |harness| refused(harness).boxed(),
+        check: |harness| check_refused(harness).boxed(),
     },
 ];
 
 /// Counts how often it is asked, and what had arrived by then.
-struct Watch<'a> {
-    harness: &'a dyn Harness,
+struct ArrivalGate<'a> {
+    harness: &'a dyn CourierHarness,
     asked: AtomicUsize,
     arrived: AtomicUsize,
 }
 
-impl<'a> Watch<'a> {
-    fn new(harness: &'a dyn Harness) -> Self {
+impl<'a> ArrivalGate<'a> {
+    fn new(harness: &'a dyn CourierHarness) -> Self {
         Self { harness, asked: AtomicUsize::new(0), arrived: AtomicUsize::new(0) }
     }
 }
 
 #[async_trait]
-impl Gate for Watch<'_> {
+impl HandoverGate for ArrivalGate<'_> {
     async fn may_go(&self) -> bool {
         self.asked.fetch_add(1, Ordering::SeqCst);
         // What cannot be seen counts as seen.
-        let arrived = self.harness.arrived().await.map_or(usize::MAX, |mails| mails.len());
+        let arrived = self.harness.arrived_mails().await.map_or(usize::MAX, |mails| mails.len());
         self.arrived.fetch_max(arrived, Ordering::SeqCst);
         true
     }
 }
 
-async fn asked_once(harness: &dyn Harness) -> Kept {
+async fn check_asked_once(harness: &dyn CourierHarness) -> CourierCheckResult {
     let courier = harness.open().await?;
-    let watch = Watch::new(harness);
-    let message = samples::message(1)?;
-    same("a good message", &courier.hand(&message, &watch).await?, &Handed::Accepted)?;
-    same("times the gate was asked", &watch.asked.load(Ordering::SeqCst), &1)
+    let watch = ArrivalGate::new(harness);
+    let message = samples::sample_message(1)?;
+    check_same("a good message", &courier.hand(&message, &watch).await?, &HandoverOutcome::Accepted)?;
+    check_same("times the gate was asked", &watch.asked.load(Ordering::SeqCst), &1)
 }
 
-async fn asked_first(harness: &dyn Harness) -> Kept {
+async fn check_asked_first(harness: &dyn CourierHarness) -> CourierCheckResult {
     let courier = harness.open().await?;
-    let watch = Watch::new(harness);
-    let message = samples::message(1)?;
-    same("a good message", &courier.hand(&message, &watch).await?, &Handed::Accepted)?;
-    same("mails that had arrived when the gate was asked", &watch.arrived.load(Ordering::SeqCst), &0)
+    let watch = ArrivalGate::new(harness);
+    let message = samples::sample_message(1)?;
+    check_same("a good message", &courier.hand(&message, &watch).await?, &HandoverOutcome::Accepted)?;
+    check_same("mails that had arrived when the gate was asked", &watch.arrived.load(Ordering::SeqCst), &0)
 }
 
-async fn stopped(harness: &dyn Harness) -> Kept {
+async fn check_stopped(harness: &dyn CourierHarness) -> CourierCheckResult {
     let courier = harness.open().await?;
-    let message = samples::message(1)?;
-    same("a message that was stopped", &courier.hand(&message, &Says(false)).await?, &Handed::Stopped)?;
-    same("mails that arrived", &harness.arrived().await?.len(), &0)?;
+    let message = samples::sample_message(1)?;
+    check_same(
+        "a message that was stopped",
+        &courier.hand(&message, &FixedGate(false)).await?,
+        &HandoverOutcome::Stopped,
+    )?;
+    check_same("mails that arrived", &harness.arrived_mails().await?.len(), &0)?;
     let courier = harness.crash(courier).await?;
-    same("mails that arrived", &harness.arrived().await?.len(), &0)?;
-    tells(harness, courier.as_ref(), &message.message_id, Outcome::NotSent).await?;
-    accept(courier.as_ref(), &message).await?;
-    same("mails that arrived", &harness.arrived().await?.len(), &1)
+    check_same("mails that arrived", &harness.arrived_mails().await?.len(), &0)?;
+    check_outcome(harness, courier.as_ref(), &message.message_id, CourierOutcome::NotSent).await?;
+    hand_accepted(courier.as_ref(), &message).await?;
+    check_same("mails that arrived", &harness.arrived_mails().await?.len(), &1)
 }
 
-async fn refused(harness: &dyn Harness) -> Kept {
+async fn check_refused(harness: &dyn CourierHarness) -> CourierCheckResult {
     let courier = harness.open().await?;
     for end in ["\r\n", "\r", "\n", "\0", "\r\n\r\n", "\nBcc: eve@mail.example", "\r\n.\r\n"] {
-        let good = samples::message(1)?;
+        let good = samples::sample_message(1)?;
         let bad = |text: &str| format!("{text}{end}x");
-        let twisted = |change: &dyn Fn(&mut Mail)| good.clone().with_mail(change);
+        let twisted = |change: &dyn Fn(&mut MailPayload)| good.clone().with_mail(change);
         let messages = [
             ("message id", Message { message_id: bad(&good.message_id), ..good.clone() }),
             ("headline", Message { headline: bad(&good.headline), ..good.clone() }),
@@ -98,13 +105,15 @@ async fn refused(harness: &dyn Harness) -> Kept {
             ("header's name", twisted(&|mail| mail.headers.push((bad("X-More"), "a".to_owned())))),
         ];
         for (field, message) in messages {
-            let watch = Watch::new(harness);
+            let watch = ArrivalGate::new(harness);
             let handed = courier.hand(&message, &watch).await?;
-            if !matches!(handed, Handed::Refused(_)) {
-                return Err(Broken(format!("{end:?} in the {field}: found {handed:?}, promised a refusal")));
+            if !matches!(handed, HandoverOutcome::Refused(_)) {
+                return Err(BrokenCourierPromise(format!(
+                    "{end:?} in the {field}: found {handed:?}, promised a refusal"
+                )));
             }
-            same("times the gate was asked", &watch.asked.load(Ordering::SeqCst), &0)?;
+            check_same("times the gate was asked", &watch.asked.load(Ordering::SeqCst), &0)?;
         }
     }
-    same("mails that arrived", &harness.arrived().await?.len(), &0)
+    check_same("mails that arrived", &harness.arrived_mails().await?.len(), &0)
 }

@@ -1,21 +1,21 @@
 //! Messages for the suite, with text that gets altered where something is wrong.
 
-use model::{Millis, ReadyId, Tenant};
+use model::{ReadyId, Tenant, UtcMillis};
 
-use super::Broken;
-use crate::port::{Mail, Message, Way};
+use super::BrokenCourierPromise;
+use crate::port::{MailPayload, Message, MessagePayload};
 
 /// A plain message, one of many.
-pub(super) fn message(number: u8) -> Result<Message, Broken> {
+pub(super) fn sample_message(number: u8) -> Result<Message, BrokenCourierPromise> {
     let ready = ReadyId([number; 16]);
     Ok(Message {
-        tenant: Tenant::new("main").map_err(|error| Broken(error.to_string()))?,
+        tenant: Tenant::new("main").map_err(|error| BrokenCourierPromise(error.to_string()))?,
         ready,
         message_id: format!("{ready}@news.example"),
         headline: format!("{number} new things"),
         text: format!("Number {number}\n"),
-        date: Millis(1_795_248_000_000),
-        way: Way::Mail(Mail {
+        date: UtcMillis(1_795_248_000_000),
+        way: MessagePayload::Mail(MailPayload {
             from: "News <news@news.example>".to_owned(),
             to: format!("ann{number}@mail.example"),
             preheader: "Moon and others".to_owned(),
@@ -27,7 +27,7 @@ pub(super) fn message(number: u8) -> Result<Message, Broken> {
 }
 
 /// Headlines that are easily altered.
-pub(super) fn headlines() -> Vec<String> {
+pub(super) fn sample_headlines() -> Vec<String> {
     let mut all: Vec<String> = [
         "Plain",
         "Zwölf Monde über Köln",
@@ -47,7 +47,7 @@ pub(super) fn headlines() -> Vec<String> {
 }
 
 /// Bodies that are easily altered.
-pub(super) fn bodies() -> Vec<String> {
+pub(super) fn sample_bodies() -> Vec<String> {
     [
         "one line without an end".to_owned(),
         "ends\n\n\n".to_owned(),

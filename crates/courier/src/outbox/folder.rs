@@ -14,7 +14,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::mime::Written;
+use crate::mime::MimeMessage;
 
 /// Characters of a message id that a file's name shows; a hash behind them tells ids apart.
 const SHOWN_CHARS_MAX: usize = 100;
@@ -26,20 +26,20 @@ const SYNCERS: usize = 16;
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct OutboxFolder {
     mails: PathBuf,
-    drafts: Drafts,
+    drafts: OutboxDrafts,
 }
 
 /// What became of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Placed {
+pub(super) enum OutboxPlacement {
     Now,
     /// It was there before.
     Before,
 }
 
-impl Folder {
+impl OutboxFolder {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mails = path.join("mail");
         fs::create_dir_all(&mails)?;
@@ -50,14 +50,14 @@ impl Folder {
                 _ => {}
             }
         }
-        sync(&mails)?;
-        let drafts = Drafts::open(&path.join("drafts"))?;
-        sync(path)?;
+        sync_folder(&mails)?;
+        let drafts = OutboxDrafts::open(&path.join("drafts"))?;
+        sync_folder(path)?;
         Ok(Self { mails, drafts })
     }
 
     /// The names of all mails' files.
-    pub(super) fn names(&self) -> io::Result<Vec<String>> {
+    pub(super) fn list_names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for number in 0..=u8::MAX {
             for entry in fs::read_dir(self.mails.join(format!("{number:02x}")))? {
@@ -71,14 +71,14 @@ impl Folder {
         Ok(names)
     }
 
-    /// A file by the name that `names` gave.
-    pub(super) fn file(&self, name: &str) -> io::Result<File> {
+    /// A file by the name that `list_names` gave.
+    pub(super) fn open_file(&self, name: &str) -> io::Result<File> {
         File::open(self.mails.join(name))
     }
 
-    /// The name that `names` gives to a mail's file.
-    pub(super) fn name(&self, id: &str) -> String {
-        let (digits, name) = place(id);
+    /// The name that `list_names` gives to a mail's file.
+    pub(super) fn mail_file_name(&self, id: &str) -> String {
+        let (digits, name) = place_of_id(id);
         format!("{}/{name}", &digits[..2])
     }
 
@@ -104,8 +104,8 @@ impl Folder {
 
     /// Puts mails, no two with one id, in their places, each whole or not at all. They stay there for good
     /// once their folders are synced.
-    pub(super) fn place_all(&self, mails: &[&Written]) -> Vec<io::Result<Placed>> {
-        let begin = |mail: &&Written| {
+    pub(super) fn place_all(&self, mails: &[&MimeMessage]) -> Vec<io::Result<OutboxPlacement>> {
+        let begin = |mail: &&MimeMessage| {
             let path = self.path(&mail.message_id);
             let draft = match path.try_exists() {
                 Ok(true) => Ok(None),
@@ -115,19 +115,19 @@ impl Folder {
             (path, draft)
         };
         in_parallel(mails.iter().map(begin).collect(), |(path, draft)| match draft? {
-            None => Ok(Placed::Before),
+            None => Ok(OutboxPlacement::Before),
             Some(draft) => draft.place(&path),
         })
     }
 
     /// Makes the places of these mails durable, each folder once.
     pub(super) fn sync_all<'a>(&self, ids: impl Iterator<Item = &'a str>) -> io::Result<()> {
-        let folders: BTreeSet<PathBuf> = ids.map(|id| self.folder(&digits(id))).collect();
-        in_parallel(folders.into_iter().collect(), |folder| sync(&folder)).into_iter().collect()
+        let folders: BTreeSet<PathBuf> = ids.map(|id| self.folder(&hash_digits(id))).collect();
+        in_parallel(folders.into_iter().collect(), |folder| sync_folder(&folder)).into_iter().collect()
     }
 
     pub(super) fn sync(&self, id: &str) -> io::Result<()> {
-        sync(&self.folder(&digits(id)))
+        sync_folder(&self.folder(&hash_digits(id)))
     }
 
     fn folder(&self, digits: &str) -> PathBuf {
@@ -135,34 +135,34 @@ impl Folder {
     }
 
     fn path(&self, id: &str) -> PathBuf {
-        let (digits, name) = place(id);
+        let (digits, name) = place_of_id(id);
         self.folder(&digits).join(name)
     }
 }
 
 /// The digits that give a mail's folder, and its file's name. No id can name a place outside: only harmless
 /// characters of it are shown, the first is a letter or a digit, and the digits tell ids apart.
-fn place(id: &str) -> (String, String) {
+fn place_of_id(id: &str) -> (String, String) {
     let harmless = |c: char| if c.is_ascii_alphanumeric() || "-_@.".contains(c) { c } else { '_' };
     let shown: String = id.chars().take(SHOWN_CHARS_MAX).map(harmless).collect();
     let shown = shown.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    let digits = digits(id);
+    let digits = hash_digits(id);
     let name = format!("{shown}-{digits}.eml");
     (digits, name)
 }
 
-fn digits(id: &str) -> String {
+fn hash_digits(id: &str) -> String {
     Sha256::digest(id.as_bytes())[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A folder of drafts that nobody else writes to, held as long as this lives.
 #[derive(Debug)]
-struct Drafts {
+struct OutboxDrafts {
     path: PathBuf,
     _held: File,
 }
 
-impl Drafts {
+impl OutboxDrafts {
     /// A new one, after those that nobody holds have gone.
     fn open(all: &Path) -> io::Result<Self> {
         fs::create_dir_all(all)?;
@@ -191,41 +191,41 @@ impl Drafts {
         Ok(Self { path, _held: held })
     }
 
-    fn write(&self, bytes: &[u8]) -> io::Result<Draft> {
+    fn write(&self, bytes: &[u8]) -> io::Result<OutboxDraft> {
         let path = self.path.join(DRAFTS.fetch_add(1, Ordering::Relaxed).to_string());
         let mut file = File::create(&path)?;
-        let draft = Draft { path, file: file.try_clone()? };
+        let draft = OutboxDraft { path, file: file.try_clone()? };
         file.write_all(bytes)?;
         Ok(draft)
     }
 }
 
 /// A mail on its way to its place; gone from here when it has come there, or could not.
-struct Draft {
+struct OutboxDraft {
     path: PathBuf,
     file: File,
 }
 
-impl Draft {
-    fn place(self, place: &Path) -> io::Result<Placed> {
+impl OutboxDraft {
+    fn place(self, place: &Path) -> io::Result<OutboxPlacement> {
         self.file.sync_all()?;
         match fs::hard_link(&self.path, place) {
-            Ok(()) => Ok(Placed::Now),
+            Ok(()) => Ok(OutboxPlacement::Now),
             // Another process was quicker.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::Before),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(OutboxPlacement::Before),
             Err(error) => Err(error),
         }
     }
 }
 
-impl Drop for Draft {
+impl Drop for OutboxDraft {
     fn drop(&mut self) {
         // It would go when the folder is opened again; space may be what is wanting.
         let _gone = fs::remove_file(&self.path);
     }
 }
 
-fn sync(folder: &Path) -> io::Result<()> {
+fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 

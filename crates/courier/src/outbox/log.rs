@@ -10,19 +10,19 @@ use model::ReadyId;
 
 /// One acceptance.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Accepted {
+pub struct OutboxAcceptance {
     pub message_id: String,
     pub ready: ReadyId,
     /// The mail was there already: somebody handed it over twice.
     pub again: bool,
 }
 
-pub(super) struct Log {
+pub(super) struct AcceptanceLog {
     path: PathBuf,
     file: File,
 }
 
-impl Log {
+impl AcceptanceLog {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let path = folder.join("accepted.log");
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
@@ -31,10 +31,10 @@ impl Log {
     }
 
     /// Adds lines for good.
-    pub(super) fn append(&mut self, lines: impl Iterator<Item = Accepted>) -> io::Result<()> {
+    pub(super) fn append(&mut self, lines: impl Iterator<Item = OutboxAcceptance>) -> io::Result<()> {
         // Another process may have been killed within a line; that one ends here.
         let mut text = String::from("\n");
-        for Accepted { message_id, ready, again } in lines {
+        for OutboxAcceptance { message_id, ready, again } in lines {
             let which = if again { "again" } else { "first" };
             text.push_str(&format!("{message_id} {ready} {which}\n"));
         }
@@ -46,13 +46,13 @@ impl Log {
     }
 
     /// All lines that are whole.
-    pub(super) fn read(&self) -> io::Result<Vec<Accepted>> {
+    pub(super) fn read_all(&self) -> io::Result<Vec<OutboxAcceptance>> {
         let text = fs::read_to_string(&self.path)?;
-        Ok(text.lines().filter_map(line).collect())
+        Ok(text.lines().filter_map(parse_line).collect())
     }
 }
 
-fn line(text: &str) -> Option<Accepted> {
+fn parse_line(text: &str) -> Option<OutboxAcceptance> {
     let mut words = text.split(' ');
     let message_id = words.next()?.to_owned();
     let ready = ReadyId::parse(words.next()?)?;
@@ -61,5 +61,5 @@ fn line(text: &str) -> Option<Accepted> {
         "again" => true,
         _ => return None,
     };
-    Some(Accepted { message_id, ready, again })
+    Some(OutboxAcceptance { message_id, ready, again })
 }

@@ -4,11 +4,11 @@ use std::fmt;
 
 use mail_parser::{Address, HeaderValue, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
-use crate::apart;
+use crate::parse;
 
 /// One mail.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Mail {
+pub struct OutboxMail {
     /// All headers in order, decoded.
     pub headers: Vec<(String, String)>,
     pub html: String,
@@ -18,27 +18,27 @@ pub struct Mail {
 }
 
 // An address never reaches a log by accident.
-impl fmt::Debug for Mail {
+impl fmt::Debug for OutboxMail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mail").field("bytes", &self.raw.len()).finish_non_exhaustive()
+        f.debug_struct("OutboxMail").field("bytes", &self.raw.len()).finish_non_exhaustive()
     }
 }
 
-impl Mail {
+impl OutboxMail {
     /// Takes a mail apart; what cannot be understood is empty.
     pub fn parse(raw: Vec<u8>) -> Self {
         let parsed = MessageParser::default().parse_headers(&raw).unwrap_or_default();
         let headers = parsed.headers().iter().map(|header| {
-            (header.name.as_str().to_owned(), shown(&header.value, || raw_header(&raw, header)))
+            (header.name.as_str().to_owned(), header_text(&header.value, || raw_header(&raw, header)))
         });
         let headers = headers.collect();
-        let bodies = apart::read(&raw, |mail| (body(mail, true), body(mail, false)));
+        let bodies = parse::read_parsed(&raw, |mail| (read_body(mail, true), read_body(mail, false)));
         let (html, text) = bodies.unwrap_or_default();
         Self { headers, html, text, raw }
     }
 
     /// What a mail says it is about.
-    pub fn headline(raw: &[u8]) -> String {
+    pub fn read_headline(raw: &[u8]) -> String {
         let parsed = MessageParser::default().parse_headers(raw).unwrap_or_default();
         parsed.subject().unwrap_or_default().to_owned()
     }
@@ -51,24 +51,24 @@ impl Mail {
 }
 
 /// The part of one sort, with the line ends of a text. What a push has beside its words stands for HTML.
-fn body(parsed: &Message<'_>, html: bool) -> String {
+fn read_body(parsed: &Message<'_>, html: bool) -> String {
     let part = parsed.parts.iter().find(|part| match &part.body {
         PartType::Html(_) => html,
         PartType::Text(_) => html == is_json(part),
         PartType::Binary(_) => html && is_json(part),
         _ => false,
     });
-    part.map(|part| apart::text(parsed, part).replace("\r\n", "\n")).unwrap_or_default()
+    part.map(|part| parse::part_text(parsed, part).replace("\r\n", "\n")).unwrap_or_default()
 }
 
 fn is_json(part: &MessagePart<'_>) -> bool {
     part.content_type().is_some_and(|sort| sort.subtype() == Some("json"))
 }
 
-fn shown(value: &HeaderValue<'_>, raw: impl Fn() -> String) -> String {
+fn header_text(value: &HeaderValue<'_>, raw: impl Fn() -> String) -> String {
     match value {
         HeaderValue::Text(text) => text.to_string(),
-        HeaderValue::Address(address) => addresses(address),
+        HeaderValue::Address(address) => format_addresses(address),
         _ => raw(),
     }
 }
@@ -81,7 +81,7 @@ fn raw_header(raw: &[u8], header: &mail_parser::Header<'_>) -> String {
 }
 
 /// Addresses with their names.
-pub(super) fn addresses(address: &Address<'_>) -> String {
+pub(super) fn format_addresses(address: &Address<'_>) -> String {
     let one = |one: &mail_parser::Addr<'_>| {
         let address = one.address.as_deref().unwrap_or_default();
         match one.name.as_deref() {

@@ -1,26 +1,26 @@
 //! Mails against hostile text in every field.
 
 use model::{
-    Millis, ReadyId, Tenant,
-    device::{Device, Platform},
+    ReadyId, Tenant, UtcMillis,
+    device::{DevicePlatform, PushDevice},
 };
 use proptest::{collection::vec, prelude::*};
 
 use crate::{
-    mime::{LINE_BYTES_MAX, Unfit, Written, bare_id, write},
-    outbox::Mail,
-    port::{self, Message, Way},
+    mime::{LINE_BYTES_MAX, MimeError, MimeMessage, bare_id, write_message},
+    outbox::OutboxMail,
+    port::{self, Message, MessagePayload},
 };
 
-pub(super) fn message() -> Message {
+pub(super) fn sample_message() -> Message {
     Message {
         tenant: Tenant::new("main").unwrap(),
         ready: ReadyId([7; 16]),
         message_id: "0707@news.example".to_owned(),
         headline: "Two new things".to_owned(),
         text: "Hello\n".to_owned(),
-        date: Millis(1_795_248_000_000),
-        way: Way::Mail(port::Mail {
+        date: UtcMillis(1_795_248_000_000),
+        way: MessagePayload::Mail(port::MailPayload {
             from: "News <news@news.example>".to_owned(),
             to: "ann@mail.example".to_owned(),
             preheader: String::new(),
@@ -33,7 +33,7 @@ pub(super) fn message() -> Message {
 
 #[test]
 fn a_mail_is_what_it_always_was() {
-    let written = write(&message()).unwrap();
+    let written = write_message(&sample_message()).unwrap();
     let expected = "Message-ID: <0707@news.example>\r\n\
         Date: Sat, 21 Nov 2026 08:00:00 +0000\r\n\
         From: News <news@news.example>\r\n\
@@ -62,28 +62,28 @@ fn a_mail_is_what_it_always_was() {
     assert_eq!((written.from.as_str(), written.to.as_str()), ("news@news.example", "ann@mail.example"));
 }
 
-fn refused(change: impl FnOnce(&mut Message)) -> Unfit {
-    let mut message = message();
+fn refuse_message(change: impl FnOnce(&mut Message)) -> MimeError {
+    let mut message = sample_message();
     change(&mut message);
-    write(&message).unwrap_err()
+    write_message(&message).unwrap_err()
 }
 
-fn refused_mail(change: impl FnOnce(&mut port::Mail)) -> Unfit {
-    write(&message().with_mail(change)).unwrap_err()
+fn refuse_mail(change: impl FnOnce(&mut port::MailPayload)) -> MimeError {
+    write_message(&sample_message().with_mail(change)).unwrap_err()
 }
 
 #[test]
 fn what_cannot_go_is_refused_without_a_quote() {
-    let check = |unfit: Unfit, expected: &str| assert_eq!(unfit.to_string(), expected);
+    let check = |unfit: MimeError, expected: &str| assert_eq!(unfit.to_string(), expected);
     check(
-        refused(|m| m.headline = "a\r\nBcc: b@c.example".into()),
+        refuse_message(|m| m.headline = "a\r\nBcc: b@c.example".into()),
         "headline: has a line break or a zero byte",
     );
-    check(refused_mail(|m| m.to = "not an address".into()), "to: not an address that servers take");
-    check(refused_mail(|m| m.to = "ann@".into()), "to: not an address");
-    check(refused_mail(|m| m.to = "a@b.example, c@d.example".into()), "to: not an address that servers take");
+    check(refuse_mail(|m| m.to = "not an address".into()), "to: not an address that servers take");
+    check(refuse_mail(|m| m.to = "ann@".into()), "to: not an address");
+    check(refuse_mail(|m| m.to = "a@b.example, c@d.example".into()), "to: not an address that servers take");
     check(
-        refused_mail(|m| m.to = "<a@b.example>, <c@d.example>".into()),
+        refuse_mail(|m| m.to = "<a@b.example>, <c@d.example>".into()),
         "to: its name needs quotes, or it is a list",
     );
 }
@@ -118,8 +118,8 @@ fn lists_of_addresses_never_pass() {
         "Inc, News <a@b.example>",
         "\"a\" \"b\" <a@b.example>",
     ] {
-        let message = message().with_mail(|mail| mail.to = to.to_owned());
-        assert!(write(&message).is_err(), "{to}");
+        let message = sample_message().with_mail(|mail| mail.to = to.to_owned());
+        assert!(write_message(&message).is_err(), "{to}");
     }
     for to in [
         "a@b.example",
@@ -129,15 +129,15 @@ fn lists_of_addresses_never_pass() {
         "ann@localhost",
         "\"Ann, <b@c.example>\" <a@b.example>",
     ] {
-        let message = message().with_mail(|mail| mail.to = to.to_owned());
-        assert!(write(&message).is_ok(), "{to}");
+        let message = sample_message().with_mail(|mail| mail.to = to.to_owned());
+        assert!(write_message(&message).is_ok(), "{to}");
     }
 }
 
 #[test]
 fn dates_outside_the_calendar_are_refused() {
     for date in [-1, i64::MIN, i64::MAX, 253_402_300_800_000] {
-        assert_eq!(refused(|m| m.date = Millis(date)).field, "date");
+        assert_eq!(refuse_message(|m| m.date = UtcMillis(date)).field, "date");
     }
 }
 
@@ -155,25 +155,25 @@ fn headers_of_ours_are_not_replaced() {
         "a:b",
         "ä",
     ] {
-        assert_eq!(refused_mail(|m| m.headers = vec![(name.into(), "x".into())]).field, "headers", "{name}");
+        assert_eq!(refuse_mail(|m| m.headers = vec![(name.into(), "x".into())]).field, "headers", "{name}");
     }
     for value in ["", " x", "x\u{7}", "x\ty"] {
         assert_eq!(
-            refused_mail(|m| m.headers = vec![("X-A".into(), value.into())]).field,
+            refuse_mail(|m| m.headers = vec![("X-A".into(), value.into())]).field,
             "headers",
             "{value:?}"
         );
     }
     let twice = vec![("X-A".into(), "1".into()), ("x-a".into(), "2".into())];
-    assert_eq!(refused_mail(|m| m.headers = twice).field, "headers");
-    assert_eq!(refused_mail(|m| m.headers = vec![("X-A".into(), "x".repeat(1_000))]).field, "headers");
-    assert_eq!(refused_mail(|m| m.html = "x".repeat(9 << 20)).field, "body");
+    assert_eq!(refuse_mail(|m| m.headers = twice).field, "headers");
+    assert_eq!(refuse_mail(|m| m.headers = vec![("X-A".into(), "x".repeat(1_000))]).field, "headers");
+    assert_eq!(refuse_mail(|m| m.html = "x".repeat(9 << 20)).field, "body");
 }
 
 #[test]
 fn addresses_of_any_script() {
     let check = |to: &str, is_utf8: bool, envelope: &str, header: &str| {
-        let written = write(&message().with_mail(|mail| mail.to = to.to_owned())).unwrap();
+        let written = write_message(&sample_message().with_mail(|mail| mail.to = to.to_owned())).unwrap();
         assert_eq!((written.is_utf8, written.to.as_str()), (is_utf8, envelope), "{to}");
         let text = String::from_utf8(written.bytes).unwrap();
         assert!(text.contains(&format!("\r\nTo: {header}\r\n")), "{to}: {text}");
@@ -196,7 +196,7 @@ fn ids_are_bare() {
     assert_eq!(bare_id(&format!("{}@b", "a".repeat(300))), None);
 }
 
-fn hostile() -> impl Strategy<Value = String> {
+fn hostile_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         any::<String>(),
         "[ -~]{0,20}",
@@ -235,7 +235,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 /// A line break in any header's place was either refused or is not there.
-fn check_bytes(written: &Written, headers: usize) {
+fn check_bytes(written: &MimeMessage, headers: usize) {
     let text = std::str::from_utf8(&written.bytes).unwrap();
     assert!(text.is_ascii() || written.is_utf8);
     assert!(!text.contains('\0') && text.ends_with("\r\n"));
@@ -255,11 +255,11 @@ proptest! {
     #[test]
     fn no_field_leaves_its_place(
         which in 0..7,
-        evil in hostile(),
-        html in hostile(),
-        text in hostile(),
+        evil in hostile_text(),
+        html in hostile_text(),
+        text in hostile_text(),
     ) {
-        let mut message = message();
+        let mut message = sample_message();
         message.text = text;
         let mut headers = 0;
         match which {
@@ -281,23 +281,23 @@ proptest! {
         if which >= 5 {
             headers = 1;
         }
-        match write(&message) {
+        match write_message(&message) {
             Ok(written) => {
                 prop_assert!(which == 4 || !evil.contains(['\r', '\n', '\0']));
                 check_bytes(&written, headers);
-                prop_assert_eq!(write(&message).unwrap(), written);
+                prop_assert_eq!(write_message(&message).unwrap(), written);
             }
             Err(unfit) => prop_assert!(unfit.to_string().len() < 100),
         }
     }
 
     #[test]
-    fn what_is_read_is_what_was_written(headline in hostile(), html in hostile(), text in hostile()) {
-        let mut message = message();
+    fn what_is_read_is_what_was_written(headline in hostile_text(), html in hostile_text(), text in hostile_text()) {
+        let mut message = sample_message();
         message.headline = headline.replace(['\r', '\n', '\0'], "");
         message.text = text;
         let message = message.with_mail(|mail| mail.html = html.clone());
-        let mail = Mail::parse(write(&message).unwrap().bytes);
+        let mail = OutboxMail::parse(write_message(&message).unwrap().bytes);
         prop_assert_eq!(mail.header("subject").unwrap(), &message.headline);
         // Line ends are a mail's own, so one sort of them comes back.
         prop_assert_eq!(mail.text, message.text.replace("\r\n", "\n"));
@@ -305,13 +305,13 @@ proptest! {
     }
 }
 
-fn push(words: &str, id: &str, opens: &str) -> Message {
-    let device = |id: &str, platform| Device { id: id.to_owned(), platform, token: "t".to_owned() };
-    let push = port::Push {
+fn push_message(words: &str, id: &str, opens: &str) -> Message {
+    let device = |id: &str, platform| PushDevice { id: id.to_owned(), platform, token: "t".to_owned() };
+    let push = port::PushPayload {
         devices: vec![
-            device(id, Platform::Android),
-            device("pad", Platform::Ios),
-            device("w", Platform::Web),
+            device(id, DevicePlatform::Android),
+            device("pad", DevicePlatform::Ios),
+            device("w", DevicePlatform::Web),
         ],
         longer: format!("{words} and more"),
         image: Some("https://p.example/1.png".to_owned()),
@@ -319,15 +319,22 @@ fn push(words: &str, id: &str, opens: &str) -> Message {
         silent: true,
         badge: Some(7),
         wordless: false,
-        expires: Millis(1_795_248_060_000),
+        expires: UtcMillis(1_795_248_060_000),
     };
-    Message { headline: words.to_owned(), text: words.to_owned(), way: Way::Push(push), ..message() }
+    Message {
+        headline: words.to_owned(),
+        text: words.to_owned(),
+        way: MessagePayload::Push(push),
+        ..sample_message()
+    }
 }
 
 /// What each platform is given stands in the outbox beside the words.
 #[test]
 fn a_push_is_given_in_the_form_of_each_platform() {
-    let mail = Mail::parse(write(&push("Two new things", "phone", "https://a.example/2")).unwrap().bytes);
+    let mail = OutboxMail::parse(
+        write_message(&push_message("Two new things", "phone", "https://a.example/2")).unwrap().bytes,
+    );
     assert_eq!(mail.header("to"), Some("phone@android.invalid, pad@ios.invalid, w@web.invalid"));
     assert_eq!(
         (mail.header("x-tidings-channel"), mail.header("x-tidings-silent")),
@@ -345,22 +352,25 @@ fn a_push_is_given_in_the_form_of_each_platform() {
     ] {
         assert!(raw.contains(piece), "{piece} in {raw}");
     }
-    let mut wordless = push("", "phone", "https://a.example/2");
-    if let Way::Push(push) = &mut wordless.way {
+    let mut wordless = push_message("", "phone", "https://a.example/2");
+    if let MessagePayload::Push(push) = &mut wordless.way {
         push.wordless = true;
     }
-    let raw = String::from_utf8(Mail::parse(write(&wordless).unwrap().bytes).raw).unwrap();
+    let raw = String::from_utf8(OutboxMail::parse(write_message(&wordless).unwrap().bytes).raw).unwrap();
     assert!(raw.contains("\"content-available\": 1") && raw.contains("\"badge\": \"7\""), "{raw}");
     for word in ["title", "alert", "\"body\"", "\"notification\"", "sound"] {
         assert!(!raw.contains(word), "{word} in {raw}");
     }
-    assert!(write(&push("x", "a b", "https://a.example")).is_err(), "a device that is no word");
+    assert!(
+        write_message(&push_message("x", "a b", "https://a.example")).is_err(),
+        "a device that is no word"
+    );
 }
 
 proptest! {
     #[test]
-    fn no_word_of_a_push_leaves_its_place(words in hostile(), opens in hostile()) {
-        match write(&push(&words, "phone", &opens)) {
+    fn no_word_of_a_push_leaves_its_place(words in hostile_text(), opens in hostile_text()) {
+        match write_message(&push_message(&words, "phone", &opens)) {
             Ok(written) => check_bytes(&written, 2),
             Err(unfit) => prop_assert!(unfit.to_string().len() < 100),
         }

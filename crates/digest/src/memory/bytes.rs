@@ -2,21 +2,21 @@
 
 const MORE: u8 = 0x80;
 
-pub fn put(out: &mut Vec<u8>, mut number: u64) {
+pub fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= u64::from(MORE) {
-        out.push(low(number) | MORE);
+        out.push(low_bits(number) | MORE);
         number >>= 7;
     }
-    out.push(low(number));
+    out.push(low_bits(number));
 }
 
-fn low(number: u64) -> u8 {
+fn low_bits(number: u64) -> u8 {
     number.to_le_bytes()[0] & !MORE
 }
 
 /// A number that may be below zero; near to it on either side is short.
 pub fn put_signed(out: &mut Vec<u8>, number: i64) {
-    put(out, ((number << 1) ^ (number >> 63)).cast_unsigned());
+    put_number(out, ((number << 1) ^ (number >> 63)).cast_unsigned());
 }
 
 pub fn put_text(out: &mut Vec<u8>, text: &str) {
@@ -25,13 +25,13 @@ pub fn put_text(out: &mut Vec<u8>, text: &str) {
 }
 
 pub fn put_count(out: &mut Vec<u8>, count: usize) {
-    put(out, count as u64);
+    put_number(out, count as u64);
 }
 
 /// Reads what was put. Each answers nothing where the bytes are not what they should be.
-pub struct Reader<'a>(pub &'a [u8]);
+pub struct PackedReader<'a>(pub &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> PackedReader<'a> {
     pub fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {

@@ -10,21 +10,21 @@ const LEAST: usize = 16;
 
 /// Whoever finds their place taken goes to the next one that is free.
 #[derive(Default, Debug)]
-pub struct Index {
+pub struct SlotIndex {
     /// A power of two of them, or none.
-    cells: Vec<Cell>,
+    cells: Vec<IndexCell>,
     held: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct IndexCell {
     hash: u32,
     place: u32,
 }
 
-const EMPTY: Cell = Cell { hash: 0, place: NOBODY };
+const EMPTY: IndexCell = IndexCell { hash: 0, place: NOBODY };
 
-impl Index {
+impl SlotIndex {
     pub fn with_room(places: usize) -> Self {
         let cells = (places * FULL.1 / FULL.0 + 1).max(LEAST).next_power_of_two();
         Self { cells: vec![EMPTY; cells], held: 0 }
@@ -32,7 +32,7 @@ impl Index {
 
     /// Of the slots with this hash the one that it is.
     pub fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        let from = self.along(hash).take_while(|(_, cell)| cell.place != NOBODY);
+        let from = self.cells_from(hash).take_while(|(_, cell)| cell.place != NOBODY);
         let mut same = from.filter(|(_, cell)| cell.hash == hash).map(|(_, cell)| cell.place);
         same.find(|place| is_it(*place))
     }
@@ -42,14 +42,14 @@ impl Index {
         if (self.held + 1) * FULL.1 > self.cells.len() * FULL.0 {
             let cells = std::mem::replace(self, Self::with_room(self.held + 1)).cells;
             for cell in cells.into_iter().filter(|cell| cell.place != NOBODY) {
-                self.place(cell);
+                self.place_cell(cell);
             }
         }
-        self.place(Cell { hash, place });
+        self.place_cell(IndexCell { hash, place });
     }
 
-    fn place(&mut self, cell: Cell) {
-        let free = self.along(cell.hash).find(|(_, there)| there.place == NOBODY).map(|(at, _)| at);
+    fn place_cell(&mut self, cell: IndexCell) {
+        let free = self.cells_from(cell.hash).find(|(_, there)| there.place == NOBODY).map(|(at, _)| at);
         if let Some(there) = free.and_then(|at| self.cells.get_mut(at)) {
             *there = cell;
             self.held += 1;
@@ -57,8 +57,8 @@ impl Index {
     }
 
     pub fn remove(&mut self, hash: u32, place: u32) {
-        let is_it = |(_, cell): &(usize, Cell)| cell.place == place;
-        let there = self.along(hash).take_while(|(_, cell)| cell.place != NOBODY).find(is_it);
+        let is_it = |(_, cell): &(usize, IndexCell)| cell.place == place;
+        let there = self.cells_from(hash).take_while(|(_, cell)| cell.place != NOBODY).find(is_it);
         let Some((mut hole, _)) = there else { return };
         self.held -= 1;
         // Those behind move up, unless they would come to stand before where they are sought from.
@@ -79,7 +79,7 @@ impl Index {
     }
 
     /// All cells, from the one where a hash is at home.
-    fn along(&self, hash: u32) -> impl Iterator<Item = (usize, Cell)> {
+    fn cells_from(&self, hash: u32) -> impl Iterator<Item = (usize, IndexCell)> {
         let mask = self.cells.len().wrapping_sub(1);
         (0..self.cells.len()).map(move |step| {
             let at = (hash as usize).wrapping_add(step) & mask;

@@ -7,7 +7,7 @@ use model::{Person, PlanName, Tenant, person::PersonRecord};
 
 use super::{
     PersonKey,
-    bytes::{Reader, put, put_count, put_text},
+    bytes::{PackedReader, put_count, put_number, put_text},
 };
 
 /// Names of one sort that are kept. What comes then is written in full, so that a catalogue that changes every hour
@@ -15,15 +15,15 @@ use super::{
 const KEPT_MAX: usize = 4_000;
 
 #[derive(Default, Debug)]
-pub struct Names {
-    tenants: Kept<Tenant>,
-    pub plans: Kept<PlanName>,
-    pub rules: Kept<u64>,
+pub struct RecordNames {
+    tenants: NumberedNames<Tenant>,
+    pub plans: NumberedNames<PlanName>,
+    pub rules: NumberedNames<u64>,
     /// Of caps and surfaces.
-    pub words: Kept<Arc<str>>,
+    pub words: NumberedNames<Arc<str>>,
 }
 
-impl Names {
+impl RecordNames {
     /// Keeps the names in a record. What is written and was not learnt before is written in full, and would not be
     /// found by its number's bytes later: so this comes first.
     pub fn learn(&mut self, key: &PersonKey, record: &PersonRecord) {
@@ -39,7 +39,7 @@ impl Names {
     }
 
     /// Whose record it is, with which its bytes begin.
-    pub fn key(&self, (tenant, person): &PersonKey) -> Vec<u8> {
+    pub fn encode_key(&self, (tenant, person): &PersonKey) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
         self.tenants.put(&mut out, tenant);
         put_text(&mut out, person.as_str());
@@ -48,14 +48,14 @@ impl Names {
 
     /// The key at the beginning of bytes.
     pub fn read_key(&self, bytes: &[u8]) -> Option<PersonKey> {
-        let mut bytes = Reader(bytes);
+        let mut bytes = PackedReader(bytes);
         let tenant = self.tenants.take(&mut bytes)?;
         Some((tenant, Person::new(bytes.text()?).ok()?))
     }
 
     /// What stands behind the key.
     pub fn behind_key<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        let mut bytes = Reader(bytes);
+        let mut bytes = PackedReader(bytes);
         self.tenants.take(&mut bytes)?;
         bytes.text()?;
         Some(bytes.0)
@@ -64,18 +64,18 @@ impl Names {
 
 /// Names of one sort.
 #[derive(Debug)]
-pub struct Kept<T> {
+pub struct NumberedNames<T> {
     places: HashMap<T, usize>,
     names: Vec<T>,
 }
 
-impl<T> Default for Kept<T> {
+impl<T> Default for NumberedNames<T> {
     fn default() -> Self {
         Self { places: HashMap::new(), names: Vec::new() }
     }
 }
 
-impl<T: Name> Kept<T> {
+impl<T: PackedName> NumberedNames<T> {
     fn learn(&mut self, name: &T) {
         if self.names.len() < KEPT_MAX && !self.places.contains_key(name) {
             self.places.insert(name.clone(), self.names.len());
@@ -88,13 +88,13 @@ impl<T: Name> Kept<T> {
         match self.places.get(name) {
             Some(place) => put_count(out, place + 1),
             None => {
-                put(out, 0);
+                put_number(out, 0);
                 name.put(out);
             }
         }
     }
 
-    pub fn take(&self, bytes: &mut Reader<'_>) -> Option<T> {
+    pub fn take(&self, bytes: &mut PackedReader<'_>) -> Option<T> {
         match bytes.count()?.checked_sub(1) {
             Some(place) => self.names.get(place).cloned(),
             None => T::take(bytes),
@@ -103,48 +103,48 @@ impl<T: Name> Kept<T> {
 }
 
 /// What can be written in full.
-pub trait Name: Clone + Eq + Hash {
+pub trait PackedName: Clone + Eq + Hash {
     fn put(&self, out: &mut Vec<u8>);
-    fn take(bytes: &mut Reader<'_>) -> Option<Self>;
+    fn take(bytes: &mut PackedReader<'_>) -> Option<Self>;
 }
 
-impl Name for Tenant {
+impl PackedName for Tenant {
     fn put(&self, out: &mut Vec<u8>) {
         put_text(out, self.as_str());
     }
 
-    fn take(bytes: &mut Reader<'_>) -> Option<Self> {
+    fn take(bytes: &mut PackedReader<'_>) -> Option<Self> {
         Self::new(bytes.text()?).ok()
     }
 }
 
-impl Name for PlanName {
+impl PackedName for PlanName {
     fn put(&self, out: &mut Vec<u8>) {
         put_text(out, self.as_str());
     }
 
-    fn take(bytes: &mut Reader<'_>) -> Option<Self> {
+    fn take(bytes: &mut PackedReader<'_>) -> Option<Self> {
         Self::new(bytes.text()?).ok()
     }
 }
 
-impl Name for Arc<str> {
+impl PackedName for Arc<str> {
     fn put(&self, out: &mut Vec<u8>) {
         put_text(out, self);
     }
 
-    fn take(bytes: &mut Reader<'_>) -> Option<Self> {
+    fn take(bytes: &mut PackedReader<'_>) -> Option<Self> {
         bytes.text().map(Self::from)
     }
 }
 
 /// The hash of a plan's rules.
-impl Name for u64 {
+impl PackedName for u64 {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.to_le_bytes());
     }
 
-    fn take(bytes: &mut Reader<'_>) -> Option<Self> {
+    fn take(bytes: &mut PackedReader<'_>) -> Option<Self> {
         bytes.array().map(Self::from_le_bytes)
     }
 }

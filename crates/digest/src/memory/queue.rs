@@ -3,17 +3,17 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{NEVER, Slot};
+use super::{NEVER, RecordSlot};
 
 /// What is out of date may be as much as what holds, and so much more.
 const SPARE: usize = 64;
 
 #[derive(Default, Debug)]
-pub struct Queue {
+pub struct DueQueue {
     heap: BinaryHeap<Reverse<(i64, u32)>>,
 }
 
-impl Queue {
+impl DueQueue {
     pub fn with_room(slots: usize) -> Self {
         Self { heap: BinaryHeap::with_capacity(slots) }
     }
@@ -28,14 +28,14 @@ impl Queue {
     }
 
     /// Slots that are due at an instant, the longest overdue first. They stay in the queue.
-    pub fn due_at(&mut self, at: i64, most: usize, slots: &[Slot]) -> Vec<(i64, u32)> {
+    pub fn due_at(&mut self, at: i64, most: usize, slots: &[RecordSlot]) -> Vec<(i64, u32)> {
         let mut due: Vec<(i64, u32)> = Vec::new();
         while due.len() < most
             && let Some(Reverse(first)) = self.heap.peek().copied().filter(|Reverse((when, _))| *when <= at)
         {
             self.heap.pop();
             // Whoever was due then, and later, and then again is twice in the heap, one after the other.
-            if holds(first, slots) && due.last() != Some(&first) {
+            if is_current(first, slots) && due.last() != Some(&first) {
                 due.push(first);
             }
         }
@@ -45,17 +45,17 @@ impl Queue {
     }
 
     /// Takes away what is out of date: all of it where it is too much, else what stands first.
-    pub fn tidy(&mut self, slots: &[Slot]) {
+    pub fn tidy(&mut self, slots: &[RecordSlot]) {
         if self.heap.len() > 2 * slots.len() + SPARE {
             let due = (0..).zip(slots).filter(|(_, slot)| slot.due != NEVER);
             self.heap = due.map(|(place, slot)| Reverse((slot.due, place))).collect();
         }
-        while self.heap.peek().is_some_and(|Reverse(first)| !holds(*first, slots)) {
+        while self.heap.peek().is_some_and(|Reverse(first)| !is_current(*first, slots)) {
             self.heap.pop();
         }
     }
 }
 
-fn holds((at, place): (i64, u32), slots: &[Slot]) -> bool {
+fn is_current((at, place): (i64, u32), slots: &[RecordSlot]) -> bool {
     slots.get(place as usize).is_some_and(|slot| slot.due == at)
 }

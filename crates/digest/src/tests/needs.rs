@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use catalogue::Catalogue;
 use model::{
-    Day, Kind, Millis, PlanName, State, Value,
-    civil::Zones,
+    Day, Kind, PlanName, UtcMillis, Value, VersionedState,
+    civil_time::ZoneRules,
     person::{Act, PersonRecord, Window, profile},
-    window::Wanted,
+    window::WindowTarget,
 };
 use proptest::{collection::vec, prelude::*};
 
 use super::{EIGHT, ann, catalogue, tenant};
 use crate::{
-    decide::Deciding,
-    facts::{Facts, Known},
-    needs,
-    news::News,
+    decide::DigestDecider,
+    facts::{DigestFacts, DigestPersonStates},
+    profile_need,
+    read::PersonNews,
 };
 
 /// A kind that is told by a calendar, one told by a delay, one told by both, and one of which the person chooses.
@@ -49,64 +49,65 @@ fn catalogue_with(best: &str) -> Catalogue {
 }
 
 /// Somebody far away, who prefers the weekly digest.
-fn somebody() -> Known {
+fn distant_person() -> DigestPersonStates {
     let words = [
         (profile::ZONE, "Pacific/Auckland"),
         (profile::EMAIL_PLAN, "weekly"),
         (profile::QUIET, "20:00-07:00"),
     ];
-    let profile = State::at(1, words.map(|(name, word)| (name, Some(Value::text(word)))));
-    Known { profile, ..Known::default() }
+    let profile =
+        VersionedState::from_values(1, words.map(|(name, word)| (name, Some(Value::from_text(word)))));
+    DigestPersonStates { profile, ..DigestPersonStates::default() }
 }
 
 /// What may come at one instant, and how long after what came before.
-fn news() -> impl Strategy<Value = (News, i64)> {
+fn any_news() -> impl Strategy<Value = (PersonNews, i64)> {
     let kinds = prop::sample::subsequence(vec!["dated", "delayed", "both", "chosen", "keyed", "gone"], 1..3);
     let announced = (kinds, 0_i32..2, any::<bool>()).prop_map(|(kinds, back, named)| {
-        let windows = Wanted { plan: "each".parse().unwrap(), key: "work:1".into(), aim: None };
-        News::Announced {
-            day: Day(Day::of(Millis(EIGHT)).0 - back),
+        let windows = WindowTarget { plan: "each".parse().unwrap(), key: "work:1".into(), aim: None };
+        PersonNews::Announced {
+            day: Day(Day::from_instant(UtcMillis(EIGHT)).0 - back),
             rows: 1,
             kinds: kinds.into_iter().map(|kind| Kind::new(kind).unwrap()).collect(),
             windows: named.then_some(windows).into_iter().collect(),
         }
     });
-    let seen =
-        (0_i64..7_200_000).prop_map(|ago| News::Seen { surface: "site".into(), at: Millis(EIGHT - ago) });
+    let seen = (0_i64..7_200_000)
+        .prop_map(|ago| PersonNews::Seen { surface: "site".into(), at: UtcMillis(EIGHT - ago) });
     let plan = prop::sample::select(vec!["daily", "soon", "each"]);
-    let by_hand = (any::<bool>(), plan).prop_map(|(release, plan)| News::ByHand {
+    let by_hand = (any::<bool>(), plan).prop_map(|(release, plan)| PersonNews::ByHand {
         act: if release { Act::Release } else { Act::Cancel },
         plan: plan.parse().unwrap(),
         key: None,
-        at: Millis(EIGHT),
+        at: UtcMillis(EIGHT),
     });
-    let read = Just(News::Read { at: Millis(EIGHT) });
+    let read = Just(PersonNews::Read { at: UtcMillis(EIGHT) });
     (
-        prop_oneof![6 => announced, 2 => seen, 1 => by_hand, 1 => read, 1 => Just(News::Profile)],
+        prop_oneof![6 => announced, 2 => seen, 1 => by_hand, 1 => read, 1 => Just(PersonNews::Profile)],
         0_i64..3_600_000,
     )
 }
 
 proptest! {
     #[test]
-    fn a_profile_that_is_not_read_changes_nothing(turns in vec(vec(news(), 1..4), 1..8), best in any::<bool>()) {
+    fn a_profile_that_is_not_read_changes_nothing(turns in vec(vec(any_news(), 1..4), 1..8), best in any::<bool>()) {
         let catalogue = catalogue_with(if best { BEST } else { "" });
-        let (zones, key) = (Zones::bundled(), (tenant(), ann()));
+        let (zones, key) = (ZoneRules::load_bundled(), (tenant(), ann()));
         let (mut record, mut now) = (None::<PersonRecord>, EIGHT);
         for turn in turns {
             now += turn.iter().map(|(_, after)| after).sum::<i64>();
-            let news: Vec<News> = turn.into_iter().map(|(news, _)| news).collect();
-            let asked = needs::profile(&news, record.as_ref(), &catalogue);
+            let news: Vec<PersonNews> = turn.into_iter().map(|(news, _)| news).collect();
+            let asked = profile_need::needs_profile(&news, record.as_ref(), &catalogue);
             let of = BTreeMap::from([(key.clone(), news)]);
             let decide = |known: BTreeMap<_, _>| {
                 let records = record.iter().map(|record| (key.clone(), record.clone())).collect();
-                let facts = Facts { records, known, ..Facts::default() };
-                let (now, closing) = (Millis(now), Millis(now));
+                let facts = DigestFacts { records, known, ..DigestFacts::default() };
+                let (now, closing) = (UtcMillis(now), UtcMillis(now));
                 let deciding =
-                    Deciding { facts: &facts, acknowledged: &[], catalogue: &catalogue, zones: &zones, now, closing };
+                    DigestDecider { facts: &facts, acknowledged: &[], catalogue: &catalogue, zones: &zones, now, closing };
                 deciding.decide(&of, &[])
             };
-            let with = decide([(key.clone(), somebody())].into());
+            let with = decide([(key.clone(), distant_person())].into());
             if !asked {
                 prop_assert_eq!(&decide(BTreeMap::new()).records, &with.records);
             }
@@ -121,13 +122,18 @@ fn of_whom_the_profile_is_read() {
     let catalogue = catalogue_with("");
     let plan = |name: &str| &catalogue.plans.by_name[&name.parse::<PlanName>().unwrap()];
     let open = |name: &str, hash| {
-        let window = Window::new(plan(name).name.clone(), hash, "".into(), Millis(EIGHT));
+        let window = Window::new(plan(name).name.clone(), hash, "".into(), UtcMillis(EIGHT));
         PersonRecord { windows: vec![window], ..PersonRecord::default() }
     };
     let check = |kind: &str, record: Option<&PersonRecord>, expected: bool| {
         let kinds = vec![Kind::new(kind).unwrap()];
-        let news = News::Announced { day: Day::of(Millis(EIGHT)), rows: 1, kinds, windows: Vec::new() };
-        assert_eq!(needs::profile(&[news], record, &catalogue), expected, "{kind}");
+        let news = PersonNews::Announced {
+            day: Day::from_instant(UtcMillis(EIGHT)),
+            rows: 1,
+            kinds,
+            windows: Vec::new(),
+        };
+        assert_eq!(profile_need::needs_profile(&[news], record, &catalogue), expected, "{kind}");
     };
     let daily = open("daily", plan("daily").hash);
     check("delayed", None, false);
@@ -137,7 +143,7 @@ fn of_whom_the_profile_is_read() {
     check("both", Some(&daily), false);
     check("chosen", Some(&daily), true);
     check("gone", Some(&daily), true);
-    let seen = News::Seen { surface: "site".into(), at: Millis(EIGHT) };
-    assert!(!needs::profile(std::slice::from_ref(&seen), None, &catalogue));
-    assert!(needs::profile(&[seen], None, &catalogue_with(BEST)));
+    let seen = PersonNews::Seen { surface: "site".into(), at: UtcMillis(EIGHT) };
+    assert!(!profile_need::needs_profile(std::slice::from_ref(&seen), None, &catalogue));
+    assert!(profile_need::needs_profile(&[seen], None, &catalogue_with(BEST)));
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Because, Day, Entry, EntryKey, EventKey, Kind, Millis, Place, Reason, Row, Score, State, Value,
+    AudienceMatch, Day, DayRow, Entry, EntryKey, EntryReason, EventKey, GeoPoint, Kind, PersonScore,
+    UtcMillis, Value, VersionedState,
     person::{PersonRecord, Window, profile},
 };
 
 use super::{ann, catalogue, subject, tenant};
-use crate::facts::{Facts, Known, day_key};
+use crate::facts::{DigestFacts, DigestPersonStates, day_key};
 
 const SHOWS: &str = r#"
 catalogue: ranks
@@ -36,29 +37,32 @@ plans:
 
 /// Ann is in Berlin. A show is in Rome and opens first, one is around the corner and opens last, and of one
 /// nothing is known but that it is the newest.
-fn facts() -> Facts {
-    let place = |lat, lon| Value::Place(Place { lat, lon });
-    let mut facts = Facts::default();
-    let state = State::at(
+fn facts() -> DigestFacts {
+    let place = |lat, lon| Value::Place(GeoPoint { lat, lon });
+    let mut facts = DigestFacts::default();
+    let state = VersionedState::from_values(
         1,
-        [(profile::PLACE, place(52.52, 13.40)), (profile::EMAIL, Value::text("ann@example.com"))]
+        [(profile::PLACE, place(52.52, 13.40)), (profile::EMAIL, Value::from_text("ann@example.com"))]
             .map(|(name, value)| (name, Some(value))),
     );
-    facts.known.insert((tenant(), ann()), Known { profile: state, ..Known::default() });
-    let mut show = |n: i64, fields: Vec<(&str, Value)>, reasons: &[(&str, Because)]| {
+    facts
+        .known
+        .insert((tenant(), ann()), DigestPersonStates { profile: state, ..DigestPersonStates::default() });
+    let mut show = |n: i64, fields: Vec<(&str, Value)>, reasons: &[(&str, AudienceMatch)]| {
         let about = subject(&format!("show:{n}"));
-        let state = State::at(1, fields.into_iter().map(|(name, value)| (name, Some(value))));
-        facts.world.of_mut(&tenant()).subjects.insert(about.clone(), state);
-        let key = EntryKey { occurred: Millis(n), event: EventKey([1; 16]) };
+        let state =
+            VersionedState::from_values(1, fields.into_iter().map(|(name, value)| (name, Some(value))));
+        facts.world.get_or_insert(&tenant()).subjects.insert(about.clone(), state);
+        let key = EntryKey { occurred: UtcMillis(n), event: EventKey([1; 16]) };
         let rows = reasons.iter().map(|(kind, because)| {
-            let reason = Reason { kind: Kind::new(kind).unwrap(), because: because.clone() };
-            Row::Entry(Entry { key, reason, subject: about.clone(), actor: None })
+            let reason = EntryReason { kind: Kind::new(kind).unwrap(), because: because.clone() };
+            DayRow::Entry(Entry { key, reason, subject: about.clone(), actor: None })
         });
         facts.days.entry(day_key(&(tenant(), ann()), Day(0))).or_default().extend(rows);
     };
-    let listed = |score: f64| ("picked", Because::Listed(Score::new(score).unwrap()));
-    let everyone = ("shown", Because::Everyone);
-    let opens = |at| Value::Time(Millis(at));
+    let listed = |score: f64| ("picked", AudienceMatch::Listed(PersonScore::new(score).unwrap()));
+    let everyone = ("shown", AudienceMatch::Everyone);
+    let opens = |at| Value::Time(UtcMillis(at));
     let rome = vec![("place", place(41.9, 12.5)), ("opens", opens(1)), ("votes", Value::Number(-2.0))];
     show(1, rome, &[everyone.clone(), listed(-0.5)]);
     let corner = vec![("place", place(52.51, 13.41)), ("opens", opens(9)), ("votes", Value::Number(7.0))];
@@ -72,10 +76,10 @@ fn entries_are_ranked_by_the_order_of_their_section() {
     let check = |order: &str, expected: [i64; 3]| {
         let catalogue = catalogue(&SHOWS.replace("ORDER", order));
         let plan = catalogue.plans.by_name.values().next().unwrap();
-        let opened = Window::new(plan.name.clone(), plan.hash, "".into(), Millis(0));
-        let window = Window { due: Millis(10), days: [Day(0)].into(), ..opened };
+        let opened = Window::new(plan.name.clone(), plan.hash, "".into(), UtcMillis(0));
+        let window = Window { due: UtcMillis(10), days: [Day(0)].into(), ..opened };
         let (of, record) = ((tenant(), ann()), PersonRecord::default());
-        let (found, _) = facts().candidates(&of, &[&window], &record, plan, (&catalogue, Millis(10)));
+        let (found, _) = facts().candidates(&of, &[&window], &record, plan, (&catalogue, UtcMillis(10)));
         let ranks: BTreeMap<i64, f64> = found.iter().map(|one| (one.key.occurred.0, one.rank)).collect();
         let mut order_found: Vec<i64> = ranks.keys().copied().collect();
         order_found.sort_by(|a, b| ranks[b].total_cmp(&ranks[a]));

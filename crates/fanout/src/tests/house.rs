@@ -4,22 +4,23 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use catalogue::Catalogue;
 use model::{
-    Crowd, Day, Enrolment, Event, EventKey, Listed, Millis, Person, Place, Row, Score, Slice, State,
-    SubjectRef, Tenant, Value, entry::DayKey, partition::Partitions, person::profile,
+    Crowd, CrowdEnrolment, Day, DayRow, Event, EventKey, GeoPoint, ListedPerson, Person, PersonScore, Slice,
+    SubjectRef, Tenant, UtcMillis, Value, VersionedState, entry::DayKey, partition::PartitionCount,
+    person::profile,
 };
-use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
-use store::{Crowds as _, Days as _, StateKey, States as _};
+use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
+use store::{CrowdStore as _, DayStore as _, StateKey, StateStore as _};
 use tempfile::TempDir;
-use topic::{NewRecord, Record, Retention, TopicSpec, Topics as _};
+use topic::{NewRecord, TopicRecord, TopicRetention, TopicSpec, Topics as _};
 use wire::{
-    Announcement,
-    replay::{Again, Headers},
+    DayAnnouncement,
+    replay::{ReplayStamp, WireHeaders},
     topics,
 };
 
-use super::watched::{Watch, WatchedStore, WatchedTopics};
+use super::watched_engines::{EffectWatch, FanoutWatchedTopics, WatchedStore};
 use crate::{
-    Config, FanoutMetrics, Ports, Sizes,
+    Config, Deps, FanoutMetrics, FanoutSizes,
     config::{ANNOUNCED_MAX, GROUP, RECORDS_MAX, SLICES_GROUP},
     run_with,
 };
@@ -74,8 +75,8 @@ pub fn catalogue() -> Catalogue {
     Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-pub fn at(text: &str) -> Millis {
-    Millis::parse(text).unwrap()
+pub fn parse_instant(text: &str) -> UtcMillis {
+    UtcMillis::parse(text).unwrap()
 }
 
 pub fn tenant() -> Tenant {
@@ -91,96 +92,97 @@ pub fn subject(text: &str) -> SubjectRef {
 }
 
 /// `52.5,13.4`.
-pub fn place(text: &str) -> Place {
+pub fn parse_place(text: &str) -> GeoPoint {
     let (lat, lon) = text.split_once(',').unwrap();
-    Place::new(lat.parse().unwrap(), lon.parse().unwrap()).unwrap()
+    GeoPoint::new(lat.parse().unwrap(), lon.parse().unwrap()).unwrap()
 }
 
 /// An event about a work, `published` if it does not say: `1 by author:7 in house:3 from ann`,
 /// `1 shown at 52.5,13.4`, `1 met owner ann guest bob`, `1 picked lists ann=0.5 bob`, `1 on 2026-11-20T10:00:00Z`.
-pub fn event(text: &str) -> Event {
+pub fn parse_event(text: &str) -> Event {
     let words: Vec<&str> = text.split(' ').collect();
     let after = |word| words.iter().position(|w| *w == word).map(|at| words[at + 1]);
     let known = ["shown", "sold", "met", "picked", "opened", "rated"];
     let what = words.get(1).filter(|word| known.contains(word)).unwrap_or(&"published");
     let refers = |word, name| after(word).map(|to| (name, Some(Value::Ref(subject(to)))));
-    let names = |word| after(word).map(|who| (word, Some(Value::text(who))));
-    let shown = after("at").map(|to| ("place", Some(Value::Place(place(to)))));
+    let names = |word| after(word).map(|who| (word, Some(Value::from_text(who))));
+    let shown = after("at").map(|to| ("place", Some(Value::Place(parse_place(to)))));
     let fields = [refers("by", "author"), refers("in", "house"), names("owner"), names("guest"), shown];
     let listed = words.iter().position(|word| *word == "lists").map_or(&[][..], |from| &words[from + 1..]);
     let listed = listed.iter().map(|one| {
         let (who, score) = one.split_once('=').unwrap_or((one, "0"));
-        Listed { person: person(who), score: Score::new(score.parse().unwrap()).unwrap() }
+        ListedPerson { person: person(who), score: PersonScore::new(score.parse().unwrap()).unwrap() }
     });
     Event {
         tenant: tenant(),
-        key: EventKey::of(&tenant(), "test", text),
+        key: EventKey::from_source_id(&tenant(), "test", text),
         what: format!("work.{what}"),
         subject: subject(&format!("work:{}", words[0])),
         actor: after("from").map(person),
-        occurred: at(after("on").unwrap_or("2026-11-21T10:00:00Z")),
+        occurred: parse_instant(after("on").unwrap_or("2026-11-21T10:00:00Z")),
         persons: listed.collect(),
-        state: State::at(1, fields.into_iter().flatten()),
+        state: VersionedState::from_values(1, fields.into_iter().flatten()),
     }
 }
 
 /// The world and the engines below it.
-pub struct House {
+pub struct FanoutHouse {
     _dir: TempDir,
-    pub ports: Ports,
-    pub topics: topic::embedded::Embedded,
-    pub store: Arc<store::embedded::Embedded>,
-    pub watch: Arc<Watch>,
-    pub sizes: Sizes,
+    pub deps: Deps,
+    pub topics: topic::embedded::EmbeddedTopics,
+    pub store: Arc<store::embedded::EmbeddedStore>,
+    pub watch: Arc<EffectWatch>,
+    pub sizes: FanoutSizes,
 }
 
-impl House {
+impl FanoutHouse {
     pub async fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        let clock = Clock::still(at(NOON).0);
-        let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), clock.clone()).unwrap();
-        let specs = topics::all(Partitions::USUAL).map(|(name, partitions, keep)| {
+        let clock = Clock::still(parse_instant(NOON).0);
+        let topics =
+            topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), clock.clone()).unwrap();
+        let specs = topics::all_topics(PartitionCount::USUAL).map(|(name, partitions, keep)| {
             let retention = match keep {
-                topics::Keep::Millis(ms) => Retention::Milliseconds(ms),
-                topics::Keep::Latest => Retention::Compacted,
+                topics::KeepPolicy::Millis(ms) => TopicRetention::Milliseconds(ms),
+                topics::KeepPolicy::Latest => TopicRetention::Compacted,
             };
             TopicSpec { name: name.into(), partitions, retention }
         });
         topics.declare(&specs).await.unwrap();
-        let store = Arc::new(store::embedded::Embedded::open(&dir.path().join("store")).unwrap());
-        let watch = Arc::new(Watch::default());
-        let watched_topics = WatchedTopics {
+        let store = Arc::new(store::embedded::EmbeddedStore::open(&dir.path().join("store")).unwrap());
+        let watch = Arc::new(EffectWatch::default());
+        let watched_topics = FanoutWatchedTopics {
             inner: topics.clone(),
             store: store.clone(),
             watch: watch.clone(),
-            now: at(NOON),
+            now: parse_instant(NOON),
         };
-        let ports = Ports {
-            partitions: Partitions::USUAL,
-            editions: model::edition::Editions::default(),
+        let deps = Deps {
+            partitions: PartitionCount::USUAL,
+            editions: model::edition::EditionTracker::default(),
             topics: Arc::new(watched_topics),
             store: Arc::new(WatchedStore { inner: store.clone(), watch: watch.clone() }),
             catalogue: Arc::new(catalogue()),
             clock,
-            quiet: Quiet::default(),
-            shutdown: Shutdown::default(),
+            quiet: WorkTracker::default(),
+            shutdown: ShutdownSignal::default(),
             metrics: FanoutMetrics::declare(&Metrics::default()).unwrap(),
         };
-        Self { _dir: dir, ports, topics, store, watch, sizes: Sizes::default() }
+        Self { _dir: dir, deps, topics, store, watch, sizes: FanoutSizes::default() }
     }
 
     /// Slices as small as this.
-    pub async fn small(inline: usize, slice: usize) -> Self {
-        Self { sizes: Sizes { inline, slice }, ..Self::new().await }
+    pub async fn with_sizes(inline: usize, slice: usize) -> Self {
+        Self { sizes: FanoutSizes { inline, slice }, ..Self::new().await }
     }
 
     /// Lines of `ann author:7` (follows), `-ann author:7` (no more), `ann is` (of the house),
     /// `ann at 52.5,13.4` (is there) and `ann was 52.5,13.4` (a row that was left there).
-    pub async fn facts(&self, lines: &[&str]) {
+    pub async fn store_facts(&self, lines: &[&str]) {
         let mut enrolments = Vec::new();
         let mut enrol = |who: &str, crowd, on, version: i64| {
             let version = if on { version } else { 2 };
-            enrolments.push(Enrolment { tenant: tenant(), person: person(who), crowd, version, on });
+            enrolments.push(CrowdEnrolment { tenant: tenant(), person: person(who), crowd, version, on });
         };
         for line in lines {
             let (on, line) = line.strip_prefix('-').map_or((true, *line), |line| (false, line));
@@ -188,10 +190,10 @@ impl House {
                 [who, "is"] => enrol(who, Crowd::Everyone, on, 1),
                 [who, word @ ("at" | "was"), where_] => {
                     let version = i64::from(word == "at");
-                    let cells = place(where_).cells().into_iter().map(Crowd::Cell);
+                    let cells = parse_place(where_).cells().into_iter().map(Crowd::Cell);
                     cells.for_each(|cell| enrol(who, cell, on, version));
                     if word == "at" {
-                        self.profile(who, profile::PLACE, Value::Place(place(where_))).await;
+                        self.set_profile(who, profile::PLACE, Value::Place(parse_place(where_))).await;
                     }
                 }
                 [who, target] => enrol(who, Crowd::Followers(subject(target)), on, 1),
@@ -202,8 +204,8 @@ impl House {
     }
 
     /// So many persons `p0`, `p1` and so on follow a subject.
-    pub async fn many(&self, count: usize, target: &str) {
-        let enrolment = |n| Enrolment {
+    pub async fn add_followers(&self, count: usize, target: &str) {
+        let enrolment = |n| CrowdEnrolment {
             tenant: tenant(),
             person: person(&format!("p{n}")),
             crowd: Crowd::Followers(subject(target)),
@@ -215,16 +217,16 @@ impl House {
         }
     }
 
-    pub async fn profile(&self, who: &str, field: &str, value: Value) {
+    pub async fn set_profile(&self, who: &str, field: &str, value: Value) {
         let key = StateKey::Person(tenant(), person(who));
-        self.store.merge(vec![(key, State::at(1, [(field, Some(value))]))]).await.unwrap();
+        self.store.merge(vec![(key, VersionedState::from_values(1, [(field, Some(value))]))]).await.unwrap();
     }
 
-    pub async fn note(&self, who: &str, field: &str, value: Value) {
-        self.note_state(who, State::at(1, [(field, Some(value))])).await;
+    pub async fn set_note(&self, who: &str, field: &str, value: Value) {
+        self.merge_notes(who, VersionedState::from_values(1, [(field, Some(value))])).await;
     }
 
-    pub async fn note_state(&self, who: &str, state: State) {
+    pub async fn merge_notes(&self, who: &str, state: VersionedState) {
         let key = StateKey::Notes(tenant(), person(who));
         self.store.merge(vec![(key, state)]).await.unwrap();
     }
@@ -235,14 +237,14 @@ impl House {
 
     /// As a replay appends them.
     pub async fn replay(&self, events: &[Event], is_quiet: bool) {
-        self.append(events, Again { replay: "r".into(), is_quiet }.headers()).await;
+        self.append(events, ReplayStamp { replay: "r".into(), is_quiet }.headers()).await;
     }
 
-    pub async fn append(&self, events: &[Event], headers: Headers) {
+    pub async fn append(&self, events: &[Event], headers: WireHeaders) {
         let record = |event: &Event| NewRecord {
             topic: topics::EVENTS.into(),
-            partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),
-            key: wire::key::subject(&event.tenant, &event.subject),
+            partition: PartitionCount::USUAL.of_subject(&event.tenant, &event.subject),
+            key: wire::key::subject_key(&event.tenant, &event.subject),
             value: Some(wire::event::encode(event).unwrap()),
             headers: headers.clone(),
         };
@@ -250,11 +252,11 @@ impl House {
     }
 
     /// Runs the room until it has committed everything there is. Says whether it lived to see that.
-    pub async fn live(&self) -> bool {
-        let ports = Ports { shutdown: Shutdown::default(), ..self.ports.clone() };
+    pub async fn run_room(&self) -> bool {
+        let deps = Deps { shutdown: ShutdownSignal::default(), ..self.deps.clone() };
         let caught_up = async {
             loop {
-                let (_, changes) = ports.quiet.now();
+                let (_, changes) = deps.quiet.idle_state();
                 // Events first: the slices of what is committed there are in the log.
                 let mut behind = false;
                 for (group, topic) in [(GROUP, topics::EVENTS), (SLICES_GROUP, topics::SLICES)] {
@@ -264,22 +266,22 @@ impl House {
                 if !behind {
                     break;
                 }
-                ports.quiet.changed(changes).await;
+                deps.quiet.wait_for_change(changes).await;
             }
-            ports.shutdown.start();
+            deps.shutdown.start();
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            ended = run_with(ports.clone(), Config { records_max: RECORDS_MAX }, self.sizes) => ended.is_ok(),
+            ended = run_with(deps.clone(), Config { records_max: RECORDS_MAX }, self.sizes) => ended.is_ok(),
             () = caught_up => false,
         }
     }
 
     pub async fn settle(&self) {
-        assert!(self.live().await, "the room did not live");
+        assert!(self.run_room().await, "the room did not live");
     }
 
-    pub async fn records(&self, topic: &str) -> Vec<Record> {
+    pub async fn records(&self, topic: &str) -> Vec<TopicRecord> {
         let mut records = Vec::new();
         for (partition, (from, _)) in (0..).zip(self.topics.bounds(topic).await.unwrap()) {
             records.extend(self.topics.read(topic, partition, from, 100_000).await.unwrap());
@@ -287,7 +289,7 @@ impl House {
         records
     }
 
-    pub async fn announcements(&self) -> Vec<Announcement> {
+    pub async fn announcements(&self) -> Vec<DayAnnouncement> {
         let mut all = Vec::new();
         for record in self.records(topics::PENDING).await {
             let pending = wire::pending::decode(record.value.as_ref().unwrap()).unwrap();
@@ -295,7 +297,7 @@ impl House {
             for announcement in pending.announcements {
                 assert_eq!(
                     record.partition,
-                    Partitions::USUAL.of_person(&pending.tenant, &announcement.person)
+                    PartitionCount::USUAL.of_person(&pending.tenant, &announcement.person)
                 );
                 all.push(announcement);
             }
@@ -309,19 +311,19 @@ impl House {
         records.iter().map(|record| wire::slice::decode(record.value.as_ref().unwrap()).unwrap()).collect()
     }
 
-    pub async fn rows(&self, names: &[String], day: &str) -> Vec<Vec<Row>> {
+    pub async fn rows(&self, names: &[String], day: &str) -> Vec<Vec<DayRow>> {
         let day = Day::parse(day).unwrap();
         let key = |name: &String| DayKey { tenant: tenant(), person: person(name), day };
-        self.store.read(&names.iter().map(key).collect::<Vec<_>>(), at(NOON)).await.unwrap()
+        self.store.read(&names.iter().map(key).collect::<Vec<_>>(), parse_instant(NOON)).await.unwrap()
     }
 
     /// What lies in everybody's day, a line each: `ann work:1 work_out follows author:7`.
-    pub async fn told(&self, names: &[&str], day: &str) -> BTreeSet<String> {
+    pub async fn told_lines(&self, names: &[&str], day: &str) -> BTreeSet<String> {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let mut lines = BTreeSet::new();
         for (name, rows) in names.iter().zip(self.rows(&names, day).await) {
             for row in rows {
-                let Row::Entry(entry) = row else { panic!("{row:?}") };
+                let DayRow::Entry(entry) = row else { panic!("{row:?}") };
                 lines.insert(format!(
                     "{name} {} {} {}",
                     entry.subject, entry.reason.kind, entry.reason.because

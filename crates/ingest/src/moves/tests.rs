@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Cell, Crowd, Enrolment, Place, Value, place};
+use model::{Crowd, CrowdEnrolment, GeoPoint, Value, ValueCell, place};
 
-use super::{Move, cells, of};
+use super::{PlaceMove, place_cells, plan_move};
 use crate::tests::{ann, tenant};
 
 const BERLIN: Option<(f64, f64)> = Some((52.5, 13.4));
@@ -22,24 +22,24 @@ const POLE: Option<(f64, f64)> = Some((90.0, 0.0));
 const POLE_TOO: Option<(f64, f64)> = Some((90.0, 180.0));
 const BESIDE: Option<(f64, f64)> = Some((89.99, -170.0));
 
-fn stated(version: i64, place: Option<(f64, f64)>) -> Cell {
-    let place = place.map(|(lat, lon)| Value::Place(Place::new(lat, lon).unwrap()));
-    Cell { version, value: place }
+fn place_cell(version: i64, place: Option<(f64, f64)>) -> ValueCell {
+    let place = place.map(|(lat, lon)| Value::Place(GeoPoint::new(lat, lon).unwrap()));
+    ValueCell { version, value: place }
 }
 
 /// What the store has.
 #[derive(Clone, Default)]
-struct Kept {
-    place: Option<Cell>,
-    crowds: BTreeMap<place::Cell, Enrolment>,
+struct StoredPlace {
+    place: Option<ValueCell>,
+    crowds: BTreeMap<place::GlobeCell, CrowdEnrolment>,
 }
 
-impl Kept {
+impl StoredPlace {
     /// A statement arrives, and is done as far as this.
-    fn hear(&mut self, stated: &Cell, until: Until) {
-        let Move { entered, left } = of(&tenant(), &ann(), self.place.as_ref(), stated);
+    fn apply_statement(&mut self, stated: &ValueCell, until: StatementProgress) {
+        let PlaceMove { entered, left } = plan_move(&tenant(), &ann(), self.place.as_ref(), stated);
         self.enrol(entered);
-        if until == Until::Entered {
+        if until == StatementProgress::Entered {
             return;
         }
         self.is_where_they_are("entered");
@@ -47,13 +47,13 @@ impl Kept {
             self.place = Some(stated.clone());
         }
         self.is_where_they_are("merged");
-        if until == Until::Done {
+        if until == StatementProgress::Done {
             self.enrol(left);
         }
         self.is_where_they_are("left");
     }
 
-    fn enrol(&mut self, enrolments: Vec<Enrolment>) {
+    fn enrol(&mut self, enrolments: Vec<CrowdEnrolment>) {
         for enrolment in enrolments {
             let Crowd::Cell(cell) = enrolment.crowd else { panic!("{enrolment:?}") };
             let wins = self.crowds.get(&cell).is_none_or(|old| enrolment.wins_over(old));
@@ -65,48 +65,50 @@ impl Kept {
 
     /// Whoever looks at any moment finds them.
     fn is_where_they_are(&self, when: &str) {
-        let of_place: BTreeSet<_> = self.place.iter().flat_map(cells).collect();
+        let of_place: BTreeSet<_> = self.place.iter().flat_map(place_cells).collect();
         assert!(of_place.is_subset(&self.found_in()), "{when}: lost where they are: {:?}", self.place);
     }
 
-    fn found_in(&self) -> BTreeSet<place::Cell> {
+    fn found_in(&self) -> BTreeSet<place::GlobeCell> {
         self.crowds.iter().filter(|(_, enrolment)| enrolment.on).map(|(cell, _)| *cell).collect()
     }
 }
 
 /// How far a statement came before its intake died.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Until {
+enum StatementProgress {
     Entered,
     Merged,
     Done,
 }
 
-const UNTILS: [Until; 3] = [Until::Entered, Until::Merged, Until::Done];
+const UNTILS: [StatementProgress; 3] =
+    [StatementProgress::Entered, StatementProgress::Merged, StatementProgress::Done];
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 /// Statements that come before every one has come for good.
 const BEFORE: u32 = 3;
 
-fn check(statements: [Cell; 3]) {
+fn check_statements(statements: [ValueCell; 3]) {
     let last = statements
         .iter()
         .max_by(|a, b| if a.wins_over(b) { std::cmp::Ordering::Greater } else { std::cmp::Ordering::Less });
-    let wanted: BTreeSet<_> = cells(last.unwrap()).into_iter().collect();
+    let wanted: BTreeSet<_> = place_cells(last.unwrap()).into_iter().collect();
     let apart = statements.iter().map(|stated| stated.version).collect::<BTreeSet<_>>().len() == 3;
     // Each digit is a statement, and how far it came.
     for number in 0..9_usize.pow(BEFORE) {
         let digits = (0..BEFORE).map(|digit| number / 9_usize.pow(digit) % 9);
-        let before: Vec<(usize, Until)> = digits.map(|digit| (digit % 3, UNTILS[digit / 3])).collect();
-        let mut kept = Kept::default();
+        let before: Vec<(usize, StatementProgress)> =
+            digits.map(|digit| (digit % 3, UNTILS[digit / 3])).collect();
+        let mut kept = StoredPlace::default();
         for (which, until) in &before {
-            kept.hear(&statements[*which], *until);
+            kept.apply_statement(&statements[*which], *until);
         }
         // What died after the profile had it is left to whoever walks through the crowd.
-        let all_left = before.iter().all(|(_, until)| *until != Until::Merged);
+        let all_left = before.iter().all(|(_, until)| *until != StatementProgress::Merged);
         for order in ORDERS {
             let mut kept = kept.clone();
             for which in order {
-                kept.hear(&statements[which], Until::Done);
+                kept.apply_statement(&statements[which], StatementProgress::Done);
             }
             let found = kept.found_in();
             assert!(wanted.is_subset(&found), "{statements:?} {before:?} {order:?}: lost");
@@ -129,7 +131,7 @@ fn in_any_order_a_person_is_found_at_the_newest_place_only() {
         [TOKYO, BERLIN, None],
     ] {
         let [a, b, c] = places;
-        check([stated(1, a), stated(2, b), stated(3, c)]);
+        check_statements([place_cell(1, a), place_cell(2, b), place_cell(3, c)]);
     }
 }
 
@@ -140,22 +142,23 @@ fn of_one_version_nobody_is_lost() {
             [[BERLIN, TOKYO, BERLIN], [WEST, TOKYO, EAST], [BERLIN, None, TOKYO], [TEN, BERLIN, NINE]]
         {
             let [one, two, three] = versions;
-            check([stated(one, a), stated(two, b), stated(three, c)]);
+            check_statements([place_cell(one, a), place_cell(two, b), place_cell(three, c)]);
         }
     }
 }
 
 #[test]
 fn the_pole_and_the_date_line_have_neighbours() {
-    let cells_of = |place| cells(&stated(1, place));
+    let cells_of = |place| place_cells(&place_cell(1, place));
     assert_eq!(cells_of(POLE), cells_of(POLE_TOO), "one point is one place by whatever name");
     assert_eq!(cells_of(POLE).len(), 3);
-    let renamed = of(&tenant(), &ann(), Some(&stated(1, POLE)), &stated(2, POLE_TOO));
+    let renamed = plan_move(&tenant(), &ann(), Some(&place_cell(1, POLE)), &place_cell(2, POLE_TOO));
     assert!(renamed.entered.len() == 3 && renamed.left.is_empty(), "nothing is left: {renamed:?}");
     assert_ne!(cells_of(WEST), cells_of(EAST));
-    let moved = of(&tenant(), &ann(), Some(&stated(1, WEST)), &stated(2, EAST));
-    let shown =
-        |all: &[Enrolment]| -> Vec<(i64, bool)> { all.iter().map(|one| (one.version, one.on)).collect() };
+    let moved = plan_move(&tenant(), &ann(), Some(&place_cell(1, WEST)), &place_cell(2, EAST));
+    let shown = |all: &[CrowdEnrolment]| -> Vec<(i64, bool)> {
+        all.iter().map(|one| (one.version, one.on)).collect()
+    };
     assert_eq!(shown(&moved.entered), [(2, true); 3]);
     assert_eq!(shown(&moved.left)[0], (1, false));
 }

@@ -1,11 +1,11 @@
 //! Places, mutes, lists and notes over HTTP and over the topic, down to what the store and the topics have.
 
-use model::{Listed, Place, Score, person::mutes};
+use model::{GeoPoint, ListedPerson, PersonScore, person::mutes};
 
 use super::*;
 use crate::{
-    change::{Change, Stated},
-    run::pieces,
+    change::{AdmittedChange, StatedAttributes},
+    run::split_pieces,
 };
 
 const BERLIN: (f64, f64) = (52.5, 13.4);
@@ -14,41 +14,41 @@ const WEST: (f64, f64) = (-17.0, 179.9);
 const EAST: (f64, f64) = (-17.0, -179.9);
 const POLE: (f64, f64) = (90.0, 0.0);
 
-fn stated(version: i64, place: (f64, f64)) -> String {
-    stated_of("ann", version, place)
+fn place_statement(version: i64, place: (f64, f64)) -> String {
+    place_statement_of("ann", version, place)
 }
 
-fn stated_of(person: &str, version: i64, (lat, lon): (f64, f64)) -> String {
+fn place_statement_of(person: &str, version: i64, (lat, lon): (f64, f64)) -> String {
     let rest = format!(r#""version":{version},"data":{{"person":"{person}","place":"{lat},{lon}"}}"#);
-    event("tidings.profile", &rest)
+    event_json("tidings.profile", &rest)
 }
 
-impl House {
+impl IngestHouse {
     /// Whom a search within 5 km of a place comes upon.
-    async fn found_at(&self, (lat, lon): (f64, f64)) -> Vec<Person> {
+    async fn persons_at(&self, (lat, lon): (f64, f64)) -> Vec<Person> {
         let mut found = Vec::new();
-        for cell in Place::new(lat, lon).unwrap().cells_within(5.0) {
+        for cell in GeoPoint::new(lat, lon).unwrap().cells_within(5.0) {
             found.extend(self.members(&Crowd::Cell(cell)).await);
         }
         found
     }
 
     async fn finds_ann(&self, place: (f64, f64)) -> bool {
-        self.found_at(place).await == [ann()]
+        self.persons_at(place).await == [ann()]
     }
 }
 
 #[tokio::test]
 async fn who_moves_is_found_at_the_new_place_only() {
     for (from, to) in [(BERLIN, TOKYO), (WEST, EAST), (EAST, WEST), (BERLIN, POLE), (POLE, (89.5, -90.0))] {
-        let house = House::new().await;
+        let house = IngestHouse::new().await;
         let router = house.router();
-        assert_eq!(post(&router, "/v1/facts", &[], stated(1, from)).await.0, 202);
+        assert_eq!(post_body(&router, "/v1/facts", &[], place_statement(1, from)).await.0, 202);
         assert!(house.finds_ann(from).await && !house.finds_ann(to).await, "{from:?} {to:?}");
-        assert_eq!(post(&router, "/v1/facts", &[], stated(2, to)).await.0, 202);
+        assert_eq!(post_body(&router, "/v1/facts", &[], place_statement(2, to)).await.0, 202);
         assert!(house.finds_ann(to).await && !house.finds_ann(from).await, "{from:?} {to:?}");
-        let gone = event("tidings.profile", r#""version":3,"data":{"person":"ann","place":null}"#);
-        assert_eq!(post(&router, "/v1/facts", &[], gone).await.0, 202);
+        let gone = event_json("tidings.profile", r#""version":3,"data":{"person":"ann","place":null}"#);
+        assert_eq!(post_body(&router, "/v1/facts", &[], gone).await.0, 202);
         assert!(!house.finds_ann(to).await && !house.finds_ann(from).await, "{from:?} {to:?}");
         assert_eq!(house.members(&Crowd::Everyone).await, [ann()]);
     }
@@ -59,7 +59,7 @@ async fn who_moves_is_found_at_the_new_place_only() {
 #[tokio::test]
 async fn an_older_place_that_comes_late_moves_nobody() {
     let moves = [(1, BERLIN), (2, TOKYO), (3, EAST)];
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
     let mut persons = Vec::new();
     for number in 0..3_usize.pow(4) {
@@ -68,49 +68,50 @@ async fn an_older_place_that_comes_late_moves_nobody() {
             continue;
         }
         let person = format!("p{}", digits.iter().map(ToString::to_string).collect::<String>());
-        let said = digits.iter().map(|which| stated_of(&person, moves[*which].0, moves[*which].1));
+        let said = digits.iter().map(|which| place_statement_of(&person, moves[*which].0, moves[*which].1));
         let said: Vec<String> = said.collect();
         let bodies = if number % 3 == 0 { vec![said.join("\n")] } else { said };
         for body in bodies {
-            assert_eq!(post(&router, "/v1/facts", &[], body).await.0, 202);
+            assert_eq!(post_body(&router, "/v1/facts", &[], body).await.0, 202);
         }
         persons.push(Person::new(&person).unwrap());
     }
     assert_eq!(persons.len(), 36);
     persons.sort();
-    let mut found = house.found_at(EAST).await;
+    let mut found = house.persons_at(EAST).await;
     found.sort();
     assert_eq!(found, persons);
-    assert_eq!((house.found_at(BERLIN).await, house.found_at(TOKYO).await), (vec![], vec![]));
+    assert_eq!((house.persons_at(BERLIN).await, house.persons_at(TOKYO).await), (vec![], vec![]));
 }
 
 /// Law 4: what was stored of a move that was not announced is mended when the same comes again.
 #[tokio::test]
 async fn a_move_that_was_cut_off_is_whole_when_it_comes_again() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
-    assert_eq!(post(&router, "/v1/facts", &[], stated(1, BERLIN)).await.0, 202);
+    assert_eq!(post_body(&router, "/v1/facts", &[], place_statement(1, BERLIN)).await.0, 202);
     // As far as a crash between the crowds and the profile leaves it.
     let held = house.state(StateKey::Person(tenant(), ann())).await.cells["place"].clone();
-    let tokyo = Place::new(TOKYO.0, TOKYO.1).unwrap();
-    let next = model::Cell { version: 2, value: Some(Value::Place(tokyo)) };
-    let crate::moves::Move { entered, .. } = crate::moves::of(&tenant(), &ann(), Some(&held), &next);
+    let tokyo = GeoPoint::new(TOKYO.0, TOKYO.1).unwrap();
+    let next = model::ValueCell { version: 2, value: Some(Value::Place(tokyo)) };
+    let crate::moves::PlaceMove { entered, .. } =
+        crate::moves::plan_move(&tenant(), &ann(), Some(&held), &next);
     house.store.enrol(entered).await.unwrap();
     // As far as one before the announcement leaves it.
     house.sick.busy.store(true, Ordering::SeqCst);
-    assert_eq!(post(&router, "/v1/facts", &[], stated(2, TOKYO)).await.0, 503);
+    assert_eq!(post_body(&router, "/v1/facts", &[], place_statement(2, TOKYO)).await.0, 503);
     house.sick.busy.store(false, Ordering::SeqCst);
-    assert_eq!(post(&router, "/v1/facts", &[], stated(2, TOKYO)).await.0, 202);
+    assert_eq!(post_body(&router, "/v1/facts", &[], place_statement(2, TOKYO)).await.0, 202);
     assert!(house.finds_ann(TOKYO).await && !house.finds_ann(BERLIN).await);
     assert_eq!(house.records(topics::INBOX).await.len(), 2);
 }
 
 #[tokio::test]
 async fn mutes_are_flags_that_nobody_is_told_of() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
     let fact = |what: &str, version: i64, rest: &str| {
-        event(what, &format!(r#""version":{version},"data":{{"person":"ann",{rest}}}"#))
+        event_json(what, &format!(r#""version":{version},"data":{{"person":"ann",{rest}}}"#))
     };
     let flag = async |name: &str| {
         let state = house.state(StateKey::Mutes(tenant(), ann())).await;
@@ -124,27 +125,35 @@ async fn mutes_are_flags_that_nobody_is_told_of() {
         fact("tidings.unmute", 5, r#""subject":"work:1""#),
         fact("tidings.unmute", 6, r#""thread":"author:7""#),
     ];
-    assert_eq!(post(&router, "/v1/facts", &[], facts.join("\n")).await.0, 202);
-    assert_eq!(flag(&mutes::kind(&Kind::new("work_out").unwrap())).await, Some(true));
-    assert_eq!(flag(&mutes::actor(&Person::new("bob").unwrap())).await, Some(true), "the older one is old");
-    assert_eq!(flag(&mutes::subject(&subject("work:1"))).await, Some(true), "at one version it is muted");
-    assert_eq!(flag(&mutes::thread(&subject("author:7"))).await, Some(false));
+    assert_eq!(post_body(&router, "/v1/facts", &[], facts.join("\n")).await.0, 202);
+    assert_eq!(flag(&mutes::kind_field(&Kind::new("work_out").unwrap())).await, Some(true));
+    assert_eq!(
+        flag(&mutes::actor_field(&Person::new("bob").unwrap())).await,
+        Some(true),
+        "the older one is old"
+    );
+    assert_eq!(
+        flag(&mutes::subject_field(&subject("work:1"))).await,
+        Some(true),
+        "at one version it is muted"
+    );
+    assert_eq!(flag(&mutes::thread_field(&subject("author:7"))).await, Some(false));
     assert!(house.records(topics::INBOX).await.is_empty());
     let end = fact("tidings.unmute", 9, r#""kind":"work_out""#);
-    assert_eq!(post(&router, "/v1/facts", &[], end).await.0, 202);
+    assert_eq!(post_body(&router, "/v1/facts", &[], end).await.0, 202);
     assert_eq!(flag("kind work_out").await, Some(false));
 }
 
 #[tokio::test]
 async fn one_mute_more_than_there_may_be_is_refused() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
     let many = |from: usize, to: usize| {
-        let one = |i| event("tidings.mute", &format!(r#""data":{{"person":"ann","actor":"p{i}"}}"#));
+        let one = |i| event_json("tidings.mute", &format!(r#""data":{{"person":"ann","actor":"p{i}"}}"#));
         (from..to).map(one).collect::<Vec<_>>().join("\n")
     };
-    assert_eq!(post(&router, "/v1/facts", &[], many(0, 999)).await.0, 202);
-    let (status, said) = post(&router, "/v1/facts", &[], many(998, 1_002)).await;
+    assert_eq!(post_body(&router, "/v1/facts", &[], many(0, 999)).await.0, 202);
+    let (status, said) = post_body(&router, "/v1/facts", &[], many(998, 1_002)).await;
     let why = "this person has 1000 mutes, ended ones included, and no more are kept";
     let rejected = |index: usize| json!({"index": index, "reason": why, "at": "/data"});
     let expected = json!({"accepted": 2, "rejected": [rejected(2), rejected(3)]});
@@ -159,30 +168,30 @@ async fn one_mute_more_than_there_may_be_is_refused() {
         value,
         headers: Vec::new(),
     };
-    house.ports.topics.append(vec![record]).await.unwrap();
+    house.deps.topics.append(vec![record]).await.unwrap();
     house.settle().await;
     let aside = house.records(topics::QUARANTINE).await;
-    let aside = wire::quarantined::decode(aside[0].value.as_ref().unwrap()).unwrap();
+    let aside = wire::quarantine::decode(aside[0].value.as_ref().unwrap()).unwrap();
     assert_eq!(aside.reason, format!("/data: {why}"));
 }
 
 #[tokio::test]
 async fn a_change_of_several_subjects_is_as_many_events() {
-    let house = House::new().await;
-    let body = event(
+    let house = IngestHouse::new().await;
+    let body = event_json(
         "work.suggested",
         r#""subjects":["work:1","work:2"],"persons":["ben",{"person":"ann","score":0.93}],"data":{"title":"Moon"}"#,
     );
-    let (status, said) = post(&house.router(), "/v1/changes", &[], body.clone()).await;
+    let (status, said) = post_body(&house.router(), "/v1/changes", &[], body.clone()).await;
     assert_eq!((status, said.as_str()), (202, r#"{"accepted":1,"rejected":[]}"#));
     let mut events = house.events().await;
     events.sort_by(|a, b| a.subject.cmp(&b.subject));
     let subjects: Vec<&str> = events.iter().map(|event| event.subject.as_str()).collect();
     assert_eq!(subjects, ["work:1", "work:2"]);
     assert_ne!(events[0].key, events[1].key);
-    let listed = |person: &str, score| Listed {
+    let listed = |person: &str, score| ListedPerson {
         person: Person::new(person).unwrap(),
-        score: Score::new(score).unwrap(),
+        score: PersonScore::new(score).unwrap(),
     };
     for event in &events {
         assert_eq!(event.persons, [listed("ann", 0.93), listed("ben", 0.0)]);
@@ -191,10 +200,10 @@ async fn a_change_of_several_subjects_is_as_many_events() {
     }
     for record in house.records(topics::EVENTS).await {
         let event = wire::event::decode(record.value.as_ref().unwrap()).unwrap();
-        assert_eq!(record.partition, Partitions::USUAL.of_subject(&tenant(), &event.subject));
+        assert_eq!(record.partition, PartitionCount::USUAL.of_subject(&tenant(), &event.subject));
     }
     // By topic, in either form, it is the same.
-    let cloud = wire::cloud::parse(body.as_bytes()).unwrap();
+    let cloud = wire::cloud_event::parse_change(body.as_bytes()).unwrap();
     let values = [body.into_bytes(), wire::change::encode(&cloud).unwrap()];
     let record = |value| NewRecord {
         topic: topics::CHANGES.into(),
@@ -203,7 +212,7 @@ async fn a_change_of_several_subjects_is_as_many_events() {
         value: Some(value),
         headers: Vec::new(),
     };
-    house.ports.topics.append(values.map(record).to_vec()).await.unwrap();
+    house.deps.topics.append(values.map(record).to_vec()).await.unwrap();
     house.settle().await;
     let all: std::collections::BTreeSet<_> = house.events().await.iter().map(|event| event.key).collect();
     assert_eq!((house.events().await.len(), all.len()), (6, 2));
@@ -212,16 +221,16 @@ async fn a_change_of_several_subjects_is_as_many_events() {
 /// Written out they would be more than is held at once: each piece is stored and announced by itself.
 #[tokio::test]
 async fn large_lists_go_in_pieces() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let list = |i: usize| {
         let subjects: Vec<String> = (0..100).map(|of| format!("work:{i}x{of}")).collect();
         let persons: Vec<String> = (0..500).map(|of| format!("person-{of:0>60}")).collect();
         let rest = json!({"subjects": subjects, "persons": persons}).to_string();
-        event("work.suggested", rest.trim_matches(['{', '}']))
+        event_json("work.suggested", rest.trim_matches(['{', '}']))
             .replace(r#""id":"1""#, &format!(r#""id":"{i}""#))
     };
     let body = (0..8).map(list).collect::<Vec<_>>().join("\n");
-    let (status, said) = post(&house.router(), "/v1/changes", &[], body).await;
+    let (status, said) = post_body(&house.router(), "/v1/changes", &[], body).await;
     assert_eq!((status, said.as_str()), (202, r#"{"accepted":8,"rejected":[]}"#));
     let events = house.events().await;
     assert_eq!(events.len(), 800);
@@ -232,26 +241,26 @@ async fn large_lists_go_in_pieces() {
 fn a_piece_is_not_much_longer_written_out() {
     let change = |subjects: usize| {
         let id = |i: usize| (EventKey([0; 16]), subject(&format!("work:{i}")));
-        let listed = |i: usize| Listed {
+        let listed = |i: usize| ListedPerson {
             person: Person::new(&format!("{i:0>100}")).unwrap(),
-            score: Score::default(),
+            score: PersonScore::default(),
         };
-        Admitted::Change(Change {
+        AdmittedItem::Change(AdmittedChange {
             headers: Vec::new(),
             tenant: tenant(),
             what: "work.suggested".to_owned(),
             actor: None,
             key: EventKey([0; 16]),
-            occurred: at(NOON),
+            occurred: parse_instant(NOON),
             version: 0,
-            stated: Stated::default(),
+            stated: StatedAttributes::default(),
             subjects: (0..subjects).map(id).collect(),
             states: std::collections::BTreeMap::new(),
             persons: (0..500).map(listed).collect(),
         })
     };
     let check = |subjects: &[usize], expected: &[usize]| {
-        let pieces = pieces(subjects.iter().map(|many| change(*many)).collect());
+        let pieces = split_pieces(subjects.iter().map(|many| change(*many)).collect());
         let found: Vec<usize> = pieces.iter().map(Vec::len).collect();
         assert_eq!(found, expected, "{subjects:?}");
     };
@@ -263,12 +272,12 @@ fn a_piece_is_not_much_longer_written_out() {
 
 #[tokio::test]
 async fn a_slip_in_the_name_of_a_field_is_noted() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
     let check = async |bodies: &[&str], notes: &[(usize, &str, &str)]| {
-        let one = |body: &&str| event("work.published", &format!(r#""subject":"work:1",{body}"#));
+        let one = |body: &&str| event_json("work.published", &format!(r#""subject":"work:1",{body}"#));
         let body = bodies.iter().map(one).collect::<Vec<_>>().join("\n");
-        let (status, said) = post(&router, "/v1/changes", &[], body).await;
+        let (status, said) = post_body(&router, "/v1/changes", &[], body).await;
         let mut expected = json!({"accepted": bodies.len(), "rejected": []});
         if !notes.is_empty() {
             let note = |(index, field, meant): &(usize, &str, &str)| {
@@ -292,22 +301,22 @@ async fn a_slip_in_the_name_of_a_field_is_noted() {
     check(&[r#""data":{"title":"Moon","titles":"Moons"}"#], &[]).await;
     // So much is looked at, and no more.
     let many: Vec<String> = (0..200).map(|n| format!(r#""titel{n}":1"#)).collect();
-    let body = event("work.published", &format!(r#""subject":"work:1","data":{{{}}}"#, many.join(",")));
+    let body = event_json("work.published", &format!(r#""subject":"work:1","data":{{{}}}"#, many.join(",")));
     let said: serde_json::Value =
-        serde_json::from_str(&post(&router, "/v1/changes", &[], body).await.1).unwrap();
+        serde_json::from_str(&post_body(&router, "/v1/changes", &[], body).await.1).unwrap();
     assert!(said["notes"].as_array().is_none_or(|notes| notes.len() <= 100), "{said}");
 }
 
 #[tokio::test]
 async fn a_slip_in_the_name_of_an_event_is_noted() {
-    let house = House::new().await;
+    let house = IngestHouse::new().await;
     let router = house.router();
     let changes = |what: &[&str], subject: &str| {
-        let one = |what: &&str| event(what, &format!(r#""subject":"{subject}""#));
+        let one = |what: &&str| event_json(what, &format!(r#""subject":"{subject}""#));
         what.iter().map(one).collect::<Vec<_>>().join("\n")
     };
     let check = async |what: &[&str], subject: &str, notes: &[(usize, &str, &str)]| {
-        let (status, said) = post(&router, "/v1/changes", &[], changes(what, subject)).await;
+        let (status, said) = post_body(&router, "/v1/changes", &[], changes(what, subject)).await;
         let mut expected = json!({"accepted": what.len(), "rejected": []});
         if !notes.is_empty() {
             let note = |(index, what, meant): &(usize, &str, &str)| {
@@ -333,16 +342,16 @@ async fn a_slip_in_the_name_of_an_event_is_noted() {
     }
     check(&["author.published"], "author:1", &[]).await;
     let unlisted = changes(&["work.published", "work.suggested", "work.suggested"], "work:1");
-    let (_, said) = post(&router, "/v1/changes", &[], unlisted).await;
+    let (_, said) = post_body(&router, "/v1/changes", &[], unlisted).await;
     let note = "`work.suggested`: no persons are listed, so kinds told to listed persons tell nobody";
     let expected = json!({"accepted": 3, "rejected": [], "notes": [{"index": 1, "note": note}]});
     assert_eq!(said, expected.to_string());
-    let listed = event("work.suggested", r#""subject":"work:1","persons":["ann"]"#);
-    assert_eq!(post(&router, "/v1/changes", &[], listed).await.1, r#"{"accepted":1,"rejected":[]}"#);
+    let listed = event_json("work.suggested", r#""subject":"work:1","persons":["ann"]"#);
+    assert_eq!(post_body(&router, "/v1/changes", &[], listed).await.1, r#"{"accepted":1,"rejected":[]}"#);
     // A repeated request hears the same.
     let key = [("idempotency-key", "k")];
     let slip = changes(&["work.publised"], "work:1");
-    let first = post(&router, "/v1/changes", &key, slip.clone()).await;
+    let first = post_body(&router, "/v1/changes", &key, slip.clone()).await;
     assert!(first.1.contains("notes"), "{first:?}");
-    assert_eq!(post(&router, "/v1/changes", &key, slip).await, first);
+    assert_eq!(post_body(&router, "/v1/changes", &key, slip).await, first);
 }

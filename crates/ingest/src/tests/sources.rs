@@ -1,10 +1,10 @@
 //! Topics of others, down to what the store and the topics have; Avro and binary mode over HTTP.
 
-use topic::Headers;
+use topic::RecordHeaders;
 use wire::{
-    NoSchema, Schemas, framing,
-    replay::Again,
-    schemas::{self, Writer},
+    SchemaLookupError, SchemaSource, framing,
+    replay::ReplayStamp,
+    schemas::{self, WriterSchema},
 };
 
 use super::*;
@@ -31,22 +31,22 @@ sources:
 
 /// Knows our schema of changes as 7, and of 8 nothing for the first few times.
 #[derive(Debug, Default)]
-struct Known(AtomicUsize);
+struct FlakySchemas(AtomicUsize);
 
 #[async_trait]
-impl Schemas for Known {
-    async fn schema(&self, id: u32) -> Result<Arc<Writer>, NoSchema> {
+impl SchemaSource for FlakySchemas {
+    async fn schema(&self, id: u32) -> Result<Arc<WriterSchema>, SchemaLookupError> {
         let away =
             || self.0.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         match id {
-            8 if away() => Err(NoSchema::Unreachable("the registry is away".to_owned())),
-            7 | 8 => Ok(Arc::new(Writer::parse(schemas::all()[0].text).unwrap())),
-            _ => Err(NoSchema::Unknown(format!("the registry has no schema {id}"))),
+            8 if away() => Err(SchemaLookupError::Unreachable("the registry is away".to_owned())),
+            7 | 8 => Ok(Arc::new(WriterSchema::parse(schemas::bundled_schemas()[0].text).unwrap())),
+            _ => Err(SchemaLookupError::Unknown(format!("the registry has no schema {id}"))),
         }
     }
 }
 
-impl House {
+impl IngestHouse {
     async fn with_sources(away: usize) -> Self {
         let mut house = Self::new().await;
         let text = format!("{CATALOGUE}{SOURCES}");
@@ -58,16 +58,16 @@ impl House {
         let spec = |name: &str| TopicSpec {
             name: name.into(),
             partitions: 2,
-            retention: Retention::Milliseconds(1 << 40),
+            retention: TopicRetention::Milliseconds(1 << 40),
         };
         let specs: Vec<TopicSpec> = catalogue.foreign_topics().iter().map(|name| spec(name)).collect();
-        house.ports.topics.declare(&specs).await.unwrap();
-        house.ports.catalogue = Arc::new(catalogue);
-        house.ports.schemas = Arc::new(Known(AtomicUsize::new(away)));
+        house.deps.topics.declare(&specs).await.unwrap();
+        house.deps.catalogue = Arc::new(catalogue);
+        house.deps.schemas = Arc::new(FlakySchemas(AtomicUsize::new(away)));
         house
     }
 
-    async fn send(&self, topic: &str, headers: &Headers, value: Option<&[u8]>) {
+    async fn send_record(&self, topic: &str, headers: &RecordHeaders, value: Option<&[u8]>) {
         let value = value.map(<[u8]>::to_vec);
         let record = NewRecord {
             topic: topic.into(),
@@ -76,43 +76,43 @@ impl House {
             value,
             headers: headers.clone(),
         };
-        self.ports.topics.append(vec![record]).await.unwrap();
+        self.deps.topics.append(vec![record]).await.unwrap();
     }
 
     /// Runs every loop until each has committed all there is.
     async fn settle_all(&self) {
-        let ports = Ports { shutdown: Shutdown::default(), ..self.ports.clone() };
+        let deps = Deps { shutdown: ShutdownSignal::default(), ..self.deps.clone() };
         let settled = async {
-            for (group, topic) in crate::reads(&ports.catalogue) {
+            for (group, topic) in crate::subscriptions(&deps.catalogue) {
                 loop {
-                    let (_, changes) = ports.quiet.now();
-                    let standing = ports.topics.standing(&group, &topic).await.unwrap();
+                    let (_, changes) = deps.quiet.idle_state();
+                    let standing = deps.topics.standing(&group, &topic).await.unwrap();
                     if standing.iter().all(|at| at.committed == at.end) {
                         break;
                     }
-                    ports.quiet.changed(changes).await;
+                    deps.quiet.wait_for_change(changes).await;
                 }
             }
-            ports.shutdown.start();
+            deps.shutdown.start();
         };
-        tokio::join!(run(ports.clone(), self.http().config), settled).0.unwrap();
+        tokio::join!(run(deps.clone(), self.http().config), settled).0.unwrap();
     }
 
-    async fn aside(&self) -> Vec<wire::Quarantined> {
+    async fn quarantined_records(&self) -> Vec<wire::QuarantinedRecord> {
         let records = self.records(topics::QUARANTINE).await;
-        records.iter().map(|r| wire::quarantined::decode(r.value.as_ref().unwrap()).unwrap()).collect()
+        records.iter().map(|r| wire::quarantine::decode(r.value.as_ref().unwrap()).unwrap()).collect()
     }
 }
 
-fn debezium(op: &str, lsn: u32, before: &str, after: &str) -> Vec<u8> {
-    let source = format!(r#"{{"db":"g","table":"t","lsn":{lsn},"ts_ms":{}}}"#, at(NOON).0);
+fn debezium_record(op: &str, lsn: u32, before: &str, after: &str) -> Vec<u8> {
+    let source = format!(r#"{{"db":"g","table":"t","lsn":{lsn},"ts_ms":{}}}"#, parse_instant(NOON).0);
     format!(r#"{{"before":{before},"after":{after},"source":{source},"op":"{op}"}}"#).into_bytes()
 }
 
 #[tokio::test]
 async fn tables_of_others_feed_events_and_follows() {
-    let house = House::with_sources(0).await;
-    let none = Headers::new();
+    let house = IngestHouse::with_sources(0).await;
+    let none = RecordHeaders::new();
     let work = |public: bool| format!(r#"{{"id":1,"title":"Moon","author":7,"public":{public}}}"#);
     for (op, lsn, before, after) in [
         ("c", 1, "null".to_owned(), work(false)),
@@ -121,9 +121,9 @@ async fn tables_of_others_feed_events_and_follows() {
         ("u", 2, work(false), work(true)),
         ("d", 3, work(true), "null".to_owned()),
     ] {
-        house.send("g.work", &none, Some(&debezium(op, lsn, &before, &after))).await;
+        house.send_record("g.work", &none, Some(&debezium_record(op, lsn, &before, &after))).await;
     }
-    house.send("g.work", &none, None).await;
+    house.send_record("g.work", &none, None).await;
     let follow = |author: u32| format!(r#"{{"user":"ann","author":{author}}}"#);
     let null = || "null".to_owned();
     for (op, lsn, before, after) in [
@@ -134,11 +134,11 @@ async fn tables_of_others_feed_events_and_follows() {
         // An older row that comes late does not win over the end.
         ("c", 13, null(), follow(9)),
     ] {
-        house.send("g.follow", &none, Some(&debezium(op, lsn, &before, &after))).await;
+        house.send_record("g.follow", &none, Some(&debezium_record(op, lsn, &before, &after))).await;
     }
-    house.send("people", &none, Some(br#"{"id":"ann","tz":"Asia/Tokyo"}"#)).await;
+    house.send_record("people", &none, Some(br#"{"id":"ann","tz":"Asia/Tokyo"}"#)).await;
     house.settle_all().await;
-    assert_eq!(house.aside().await, []);
+    assert_eq!(house.quarantined_records().await, []);
     let events = house.events().await;
     let keys: std::collections::BTreeSet<_> = events.iter().map(Event::entry_key).collect();
     assert_eq!((events.len(), keys.len()), (2, 1), "{events:?}");
@@ -154,7 +154,7 @@ async fn tables_of_others_feed_events_and_follows() {
 
 #[tokio::test]
 async fn what_a_source_cannot_use_is_put_aside_and_the_rest_goes_on() {
-    let house = House::with_sources(0).await;
+    let house = IngestHouse::with_sources(0).await;
     let trace = vec![("trace".to_owned(), b"1".to_vec())];
     let bad: [(&str, Option<&[u8]>, &str); 6] = [
         ("g.work", Some(b"{"), "it is no json"),
@@ -169,11 +169,11 @@ async fn what_a_source_cannot_use_is_put_aside_and_the_rest_goes_on() {
         ("people", Some(br#"{"id":"ann","tz":"Moon"}"#), "no time zone"),
     ];
     for (topic, value, _) in bad {
-        house.send(topic, &trace, value).await;
+        house.send_record(topic, &trace, value).await;
     }
-    house.send("people", &trace, Some(br#"{"id":"ann","tz":"Asia/Tokyo"}"#)).await;
+    house.send_record("people", &trace, Some(br#"{"id":"ann","tz":"Asia/Tokyo"}"#)).await;
     house.settle_all().await;
-    let mut aside = house.aside().await;
+    let mut aside = house.quarantined_records().await;
     aside.sort_by(|a, b| (&a.topic, a.offset).cmp(&(&b.topic, b.offset)));
     let mut expected: Vec<_> = bad.iter().collect();
     expected.sort_by_key(|(topic, ..)| *topic);
@@ -188,9 +188,9 @@ async fn what_a_source_cannot_use_is_put_aside_and_the_rest_goes_on() {
 
 #[tokio::test]
 async fn cloud_events_come_in_both_modes_and_wait_for_their_schema() {
-    let house = House::with_sources(2).await;
-    let structured = event("work.published", r#""subject":"work:1","data":{"title":"One"}"#);
-    house.send("hints", &Headers::new(), Some(structured.as_bytes())).await;
+    let house = IngestHouse::with_sources(2).await;
+    let structured = event_json("work.published", r#""subject":"work:1","data":{"title":"One"}"#);
+    house.send_record("hints", &RecordHeaders::new(), Some(structured.as_bytes())).await;
     let header = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
     let binary = vec![
         header("ce_specversion", "1.0"),
@@ -200,15 +200,17 @@ async fn cloud_events_come_in_both_modes_and_wait_for_their_schema() {
         header("ce_subject", "work:2"),
         header("content-type", "application/json"),
     ];
-    house.send("hints", &binary, Some(br#"{"title":"Two"}"#)).await;
+    house.send_record("hints", &binary, Some(br#"{"title":"Two"}"#)).await;
     // Ours in a frame, on their topic and on ours; the registry is away at first.
-    let third = event("work.published", r#""subject":"work:3","data":{"title":"Three"}"#)
+    let third = event_json("work.published", r#""subject":"work:3","data":{"title":"Three"}"#)
         .replace(r#""id":"1""#, r#""id":"3""#);
-    let third = wire::change::encode(&wire::cloud::parse(third.as_bytes()).unwrap()).unwrap();
-    house.send(topics::CHANGES, &Headers::new(), Some(&framing::framed(8, &third[10..]))).await;
-    house.send("clouds", &binary, Some(br#"{"work":4}"#)).await;
+    let third = wire::change::encode(&wire::cloud_event::parse_change(third.as_bytes()).unwrap()).unwrap();
+    house
+        .send_record(topics::CHANGES, &RecordHeaders::new(), Some(&framing::add_frame(8, &third[10..])))
+        .await;
+    house.send_record("clouds", &binary, Some(br#"{"work":4}"#)).await;
     house.settle_all().await;
-    assert_eq!(house.aside().await, []);
+    assert_eq!(house.quarantined_records().await, []);
     let mut subjects: Vec<_> = house.events().await.iter().map(|event| event.subject.to_string()).collect();
     subjects.sort();
     assert_eq!(subjects, ["work:1", "work:2", "work:3", "work:4"]);
@@ -225,7 +227,7 @@ async fn cloud_events_come_in_both_modes_and_wait_for_their_schema() {
 #[test]
 fn a_source_is_none_of_our_topics() {
     let template = |_: &str| Ok(String::new());
-    for (topic, ..) in topics::all(Partitions::USUAL) {
+    for (topic, ..) in topics::all_topics(PartitionCount::USUAL) {
         let text = format!("{CATALOGUE}{}", SOURCES.replace("topic: hints", &format!("topic: {topic}")));
         let said = Catalogue::parse(&text, "c.yaml", &template).unwrap_err().to_string();
         assert!(said.contains(&format!("`{topic}` is a topic of the house")), "{said}");
@@ -235,57 +237,66 @@ fn a_source_is_none_of_our_topics() {
 /// A replayed change is judged as it was, and its events say that they are there once more.
 #[tokio::test]
 async fn what_comes_again_is_as_old_and_as_quiet_as_it_was() {
-    let house = House::with_sources(0).await;
-    let again = Again { replay: "r".into(), is_quiet: true };
-    let first = at(NOON).plus(-3 * 86_400_000);
-    let body = event("work.published", r#""subject":"work:1""#);
-    house.send(topics::CHANGES, &again.on(Headers::new(), first), Some(body.as_bytes())).await;
+    let house = IngestHouse::with_sources(0).await;
+    let again = ReplayStamp { replay: "r".into(), is_quiet: true };
+    let first = parse_instant(NOON).plus(-3 * 86_400_000);
+    let body = event_json("work.published", r#""subject":"work:1""#);
+    house
+        .send_record(
+            topics::CHANGES,
+            &again.stamp_headers(RecordHeaders::new(), first),
+            Some(body.as_bytes()),
+        )
+        .await;
     house.settle_all().await;
     assert_eq!(house.events().await[0].occurred, first);
-    assert_eq!(Again::of(&house.records(topics::EVENTS).await[0].headers), Some(again));
+    assert_eq!(ReplayStamp::from_headers(&house.records(topics::EVENTS).await[0].headers), Some(again));
 }
 
 /// A topic that others have not made yet is waited for, and nothing else is.
 #[tokio::test]
 async fn a_source_whose_topic_is_not_there_holds_nobody_up() {
-    let house = House::with_sources(0).await;
-    let mut ports = Ports { shutdown: Shutdown::default(), ..house.ports.clone() };
+    let house = IngestHouse::with_sources(0).await;
+    let mut deps = Deps { shutdown: ShutdownSignal::default(), ..house.deps.clone() };
     let text = SOURCES.replace("topic: people", "topic: nowhere");
     let text = format!("{CATALOGUE}{text}");
     let template = |_: &str| {
         Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
     };
-    ports.catalogue =
-        Arc::new(Catalogue::parse(&text, "c.yaml", &template).unwrap_or_else(|p| panic!("{p}")));
+    deps.catalogue = Arc::new(Catalogue::parse(&text, "c.yaml", &template).unwrap_or_else(|p| panic!("{p}")));
     house
-        .send("hints", &Headers::new(), Some(event("work.published", r#""subject":"work:1""#).as_bytes()))
+        .send_record(
+            "hints",
+            &RecordHeaders::new(),
+            Some(event_json("work.published", r#""subject":"work:1""#).as_bytes()),
+        )
         .await;
     let settled = async {
         while house.events().await.is_empty() {
-            let (_, changes) = ports.quiet.now();
-            ports.quiet.changed(changes).await;
+            let (_, changes) = deps.quiet.idle_state();
+            deps.quiet.wait_for_change(changes).await;
         }
-        ports.shutdown.start();
+        deps.shutdown.start();
     };
-    tokio::join!(run(ports.clone(), house.http().config), settled).0.unwrap();
+    tokio::join!(run(deps.clone(), house.http().config), settled).0.unwrap();
 }
 
 #[tokio::test]
 async fn avro_and_binary_mode_come_over_http() {
-    let house = House::with_sources(1).await;
+    let house = IngestHouse::with_sources(1).await;
     let router = house.router();
-    let parsed = wire::cloud::parse(
-        event("work.published", r#""subject":"work:1","time":"2026-11-21T11:00:00Z""#).as_bytes(),
+    let parsed = wire::cloud_event::parse_change(
+        event_json("work.published", r#""subject":"work:1","time":"2026-11-21T11:00:00Z""#).as_bytes(),
     );
     let ours = wire::change::encode(&parsed.unwrap()).unwrap();
     let avro = [("content-type", "application/avro")];
     let good = (202, r#"{"accepted":1,"rejected":[]}"#.to_owned());
-    assert_eq!(post(&router, "/v1/changes", &avro, ours.clone()).await, good);
-    assert_eq!(post(&router, "/v1/changes", &avro, framing::framed(7, &ours[10..])).await, good);
-    let (status, said) = post(&router, "/v1/changes", &avro, framing::framed(8, &ours[10..])).await;
+    assert_eq!(post_body(&router, "/v1/changes", &avro, ours.clone()).await, good);
+    assert_eq!(post_body(&router, "/v1/changes", &avro, framing::add_frame(7, &ours[10..])).await, good);
+    let (status, said) = post_body(&router, "/v1/changes", &avro, framing::add_frame(8, &ours[10..])).await;
     assert!(status == 503 && said.contains("away") && said.ends_with(" retry 1"), "{status} {said}");
-    assert_eq!(post(&router, "/v1/changes", &avro, framing::framed(8, &ours[10..])).await, good);
-    let (status, said) = post(&router, "/v1/changes", &avro, framing::framed(9, b"x")).await;
+    assert_eq!(post_body(&router, "/v1/changes", &avro, framing::add_frame(8, &ours[10..])).await, good);
+    let (status, said) = post_body(&router, "/v1/changes", &avro, framing::add_frame(9, b"x")).await;
     assert!(status == 400 && said.contains("no schema 9"), "{status} {said}");
 
     let binary = |id: &'static str| {
@@ -300,14 +311,15 @@ async fn avro_and_binary_mode_come_over_http() {
         ]
     };
     let data = r#"{"title":"Moon"}"#;
-    assert_eq!(post(&router, "/v1/changes", &binary("1"), data).await, good);
-    assert_eq!(post(&router, "/v1/changes", &binary("1"), data).await, good);
+    assert_eq!(post_body(&router, "/v1/changes", &binary("1"), data).await, good);
+    assert_eq!(post_body(&router, "/v1/changes", &binary("1"), data).await, good);
     // Its attributes are a part of what a request asks for.
-    assert_eq!(post(&router, "/v1/changes", &binary("2"), data).await.0, 422);
+    assert_eq!(post_body(&router, "/v1/changes", &binary("2"), data).await.0, 422);
     let events = house.events().await;
     let keys: Vec<EventKey> = events.iter().map(|event| event.key).collect();
-    let (one, two) = (EventKey::of(&tenant(), "s", "1"), EventKey::of(&tenant(), "café", "1"));
+    let (one, two) =
+        (EventKey::from_source_id(&tenant(), "s", "1"), EventKey::from_source_id(&tenant(), "café", "1"));
     assert_eq!(keys, [one, one, one, two]);
-    let (status, said) = post(&router, "/v1/changes", &binary("1")[..5], "[]").await;
+    let (status, said) = post_body(&router, "/v1/changes", &binary("1")[..5], "[]").await;
     assert!(status == 400 && said.contains("/data: it is not an object"), "{status} {said}");
 }

@@ -6,8 +6,8 @@ use super::*;
 const WITHIN: &str = "GET /within HTTP/1.1\r\nhost: a\r\n\r\n";
 
 /// The numbers of answers that a connection gives. What is in braces is `WITHIN`.
-async fn check(served: &Served, says: &str, expected: &[u16]) {
-    let said = served.said_to(&says.replace("{}", WITHIN)).await;
+async fn check_statuses(served: &ServedRouter, says: &str, expected: &[u16]) {
+    let said = served.answers_to(&says.replace("{}", WITHIN)).await;
     let answers: Vec<u16> =
         said.match_indices("HTTP/1.1 ").map(|(at, _)| said[at + 9..at + 12].parse().unwrap()).collect();
     assert_eq!(answers, expected, "{says:?}: {said}");
@@ -16,8 +16,8 @@ async fn check(served: &Served, says: &str, expected: &[u16]) {
 
 #[tokio::test]
 async fn a_request_ends_in_one_place() {
-    let router = hello().route("/within", any(|| async { "heard" }));
-    let served = Served::new(router, LIMITS, TIMES).await;
+    let router = hello_router().route("/within", any(|| async { "heard" }));
+    let served = ServedRouter::new(router, LIMITS, TIMES).await;
     let close = "connection: close\r\n";
     let cases: &[(&str, &[u16])] = &[
         // Lengths.
@@ -60,19 +60,19 @@ async fn a_request_ends_in_one_place() {
     ];
     for (rest, expected) in cases {
         let rest = rest.replace("{close}", close);
-        check(&served, &format!("POST / HTTP/1.1\r\nhost: a\r\n{rest}"), expected).await;
+        check_statuses(&served, &format!("POST / HTTP/1.1\r\nhost: a\r\n{rest}"), expected).await;
     }
     for line in ["G(T / HTTP/1.1", "GET /", "GET / HTTP/3.0", "GET  / HTTP/1.1", "GET /\0 HTTP/1.1"] {
-        check(&served, &format!("{line}\r\nhost: a\r\n\r\n{{}}"), &[400]).await;
+        check_statuses(&served, &format!("{line}\r\nhost: a\r\n\r\n{{}}"), &[400]).await;
     }
     let encoded = "POST / HTTP/1.0\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{}";
-    check(&served, encoded, &[400]).await;
+    check_statuses(&served, encoded, &[400]).await;
     let many: String = (0..200).map(|number| format!("a{number}: b\r\n")).collect();
-    check(&served, &format!("GET / HTTP/1.1\r\n{many}\r\n"), &[431]).await;
+    check_statuses(&served, &format!("GET / HTTP/1.1\r\n{many}\r\n"), &[431]).await;
     let long = "a".repeat(1_000_000);
     for long in [format!("GET / HTTP/1.1\r\na: {long}\r\n\r\n"), format!("GET /{long} HTTP/1.1\r\n\r\n")] {
         // Thrown out before it has said all of it, and so perhaps before it hears why.
-        let said = served.said_to(&long).await;
+        let said = served.answers_to(&long).await;
         assert!(said.is_empty() || said.starts_with("HTTP/1.1 431 "), "{said}");
     }
     served.end().await;

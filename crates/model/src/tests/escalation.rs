@@ -1,36 +1,36 @@
 //! What one plan told and nobody came for.
 
 use super::{
-    Bench, candidate,
-    windows::{MINUTE, after},
+    StepBench, candidate,
+    windows::{MINUTE, close_after},
 };
 use crate::{
-    Channel, Millis, PlanName, Why,
-    closing::Candidate,
-    delivery::{Delivery, Outcome},
-    plan::{Follows, Surface},
+    Channel, EndReason, PlanName, UtcMillis,
+    closing::ClosingCandidate,
+    delivery::{Delivery, DeliveryOutcome},
+    plan::{EscalationRule, OnlineSurface},
     ready::Ready,
-    window::Input,
+    window::StepInput,
 };
 
 /// A plan that tells at once, and one that follows it after ten minutes.
-fn bench() -> Bench {
-    let mut bench = Bench::with(|plan| plan.close = after(0));
+fn escalation_bench() -> StepBench {
+    let mut bench = StepBench::with_plan(|plan| plan.close = close_after(0));
     let mut next = bench.plan().clone();
     next.name = PlanName::new("next").unwrap();
-    next.follows = Some(Follows { plans: vec![bench.plan().name.clone()], wait_ms: 10 * MINUTE });
+    next.follows = Some(EscalationRule { plans: vec![bench.plan().name.clone()], wait_ms: 10 * MINUTE });
     bench.plans.by_name.insert(next.name.clone(), next);
-    bench.plans.surfaces = vec![Surface { name: "site".into(), online_ms: MINUTE, asks_live: false }];
+    bench.plans.surfaces = vec![OnlineSurface { name: "site".into(), online_ms: MINUTE, asks_live: false }];
     bench
 }
 
-fn told(bench: &mut Bench) -> Ready {
+fn tell_message(bench: &mut StepBench) -> Ready {
     bench.announce(MINUTE, 0);
     let mut readys = bench.close(MINUTE, vec![candidate(1, 1, "work:1", Ok(()))]);
     readys.remove(0)
 }
 
-fn report(bench: &mut Bench, now: i64, ready: &Ready, outcome: Outcome) {
+fn report_outcome(bench: &mut StepBench, now: i64, ready: &Ready, outcome: DeliveryOutcome) {
     let delivery = Delivery {
         ready: ready.id,
         tenant: ready.tenant.clone(),
@@ -39,45 +39,45 @@ fn report(bench: &mut Bench, now: i64, ready: &Ready, outcome: Outcome) {
         key: ready.key.clone(),
         channel: Channel::Email,
         attempt: 0,
-        at: Millis(now),
+        at: UtcMillis(now),
         outcome,
     };
-    bench.step(now, Input::Reported(&delivery));
+    bench.step(now, StepInput::Reported(&delivery));
 }
 
 /// All of it was left out, for this reason.
-fn nothing(ready: &Ready, why: Why) -> Outcome {
-    Outcome::Nothing { left: ready.entries.iter().map(|entry| (entry.key, why)).collect() }
+fn nothing_sent(ready: &Ready, why: EndReason) -> DeliveryOutcome {
+    DeliveryOutcome::Nothing { left: ready.entries.iter().map(|entry| (entry.key, why)).collect() }
 }
 
 #[test]
 fn it_waits_from_the_report_on() {
-    let check = |outcome: fn(Ready) -> Outcome, due: i64| {
-        let mut bench = bench();
-        let ready = told(&mut bench);
+    let check = |outcome: fn(Ready) -> DeliveryOutcome, due: i64| {
+        let mut bench = escalation_bench();
+        let ready = tell_message(&mut bench);
         assert_eq!(bench.due(), 71 * MINUTE + 1, "without a report it goes on all the same");
-        report(&mut bench, 3 * MINUTE, &ready, outcome(ready.clone()));
+        report_outcome(&mut bench, 3 * MINUTE, &ready, outcome(ready.clone()));
         assert_eq!(bench.record.windows[0].due.0 / MINUTE, due);
     };
-    check(|_| Outcome::Sent { left: vec![] }, 13);
-    check(|ready| nothing(&ready, Why::NoAddress), 3);
-    check(|ready| nothing(&ready, Why::NoLongerTrue), 13);
-    check(|_| Outcome::Refused { left: vec![] }, 3);
-    check(|_| Outcome::Unknown { back: vec![], left: vec![] }, 13);
-    check(|ready| Outcome::Deferred { until: Millis(5 * MINUTE), ready }, 75);
+    check(|_| DeliveryOutcome::Sent { left: vec![] }, 13);
+    check(|ready| nothing_sent(&ready, EndReason::NoAddress), 3);
+    check(|ready| nothing_sent(&ready, EndReason::NoLongerTrue), 13);
+    check(|_| DeliveryOutcome::Refused { left: vec![] }, 3);
+    check(|_| DeliveryOutcome::Unknown { back: vec![], left: vec![] }, 13);
+    check(|ready| DeliveryOutcome::Deferred { until: UtcMillis(5 * MINUTE), ready }, 75);
 }
 
 #[test]
 fn whoever_comes_has_seen_it() {
     let check = |seen: Option<i64>, expected: usize| {
-        let mut bench = bench();
-        let ready = told(&mut bench);
-        report(&mut bench, 2 * MINUTE, &ready, Outcome::Sent { left: vec![] });
+        let mut bench = escalation_bench();
+        let ready = tell_message(&mut bench);
+        report_outcome(&mut bench, 2 * MINUTE, &ready, DeliveryOutcome::Sent { left: vec![] });
         if let Some(minute) = seen {
-            let at = Millis(minute * MINUTE);
-            bench.step(at.0, Input::Seen { surface: &"site".into(), at });
+            let at = UtcMillis(minute * MINUTE);
+            bench.step(at.0, StepInput::Seen { surface: &"site".into(), at });
         }
-        let one = Candidate { told: Some(Millis(MINUTE)), ..candidate(1, 1, "work:1", Ok(())) };
+        let one = ClosingCandidate { told: Some(UtcMillis(MINUTE)), ..candidate(1, 1, "work:1", Ok(())) };
         let told = bench.close(12 * MINUTE, vec![one]);
         assert_eq!(told.len(), expected, "{seen:?}");
         assert!(bench.record.windows.is_empty());
@@ -90,14 +90,17 @@ fn whoever_comes_has_seen_it() {
 /// They came for the first, and not for the second, which was told after that.
 #[test]
 fn what_was_told_since_they_came_waits_for_itself() {
-    let mut bench = bench();
-    let ready = told(&mut bench);
-    report(&mut bench, 2 * MINUTE, &ready, Outcome::Sent { left: vec![] });
-    bench.step(5 * MINUTE, Input::Seen { surface: &"site".into(), at: Millis(5 * MINUTE) });
+    let mut bench = escalation_bench();
+    let ready = tell_message(&mut bench);
+    report_outcome(&mut bench, 2 * MINUTE, &ready, DeliveryOutcome::Sent { left: vec![] });
+    bench.step(5 * MINUTE, StepInput::Seen { surface: &"site".into(), at: UtcMillis(5 * MINUTE) });
     let both = || {
         let one = |n: u8, minute| {
             let subject = format!("work:{n}");
-            Candidate { told: Some(Millis(minute * MINUTE)), ..candidate(i64::from(n), n, &subject, Ok(())) }
+            ClosingCandidate {
+                told: Some(UtcMillis(minute * MINUTE)),
+                ..candidate(i64::from(n), n, &subject, Ok(()))
+            }
         };
         vec![one(1, 1), one(2, 6)]
     };
@@ -110,9 +113,9 @@ fn what_was_told_since_they_came_waits_for_itself() {
 
 #[test]
 fn who_cannot_be_reached_is_told_on_the_next_at_once() {
-    let mut bench = bench();
+    let mut bench = escalation_bench();
     bench.announce(MINUTE, 0);
-    assert!(bench.close(MINUTE, vec![candidate(1, 1, "work:1", Err(Why::NoAddress))]).is_empty());
+    assert!(bench.close(MINUTE, vec![candidate(1, 1, "work:1", Err(EndReason::NoAddress))]).is_empty());
     assert!(bench.due() <= MINUTE + 1);
     assert_eq!(bench.record.windows[0].plan.as_str(), "next");
 }
@@ -120,25 +123,25 @@ fn who_cannot_be_reached_is_told_on_the_next_at_once() {
 /// What was withdrawn, muted or told before is no reason to tell the others sooner.
 #[test]
 fn what_ended_hurries_nobody() {
-    let check = |why: Why, due: i64| {
+    let check = |why: EndReason, due: i64| {
         // Beside one that is told.
-        let mut bench = bench();
+        let mut bench = escalation_bench();
         bench.announce(MINUTE, 0);
         let both = vec![candidate(1, 1, "work:1", Ok(())), candidate(2, 2, "work:2", Err(why))];
         assert_eq!(bench.close(MINUTE, both).len(), 1);
         assert_eq!(bench.due(), 71 * MINUTE + 1, "{why:?}");
         // While another one waits for the person.
-        let mut bench = self::bench();
-        let ready = told(&mut bench);
-        report(&mut bench, 2 * MINUTE, &ready, Outcome::Sent { left: vec![] });
+        let mut bench = self::escalation_bench();
+        let ready = tell_message(&mut bench);
+        report_outcome(&mut bench, 2 * MINUTE, &ready, DeliveryOutcome::Sent { left: vec![] });
         bench.announce(3 * MINUTE, 0);
         let place = bench.record.windows.iter().position(|window| window.plan.as_str() != "next").unwrap();
         let window = bench.record.windows[place].clone();
         let candidates = vec![candidate(2, 2, "work:2", Err(why))];
-        bench.step(3 * MINUTE, Input::Due { window: &window, joined: &[], candidates, live: None });
+        bench.step(3 * MINUTE, StepInput::Due { window: &window, joined: &[], candidates, live: None });
         assert_eq!(bench.due(), due * MINUTE, "{why:?}");
     };
-    for why in Why::ALL {
+    for why in EndReason::ALL {
         check(why, if why.is_unreached() { 3 } else { 12 });
     }
 }
@@ -146,23 +149,24 @@ fn what_ended_hurries_nobody() {
 /// What ended alone is ended by whoever follows, at once; what is told at that very instant has its wait.
 #[test]
 fn what_ended_alone_does_not_wait_and_what_is_told_beside_it_does() {
-    let mut bench = bench();
+    let mut bench = escalation_bench();
     bench.announce(MINUTE, 0);
-    assert!(bench.close(MINUTE, vec![candidate(1, 1, "work:1", Err(Why::Muted))]).is_empty());
+    assert!(bench.close(MINUTE, vec![candidate(1, 1, "work:1", Err(EndReason::Muted))]).is_empty());
     assert!(bench.due() <= MINUTE + 1);
     bench.announce(MINUTE, 0);
     let place = bench.record.windows.iter().position(|window| window.plan.as_str() != "next").unwrap();
     let window = bench.record.windows[place].clone();
     let candidates = vec![candidate(2, 2, "work:2", Ok(()))];
-    bench.step(MINUTE + 2, Input::Due { window: &window, joined: &[], candidates, live: None });
+    bench.step(MINUTE + 2, StepInput::Due { window: &window, joined: &[], candidates, live: None });
     assert_eq!(bench.due(), 71 * MINUTE + 2);
 }
 
 #[test]
 fn nothing_opens_it_but_the_plan_that_it_follows() {
-    let mut bench = bench();
-    let wanted = crate::window::Wanted { plan: PlanName::new("next").unwrap(), key: "".into(), aim: None };
-    let input = Input::Announced { day: crate::Day(0), rows: 1, wanted: &[wanted] };
+    let mut bench = escalation_bench();
+    let wanted =
+        crate::window::WindowTarget { plan: PlanName::new("next").unwrap(), key: "".into(), aim: None };
+    let input = StepInput::Announced { day: crate::Day(0), rows: 1, wanted: &[wanted] };
     bench.step(MINUTE, input);
     assert!(bench.record.windows.is_empty());
 }

@@ -2,46 +2,49 @@
 
 use proptest::prelude::*;
 
-use super::windows::{Step, play_with};
+use super::windows::{WindowStep, play_with};
 use crate::{
-    habit::Habit,
-    plan::{Close, Hours, LocalTime, Plans, Quiet, Surface, Then, Weekdays, ZoneRule},
+    habit::VisitHabit,
+    plan::{
+        CloseRule, LocalHours, LocalTime, OnlineSurface, PlanSet, QuietAction, QuietRule, WeekdaySet,
+        ZoneRule,
+    },
 };
-use Step::{Comes, Moved, Seen};
+use WindowStep::{Comes, Moved, Seen};
 
-fn hours(from: u8, to: u8) -> Hours {
+fn hours_between(from: u8, to: u8) -> LocalHours {
     let time = |hour| LocalTime { hour, minute: 0 };
-    Hours { from: time(from), to: time(to) }
+    LocalHours { from: time(from), to: time(to) }
 }
 
 #[test]
 fn the_best_hour_is_an_allowed_one() {
-    let check = |visits: &[(u8, u8)], within: Hours, quiet: Option<Hours>, best: Option<u8>| {
-        let habit = Habit::of(visits.iter().copied());
-        assert_eq!(habit.best(within, quiet).map(|time| time.hour), best, "{visits:?}");
+    let check = |visits: &[(u8, u8)], within: LocalHours, quiet: Option<LocalHours>, best: Option<u8>| {
+        let habit = VisitHabit::from_visits(visits.iter().copied());
+        assert_eq!(habit.best_hour(within, quiet).map(|time| time.hour), best, "{visits:?}");
     };
-    let day = hours(7, 23);
+    let day = hours_between(7, 23);
     check(&[], day, None, None);
     check(&[(19, 4)], day, None, None);
     check(&[(19, 5)], day, None, Some(19));
     check(&[(19, 5), (8, 5)], day, None, Some(8));
     check(&[(3, 9), (19, 5)], day, None, Some(19));
     check(&[(3, 9)], day, None, None);
-    check(&[(22, 9), (19, 5)], day, Some(hours(22, 8)), Some(19));
-    check(&[(7, 9)], hours(22, 8), None, Some(7));
-    check(&[(23, 9), (8, 9)], hours(22, 8), None, Some(23));
-    check(&[(24, 9), (200, 9)], hours(22, 8), None, None);
+    check(&[(22, 9), (19, 5)], day, Some(hours_between(22, 8)), Some(19));
+    check(&[(7, 9)], hours_between(22, 8), None, Some(7));
+    check(&[(23, 9), (8, 9)], hours_between(22, 8), None, Some(23));
+    check(&[(24, 9), (200, 9)], hours_between(22, 8), None, None);
 }
 
-fn daily(plans: &mut Plans) {
-    plans.surfaces = vec![Surface { name: "site".into(), online_ms: 60_000, asks_live: false }];
+fn set_daily(plans: &mut PlanSet) {
+    plans.surfaces = vec![OnlineSurface { name: "site".into(), online_ms: 60_000, asks_live: false }];
     for plan in plans.by_name.values_mut() {
-        plan.close = Close::Calendar {
+        plan.close = CloseRule::Calendar {
             at: LocalTime { hour: 9, minute: 0 },
-            on: Weekdays::ALL,
+            on: WeekdaySet::ALL,
             zone: ZoneRule::Person,
             spread_ms: 0,
-            best: Some(hours(0, 23)),
+            best: Some(hours_between(0, 23)),
         };
     }
 }
@@ -49,11 +52,11 @@ fn daily(plans: &mut Plans) {
 /// Midnight is minute 0, 20:00 minute 1200.
 #[test]
 fn an_hour_is_chosen_as_a_window_opens() {
-    let check = |steps: &[Step], told: &str| assert_eq!(play_with(daily, steps), told, "{steps:?}");
-    let visits: Vec<Step> = (0..5).map(|day| Seen(day * 1_440 + 1_200, "site")).collect();
-    let then = |steps: &[Step]| [&visits[..], steps].concat();
+    let check = |steps: &[WindowStep], told: &str| assert_eq!(play_with(set_daily, steps), told, "{steps:?}");
+    let visits: Vec<WindowStep> = (0..5).map(|day| Seen(day * 1_440 + 1_200, "site")).collect();
+    let then = |steps: &[WindowStep]| [&visits[..], steps].concat();
     check(&[Comes(0)], "540: 0;");
-    let then = |steps: &[Step]| {
+    let then = |steps: &[WindowStep]| {
         then(steps)
             .iter()
             .map(|step| match step {
@@ -68,19 +71,19 @@ fn an_hour_is_chosen_as_a_window_opens() {
     // It was told today already, so the next one is tomorrow's.
     check(&then(&[Comes(7_200), Comes(8_401)]), "1200: 0; 2640: 1201;");
     // Who comes more in the morning from now on is told then, and no date twice or not at all.
-    let morning: Vec<Step> = (0..9).map(|n| Seen(7_200 + 7 * 60 + n, "site")).collect();
+    let morning: Vec<WindowStep> = (0..9).map(|n| Seen(7_200 + 7 * 60 + n, "site")).collect();
     check(&then(&[&[Comes(7_200)], &morning[..], &[Comes(8_000)]].concat()), "1200: 0 800;");
 }
 
 #[test]
 fn visits_in_an_hour_are_one_and_old_ones_fade() {
-    let mut habit = Habit::default();
+    let mut habit = VisitHabit::default();
     for _ in 0..39 {
-        habit.note(LocalTime { hour: 7, minute: 5 });
+        habit.note_visit(LocalTime { hour: 7, minute: 5 });
     }
-    habit.note(LocalTime { hour: 21, minute: 0 });
+    habit.note_visit(LocalTime { hour: 21, minute: 0 });
     assert_eq!(habit.visits().collect::<Vec<_>>(), [(7, 39), (21, 1)]);
-    habit.note(LocalTime { hour: 7, minute: 5 });
+    habit.note_visit(LocalTime { hour: 7, minute: 5 });
     assert_eq!(habit.visits().collect::<Vec<_>>(), [(7, 20)]);
 }
 
@@ -93,15 +96,15 @@ proptest! {
         moves in prop::collection::vec(0..4_000_i64, 0..10),
         quiet in (0..24_u8, 1..12_u8),
     ) {
-        let mut steps: Vec<Step> = visits.iter().map(|at| Seen(*at, "site")).collect();
+        let mut steps: Vec<WindowStep> = visits.iter().map(|at| Seen(*at, "site")).collect();
         steps.extend(comings.iter().map(|at| Comes(*at)));
         steps.extend(moves.iter().map(|at| Moved(*at)));
-        steps.sort_by_key(Step::at);
+        steps.sort_by_key(WindowStep::minute);
         let told = play_with(|plans| {
-            daily(plans);
+            set_daily(plans);
             for plan in plans.by_name.values_mut() {
-                let hours = hours(quiet.0, (quiet.0 + quiet.1) % 24);
-                plan.quiet = Some(Quiet { hours, zone: ZoneRule::Person, then: Then::Hold });
+                let hours = hours_between(quiet.0, (quiet.0 + quiet.1) % 24);
+                plan.quiet = Some(QuietRule { hours, zone: ZoneRule::Person, then: QuietAction::Hold });
             }
         }, &steps);
         let messages = told.split(';').filter_map(|one| one.split_once(": "));

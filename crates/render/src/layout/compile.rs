@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use catalogue::problem::{Problem, Problems, Source};
+use catalogue::problem::{CatalogueProblem, CatalogueProblems, SourceText};
 use mrml::{
     mj_head::MjHeadChild,
     mj_style::StyleInlineMode,
@@ -11,18 +11,18 @@ use mrml::{
 };
 
 use crate::layout::{
-    inline::Sheet,
-    scan::{Scanned, WORD, scan, word},
+    inline_styles::StyleSheet,
+    scan::{ScannedLayout, WORD, placeholder_word, scan_layout},
 };
 
 /// An HTML template, and where in its layout each tag was.
-pub struct Layout {
+pub struct HtmlLayout {
     pub html: String,
     /// Byte of the HTML and byte of the layout, in order.
     tags: Vec<(usize, usize)>,
 }
 
-impl Layout {
+impl HtmlLayout {
     /// The byte of the layout that a byte of the HTML comes from, as far as tags tell.
     pub fn origin(&self, html_offset: usize) -> usize {
         let at = self.tags.partition_point(|(html, _)| *html <= html_offset);
@@ -31,23 +31,23 @@ impl Layout {
 }
 
 /// Compiles a layout.
-pub fn compile(source: Source<'_>) -> Result<Layout, Problems> {
-    let scanned = scan(source)?;
+pub fn compile_layout(source: SourceText<'_>) -> Result<HtmlLayout, CatalogueProblems> {
+    let scanned = scan_layout(source)?;
     let mut parsed = mrml::parse(&scanned.mjml)
-        .map_err(|error| Problems::from(parse_problem(source, &scanned, &error)))?;
-    let sheet = inlined(&mut parsed.element, source)?;
+        .map_err(|error| CatalogueProblems::from(parse_problem(source, &scanned, &error)))?;
+    let sheet = take_inline_styles(&mut parsed.element, source)?;
     // No fonts from elsewhere, and no notes to ourselves.
     let options = RenderOptions { disable_comments: true, social_icon_origin: None, fonts: HashMap::new() };
     let html = parsed
         .element
         .render(&options)
-        .map_err(|error| Problems::from(source.problem(1, 1, format!("no MJML: {error}"))))?;
-    put_back(source, &scanned, &sheet.applied(&html))
+        .map_err(|error| CatalogueProblems::from(source.problem(1, 1, format!("no MJML: {error}"))))?;
+    restore_tags(source, &scanned, &sheet.apply_to(&html))
 }
 
 /// Takes the styles that are to be inlined out of a layout.
-fn inlined(mjml: &mut Mjml, source: Source<'_>) -> Result<Sheet, Problem> {
-    let mut sheet = Sheet::default();
+fn take_inline_styles(mjml: &mut Mjml, source: SourceText<'_>) -> Result<StyleSheet, CatalogueProblem> {
+    let mut sheet = StyleSheet::default();
     let Some(head) = &mut mjml.children.head else { return Ok(sheet) };
     let mut read = Ok(());
     head.children.retain(|child| match child {
@@ -62,7 +62,7 @@ fn inlined(mjml: &mut Mjml, source: Source<'_>) -> Result<Sheet, Problem> {
     read.map(|()| sheet)
 }
 
-fn parse_problem(source: Source<'_>, scanned: &Scanned, error: &parser::Error) -> Problem {
+fn parse_problem(source: SourceText<'_>, scanned: &ScannedLayout, error: &parser::Error) -> CatalogueProblem {
     use parser::Error;
     let (what, position) = match error {
         Error::UnexpectedElement { position, .. } => {
@@ -70,7 +70,8 @@ fn parse_problem(source: Source<'_>, scanned: &Scanned, error: &parser::Error) -
         }
         Error::UnexpectedToken { position, .. } => ("this cannot stand here", Some(position.start)),
         Error::MissingAttribute { name, position, .. } => {
-            let problem = source.problem_at(origin(scanned, position.start), format!("this needs `{name}`"));
+            let problem =
+                source.problem_at(layout_offset(scanned, position.start), format!("this needs `{name}`"));
             return problem;
         }
         Error::InvalidAttribute { position, .. } => {
@@ -89,12 +90,12 @@ fn parse_problem(source: Source<'_>, scanned: &Scanned, error: &parser::Error) -
         Error::IncludeLoaderError { .. } => ("no MJML", None),
     };
     match position {
-        Some(position) => source.problem_at(origin(scanned, position), what),
+        Some(position) => source.problem_at(layout_offset(scanned, position), what),
         None => source.problem(1, 1, format!("{what}: {error}")),
     }
 }
 
-fn origin(scanned: &Scanned, offset: usize) -> usize {
+fn layout_offset(scanned: &ScannedLayout, offset: usize) -> usize {
     let at = scanned.anchors.partition_point(|(out, _)| *out <= offset);
     match at.checked_sub(1).and_then(|at| scanned.anchors.get(at)) {
         Some((out, layout)) => layout + (offset - out),
@@ -103,14 +104,18 @@ fn origin(scanned: &Scanned, offset: usize) -> usize {
 }
 
 /// Puts the tags back where their words are.
-fn put_back(source: Source<'_>, scanned: &Scanned, html: &str) -> Result<Layout, Problems> {
+fn restore_tags(
+    source: SourceText<'_>,
+    scanned: &ScannedLayout,
+    html: &str,
+) -> Result<HtmlLayout, CatalogueProblems> {
     // What looks like a tag now was none before.
     if let Some(odd) = ["{{", "{%", "{#"].into_iter().find(|odd| html.contains(odd)) {
         return Err(source
             .problem(1, 1, format!("`{odd}` that is no tag, perhaps in a style: add a blank"))
             .into());
     }
-    let mut layout = Layout { html: String::with_capacity(html.len() * 2), tags: Vec::new() };
+    let mut layout = HtmlLayout { html: String::with_capacity(html.len() * 2), tags: Vec::new() };
     let mut seen = vec![false; scanned.tags.len()];
     let mut rest = html;
     while let Some(at) = rest.find(WORD) {
@@ -125,10 +130,10 @@ fn put_back(source: Source<'_>, scanned: &Scanned, html: &str) -> Result<Layout,
         seen[number] = true;
         layout.tags.push((layout.html.len(), taken.offset));
         layout.html.push_str(&taken.text);
-        rest = &rest[word(number).len()..];
+        rest = &rest[placeholder_word(number).len()..];
     }
     layout.html.push_str(rest);
     let lost = scanned.tags.iter().zip(&seen).filter(|(_, seen)| !**seen);
     let lost = lost.map(|(taken, _)| source.problem_at(taken.offset, "MJML shows nothing in this place"));
-    Problems(lost.collect()).settle().map(|()| layout)
+    CatalogueProblems(lost.collect()).into_result().map(|()| layout)
 }

@@ -1,6 +1,6 @@
 //! The elements and attributes of a layout, as far as it matters where a tag stands.
 
-use catalogue::problem::{did_you_mean, nearest};
+use catalogue::problem::{did_you_mean, nearest_name};
 
 /// Elements that hold other elements: between them a statement can stand, but no text.
 const CONTAINERS: [&str; 17] = [
@@ -57,7 +57,7 @@ const TEXT_ATTRIBUTES: [&str; 9] =
 
 /// Where text stands in an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum TagPlace {
     /// Between elements.
     Between,
     /// In a text.
@@ -68,16 +68,17 @@ pub enum Place {
 
 /// What the inside of an element is; HTML elements are like what they stand in. One that there is not is like the one that was
 /// probably meant, so that a slip is one problem and not one more for all that stands in it.
-pub fn inside(name: &str, outside: Place) -> Place {
+pub fn inside_place(name: &str, outside: TagPlace) -> TagPlace {
     if is_unknown(name) {
-        return nearest(name, known()).map_or(Place::Text, |meant| inside(meant, outside));
+        return nearest_name(name, known_elements())
+            .map_or(TagPlace::Text, |meant| inside_place(meant, outside));
     }
     if TEXTS.contains(&name) {
-        Place::Text
+        TagPlace::Text
     } else if name == "mjml" || name == "style" || OTHERS.contains(&name) || in_attributes(name) {
-        Place::Closed
+        TagPlace::Closed
     } else if CONTAINERS.contains(&name) {
-        Place::Between
+        TagPlace::Between
     } else {
         outside
     }
@@ -89,7 +90,7 @@ fn in_attributes(name: &str) -> bool {
 }
 
 /// Why an element cannot be used, and what was perhaps meant.
-pub fn refused(name: &str, in_attributes: bool) -> Option<(String, Option<String>)> {
+pub fn find_refusal(name: &str, in_attributes: bool) -> Option<(String, Option<String>)> {
     if REFUSED.contains(&name) {
         return Some((format!("`<{name}>` has no place in a mail"), None));
     }
@@ -97,16 +98,16 @@ pub fn refused(name: &str, in_attributes: bool) -> Option<(String, Option<String
     if !is_unknown(name) || in_attributes {
         return None;
     }
-    Some((format!("there is no element `<{name}>`"), did_you_mean(name, known())))
+    Some((format!("there is no element `<{name}>`"), did_you_mean(name, known_elements())))
 }
 
-fn known() -> impl Iterator<Item = &'static str> {
+fn known_elements() -> impl Iterator<Item = &'static str> {
     CONTAINERS.into_iter().chain(TEXTS).chain(OTHERS)
 }
 
 /// Whether it looks like an element of MJML and is none.
 fn is_unknown(name: &str) -> bool {
-    name.starts_with("mj") && !known().any(|known| known == name) && !REFUSED.contains(&name)
+    name.starts_with("mj") && !known_elements().any(|known| known == name) && !REFUSED.contains(&name)
 }
 
 pub fn is_void(name: &str) -> bool {
@@ -115,18 +116,18 @@ pub fn is_void(name: &str) -> bool {
 
 /// What may stand in an attribute's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Attribute {
+pub enum AttributeRule {
     Address,
     Text,
     Closed,
 }
 
-pub fn attribute(name: &str) -> Attribute {
+pub fn attribute_rule(name: &str) -> AttributeRule {
     if ADDRESSES.contains(&name) {
-        Attribute::Address
+        AttributeRule::Address
     } else if TEXT_ATTRIBUTES.contains(&name) {
-        Attribute::Text
+        AttributeRule::Text
     } else {
-        Attribute::Closed
+        AttributeRule::Closed
     }
 }

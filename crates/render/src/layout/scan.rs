@@ -1,10 +1,10 @@
 //! Takes the tags out of a layout and checks that each stands where it can.
 
-use catalogue::problem::{Problem, Problems, Source, one_of, place};
+use catalogue::problem::{CatalogueProblem, CatalogueProblems, SourceText, line_and_column, list_choices};
 
 use crate::layout::{
-    elements::{Attribute, Place, attribute, inside, is_void, refused},
-    tag::{Sort, Tag},
+    elements::{AttributeRule, TagPlace, attribute_rule, find_refusal, inside_place, is_void},
+    tag::{TagSort, TemplateTag},
 };
 
 /// Elements within one another: whatever parses and shows them goes as deep as they do.
@@ -18,17 +18,17 @@ const SCHEMES_SHOWN: [&str; 4] = ["http", "https", "cid", "data"];
 pub const WORD: &str = "tidingstag";
 
 /// A layout without its tags.
-pub struct Scanned {
+pub struct ScannedLayout {
     /// MJML with a word for each tag.
     pub mjml: String,
     /// The tags by the number in their word.
-    pub tags: Vec<Taken>,
+    pub tags: Vec<TakenTag>,
     /// Places in `mjml` and in the layout that belong together, in order.
     pub anchors: Vec<(usize, usize)>,
 }
 
 /// A tag that was taken out.
-pub struct Taken {
+pub struct TakenTag {
     /// As it is put back.
     pub text: String,
     /// Where it was in the layout.
@@ -36,39 +36,45 @@ pub struct Taken {
 }
 
 /// The word for a tag. It ends in a letter, so that no word begins another.
-pub fn word(number: usize) -> String {
+pub fn placeholder_word(number: usize) -> String {
     format!("{WORD}{number}x")
 }
 
-struct Scan<'a> {
-    source: Source<'a>,
+struct LayoutScanner<'a> {
+    source: SourceText<'a>,
     at: usize,
-    out: Scanned,
+    out: ScannedLayout,
     /// Open elements: name, where, and what can stand in them.
-    elements: Vec<(&'a str, usize, Place)>,
+    elements: Vec<(&'a str, usize, TagPlace)>,
     /// Open statements: first word, where, and the element (or attribute) they were opened in.
     statements: Vec<(&'a str, usize, usize)>,
-    problems: Vec<Problem>,
+    problems: Vec<CatalogueProblem>,
 }
 
-pub fn scan(source: Source<'_>) -> Result<Scanned, Problems> {
+pub fn scan_layout(source: SourceText<'_>) -> Result<ScannedLayout, CatalogueProblems> {
     if let Some(at) = source.text.find(WORD) {
         return Err(source.problem_at(at, format!("`{WORD}` is a word of the compiler's own")).into());
     }
-    let out = Scanned { mjml: String::new(), tags: Vec::new(), anchors: Vec::new() };
-    let mut scan =
-        Scan { source, at: 0, out, elements: Vec::new(), statements: Vec::new(), problems: Vec::new() };
+    let out = ScannedLayout { mjml: String::new(), tags: Vec::new(), anchors: Vec::new() };
+    let mut scan = LayoutScanner {
+        source,
+        at: 0,
+        out,
+        elements: Vec::new(),
+        statements: Vec::new(),
+        problems: Vec::new(),
+    };
     while scan.at < source.text.len() {
-        scan.step();
+        scan.scan_step();
     }
     for (name, at, _) in std::mem::take(&mut scan.elements) {
         scan.problem(at, format!("`<{name}>` is not closed"));
     }
     let out = scan.out;
-    Problems(scan.problems).settle().map(|()| out)
+    CatalogueProblems(scan.problems).into_result().map(|()| out)
 }
 
-impl<'a> Scan<'a> {
+impl<'a> LayoutScanner<'a> {
     fn rest(&self) -> &'a str {
         self.source.text.get(self.at..).unwrap_or_default()
     }
@@ -77,8 +83,8 @@ impl<'a> Scan<'a> {
         self.problems.push(self.source.problem_at(at, what));
     }
 
-    fn place(&self) -> Place {
-        self.elements.last().map_or(Place::Closed, |(_, _, place)| *place)
+    fn place(&self) -> TagPlace {
+        self.elements.last().map_or(TagPlace::Closed, |(_, _, place)| *place)
     }
 
     /// The element we are in, by where it begins.
@@ -93,10 +99,10 @@ impl<'a> Scan<'a> {
         self.at += len;
     }
 
-    fn step(&mut self) {
+    fn scan_step(&mut self) {
         let rest = self.rest();
-        if let Some(tag) = Tag::at(rest) {
-            self.tag_in_content(tag);
+        if let Some(tag) = TemplateTag::parse_at(rest) {
+            self.scan_content_tag(tag);
         } else if rest.starts_with("<!--[") || rest.starts_with("<![") {
             // A conditional comment is for Outlook, and what it holds is part of the mail.
             let end = rest.find('>').map_or(rest.len(), |end| end + 1);
@@ -104,9 +110,9 @@ impl<'a> Scan<'a> {
         } else if rest.starts_with("<!--") {
             self.at += rest.find("-->").map_or(rest.len(), |end| end + 3);
         } else if rest.starts_with("</") {
-            self.end_tag(rest);
+            self.scan_end_tag(rest);
         } else if rest.starts_with('<') && rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
-            self.start_tag(rest);
+            self.scan_start_tag(rest);
         } else {
             if rest.starts_with('<') {
                 self.problem(self.at, "a `<` that begins no element is written `&lt;`".to_string());
@@ -121,25 +127,25 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn tag_in_content(&mut self, tag: Tag<'a>) {
+    fn scan_content_tag(&mut self, tag: TemplateTag<'a>) {
         let place = self.place();
         match (tag.sort, place) {
-            (Sort::Comment, _) => {}
-            (_, Place::Closed) => {
+            (TagSort::Comment, _) => {}
+            (_, TagPlace::Closed) => {
                 let within = self.elements.last().map_or("", |(name, _, _)| *name);
                 self.problem(self.at, format!("a tag cannot stand in `<{within}>`"));
             }
-            (Sort::Value, Place::Between) => {
+            (TagSort::Value, TagPlace::Between) => {
                 let problem = self.source.problem_at(self.at, "a value cannot stand between elements");
-                self.problems.push(problem.help("put it into an `<mj-text>`".to_string()));
+                self.problems.push(problem.with_help("put it into an `<mj-text>`".to_string()));
             }
-            (Sort::Value, Place::Text) => self.take(tag.text.to_string()),
+            (TagSort::Value, TagPlace::Text) => self.replace_tag(tag.text.to_string()),
             (_, place) => {
-                self.nest(tag, self.element());
+                self.track_nesting(tag, self.element());
                 let (before, after) =
-                    if place == Place::Between { ("<mj-raw>", "</mj-raw>") } else { ("", "") };
+                    if place == TagPlace::Between { ("<mj-raw>", "</mj-raw>") } else { ("", "") };
                 self.out.mjml.push_str(before);
-                self.take(tag.text.to_string());
+                self.replace_tag(tag.text.to_string());
                 self.out.mjml.push_str(after);
             }
         }
@@ -147,38 +153,38 @@ impl<'a> Scan<'a> {
     }
 
     /// Leaves a word for a tag.
-    fn take(&mut self, text: String) {
+    fn replace_tag(&mut self, text: String) {
         self.out.anchors.push((self.out.mjml.len(), self.at));
-        self.out.mjml.push_str(&word(self.out.tags.len()));
-        self.out.tags.push(Taken { text, offset: self.at });
+        self.out.mjml.push_str(&placeholder_word(self.out.tags.len()));
+        self.out.tags.push(TakenTag { text, offset: self.at });
     }
 
     /// Keeps count of statements: each ends in the element it began in, else one of them would be cut in
     /// two whenever the statement skips or repeats.
-    fn nest(&mut self, tag: Tag<'a>, within: usize) {
+    fn track_nesting(&mut self, tag: TemplateTag<'a>, within: usize) {
         match tag.sort {
-            Sort::Opens => self.statements.push((tag.word(), self.at, within)),
-            Sort::Divides | Sort::Closes => {
+            TagSort::Opens => self.statements.push((tag.first_word(), self.at, within)),
+            TagSort::Divides | TagSort::Closes => {
                 let opened = match tag.sort {
-                    Sort::Closes => self.statements.pop(),
+                    TagSort::Closes => self.statements.pop(),
                     _ => self.statements.last().copied(),
                 };
                 if let Some((word, at, opened_in)) = opened
                     && opened_in != within
                 {
-                    let (line, _) = place(self.source.text, at);
+                    let (line, _) = line_and_column(self.source.text, at);
                     let what = format!(
                         "`{{% {} %}}` stands in another element than its `{{% {word} %}}` in line {line}",
-                        tag.word()
+                        tag.first_word()
                     );
                     self.problem(self.at, what);
                 }
             }
-            Sort::Value | Sort::Sets | Sort::Comment => {}
+            TagSort::Value | TagSort::Sets | TagSort::Comment => {}
         }
     }
 
-    fn end_tag(&mut self, rest: &'a str) {
+    fn scan_end_tag(&mut self, rest: &'a str) {
         let end = rest.find('>').map_or(rest.len(), |end| end + 1);
         let name = rest.get(2..end.saturating_sub(1)).unwrap_or_default().trim();
         let Some(open) = self.elements.iter().rposition(|(open, _, _)| *open == name) else {
@@ -193,15 +199,15 @@ impl<'a> Scan<'a> {
         self.copy(end);
     }
 
-    fn start_tag(&mut self, rest: &'a str) {
+    fn scan_start_tag(&mut self, rest: &'a str) {
         let start = self.at;
         let end_of_name = rest[1..]
             .find(|c: char| c.is_whitespace() || c == '>' || c == '/')
             .map_or(rest.len(), |at| at + 1);
         let name = rest.get(1..end_of_name).unwrap_or_default();
         let in_attributes = self.elements.iter().any(|(name, _, _)| *name == "mj-attributes");
-        if let Some((what, help)) = refused(name, in_attributes) {
-            let problem = self.source.problem_at(start, what).help(help);
+        if let Some((what, help)) = find_refusal(name, in_attributes) {
+            let problem = self.source.problem_at(start, what).with_help(help);
             self.problems.push(problem);
         }
         self.copy(end_of_name);
@@ -223,11 +229,11 @@ impl<'a> Scan<'a> {
                     self.elements.clear();
                     self.at = self.source.text.len();
                 } else if !is_void(name) {
-                    self.elements.push((name, start, inside(name, self.place())));
+                    self.elements.push((name, start, inside_place(name, self.place())));
                 }
                 return;
             }
-            if let Some(tag) = Tag::at(rest) {
+            if let Some(tag) = TemplateTag::parse_at(rest) {
                 self.problem(
                     self.at,
                     "a tag cannot stand between attributes, only in their values".to_string(),
@@ -236,12 +242,12 @@ impl<'a> Scan<'a> {
             } else if next.is_whitespace() {
                 self.copy(next.len_utf8());
             } else {
-                self.attribute(rest);
+                self.scan_attribute(rest);
             }
         }
     }
 
-    fn attribute(&mut self, rest: &'a str) {
+    fn scan_attribute(&mut self, rest: &'a str) {
         let len = rest
             .find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/'))
             .unwrap_or(rest.len())
@@ -257,13 +263,13 @@ impl<'a> Scan<'a> {
             return;
         };
         self.copy(rest.len() - value.len() + 1);
-        self.value(name, quote);
+        self.scan_value(name, quote);
     }
 
     /// The value of an attribute, up to its quote.
-    fn value(&mut self, name: &str, quote: char) {
+    fn scan_value(&mut self, name: &str, quote: char) {
         let start = self.at;
-        let sort = attribute(name);
+        let sort = attribute_rule(name);
         let mut written = String::new();
         loop {
             let rest = self.rest();
@@ -272,33 +278,39 @@ impl<'a> Scan<'a> {
                 self.copy(1);
                 break;
             }
-            let Some(tag) = Tag::at(rest) else {
+            let Some(tag) = TemplateTag::parse_at(rest) else {
                 written.push(next);
                 self.copy(next.len_utf8());
                 continue;
             };
             match (sort, tag.sort) {
-                (_, Sort::Comment) => {}
-                (Attribute::Closed, _) => self.problem(self.at, format!("a tag cannot stand in `{name}`")),
-                (Attribute::Address, Sort::Value) => self.take(address(tag, self.at == start)),
-                (Attribute::Address, _) => {
+                (_, TagSort::Comment) => {}
+                (AttributeRule::Closed, _) => {
+                    self.problem(self.at, format!("a tag cannot stand in `{name}`"));
+                }
+                (AttributeRule::Address, TagSort::Value) => {
+                    self.replace_tag(address_tag(tag, self.at == start));
+                }
+                (AttributeRule::Address, _) => {
                     let what = format!("a statement cannot stand in `{name}`");
                     let help = "choose with `{{ a if condition else b }}`".to_string();
-                    self.problems.push(self.source.problem_at(self.at, what).help(help));
+                    self.problems.push(self.source.problem_at(self.at, what).with_help(help));
                 }
-                (Attribute::Text, Sort::Value) => self.take(tag.text.to_string()),
-                (Attribute::Text, _) => {
-                    self.nest(tag, start);
-                    self.take(tag.text.to_string());
+                (AttributeRule::Text, TagSort::Value) => self.replace_tag(tag.text.to_string()),
+                (AttributeRule::Text, _) => {
+                    self.track_nesting(tag, start);
+                    self.replace_tag(tag.text.to_string());
                 }
             }
             self.at += tag.text.len();
         }
-        if matches!(sort, Attribute::Address) && !may_lead(&written, name) {
+        if matches!(sort, AttributeRule::Address) && !may_lead(&written, name) {
             let problem =
                 self.source.problem_at(start, format!("an address in `{name}` cannot begin like this"));
-            self.problems
-                .push(problem.help(format!("it begins with {}", one_of(schemes(name).iter().copied()))));
+            self.problems.push(problem.with_help(format!(
+                "it begins with {}",
+                list_choices(allowed_schemes(name).iter().copied())
+            )));
         }
         // What began in a value must have ended there.
         while let Some((word, at, within)) = self.statements.last().copied()
@@ -310,7 +322,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-fn schemes(name: &str) -> &'static [&'static str] {
+fn allowed_schemes(name: &str) -> &'static [&'static str] {
     if name == "href" { &SCHEMES } else { &SCHEMES_SHOWN }
 }
 
@@ -323,12 +335,12 @@ fn may_lead(written: &str, name: &str) -> bool {
         return false;
     }
     let begins = begins.split('#').next().unwrap_or_default();
-    begins.split_once(':').is_none_or(|(scheme, _)| schemes(name).contains(&scheme))
+    begins.split_once(':').is_none_or(|(scheme, _)| allowed_schemes(name).contains(&scheme))
 }
 
 /// A value in an address: at its start it is the address, and only one of the web; later on it is a part
 /// of it and must not become more than that.
-fn address(tag: Tag<'_>, at_start: bool) -> String {
+fn address_tag(tag: TemplateTag<'_>, at_start: bool) -> String {
     let inner = tag.inner();
     if at_start {
         format!("{{{{ ({inner}) | {} }}}}", crate::filters::ADDRESS)

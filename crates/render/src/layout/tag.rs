@@ -2,7 +2,7 @@
 
 /// What a tag does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sort {
+pub enum TagSort {
     /// `{{ }}`
     Value,
     /// `{% for %}`, `{% if %}`, `{% with %}`
@@ -19,27 +19,27 @@ pub enum Sort {
 
 /// A tag as it is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Tag<'a> {
-    pub sort: Sort,
+pub struct TemplateTag<'a> {
+    pub sort: TagSort,
     pub text: &'a str,
 }
 
-impl<'a> Tag<'a> {
+impl<'a> TemplateTag<'a> {
     /// The tag that begins here, if one does. One without an end is no tag; the parser has said so before.
-    pub fn at(text: &'a str) -> Option<Self> {
+    pub fn parse_at(text: &'a str) -> Option<Self> {
         let (sort, end) = match text.as_bytes() {
-            [b'{', b'#', ..] => (Sort::Comment, text.find("#}")? + 2),
-            [b'{', b'{', ..] => (Sort::Value, end_of(text, "}}")?),
-            [b'{', b'%', ..] => (Sort::Sets, end_of(text, "%}")?),
+            [b'{', b'#', ..] => (TagSort::Comment, text.find("#}")? + 2),
+            [b'{', b'{', ..] => (TagSort::Value, find_tag_end(text, "}}")?),
+            [b'{', b'%', ..] => (TagSort::Sets, find_tag_end(text, "%}")?),
             _ => return None,
         };
         let tag = Self { sort, text: text.get(..end)? };
-        let sort = match tag.word() {
-            _ if sort != Sort::Sets => sort,
-            "for" | "if" | "with" => Sort::Opens,
-            "else" | "elif" => Sort::Divides,
-            word if word.starts_with("end") => Sort::Closes,
-            _ => Sort::Sets,
+        let sort = match tag.first_word() {
+            _ if sort != TagSort::Sets => sort,
+            "for" | "if" | "with" => TagSort::Opens,
+            "else" | "elif" => TagSort::Divides,
+            word if word.starts_with("end") => TagSort::Closes,
+            _ => TagSort::Sets,
         };
         Some(Self { sort, ..tag })
     }
@@ -52,13 +52,13 @@ impl<'a> Tag<'a> {
     }
 
     /// The first word of a statement.
-    pub fn word(&self) -> &'a str {
+    pub fn first_word(&self) -> &'a str {
         self.inner().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default()
     }
 }
 
 /// The end of a tag; its marks may also stand in a text within it.
-fn end_of(text: &str, mark: &str) -> Option<usize> {
+fn find_tag_end(text: &str, mark: &str) -> Option<usize> {
     let mut quote = None;
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(2) {

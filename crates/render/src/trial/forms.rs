@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use catalogue::{Catalogue, KindDef, ToldExample, example_name};
 use model::{
-    Because, Channel, Kind, Millis, Person, Place, Reason, State, Value,
-    civil::Zone,
+    AudienceMatch, Channel, EntryReason, GeoPoint, Kind, Person, UtcMillis, Value, VersionedState,
+    civil_time::Zone,
     limits::READY_ENTRIES_MAX,
     person::profile,
     plan::{OncePer, Plan},
@@ -13,12 +13,12 @@ use model::{
 
 use super::blocks;
 use crate::{
-    Renderer,
+    MessageRenderer,
     input::{ItemInput, MailInput, RenderError, SectionInput},
 };
 
 /// Where the reader is: not far from the places of what is told.
-const PLACE: Place = Place { lat: 52.45, lon: 13.3 };
+const PLACE: GeoPoint = GeoPoint { lat: 52.45, lon: 13.3 };
 /// A link as long as a signed one is.
 const LINK: &str =
     "https://mail.example.com/u/v1.bWFpbg.YW5u.2f9c1b7a4e6d8035c1aa9e0b7d5f42e86b3c9d10e7f4a2b5";
@@ -31,7 +31,7 @@ pub struct ToldThing {
     pub kind: Kind,
     pub section: usize,
     pub example: ToldExample,
-    reasons: Vec<Reason>,
+    reasons: Vec<EntryReason>,
 }
 
 impl ToldThing {
@@ -39,15 +39,15 @@ impl ToldThing {
         let section = plan.section_of(&kind.name)?;
         let example = catalogue.told_example(kind, number)?;
         let other = Person::new(&format!("other{number}")).ok();
-        let because = kind.because(&example.subject, &example.state, other);
+        let because = kind.audience_matches(&example.subject, &example.state, other);
         // Who follows one of many is told for that one.
         let because = because.into_iter().take(1);
-        let reasons = because.map(|because| Reason { kind: kind.name.clone(), because }).collect();
+        let reasons = because.map(|because| EntryReason { kind: kind.name.clone(), because }).collect();
         Some(Self { kind: kind.name.clone(), section, example, reasons })
     }
 
     /// The same thing, of which something else is known.
-    pub fn with(&self, example: ToldExample) -> Self {
+    pub fn with_example(&self, example: ToldExample) -> Self {
         Self { example, ..self.clone() }
     }
 
@@ -63,7 +63,7 @@ impl ToldThing {
 }
 
 /// As many things as a plan has room for, of all its kinds.
-pub fn full(catalogue: &Catalogue, plan: &Plan) -> Vec<ToldThing> {
+pub fn full_things(catalogue: &Catalogue, plan: &Plan) -> Vec<ToldThing> {
     let mut things = Vec::new();
     for section in &plan.sections {
         let kinds: Vec<&KindDef> =
@@ -77,7 +77,7 @@ pub fn full(catalogue: &Catalogue, plan: &Plan) -> Vec<ToldThing> {
 }
 
 /// Each thing twice, as two events of it are told: once where the plan says a subject once, or has no room for two.
-pub fn twice(each: &[ToldThing], plan: &Plan) -> Vec<ToldThing> {
+pub fn doubled_things(each: &[ToldThing], plan: &Plan) -> Vec<ToldThing> {
     let most = |section: usize| plan.sections.get(section).map_or(1, |section| usize::from(section.most));
     let times = |thing: &ToldThing| {
         let says_once = plan.once_per != OncePer::Event;
@@ -97,18 +97,18 @@ pub struct MessageInput {
 }
 
 /// What is read of a message.
-pub struct Reading {
+pub struct MessageReading {
     pub headline: String,
     pub html: Option<String>,
     pub text: String,
 }
 
-impl Reading {
+impl MessageReading {
     /// How often it says this, in the part that says it most.
     pub fn counts(&self, sentence: &str) -> usize {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let sentence = words(sentence);
-        let html = self.html.as_ref().map(|html| blocks::of_html(html).join("\n")).unwrap_or_default();
+        let html = self.html.as_ref().map(|html| blocks::html_blocks(html).join("\n")).unwrap_or_default();
         [&self.text, &html].map(|text| words(text).matches(&sentence).count()).into_iter().max().unwrap_or(0)
     }
 }
@@ -119,31 +119,37 @@ impl MessageInput {
     }
 
     /// The things in the order in which they are told.
-    pub fn ordered(&self) -> Vec<&ToldThing> {
+    pub fn things_in_order(&self) -> Vec<&ToldThing> {
         let mut things: Vec<&ToldThing> = self.things.iter().collect();
         things.sort_by_key(|thing| thing.section);
         things
     }
 
     /// The names of those with whom the reader has something in common.
-    fn others(&self) -> BTreeMap<Person, State> {
+    fn other_names(&self) -> BTreeMap<Person, VersionedState> {
         let reasons = self.things.iter().flat_map(|thing| &thing.reasons);
         let others = reasons.filter_map(|reason| match &reason.because {
-            Because::Mutual(other) => Some(other.clone()),
+            AudienceMatch::Mutual(other) => Some(other.clone()),
             _ => None,
         });
-        let name = |number| State::at(1, [(profile::NAME, Some(Value::text(&example_name(number))))]);
+        let name = |number| {
+            VersionedState::from_values(1, [(profile::NAME, Some(Value::from_text(&example_name(number))))])
+        };
         others.enumerate().map(|(number, other)| (other, name(number))).collect()
     }
 
     /// Makes the message.
-    pub fn read(&self, renderer: &Renderer, plan: &Plan) -> Result<Reading, RenderError> {
+    pub fn make_reading(
+        &self,
+        renderer: &MessageRenderer,
+        plan: &Plan,
+    ) -> Result<MessageReading, RenderError> {
         let mut related = BTreeMap::new();
         for thing in &self.things {
             related.extend(thing.example.related.clone());
             related.insert(thing.example.subject.clone(), thing.example.state.clone());
         }
-        let things = self.ordered();
+        let things = self.things_in_order();
         let of = |number: usize| things.iter().filter(move |thing| thing.section == number);
         let sections = plan.sections.iter().enumerate().map(|(number, section)| SectionInput {
             title: &section.title,
@@ -151,12 +157,12 @@ impl MessageInput {
             more: if self.over { MORE } else { 0 },
         });
         let sections: Vec<SectionInput<'_>> = sections.collect();
-        let persons = if self.named { self.others() } else { BTreeMap::new() };
+        let persons = if self.named { self.other_names() } else { BTreeMap::new() };
         let input = MailInput {
             plan: &plan.name,
             name: self.named.then_some("Charlotte"),
             zone: &Zone::UTC,
-            due: Millis::parse("2026-11-24T08:00:00Z").unwrap_or_default(),
+            due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap_or_default(),
             sections: &sections,
             related: &related,
             persons: &persons,
@@ -166,18 +172,18 @@ impl MessageInput {
         };
         match plan.channel {
             Channel::Email => {
-                let mail = renderer.mail(&input)?;
-                Ok(Reading { headline: mail.headline, html: Some(mail.html), text: mail.text })
+                let mail = renderer.render_mail(&input)?;
+                Ok(MessageReading { headline: mail.headline, html: Some(mail.html), text: mail.text })
             }
             Channel::Push | Channel::Hook(_) => {
-                let push = renderer.push(&input)?;
+                let push = renderer.render_push(&input)?;
                 // What is longer is shown instead of the body.
                 let text = format!(
                     "{}\n{}",
                     push.headline,
                     if push.longer.is_empty() { &push.body } else { &push.longer }
                 );
-                Ok(Reading { headline: push.headline, html: None, text })
+                Ok(MessageReading { headline: push.headline, html: None, text })
             }
         }
     }

@@ -62,29 +62,29 @@ const SINGULARS: [&str; 6] = ["news", "series", "species", "means", "does", "plu
 
 /// A character of what is read, or a value that was empty.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Unit {
+enum BlockUnit {
     /// Whether its author wrote it.
     Char(char, bool),
     Gap(usize),
 }
 
 /// All holes of one block of text: a line, a paragraph, a cell.
-pub fn holes(block: &[MarkedPiece]) -> Vec<SentenceHole> {
-    let units = units(block);
+pub fn find_holes(block: &[MarkedPiece]) -> Vec<SentenceHole> {
+    let units = split_units(block);
     let gaps = units.iter().enumerate().filter_map(|(at, unit)| match unit {
-        Unit::Gap(value) => Some((at, *value)),
-        Unit::Char(..) => None,
+        BlockUnit::Gap(value) => Some((at, *value)),
+        BlockUnit::Char(..) => None,
     });
     let empty = gaps.filter(|(at, _)| is_hole(&units, *at));
     let mut found: Vec<SentenceHole> = empty
-        .map(|(at, value)| SentenceHole { value, sentence: shown(&units, at), sort: HoleSort::Empty })
+        .map(|(at, value)| SentenceHole { value, sentence: words_around(&units, at), sort: HoleSort::Empty })
         .collect();
-    found.extend(raw(block));
+    found.extend(find_raw_values(block));
     found
 }
 
 /// Values that say what is nobody's word.
-fn raw(block: &[MarkedPiece]) -> impl Iterator<Item = SentenceHole> {
+fn find_raw_values(block: &[MarkedPiece]) -> impl Iterator<Item = SentenceHole> {
     block.iter().filter_map(move |piece| {
         let MarkedPiece::Raw(value, text) = piece else { return None };
         let sentence = text.chars().take(2 * SHOWN).collect();
@@ -94,7 +94,11 @@ fn raw(block: &[MarkedPiece]) -> impl Iterator<Item = SentenceHole> {
 
 /// Values that are one, with a word behind them that means many. Which word does is known only where the
 /// value is called by it, as in `{{ subject.rooms }} rooms`, or is a count; `several` where a message never has one thing alone.
-pub fn plurals(block: &[MarkedPiece], written: impl Fn(usize) -> String, several: bool) -> Vec<SentenceHole> {
+pub fn find_plurals(
+    block: &[MarkedPiece],
+    written: impl Fn(usize) -> String,
+    several: bool,
+) -> Vec<SentenceHole> {
     let is_many = |value: usize, word: &str| {
         let expression = written(value);
         let path = expression.split('|').next().unwrap_or_default().trim();
@@ -116,14 +120,14 @@ pub fn plurals(block: &[MarkedPiece], written: impl Fn(usize) -> String, several
     found
 }
 
-fn units(block: &[MarkedPiece]) -> Vec<Unit> {
+fn split_units(block: &[MarkedPiece]) -> Vec<BlockUnit> {
     let mut units = Vec::new();
     for piece in block {
         match piece {
-            MarkedPiece::Literal(text) => units.extend(text.chars().map(|c| Unit::Char(c, true))),
-            MarkedPiece::Value(value, text) if text.is_empty() => units.push(Unit::Gap(*value)),
+            MarkedPiece::Literal(text) => units.extend(text.chars().map(|c| BlockUnit::Char(c, true))),
+            MarkedPiece::Value(value, text) if text.is_empty() => units.push(BlockUnit::Gap(*value)),
             MarkedPiece::Value(_, text) | MarkedPiece::Raw(_, text) => {
-                units.extend(text.chars().map(|c| Unit::Char(c, false)));
+                units.extend(text.chars().map(|c| BlockUnit::Char(c, false)));
             }
         }
     }
@@ -132,33 +136,33 @@ fn units(block: &[MarkedPiece]) -> Vec<Unit> {
 
 /// What stands on one side of a hole.
 #[derive(Clone, Copy, Debug, Default)]
-struct Side {
+struct HoleSide {
     /// Whether a blank is between.
     blank: bool,
     /// The next character that is none, and whether its author wrote it.
     next: Option<(char, bool)>,
 }
 
-fn side(units: impl Iterator<Item = Unit>) -> Side {
-    let mut side = Side::default();
+fn read_side(units: impl Iterator<Item = BlockUnit>) -> HoleSide {
+    let mut side = HoleSide::default();
     for unit in units {
         match unit {
-            Unit::Char(c, _) if c.is_whitespace() => side.blank = true,
-            Unit::Char(c, written) => {
+            BlockUnit::Char(c, _) if c.is_whitespace() => side.blank = true,
+            BlockUnit::Char(c, written) => {
                 side.next = Some((c, written));
                 break;
             }
-            Unit::Gap(_) => {}
+            BlockUnit::Gap(_) => {}
         }
     }
     side
 }
 
-fn is_hole(units: &[Unit], at: usize) -> bool {
+fn is_hole(units: &[BlockUnit], at: usize) -> bool {
     let chars = || {
         units.iter().filter_map(|unit| match unit {
-            Unit::Char(c, _) => Some(*c),
-            Unit::Gap(_) => None,
+            BlockUnit::Char(c, _) => Some(*c),
+            BlockUnit::Gap(_) => None,
         })
     };
     if !chars().any(char::is_alphanumeric) {
@@ -166,13 +170,13 @@ fn is_hole(units: &[Unit], at: usize) -> bool {
         return chars().any(|c| !c.is_whitespace());
     }
     let (before, after) = (units.get(..at).unwrap_or_default(), units.get(at + 1..).unwrap_or_default());
-    let (left, right) = (side(before.iter().rev().copied()), side(after.iter().copied()));
-    let is_in = |side: Side, set: &[char]| side.next.is_some_and(|(c, _)| set.contains(&c));
+    let (left, right) = (read_side(before.iter().rev().copied()), read_side(after.iter().copied()));
+    let is_in = |side: HoleSide, set: &[char]| side.next.is_some_and(|(c, _)| set.contains(&c));
     let opens = PAIRS.map(|(open, _)| open);
     let is_open = !left.blank && is_in(left, &opens[..4]);
     let starts = left.next.is_none() || is_bullet(before) || is_open;
     let begins = starts || (left.blank && is_in(left, &ENDS));
-    enclosed(left, right)
+    is_enclosed(left, right)
         || (!right.blank && (left.blank || starts) && is_in(right, &CLOSES) && right.next.is_some())
         || (begins && right.blank && (is_in(right, &SEPARATES) || is_written(right, char::is_lowercase)))
         || (!left.blank && is_in(left, &LEADS))
@@ -181,7 +185,7 @@ fn is_hole(units: &[Unit], at: usize) -> bool {
 }
 
 /// `“”`, `()`.
-fn enclosed(left: Side, right: Side) -> bool {
+fn is_enclosed(left: HoleSide, right: HoleSide) -> bool {
     match (left.next, right.next) {
         (Some((open, _)), Some((close, _))) if !left.blank && !right.blank => PAIRS.contains(&(open, close)),
         _ => false,
@@ -189,16 +193,16 @@ fn enclosed(left: Side, right: Side) -> bool {
 }
 
 /// `2 rooms for  EUR`: a word that its author wrote goes up to the hole.
-fn is_between_words(left: Side, right: Side) -> bool {
+fn is_between_words(left: HoleSide, right: HoleSide) -> bool {
     right.next.is_some() && (is_written(left, char::is_alphanumeric) || is_written(right, char::is_lowercase))
 }
 
-fn is_written(side: Side, is: impl Fn(char) -> bool) -> bool {
+fn is_written(side: HoleSide, is: impl Fn(char) -> bool) -> bool {
     side.next.is_some_and(|(c, written)| written && is(c))
 }
 
 /// Nothing comes any more, and what stands there leads on: `by`, `with`, a colon.
-fn ends_open(before: &[Unit], left: Side, right: Side) -> bool {
+fn ends_open(before: &[BlockUnit], left: HoleSide, right: HoleSide) -> bool {
     let is_over = match right.next {
         None => true,
         Some((c, _)) => SEPARATES.contains(&c) || CLOSES.contains(&c),
@@ -210,38 +214,38 @@ fn ends_open(before: &[Unit], left: Side, right: Side) -> bool {
     written && left.blank && LINKS.contains(&last_word(before).as_str())
 }
 
-fn last_word(before: &[Unit]) -> String {
+fn last_word(before: &[BlockUnit]) -> String {
     let chars = before.iter().rev().filter_map(|unit| match unit {
-        Unit::Char(c, _) => Some(*c),
-        Unit::Gap(_) => None,
+        BlockUnit::Char(c, _) => Some(*c),
+        BlockUnit::Gap(_) => None,
     });
     let word: String = chars.skip_while(|c| c.is_whitespace()).take_while(|c| c.is_alphanumeric()).collect();
     word.chars().rev().flat_map(char::to_lowercase).collect()
 }
 
 /// Whether nothing but the sign of a list's item stands there.
-fn is_bullet(before: &[Unit]) -> bool {
+fn is_bullet(before: &[BlockUnit]) -> bool {
     let mut chars = before.iter().filter_map(|unit| match unit {
-        Unit::Char(c, _) if !c.is_whitespace() => Some(*c),
+        BlockUnit::Char(c, _) if !c.is_whitespace() => Some(*c),
         _ => None,
     });
     matches!(chars.next(), Some('-' | '*' | '•' | '–' | '·')) && chars.next().is_none()
 }
 
 /// The words around a hole, with single blanks.
-fn shown(units: &[Unit], at: usize) -> String {
+fn words_around(units: &[BlockUnit], at: usize) -> String {
     let from = at.saturating_sub(SHOWN);
     let mut text = String::new();
     for (place, unit) in units.iter().enumerate().skip(from).take(2 * SHOWN) {
         match unit {
-            Unit::Gap(_) if place == at => text.push_str(GAP),
-            Unit::Gap(_) => {}
-            Unit::Char(c, _) if c.is_whitespace() => {
+            BlockUnit::Gap(_) if place == at => text.push_str(GAP),
+            BlockUnit::Gap(_) => {}
+            BlockUnit::Char(c, _) if c.is_whitespace() => {
                 if !text.ends_with(' ') {
                     text.push(' ');
                 }
             }
-            Unit::Char(c, _) => text.push(*c),
+            BlockUnit::Char(c, _) => text.push(*c),
         }
     }
     let more = if from + 2 * SHOWN < units.len() { "…" } else { "" };

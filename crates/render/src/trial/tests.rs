@@ -4,15 +4,15 @@ use catalogue::Catalogue;
 
 use super::{
     blocks,
-    holes::{HoleSort, holes, plurals},
+    holes::{HoleSort, find_holes, find_plurals},
 };
 use crate::{
-    Renderer, TrialSort,
+    MessageRenderer, TrialSort,
     marks::{self, MarkedPiece},
 };
 
 /// A block in which `[word]` is a printed value and `[]` one that was empty.
-fn block(text: &str) -> Vec<MarkedPiece> {
+fn parse_block(text: &str) -> Vec<MarkedPiece> {
     let mut pieces = Vec::new();
     for (number, part) in text.split('[').enumerate() {
         let (value, literal) = match part.split_once(']') {
@@ -30,7 +30,7 @@ fn block(text: &str) -> Vec<MarkedPiece> {
 #[test]
 fn holes_are_told_from_what_does_without() {
     let check = |text: &str, expected: &[usize]| {
-        let found: Vec<usize> = holes(&block(text)).into_iter().map(|hole| hole.value).collect();
+        let found: Vec<usize> = find_holes(&parse_block(text)).into_iter().map(|hole| hole.value).collect();
         assert_eq!(found, expected, "{text}");
     };
     // In the middle of a sentence that is built around them.
@@ -79,16 +79,16 @@ fn holes_are_told_from_what_does_without() {
     ] {
         check(fine, &[]);
     }
-    let hole = holes(&block("[2] rooms for [] EUR")).remove(0);
+    let hole = find_holes(&parse_block("[2] rooms for [] EUR")).remove(0);
     assert_eq!((hole.sentence.as_str(), hole.sort), ("2 rooms for ___ EUR", HoleSort::Empty));
     let raw = [MarkedPiece::Raw(3, "none".to_string())];
-    assert_eq!(holes(&raw).first().map(|hole| (hole.value, hole.sort)), Some((3, HoleSort::Raw)));
+    assert_eq!(find_holes(&raw).first().map(|hole| (hole.value, hole.sort)), Some((3, HoleSort::Raw)));
 }
 
 #[test]
 fn one_of_something_is_not_said_as_many() {
     let check = |text: &str, written: &str, expected: &[&str]| {
-        let found = plurals(&block(text), |_| written.to_string(), false);
+        let found = find_plurals(&parse_block(text), |_| written.to_string(), false);
         let found: Vec<&str> = found.iter().map(|hole| hole.sentence.as_str()).collect();
         assert_eq!(found, expected, "{text}");
     };
@@ -106,7 +106,7 @@ fn one_of_something_is_not_said_as_many() {
 #[test]
 fn marks_are_put_in_and_read_again() {
     let check = |text: &str, expected: &str, values: &[&str]| {
-        let (marked, printed) = marks::marked(text);
+        let (marked, printed) = marks::mark_text(text);
         let found: Vec<&str> = printed.iter().map(|value| value.text.as_str()).collect();
         assert_eq!((marked.as_str(), found.as_slice()), (expected, values), "{text}");
         for value in &printed {
@@ -123,17 +123,17 @@ fn marks_are_put_in_and_read_again() {
     );
     check("{{ a ~ b if c else d }}", "{{( a ~ b if c else d ) | _printed(0)}}", &["a ~ b if c else d"]);
     let made = "x \u{FDD1}0\u{FDD2}\u{FDD3}\u{FDD1}1\u{FDD2}\u{FDD1}2\u{FDD2}in\u{FDD3}\u{FDD3} y";
-    assert_eq!(marks::plain(made), "x in y");
+    assert_eq!(marks::strip_marks(made), "x in y");
     let value = |number, text: &str| MarkedPiece::Value(number, text.to_string());
     let literal = |text: &str| MarkedPiece::Literal(text.to_string());
-    assert_eq!(marks::pieces(made), [literal("x "), value(0, ""), value(2, "in"), literal(" y")]);
+    assert_eq!(marks::split_pieces(made), [literal("x "), value(0, ""), value(2, "in"), literal(" y")]);
 }
 
 #[test]
 fn what_is_read_of_html_is_its_blocks() {
     let html = "<head><style>p { x }</style><title>T</title></head><p>a <b>b</b>&nbsp;&amp; c<br/>d</p><!-- no -->\
                 <img alt=\"A > B\" src=\"x\"/><td>e</td>";
-    assert_eq!(blocks::of_html(html), ["T", "a b & c", "d", "A > B", "e"]);
+    assert_eq!(blocks::html_blocks(html), ["T", "a b & c", "d", "A > B", "e"]);
 }
 
 const FLATS: &str = "
@@ -163,7 +163,7 @@ plans:
 const GOOD_SAYS: &str = "'{{ subject.title | default(\"A flat\") }} is cheaper'";
 
 /// What is odd with these pieces, each as its sort and what is said of it.
-fn odd(says: &str, once: &str, headline: &str, most: &str, card: &str) -> Vec<(TrialSort, String)> {
+fn list_findings(says: &str, once: &str, headline: &str, most: &str, card: &str) -> Vec<(TrialSort, String)> {
     let text =
         FLATS.replace("SAYS", says).replace("ONCE", once).replace("HEADLINE", headline).replace("MOST", most);
     let card = format!(
@@ -179,7 +179,7 @@ fn odd(says: &str, once: &str, headline: &str, most: &str, card: &str) -> Vec<(T
     };
     let catalogue =
         Catalogue::parse(&text, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}"));
-    let found = Renderer::trial(&catalogue).unwrap_or_else(|problems| panic!("{problems}"));
+    let found = MessageRenderer::run_trial(&catalogue).unwrap_or_else(|problems| panic!("{problems}"));
     found.findings.into_iter().map(|finding| (finding.sort, finding.problem.what)).collect()
 }
 
@@ -194,11 +194,11 @@ fn each_finding_is_seen_where_it_was_planted() {
         }
     };
     let (says, card) = (GOOD_SAYS, "{{ item.says }}");
-    check(odd(says, "mail", "'{{ count }} new'", "10", card), &[]);
+    check(list_findings(says, "mail", "'{{ count }} new'", "10", card), &[]);
     // The rent is asked for by `while`, so nothing is told without it; the title and the rooms are not.
     let holes = "'{{ subject.rooms }} rooms for {{ subject.rent }} EUR: {{ subject.title }}'";
     check(
-        odd(holes, "mail", "x", "10", card),
+        list_findings(holes, "mail", "x", "10", card),
         &[
             (
                 TrialSort::Hole,
@@ -209,7 +209,7 @@ fn each_finding_is_seen_where_it_was_planted() {
         ],
     );
     check(
-        odd(says, "mail", "'Hello {{ name }}, {{ count }} things'", "10", card),
+        list_findings(says, "mail", "'Hello {{ name }}, {{ count }} things'", "10", card),
         &[
             (
                 TrialSort::Hole,
@@ -219,23 +219,23 @@ fn each_finding_is_seen_where_it_was_planted() {
         ],
     );
     check(
-        odd(says, "mail", "x", "10", "{{ item.distance }} · {{ item.says }}"),
+        list_findings(says, "mail", "x", "10", "{{ item.distance }} · {{ item.says }}"),
         &[(TrialSort::Hole, "this text has a hole where `item.distance` is missing: “___ · ")],
     );
     check(
-        odd(says, "event", "x", "10", card),
+        list_findings(says, "event", "x", "10", card),
         &[(
             TrialSort::Twice,
             "of two events of one subject `listed` says the same twice in one message of `weekly`: “",
         )],
     );
     check(
-        odd("'A flat is cheaper'", "mail", "x", "10", card),
+        list_findings("'A flat is cheaper'", "mail", "x", "10", card),
         &[(TrialSort::Twice, "`listed` says the same of every subject")],
     );
     let heavy = format!("{{{{ item.says }}}}{}", "<b></b>".repeat(1_500));
     check(
-        odd(says, "mail", "x", "40", &heavy),
+        list_findings(says, "mail", "x", "40", &heavy),
         &[(TrialSort::Heavy, "a full mail of `weekly`, of 40 things, has ")],
     );
 }

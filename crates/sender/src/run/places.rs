@@ -6,31 +6,31 @@ use std::{
 };
 
 use model::Channel;
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
-use crate::{appetite::Seating, config::ROUND};
+use crate::{batch_limit::RoundSeating, config::ROUND};
 
-pub(crate) struct Places {
+pub(crate) struct DeliveryPlaces {
     of: BTreeMap<Channel, Arc<Semaphore>>,
-    seating: Mutex<Seating>,
+    seating: Mutex<RoundSeating>,
 }
 
-impl Places {
+impl DeliveryPlaces {
     pub fn new(at_once_max: usize) -> Self {
         let of = |channel| (channel, Arc::new(Semaphore::new(at_once_max.max(1))));
         Self { of: Channel::ALL.into_iter().map(of).collect(), seating: Mutex::default() }
     }
 
     /// A place of this channel, if one is free before the round has begun what it begins.
-    pub async fn take(&self, channel: Channel, round: &Stopwatch) -> Option<OwnedSemaphorePermit> {
+    pub async fn take(&self, channel: Channel, round: &SteadyStopwatch) -> Option<OwnedSemaphorePermit> {
         let waits = ROUND.saturating_sub(round.elapsed());
         let free = self.of.get(&channel)?.clone().acquire_owned();
         let place = timeout(waits, free).await.ok().and_then(Result::ok);
-        let mut seating = self.seating();
+        let mut seating = self.lock_seating();
         let seated = if place.is_some() { &mut seating.placed } else { &mut seating.turned_away };
         *seated.entry(channel).or_default() += 1;
         seating.took = seating.took.max(round.elapsed());
@@ -38,12 +38,12 @@ impl Places {
     }
 
     /// How it went since this was asked last.
-    pub fn round_ended(&self) -> Seating {
-        std::mem::take(&mut *self.seating())
+    pub fn take_seating(&self) -> RoundSeating {
+        std::mem::take(&mut *self.lock_seating())
     }
 
     /// What a panic left behind is still good: every change is one step.
-    fn seating(&self) -> MutexGuard<'_, Seating> {
+    fn lock_seating(&self) -> MutexGuard<'_, RoundSeating> {
         self.seating.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

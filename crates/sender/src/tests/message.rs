@@ -1,25 +1,25 @@
 //! What a checked Ready becomes: what is said once, where, and which headers go with it.
 
 use catalogue::Catalogue;
-use courier::{Message, back::Provider, mime};
+use courier::{Message, mail_returns::ReturnProvider, mime};
 use model::{
-    Because, Channel, Day, EntryKey, EventKey, Kind, Millis, Person, Place, PlanName, ReadyId, Reason, Score,
-    State, SubjectRef, Tenant, Value, World,
-    civil::Zones,
+    AudienceMatch, Channel, Day, EntryKey, EntryReason, EventKey, GeoPoint, Kind, Person, PersonScore,
+    PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, Value, VersionedState, WorldSnapshot,
+    civil_time::ZoneRules,
     person::profile,
     ready::{Ready, ReadyEntry},
 };
-use render::Renderer;
+use render::MessageRenderer;
 use wire::{
-    token::{SECRET_BYTES, Secret, Token, read},
-    verp,
+    return_path,
+    token::{LinkSecret, LinkToken, SECRET_BYTES, read_token},
 };
 
 use crate::{
-    check::{Checked, Facts},
-    links::Links,
-    message::Making,
-    returns::Returns,
+    check::{CheckedReady, SenderFacts},
+    links::MailLinks,
+    message::MessageMaker,
+    returns::ReturnAddresses,
 };
 
 const CATALOGUE: &str = r#"
@@ -51,20 +51,20 @@ plans:
 const TEXT: &str = "{% for s in sections %}[{{ s.title }}:{% for i in s.items %} {{ i.says }} ({{ i.why }}{% if i.distance %}; {{ i.distance }}{% endif %}){% if i.maybe %}?{% endif %}{% endfor %}]{% endfor %}{% if unsubscribe %} {{ unsubscribe }}{% endif %}";
 
 /// An entry: its section, its subject, and the kinds it is told under.
-type Line = (u16, &'static str, &'static [&'static str]);
+type EntryLine = (u16, &'static str, &'static [&'static str]);
 
-fn entry(n: usize, (section, subject, kinds): &Line) -> ReadyEntry {
+fn entry(n: usize, (section, subject, kinds): &EntryLine) -> ReadyEntry {
     let reason = |kind: &&str| {
         let because = match *kind {
-            "followed_show" => Because::Follows(SubjectRef::new("maker:1").unwrap()),
-            "near_show" => Because::Near,
-            "matched" => Because::Mutual(Person::new("ben").unwrap()),
-            _ => Because::Listed(Score::default()),
+            "followed_show" => AudienceMatch::Follows(SubjectRef::new("maker:1").unwrap()),
+            "near_show" => AudienceMatch::Near,
+            "matched" => AudienceMatch::Mutual(Person::new("ben").unwrap()),
+            _ => AudienceMatch::Listed(PersonScore::default()),
         };
-        Reason { kind: Kind::new(kind).unwrap(), because }
+        EntryReason { kind: Kind::new(kind).unwrap(), because }
     };
     ReadyEntry {
-        key: EntryKey { occurred: Millis(0), event: EventKey([u8::try_from(n).unwrap(); 16]) },
+        key: EntryKey { occurred: UtcMillis(0), event: EventKey([u8::try_from(n).unwrap(); 16]) },
         subject: SubjectRef::new(subject).unwrap(),
         reasons: kinds.iter().map(reason).collect(),
         section: *section,
@@ -84,51 +84,56 @@ fn ready(entries: Vec<ReadyEntry>) -> Ready {
         person: Person::new("ann").unwrap(),
         plan: PlanName::new("daily").unwrap(),
         key: "".into(),
-        opening: Millis(0),
+        opening: UtcMillis(0),
         channel: Channel::Email,
         attempt: 0,
-        due: Millis::parse("2026-11-24T08:00:00Z").unwrap(),
-        expires: Millis(i64::MAX),
+        due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap(),
+        expires: UtcMillis(i64::MAX),
         entries,
         more: vec![0, 0, 0],
         badge: None,
     }
 }
 
-fn world() -> World {
+fn world() -> WorldSnapshot {
     let show = |title: &str| {
-        let place = Value::Place(Place { lat: 52.40, lon: 13.06 });
-        State::at(1, [("title", Some(Value::text(title))), ("place", Some(place))])
+        let place = Value::Place(GeoPoint { lat: 52.40, lon: 13.06 });
+        VersionedState::from_values(1, [("title", Some(Value::from_text(title))), ("place", Some(place))])
     };
-    let maker = State::at(1, [("name", Some(Value::text("Mira")))]);
+    let maker = VersionedState::from_values(1, [("name", Some(Value::from_text("Mira")))]);
     let subjects = [("show:1", show("Tides")), ("show:2", show("Ink")), ("maker:1", maker)];
     let subject = |(of, state)| (SubjectRef::new(of).unwrap(), state);
-    let named = |name: &str| State::at(1, [(profile::NAME, Some(Value::text(name)))]);
+    let named = |name: &str| VersionedState::from_values(1, [(profile::NAME, Some(Value::from_text(name)))]);
     let ben = Person::new("ben").unwrap();
-    let mut world = World::default();
+    let mut world = WorldSnapshot::default();
     // Somebody of the same name elsewhere is somebody else.
-    world.of_mut(&Tenant::new("another").unwrap()).persons.insert(ben.clone(), named("Bad"));
-    let own = world.of_mut(&tenant());
+    world.get_or_insert(&Tenant::new("another").unwrap()).persons.insert(ben.clone(), named("Bad"));
+    let own = world.get_or_insert(&tenant());
     own.subjects = subjects.map(subject).into();
     own.persons.insert(ben, named("Ben"));
     world
 }
 
-fn made(once: &str, lines: &[Line], links: Option<&Links>) -> Message {
+fn make_message(once: &str, lines: &[EntryLine], links: Option<&MailLinks>) -> Message {
     let own = |ready: Ready| ready;
-    made_of(once, lines, links, &own)
+    make_changed_message(once, lines, links, &own)
 }
 
 /// The mail that a Ready becomes, once it was changed.
-fn made_of(once: &str, lines: &[Line], links: Option<&Links>, change: &dyn Fn(Ready) -> Ready) -> Message {
-    made_with(once, lines, (links, None), change)
+fn make_changed_message(
+    once: &str,
+    lines: &[EntryLine],
+    links: Option<&MailLinks>,
+    change: &dyn Fn(Ready) -> Ready,
+) -> Message {
+    make_message_with(once, lines, (links, None), change)
 }
 
 /// The same with a return path.
-fn made_with(
+fn make_message_with(
     once: &str,
-    lines: &[Line],
-    (links, returns): (Option<&Links>, Option<&Returns>),
+    lines: &[EntryLine],
+    (links, returns): (Option<&MailLinks>, Option<&ReturnAddresses>),
     change: &dyn Fn(Ready) -> Ready,
 ) -> Message {
     let files = |name: &str| match name {
@@ -137,24 +142,26 @@ fn made_with(
     };
     let catalogue = Catalogue::parse(&CATALOGUE.replace("ONCE", once), "catalogue.yaml", &files);
     let catalogue = catalogue.unwrap_or_else(|problems| panic!("{problems}"));
-    let renderer = Renderer::new(&catalogue).unwrap();
+    let renderer = MessageRenderer::new(&catalogue).unwrap();
     let ready = change(ready(lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect()));
-    let place = Value::Place(Place { lat: 52.52, lon: 13.405 });
-    let email = Value::text("ann@example.com");
-    let profile = State::at(1, [(profile::EMAIL, Some(email)), (profile::PLACE, Some(place))]);
-    let facts = Facts { profile, ..Facts::default() };
-    let checked = Checked { told: ready.entries.clone(), left: Vec::new() };
-    let (zones, world) = (Zones::bundled(), world());
+    let place = Value::Place(GeoPoint { lat: 52.52, lon: 13.405 });
+    let email = Value::from_text("ann@example.com");
+    let profile =
+        VersionedState::from_values(1, [(profile::EMAIL, Some(email)), (profile::PLACE, Some(place))]);
+    let facts = SenderFacts { profile, ..SenderFacts::default() };
+    let checked = CheckedReady { told: ready.entries.clone(), left: Vec::new() };
+    let (zones, world) = (ZoneRules::load_bundled(), world());
     let world = &world;
-    let making = Making { catalogue: &catalogue, renderer: &renderer, zones: &zones, world, links, returns };
+    let making =
+        MessageMaker { catalogue: &catalogue, renderer: &renderer, zones: &zones, world, links, returns };
     making.message(&ready, &facts, &checked).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 #[test]
 fn mails_of_one_key_are_one_talk() {
     let of = |key: &str, opening: i64| {
-        let change = |ready: Ready| Ready { key: key.into(), opening: Millis(opening), ..ready };
-        let message = made_of("subject", &[(0, "show:1", &["followed_show"])], None, &change);
+        let change = |ready: Ready| Ready { key: key.into(), opening: UtcMillis(opening), ..ready };
+        let message = make_changed_message("subject", &[(0, "show:1", &["followed_show"])], None, &change);
         let found = |name: &str| {
             let mut headers = message.mail().unwrap().headers.iter();
             headers.find(|(other, _)| other == name).map(|(_, value)| value.clone())
@@ -170,14 +177,14 @@ fn mails_of_one_key_are_one_talk() {
 
 #[test]
 fn what_is_one_thing_is_said_once_with_every_reason() {
-    let check = |once: &str, lines: &[Line], expected: &str| {
+    let check = |once: &str, lines: &[EntryLine], expected: &str| {
         // As one line, however it was wrapped.
-        let text = made(once, lines, None).text.trim_end().replace('\n', " ");
+        let text = make_message(once, lines, None).text.trim_end().replace('\n', " ");
         assert_eq!(text, expected, "{once} {lines:?}");
     };
-    let followed: Line = (0, "show:1", &["followed_show"]);
-    let near: Line = (1, "show:1", &["near_show"]);
-    let other: Line = (1, "show:2", &["near_show"]);
+    let followed: EntryLine = (0, "show:1", &["followed_show"]);
+    let near: EntryLine = (1, "show:1", &["near_show"]);
+    let other: EntryLine = (1, "show:2", &["near_show"]);
     let far = "27 km from you";
     let both = format!("[Followed: f Tides (you follow Mira and it is {far}; {far})?]");
     check("subject", &[followed, near], &both);
@@ -201,10 +208,10 @@ fn what_is_one_thing_is_said_once_with_every_reason() {
 
 #[test]
 fn headers_say_which_list_it_is_and_how_to_leave_it() {
-    let secret = Secret::new([7; SECRET_BYTES]);
-    let links = Links::new("https://mail.shows.example/out/", secret.clone());
-    let with = made("subject", &[(0, "show:1", &["followed_show"])], Some(&links));
-    let without = made("subject", &[(0, "show:1", &["followed_show"])], None);
+    let secret = LinkSecret::new([7; SECRET_BYTES]);
+    let links = MailLinks::new("https://mail.shows.example/out/", secret.clone());
+    let with = make_message("subject", &[(0, "show:1", &["followed_show"])], Some(&links));
+    let without = make_message("subject", &[(0, "show:1", &["followed_show"])], None);
     let header = |message: &Message, name: &str| {
         let found = message.mail().unwrap().headers.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.clone())
@@ -220,14 +227,14 @@ fn headers_say_which_list_it_is_and_how_to_leave_it() {
     let link = link.trim_matches(['<', '>']);
     assert!(with.text.contains(link), "{}", with.text);
     let token = link.strip_prefix("https://mail.shows.example/out/u/").unwrap();
-    let expected = Token {
+    let expected = LinkToken {
         tenant: tenant(),
         person: Person::new("ann").unwrap(),
         plan: PlanName::new("daily").unwrap(),
         channel: Channel::Email,
         day: Some(Day::parse("2026-11-24").unwrap()),
     };
-    assert_eq!(read(token, &secret), Some(expected));
+    assert_eq!(read_token(token, &secret), Some(expected));
     // Nobody's mail but theirs: what goes out can be written, and names no secret.
     assert!(!format!("{links:?}").contains('7'), "{links:?}");
 }
@@ -235,31 +242,35 @@ fn headers_say_which_list_it_is_and_how_to_leave_it() {
 #[test]
 fn the_longest_names_still_make_a_mail_that_can_be_written() {
     let long = |c: &str| c.repeat(model::limits::ID_BYTES_MAX);
-    let links = Links::new(&format!("https://{}.example", "x".repeat(130)), Secret::new([1; SECRET_BYTES]));
+    let links =
+        MailLinks::new(&format!("https://{}.example", "x".repeat(130)), LinkSecret::new([1; SECRET_BYTES]));
     let ready = Ready {
         tenant: Tenant::new(&long("t")).unwrap(),
         person: Person::new(&long("p")).unwrap(),
         plan: PlanName::new(&long("q")).unwrap(),
         ..ready(Vec::new())
     };
-    let message = made("subject", &[(0, "show:1", &["followed_show"])], None);
+    let message = make_message("subject", &[(0, "show:1", &["followed_show"])], None);
     let link = ("List-Unsubscribe".to_owned(), format!("<{}>", links.unsubscribe(&ready)));
     let message = message.with_mail(|mail| mail.headers.push(link));
-    courier::mime::write(&message).unwrap_or_else(|unfit| panic!("{unfit}"));
+    courier::mime::write_message(&message).unwrap_or_else(|unfit| panic!("{unfit}"));
 }
 
 #[test]
 fn a_mail_says_its_word_wherever_it_may_be_said_again() {
-    let secret = Secret::new([1; SECRET_BYTES]);
-    let lines: &[Line] = &[(0, "show:1", &["followed_show"])];
+    let secret = LinkSecret::new([1; SECRET_BYTES]);
+    let lines: &[EntryLine] = &[(0, "show:1", &["followed_show"])];
     let own = |ready: Ready| ready;
-    let check = |provider: Option<Provider>, more: Option<(&str, &str)>| {
-        let returns = Returns::new("returns.example.com", secret.clone(), provider);
-        let message = made_with("subject", lines, (None, Some(&returns)), &own);
+    let check = |provider: Option<ReturnProvider>, more: Option<(&str, &str)>| {
+        let returns = ReturnAddresses::new("returns.example.com", secret.clone(), provider);
+        let message = make_message_with("subject", lines, (None, Some(&returns)), &own);
         let mail = message.mail().unwrap();
         let path = mail.return_path.clone().unwrap();
         let (word, domain) = path.split_once('@').unwrap();
-        assert_eq!((domain, verp::read(word, &secret)), ("returns.example.com", Some(message.ready)));
+        assert_eq!(
+            (domain, return_path::read_return_path(word, &secret)),
+            ("returns.example.com", Some(message.ready))
+        );
         let said = |name: &str| {
             mail.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.replace(word, "WORD"))
         };
@@ -268,17 +279,17 @@ fn a_mail_says_its_word_wherever_it_may_be_said_again() {
             let expected = more.filter(|(own, _)| *own == name).map(|(_, value)| value);
             assert_eq!(said(name).as_deref(), expected, "{provider:?}");
         }
-        let written = mime::write(&message).unwrap();
+        let written = mime::write_message(&message).unwrap();
         assert_eq!(written.return_path, path);
         assert_ne!(written.from, path, "its sender stays who it was");
     };
     check(None, None);
-    check(Some(Provider::Ses), Some(("X-SES-MESSAGE-TAGS", "tidings=WORD")));
-    check(Some(Provider::Postmark), Some(("X-PM-Metadata-tidings", "WORD")));
-    check(Some(Provider::SendGrid), Some(("X-SMTPAPI", r#"{"unique_args":{"tidings":"WORD"}}"#)));
-    let without = made("subject", lines, None);
+    check(Some(ReturnProvider::Ses), Some(("X-SES-MESSAGE-TAGS", "tidings=WORD")));
+    check(Some(ReturnProvider::Postmark), Some(("X-PM-Metadata-tidings", "WORD")));
+    check(Some(ReturnProvider::SendGrid), Some(("X-SMTPAPI", r#"{"unique_args":{"tidings":"WORD"}}"#)));
+    let without = make_message("subject", lines, None);
     assert_eq!(without.mail().unwrap().return_path, None);
-    let written = mime::write(&without).unwrap();
+    let written = mime::write_message(&without).unwrap();
     assert_eq!(written.return_path, written.from);
 }
 
@@ -294,22 +305,23 @@ fn what_cannot_be_written_is_found_among_the_others() {
     };
     let catalogue = Catalogue::parse(&text, "catalogue.yaml", &files);
     let catalogue = catalogue.unwrap_or_else(|problems| panic!("{problems}"));
-    let renderer = Renderer::new(&catalogue).unwrap();
+    let renderer = MessageRenderer::new(&catalogue).unwrap();
     let mut world = world();
     for (show, left) in [("show:1", 4.0), ("show:2", 0.0)] {
-        let show = world.of_mut(&tenant()).subjects.get_mut(&SubjectRef::new(show).unwrap()).unwrap();
-        show.merge(&State::at(2, [("left", Some(Value::Number(left)))]));
+        let show = world.get_or_insert(&tenant()).subjects.get_mut(&SubjectRef::new(show).unwrap()).unwrap();
+        show.merge(&VersionedState::from_values(2, [("left", Some(Value::Number(left)))]));
     }
-    let profile = State::at(1, [(profile::EMAIL, Some(Value::text("ann@example.com")))]);
-    let facts = Facts { profile, ..Facts::default() };
-    let (zones, links, returns) = (Zones::bundled(), None, None);
+    let profile =
+        VersionedState::from_values(1, [(profile::EMAIL, Some(Value::from_text("ann@example.com")))]);
+    let facts = SenderFacts { profile, ..SenderFacts::default() };
+    let (zones, links, returns) = (ZoneRules::load_bundled(), None, None);
     let (catalogue, renderer, zones, world) = (&catalogue, &renderer, &zones, &world);
-    let making = Making { catalogue, renderer, zones, world, links, returns };
-    let lines: [Line; 2] = [(0, "show:1", &["followed_show"]), (0, "show:2", &["followed_show"])];
+    let making = MessageMaker { catalogue, renderer, zones, world, links, returns };
+    let lines: [EntryLine; 2] = [(0, "show:1", &["followed_show"]), (0, "show:2", &["followed_show"])];
     let ready = ready(lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect());
-    let mut checked = Checked { told: ready.entries.clone(), left: Vec::new() };
+    let mut checked = CheckedReady { told: ready.entries.clone(), left: Vec::new() };
     assert!(making.message(&ready, &facts, &checked).is_err(), "nobody divides by nothing");
-    let unwritten = making.unwritten(&ready, &facts, &checked);
+    let unwritten = making.unwritable_entries(&ready, &facts, &checked);
     assert_eq!(unwritten.into_iter().collect::<Vec<_>>(), [ready.entries[1].key]);
     checked.told.pop();
     assert!(making.message(&ready, &facts, &checked).unwrap().text.contains("f 2"));

@@ -3,121 +3,133 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use model::{
-    Crowd, Enrolment, Person, SubjectRef,
+    Crowd, CrowdEnrolment, Person, SubjectRef,
     limits::{FOLLOWS_PART_MAX, SLICE_PERSONS_MAX},
-    place::Cell,
+    place::GlobeCell,
 };
 
 use super::{
-    Broken, Harness, Kept, Promise, held, same,
+    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
     samples::{hostile_names, person, subject, tenant},
 };
 use crate::port::Store;
 
-pub(super) const PROMISES: &[Promise] = &[
-    Promise {
+pub(super) const PROMISES: &[StorePromise] = &[
+    StorePromise {
         name: "enrolments are durable",
         says: "an enrolment whose write has returned is there after a crash",
-        check: |harness| Box::pin(durable(harness)),
+        check: |harness| Box::pin(check_durable(harness)),
     },
-    Promise {
+    StorePromise {
         name: "the newer enrolment wins",
         says: "of the versions of an enrolment the highest stands in every order; at one version its end does",
-        check: |harness| Box::pin(newer_wins(harness)),
+        check: |harness| Box::pin(check_newer_wins(harness)),
     },
-    Promise {
+    StorePromise {
         name: "leaving is a row",
         says: "an end that comes first keeps an older enrolment away that comes later",
-        check: |harness| Box::pin(leaving_is_a_row(harness)),
+        check: |harness| Box::pin(check_leaving_row(harness)),
     },
-    Promise {
+    StorePromise {
         name: "since when is known",
         says: "whoever belongs does so by the version that stands, and who does not by none",
-        check: |harness| Box::pin(since_when(harness)),
+        check: |harness| Box::pin(check_since_when(harness)),
     },
-    Promise {
+    StorePromise {
         name: "parts cover everybody once",
         says: "part after part names everybody who belongs throughout exactly once, and nobody who does not, while others come and go",
-        check: |harness| Box::pin(covered(harness)),
+        check: |harness| Box::pin(check_parts_cover(harness)),
     },
-    Promise {
+    StorePromise {
         name: "a part has its size",
         says: "a part names at most as many as asked for, and never more than a slice may",
-        check: |harness| Box::pin(sized(harness)),
+        check: |harness| Box::pin(check_part_size(harness)),
     },
-    Promise {
+    StorePromise {
         name: "both sides of a crowd agree",
         says: "whether somebody belongs is told the same from both sides, in the order asked for",
-        check: |harness| Box::pin(agree(harness)),
+        check: |harness| Box::pin(check_sides_agree(harness)),
     },
-    Promise {
+    StorePromise {
         name: "what a person follows is listed",
         says: "part after part names what a person follows once, by the version that stands, and nothing else, after a crash as well",
-        check: |harness| Box::pin(listed(harness)),
+        check: |harness| Box::pin(check_follows_listed(harness)),
     },
-    Promise {
+    StorePromise {
         name: "crowds are apart",
         says: "who follows, who is in a cell and who is known are crowds of their own, and so is each cell",
-        check: |harness| Box::pin(apart(harness)),
+        check: |harness| Box::pin(check_crowds_apart(harness)),
     },
 ];
 
-fn followers(of: &str) -> Result<Crowd, Broken> {
+fn followers(of: &str) -> Result<Crowd, BrokenStorePromise> {
     Ok(Crowd::Followers(subject(of)?))
 }
 
-fn enrolment(who: &str, crowd: &Crowd, version: i64, on: bool) -> Result<Enrolment, Broken> {
-    Ok(Enrolment { tenant: tenant("main")?, person: person(who)?, crowd: crowd.clone(), version, on })
+fn enrolment(who: &str, crowd: &Crowd, version: i64, on: bool) -> Result<CrowdEnrolment, BrokenStorePromise> {
+    Ok(CrowdEnrolment { tenant: tenant("main")?, person: person(who)?, crowd: crowd.clone(), version, on })
 }
 
 /// Everybody who belongs, by parts of this size.
-async fn all(store: &Arc<dyn Store>, crowd: &Crowd, most: usize) -> Result<Vec<Person>, Broken> {
+async fn read_all_members(
+    store: &Arc<dyn Store>,
+    crowd: &Crowd,
+    most: usize,
+) -> Result<Vec<Person>, BrokenStorePromise> {
     let tenant = tenant("main")?;
     let (mut persons, mut from) = (Vec::new(), None);
     for _ in 0..1_000 {
         let part = store.members(&tenant, crowd, from.as_deref(), most).await?;
-        held(format!("{} in a part of {most}", part.persons.len()), part.persons.len() <= most)?;
+        expect_holds(format!("{} in a part of {most}", part.persons.len()), part.persons.len() <= most)?;
         persons.extend(part.persons);
         match part.next {
             Some(next) => from = Some(next),
             None => return Ok(persons),
         }
     }
-    Err(Broken("the parts do not end".into()))
+    Err(BrokenStorePromise("the parts do not end".into()))
 }
 
-async fn belongs(store: &Arc<dyn Store>, who: &str, crowd: &Crowd) -> Result<bool, Broken> {
+async fn belongs(store: &Arc<dyn Store>, who: &str, crowd: &Crowd) -> Result<bool, BrokenStorePromise> {
     let of = (tenant("main")?, person(who)?, crowd.clone());
     Ok(store.belongs(&[of]).await? == [true])
 }
 
 /// A crowd of each sort.
-fn one_of_each() -> Result<[Crowd; 3], Broken> {
-    Ok([followers("author:7")?, Crowd::Cell(Cell(0x8728_3082_9fff_ffff)), Crowd::Everyone])
+fn one_of_each() -> Result<[Crowd; 3], BrokenStorePromise> {
+    Ok([followers("author:7")?, Crowd::Cell(GlobeCell(0x8728_3082_9fff_ffff)), Crowd::Everyone])
 }
 
-async fn durable(harness: &mut dyn Harness) -> Kept {
+async fn check_durable(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
     for crowd in one_of_each()? {
         for n in 0..3 {
             store.enrol(vec![enrolment(&format!("p{n}"), &crowd, 1, true)?]).await?;
             store = harness.crash(store).await?;
         }
-        same(format!("{crowd} after a crash"), &all(&store, &crowd, 10).await?.len(), &3)?;
+        expect_same(
+            format!("{crowd} after a crash"),
+            &read_all_members(&store, &crowd, 10).await?.len(),
+            &3,
+        )?;
         store.enrol(vec![enrolment("p1", &crowd, 2, false)?]).await?;
         store = harness.crash(store).await?;
-        same(format!("{crowd} after an end and a crash"), &all(&store, &crowd, 10).await?.len(), &2)?;
+        expect_same(
+            format!("{crowd} after an end and a crash"),
+            &read_all_members(&store, &crowd, 10).await?.len(),
+            &2,
+        )?;
     }
     Ok(())
 }
 
-async fn newer_wins(harness: &mut dyn Harness) -> Kept {
+async fn check_newer_wins(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let on_off = [(1, true), (2, false), (3, true)];
     let off_on = [(1, false), (2, true), (3, false)];
     let tied = [(2, true), (2, false), (1, true)];
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    let (one_by_one, at_once) = (followers("author:7")?, Crowd::Cell(Cell(7)));
+    let (one_by_one, at_once) = (followers("author:7")?, Crowd::Cell(GlobeCell(7)));
     for (versions, expected) in [(on_off, true), (off_on, false), (tied, false)] {
         for order in orders {
             let who = format!("{versions:?} {order:?}");
@@ -126,30 +138,30 @@ async fn newer_wins(harness: &mut dyn Harness) -> Kept {
                 store.enrol(vec![one.clone()]).await?;
                 store.enrol(vec![one]).await?;
             }
-            same(&who, &belongs(&store, &who, &one_by_one).await?, &expected)?;
+            expect_same(&who, &belongs(&store, &who, &one_by_one).await?, &expected)?;
             let many = order.map(|at| enrolment(&who, &at_once, versions[at].0, versions[at].1));
             store.enrol(many.into_iter().collect::<Result<_, _>>()?).await?;
-            same(format!("{who} in one call"), &belongs(&store, &who, &at_once).await?, &expected)?;
+            expect_same(format!("{who} in one call"), &belongs(&store, &who, &at_once).await?, &expected)?;
         }
     }
     Ok(())
 }
 
-async fn leaving_is_a_row(harness: &mut dyn Harness) -> Kept {
+async fn check_leaving_row(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
     for crowd in one_of_each()? {
         store.enrol(vec![enrolment("ann", &crowd, 9, false)?]).await?;
         store = harness.crash(store).await?;
         store.enrol(vec![enrolment("ann", &crowd, 8, true)?]).await?;
-        held("an older enrolment came back", !belongs(&store, "ann", &crowd).await?)?;
-        same(&crowd, &all(&store, &crowd, 10).await?, &Vec::new())?;
+        expect_holds("an older enrolment came back", !belongs(&store, "ann", &crowd).await?)?;
+        expect_same(&crowd, &read_all_members(&store, &crowd, 10).await?, &Vec::new())?;
         store.enrol(vec![enrolment("ann", &crowd, 10, true)?]).await?;
-        held("a newer enrolment did not stand", belongs(&store, "ann", &crowd).await?)?;
+        expect_holds("a newer enrolment did not stand", belongs(&store, "ann", &crowd).await?)?;
     }
     Ok(())
 }
 
-async fn since_when(harness: &mut dyn Harness) -> Kept {
+async fn check_since_when(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
     for crowd in one_of_each()? {
         let of = (tenant("main")?, person("ann")?, crowd.clone());
@@ -162,27 +174,27 @@ async fn since_when(harness: &mut dyn Harness) -> Kept {
             (9, true, Some(9)),
         ] {
             store.enrol(vec![enrolment("ann", &crowd, version, on)?]).await?;
-            same(&crowd, &store.enrolled(std::slice::from_ref(&of)).await?, &vec![expected])?;
+            expect_same(&crowd, &store.enrolled_since(std::slice::from_ref(&of)).await?, &vec![expected])?;
         }
         store = harness.crash(store).await?;
-        same(&crowd, &store.enrolled(&[of]).await?, &vec![Some(9)])?;
+        expect_same(&crowd, &store.enrolled_since(&[of]).await?, &vec![Some(9)])?;
     }
     Ok(())
 }
 
-async fn covered(harness: &mut dyn Harness) -> Kept {
+async fn check_parts_cover(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     for (crowd, other) in [
         (followers("author:7")?, followers("author:70")?),
-        (Crowd::Cell(Cell(255)), Crowd::Cell(Cell(256))),
-        (Crowd::Everyone, Crowd::Cell(Cell(0))),
+        (Crowd::Cell(GlobeCell(255)), Crowd::Cell(GlobeCell(256))),
+        (Crowd::Everyone, Crowd::Cell(GlobeCell(0))),
     ] {
-        covered_one(&store, &crowd, &other).await?;
+        check_crowd_covered(&store, &crowd, &other).await?;
     }
     Ok(())
 }
 
-async fn covered_one(store: &Arc<dyn Store>, crowd: &Crowd, other: &Crowd) -> Kept {
+async fn check_crowd_covered(store: &Arc<dyn Store>, crowd: &Crowd, other: &Crowd) -> StorePromiseResult {
     let of = tenant("main")?;
     let mut start = Vec::new();
     for n in 0..300 {
@@ -212,21 +224,21 @@ async fn covered_one(store: &Arc<dyn Store>, crowd: &Crowd, other: &Crowd) -> Ke
             Some(next) => Some(next),
             None => break,
         };
-        held("the parts do not end", round < 900)?;
+        expect_holds("the parts do not end", round < 900)?;
     }
     for n in 0..300 {
         let who = person(&format!("p{n:03}"))?;
-        same(
+        expect_same(
             format!("times that {who} was named"),
             &seen.remove(&who).unwrap_or(0),
             &usize::from(n % 5 != 0),
         )?;
     }
     let strangers = seen.iter().find(|(who, times)| **times > 1 || !who.as_str().ends_with("new"));
-    held(format!("named but not once or not a member: {strangers:?}"), strangers.is_none())
+    expect_holds(format!("named but not once or not a member: {strangers:?}"), strangers.is_none())
 }
 
-async fn sized(harness: &mut dyn Harness) -> Kept {
+async fn check_part_size(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let of = tenant("main")?;
     for crowd in [followers("author:7")?, Crowd::Everyone] {
@@ -235,18 +247,18 @@ async fn sized(harness: &mut dyn Harness) -> Kept {
         for most in [1, 100, SLICE_PERSONS_MAX] {
             let part = store.members(&of, &crowd, None, most).await?;
             let persons = part.persons.len();
-            held(format!("{persons} in a part of {most}"), (1..=most).contains(&persons))?;
-            held("a part that is not the last names no next", part.next.is_some())?;
+            expect_holds(format!("{persons} in a part of {most}"), (1..=most).contains(&persons))?;
+            expect_holds("a part that is not the last names no next", part.next.is_some())?;
         }
         let part = store.members(&of, &crowd, None, usize::MAX).await?;
-        held(format!("{} in a slice", part.persons.len()), part.persons.len() <= SLICE_PERSONS_MAX)?;
-        let all = all(&store, &crowd, SLICE_PERSONS_MAX).await?;
-        same("all of them", &all.len(), &(SLICE_PERSONS_MAX + 50))?;
+        expect_holds(format!("{} in a slice", part.persons.len()), part.persons.len() <= SLICE_PERSONS_MAX)?;
+        let all = read_all_members(&store, &crowd, SLICE_PERSONS_MAX).await?;
+        expect_same("all of them", &all.len(), &(SLICE_PERSONS_MAX + 50))?;
     }
     Ok(())
 }
 
-async fn agree(harness: &mut dyn Harness) -> Kept {
+async fn check_sides_agree(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let (of, crowds) = (tenant("main")?, one_of_each()?);
     let mut asked = Vec::new();
@@ -264,59 +276,63 @@ async fn agree(harness: &mut dyn Harness) -> Kept {
     }
     store.enrol(written).await?;
     let told = store.belongs(&asked).await?;
-    same("answers", &told.len(), &asked.len())?;
+    expect_same("answers", &told.len(), &asked.len())?;
     for crowd in crowds {
-        let mut one_side: Vec<Person> = all(&store, &crowd, 7).await?;
+        let mut one_side: Vec<Person> = read_all_members(&store, &crowd, 7).await?;
         one_side.sort();
         let on = asked.iter().zip(&told).filter(|((_, _, of), on)| **on && *of == crowd);
         let mut other_side: Vec<Person> = on.map(|((_, person, _), _)| person.clone()).collect();
         other_side.sort();
-        same(&crowd, &one_side, &other_side)?;
-        held("nobody belongs", !one_side.is_empty())?;
+        expect_same(&crowd, &one_side, &other_side)?;
+        expect_holds("nobody belongs", !one_side.is_empty())?;
     }
     Ok(())
 }
 
-async fn apart(harness: &mut dyn Harness) -> Kept {
+async fn check_crowds_apart(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let mut crowds = one_of_each()?.to_vec();
     // Cells whose numbers differ in one bit, and in what bytes they have.
     let cells = (0..64).map(|bit| 1 << bit).chain([0, u64::MAX, u64::from_be_bytes(*b"author:7")]);
-    crowds.extend(cells.map(|cell| Crowd::Cell(Cell(cell))));
+    crowds.extend(cells.map(|cell| Crowd::Cell(GlobeCell(cell))));
     for (n, crowd) in crowds.iter().enumerate() {
-        same(format!("{crowd} before"), &all(&store, crowd, 10).await?, &Vec::new())?;
+        expect_same(format!("{crowd} before"), &read_all_members(&store, crowd, 10).await?, &Vec::new())?;
         store.enrol(vec![enrolment(&format!("p{n}"), crowd, 1, true)?]).await?;
     }
     for (n, crowd) in crowds.iter().enumerate() {
-        same(crowd, &all(&store, crowd, 10).await?, &vec![person(&format!("p{n}"))?])?;
+        expect_same(crowd, &read_all_members(&store, crowd, 10).await?, &vec![person(&format!("p{n}"))?])?;
     }
     Ok(())
 }
 
 /// What somebody follows, by parts of this size.
-async fn followed(
+async fn read_all_followed(
     store: &Arc<dyn Store>,
     (of, who): (&str, &str),
     most: usize,
-) -> Result<Vec<(SubjectRef, i64)>, Broken> {
+) -> Result<Vec<(SubjectRef, i64)>, BrokenStorePromise> {
     let (tenant, person) = (tenant(of)?, person(who)?);
     let (mut subjects, mut behind) = (Vec::new(), None);
     for _ in 0..1_000 {
-        let part = store.followed(&tenant, &person, behind.as_ref(), most).await?;
+        let part = store.list_followed(&tenant, &person, behind.as_ref(), most).await?;
         let size = part.subjects.len();
-        held(format!("{size} in a part of {most}"), size <= most.clamp(1, FOLLOWS_PART_MAX))?;
+        expect_holds(format!("{size} in a part of {most}"), size <= most.clamp(1, FOLLOWS_PART_MAX))?;
         subjects.extend(part.subjects);
         match part.next {
             Some(next) => behind = Some(next),
             None => return Ok(subjects),
         }
     }
-    Err(Broken("the parts do not end".into()))
+    Err(BrokenStorePromise("the parts do not end".into()))
 }
 
-async fn listed(harness: &mut dyn Harness) -> Kept {
+async fn check_follows_listed(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
-    same("before there is anything", &followed(&store, ("main", "ann"), 7).await?, &Vec::new())?;
+    expect_same(
+        "before there is anything",
+        &read_all_followed(&store, ("main", "ann"), 7).await?,
+        &Vec::new(),
+    )?;
     let mut expected = BTreeMap::new();
     let mut enrolments = Vec::new();
     for (n, name) in (1..).zip(hostile_names()) {
@@ -334,9 +350,9 @@ async fn listed(harness: &mut dyn Harness) -> Kept {
         for who in ["an", "anne", "ann:"] {
             enrolments.push(enrolment(who, &crowd, 1, true)?);
         }
-        enrolments.push(Enrolment { tenant: tenant("mai")?, ..enrolment("ann", &crowd, 1, true)? });
+        enrolments.push(CrowdEnrolment { tenant: tenant("mai")?, ..enrolment("ann", &crowd, 1, true)? });
     }
-    for crowd in [Crowd::Cell(Cell(7)), Crowd::Everyone] {
+    for crowd in [Crowd::Cell(GlobeCell(7)), Crowd::Everyone] {
         enrolments.push(enrolment("ann", &crowd, 1, true)?);
     }
     for one in enrolments {
@@ -347,14 +363,18 @@ async fn listed(harness: &mut dyn Harness) -> Kept {
     expected.insert(subject("z:last")?, Some(9));
     store = harness.crash(store).await?;
     let expected: Vec<_> = expected.into_iter().filter_map(|(of, version)| Some((of, version?))).collect();
-    held("nothing is followed", expected.len() > 10)?;
+    expect_holds("nothing is followed", expected.len() > 10)?;
     for most in [0, 1, 7, usize::MAX] {
-        same(format!("by {most}"), &followed(&store, ("main", "ann"), most).await?, &expected)?;
+        expect_same(
+            format!("by {most}"),
+            &read_all_followed(&store, ("main", "ann"), most).await?,
+            &expected,
+        )?;
     }
-    let asked: Result<Vec<_>, Broken> = expected
+    let asked: Result<Vec<_>, BrokenStorePromise> = expected
         .iter()
         .map(|(of, _)| Ok((tenant("main")?, person("ann")?, Crowd::Followers(of.clone()))))
         .collect();
     let since: Vec<_> = expected.iter().map(|(_, version)| Some(*version)).collect();
-    same("the other side", &store.enrolled(&asked?).await?, &since)
+    expect_same("the other side", &store.enrolled_since(&asked?).await?, &since)
 }

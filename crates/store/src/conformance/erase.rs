@@ -3,70 +3,80 @@
 use std::sync::Arc;
 
 use model::{
-    Channel, Crowd, Enrolment, Mark, PlanName, Row, State, Value, What,
+    Channel, Crowd, CrowdEnrolment, DayRow, Mark, MarkAction, PlanName, Value, VersionedState,
     entry::DayKey,
-    erase::{Counts, Erase, Holding, Keeper},
+    erasure::{EraseMode, Holding, HoldingCounts, HoldingKeeper},
     person::notes,
-    place::Cell,
+    place::GlobeCell,
     returns::{AddressHash, Slip},
 };
 
 use super::{
-    Broken, Harness, Kept, Promise, held, same,
-    samples::{NOW, day_key, entry, entry_key, person, read, ready, subject, tenant, today, write},
+    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
+    samples::{
+        NOW, day_key, entry_key, entry_row, person, read_rows, ready_id, subject, tenant, today, write_rows,
+    },
 };
-use crate::port::{Claim, Journalled, Record, Recorded, StateKey, Store};
+use crate::port::{JournalClaim, JournalOutcome, JournalRecord, JournalRows, StateKey, Store};
 
-pub(super) const PROMISES: &[Promise] = &[
-    Promise {
+pub(super) const PROMISES: &[StorePromise] = &[
+    StorePromise {
         name: "who is erased is gone",
         says: "after an erasure nothing of the person is read in any port, also after a crash and once files were gathered",
-        check: |harness| Box::pin(gone(harness)),
+        check: |harness| Box::pin(check_erased_gone(harness)),
     },
-    Promise {
+    StorePromise {
         name: "an erasure tells what went",
         says: "an erasure tells of every place how much there was, as a look before it; another one finds nothing",
-        check: |harness| Box::pin(told(harness)),
+        check: |harness| Box::pin(check_erasure_counts(harness)),
     },
-    Promise {
+    StorePromise {
         name: "a look removes nothing",
         says: "who looks what an erasure would remove leaves everything",
-        check: |harness| Box::pin(looked(harness)),
+        check: |harness| Box::pin(check_look_removes_nothing(harness)),
     },
-    Promise {
+    StorePromise {
         name: "that somebody was erased stays",
         says: "the notes that a person was erased, and when, outlive the erasure, and no other note does",
-        check: |harness| Box::pin(noted(harness)),
+        check: |harness| Box::pin(check_note_stays(harness)),
     },
-    Promise {
+    StorePromise {
         name: "nobody else is erased",
         says: "persons of other tenants and of names that begin alike keep all they have",
-        check: |harness| Box::pin(others(harness)),
+        check: |harness| Box::pin(check_others_stay(harness)),
     },
-    Promise {
+    StorePromise {
         name: "who was erased may come back",
         says: "what is written after an erasure stands, if its version is newer than what was removed",
-        check: |harness| Box::pin(back(harness)),
+        check: |harness| Box::pin(check_return_after_erasure(harness)),
     },
 ];
 
-fn crowds() -> Result<[Crowd; 3], Broken> {
-    Ok([Crowd::Followers(subject("author:7")?), Crowd::Cell(Cell(7)), Crowd::Everyone])
+fn crowds_of_each_sort() -> Result<[Crowd; 3], BrokenStorePromise> {
+    Ok([Crowd::Followers(subject("author:7")?), Crowd::Cell(GlobeCell(7)), Crowd::Everyone])
 }
 
-fn days(of: &str, who: &str) -> Result<[DayKey; 2], Broken> {
+fn two_days(of: &str, who: &str) -> Result<[DayKey; 2], BrokenStorePromise> {
     Ok([day_key(of, who, today())?, day_key(of, who, today().plus(-3))?])
 }
 
 /// Writes something into every place. `n` tells Readys apart, `version` who comes later.
-async fn fill(store: &dyn Store, (of, who): (&str, &str), n: u8, version: i64) -> Kept {
+async fn fill_everywhere(
+    store: &dyn Store,
+    (of, who): (&str, &str),
+    n: u8,
+    version: i64,
+) -> StorePromiseResult {
     let (tenant, person) = (tenant(of)?, person(who)?);
-    let [this, earlier] = days(of, who)?;
-    let mark = Mark::new(Some(Channel::Email), What::Taken(ready(n)), vec![entry_key(1, this.day)], NOW);
-    write(store, &this, &[entry(1, this.day)?, entry(2, this.day)?, Row::Mark(mark)]).await?;
-    write(store, &earlier, &[entry(3, earlier.day)?]).await?;
-    let state = |names: &[&str]| State::at(version, names.iter().map(|name| (*name, Some(Value::text("x")))));
-    let marked = marked();
+    let [this, earlier] = two_days(of, who)?;
+    let mark =
+        Mark::new(Some(Channel::Email), MarkAction::Taken(ready_id(n)), vec![entry_key(1, this.day)], NOW);
+    write_rows(store, &this, &[entry_row(1, this.day)?, entry_row(2, this.day)?, DayRow::Mark(mark)]).await?;
+    write_rows(store, &earlier, &[entry_row(3, earlier.day)?]).await?;
+    let state = |names: &[&str]| {
+        VersionedState::from_values(version, names.iter().map(|name| (*name, Some(Value::from_text("x")))))
+    };
+    let marked = erased_note();
     let key = |key: fn(model::Tenant, model::Person) -> StateKey| key(tenant.clone(), person.clone());
     store
         .merge(vec![
@@ -76,33 +86,34 @@ async fn fill(store: &dyn Store, (of, who): (&str, &str), n: u8, version: i64) -
             (key(StateKey::Notes), marked),
         ])
         .await?;
-    let enrolments = crowds()?.map(|crowd| {
+    let enrolments = crowds_of_each_sort()?.map(|crowd| {
         let (tenant, person) = (tenant.clone(), person.clone());
-        Enrolment { tenant, person, crowd, version, on: true }
+        CrowdEnrolment { tenant, person, crowd, version, on: true }
     });
     store.enrol(enrolments.into()).await?;
-    let plan = PlanName::new("daily").map_err(|error| Broken(error.to_string()))?;
-    let address = AddressHash::of(&tenant, &person, "ann@example.org");
+    let plan = PlanName::new("daily").map_err(|error| BrokenStorePromise(error.to_string()))?;
+    let address = AddressHash::from_address(&tenant, &person, "ann@example.org");
     let (stream, channel) = ("general".into(), Channel::Email);
     let slip = Slip { tenant: tenant.clone(), person, plan, stream, channel, address, at: NOW };
-    store.keep(ready(n), slip).await?;
+    store.keep(ready_id(n), slip).await?;
     let told = vec![entry_key(1, this.day)];
-    let claim = Claim { ready: ready(n), attempt: 0, token: [n; 16], at: NOW, deadline: NOW.plus(1), told };
+    let claim =
+        JournalClaim { ready: ready_id(n), attempt: 0, token: [n; 16], at: NOW, deadline: NOW.plus(1), told };
     store.claim(&tenant, claim).await?;
-    let (at, what, left) = (NOW, Recorded::Sent, Vec::new());
-    Ok(store.record(&tenant, Record { ready: ready(n), attempt: 0, at, what, left }).await?)
+    let (at, what, left) = (NOW, JournalOutcome::Sent, Vec::new());
+    Ok(store.record(&tenant, JournalRecord { ready: ready_id(n), attempt: 0, at, what, left }).await?)
 }
 
 /// What is noted of who was erased, for good.
-fn marked() -> State {
-    let mut marked = State::at(1, [(notes::ERASED, Some(Value::Flag(true)))]);
-    marked.merge(&notes::erased_at(NOW));
-    marked.merge(&notes::erased_to(NOW));
+fn erased_note() -> VersionedState {
+    let mut marked = VersionedState::from_values(1, [(notes::ERASED, Some(Value::Flag(true)))]);
+    marked.merge(&notes::note_erasure_asked(NOW));
+    marked.merge(&notes::note_erasure_done(NOW));
     marked
 }
 
-/// What `fill` writes, by place.
-fn filled() -> Counts {
+/// What `fill_everywhere` writes, by place.
+fn filled_counts() -> HoldingCounts {
     let count = |holding: Holding| match holding {
         Holding::Days => 4,
         Holding::Profile | Holding::Crowds => 3,
@@ -111,15 +122,19 @@ fn filled() -> Counts {
         // It lies by no person's name, and ends after a day.
         _ => 0,
     };
-    Holding::kept_by(Keeper::Store).map(|holding| (holding, count(holding))).collect()
+    Holding::kept_by(HoldingKeeper::Store).map(|holding| (holding, count(holding))).collect()
 }
 
 /// What is read of somebody, as text: empty if there is nothing but the note that they were erased.
-async fn left(store: &dyn Store, (of, who): (&str, &str), n: u8) -> Result<Vec<String>, Broken> {
+async fn read_remains(
+    store: &dyn Store,
+    (of, who): (&str, &str),
+    n: u8,
+) -> Result<Vec<String>, BrokenStorePromise> {
     let (tenant, person) = (tenant(of)?, person(who)?);
     let mut left = Vec::new();
-    for key in days(of, who)? {
-        let rows = read(store, &key).await?;
+    for key in two_days(of, who)? {
+        let rows = read_rows(store, &key).await?;
         left.extend((!rows.is_empty()).then(|| format!("{} rows of {}", rows.len(), key.day)));
     }
     let keys = [StateKey::Person, StateKey::Mutes, StateKey::Notes];
@@ -128,94 +143,102 @@ async fn left(store: &dyn Store, (of, who): (&str, &str), n: u8) -> Result<Vec<S
         let cells = state.cells.keys().filter(|name| !notes::outlives(name));
         left.extend(cells.map(|name| format!("{name} of {key:?}")));
     }
-    for crowd in crowds()? {
+    for crowd in crowds_of_each_sort()? {
         let asked = [(tenant.clone(), person.clone(), crowd.clone())];
         left.extend(store.belongs(&asked).await?.contains(&true).then(|| format!("{crowd}")));
         let members = store.members(&tenant, &crowd, None, 100).await?.persons;
         left.extend(members.contains(&person).then(|| format!("a member of {crowd}")));
     }
-    let follows = store.followed(&tenant, &person, None, 100).await?.subjects;
+    let follows = store.list_followed(&tenant, &person, None, 100).await?.subjects;
     left.extend(follows.iter().map(|(subject, _)| format!("that they follow {subject}")));
-    let slip = store.slip(ready(n), NOW).await?;
+    let slip = store.slip(ready_id(n), NOW).await?;
     left.extend(slip.is_some().then(|| "a slip".to_owned()));
-    let journalled = store.journalled(&tenant, &[ready(n)]).await?;
-    left.extend((journalled != [Journalled::default()]).then(|| "the journal".to_owned()));
+    let journalled = store.read_journal(&tenant, &[ready_id(n)]).await?;
+    left.extend((journalled != [JournalRows::default()]).then(|| "the journal".to_owned()));
     Ok(left)
 }
 
-async fn erased(store: &dyn Store, (of, who): (&str, &str), how: Erase) -> Result<Counts, Broken> {
+async fn erase_person(
+    store: &dyn Store,
+    (of, who): (&str, &str),
+    how: EraseMode,
+) -> Result<HoldingCounts, BrokenStorePromise> {
     Ok(store.erase(&tenant(of)?, &person(who)?, how, NOW).await?)
 }
 
 const ANN: (&str, &str) = ("main", "ann");
 
-async fn gone(harness: &mut dyn Harness) -> Kept {
+async fn check_erased_gone(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
-    fill(&*store, ANN, 1, 5).await?;
-    held("what was written is not found", left(&*store, ANN, 1).await?.len() >= 14)?;
-    erased(&*store, ANN, Erase::Remove).await?;
-    same("what is left", &left(&*store, ANN, 1).await?, &Vec::new())?;
+    fill_everywhere(&*store, ANN, 1, 5).await?;
+    expect_holds("what was written is not found", read_remains(&*store, ANN, 1).await?.len() >= 14)?;
+    erase_person(&*store, ANN, EraseMode::Remove).await?;
+    expect_same("what is left", &read_remains(&*store, ANN, 1).await?, &Vec::new())?;
     store = harness.crash(store).await?;
-    same("what is left after a crash", &left(&*store, ANN, 1).await?, &Vec::new())?;
+    expect_same("what is left after a crash", &read_remains(&*store, ANN, 1).await?, &Vec::new())?;
     store.scrub().await?;
-    same("what is left in the end", &left(&*store, ANN, 1).await?, &Vec::new())
+    expect_same("what is left in the end", &read_remains(&*store, ANN, 1).await?, &Vec::new())
 }
 
-async fn told(harness: &mut dyn Harness) -> Kept {
+async fn check_erasure_counts(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
-    let nothing: Counts = filled().into_keys().map(|holding| (holding, 0)).collect();
-    same("before there is anything", &erased(&*store, ANN, Erase::Look).await?, &nothing)?;
-    fill(&*store, ANN, 1, 5).await?;
-    same("a look", &erased(&*store, ANN, Erase::Look).await?, &filled())?;
-    same("the erasure", &erased(&*store, ANN, Erase::Remove).await?, &filled())?;
-    same("another erasure", &erased(&*store, ANN, Erase::Remove).await?, &nothing)?;
-    same("another look", &erased(&*store, ANN, Erase::Look).await?, &nothing)
+    let nothing: HoldingCounts = filled_counts().into_keys().map(|holding| (holding, 0)).collect();
+    expect_same("before there is anything", &erase_person(&*store, ANN, EraseMode::Look).await?, &nothing)?;
+    fill_everywhere(&*store, ANN, 1, 5).await?;
+    expect_same("a look", &erase_person(&*store, ANN, EraseMode::Look).await?, &filled_counts())?;
+    expect_same("the erasure", &erase_person(&*store, ANN, EraseMode::Remove).await?, &filled_counts())?;
+    expect_same("another erasure", &erase_person(&*store, ANN, EraseMode::Remove).await?, &nothing)?;
+    expect_same("another look", &erase_person(&*store, ANN, EraseMode::Look).await?, &nothing)
 }
 
-async fn looked(harness: &mut dyn Harness) -> Kept {
+async fn check_look_removes_nothing(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
-    fill(&*store, ANN, 1, 5).await?;
-    let before = left(&*store, ANN, 1).await?;
-    erased(&*store, ANN, Erase::Look).await?;
-    same("what is left", &left(&*store, ANN, 1).await?, &before)
+    fill_everywhere(&*store, ANN, 1, 5).await?;
+    let before = read_remains(&*store, ANN, 1).await?;
+    erase_person(&*store, ANN, EraseMode::Look).await?;
+    expect_same("what is left", &read_remains(&*store, ANN, 1).await?, &before)
 }
 
-async fn noted(harness: &mut dyn Harness) -> Kept {
+async fn check_note_stays(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
-    fill(&*store, ANN, 1, 5).await?;
-    erased(&*store, ANN, Erase::Remove).await?;
+    fill_everywhere(&*store, ANN, 1, 5).await?;
+    erase_person(&*store, ANN, EraseMode::Remove).await?;
     let of = [StateKey::Notes(tenant("main")?, person("ann")?)];
-    let marked = vec![marked()];
-    same("the notes", &store.states(&of).await?, &marked)?;
+    let marked = vec![erased_note()];
+    expect_same("the notes", &store.states(&of).await?, &marked)?;
     store = harness.crash(store).await?;
-    same("the notes after a crash", &store.states(&of).await?, &marked)
+    expect_same("the notes after a crash", &store.states(&of).await?, &marked)
 }
 
-async fn others(harness: &mut dyn Harness) -> Kept {
+async fn check_others_stay(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let all = [ANN, ("main", "an"), ("main", "anne"), ("mai", "ann"), ("main2", "ann")];
     for (n, one) in (1..).zip(all) {
-        fill(&*store, one, n, 5).await?;
+        fill_everywhere(&*store, one, n, 5).await?;
     }
     let mut before = Vec::new();
     for (n, one) in (1..).zip(all) {
-        before.push(left(&*store, one, n).await?);
+        before.push(read_remains(&*store, one, n).await?);
     }
-    erased(&*store, ANN, Erase::Remove).await?;
+    erase_person(&*store, ANN, EraseMode::Remove).await?;
     for (n, one) in (1..).zip(all).skip(1) {
-        same(format!("what {one:?} has"), &left(&*store, one, n).await?, &before[usize::from(n) - 1])?;
+        expect_same(
+            format!("what {one:?} has"),
+            &read_remains(&*store, one, n).await?,
+            &before[usize::from(n) - 1],
+        )?;
     }
     Ok(())
 }
 
-async fn back(harness: &mut dyn Harness) -> Kept {
+async fn check_return_after_erasure(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store: Arc<dyn Store> = harness.open().await?;
-    fill(&*store, ANN, 1, 5).await?;
-    let before = left(&*store, ANN, 1).await?;
-    erased(&*store, ANN, Erase::Remove).await?;
+    fill_everywhere(&*store, ANN, 1, 5).await?;
+    let before = read_remains(&*store, ANN, 1).await?;
+    erase_person(&*store, ANN, EraseMode::Remove).await?;
     // Versions are the source's: they need not be instants.
-    fill(&*store, ANN, 1, 6).await?;
-    same("what is there again", &left(&*store, ANN, 1).await?, &before)?;
+    fill_everywhere(&*store, ANN, 1, 6).await?;
+    expect_same("what is there again", &read_remains(&*store, ANN, 1).await?, &before)?;
     store = harness.crash(store).await?;
-    same("what is there after a crash", &left(&*store, ANN, 1).await?, &before)
+    expect_same("what is there after a crash", &read_remains(&*store, ANN, 1).await?, &before)
 }

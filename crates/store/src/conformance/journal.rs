@@ -2,51 +2,51 @@
 
 use std::sync::Arc;
 
-use model::{ReadyId, Tenant, Why};
+use model::{EndReason, ReadyId, Tenant};
 
 use super::{
-    Broken, Harness, Kept, Promise, held, same,
-    samples::{NOW, entry_key, ready, tenant, today},
+    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
+    samples::{NOW, entry_key, ready_id, tenant, today},
 };
-use crate::port::{Claim, Claimed, Journalled, Record, Recorded, Store};
+use crate::port::{JournalClaim, JournalClaimOutcome, JournalOutcome, JournalRecord, JournalRows, Store};
 
-pub(super) const PROMISES: &[Promise] = &[
-    Promise {
+pub(super) const PROMISES: &[StorePromise] = &[
+    StorePromise {
         name: "the first claim stands",
         says: "a later claim of the same attempt is told the whole of the first, also after a crash",
-        check: |harness| Box::pin(first_claim(harness)),
+        check: |harness| Box::pin(check_first_claim(harness)),
     },
-    Promise {
+    StorePromise {
         name: "one of many claimers wins",
         says: "of many claims of one attempt at the same time exactly one is told that it is theirs",
-        check: |harness| Box::pin(one_wins(harness)),
+        check: |harness| Box::pin(check_one_claimer(harness)),
     },
-    Promise {
+    StorePromise {
         name: "a repeated claim is one's own",
         says: "whoever repeats a claim with the same token is told again that it is theirs",
-        check: |harness| Box::pin(repeated(harness)),
+        check: |harness| Box::pin(check_repeated_claim(harness)),
     },
-    Promise {
+    StorePromise {
         name: "attempts are apart",
         says: "claims and records of another attempt or another Ready have nothing to do with each other",
-        check: |harness| Box::pin(attempts(harness)),
+        check: |harness| Box::pin(check_attempts_apart(harness)),
     },
-    Promise {
+    StorePromise {
         name: "the first record stands",
         says: "a second record of an attempt changes nothing and is no error",
-        check: |harness| Box::pin(first_record(harness)),
+        check: |harness| Box::pin(check_first_record(harness)),
     },
-    Promise {
+    StorePromise {
         name: "the journal is complete",
         says: "after a crash every claim and record is there in full, attempts and Readys in order",
-        check: |harness| Box::pin(complete(harness)),
+        check: |harness| Box::pin(check_complete(harness)),
     },
 ];
 
-fn claim(n: u8, attempt: u16, token: u8) -> Claim {
+fn sample_claim(n: u8, attempt: u16, token: u8) -> JournalClaim {
     let told = (0..u16::from(token % 5)).map(|n| entry_key(n, today())).collect();
-    Claim {
-        ready: ready(n),
+    JournalClaim {
+        ready: ready_id(n),
         attempt,
         token: [token; 16],
         at: NOW.plus(i64::from(token)),
@@ -55,120 +55,155 @@ fn claim(n: u8, attempt: u16, token: u8) -> Claim {
     }
 }
 
-fn record(n: u8, attempt: u16, what: Recorded) -> Record {
-    let left = Why::ALL.iter().zip(0..).map(|(why, n)| (entry_key(n, today()), *why)).collect();
-    Record { ready: ready(n), attempt, at: NOW.plus(1_000), what, left }
+fn sample_record(n: u8, attempt: u16, what: JournalOutcome) -> JournalRecord {
+    let left = EndReason::ALL.iter().zip(0..).map(|(why, n)| (entry_key(n, today()), *why)).collect();
+    JournalRecord { ready: ready_id(n), attempt, at: NOW.plus(1_000), what, left }
 }
 
-async fn journalled(store: &Arc<dyn Store>, of: &Tenant, ready: ReadyId) -> Result<Journalled, Broken> {
-    let mut found = store.journalled(of, &[ready]).await?;
-    found.pop().ok_or_else(|| Broken("a Ready that was asked for is missing from the answer".into()))
+async fn read_journal(
+    store: &Arc<dyn Store>,
+    of: &Tenant,
+    ready: ReadyId,
+) -> Result<JournalRows, BrokenStorePromise> {
+    let mut found = store.read_journal(of, &[ready]).await?;
+    found
+        .pop()
+        .ok_or_else(|| BrokenStorePromise("a Ready that was asked for is missing from the answer".into()))
 }
 
-async fn first_claim(harness: &mut dyn Harness) -> Kept {
+async fn check_first_claim(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
     let of = tenant("main")?;
-    same("the first", &store.claim(&of, claim(1, 0, 4)).await?, &Claimed::Yours)?;
-    same("the second", &store.claim(&of, claim(1, 0, 8)).await?, &Claimed::Theirs(claim(1, 0, 4)))?;
-    store = harness.crash(store).await?;
-    same(
-        "the third, after a crash",
-        &store.claim(&of, claim(1, 0, 9)).await?,
-        &Claimed::Theirs(claim(1, 0, 4)),
+    expect_same("the first", &store.claim(&of, sample_claim(1, 0, 4)).await?, &JournalClaimOutcome::Yours)?;
+    expect_same(
+        "the second",
+        &store.claim(&of, sample_claim(1, 0, 8)).await?,
+        &JournalClaimOutcome::Theirs(sample_claim(1, 0, 4)),
     )?;
-    same("the journal", &journalled(&store, &of, ready(1)).await?.claims, &vec![claim(1, 0, 4)])
+    store = harness.crash(store).await?;
+    expect_same(
+        "the third, after a crash",
+        &store.claim(&of, sample_claim(1, 0, 9)).await?,
+        &JournalClaimOutcome::Theirs(sample_claim(1, 0, 4)),
+    )?;
+    expect_same(
+        "the journal",
+        &read_journal(&store, &of, ready_id(1)).await?.claims,
+        &vec![sample_claim(1, 0, 4)],
+    )
 }
 
-async fn one_wins(harness: &mut dyn Harness) -> Kept {
+async fn check_one_claimer(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let of = tenant("main")?;
     for round in 0..5 {
-        let claims = (0..50).map(|token| store.claim(&of, claim(round, 0, token)));
+        let claims = (0..50).map(|token| store.claim(&of, sample_claim(round, 0, token)));
         let answers = futures::future::try_join_all(claims).await?;
-        let won: Vec<u8> = (0..50).filter(|token| answers[usize::from(*token)] == Claimed::Yours).collect();
-        let [winner] = won[..] else { return Err(Broken(format!("{won:?} all won"))) };
-        let told =
-            answers.iter().filter(|answer| **answer == Claimed::Theirs(claim(round, 0, winner))).count();
-        same("told who won", &told, &49)?;
-        same(
+        let won: Vec<u8> =
+            (0..50).filter(|token| answers[usize::from(*token)] == JournalClaimOutcome::Yours).collect();
+        let [winner] = won[..] else { return Err(BrokenStorePromise(format!("{won:?} all won"))) };
+        let told = answers
+            .iter()
+            .filter(|answer| **answer == JournalClaimOutcome::Theirs(sample_claim(round, 0, winner)))
+            .count();
+        expect_same("told who won", &told, &49)?;
+        expect_same(
             "the journal",
-            &journalled(&store, &of, ready(round)).await?.claims,
-            &vec![claim(round, 0, winner)],
+            &read_journal(&store, &of, ready_id(round)).await?.claims,
+            &vec![sample_claim(round, 0, winner)],
         )?;
     }
     Ok(())
 }
 
-async fn repeated(harness: &mut dyn Harness) -> Kept {
+async fn check_repeated_claim(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
     let of = tenant("main")?;
     for crashes in 0..3 {
         for _ in 0..2 {
-            let answer = store.claim(&of, claim(1, 0, 7)).await?;
-            same(format!("one's own after {crashes} crashes"), &answer, &Claimed::Yours)?;
+            let answer = store.claim(&of, sample_claim(1, 0, 7)).await?;
+            expect_same(format!("one's own after {crashes} crashes"), &answer, &JournalClaimOutcome::Yours)?;
         }
         store = harness.crash(store).await?;
     }
     // Whatever else the repeating differs in, the first claim stands as it was.
-    let later = Claim { at: NOW.plus(5_000), told: Vec::new(), ..claim(1, 0, 7) };
-    same("one's own, later", &store.claim(&of, later).await?, &Claimed::Yours)?;
-    same("the journal", &journalled(&store, &of, ready(1)).await?.claims, &vec![claim(1, 0, 7)])
+    let later = JournalClaim { at: NOW.plus(5_000), told: Vec::new(), ..sample_claim(1, 0, 7) };
+    expect_same("one's own, later", &store.claim(&of, later).await?, &JournalClaimOutcome::Yours)?;
+    expect_same(
+        "the journal",
+        &read_journal(&store, &of, ready_id(1)).await?.claims,
+        &vec![sample_claim(1, 0, 7)],
+    )
 }
 
-async fn attempts(harness: &mut dyn Harness) -> Kept {
+async fn check_attempts_apart(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let of = tenant("main")?;
     for (n, attempt) in [(1, 0), (1, 1), (2, 0), (1, 256), (1, u16::MAX)] {
-        let answer = store.claim(&of, claim(n, attempt, 3)).await?;
-        same(format!("attempt {attempt} of Ready {n}"), &answer, &Claimed::Yours)?;
+        let answer = store.claim(&of, sample_claim(n, attempt, 3)).await?;
+        expect_same(format!("attempt {attempt} of Ready {n}"), &answer, &JournalClaimOutcome::Yours)?;
     }
-    store.record(&of, record(1, 1, Recorded::NotSent)).await?;
-    store.record(&of, record(2, 0, Recorded::Sent)).await?;
-    let one = journalled(&store, &of, ready(1)).await?;
-    let claims = [0, 1, 256, u16::MAX].map(|attempt| claim(1, attempt, 3)).to_vec();
-    same("claims", &one.claims, &claims)?;
-    same("records", &one.records, &vec![record(1, 1, Recorded::NotSent)])
+    store.record(&of, sample_record(1, 1, JournalOutcome::NotSent)).await?;
+    store.record(&of, sample_record(2, 0, JournalOutcome::Sent)).await?;
+    let one = read_journal(&store, &of, ready_id(1)).await?;
+    let claims = [0, 1, 256, u16::MAX].map(|attempt| sample_claim(1, attempt, 3)).to_vec();
+    expect_same("claims", &one.claims, &claims)?;
+    expect_same("records", &one.records, &vec![sample_record(1, 1, JournalOutcome::NotSent)])
 }
 
-async fn first_record(harness: &mut dyn Harness) -> Kept {
+async fn check_first_record(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
     let of = tenant("main")?;
-    let first = record(1, 0, Recorded::Unknown);
+    let first = sample_record(1, 0, JournalOutcome::Unknown);
     store.record(&of, first.clone()).await?;
-    store.record(&of, Record { at: NOW, left: Vec::new(), ..record(1, 0, Recorded::Sent) }).await?;
+    store
+        .record(&of, JournalRecord { at: NOW, left: Vec::new(), ..sample_record(1, 0, JournalOutcome::Sent) })
+        .await?;
     store = harness.crash(store).await?;
-    store.record(&of, record(1, 0, Recorded::Refused)).await?;
-    same("records", &journalled(&store, &of, ready(1)).await?.records, &vec![first])
+    store.record(&of, sample_record(1, 0, JournalOutcome::Refused)).await?;
+    expect_same("records", &read_journal(&store, &of, ready_id(1)).await?.records, &vec![first])
 }
 
-async fn complete(harness: &mut dyn Harness) -> Kept {
+async fn check_complete(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;
     let of = tenant("main")?;
     let outcomes = [
-        Recorded::NotSent,
-        Recorded::Away,
-        Recorded::Nothing,
-        Recorded::Refused,
-        Recorded::Returned,
-        Recorded::Unsure,
-        Recorded::Unknown,
-        Recorded::Sent,
+        JournalOutcome::NotSent,
+        JournalOutcome::Away,
+        JournalOutcome::Nothing,
+        JournalOutcome::Refused,
+        JournalOutcome::Returned,
+        JournalOutcome::Unsure,
+        JournalOutcome::Unknown,
+        JournalOutcome::Sent,
     ];
-    let mut expected = Journalled::default();
+    let mut expected = JournalRows::default();
     for (what, attempt) in outcomes.into_iter().zip(0..) {
-        same("a claim", &store.claim(&of, claim(1, attempt, 6)).await?, &Claimed::Yours)?;
+        expect_same(
+            "a claim",
+            &store.claim(&of, sample_claim(1, attempt, 6)).await?,
+            &JournalClaimOutcome::Yours,
+        )?;
         store = harness.crash(store).await?;
-        store.record(&of, record(1, attempt, what)).await?;
-        expected.claims.push(claim(1, attempt, 6));
-        expected.records.push(record(1, attempt, what));
+        store.record(&of, sample_record(1, attempt, what)).await?;
+        expected.claims.push(sample_claim(1, attempt, 6));
+        expected.records.push(sample_record(1, attempt, what));
     }
-    store.record(&of, record(2, 0, Recorded::Nothing)).await?;
+    store.record(&of, sample_record(2, 0, JournalOutcome::Nothing)).await?;
     store = harness.crash(store).await?;
-    let other = Journalled { claims: Vec::new(), records: vec![record(2, 0, Recorded::Nothing)] };
-    let mut keys = vec![ready(2), ready(3), ready(1)];
-    keys.extend([ready(4); 30]);
-    let found = store.journalled(&of, &keys).await?;
-    same("answers", &found.len(), &keys.len())?;
-    same("in the order asked for", &found[..3].to_vec(), &vec![other, Journalled::default(), expected])?;
-    held("a Ready that is not in the journal", found[3..].iter().all(|one| *one == Journalled::default()))
+    let other =
+        JournalRows { claims: Vec::new(), records: vec![sample_record(2, 0, JournalOutcome::Nothing)] };
+    let mut keys = vec![ready_id(2), ready_id(3), ready_id(1)];
+    keys.extend([ready_id(4); 30]);
+    let found = store.read_journal(&of, &keys).await?;
+    expect_same("answers", &found.len(), &keys.len())?;
+    expect_same(
+        "in the order asked for",
+        &found[..3].to_vec(),
+        &vec![other, JournalRows::default(), expected],
+    )?;
+    expect_holds(
+        "a Ready that is not in the journal",
+        found[3..].iter().all(|one| *one == JournalRows::default()),
+    )
 }

@@ -3,38 +3,38 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, ReadyId, Reason, Row,
-    Score, SubjectRef, Tenant, What, Why, entry::DayKey,
+    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
+    MarkAction, Person, PersonScore, ReadyId, SubjectRef, Tenant, UtcMillis, entry::DayKey,
 };
 
-use super::Broken;
-use crate::port::{DayRows, Days, Store};
+use super::BrokenStorePromise;
+use crate::port::{DayRows, DayStore, Store};
 
 /// 2026-11-21T12:26:40Z. Not the machine's time: it is an argument everywhere.
-pub(super) const NOW: Millis = Millis(1_795_264_000_000);
+pub(super) const NOW: UtcMillis = UtcMillis(1_795_264_000_000);
 
-fn bad(error: &model::id::BadName) -> Broken {
-    Broken(format!("a sample is no name: {error}"))
+fn name_error(error: &model::id::BadName) -> BrokenStorePromise {
+    BrokenStorePromise(format!("a sample is no name: {error}"))
 }
 
-pub(super) fn tenant(name: &str) -> Result<Tenant, Broken> {
-    Tenant::new(name).map_err(|error| bad(&error))
+pub(super) fn tenant(name: &str) -> Result<Tenant, BrokenStorePromise> {
+    Tenant::new(name).map_err(|error| name_error(&error))
 }
 
-pub(super) fn person(name: &str) -> Result<Person, Broken> {
-    Person::new(name).map_err(|error| bad(&error))
+pub(super) fn person(name: &str) -> Result<Person, BrokenStorePromise> {
+    Person::new(name).map_err(|error| name_error(&error))
 }
 
-pub(super) fn subject(name: &str) -> Result<SubjectRef, Broken> {
-    SubjectRef::new(name).map_err(|error| bad(&error))
+pub(super) fn subject(name: &str) -> Result<SubjectRef, BrokenStorePromise> {
+    SubjectRef::new(name).map_err(|error| name_error(&error))
 }
 
-pub(super) fn day_key(of: &str, who: &str, day: Day) -> Result<DayKey, Broken> {
+pub(super) fn day_key(of: &str, who: &str, day: Day) -> Result<DayKey, BrokenStorePromise> {
     Ok(DayKey { tenant: tenant(of)?, person: person(who)?, day })
 }
 
 pub(super) fn today() -> Day {
-    Day::of(NOW)
+    Day::from_instant(NOW)
 }
 
 pub(super) fn entry_key(n: u16, day: Day) -> EntryKey {
@@ -43,78 +43,90 @@ pub(super) fn entry_key(n: u16, day: Day) -> EntryKey {
     EntryKey { occurred: day.start().plus(i64::from(n % 7) * 1_000), event: EventKey(event) }
 }
 
-pub(super) fn entry(n: u16, day: Day) -> Result<Row, Broken> {
-    entry_because(n, day, Because::Follows(subject("author:7")?), None)
+pub(super) fn entry_row(n: u16, day: Day) -> Result<DayRow, BrokenStorePromise> {
+    entry_because(n, day, AudienceMatch::Follows(subject("author:7")?), None)
 }
 
-fn entry_because(n: u16, day: Day, because: Because, actor: Option<Person>) -> Result<Row, Broken> {
-    let kind = Kind::new("published").map_err(|error| bad(&error))?;
-    Ok(Row::Entry(Entry {
+fn entry_because(
+    n: u16,
+    day: Day,
+    because: AudienceMatch,
+    actor: Option<Person>,
+) -> Result<DayRow, BrokenStorePromise> {
+    let kind = Kind::new("published").map_err(|error| name_error(&error))?;
+    Ok(DayRow::Entry(Entry {
         key: entry_key(n, day),
-        reason: Reason { kind, because },
+        reason: EntryReason { kind, because },
         subject: subject(&format!("work:{n}"))?,
         actor,
     }))
 }
 
 /// Every way in which somebody may have been found, some that begin alike among them.
-fn every_because() -> Result<Vec<Because>, Broken> {
-    let mut all = vec![Because::Near, Because::Named, Because::Everyone];
+fn every_because() -> Result<Vec<AudienceMatch>, BrokenStorePromise> {
+    let mut all = vec![AudienceMatch::Near, AudienceMatch::Named, AudienceMatch::Everyone];
     for name in ["a:b", "a:bc", "author:7"] {
-        all.push(Because::Follows(subject(name)?));
-        all.push(Because::Mutual(person(name)?));
+        all.push(AudienceMatch::Follows(subject(name)?));
+        all.push(AudienceMatch::Mutual(person(name)?));
     }
-    all.extend([i64::MIN, -1, 0, 1, 930_000, i64::MAX].map(|score| Because::Listed(Score(score))));
+    all.extend(
+        [i64::MIN, -1, 0, 1, 930_000, i64::MAX].map(|score| AudienceMatch::Listed(PersonScore(score))),
+    );
     Ok(all)
 }
 
-pub(super) fn entries(from: u16, to: u16, day: Day) -> Result<Vec<Row>, Broken> {
-    (from..to).map(|n| entry(n, day)).collect()
+pub(super) fn entry_rows(from: u16, to: u16, day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
+    (from..to).map(|n| entry_row(n, day)).collect()
 }
 
-pub(super) fn ready(n: u8) -> ReadyId {
+pub(super) fn ready_id(n: u8) -> ReadyId {
     ReadyId([n; 16])
 }
 
 /// A row of every sort that there is.
-pub(super) fn every_row(day: Day) -> Result<Vec<Row>, Broken> {
-    let mut rows = entries(0, 3, day)?;
+pub(super) fn every_row(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
+    let mut rows = entry_rows(0, 3, day)?;
     // All of one event, so that only the reason tells them apart.
     for because in every_because()? {
         rows.push(entry_because(5, day, because, Some(person("bob")?))?);
     }
     let mut whats = vec![
-        What::Taken(ready(1)),
-        What::Returned { ready: ready(1), maybe: true },
-        What::Returned { ready: ready(1), maybe: false },
-        What::Carried(ready(2)),
-        What::Read,
-        What::Cleared,
+        MarkAction::Taken(ready_id(1)),
+        MarkAction::Returned { ready: ready_id(1), maybe: true },
+        MarkAction::Returned { ready: ready_id(1), maybe: false },
+        MarkAction::Carried(ready_id(2)),
+        MarkAction::Read,
+        MarkAction::Cleared,
     ];
-    whats.extend(Why::ALL.map(What::Ended));
-    whats.extend(Why::ALL.map(|why| What::Left { ready: ready(3), why }));
+    whats.extend(EndReason::ALL.map(MarkAction::Ended));
+    whats.extend(EndReason::ALL.map(|why| MarkAction::Left { ready: ready_id(3), why }));
     for what in whats {
         for channel in Channel::ALL.map(Some).into_iter().chain([None]) {
             let covers = vec![entry_key(0, day), entry_key(1, day)];
-            rows.push(Row::Mark(Mark::new(channel, what, covers, NOW)));
+            rows.push(DayRow::Mark(Mark::new(channel, what, covers, NOW)));
         }
     }
-    rows.push(Row::Mark(Mark::new(None, What::Read, Vec::new(), NOW)));
-    rows.push(Row::Mark(Mark::new(None, What::Read, Vec::new(), NOW.plus(1))));
+    rows.push(DayRow::Mark(Mark::new(None, MarkAction::Read, Vec::new(), NOW)));
+    rows.push(DayRow::Mark(Mark::new(None, MarkAction::Read, Vec::new(), NOW.plus(1))));
     rows.sort();
     Ok(rows)
 }
 
 /// Writes rows to one day.
-pub(super) async fn write(store: &dyn Store, key: &DayKey, rows: &[Row]) -> Result<(), Broken> {
-    Ok(Days::write(store, vec![DayRows { key: key.clone(), rows: rows.to_vec() }], NOW).await?)
+pub(super) async fn write_rows(
+    store: &dyn Store,
+    key: &DayKey,
+    rows: &[DayRow],
+) -> Result<(), BrokenStorePromise> {
+    Ok(DayStore::write(store, vec![DayRows { key: key.clone(), rows: rows.to_vec() }], NOW).await?)
 }
 
 /// Reads one day, sorted; the order of rows is the engine's.
-pub(super) async fn read(store: &dyn Store, key: &DayKey) -> Result<Vec<Row>, Broken> {
-    let mut days = Days::read(store, std::slice::from_ref(key), NOW).await?;
-    let mut rows =
-        days.pop().ok_or_else(|| Broken("a day that was asked for is missing from the answer".into()))?;
+pub(super) async fn read_rows(store: &dyn Store, key: &DayKey) -> Result<Vec<DayRow>, BrokenStorePromise> {
+    let mut days = DayStore::read(store, std::slice::from_ref(key), NOW).await?;
+    let mut rows = days
+        .pop()
+        .ok_or_else(|| BrokenStorePromise("a day that was asked for is missing from the answer".into()))?;
     rows.sort();
     Ok(rows)
 }

@@ -5,14 +5,14 @@ use std::{collections::HashMap, ops::Bound, sync::Arc, time::Duration};
 
 use fjall::{Keyspace, OwnedWriteBatch};
 use model::{
-    Millis,
+    UtcMillis,
     limits::{DAY_LIFE_MS, DAY_MS, FIRST_WORD_LIFE_MS, LEFT_LIFE_MS},
     returns::SLIP_LIFE_MS,
 };
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 
 use super::{
-    engine::{Engine, Table, failed},
+    engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
 };
 use crate::{codec, port::StoreError};
@@ -22,56 +22,58 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// Rows looked at in one round of sweeping: a few milliseconds.
 const SWEEP_ROWS: usize = 2_000;
 
-pub(super) struct Chores {
-    engine: Arc<Engine>,
+pub(super) struct WriterChores {
+    engine: Arc<EmbeddedStoreEngine>,
     idle: Duration,
-    since: Stopwatch,
+    since: SteadyStopwatch,
     /// Keyspaces with rows in memory, and when they were last written to.
-    unflushed: HashMap<u64, (Keyspace, Stopwatch)>,
+    unflushed: HashMap<u64, (Keyspace, SteadyStopwatch)>,
     /// The latest time that a caller had; there is no other clock here.
-    now: Option<Millis>,
-    journal: Sweep,
-    answers: Sweep,
-    words: Sweep,
-    slips: Sweep,
-    crowds: Sweep,
+    now: Option<UtcMillis>,
+    journal: TableSweep,
+    answers: TableSweep,
+    words: TableSweep,
+    slips: TableSweep,
+    crowds: TableSweep,
 }
 
 /// A walk over a table that goes on where it stopped, round and round.
-struct Sweep {
-    table: Table,
+struct TableSweep {
+    table: StoreTable,
     life_ms: i64,
     /// Since when a row serves its time, if it ever goes.
-    since: fn(&[u8], &[u8]) -> Option<Millis>,
+    since: fn(&[u8], &[u8]) -> Option<UtcMillis>,
     from: Vec<u8>,
 }
 
-impl Chores {
-    pub(super) fn new(engine: Arc<Engine>, idle: Duration) -> Self {
+impl WriterChores {
+    pub(super) fn new(engine: Arc<EmbeddedStoreEngine>, idle: Duration) -> Self {
         // After a restart, rows may have come back from the log into memory in any keyspace.
-        let unflushed =
-            engine.keyspaces().into_iter().map(|keyspace| (keyspace.id(), (keyspace, Stopwatch::start())));
+        let unflushed = engine
+            .keyspaces()
+            .into_iter()
+            .map(|keyspace| (keyspace.id(), (keyspace, SteadyStopwatch::start())));
         Self {
             idle,
-            since: Stopwatch::start(),
+            since: SteadyStopwatch::start(),
             unflushed: unflushed.collect(),
             now: None,
-            journal: Sweep::of(Table::Journal, DAY_LIFE_MS, written),
-            answers: Sweep::of(Table::Answers, DAY_MS, written),
-            words: Sweep::of(Table::Words, FIRST_WORD_LIFE_MS, written),
-            slips: Sweep::of(Table::Slips, SLIP_LIFE_MS, written),
-            crowds: Sweep::of(Table::Crowds, LEFT_LIFE_MS, left),
+            journal: TableSweep::new(StoreTable::Journal, DAY_LIFE_MS, row_written_at),
+            answers: TableSweep::new(StoreTable::Answers, DAY_MS, row_written_at),
+            words: TableSweep::new(StoreTable::Words, FIRST_WORD_LIFE_MS, row_written_at),
+            slips: TableSweep::new(StoreTable::Slips, SLIP_LIFE_MS, row_written_at),
+            crowds: TableSweep::new(StoreTable::Crowds, LEFT_LIFE_MS, left_since),
             engine,
         }
     }
 
-    pub(super) fn hear(&mut self, now: Option<Millis>) {
+    pub(super) fn note_time(&mut self, now: Option<UtcMillis>) {
         self.now = self.now.max(now);
     }
 
-    pub(super) fn touched(&mut self, keyspaces: Vec<Keyspace>) {
+    pub(super) fn note_written(&mut self, keyspaces: Vec<Keyspace>) {
         for keyspace in keyspaces {
-            self.unflushed.insert(keyspace.id(), (keyspace, Stopwatch::start()));
+            self.unflushed.insert(keyspace.id(), (keyspace, SteadyStopwatch::start()));
         }
     }
 
@@ -87,12 +89,14 @@ impl Chores {
         if self.since.elapsed() < PAUSE.min(self.idle) {
             return Ok(());
         }
-        self.since = Stopwatch::start();
+        self.since = SteadyStopwatch::start();
         self.rotate()?;
         if let Some(now) = self.now {
             let Self { journal, answers, words, slips, crowds, .. } = self;
             for sweep in [journal, answers, words, slips, crowds] {
-                sweep.round(&self.engine, now).map_err(|error| failed("sweeping", &error))?;
+                sweep
+                    .sweep_round(&self.engine, now)
+                    .map_err(|error| map_database_error("sweeping", &error))?;
             }
         }
         // Readers let go of what only their old snapshot kept.
@@ -104,29 +108,31 @@ impl Chores {
     fn rotate(&mut self) -> Result<(), StoreError> {
         let idle = self.idle;
         for (_, (keyspace, _)) in self.unflushed.extract_if(|_, (_, since)| since.elapsed() >= idle) {
-            keyspace.rotate_memtable().map_err(|error| failed("moving rows from memory to disk", &error))?;
+            keyspace
+                .rotate_memtable()
+                .map_err(|error| map_database_error("moving rows from memory to disk", &error))?;
         }
         Ok(())
     }
 }
 
 /// Rows that begin with when they were written.
-fn written(_: &[u8], value: &[u8]) -> Option<Millis> {
-    codec::at(value)
+fn row_written_at(_: &[u8], value: &[u8]) -> Option<UtcMillis> {
+    codec::read_written_at(value)
 }
 
 /// Since when somebody has left a place.
-fn left(key: &[u8], value: &[u8]) -> Option<Millis> {
-    let (version, on) = codec::enrolment_back(value).ok()?;
-    (!on && keys::is_of_place(key)).then_some(Millis(version))
+fn left_since(key: &[u8], value: &[u8]) -> Option<UtcMillis> {
+    let (version, on) = codec::decode_enrolment(value).ok()?;
+    (!on && keys::is_of_place(key)).then_some(UtcMillis(version))
 }
 
-impl Sweep {
-    fn of(table: Table, life_ms: i64, since: fn(&[u8], &[u8]) -> Option<Millis>) -> Self {
+impl TableSweep {
+    fn new(table: StoreTable, life_ms: i64, since: fn(&[u8], &[u8]) -> Option<UtcMillis>) -> Self {
         Self { table, life_ms, since, from: Vec::new() }
     }
 
-    fn round(&mut self, engine: &Engine, now: Millis) -> Result<(), fjall::Error> {
+    fn sweep_round(&mut self, engine: &EmbeddedStoreEngine, now: UtcMillis) -> Result<(), fjall::Error> {
         let keyspace = engine.table(self.table);
         let mut batch = OwnedWriteBatch::with_capacity(engine.db.clone(), 0);
         let (mut seen, mut last) = (0, Vec::new());

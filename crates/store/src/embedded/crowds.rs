@@ -6,40 +6,40 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use fjall::{Readable as _, UserKey};
 use model::{
-    Crowd, Enrolment, Person, SubjectRef, Tenant,
-    fault::{self, Fault},
+    Crowd, CrowdEnrolment, Person, SubjectRef, Tenant,
+    fault::{self, PlantedFault},
     limits::{FOLLOWS_PART_MAX, SLICE_PERSONS_MAX},
 };
 
 use super::{
-    Embedded,
-    engine::{Engine, Table, failed},
+    EmbeddedStore,
+    engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
-    writer::Stage,
+    writer::WriteStage,
 };
 use crate::{
     codec,
-    port::{Crowds, Followed, Members, StoreError},
+    port::{CrowdMembers, CrowdStore, FollowedSubjects, StoreError},
 };
 
 /// A part ends after so many rows, also if most of them say that somebody left.
 const PAGE_ROWS_MAX: usize = 4 * SLICE_PERSONS_MAX;
 
 #[async_trait]
-impl Crowds for Embedded {
-    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
+impl CrowdStore for EmbeddedStore {
+    async fn enrol(&self, enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {
         if enrolments.is_empty() {
             return Ok(());
         }
         self.writer
             .run(enrolments.len(), move |stage| {
                 for one in &enrolments {
-                    let key = keys::member(&one.tenant, &one.crowd, &one.person);
-                    put(stage, Table::Crowds, key, one)?;
+                    let key = keys::member_key(&one.tenant, &one.crowd, &one.person);
+                    put_enrolment(stage, StoreTable::Crowds, key, one)?;
                     if let Crowd::Followers(of) = &one.crowd {
-                        let mut key = keys::follows(&one.tenant, &one.person);
+                        let mut key = keys::follows_prefix(&one.tenant, &one.person);
                         key.extend_from_slice(of.as_str().as_bytes());
-                        put(stage, Table::Follows, key, one)?;
+                        put_enrolment(stage, StoreTable::Follows, key, one)?;
                     }
                 }
                 Ok(())
@@ -53,35 +53,35 @@ impl Crowds for Embedded {
         crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Members, StoreError> {
+    ) -> Result<CrowdMembers, StoreError> {
         let most = most.clamp(1, SLICE_PERSONS_MAX);
-        let prefix = keys::crowd(tenant, crowd);
-        let from = from.map(keys::cursor);
-        self.look(most, move |engine| part(engine, &prefix, from.as_deref(), most)).await
+        let prefix = keys::crowd_prefix(tenant, crowd);
+        let from = from.map(keys::bounded_cursor);
+        self.read_engine(most, move |engine| read_members(engine, &prefix, from.as_deref(), most)).await
     }
 
-    async fn followed(
+    async fn list_followed(
         &self,
         tenant: &Tenant,
         person: &Person,
         behind: Option<&SubjectRef>,
         most: usize,
-    ) -> Result<Followed, StoreError> {
+    ) -> Result<FollowedSubjects, StoreError> {
         let most = most.clamp(1, FOLLOWS_PART_MAX);
-        let prefix = keys::follows(tenant, person);
+        let prefix = keys::follows_prefix(tenant, person);
         let behind = behind.cloned();
-        self.look(most, move |engine| follows(engine, &prefix, behind.as_ref(), most)).await
+        self.read_engine(most, move |engine| read_follows(engine, &prefix, behind.as_ref(), most)).await
     }
 
-    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+    async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
         let keys: Vec<Vec<u8>> =
-            of.iter().map(|(tenant, person, crowd)| keys::member(tenant, crowd, person)).collect();
-        self.look(keys.len(), move |engine| {
-            let view = engine.view();
-            let since = |key| match view.get(engine.table(Table::Crowds), key) {
-                Ok(Some(value)) => codec::enrolment_back(&value).map(|(version, on)| on.then_some(version)),
+            of.iter().map(|(tenant, person, crowd)| keys::member_key(tenant, crowd, person)).collect();
+        self.read_engine(keys.len(), move |engine| {
+            let view = engine.snapshot();
+            let since = |key| match view.get(engine.table(StoreTable::Crowds), key) {
+                Ok(Some(value)) => codec::decode_enrolment(&value).map(|(version, on)| on.then_some(version)),
                 Ok(None) => Ok(None),
-                Err(error) => Err(failed("reading an enrolment", &error)),
+                Err(error) => Err(map_database_error("reading an enrolment", &error)),
             };
             keys.into_iter().map(since).collect()
         })
@@ -90,65 +90,76 @@ impl Crowds for Embedded {
 }
 
 /// Each row by what stands there, so that one which was written before there was the other comes to it when it is repeated.
-fn put(stage: &mut Stage, table: Table, key: Vec<u8>, one: &Enrolment) -> Result<(), StoreError> {
-    let present = stage.with(table, &key, codec::enrolment_back)?;
-    let wins = present.is_none_or(|(version, on)| one.wins_over(&Enrolment { version, on, ..one.clone() }));
-    if wins || fault::planted(Fault::OlderWins) {
-        stage.put(table, key, codec::enrolment(one.version, one.on)?);
+fn put_enrolment(
+    stage: &mut WriteStage,
+    table: StoreTable,
+    key: Vec<u8>,
+    one: &CrowdEnrolment,
+) -> Result<(), StoreError> {
+    let present = stage.with_value(table, &key, codec::decode_enrolment)?;
+    let wins =
+        present.is_none_or(|(version, on)| one.wins_over(&CrowdEnrolment { version, on, ..one.clone() }));
+    if wins || fault::is_planted(PlantedFault::OlderWins) {
+        stage.put(table, key, codec::encode_enrolment(one.version, one.on)?);
     }
     Ok(())
 }
 
 /// A part of what a person follows.
-fn follows(
-    engine: &Engine,
+fn read_follows(
+    engine: &EmbeddedStoreEngine,
     prefix: &[u8],
     behind: Option<&SubjectRef>,
     most: usize,
-) -> Result<Followed, StoreError> {
+) -> Result<FollowedSubjects, StoreError> {
     let start = match behind {
         Some(behind) => Bound::Excluded([prefix, behind.as_str().as_bytes()].concat()),
         None => Bound::Included(prefix.to_vec()),
     };
     let (mut subjects, mut last) = (Vec::new(), None);
-    let rows = engine.view().range(engine.table(Table::Follows), (start, Bound::Unbounded));
+    let rows = engine.snapshot().range(engine.table(StoreTable::Follows), (start, Bound::Unbounded));
     for (looked, row) in rows.enumerate() {
-        let (key, value) = row.into_inner().map_err(|error| failed("reading follows", &error))?;
+        let (key, value) = row.into_inner().map_err(|error| map_database_error("reading follows", &error))?;
         let Some(subject) = key.strip_prefix(prefix) else { break };
         if looked == most {
-            return Ok(Followed { subjects, next: last });
+            return Ok(FollowedSubjects { subjects, next: last });
         }
         let subject = std::str::from_utf8(subject).ok().and_then(|name| SubjectRef::new(name).ok());
-        let subject = subject.ok_or_else(|| codec::bad("what a person follows"))?;
-        let (version, on) = codec::enrolment_back(&value)?;
+        let subject = subject.ok_or_else(|| codec::unreadable_error("what a person follows"))?;
+        let (version, on) = codec::decode_enrolment(&value)?;
         subjects.extend(on.then(|| (subject.clone(), version)));
         last = Some(subject);
     }
-    Ok(Followed { subjects, next: None })
+    Ok(FollowedSubjects { subjects, next: None })
 }
 
 /// A part of a crowd. The place where the next begins is the last person that was looked at, so whoever
 /// comes and goes between two parts moves nobody else.
-fn part(engine: &Engine, prefix: &[u8], from: Option<&[u8]>, most: usize) -> Result<Members, StoreError> {
+fn read_members(
+    engine: &EmbeddedStoreEngine,
+    prefix: &[u8],
+    from: Option<&[u8]>,
+    most: usize,
+) -> Result<CrowdMembers, StoreError> {
     let mut start = prefix.to_vec();
     start.extend_from_slice(from.unwrap_or_default());
     let start = if from.is_some() { Bound::Excluded(start) } else { Bound::Included(start) };
     let mut persons = Vec::new();
     let mut last = None;
     let next = |last: Option<UserKey>| last.map(|key| key[prefix.len()..].to_vec());
-    let rows = engine.view().range(engine.table(Table::Crowds), (start, Bound::Unbounded));
+    let rows = engine.snapshot().range(engine.table(StoreTable::Crowds), (start, Bound::Unbounded));
     for (looked, row) in rows.enumerate() {
-        let (key, value) = row.into_inner().map_err(|error| failed("reading a crowd", &error))?;
+        let (key, value) = row.into_inner().map_err(|error| map_database_error("reading a crowd", &error))?;
         let Some(person) = key.strip_prefix(prefix) else { break };
-        let (_, on) = codec::enrolment_back(&value)?;
+        let (_, on) = codec::decode_enrolment(&value)?;
         if looked == PAGE_ROWS_MAX || on && persons.len() == most {
-            return Ok(Members { persons, next: next(last) });
+            return Ok(CrowdMembers { persons, next: next(last) });
         }
         if on {
             let name = std::str::from_utf8(person).ok().and_then(|name| Person::new(name).ok());
-            persons.push(name.ok_or_else(|| codec::bad("a member of a crowd"))?);
+            persons.push(name.ok_or_else(|| codec::unreadable_error("a member of a crowd"))?);
         }
         last = Some(key);
     }
-    Ok(Members { persons, next: None })
+    Ok(CrowdMembers { persons, next: None })
 }

@@ -4,57 +4,57 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use fjall::{Readable as _, Snapshot, UserKey};
-use model::{Day, Millis, Row, entry::DayKey, limits::DAY_ROWS_READ_MAX};
+use model::{Day, DayRow, UtcMillis, entry::DayKey, limits::DAY_ROWS_READ_MAX};
 
 use super::{
-    Embedded,
-    engine::{Engine, failed},
+    EmbeddedStore,
+    engine::{EmbeddedStoreEngine, map_database_error},
     keys,
-    rows::{Encoder, Pair},
+    rows::{DayRowEncoder, StoredPair},
 };
 use crate::{
-    codec::bad,
-    port::{DayPart, DayRows, Days, StoreError},
-    rows::row_back,
+    codec::unreadable_error,
+    port::{DayPart, DayRows, DayStore, StoreError},
+    rows::decode_row,
 };
 
 /// Rows by day.
-type Encoded = Vec<(Day, Vec<Pair>)>;
+type EncodedDays = Vec<(Day, Vec<StoredPair>)>;
 
 #[async_trait]
-impl Days for Embedded {
-    async fn write(&self, mut rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
-        rows.retain(|of| of.key.day.expires() > now && !of.rows.is_empty());
+impl DayStore for EmbeddedStore {
+    async fn write(&self, mut rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
+        rows.retain(|of| of.key.day.expires_at() > now && !of.rows.is_empty());
         if rows.is_empty() {
             return Ok(());
         }
         let count = rows.iter().map(|of| of.rows.len()).sum();
-        let encoded = self.prepare(count, move || encode(&rows, count)).await?;
+        let encoded = self.prepare_write(count, move || encode_days(&rows, count)).await?;
         self.writer
             .run(count, move |stage| {
-                stage.hear(now);
-                encoded.into_iter().try_for_each(|(day, rows)| stage.add(day, rows))
+                stage.note_time(now);
+                encoded.into_iter().try_for_each(|(day, rows)| stage.add_rows(day, rows))
             })
             .await
     }
 
-    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
+    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
         let keys = keys.to_vec();
-        self.look(keys.len(), move |engine| {
-            let view = engine.view();
-            keys.iter().map(|key| rows_of(engine, &view, key, now)).collect()
+        self.read_engine(keys.len(), move |engine| {
+            let view = engine.snapshot();
+            keys.iter().map(|key| read_rows(engine, &view, key, now)).collect()
         })
         .await
     }
 
     async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
         let most = most.clamp(1, DAY_ROWS_READ_MAX);
-        let from = from.map(keys::cursor);
-        self.look(most, move |engine| part(engine, day, from, most)).await
+        let from = from.map(keys::bounded_cursor);
+        self.read_engine(most, move |engine| read_day_part(engine, day, from, most)).await
     }
 
     async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        self.look(1, |engine| Ok(engine.newest_day())).await
+        self.read_engine(1, |engine| Ok(engine.newest_day())).await
     }
 
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
@@ -66,9 +66,9 @@ impl Days for Embedded {
     }
 }
 
-fn encode(of: &[DayRows], count: usize) -> Result<Encoded, StoreError> {
-    let mut encoded: Encoded = Vec::new();
-    let mut encoder = Encoder::default();
+fn encode_days(of: &[DayRows], count: usize) -> Result<EncodedDays, StoreError> {
+    let mut encoded: EncodedDays = Vec::new();
+    let mut encoder = DayRowEncoder::default();
     for DayRows { key, rows } in of {
         let at = match encoded.iter().position(|(day, _)| *day == key.day) {
             Some(at) => at,
@@ -81,14 +81,19 @@ fn encode(of: &[DayRows], count: usize) -> Result<Encoded, StoreError> {
         };
         encoder.begin(key);
         for row in rows {
-            encoded[at].1.push(encoder.row(row)?);
+            encoded[at].1.push(encoder.encode_row(row)?);
         }
     }
     Ok(encoded)
 }
 
-fn rows_of(engine: &Engine, view: &Snapshot, key: &DayKey, now: Millis) -> Result<Vec<Row>, StoreError> {
-    if key.day.expires() <= now {
+fn read_rows(
+    engine: &EmbeddedStoreEngine,
+    view: &Snapshot,
+    key: &DayKey,
+    now: UtcMillis,
+) -> Result<Vec<DayRow>, StoreError> {
+    if key.day.expires_at() <= now {
         return Ok(Vec::new());
     }
     let Some(keyspace) = engine.day(key.day) else { return Ok(Vec::new()) };
@@ -96,22 +101,27 @@ fn rows_of(engine: &Engine, view: &Snapshot, key: &DayKey, now: Millis) -> Resul
     keys::push_day(&mut prefix, key);
     let mut rows = Vec::new();
     for row in view.prefix(&keyspace, &prefix).take(DAY_ROWS_READ_MAX) {
-        let (key, value) = row.into_inner().map_err(|error| failed("reading a day", &error))?;
-        rows.push(row_back(&key[prefix.len()..], &value)?);
+        let (key, value) = row.into_inner().map_err(|error| map_database_error("reading a day", &error))?;
+        rows.push(decode_row(&key[prefix.len()..], &value)?);
     }
     Ok(rows)
 }
 
 /// A part of a day. Whoever would not fit as a whole begins the next one, unless they began this one.
-fn part(engine: &Engine, day: Day, from: Option<Vec<u8>>, most: usize) -> Result<DayPart, StoreError> {
+fn read_day_part(
+    engine: &EmbeddedStoreEngine,
+    day: Day,
+    from: Option<Vec<u8>>,
+    most: usize,
+) -> Result<DayPart, StoreError> {
     let mut part = DayPart { rows: Vec::new(), next: None };
     let Some(keyspace) = engine.day(day) else { return Ok(part) };
     let start = from.map_or(Bound::Unbounded, Bound::Excluded);
     // The owner of the last rows, as keys begin; and the last keys of the one before and of this one.
     let mut owner: Vec<u8> = Vec::new();
     let (mut before, mut last): (Option<UserKey>, Option<UserKey>) = (None, None);
-    for (looked, row) in engine.view().range(&keyspace, (start, Bound::Unbounded)).enumerate() {
-        let (key, value) = row.into_inner().map_err(|error| failed("reading a day", &error))?;
+    for (looked, row) in engine.snapshot().range(&keyspace, (start, Bound::Unbounded)).enumerate() {
+        let (key, value) = row.into_inner().map_err(|error| map_database_error("reading a day", &error))?;
         let goes_on = !owner.is_empty() && key.starts_with(&owner);
         if looked == most {
             if goes_on && let Some(before) = before {
@@ -122,13 +132,14 @@ fn part(engine: &Engine, day: Day, from: Option<Vec<u8>>, most: usize) -> Result
             break;
         }
         if !goes_on {
-            let (of, bytes) = keys::day_back(&key, day).ok_or_else(|| bad("the owner of a row"))?;
+            let (of, bytes) =
+                keys::split_day(&key, day).ok_or_else(|| unreadable_error("the owner of a row"))?;
             part.rows.push(DayRows { key: of, rows: Vec::new() });
             owner = key[..bytes].to_vec();
             before = last.take();
         }
         if let Some(of) = part.rows.last_mut() {
-            of.rows.push(row_back(&key[owner.len()..], &value)?);
+            of.rows.push(decode_row(&key[owner.len()..], &value)?);
         }
         last = Some(key);
     }

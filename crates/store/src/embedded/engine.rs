@@ -10,9 +10,9 @@ use std::{
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, Snapshot};
 use model::Day;
-use runtime::room;
+use runtime::resource_limits;
 
-use super::{keys, sieve::Sieve};
+use super::{keys, sieve::NameSieve};
 use crate::port::StoreError;
 
 /// The layout of keys and values; a directory of another one is refused.
@@ -23,7 +23,7 @@ const PROBE_BYTES: usize = 4 << 20;
 
 /// The keyspaces that are not days.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Table {
+pub(super) enum StoreTable {
     /// What the store says of itself.
     Meta,
     States,
@@ -37,7 +37,7 @@ pub(super) enum Table {
     Slips,
 }
 
-impl Table {
+impl StoreTable {
     pub(super) const ALL: [Self; 9] = [
         Self::Meta,
         Self::States,
@@ -66,10 +66,10 @@ impl Table {
 }
 
 /// An open database. Fields are dropped in this order: the lock goes last.
-pub(super) struct Engine {
+pub(super) struct EmbeddedStoreEngine {
     tables: Vec<Keyspace>,
     /// Who has a note; nearly everybody has none.
-    pub(super) noted: Sieve,
+    pub(super) noted: NameSieve,
     days: RwLock<BTreeMap<Day, Keyspace>>,
     /// The last state that is synced. Not fjall's own latest: that one shows a batch while it is being
     /// applied (a flush that ends meanwhile moves it past the batch), and before it is synced.
@@ -79,21 +79,22 @@ pub(super) struct Engine {
     _lock: File,
 }
 
-impl Engine {
+impl EmbeddedStoreEngine {
     pub(super) fn open(dir: &Path) -> Result<Self, StoreError> {
-        let lock = lock(dir)?;
-        let broken = |error: fjall::Error| failed("opening the store", &error);
+        let lock = lock_dir(dir)?;
+        let broken = |error: fjall::Error| map_database_error("opening the store", &error);
         let db = Database::builder(dir.join("data")).open().map_err(broken)?;
         check_format(&db).map_err(broken)??;
-        let open = |table: Table| db.keyspace(table.name(), KeyspaceCreateOptions::default).map_err(broken);
-        let tables = Table::ALL.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let noted = Sieve::default();
-        for row in tables[Table::Notes as usize].iter() {
+        let open =
+            |table: StoreTable| db.keyspace(table.name(), KeyspaceCreateOptions::default).map_err(broken);
+        let tables = StoreTable::ALL.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let noted = NameSieve::default();
+        for row in tables[StoreTable::Notes as usize].iter() {
             noted.add(&row.key().map_err(broken)?);
         }
         let mut days = BTreeMap::new();
         for name in db.list_keyspace_names() {
-            if let Some(day) = keys::day_of(&name) {
+            if let Some(day) = keys::keyspace_day(&name) {
                 days.insert(day, db.keyspace(&name, KeyspaceCreateOptions::default).map_err(broken)?);
             }
         }
@@ -101,7 +102,7 @@ impl Engine {
         Ok(Self { tables, noted, days: RwLock::new(days), published, db, dir: dir.to_owned(), _lock: lock })
     }
 
-    pub(super) fn table(&self, table: Table) -> &Keyspace {
+    pub(super) fn table(&self, table: StoreTable) -> &Keyspace {
         &self.tables[table as usize]
     }
 
@@ -124,7 +125,7 @@ impl Engine {
         if let Some(keyspace) = self.day(day) {
             return Ok(keyspace);
         }
-        let keyspace = self.db.keyspace(&keys::keyspace_of(day), KeyspaceCreateOptions::default)?;
+        let keyspace = self.db.keyspace(&keys::keyspace_name(day), KeyspaceCreateOptions::default)?;
         self.days.write().unwrap_or_else(PoisonError::into_inner).insert(day, keyspace.clone());
         Ok(keyspace)
     }
@@ -152,7 +153,7 @@ impl Engine {
     }
 
     /// Why nothing can be written to the directory, if it cannot.
-    pub(super) fn without_room(&self) -> Option<fjall::Error> {
+    pub(super) fn room_error(&self) -> Option<fjall::Error> {
         let probe = self.dir.join("probe");
         let written = std::fs::write(&probe, vec![1; PROBE_BYTES]);
         drop(std::fs::remove_file(&probe));
@@ -160,7 +161,7 @@ impl Engine {
     }
 
     /// What a reader sees: everything that was synced, and nothing else.
-    pub(super) fn view(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -171,8 +172,8 @@ impl Engine {
     }
 }
 
-fn lock(dir: &Path) -> Result<File, StoreError> {
-    let failed = |error: io::Error| failed("opening the store", &fjall::Error::Io(error));
+fn lock_dir(dir: &Path) -> Result<File, StoreError> {
+    let failed = |error: io::Error| map_database_error("opening the store", &fjall::Error::Io(error));
     std::fs::create_dir_all(dir).map_err(failed)?;
     let file =
         File::options().create(true).truncate(false).write(true).open(dir.join("lock")).map_err(failed)?;
@@ -186,7 +187,7 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
 }
 
 fn check_format(db: &Database) -> Result<Result<(), StoreError>, fjall::Error> {
-    let meta = db.keyspace(Table::Meta.name(), KeyspaceCreateOptions::default)?;
+    let meta = db.keyspace(StoreTable::Meta.name(), KeyspaceCreateOptions::default)?;
     match meta.get("format")? {
         Some(found) if &*found == FORMAT.as_bytes() => {}
         Some(found) => {
@@ -204,15 +205,15 @@ fn check_format(db: &Database) -> Result<Result<(), StoreError>, fjall::Error> {
 }
 
 /// What an error of the database means to a caller.
-pub(super) fn failed(doing: &str, error: &fjall::Error) -> StoreError {
+pub(super) fn map_database_error(doing: &str, error: &fjall::Error) -> StoreError {
     let io = match error {
         fjall::Error::Io(error) | fjall::Error::Storage(LsmError::Io(error)) => Some(error),
         _ => None,
     };
     match io {
-        Some(io) if room::is_out(io) => StoreError::Full(format!("{doing}: {io}")),
+        Some(io) if resource_limits::is_out_of_room(io) => StoreError::Full(format!("{doing}: {io}")),
         Some(io) => StoreError::Broken(format!("{doing}: {io}")),
-        None if matches!(error, fjall::Error::Poisoned) => poisoned(),
+        None if matches!(error, fjall::Error::Poisoned) => poisoned_error(),
         None => StoreError::Broken(format!("{doing}: {error}")),
     }
 }
@@ -222,6 +223,6 @@ pub(super) const POISONED: &str =
     "an earlier write failed; make room on the disk if it is full, then restart";
 
 /// What every write is told after one has failed.
-pub(super) fn poisoned() -> StoreError {
+pub(super) fn poisoned_error() -> StoreError {
     StoreError::Broken(POISONED.into())
 }

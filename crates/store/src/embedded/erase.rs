@@ -6,57 +6,57 @@ use std::{collections::BTreeSet, sync::Arc};
 use async_trait::async_trait;
 use fjall::{Keyspace, Readable as _, Snapshot, UserKey};
 use model::{
-    Day, Millis, Person, ReadyId, Row, Tenant,
+    Day, DayRow, Person, ReadyId, Tenant, UtcMillis,
     entry::DayKey,
-    erase::{Counts, Erase, Holding},
-    fault::{self, Fault},
+    erasure::{EraseMode, Holding, HoldingCounts},
+    fault::{self, PlantedFault},
 };
-use runtime::files::{self, NotRewritten, rewrite};
+use runtime::file_rewrite::{self, RewriteError, rewrite_files};
 
 use super::{
-    Embedded,
-    engine::{Engine, Table, failed},
+    EmbeddedStore,
+    engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
 };
 use crate::{
     codec,
-    erasing::{found, living_days, nothing, readys_of, what_stays},
-    port::{Erasure, StateKey, StoreError},
-    rows::row_back,
+    erasure_counts::{add_count, living_days, readys_in_rows, retain_lasting_notes, zero_counts},
+    port::{ErasureStore, StateKey, StoreError},
+    rows::decode_row,
 };
 
 /// Rows that go in one step of the writer.
 const STEP_ROWS: usize = 2_000;
 
 /// What of a person lies in the tables.
-struct Found {
-    counts: Counts,
+struct ErasableRows {
+    counts: HoldingCounts,
     days: Vec<(Day, Vec<u8>, Vec<UserKey>)>,
-    rows: Vec<(Table, Vec<u8>)>,
+    rows: Vec<(StoreTable, Vec<u8>)>,
     /// The notes, if there are more than stay.
     notes: Option<Vec<u8>>,
 }
 
 #[async_trait]
-impl Erasure for Embedded {
+impl ErasureStore for EmbeddedStore {
     async fn erase(
         &self,
         tenant: &Tenant,
         person: &Person,
-        how: Erase,
-        now: Millis,
-    ) -> Result<Counts, StoreError> {
+        how: EraseMode,
+        now: UtcMillis,
+    ) -> Result<HoldingCounts, StoreError> {
         let of = (tenant.clone(), person.clone());
-        let Found { counts, days, rows, notes } =
-            self.look(usize::MAX, move |engine| find(engine, &of, now)).await?;
-        if how == Erase::Look {
+        let ErasableRows { counts, days, rows, notes } =
+            self.read_engine(usize::MAX, move |engine| find_person_rows(engine, &of, now)).await?;
+        if how == EraseMode::Look {
             return Ok(counts);
         }
         for (day, prefix, keys) in days {
             let count = keys.len();
             self.writer
                 .run(count, move |stage| {
-                    stage.clear(day, &prefix, keys);
+                    stage.clear_rows(day, &prefix, keys);
                     Ok(())
                 })
                 .await?;
@@ -74,10 +74,11 @@ impl Erasure for Embedded {
             // Decided where it is written, so that a note that comes meanwhile is seen.
             self.writer
                 .run(1, move |stage| {
-                    let notes = stage.with(Table::Notes, &owner, codec::state_back)?.unwrap_or_default();
-                    match what_stays(notes) {
-                        stays if stays.is_empty() => stage.remove(Table::Notes, owner),
-                        stays => stage.put(Table::Notes, owner, codec::state(&stays)?),
+                    let notes =
+                        stage.with_value(StoreTable::Notes, &owner, codec::decode_state)?.unwrap_or_default();
+                    match retain_lasting_notes(notes) {
+                        stays if stays.is_empty() => stage.remove(StoreTable::Notes, owner),
+                        stays => stage.put(StoreTable::Notes, owner, codec::encode_state(&stays)?),
                     }
                     Ok(())
                 })
@@ -89,96 +90,103 @@ impl Erasure for Embedded {
     /// Every table is written out and gathered into files that have only what is there, and the files of before go. For
     /// as long as the snapshot that readers have is old, the old rows and files are kept for it: it is renewed by a write.
     async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
-        self.renew().await?;
-        let rewrite = |engine: &Engine| rewrite(&engine.db, || engine.keyspaces()).map_err(not_rewritten);
-        let old = Arc::new(self.look(usize::MAX, rewrite).await?);
-        for _ in 0..files::LOOKS {
-            self.renew().await?;
+        self.rewrite_tables().await?;
+        let rewrite = |engine: &EmbeddedStoreEngine| {
+            rewrite_files(&engine.db, || engine.keyspaces()).map_err(map_rewrite_error)
+        };
+        let old = Arc::new(self.read_engine(usize::MAX, rewrite).await?);
+        for _ in 0..file_rewrite::LOOKS {
+            self.rewrite_tables().await?;
             let old = old.clone();
-            let is_gone = move |engine: &Engine| old.is_gone(&engine.db).map_err(not_rewritten);
-            if self.look(usize::MAX, is_gone).await? {
+            let is_gone =
+                move |engine: &EmbeddedStoreEngine| old.is_gone(&engine.db).map_err(map_rewrite_error);
+            if self.read_engine(usize::MAX, is_gone).await? {
                 return Ok(None);
             }
         }
-        Err(not_rewritten(NotRewritten::Busy))
+        Err(map_rewrite_error(RewriteError::Busy))
     }
 }
 
-impl Embedded {
-    async fn renew(&self) -> Result<(), StoreError> {
+impl EmbeddedStore {
+    async fn rewrite_tables(&self) -> Result<(), StoreError> {
         self.writer
             .run(1, |stage| {
-                stage.put(Table::Meta, b"scrubbed".to_vec(), Vec::new());
+                stage.put(StoreTable::Meta, b"scrubbed".to_vec(), Vec::new());
                 Ok(())
             })
             .await
     }
 }
 
-fn not_rewritten(why: NotRewritten) -> StoreError {
+fn map_rewrite_error(why: RewriteError) -> StoreError {
     match why {
-        NotRewritten::Begin(error) => failed("beginning another log of writes", &error),
-        NotRewritten::WriteOut(error) => failed("writing out what is in memory", &error),
-        NotRewritten::Busy => StoreError::Busy("files of before are still there".into()),
-        NotRewritten::Gather(error) => failed("gathering files", &error),
+        RewriteError::Begin(error) => map_database_error("beginning another log of writes", &error),
+        RewriteError::WriteOut(error) => map_database_error("writing out what is in memory", &error),
+        RewriteError::Busy => StoreError::Busy("files of before are still there".into()),
+        RewriteError::Gather(error) => map_database_error("gathering files", &error),
     }
 }
 
-fn find(engine: &Engine, of: &(Tenant, Person), now: Millis) -> Result<Found, StoreError> {
-    let view = engine.view();
-    let mut all = Found { counts: nothing(), days: Vec::new(), rows: Vec::new(), notes: None };
+fn find_person_rows(
+    engine: &EmbeddedStoreEngine,
+    of: &(Tenant, Person),
+    now: UtcMillis,
+) -> Result<ErasableRows, StoreError> {
+    let view = engine.snapshot();
+    let mut all = ErasableRows { counts: zero_counts(), days: Vec::new(), rows: Vec::new(), notes: None };
     let mut readys = BTreeSet::new();
     for day in living_days(now) {
         let Some(keyspace) = engine.day(day) else { continue };
-        let (prefix, keys, named) = rows_of(&view, &keyspace, of, day)?;
-        found(&mut all.counts, Holding::Days, keys.len());
+        let (prefix, keys, named) = find_day_rows(&view, &keyspace, of, day)?;
+        add_count(&mut all.counts, Holding::Days, keys.len());
         readys.extend(named);
         if !keys.is_empty() {
             all.days.push((day, prefix, keys));
         }
     }
     find_states(engine, &view, of, &mut all)?;
-    if !fault::planted(Fault::CrowdsKept) {
+    if !fault::is_planted(PlantedFault::CrowdsKept) {
         find_crowds(engine, &view, of, &mut all)?;
     }
     find_follows(engine, &view, of, &mut all)?;
     readys.extend(find_slips(engine, &view, of, &mut all)?);
     for ready in readys {
-        for row in view.prefix(engine.table(Table::Journal), keys::ready(&of.0, ready)) {
-            let key = row.key().map_err(|error| failed("reading the journal", &error))?;
-            found(&mut all.counts, Holding::Journal, 1);
-            all.rows.push((Table::Journal, key.to_vec()));
+        for row in view.prefix(engine.table(StoreTable::Journal), keys::ready_prefix(&of.0, ready)) {
+            let key = row.key().map_err(|error| map_database_error("reading the journal", &error))?;
+            add_count(&mut all.counts, Holding::Journal, 1);
+            all.rows.push((StoreTable::Journal, key.to_vec()));
         }
     }
     Ok(all)
 }
 
-type DayRows = (Vec<u8>, Vec<UserKey>, BTreeSet<ReadyId>);
+type ErasableDayRows = (Vec<u8>, Vec<UserKey>, BTreeSet<ReadyId>);
 
-fn rows_of(
+fn find_day_rows(
     view: &Snapshot,
     keyspace: &Keyspace,
     (tenant, person): &(Tenant, Person),
     day: Day,
-) -> Result<DayRows, StoreError> {
+) -> Result<ErasableDayRows, StoreError> {
     let mut prefix = Vec::new();
     keys::push_day(&mut prefix, &DayKey { tenant: tenant.clone(), person: person.clone(), day });
-    let (mut keys, mut rows): (Vec<UserKey>, Vec<Row>) = Default::default();
+    let (mut keys, mut rows): (Vec<UserKey>, Vec<DayRow>) = Default::default();
     for row in view.prefix(keyspace, &prefix) {
-        let (key, value) = row.into_inner().map_err(|error| failed("reading a day", &error))?;
+        let (key, value) = row.into_inner().map_err(|error| map_database_error("reading a day", &error))?;
         // What cannot be read goes as well.
-        rows.extend(row_back(&key[prefix.len()..], &value).ok());
+        rows.extend(decode_row(&key[prefix.len()..], &value).ok());
         keys.push(key);
     }
-    let readys = readys_of(&rows);
+    let readys = readys_in_rows(&rows);
     Ok((prefix, keys, readys))
 }
 
 fn find_states(
-    engine: &Engine,
+    engine: &EmbeddedStoreEngine,
     view: &Snapshot,
     (tenant, person): &(Tenant, Person),
-    all: &mut Found,
+    all: &mut ErasableRows,
 ) -> Result<(), StoreError> {
     let owner = |key: StateKey| {
         let mut owner = Vec::new();
@@ -186,74 +194,76 @@ fn find_states(
         owner
     };
     let get = |table, owner: &[u8]| {
-        let value =
-            view.get(engine.table(table), owner).map_err(|error| failed("reading a state", &error))?;
-        value.map(|value| codec::state_back(&value)).transpose()
+        let value = view
+            .get(engine.table(table), owner)
+            .map_err(|error| map_database_error("reading a state", &error))?;
+        value.map(|value| codec::decode_state(&value)).transpose()
     };
     for (holding, key) in [
         (Holding::Profile, StateKey::Person(tenant.clone(), person.clone())),
         (Holding::Mutes, StateKey::Mutes(tenant.clone(), person.clone())),
     ] {
         let owner = owner(key);
-        if let Some(state) = get(Table::States, &owner)? {
-            found(&mut all.counts, holding, state.cells.len());
-            all.rows.push((Table::States, owner));
+        if let Some(state) = get(StoreTable::States, &owner)? {
+            add_count(&mut all.counts, holding, state.cells.len());
+            all.rows.push((StoreTable::States, owner));
         }
     }
     let owner = owner(StateKey::Notes(tenant.clone(), person.clone()));
-    if let Some(notes) = get(Table::Notes, &owner)? {
+    if let Some(notes) = get(StoreTable::Notes, &owner)? {
         let more = notes.cells.len();
-        let more = more - what_stays(notes).cells.len();
-        found(&mut all.counts, Holding::Notes, more);
+        let more = more - retain_lasting_notes(notes).cells.len();
+        add_count(&mut all.counts, Holding::Notes, more);
         all.notes = (more > 0).then_some(owner);
     }
     Ok(())
 }
 
 fn find_crowds(
-    engine: &Engine,
+    engine: &EmbeddedStoreEngine,
     view: &Snapshot,
     (tenant, person): &(Tenant, Person),
-    all: &mut Found,
+    all: &mut ErasableRows,
 ) -> Result<(), StoreError> {
-    for row in view.prefix(engine.table(Table::Crowds), keys::tenant(tenant)) {
-        let key = row.key().map_err(|error| failed("walking through the crowds", &error))?;
-        if keys::member_of(&key) == Some(person.as_str().as_bytes()) {
-            found(&mut all.counts, Holding::Crowds, 1);
-            all.rows.push((Table::Crowds, key.to_vec()));
+    for row in view.prefix(engine.table(StoreTable::Crowds), keys::tenant_prefix(tenant)) {
+        let key = row.key().map_err(|error| map_database_error("walking through the crowds", &error))?;
+        if keys::read_member(&key) == Some(person.as_str().as_bytes()) {
+            add_count(&mut all.counts, Holding::Crowds, 1);
+            all.rows.push((StoreTable::Crowds, key.to_vec()));
         }
     }
     Ok(())
 }
 
 fn find_follows(
-    engine: &Engine,
+    engine: &EmbeddedStoreEngine,
     view: &Snapshot,
     (tenant, person): &(Tenant, Person),
-    all: &mut Found,
+    all: &mut ErasableRows,
 ) -> Result<(), StoreError> {
-    for row in view.prefix(engine.table(Table::Follows), keys::follows(tenant, person)) {
-        let key = row.key().map_err(|error| failed("reading follows", &error))?;
-        found(&mut all.counts, Holding::Follows, 1);
-        all.rows.push((Table::Follows, key.to_vec()));
+    for row in view.prefix(engine.table(StoreTable::Follows), keys::follows_prefix(tenant, person)) {
+        let key = row.key().map_err(|error| map_database_error("reading follows", &error))?;
+        add_count(&mut all.counts, Holding::Follows, 1);
+        all.rows.push((StoreTable::Follows, key.to_vec()));
     }
     Ok(())
 }
 
 fn find_slips(
-    engine: &Engine,
+    engine: &EmbeddedStoreEngine,
     view: &Snapshot,
     (tenant, person): &(Tenant, Person),
-    all: &mut Found,
+    all: &mut ErasableRows,
 ) -> Result<BTreeSet<ReadyId>, StoreError> {
     let mut readys = BTreeSet::new();
-    for row in view.iter(engine.table(Table::Slips)) {
-        let (key, value) = row.into_inner().map_err(|error| failed("walking through the slips", &error))?;
-        let slip = codec::slip_back(&value)?;
+    for row in view.iter(engine.table(StoreTable::Slips)) {
+        let (key, value) =
+            row.into_inner().map_err(|error| map_database_error("walking through the slips", &error))?;
+        let slip = codec::decode_slip(&value)?;
         if slip.tenant == *tenant && slip.person == *person {
-            found(&mut all.counts, Holding::Slips, 1);
+            add_count(&mut all.counts, Holding::Slips, 1);
             readys.extend(<[u8; 16]>::try_from(&*key).ok().map(ReadyId));
-            all.rows.push((Table::Slips, key.to_vec()));
+            all.rows.push((StoreTable::Slips, key.to_vec()));
         }
     }
     Ok(readys)

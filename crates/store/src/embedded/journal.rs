@@ -2,78 +2,85 @@
 
 use async_trait::async_trait;
 use fjall::{Readable as _, Snapshot};
-use model::{Millis, ReadyId, Tenant, limits::DAY_MS};
+use model::{ReadyId, Tenant, UtcMillis, limits::DAY_MS};
 
 use super::{
-    Embedded,
-    engine::{Engine, Table, failed},
+    EmbeddedStore,
+    engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
 };
 use crate::{
     codec,
-    port::{Answers, Claim, Claimed, Journal, Journalled, Record, StoreError},
+    port::{
+        AnswerStore, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, StoreError,
+    },
 };
 
 #[async_trait]
-impl Journal for Embedded {
-    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
-        let key = keys::attempt(tenant, claim.ready, claim.attempt, keys::CLAIM);
+impl JournalStore for EmbeddedStore {
+    async fn claim(&self, tenant: &Tenant, claim: JournalClaim) -> Result<JournalClaimOutcome, StoreError> {
+        let key = keys::attempt_key(tenant, claim.ready, claim.attempt, keys::CLAIM);
         self.writer
             .run(1, move |stage| {
-                stage.hear(claim.at);
-                let back = |bytes: &[u8]| codec::claim_back(claim.ready, claim.attempt, bytes);
-                match stage.with(Table::Journal, &key, back)? {
-                    Some(first) if first.token == claim.token => Ok(Claimed::Yours),
-                    Some(first) => Ok(Claimed::Theirs(first)),
+                stage.note_time(claim.at);
+                let back = |bytes: &[u8]| codec::decode_claim(claim.ready, claim.attempt, bytes);
+                match stage.with_value(StoreTable::Journal, &key, back)? {
+                    Some(first) if first.token == claim.token => Ok(JournalClaimOutcome::Yours),
+                    Some(first) => Ok(JournalClaimOutcome::Theirs(first)),
                     None => {
-                        stage.put(Table::Journal, key, codec::claim(&claim)?);
-                        Ok(Claimed::Yours)
+                        stage.put(StoreTable::Journal, key, codec::encode_claim(&claim)?);
+                        Ok(JournalClaimOutcome::Yours)
                     }
                 }
             })
             .await
     }
 
-    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
-        let key = keys::attempt(tenant, record.ready, record.attempt, keys::RECORD);
+    async fn record(&self, tenant: &Tenant, record: JournalRecord) -> Result<(), StoreError> {
+        let key = keys::attempt_key(tenant, record.ready, record.attempt, keys::RECORD);
         self.writer
             .run(1, move |stage| {
-                stage.hear(record.at);
-                if stage.with(Table::Journal, &key, |_| Ok(()))?.is_none() {
-                    stage.put(Table::Journal, key, codec::record(&record)?);
+                stage.note_time(record.at);
+                if stage.with_value(StoreTable::Journal, &key, |_| Ok(()))?.is_none() {
+                    stage.put(StoreTable::Journal, key, codec::encode_record(&record)?);
                 }
                 Ok(())
             })
             .await
     }
 
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
+    async fn read_journal(
+        &self,
+        tenant: &Tenant,
+        readys: &[ReadyId],
+    ) -> Result<Vec<JournalRows>, StoreError> {
         let tenant = tenant.clone();
         let readys = readys.to_vec();
-        self.look(readys.len(), move |engine| {
-            let view = engine.view();
-            readys.iter().map(|ready| journalled(engine, &view, &tenant, *ready)).collect()
+        self.read_engine(readys.len(), move |engine| {
+            let view = engine.snapshot();
+            readys.iter().map(|ready| read_ready_journal(engine, &view, &tenant, *ready)).collect()
         })
         .await
     }
 }
 
-fn journalled(
-    engine: &Engine,
+fn read_ready_journal(
+    engine: &EmbeddedStoreEngine,
     view: &Snapshot,
     tenant: &Tenant,
     ready: ReadyId,
-) -> Result<Journalled, StoreError> {
-    let prefix = keys::ready(tenant, ready);
-    let mut found = Journalled::default();
-    for row in view.prefix(engine.table(Table::Journal), &prefix) {
-        let (key, value) = row.into_inner().map_err(|error| failed("reading the journal", &error))?;
+) -> Result<JournalRows, StoreError> {
+    let prefix = keys::ready_prefix(tenant, ready);
+    let mut found = JournalRows::default();
+    for row in view.prefix(engine.table(StoreTable::Journal), &prefix) {
+        let (key, value) =
+            row.into_inner().map_err(|error| map_database_error("reading the journal", &error))?;
         match key[prefix.len()..] {
             [high, low, keys::CLAIM] => {
-                found.claims.push(codec::claim_back(ready, u16::from_be_bytes([high, low]), &value)?);
+                found.claims.push(codec::decode_claim(ready, u16::from_be_bytes([high, low]), &value)?);
             }
             [high, low, keys::RECORD] => {
-                found.records.push(codec::record_back(ready, u16::from_be_bytes([high, low]), &value)?);
+                found.records.push(codec::decode_record(ready, u16::from_be_bytes([high, low]), &value)?);
             }
             _ => return Err(StoreError::Broken("a row of the journal cannot be read".into())),
         }
@@ -82,22 +89,22 @@ fn journalled(
 }
 
 #[async_trait]
-impl Answers for Embedded {
+impl AnswerStore for EmbeddedStore {
     async fn answer(
         &self,
         tenant: &Tenant,
         key: &str,
         answer: Vec<u8>,
-        now: Millis,
+        now: UtcMillis,
     ) -> Result<Vec<u8>, StoreError> {
-        let key = keys::answer(tenant, key);
+        let key = keys::answer_key(tenant, key);
         self.writer
             .run(1, move |stage| {
-                stage.hear(now);
-                match stage.with(Table::Answers, &key, codec::answer_back)? {
-                    Some((at, first)) if stands(at, now) => Ok(first),
+                stage.note_time(now);
+                match stage.with_value(StoreTable::Answers, &key, codec::decode_answer)? {
+                    Some((at, first)) if answer_stands(at, now) => Ok(first),
                     _ => {
-                        stage.put(Table::Answers, key, codec::answer(now, &answer)?);
+                        stage.put(StoreTable::Answers, key, codec::encode_answer(now, &answer)?);
                         Ok(answer)
                     }
                 }
@@ -105,20 +112,27 @@ impl Answers for Embedded {
             .await
     }
 
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
-        let key = keys::answer(tenant, key);
-        self.look(1, move |engine| match engine.view().get(engine.table(Table::Answers), key) {
-            Ok(Some(value)) => {
-                let (at, answer) = codec::answer_back(&value)?;
-                Ok(stands(at, now).then_some(answer))
+    async fn find_answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        now: UtcMillis,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let key = keys::answer_key(tenant, key);
+        self.read_engine(1, move |engine| {
+            match engine.snapshot().get(engine.table(StoreTable::Answers), key) {
+                Ok(Some(value)) => {
+                    let (at, answer) = codec::decode_answer(&value)?;
+                    Ok(answer_stands(at, now).then_some(answer))
+                }
+                Ok(None) => Ok(None),
+                Err(error) => Err(map_database_error("reading an answer", &error)),
             }
-            Ok(None) => Ok(None),
-            Err(error) => Err(failed("reading an answer", &error)),
         })
         .await
     }
 }
 
-fn stands(at: Millis, now: Millis) -> bool {
+fn answer_stands(at: UtcMillis, now: UtcMillis) -> bool {
     now.since(at) < DAY_MS
 }

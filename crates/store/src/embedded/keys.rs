@@ -4,7 +4,7 @@
 use model::{
     Crowd, Day, Person, ReadyId, Tenant,
     entry::DayKey,
-    fault::{self, Fault},
+    fault::{self, PlantedFault},
 };
 use sha2::{Digest, Sha256};
 
@@ -13,12 +13,12 @@ use crate::{codec::push_name, port::StateKey};
 const DAY_PREFIX: &str = "day/";
 
 /// The name of a day's keyspace.
-pub(super) fn keyspace_of(day: Day) -> String {
+pub(super) fn keyspace_name(day: Day) -> String {
     format!("{DAY_PREFIX}{}", day.0)
 }
 
 /// The day whose keyspace has this name.
-pub(super) fn day_of(keyspace: &str) -> Option<Day> {
+pub(super) fn keyspace_day(keyspace: &str) -> Option<Day> {
     keyspace.strip_prefix(DAY_PREFIX)?.parse().ok().map(Day)
 }
 
@@ -26,7 +26,7 @@ pub(super) fn day_of(keyspace: &str) -> Option<Day> {
 const CURSOR_BYTES_MAX: usize = 1_024;
 
 /// A cursor, which comes back from outside: what is longer than a key was never given out.
-pub(super) fn cursor(from: &[u8]) -> Vec<u8> {
+pub(super) fn bounded_cursor(from: &[u8]) -> Vec<u8> {
     from[..from.len().min(CURSOR_BYTES_MAX)].to_vec()
 }
 
@@ -39,14 +39,14 @@ fn split_name(key: &[u8]) -> Option<(&str, &[u8])> {
 
 /// What the rows of one person's day begin with; the date is the keyspace's.
 pub(super) fn push_day(out: &mut Vec<u8>, key: &DayKey) {
-    if !fault::planted(Fault::TenantForgotten) {
+    if !fault::is_planted(PlantedFault::TenantForgotten) {
         push_name(out, key.tenant.as_str());
     }
     push_name(out, key.person.as_str());
 }
 
 /// Whose day a row's key is of, and how many bytes of the key say so.
-pub(super) fn day_back(key: &[u8], day: Day) -> Option<(DayKey, usize)> {
+pub(super) fn split_day(key: &[u8], day: Day) -> Option<(DayKey, usize)> {
     let (tenant, rest) = split_name(key)?;
     let (person, rest) = split_name(rest)?;
     let owner = DayKey { tenant: Tenant::new(tenant).ok()?, person: Person::new(person).ok()?, day };
@@ -67,14 +67,14 @@ pub(super) fn push_owner(out: &mut Vec<u8>, key: &StateKey) {
 }
 
 /// What the crowds of a tenant begin with.
-pub(super) fn tenant(tenant: &Tenant) -> Vec<u8> {
+pub(super) fn tenant_prefix(tenant: &Tenant) -> Vec<u8> {
     let mut out = Vec::new();
     push_name(&mut out, tenant.as_str());
     out
 }
 
 /// Who the member is that a row of the crowds is about.
-pub(super) fn member_of(key: &[u8]) -> Option<&[u8]> {
+pub(super) fn read_member(key: &[u8]) -> Option<&[u8]> {
     let (_, rest) = split_name(key)?;
     match rest.split_first()? {
         (b'f', rest) => split_name(rest).map(|(_, person)| person),
@@ -85,7 +85,7 @@ pub(super) fn member_of(key: &[u8]) -> Option<&[u8]> {
 }
 
 /// What the members of a crowd begin with; the person follows.
-pub(super) fn crowd(tenant: &Tenant, crowd: &Crowd) -> Vec<u8> {
+pub(super) fn crowd_prefix(tenant: &Tenant, crowd: &Crowd) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     push_name(&mut out, tenant.as_str());
     match crowd {
@@ -107,14 +107,14 @@ pub(super) fn is_of_place(key: &[u8]) -> bool {
     split_name(key).is_some_and(|(_, rest)| rest.first() == Some(&b'c'))
 }
 
-pub(super) fn member(tenant: &Tenant, crowd: &Crowd, person: &Person) -> Vec<u8> {
-    let mut out = self::crowd(tenant, crowd);
+pub(super) fn member_key(tenant: &Tenant, crowd: &Crowd, person: &Person) -> Vec<u8> {
+    let mut out = self::crowd_prefix(tenant, crowd);
     out.extend_from_slice(person.as_str().as_bytes());
     out
 }
 
 /// What the rows of all that a person follows begin with; the subject follows.
-pub(super) fn follows(tenant: &Tenant, person: &Person) -> Vec<u8> {
+pub(super) fn follows_prefix(tenant: &Tenant, person: &Person) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     push_name(&mut out, tenant.as_str());
     push_name(&mut out, person.as_str());
@@ -122,7 +122,7 @@ pub(super) fn follows(tenant: &Tenant, person: &Person) -> Vec<u8> {
 }
 
 /// What the journal's rows of one Ready begin with.
-pub(super) fn ready(tenant: &Tenant, ready: ReadyId) -> Vec<u8> {
+pub(super) fn ready_prefix(tenant: &Tenant, ready: ReadyId) -> Vec<u8> {
     let mut out = Vec::with_capacity(48);
     push_name(&mut out, tenant.as_str());
     out.extend_from_slice(&ready.0);
@@ -133,15 +133,15 @@ pub(super) fn ready(tenant: &Tenant, ready: ReadyId) -> Vec<u8> {
 pub(super) const CLAIM: u8 = 1;
 pub(super) const RECORD: u8 = 2;
 
-pub(super) fn attempt(tenant: &Tenant, id: ReadyId, attempt: u16, tag: u8) -> Vec<u8> {
-    let mut out = ready(tenant, id);
+pub(super) fn attempt_key(tenant: &Tenant, id: ReadyId, attempt: u16, tag: u8) -> Vec<u8> {
+    let mut out = ready_prefix(tenant, id);
     out.extend_from_slice(&attempt.to_be_bytes());
     out.push(tag);
     out
 }
 
 /// An idempotency key is whatever a client sent, of any length: its hash is the key.
-pub(super) fn answer(tenant: &Tenant, key: &str) -> Vec<u8> {
+pub(super) fn answer_key(tenant: &Tenant, key: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     push_name(&mut out, tenant.as_str());
     out.extend_from_slice(&Sha256::digest(key.as_bytes()));

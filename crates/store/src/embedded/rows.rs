@@ -1,24 +1,24 @@
 //! Rows of a day under the day's prefix, in the form that the database takes without copying.
 
 use fjall::{UserKey, UserValue};
-use model::{Row, entry::DayKey};
+use model::{DayRow, entry::DayKey};
 
 use super::keys;
 use crate::{port::StoreError, rows::push_row};
 
 /// A row's key and value.
-pub(super) type Pair = (UserKey, UserValue);
+pub(super) type StoredPair = (UserKey, UserValue);
 
 /// Encodes rows of one person's day after the other, in room that is used again.
 #[derive(Default)]
-pub(super) struct Encoder {
+pub(super) struct DayRowEncoder {
     key: Vec<u8>,
     /// How much of the key says whose day it is.
     owner: usize,
     value: Vec<u8>,
 }
 
-impl Encoder {
+impl DayRowEncoder {
     /// The rows that follow are of this day.
     pub(super) fn begin(&mut self, day: &DayKey) {
         self.key.clear();
@@ -26,7 +26,7 @@ impl Encoder {
         self.owner = self.key.len();
     }
 
-    pub(super) fn row(&mut self, row: &Row) -> Result<Pair, StoreError> {
+    pub(super) fn encode_row(&mut self, row: &DayRow) -> Result<StoredPair, StoreError> {
         self.key.truncate(self.owner);
         self.value.clear();
         push_row(&mut self.key, &mut self.value, row)?;

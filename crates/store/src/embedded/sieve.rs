@@ -12,29 +12,29 @@ use std::{
 /// A mebibyte of bits: with a hundred thousand names in it, one of eighty others is looked up for nothing.
 const BITS: u64 = 1 << 23;
 
-pub(super) struct Sieve {
+pub(super) struct NameSieve {
     bits: Vec<AtomicU64>,
 }
 
-impl Default for Sieve {
+impl Default for NameSieve {
     fn default() -> Self {
         Self { bits: (0..BITS / 64).map(|_| AtomicU64::new(0)).collect() }
     }
 }
 
-impl Sieve {
+impl NameSieve {
     pub(super) fn add(&self, name: &[u8]) {
-        let (word, bit) = self.place(name);
+        let (word, bit) = self.bit_place(name);
         word.fetch_or(bit, Ordering::SeqCst);
     }
 
     /// Whether the name may have been added.
     pub(super) fn may_hold(&self, name: &[u8]) -> bool {
-        let (word, bit) = self.place(name);
+        let (word, bit) = self.bit_place(name);
         word.load(Ordering::SeqCst) & bit != 0
     }
 
-    fn place(&self, name: &[u8]) -> (&AtomicU64, u64) {
+    fn bit_place(&self, name: &[u8]) -> (&AtomicU64, u64) {
         let mut hasher = DefaultHasher::new();
         hasher.write(name);
         let at = usize::try_from(hasher.finish() % BITS).unwrap_or_default();

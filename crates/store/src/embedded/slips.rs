@@ -3,39 +3,41 @@
 use async_trait::async_trait;
 use fjall::Readable as _;
 use model::{
-    Millis, ReadyId,
+    ReadyId, UtcMillis,
     returns::{SLIP_LIFE_MS, Slip},
 };
 
 use super::{
-    Embedded,
-    engine::{Table, failed},
+    EmbeddedStore,
+    engine::{StoreTable, map_database_error},
 };
 use crate::{
     codec,
-    port::{Slips, StoreError},
+    port::{SlipStore, StoreError},
 };
 
 #[async_trait]
-impl Slips for Embedded {
+impl SlipStore for EmbeddedStore {
     async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
         self.writer
             .run(1, move |stage| {
-                stage.hear(slip.at);
-                stage.put(Table::Slips, ready.0.to_vec(), codec::slip(&slip)?);
+                stage.note_time(slip.at);
+                stage.put(StoreTable::Slips, ready.0.to_vec(), codec::encode_slip(&slip)?);
                 Ok(())
             })
             .await
     }
 
-    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
-        self.look(1, move |engine| match engine.view().get(engine.table(Table::Slips), ready.0) {
-            Ok(Some(value)) => {
-                let slip = codec::slip_back(&value)?;
-                Ok((now.since(slip.at) < SLIP_LIFE_MS).then_some(slip))
+    async fn slip(&self, ready: ReadyId, now: UtcMillis) -> Result<Option<Slip>, StoreError> {
+        self.read_engine(1, move |engine| {
+            match engine.snapshot().get(engine.table(StoreTable::Slips), ready.0) {
+                Ok(Some(value)) => {
+                    let slip = codec::decode_slip(&value)?;
+                    Ok((now.since(slip.at) < SLIP_LIFE_MS).then_some(slip))
+                }
+                Ok(None) => Ok(None),
+                Err(error) => Err(map_database_error("reading a slip", &error)),
             }
-            Ok(None) => Ok(None),
-            Err(error) => Err(failed("reading a slip", &error)),
         })
         .await
     }

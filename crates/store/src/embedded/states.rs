@@ -4,24 +4,24 @@
 use async_trait::async_trait;
 use fjall::{Readable as _, Snapshot};
 use model::{
-    State,
-    fault::{self, Fault},
+    VersionedState,
+    fault::{self, PlantedFault},
 };
 
 use super::{
-    Embedded,
-    engine::{Engine, Table, failed},
+    EmbeddedStore,
+    engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
-    writer::Stage,
+    writer::WriteStage,
 };
 use crate::{
     codec,
-    port::{StateKey, States, StoreError},
+    port::{StateKey, StateStore, StoreError},
 };
 
 #[async_trait]
-impl States for Embedded {
-    async fn merge(&self, mut states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
+impl StateStore for EmbeddedStore {
+    async fn merge(&self, mut states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
         states.retain(|(_, state)| !state.is_empty());
         if states.is_empty() {
             return Ok(());
@@ -30,58 +30,58 @@ impl States for Embedded {
         self.writer
             .run(cells, move |stage| {
                 for (key, state) in &states {
-                    merge_one(stage, key, state)?;
+                    merge_state(stage, key, state)?;
                 }
                 Ok(())
             })
             .await
     }
 
-    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
-        let mut states = vec![State::default(); keys.len()];
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
+        let mut states = vec![VersionedState::default(); keys.len()];
         let mut asked = Vec::new();
         let mut owner = Vec::with_capacity(64);
         for (at, key) in keys.iter().enumerate() {
             owner.clear();
             keys::push_owner(&mut owner, key);
-            let table = table_of(key);
-            if table != Table::Notes || self.engine.noted.may_hold(&owner) {
+            let table = state_table(key);
+            if table != StoreTable::Notes || self.engine.noted.may_hold(&owner) {
                 asked.push((at, table, owner.clone()));
             }
         }
         if asked.is_empty() {
             return Ok(states);
         }
-        let look = move |engine: &Engine| {
-            let view = engine.view();
+        let look = move |engine: &EmbeddedStoreEngine| {
+            let view = engine.snapshot();
             let one =
-                |(at, table, owner): (usize, _, Vec<u8>)| Ok((at, state_of(engine, &view, table, &owner)?));
+                |(at, table, owner): (usize, _, Vec<u8>)| Ok((at, read_state(engine, &view, table, &owner)?));
             asked.into_iter().map(one).collect::<Result<Vec<_>, _>>()
         };
-        for (at, state) in self.look(keys.len(), look).await? {
+        for (at, state) in self.read_engine(keys.len(), look).await? {
             states[at] = state;
         }
         Ok(states)
     }
 }
 
-fn table_of(key: &StateKey) -> Table {
+fn state_table(key: &StateKey) -> StoreTable {
     match key {
-        StateKey::Subject(..) | StateKey::Person(..) | StateKey::Mutes(..) => Table::States,
-        StateKey::Notes(..) => Table::Notes,
+        StateKey::Subject(..) | StateKey::Person(..) | StateKey::Mutes(..) => StoreTable::States,
+        StateKey::Notes(..) => StoreTable::Notes,
     }
 }
 
 /// Serial in the writer, so nothing comes between the look and the write.
-fn merge_one(stage: &mut Stage, key: &StateKey, state: &State) -> Result<(), StoreError> {
-    let table = table_of(key);
+fn merge_state(stage: &mut WriteStage, key: &StateKey, state: &VersionedState) -> Result<(), StoreError> {
+    let table = state_table(key);
     let mut owner = Vec::with_capacity(64);
     keys::push_owner(&mut owner, key);
-    let mut merged = stage.with(table, &owner, codec::state_back)?.unwrap_or_default();
+    let mut merged = stage.with_value(table, &owner, codec::decode_state)?.unwrap_or_default();
     let mut changed = false;
     for (name, cell) in &state.cells {
         let wins = merged.cells.get(name).is_none_or(|present| cell.wins_over(present));
-        if wins || fault::planted(Fault::OlderWins) {
+        if wins || fault::is_planted(PlantedFault::OlderWins) {
             merged.cells.insert(name.clone(), cell.clone());
             changed = true;
         }
@@ -89,18 +89,23 @@ fn merge_one(stage: &mut Stage, key: &StateKey, state: &State) -> Result<(), Sto
     if !changed {
         return Ok(());
     }
-    let value = codec::state(&merged)?;
-    if table == Table::Notes {
-        stage.noted(&owner);
+    let value = codec::encode_state(&merged)?;
+    if table == StoreTable::Notes {
+        stage.note_owner(&owner);
     }
     stage.put(table, owner, value);
     Ok(())
 }
 
-fn state_of(engine: &Engine, view: &Snapshot, table: Table, owner: &[u8]) -> Result<State, StoreError> {
+fn read_state(
+    engine: &EmbeddedStoreEngine,
+    view: &Snapshot,
+    table: StoreTable,
+    owner: &[u8],
+) -> Result<VersionedState, StoreError> {
     match view.get(engine.table(table), owner) {
-        Ok(Some(value)) => codec::state_back(&value),
-        Ok(None) => Ok(State::default()),
-        Err(error) => Err(failed("reading a state", &error)),
+        Ok(Some(value)) => codec::decode_state(&value),
+        Ok(None) => Ok(VersionedState::default()),
+        Err(error) => Err(map_database_error("reading a state", &error)),
     }
 }

@@ -15,13 +15,13 @@ use std::{
 };
 
 use fjall::{Keyspace, OwnedWriteBatch, PersistMode, UserKey};
-use model::{Day, Millis};
+use model::{Day, UtcMillis};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{
-    chores::Chores,
-    engine::{Engine, POISONED, Table, failed, poisoned},
-    rows::Pair,
+    chores::WriterChores,
+    engine::{EmbeddedStoreEngine, POISONED, StoreTable, map_database_error, poisoned_error},
+    rows::StoredPair,
 };
 use crate::{codec, port::StoreError};
 
@@ -34,29 +34,29 @@ const GROUP_ROWS_MAX: usize = 16_384;
 /// The key under which the store keeps the day before which all are closed.
 const CLOSED: &[u8] = b"closed";
 
-type Job = Box<dyn FnOnce(&mut Stage) -> Reply + Send>;
-type Reply = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+type StoreWriterJob = Box<dyn FnOnce(&mut WriteStage) -> StoreWriterReply + Send>;
+type StoreWriterReply = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-enum Request {
+enum StoreWriterRequest {
     /// Decides on the stage, and answers once that is on disk.
-    Job { rows: usize, job: Job },
+    Job { rows: usize, job: StoreWriterJob },
     /// Drops days, after the group it came with.
     Drop { before: Day, answer: oneshot::Sender<Result<u64, StoreError>>, _room: OwnedSemaphorePermit },
 }
 
 /// The way to the writer's thread.
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     room: Arc<Semaphore>,
-    queue: Option<SyncSender<Request>>,
+    queue: Option<SyncSender<StoreWriterRequest>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
-    pub(super) fn start(engine: Arc<Engine>, idle: Duration) -> Result<Self, StoreError> {
+impl StoreWriter {
+    pub(super) fn start(engine: Arc<EmbeddedStoreEngine>, idle: Duration) -> Result<Self, StoreError> {
         // Every request holds room for at least ROWS_PER_REQUEST rows, so the channel is never full.
         let (queue, requests) = sync_channel(ROWS_WAITING_MAX / ROWS_PER_REQUEST);
-        let chores = Chores::new(engine.clone(), idle);
-        let thread = Thread { requests, engine, chores, broken: None };
+        let chores = WriterChores::new(engine.clone(), idle);
+        let thread = StoreWriterThread { requests, engine, chores, broken: None };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || thread.run())
@@ -72,11 +72,11 @@ impl Writer {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         rows: usize,
-        decide: impl FnOnce(&mut Stage) -> Result<T, StoreError> + Send + 'static,
+        decide: impl FnOnce(&mut WriteStage) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let room = self.room(rows).await?;
+        let room = self.acquire_room(rows).await?;
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |stage| {
+        let job: StoreWriterJob = Box::new(move |stage| {
             let mark = stage.changes.len();
             let decided = decide(stage);
             if decided.is_err() {
@@ -88,29 +88,29 @@ impl Writer {
                 drop(room);
             })
         });
-        self.send(Request::Job { rows, job })?;
-        answered.await.map_err(|_| ended())?
+        self.send(StoreWriterRequest::Job { rows, job })?;
+        answered.await.map_err(|_| ended_error())?
     }
 
     pub(super) async fn drop_before(&self, before: Day) -> Result<u64, StoreError> {
-        let room = self.room(0).await?;
+        let room = self.acquire_room(0).await?;
         let (answer, answered) = oneshot::channel();
-        self.send(Request::Drop { before, answer, _room: room })?;
-        answered.await.map_err(|_| ended())?
+        self.send(StoreWriterRequest::Drop { before, answer, _room: room })?;
+        answered.await.map_err(|_| ended_error())?
     }
 
-    async fn room(&self, rows: usize) -> Result<OwnedSemaphorePermit, StoreError> {
+    async fn acquire_room(&self, rows: usize) -> Result<OwnedSemaphorePermit, StoreError> {
         let rows = u32::try_from(rows.clamp(ROWS_PER_REQUEST, ROWS_WAITING_MAX)).unwrap_or(u32::MAX);
-        self.room.clone().acquire_many_owned(rows).await.map_err(|_| ended())
+        self.room.clone().acquire_many_owned(rows).await.map_err(|_| ended_error())
     }
 
-    fn send(&self, request: Request) -> Result<(), StoreError> {
-        let queue = self.queue.as_ref().ok_or_else(ended)?;
-        queue.try_send(request).map_err(|_| ended())
+    fn send(&self, request: StoreWriterRequest) -> Result<(), StoreError> {
+        let queue = self.queue.as_ref().ok_or_else(ended_error)?;
+        queue.try_send(request).map_err(|_| ended_error())
     }
 }
 
-impl Drop for Writer {
+impl Drop for StoreWriter {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take()
@@ -121,24 +121,24 @@ impl Drop for Writer {
     }
 }
 
-fn ended() -> StoreError {
+fn ended_error() -> StoreError {
     StoreError::Broken("the writer has ended; restart".into())
 }
 
 /// What a group of requests will have written.
-pub(super) struct Stage {
-    engine: Arc<Engine>,
-    days: Vec<(Keyspace, Vec<Pair>)>,
+pub(super) struct WriteStage {
+    engine: Arc<EmbeddedStoreEngine>,
+    days: Vec<(Keyspace, Vec<StoredPair>)>,
     /// Rows of days that go.
     gone: Vec<(Keyspace, Vec<UserKey>)>,
-    changes: Vec<Change>,
+    changes: Vec<StagedChange>,
     /// Where in `changes` the latest value of a key is.
-    latest: [HashMap<Vec<u8>, usize>; Table::ALL.len()],
-    heard: Option<Millis>,
+    latest: [HashMap<Vec<u8>, usize>; StoreTable::ALL.len()],
+    heard: Option<UtcMillis>,
 }
 
-struct Change {
-    table: Table,
+struct StagedChange {
+    table: StoreTable,
     key: Vec<u8>,
     /// `None` takes the key away.
     value: Option<Vec<u8>>,
@@ -146,8 +146,8 @@ struct Change {
     before: Option<usize>,
 }
 
-impl Stage {
-    fn new(engine: Arc<Engine>) -> Self {
+impl WriteStage {
+    fn new(engine: Arc<EmbeddedStoreEngine>) -> Self {
         Self {
             engine,
             days: Vec::new(),
@@ -159,9 +159,9 @@ impl Stage {
     }
 
     /// The present value: what this group wrote, or what is on disk.
-    pub(super) fn with<T>(
+    pub(super) fn with_value<T>(
         &self,
-        table: Table,
+        table: StoreTable,
         key: &[u8],
         read: impl FnOnce(&[u8]) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
@@ -171,20 +171,20 @@ impl Stage {
         match self.engine.table(table).get(key) {
             Ok(Some(value)) => read(&value).map(Some),
             Ok(None) => Ok(None),
-            Err(error) => Err(failed("reading before a write", &error)),
+            Err(error) => Err(map_database_error("reading before a write", &error)),
         }
     }
 
-    pub(super) fn put(&mut self, table: Table, key: Vec<u8>, value: Vec<u8>) {
-        self.change(table, key, Some(value));
+    pub(super) fn put(&mut self, table: StoreTable, key: Vec<u8>, value: Vec<u8>) {
+        self.stage_change(table, key, Some(value));
     }
 
-    pub(super) fn remove(&mut self, table: Table, key: Vec<u8>) {
-        self.change(table, key, None);
+    pub(super) fn remove(&mut self, table: StoreTable, key: Vec<u8>) {
+        self.stage_change(table, key, None);
     }
 
     /// Takes rows of a day away, what this group adds to them included.
-    pub(super) fn clear(&mut self, day: Day, prefix: &[u8], rows: Vec<UserKey>) {
+    pub(super) fn clear_rows(&mut self, day: Day, prefix: &[u8], rows: Vec<UserKey>) {
         let Some(keyspace) = self.engine.day(day) else { return };
         for (_, added) in self.days.iter_mut().filter(|(of, _)| of.id() == keyspace.id()) {
             added.retain(|(key, _)| !key.starts_with(prefix));
@@ -192,18 +192,21 @@ impl Stage {
         self.gone.push((keyspace, rows));
     }
 
-    fn change(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
+    fn stage_change(&mut self, table: StoreTable, key: Vec<u8>, value: Option<Vec<u8>>) {
         let before = self.latest[table as usize].insert(key.clone(), self.changes.len());
-        self.changes.push(Change { table, key, value, before });
+        self.changes.push(StagedChange { table, key, value, before });
     }
 
     /// Adds rows to a day, unless it is closed. Rows are functions of their keys, so there is nothing else
     /// to decide.
-    pub(super) fn add(&mut self, day: Day, rows: Vec<Pair>) -> Result<(), StoreError> {
+    pub(super) fn add_rows(&mut self, day: Day, rows: Vec<StoredPair>) -> Result<(), StoreError> {
         if self.closed_before()?.is_some_and(|closed| day < closed) {
             return Ok(());
         }
-        let keyspace = self.engine.day_for_writing(day).map_err(|error| failed("beginning a day", &error))?;
+        let keyspace = self
+            .engine
+            .day_for_writing(day)
+            .map_err(|error| map_database_error("beginning a day", &error))?;
         self.days.push((keyspace, rows));
         Ok(())
     }
@@ -211,22 +214,22 @@ impl Stage {
     /// Closes all days before this one, from the next request on.
     pub(super) fn close_before(&mut self, day: Day) -> Result<(), StoreError> {
         if self.closed_before()?.is_none_or(|closed| closed < day) {
-            self.put(Table::Meta, CLOSED.to_vec(), codec::day(day)?);
+            self.put(StoreTable::Meta, CLOSED.to_vec(), codec::encode_day(day)?);
         }
         Ok(())
     }
 
     fn closed_before(&self) -> Result<Option<Day>, StoreError> {
-        self.with(Table::Meta, CLOSED, codec::day_back)
+        self.with_value(StoreTable::Meta, CLOSED, codec::decode_day)
     }
 
     /// Sees to it that this owner's notes are looked for.
-    pub(super) fn noted(&self, owner: &[u8]) {
+    pub(super) fn note_owner(&self, owner: &[u8]) {
         self.engine.noted.add(owner);
     }
 
     /// Takes note of the time that a caller has; what is older than it needs is swept by it.
-    pub(super) fn hear(&mut self, now: Millis) {
+    pub(super) fn note_time(&mut self, now: UtcMillis) {
         self.heard = self.heard.max(Some(now));
     }
 
@@ -279,20 +282,20 @@ impl Stage {
     }
 }
 
-struct Thread {
-    requests: Receiver<Request>,
-    engine: Arc<Engine>,
-    chores: Chores,
+struct StoreWriterThread {
+    requests: Receiver<StoreWriterRequest>,
+    engine: Arc<EmbeddedStoreEngine>,
+    chores: WriterChores,
     /// What every request is told since the first write failed: nobody knows what is on disk then. A disk
     /// without room is told apart, since it is the one reason that goes away.
     broken: Option<StoreError>,
 }
 
-impl Thread {
+impl StoreWriterThread {
     fn run(mut self) {
         loop {
             match self.requests.recv_timeout(super::chores::PAUSE) {
-                Ok(first) => self.group(first),
+                Ok(first) => self.run_group(first),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -300,43 +303,43 @@ impl Thread {
                 && let Err(error) = self.chores.run()
             {
                 tracing::error!(%error, "the store cannot tidy up");
-                self.broken = Some(self.lasting(&error));
+                self.broken = Some(self.lasting_error(&error));
             }
         }
     }
 
     /// One request and all that wait behind it.
-    fn group(&mut self, first: Request) {
-        let mut stage = Stage::new(self.engine.clone());
+    fn run_group(&mut self, first: StoreWriterRequest) {
+        let mut stage = WriteStage::new(self.engine.clone());
         let (mut replies, mut drops) = (Vec::new(), Vec::new());
         let (mut gathered, mut next) = (0, Some(first));
         while let Some(request) = next {
             match request {
-                Request::Job { rows, job } => {
+                StoreWriterRequest::Job { rows, job } => {
                     gathered += rows.max(1);
                     replies.push(job(&mut stage));
                 }
-                Request::Drop { before, answer, _room } => {
+                StoreWriterRequest::Drop { before, answer, _room } => {
                     let closed = stage.close_before(before);
                     drops.push((before, closed, answer, _room));
                 }
             }
             next = if gathered < GROUP_ROWS_MAX { self.requests.try_recv().ok() } else { None };
         }
-        self.chores.hear(stage.heard);
+        self.chores.note_time(stage.heard);
         let committed = match &self.broken {
             Some(cause) => Err(cause.clone()),
-            None => stage.commit().map_err(|error| self.failed(error)),
+            None => stage.commit().map_err(|error| self.write_error(error)),
         };
         match committed {
             Ok(touched) => {
-                self.chores.touched(touched);
+                self.chores.note_written(touched);
                 replies.into_iter().for_each(|reply| reply(Ok(())));
             }
             Err(error) => {
                 if self.broken.is_none() {
                     tracing::error!(%error, "a write of the store failed; it takes no more");
-                    self.broken = Some(self.lasting(&error));
+                    self.broken = Some(self.lasting_error(&error));
                 }
                 replies.into_iter().for_each(|reply| reply(Err(error.clone())));
             }
@@ -351,22 +354,23 @@ impl Thread {
     }
 
     /// What fails behind our back poisons the database without a word to us.
-    fn failed(&self, error: fjall::Error) -> StoreError {
+    fn write_error(&self, error: fjall::Error) -> StoreError {
         let error = match error {
-            fjall::Error::Poisoned => self.engine.without_room().unwrap_or(error),
+            fjall::Error::Poisoned => self.engine.room_error().unwrap_or(error),
             error => error,
         };
-        failed("writing", &error)
+        map_database_error("writing", &error)
     }
 
     /// What is said from now on.
-    fn lasting(&self, error: &StoreError) -> StoreError {
-        let is_full = matches!(error, StoreError::Full(_)) || self.engine.without_room().is_some();
-        if is_full { StoreError::Full(POISONED.into()) } else { poisoned() }
+    fn lasting_error(&self, error: &StoreError) -> StoreError {
+        let is_full = matches!(error, StoreError::Full(_)) || self.engine.room_error().is_some();
+        if is_full { StoreError::Full(POISONED.into()) } else { poisoned_error() }
     }
 
     fn drop_before(&mut self, day: Day) -> Result<u64, StoreError> {
-        let dropped = self.engine.drop_before(day).map_err(|error| failed("dropping days", &error))?;
+        let dropped =
+            self.engine.drop_before(day).map_err(|error| map_database_error("dropping days", &error))?;
         self.chores.forget(&dropped);
         Ok(dropped.len() as u64)
     }

@@ -2,19 +2,19 @@
 
 use std::{collections::BTreeMap, os::unix::fs::symlink, sync::Arc};
 
-use model::{Because, Entry, EntryKey, EventKey, Kind, Person, Reason, SubjectRef, Tenant};
-use store::{Days as _, embedded::Embedded};
+use model::{AudienceMatch, Entry, EntryKey, EntryReason, EventKey, Kind, Person, SubjectRef, Tenant};
+use store::{DayStore as _, embedded::EmbeddedStore};
 use tempfile::TempDir;
 
 use super::*;
-use crate::testing::{START, catalogue};
+use crate::testing::{START, test_catalogue};
 
-fn now() -> Millis {
-    Millis::parse(START).unwrap()
+fn now() -> UtcMillis {
+    UtcMillis::parse(START).unwrap()
 }
 
 fn day_ago(back: i32) -> Day {
-    Day::of(now()).plus(-back)
+    Day::from_instant(now()).plus(-back)
 }
 
 /// One row, of a person so many days ago.
@@ -23,23 +23,23 @@ fn row(person: &str, back: i32) -> DayRows {
     let subject = SubjectRef::new("item:1").unwrap();
     let entry = Entry {
         key: EntryKey { occurred: day_ago(back).start(), event: EventKey([7; 16]) },
-        reason: Reason { kind: Kind::new("item_offered").unwrap(), because: Because::Near },
+        reason: EntryReason { kind: Kind::new("item_offered").unwrap(), because: AudienceMatch::Near },
         subject,
         actor: None,
     };
-    DayRows { key: DayKey { tenant, person, day: day_ago(back) }, rows: vec![Row::Entry(entry)] }
+    DayRows { key: DayKey { tenant, person, day: day_ago(back) }, rows: vec![DayRow::Entry(entry)] }
 }
 
 /// A store, and a folder for files.
-struct Cellar {
-    store: Arc<Embedded>,
+struct ArchiveFixture {
+    store: Arc<EmbeddedStore>,
     dir: TempDir,
 }
 
-impl Cellar {
-    async fn with(rows: &[(&str, i32)]) -> Self {
+impl ArchiveFixture {
+    async fn with_rows(rows: &[(&str, i32)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Arc::new(Embedded::open(&dir.path().join("store")).unwrap());
+        let store = Arc::new(EmbeddedStore::open(&dir.path().join("store")).unwrap());
         let rows = rows.iter().map(|(person, back)| row(person, *back)).collect();
         store.write(rows, now()).await.unwrap();
         Self { store, dir }
@@ -50,18 +50,22 @@ impl Cellar {
     }
 
     /// Archives what is older than nine days.
-    async fn archive(&self, file: &Path, disk_low: &(dyn Fn() -> bool + Sync)) -> Result<Archived, String> {
-        let watch = Watch { rows: &AtomicU64::new(0), disk_low };
-        let archived = archive(&*self.store, &catalogue(), (day_ago(9), now()), file, &watch).await;
+    async fn archive(
+        &self,
+        file: &Path,
+        disk_low: &(dyn Fn() -> bool + Sync),
+    ) -> Result<ArchiveReport, String> {
+        let watch = ArchiveWatch { rows: &AtomicU64::new(0), disk_low };
+        let archived = archive_days(&*self.store, &test_catalogue(), (day_ago(9), now()), file, &watch).await;
         archived.map_err(|error| format!("{error:#}"))
     }
 
     /// How many persons each day has, by how many days ago it was.
-    async fn left(&self) -> BTreeMap<i32, usize> {
+    async fn persons_left(&self) -> BTreeMap<i32, usize> {
         let mut left = BTreeMap::new();
-        let mut walk = Walk::new(&*self.store, Day::of(now()), now());
+        let mut walk = ArchiveCursor::new(&*self.store, Day::from_instant(now()), now());
         while let Some(part) = walk.next().await.unwrap() {
-            *left.entry(Day::of(now()).0 - part[0].key.day.0).or_default() += part.len();
+            *left.entry(Day::from_instant(now()).0 - part[0].key.day.0).or_default() += part.len();
         }
         left
     }
@@ -78,39 +82,43 @@ impl Cellar {
 }
 
 fn rows_in(file: &Path) -> usize {
-    wire::archive::read(File::open(file).unwrap()).unwrap().map(Result::unwrap).count()
+    wire::archive::open_archive(File::open(file).unwrap()).unwrap().map(Result::unwrap).count()
 }
 
 const OLD: [(&str, i32); 4] = [("ann", 12), ("ben", 12), ("ann", 10), ("ann", 3)];
 
 #[tokio::test]
 async fn a_whole_file_whose_days_are_still_there_is_finished() {
-    let whole = Cellar::with(&OLD).await;
+    let whole = ArchiveFixture::with_rows(&OLD).await;
     let file = whole.file("old.avro");
     assert_eq!(whole.archive(&file, &|| false).await.unwrap().rows, 3);
     // Every crash between the name and the last day dropped: the oldest go first. The disk may be low.
     for (case, rows, days) in [("none dropped", &OLD[..], 2), ("one dropped", &OLD[2..], 1)] {
-        let cellar = Cellar::with(rows).await;
+        let cellar = ArchiveFixture::with_rows(rows).await;
         let archived = cellar.archive(&file, &|| true).await.unwrap_or_else(|why| panic!("{case}: {why}"));
         assert_eq!((archived.days.len(), archived.file.as_ref()), (days, Some(&file)), "{case}");
-        assert_eq!(cellar.left().await, BTreeMap::from([(3, 1)]), "{case}");
+        assert_eq!(cellar.persons_left().await, BTreeMap::from([(3, 1)]), "{case}");
         assert_eq!(rows_in(&file), 3, "{case}");
     }
 }
 
 #[tokio::test]
 async fn a_file_that_is_something_else_stays_and_so_do_the_days() {
-    let whole = Cellar::with(&OLD).await;
+    let whole = ArchiveFixture::with_rows(&OLD).await;
     let archive = whole.file("old.avro");
     whole.archive(&archive, &|| false).await.unwrap();
     let bytes = fs::read(&archive).unwrap();
     let check = async |case: &str, rows: &[(&str, i32)], bytes: &[u8]| {
-        let cellar = Cellar::with(rows).await;
-        let (file, before) = (cellar.file("other.avro"), cellar.left().await);
+        let cellar = ArchiveFixture::with_rows(rows).await;
+        let (file, before) = (cellar.file("other.avro"), cellar.persons_left().await);
         fs::write(&file, bytes).unwrap();
         let why = cellar.archive(&file, &|| false).await.unwrap_err();
         assert!(why.contains("other.avro is there already"), "{case}: {why}");
-        assert_eq!((fs::read(&file).unwrap().as_slice(), cellar.left().await), (bytes, before), "{case}");
+        assert_eq!(
+            (fs::read(&file).unwrap().as_slice(), cellar.persons_left().await),
+            (bytes, before),
+            "{case}"
+        );
         assert_eq!(cellar.files(), ["other.avro"], "{case}");
     };
     check("nothing is left", &[("ann", 3)], &bytes).await;
@@ -126,7 +134,7 @@ async fn a_file_that_is_something_else_stays_and_so_do_the_days() {
 
 #[tokio::test]
 async fn whoever_stops_in_the_middle_leaves_no_file() {
-    let cellar = Cellar::with(&OLD).await;
+    let cellar = ArchiveFixture::with_rows(&OLD).await;
     let (file, asked) = (cellar.file("old.avro"), AtomicU64::new(0));
     // There is room at first.
     let disk_low = || {
@@ -136,15 +144,15 @@ async fn whoever_stops_in_the_middle_leaves_no_file() {
     let why = cellar.archive(&file, &disk_low).await.unwrap_err();
     assert!(why.contains("the disk is down to its reserve"), "{why}");
     assert_eq!((cellar.files(), asked.into_inner()), (vec![], 2));
-    assert_eq!(cellar.left().await, BTreeMap::from([(12, 2), (10, 1), (3, 1)]));
+    assert_eq!(cellar.persons_left().await, BTreeMap::from([(12, 2), (10, 1), (3, 1)]));
     // And whoever is cut off: the house stops, or the process's last moment comes.
-    let (unfinished, _out) = Unfinished::make(&file).unwrap();
+    let (unfinished, _out) = UnfinishedFile::begin(&file).unwrap();
     assert_eq!(cellar.files(), ["old.avro.unfinished"]);
     drop(unfinished);
     assert_eq!(cellar.files(), Vec::<String>::new());
     // Nothing to write is no file either.
-    let none = Cellar::with(&[("ann", 3)]).await;
-    assert_eq!(none.archive(&none.file("old.avro"), &|| true).await.unwrap(), Archived::default());
+    let none = ArchiveFixture::with_rows(&[("ann", 3)]).await;
+    assert_eq!(none.archive(&none.file("old.avro"), &|| true).await.unwrap(), ArchiveReport::default());
     assert_eq!(none.files(), Vec::<String>::new());
     assert_eq!(cellar.archive(&file, &|| false).await.unwrap().rows, 3);
     assert_eq!(cellar.files(), ["old.avro"]);
@@ -154,21 +162,21 @@ async fn whoever_stops_in_the_middle_leaves_no_file() {
 fn each_file_is_begun_under_a_name_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
-    let (one, _) = Unfinished::make(&path("days.2026-11")).unwrap();
-    let (_other, _) = Unfinished::make(&path("days.2026-12")).unwrap();
+    let (one, _) = UnfinishedFile::begin(&path("days.2026-11")).unwrap();
+    let (_other, _) = UnfinishedFile::begin(&path("days.2026-12")).unwrap();
     for name in ["days.2026-11.unfinished", "days.2026-12.unfinished"] {
         assert!(path(name).is_file(), "{name}");
     }
     // What was left behind gives way.
     fs::write(path("left.unfinished"), "half of it").unwrap();
-    let (_left, out) = Unfinished::make(&path("left")).unwrap();
+    let (_left, out) = UnfinishedFile::begin(&path("left")).unwrap();
     assert_eq!(out.metadata().unwrap().len(), 0);
     // What is no file does not, and what it leads to stays as it is.
     fs::write(path("dear"), "diary").unwrap();
     symlink(path("dear"), path("link.unfinished")).unwrap();
     fs::create_dir(path("folder.unfinished")).unwrap();
     for name in ["link", "folder"] {
-        let why = Unfinished::make(&path(name)).unwrap_err().to_string();
+        let why = UnfinishedFile::begin(&path(name)).unwrap_err().to_string();
         assert!(why.ends_with(&format!("{name}.unfinished is in the way, and is no file")), "{why}");
     }
     assert_eq!(fs::read_to_string(path("dear")).unwrap(), "diary");

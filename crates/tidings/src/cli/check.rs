@@ -28,14 +28,14 @@ Examples:
   tidings check examples/gallery --watch";
 
 #[derive(Debug, Args)]
-pub struct Init {
+pub struct InitArgs {
     /// The folder that is made
     #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 }
 
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CatalogueCheckArgs {
     /// Folder of the catalogue
     #[arg(value_name = "CATALOGUE_DIR", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,

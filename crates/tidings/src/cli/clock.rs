@@ -22,17 +22,17 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("how").args(["to", "by"]))]
-pub struct Clock {
+pub struct ClockArgs {
     /// Move it to this instant
     #[arg(long, value_name = "INSTANT", value_parser = ["due", "hour", "morning", "day", "week"])]
     pub to: Option<String>,
     /// Move it by so much, such as 2h or 1d12h; at most 8d
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_length)]
     pub by: Option<i64>,
 }
 
 #[derive(Debug, Args)]
-pub struct Device {
+pub struct DeviceArgs {
     /// The person, by the id that services use for them
     pub person: String,
     /// The device; without one, all of them are listed
@@ -48,6 +48,7 @@ pub struct Device {
 }
 
 /// A length of time as the catalogue writes it.
-fn time(text: &str) -> Result<i64, String> {
-    catalogue::duration_ms(text).ok_or_else(|| "it is no length of time, such as 20m, 2h or 1d12h".to_owned())
+fn parse_length(text: &str) -> Result<i64, String> {
+    catalogue::parse_duration_ms(text)
+        .ok_or_else(|| "it is no length of time, such as 20m, 2h or 1d12h".to_owned())
 }

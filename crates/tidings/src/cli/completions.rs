@@ -12,7 +12,7 @@ Examples:
   tidings completions fish > ~/.config/fish/completions/tidings.fish";
 
 #[derive(Debug, Args)]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: Shell,

@@ -21,7 +21,7 @@ Examples:
   tidings erase ann --welcome";
 
 #[derive(Debug, Args)]
-pub struct ErasePerson {
+pub struct ErasePersonArgs {
     /// The person, by the id that services use for them
     #[arg(value_name = "PERSON")]
     pub person: String,

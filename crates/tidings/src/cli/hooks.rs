@@ -13,13 +13,13 @@ Examples:
   tidings hooks test https://chat.example.org/services/T0/B0/x --channel chat";
 
 #[derive(Debug, Args)]
-pub struct Hooks {
+pub struct HooksArgs {
     #[command(subcommand)]
-    pub what: HooksWhat,
+    pub what: HooksCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum HooksWhat {
+pub enum HooksCommand {
     /// Show the key by which a tenant's receivers see who calls; the newest first
     Secret {
         /// Whose calls

@@ -22,15 +22,15 @@ Example:
   tidings send-test ann@example.com --from \"News <news@example.org>\"";
 
 #[derive(Debug, Args)]
-pub struct Dkim {
+pub struct DkimArgs {
     #[command(subcommand)]
-    pub what: DkimWhat,
+    pub what: DkimCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum DkimWhat {
+pub enum DkimCommand {
     /// Make a key for a domain
-    New(NewKey),
+    New(NewDkimKeyArgs),
     /// Show the keys, their records, and which are in use
     List {
         /// The folder of the keys [default: `mail.dkim`]
@@ -40,7 +40,7 @@ pub enum DkimWhat {
 }
 
 #[derive(Debug, Args)]
-pub struct NewKey {
+pub struct NewDkimKeyArgs {
     /// The domain of the senders' addresses, or one above it
     #[arg(value_name = "DOMAIN")]
     pub domain: String,
@@ -59,7 +59,7 @@ pub struct NewKey {
 }
 
 #[derive(Debug, Args)]
-pub struct SendTest {
+pub struct SendTestArgs {
     /// Who gets it
     #[arg(value_name = "ADDRESS")]
     pub to: String,

@@ -12,13 +12,13 @@ Example:
   tidings push key --file /run/secrets/vapid.pem";
 
 #[derive(Debug, Args)]
-pub struct Push {
+pub struct PushArgs {
     #[command(subcommand)]
-    pub what: PushWhat,
+    pub what: PushCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum PushWhat {
+pub enum PushCommand {
     /// Make a key for Web Push, and say where it belongs
     Key {
         /// Where it is written

@@ -19,7 +19,7 @@ Examples:
   tidings repartition --to 128 --execute";
 
 #[derive(Debug, Args)]
-pub struct Repartition {
+pub struct RepartitionArgs {
     /// How many partitions there shall be
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(PARTITIONS_MAX)))]
     pub to: u32,

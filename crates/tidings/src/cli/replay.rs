@@ -4,7 +4,7 @@ use clap::{ArgGroup, Args};
 
 use crate::replay::{
     PER_SECOND_MAX,
-    range::{Place, ago, offsets, when},
+    range::{ReplayPlace, parse_ago, parse_offsets, parse_time},
 };
 
 pub const REPLAY: &str = "\
@@ -29,28 +29,28 @@ Examples:
 #[command(group = ArgGroup::new("what").required(true).args(["topic", "list", "show", "resume", "stop"]))]
 #[command(group = ArgGroup::new("beginning").args(["from", "from_offset", "last", "from_start"]).requires("topic"))]
 #[command(group = ArgGroup::new("ending").args(["to", "to_offset"]).requires("topic"))]
-pub struct Replay {
+pub struct ReplayArgs {
     /// Which records: `events` or `changes`
     #[arg(value_name = "TOPIC", requires = "beginning")]
     pub topic: Option<String>,
     /// From the first record that was appended at this time or later
-    #[arg(long, value_name = "TIME", value_parser = when)]
-    pub from: Option<Place>,
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub from: Option<ReplayPlace>,
     /// From this offset of every partition, or from these: 0:42,3:7
-    #[arg(long, value_name = "OFFSETS", value_parser = offsets)]
-    pub from_offset: Option<Place>,
+    #[arg(long, value_name = "OFFSETS", value_parser = parse_offsets)]
+    pub from_offset: Option<ReplayPlace>,
     /// What was appended within this time, such as 3h or 2d
-    #[arg(long, value_name = "DURATION", value_parser = ago)]
-    pub last: Option<Place>,
+    #[arg(long, value_name = "DURATION", value_parser = parse_ago)]
+    pub last: Option<ReplayPlace>,
     /// From the first record that is there
     #[arg(long)]
     pub from_start: bool,
     /// Up to this time [default: the end, as it is now]
-    #[arg(long, value_name = "TIME", value_parser = when)]
-    pub to: Option<Place>,
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub to: Option<ReplayPlace>,
     /// Up to this offset of every partition, or up to these
-    #[arg(long, value_name = "OFFSETS", value_parser = offsets)]
-    pub to_offset: Option<Place>,
+    #[arg(long, value_name = "OFFSETS", value_parser = parse_offsets)]
+    pub to_offset: Option<ReplayPlace>,
     /// Do it
     #[arg(long, requires = "topic")]
     pub execute: bool,
@@ -58,7 +58,7 @@ pub struct Replay {
     #[arg(long, requires = "execute")]
     pub tell_missing: bool,
     /// So many records a second
-    #[arg(long, value_name = "N", default_value = "200", value_parser = pace, requires = "execute")]
+    #[arg(long, value_name = "N", default_value = "200", value_parser = parse_per_second, requires = "execute")]
     pub per_second: u32,
     /// List all replays there were
     #[arg(long)]
@@ -75,7 +75,7 @@ pub struct Replay {
 }
 
 /// Records a second, and not none.
-fn pace(text: &str) -> Result<u32, String> {
+fn parse_per_second(text: &str) -> Result<u32, String> {
     let pace = text.parse().ok().filter(|pace| (1..=PER_SECOND_MAX).contains(pace));
     pace.ok_or_else(|| format!("it is a whole number of records, 1 to {PER_SECOND_MAX}"))
 }
@@ -84,13 +84,13 @@ fn pace(text: &str) -> Result<u32, String> {
 mod tests {
     use clap::Parser as _;
 
-    use crate::cli::Cli;
+    use crate::cli::TidingsCli;
 
     #[test]
     fn what_makes_sense_is_read_and_the_rest_is_told_why() {
         let check = |line: &str, says: Option<&str>| {
             let words = std::iter::once("tidings").chain(line.split(' ')).map(|word| word.replace('_', " "));
-            match (Cli::try_parse_from(words), says) {
+            match (TidingsCli::try_parse_from(words), says) {
                 (Ok(_), None) => {}
                 (Err(error), Some(says)) if error.to_string().contains(says) => {}
                 (found, _) => panic!("{line}: {found:?}"),

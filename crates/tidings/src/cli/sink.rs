@@ -13,7 +13,7 @@ Example, in two terminals:
   TIDINGS_MAIL_WAYS=smtp+plain://127.0.0.1:2525 tidings up --catalogue examples/gallery --demo";
 
 #[derive(Debug, Args)]
-pub struct Sink {
+pub struct SinkArgs {
     /// Where mails are taken
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:2525")]
     pub listen: SocketAddr,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
-use crate::state::Place;
+use crate::state::StatePlace;
 
 pub const STATE: &str = "\
 All that is remembered of a person is one record of the topic `windows`. A partition with a record that cannot be read \
@@ -24,18 +24,18 @@ Examples:
   tidings state drop 0@18";
 
 #[derive(Debug, Subcommand)]
-pub enum State {
+pub enum StateCommand {
     /// List records that cannot be read, and partitions that stand still
     List,
     /// Show one record: why it cannot be read, and its bytes
     Show {
         #[arg(value_name = "RECORD")]
-        place: Place,
+        place: StatePlace,
     },
     /// Write one record to a file, whether it can be read or not
     Export {
         #[arg(value_name = "RECORD")]
-        place: Place,
+        place: StatePlace,
         /// The file; it must not be there
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: PathBuf,
@@ -48,6 +48,6 @@ pub enum State {
     /// Forget a record that cannot be read
     Drop {
         #[arg(value_name = "RECORD")]
-        place: Place,
+        place: StatePlace,
     },
 }

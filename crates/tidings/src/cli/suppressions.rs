@@ -13,7 +13,7 @@ Examples:
   tidings suppressions lift ann --stream offers";
 
 #[derive(Debug, Subcommand)]
-pub enum Suppressions {
+pub enum SuppressionsCommand {
     /// List what keeps mails from a person
     List {
         /// The person, by the id that services use for them

@@ -4,13 +4,13 @@ use clap::CommandFactory as _;
 
 use super::*;
 
-fn parse(line: &str) -> Result<Cli, clap::Error> {
-    Cli::try_parse_from(line.split_whitespace())
+fn parse_line(line: &str) -> Result<TidingsCli, clap::Error> {
+    TidingsCli::try_parse_from(line.split_whitespace())
 }
 
 #[test]
 fn clap_finds_no_fault() {
-    Cli::command().debug_assert();
+    TidingsCli::command().debug_assert();
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn what_makes_sense_is_read() {
         "tidings quarantine retry 1 2",
         "tidings quarantine drop --all",
     ] {
-        parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        parse_line(line).unwrap_or_else(|error| panic!("{line}: {error}"));
     }
 }
 
@@ -139,14 +139,14 @@ fn what_makes_no_sense_is_refused() {
         "tidings unknown --hours 0",
         "tidings repartition 128",
     ] {
-        assert!(parse(line).is_err(), "{line}");
+        assert!(parse_line(line).is_err(), "{line}");
     }
 }
 
 #[test]
 fn a_release_says_what_it_needs() {
     let check = |line: &str, says: &[&str]| {
-        let error = parse(line).unwrap_err().to_string();
+        let error = parse_line(line).unwrap_err().to_string();
         for part in says {
             assert!(error.contains(part), "{line}: {error}");
         }
@@ -158,13 +158,13 @@ fn a_release_says_what_it_needs() {
     check("tidings release --plan p --all --per-second many", &["--per-second", "it is a whole number"]);
     check("tidings release --plan p --person ann --per-second 5", &["cannot be used with", "--per-second"]);
     for line in ["tidings release --plan p --all --per-second 1", "tidings release --plan p --person ann"] {
-        parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        parse_line(line).unwrap_or_else(|error| panic!("{line}: {error}"));
     }
 }
 
 #[test]
 fn flags_become_configuration() {
-    let given = parse("tidings up --demo --data-dir d").unwrap().given();
+    let given = parse_line("tidings up --demo --data-dir d").unwrap().flag_values();
     let given: Vec<_> = given.iter().map(|given| (given.name, given.flag, given.text.as_str())).collect();
     assert_eq!(given, [("data_dir", "--data-dir", "d"), ("demo", "--demo", "true")]);
 }

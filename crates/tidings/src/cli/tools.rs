@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueHint};
 
-use crate::open::Deed;
+use crate::open_windows::WindowAction;
 
 pub const RELEASE: &str = "\
 What a window holds is told at once, with everything that is asked at a closing; what was told today is not \
@@ -65,7 +65,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("whom").required(true).args(["person", "all"]))]
-pub struct Release {
+pub struct ReleaseArgs {
     /// The plan whose windows are released
     #[arg(long, value_name = "PLAN")]
     pub plan: String,
@@ -76,14 +76,14 @@ pub struct Release {
     #[arg(long)]
     pub all: bool,
     /// So many windows a second
-    #[arg(long, value_name = "N", default_value = "100", value_parser = pace)]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = parse_windows_per_second)]
     #[arg(conflicts_with = "person")]
     pub per_second: usize,
 }
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("act").args(["release", "cancel"]))]
-pub struct Windows {
+pub struct WindowsArgs {
     /// The person, by the id that services use for them
     #[arg(value_name = "PERSON")]
     pub person: String,
@@ -101,16 +101,16 @@ pub struct Windows {
     pub yes: bool,
 }
 
-impl Windows {
+impl WindowsArgs {
     /// What is to be done, and to the window of which plan.
-    pub fn deed(&self) -> Option<(&str, Deed)> {
-        let release = self.release.as_deref().map(|plan| (plan, Deed::Release));
-        release.or(self.cancel.as_deref().map(|plan| (plan, Deed::Cancel)))
+    pub fn deed(&self) -> Option<(&str, WindowAction)> {
+        let release = self.release.as_deref().map(|plan| (plan, WindowAction::Release));
+        release.or(self.cancel.as_deref().map(|plan| (plan, WindowAction::Cancel)))
     }
 }
 
 /// Windows a second, and not none.
-fn pace(text: &str) -> Result<usize, String> {
+fn parse_windows_per_second(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("with 0 windows a second nothing would ever be released; it is 1 or more".to_owned()),
         Ok(pace) => Ok(pace),
@@ -119,14 +119,14 @@ fn pace(text: &str) -> Result<usize, String> {
 }
 
 #[derive(Debug, Args)]
-pub struct Shares {
+pub struct SharesArgs {
     /// How far back, in days
     #[arg(long, value_name = "DAYS", default_value = "7d", allow_hyphen_values = true)]
     pub since: String,
 }
 
 #[derive(Debug, Args)]
-pub struct Archive {
+pub struct ArchiveArgs {
     /// Days before this one go: a date, or how long ago, such as 16d
     #[arg(long, value_name = "DAY")]
     pub before: String,
@@ -136,7 +136,7 @@ pub struct Archive {
 }
 
 #[derive(Debug, Args)]
-pub struct Explain {
+pub struct ExplainArgs {
     /// The person, by the id that services use for them
     #[arg(long, value_name = "PERSON")]
     pub person: String,
@@ -149,7 +149,7 @@ pub struct Explain {
 }
 
 #[derive(Debug, Args)]
-pub struct Preview {
+pub struct PreviewArgs {
     /// Only this kind of the catalogue; without it, all that waits, as a release would send it now
     #[arg(value_name = "KIND")]
     pub kind: Option<String>,

@@ -12,8 +12,8 @@ Examples:
   tidings unknown --hours 168 --json";
 
 #[derive(Debug, Args)]
-pub struct Unknown {
+pub struct UnknownArgs {
     /// How many hours one looks back
-    #[arg(long, value_name = "HOURS", default_value_t = crate::unknown::HOURS, value_parser = clap::value_parser!(u16).range(1..=8_760))]
+    #[arg(long, value_name = "HOURS", default_value_t = crate::unclear_messages::HOURS, value_parser = clap::value_parser!(u16).range(1..=8_760))]
     pub hours: u16,
 }

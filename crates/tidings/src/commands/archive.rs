@@ -3,85 +3,85 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use model::{Day, Millis};
+use model::{Day, UtcMillis};
 use runtime::Clock;
 use serde_json::{Value, json};
 
-use super::Out;
+use super::OutputStyle;
 use crate::{
-    archive::{self, Archived},
+    archive::{self, ArchiveReport},
     cli,
-    client::Client,
+    client::HouseClient,
     config::Config,
-    failure::Failure,
-    say,
+    failure::CommandError,
+    terminal,
 };
 
 /// Between two looks at how far it is.
 const LOOK_MS: i64 = 200;
 
-pub fn run(config: &Config, asked: &cli::Archive, out: Out) -> Result<(), Failure> {
-    let client = running(config)?;
-    let Some(before) = archive::day(&asked.before, now(&client)?) else {
+pub fn run(config: &Config, asked: &cli::ArchiveArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let client = find_running_house(config)?;
+    let Some(before) = archive::parse_day(&asked.before, house_now(&client)?) else {
         let what = format!(
             "--before is a day such as 2026-11-13, or how long ago, such as 16d, not `{}`",
             asked.before
         );
-        return Err(Failure::Usage(what));
+        return Err(CommandError::Usage(what));
     };
-    let file = whole(asked.out.as_deref(), before)?;
-    let archived = by_house(&client, before, &file)?;
+    let file = absolute_file(asked.out.as_deref(), before)?;
+    let archived = archive_by_house(&client, before, &file)?;
     if out.json {
-        return Ok(say::json(&archived)?);
+        return Ok(terminal::print_json(&archived)?);
     }
     match &archived.file {
-        None => say::talk(format!("nothing lies before {before}")),
+        None => terminal::print_talk(format!("nothing lies before {before}")),
         Some(file) => {
-            let Archived { days, rows, bytes, .. } = &archived;
+            let ArchiveReport { days, rows, bytes, .. } = &archived;
             let days = if days.len() == 1 { "1 day".to_owned() } else { format!("{} days", days.len()) };
-            say::talk(format!("{days}, {rows} rows, {bytes} bytes; dropped from the store"));
-            say::data(file.display())?;
+            terminal::print_talk(format!("{days}, {rows} rows, {bytes} bytes; dropped from the store"));
+            terminal::print_data(file.display())?;
         }
     }
     Ok(())
 }
 
 /// Files alone do not say what is still owed from their days.
-fn running(config: &Config) -> Result<Client, Failure> {
-    Client::find(&config.data_dir).map_err(|failure| match failure {
-        Failure::Unreachable(error) => {
+fn find_running_house(config: &Config) -> Result<HouseClient, CommandError> {
+    HouseClient::find(&config.data_dir).map_err(|failure| match failure {
+        CommandError::Unreachable(error) => {
             let why = "only a running house archives, for it alone knows what it still has to tell";
-            Failure::Unreachable(error.context(why))
+            CommandError::Unreachable(error.context(why))
         }
         other => other,
     })
 }
 
 /// The house and we may stand in different folders.
-fn whole(out: Option<&Path>, before: Day) -> Result<PathBuf, Failure> {
+fn absolute_file(out: Option<&Path>, before: Day) -> Result<PathBuf, CommandError> {
     let name = out.map_or_else(|| PathBuf::from(format!("archive-before-{before}.avro")), Path::to_owned);
     Ok(std::path::absolute(name).context("the name of the file")?)
 }
 
-fn now(client: &Client) -> Result<Millis, Failure> {
-    let said: Value = client.get("/admin/clock", &[])?.good()?;
-    let now = said["now"].as_str().and_then(Millis::parse).context("understand the house's time")?;
+fn house_now(client: &HouseClient) -> Result<UtcMillis, CommandError> {
+    let said: Value = client.get("/admin/clock", &[])?.into_value()?;
+    let now = said["now"].as_str().and_then(UtcMillis::parse).context("understand the house's time")?;
     Ok(now)
 }
 
-fn by_house(client: &Client, before: Day, file: &Path) -> Result<Archived, Failure> {
+fn archive_by_house(client: &HouseClient, before: Day, file: &Path) -> Result<ArchiveReport, CommandError> {
     let body = json!({"before": before.to_string(), "file": file}).to_string();
-    client.post("/admin/archive", &body, None)?.good::<Value>()?;
+    client.post("/admin/archive", &body, None)?.into_value::<Value>()?;
     let pace = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
-    let (clock, mut progress) = (Clock::real(0), say::Progress::start());
+    let (clock, mut progress) = (Clock::real(0), terminal::ProgressLine::start());
     loop {
-        let said: Value = client.get("/admin/archive", &[])?.good()?;
+        let said: Value = client.get("/admin/archive", &[])?.into_value()?;
         if let Some(error) = said["failed"].as_str() {
-            say::progress_done();
-            return Err(Failure::Failed(anyhow::anyhow!(say::clean(error))));
+            terminal::progress_done();
+            return Err(CommandError::Failed(anyhow::anyhow!(terminal::clean_text(error))));
         }
         if !said["archived"].is_null() {
-            say::progress_done();
+            terminal::progress_done();
             let archived = serde_json::from_value(said["archived"].clone());
             return Ok(archived.context("understand the answer")?);
         }
@@ -101,12 +101,12 @@ mod tests {
     fn nothing_is_archived_where_no_house_runs() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("tidings.yaml"), "data_dir: data\n").unwrap();
-        let merged = config::load(Some(&dir.path().join("tidings.yaml")), [], vec![]).unwrap();
+        let merged = config::load_config(Some(&dir.path().join("tidings.yaml")), [], vec![]).unwrap();
         // As a house that was stopped leaves it.
         fs::create_dir_all(dir.path().join("data/topics")).unwrap();
-        let asked = cli::Archive { before: "9d".to_owned(), out: Some(dir.path().join("old.avro")) };
-        let failure = run(&merged.config, &asked, Out { json: false }).unwrap_err();
-        assert_eq!(failure.code(), 4);
+        let asked = cli::ArchiveArgs { before: "9d".to_owned(), out: Some(dir.path().join("old.avro")) };
+        let failure = run(&merged.config, &asked, OutputStyle { json: false }).unwrap_err();
+        assert_eq!(failure.exit_code(), 4);
         let said = failure.to_string();
         assert!(said.starts_with("only a running house archives"), "{said}");
         assert!(said.ends_with("start it with `tidings up`"), "{said}");

@@ -1,86 +1,96 @@
 //! `tidings bench`: what this machine does, beside what it could.
 
-use ::bench::{BENCHES, Bench, Clusters, clusters::HOW, names};
+use ::bench::{BENCHES, BenchClusters, BenchDefinition, bench_names, clusters::HOW};
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
 
-use super::Out;
+use super::OutputStyle;
 use crate::{
     cli,
-    config::{Config, Engine, Refused, keys},
-    failure::Failure,
-    say,
+    config::{Config, ConfigError, EngineConfig, keys},
+    failure::CommandError,
+    terminal,
 };
 
-pub fn run(config: Config, asked: &cli::Bench, out: Out) -> Result<(), Failure> {
+pub fn run(config: Config, asked: &cli::BenchCommandArgs, out: OutputStyle) -> Result<(), CommandError> {
     let name = &asked.name;
     if name == "list" {
-        return list(out);
+        return list_benches(out);
     }
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
-        return Err(Failure::Usage(format!("there is no bench `{name}`; there is {}", names(|_| true))));
+        return Err(CommandError::Usage(format!(
+            "there is no bench `{name}`; there is {}",
+            bench_names(|_| true)
+        )));
     };
     let clusters = match config.engine {
-        Engine::Embedded => None,
-        Engine::Production(_) if !bench.on_clusters => {
-            let there = names(|bench| bench.on_clusters);
+        EngineConfig::Embedded => None,
+        EngineConfig::Production(_) if !bench.on_clusters => {
+            let there = bench_names(|bench| bench.on_clusters);
             let why = format!(
                 "`{name}` measures the embedded engine alone: with `--engine production` there is {there}"
             );
-            return Err(Failure::Usage(why));
+            return Err(CommandError::Usage(why));
         }
-        Engine::Production(engines) => Some(Clusters { kafka: engines.kafka, cql: engines.cql }),
+        EngineConfig::Production(engines) => Some(BenchClusters { kafka: engines.kafka, cql: engines.cql }),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let program = std::env::current_exe().context("find this program")?;
-    let ran = ::bench::run(&asked.name, asked.size, clusters.as_ref(), &program, &|what| say::talk(what));
+    let ran = ::bench::run_bench(&asked.name, asked.size, clusters.as_ref(), &program, &|what| {
+        terminal::print_talk(what);
+    });
     let report = runtime.block_on(ran)?;
     if out.json {
-        say::json(&report)?;
+        terminal::print_json(&report)?;
     } else {
-        say::data(&report)?;
+        terminal::print_data(&report)?;
     }
     // A figure whose check did not hold is none.
     if report.oracle.held { Ok(()) } else { Err(anyhow!("{} did not hold", report.oracle.checked).into()) }
 }
 
 /// A configuration without clusters, with a word on where some are to be had.
-pub fn refused(Refused(mut lines): Refused) -> Refused {
+pub fn add_cluster_hint(ConfigError(mut lines): ConfigError) -> ConfigError {
     if lines.iter().any(|line| line.contains(keys::KAFKA_BROKERS) || line.contains(keys::CQL_CONTACT_POINTS))
     {
         lines.push(HOW.to_owned());
     }
-    Refused(lines)
+    ConfigError(lines)
 }
 
-fn list(out: Out) -> Result<(), Failure> {
+fn list_benches(out: OutputStyle) -> Result<(), CommandError> {
     if out.json {
-        let one = |bench: &Bench| {
+        let one = |bench: &BenchDefinition| {
             json!({
                 "name": bench.name,
                 "measures": bench.measures,
                 "size": bench.size,
-                "engines": engines(bench),
+                "engines": bench_engines(bench),
             })
         };
         let all: Vec<_> = BENCHES.iter().map(one).collect();
-        return Ok(say::json(&all)?);
+        return Ok(terminal::print_json(&all)?);
     }
-    let row = |bench: &Bench| {
-        [bench.name.to_owned(), bench.size.to_string(), engines(bench).join(", "), bench.measures.to_owned()]
+    let row = |bench: &BenchDefinition| {
+        [
+            bench.name.to_owned(),
+            bench.size.to_string(),
+            bench_engines(bench).join(", "),
+            bench.measures.to_owned(),
+        ]
     };
     let rows: Vec<_> = BENCHES.iter().map(row).collect();
-    for line in say::table(&rows) {
-        say::data(line)?;
+    for line in terminal::format_table(&rows) {
+        terminal::print_data(line)?;
     }
     Ok(())
 }
 
 /// On which engines it can be run.
-fn engines(bench: &Bench) -> &'static [&'static str] {
+fn bench_engines(bench: &BenchDefinition) -> &'static [&'static str] {
     match bench {
-        Bench { has_peer: true, .. } => &[keys::PRODUCTION],
-        Bench { on_clusters: true, .. } => &[keys::EMBEDDED, keys::PRODUCTION],
+        BenchDefinition { has_peer: true, .. } => &[keys::PRODUCTION],
+        BenchDefinition { on_clusters: true, .. } => &[keys::EMBEDDED, keys::PRODUCTION],
         _ => &[keys::EMBEDDED],
     }
 }

@@ -3,20 +3,20 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use catalogue::{Catalogue, Problem, Problems};
-use model::Millis;
-use render::{Renderer, TrialRun};
-use runtime::{Clock, Shutdown};
+use catalogue::{Catalogue, CatalogueProblem, CatalogueProblems};
+use model::UtcMillis;
+use render::{MessageRenderer, TrialRun};
+use runtime::{Clock, ShutdownSignal};
 use serde::Serialize;
 use serde_json::json;
 
-use self::plans::{Schedule, schedule};
-use super::Out;
+use self::plans::{PlanCloseSchedule, schedule_plan};
+use super::OutputStyle;
 use crate::{
     cli,
-    failure::Failure,
-    say,
-    scenario::{self, Ground},
+    failure::CommandError,
+    scenario::{self, ScenarioGround},
+    terminal,
 };
 
 mod forms;
@@ -26,33 +26,33 @@ mod watch;
 /// Where a catalogue has its scenarios.
 const SCENARIOS: &str = "scenarios";
 
-pub fn run(asked: &cli::Check, out: Out) -> Result<(), Failure> {
-    let ask = Ask { only: asked.only.clone(), stop: Shutdown::default() };
-    if asked.watch { watch::run(asked, &ask, out) } else { once(asked, &ask, out) }
+pub fn run(asked: &cli::CatalogueCheckArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let ask = CatalogueCheckRequest { only: asked.only.clone(), stop: ShutdownSignal::default() };
+    if asked.watch { watch::run(asked, &ask, out) } else { check_once(asked, &ask, out) }
 }
 
 /// What is looked at of a catalogue.
 #[derive(Default)]
-pub struct Ask {
+pub struct CatalogueCheckRequest {
     /// Of the scenarios those that have this in their name.
     pub only: Option<String>,
     /// No scenario is begun after this.
-    pub stop: Shutdown,
+    pub stop: ShutdownSignal,
 }
 
 /// What there is to say of a catalogue without a problem.
 #[derive(Debug)]
-pub struct Found {
+pub struct CatalogueCheckReport {
     pub catalogue: Catalogue,
-    pub notes: Vec<Problem>,
+    pub notes: Vec<CatalogueProblem>,
     /// Each plan's message in its forms, with notes on them.
     pub trial: TrialRun,
-    pub played: Vec<Played>,
+    pub played: Vec<ScenarioVerdict>,
 }
 
 /// What came of a scenario.
 #[derive(Debug, Serialize)]
-pub struct Played {
+pub struct ScenarioVerdict {
     file: String,
     proves: String,
     pub passed: bool,
@@ -64,115 +64,130 @@ pub struct Played {
 
 /// Why a catalogue was not looked at to the end.
 #[derive(Debug)]
-pub enum Stopped {
-    Problems(Problems),
-    Failure(Failure),
+pub enum CatalogueCheckError {
+    Problems(CatalogueProblems),
+    Failure(CommandError),
 }
 
 /// Loads a catalogue, renders all of it with example data, and plays its scenarios.
-pub fn look(dir: &Path, ask: &Ask) -> Result<Found, Stopped> {
-    let catalogue = Catalogue::load(dir).map_err(Stopped::Problems)?;
-    Renderer::check(&catalogue).settle().map_err(Stopped::Problems)?;
+pub fn check_catalogue(
+    dir: &Path,
+    ask: &CatalogueCheckRequest,
+) -> Result<CatalogueCheckReport, CatalogueCheckError> {
+    let catalogue = Catalogue::load(dir).map_err(CatalogueCheckError::Problems)?;
+    MessageRenderer::check(&catalogue).into_result().map_err(CatalogueCheckError::Problems)?;
     let notes = catalogue.notes();
-    let trial = Renderer::trial(&catalogue).map_err(Stopped::Problems)?;
-    let played = play(&dir.join(SCENARIOS), ask).map_err(Stopped::Failure)?;
-    Ok(Found { catalogue, notes, trial, played })
+    let trial = MessageRenderer::run_trial(&catalogue).map_err(CatalogueCheckError::Problems)?;
+    let played = play_scenarios(&dir.join(SCENARIOS), ask).map_err(CatalogueCheckError::Failure)?;
+    Ok(CatalogueCheckReport { catalogue, notes, trial, played })
 }
 
 /// Checks a catalogue and says what was found.
-fn once(asked: &cli::Check, ask: &Ask, out: Out) -> Result<(), Failure> {
-    let found = match look(&asked.dir, ask) {
+fn check_once(
+    asked: &cli::CatalogueCheckArgs,
+    ask: &CatalogueCheckRequest,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
+    let found = match check_catalogue(&asked.dir, ask) {
         Ok(found) => found,
-        Err(Stopped::Problems(problems)) => return refuse(&problems, out),
-        Err(Stopped::Failure(failure)) => return Err(failure),
+        Err(CatalogueCheckError::Problems(problems)) => return refuse_problems(&problems, out),
+        Err(CatalogueCheckError::Failure(failure)) => return Err(failure),
     };
-    let now = Millis(Clock::real(0).now());
-    let plans: Vec<Schedule> =
-        found.catalogue.plans.by_name.values().map(|plan| schedule(plan, now)).collect();
+    let now = UtcMillis(Clock::real(0).now());
+    let plans: Vec<PlanCloseSchedule> =
+        found.catalogue.plans.by_name.values().map(|plan| schedule_plan(plan, now)).collect();
     if let Some(folder) = &asked.html {
-        forms::write(folder, &found.trial.sheets)?;
+        forms::write_sheets(folder, &found.trial.sheets)?;
     }
     if out.json {
-        say::json(&in_json(&found, &plans, asked.trace))?;
+        terminal::print_json(&report_in_json(&found, &plans, asked.trace))?;
     } else {
-        print(&found, &plans, asked)?;
+        print_report(&found, &plans, asked)?;
     }
-    verdict(&found, asked.strict)
+    judge_report(&found, asked.strict)
 }
 
 /// What makes the command fail after all has been said.
-fn verdict(found: &Found, strict: bool) -> Result<(), Failure> {
+fn judge_report(found: &CatalogueCheckReport, strict: bool) -> Result<(), CommandError> {
     let failed = found.played.iter().filter(|played| !played.passed).count();
     if failed > 0 {
-        return Err(Failure::refused(format!("{} failed", so_many(failed, "scenario"))));
+        return Err(CommandError::from_refusal(format!("{} failed", pluralise(failed, "scenario"))));
     }
     match found.notes.len() + found.trial.findings.len() {
         notes if strict && notes > 0 => {
-            Err(Failure::refused(format!("{}, and --strict takes none", so_many(notes, "note"))))
+            Err(CommandError::from_refusal(format!("{}, and --strict takes none", pluralise(notes, "note"))))
         }
         _ => Ok(()),
     }
 }
 
 /// Plays the scenarios beside a catalogue, if there are any.
-fn play(dir: &Path, ask: &Ask) -> Result<Vec<Played>, Failure> {
+fn play_scenarios(dir: &Path, ask: &CatalogueCheckRequest) -> Result<Vec<ScenarioVerdict>, CommandError> {
     if !dir.is_dir() {
         return match &ask.only {
-            Some(_) => Err(Failure::refused(format!("{} is no folder with scenarios", dir.display()))),
+            Some(_) => {
+                Err(CommandError::from_refusal(format!("{} is no folder with scenarios", dir.display())))
+            }
             None => Ok(Vec::new()),
         };
     }
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
-    let all = scenario::files(dir)?;
-    let files: Vec<_> = all.iter().filter(|path| is_asked(path, ask.only.as_deref())).collect();
+    let all = scenario::list_scenarios(dir)?;
+    let files: Vec<_> = all.iter().filter(|path| matches_pattern(path, ask.only.as_deref())).collect();
     if let Some(only) = ask.only.as_deref().filter(|_| files.is_empty()) {
-        let names: Vec<&str> = all.iter().map(|path| name(path)).collect();
-        let there = catalogue::problem::one_of(names);
-        return Err(Failure::refused(format!("no scenario has `{only}` in its name: there is {there}")));
+        let names: Vec<&str> = all.iter().map(|path| scenario_name(path)).collect();
+        let there = catalogue::problem::list_choices(names);
+        return Err(CommandError::from_refusal(format!(
+            "no scenario has `{only}` in its name: there is {there}"
+        )));
     }
     let mut played = Vec::new();
     for (number, path) in files.iter().enumerate() {
-        if ask.stop.started() {
+        if ask.stop.is_started() {
             break;
         }
-        say::progress(format!("scenario {} of {}: {}", number + 1, files.len(), path.display()));
-        played.push(one(path, runtime.block_on(scenario::run_file(path, Ground::Even))));
+        terminal::print_progress(format!("scenario {} of {}: {}", number + 1, files.len(), path.display()));
+        played.push(scenario_outcome(path, runtime.block_on(scenario::run_file(path, ScenarioGround::Even))));
     }
-    say::progress_done();
+    terminal::progress_done();
     Ok(played)
 }
 
-fn is_asked(path: &Path, only: Option<&str>) -> bool {
-    only.is_none_or(|only| name(path).contains(only))
+fn matches_pattern(path: &Path, only: Option<&str>) -> bool {
+    only.is_none_or(|only| scenario_name(path).contains(only))
 }
 
 /// What a scenario is called: its file without the ending.
-fn name(path: &Path) -> &str {
+fn scenario_name(path: &Path) -> &str {
     path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-fn one(path: &Path, ran: anyhow::Result<stage::Report>) -> Played {
+fn scenario_outcome(path: &Path, ran: anyhow::Result<stage::ScenarioReport>) -> ScenarioVerdict {
     let file = path.display().to_string();
     match ran {
         Ok(report) => {
-            let why = (!report.passed()).then(|| report.to_string());
-            let stage::Report { proves, trace, .. } = report;
-            Played { file, proves, passed: why.is_none(), why, trace }
+            let why = (!report.has_passed()).then(|| report.to_string());
+            let stage::ScenarioReport { proves, trace, .. } = report;
+            ScenarioVerdict { file, proves, passed: why.is_none(), why, trace }
         }
         Err(error) => {
             let why = Some(format!("{error:#}"));
-            Played { file, proves: String::new(), passed: false, why, trace: Vec::new() }
+            ScenarioVerdict { file, proves: String::new(), passed: false, why, trace: Vec::new() }
         }
     }
 }
 
-fn in_json(found: &Found, plans: &[Schedule], with_traces: bool) -> serde_json::Value {
-    let Found { catalogue, notes, trial, played } = found;
+fn report_in_json(
+    found: &CatalogueCheckReport,
+    plans: &[PlanCloseSchedule],
+    with_traces: bool,
+) -> serde_json::Value {
+    let CatalogueCheckReport { catalogue, notes, trial, played } = found;
     let subjects: Vec<&String> = catalogue.subjects.keys().collect();
     let kinds: Vec<&str> = catalogue.kinds.keys().map(model::Kind::as_str).collect();
-    let scenario = |played: &Played| {
-        let Played { file, proves, passed, why, trace } = played;
+    let scenario = |played: &ScenarioVerdict| {
+        let ScenarioVerdict { file, proves, passed, why, trace } = played;
         let mut one = json!({"file": file, "proves": proves, "passed": passed, "why": why});
         if with_traces {
             one["trace"] = json!(trace);
@@ -182,7 +197,7 @@ fn in_json(found: &Found, plans: &[Schedule], with_traces: bool) -> serde_json::
     let scenarios: Vec<_> = played.iter().map(scenario).collect();
     let notes = notes.iter().map(problem_in_json);
     let notes: Vec<_> = notes.chain(trial.findings.iter().map(forms::finding_in_json)).collect();
-    let forms: Vec<_> = trial.sheets.iter().map(forms::in_json).collect();
+    let forms: Vec<_> = trial.sheets.iter().map(forms::sheet_in_json).collect();
     json!({
         "catalogue": catalogue.name,
         "problems": [],
@@ -195,67 +210,71 @@ fn in_json(found: &Found, plans: &[Schedule], with_traces: bool) -> serde_json::
     })
 }
 
-fn print(found: &Found, plans: &[Schedule], asked: &cli::Check) -> Result<(), Failure> {
-    let paint = say::Paint::data();
-    let Found { catalogue, notes, trial, played } = found;
-    say::data(format!(
+fn print_report(
+    found: &CatalogueCheckReport,
+    plans: &[PlanCloseSchedule],
+    asked: &cli::CatalogueCheckArgs,
+) -> Result<(), CommandError> {
+    let paint = terminal::TextPainter::for_data();
+    let CatalogueCheckReport { catalogue, notes, trial, played } = found;
+    terminal::print_data(format!(
         "{}: {}, {} and {}; all rendered with example data",
-        paint.with(say::BOLD, &catalogue.name),
-        so_many(catalogue.subjects.len(), "subject"),
-        so_many(catalogue.kinds.len(), "kind"),
-        so_many(plans.len(), "plan"),
+        paint.with(terminal::BOLD, &catalogue.name),
+        pluralise(catalogue.subjects.len(), "subject"),
+        pluralise(catalogue.kinds.len(), "kind"),
+        pluralise(plans.len(), "plan"),
     ))?;
-    plans::print(plans, &trial.sheets, asked.verbose)?;
+    plans::print_schedules(plans, &trial.sheets, asked.verbose)?;
     for note in notes.iter().chain(trial.findings.iter().map(|finding| &finding.problem)) {
-        say::data(format!("{} {note}", paint.with(say::WARN, "note:")))?;
+        terminal::print_data(format!("{} {note}", paint.with(terminal::WARN, "note:")))?;
     }
-    say::data(paint.with(say::GOOD, "no problems in the catalogue"))?;
-    print_played(played, asked.trace)
+    terminal::print_data(paint.with(terminal::GOOD, "no problems in the catalogue"))?;
+    print_scenarios(played, asked.trace)
 }
 
-fn print_played(all: &[Played], with_traces: bool) -> Result<(), Failure> {
-    let paint = say::Paint::data();
+fn print_scenarios(all: &[ScenarioVerdict], with_traces: bool) -> Result<(), CommandError> {
+    let paint = terminal::TextPainter::for_data();
     for played in all {
-        let (style, word) = if played.passed { (say::GOOD, "ok") } else { (say::BAD, "FAILED") };
-        say::data(format!(
+        let (style, word) = if played.passed { (terminal::GOOD, "ok") } else { (terminal::BAD, "FAILED") };
+        terminal::print_data(format!(
             "{} {} {}",
             paint.with(style, word),
             played.file,
-            paint.with(say::FAINT, &played.proves)
+            paint.with(terminal::FAINT, &played.proves)
         ))?;
         // Why it failed has the trace in it.
         match &played.why {
-            Some(why) => say::data(format!("  {}", why.replace('\n', "\n  ")))?,
+            Some(why) => terminal::print_data(format!("  {}", why.replace('\n', "\n  ")))?,
             None if with_traces => {
-                played.trace.iter().try_for_each(|line| say::data(format!("  {line}")))?;
+                played.trace.iter().try_for_each(|line| terminal::print_data(format!("  {line}")))?;
             }
             None => {}
         }
     }
     if !all.is_empty() {
         let passed = all.iter().filter(|played| played.passed).count();
-        say::data(format!("{passed} of {} passed", so_many(all.len(), "scenario")))?;
+        terminal::print_data(format!("{passed} of {} passed", pluralise(all.len(), "scenario")))?;
     }
     Ok(())
 }
 
-fn refuse(problems: &Problems, out: Out) -> Result<(), Failure> {
+fn refuse_problems(problems: &CatalogueProblems, out: OutputStyle) -> Result<(), CommandError> {
     if out.json {
         let problems: Vec<_> = problems.0.iter().map(problem_in_json).collect();
-        say::json(&json!({"problems": problems}))?;
+        terminal::print_json(&json!({"problems": problems}))?;
     } else {
-        say::talk(problems);
+        terminal::print_talk(problems);
     }
     let n = problems.0.len();
-    Err(Failure::refused(so_many(n, "problem")))
+    Err(CommandError::from_refusal(pluralise(n, "problem")))
 }
 
-fn problem_in_json(problem: &Problem) -> serde_json::Value {
-    let Problem { file, line, column, what, help, .. } = problem;
+fn problem_in_json(problem: &CatalogueProblem) -> serde_json::Value {
+    let CatalogueProblem { file, line, column, what, help, .. } = problem;
     json!({"file": file, "line": line, "column": column, "what": what, "help": help})
 }
 
 /// `1 plan`, `2 plans`.
-fn so_many(n: usize, what: &str) -> String {
+fn pluralise(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -1,13 +1,15 @@
 //! `tidings clock`: shows a demo's clock, and moves it forward.
 
-use model::Millis;
+use model::UtcMillis;
 use serde_json::{Value, json};
 
-use super::Out;
-use crate::{cli, client::Client, config::Config, failure::Failure, http::look::until, say};
+use super::OutputStyle;
+use crate::{
+    cli, client::HouseClient, config::Config, failure::CommandError, http::display::format_until, terminal,
+};
 
-pub fn run(config: &Config, asked: &cli::Clock, out: Out) -> Result<(), Failure> {
-    let client = Client::find(&config.data_dir)?;
+pub fn run(config: &Config, asked: &cli::ClockArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let client = HouseClient::find(&config.data_dir)?;
     let to = match (&asked.to, asked.by) {
         (Some(to), _) => Some(json!({"to": to})),
         (None, Some(by_ms)) => Some(json!({"by_ms": by_ms})),
@@ -16,33 +18,33 @@ pub fn run(config: &Config, asked: &cli::Clock, out: Out) -> Result<(), Failure>
     let settled = match to {
         None => true,
         Some(to) => {
-            let said: Value = client.post("/admin/clock", &to.to_string(), None)?.good()?;
+            let said: Value = client.post("/admin/clock", &to.to_string(), None)?.into_value()?;
             said["settled"].as_bool().unwrap_or_default()
         }
     };
-    let clock: Value = client.get("/admin/clock", &[])?.good()?;
+    let clock: Value = client.get("/admin/clock", &[])?.into_value()?;
     if out.json {
-        return Ok(say::json(&clock)?);
+        return Ok(terminal::print_json(&clock)?);
     }
-    for line in lines(&clock) {
-        say::data(line)?;
+    for line in clock_lines(&clock) {
+        terminal::print_data(line)?;
     }
     if !settled {
-        say::talk("the clock was moved; the house still works on what is due by now");
+        terminal::print_talk("the clock was moved; the house still works on what is due by now");
     }
     Ok(())
 }
 
-fn lines(clock: &Value) -> Vec<String> {
+fn clock_lines(clock: &Value) -> Vec<String> {
     let text = |name: &str| clock[name].as_str().unwrap_or_default().to_owned();
     let ahead_ms = clock["ahead_ms"].as_i64().unwrap_or_default();
     let ahead = match ahead_ms {
         0 => "as this machine's".to_owned(),
-        ms => format!("{} ahead of this machine's", catalogue::length(ms)),
+        ms => format!("{} ahead of this machine's", catalogue::format_length(ms)),
     };
     let mut lines = vec![format!("{}  {ahead}", text("now"))];
-    if let (Some(due), Some(now)) = (Millis::parse(&text("due")), Millis::parse(&text("now"))) {
-        lines.push(format!("{due}  the next window is due, {}", until(due.since(now))));
+    if let (Some(due), Some(now)) = (UtcMillis::parse(&text("due")), UtcMillis::parse(&text("now"))) {
+        lines.push(format!("{due}  the next window is due, {}", format_until(due.since(now))));
     } else {
         lines.push("no window is open".to_owned());
     }
@@ -60,7 +62,7 @@ mod tests {
     fn a_clock_is_shown_with_what_is_due() {
         let clock = |ahead_ms: i64, due: Option<&str>, demo: bool| {
             let now = "2026-11-21T10:00:00.000Z";
-            lines(&json!({"now": now, "ahead_ms": ahead_ms, "due": due, "demo": demo}))
+            clock_lines(&json!({"now": now, "ahead_ms": ahead_ms, "due": due, "demo": demo}))
         };
         assert_eq!(
             clock(0, None, true),

@@ -3,18 +3,18 @@
 use clap::CommandFactory as _;
 
 use crate::{
-    cli::{Cli, Completions},
-    failure::Failure,
-    say,
+    cli::{CompletionsArgs, TidingsCli},
+    failure::CommandError,
+    terminal,
 };
 
-pub fn run(asked: &Completions) -> Result<(), Failure> {
-    Ok(say::data(script(asked).trim_end())?)
+pub fn run(asked: &CompletionsArgs) -> Result<(), CommandError> {
+    Ok(terminal::print_data(completion_script(asked).trim_end())?)
 }
 
-fn script(asked: &Completions) -> String {
+fn completion_script(asked: &CompletionsArgs) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(asked.shell, &mut Cli::command(), "tidings", &mut script);
+    clap_complete::generate(asked.shell, &mut TidingsCli::command(), "tidings", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
@@ -27,8 +27,8 @@ mod tests {
     #[test]
     fn every_shell_completes_every_command() {
         for shell in [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh] {
-            let script = script(&Completions { shell });
-            for command in Cli::command().get_subcommands() {
+            let script = completion_script(&CompletionsArgs { shell });
+            for command in TidingsCli::command().get_subcommands() {
                 assert!(script.contains(command.get_name()), "{shell}: {}", command.get_name());
             }
             assert!(script.contains("data-dir"), "{shell}");

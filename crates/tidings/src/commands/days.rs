@@ -2,43 +2,43 @@
 
 use std::io;
 
-use model::{Millis, Person};
+use model::{Person, UtcMillis};
 
 use super::{
-    Out,
-    reach::{Reach, reach},
+    OutputStyle,
+    access::{HouseAccess, reach_house},
 };
 use crate::{
     cli,
     config::Config,
-    days::{self, Days, Entry, Mood, OneDay},
-    failure::Failure,
-    say::{self, Paint},
+    days::{self, DayEntries, EntryReport, FateMood, PersonDays},
+    failure::CommandError,
+    terminal::{self, TextPainter},
 };
 
-pub fn run(config: &Config, asked: &cli::Days, out: Out) -> Result<(), Failure> {
-    let person = Person::new(&asked.person).map_err(Failure::refused)?;
-    let Some(since) = days::since(&asked.since) else {
+pub fn run(config: &Config, asked: &cli::DaysArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let person = Person::new(&asked.person).map_err(CommandError::from_refusal)?;
+    let Some(since) = days::parse_days_back(&asked.since) else {
         let most = days::DAYS_MAX;
-        return Err(Failure::Usage(format!(
+        return Err(CommandError::Usage(format!(
             "--since is a number of days up to {most}d, not `{}`",
             asked.since
         )));
     };
-    let days: Days = match reach(config)? {
-        Reach::Running(client) => {
+    let days: PersonDays = match reach_house(config)? {
+        HouseAccess::Running(client) => {
             let since = since.to_string();
-            client.get("/admin/days", &[("person", person.as_str()), ("since", &since)])?.good()?
+            client.get("/admin/days", &[("person", person.as_str()), ("since", &since)])?.into_value()?
         }
-        Reach::Files(files) => {
+        HouseAccess::Files(files) => {
             let catalogue = files.catalogue.as_ref();
             if catalogue.is_none() {
-                say::talk(
+                terminal::print_talk(
                     "the catalogue is not known, so neither are titles and what still waits; TIDINGS_CATALOGUE names its folder",
                 );
             }
-            let now = Millis(files.clock.now());
-            files.runtime.block_on(days::read(
+            let now = UtcMillis(files.clock.now());
+            files.runtime.block_on(days::read_days(
                 &*files.store,
                 &config.tenant,
                 &person,
@@ -49,43 +49,47 @@ pub fn run(config: &Config, asked: &cli::Days, out: Out) -> Result<(), Failure> 
         }
     };
     if out.json {
-        return Ok(say::json(&days)?);
+        return Ok(terminal::print_json(&days)?);
     }
-    print(&days)
+    print_days(&days)
 }
 
-fn print(days: &Days) -> Result<(), Failure> {
-    let paint = Paint::data();
+fn print_days(days: &PersonDays) -> Result<(), CommandError> {
+    let paint = TextPainter::for_data();
     if days.days.is_empty() {
-        say::talk(format!("nothing for {} in these days", say::clean(&days.person)));
+        terminal::print_talk(format!("nothing for {} in these days", terminal::clean_text(&days.person)));
     }
     Ok(days.days.iter().try_for_each(|day| print_day(day, paint))?)
 }
 
 /// One day with all its entries.
-pub(super) fn print_day(day: &OneDay, paint: Paint) -> io::Result<()> {
-    say::data(paint.with(say::BOLD, &day.day))?;
-    let rows: Vec<[String; 4]> = day.entries.iter().map(row).collect();
-    for (line, entry) in say::table(&rows).into_iter().zip(&day.entries) {
-        say::data(format!("  {line}"))?;
+pub(super) fn print_day(day: &DayEntries, paint: TextPainter) -> io::Result<()> {
+    terminal::print_data(paint.with(terminal::BOLD, &day.day))?;
+    let rows: Vec<[String; 4]> = day.entries.iter().map(entry_row).collect();
+    for (line, entry) in terminal::format_table(&rows).into_iter().zip(&day.entries) {
+        terminal::print_data(format!("  {line}"))?;
         for fate in &entry.fates {
             let style = match fate.mood {
-                Mood::Told => say::GOOD,
-                Mood::Waiting => say::WARN,
-                Mood::Ended => say::FAINT,
+                FateMood::Told => terminal::GOOD,
+                FateMood::Waiting => terminal::WARN,
+                FateMood::Ended => terminal::FAINT,
             };
             let journal = fate.journal.as_deref().map(|said| format!(", {said}")).unwrap_or_default();
             let at = fate.at.as_deref().map(|at| format!(" at {at}")).unwrap_or_default();
-            say::data(format!("    {}: {}{journal}{at}", fate.channel, paint.with(style, &fate.fate)))?;
+            terminal::print_data(format!(
+                "    {}: {}{journal}{at}",
+                fate.channel,
+                paint.with(style, &fate.fate)
+            ))?;
         }
-        say::data(paint.with(say::FAINT, format!("    {}", entry.entry)))?;
+        terminal::print_data(paint.with(terminal::FAINT, format!("    {}", entry.entry)))?;
     }
     Ok(())
 }
 
-fn row(entry: &Entry) -> [String; 4] {
+fn entry_row(entry: &EntryReport) -> [String; 4] {
     let time = entry.occurred.get(11..19).unwrap_or(&entry.occurred).to_owned();
     let name = entry.name.as_deref().map(|name| format!(" \"{name}\"")).unwrap_or_default();
-    let subject = say::clean(&format!("{}{name}", entry.subject));
-    [time, subject, entry.kinds.join(", "), say::clean(&entry.reasons.join(", "))]
+    let subject = terminal::clean_text(&format!("{}{name}", entry.subject));
+    [time, subject, entry.kinds.join(", "), terminal::clean_text(&entry.reasons.join(", "))]
 }

@@ -4,34 +4,36 @@ use model::Person;
 use serde_json::{Value, json};
 
 use super::{
-    Out,
-    reach::{Files, Reach, reach},
-    tell,
+    OutputStyle,
+    access::{DirectEngines, HouseAccess, reach_house},
+    publish,
 };
 use crate::{
     cli,
     config::Config,
-    devices::{self, Devices, OneDevice},
-    failure::Failure,
-    say::{self, Paint},
+    devices::{self, PersonDeviceView, PersonDevices},
+    failure::CommandError,
+    terminal::{self, TextPainter},
 };
 
-pub fn run(config: &Config, asked: &cli::Device, out: Out) -> Result<(), Failure> {
+pub fn run(config: &Config, asked: &cli::DeviceArgs, out: OutputStyle) -> Result<(), CommandError> {
     match (&asked.device, &asked.platform, &asked.token) {
-        (Some(device), _, _) if asked.remove => tell::device(config, fact(&asked.person, device, None), out),
+        (Some(device), _, _) if asked.remove => {
+            publish::publish_device(config, device_fact(&asked.person, device, None), out)
+        }
         (Some(device), Some(platform), Some(token)) => {
-            tell::device(config, fact(&asked.person, device, Some((platform, token))), out)
+            publish::publish_device(config, device_fact(&asked.person, device, Some((platform, token))), out)
         }
         (Some(device), _, _) => {
             let what = "it needs a platform and a token, or --remove";
-            Err(Failure::Usage(format!("`{}`: {what}", say::clean(device))))
+            Err(CommandError::Usage(format!("`{}`: {what}", terminal::clean_text(device))))
         }
-        (None, _, _) => list(config, &asked.person, out),
+        (None, _, _) => list_devices(config, &asked.person, out),
     }
 }
 
 /// What is said of a device; without a token it is taken away.
-fn fact(person: &str, device: &str, is: Option<(&String, &String)>) -> Value {
+fn device_fact(person: &str, device: &str, is: Option<(&String, &String)>) -> Value {
     match is {
         Some((platform, token)) => {
             json!({"person": person, "device": device, "platform": platform, "token": token})
@@ -40,35 +42,38 @@ fn fact(person: &str, device: &str, is: Option<(&String, &String)>) -> Value {
     }
 }
 
-fn list(config: &Config, person: &str, out: Out) -> Result<(), Failure> {
-    let person = Person::new(person).map_err(Failure::refused)?;
-    let found: Devices = match reach(config)? {
-        Reach::Running(client) => client.get("/admin/devices", &[("person", person.as_str())])?.good()?,
-        Reach::Files(files) => {
-            let Files { runtime, store, .. } = &*files;
-            runtime.block_on(devices::read(&**store, (&config.tenant, &person)))?
+fn list_devices(config: &Config, person: &str, out: OutputStyle) -> Result<(), CommandError> {
+    let person = Person::new(person).map_err(CommandError::from_refusal)?;
+    let found: PersonDevices = match reach_house(config)? {
+        HouseAccess::Running(client) => {
+            client.get("/admin/devices", &[("person", person.as_str())])?.into_value()?
+        }
+        HouseAccess::Files(files) => {
+            let DirectEngines { runtime, store, .. } = &*files;
+            runtime.block_on(devices::read_devices(&**store, (&config.tenant, &person)))?
         }
     };
     if out.json {
-        return Ok(say::json(&found)?);
+        return Ok(terminal::print_json(&found)?);
     }
     if found.devices.is_empty() {
-        say::talk(format!("no device is known of {}", say::clean(&found.person)));
+        terminal::print_talk(format!("no device is known of {}", terminal::clean_text(&found.person)));
         return Ok(());
     }
-    let mut lines = table(&found.devices).into_iter();
+    let mut lines = device_table(&found.devices).into_iter();
     if let Some(head) = lines.next() {
-        say::data(Paint::data().with(say::FAINT, head))?;
+        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
     }
-    Ok(lines.try_for_each(say::data)?)
+    Ok(lines.try_for_each(terminal::print_data)?)
 }
 
 const HEAD: [&str; 3] = ["device", "platform", "since"];
 
-fn table(of: &[OneDevice]) -> Vec<String> {
-    let row = |one: &OneDevice| [say::clean(&one.device), one.platform.clone(), one.since.clone()];
+fn device_table(of: &[PersonDeviceView]) -> Vec<String> {
+    let row =
+        |one: &PersonDeviceView| [terminal::clean_text(&one.device), one.platform.clone(), one.since.clone()];
     let rows = std::iter::once(HEAD.map(str::to_owned)).chain(of.iter().map(row));
-    say::table(&rows.collect::<Vec<_>>())
+    terminal::format_table(&rows.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -77,7 +82,7 @@ mod tests {
 
     #[test]
     fn devices_stand_in_columns() {
-        let one = |device: &str, platform: &str| OneDevice {
+        let one = |device: &str, platform: &str| PersonDeviceView {
             device: device.to_owned(),
             platform: platform.to_owned(),
             since: "2026-11-21T08:00:00.000Z".to_owned(),
@@ -87,6 +92,6 @@ mod tests {
             "phone           android   2026-11-21T08:00:00.000Z",
             "browser-0a1b2c  web       2026-11-21T08:00:00.000Z",
         ];
-        assert_eq!(table(&[one("phone", "android"), one("browser-0a1b2c", "web")]), expected);
+        assert_eq!(device_table(&[one("phone", "android"), one("browser-0a1b2c", "web")]), expected);
     }
 }

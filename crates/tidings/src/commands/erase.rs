@@ -3,106 +3,124 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use model::{Millis, Person};
+use model::{Person, UtcMillis};
 use runtime::Clock;
 use serde_json::json;
 
 use super::{
-    Out,
-    reach::{Files, Reach, reach},
+    OutputStyle,
+    access::{DirectEngines, HouseAccess, reach_house},
 };
 use crate::{
     archive, cli,
-    config::{Config, Engine},
-    erase::{self, Deed, Place, Seen},
-    failure::Failure,
-    say::{self, Paint},
+    config::{Config, EngineConfig},
+    erasure::{self, ErasureAction, ErasurePlaceView, ErasureView},
+    failure::CommandError,
+    terminal::{self, TextPainter},
 };
 
 /// Between two looks at how far it is.
 const LOOK_MS: i64 = 200;
 
-pub fn run(config: &Config, asked: &cli::ErasePerson, out: Out) -> Result<(), Failure> {
-    let person = Person::new(&asked.person).map_err(Failure::refused)?;
+pub fn run(config: &Config, asked: &cli::ErasePersonArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let person = Person::new(&asked.person).map_err(CommandError::from_refusal)?;
     if let Some(file) = &asked.archive {
-        return without(config, &person, file, out);
+        return erase_from_archive(config, &person, file, out);
     }
-    let reach = reach(config)?;
+    let reach = reach_house(config)?;
     if asked.receipt {
-        let seen = find(&reach, config, &person)?;
-        let seen = seen.ok_or_else(|| Failure::refused("nobody asked to erase this person"))?;
+        let seen = find_erasure(&reach, config, &person)?;
+        let seen = seen.ok_or_else(|| CommandError::from_refusal("nobody asked to erase this person"))?;
         if !out.json {
-            seen.earlier.iter().rev().try_for_each(|earlier| show(earlier, out))?;
+            seen.earlier.iter().rev().try_for_each(|earlier| print_receipt(earlier, out))?;
         }
-        return show(&seen, out);
+        return print_receipt(&seen, out);
     }
     let deed = match (asked.dry_run, asked.welcome) {
-        (true, _) => Deed::Look,
-        (_, true) => Deed::Welcome,
-        _ => Deed::Erase,
+        (true, _) => ErasureAction::Look,
+        (_, true) => ErasureAction::Welcome,
+        _ => ErasureAction::Erase,
     };
-    if deed == Deed::Erase && !asked.yes && !is_sure(&person)? {
-        say::talk("left as it is");
+    if deed == ErasureAction::Erase && !asked.yes && !confirm_erasure(&person)? {
+        terminal::print_talk("left as it is");
         return Ok(());
     }
-    let seen = begin(&reach, config, &person, deed)?;
-    if deed != Deed::Erase || asked.no_wait {
-        return show(&seen, out);
+    let seen = begin_erasure(&reach, config, &person, deed)?;
+    if deed != ErasureAction::Erase || asked.no_wait {
+        return print_receipt(&seen, out);
     }
-    if matches!((&reach, &config.engine), (Reach::Files(_), Engine::Embedded)) {
-        show(&seen, out)?;
-        say::talk("no house runs here: the rest is removed when one does");
+    if matches!((&reach, &config.engine), (HouseAccess::Files(_), EngineConfig::Embedded)) {
+        print_receipt(&seen, out)?;
+        terminal::print_talk("no house runs here: the rest is removed when one does");
         return Ok(());
     }
-    wait(&reach, config, &person, &seen, out)
+    wait_for_receipt(&reach, config, &person, &seen, out)
 }
 
 /// What is erased never comes back, and neither does the id unless somebody welcomes it.
-fn is_sure(person: &Person) -> Result<bool, Failure> {
+fn confirm_erasure(person: &Person) -> Result<bool, CommandError> {
     let what = format!("all that is known of {person} will be removed for good. Erase this person?");
-    say::ask(&say::clean(&what))
+    terminal::confirm(&terminal::clean_text(&what))
 }
 
-fn begin(reach: &Reach, config: &Config, person: &Person, deed: Deed) -> Result<Seen, Failure> {
+fn begin_erasure(
+    reach: &HouseAccess,
+    config: &Config,
+    person: &Person,
+    deed: ErasureAction,
+) -> Result<ErasureView, CommandError> {
     match reach {
-        Reach::Running(client) => {
+        HouseAccess::Running(client) => {
             let body = json!({"person": person.as_str(), "deed": deed}).to_string();
-            client.post("/admin/erase", &body, None)?.good()
+            client.post("/admin/erase", &body, None)?.into_value()
         }
-        Reach::Files(files) => {
-            let Files { runtime, topics, store, clock, .. } = &**files;
-            let (of, now) = ((&config.tenant, person), Millis(clock.now()));
-            if deed == Deed::Look {
-                return Ok(runtime.block_on(erase::look_at((&**store, None), of, now))?);
+        HouseAccess::Files(files) => {
+            let DirectEngines { runtime, topics, store, clock, .. } = &**files;
+            let (of, now) = ((&config.tenant, person), UtcMillis(clock.now()));
+            if deed == ErasureAction::Look {
+                return Ok(runtime.block_on(erasure::preview_erasure((&**store, None), of, now))?);
             }
-            let ask = erase::ask((&**store, &**topics), of, deed == Deed::Welcome, now);
-            runtime.block_on(ask)?.map_err(Failure::refused)?;
-            let seen = runtime.block_on(erase::find(&**topics, of))?;
+            let ask =
+                erasure::request_erasure((&**store, &**topics), of, deed == ErasureAction::Welcome, now);
+            runtime.block_on(ask)?.map_err(CommandError::from_refusal)?;
+            let seen = runtime.block_on(erasure::find_erasure(&**topics, of))?;
             Ok(seen.context("what was asked for is not in the log")?)
         }
     }
 }
 
-fn find(reach: &Reach, config: &Config, person: &Person) -> Result<Option<Seen>, Failure> {
+fn find_erasure(
+    reach: &HouseAccess,
+    config: &Config,
+    person: &Person,
+) -> Result<Option<ErasureView>, CommandError> {
     match reach {
-        Reach::Running(client) => client.get("/admin/erase", &[("person", person.as_str())])?.good(),
-        Reach::Files(files) => {
-            let Files { runtime, topics, .. } = &**files;
-            Ok(runtime.block_on(erase::find(&**topics, (&config.tenant, person)))?)
+        HouseAccess::Running(client) => {
+            client.get("/admin/erase", &[("person", person.as_str())])?.into_value()
+        }
+        HouseAccess::Files(files) => {
+            let DirectEngines { runtime, topics, .. } = &**files;
+            Ok(runtime.block_on(erasure::find_erasure(&**topics, (&config.tenant, person)))?)
         }
     }
 }
 
 /// Whoever stops waiting stops nothing else.
-fn wait(reach: &Reach, config: &Config, person: &Person, asked: &Seen, out: Out) -> Result<(), Failure> {
+fn wait_for_receipt(
+    reach: &HouseAccess,
+    config: &Config,
+    person: &Person,
+    asked: &ErasureView,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
     let pace = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
-    let (clock, mut progress) = (Clock::real(0), say::Progress::start());
+    let (clock, mut progress) = (Clock::real(0), terminal::ProgressLine::start());
     loop {
-        let seen = find(reach, config, person)?.filter(|seen| seen.asked >= asked.asked);
+        let seen = find_erasure(reach, config, person)?.filter(|seen| seen.asked >= asked.asked);
         match seen {
             Some(seen) if ["done", "lifted"].contains(&&*seen.state) => {
-                say::progress_done();
-                return show(&seen, out);
+                terminal::progress_done();
+                return print_receipt(&seen, out);
             }
             seen => progress.show(seen.and_then(|seen| seen.step).unwrap_or_else(|| "asked".to_owned())),
         }
@@ -110,13 +128,13 @@ fn wait(reach: &Reach, config: &Config, person: &Person, asked: &Seen, out: Out)
     }
 }
 
-fn show(seen: &Seen, out: Out) -> Result<(), Failure> {
+fn print_receipt(seen: &ErasureView, out: OutputStyle) -> Result<(), CommandError> {
     if out.json {
-        return Ok(say::json(seen)?);
+        return Ok(terminal::print_json(seen)?);
     }
-    let Seen { person, state, asked, at, step, places, earlier: _ } = seen;
-    let person = say::clean(person);
-    say::talk(match state.as_str() {
+    let ErasureView { person, state, asked, at, step, places, earlier: _ } = seen;
+    let person = terminal::clean_text(person);
+    terminal::print_talk(match state.as_str() {
         "done" => format!("{person} was erased, asked for at {asked}, done at {at}"),
         "lifted" => format!("{person} may come back, since {at}"),
         "looked" => format!("an erasure of {person} would remove, of what is counted before it begins"),
@@ -130,26 +148,31 @@ fn show(seen: &Seen, out: Out) -> Result<(), Failure> {
     }
     let removed = if state == "looked" { "would be removed" } else { "removed" };
     let head = ["place", removed, "until", "stays"].map(str::to_owned);
-    let rows: Vec<_> = std::iter::once(head).chain(places.iter().map(row)).collect();
-    let mut lines = say::table(&rows).into_iter();
+    let rows: Vec<_> = std::iter::once(head).chain(places.iter().map(place_row)).collect();
+    let mut lines = terminal::format_table(&rows).into_iter();
     if let Some(head) = lines.next() {
-        say::data(Paint::data().with(say::FAINT, head))?;
+        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
     }
-    Ok(lines.try_for_each(say::data)?)
+    Ok(lines.try_for_each(terminal::print_data)?)
 }
 
-fn row(place: &Place) -> [String; 4] {
-    let Place { place, removed, would_be_removed, stays, until } = place;
+fn place_row(place: &ErasurePlaceView) -> [String; 4] {
+    let ErasurePlaceView { place, removed, would_be_removed, stays, until } = place;
     let count = removed.or(*would_be_removed).unwrap_or_default();
-    let text = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), say::clean);
+    let text = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), terminal::clean_text);
     [place.clone(), count.to_string(), text(until), text(stays)]
 }
 
-fn without(config: &Config, person: &Person, file: &Path, out: Out) -> Result<(), Failure> {
-    let rows = archive::without(file, (&config.tenant, person))?;
+fn erase_from_archive(
+    config: &Config,
+    person: &Person,
+    file: &Path,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
+    let rows = archive::remove_person(file, (&config.tenant, person))?;
     if out.json {
-        return Ok(say::json(&json!({"file": file, "removed": rows}))?);
+        return Ok(terminal::print_json(&json!({"file": file, "removed": rows}))?);
     }
-    say::talk(format!("{rows} rows were removed"));
-    Ok(say::data(file.display())?)
+    terminal::print_talk(format!("{rows} rows were removed"));
+    Ok(terminal::print_data(file.display())?)
 }

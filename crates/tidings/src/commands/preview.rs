@@ -4,33 +4,33 @@ use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use model::{Millis, civil::Zones};
+use model::{UtcMillis, civil_time::ZoneRules};
 
 use super::{
-    Out,
-    reach::{Files, Reach, reach},
+    OutputStyle,
+    access::{DirectEngines, HouseAccess, reach_house},
 };
 use crate::{
     cli,
     config::Config,
-    failure::Failure,
-    preview::{Asked, Of, Place, Preview, Studio},
-    say::{self, Paint},
+    failure::CommandError,
+    preview::{LookupContext, MessagePreview, PreviewRequest, PreviewSource, PreviewStudio},
+    terminal::{self, TextPainter},
 };
 
 /// Where links lead in the previews of a house that does not run and has no `public_url`.
 pub(super) const NOWHERE: &str = "http://localhost";
 
-pub fn run(config: &Config, asked: &cli::Preview, out: Out) -> Result<(), Failure> {
-    let wanted = Asked {
+pub fn run(config: &Config, asked: &cli::PreviewArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let wanted = PreviewRequest {
         kind: asked.kind.clone(),
         person: asked.person.clone(),
         plan: asked.plan.clone(),
         channel: asked.channel.clone(),
         subject: asked.subject.clone(),
     };
-    let previews: Vec<Preview> = match reach(config)? {
-        Reach::Running(client) => {
+    let previews: Vec<MessagePreview> = match reach_house(config)? {
+        HouseAccess::Running(client) => {
             let more = [
                 ("kind", &wanted.kind),
                 ("plan", &wanted.plan),
@@ -40,57 +40,67 @@ pub fn run(config: &Config, asked: &cli::Preview, out: Out) -> Result<(), Failur
             let more = more.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
             let query: Vec<(&str, &str)> =
                 [("person", wanted.person.as_str())].into_iter().chain(more).collect();
-            client.get("/admin/preview", &query)?.good()?
+            client.get("/admin/preview", &query)?.into_value()?
         }
-        Reach::Files(files) => of_files(config, *files, &wanted)?,
+        HouseAccess::Files(files) => preview_from_engines(config, *files, &wanted)?,
     };
     if let Some(file) = &asked.html {
         write_html(file, &previews)?;
     }
     if out.json {
-        return Ok(say::json(&previews)?);
+        return Ok(terminal::print_json(&previews)?);
     }
-    previews.iter().try_for_each(print)
+    previews.iter().try_for_each(print_preview)
 }
 
-fn of_files(config: &Config, files: Files, asked: &Asked) -> Result<Vec<Preview>, Failure> {
-    let Files { runtime, topics, store, clock, catalogue, .. } = files;
+fn preview_from_engines(
+    config: &Config,
+    files: DirectEngines,
+    asked: &PreviewRequest,
+) -> Result<Vec<MessagePreview>, CommandError> {
+    let DirectEngines { runtime, topics, store, clock, catalogue, .. } = files;
     let Some(catalogue) = catalogue else {
         return Err(match config.catalogue.as_deref().map(Catalogue::load) {
-            Some(Err(problems)) => {
-                Failure::refused(format!("a preview needs a catalogue without problems\n{problems}"))
-            }
-            Some(Ok(_)) | None => Failure::refused(
+            Some(Err(problems)) => CommandError::from_refusal(format!(
+                "a preview needs a catalogue without problems\n{problems}"
+            )),
+            Some(Ok(_)) | None => CommandError::from_refusal(
                 "a preview needs the catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
             ),
         });
     };
     let public_url = config.public_url.as_deref().unwrap_or(NOWHERE);
-    let studio = Studio::new(Arc::new(catalogue), Zones::newest(), public_url).map_err(Failure::refused)?;
-    let at = Place { log: &*topics, store: &*store, tenant: &config.tenant, now: Millis(clock.now()) };
-    match runtime.block_on(studio.previews(asked, at))? {
+    let studio = PreviewStudio::new(Arc::new(catalogue), ZoneRules::load_newest(), public_url)
+        .map_err(CommandError::from_refusal)?;
+    let at =
+        LookupContext { log: &*topics, store: &*store, tenant: &config.tenant, now: UtcMillis(clock.now()) };
+    match runtime.block_on(studio.build_previews(asked, at))? {
         Ok(previews) => Ok(previews),
-        Err(slip) => Err(Failure::refused(slip.why())),
+        Err(slip) => Err(CommandError::from_refusal(slip.reason())),
     }
 }
 
 /// The first mail, as a file to open.
-fn write_html(file: &Path, previews: &[Preview]) -> Result<(), Failure> {
+fn write_html(file: &Path, previews: &[MessagePreview]) -> Result<(), CommandError> {
     let Some((plan, html)) = previews.iter().find_map(|one| Some((&one.plan, one.html.as_ref()?))) else {
-        return Err(Failure::refused("there is no mail among these, so there is no HTML to write"));
+        return Err(CommandError::from_refusal("there is no mail among these, so there is no HTML to write"));
     };
     fs::write(file, html).with_context(|| format!("write {}", file.display()))?;
-    say::talk(format!("the HTML of {plan} is in {}", file.display()));
+    terminal::print_talk(format!("the HTML of {plan} is in {}", file.display()));
     Ok(())
 }
 
-fn print(preview: &Preview) -> Result<(), Failure> {
-    let paint = Paint::data();
-    let Preview { kind, plan, channel, to, date, .. } = preview;
+fn print_preview(preview: &MessagePreview) -> Result<(), CommandError> {
+    let paint = TextPainter::for_data();
+    let MessagePreview { kind, plan, channel, to, date, .. } = preview;
     let line = |name: &str, value: &str| {
-        say::data(format!("{} {}", paint.with(say::FAINT, format!("{name:<10}")), say::clean(value)))
+        terminal::print_data(format!(
+            "{} {}",
+            paint.with(terminal::FAINT, format!("{name:<10}")),
+            terminal::clean_text(value)
+        ))
     };
-    say::data(paint.with(say::BOLD, say::clean(&preview.headline)))?;
+    terminal::print_data(paint.with(terminal::BOLD, terminal::clean_text(&preview.headline)))?;
     if !preview.from.is_empty() {
         line("from", &preview.from)?;
     }
@@ -99,22 +109,29 @@ fn print(preview: &Preview) -> Result<(), Failure> {
     let kind = kind.as_ref().map(|kind| format!(", kind {kind}")).unwrap_or_default();
     line("plan", &format!("{plan} ({channel}){kind}"))?;
     let of = match preview.of {
-        Of::Digest => "all that waits",
-        Of::Waiting => "waiting",
-        Of::Subject => "as if it came now",
-        Of::Example => "made up",
+        PreviewSource::Digest => "all that waits",
+        PreviewSource::Waiting => "waiting",
+        PreviewSource::Subject => "as if it came now",
+        PreviewSource::Example => "made up",
     };
     line("about", &format!("{} ({of})", preview.subjects.join(", ")))?;
     if !preview.preheader.is_empty() {
         line("preheader", &preview.preheader)?;
     }
     for remark in &preview.remarks {
-        say::data(format!("{} {}", paint.with(say::WARN, "!"), say::clean(remark)))?;
+        terminal::print_data(format!(
+            "{} {}",
+            paint.with(terminal::WARN, "!"),
+            terminal::clean_text(remark)
+        ))?;
     }
     for (name, value) in &preview.headers {
-        say::data(paint.with(say::FAINT, format!("  {}: {}", say::clean(name), say::clean(value))))?;
+        terminal::print_data(paint.with(
+            terminal::FAINT,
+            format!("  {}: {}", terminal::clean_text(name), terminal::clean_text(value)),
+        ))?;
     }
-    say::data("")?;
+    terminal::print_data("")?;
     for card in &preview.cards {
         line(&card.platform, &card.title)?;
         line("", &card.body)?;
@@ -125,7 +142,7 @@ fn print(preview: &Preview) -> Result<(), Failure> {
         }
     }
     if preview.cards.is_empty() {
-        preview.text.lines().try_for_each(|line| say::data(say::clean(line)))?;
+        preview.text.lines().try_for_each(|line| terminal::print_data(terminal::clean_text(line)))?;
     }
-    Ok(say::data("")?)
+    Ok(terminal::print_data("")?)
 }

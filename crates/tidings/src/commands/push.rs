@@ -2,32 +2,34 @@
 
 use std::path::Path;
 
-use courier_net::push::Key;
+use courier_net::push::JwtKey;
 use serde_json::json;
 
-use super::{Out, mail::write_new};
+use super::{OutputStyle, mail::write_new};
 use crate::{
-    cli::{Push, PushWhat},
-    failure::Failure,
-    say,
+    cli::{PushArgs, PushCommand},
+    failure::CommandError,
+    terminal,
 };
 
-pub fn run(asked: &Push, out: Out) -> Result<(), Failure> {
+pub fn run(asked: &PushArgs, out: OutputStyle) -> Result<(), CommandError> {
     match &asked.what {
-        PushWhat::Key { file } => key(file, out),
+        PushCommand::Key { file } => make_web_push_key(file, out),
     }
 }
 
-fn key(file: &Path, out: Out) -> Result<(), Failure> {
-    let failed = |why: String| Failure::Failed(anyhow::anyhow!(why));
-    let pem = Key::make().map_err(failed)?;
-    let public = Key::es256(&pem).map_err(failed)?.public();
+fn make_web_push_key(file: &Path, out: OutputStyle) -> Result<(), CommandError> {
+    let failed = |why: String| CommandError::Failed(anyhow::anyhow!(why));
+    let pem = JwtKey::generate_pem().map_err(failed)?;
+    let public = JwtKey::read_es256(&pem).map_err(failed)?.public_base64();
     write_new(file, &pem, "--file gives the new key another name")?;
     let path = file.display().to_string();
     if out.json {
-        return Ok(say::json(&json!({"file": path, "public": public}))?);
+        return Ok(terminal::print_json(&json!({"file": path, "public": public}))?);
     }
-    say::talk(format!("made {path}; it belongs into the configuration, and its public half to browsers:"));
-    say::data(format!("webpush: {{key_file: {path}, subject: \"mailto:YOU@EXAMPLE.ORG\"}}"))?;
-    Ok(say::data(format!("applicationServerKey: {public}"))?)
+    terminal::print_talk(format!(
+        "made {path}; it belongs into the configuration, and its public half to browsers:"
+    ));
+    terminal::print_data(format!("webpush: {{key_file: {path}, subject: \"mailto:YOU@EXAMPLE.ORG\"}}"))?;
+    Ok(terminal::print_data(format!("applicationServerKey: {public}"))?)
 }

@@ -1,70 +1,77 @@
 //! `tidings repartition`: says what another number of partitions would mean, and does it.
 
 use anyhow::Context as _;
-use model::{Millis, partition::Partitions};
+use model::{UtcMillis, partition::PartitionCount};
 
 use super::{
-    Out,
-    reach::{Files, Reach, reach_all},
-    replay::by,
+    OutputStyle,
+    access::{DirectEngines, HouseAccess, reach_any_house},
+    replay::operator_name,
 };
 use crate::{
     cli,
     config::Config,
-    failure::Failure,
-    repartition::{self, Order, Plan},
-    say,
+    failure::CommandError,
+    repartition::{self, RepartitionOrder, RepartitionPlan},
+    terminal,
 };
 
-pub fn run(config: &Config, asked: &cli::Repartition, out: Out) -> Result<(), Failure> {
-    let to = Partitions::new(asked.to).context("so many partitions cannot be")?;
-    let files = match reach_all(config)? {
-        Reach::Files(files) => files,
-        Reach::Running(_) => return Err(Failure::refused("a house runs here; stop it first")),
+pub fn run(config: &Config, asked: &cli::RepartitionArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let to = PartitionCount::new(asked.to).context("so many partitions cannot be")?;
+    let files = match reach_any_house(config)? {
+        HouseAccess::Files(files) => files,
+        HouseAccess::Running(_) => {
+            return Err(CommandError::from_refusal("a house runs here; stop it first"));
+        }
     };
-    let plan = files.runtime.block_on(repartition::plan(&*files.topics, to))?;
+    let plan = files.runtime.block_on(repartition::plan_repartition(&*files.topics, to))?;
     if !asked.execute {
-        return show(&plan, out);
+        return print_plan(&plan, out);
     }
     if !plan.obstacles.is_empty() {
-        return Err(Failure::refused(plan.obstacles.join("\n")));
+        return Err(CommandError::from_refusal(plan.obstacles.join("\n")));
     }
-    let kept = execute(&files, to)?;
+    let kept = execute_order(&files, to)?;
     if out.json {
-        return Ok(say::json(&kept)?);
+        return Ok(terminal::print_json(&kept)?);
     }
-    say::data(format!("{} partitions: {kept}", plan.to))?;
+    terminal::print_data(format!("{} partitions: {kept}", plan.to))?;
     if config.partitions != to {
-        say::talk(format!("no house starts until `partitions` in the configuration is {}", plan.to));
+        terminal::print_talk(format!(
+            "no house starts until `partitions` in the configuration is {}",
+            plan.to
+        ));
     }
     Ok(())
 }
 
-fn execute(files: &Files, to: Partitions) -> anyhow::Result<repartition::Count> {
-    let order = Order { to, who: by(), at: Millis(files.clock.now()) };
-    let done = files.runtime.block_on(repartition::execute(&*files.topics, &order, &|step| say::talk(step)));
+fn execute_order(files: &DirectEngines, to: PartitionCount) -> anyhow::Result<repartition::RememberedCount> {
+    let order = RepartitionOrder { to, who: operator_name(), at: UtcMillis(files.clock.now()) };
+    let done = files.runtime.block_on(repartition::execute_repartition(&*files.topics, &order, &|step| {
+        terminal::print_talk(step);
+    }));
     done.context("the same command goes on where it stopped")
 }
 
-fn show(plan: &Plan, out: Out) -> Result<(), Failure> {
-    let Plan { from, to, is_under_way, kept, emptied, obstacles } = plan;
+fn print_plan(plan: &RepartitionPlan, out: OutputStyle) -> Result<(), CommandError> {
+    let RepartitionPlan { from, to, is_under_way, kept, emptied, obstacles } = plan;
     if out.json {
-        say::json(plan)?;
+        terminal::print_json(plan)?;
     } else {
         let so_far = if *is_under_way { ", which is under way" } else { "" };
-        say::data(format!("from {from} to {to} partitions{so_far}"))?;
-        say::data(format!("kept: {kept}"))?;
+        terminal::print_data(format!("from {from} to {to} partitions{so_far}"))?;
+        terminal::print_data(format!("kept: {kept}"))?;
         for (topic, records) in emptied {
-            say::data(format!("emptied: {topic}, {records} records, all of them read"))?;
+            terminal::print_data(format!("emptied: {topic}, {records} records, all of them read"))?;
         }
     }
     if !obstacles.is_empty() {
-        return Err(Failure::refused(obstacles.join("\n")));
+        return Err(CommandError::from_refusal(obstacles.join("\n")));
     }
     if from == to {
-        say::talk("there are so many already");
+        terminal::print_talk("there are so many already");
     } else {
-        say::talk(format!("`tidings repartition --to {to} --execute` does it"));
+        terminal::print_talk(format!("`tidings repartition --to {to} --execute` does it"));
     }
     Ok(())
 }

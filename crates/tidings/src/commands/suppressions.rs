@@ -1,95 +1,106 @@
 //! `tidings suppressions`: what keeps mails from a person's addresses; lifts it.
 
-use model::{Millis, Person};
+use model::{Person, UtcMillis};
 use serde_json::{Value, json};
 
 use super::{
-    Out,
-    reach::{Files, Reach, reach},
+    OutputStyle,
+    access::{DirectEngines, HouseAccess, reach_house},
 };
 use crate::{
     cli,
     config::Config,
-    failure::Failure,
-    say::{self, Paint},
-    suppressions::{self, One, Suppressed},
+    failure::CommandError,
+    suppressions::{self, PersonSuppressions, SuppressionLine},
+    terminal::{self, TextPainter},
 };
 
-pub fn run(config: &Config, asked: &cli::Suppressions, out: Out) -> Result<(), Failure> {
-    let (cli::Suppressions::List { person } | cli::Suppressions::Lift { person, .. }) = asked;
-    let person = Person::new(person).map_err(Failure::refused)?;
-    let reach = reach(config)?;
+pub fn run(config: &Config, asked: &cli::SuppressionsCommand, out: OutputStyle) -> Result<(), CommandError> {
+    let (cli::SuppressionsCommand::List { person } | cli::SuppressionsCommand::Lift { person, .. }) = asked;
+    let person = Person::new(person).map_err(CommandError::from_refusal)?;
+    let reach = reach_house(config)?;
     match asked {
-        cli::Suppressions::List { .. } => list(&reach, config, &person, out),
-        cli::Suppressions::Lift { stream, .. } => lift(&reach, config, &person, stream.as_deref(), out),
+        cli::SuppressionsCommand::List { .. } => list_suppressions(&reach, config, &person, out),
+        cli::SuppressionsCommand::Lift { stream, .. } => {
+            lift_suppressions(&reach, config, &person, stream.as_deref(), out)
+        }
     }
 }
 
-fn list(reach: &Reach, config: &Config, person: &Person, out: Out) -> Result<(), Failure> {
-    let found: Suppressed = match reach {
-        Reach::Running(client) => {
-            client.get("/admin/suppressions", &[("person", person.as_str())])?.good()?
+fn list_suppressions(
+    reach: &HouseAccess,
+    config: &Config,
+    person: &Person,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
+    let found: PersonSuppressions = match reach {
+        HouseAccess::Running(client) => {
+            client.get("/admin/suppressions", &[("person", person.as_str())])?.into_value()?
         }
-        Reach::Files(files) => {
-            let Files { runtime, store, clock, .. } = &**files;
-            runtime.block_on(suppressions::read(&**store, (&config.tenant, person), Millis(clock.now())))?
+        HouseAccess::Files(files) => {
+            let DirectEngines { runtime, store, clock, .. } = &**files;
+            runtime.block_on(suppressions::load_suppressions(
+                &**store,
+                (&config.tenant, person),
+                UtcMillis(clock.now()),
+            ))?
         }
     };
     if out.json {
-        return Ok(say::json(&found)?);
+        return Ok(terminal::print_json(&found)?);
     }
     if found.suppressions.is_empty() {
-        say::talk(format!("nothing keeps mails from {}", say::clean(&found.person)));
+        terminal::print_talk(format!("nothing keeps mails from {}", terminal::clean_text(&found.person)));
         return Ok(());
     }
-    let paint = Paint::data();
-    let mut lines = table(&found.suppressions).into_iter();
+    let paint = TextPainter::for_data();
+    let mut lines = suppression_table(&found.suppressions).into_iter();
     if let Some(head) = lines.next() {
-        say::data(paint.with(say::FAINT, head))?;
+        terminal::print_data(paint.with(terminal::FAINT, head))?;
     }
-    Ok(lines.try_for_each(say::data)?)
+    Ok(lines.try_for_each(terminal::print_data)?)
 }
 
 const HEAD: [&str; 6] = ["what", "stream", "code", "since", "until", "address"];
 
-fn table(of: &[One]) -> Vec<String> {
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(of.iter().map(row));
-    say::table(&rows.collect::<Vec<_>>())
+fn suppression_table(of: &[SuppressionLine]) -> Vec<String> {
+    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(of.iter().map(suppression_row));
+    terminal::format_table(&rows.collect::<Vec<_>>())
 }
 
-fn row(one: &One) -> [String; 6] {
-    let One { what, stream, code, since, until, holds } = one;
-    let text = |text: &str| if text.is_empty() { "-".to_owned() } else { say::clean(text) };
+fn suppression_row(one: &SuppressionLine) -> [String; 6] {
+    let SuppressionLine { what, stream, code, since, until, holds } = one;
+    let text = |text: &str| if text.is_empty() { "-".to_owned() } else { terminal::clean_text(text) };
     let stream = stream.as_deref().map_or_else(|| "all".to_owned(), text);
     let until = until.clone().unwrap_or_else(|| "lifted".to_owned());
     let address = if *holds { "the present one" } else { "an earlier one" };
     [what.clone(), stream, text(code), since.clone(), until, address.to_owned()]
 }
 
-fn lift(
-    reach: &Reach,
+fn lift_suppressions(
+    reach: &HouseAccess,
     config: &Config,
     person: &Person,
     stream: Option<&str>,
-    out: Out,
-) -> Result<(), Failure> {
+    out: OutputStyle,
+) -> Result<(), CommandError> {
     let lifted = match reach {
-        Reach::Running(client) => {
+        HouseAccess::Running(client) => {
             let asked = json!({"person": person.as_str(), "stream": stream});
-            let said: Value = client.post("/admin/suppressions", &asked.to_string(), None)?.good()?;
+            let said: Value = client.post("/admin/suppressions", &asked.to_string(), None)?.into_value()?;
             said["lifted"].as_u64().unwrap_or_default()
         }
-        Reach::Files(files) => {
-            let Files { runtime, store, clock, .. } = &**files;
-            let (whose, now) = ((&config.tenant, person), Millis(clock.now()));
-            runtime.block_on(suppressions::lift(&**store, whose, stream, now))? as u64
+        HouseAccess::Files(files) => {
+            let DirectEngines { runtime, store, clock, .. } = &**files;
+            let (whose, now) = ((&config.tenant, person), UtcMillis(clock.now()));
+            runtime.block_on(suppressions::lift_for_person(&**store, whose, stream, now))? as u64
         }
     };
     if out.json {
-        return Ok(say::json(&json!({"lifted": lifted}))?);
+        return Ok(terminal::print_json(&json!({"lifted": lifted}))?);
     }
-    say::talk(match lifted {
-        0 => format!("nothing kept mails from {}", say::clean(person.as_str())),
+    terminal::print_talk(match lifted {
+        0 => format!("nothing kept mails from {}", terminal::clean_text(person.as_str())),
         1 => "1 suppression lifted".to_owned(),
         many => format!("{many} suppressions lifted"),
     });
@@ -102,7 +113,7 @@ mod tests {
 
     #[test]
     fn suppressions_stand_in_columns() {
-        let hard = One {
+        let hard = SuppressionLine {
             what: "hard".to_owned(),
             stream: None,
             code: "5.1.1".to_owned(),
@@ -110,7 +121,7 @@ mod tests {
             until: None,
             holds: true,
         };
-        let complaint = One {
+        let complaint = SuppressionLine {
             what: "complaint".to_owned(),
             stream: Some("offers".to_owned()),
             code: String::new(),
@@ -123,6 +134,6 @@ mod tests {
             "hard       all     5.1.1  2026-11-21T08:00:00.000Z  lifted                    the present one",
             "complaint  offers  -      2026-11-21T08:00:00.000Z  2026-11-28T08:00:00.000Z  an earlier one",
         ];
-        assert_eq!(table(&[hard, complaint]), expected);
+        assert_eq!(suppression_table(&[hard, complaint]), expected);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::datadir::{Admin, DataDir};
+use crate::datadir::{AdminAccess, DataDir};
 
 #[test]
 fn a_house_answers_for_its_own_tenant_alone() {
@@ -12,13 +12,13 @@ fn a_house_answers_for_its_own_tenant_alone() {
     let data = DataDir::hold(dir.path()).unwrap();
     let (address, tenant, pid) = ("http://127.0.0.1:0".to_owned(), "acme".to_owned(), 7);
     // Nobody is there to be asked, so what is not refused finds no answer.
-    data.publish(&Admin { address, token: "secret".into(), tenant, pid }).unwrap();
+    data.publish(&AdminAccess { address, token: "secret".into(), tenant, pid }).unwrap();
     let asked = |line: &str| {
         let dir = dir.path().to_str().unwrap();
         let words = ["tidings"].into_iter().chain(line.split_whitespace()).chain(["--data-dir", dir]);
-        let cli = Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
-        let config = config::load(None, [], cli.given()).unwrap().config;
-        run(cli.command, config, Out { json: true }).unwrap_err()
+        let cli = TidingsCli::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+        let config = config::load_config(None, [], cli.flag_values()).unwrap().config;
+        run_command(cli.command, config, OutputStyle { json: true }).unwrap_err()
     };
     let of_a_tenant = [
         "publish a.b x:1",
@@ -53,7 +53,7 @@ fn a_house_answers_for_its_own_tenant_alone() {
         for (tenant, runs) in [("", "main"), (" --tenant other", "other")] {
             let failure = asked(&format!("{line}{tenant}"));
             let expected = format!("the house here speaks for tenant `acme`, not `{runs}`; see --tenant");
-            assert_eq!((failure.to_string(), failure.code()), (expected, 3), "{line}{tenant}");
+            assert_eq!((failure.to_string(), failure.exit_code()), (expected, 3), "{line}{tenant}");
         }
         let failure = asked(&format!("{line} --tenant acme"));
         assert!(failure.to_string().starts_with("process 7 should answer"), "{line}: {failure}");

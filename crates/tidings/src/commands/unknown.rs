@@ -1,52 +1,65 @@
 //! `tidings unknown`: messages of which nobody can say whether they went out.
 
-use model::Millis;
+use model::UtcMillis;
 
 use super::{
-    Out,
-    reach::{Files, Reach, reach},
+    OutputStyle,
+    access::{DirectEngines, HouseAccess, reach_house},
 };
 use crate::{
     cli,
     config::Config,
-    failure::Failure,
-    say::{self, Paint},
-    unknown::{self, One},
+    failure::CommandError,
+    terminal::{self, TextPainter},
+    unclear_messages::{self, UnclearMessage},
 };
 
 const HEAD: [&str; 6] = ["at", "person", "plan", "channel", "message", "then"];
 
-pub fn run(config: &Config, asked: &cli::Unknown, out: Out) -> Result<(), Failure> {
-    let found: Vec<One> = match reach(config)? {
-        Reach::Running(client) => {
-            client.get("/admin/unknown", &[("hours", &asked.hours.to_string())])?.good()?
+pub fn run(config: &Config, asked: &cli::UnknownArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let found: Vec<UnclearMessage> = match reach_house(config)? {
+        HouseAccess::Running(client) => {
+            client.get("/admin/unknown", &[("hours", &asked.hours.to_string())])?.into_value()?
         }
-        Reach::Files(files) => {
-            let Files { runtime, topics, store, clock, .. } = &*files;
-            let since = (asked.hours, Millis(clock.now()));
-            runtime.block_on(unknown::list(&**topics, &**store, &config.tenant, since))?
+        HouseAccess::Files(files) => {
+            let DirectEngines { runtime, topics, store, clock, .. } = &*files;
+            let since = (asked.hours, UtcMillis(clock.now()));
+            runtime.block_on(unclear_messages::list_unclear(&**topics, &**store, &config.tenant, since))?
         }
     };
     if out.json {
-        return Ok(say::json(&found)?);
+        return Ok(terminal::print_json(&found)?);
     }
     if found.is_empty() {
-        say::talk(format!("of all messages of the last {} h one knows what became of them", asked.hours));
+        terminal::print_talk(format!(
+            "of all messages of the last {} h one knows what became of them",
+            asked.hours
+        ));
         return Ok(());
     }
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(found.iter().map(row));
-    let mut lines = say::table(&rows.collect::<Vec<_>>()).into_iter();
+    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(found.iter().map(message_row));
+    let mut lines = terminal::format_table(&rows.collect::<Vec<_>>()).into_iter();
     if let Some(head) = lines.next() {
-        say::data(Paint::data().with(say::FAINT, head))?;
+        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
     }
-    lines.try_for_each(say::data)?;
-    if found.len() == unknown::LISTED_MAX {
-        say::talk(format!("these are the last {}; `--hours` looks at fewer", unknown::LISTED_MAX));
+    lines.try_for_each(terminal::print_data)?;
+    if found.len() == unclear_messages::LISTED_MAX {
+        terminal::print_talk(format!(
+            "these are the last {}; `--hours` looks at fewer",
+            unclear_messages::LISTED_MAX
+        ));
     }
     Ok(())
 }
 
-fn row(one: &One) -> [String; 6] {
-    let One { at, person, plan, channel, ready, attempt: _, then } = one;
-    [at.clone(), say::clean(person), plan.clone(), channel.clone(), ready.clone(), then.text().to_owned()]
+fn message_row(one: &UnclearMessage) -> [String; 6] {
+    let UnclearMessage { at, person, plan, channel, ready, attempt: _, then } = one;
+    [
+        at.clone(),
+        terminal::clean_text(person),
+        plan.clone(),
+        channel.clone(),
+        ready.clone(),
+        then.text().to_owned(),
+    ]
 }

@@ -1,20 +1,20 @@
 //! `tidings up`: the whole house in this process, with its page.
 
 use super::{
-    Out,
-    live::{self, Process},
+    OutputStyle,
+    process::{self, ProcessSpec},
 };
-use crate::{config::Config, datadir::DataDir, failure::Failure, house::Room};
+use crate::{config::Config, datadir::DataDir, failure::CommandError, house::RoomName};
 
-pub fn run(config: Config, out: Out) -> Result<(), Failure> {
-    live::run(process, config, out)
+pub fn run(config: Config, out: OutputStyle) -> Result<(), CommandError> {
+    process::run(whole_house_spec, config, out)
 }
 
-fn process(config: Config) -> Result<Process, Failure> {
+fn whole_house_spec(config: Config) -> Result<ProcessSpec, CommandError> {
     let data = DataDir::hold(&config.data_dir)?;
     let secret = match &config.secret {
         Some(secret) => secret.clone(),
         None => data.secret()?,
     };
-    Ok(Process { config, data, secret, rooms: Room::ALL.into(), migrates: true })
+    Ok(ProcessSpec { config, data, secret, rooms: RoomName::ALL.into(), migrates: true })
 }

@@ -2,56 +2,57 @@
 
 use std::fmt;
 
-use catalogue::slip::find_slip;
+use catalogue::yaml_slip::find_slip;
 use serde::{Deserialize, Deserializer, de};
 use serde_saphyr::{Location, Spanned};
 
 /// A value and where it stands.
-pub struct Node {
-    pub what: What,
-    pub at: At,
+pub struct ConfigNode {
+    pub what: ConfigNodeValue,
+    pub at: ConfigPosition,
 }
 
-pub enum What {
+pub enum ConfigNodeValue {
     Text(String),
     /// A number, a flag or nothing, as text: what it must be is known to whoever asked for it.
     Plain(String),
-    List(Vec<Node>),
-    Map(Vec<(String, At, Node)>),
+    List(Vec<ConfigNode>),
+    Map(Vec<(String, ConfigPosition, ConfigNode)>),
 }
 
 /// Line and column, both from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct At {
+pub struct ConfigPosition {
     pub line: u64,
     pub column: u64,
 }
 
-impl fmt::Display for At {
+impl fmt::Display for ConfigPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
 }
 
-impl From<Location> for At {
+impl From<Location> for ConfigPosition {
     fn from(location: Location) -> Self {
         Self { line: location.line().max(1), column: location.column().max(1) }
     }
 }
 
 /// Reads a file; what is no YAML is refused with its place. An empty file is an empty map.
-pub fn parse(text: &str) -> Result<Node, (At, String)> {
-    let error = match read(text) {
-        Ok(raw) => return Ok(raw.node()),
+pub fn parse_yaml(text: &str) -> Result<ConfigNode, (ConfigPosition, String)> {
+    let error = match read_yaml(text) {
+        Ok(raw) => return Ok(raw.into_node()),
         Err(error) => error,
     };
-    let at = error.location().map_or(At { line: 1, column: 1 }, At::from);
+    let at = error.location().map_or(ConfigPosition { line: 1, column: 1 }, ConfigPosition::from);
     let what = error.without_snippet().to_string();
-    let line = |at: At| usize::try_from(at.line).unwrap_or(usize::MAX);
-    let fails = |text: &str| read(text).err().map(|error| error.location().map_or(1, |at| line(at.into())));
+    let line = |at: ConfigPosition| usize::try_from(at.line).unwrap_or(usize::MAX);
+    let fails =
+        |text: &str| read_yaml(text).err().map(|error| error.location().map_or(1, |at| line(at.into())));
     let is_twice = what.contains("duplicate mapping key");
     if let Some(slip) = (!is_twice).then(|| find_slip(text, line(at), &fails)).flatten() {
-        let at = At { line: slip.line as u64, column: slip.column as u64 };
+        let at = ConfigPosition { line: slip.line as u64, column: slip.column as u64 };
         // What was probably meant would show what stands there, which may be a secret.
         return Err((at, slip.what));
     }
@@ -61,99 +62,101 @@ pub fn parse(text: &str) -> Result<Node, (At, String)> {
     Err((at, what.replace("duplicate mapping key: ", "this key is there twice: ")))
 }
 
-fn read(text: &str) -> Result<Raw, serde_saphyr::Error> {
+fn read_yaml(text: &str) -> Result<RawConfigNode, serde_saphyr::Error> {
     let options = serde_saphyr::options! { strict_booleans: true, emit_comments: false };
     serde_saphyr::from_str_with_options(text, options)
 }
 
-struct Raw(Spanned<RawWhat>);
+struct RawConfigNode(Spanned<RawConfigValue>);
 
-enum RawWhat {
+enum RawConfigValue {
     Text(String),
     Plain(String),
-    List(Vec<Raw>),
-    Map(Vec<(Spanned<String>, Raw)>),
+    List(Vec<RawConfigNode>),
+    Map(Vec<(Spanned<String>, RawConfigNode)>),
 }
 
-impl Raw {
-    fn node(self) -> Node {
+impl RawConfigNode {
+    fn into_node(self) -> ConfigNode {
         let at = self.0.referenced.into();
         let what = match self.0.value {
-            RawWhat::Text(text) => What::Text(text),
-            RawWhat::Plain(text) => What::Plain(text),
-            RawWhat::List(list) => What::List(list.into_iter().map(Self::node).collect()),
-            RawWhat::Map(map) => What::Map(
+            RawConfigValue::Text(text) => ConfigNodeValue::Text(text),
+            RawConfigValue::Plain(text) => ConfigNodeValue::Plain(text),
+            RawConfigValue::List(list) => {
+                ConfigNodeValue::List(list.into_iter().map(Self::into_node).collect())
+            }
+            RawConfigValue::Map(map) => ConfigNodeValue::Map(
                 map.into_iter()
-                    .map(|(key, value)| (key.value, key.referenced.into(), value.node()))
+                    .map(|(key, value)| (key.value, key.referenced.into(), value.into_node()))
                     .collect(),
             ),
         };
-        Node { what, at }
+        ConfigNode { what, at }
     }
 }
 
-impl<'de> Deserialize<'de> for Raw {
+impl<'de> Deserialize<'de> for RawConfigNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Spanned::deserialize(deserializer).map(Self)
     }
 }
 
-impl<'de> Deserialize<'de> for RawWhat {
+impl<'de> Deserialize<'de> for RawConfigValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyVisitor)
+        deserializer.deserialize_any(ConfigValueVisitor)
     }
 }
 
-struct AnyVisitor;
+struct ConfigValueVisitor;
 
-impl<'de> de::Visitor<'de> for AnyVisitor {
-    type Value = RawWhat;
+impl<'de> de::Visitor<'de> for ConfigValueVisitor {
+    type Value = RawConfigValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text, a number, a flag, a list or a map")
     }
 
-    fn visit_unit<E>(self) -> Result<RawWhat, E> {
-        Ok(RawWhat::Plain(String::new()))
+    fn visit_unit<E>(self) -> Result<RawConfigValue, E> {
+        Ok(RawConfigValue::Plain(String::new()))
     }
 
-    fn visit_none<E>(self) -> Result<RawWhat, E> {
-        Ok(RawWhat::Plain(String::new()))
+    fn visit_none<E>(self) -> Result<RawConfigValue, E> {
+        Ok(RawConfigValue::Plain(String::new()))
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<RawWhat, E> {
-        Ok(RawWhat::Plain(flag.to_string()))
+    fn visit_bool<E>(self, flag: bool) -> Result<RawConfigValue, E> {
+        Ok(RawConfigValue::Plain(flag.to_string()))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<RawWhat, E> {
-        Ok(RawWhat::Plain(number.to_string()))
+    fn visit_i64<E>(self, number: i64) -> Result<RawConfigValue, E> {
+        Ok(RawConfigValue::Plain(number.to_string()))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<RawWhat, E> {
-        Ok(RawWhat::Plain(number.to_string()))
+    fn visit_u64<E>(self, number: u64) -> Result<RawConfigValue, E> {
+        Ok(RawConfigValue::Plain(number.to_string()))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<RawWhat, E> {
-        Ok(RawWhat::Plain(number.to_string()))
+    fn visit_f64<E>(self, number: f64) -> Result<RawConfigValue, E> {
+        Ok(RawConfigValue::Plain(number.to_string()))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<RawWhat, E> {
-        Ok(RawWhat::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<RawConfigValue, E> {
+        Ok(RawConfigValue::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: de::SeqAccess<'de>>(self, mut access: A) -> Result<RawWhat, A::Error> {
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut access: A) -> Result<RawConfigValue, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = access.next_element()? {
             list.push(item);
         }
-        Ok(RawWhat::List(list))
+        Ok(RawConfigValue::List(list))
     }
 
-    fn visit_map<A: de::MapAccess<'de>>(self, mut access: A) -> Result<RawWhat, A::Error> {
+    fn visit_map<A: de::MapAccess<'de>>(self, mut access: A) -> Result<RawConfigValue, A::Error> {
         let mut map = Vec::new();
         while let Some(entry) = access.next_entry()? {
             map.push(entry);
         }
-        Ok(RawWhat::Map(map))
+        Ok(RawConfigValue::Map(map))
     }
 }

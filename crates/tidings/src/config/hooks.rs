@@ -2,23 +2,23 @@
 
 use std::path::PathBuf;
 
-use catalogue::problem::one_of;
-use courier_net::hooks::Keys;
+use catalogue::problem::list_choices;
+use courier_net::hooks::HookSecrets;
 use model::hook::Hook;
 
 use super::{
     keys::{HOOKS_CA, HOOKS_CHANNELS, HOOKS_HOSTS, HOOKS_PER_SECOND, HOOKS_SECRET},
-    merge::Merge,
-    parse::rate,
-    push::{list, refuse_without},
-    settle::path,
+    merge::ConfigMerge,
+    parse::parse_rate,
+    push::{refuse_without, take_list},
+    values::parse_path,
 };
 
 /// Which hooks are called; messages of the others stay in the outbox.
 #[derive(Clone, Debug, Default)]
-pub struct Hooks {
+pub struct HooksConfig {
     pub channels: Vec<Hook>,
-    pub keys: Keys,
+    pub keys: HookSecrets,
     pub ca: Option<PathBuf>,
     pub hosts: Vec<String>,
     /// Calls to each host.
@@ -26,27 +26,27 @@ pub struct Hooks {
 }
 
 /// Understands them. A secret may be there without a hook that is called: then keys can be given out ahead.
-pub fn settle(merge: &mut Merge<'_>) -> Hooks {
-    let channels = merge.take(HOOKS_CHANNELS, channels).unwrap_or_default();
+pub fn resolve_hooks(merge: &mut ConfigMerge<'_>) -> HooksConfig {
+    let channels = merge.take(HOOKS_CHANNELS, parse_hook_channels).unwrap_or_default();
     if channels.is_empty() {
         [HOOKS_CA, HOOKS_HOSTS, HOOKS_PER_SECOND]
             .into_iter()
             .for_each(|name| refuse_without(merge, name, HOOKS_CHANNELS));
     }
-    let mut keys = Keys::default();
+    let mut keys = HookSecrets::default();
     if let Some((lines, source)) = merge.secrets.get(HOOKS_SECRET).cloned() {
-        match Keys::read(&lines) {
+        match HookSecrets::read(&lines) {
             Ok(read) => keys = read,
             Err(why) => merge.refuse(&source, format!("`{HOOKS_SECRET}`: {why}")),
         }
     }
-    let (ca, hosts) = (merge.take(HOOKS_CA, path), list(merge, HOOKS_HOSTS));
-    Hooks { channels, keys, ca, hosts, per_second: merge.take(HOOKS_PER_SECOND, rate) }
+    let (ca, hosts) = (merge.take(HOOKS_CA, parse_path), take_list(merge, HOOKS_HOSTS));
+    HooksConfig { channels, keys, ca, hosts, per_second: merge.take(HOOKS_PER_SECOND, parse_rate) }
 }
 
-fn channels(text: &str) -> Result<Vec<Hook>, String> {
+fn parse_hook_channels(text: &str) -> Result<Vec<Hook>, String> {
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let known = || one_of(Hook::ALL.map(Hook::name));
+    let known = || list_choices(Hook::ALL.map(Hook::name));
     names
         .map(|name| Hook::parse(name).ok_or_else(|| format!("names a hook that is none of {}", known())))
         .collect()

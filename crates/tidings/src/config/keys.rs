@@ -4,19 +4,19 @@ use courier_net::push::{apns, fcm};
 
 /// One thing that can be set in the file, in the environment and mostly by a flag.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct ConfigKey {
     /// In the file; a dot goes one level down.
     pub name: &'static str,
     pub environment: &'static str,
     /// What holds without being set; `None` is nothing at all.
     pub default: Option<&'static str>,
     pub help: &'static str,
-    pub form: Form,
+    pub form: KeyForm,
 }
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum KeyForm {
     One,
     /// Meant from the folder of the file in which it stands.
     Path,
@@ -29,7 +29,7 @@ pub enum Form {
     ApiKeys,
 }
 
-impl Key {
+impl ConfigKey {
     /// Whether only production engines know it.
     pub fn is_of_production(&self) -> bool {
         ["kafka.", "cql.", "registry."].iter().any(|section| self.name.starts_with(section))
@@ -41,12 +41,17 @@ const fn key(
     environment: &'static str,
     default: Option<&'static str>,
     help: &'static str,
-) -> Key {
-    Key { name, environment, default, help, form: Form::One }
+) -> ConfigKey {
+    ConfigKey { name, environment, default, help, form: KeyForm::One }
 }
 
-const fn of(form: Form, name: &'static str, environment: &'static str, help: &'static str) -> Key {
-    Key { name, environment, default: None, help, form }
+const fn key_of_form(
+    form: KeyForm,
+    name: &'static str,
+    environment: &'static str,
+    help: &'static str,
+) -> ConfigKey {
+    ConfigKey { name, environment, default: None, help, form }
 }
 
 pub const DATA_DIR: &str = "data_dir";
@@ -99,9 +104,9 @@ pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 76] = [
-    Key {
-        form: Form::Path,
+pub const KEYS: [ConfigKey; 76] = [
+    ConfigKey {
+        form: KeyForm::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
     },
     key(
@@ -123,33 +128,33 @@ pub const KEYS: [Key; 76] = [
         "the address by which readers of mails reach it, for the links in them; the one it listens on unless set",
     ),
     key(TENANT, "TIDINGS_TENANT", Some("main"), "whose events and persons these are, where nobody says"),
-    of(Form::Path, CATALOGUE, "TIDINGS_CATALOGUE", "folder of the catalogue"),
-    of(
-        Form::ApiKeys,
+    key_of_form(KeyForm::Path, CATALOGUE, "TIDINGS_CATALOGUE", "folder of the catalogue"),
+    key_of_form(
+        KeyForm::ApiKeys,
         API_KEYS,
         "TIDINGS_API_KEY",
         "who may speak for which tenant; needed beyond this machine",
     ),
-    of(
-        Form::Secret,
+    key_of_form(
+        KeyForm::Secret,
         SECRET,
         "TIDINGS_SECRET",
         "what the links of mails are signed with, 64 hexadecimal digits, and below it a line for each of before; the one in the data directory unless set",
     ),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         OUTBOX,
         "TIDINGS_OUTBOX",
         "folder of the mails, the same for all processes that send; in the data directory unless set",
     ),
-    of(
-        Form::Secret,
+    key_of_form(
+        KeyForm::Secret,
         MAIL_WAYS,
         "TIDINGS_MAIL_WAYS",
         "mail servers, a list of addresses or one a line: `smtp://user:password@mail.example.com:587`; mails go to the outbox unless set",
     ),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         MAIL_CA,
         "TIDINGS_MAIL_CA",
         "who vouches for the mail servers, a PEM file; whom browsers trust unless set",
@@ -160,8 +165,8 @@ pub const KEYS: [Key; 76] = [
         None,
         "what this house calls itself before mail servers; the host of `public_url` unless set",
     ),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         MAIL_DKIM,
         "TIDINGS_MAIL_DKIM",
         "folder of the keys that mails are signed with, as `tidings dkim` makes them; unsigned unless set",
@@ -184,14 +189,14 @@ pub const KEYS: [Key; 76] = [
         None,
         "address at which mails to that domain are taken, such as 0.0.0.0:25; none are unless set",
     ),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         PUSH_CA,
         "TIDINGS_PUSH_CA",
         "who vouches for the services of pushes, a PEM file; whom browsers trust unless set",
     ),
-    of(
-        Form::Secret,
+    key_of_form(
+        KeyForm::Secret,
         APNS_KEY,
         "TIDINGS_APNS_KEY",
         "the key for Apple's devices, in PEM as Apple gives it out; they are not reached unless set, and without any service pushes go to the outbox",
@@ -206,16 +211,16 @@ pub const KEYS: [Key; 76] = [
         "Apple's service; https://api.sandbox.push.apple.com for apps that are being made",
     ),
     key(APNS_PER_SECOND, "TIDINGS_APNS_PER_SECOND", None, "pushes a second to Apple at most, of one process"),
-    of(
-        Form::Secret,
+    key_of_form(
+        KeyForm::Secret,
         FCM_ACCOUNT,
         "TIDINGS_FCM_ACCOUNT",
         "the service account for Android's devices, JSON as Google gives it out; they are not reached unless set",
     ),
     key(FCM_URL, "TIDINGS_FCM_URL", Some(fcm::ROOT), "Google's service"),
     key(FCM_PER_SECOND, "TIDINGS_FCM_PER_SECOND", None, "pushes a second to Google at most, of one process"),
-    of(
-        Form::Secret,
+    key_of_form(
+        KeyForm::Secret,
         WEBPUSH_KEY,
         "TIDINGS_WEBPUSH_KEY",
         "the key for browsers (VAPID), in PEM or as 32 bytes in base64; they are not reached unless set",
@@ -226,8 +231,8 @@ pub const KEYS: [Key; 76] = [
         None,
         "where a browser's service finds somebody to talk to: `mailto:` or `https:`",
     ),
-    of(
-        Form::List,
+    key_of_form(
+        KeyForm::List,
         WEBPUSH_HOSTS,
         "TIDINGS_WEBPUSH_HOSTS",
         "hosts of push services of one's own, which may be on a network of one's own",
@@ -238,26 +243,26 @@ pub const KEYS: [Key; 76] = [
         None,
         "pushes a second to each service of browsers at most, of one process",
     ),
-    of(
-        Form::List,
+    key_of_form(
+        KeyForm::List,
         HOOKS_CHANNELS,
         "TIDINGS_HOOKS_CHANNELS",
         "the hooks that are called, such as `webhook`; messages of the others go to the outbox",
     ),
-    of(
-        Form::Secret,
+    key_of_form(
+        KeyForm::Secret,
         HOOKS_SECRET,
         "TIDINGS_HOOKS_SECRET",
         "what the keys of webhooks are made of, at least 32 characters; with another line calls are signed by both",
     ),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         HOOKS_CA,
         "TIDINGS_HOOKS_CA",
         "who vouches for those who are called, a PEM file; whom browsers trust unless set",
     ),
-    of(
-        Form::List,
+    key_of_form(
+        KeyForm::List,
         HOOKS_HOSTS,
         "TIDINGS_HOOKS_HOSTS",
         "hosts that may be called on a network of one's own; otherwise only what all the world can reach",
@@ -317,7 +322,7 @@ pub const KEYS: [Key; 76] = [
         Some("2m"),
         "how long handing over one message may take; a killed sender's message waits as long",
     ),
-    of(Form::List, KAFKA_BROKERS, "TIDINGS_KAFKA_BROKERS", "some brokers, as host:port"),
+    key_of_form(KeyForm::List, KAFKA_BROKERS, "TIDINGS_KAFKA_BROKERS", "some brokers, as host:port"),
     key(KAFKA_PREFIX, "TIDINGS_KAFKA_PREFIX", Some(""), "before the names of topics and groups"),
     key(
         KAFKA_PROTOCOL,
@@ -351,7 +356,7 @@ pub const KEYS: [Key; 76] = [
         "how long a transaction may take before the brokers end it",
     ),
     key(KAFKA_USER, "TIDINGS_KAFKA_USER", None, "who we are to the brokers"),
-    of(Form::Secret, KAFKA_PASSWORD, "TIDINGS_KAFKA_PASSWORD", "and the password"),
+    key_of_form(KeyForm::Secret, KAFKA_PASSWORD, "TIDINGS_KAFKA_PASSWORD", "and the password"),
     key(
         KAFKA_MECHANISM,
         "TIDINGS_KAFKA_MECHANISM",
@@ -359,62 +364,62 @@ pub const KEYS: [Key; 76] = [
         "how the password is proved: `plain`, `scram-sha-256` or `scram-sha-512`",
     ),
     key(KAFKA_TLS, "TIDINGS_KAFKA_TLS", Some("false"), "whether connections are encrypted"),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         KAFKA_CA,
         "TIDINGS_KAFKA_CA",
         "who vouches for the brokers, a PEM file; whom the machine trusts unless set",
     ),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         KAFKA_CERTIFICATE,
         "TIDINGS_KAFKA_CERTIFICATE",
         "our certificate, a PEM file, where brokers ask for one",
     ),
-    of(Form::Path, KAFKA_KEY, "TIDINGS_KAFKA_KEY", "the key of our certificate, a PEM file"),
-    of(
-        Form::Map,
+    key_of_form(KeyForm::Path, KAFKA_KEY, "TIDINGS_KAFKA_KEY", "the key of our certificate, a PEM file"),
+    key_of_form(
+        KeyForm::Map,
         KAFKA_PROPERTIES,
         "TIDINGS_KAFKA_PROPERTIES",
         "properties of librdkafka that have no key here: `{socket.keepalive.enable: true}`",
     ),
-    of(Form::List, CQL_CONTACT_POINTS, "TIDINGS_CQL_CONTACT_POINTS", "some nodes, as host:port"),
+    key_of_form(KeyForm::List, CQL_CONTACT_POINTS, "TIDINGS_CQL_CONTACT_POINTS", "some nodes, as host:port"),
     key(CQL_KEYSPACE, "TIDINGS_CQL_KEYSPACE", Some("tidings"), "the keyspace; its journal has one beside it"),
     key(CQL_DATACENTER, "TIDINGS_CQL_DATACENTER", None, "our data centre, where the cluster has several"),
-    of(
-        Form::Map,
+    key_of_form(
+        KeyForm::Map,
         CQL_REPLICATION,
         "TIDINGS_CQL_REPLICATION",
         "copies in each data centre, `{dc1: 3}`; unless set 3, or 1 where there is one node",
     ),
     key(CQL_USER, "TIDINGS_CQL_USER", None, "who we are to the nodes"),
-    of(Form::Secret, CQL_PASSWORD, "TIDINGS_CQL_PASSWORD", "and the password"),
+    key_of_form(KeyForm::Secret, CQL_PASSWORD, "TIDINGS_CQL_PASSWORD", "and the password"),
     key(CQL_TLS, "TIDINGS_CQL_TLS", Some("false"), "whether connections are encrypted"),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         CQL_CA,
         "TIDINGS_CQL_CA",
         "who vouches for the nodes, a PEM file; their certificates must name their IP addresses",
     ),
-    of(
-        Form::Path,
+    key_of_form(
+        KeyForm::Path,
         CQL_CERTIFICATE,
         "TIDINGS_CQL_CERTIFICATE",
         "our certificate, a PEM file, where nodes ask for one",
     ),
-    of(Form::Path, CQL_KEY, "TIDINGS_CQL_KEY", "the key of our certificate, a PEM file"),
+    key_of_form(KeyForm::Path, CQL_KEY, "TIDINGS_CQL_KEY", "the key of our certificate, a PEM file"),
     key(CQL_IN_FLIGHT, "TIDINGS_CQL_IN_FLIGHT", Some("256"), "requests that are under way at once, at most"),
     key(CQL_TIMEOUT, "TIDINGS_CQL_TIMEOUT", Some("5s"), "how long one request may take"),
-    of(
-        Form::List,
+    key_of_form(
+        KeyForm::List,
         REGISTRY_URL,
         "TIDINGS_REGISTRY_URL",
         "the schema registry, by the root of its Confluent API; none unless set",
     ),
     key(REGISTRY_USER, "TIDINGS_REGISTRY_USER", None, "who we are to the registry"),
-    of(Form::Secret, REGISTRY_PASSWORD, "TIDINGS_REGISTRY_PASSWORD", "and the password"),
-    of(
-        Form::Path,
+    key_of_form(KeyForm::Secret, REGISTRY_PASSWORD, "TIDINGS_REGISTRY_PASSWORD", "and the password"),
+    key_of_form(
+        KeyForm::Path,
         REGISTRY_CA,
         "TIDINGS_REGISTRY_CA",
         "who vouches for the registry, a PEM file; whom the machine trusts unless set",
@@ -462,19 +467,6 @@ pub const API_KEY_FILE_VARIABLE: &str = "TIDINGS_API_KEY_FILE";
 /// Fewer characters than this are no key.
 pub const API_KEY_CHARS_MIN: usize = 16;
 
-pub fn get(name: &str) -> Option<&'static Key> {
+pub fn find_key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
-}
-
-/// The nearest of some names, unless all of them are far.
-pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    // Swapped letters are one slip; a third of the word may be wrong.
-    let far = word.chars().count() / 3 + 1;
-    names
-        .into_iter()
-        .map(|name| (strsim::osa_distance(&word, &name.to_lowercase()), name))
-        .filter(|(distance, _)| *distance <= far)
-        .min()
-        .map(|(_, name)| name)
 }

@@ -2,19 +2,19 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use courier_net::ways::{self, Common, Trust};
+use courier_net::mail_routes::{self, RouteDefaults, TlsTrust};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{
     keys::{MAIL_CA, MAIL_DKIM, MAIL_NAME, MAIL_WAYS},
-    merge::Merge,
+    merge::ConfigMerge,
     push::refuse_without,
-    settle::path,
+    values::parse_path,
 };
 
 /// How mails leave the house.
 #[derive(Clone, Debug)]
-pub struct Mail {
+pub struct MailConfig {
     /// An address a line, with passwords.
     pub ways: SecretString,
     pub ca: Option<PathBuf>,
@@ -26,24 +26,31 @@ pub struct Mail {
 const NAMELESS: &str = "localhost";
 
 /// Understands them; every line of the ways that is wrong is told.
-pub fn settle(merge: &mut Merge<'_>, public_url: Option<&str>, hand_over: Option<Duration>) -> Option<Mail> {
-    let (ca, dkim) = (merge.take(MAIL_CA, path), merge.take(MAIL_DKIM, path));
-    let name =
-        merge.take(MAIL_NAME, host).or_else(|| host_of(public_url?)).unwrap_or_else(|| NAMELESS.to_owned());
+pub fn resolve_mail(
+    merge: &mut ConfigMerge<'_>,
+    public_url: Option<&str>,
+    hand_over: Option<Duration>,
+) -> Option<MailConfig> {
+    let (ca, dkim) = (merge.take(MAIL_CA, parse_path), merge.take(MAIL_DKIM, parse_path));
+    let name = merge
+        .take(MAIL_NAME, parse_host)
+        .or_else(|| host_of(public_url?))
+        .unwrap_or_else(|| NAMELESS.to_owned());
     let Some((ways, source)) = merge.secrets.get(MAIL_WAYS).cloned() else {
         [MAIL_CA, MAIL_NAME, MAIL_DKIM].into_iter().for_each(|name| refuse_without(merge, name, MAIL_WAYS));
         return None;
     };
     // Only read: whether the certificates are there is seen when they are needed.
-    let common = Common { ehlo: name.clone(), hand_over: hand_over?, trust: Trust::new(None).ok()? };
-    if let Err(wrong) = ways::parse(ways.expose_secret(), &common) {
+    let common =
+        RouteDefaults { ehlo: name.clone(), hand_over: hand_over?, trust: TlsTrust::new(None).ok()? };
+    if let Err(wrong) = mail_routes::parse_routes(ways.expose_secret(), &common) {
         wrong.into_iter().for_each(|wrong| merge.refuse(&source, format!("`{MAIL_WAYS}`: {wrong}")));
     }
-    Some(Mail { ways, ca, name, dkim })
+    Some(MailConfig { ways, ca, name, dkim })
 }
 
 /// A name that a server can be told.
-fn host(text: &str) -> Result<String, String> {
+fn parse_host(text: &str) -> Result<String, String> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-.[:]".contains(&byte);
     let is_host = (1..=255).contains(&text.len()) && text.bytes().all(good);
     if is_host { Ok(text.to_owned()) } else { Err("is no name of a machine".to_owned()) }

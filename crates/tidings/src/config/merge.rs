@@ -3,24 +3,24 @@
 
 use std::{collections::BTreeMap, fmt, io, path::Path};
 
-use catalogue::slip::missing_blank;
+use catalogue::yaml_slip::missing_blank;
 use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{
-    ApiKey, Refused,
-    file::{self, At, Node, What},
+    ApiKeyConfig, ConfigError,
+    file::{self, ConfigNode, ConfigNodeValue, ConfigPosition},
     keys::{
-        self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, FILE_SUFFIX, FILE_SUFFIX_VARIABLE, Form,
-        KEYS, Key,
+        self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
+        FILE_SUFFIX_VARIABLE, KEYS, KeyForm,
     },
-    parse::{beside, misspelt, unknown},
-    settle::Merged,
+    parse::{nearest_variable, path_beside, unknown_key},
+    values::MergedConfig,
 };
 
 /// A value given by a flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct FlagValue {
     /// The name of the key, one of `keys::KEYS`.
     pub name: &'static str,
     /// The flag as it is written, `--data-dir`.
@@ -30,21 +30,21 @@ pub struct Given {
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ConfigSource {
     Default,
-    File(String, At),
+    File(String, ConfigPosition),
     Environment(String),
     Flag(&'static str),
 }
 
-impl Source {
+impl ConfigSource {
     /// Whether two values of one key come from one layer, where neither can win.
-    fn is_beside(&self, other: &Self) -> bool {
+    fn is_same_layer(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ConfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -56,29 +56,29 @@ impl fmt::Display for Source {
 }
 
 /// A value before it is understood.
-pub(super) struct Setting {
+pub(super) struct RawSetting {
     pub text: String,
-    pub source: Source,
+    pub source: ConfigSource,
 }
 
 /// An API key before it is understood.
-struct KeySetting {
+struct RawApiKey {
     tenant: Option<String>,
     key: SecretString,
-    source: Source,
+    source: ConfigSource,
 }
 
 /// How a file with a secret is read; an argument, so that the merge itself touches nothing.
-type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+type SecretFileReader<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
 /// Merges everything there is.
-pub fn merge(
+pub fn merge_layers(
     file: Option<(&Path, &str)>,
     environment: impl IntoIterator<Item = (String, String)>,
-    flags: Vec<Given>,
+    flags: Vec<FlagValue>,
     read: impl Fn(&Path) -> io::Result<String>,
-) -> Result<Merged, Refused> {
-    let mut merge = Merge {
+) -> Result<MergedConfig, ConfigError> {
+    let mut merge = ConfigMerge {
         settings: BTreeMap::new(),
         secrets: BTreeMap::new(),
         api_keys: Vec::new(),
@@ -86,17 +86,17 @@ pub fn merge(
         host: None,
         read: &read,
     };
-    merge.defaults();
+    merge.add_defaults();
     if let Some((path, text)) = file {
-        merge.file(path, text);
+        merge.add_file(path, text);
     }
     let environment: BTreeMap<String, String> = environment.into_iter().collect();
     merge.host = stable_host(&environment);
-    merge.environment(environment.into_iter().filter(|(name, _)| name.starts_with("TIDINGS_")).collect());
-    for Given { name, flag, text } in flags {
-        merge.settings.insert(name, Setting { text, source: Source::Flag(flag) });
+    merge.add_environment(environment.into_iter().filter(|(name, _)| name.starts_with("TIDINGS_")).collect());
+    for FlagValue { name, flag, text } in flags {
+        merge.settings.insert(name, RawSetting { text, source: ConfigSource::Flag(flag) });
     }
-    merge.settle()
+    merge.resolve()
 }
 
 /// Whether keys stand below this one.
@@ -105,8 +105,8 @@ fn is_section(name: &str) -> bool {
 }
 
 /// Why it is probably no map: of `key:value` YAML makes a text. What it says may be a secret.
-fn no_map(what: &What) -> &'static str {
-    let is_slip = matches!(what, What::Text(text) if missing_blank(text).is_some());
+fn no_map_help(what: &ConfigNodeValue) -> &'static str {
+    let is_slip = matches!(what, ConfigNodeValue::Text(text) if missing_blank(text).is_some());
     if is_slip { ": there is no blank after the colon" } else { "" }
 }
 
@@ -121,32 +121,33 @@ fn stable_host(environment: &BTreeMap<String, String>) -> Option<String> {
     (is_number && !set.is_empty()).then(|| host.clone())
 }
 
-pub(super) struct Merge<'a> {
-    pub settings: BTreeMap<&'static str, Setting>,
-    pub secrets: BTreeMap<&'static str, (SecretString, Source)>,
-    api_keys: Vec<KeySetting>,
+pub(super) struct ConfigMerge<'a> {
+    pub settings: BTreeMap<&'static str, RawSetting>,
+    pub secrets: BTreeMap<&'static str, (SecretString, ConfigSource)>,
+    api_keys: Vec<RawApiKey>,
     pub refused: Vec<String>,
     /// A name that this process will have again when it is started anew.
     pub host: Option<String>,
-    read: Read<'a>,
+    read: SecretFileReader<'a>,
 }
 
-impl Merge<'_> {
-    fn defaults(&mut self) {
+impl ConfigMerge<'_> {
+    fn add_defaults(&mut self) {
         for key in KEYS {
             if let Some(default) = key.default {
-                self.settings.insert(key.name, Setting { text: default.to_owned(), source: Source::Default });
+                self.settings
+                    .insert(key.name, RawSetting { text: default.to_owned(), source: ConfigSource::Default });
             }
         }
     }
 
-    fn file(&mut self, path: &Path, text: &str) {
+    fn add_file(&mut self, path: &Path, text: &str) {
         let name = path.display().to_string();
-        match file::parse(text) {
-            Ok(Node { what: What::Map(map), .. }) => self.map(&name, path, "", map),
-            Ok(Node { what: What::Plain(nothing), .. }) if nothing.is_empty() => {}
-            Ok(Node { at, what }) => {
-                let help = no_map(&what);
+        match file::parse_yaml(text) {
+            Ok(ConfigNode { what: ConfigNodeValue::Map(map), .. }) => self.add_map(&name, path, "", map),
+            Ok(ConfigNode { what: ConfigNodeValue::Plain(nothing), .. }) if nothing.is_empty() => {}
+            Ok(ConfigNode { at, what }) => {
+                let help = no_map_help(&what);
                 self.refused.push(format!("{name}:{at}: a configuration is a map of keys{help}"));
             }
             Err((at, what)) => self.refused.push(format!("{name}:{at}: {what}")),
@@ -154,41 +155,51 @@ impl Merge<'_> {
     }
 
     /// One level of the file; `above` is the path down to it.
-    fn map(&mut self, file: &str, path: &Path, above: &str, map: Vec<(String, At, Node)>) {
+    fn add_map(
+        &mut self,
+        file: &str,
+        path: &Path,
+        above: &str,
+        map: Vec<(String, ConfigPosition, ConfigNode)>,
+    ) {
         for (word, at, node) in map {
             let full = if above.is_empty() { word.clone() } else { format!("{above}.{word}") };
-            let source = Source::File(file.to_owned(), node.at);
-            match (keys::get(&full), node.what) {
-                (Some(key), What::List(list)) if key.form == Form::ApiKeys => self.list(file, path, list),
-                (Some(key), _) if key.form == Form::ApiKeys => {
+            let source = ConfigSource::File(file.to_owned(), node.at);
+            match (keys::find_key(&full), node.what) {
+                (Some(key), ConfigNodeValue::List(list)) if key.form == KeyForm::ApiKeys => {
+                    self.add_api_key_list(file, path, list);
+                }
+                (Some(key), _) if key.form == KeyForm::ApiKeys => {
                     self.refuse(&source, "`api_keys` is a list of `{tenant: ..., key: ...}`");
                 }
-                (Some(key), what) if key.form == Form::Secret => match what {
+                (Some(key), what) if key.form == KeyForm::Secret => match what {
                     // A number would have lost its leading zeros by now, and then it is another secret.
-                    What::Text(text) => self.secret(key.name, Ok(text), source),
-                    What::List(list) if key.name == keys::MAIL_WAYS => match lines_of(list) {
-                        Some(text) => self.secret(key.name, Ok(text), source),
+                    ConfigNodeValue::Text(text) => self.add_secret(key.name, Ok(text), source),
+                    ConfigNodeValue::List(list) if key.name == keys::MAIL_WAYS => match lines_of(list) {
+                        Some(text) => self.add_secret(key.name, Ok(text), source),
                         None => self.refuse(&source, format!("`{full}` is a list of texts: quote them")),
                     },
                     _ => self.refuse(&source, format!("`{full}` is a text: quote it")),
                 },
-                (Some(key), what) => match as_text(key, what) {
+                (Some(key), what) => match value_as_text(key, what) {
                     Ok(text) => {
-                        let text = if key.form == Form::Path { beside(path, &text) } else { text };
-                        self.settings.insert(key.name, Setting { text, source });
+                        let text = if key.form == KeyForm::Path { path_beside(path, &text) } else { text };
+                        self.settings.insert(key.name, RawSetting { text, source });
                     }
                     Err(what) => self.refuse(&source, format!("`{full}` is {what}")),
                 },
-                (None, What::Text(from)) if secret_in_file(&full).is_some() => {
-                    let read = self.read_secret(Path::new(&beside(path, &from)));
-                    self.secret(secret_in_file(&full).unwrap_or_default(), read, source);
+                (None, ConfigNodeValue::Text(from)) if secret_in_file(&full).is_some() => {
+                    let read = self.read_secret(Path::new(&path_beside(path, &from)));
+                    self.add_secret(secret_in_file(&full).unwrap_or_default(), read, source);
                 }
-                (None, What::Map(map)) if is_section(&full) => self.map(file, path, &full, map),
-                (None, what @ What::Text(_)) if is_section(&full) => {
-                    self.refuse(&source, format!("`{full}` is a map of keys{}", no_map(&what)));
+                (None, ConfigNodeValue::Map(map)) if is_section(&full) => {
+                    self.add_map(file, path, &full, map);
+                }
+                (None, what @ ConfigNodeValue::Text(_)) if is_section(&full) => {
+                    self.refuse(&source, format!("`{full}` is a map of keys{}", no_map_help(&what)));
                 }
                 (None, _) => {
-                    let what = unknown(&full, KEYS.iter().map(|key| key.name));
+                    let what = unknown_key(&full, KEYS.iter().map(|key| key.name));
                     self.refused.push(format!("{file}:{at}: {what}"));
                 }
             }
@@ -196,9 +207,9 @@ impl Merge<'_> {
     }
 
     /// A secret from the file or from the environment; it has one place there.
-    fn secret(&mut self, name: &'static str, secret: Result<String, String>, source: Source) {
+    fn add_secret(&mut self, name: &'static str, secret: Result<String, String>, source: ConfigSource) {
         let before = self.secrets.get(name).map(|(_, before)| before);
-        if before.is_some_and(|before| before.is_beside(&source)) {
+        if before.is_some_and(|before| before.is_same_layer(&source)) {
             return self.refuse(&source, format!("`{name}` or `{name}{FILE_SUFFIX}`, not both"));
         }
         match secret {
@@ -214,10 +225,10 @@ impl Merge<'_> {
         read.map(|text| text.trim_end_matches(['\n', '\r']).to_owned())
     }
 
-    fn list(&mut self, file: &str, path: &Path, list: Vec<Node>) {
+    fn add_api_key_list(&mut self, file: &str, path: &Path, list: Vec<ConfigNode>) {
         for node in list {
-            let source = Source::File(file.to_owned(), node.at);
-            let What::Map(map) = node.what else {
+            let source = ConfigSource::File(file.to_owned(), node.at);
+            let ConfigNodeValue::Map(map) = node.what else {
                 self.refuse(
                     &source,
                     "an API key is `{tenant: ..., key: ...}` or `{tenant: ..., key_file: ...}`",
@@ -226,32 +237,34 @@ impl Merge<'_> {
             };
             let (mut tenant, mut key, mut from) = (None, None, None);
             for (word, at, node) in map {
-                let place = Source::File(file.to_owned(), node.at);
+                let place = ConfigSource::File(file.to_owned(), node.at);
                 match (word.as_str(), node.what) {
-                    ("tenant", What::Text(text) | What::Plain(text)) => tenant = Some(text),
-                    ("key", What::Text(text)) => key = Some(SecretString::from(text)),
-                    ("key_file", What::Text(text)) => from = Some(text),
+                    ("tenant", ConfigNodeValue::Text(text) | ConfigNodeValue::Plain(text)) => {
+                        tenant = Some(text);
+                    }
+                    ("key", ConfigNodeValue::Text(text)) => key = Some(SecretString::from(text)),
+                    ("key_file", ConfigNodeValue::Text(text)) => from = Some(text),
                     // A number would have lost its leading zeros by now, and then it is another key.
                     ("tenant" | "key" | "key_file", _) => {
                         self.refuse(&place, format!("`{word}` is a text: quote it"));
                     }
                     _ => {
-                        let what = unknown(&word, ["tenant", "key", "key_file"]);
+                        let what = unknown_key(&word, ["tenant", "key", "key_file"]);
                         self.refused.push(format!("{file}:{at}: {what}"));
                     }
                 }
             }
             match (key, from) {
-                (Some(key), None) => self.api_keys.push(KeySetting { tenant, key, source }),
-                (None, Some(from)) => self.key_from(tenant, Path::new(&beside(path, &from)), source),
+                (Some(key), None) => self.api_keys.push(RawApiKey { tenant, key, source }),
+                (None, Some(from)) => self.key_from(tenant, Path::new(&path_beside(path, &from)), source),
                 (Some(_), Some(_)) => self.refuse(&source, "an API key has `key` or `key_file`, not both"),
                 (None, None) => self.refuse(&source, "an API key needs `key` or `key_file`"),
             }
         }
     }
 
-    fn environment(&mut self, mut given: BTreeMap<String, String>) {
-        let own = given.remove(keys::get(API_KEYS).map_or("", |key| key.environment));
+    fn add_environment(&mut self, mut given: BTreeMap<String, String>) {
+        let own = given.remove(keys::find_key(API_KEYS).map_or("", |key| key.environment));
         let from = given.remove(API_KEY_FILE_VARIABLE);
         if own.is_some() || from.is_some() {
             self.api_keys.clear();
@@ -261,32 +274,36 @@ impl Merge<'_> {
                 self.refused.push(format!("TIDINGS_API_KEY and {API_KEY_FILE_VARIABLE} are both set"));
             }
             (Some(key), None) => {
-                let source = Source::Environment("TIDINGS_API_KEY".to_owned());
-                self.api_keys.push(KeySetting { tenant: None, key: SecretString::from(key), source });
+                let source = ConfigSource::Environment("TIDINGS_API_KEY".to_owned());
+                self.api_keys.push(RawApiKey { tenant: None, key: SecretString::from(key), source });
             }
             (None, Some(from)) => {
-                self.key_from(None, Path::new(&from), Source::Environment(API_KEY_FILE_VARIABLE.to_owned()));
+                self.key_from(
+                    None,
+                    Path::new(&from),
+                    ConfigSource::Environment(API_KEY_FILE_VARIABLE.to_owned()),
+                );
             }
             (None, None) => {}
         }
         for (name, text) in given {
-            let source = Source::Environment(name.clone());
-            let in_file = name
-                .strip_suffix(FILE_SUFFIX_VARIABLE)
-                .and_then(|name| KEYS.iter().find(|key| key.form == Form::Secret && key.environment == name));
+            let source = ConfigSource::Environment(name.clone());
+            let in_file = name.strip_suffix(FILE_SUFFIX_VARIABLE).and_then(|name| {
+                KEYS.iter().find(|key| key.form == KeyForm::Secret && key.environment == name)
+            });
             if let Some(key) = in_file {
                 let read = self.read_secret(Path::new(&text));
-                self.secret(key.name, read, source);
+                self.add_secret(key.name, read, source);
             } else if let Some(key) = KEYS.iter().find(|key| key.environment == name) {
                 match key.form {
-                    Form::Secret => self.secret(key.name, Ok(text), source),
-                    Form::Map => match map_of_text(key, &text) {
-                        Ok(text) => drop(self.settings.insert(key.name, Setting { text, source })),
+                    KeyForm::Secret => self.add_secret(key.name, Ok(text), source),
+                    KeyForm::Map => match map_of_text(key, &text) {
+                        Ok(text) => drop(self.settings.insert(key.name, RawSetting { text, source })),
                         Err(what) => self.refuse(&source, format!("{}: {what}", key.name)),
                     },
-                    _ => drop(self.settings.insert(key.name, Setting { text, source })),
+                    _ => drop(self.settings.insert(key.name, RawSetting { text, source })),
                 }
-            } else if let Some(near) = misspelt(&name) {
+            } else if let Some(near) = nearest_variable(&name) {
                 // Others are left alone: Kubernetes sets TIDINGS_PORT and the like for a service of that name.
                 self.refused.push(format!("environment: unknown variable {name}; did you mean {near}?"));
             }
@@ -294,20 +311,20 @@ impl Merge<'_> {
     }
 
     /// An API key that lies in a file of its own.
-    fn key_from(&mut self, tenant: Option<String>, path: &Path, source: Source) {
+    fn key_from(&mut self, tenant: Option<String>, path: &Path, source: ConfigSource) {
         match self.read_secret(path) {
-            Ok(key) => self.api_keys.push(KeySetting { tenant, key: SecretString::from(key), source }),
+            Ok(key) => self.api_keys.push(RawApiKey { tenant, key: SecretString::from(key), source }),
             Err(why) => self.refuse(&source, why),
         }
     }
 
-    pub fn refuse(&mut self, source: &Source, what: impl fmt::Display) {
+    pub fn refuse(&mut self, source: &ConfigSource, what: impl fmt::Display) {
         self.refused.push(format!("{source}: {what}"));
     }
 
-    pub fn api_keys(&mut self, own: Option<&Tenant>) -> Vec<ApiKey> {
-        let mut keys: Vec<ApiKey> = Vec::new();
-        for KeySetting { tenant, key, source } in &self.api_keys {
+    pub fn api_keys(&mut self, own: Option<&Tenant>) -> Vec<ApiKeyConfig> {
+        let mut keys: Vec<ApiKeyConfig> = Vec::new();
+        for RawApiKey { tenant, key, source } in &self.api_keys {
             let tenant = match (tenant, own) {
                 (Some(tenant), _) => Tenant::new(tenant),
                 (None, Some(own)) => Ok(own.clone()),
@@ -318,81 +335,83 @@ impl Merge<'_> {
                     self.refused
                         .push(format!("{source}: an API key has at least {API_KEY_CHARS_MIN} characters"));
                 }
-                Ok(tenant) if keys.iter().any(|other| other.tenant != tenant && is_same(&other.key, key)) => {
+                Ok(tenant)
+                    if keys.iter().any(|other| other.tenant != tenant && is_same_key(&other.key, key)) =>
+                {
                     self.refused
                         .push(format!("{source}: this API key is another tenant's too; each has its own"));
                 }
-                Ok(tenant) => keys.push(ApiKey { tenant, key: key.clone() }),
+                Ok(tenant) => keys.push(ApiKeyConfig { tenant, key: key.clone() }),
                 Err(error) => self.refused.push(format!("{source}: {error}")),
             }
         }
         keys
     }
 
-    pub fn sources(&self) -> BTreeMap<&'static str, Source> {
-        let of = |key: &Key| {
+    pub fn sources(&self) -> BTreeMap<&'static str, ConfigSource> {
+        let of = |key: &ConfigKey| {
             let source = match self.api_keys.first() {
                 Some(first) if key.name == API_KEYS => Some(&first.source),
                 _ => self.source(key.name),
             };
-            (key.name, source.cloned().unwrap_or(Source::Default))
+            (key.name, source.cloned().unwrap_or(ConfigSource::Default))
         };
         KEYS.iter().map(of).collect()
     }
 
     /// Where the value of a key comes from, if it has one.
-    pub fn source(&self, name: &str) -> Option<&Source> {
+    pub fn source(&self, name: &str) -> Option<&ConfigSource> {
         let setting = self.settings.get(name).map(|setting| &setting.source);
         setting.or_else(|| self.secrets.get(name).map(|(_, source)| source))
     }
 }
 
 /// Whether two keys open the same door: white space around them counts for nothing.
-fn is_same(one: &SecretString, other: &SecretString) -> bool {
+fn is_same_key(one: &SecretString, other: &SecretString) -> bool {
     one.expose_secret().trim() == other.expose_secret().trim()
 }
 
 /// The secret that a name of the file says is kept elsewhere.
 fn secret_in_file(name: &str) -> Option<&'static str> {
-    let key = keys::get(name.strip_suffix(FILE_SUFFIX)?)?;
-    (key.form == Form::Secret).then_some(key.name)
+    let key = keys::find_key(name.strip_suffix(FILE_SUFFIX)?)?;
+    (key.form == KeyForm::Secret).then_some(key.name)
 }
 
 /// What stands in the file, as the one text that every layer has; or what it should be.
-fn as_text(key: &Key, what: What) -> Result<String, &'static str> {
-    let plain = |node: Node| match node.what {
-        What::Text(text) | What::Plain(text) => Some(text),
-        What::List(_) | What::Map(_) => None,
+fn value_as_text(key: &ConfigKey, what: ConfigNodeValue) -> Result<String, &'static str> {
+    let plain = |node: ConfigNode| match node.what {
+        ConfigNodeValue::Text(text) | ConfigNodeValue::Plain(text) => Some(text),
+        ConfigNodeValue::List(_) | ConfigNodeValue::Map(_) => None,
     };
     match (key.form, what) {
-        (Form::Map, What::Map(map)) => {
+        (KeyForm::Map, ConfigNodeValue::Map(map)) => {
             let line = |(name, _, node)| Some(format!("{name}={}\n", plain(node)?));
             map.into_iter().map(line).collect::<Option<String>>().ok_or("a map of names and values")
         }
-        (Form::Map, What::Plain(nothing)) if nothing.is_empty() => Ok(nothing),
-        (Form::Map, _) => Err("a map of names and values"),
-        (Form::List, What::List(list)) => {
+        (KeyForm::Map, ConfigNodeValue::Plain(nothing)) if nothing.is_empty() => Ok(nothing),
+        (KeyForm::Map, _) => Err("a map of names and values"),
+        (KeyForm::List, ConfigNodeValue::List(list)) => {
             let texts: Option<Vec<String>> = list.into_iter().map(plain).collect();
             texts.map(|texts| texts.join(",")).ok_or("a list of texts")
         }
-        (_, What::Text(text) | What::Plain(text)) => Ok(text),
-        (Form::List, What::Map(_)) => Err("a list of texts"),
-        (_, What::List(_) | What::Map(_)) => Err("one value"),
+        (_, ConfigNodeValue::Text(text) | ConfigNodeValue::Plain(text)) => Ok(text),
+        (KeyForm::List, ConfigNodeValue::Map(_)) => Err("a list of texts"),
+        (_, ConfigNodeValue::List(_) | ConfigNodeValue::Map(_)) => Err("one value"),
     }
 }
 
 /// A list of texts, a line for each; none of them has a line of its own in it.
-fn lines_of(list: Vec<Node>) -> Option<String> {
-    let text = |node: Node| match node.what {
-        What::Text(text) if !text.contains(['\n', '\r']) => Some(text),
+fn lines_of(list: Vec<ConfigNode>) -> Option<String> {
+    let text = |node: ConfigNode| match node.what {
+        ConfigNodeValue::Text(text) if !text.contains(['\n', '\r']) => Some(text),
         _ => None,
     };
     Some(list.into_iter().map(text).collect::<Option<Vec<String>>>()?.join("\n"))
 }
 
 /// A map of the environment is written as in the file. What is none is not shown: it may hold a secret.
-fn map_of_text(key: &Key, text: &str) -> Result<String, &'static str> {
+fn map_of_text(key: &ConfigKey, text: &str) -> Result<String, &'static str> {
     const WRONG: &str = "is no map such as `{a: 1}`";
-    let node = file::parse(text).map_err(|_| WRONG)?;
-    as_text(key, node.what).map_err(|_| WRONG)
+    let node = file::parse_yaml(text).map_err(|_| WRONG)?;
+    value_as_text(key, node.what).map_err(|_| WRONG)
 }

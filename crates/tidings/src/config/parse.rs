@@ -2,20 +2,21 @@
 
 use std::{path::Path, str::FromStr, time::Duration};
 
+use catalogue::problem::nearest_name;
 use courier_net::is_rate;
-use runtime::log::Format;
+use runtime::log::LogFormat;
 use tracing::level_filters::LevelFilter;
 
-use super::keys::{self, API_KEY_FILE_VARIABLE, FILE_SUFFIX_VARIABLE, Form, KEYS};
+use super::keys::{API_KEY_FILE_VARIABLE, FILE_SUFFIX_VARIABLE, KEYS, KeyForm};
 
-pub fn parsed<T: FromStr>(what: &'static str) -> impl Fn(&str) -> Result<T, String> {
+pub fn parse_as<T: FromStr>(what: &'static str) -> impl Fn(&str) -> Result<T, String> {
     move |text| text.parse().map_err(|_| what.to_owned())
 }
 
-pub fn format(text: &str) -> Result<Format, String> {
+pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
     match text {
-        "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
         _ => Err("is neither `text` nor `json`".to_owned()),
     }
 }
@@ -46,7 +47,7 @@ const CRATES: [&str; 20] = [
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// `info`, `info,digest=debug`. A filter that filters nothing, or everything, is mostly a slip.
-pub fn log_filter(text: &str) -> Result<String, String> {
+pub fn check_log_filter(text: &str) -> Result<String, String> {
     for directive in text.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {
         // Spans and their fields have a syntax of their own, which logging itself reads.
         if !directive.contains(['[', ']', '{', '}']) {
@@ -63,7 +64,7 @@ fn one_directive(directive: &str) -> Result<(), String> {
     };
     let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
     if let Some(level) = level.filter(|level| level.is_empty() || !is_level(level)) {
-        let near = keys::nearest(level, LEVELS).map(|near| format!("; did you mean `{near}`?"));
+        let near = nearest_name(level, LEVELS).map(|near| format!("; did you mean `{near}`?"));
         return Err(format!("has no level `{level}`{}", near.unwrap_or_default()));
     }
     let name = target.split("::").next().unwrap_or_default();
@@ -71,14 +72,14 @@ fn one_directive(directive: &str) -> Result<(), String> {
         return Ok(());
     }
     if level.is_none() {
-        let near = keys::nearest(name, CRATES.into_iter().chain(LEVELS))
+        let near = nearest_name(name, CRATES.into_iter().chain(LEVELS))
             .map(|near| format!("; did you mean `{near}`?"));
         let what = near.unwrap_or_else(|| format!("; for another crate write `{name}=debug`"));
         return Err(format!("has `{name}`, which is neither a level nor a crate of ours{what}"));
     }
     // Other people's crates log too, and some of their names are not far from ours: tokio, topic.
     let slips = if name.len() > 5 { 2 } else { 1 };
-    match keys::nearest(name, CRATES).filter(|near| strsim::osa_distance(name, near) <= slips) {
+    match nearest_name(name, CRATES).filter(|near| strsim::osa_distance(name, near) <= slips) {
         Some(near) => Err(format!("has no crate `{name}`; did you mean `{near}`?")),
         None if name.is_empty() => Err(format!("has `{directive}`, which names no crate")),
         None => Ok(()),
@@ -86,7 +87,7 @@ fn one_directive(directive: &str) -> Result<(), String> {
 }
 
 /// `268435456`, `256 MiB`, `2GiB`.
-pub fn bytes(text: &str) -> Result<u64, String> {
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let (number, unit) = text.split_at(text.len() - digits.len());
     let shift = match unit.trim().to_ascii_lowercase().as_str() {
@@ -102,7 +103,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// The address of a service, which may be one within our own walls.
-pub fn web_url(text: &str) -> Result<String, String> {
+pub fn parse_web_url(text: &str) -> Result<String, String> {
     match catalogue::is_web_url(text) {
         true => Ok(text.to_owned()),
         false => Err("is no address such as http://presence.internal:8080/connected".to_owned()),
@@ -116,7 +117,7 @@ const OWN_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// `https://mail.example.org`, with a path or without. Links in mails are a right: they go over the wire
 /// encrypted, and a mailbox offers its one click for no others.
-pub fn public_url(text: &str) -> Result<String, String> {
+pub fn parse_public_url(text: &str) -> Result<String, String> {
     let wrong = || "is no address such as https://mail.example.org".to_owned();
     let odd = |c: char| !c.is_ascii_alphanumeric() && !"-._~:/[]%".contains(c);
     if text.len() > PUBLIC_URL_CHARS_MAX || text.contains(odd) {
@@ -141,7 +142,7 @@ pub fn public_url(text: &str) -> Result<String, String> {
 }
 
 /// `45s`, `500ms`, `2m`.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let factor = match unit {
         "ms" => 1,
@@ -157,13 +158,13 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// So many a second: `50`, `0.5`.
-pub fn rate(text: &str) -> Result<f64, String> {
+pub fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| is_rate(*rate));
     rate.ok_or_else(|| "is no rate: a number above 0, and at most a million".to_owned())
 }
 
 /// One of some words, in large letters or small ones.
-pub fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str) -> Result<T, String> {
+pub fn parse_word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str) -> Result<T, String> {
     move |text| {
         let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
         found.map(|(_, value)| *value).ok_or_else(|| {
@@ -174,7 +175,7 @@ pub fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str) -> Re
 }
 
 /// `host:port`, several with commas between them.
-pub fn addresses(text: &str) -> Result<Vec<String>, String> {
+pub fn parse_addresses(text: &str) -> Result<Vec<String>, String> {
     let one = |address: &str| {
         let (host, port) = address.rsplit_once(':')?;
         let fits = !host.is_empty() && !host.contains([' ', '/']) && port.parse::<u16>().is_ok_and(|p| p > 0);
@@ -185,7 +186,7 @@ pub fn addresses(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// A path of the file is meant from the file's own folder.
-pub fn beside(file: &Path, text: &str) -> String {
+pub fn path_beside(file: &Path, text: &str) -> String {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !text.is_empty() => {
             folder.join(text).display().to_string()
@@ -194,20 +195,20 @@ pub fn beside(file: &Path, text: &str) -> String {
     }
 }
 
-pub fn unknown<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn unknown_key<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     // What stands behind the colon may be a secret.
     if let Some((key, _)) = word.split_once(':') {
         return format!("`{key}` has no blank after its colon");
     }
-    match keys::nearest(word, names) {
+    match nearest_name(word, names) {
         Some(near) => format!("unknown key `{word}`; did you mean `{near}`?"),
         None => format!("unknown key `{word}`; `tidings config` lists the known ones"),
     }
 }
 
 /// The variable that was probably meant.
-pub fn misspelt(name: &str) -> Option<String> {
-    let secrets = KEYS.iter().filter(|key| key.form == Form::Secret);
+pub fn nearest_variable(name: &str) -> Option<String> {
+    let secrets = KEYS.iter().filter(|key| key.form == KeyForm::Secret);
     let files = secrets.map(|key| format!("{}{FILE_SUFFIX_VARIABLE}", key.environment));
     let known = KEYS.iter().map(|key| key.environment.to_owned()).chain([API_KEY_FILE_VARIABLE.to_owned()]);
     known
@@ -222,14 +223,14 @@ mod tests {
 
     #[test]
     fn a_public_address_is_one_that_can_stand_in_a_mail() {
-        let good = |text: &str, kept: &str| assert_eq!(public_url(text).as_deref(), Ok(kept));
+        let good = |text: &str, kept: &str| assert_eq!(parse_public_url(text).as_deref(), Ok(kept));
         good("https://mail.example.org", "https://mail.example.org");
         good("https://example.org:8443/tidings/", "https://example.org:8443/tidings");
         good("http://localhost:7280", "http://localhost:7280");
         good("http://127.0.0.1", "http://127.0.0.1");
         good("http://[::1]:7280/", "http://[::1]:7280");
         let bad = |text: &str, says: &str| {
-            let why = public_url(text).unwrap_err();
+            let why = parse_public_url(text).unwrap_err();
             assert!(why.contains(says), "{text}: {why}");
         };
         for text in ["", "mail.example.org", "https://", "https:///x", "ftp://example.org", "javascript://x"]
@@ -258,10 +259,10 @@ mod tests {
             "tidings",
             "[room]=info",
         ] {
-            assert_eq!(log_filter(good).as_deref(), Ok(good));
+            assert_eq!(check_log_filter(good).as_deref(), Ok(good));
         }
         let check = |filter: &str, says: &str| {
-            let why = log_filter(filter).unwrap_err();
+            let why = check_log_filter(filter).unwrap_err();
             assert!(why.contains(says), "{filter}: {why}");
         };
         check("inof", "did you mean `info`?");

@@ -9,14 +9,14 @@ use super::{
         APNS_KEY, APNS_KEY_ID, APNS_PER_SECOND, APNS_TEAM_ID, APNS_TOPIC, APNS_URL, FCM_ACCOUNT,
         FCM_PER_SECOND, FCM_URL, PUSH_CA, WEBPUSH_HOSTS, WEBPUSH_KEY, WEBPUSH_PER_SECOND, WEBPUSH_SUBJECT,
     },
-    merge::{Merge, Source},
-    parse::rate,
-    settle::path,
+    merge::{ConfigMerge, ConfigSource},
+    parse::parse_rate,
+    values::parse_path,
 };
 
 /// By which services pushes leave the house; devices of the others are not reached. Without any, pushes stay in the outbox.
 #[derive(Clone, Debug, Default)]
-pub struct Push {
+pub struct PushConfig {
     pub ca: Option<PathBuf>,
     pub apns: Option<apns::Settings>,
     pub fcm: Option<fcm::Settings>,
@@ -24,18 +24,18 @@ pub struct Push {
 }
 
 /// Understands them.
-pub fn settle(merge: &mut Merge<'_>) -> Push {
-    let ca = merge.take(PUSH_CA, path);
+pub fn resolve_push(merge: &mut ConfigMerge<'_>) -> PushConfig {
+    let ca = merge.take(PUSH_CA, parse_path);
     let rates =
         [(APNS_PER_SECOND, APNS_KEY), (FCM_PER_SECOND, FCM_ACCOUNT), (WEBPUSH_PER_SECOND, WEBPUSH_KEY)];
     let [of_apns, of_fcm, of_web] = rates.map(|(name, needed)| {
         if !merge.secrets.contains_key(needed) {
             refuse_without(merge, name, needed);
         }
-        merge.take(name, rate)
+        merge.take(name, parse_rate)
     });
-    let apns_url = text(merge, APNS_URL).unwrap_or_else(|| apns::ROOT.to_owned());
-    let apns = needs(merge, APNS_KEY, [APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC]).map(
+    let apns_url = take_text(merge, APNS_URL).unwrap_or_else(|| apns::ROOT.to_owned());
+    let apns = take_with_needs(merge, APNS_KEY, [APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC]).map(
         |(key, [key_id, team_id, topic])| apns::Settings {
             root: apns_url,
             key,
@@ -45,37 +45,37 @@ pub fn settle(merge: &mut Merge<'_>) -> Push {
             per_second: of_apns,
         },
     );
-    let fcm_url = text(merge, FCM_URL).unwrap_or_else(|| fcm::ROOT.to_owned());
-    let fcm = needs(merge, FCM_ACCOUNT, []).map(|(account, [])| fcm::Settings {
+    let fcm_url = take_text(merge, FCM_URL).unwrap_or_else(|| fcm::ROOT.to_owned());
+    let fcm = take_with_needs(merge, FCM_ACCOUNT, []).map(|(account, [])| fcm::Settings {
         root: fcm_url,
         account,
         per_second: of_fcm,
     });
-    let hosts = list(merge, WEBPUSH_HOSTS);
+    let hosts = take_list(merge, WEBPUSH_HOSTS);
     if !hosts.is_empty() && !merge.secrets.contains_key(WEBPUSH_KEY) {
         refuse_without(merge, WEBPUSH_HOSTS, WEBPUSH_KEY);
     }
-    let web = needs(merge, WEBPUSH_KEY, [WEBPUSH_SUBJECT]).map(|(key, [subject])| web::Settings {
+    let web = take_with_needs(merge, WEBPUSH_KEY, [WEBPUSH_SUBJECT]).map(|(key, [subject])| web::Settings {
         key,
         subject,
         hosts,
         per_second: of_web,
     });
-    Push { ca, apns, fcm, web }
+    PushConfig { ca, apns, fcm, web }
 }
 
-pub fn list(merge: &mut Merge<'_>, name: &str) -> Vec<String> {
-    let items = text(merge, name).unwrap_or_default();
+pub fn take_list(merge: &mut ConfigMerge<'_>, name: &str) -> Vec<String> {
+    let items = take_text(merge, name).unwrap_or_default();
     items.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
 }
 
-fn text(merge: &mut Merge<'_>, name: &str) -> Option<String> {
+fn take_text(merge: &mut ConfigMerge<'_>, name: &str) -> Option<String> {
     merge.take(name, |text| Ok(text.to_owned()))
 }
 
 /// A secret and what it is of no use without: all of it or nothing.
-fn needs<const N: usize>(
-    merge: &mut Merge<'_>,
+fn take_with_needs<const N: usize>(
+    merge: &mut ConfigMerge<'_>,
     secret: &'static str,
     names: [&'static str; N],
 ) -> Option<(secrecy::SecretString, [String; N])> {
@@ -85,7 +85,7 @@ fn needs<const N: usize>(
     };
     let mut found = Vec::new();
     for name in names {
-        match text(merge, name) {
+        match take_text(merge, name) {
             Some(text) => found.push(text),
             None => merge.refuse(&source, format!("`{secret}` is of no use without `{name}`")),
         }
@@ -94,8 +94,8 @@ fn needs<const N: usize>(
 }
 
 /// Refuses what is said in vain.
-pub fn refuse_without(merge: &mut Merge<'_>, name: &str, needed: &str) {
-    if let Some(source) = merge.source(name).filter(|source| **source != Source::Default).cloned() {
+pub fn refuse_without(merge: &mut ConfigMerge<'_>, name: &str, needed: &str) {
+    if let Some(source) = merge.source(name).filter(|source| **source != ConfigSource::Default).cloned() {
         merge.refuse(&source, format!("`{name}` is of no use without `{needed}`"));
     }
 }

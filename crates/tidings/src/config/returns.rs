@@ -2,22 +2,22 @@
 
 use std::net::SocketAddr;
 
-use courier::back::Provider;
+use courier::mail_returns::ReturnProvider;
 
 use super::{
     keys::{MAIL_INTAKE, MAIL_PROVIDER, MAIL_RETURNS},
-    merge::Merge,
-    parse::parsed,
+    merge::ConfigMerge,
+    parse::parse_as,
     push::refuse_without,
 };
 
 /// Where mails come back to.
 #[derive(Clone, Debug)]
-pub struct Returns {
+pub struct ReturnsConfig {
     /// The domain of the return paths.
     pub domain: String,
     /// Who takes mails further, and tells of them in a way of its own.
-    pub provider: Option<Provider>,
+    pub provider: Option<ReturnProvider>,
     /// Where mails to return paths are taken.
     pub intake: Option<SocketAddr>,
 }
@@ -26,22 +26,22 @@ pub struct Returns {
 const DOMAIN_CHARS_MAX: usize = 180;
 
 /// Understands them: without a domain the others are said in vain.
-pub fn settle(merge: &mut Merge<'_>) -> Option<Returns> {
-    let provider = merge.take(MAIL_PROVIDER, provider);
-    let intake = merge.take(MAIL_INTAKE, parsed("is no address and port, such as 127.0.0.1:2525"));
+pub fn resolve_returns(merge: &mut ConfigMerge<'_>) -> Option<ReturnsConfig> {
+    let provider = merge.take(MAIL_PROVIDER, parse_provider);
+    let intake = merge.take(MAIL_INTAKE, parse_as("is no address and port, such as 127.0.0.1:2525"));
     if merge.source(MAIL_RETURNS).is_none() {
         [MAIL_PROVIDER, MAIL_INTAKE].into_iter().for_each(|name| refuse_without(merge, name, MAIL_RETURNS));
     }
-    Some(Returns { domain: merge.take(MAIL_RETURNS, domain)?, provider, intake })
+    Some(ReturnsConfig { domain: merge.take(MAIL_RETURNS, parse_domain)?, provider, intake })
 }
 
-fn provider(text: &str) -> Result<Provider, String> {
-    let found = Provider::ALL.into_iter().find(|provider| provider.name() == text);
-    let names = Provider::ALL.map(Provider::name).join(", ");
+fn parse_provider(text: &str) -> Result<ReturnProvider, String> {
+    let found = ReturnProvider::ALL.into_iter().find(|provider| provider.name() == text);
+    let names = ReturnProvider::ALL.map(ReturnProvider::name).join(", ");
     found.ok_or_else(|| format!("is none of {names}"))
 }
 
-fn domain(text: &str) -> Result<String, String> {
+fn parse_domain(text: &str) -> Result<String, String> {
     let good = |label: &str| {
         (1..=63).contains(&label.len())
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')

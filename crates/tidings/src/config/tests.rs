@@ -9,9 +9,9 @@ mod slips;
 use std::{io, path::Path};
 
 use secrecy::ExposeSecret as _;
-use topic_kafka::settings::{Mechanism, Stamps};
+use topic_kafka::settings::{SaslMechanism, StampSource};
 
-use super::{Engine, Given, Merged, Refused, merge, show};
+use super::{ConfigError, EngineConfig, FlagValue, MergedConfig, listing, merge};
 
 const SECRET: &str = "correct-horse-battery";
 /// What links could be signed with.
@@ -37,7 +37,7 @@ const COMPLETE: [(&str, &str); 10] = [
     ("TIDINGS_REGISTRY_PASSWORD", "p"),
 ];
 
-fn read(path: &Path) -> io::Result<String> {
+fn read_fake_file(path: &Path) -> io::Result<String> {
     match path.to_str() {
         Some("secret" | "conf/secret") => Ok(format!("{SECRET}\n")),
         Some("hex") => Ok(format!("{HEX}\n")),
@@ -45,19 +45,19 @@ fn read(path: &Path) -> io::Result<String> {
     }
 }
 
-fn merged(
+fn merge_values(
     file: &str,
     environment: &[(&str, &str)],
     flags: &[(&'static str, &'static str, &str)],
-) -> Result<Merged, Refused> {
+) -> Result<MergedConfig, ConfigError> {
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let flags = flags.iter().map(|(name, flag, text)| Given { name, flag, text: (*text).to_owned() });
+    let flags = flags.iter().map(|(name, flag, text)| FlagValue { name, flag, text: (*text).to_owned() });
     let file = (!file.is_empty()).then_some((Path::new("tidings.yaml"), file));
-    merge::merge(file, environment, flags.collect(), read)
+    merge::merge_layers(file, environment, flags.collect(), read_fake_file)
 }
 
-fn shown(merged: &Merged, name: &str) -> String {
-    let line = show::lines(merged).into_iter().find(|line| line.name == name).unwrap();
+fn show_value(merged: &MergedConfig, name: &str) -> String {
+    let line = listing::config_lines(merged).into_iter().find(|line| line.name == name).unwrap();
     format!("{} ({})", line.value, line.source)
 }
 
@@ -68,7 +68,7 @@ fn the_later_source_wins() {
                  flags: &[(&'static str, &'static str, &str)],
                  name: &str,
                  expected: &str| {
-        assert_eq!(shown(&merged(file, environment, flags).unwrap(), name), expected);
+        assert_eq!(show_value(&merge_values(file, environment, flags).unwrap(), name), expected);
     };
     let (env, flag) = (("TIDINGS_DATA_DIR", "/e"), ("data_dir", "--data-dir", "/f"));
     check("", &[], &[], "data_dir", ".tidings (default)");
@@ -93,8 +93,9 @@ fn every_key_of_production_is_read_and_shown() {
     let check = |name: &str, variable: &str, value: &str, expected: &str| {
         // The last one wins.
         let environment = [&PRODUCTION[..], &COMPLETE[..], &[(variable, value)]].concat();
-        let merged = merged("", &environment, &[]).unwrap_or_else(|refused| panic!("{name}: {refused}"));
-        assert_eq!(shown(&merged, name), format!("{expected} (environment {variable})"));
+        let merged =
+            merge_values("", &environment, &[]).unwrap_or_else(|refused| panic!("{name}: {refused}"));
+        assert_eq!(show_value(&merged, name), format!("{expected} (environment {variable})"));
     };
     check("engine", "TIDINGS_ENGINE", "production", "production");
     check("partitions", "TIDINGS_PARTITIONS", "8", "8");
@@ -139,15 +140,17 @@ fn what_is_known_of_production_engines_is_what_was_said() {
         tls: true\n  certificate: c.pem\n  key: k.pem\n  replication: 1\n  min_insync: 1\n  properties:\n    client.id: x\n\
         cql:\n  contact_points: [c:9042]\n  replication: {dc1: 3}\n  user: bob\n  password: \"0123\"\n\
         registry:\n  url: https://r/\n";
-    let merged = merged(file, &[], &[]).unwrap();
+    let merged = merge_values(file, &[], &[]).unwrap();
     assert!(merged.config.secret.is_some());
-    let Engine::Production(engines) = &merged.config.engine else { panic!("{:?}", merged.config.engine) };
+    let EngineConfig::Production(engines) = &merged.config.engine else {
+        panic!("{:?}", merged.config.engine)
+    };
     let (kafka, cql) = (&engines.kafka, &engines.cql);
-    assert_eq!((kafka.brokers.as_str(), kafka.stamps), ("a:1,b:2", Stamps::Broker));
+    assert_eq!((kafka.brokers.as_str(), kafka.stamps), ("a:1,b:2", StampSource::Broker));
     let login = kafka.security.login.as_ref().unwrap();
     assert_eq!(
         (login.user.as_str(), login.password.expose_secret(), login.mechanism),
-        ("ann", SECRET, Mechanism::ScramSha256)
+        ("ann", SECRET, SaslMechanism::ScramSha256)
     );
     let tls = kafka.security.tls.as_ref().unwrap();
     assert_eq!((tls.ca.as_deref(), tls.certificate.as_deref()), (None, Some(Path::new("c.pem"))));
@@ -156,16 +159,21 @@ fn what_is_known_of_production_engines_is_what_was_said() {
     assert_eq!(cql.login.as_ref().unwrap().password.expose_secret(), "0123");
     assert_eq!(engines.registry.as_ref().unwrap().urls, ["https://r"]);
     // Only a clock that can be moved says itself when something was.
-    let demo =
-        merge::merge(Some((Path::new("f"), &format!("demo: true\n{file}"))), [], vec![], read).unwrap();
-    let Engine::Production(engines) = &demo.config.engine else { panic!("no engines") };
-    assert_eq!(engines.kafka.stamps, Stamps::Clock);
+    let demo = merge::merge_layers(
+        Some((Path::new("f"), &format!("demo: true\n{file}"))),
+        [],
+        vec![],
+        read_fake_file,
+    )
+    .unwrap();
+    let EngineConfig::Production(engines) = &demo.config.engine else { panic!("no engines") };
+    assert_eq!(engines.kafka.stamps, StampSource::Clock);
 }
 
 #[test]
 fn what_is_wrong_with_production_is_refused_with_its_place() {
     let check = |file: &str, expected: &str| {
-        let refused = merged(file, &PRODUCTION, &[]).err().map(|refused| refused.to_string());
+        let refused = merge_values(file, &PRODUCTION, &[]).err().map(|refused| refused.to_string());
         assert_eq!(refused.as_deref(), Some(expected), "{file}");
     };
     check(
@@ -235,7 +243,7 @@ fn what_is_wrong_with_production_is_refused_with_its_place() {
 #[test]
 fn an_engine_has_the_keys_that_it_needs_and_no_others() {
     let only = |environment: &[(&str, &str)], expected: &str| {
-        assert_eq!(merged("", environment, &[]).unwrap_err().to_string(), expected);
+        assert_eq!(merge_values("", environment, &[]).unwrap_err().to_string(), expected);
     };
     only(
         &[("TIDINGS_ENGINE", "kafka")],
@@ -263,7 +271,7 @@ fn an_engine_has_the_keys_that_it_needs_and_no_others() {
 fn properties_that_are_ours_are_refused() {
     let check = |name: &str, says: &str| {
         let file = format!("kafka: {{properties: {{client.id: a, {name}: x}}}}");
-        let refused = merged(&file, &PRODUCTION, &[]).unwrap_err().to_string();
+        let refused = merge_values(&file, &PRODUCTION, &[]).unwrap_err().to_string();
         assert_eq!(refused, format!("tidings.yaml:1:21: kafka.properties: has `{name}`, {says}"));
     };
     check("group.id", "which is said by `kafka.prefix`");
@@ -282,7 +290,7 @@ fn a_refused_map_says_nothing_of_its_values() {
             (String::new(), vec![("TIDINGS_KAFKA_PROPERTIES", map)]),
         ] {
             let environment: Vec<_> = PRODUCTION.into_iter().chain(environment).collect();
-            let refused = merged(&file, &environment, &[]).unwrap_err();
+            let refused = merge_values(&file, &environment, &[]).unwrap_err();
             let said = format!("{refused} {refused:?}");
             assert!(!said.contains(SECRET), "{said}");
         }
@@ -299,7 +307,7 @@ fn a_refused_map_says_nothing_of_its_values() {
 fn paths_of_the_file_are_meant_from_its_folder() {
     let file =
         Some((Path::new("conf/tidings.yaml"), "data_dir: d\napi_keys: [{tenant: t, key_file: secret}]\n"));
-    let merged = merge::merge(file, [], vec![], read).unwrap();
+    let merged = merge::merge_layers(file, [], vec![], read_fake_file).unwrap();
     assert_eq!(merged.config.data_dir, Path::new("conf/d"));
     assert_eq!(merged.config.api_keys.len(), 1);
 }
@@ -307,7 +315,7 @@ fn paths_of_the_file_are_meant_from_its_folder() {
 #[test]
 fn what_is_wrong_is_refused_with_its_place() {
     let check = |file: &str, environment: &[(&str, &str)], expected: &str| {
-        let refused = merged(file, environment, &[]).unwrap_err();
+        let refused = merge_values(file, environment, &[]).unwrap_err();
         assert_eq!(refused.to_string(), expected, "{file}");
     };
     check("tennant: x", &[], "tidings.yaml:1:1: unknown key `tennant`; did you mean `tenant`?");
@@ -347,24 +355,24 @@ fn variables_that_an_orchestrator_sets_are_left_alone() {
     let set =
         ["PORT", "PORT_7280_TCP", "PORT_7280_TCP_ADDR", "SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP"];
     for name in set.map(|name| format!("TIDINGS_{name}")) {
-        merged("", &[(&name, "tcp://10.0.0.1:7280")], &[]).unwrap();
+        merge_values("", &[(&name, "tcp://10.0.0.1:7280")], &[]).unwrap();
     }
-    merged("", &[("TIDINGS_STOP_AT", "x:1"), ("TIDINGS_KILLS", "5")], &[]).unwrap();
+    merge_values("", &[("TIDINGS_STOP_AT", "x:1"), ("TIDINGS_KILLS", "5")], &[]).unwrap();
 }
 
 #[test]
 fn beyond_this_machine_there_are_keys() {
-    let refused = merged("listen: 0.0.0.0:80", &[], &[]).unwrap_err().to_string();
+    let refused = merge_values("listen: 0.0.0.0:80", &[], &[]).unwrap_err().to_string();
     assert!(refused.contains("0.0.0.0:80 can be reached from other machines"), "{refused}");
-    merged("listen: 0.0.0.0:80", &[("TIDINGS_API_KEY", SECRET)], &[]).unwrap();
-    let short = merged("", &[("TIDINGS_API_KEY", "short")], &[]).unwrap_err().to_string();
+    merge_values("listen: 0.0.0.0:80", &[("TIDINGS_API_KEY", SECRET)], &[]).unwrap();
+    let short = merge_values("", &[("TIDINGS_API_KEY", "short")], &[]).unwrap_err().to_string();
     assert_eq!(short, "environment TIDINGS_API_KEY: an API key has at least 16 characters");
 }
 
 #[test]
 fn keys_have_one_source_and_are_texts() {
     let check = |keys: &str, expected: &str| {
-        let refused = merged(&format!("api_keys: {keys}"), &[], &[]).unwrap_err().to_string();
+        let refused = merge_values(&format!("api_keys: {keys}"), &[], &[]).unwrap_err().to_string();
         assert!(refused.contains(expected), "{keys}: {refused}");
     };
     check("[{tenant: t, key: a, key_file: b}]", "not both");
@@ -377,8 +385,12 @@ fn keys_have_one_source_and_are_texts() {
         &format!("[{{tenant: a, key: {SECRET}}}, {{tenant: b, key_file: secret}}]"),
         "this API key is another tenant's too; each has its own",
     );
-    merged(&format!("api_keys: [{{tenant: a, key: {SECRET}}}, {{tenant: a, key_file: secret}}]"), &[], &[])
-        .unwrap();
+    merge_values(
+        &format!("api_keys: [{{tenant: a, key: {SECRET}}}, {{tenant: a, key_file: secret}}]"),
+        &[],
+        &[],
+    )
+    .unwrap();
 }
 
 #[test]
@@ -390,17 +402,17 @@ fn no_secret_is_ever_shown() {
         ("", vec![("TIDINGS_API_KEY_FILE", "secret")]),
         ("api_keys: [{tenant: t, key_file: secret}]", vec![]),
     ] {
-        let merged = merged(file, &environment, &[]).unwrap();
+        let merged = merge_values(file, &environment, &[]).unwrap();
         assert_eq!(merged.config.api_keys.len(), 1);
         for text in [
             format!("{merged:?}"),
-            format!("{:?}", show::lines(&merged)),
-            show::json(&merged).to_string(),
-            shown(&merged, "api_keys"),
+            format!("{:?}", listing::config_lines(&merged)),
+            listing::config_as_json(&merged).to_string(),
+            show_value(&merged, "api_keys"),
         ] {
             assert!(!text.contains(SECRET), "{text}");
         }
-        assert!(shown(&merged, "api_keys").contains("***"));
+        assert!(show_value(&merged, "api_keys").contains("***"));
     }
     for (name, variable, value) in [
         ("secret", "TIDINGS_SECRET", HEX),
@@ -412,10 +424,10 @@ fn no_secret_is_ever_shown() {
     ] {
         let others = COMPLETE.into_iter().filter(|(other, _)| !variable.starts_with(other));
         let environment: Vec<_> = PRODUCTION.into_iter().chain(others).chain([(variable, value)]).collect();
-        let merged = merged("", &environment, &[]).unwrap();
-        assert_eq!(shown(&merged, name), format!("*** (environment {variable})"));
-        let lines = format!("{:?}", show::lines(&merged));
-        for text in [format!("{merged:?}"), lines, show::json(&merged).to_string()] {
+        let merged = merge_values("", &environment, &[]).unwrap();
+        assert_eq!(show_value(&merged, name), format!("*** (environment {variable})"));
+        let lines = format!("{:?}", listing::config_lines(&merged));
+        for text in [format!("{merged:?}"), lines, listing::config_as_json(&merged).to_string()] {
             assert!(!text.contains(SECRET) && !text.contains(HEX), "{text}");
         }
     }
@@ -426,9 +438,9 @@ fn no_secret_is_ever_shown() {
 fn a_pod_of_a_stateful_set_has_a_name_of_its_own() {
     let check = |host: &[(&str, &str)], instance: &str, session: &str| {
         let environment = [&PRODUCTION[..], &COMPLETE[..], host].concat();
-        let merged = merged("", &environment, &[]).unwrap_or_else(|refused| panic!("{refused}"));
-        assert_eq!(shown(&merged, "kafka.instance"), instance, "{host:?}");
-        assert_eq!(shown(&merged, "kafka.session"), session, "{host:?}");
+        let merged = merge_values("", &environment, &[]).unwrap_or_else(|refused| panic!("{refused}"));
+        assert_eq!(show_value(&merged, "kafka.instance"), instance, "{host:?}");
+        assert_eq!(show_value(&merged, "kafka.session"), session, "{host:?}");
     };
     let pod = |host: &'static str| [("KUBERNETES_SERVICE_HOST", "10.0.0.1"), ("HOSTNAME", host)];
     let (none, short) = ("- (default)", "10s (default)");

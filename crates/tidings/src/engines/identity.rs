@@ -3,12 +3,12 @@
 //! both keep the house's name, and nobody starts where they differ.
 
 use anyhow::Context as _;
-use model::{Millis, State, SubjectRef, Tenant, Value};
+use model::{SubjectRef, Tenant, UtcMillis, Value, VersionedState};
 use store::{StateKey, Store};
 use topic::Topics;
 
-use super::NotReady;
-use crate::{datadir::random_hex, house::book::Book};
+use super::NotReadyError;
+use crate::{datadir::random_hex, house::book::HouseBook};
 
 /// The house's own tenant, which no key of others names: it has a space.
 const TENANT: &str = "of the house";
@@ -20,7 +20,7 @@ const NAME_BYTES: usize = 8;
 
 /// What is to be done about two names.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Verdict {
+enum IdentityVerdict {
     Same,
     /// Neither has one.
     New,
@@ -30,64 +30,71 @@ enum Verdict {
 }
 
 /// Refuses topics and tables of two houses, and those that nobody has named.
-pub async fn check(
+pub async fn check_identity(
     log: &dyn Topics,
     store: &dyn Store,
     (prefix, keyspace): (&str, &str),
 ) -> anyhow::Result<()> {
-    match judge(names(log, store).await?, (prefix, keyspace)) {
-        Verdict::Same => Ok(()),
-        Verdict::New | Verdict::Adopt(_) => Err(NotReady(
+    match judge_names(read_house_names(log, store).await?, (prefix, keyspace)) {
+        IdentityVerdict::Same => Ok(()),
+        IdentityVerdict::New | IdentityVerdict::Adopt(_) => Err(NotReadyError(
             "run `tidings migrate` first: topics and tables do not say yet which house they are of"
                 .to_owned(),
         )
         .into()),
-        Verdict::Refuse(why) => Err(NotReady(why).into()),
+        IdentityVerdict::Refuse(why) => Err(NotReadyError(why).into()),
     }
 }
 
 /// Names a house that has no name yet, or its topics after its tables.
-pub async fn settle(
+pub async fn name_house(
     log: &dyn Topics,
     store: &dyn Store,
     (prefix, keyspace): (&str, &str),
-    now: Millis,
+    now: UtcMillis,
 ) -> anyhow::Result<Option<String>> {
-    let name = match judge(names(log, store).await?, (prefix, keyspace)) {
-        Verdict::Same => return Ok(None),
-        Verdict::Refuse(why) => return Err(NotReady(why).into()),
-        Verdict::Adopt(name) => name,
-        Verdict::New => {
+    let name = match judge_names(read_house_names(log, store).await?, (prefix, keyspace)) {
+        IdentityVerdict::Same => return Ok(None),
+        IdentityVerdict::Refuse(why) => return Err(NotReadyError(why).into()),
+        IdentityVerdict::Adopt(name) => name,
+        IdentityVerdict::New => {
             let ours = random_hex(NAME_BYTES)?.into_bytes();
-            let elected = store.answer(&tenant()?, ELECTION, ours, now).await.context("name the house")?;
+            let elected =
+                store.answer(&house_tenant()?, ELECTION, ours, now).await.context("name the house")?;
             let name = String::from_utf8(elected).context("the house's name")?;
-            let state = State::at(1, [(NAME, Some(Value::text(&name)))]);
-            store.merge(vec![(key()?, state)]).await.context("name the house")?;
+            let state = VersionedState::from_values(1, [(NAME, Some(Value::from_text(&name)))]);
+            store.merge(vec![(house_key()?, state)]).await.context("name the house")?;
             name
         }
     };
     // The tables first: topics that have a name and tables that have none are of two houses.
-    Book::name(log, &name, now).await?;
+    HouseBook::write_house_name(log, &name, now).await?;
     Ok(Some(format!("the house is named {name}")))
 }
 
 /// The names of the topics' house and of the tables'.
-async fn names(log: &dyn Topics, store: &dyn Store) -> anyhow::Result<(Option<String>, Option<String>)> {
-    let mut book = Book::default();
+async fn read_house_names(
+    log: &dyn Topics,
+    store: &dyn Store,
+) -> anyhow::Result<(Option<String>, Option<String>)> {
+    let mut book = HouseBook::default();
     book.update(log).await?;
-    let states = store.states(&[key()?]).await.context("the house's name")?;
+    let states = store.states(&[house_key()?]).await.context("the house's name")?;
     let of_store = states.first().and_then(|state| state.text(NAME)).map(str::to_owned);
     Ok((book.house().map(str::to_owned), of_store))
 }
 
-fn judge((log, store): (Option<String>, Option<String>), (prefix, keyspace): (&str, &str)) -> Verdict {
+fn judge_names(
+    (log, store): (Option<String>, Option<String>),
+    (prefix, keyspace): (&str, &str),
+) -> IdentityVerdict {
     match (log, store) {
-        (None, None) => Verdict::New,
-        (None, Some(store)) => Verdict::Adopt(store),
-        (Some(log), Some(store)) if log == store => Verdict::Same,
+        (None, None) => IdentityVerdict::New,
+        (None, Some(store)) => IdentityVerdict::Adopt(store),
+        (Some(log), Some(store)) if log == store => IdentityVerdict::Same,
         (Some(log), store) => {
             let store = store.map_or_else(|| "no house yet".to_owned(), |store| format!("house {store}"));
-            Verdict::Refuse(format!(
+            IdentityVerdict::Refuse(format!(
                 "the topics that begin with `{prefix}` are of house {log}, and keyspace `{keyspace}` is of {store}: set \
                  `cql.keyspace` to that of the topics' house, or another `kafka.prefix` for a house of its own"
             ))
@@ -95,22 +102,22 @@ fn judge((log, store): (Option<String>, Option<String>), (prefix, keyspace): (&s
     }
 }
 
-fn tenant() -> anyhow::Result<Tenant> {
+fn house_tenant() -> anyhow::Result<Tenant> {
     Ok(Tenant::new(TENANT)?)
 }
 
-fn key() -> anyhow::Result<StateKey> {
-    Ok(StateKey::Subject(tenant()?, SubjectRef::new(HOUSE)?))
+fn house_key() -> anyhow::Result<StateKey> {
+    Ok(StateKey::Subject(house_tenant()?, SubjectRef::new(HOUSE)?))
 }
 
 #[cfg(test)]
 mod tests {
-    use model::partition::Partitions;
+    use model::partition::PartitionCount;
     use runtime::Clock;
-    use topic::embedded::Embedded;
+    use topic::embedded::EmbeddedTopics;
 
     use super::*;
-    use crate::house::declare;
+    use crate::house::declare_topics;
 
     const OF: (&str, &str) = ("srd.", "tidings");
 
@@ -118,32 +125,32 @@ mod tests {
     async fn two_houses_on_one_set_of_topics_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let log = async |name: &str| {
-            let log = Embedded::open(&dir.path().join(name), Clock::still(1_000_000)).unwrap();
-            declare(&log, Partitions::new(4).unwrap()).await.unwrap();
+            let log = EmbeddedTopics::open(&dir.path().join(name), Clock::still(1_000_000)).unwrap();
+            declare_topics(&log, PartitionCount::new(4).unwrap()).await.unwrap();
             log
         };
-        let store = |name: &str| store::embedded::Embedded::open(&dir.path().join(name)).unwrap();
-        let now = Millis(1_000_000);
+        let store = |name: &str| store::embedded::EmbeddedStore::open(&dir.path().join(name)).unwrap();
+        let now = UtcMillis(1_000_000);
         let (first, other) = (log("log").await, store("other"));
         let own = store("own");
-        let refused = async |log: &Embedded, store: &store::embedded::Embedded| {
-            let error = check(log, store, OF).await.unwrap_err();
-            assert!(error.is::<NotReady>(), "{error:#}");
+        let refused = async |log: &EmbeddedTopics, store: &store::embedded::EmbeddedStore| {
+            let error = check_identity(log, store, OF).await.unwrap_err();
+            assert!(error.is::<NotReadyError>(), "{error:#}");
             error.to_string()
         };
         assert!(refused(&first, &own).await.contains("tidings migrate"));
-        assert!(settle(&first, &own, OF, now).await.unwrap().is_some());
-        assert_eq!(settle(&first, &own, OF, now).await.unwrap(), None);
-        check(&first, &own, OF).await.unwrap();
+        assert!(name_house(&first, &own, OF, now).await.unwrap().is_some());
+        assert_eq!(name_house(&first, &own, OF, now).await.unwrap(), None);
+        check_identity(&first, &own, OF).await.unwrap();
         // Tables of nobody, then of another house.
         assert!(refused(&first, &other).await.contains("is of no house yet"));
-        assert!(settle(&first, &other, OF, now).await.unwrap_err().is::<NotReady>());
+        assert!(name_house(&first, &other, OF, now).await.unwrap_err().is::<NotReadyError>());
         let second = log("second").await;
-        assert!(settle(&second, &other, OF, now).await.unwrap().is_some());
+        assert!(name_house(&second, &other, OF, now).await.unwrap().is_some());
         assert!(refused(&first, &other).await.contains("`srd.` are of house"));
         // Topics that were lost and made anew are of the house that the tables are of.
         let anew = log("anew").await;
-        assert!(settle(&anew, &own, OF, now).await.unwrap().is_some());
-        check(&anew, &own, OF).await.unwrap();
+        assert!(name_house(&anew, &own, OF, now).await.unwrap().is_some());
+        check_identity(&anew, &own, OF).await.unwrap();
     }
 }

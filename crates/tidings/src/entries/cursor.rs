@@ -19,38 +19,38 @@ const CHARS_MAX: usize = (1 + DAYS * (4 + 2 + CHECKS_MAX * CHECK_BYTES)).div_cei
 
 const CHECK_BYTES: usize = 8;
 /// What the entries up to a place are like: the beginning of a SHA-256.
-pub(super) type Check = [u8; CHECK_BYTES];
+pub(super) type PrefixHash = [u8; CHECK_BYTES];
 
 /// A client's place, day by day. One without days is at the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
-    pub(super) days: BTreeMap<Day, Seen>,
+pub struct EntryCursor {
+    pub(super) days: BTreeMap<Day, DayCursor>,
 }
 
 /// What a client has of one day.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct DayCursor {
     /// That many entries from the first one on.
     count: u16,
     /// What they were like up to each of the places.
-    checks: Vec<Check>,
+    checks: Vec<PrefixHash>,
 }
 
 /// A text that no client was ever given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is no cursor: {0}; leave it out to begin anew")]
-pub struct Malformed(&'static str);
+pub struct CursorError(&'static str);
 
-impl Seen {
+impl DayCursor {
     /// The first entries of a day, by what the first 0, 1, 2 … are like.
-    pub(super) fn of(beginnings: &[Check], count: usize) -> Self {
+    pub(super) fn from_beginnings(beginnings: &[PrefixHash], count: usize) -> Self {
         let checks = places(count).filter_map(|place| beginnings.get(place).copied()).collect();
         // A day that is read has fewer entries than fit: see the assertion below.
         Self { count: u16::try_from(count).unwrap_or(u16::MAX), checks }
     }
 
     /// How many of them are still what they were.
-    pub(super) fn stands(&self, beginnings: &[Check]) -> usize {
+    pub(super) fn count_unchanged(&self, beginnings: &[PrefixHash]) -> usize {
         let places = places(self.count.into()).zip(&self.checks);
         let standing = places.filter(|(place, check)| beginnings.get(*place) == Some(*check));
         standing.map(|(place, _)| place).max().unwrap_or(0)
@@ -65,10 +65,10 @@ fn places(count: usize) -> impl Iterator<Item = usize> {
     (1..=parts).map(move |part| (count * part).div_ceil(parts))
 }
 
-impl fmt::Display for Cursor {
+impl fmt::Display for EntryCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = vec![VERSION];
-        for (day, Seen { count, checks }) in &self.days {
+        for (day, DayCursor { count, checks }) in &self.days {
             bytes.extend_from_slice(&day.0.to_be_bytes());
             bytes.extend_from_slice(&count.to_be_bytes());
             checks.iter().for_each(|check| bytes.extend_from_slice(check));
@@ -77,21 +77,21 @@ impl fmt::Display for Cursor {
     }
 }
 
-impl Cursor {
+impl EntryCursor {
     /// Reads a text that a client brings back.
-    pub fn parse(text: &str) -> Result<Self, Malformed> {
+    pub fn parse(text: &str) -> Result<Self, CursorError> {
         if text.len() > CHARS_MAX {
-            return Err(Malformed("it is too long"));
+            return Err(CursorError("it is too long"));
         }
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| Malformed("it is not base64url"))?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError("it is not base64url"))?;
         let Some((&VERSION, mut rest)) = bytes.split_first() else {
-            return Err(Malformed("it is of another form"));
+            return Err(CursorError("it is of another form"));
         };
         let mut days = BTreeMap::new();
         while !rest.is_empty() {
-            let (day, seen, behind) = one(rest).ok_or(Malformed("it is cut off or garbled"))?;
+            let (day, seen, behind) = decode_day(rest).ok_or(CursorError("it is cut off or garbled"))?;
             if days.last_key_value().is_some_and(|(last, _)| *last >= day) {
-                return Err(Malformed("its days are not in order"));
+                return Err(CursorError("its days are not in order"));
             }
             days.insert(day, seen);
             rest = behind;
@@ -101,7 +101,7 @@ impl Cursor {
 }
 
 /// The first day, and the bytes behind it.
-fn one(bytes: &[u8]) -> Option<(Day, Seen, &[u8])> {
+fn decode_day(bytes: &[u8]) -> Option<(Day, DayCursor, &[u8])> {
     let (day, rest) = bytes.split_first_chunk()?;
     let (count, mut rest) = rest.split_first_chunk()?;
     let count = u16::from_be_bytes(*count);
@@ -114,15 +114,15 @@ fn one(bytes: &[u8]) -> Option<(Day, Seen, &[u8])> {
         checks.push(*check);
         rest = behind;
     }
-    Some((Day(i32::from_be_bytes(*day)), Seen { count, checks }, rest))
+    Some((Day(i32::from_be_bytes(*day)), DayCursor { count, checks }, rest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(count: u16) -> Seen {
-        Seen { count, checks: places(count.into()).map(|place| [place as u8; CHECK_BYTES]).collect() }
+    fn day_cursor(count: u16) -> DayCursor {
+        DayCursor { count, checks: places(count.into()).map(|place| [place as u8; CHECK_BYTES]).collect() }
     }
 
     #[test]
@@ -138,18 +138,19 @@ mod tests {
 
     #[test]
     fn the_longest_text_is_read_back() {
-        let days = (0..DAYS as i32).map(|day| (Day(20_000 + day), seen(DAY_ROWS_READ_MAX as u16))).collect();
-        let cursor = Cursor { days };
+        let days =
+            (0..DAYS as i32).map(|day| (Day(20_000 + day), day_cursor(DAY_ROWS_READ_MAX as u16))).collect();
+        let cursor = EntryCursor { days };
         let text = cursor.to_string();
         assert!(text.len() <= CHARS_MAX && text.len() < 1_200, "{}", text.len());
-        assert_eq!(Cursor::parse(&text), Ok(cursor));
-        assert_eq!(Cursor::parse(&Cursor::default().to_string()), Ok(Cursor::default()));
+        assert_eq!(EntryCursor::parse(&text), Ok(cursor));
+        assert_eq!(EntryCursor::parse(&EntryCursor::default().to_string()), Ok(EntryCursor::default()));
     }
 
     #[test]
     fn what_nobody_was_given_is_refused() {
         let check = |bytes: &[u8], reason: &str| {
-            let refused = Cursor::parse(&URL_SAFE_NO_PAD.encode(bytes)).unwrap_err();
+            let refused = EntryCursor::parse(&URL_SAFE_NO_PAD.encode(bytes)).unwrap_err();
             assert!(refused.to_string().contains(reason), "{bytes:?}: {refused}");
         };
         let day = |day: i32, count: u16| [&day.to_be_bytes()[..], &count.to_be_bytes(), &[7; 8]].concat();
@@ -164,7 +165,7 @@ mod tests {
         check(&[&[1], &day(9, 1)[..], &day(-9, 1)].concat(), "in order");
         check(&[1; 2_000], "too long");
         for text in ["", "%", "AQ==", "AR", "\u{e4}", "A Q"] {
-            assert!(Cursor::parse(text).is_err(), "{text}");
+            assert!(EntryCursor::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Event, EventKey, edition::Edition};
 use topic::Topics;
-use wire::{note, topics};
+use wire::{house_note, topics};
 
-use super::gather::latest;
-use crate::house::book::Book;
+use super::load::latest_spans;
+use crate::house::book::HouseBook;
 
 /// Records of the quarantine that are looked at, the latest ones.
 const ASIDE_MAX: u64 = 5_000;
@@ -15,7 +15,7 @@ const PAGE: usize = 1_000;
 
 /// What is known of editions.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct EditionEvidence {
     /// That of whoever asks.
     pub own: Option<Edition>,
     /// By which each event was admitted.
@@ -24,9 +24,9 @@ pub struct Told {
     pub aside: BTreeSet<EventKey>,
 }
 
-impl Told {
+impl EditionEvidence {
     /// Why somebody may have no entry although the catalogue of today finds them.
-    pub fn why(&self, event: &Event) -> Option<String> {
+    pub fn absence_reason(&self, event: &Event) -> Option<String> {
         if self.aside.contains(&event.key) {
             return Some(
                 "it was told by an older catalogue than it was admitted by, which may not have known the kind: it lies \
@@ -44,21 +44,21 @@ impl Told {
     }
 
     /// Looks up what else there is to know about these events.
-    pub async fn look(&mut self, log: &dyn Topics, hash: u64, events: &[Event]) -> anyhow::Result<()> {
-        let mut book = Book::default();
+    pub async fn load(&mut self, log: &dyn Topics, hash: u64, events: &[Event]) -> anyhow::Result<()> {
+        let mut book = HouseBook::default();
         book.update(log).await?;
         self.own = book.edition(hash);
         let bounds = log.bounds(topics::QUARANTINE).await?;
-        let (looks, _) = latest((0..).zip(bounds).collect(), ASIDE_MAX);
+        let (looks, _) = latest_spans((0..).zip(bounds).collect(), ASIDE_MAX);
         for (partition, (mut from, end)) in looks {
             while from < end {
                 let records = log.read(topics::QUARANTINE, partition, from, PAGE).await?;
                 let Some(last) = records.last() else { break };
                 from = last.offset + 1;
                 for record in &records {
-                    let item = wire::quarantined::decode(record.value.as_deref().unwrap_or_default());
+                    let item = wire::quarantine::decode(record.value.as_deref().unwrap_or_default());
                     let item = item.ok().filter(|item| item.topic == topics::EVENTS);
-                    let item = item.filter(|item| note::edition(&item.headers).is_some());
+                    let item = item.filter(|item| house_note::read_edition(&item.headers).is_some());
                     let event = item.and_then(|item| wire::event::decode(item.value.as_deref()?).ok());
                     self.aside.extend(
                         event

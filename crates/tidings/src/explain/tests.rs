@@ -9,22 +9,23 @@ use axum::{
 use catalogue::Catalogue;
 use clap::Parser as _;
 use model::{
-    Because, Channel, Day, Entry, Event, EventKey, Kind, Mark, Millis, Person, Place, PlanName, ReadyId,
-    Reason, Row, State, SubjectRef, Tenant, Value, What, Why, World,
+    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryReason, Event, EventKey, GeoPoint, Kind,
+    Mark, MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
+    WorldSnapshot,
     edition::Edition,
-    fold::fold,
-    hold::Held,
+    fold::fold_rows,
+    hold::HoldCause,
     limits::DAY_MS,
     person::{Act, PersonRecord, Window, mutes, notes, profile},
 };
-use store::{Claim, Journalled, Record, Recorded};
+use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
 use tower::ServiceExt as _;
 
 use super::{
-    Asked, Explanation, Refusal,
-    editions::Told,
-    gather::{Gathered, cut, gather, latest},
-    judge, nothing as nothing_found, tell,
+    EventExplanation, ExplainTarget, LookupRefusal, check_target,
+    editions::EditionEvidence,
+    explain_absence as nothing_found, explain_events,
+    load::{ExplanationEvidence, describe_cut, latest_spans, load_evidence},
 };
 use crate::testing;
 
@@ -75,8 +76,8 @@ fn catalogue() -> Catalogue {
     Catalogue::parse(CATALOGUE, "town.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn now() -> Millis {
-    Millis::parse("2026-11-21T12:00:00Z").unwrap()
+fn now() -> UtcMillis {
+    UtcMillis::parse("2026-11-21T12:00:00Z").unwrap()
 }
 
 fn tenant() -> Tenant {
@@ -88,7 +89,7 @@ fn subject(text: &str) -> SubjectRef {
 }
 
 fn event(what: &str) -> Event {
-    let berlin = Place { lat: 52.52, lon: 13.4 };
+    let berlin = GeoPoint { lat: 52.52, lon: 13.4 };
     Event {
         tenant: tenant(),
         key: EventKey([7; 16]),
@@ -97,55 +98,61 @@ fn event(what: &str) -> Event {
         actor: None,
         occurred: now().plus(-3_600_000),
         persons: Vec::new(),
-        state: State::at(
+        state: VersionedState::from_values(
             1,
             [
                 ("maker", Some(Value::Ref(subject("maker:7")))),
                 ("place", Some(Value::Place(berlin))),
-                ("owner", Some(Value::text("bob"))),
+                ("owner", Some(Value::from_text("bob"))),
             ],
         ),
     }
 }
 
 /// Ann, of whom nothing is known but that an event happened.
-fn nothing() -> Gathered {
+fn bare_evidence() -> ExplanationEvidence {
     let event = event("item.made");
-    let mut world = World::default();
-    world.of_mut(&tenant()).subjects.insert(event.subject.clone(), event.state.clone());
-    Gathered { events: vec![event], world, ..Gathered::default() }
+    let mut world = WorldSnapshot::default();
+    world.get_or_insert(&tenant()).subjects.insert(event.subject.clone(), event.state.clone());
+    ExplanationEvidence { events: vec![event], world, ..ExplanationEvidence::default() }
 }
 
-fn follows(mut gathered: Gathered) -> Gathered {
-    gathered.world.of_mut(&tenant()).follow(Person::new("ann").unwrap(), subject("maker:7"), true);
+fn with_follow(mut gathered: ExplanationEvidence) -> ExplanationEvidence {
+    gathered.world.get_or_insert(&tenant()).set_follow(Person::new("ann").unwrap(), subject("maker:7"), true);
     gathered
 }
 
 /// The entry of a follower, with what became of it.
-fn entry(gathered: Gathered, became: Option<What>) -> Gathered {
-    let because = Because::Follows(subject("maker:7"));
+fn entry(gathered: ExplanationEvidence, became: Option<MarkAction>) -> ExplanationEvidence {
+    let because = AudienceMatch::Follows(subject("maker:7"));
     entry_under(gathered, &[("followed", because)], became)
 }
 
-fn entry_under(gathered: Gathered, reasons: &[(&str, Because)], became: Option<What>) -> Gathered {
+fn entry_under(
+    gathered: ExplanationEvidence,
+    reasons: &[(&str, AudienceMatch)],
+    became: Option<MarkAction>,
+) -> ExplanationEvidence {
     let event = gathered.events[0].clone();
-    let row = |(kind, because): &(&str, Because)| {
-        let reason = Reason { kind: Kind::new(kind).unwrap(), because: because.clone() };
+    let row = |(kind, because): &(&str, AudienceMatch)| {
+        let reason = EntryReason { kind: Kind::new(kind).unwrap(), because: because.clone() };
         let (subject, actor) = (event.subject.clone(), event.actor.clone());
-        Row::Entry(Entry { key: event.entry_key(), reason, subject, actor })
+        DayRow::Entry(Entry { key: event.entry_key(), reason, subject, actor })
     };
-    let mut rows: Vec<Row> = reasons.iter().map(row).collect();
+    let mut rows: Vec<DayRow> = reasons.iter().map(row).collect();
     if let Some(what) = became {
-        let channel = (!matches!(what, What::Read | What::Cleared)).then_some(Channel::Email);
-        rows.push(Row::Mark(Mark::new(channel, what, vec![event.entry_key()], now())));
+        let channel = (!matches!(what, MarkAction::Read | MarkAction::Cleared)).then_some(Channel::Email);
+        rows.push(DayRow::Mark(Mark::new(channel, what, vec![event.entry_key()], now())));
     }
-    Gathered { view: fold(&rows), ..gathered }
+    ExplanationEvidence { view: fold_rows(&rows), ..gathered }
 }
 
-fn check(case: &str, gathered: &Gathered, verdict: &str, expected: &[&str]) {
+fn check_explanation(case: &str, gathered: &ExplanationEvidence, verdict: &str, expected: &[&str]) {
     let person = Person::new("ann").unwrap();
-    let told = tell(gathered, (&tenant(), &person), &catalogue(), now());
-    let [Explanation { steps, verdict: found, .. }] = told.as_slice() else { panic!("{case}: {told:?}") };
+    let told = explain_events(gathered, (&tenant(), &person), &catalogue(), now());
+    let [EventExplanation { steps, verdict: found, .. }] = told.as_slice() else {
+        panic!("{case}: {told:?}")
+    };
     assert_eq!(found, verdict, "{case}: {steps:?}");
     let said: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
     for part in expected {
@@ -157,63 +164,71 @@ fn check(case: &str, gathered: &Gathered, verdict: &str, expected: &[&str]) {
 
 fn window(plan: &str) -> Window {
     let opened = Window::new(PlanName::new(plan).unwrap(), 1, "".into(), now());
-    Window { due: now().plus(DAY_MS), days: [Day::of(now())].into(), ..opened }
+    Window { due: now().plus(DAY_MS), days: [Day::from_instant(now())].into(), ..opened }
 }
 
 /// An entry that waits, with windows open, of somebody with an address who may prefer a plan.
-fn waits(gathered: Gathered, preferred: Option<&str>, windows: &[&str]) -> Gathered {
-    let email = [(profile::EMAIL, Some(Value::text("ann@example.org")))];
-    let plan = preferred.map(|plan| (profile::EMAIL_PLAN, Some(Value::text(plan))));
+fn with_windows(
+    gathered: ExplanationEvidence,
+    preferred: Option<&str>,
+    windows: &[&str],
+) -> ExplanationEvidence {
+    let email = [(profile::EMAIL, Some(Value::from_text("ann@example.org")))];
+    let plan = preferred.map(|plan| (profile::EMAIL_PLAN, Some(Value::from_text(plan))));
     let windows = windows.iter().map(|plan| window(plan)).collect();
-    Gathered {
-        profile: State::at(1, email.into_iter().chain(plan)),
+    ExplanationEvidence {
+        profile: VersionedState::from_values(1, email.into_iter().chain(plan)),
         record: Some(PersonRecord { windows, ..PersonRecord::default() }),
         ..gathered
     }
 }
 
-fn flags(names: &[String]) -> State {
-    State::at(1, names.iter().map(|name| (name.as_str(), Some(Value::Flag(true)))))
+fn flags(names: &[String]) -> VersionedState {
+    VersionedState::from_values(1, names.iter().map(|name| (name.as_str(), Some(Value::Flag(true)))))
 }
 
 #[test]
 fn who_was_not_found_learns_why() {
+    let check = check_explanation;
     check(
         "a stranger",
-        &nothing(),
+        &bare_evidence(),
         "not in the audience",
         &["`followed`: they do not follow maker:7", "nobody knows where they are"],
     );
-    let mut far = nothing();
-    far.profile = State::at(1, [(profile::PLACE, Some(Value::Place(Place { lat: 48.85, lon: 2.35 })))]);
+    let mut far = bare_evidence();
+    far.profile = VersionedState::from_values(
+        1,
+        [(profile::PLACE, Some(Value::Place(GeoPoint { lat: 48.85, lon: 2.35 })))],
+    );
     check("far away", &far, "not in the audience", &["`near`: they are 877.7 km"]);
-    let mut sold = nothing();
+    let mut sold = bare_evidence();
     sold.events = vec![event("item.sold")];
     check("somebody else's", &sold, "not in the audience", &["`owner` does not name them"]);
-    let mut slip = nothing();
+    let mut slip = bare_evidence();
     slip.events[0].what = "item.maid".to_owned();
     check("a slip", &slip, "no kind", &["no kind is told on `item.maid`: did you mean `item.made`?"]);
-    let mut own = follows(nothing());
+    let mut own = with_follow(bare_evidence());
     own.events[0].actor = Some(Person::new("ann").unwrap());
     check("their own doing", &own, "not in the audience", &["it is their own doing"]);
-    let mut erased = follows(nothing());
-    erased.notes = State::at(1, [(notes::ERASED, Some(Value::Flag(true)))]);
+    let mut erased = with_follow(bare_evidence());
+    erased.notes = VersionedState::from_values(1, [(notes::ERASED, Some(Value::Flag(true)))]);
     check("erased", &erased, "erased", &["was erased"]);
-    let mut old = follows(nothing());
+    let mut old = with_follow(bare_evidence());
     old.events[0].occurred = now().plus(-30 * DAY_MS);
     let gone = "its day, 2026-10-22, was archived or has expired";
     check("expired", &old, "the day has expired", &[gone]);
     check(
         "followed too late",
-        &follows(nothing()),
+        &with_follow(bare_evidence()),
         "no entry",
         &["they follow maker:7", "were not when it was told"],
     );
     let (older, newer) = (Edition { number: 1, hash: 5 }, Edition { number: 2, hash: 9 });
     let by = |by: Edition, is_aside: bool| {
-        let mut gathered = follows(nothing());
+        let mut gathered = with_follow(bare_evidence());
         let key = gathered.events[0].key;
-        gathered.told_by = Told {
+        gathered.told_by = EditionEvidence {
             own: Some(newer),
             admitted: [(key, by)].into(),
             aside: is_aside.then_some(key).into_iter().collect(),
@@ -233,60 +248,66 @@ fn who_was_not_found_learns_why() {
         "no entry",
         &["told by an older catalogue", "quarantine retry"],
     );
-    let day = Day::of(now());
+    let day = Day::from_instant(now());
     let gone = "its day, 2026-11-21, was archived or has expired";
-    let archived = Gathered { gone: [day].into(), ..follows(nothing()) };
+    let archived = ExplanationEvidence { gone: [day].into(), ..with_follow(bare_evidence()) };
     check("archived", &archived, "no entry", &["they follow maker:7", gone, "!were not when it was told"]);
-    let left = Gathered { gone: [day].into(), ..nothing() };
+    let left = ExplanationEvidence { gone: [day].into(), ..bare_evidence() };
     check("nobody's day", &left, "not in the audience", &["nothing is left of its day, 2026-11-21"]);
-    let behind = Gathered { unread: 3, ..follows(nothing()) };
+    let behind = ExplanationEvidence { unread: 3, ..with_follow(bare_evidence()) };
     check("not yet", &behind, "no entry", &["3 records still to read"]);
 }
 
 #[test]
 fn who_was_found_learns_what_became_of_it() {
-    let waiting = entry(follows(nothing()), None);
-    check(
+    let waiting = entry(with_follow(bare_evidence()), None);
+    check_explanation(
         "nobody has it in hand",
         &waiting,
         "waiting",
         &["no window of `daily` is open", "not be told: no address"],
     );
-    check(
+    check_explanation(
         "waits",
-        &waits(waiting, None, &["daily"]),
+        &with_windows(waiting, None, &["daily"]),
         "waiting",
         &["found under `followed`: they follow maker:7", "waits for `daily`", "2026-11-22T12:00"],
     );
     let id = ReadyId([9; 16]);
-    let mut told = entry(follows(nothing()), Some(What::Taken(id)));
-    let claim = Claim { ready: id, attempt: 1, token: [0; 16], at: now(), deadline: now(), told: vec![] };
-    let record = Record { ready: id, attempt: 1, at: now(), what: Recorded::Sent, left: vec![] };
-    told.journal = BTreeMap::from([(id, Journalled { claims: vec![claim], records: vec![record] })]);
-    check("told", &told, "told", &["the log no longer has", "sent at 2026-11-21T12:00:00.000Z, try 2"]);
+    let mut told = entry(with_follow(bare_evidence()), Some(MarkAction::Taken(id)));
+    let claim =
+        JournalClaim { ready: id, attempt: 1, token: [0; 16], at: now(), deadline: now(), told: vec![] };
+    let record = JournalRecord { ready: id, attempt: 1, at: now(), what: JournalOutcome::Sent, left: vec![] };
+    told.journal = BTreeMap::from([(id, JournalRows { claims: vec![claim], records: vec![record] })]);
+    check_explanation(
+        "told",
+        &told,
+        "told",
+        &["the log no longer has", "sent at 2026-11-21T12:00:00.000Z, try 2"],
+    );
     for (what, verdict, part) in [
-        (What::Read, "read before", "they read it"),
-        (What::Cleared, "cleared", "they cleared it"),
-        (What::Ended(Why::ToldBefore), "told before", "an earlier message told the same subject"),
-        (What::Ended(Why::NoLongerTrue), "no longer true", "`while` does not hold"),
-        (What::Ended(Why::Cancelled), "cancelled by hand", "somebody closed its window"),
+        (MarkAction::Read, "read before", "they read it"),
+        (MarkAction::Cleared, "cleared", "they cleared it"),
+        (MarkAction::Ended(EndReason::ToldBefore), "told before", "an earlier message told the same subject"),
+        (MarkAction::Ended(EndReason::NoLongerTrue), "no longer true", "`while` does not hold"),
+        (MarkAction::Ended(EndReason::Cancelled), "cancelled by hand", "somebody closed its window"),
     ] {
-        check(part, &entry(follows(nothing()), Some(what)), verdict, &[part]);
+        check_explanation(part, &entry(with_follow(bare_evidence()), Some(what)), verdict, &[part]);
     }
-    let carried = entry(follows(nothing()), Some(What::Carried(id)));
-    check("carried", &carried, "carried over", &["had no room for it"]);
+    let carried = entry(with_follow(bare_evidence()), Some(MarkAction::Carried(id)));
+    check_explanation("carried", &carried, "carried over", &["had no room for it"]);
 }
 
 #[test]
 fn an_open_window_says_what_it_waits_for() {
     let check_window = |case: &str, change: fn(&mut Window), expected: &[&str]| {
-        let mut waiting = waits(entry(follows(nothing()), None), None, &["daily"]);
+        let mut waiting = with_windows(entry(with_follow(bare_evidence()), None), None, &["daily"]);
         change(&mut waiting.record.as_mut().unwrap().windows[0]);
-        check(case, &waiting, "waiting", expected);
+        check_explanation(case, &waiting, "waiting", expected);
     };
     check_window("its hour", |_| {}, &["12:00:00.000Z", "!12:00:00.000Z ("]);
     check_window("due", |window| window.due = now(), &["12:00:00.000Z, which is due"]);
-    check_window("held", |window| window.held = Some(Held::Cap), &["(held, a cap has no room)"]);
+    check_window("held", |window| window.held = Some(HoldCause::Cap), &["(held, a cap has no room)"]);
     check_window("released", |window| window.act = Some(Act::Release), &["(released by hand, closes now)"]);
     check_window("cancelled", |window| window.act = Some(Act::Cancel), &["(cancelled by hand, "]);
 }
@@ -294,23 +315,33 @@ fn an_open_window_says_what_it_waits_for() {
 #[test]
 fn only_the_window_of_its_plan_is_named() {
     let both = ["daily", "evening"];
-    let found = || entry(follows(nothing()), None);
-    check("the first", &waits(found(), None, &both), "waiting", &["for `daily`", "!evening"]);
-    check("preferred", &waits(found(), Some("evening"), &both), "waiting", &["for `evening`", "!daily"]);
-    let chosen = waits(found(), Some("evening"), &["daily"]);
-    check("chosen since", &chosen, "waiting", &["no window of `evening` is open", "!daily"]);
-    let mut another = waits(found(), None, &["daily"]);
-    another.record.as_mut().unwrap().windows[0].days = [Day::of(now()).plus(-1)].into();
-    check("another day", &another, "waiting", &["no window of `daily` is open", "!waits for"]);
-    let gone = entry_under(follows(nothing()), &[("bygone", Because::Everyone)], None);
-    let gone = waits(gone, None, &both);
-    check("no kind", &gone, "waiting", &["not be told: kind is gone", "!daily", "!evening"]);
+    let found = || entry(with_follow(bare_evidence()), None);
+    check_explanation(
+        "the first",
+        &with_windows(found(), None, &both),
+        "waiting",
+        &["for `daily`", "!evening"],
+    );
+    check_explanation(
+        "preferred",
+        &with_windows(found(), Some("evening"), &both),
+        "waiting",
+        &["for `evening`", "!daily"],
+    );
+    let chosen = with_windows(found(), Some("evening"), &["daily"]);
+    check_explanation("chosen since", &chosen, "waiting", &["no window of `evening` is open", "!daily"]);
+    let mut another = with_windows(found(), None, &["daily"]);
+    another.record.as_mut().unwrap().windows[0].days = [Day::from_instant(now()).plus(-1)].into();
+    check_explanation("another day", &another, "waiting", &["no window of `daily` is open", "!waits for"]);
+    let gone = entry_under(with_follow(bare_evidence()), &[("bygone", AudienceMatch::Everyone)], None);
+    let gone = with_windows(gone, None, &both);
+    check_explanation("no kind", &gone, "waiting", &["not be told: kind is gone", "!daily", "!evening"]);
     // Under two kinds whose plans are not the same, one of them muted.
-    let maker = || Because::Follows(subject("maker:7"));
-    let two = entry_under(follows(nothing()), &[("followed", maker()), ("alone", maker())], None);
-    let mut two = waits(two, Some("evening"), &both);
-    two.mutes = flags(&[mutes::kind(&Kind::new("alone").unwrap())]);
-    check(
+    let maker = || AudienceMatch::Follows(subject("maker:7"));
+    let two = entry_under(with_follow(bare_evidence()), &[("followed", maker()), ("alone", maker())], None);
+    let mut two = with_windows(two, Some("evening"), &both);
+    two.mutes = flags(&[mutes::kind_field(&Kind::new("alone").unwrap())]);
+    check_explanation(
         "two plans",
         &two,
         "waiting",
@@ -322,106 +353,121 @@ fn only_the_window_of_its_plan_is_named() {
 fn a_mute_is_named() {
     let ben = Person::new("ben").unwrap();
     let by_ben = || {
-        let mut found = follows(nothing());
+        let mut found = with_follow(bare_evidence());
         found.events[0].actor = Some(ben.clone());
         found
     };
-    let kind = mutes::kind(&Kind::new("followed").unwrap());
-    let item = mutes::subject(&subject("item:1"));
+    let kind = mutes::kind_field(&Kind::new("followed").unwrap());
+    let item = mutes::subject_field(&subject("item:1"));
     for (names, expected) in [
         (vec![kind.clone()], "muted: the kind `followed`"),
-        (vec![mutes::actor(&ben)], "muted: the actor ben"),
+        (vec![mutes::actor_field(&ben)], "muted: the actor ben"),
         (vec![item.clone()], "muted: the subject item:1"),
-        (vec![mutes::thread(&subject("maker:7"))], "muted: the thread maker:7"),
+        (vec![mutes::thread_field(&subject("maker:7"))], "muted: the thread maker:7"),
         (vec![item, kind], "muted: the kind `followed` and the subject item:1"),
     ] {
         let mutes = flags(&names);
-        let ended = entry(by_ben(), Some(What::Ended(Why::Muted)));
-        let ended = Gathered { mutes: mutes.clone(), ..ended };
-        check(expected, &ended, "muted", &[&format!("email: {expected}")]);
-        let waiting = Gathered { mutes, ..waits(entry(by_ben(), None), None, &["daily"]) };
-        check(expected, &waiting, "waiting", &[&format!("will not be told: {expected}")]);
+        let ended = entry(by_ben(), Some(MarkAction::Ended(EndReason::Muted)));
+        let ended = ExplanationEvidence { mutes: mutes.clone(), ..ended };
+        check_explanation(expected, &ended, "muted", &[&format!("email: {expected}")]);
+        let waiting = ExplanationEvidence { mutes, ..with_windows(entry(by_ben(), None), None, &["daily"]) };
+        check_explanation(expected, &waiting, "waiting", &[&format!("will not be told: {expected}")]);
     }
     // Who is one of two with somebody mutes them as well.
-    let pair = [("followed", Because::Mutual(ben.clone()))];
-    let mut pair = entry_under(nothing(), &pair, Some(What::Ended(Why::Muted)));
-    pair.mutes = flags(&[mutes::actor(&ben)]);
-    check("a party", &pair, "muted", &["email: muted: the actor ben"]);
-    let mut ended = entry(by_ben(), Some(What::Ended(Why::Muted)));
-    ended.mutes = flags(&[mutes::subject(&subject("item:2")), mutes::actor(&Person::new("cem").unwrap())]);
-    check("no more", &ended, "muted", &["email: muted at that time"]);
+    let pair = [("followed", AudienceMatch::Mutual(ben.clone()))];
+    let mut pair = entry_under(bare_evidence(), &pair, Some(MarkAction::Ended(EndReason::Muted)));
+    pair.mutes = flags(&[mutes::actor_field(&ben)]);
+    check_explanation("a party", &pair, "muted", &["email: muted: the actor ben"]);
+    let mut ended = entry(by_ben(), Some(MarkAction::Ended(EndReason::Muted)));
+    ended.mutes =
+        flags(&[mutes::subject_field(&subject("item:2")), mutes::actor_field(&Person::new("cem").unwrap())]);
+    check_explanation("no more", &ended, "muted", &["email: muted at that time"]);
 }
 
 #[test]
 fn who_was_near_learns_how_far_it_is_now() {
     let at = |lat: f64, lon: f64| {
-        let found = entry_under(nothing(), &[("near", Because::Near)], None);
-        let place = Value::Place(Place { lat, lon });
-        Gathered { profile: State::at(1, [(profile::PLACE, Some(place))]), ..found }
+        let found = entry_under(bare_evidence(), &[("near", AudienceMatch::Near)], None);
+        let place = Value::Place(GeoPoint { lat, lon });
+        ExplanationEvidence {
+            profile: VersionedState::from_values(1, [(profile::PLACE, Some(place))]),
+            ..found
+        }
     };
-    check("near", &at(52.55, 13.4), "waiting", &["found under `near`: they are near it: 3.3 km"]);
+    check_explanation("near", &at(52.55, 13.4), "waiting", &["found under `near`: they are near it: 3.3 km"]);
     let far = "they were near it; 877.7 km away now, not within 50 km";
-    check("moved", &at(48.85, 2.35), "waiting", &[far, "!they are near it"]);
-    let unknown = entry_under(nothing(), &[("near", Because::Near)], None);
-    check("nowhere", &unknown, "waiting", &["found under `near`: they were near it"]);
+    check_explanation("moved", &at(48.85, 2.35), "waiting", &[far, "!they are near it"]);
+    let unknown = entry_under(bare_evidence(), &[("near", AudienceMatch::Near)], None);
+    check_explanation("nowhere", &unknown, "waiting", &["found under `near`: they were near it"]);
 }
 
 #[test]
 fn it_is_said_that_nothing_is_known_of_somebody() {
     let note = "nothing is known of `ann`";
     let not = format!("!{note}");
-    check("nobody", &nothing(), "not in the audience", &[note]);
-    check("follows", &follows(nothing()), "no entry", &[&not]);
-    check("an entry", &entry(nothing(), Some(What::Read)), "read before", &[&not]);
-    let profile = State::at(1, [(profile::NAME, Some(Value::text("Ann")))]);
-    check("a name", &Gathered { profile, ..nothing() }, "not in the audience", &[&not]);
+    check_explanation("nobody", &bare_evidence(), "not in the audience", &[note]);
+    check_explanation("follows", &with_follow(bare_evidence()), "no entry", &[&not]);
+    check_explanation("an entry", &entry(bare_evidence(), Some(MarkAction::Read)), "read before", &[&not]);
+    let profile = VersionedState::from_values(1, [(profile::NAME, Some(Value::from_text("Ann")))]);
+    check_explanation(
+        "a name",
+        &ExplanationEvidence { profile, ..bare_evidence() },
+        "not in the audience",
+        &[&not],
+    );
     let mutes = flags(&["kind x".to_owned()]);
-    check("a mute", &Gathered { mutes, ..nothing() }, "not in the audience", &[&not]);
-    let elsewhere = Gathered { record: Some(PersonRecord::default()), ..nothing() };
-    check("a window once", &elsewhere, "not in the audience", &[&not]);
+    check_explanation(
+        "a mute",
+        &ExplanationEvidence { mutes, ..bare_evidence() },
+        "not in the audience",
+        &[&not],
+    );
+    let elsewhere = ExplanationEvidence { record: Some(PersonRecord::default()), ..bare_evidence() };
+    check_explanation("a window once", &elsewhere, "not in the audience", &[&not]);
 }
 
 #[test]
 fn what_is_named_wrongly_is_refused() {
-    let check = |case: &str, gathered: &Gathered, asked: &str, expected: Result<(), (bool, &str)>| {
-        let asked = Asked::parse(asked).unwrap();
-        let person = Person::new("ann").unwrap();
-        let found = judge(gathered, &asked, (&tenant(), &person), &catalogue());
-        match (&found, expected) {
-            (Ok(()), Ok(())) => {}
-            (Err(Refusal::Wrong(text)), Err((true, part)))
-            | (Err(Refusal::Absent(text)), Err((false, part))) => {
-                assert!(text.contains(part), "{case}: no `{part}` in {text}");
+    let check =
+        |case: &str, gathered: &ExplanationEvidence, asked: &str, expected: Result<(), (bool, &str)>| {
+            let asked = ExplainTarget::parse(asked).unwrap();
+            let person = Person::new("ann").unwrap();
+            let found = check_target(gathered, &asked, (&tenant(), &person), &catalogue());
+            match (&found, expected) {
+                (Ok(()), Ok(())) => {}
+                (Err(LookupRefusal::Wrong(text)), Err((true, part)))
+                | (Err(LookupRefusal::Absent(text)), Err((false, part))) => {
+                    assert!(text.contains(part), "{case}: no `{part}` in {text}");
+                }
+                _ => panic!("{case}: {found:?}"),
             }
-            _ => panic!("{case}: {found:?}"),
-        }
-    };
+        };
     let key = EventKey([7; 16]);
-    let right = nothing().events[0].entry_key();
+    let right = bare_evidence().events[0].entry_key();
     let wrong = format!("2026-11-20T11:00:00.000Z/{key}");
-    let none = Gathered::default();
+    let none = ExplanationEvidence::default();
     // The entry lives longer than the event does in the log.
-    let outlived = Gathered { events: Vec::new(), ..entry(nothing(), None) };
+    let outlived = ExplanationEvidence { events: Vec::new(), ..entry(bare_evidence(), None) };
     let name = format!("that event is of 2026-11-21, as {right}");
-    check("the wrong day", &nothing(), &wrong, Err((true, &name)));
+    check("the wrong day", &bare_evidence(), &wrong, Err((true, &name)));
     check("the wrong day of an old one", &outlived, &wrong, Err((true, &name)));
-    check("the right day", &nothing(), &right.to_string(), Ok(()));
+    check("the right day", &bare_evidence(), &right.to_string(), Ok(()));
     check("an unknown entry", &none, &wrong, Ok(()));
     check("a slip", &none, "itme:1", Err((true, "no subjects of type `itme`: did you mean `item`?")));
     check("no slip", &none, "foo:1", Err((true, "no subjects of type `foo`: there are `item` or `maker`")));
-    check("a type that is gone", &nothing(), "foo:1", Ok(()));
+    check("a type that is gone", &bare_evidence(), "foo:1", Ok(()));
     check("an unknown subject", &none, "item:9", Ok(()));
     for asked in [key.to_string(), right.to_string(), "item:1".to_owned()] {
         check("outlived", &outlived, &asked, Err((false, "`tidings days ann --since 21d`")));
     }
-    let cut = Gathered { cut: Some(cut(false)), ..Gathered::default() };
+    let cut = ExplanationEvidence { cut: Some(describe_cut(false)), ..ExplanationEvidence::default() };
     check("not all was read", &cut, "shop/1", Err((false, "only the latest")));
 }
 
 #[test]
 fn it_is_said_why_there_is_no_event() {
     let check = |asked: &str, expected: &str| {
-        let said = nothing_found(&Asked::parse(asked).unwrap());
+        let said = nothing_found(&ExplainTarget::parse(asked).unwrap());
         assert!(said.contains(expected) && said.contains("older than the log (14 days)"), "{asked}: {said}");
     };
     let key = EventKey([7; 16]);
@@ -433,16 +479,16 @@ fn it_is_said_why_there_is_no_event() {
 
 #[test]
 fn an_event_has_several_names() {
-    let key = EventKey::of(&tenant(), "shop", "order/17");
-    let check = |text: &str, expected: Option<Asked>| {
-        assert_eq!(Asked::parse(text), expected, "{text}");
+    let key = EventKey::from_source_id(&tenant(), "shop", "order/17");
+    let check = |text: &str, expected: Option<ExplainTarget>| {
+        assert_eq!(ExplainTarget::parse(text), expected, "{text}");
     };
-    check(&key.to_string(), Some(Asked::Event(key)));
-    let occurred = Millis::parse("2026-11-21T09:00:00Z").unwrap();
-    let entry = Asked::Entry(model::EntryKey { occurred, event: key });
+    check(&key.to_string(), Some(ExplainTarget::Event(key)));
+    let occurred = UtcMillis::parse("2026-11-21T09:00:00Z").unwrap();
+    let entry = ExplainTarget::Entry(model::EntryKey { occurred, event: key });
     check(&format!("2026-11-21T09:00:00.000Z/{key}"), Some(entry));
-    check("item:1", Some(Asked::Subject(subject("item:1"))));
-    check("shop/17", Some(Asked::Change { source: "shop".to_owned(), id: "17".to_owned() }));
+    check("item:1", Some(ExplainTarget::Subject(subject("item:1"))));
+    check("shop/17", Some(ExplainTarget::Change { source: "shop".to_owned(), id: "17".to_owned() }));
     check("nonsense", None);
     check("2026-11-21T09:00:00.000Z/nonsense", None);
 }
@@ -450,25 +496,27 @@ fn an_event_has_several_names() {
 #[test]
 fn the_catalogue_is_named_on_the_line() {
     let line = ["tidings", "explain", "--person", "ann", "--event", "item:1", "--catalogue", "town"];
-    let given = crate::cli::Cli::try_parse_from(line).unwrap().given();
+    let given = crate::cli::TidingsCli::try_parse_from(line).unwrap().flag_values();
     let given: Vec<_> = given.iter().map(|given| (given.name, given.flag, given.text.as_str())).collect();
     assert_eq!(given, [("catalogue", "--catalogue", "town")]);
 }
 
 /// What a house finds, after a change of one subject and one of three.
-async fn found(ground: &testing::Ground, asked: &str, now: Millis) -> Gathered {
+async fn house_evidence(ground: &testing::HouseTestbed, asked: &str, now: UtcMillis) -> ExplanationEvidence {
     let engines = ground.house.engines();
-    let (person, asked) = (Person::new("ann").unwrap(), Asked::parse(asked).unwrap());
+    let (person, asked) = (Person::new("ann").unwrap(), ExplainTarget::parse(asked).unwrap());
     let whose = (&tenant(), &person);
-    gather((&*engines.topics, &*engines.store), whose, &asked, &testing::catalogue(), now).await.unwrap()
+    load_evidence((&*engines.topics, &*engines.store), whose, &asked, &testing::test_catalogue(), now)
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
 async fn every_subject_of_a_change_is_explained() {
     let dir = tempfile::tempdir().unwrap();
-    let clock = runtime::Clock::still(Millis::parse(testing::START).unwrap().0);
-    let ground = testing::ground(dir.path(), &clock).await;
-    ground.offer("item:9", "maker:1", "Alone").await;
+    let clock = runtime::Clock::still(UtcMillis::parse(testing::START).unwrap().0);
+    let ground = testing::open_fixture(dir.path(), &clock).await;
+    ground.offer_item("item:9", "maker:1", "Alone").await;
     let change = serde_json::json!(
         {"id": "many", "source": "t", "type": "item.offered", "subjects": ["item:1", "item:2", "item:3"], "maker": "maker:1"}
     );
@@ -476,7 +524,7 @@ async fn every_subject_of_a_change_is_explained() {
     let request = request.body(Body::from(change.to_string())).unwrap();
     assert_eq!(ground.intake.clone().oneshot(request).await.unwrap().status(), StatusCode::ACCEPTED);
     ground.house.settle().await.unwrap();
-    let now = Millis(clock.now());
+    let now = UtcMillis(clock.now());
     for (asked, expected) in [
         ("t/many", &["item:1", "item:2", "item:3"][..]),
         ("t/item:9", &["item:9"]),
@@ -484,7 +532,7 @@ async fn every_subject_of_a_change_is_explained() {
         ("t/manya", &[]),
         ("u/many", &[]),
     ] {
-        let found = found(&ground, asked, now).await;
+        let found = house_evidence(&ground, asked, now).await;
         let mut subjects: Vec<&str> = found.events.iter().map(|event| event.subject.as_str()).collect();
         subjects.sort_unstable();
         assert_eq!(subjects, expected, "{asked}");
@@ -495,25 +543,25 @@ async fn every_subject_of_a_change_is_explained() {
 #[tokio::test]
 async fn an_archived_day_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
-    let clock = runtime::Clock::still(Millis::parse(testing::START).unwrap().0);
-    let ground = testing::ground(dir.path(), &clock).await;
-    let first = Day::of(Millis(clock.now()));
-    ground.person("ann", "maker:1").await;
-    ground.offer("item:9", "maker:1", "Old").await;
+    let clock = runtime::Clock::still(UtcMillis::parse(testing::START).unwrap().0);
+    let ground = testing::open_fixture(dir.path(), &clock).await;
+    let first = Day::from_instant(UtcMillis(clock.now()));
+    ground.add_person("ann", "maker:1").await;
+    ground.offer_item("item:9", "maker:1", "Old").await;
     ground.house.settle().await.unwrap();
-    let later = Millis(clock.now()).plus(10 * DAY_MS);
-    assert!(found(&ground, "item:9", later).await.gone.is_empty());
+    let later = UtcMillis(clock.now()).plus(10 * DAY_MS);
+    assert!(house_evidence(&ground, "item:9", later).await.gone.is_empty());
     ground.house.engines().store.drop_before(first.plus(1)).await.unwrap();
     // As long as nothing can be archived of it, an empty day is only that.
-    assert!(found(&ground, "item:9", Millis(clock.now())).await.gone.is_empty());
-    assert_eq!(found(&ground, "item:9", later).await.gone, [first].into());
+    assert!(house_evidence(&ground, "item:9", UtcMillis(clock.now())).await.gone.is_empty());
+    assert_eq!(house_evidence(&ground, "item:9", later).await.gone, [first].into());
     ground.close();
 }
 
 #[test]
 fn the_latest_of_a_long_log_is_looked_at() {
     let check = |bounds: &[(u64, u64)], most: u64, expected: &[(u32, u64, u64)], is_cut: bool| {
-        let (mut looks, found) = latest((0..).zip(bounds.iter().copied()).collect(), most);
+        let (mut looks, found) = latest_spans((0..).zip(bounds.iter().copied()).collect(), most);
         looks.sort_unstable();
         let looks: Vec<_> = looks.into_iter().map(|(number, (from, end))| (number, from, end)).collect();
         assert_eq!((looks.as_slice(), found), (expected, is_cut), "{bounds:?} {most}");
@@ -530,10 +578,15 @@ fn the_latest_of_a_long_log_is_looked_at() {
 
 #[test]
 fn it_is_said_that_not_all_was_looked_at() {
-    let found = Gathered { cut: Some(cut(true)), ..follows(nothing()) };
-    check("cut", &found, "no entry", &["only the latest 500000 events of the subject's partition"]);
-    assert_eq!(found.unfound(), None);
-    let unknown = Gathered { cut: Some(cut(false)), ..Gathered::default() };
-    assert!(unknown.unfound().unwrap().contains("naming its subject"), "{unknown:?}");
-    assert_eq!(Gathered::default().unfound(), None);
+    let found = ExplanationEvidence { cut: Some(describe_cut(true)), ..with_follow(bare_evidence()) };
+    check_explanation(
+        "cut",
+        &found,
+        "no entry",
+        &["only the latest 500000 events of the subject's partition"],
+    );
+    assert_eq!(found.cut_reason(), None);
+    let unknown = ExplanationEvidence { cut: Some(describe_cut(false)), ..ExplanationEvidence::default() };
+    assert!(unknown.cut_reason().unwrap().contains("naming its subject"), "{unknown:?}");
+    assert_eq!(ExplanationEvidence::default().cut_reason(), None);
 }

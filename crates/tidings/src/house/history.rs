@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use runtime::{Shutdown, clock::Stopwatch, metrics::Metrics};
+use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use tokio::time::interval;
 
 /// Between two looks.
@@ -17,7 +17,7 @@ pub const SAMPLES_MAX: usize = 3 * 60 * 3;
 
 /// The figures at one instant.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Sample {
+pub struct MetricSample {
     /// Since the process began.
     pub elapsed: Duration,
     /// Events that were admitted so far.
@@ -32,37 +32,37 @@ pub struct Sample {
 
 /// The samples of a process. Cheap to clone.
 #[derive(Clone)]
-pub struct History {
+pub struct MetricHistory {
     metrics: Metrics,
-    watch: Arc<Stopwatch>,
-    samples: Arc<Mutex<VecDeque<Sample>>>,
+    watch: Arc<SteadyStopwatch>,
+    samples: Arc<Mutex<VecDeque<MetricSample>>>,
 }
 
-impl History {
+impl MetricHistory {
     pub fn new(metrics: Metrics) -> Self {
-        Self { metrics, watch: Arc::new(Stopwatch::start()), samples: Arc::default() }
+        Self { metrics, watch: Arc::new(SteadyStopwatch::start()), samples: Arc::default() }
     }
 
     /// Looks at the figures until the shutdown.
-    pub async fn run(self, shutdown: Shutdown) -> anyhow::Result<()> {
+    pub async fn run(self, shutdown: ShutdownSignal) -> anyhow::Result<()> {
         let mut looks = interval(EVERY);
         loop {
             tokio::select! {
-                _ = looks.tick() => self.keep(self.now()),
+                _ = looks.tick() => self.push_sample(self.take_sample()),
                 () = shutdown.wait() => return Ok(()),
             }
         }
     }
 
     /// What was seen, the oldest first, and last what is so now.
-    pub fn list(&self) -> Vec<Sample> {
+    pub fn list(&self) -> Vec<MetricSample> {
         let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        samples.iter().copied().chain([self.now()]).collect()
+        samples.iter().copied().chain([self.take_sample()]).collect()
     }
 
-    fn now(&self) -> Sample {
-        let sum = |name, label| self.metrics.sum(name, label);
-        Sample {
+    fn take_sample(&self) -> MetricSample {
+        let sum = |name, label| self.metrics.sum_values(name, label);
+        MetricSample {
             elapsed: self.watch.elapsed(),
             events: sum("tidings_ingest_admitted_total", None),
             told: sum("tidings_sender_outcomes_total", Some(("outcome", "sent"))),
@@ -71,7 +71,7 @@ impl History {
         }
     }
 
-    fn keep(&self, sample: Sample) {
+    fn push_sample(&self, sample: MetricSample) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         if samples.len() >= SAMPLES_MAX {
             samples.pop_front();
@@ -86,9 +86,12 @@ mod tests {
 
     #[test]
     fn the_oldest_samples_make_room() {
-        let history = History::new(Metrics::default());
+        let history = MetricHistory::new(Metrics::default());
         for at in 0..SAMPLES_MAX + 5 {
-            history.keep(Sample { events: f64::from(u32::try_from(at).unwrap()), ..Sample::default() });
+            history.push_sample(MetricSample {
+                events: f64::from(u32::try_from(at).unwrap()),
+                ..MetricSample::default()
+            });
         }
         let samples = history.list();
         // And one of now.
@@ -106,7 +109,7 @@ mod tests {
         let open = metrics.gauge("tidings_digest_open_windows", "x", &["partition"]).unwrap();
         open.with_label_values(&["0"]).set(4);
         open.with_label_values(&["1"]).set(1);
-        let Sample { told, held, events, .. } = History::new(metrics).now();
+        let MetricSample { told, held, events, .. } = MetricHistory::new(metrics).take_sample();
         assert_eq!((told, held, events), (5.0, 5.0, 0.0));
     }
 }

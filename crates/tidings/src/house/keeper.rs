@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use model::{
-    Day, Millis,
+    Day, UtcMillis,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
 use runtime::{
-    Clock, Quiet, Shutdown,
+    Clock, ShutdownSignal, WorkTracker,
     metrics::{Counters, Gauges, Metrics},
     retry,
 };
@@ -21,11 +21,11 @@ use store::{Store, StoreError};
 const QUIET_DAYS: i32 = 2;
 
 /// What the keeper works with.
-pub struct Ports {
+pub struct Deps {
     pub store: Arc<dyn Store>,
     pub clock: Clock,
-    pub quiet: Quiet,
-    pub shutdown: Shutdown,
+    pub quiet: WorkTracker,
+    pub shutdown: ShutdownSignal,
     pub metrics: KeeperMetrics,
 }
 
@@ -54,12 +54,12 @@ impl KeeperMetrics {
 
 /// Runs until the shutdown. A store that cannot drop a day now is asked again; the rows are unreadable
 /// after their day's end either way, so nothing but room on the disk depends on it.
-pub async fn run(ports: Ports) -> anyhow::Result<()> {
-    let Ports { store, clock, quiet, shutdown, metrics } = ports;
-    let mut worker = quiet.worker();
+pub async fn run(ports: Deps) -> anyhow::Result<()> {
+    let Deps { store, clock, quiet, shutdown, metrics } = ports;
+    let mut worker = quiet.begin_work();
     let mut tries = 0;
     loop {
-        let today = Day::of(Millis(clock.now()));
+        let today = Day::from_instant(UtcMillis(clock.now()));
         match drop_expired(&*store, today).await {
             Ok(dropped) => {
                 tries = 0;
@@ -73,18 +73,18 @@ pub async fn run(ports: Ports) -> anyhow::Result<()> {
                 metrics.failures.with_label_values::<&str>(&[]).inc();
                 tracing::warn!(%error, "expired days could not be dropped; they are tried again");
                 tokio::select! {
-                    () = retry::pause(tries, 0) => {}
+                    () = retry::pause_before_retry(tries, 0) => {}
                     () = shutdown.wait() => return Ok(()),
                 }
                 tries = tries.saturating_add(1);
                 continue;
             }
         }
-        worker.set(false);
+        worker.set_busy(false);
         tokio::select! {
             asleep = clock.wake_at(today.plus(1).start().0) => {
                 // At work before it stops being a sleeper, as in the loop of the rooms.
-                worker.set(true);
+                worker.set_busy(true);
                 drop(asleep);
             }
             () = shutdown.wait() => return Ok(()),
@@ -96,20 +96,20 @@ pub async fn run(ports: Ports) -> anyhow::Result<()> {
 async fn drop_expired(store: &dyn Store, today: Day) -> Result<u64, StoreError> {
     // Nothing lives that could be dropped by mistake.
     let Some(newest) = store.newest().await? else { return Ok(0) };
-    let believed = believed(today, newest);
+    let believed = believed_today(today, newest);
     if believed < today {
         tracing::warn!(%today, %newest, "the newest rows are of days ago: days are dropped as of then");
     }
-    store.drop_before(first_kept(believed)).await
+    store.drop_before(first_kept_day(believed)).await
 }
 
 /// Which day it is, if the newest rows are of that one.
-fn believed(today: Day, newest: Day) -> Day {
+fn believed_today(today: Day, newest: Day) -> Day {
     today.min(newest.plus(QUIET_DAYS))
 }
 
 /// The oldest day that still has life in it today.
-fn first_kept(today: Day) -> Day {
+fn first_kept_day(today: Day) -> Day {
     let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
     today.plus(1 - life)
 }
@@ -123,9 +123,9 @@ mod tests {
         let today = Day::parse("2026-11-21").unwrap();
         let check = async |ahead: i32, rows: &[i32], dropped: u64| {
             let dir = tempfile::tempdir().unwrap();
-            let store = store::embedded::Embedded::open(dir.path()).unwrap();
+            let store = store::embedded::EmbeddedStore::open(dir.path()).unwrap();
             for before in rows {
-                write(&store, today.plus(-before)).await;
+                write_row(&store, today.plus(-before)).await;
             }
             let found = drop_expired(&store, today.plus(ahead)).await.unwrap();
             assert_eq!(found, dropped, "{ahead} days ahead, rows {rows:?} days ago");
@@ -140,23 +140,23 @@ mod tests {
         check(0, &[30, 40], 0).await;
     }
 
-    async fn write(store: &store::embedded::Embedded, day: Day) {
+    async fn write_row(store: &store::embedded::EmbeddedStore, day: Day) {
         let at = day.start();
-        let mark = model::Mark::new(None, model::What::Read, Vec::new(), at);
+        let mark = model::Mark::new(None, model::MarkAction::Read, Vec::new(), at);
         let key = model::entry::DayKey {
             tenant: model::Tenant::new("main").unwrap(),
             person: model::Person::new("ann").unwrap(),
             day,
         };
-        let rows = store::DayRows { key, rows: vec![model::Row::Mark(mark)] };
-        store::Days::write(store, vec![rows], at).await.unwrap();
+        let rows = store::DayRows { key, rows: vec![model::DayRow::Mark(mark)] };
+        store::DayStore::write(store, vec![rows], at).await.unwrap();
     }
 
     #[test]
     fn a_day_is_kept_until_it_expires() {
         let today = Day::parse("2026-11-21").unwrap();
-        let first = first_kept(today);
-        assert!(first.expires() > today.start());
-        assert!(first.plus(-1).expires() <= today.start());
+        let first = first_kept_day(today);
+        assert!(first.expires_at() > today.start());
+        assert!(first.plus(-1).expires_at() <= today.start());
     }
 }

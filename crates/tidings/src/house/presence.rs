@@ -9,23 +9,23 @@ use std::{
 use async_trait::async_trait;
 use runtime::metrics::{Counters, Gauges, Metrics};
 use topic::{
-    CommitError, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, TopicSpec, Topics,
-    Turn,
-    port::{Batch, Standing, TopicName},
+    CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, TopicOffsets, TopicRecord,
+    TopicSpec, Topics, Turn,
+    port::{GroupStanding, RecordBatch, TopicName},
 };
 
 /// What the log has said is ours, by group; nothing before it said anything.
-type Held = BTreeMap<Arc<str>, Option<BTreeSet<u32>>>;
+type HeldPartitions = BTreeMap<Arc<str>, Option<BTreeSet<u32>>>;
 
 /// The groups that the rooms asked to join, and what is theirs.
 #[derive(Clone)]
-pub struct Presence {
-    groups: Arc<Mutex<Held>>,
+pub struct RoomPresence {
+    groups: Arc<Mutex<HeldPartitions>>,
     assigned: Gauges,
     changes: Counters,
 }
 
-impl Presence {
+impl RoomPresence {
     pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
         let help = "Partitions that are this process's, by group.";
         let assigned = metrics.gauge("tidings_assigned_partitions", help, &["group"])?;
@@ -36,11 +36,11 @@ impl Presence {
     }
 
     /// The groups that wait for their first partitions.
-    pub fn awaited(&self) -> Vec<Arc<str>> {
+    pub fn awaited_groups(&self) -> Vec<Arc<str>> {
         self.groups().iter().filter(|(_, held)| held.is_none()).map(|(group, _)| group.clone()).collect()
     }
 
-    fn joins(&self, group: &Arc<str>) {
+    fn note_join(&self, group: &Arc<str>) {
         self.groups().insert(group.clone(), None);
         for what in ["assigned", "revoked", "lost"] {
             self.changes.with_label_values(&[group, what]).inc_by(0);
@@ -48,7 +48,7 @@ impl Presence {
         self.assigned.with_label_values(&[&**group]).set(0);
     }
 
-    fn changed(&self, group: &Arc<str>, what: &str, partitions: &[u32]) {
+    fn note_change(&self, group: &Arc<str>, what: &str, partitions: &[u32]) {
         let mut groups = self.groups();
         let held = groups.entry(group.clone()).or_default().get_or_insert_default();
         match what {
@@ -60,17 +60,17 @@ impl Presence {
         self.assigned.with_label_values(&[&**group]).set(i64::try_from(now).unwrap_or(i64::MAX));
         if !partitions.is_empty() {
             self.changes.with_label_values(&[group, what]).inc();
-            tracing::info!(%group, partitions = ranges(partitions), now, "partitions {what}");
+            tracing::info!(%group, partitions = format_ranges(partitions), now, "partitions {what}");
         }
     }
 
-    fn groups(&self) -> MutexGuard<'_, Held> {
+    fn groups(&self) -> MutexGuard<'_, HeldPartitions> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// `0-3,7`.
-fn ranges(partitions: &[u32]) -> String {
+fn format_ranges(partitions: &[u32]) -> String {
     let sorted: BTreeSet<u32> = partitions.iter().copied().collect();
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for partition in sorted {
@@ -85,25 +85,25 @@ fn ranges(partitions: &[u32]) -> String {
 }
 
 /// A log whose members are watched.
-pub struct Watched {
+pub struct PresenceTopics {
     pub log: Arc<dyn Topics>,
-    pub presence: Presence,
+    pub presence: RoomPresence,
 }
 
-impl fmt::Debug for Watched {
+impl fmt::Debug for PresenceTopics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.log.fmt(f)
     }
 }
 
-struct WatchedMember {
+struct PresenceMember {
     member: Box<dyn Member>,
     group: Arc<str>,
-    presence: Presence,
+    presence: RoomPresence,
 }
 
 #[async_trait]
-impl Topics for Watched {
+impl Topics for PresenceTopics {
     async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
         self.log.declare(specs).await
     }
@@ -116,11 +116,11 @@ impl Topics for Watched {
         partition: u32,
         from: u64,
         most: usize,
-    ) -> Result<Vec<Record>, TopicError> {
+    ) -> Result<Vec<TopicRecord>, TopicError> {
         self.log.read(topic, partition, from, most).await
     }
-    async fn appended(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
-        self.log.appended(topic, partition, from).await
+    async fn appended_at(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
+        self.log.appended_at(topic, partition, from).await
     }
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
         self.log.bounds(topic).await
@@ -128,7 +128,7 @@ impl Topics for Watched {
     async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
         self.log.since(topic, at).await
     }
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
         self.log.standing(group, topic).await
     }
     async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
@@ -143,60 +143,60 @@ impl Topics for Watched {
     async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
         self.log.life(topic).await
     }
-    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
         let (group, presence) = (membership.group.clone(), self.presence.clone());
-        presence.joins(&group);
+        presence.note_join(&group);
         let member = self.log.join(membership).await?;
-        Ok(Box::new(WatchedMember { member, group, presence }))
+        Ok(Box::new(PresenceMember { member, group, presence }))
     }
 }
 
-impl WatchedMember {
-    fn lost(&self, partition: u32, done: &Result<(), CommitError>) {
+impl PresenceMember {
+    fn note_lost(&self, partition: u32, done: &Result<(), CommitError>) {
         if let Err(CommitError::Lost(_)) = done {
-            self.presence.changed(&self.group, "lost", &[partition]);
+            self.presence.note_change(&self.group, "lost", &[partition]);
         }
     }
 }
 
 #[async_trait]
-impl Member for WatchedMember {
-    async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
+impl Member for PresenceMember {
+    async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         let happening = self.member.next(most).await?;
         match &happening {
-            Happening::Assigned(partitions) => {
+            MemberEvent::Assigned(partitions) => {
                 let partitions: Vec<u32> = partitions.iter().map(|(partition, _)| *partition).collect();
-                self.presence.changed(&self.group, "assigned", &partitions);
+                self.presence.note_change(&self.group, "assigned", &partitions);
             }
-            Happening::Revoked(partitions) if !partitions.is_empty() => {
-                self.presence.changed(&self.group, "revoked", partitions);
+            MemberEvent::Revoked(partitions) if !partitions.is_empty() => {
+                self.presence.note_change(&self.group, "revoked", partitions);
             }
-            Happening::Revoked(_) | Happening::Records(_) => {}
+            MemberEvent::Revoked(_) | MemberEvent::Records(_) => {}
         }
         Ok(happening)
     }
-    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
-        self.member.more(but, most).await
+    async fn take_more(&mut self, but: &[u32], most: usize) -> Result<Option<RecordBatch>, TopicError> {
+        self.member.take_more(but, most).await
     }
-    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn restore(&self, partition: u32) -> Result<Vec<TopicRecord>, TopicError> {
         self.member.restore(partition).await
     }
-    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
+    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
         self.member.ends(partition).await
     }
-    fn positions(&self, partition: u32) -> Offsets {
+    fn positions(&self, partition: u32) -> TopicOffsets {
         self.member.positions(partition)
     }
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
         let partition = turn.partition;
         let done = self.member.commit(turn).await;
-        self.lost(partition, &done);
+        self.note_lost(partition, &done);
         done
     }
     async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
         let partitions: Vec<u32> = turns.iter().map(|turn| turn.partition).collect();
         let done = self.member.commit_all(turns).await;
-        partitions.into_iter().zip(&done).for_each(|(partition, done)| self.lost(partition, done));
+        partitions.into_iter().zip(&done).for_each(|(partition, done)| self.note_lost(partition, done));
         done
     }
     fn hold(&mut self, partition: u32) {
@@ -214,20 +214,20 @@ mod tests {
     #[test]
     fn what_is_ours_is_counted_and_written_short() {
         let metrics = Metrics::default();
-        let (presence, group) = (Presence::declare(&metrics).unwrap(), Arc::from("fanout"));
-        presence.joins(&group);
-        assert_eq!(presence.awaited(), std::slice::from_ref(&group));
-        presence.changed(&group, "assigned", &[0, 1, 2, 7]);
-        presence.changed(&group, "lost", &[1]);
-        presence.changed(&group, "revoked", &[7]);
-        assert_eq!(presence.awaited(), Vec::<Arc<str>>::new());
-        let text = metrics.text();
+        let (presence, group) = (RoomPresence::declare(&metrics).unwrap(), Arc::from("fanout"));
+        presence.note_join(&group);
+        assert_eq!(presence.awaited_groups(), std::slice::from_ref(&group));
+        presence.note_change(&group, "assigned", &[0, 1, 2, 7]);
+        presence.note_change(&group, "lost", &[1]);
+        presence.note_change(&group, "revoked", &[7]);
+        assert_eq!(presence.awaited_groups(), Vec::<Arc<str>>::new());
+        let text = metrics.render_text();
         assert!(text.contains("tidings_assigned_partitions{group=\"fanout\"} 2\n"), "{text}");
         for what in ["assigned", "lost", "revoked"] {
             let line = format!("tidings_assignments_total{{group=\"fanout\",what=\"{what}\"}} 1\n");
             assert!(text.contains(&line), "{text}");
         }
-        assert_eq!(ranges(&[7, 0, 2, 1, 63]), "0-2,7,63");
-        assert_eq!(ranges(&[]), "");
+        assert_eq!(format_ranges(&[7, 0, 2, 1, 63]), "0-2,7,63");
+        assert_eq!(format_ranges(&[]), "");
     }
 }

@@ -6,26 +6,26 @@ use catalogue::Catalogue;
 use futures::future::BoxFuture;
 use model::{
     Tenant,
-    civil::Zones,
-    edition::{EDITION_WAIT_MS, Editions},
-    partition::Partitions,
+    civil_time::ZoneRules,
+    edition::{EDITION_WAIT_MS, EditionTracker},
+    partition::PartitionCount,
 };
-use render::Renderer;
-use runtime::{Clock, Quiet, Shutdown, metrics::Metrics, quiet::Worker};
+use render::MessageRenderer;
+use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, work_tracker::WorkGuard};
 use topic::Topics;
 
-use crate::erase::work;
+use crate::erasure::work;
 
 use super::{
-    Engines,
-    book::TakeUp,
+    HouseEngines,
+    book::TakeUpPolicy,
     keeper,
-    presence::{Presence, Watched},
+    presence::{PresenceTopics, RoomPresence},
 };
 
 /// A part of the house that can run without the others, by the name that the command line has for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
-pub enum Room {
+pub enum RoomName {
     /// What comes in: HTTP under /v1, the topic `changes`, the page
     Ingest,
     /// Who cares: entries, and the walk through large audiences
@@ -38,7 +38,7 @@ pub enum Room {
     Keeper,
 }
 
-impl Room {
+impl RoomName {
     /// In the order of the way.
     pub const ALL: [Self; 5] = [Self::Ingest, Self::Fanout, Self::Digest, Self::Sender, Self::Keeper];
 
@@ -57,16 +57,16 @@ impl Room {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Which rooms it has.
-    pub rooms: BTreeSet<Room>,
+    pub rooms: BTreeSet<RoomName>,
     /// How often a house that settles looks again although nobody here did anything: engines elsewhere tell
     /// nobody what they did. `None` where all engines are in this process.
     pub look_again: Option<Duration>,
     /// How often the lag is measured; `None` is never.
     pub measure_lag: Option<Duration>,
     /// How many partitions the installation was made with.
-    pub partitions: Partitions,
+    pub partitions: PartitionCount,
     /// When the catalogue counts as taken up.
-    pub takes_up: TakeUp,
+    pub takes_up: TakeUpPolicy,
     /// How long what a newer catalogue wrote is waited for.
     pub catalogue_wait: Duration,
     pub ingest: ingest::Config,
@@ -77,13 +77,13 @@ pub struct Config {
 
 impl Config {
     /// The settings of a house as it ships; `lag_max` is the lag at which intake asks to come later.
-    pub fn usual(tenant: Tenant, lag_max: u64) -> Self {
+    pub fn with_defaults(tenant: Tenant, lag_max: u64) -> Self {
         Self {
-            rooms: Room::ALL.into(),
+            rooms: RoomName::ALL.into(),
             look_again: None,
             measure_lag: None,
-            partitions: Partitions::USUAL,
-            takes_up: TakeUp::Anew,
+            partitions: PartitionCount::USUAL,
+            takes_up: TakeUpPolicy::Anew,
             catalogue_wait: Duration::from_millis(EDITION_WAIT_MS.unsigned_abs()),
             ingest: ingest::Config {
                 records_max: ingest::config::RECORDS_MAX,
@@ -105,37 +105,37 @@ const DIGEST_RECORDS_MAX: usize = 500;
 
 /// What all rooms are made from.
 #[derive(Clone)]
-pub struct Furniture {
-    pub engines: Engines,
+pub struct RoomDeps {
+    pub engines: HouseEngines,
     pub catalogue: Arc<Catalogue>,
-    pub renderer: Arc<Renderer>,
+    pub renderer: Arc<MessageRenderer>,
     pub clock: Clock,
-    pub zones: Zones,
-    pub partitions: Partitions,
-    pub editions: Editions,
-    pub quiet: Quiet,
-    pub shutdown: Shutdown,
+    pub zones: ZoneRules,
+    pub partitions: PartitionCount,
+    pub editions: EditionTracker,
+    pub quiet: WorkTracker,
+    pub shutdown: ShutdownSignal,
     pub metrics: Metrics,
-    pub presence: Presence,
+    pub presence: RoomPresence,
 }
 
 /// A room that has not been opened yet.
-pub struct Closed {
+pub struct UnopenedRoom {
     pub name: &'static str,
     pub run: BoxFuture<'static, anyhow::Result<()>>,
 }
 
-impl Furniture {
+impl RoomDeps {
     pub fn new(
-        engines: Engines,
+        engines: HouseEngines,
         catalogue: Arc<Catalogue>,
         clock: Clock,
-        zones: Zones,
-        (partitions, (editions, metrics)): (Partitions, (Editions, Metrics)),
+        zones: ZoneRules,
+        (partitions, (editions, metrics)): (PartitionCount, (EditionTracker, Metrics)),
     ) -> anyhow::Result<Self> {
-        let renderer = Arc::new(Renderer::new(&catalogue)?);
-        let (quiet, shutdown) = (Quiet::default(), Shutdown::default());
-        let presence = Presence::declare(&metrics)?;
+        let renderer = Arc::new(MessageRenderer::new(&catalogue)?);
+        let (quiet, shutdown) = (WorkTracker::default(), ShutdownSignal::default());
+        let presence = RoomPresence::declare(&metrics)?;
         Ok(Self {
             engines,
             catalogue,
@@ -152,39 +152,39 @@ impl Furniture {
     }
 
     /// The rooms that are asked for, in the order of the way.
-    pub fn rooms(&self, config: Config) -> anyhow::Result<(ingest::Ports, Vec<Closed>)> {
-        let intake = self.ingest()?;
+    pub fn build_rooms(&self, config: Config) -> anyhow::Result<(ingest::Deps, Vec<UnopenedRoom>)> {
+        let intake = self.ingest_deps()?;
         let mut rooms = Vec::new();
         for room in config.rooms {
             let run: BoxFuture<'static, anyhow::Result<()>> = match room {
-                Room::Ingest => {
-                    let ports = ingest::Ports { topics: self.watched(), ..intake.clone() };
+                RoomName::Ingest => {
+                    let ports = ingest::Deps { topics: self.watched_topics(), ..intake.clone() };
                     Box::pin(ingest::run(ports, config.ingest.clone()))
                 }
-                Room::Fanout => Box::pin(fanout::run(self.fanout()?, config.fanout.clone())),
-                Room::Digest => Box::pin(digest::run(self.digest()?, config.digest.clone())),
-                Room::Sender => Box::pin(sender::run(self.sender()?, config.sender.clone())),
-                Room::Keeper => {
-                    let (keeper, eraser) = (keeper::run(self.keeper()?), work::run(self.eraser()));
+                RoomName::Fanout => Box::pin(fanout::run(self.fanout_deps()?, config.fanout.clone())),
+                RoomName::Digest => Box::pin(digest::run(self.digest_deps()?, config.digest.clone())),
+                RoomName::Sender => Box::pin(sender::run(self.sender_deps()?, config.sender.clone())),
+                RoomName::Keeper => {
+                    let (keeper, eraser) = (keeper::run(self.keeper_deps()?), work::run(self.eraser_deps()));
                     Box::pin(async { tokio::try_join!(keeper, eraser).map(|_| ()) })
                 }
             };
-            rooms.push(Closed { name: room.name(), run });
+            rooms.push(UnopenedRoom { name: room.name(), run });
         }
         Ok((intake, rooms))
     }
 
     /// The log as rooms get it.
-    fn watched(&self) -> Arc<dyn Topics> {
-        Arc::new(Watched { log: self.engines.topics.clone(), presence: self.presence.clone() })
+    fn watched_topics(&self) -> Arc<dyn Topics> {
+        Arc::new(PresenceTopics { log: self.engines.topics.clone(), presence: self.presence.clone() })
     }
 
-    fn ingest(&self) -> anyhow::Result<ingest::Ports> {
+    fn ingest_deps(&self) -> anyhow::Result<ingest::Deps> {
         let Self { engines, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
             self.clone();
         let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
-        let Engines { topics, store, schemas, .. } = engines;
-        Ok(ingest::Ports {
+        let HouseEngines { topics, store, schemas, .. } = engines;
+        Ok(ingest::Deps {
             topics,
             store,
             schemas,
@@ -199,19 +199,19 @@ impl Furniture {
         })
     }
 
-    fn fanout(&self) -> anyhow::Result<fanout::Ports> {
+    fn fanout_deps(&self) -> anyhow::Result<fanout::Deps> {
         let Self { engines, catalogue, clock, partitions, editions, quiet, shutdown, .. } = self.clone();
         let metrics = fanout::FanoutMetrics::declare(&self.metrics)?;
-        let (topics, store) = (self.watched(), engines.store);
-        Ok(fanout::Ports { topics, store, catalogue, partitions, editions, clock, quiet, shutdown, metrics })
+        let (topics, store) = (self.watched_topics(), engines.store);
+        Ok(fanout::Deps { topics, store, catalogue, partitions, editions, clock, quiet, shutdown, metrics })
     }
 
-    fn digest(&self) -> anyhow::Result<digest::Ports> {
+    fn digest_deps(&self) -> anyhow::Result<digest::Deps> {
         let Self { engines, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
             self.clone();
         let metrics = digest::metrics::DigestMetrics::declare(&self.metrics)?;
-        let (topics, store, live) = (self.watched(), engines.store, engines.live);
-        Ok(digest::Ports {
+        let (topics, store, live) = (self.watched_topics(), engines.store, engines.live);
+        Ok(digest::Deps {
             topics,
             store,
             live,
@@ -226,12 +226,12 @@ impl Furniture {
         })
     }
 
-    fn sender(&self) -> anyhow::Result<sender::Ports> {
+    fn sender_deps(&self) -> anyhow::Result<sender::Deps> {
         let Self { engines, catalogue, renderer, clock, zones, partitions, quiet, shutdown, .. } =
             self.clone();
         let metrics = sender::metrics::SenderMetrics::declare(&self.metrics)?;
-        let (topics, store, courier) = (self.watched(), engines.store, engines.courier);
-        Ok(sender::Ports {
+        let (topics, store, courier) = (self.watched_topics(), engines.store, engines.courier);
+        Ok(sender::Deps {
             topics,
             store,
             courier,
@@ -246,21 +246,24 @@ impl Furniture {
         })
     }
 
-    fn eraser(&self) -> work::Ports {
+    fn eraser_deps(&self) -> work::Deps {
         let Self { engines, clock, partitions, quiet, shutdown, .. } = self.clone();
-        work::Ports { topics: self.watched(), engines, partitions, clock, quiet, shutdown }
+        work::Deps { topics: self.watched_topics(), engines, partitions, clock, quiet, shutdown }
     }
 
-    fn keeper(&self) -> anyhow::Result<keeper::Ports> {
+    fn keeper_deps(&self) -> anyhow::Result<keeper::Deps> {
         let Self { engines, clock, quiet, shutdown, .. } = self.clone();
         let metrics = keeper::KeeperMetrics::declare(&self.metrics)?;
-        Ok(keeper::Ports { store: engines.store, clock, quiet, shutdown, metrics })
+        Ok(keeper::Deps { store: engines.store, clock, quiet, shutdown, metrics })
     }
 }
 
 /// Runs a room. `opening` says that somebody is at work until the room can say so itself: until it waits
 /// for something for the first time.
-pub async fn open(run: BoxFuture<'static, anyhow::Result<()>>, opening: Worker) -> anyhow::Result<()> {
+pub async fn open_room(
+    run: BoxFuture<'static, anyhow::Result<()>>,
+    opening: WorkGuard,
+) -> anyhow::Result<()> {
     let mut run = pin!(run);
     let opened = async move {
         drop(opening);

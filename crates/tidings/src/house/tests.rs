@@ -3,33 +3,35 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use model::{Millis, Tenant, civil::Zones};
+use model::{Tenant, UtcMillis, civil_time::ZoneRules};
 use runtime::Clock;
-use topic::{Member, Membership, NewRecord, Record, TopicError, TopicSpec, Topics, port::Standing};
+use topic::{
+    GroupMembership, Member, NewRecord, TopicError, TopicRecord, TopicSpec, Topics, port::GroupStanding,
+};
 
-use super::{Config, Engines, House, Room, book::TakeUp};
-use crate::testing::{self, START, catalogue, ground, newer_catalogue};
+use super::{Config, HouseEngines, RoomName, RunningHouse, book::TakeUpPolicy};
+use crate::testing::{self, START, newer_catalogue, open_fixture, test_catalogue};
 
 fn clock() -> Clock {
-    Clock::still(Millis::parse(START).unwrap().0)
+    Clock::still(UtcMillis::parse(START).unwrap().0)
 }
 
 #[tokio::test]
 async fn what_comes_in_is_told_when_it_is_due() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let ground = ground(dir.path(), &clock).await;
+    let ground = open_fixture(dir.path(), &clock).await;
     ground.house.settle().await.unwrap();
-    ground.person("ann", "maker:1").await;
-    ground.offer("item:1", "maker:1", "Moon").await;
+    ground.add_person("ann", "maker:1").await;
+    ground.offer_item("item:1", "maker:1", "Moon").await;
     ground.house.settle().await.unwrap();
     assert!(ground.house.stages().await.unwrap().iter().all(|stage| stage.lag == 0));
     assert_eq!(ground.outbox.len(), 0);
-    clock.advance_to(Millis::parse("2026-11-22T08:59:59Z").unwrap().0);
+    clock.advance_to(UtcMillis::parse("2026-11-22T08:59:59Z").unwrap().0);
     ground.house.settle().await.unwrap();
     assert_eq!(ground.outbox.len(), 0);
     clock.advance(1_000);
     ground.house.settle().await.unwrap();
-    let mails = ground.outbox.list(9);
+    let mails = ground.outbox.list_newest(9);
     assert_eq!(
         mails.iter().map(|mail| (mail.to.as_str(), mail.headline.as_str())).collect::<Vec<_>>(),
         [("ann@example.org", "Moon")]
@@ -40,15 +42,15 @@ async fn what_comes_in_is_told_when_it_is_due() {
 #[tokio::test]
 async fn the_stages_say_the_same_after_a_restart() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let first = ground(dir.path(), &clock).await;
-    first.person("ann", "maker:1").await;
-    first.offer("item:1", "maker:1", "Moon").await;
+    let first = open_fixture(dir.path(), &clock).await;
+    first.add_person("ann", "maker:1").await;
+    first.offer_item("item:1", "maker:1", "Moon").await;
     first.house.settle().await.unwrap();
     let before = first.house.stages().await.unwrap();
     first.house.stop().await.unwrap();
     assert!(first.house.is_over());
     first.close();
-    let second = ground(dir.path(), &clock).await;
+    let second = open_fixture(dir.path(), &clock).await;
     assert_eq!(second.house.stages().await.unwrap(), before);
     second.house.settle().await.unwrap();
     assert_eq!(second.house.stages().await.unwrap(), before);
@@ -59,21 +61,21 @@ async fn the_stages_say_the_same_after_a_restart() {
 async fn what_was_acknowledged_survives_a_crash() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
     for life in 0..4 {
-        let ground = ground(dir.path(), &clock).await;
-        ground.person("ann", "maker:1").await;
-        ground.offer(&format!("item:{life}"), "maker:1", &format!("Moon {life}")).await;
+        let ground = open_fixture(dir.path(), &clock).await;
+        ground.add_person("ann", "maker:1").await;
+        ground.offer_item(&format!("item:{life}"), "maker:1", &format!("Moon {life}")).await;
         // Not settled: the rooms are in the middle of it.
         ground.house.abandon().await;
         ground.close();
     }
-    let ground = ground(dir.path(), &clock).await;
+    let ground = open_fixture(dir.path(), &clock).await;
     // What is still on its way at nine goes into the next morning's mail.
     ground.house.settle().await.unwrap();
-    clock.advance_to(Millis::parse("2026-11-22T09:00:00Z").unwrap().0);
+    clock.advance_to(UtcMillis::parse("2026-11-22T09:00:00Z").unwrap().0);
     ground.house.settle().await.unwrap();
-    let mails = ground.outbox.list(9);
+    let mails = ground.outbox.list_newest(9);
     assert_eq!(mails.len(), 1);
-    let text = ground.outbox.read(&mails[0].message_id).await.unwrap().unwrap().text;
+    let text = ground.outbox.read_mail(&mails[0].message_id).await.unwrap().unwrap().text;
     for life in 0..4 {
         assert!(text.contains(&format!("Moon {life}")), "{text}");
     }
@@ -83,12 +85,15 @@ async fn what_was_acknowledged_survives_a_crash() {
 #[tokio::test]
 async fn a_room_that_fails_stops_the_house_with_its_error() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let ground = ground(dir.path(), &clock).await;
+    let ground = open_fixture(dir.path(), &clock).await;
     ground.house.stop().await.unwrap();
     let engines = ground.house.engines();
-    let engines = Engines { topics: Arc::new(NoSender(engines.topics.clone())), ..engines.clone() };
-    let config = Config::usual(Tenant::new("main").unwrap(), 1_000);
-    let house = House::start(engines, catalogue(), clock, Zones::bundled(), config).await.unwrap();
+    let engines =
+        HouseEngines { topics: Arc::new(SenderlessTopics(engines.topics.clone())), ..engines.clone() };
+    let config = Config::with_defaults(Tenant::new("main").unwrap(), 1_000);
+    let house = RunningHouse::start(engines, test_catalogue(), clock, ZoneRules::load_bundled(), config)
+        .await
+        .unwrap();
     let failure = house.failure().await.to_string();
     assert_eq!(failure, "sender: sender: join: the log is broken: no sender here");
     assert_eq!(house.settle().await.unwrap_err().to_string(), failure);
@@ -97,10 +102,10 @@ async fn a_room_that_fails_stops_the_house_with_its_error() {
 
 /// A log in which the sender cannot work.
 #[derive(Debug)]
-struct NoSender(Arc<dyn Topics>);
+struct SenderlessTopics(Arc<dyn Topics>);
 
 #[async_trait]
-impl Topics for NoSender {
+impl Topics for SenderlessTopics {
     async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
         self.0.declare(specs).await
     }
@@ -113,7 +118,7 @@ impl Topics for NoSender {
         partition: u32,
         from: u64,
         most: usize,
-    ) -> Result<Vec<Record>, TopicError> {
+    ) -> Result<Vec<TopicRecord>, TopicError> {
         self.0.read(topic, partition, from, most).await
     }
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
@@ -122,10 +127,10 @@ impl Topics for NoSender {
     async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
         self.0.since(topic, at).await
     }
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
         self.0.standing(group, topic).await
     }
-    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
         match &*membership.group {
             "sender" => Err(TopicError::Broken("no sender here".to_owned())),
             _ => self.0.join(membership).await,
@@ -136,7 +141,7 @@ impl Topics for NoSender {
 #[tokio::test]
 async fn a_house_can_be_stopped_and_abandoned_twice() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let ground = ground(dir.path(), &clock).await;
+    let ground = open_fixture(dir.path(), &clock).await;
     ground.house.stop().await.unwrap();
     ground.house.stop().await.unwrap();
     ground.house.abandon().await;
@@ -147,41 +152,41 @@ async fn a_house_can_be_stopped_and_abandoned_twice() {
 #[tokio::test]
 async fn a_catalogue_that_reaches_ingest_first_loses_nobody() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
-    let ground = ground(dir.path(), &clock).await;
-    ground.person("ann", "maker:1").await;
+    let ground = open_fixture(dir.path(), &clock).await;
+    ground.add_person("ann", "maker:1").await;
     ground.house.settle().await.unwrap();
     ground.house.stop().await.unwrap();
-    let start = async |catalogue, rooms: &[Room]| {
-        let mut config = Config::usual(Tenant::new("main").unwrap(), 1_000);
-        (config.rooms, config.takes_up) = (rooms.iter().copied().collect(), TakeUp::IfNew);
+    let start = async |catalogue, rooms: &[RoomName]| {
+        let mut config = Config::with_defaults(Tenant::new("main").unwrap(), 1_000);
+        (config.rooms, config.takes_up) = (rooms.iter().copied().collect(), TakeUpPolicy::IfNew);
         let intake = config.ingest.clone();
-        let (engines, zones) = (ground.house.engines().clone(), Zones::bundled());
-        let house = House::start(engines, catalogue, clock.clone(), zones, config).await.unwrap();
-        let router = testing::intake(&house, intake);
+        let (engines, zones) = (ground.house.engines().clone(), ZoneRules::load_bundled());
+        let house = RunningHouse::start(engines, catalogue, clock.clone(), zones, config).await.unwrap();
+        let router = testing::intake_router(&house, intake);
         (house, router)
     };
-    let behind = [Room::Fanout, Room::Digest, Room::Sender];
-    let (older, _) = start(catalogue(), &behind).await;
-    let (newer, intake) = start(newer_catalogue(), &[Room::Ingest]).await;
+    let behind = [RoomName::Fanout, RoomName::Digest, RoomName::Sender];
+    let (older, _) = start(test_catalogue(), &behind).await;
+    let (newer, intake) = start(newer_catalogue(), &[RoomName::Ingest]).await;
     let change = serde_json::json!({"id": "1", "source": "t", "type": "item.noted", "subject": "item:1", "maker": "maker:1", "title": "Moon", "offered": true});
-    testing::tell(&intake, "/v1/changes", &change).await;
+    testing::post_to_intake(&intake, "/v1/changes", &change).await;
     let why = loop {
-        match older.unwell().await {
+        match older.health_problem().await {
             Some(why) if why.contains("edition 2") => break why,
             _ => tokio::task::yield_now().await,
         }
     };
     assert!(why.contains("edition 1") && why.contains("tidings migrate"), "{why}");
-    assert_eq!(newer.unwell().await, None);
-    let text = older.metrics().text();
+    assert_eq!(newer.health_problem().await, None);
+    let text = older.metrics().render_text();
     assert!(text.contains("tidings_catalogue_info{"), "{text}");
     older.stop().await.unwrap();
     // Rolled out at last.
     let (rest, _) = start(newer_catalogue(), &behind).await;
     rest.settle().await.unwrap();
-    clock.advance_to(Millis::parse("2026-11-22T09:00:00Z").unwrap().0);
+    clock.advance_to(UtcMillis::parse("2026-11-22T09:00:00Z").unwrap().0);
     rest.settle().await.unwrap();
-    let mails = ground.outbox.list(9);
+    let mails = ground.outbox.list_newest(9);
     assert_eq!(mails.iter().map(|mail| mail.headline.as_str()).collect::<Vec<_>>(), ["Moon"]);
     newer.stop().await.unwrap();
     rest.stop().await.unwrap();

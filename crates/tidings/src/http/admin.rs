@@ -21,12 +21,12 @@ use topic::NewRecord;
 use wire::topics;
 
 use super::{
-    App, Oops, Shared, archive, clock, devices, erase, explain, open, person, preview, release, replay,
-    shares, state, suppressions, unknown,
+    AppState, HandlerError, HttpApp, archive, clock, devices, erase, explain, person, preview, release,
+    replay, shares, state, suppressions, unclear_messages, window_acts,
 };
 use crate::{
     days,
-    quarantine::{self, Verdict},
+    quarantine::{self, QuarantineVerdict},
 };
 
 /// Bytes of a record that is put onto the topic `changes`.
@@ -34,39 +34,45 @@ pub const UPSTREAM_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of a reason why something is refused.
 const WHY_BYTES_MAX: usize = 64 * 1024;
 
-pub fn routes() -> Router<Arc<App>> {
+pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new()
         .route("/admin/stages", get(stages))
         .route("/admin/days", get(days_of))
-        .route("/admin/person", get(person::told))
-        .route("/admin/windows", get(open::list).post(open::act))
+        .route("/admin/person", get(person::answer_person))
+        .route("/admin/windows", get(window_acts::list_windows).post(window_acts::act_on_window))
         .route("/admin/shares", get(shares::shares))
-        .route("/admin/explain", get(explain::explain))
-        .route("/admin/preview", get(preview::told))
-        .route("/admin/release", post(release::release))
-        .route("/admin/replay", post(replay::order))
-        .route("/admin/devices", get(devices::list))
-        .route("/admin/suppressions", get(suppressions::list).post(suppressions::lift))
-        .route("/admin/erase", get(erase::look).post(erase::begin))
-        .route("/admin/unknown", get(unknown::list))
-        .route("/admin/archive", get(archive::look).post(archive::begin))
-        .route("/admin/quarantine", get(list).post(settle))
-        .route("/admin/state", get(state::look).post(state::settle))
-        .route("/admin/clock", get(now).post(jump))
+        .route("/admin/explain", get(explain::explain_event))
+        .route("/admin/preview", get(preview::answer_preview))
+        .route("/admin/release", post(release::release_windows))
+        .route("/admin/replay", post(replay::order_replay))
+        .route("/admin/devices", get(devices::list_devices))
+        .route(
+            "/admin/suppressions",
+            get(suppressions::list_suppressions).post(suppressions::lift_suppressions),
+        )
+        .route("/admin/erase", get(erase::show_erasure).post(erase::begin_erasure))
+        .route("/admin/unknown", get(unclear_messages::list_unclear))
+        .route("/admin/archive", get(archive::show_archiving).post(archive::begin_archiving))
+        .route("/admin/quarantine", get(list_quarantine).post(settle_quarantine))
+        .route("/admin/state", get(state::show_state).post(state::settle_record))
+        .route("/admin/clock", get(show_clock).post(jump_clock))
         .route("/admin/upstream", post(upstream).layer(DefaultBodyLimit::max(UPSTREAM_BYTES_MAX)))
 }
 
 /// Stops who does not show the token.
-pub async fn known(State(app): Shared, request: Request, next: Next) -> Response {
+pub async fn require_admin(State(app): AppState, request: Request, next: Next) -> Response {
     if app.guard.is_admin(request.headers()) {
-        in_json(next.run(request).await).await
+        rewrite_as_json(next.run(request).await).await
     } else {
-        refuse(StatusCode::UNAUTHORIZED, "the token of admin.json is needed: `Authorization: Bearer <token>`")
+        refuse_request(
+            StatusCode::UNAUTHORIZED,
+            "the token of admin.json is needed: `Authorization: Bearer <token>`",
+        )
     }
 }
 
 /// What is refused before a handler has it is said as handlers say it: whoever asks here reads JSON.
-async fn in_json(answer: Response) -> Response {
+async fn rewrite_as_json(answer: Response) -> Response {
     let status = answer.status();
     let form = answer.headers().get(header::CONTENT_TYPE).and_then(|form| form.to_str().ok());
     if status.is_success() || form.is_none_or(|form| !form.starts_with("text/plain")) {
@@ -77,32 +83,32 @@ async fn in_json(answer: Response) -> Response {
     for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
         parts.headers.remove(name);
     }
-    (parts.headers, refuse(status, String::from_utf8_lossy(&why).trim())).into_response()
+    (parts.headers, refuse_request(status, String::from_utf8_lossy(&why).trim())).into_response()
 }
 
-pub(super) fn refuse(status: StatusCode, why: impl std::fmt::Display) -> Response {
+pub(super) fn refuse_request(status: StatusCode, why: impl std::fmt::Display) -> Response {
     (status, Json(json!({"error": why.to_string()}))).into_response()
 }
 
-async fn stages(State(app): Shared) -> Result<Response, Oops> {
+async fn stages(State(app): AppState) -> Result<Response, HandlerError> {
     Ok(Json(app.house.stages().await?).into_response())
 }
 
 /// Whose things are asked for: `?person=`.
-pub(super) struct Of(pub Person);
+pub(super) struct PersonParam(pub Person);
 
 #[derive(Deserialize)]
-struct Whose {
+struct PersonParamQuery {
     person: String,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Of {
+impl<S: Send + Sync> FromRequestParts<S> for PersonParam {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
-        let asked = Query::<Whose>::from_request_parts(parts, state).await;
-        let Query(Whose { person }) = asked.map_err(IntoResponse::into_response)?;
-        Person::new(&person).map(Self).map_err(|error| refuse(StatusCode::BAD_REQUEST, error))
+        let asked = Query::<PersonParamQuery>::from_request_parts(parts, state).await;
+        let Query(PersonParamQuery { person }) = asked.map_err(IntoResponse::into_response)?;
+        Person::new(&person).map(Self).map_err(|error| refuse_request(StatusCode::BAD_REQUEST, error))
     }
 }
 
@@ -112,21 +118,21 @@ struct DaysQuery {
 }
 
 async fn days_of(
-    State(app): Shared,
-    Of(person): Of,
+    State(app): AppState,
+    PersonParam(person): PersonParam,
     Query(DaysQuery { since }): Query<DaysQuery>,
-) -> Result<Response, Oops> {
+) -> Result<Response, HandlerError> {
     let since = since.unwrap_or(days::DAYS_MAX);
     let store = &*app.house.engines().store;
-    let days = days::read(store, &app.tenant, &person, since, app.now(), Some(&app.catalogue)).await?;
+    let days = days::read_days(store, &app.tenant, &person, since, app.now(), Some(&app.catalogue)).await?;
     Ok(Json(days).into_response())
 }
 
-async fn list(State(app): Shared) -> Result<Response, Oops> {
-    Ok(Json(quarantine::list(&*app.house.engines().topics).await?).into_response())
+async fn list_quarantine(State(app): AppState) -> Result<Response, HandlerError> {
+    Ok(Json(quarantine::list_items(&*app.house.engines().topics).await?).into_response())
 }
 
-async fn now(State(app): Shared) -> Result<Response, Oops> {
+async fn show_clock(State(app): AppState) -> Result<Response, HandlerError> {
     let ahead_ms = app.clock.clock().ahead();
     let due = clock::next_due(&app).await?.map(|due| due.to_string());
     let clock = json!({"now": app.now().to_string(), "ahead_ms": ahead_ms, "demo": app.is_demo, "due": due});
@@ -135,68 +141,74 @@ async fn now(State(app): Shared) -> Result<Response, Oops> {
 
 /// One of the two.
 #[derive(Deserialize)]
-struct Jump {
+struct AdminClockRequest {
     /// `hour`, `day`, `week`, `morning` or `due`.
     to: Option<String>,
     by_ms: Option<i64>,
 }
 
-async fn jump(State(app): Shared, Json(asked): Json<Jump>) -> Result<Response, Oops> {
+async fn jump_clock(
+    State(app): AppState,
+    Json(asked): Json<AdminClockRequest>,
+) -> Result<Response, HandlerError> {
     if !app.is_demo {
         let why = "only a demo has a clock that can be moved: start it with `tidings up --demo`";
-        return Ok(refuse(StatusCode::FORBIDDEN, why));
+        return Ok(refuse_request(StatusCode::FORBIDDEN, why));
     }
     let to = match (&asked.to, asked.by_ms) {
-        (Some(to), None) => clock::To::Instant(to),
-        (None, Some(ms @ 0..=clock::JUMP_MS_MAX)) => clock::To::Ahead { ms },
+        (Some(to), None) => clock::JumpTarget::Instant(to),
+        (None, Some(ms @ 0..=clock::JUMP_MS_MAX)) => clock::JumpTarget::Ahead { ms },
         (None, Some(_)) => {
-            let most = catalogue::length(clock::JUMP_MS_MAX);
+            let most = catalogue::format_length(clock::JUMP_MS_MAX);
             let why = format!("the clock moves forward only, and at most {most} at once");
-            return Ok(refuse(StatusCode::BAD_REQUEST, why));
+            return Ok(refuse_request(StatusCode::BAD_REQUEST, why));
         }
-        _ => return Ok(refuse(StatusCode::BAD_REQUEST, "it is `to` or `by_ms`, one of the two")),
+        _ => return Ok(refuse_request(StatusCode::BAD_REQUEST, "it is `to` or `by_ms`, one of the two")),
     };
     Ok(match clock::move_to(&app, to).await? {
         Some(settled) => Json(json!({"now": app.now().to_string(), "settled": settled})).into_response(),
         None => {
             let why = "there is no such instant: it is hour, day, week, morning or due";
-            refuse(StatusCode::BAD_REQUEST, why)
+            refuse_request(StatusCode::BAD_REQUEST, why)
         }
     })
 }
 
 #[derive(Deserialize)]
-struct Settle {
-    verdict: Verdict,
+struct AdminQuarantineRequest {
+    verdict: QuarantineVerdict,
     /// `None` is all that wait.
     items: Option<Vec<u64>>,
 }
 
-async fn settle(State(app): Shared, Json(asked): Json<Settle>) -> Response {
+async fn settle_quarantine(State(app): AppState, Json(asked): Json<AdminQuarantineRequest>) -> Response {
     let log = &*app.house.engines().topics;
-    match quarantine::settle(log, asked.items.as_deref(), asked.verdict, app.now()).await {
+    match quarantine::settle_items(log, asked.items.as_deref(), asked.verdict, app.now()).await {
         Ok(settled) => Json(json!({"settled": settled})).into_response(),
         // An item that does not wait, or a record that is gone.
-        Err(error) => refuse(StatusCode::CONFLICT, format!("{error:#}")),
+        Err(error) => refuse_request(StatusCode::CONFLICT, format!("{error:#}")),
     }
 }
 
 /// Puts bytes onto the topic `changes`, unread, as a service beside this house would. What is wrong with
 /// them shows in the quarantine.
-async fn upstream(State(app): Shared, body: Result<Bytes, BytesRejection>) -> Result<Response, Oops> {
+async fn upstream(
+    State(app): AppState,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, HandlerError> {
     let bytes = match body {
         Ok(bytes) => bytes,
         Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let why = format!("a record has at most {UPSTREAM_BYTES_MAX} bytes");
-            return Ok(refuse(StatusCode::PAYLOAD_TOO_LARGE, why));
+            return Ok(refuse_request(StatusCode::PAYLOAD_TOO_LARGE, why));
         }
-        Err(error) => return Ok(refuse(error.status(), error)),
+        Err(error) => return Ok(refuse_request(error.status(), error)),
     };
     if bytes.is_empty() {
-        return Ok(refuse(StatusCode::BAD_REQUEST, "a record has at least one byte"));
+        return Ok(refuse_request(StatusCode::BAD_REQUEST, "a record has at least one byte"));
     }
     if (app.disk_low)() {
-        return Ok(refuse(StatusCode::INSUFFICIENT_STORAGE, "the disk is down to its reserve"));
+        return Ok(refuse_request(StatusCode::INSUFFICIENT_STORAGE, "the disk is down to its reserve"));
     }
     let log = &*app.house.engines().topics;
     let partition = partition(&bytes, log.bounds(topics::CHANGES).await?.len());

@@ -15,41 +15,41 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use model::{Day, Millis};
+use model::{Day, UtcMillis};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{App, Oops, Shared, admin::refuse, windows};
-use crate::archive::{self, Archived, Watch};
+use super::{AppState, HandlerError, HttpApp, admin::refuse_request, windows};
+use crate::archive::{self, ArchiveReport, ArchiveWatch};
 
 /// The archiving that runs, or the last one that did.
 #[derive(Debug, Default)]
-pub struct Desk(Mutex<Option<Arc<Run>>>);
+pub struct ArchivingService(Mutex<Option<Arc<ArchivingRun>>>);
 
 #[derive(Debug, Default)]
-struct Run {
+struct ArchivingRun {
     rows: AtomicU64,
-    ended: Mutex<Option<Result<Archived, String>>>,
+    ended: Mutex<Option<Result<ArchiveReport, String>>>,
 }
 
-impl Run {
-    fn ended(&self) -> Option<Result<Archived, String>> {
+impl ArchivingRun {
+    fn outcome(&self) -> Option<Result<ArchiveReport, String>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Desk {
-    fn last(&self) -> Option<Arc<Run>> {
+impl ArchivingService {
+    fn last(&self) -> Option<Arc<ArchivingRun>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Begins one, unless one runs.
-    fn begin(&self) -> Option<Arc<Run>> {
+    fn begin(&self) -> Option<Arc<ArchivingRun>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_some_and(|run| run.ended().is_none()) {
+        if last.as_ref().is_some_and(|run| run.outcome().is_none()) {
             return None;
         }
-        let run = Arc::new(Run::default());
+        let run = Arc::new(ArchivingRun::default());
         *last = Some(run.clone());
         Some(run)
     }
@@ -60,55 +60,68 @@ const BEHIND_MS_MAX: i64 = 3_600_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct AdminArchiveRequest {
     before: String,
     /// Absolute: the house stands in a folder of its own.
     file: PathBuf,
 }
 
-pub async fn begin(State(app): Shared, Json(asked): Json<Asked>) -> Result<Response, Oops> {
+pub async fn begin_archiving(
+    State(app): AppState,
+    Json(asked): Json<AdminArchiveRequest>,
+) -> Result<Response, HandlerError> {
     let Some(before) = Day::parse(&asked.before) else {
-        return Ok(refuse(StatusCode::BAD_REQUEST, format!("`{}` is no day", asked.before)));
+        return Ok(refuse_request(StatusCode::BAD_REQUEST, format!("`{}` is no day", asked.before)));
     };
     if !asked.file.is_absolute() {
-        return Ok(refuse(StatusCode::BAD_REQUEST, "the file must be named from the root"));
+        return Ok(refuse_request(StatusCode::BAD_REQUEST, "the file must be named from the root"));
     }
     // Before the house is asked whether it rests: what becomes due from here on tells from later days.
     let now = app.now();
     let store = &*app.house.engines().store;
-    if let Some(why) = archive::refusal(store, &app.catalogue, (before, now), &asked.file).await? {
-        return Ok(refuse(StatusCode::CONFLICT, why));
+    if let Some(why) =
+        archive::find_archive_obstacle(store, &app.catalogue, (before, now), &asked.file).await?
+    {
+        return Ok(refuse_request(StatusCode::CONFLICT, why));
     }
     // The clock alone does not say what is still owed: what is overdue tells from older days, and what was
     // not read yet still has to be written to its day.
-    if owes(&app).await? {
-        return Ok(refuse(StatusCode::CONFLICT, "the house is still busy with what is due; try again"));
+    if has_overdue_work(&app).await? {
+        return Ok(refuse_request(
+            StatusCode::CONFLICT,
+            "the house is still busy with what is due; try again",
+        ));
     }
     let Some(run) = app.archive.begin() else {
-        return Ok(refuse(StatusCode::CONFLICT, "another archiving runs"));
+        return Ok(refuse_request(StatusCode::CONFLICT, "another archiving runs"));
     };
-    tokio::spawn(work(app, run, (before, now), asked.file));
+    tokio::spawn(run_archiving(app, run, (before, now), asked.file));
     Ok((StatusCode::ACCEPTED, Json(json!({"before": before.to_string()}))).into_response())
 }
 
 /// Whether something has waited for so long that it may concern days that could go. A house under steady
 /// traffic never rests, and need not: what came in a moment ago is about days that stay.
-async fn owes(app: &App) -> anyhow::Result<bool> {
-    if app.rest().await {
+async fn has_overdue_work(app: &HttpApp) -> anyhow::Result<bool> {
+    if app.wait_for_rest().await {
         return Ok(false);
     }
     let (log, since) = (&*app.house.engines().topics, app.now().plus(-BEHIND_MS_MAX));
     if app.house.oldest_unread().await?.is_some_and(|appended| appended < since) {
         return Ok(true);
     }
-    let remembered = windows::everybody(log).await?;
+    let remembered = windows::load_persons(log).await?;
     Ok(remembered.next_due().is_some_and(|due| due < since) && !remembered.is_cut)
 }
 
-async fn work(app: Arc<App>, run: Arc<Run>, (before, now): (Day, Millis), file: PathBuf) {
+async fn run_archiving(
+    app: Arc<HttpApp>,
+    run: Arc<ArchivingRun>,
+    (before, now): (Day, UtcMillis),
+    file: PathBuf,
+) {
     let store = &*app.house.engines().store;
-    let watch = Watch { rows: &run.rows, disk_low: &*app.disk_low };
-    let archiving = archive::archive(store, &app.catalogue, (before, now), &file, &watch);
+    let watch = ArchiveWatch { rows: &run.rows, disk_low: &*app.disk_low };
+    let archiving = archive::archive_days(store, &app.catalogue, (before, now), &file, &watch);
     // The engines are closed when the house stops; asking again does the rest.
     let archived = tokio::select! {
         biased;
@@ -122,12 +135,12 @@ async fn work(app: Arc<App>, run: Arc<Run>, (before, now): (Day, Millis), file: 
     *run.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
 }
 
-pub async fn look(State(app): Shared) -> Response {
+pub async fn show_archiving(State(app): AppState) -> Response {
     let Some(run) = app.archive.last() else {
-        return refuse(StatusCode::NOT_FOUND, "nothing was archived since the house started");
+        return refuse_request(StatusCode::NOT_FOUND, "nothing was archived since the house started");
     };
     let rows = run.rows.load(Ordering::Relaxed);
-    Json(match run.ended() {
+    Json(match run.outcome() {
         None => json!({"rows": rows}),
         Some(Ok(archived)) => json!({"rows": rows, "archived": archived}),
         Some(Err(why)) => json!({"rows": rows, "failed": why}),

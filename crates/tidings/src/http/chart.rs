@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::look;
-use crate::house::history::{EVERY, SAMPLES_MAX, Sample};
+use super::display;
+use crate::house::history::{EVERY, MetricSample, SAMPLES_MAX};
 
 /// The picture's own measure; it is stretched to where it stands.
 const WIDTH: f64 = 600.0;
@@ -15,7 +15,7 @@ const POINTS_MAX: usize = 180;
 
 /// A figure over the last hours.
 #[derive(Debug, Serialize, PartialEq)]
-pub struct Chart {
+pub struct HistoryChart {
     pub name: &'static str,
     /// In words, for everybody and for who cannot see the picture.
     pub now: String,
@@ -27,28 +27,28 @@ pub struct Chart {
 
 /// How a figure is read.
 #[derive(Clone, Copy)]
-enum Sort {
+enum FigureMeasure {
     /// It only grows; what is shown is how fast.
-    PerMinute(fn(&Sample) -> f64),
+    PerMinute(fn(&MetricSample) -> f64),
     /// As it is at each instant.
-    Level(fn(&Sample) -> f64),
+    Level(fn(&MetricSample) -> f64),
 }
 
-const FIGURES: [(&str, &str, Sort); 4] = [
-    ("Events", "a minute", Sort::PerMinute(|sample| sample.events)),
-    ("Lag", "waiting records", Sort::Level(|sample| sample.lag)),
-    ("Sent", "messages a minute", Sort::PerMinute(|sample| sample.told)),
-    ("Held", "open windows", Sort::Level(|sample| sample.held)),
+const FIGURES: [(&str, &str, FigureMeasure); 4] = [
+    ("Events", "a minute", FigureMeasure::PerMinute(|sample| sample.events)),
+    ("Lag", "waiting records", FigureMeasure::Level(|sample| sample.lag)),
+    ("Sent", "messages a minute", FigureMeasure::PerMinute(|sample| sample.told)),
+    ("Held", "open windows", FigureMeasure::Level(|sample| sample.held)),
 ];
 
 /// The pictures of a process.
-pub fn charts(samples: &[Sample]) -> Vec<Chart> {
+pub fn charts(samples: &[MetricSample]) -> Vec<HistoryChart> {
     let Some(last) = samples.last() else { return Vec::new() };
     let whole = EVERY.saturating_mul(u32::try_from(SAMPLES_MAX).unwrap_or(u32::MAX));
     let x =
         |at: Duration| WIDTH * (1.0 - (last.elapsed.saturating_sub(at)).as_secs_f64() / whole.as_secs_f64());
-    let draw = |(name, unit, sort): &(&'static str, &str, Sort)| {
-        let values = thinned(&values(samples, *sort));
+    let draw = |(name, unit, sort): &(&'static str, &str, FigureMeasure)| {
+        let values = thin_points(&values(samples, *sort));
         let most = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
         let now = values.last().map_or(0.0, |(_, value)| *value);
         let y =
@@ -58,15 +58,21 @@ pub fn charts(samples: &[Sample]) -> Vec<Chart> {
         let line = line.join(" ");
         let begin = values.first().map_or(WIDTH, |(at, _)| x(*at));
         let area = format!("{begin:.1},{HEIGHT} {line} {WIDTH},{HEIGHT}");
-        Chart { name, now: format!("{} {unit}", whole_number(now)), most: whole_number(most), line, area }
+        HistoryChart {
+            name,
+            now: format!("{} {unit}", whole_number(now)),
+            most: whole_number(most),
+            line,
+            area,
+        }
     };
     FIGURES.iter().map(draw).collect()
 }
 
-fn values(samples: &[Sample], sort: Sort) -> Vec<(Duration, f64)> {
+fn values(samples: &[MetricSample], sort: FigureMeasure) -> Vec<(Duration, f64)> {
     match sort {
-        Sort::Level(of) => samples.iter().map(|sample| (sample.elapsed, of(sample))).collect(),
-        Sort::PerMinute(of) => samples
+        FigureMeasure::Level(of) => samples.iter().map(|sample| (sample.elapsed, of(sample))).collect(),
+        FigureMeasure::PerMinute(of) => samples
             .windows(2)
             .map(|pair| {
                 let minutes = (pair[1].elapsed.saturating_sub(pair[0].elapsed)).as_secs_f64() / 60.0;
@@ -79,7 +85,7 @@ fn values(samples: &[Sample], sort: Sort) -> Vec<(Duration, f64)> {
 }
 
 /// As few points as can be told apart; each is the greatest of those that it stands for, so that no peak is lost.
-fn thinned(values: &[(Duration, f64)]) -> Vec<(Duration, f64)> {
+fn thin_points(values: &[(Duration, f64)]) -> Vec<(Duration, f64)> {
     let step = values.len().div_ceil(POINTS_MAX).max(1);
     let greatest = |some: &[(Duration, f64)]| {
         let peak = some.iter().map(|(_, value)| *value).fold(0.0, f64::max);
@@ -95,15 +101,15 @@ fn whole_number(value: f64) -> String {
         clippy::cast_sign_loss,
         reason = "a figure of the page, never below 0"
     )]
-    look::number(value.round() as u64)
+    display::format_number(value.round() as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample(secs: u64, events: f64, held: f64) -> Sample {
-        Sample { elapsed: Duration::from_secs(secs), events, held, ..Sample::default() }
+    fn sample(secs: u64, events: f64, held: f64) -> MetricSample {
+        MetricSample { elapsed: Duration::from_secs(secs), events, held, ..MetricSample::default() }
     }
 
     #[test]
@@ -125,7 +131,7 @@ mod tests {
     fn a_peak_outlives_the_thinning() {
         let values: Vec<_> =
             (0..1_000).map(|at| (Duration::from_secs(at), if at == 500 { 9.0 } else { 1.0 })).collect();
-        let thinned = thinned(&values);
+        let thinned = thin_points(&values);
         assert!(thinned.len() <= POINTS_MAX && thinned.iter().any(|(_, value)| *value > 8.0));
     }
 

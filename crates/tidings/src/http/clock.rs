@@ -10,8 +10,8 @@ use axum::{
     routing::get,
 };
 use model::{
-    Millis,
-    civil::{self, Zone},
+    UtcMillis,
+    civil_time::{self, Zone},
     limits::DAY_MS,
     plan::LocalTime,
 };
@@ -19,8 +19,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    App, Oops, Shared, look,
-    page::{self, Asked},
+    AppState, HandlerError, HttpApp, display,
+    page::{self, PageQuery},
     windows,
 };
 
@@ -31,27 +31,27 @@ pub const JUMP_MS_MAX: i64 = 8 * DAY_MS;
 /// When whoever lives by UTC has had the mail of nine o'clock, also if it spreads over some minutes.
 const MORNING: LocalTime = LocalTime { hour: 9, minute: 30 };
 
-pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/clock", get(show).post(jump))
+pub fn routes() -> Router<Arc<HttpApp>> {
+    Router::new().route("/clock", get(show_clock).post(jump_clock))
 }
 
-async fn show(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
-    let remembered = windows::everybody(&*app.house.engines().topics).await?;
+async fn show_clock(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HandlerError> {
+    let remembered = windows::load_persons(&*app.house.engines().topics).await?;
     let now = app.now();
     let due = remembered.next_due();
     let own = json!({
-        "ahead": look::until(app.clock.clock().ahead()).replacen("in ", "", 1),
+        "ahead": display::format_until(app.clock.clock().ahead()).replacen("in ", "", 1),
         "is_ahead": app.clock.clock().ahead() >= 60_000,
-        "due": due.map(|due| look::instant(due, &Zone::UTC)),
-        "due_until": due.map(|due| look::until(due.since(now))),
-        "due_person": remembered.open(&app.tenant).first().map(|(person, _)| person.to_string()),
-        "morning": look::instant(next_morning(now), &Zone::UTC),
+        "due": due.map(|due| display::format_instant(due, &Zone::UTC)),
+        "due_until": due.map(|due| display::format_until(due.since(now))),
+        "due_person": remembered.open_windows(&app.tenant).first().map(|(person, _)| person.to_string()),
+        "morning": display::format_instant(next_morning(now), &Zone::UTC),
     });
-    app.page("clock.html", &asked, own)
+    app.render_page("clock.html", &asked, own)
 }
 
 #[derive(Deserialize)]
-struct Move {
+struct ClockForm {
     csrf: String,
     to: String,
     /// The page that it was asked on.
@@ -59,29 +59,32 @@ struct Move {
     from: String,
 }
 
-impl page::Signed for Move {
+impl page::SignedForm for ClockForm {
     fn csrf(&self) -> &str {
         &self.csrf
     }
 }
 
-async fn jump(State(app): Shared, form: Result<Form<Move>, FormRejection>) -> Result<Response, Oops> {
-    let Some(asked) = app.ours(form) else { return Ok(app.too_old()) };
+async fn jump_clock(
+    State(app): AppState,
+    form: Result<Form<ClockForm>, FormRejection>,
+) -> Result<Response, HandlerError> {
+    let Some(asked) = app.own_form(form) else { return Ok(app.outdated_form()) };
     if !app.is_demo {
         let text = "Only a demo has a clock that can be moved: start with --demo.";
-        return Ok(app.saying(StatusCode::FORBIDDEN, "Time takes its time", text));
+        return Ok(app.notice_page(StatusCode::FORBIDDEN, "Time takes its time", text));
     }
     let back = if asked.from == "/" { "/" } else { "/clock" };
-    Ok(match move_to(&app, To::Instant(&asked.to)).await? {
-        Some(true) => page::go(&format!("{back}?done=moved")),
-        Some(false) => page::go(&format!("{back}?done=moving")),
-        None => app.saying(StatusCode::BAD_REQUEST, "When?", "There is no such instant to go to."),
+    Ok(match move_to(&app, JumpTarget::Instant(&asked.to)).await? {
+        Some(true) => page::redirect_to(&format!("{back}?done=moved")),
+        Some(false) => page::redirect_to(&format!("{back}?done=moving")),
+        None => app.notice_page(StatusCode::BAD_REQUEST, "When?", "There is no such instant to go to."),
     })
 }
 
 /// Where the clock goes.
 #[derive(Clone, Copy, Debug)]
-pub enum To<'a> {
+pub enum JumpTarget<'a> {
     /// A named instant.
     Instant(&'a str),
     /// So far from now.
@@ -89,36 +92,36 @@ pub enum To<'a> {
 }
 
 /// When something is due next.
-pub async fn next_due(app: &App) -> anyhow::Result<Option<Millis>> {
-    Ok(windows::everybody(&*app.house.engines().topics).await?.next_due())
+pub async fn next_due(app: &HttpApp) -> anyhow::Result<Option<UtcMillis>> {
+    Ok(windows::load_persons(&*app.house.engines().topics).await?.next_due())
 }
 
 /// Moves the clock; says whether the house came to rest there, or nothing if there is no instant of that name.
 /// Only for a demo.
-pub async fn move_to(app: &App, to: To<'_>) -> anyhow::Result<Option<bool>> {
+pub async fn move_to(app: &HttpApp, to: JumpTarget<'_>) -> anyhow::Result<Option<bool>> {
     // Otherwise a window that is about to open could be jumped over.
-    app.rest().await;
+    app.wait_for_rest().await;
     let now = app.now();
     let to = match to {
-        To::Instant("hour") => now.plus(HOUR_MS),
-        To::Instant("day") => now.plus(DAY_MS),
-        To::Instant("week") => now.plus(WEEK_MS),
-        To::Instant("morning") => next_morning(now),
-        To::Instant("due") => next_due(app).await?.unwrap_or(now),
-        To::Instant(_) => return Ok(None),
-        To::Ahead { ms } => now.plus(ms),
+        JumpTarget::Instant("hour") => now.plus(HOUR_MS),
+        JumpTarget::Instant("day") => now.plus(DAY_MS),
+        JumpTarget::Instant("week") => now.plus(WEEK_MS),
+        JumpTarget::Instant("morning") => next_morning(now),
+        JumpTarget::Instant("due") => next_due(app).await?.unwrap_or(now),
+        JumpTarget::Instant(_) => return Ok(None),
+        JumpTarget::Ahead { ms } => now.plus(ms),
     };
     let ms = to.since(now).clamp(0, JUMP_MS_MAX);
     let clock = app.clock.clone();
     tokio::task::spawn_blocking(move || clock.advance(ms)).await??;
     tracing::info!(ms, "the clock was moved forward");
-    Ok(Some(app.rest().await))
+    Ok(Some(app.wait_for_rest().await))
 }
 
 /// Half past nine, UTC, tomorrow.
-fn next_morning(now: Millis) -> Millis {
-    let tomorrow = civil::local_date(now, &Zone::UTC).saturating_add(1);
-    civil::instant(tomorrow, MORNING, &Zone::UTC).unwrap_or(now)
+fn next_morning(now: UtcMillis) -> UtcMillis {
+    let tomorrow = civil_time::local_date(now, &Zone::UTC).saturating_add(1);
+    civil_time::local_instant(tomorrow, MORNING, &Zone::UTC).unwrap_or(now)
 }
 
 #[cfg(test)]
@@ -128,7 +131,7 @@ mod tests {
     #[test]
     fn tomorrow_morning_is_tomorrow() {
         let check = |now: &str, morning: &str| {
-            assert_eq!(next_morning(Millis::parse(now).unwrap()), Millis::parse(morning).unwrap());
+            assert_eq!(next_morning(UtcMillis::parse(now).unwrap()), UtcMillis::parse(morning).unwrap());
         };
         check("2026-11-21T00:00:00Z", "2026-11-22T09:30:00Z");
         check("2026-11-21T23:59:59Z", "2026-11-22T09:30:00Z");

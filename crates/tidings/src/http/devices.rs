@@ -6,10 +6,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{Oops, Shared, admin::Of};
+use super::{AppState, HandlerError, admin::PersonParam};
 use crate::devices;
 
-pub async fn list(State(app): Shared, Of(person): Of) -> Result<Response, Oops> {
+pub async fn list_devices(
+    State(app): AppState,
+    PersonParam(person): PersonParam,
+) -> Result<Response, HandlerError> {
     let store = &*app.house.engines().store;
-    Ok(Json(devices::read(store, (&app.tenant, &person)).await?).into_response())
+    Ok(Json(devices::read_devices(store, (&app.tenant, &person)).await?).into_response())
 }

@@ -10,36 +10,49 @@ use model::Person;
 use serde::Deserialize;
 
 use super::{
-    Oops, Shared,
-    admin::{Of, refuse},
+    AppState, HandlerError,
+    admin::{PersonParam, refuse_request},
 };
-use crate::erase::{self, Deed};
+use crate::erasure::{self, ErasureAction};
 
 /// How far it is with a person; nothing if nobody ever asked.
-pub async fn look(State(app): Shared, Of(person): Of) -> Result<Response, Oops> {
-    Ok(Json(erase::find(&*app.house.engines().topics, (&app.tenant, &person)).await?).into_response())
+pub async fn show_erasure(
+    State(app): AppState,
+    PersonParam(person): PersonParam,
+) -> Result<Response, HandlerError> {
+    Ok(Json(erasure::find_erasure(&*app.house.engines().topics, (&app.tenant, &person)).await?)
+        .into_response())
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct AdminEraseRequest {
     person: String,
-    deed: Deed,
+    deed: ErasureAction,
 }
 
-pub async fn begin(State(app): Shared, Json(Asked { person, deed }): Json<Asked>) -> Result<Response, Oops> {
+pub async fn begin_erasure(
+    State(app): AppState,
+    Json(AdminEraseRequest { person, deed }): Json<AdminEraseRequest>,
+) -> Result<Response, HandlerError> {
     let person = match Person::new(&person) {
         Ok(person) => person,
-        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
+        Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, error)),
     };
     let (engines, of, now) = (app.house.engines(), (&app.tenant, &person), app.now());
-    if deed == Deed::Look {
-        let seen = erase::look_at((&*engines.store, Some(&*engines.courier)), of, now).await?;
+    if deed == ErasureAction::Look {
+        let seen = erasure::preview_erasure((&*engines.store, Some(&*engines.courier)), of, now).await?;
         return Ok(Json(seen).into_response());
     }
-    let asked = erase::ask((&*engines.store, &*engines.topics), of, deed == Deed::Welcome, now).await?;
+    let asked = erasure::request_erasure(
+        (&*engines.store, &*engines.topics),
+        of,
+        deed == ErasureAction::Welcome,
+        now,
+    )
+    .await?;
     if let Err(why) = asked {
-        return Ok(refuse(StatusCode::CONFLICT, why));
+        return Ok(refuse_request(StatusCode::CONFLICT, why));
     }
-    Ok((StatusCode::ACCEPTED, Json(erase::find(&*engines.topics, of).await?)).into_response())
+    Ok((StatusCode::ACCEPTED, Json(erasure::find_erasure(&*engines.topics, of).await?)).into_response())
 }

@@ -25,7 +25,7 @@ const COOKIE: &str = "tidings";
 
 /// The secrets of one process, and what it answers to.
 #[derive(Clone, Debug)]
-pub struct Guard {
+pub struct RequestGuard {
     /// Opens the admin paths, and the page where it is locked.
     pub token: SecretString,
     /// In every form of ours.
@@ -40,9 +40,9 @@ pub struct Guard {
 
 /// Why a request goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped(pub StatusCode, pub &'static str);
+pub struct RequestRefusal(pub StatusCode, pub &'static str);
 
-impl Guard {
+impl RequestGuard {
     /// `is_locked` where there are API keys: then others may reach us, under names we do not know.
     pub fn new(
         listens: SocketAddr,
@@ -59,18 +59,18 @@ impl Guard {
     }
 
     /// What every request must pass.
-    pub fn admits(&self, method: &Method, headers: &HeaderMap) -> Result<(), Stopped> {
-        let host = one(headers, &header::HOST)?;
+    pub fn admits(&self, method: &Method, headers: &HeaderMap) -> Result<(), RequestRefusal> {
+        let host = single_header(headers, &header::HOST)?;
         if let Some(hosts) = &self.hosts
             && !host.is_some_and(|host| hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)))
         {
-            return Err(Stopped(StatusCode::FORBIDDEN, "this is not the name of this service"));
+            return Err(RequestRefusal(StatusCode::FORBIDDEN, "this is not the name of this service"));
         }
         if method.is_safe() {
             return Ok(());
         }
-        let origin = one(headers, &header::ORIGIN)?;
-        let site = one(headers, &HeaderName::from_static("sec-fetch-site"))?;
+        let origin = single_header(headers, &header::ORIGIN)?;
+        let site = single_header(headers, &HeaderName::from_static("sec-fetch-site"))?;
         // A browser says `null` for its origin where a page keeps its address to itself; where the request comes from it says
         // all the same, and no page can have it say something else.
         let from_here = match (origin, site) {
@@ -81,7 +81,7 @@ impl Guard {
         if from_here && matches!(site, None | Some("same-origin" | "none")) {
             return Ok(());
         }
-        Err(Stopped(
+        Err(RequestRefusal(
             StatusCode::FORBIDDEN,
             "this page belongs to another site, which may not change anything here",
         ))
@@ -94,17 +94,17 @@ impl Guard {
 
     /// Whether this is the admin token.
     pub fn opens(&self, token: &str) -> bool {
-        same(token, self.token.expose_secret())
+        is_same_secret(token, self.token.expose_secret())
     }
 
     /// Whether a browser may see the page.
     pub fn is_known(&self, headers: &HeaderMap) -> bool {
-        !self.is_locked || cookies(headers).any(|value| same(value, self.session.expose_secret()))
+        !self.is_locked || cookies(headers).any(|value| is_same_secret(value, self.session.expose_secret()))
     }
 
     /// Whether a form is one of ours.
-    pub fn is_ours(&self, csrf: &str) -> bool {
-        same(csrf, &self.csrf)
+    pub fn is_own_csrf(&self, csrf: &str) -> bool {
+        is_same_secret(csrf, &self.csrf)
     }
 
     /// The cookie of somebody who showed the token. Not `Secure`: the house itself speaks plain HTTP, and
@@ -116,7 +116,7 @@ impl Guard {
 }
 
 /// Headers that every answer has, unless it has its own.
-pub fn harden(headers: &mut HeaderMap) {
+pub fn harden_headers(headers: &mut HeaderMap) {
     let all = [
         (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -155,15 +155,15 @@ fn hosts(listens: SocketAddr) -> Vec<String> {
 }
 
 /// The one value of a header; several are somebody's trick.
-fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Stopped> {
+fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, RequestRefusal> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => match value.to_str() {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(Stopped(StatusCode::BAD_REQUEST, "a header cannot be read")),
+            Err(_) => Err(RequestRefusal(StatusCode::BAD_REQUEST, "a header cannot be read")),
         },
-        (Some(_), Some(_)) => Err(Stopped(StatusCode::BAD_REQUEST, "a header is there twice")),
+        (Some(_), Some(_)) => Err(RequestRefusal(StatusCode::BAD_REQUEST, "a header is there twice")),
     }
 }
 
@@ -181,11 +181,11 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// Whether a request shows one of some keys. All are looked at, so that the time says nothing.
 pub fn shows_one(headers: &HeaderMap, keys: &[SecretString]) -> bool {
     let given = bearer(headers).unwrap_or_default();
-    keys.iter().fold(false, |shown, key| shown | same(given, key.expose_secret()))
+    keys.iter().fold(false, |shown, key| shown | is_same_secret(given, key.expose_secret()))
 }
 
 /// Compares in a time that says nothing about where two secrets differ.
-fn same(given: &str, secret: &str) -> bool {
+fn is_same_secret(given: &str, secret: &str) -> bool {
     let (given, secret) = (given.as_bytes(), secret.as_bytes());
     let differ = given.iter().zip(secret).fold(0, |differ, (a, b)| differ | (a ^ b));
     given.len() == secret.len() && differ == 0
@@ -195,8 +195,8 @@ fn same(given: &str, secret: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn guard(is_locked: bool) -> Guard {
-        Guard::new("127.0.0.1:7280".parse().unwrap(), is_locked, || Ok("secret".to_owned())).unwrap()
+    fn guard(is_locked: bool) -> RequestGuard {
+        RequestGuard::new("127.0.0.1:7280".parse().unwrap(), is_locked, || Ok("secret".to_owned())).unwrap()
     }
 
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {

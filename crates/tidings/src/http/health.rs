@@ -11,29 +11,29 @@ use axum::{
     routing::get,
 };
 
-use runtime::standstill::Standstill;
+use runtime::standstill::PartitionStandstill;
 use secrecy::SecretString;
 
 use super::{
-    App, Shared,
-    guard::{self, Stopped},
+    AppState, HttpApp,
+    guard::{self, RequestRefusal},
 };
-use crate::config::ApiKey;
+use crate::config::ApiKeyConfig;
 
 /// The metrics tell how much is said about how many, so they are locked where the page is; whether the house
 /// is well anybody may know.
-pub fn routes(app: &Arc<App>, keys: &[ApiKey]) -> Router<Arc<App>> {
+pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router<Arc<HttpApp>> {
     let keys = keys.iter().map(|key| key.key.clone()).collect();
     Router::new()
         .route("/metrics", get(metrics))
-        .layer(from_fn_with_state((app.clone(), keys), known))
+        .layer(from_fn_with_state((app.clone(), keys), require_key))
         .route("/health/live", get(live))
         .route("/health/ready", get(ready))
 }
 
 /// Stops who shows neither an API key, nor the admin token, nor the page's cookie.
-async fn known(
-    State((app, keys)): State<(Arc<App>, Arc<[SecretString]>)>,
+async fn require_key(
+    State((app, keys)): State<(Arc<HttpApp>, Arc<[SecretString]>)>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -41,7 +41,8 @@ async fn known(
     if app.guard.is_known(headers) || app.guard.is_admin(headers) || guard::shows_one(headers, &keys) {
         return next.run(request).await;
     }
-    Stopped(StatusCode::UNAUTHORIZED, "an API key or the token of admin.json is needed").into_response()
+    RequestRefusal(StatusCode::UNAUTHORIZED, "an API key or the token of admin.json is needed")
+        .into_response()
 }
 
 /// The process answers.
@@ -51,12 +52,12 @@ pub(super) async fn live() -> &'static str {
 
 /// The rooms have joined, the engines answer, and there is room for what comes in. A partition that stands still is
 /// named and keeps nobody away: all others go on, and another process could not do it either.
-async fn ready(State(app): Shared) -> Response {
-    let why = match app.house.unwell().await {
+async fn ready(State(app): AppState) -> Response {
+    let why = match app.house.health_problem().await {
         Some(why) => why,
         None if (app.disk_low)() => "the disk is down to its reserve".to_owned(),
-        None => match app.disks.low()[..] {
-            [] => return said(&app.house.standstills()).into_response(),
+        None => match app.disks.low_disks()[..] {
+            [] => return describe_standstills(&app.house.standstills()).into_response(),
             ref low => format!("the disk of {} is down to its reserve", low.join(" and of ")),
         },
     };
@@ -64,12 +65,13 @@ async fn ready(State(app): Shared) -> Response {
 }
 
 /// Why it stands still is in the log, for it may name people.
-fn said(standstills: &[Standstill]) -> String {
-    let still = |one: &Standstill| format!("{}: partition {} stands still\n", one.group, one.partition);
+fn describe_standstills(standstills: &[PartitionStandstill]) -> String {
+    let still =
+        |one: &PartitionStandstill| format!("{}: partition {} stands still\n", one.group, one.partition);
     std::iter::once("ready\n".to_owned()).chain(standstills.iter().map(still)).collect()
 }
 
 /// Everything that is counted and measured here.
-async fn metrics(State(app): Shared) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.house.metrics().text()).into_response()
+async fn metrics(State(app): AppState) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.house.metrics().render_text()).into_response()
 }

@@ -11,11 +11,11 @@ use axum::{
     response::{Html, IntoResponse as _, Response},
     routing::get,
 };
-use courier::outbox::Mail;
+use courier::outbox::OutboxMail;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{App, Oops, Shared, guard::MAIL_POLICY, overview::message, page::Asked};
+use super::{AppState, HandlerError, HttpApp, guard::MAIL_POLICY, overview::summary_values, page::PageQuery};
 
 mod pictures;
 
@@ -34,35 +34,44 @@ const NO_PICTURES: &str = "<style>\
     img:not([src^='data:'])::after{content:attr(alt);position:absolute;inset:0;background:inherit;color:inherit}\
     </style>";
 
-pub fn routes() -> Router<Arc<App>> {
+pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new()
-        .route("/outbox", get(list))
+        .route("/outbox", get(list_mails))
         .route("/outbox/mail", get(mail))
         .route("/outbox/html", get(html))
 }
 
-async fn list(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
-    let mails: Vec<_> = app.outbox.list(MAILS_LISTED).iter().map(message).collect();
-    app.page("outbox.html", &asked, json!({"mails": mails, "count": app.outbox.len(), "most": MAILS_LISTED}))
+async fn list_mails(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HandlerError> {
+    let mails: Vec<_> = app.outbox.list_newest(MAILS_LISTED).iter().map(summary_values).collect();
+    app.render_page(
+        "outbox.html",
+        &asked,
+        json!({"mails": mails, "count": app.outbox.len(), "most": MAILS_LISTED}),
+    )
 }
 
 #[derive(Deserialize)]
-struct Which {
+struct OutboxMailQuery {
     id: String,
     show: Option<String>,
 }
 
 async fn mail(
-    State(app): Shared,
-    Query(Which { id, show }): Query<Which>,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Oops> {
-    let Some(mail) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
-    app.page("mail.html", &asked, shown(&mail, &id, show.as_deref(), ("outbox", "Outbox")))
+    State(app): AppState,
+    Query(OutboxMailQuery { id, show }): Query<OutboxMailQuery>,
+    Query(asked): Query<PageQuery>,
+) -> Result<Response, HandlerError> {
+    let Some(mail) = app.outbox.read_mail(&id).await? else { return Ok(no_such_mail(&app)) };
+    app.render_page("mail.html", &asked, mail_values(&mail, &id, show.as_deref(), ("outbox", "Outbox")))
 }
 
 /// What the page of a mail says, in a box with a path and a name.
-pub(super) fn shown(mail: &Mail, id: &str, show: Option<&str>, (path, name): (&str, &str)) -> Value {
+pub(super) fn mail_values(
+    mail: &OutboxMail,
+    id: &str,
+    show: Option<&str>,
+    (path, name): (&str, &str),
+) -> Value {
     let show = TABS.iter().find(|(tab, _)| Some(*tab) == show).map_or("html", |(tab, _)| *tab);
     let header = |name: &str| mail.header(name).unwrap_or_default();
     let headers: Vec<_> =
@@ -83,22 +92,27 @@ pub(super) fn shown(mail: &Mail, id: &str, show: Option<&str>, (path, name): (&s
 }
 
 /// The HTML of a mail, for the frame.
-async fn html(State(app): Shared, Query(Which { id, .. }): Query<Which>) -> Result<Response, Oops> {
-    let Some(Mail { html, .. }) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
-    Ok(framed(&html, &app.catalogue.file).await)
+async fn html(
+    State(app): AppState,
+    Query(OutboxMailQuery { id, .. }): Query<OutboxMailQuery>,
+) -> Result<Response, HandlerError> {
+    let Some(OutboxMail { html, .. }) = app.outbox.read_mail(&id).await? else {
+        return Ok(no_such_mail(&app));
+    };
+    Ok(frame_html(&html, &app.catalogue.file).await)
 }
 
 /// The HTML of a mail in its sandbox, with the pictures that its catalogue has.
-pub(super) async fn framed(html: &str, catalogue_file: &str) -> Response {
-    sandboxed(&pictures::filled(html, catalogue_file).await)
+pub(super) async fn frame_html(html: &str, catalogue_file: &str) -> Response {
+    sandbox_html(&pictures::fill_pictures(html, catalogue_file).await)
 }
 
 /// The HTML of a mail in its sandbox.
-pub(super) fn sandboxed(html: &str) -> Response {
+pub(super) fn sandbox_html(html: &str) -> Response {
     let policy = [(header::CONTENT_SECURITY_POLICY, MAIL_POLICY), (header::X_FRAME_OPTIONS, "SAMEORIGIN")];
     (policy, Html(format!("{html}{NO_PICTURES}"))).into_response()
 }
 
-fn gone(app: &App) -> Response {
-    app.saying(StatusCode::NOT_FOUND, "No such mail", "There is no mail of this id in the outbox.")
+fn no_such_mail(app: &HttpApp) -> Response {
+    app.notice_page(StatusCode::NOT_FOUND, "No such mail", "There is no mail of this id in the outbox.")
 }

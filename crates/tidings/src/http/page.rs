@@ -8,20 +8,19 @@ use axum::{
     middleware::Next,
     response::{Html, IntoResponse, Redirect, Response},
 };
-use ingest::answer::Answer;
+use ingest::answer::IngestAnswer;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
-use model::civil::Zone;
+use model::civil_time::Zone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    App, Oops, Shared,
-    guard::{self, Stopped},
-    look,
+    AppState, HandlerError, HttpApp, display,
+    guard::{self, RequestRefusal},
 };
 
 /// Templates, compiled once. All of it is in the binary: the page needs no files and loads nothing.
-pub struct Pages {
+pub struct PageTemplates {
     env: Environment<'static>,
 }
 
@@ -51,13 +50,13 @@ const TEMPLATES: [(&str, &str); 21] = [
 
 const STYLE: &str = include_str!("../../page/style.css");
 
-impl Pages {
+impl PageTemplates {
     pub fn new() -> anyhow::Result<Self> {
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::Html);
         env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-        env.add_filter("number", |n: u64| look::number(n));
+        env.add_filter("number", |n: u64| display::format_number(n));
         for (name, text) in TEMPLATES {
             env.add_template(name, text).with_context(|| format!("compile {name}"))?;
         }
@@ -84,52 +83,57 @@ const PLACES: [(&str, &str); 9] = [
 
 /// What every page may be asked for.
 #[derive(Debug, Default, Deserialize)]
-pub struct Asked {
+pub struct PageQuery {
     /// What was just done, one of `look::DONE`.
     pub done: Option<String>,
 }
 
-impl App {
+impl HttpApp {
     /// Makes a page: its own values within what the frame needs.
-    pub(super) fn page(&self, name: &str, asked: &Asked, own: Value) -> Result<Response, Oops> {
+    pub(super) fn render_page(
+        &self,
+        name: &str,
+        asked: &PageQuery,
+        own: Value,
+    ) -> Result<Response, HandlerError> {
         let place = PLACES.iter().find(|(path, _)| *path == place_of(name));
         let mut values = json!({
             "places": PLACES.iter().map(|(path, name)| json!({"path": path, "name": name})).collect::<Vec<_>>(),
             "here": place.map(|(path, _)| *path),
             "title": place.map_or("Tidings", |(_, title)| *title),
-            "now": look::instant(self.now(), &Zone::UTC),
+            "now": display::format_instant(self.now(), &Zone::UTC),
             "is_demo": self.is_demo,
             "tenant": self.tenant.as_str(),
             "catalogue": self.catalogue.name.as_str(),
             "csrf": self.guard.csrf.as_str(),
-            "done": asked.done.as_deref().and_then(look::done),
+            "done": asked.done.as_deref().and_then(display::done_message),
             "problems": {},
         });
-        join(&mut values, own);
+        merge_values(&mut values, own);
         let text = self.pages.render(name, minijinja::Value::from(Serde(&values)))?;
         Ok(Html(text).into_response())
     }
 
     /// A page for somebody who knows nothing of the house: only its own values, and no way further in.
-    pub(super) fn alone(&self, name: &str, own: &Value) -> anyhow::Result<Response> {
+    pub(super) fn render_alone(&self, name: &str, own: &Value) -> anyhow::Result<Response> {
         let text = self.pages.render(name, minijinja::Value::from(Serde(own)))?;
         Ok(Html(text).into_response())
     }
 
     /// A form, if it is one of ours. One that cannot be read is not, whatever is wrong with it.
-    pub(super) fn ours<T: Signed>(&self, form: Result<Form<T>, FormRejection>) -> Option<T> {
-        form.ok().map(|Form(form)| form).filter(|form| self.guard.is_ours(form.csrf()))
+    pub(super) fn own_form<T: SignedForm>(&self, form: Result<Form<T>, FormRejection>) -> Option<T> {
+        form.ok().map(|Form(form)| form).filter(|form| self.guard.is_own_csrf(form.csrf()))
     }
 
     /// The answer to a form that is not: its page is older than this process, or not ours at all.
-    pub(super) fn too_old(&self) -> Response {
+    pub(super) fn outdated_form(&self) -> Response {
         let text = "The form is from before this house was started. Go back, load the page again, and retry.";
-        self.saying(StatusCode::FORBIDDEN, "This form is too old", text)
+        self.notice_page(StatusCode::FORBIDDEN, "This form is too old", text)
     }
 }
 
 /// A form that says which process made its page.
-pub trait Signed {
+pub trait SignedForm {
     fn csrf(&self) -> &str;
 }
 
@@ -150,14 +154,14 @@ fn place_of(template: &str) -> &str {
 }
 
 #[derive(Deserialize)]
-pub struct Token {
+pub struct TokenQuery {
     token: Option<String>,
 }
 
 /// Stops whoever may not see the page; takes the token once, and gives a cookie for it.
-pub async fn known(
-    State(app): Shared,
-    Query(Token { token }): Query<Token>,
+pub async fn require_session(
+    State(app): AppState,
+    Query(TokenQuery { token }): Query<TokenQuery>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -173,7 +177,7 @@ pub async fn known(
     // Nothing of the house: whoever asks may be anybody.
     let what = "this page needs the token that stands in admin.json of the data directory: \
                 add ?token=... to the address, once";
-    Stopped(StatusCode::UNAUTHORIZED, what).into_response()
+    RequestRefusal(StatusCode::UNAUTHORIZED, what).into_response()
 }
 
 pub async fn style() -> Response {
@@ -181,29 +185,29 @@ pub async fn style() -> Response {
         .into_response()
 }
 
-pub async fn missing(uri: Uri) -> Response {
+pub async fn answer_missing(uri: Uri) -> Response {
     tracing::debug!(path = uri.path(), "no such path");
-    stopped(uri.path(), Stopped(StatusCode::NOT_FOUND, "there is nothing here"))
+    answer_refusal(uri.path(), RequestRefusal(StatusCode::NOT_FOUND, "there is nothing here"))
 }
 
 /// What stops a request, in the form that its path has: programs read JSON under `/v1`.
-pub fn stopped(path: &str, stopped: Stopped) -> Response {
-    let Stopped(status, what) = stopped;
+pub fn answer_refusal(path: &str, stopped: RequestRefusal) -> Response {
+    let RequestRefusal(status, what) = stopped;
     if path.starts_with("/v1/") {
-        Answer::error(status, what).into_response()
+        IngestAnswer::error(status, what).into_response()
     } else {
         stopped.into_response()
     }
 }
 
 /// Adds the values of one map to another; the later ones win.
-pub fn join(values: &mut Value, own: Value) {
+pub fn merge_values(values: &mut Value, own: Value) {
     if let (Value::Object(values), Value::Object(own)) = (values, own) {
         values.extend(own);
     }
 }
 
 /// To another page, after something was done.
-pub fn go(path: &str) -> Response {
+pub fn redirect_to(path: &str) -> Response {
     Redirect::to(path).into_response()
 }

@@ -10,23 +10,23 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::get,
 };
-use model::{Crowd, Day, Millis, Person, ReadyId, civil::Zone, person::profile};
+use model::{Crowd, Day, Person, ReadyId, UtcMillis, civil_time::Zone, person::profile};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::StateKey;
 
 use super::{
-    App, Oops, Shared,
-    admin::{Of, refuse},
-    look,
-    page::{self, Asked},
+    AppState, HandlerError, HttpApp,
+    admin::{PersonParam, refuse_request},
+    display,
+    page::{self, PageQuery},
     windows,
 };
 use crate::{
     days, explain,
-    open::Deed,
-    person::{self, Sources, Whole},
-    preview::Place,
+    open_windows::WindowAction,
+    person::{self, DossierSources, PersonDossier},
+    preview::LookupContext,
 };
 
 /// Persons who are offered by name.
@@ -47,25 +47,25 @@ const CALLED: [(&str, &str); 9] = [
     (profile::PUSH_OFF, "No push, please"),
 ];
 
-pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/person", get(person)).route("/person/why", get(why))
+pub fn routes() -> Router<Arc<HttpApp>> {
+    Router::new().route("/person", get(person)).route("/person/why", get(show_explanation))
 }
 
-impl App {
+impl HttpApp {
     /// Nothing if nothing is known of them.
-    async fn whole(&self, person: &Person, day: Option<Day>) -> anyhow::Result<Option<Whole>> {
+    async fn load_dossier(&self, person: &Person, day: Option<Day>) -> anyhow::Result<Option<PersonDossier>> {
         let engines = self.house.engines();
         let (log, store) = (&*engines.topics, &*engines.store);
         let zones = &self.house.intake().zones;
-        let sources = Sources {
-            at: Place { log, store, tenant: &self.tenant, now: self.now() },
+        let sources = DossierSources {
+            at: LookupContext { log, store, tenant: &self.tenant, now: self.now() },
             catalogue: Some(&self.catalogue),
             studio: Some(&self.studio),
             outbox: Some(&self.outbox),
             day,
         };
-        let gathered = person::gather(person, sources).await?;
-        let tell = || person::tell(person, &gathered, (zones, sources.catalogue), sources.at.now);
+        let gathered = person::load_facts(person, sources).await?;
+        let tell = || person::build_dossier(person, &gathered, (zones, sources.catalogue), sources.at.now);
         Ok((!gathered.is_nobody()).then(tell))
     }
 
@@ -73,51 +73,58 @@ impl App {
     async fn say_unknown(&self, person: &Person) -> anyhow::Result<String> {
         let engines = self.house.engines();
         let (log, store) = (&*engines.topics, &*engines.store);
-        person::unknown(person, Place { log, store, tenant: &self.tenant, now: self.now() }).await
+        person::describe_unknown_person(
+            person,
+            LookupContext { log, store, tenant: &self.tenant, now: self.now() },
+        )
+        .await
     }
 }
 
 /// As the command line asks for it.
-pub async fn told(State(app): Shared, Of(person): Of) -> Result<Response, Oops> {
-    Ok(match app.whole(&person, None).await? {
+pub async fn answer_person(
+    State(app): AppState,
+    PersonParam(person): PersonParam,
+) -> Result<Response, HandlerError> {
+    Ok(match app.load_dossier(&person, None).await? {
         Some(whole) => Json(whole).into_response(),
-        None => refuse(StatusCode::NOT_FOUND, app.say_unknown(&person).await?),
+        None => refuse_request(StatusCode::NOT_FOUND, app.say_unknown(&person).await?),
     })
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct PersonPageQuery {
     id: Option<String>,
     /// One day alone, and all of it.
     day: Option<String>,
 }
 
 async fn person(
-    State(app): Shared,
-    Query(Named { id, day }): Query<Named>,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Oops> {
+    State(app): AppState,
+    Query(PersonPageQuery { id, day }): Query<PersonPageQuery>,
+    Query(asked): Query<PageQuery>,
+) -> Result<Response, HandlerError> {
     let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
-    let mut own = json!({"offered": offered(&app).await?});
+    let mut own = json!({"offered": list_offered(&app).await?});
     let more = match id.as_deref().map(Person::new) {
         None => Value::Null,
         Some(Err(error)) => json!({"id": id, "problems": {"id": error.to_string()}}),
         Some(Ok(person)) => {
             let day = day.as_deref().and_then(Day::parse);
-            match app.whole(&person, day).await? {
-                Some(whole) => shown(&whole, (&app, day)),
+            match app.load_dossier(&person, day).await? {
+                Some(whole) => dossier_values(&whole, (&app, day)),
                 None => json!({"id": id, "unknown": app.say_unknown(&person).await?}),
             }
         }
     };
-    page::join(&mut own, more);
-    app.page("person.html", &asked, own)
+    page::merge_values(&mut own, more);
+    app.render_page("person.html", &asked, own)
 }
 
 /// Those of whom something is remembered, and then others who have a profile, each with their name.
-async fn offered(app: &App) -> anyhow::Result<Vec<Value>> {
+async fn list_offered(app: &HttpApp) -> anyhow::Result<Vec<Value>> {
     let engines = app.house.engines();
-    let remembered = windows::everybody(&*engines.topics).await?;
+    let remembered = windows::load_persons(&*engines.topics).await?;
     let own = remembered.persons.into_keys().filter(|(tenant, _)| *tenant == app.tenant);
     let mut persons: Vec<Person> = own.map(|(_, person)| person).take(OFFERED_MAX).collect();
     let others = engines.store.members(&app.tenant, &Crowd::Everyone, None, OFFERED_MAX).await?;
@@ -129,12 +136,12 @@ async fn offered(app: &App) -> anyhow::Result<Vec<Value>> {
     let key = |person: &Person| StateKey::Person(app.tenant.clone(), person.clone());
     let keys: Vec<StateKey> = persons.iter().map(key).collect();
     let profiles = engines.store.states(&keys).await?;
-    let one = |(person, known): (&Person, &model::State)| json!({"id": person.as_str(), "name": known.text(profile::NAME).map(cut)});
+    let one = |(person, known): (&Person, &model::VersionedState)| json!({"id": person.as_str(), "name": known.text(profile::NAME).map(cut_text)});
     Ok(persons.iter().zip(&profiles).map(one).collect())
 }
 
 /// What is longer than a line says no more for it.
-fn cut(text: &str) -> String {
+fn cut_text(text: &str) -> String {
     match text.char_indices().nth(TEXT_CHARS_MAX) {
         Some((end, _)) => format!("{}\u{2026}", &text[..end]),
         None => text.to_owned(),
@@ -142,48 +149,48 @@ fn cut(text: &str) -> String {
 }
 
 /// Instants on the wall of the person.
-struct Wall<'a> {
+struct PersonWallClock<'a> {
     zone: &'a Zone,
-    now: Millis,
+    now: UtcMillis,
 }
 
-impl Wall<'_> {
-    fn at(&self, text: &str) -> Option<String> {
-        Millis::parse(text).map(|at| look::instant(at, self.zone))
+impl PersonWallClock<'_> {
+    fn format_at(&self, text: &str) -> Option<String> {
+        UtcMillis::parse(text).map(|at| display::format_instant(at, self.zone))
     }
 
-    fn maybe(&self, text: Option<&String>) -> Option<String> {
-        text.and_then(|text| self.at(text))
+    fn format_optional(&self, text: Option<&String>) -> Option<String> {
+        text.and_then(|text| self.format_at(text))
     }
 
     fn until(&self, text: &str) -> Option<String> {
-        Millis::parse(text).map(|at| look::until(at.since(self.now)))
+        UtcMillis::parse(text).map(|at| display::format_until(at.since(self.now)))
     }
 }
 
-fn shown(whole: &Whole, (app, day): (&App, Option<Day>)) -> Value {
+fn dossier_values(whole: &PersonDossier, (app, day): (&HttpApp, Option<Day>)) -> Value {
     let zone = app.house.intake().zones.get_or_utc(Some(&whole.zone));
-    let wall = Wall { zone: &zone, now: app.now() };
+    let wall = PersonWallClock { zone: &zone, now: app.now() };
     let field = |name: &str| whole.profile.iter().find(|stated| stated.field == name);
     json!({
         "id": whole.person,
         "is_known": true,
-        "name": field(profile::NAME).map(|stated| cut(&stated.value)),
-        "local": look::instant(wall.now, &zone),
+        "name": field(profile::NAME).map(|stated| cut_text(&stated.value)),
+        "local": display::format_instant(wall.now, &zone),
         "zone": whole.zone,
         "has_zone": field(profile::ZONE).is_some(),
         "erased": whole.erased.as_ref().map(|erased| json!({
-            "state": erased.state, "asked": wall.maybe(erased.asked.as_ref()),
+            "state": erased.state, "asked": wall.format_optional(erased.asked.as_ref()),
         })),
         "notes": whole.unknown,
-        "coming": whole.coming.iter().map(|one| coming(one, &wall)).collect::<Vec<_>>(),
+        "coming": whole.coming.iter().map(|one| window_values(one, &wall)).collect::<Vec<_>>(),
         "again": whole.again.iter().map(|one| json!({
-            "plan": one.plan, "channel": one.channel, "entries": one.entries, "at": wall.at(&one.at),
+            "plan": one.plan, "channel": one.channel, "entries": one.entries, "at": wall.format_at(&one.at),
         })).collect::<Vec<_>>(),
-        "got": whole.got.iter().map(|one| got(one, &wall)).collect::<Vec<_>>(),
+        "got": whole.got.iter().map(|one| message_values(one, &wall)).collect::<Vec<_>>(),
         "follows": {
             "newest": whole.follows.newest.iter().map(|one| json!({
-                "subject": one.subject, "name": one.name, "since": wall.maybe(one.since.as_ref()),
+                "subject": one.subject, "name": one.name, "since": wall.format_optional(one.since.as_ref()),
             })).collect::<Vec<_>>(),
             "count": whole.follows.count,
             "is_cut": whole.follows.is_cut,
@@ -191,22 +198,22 @@ fn shown(whole: &Whole, (app, day): (&App, Option<Day>)) -> Value {
         },
         "mutes": {
             "newest": whole.mutes.newest.iter().map(|one| json!({
-                "what": one.words(), "of": one.of, "since": wall.maybe(one.since.as_ref()),
+                "what": one.describe(), "of": one.of, "since": wall.format_optional(one.since.as_ref()),
             })).collect::<Vec<_>>(),
             "more": whole.mutes.count - whole.mutes.newest.len(),
         },
         "profile": profile_of(whole, &wall),
         "devices": whole.devices.iter().map(|one| json!({
-            "device": cut(&one.device), "platform": one.platform, "token": one.token, "since": wall.maybe(one.since.as_ref()),
+            "device": cut_text(&one.device), "platform": one.platform, "token": one.token, "since": wall.format_optional(one.since.as_ref()),
         })).collect::<Vec<_>>(),
         "days": days_of(whole, &mails_of(whole, app), &wall),
         "days_shown": person::DAYS_SHOWN,
         "is_one_day": day.is_some(),
-        "day": day.map(look::whole_date),
+        "day": day.map(display::format_whole_date),
     })
 }
 
-fn coming(one: &person::Coming, wall: &Wall<'_>) -> Value {
+fn window_values(one: &person::DossierWindow, wall: &PersonWallClock<'_>) -> Value {
     let window = &one.window;
     json!({
         "plan": window.plan,
@@ -214,86 +221,92 @@ fn coming(one: &person::Coming, wall: &Wall<'_>) -> Value {
         "key": window.key,
         // Names the window that is seen here: one that opens later is not meant.
         "opening": window.opened,
-        "opened": wall.at(&window.opened),
-        "due": wall.at(&window.due),
+        "opened": wall.format_at(&window.opened),
+        "due": wall.format_at(&window.due),
         "until": wall.until(&window.due),
         "why": window.why,
         "heard": window.heard,
         "follows": window.follows,
         "is_released": window.act.is_some(),
-        "is_cancelled": window.act == Some(Deed::Cancel),
+        "is_cancelled": window.act == Some(WindowAction::Cancel),
         "message": one.message.as_ref().map(|message| json!({
-            "headline": cut(&message.headline), "entries": message.entries, "remarks": message.remarks,
+            "headline": cut_text(&message.headline), "entries": message.entries, "remarks": message.remarks,
         })),
     })
 }
 
-fn got(one: &person::Got, wall: &Wall<'_>) -> Value {
+fn message_values(one: &person::DossierMessage, wall: &PersonWallClock<'_>) -> Value {
     json!({
-        "headline": one.headline.as_deref().map(cut),
-        "about": cut(&one.about),
+        "headline": one.headline.as_deref().map(cut_text),
+        "about": cut_text(&one.about),
         "more": one.entries.saturating_sub(1),
         "channel": one.channel,
         "plan": one.plan,
         "outcome": one.outcome,
-        "at": wall.maybe(one.at.as_ref()),
+        "at": wall.format_optional(one.at.as_ref()),
         "mail": one.mail,
     })
 }
 
 /// Addresses and what they say of themselves, and what keeps mails from them.
-fn profile_of(whole: &Whole, wall: &Wall<'_>) -> Vec<Value> {
+fn profile_of(whole: &PersonDossier, wall: &PersonWallClock<'_>) -> Vec<Value> {
     let called = |field: &str| CALLED.iter().find(|(name, _)| *name == field).map(|(_, called)| *called);
     let stated = whole.profile.iter().map(|stated| {
         let name = match stated.field.as_str() {
             profile::EMAIL => "E-mail",
             field => called(field).unwrap_or(field),
         };
-        json!({"name": name, "value": cut(&stated.value)})
+        json!({"name": name, "value": cut_text(&stated.value)})
     });
     let kept = whole.suppressions.iter().map(|one| {
         let code = if one.code.is_empty() { String::new() } else { format!(" ({})", one.code) };
         let stream =
             one.stream.as_ref().map(|stream| format!(", of the stream {stream}")).unwrap_or_default();
-        let until =
-            wall.maybe(one.until.as_ref()).map(|until| format!(", until {until}")).unwrap_or_default();
-        let since = wall.at(&one.since).unwrap_or_default();
+        let until = wall
+            .format_optional(one.until.as_ref())
+            .map(|until| format!(", until {until}"))
+            .unwrap_or_default();
+        let since = wall.format_at(&one.since).unwrap_or_default();
         json!({"name": "No mail", "value": format!("{}{code}{stream}, since {since}{until}", one.what)})
     });
     let seen = whole.seen.iter().map(|one| {
         let surface = if one.surface.is_empty() {
             "Last seen".to_owned()
         } else {
-            format!("Last seen: {}", cut(&one.surface))
+            format!("Last seen: {}", cut_text(&one.surface))
         };
-        json!({"name": surface, "value": wall.at(&one.at)})
+        json!({"name": surface, "value": wall.format_at(&one.at)})
     });
     stated.chain(kept).chain(seen).collect()
 }
 
 /// The mails of what was told in these days, as far as they are in the outbox.
-fn mails_of(whole: &Whole, app: &App) -> BTreeMap<String, String> {
+fn mails_of(whole: &PersonDossier, app: &HttpApp) -> BTreeMap<String, String> {
     let fates = whole.days.iter().flat_map(|one| &one.day.entries).flat_map(|entry| &entry.fates);
     let readys = fates.filter_map(|fate| ReadyId::parse(fate.ready.as_ref()?)).collect();
-    let mails = app.outbox.of_readys(&readys).into_iter();
+    let mails = app.outbox.list_of_readys(&readys).into_iter();
     mails.filter_map(|mail| Some((mail.ready?.to_string(), mail.message_id))).collect()
 }
 
-fn days_of(whole: &Whole, mails: &BTreeMap<String, String>, wall: &Wall<'_>) -> Vec<Value> {
-    let entry = |entry: &days::Entry| {
-        let fate = |fate: &days::OneFate| {
+fn days_of(
+    whole: &PersonDossier,
+    mails: &BTreeMap<String, String>,
+    wall: &PersonWallClock<'_>,
+) -> Vec<Value> {
+    let entry = |entry: &days::EntryReport| {
+        let fate = |fate: &days::ChannelFate| {
             json!({
                 "channel": fate.channel,
                 "fate": fate.fate,
                 "mood": fate.mood,
                 "journal": fate.journal,
-                "at": wall.maybe(fate.at.as_ref()),
+                "at": wall.format_optional(fate.at.as_ref()),
                 "mail": fate.ready.as_ref().and_then(|ready| mails.get(ready)),
             })
         };
         json!({
             "entry": entry.entry,
-            "at": Millis::parse(&entry.occurred).map(|at| look::clock(at, wall.zone)),
+            "at": UtcMillis::parse(&entry.occurred).map(|at| display::format_clock(at, wall.zone)),
             "subject": entry.subject,
             "name": entry.name,
             "kinds": entry.kinds,
@@ -301,10 +314,10 @@ fn days_of(whole: &Whole, mails: &BTreeMap<String, String>, wall: &Wall<'_>) -> 
             "fates": entry.fates.iter().map(fate).collect::<Vec<_>>(),
         })
     };
-    let day = |one: &person::Listed| {
+    let day = |one: &person::DossierDay| {
         json!({
             "day": one.day.day,
-            "date": Day::parse(&one.day.day).map(look::whole_date),
+            "date": Day::parse(&one.day.day).map(display::format_whole_date),
             "entries": one.day.entries.iter().map(entry).collect::<Vec<_>>(),
             "more": one.more,
         })
@@ -313,45 +326,45 @@ fn days_of(whole: &Whole, mails: &BTreeMap<String, String>, wall: &Wall<'_>) -> 
 }
 
 #[derive(Deserialize)]
-struct Which {
+struct WhyPageQuery {
     id: String,
     /// An entry as days name it.
     entry: String,
 }
 
 /// Why an entry was told or not: by the code of `tidings explain`.
-async fn why(
-    State(app): Shared,
-    Query(Which { id, entry }): Query<Which>,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Oops> {
+async fn show_explanation(
+    State(app): AppState,
+    Query(WhyPageQuery { id, entry }): Query<WhyPageQuery>,
+    Query(asked): Query<PageQuery>,
+) -> Result<Response, HandlerError> {
     let title = "No explanation";
     let person = match Person::new(&id) {
         Ok(person) => person,
-        Err(error) => return Ok(app.saying(StatusCode::BAD_REQUEST, title, &error.to_string())),
+        Err(error) => return Ok(app.notice_page(StatusCode::BAD_REQUEST, title, &error.to_string())),
     };
-    let explanations = match app.explained(&person, &entry).await? {
+    let explanations = match app.explain_for(&person, &entry).await? {
         Ok(explanations) if explanations.is_empty() => {
-            let event = explain::Asked::parse(&entry);
-            let why = event.map(|event| explain::nothing(&event)).unwrap_or_default();
-            return Ok(app.saying(StatusCode::NOT_FOUND, title, &why));
+            let event = explain::ExplainTarget::parse(&entry);
+            let why = event.map(|event| explain::explain_absence(&event)).unwrap_or_default();
+            return Ok(app.notice_page(StatusCode::NOT_FOUND, title, &why));
         }
         Ok(explanations) => explanations,
-        Err((status, why)) => return Ok(app.saying(status, title, &why)),
+        Err((status, why)) => return Ok(app.notice_page(status, title, &why)),
     };
     let zone = zone_of(&app, &person).await?;
-    let at = |text: &str| Millis::parse(text).map(|at| look::instant(at, &zone));
-    let one = |one: &explain::Explanation| {
+    let at = |text: &str| UtcMillis::parse(text).map(|at| display::format_instant(at, &zone));
+    let one = |one: &explain::EventExplanation| {
         json!({
             "what": one.what, "subject": one.subject, "at": at(&one.occurred), "steps": one.steps,
             "verdict": one.verdict,
         })
     };
     let explanations: Vec<Value> = explanations.iter().map(one).collect();
-    app.page("why.html", &asked, json!({"id": person.as_str(), "explanations": explanations}))
+    app.render_page("why.html", &asked, json!({"id": person.as_str(), "explanations": explanations}))
 }
 
-async fn zone_of(app: &App, person: &Person) -> anyhow::Result<Zone> {
+async fn zone_of(app: &HttpApp, person: &Person) -> anyhow::Result<Zone> {
     let key = StateKey::Person(app.tenant.clone(), person.clone());
     let known = app.house.engines().store.states(&[key]).await?.pop().unwrap_or_default();
     Ok(app.house.intake().zones.get_or_utc(known.text(profile::ZONE)))

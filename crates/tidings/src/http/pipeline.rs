@@ -12,20 +12,20 @@ use serde::Serialize;
 use serde_json::json;
 use wire::topics;
 
-use super::{App, Oops, Shared, chart, page::Asked};
+use super::{AppState, HandlerError, HttpApp, chart, page::PageQuery};
 use crate::house::StageView;
 
-pub fn routes() -> Router<Arc<App>> {
+pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/pipeline", get(pipeline))
 }
 
 /// Topics, or the room that reads them.
 #[derive(Debug, Serialize)]
 #[serde(tag = "sort", rename_all = "lowercase")]
-enum Stop {
+enum PipelineStop {
     /// Topics side by side, each with its count.
     Topics {
-        piles: Vec<Pile>,
+        piles: Vec<TopicPile>,
     },
     Room {
         name: String,
@@ -35,14 +35,14 @@ enum Stop {
 }
 
 #[derive(Debug, Serialize)]
-struct Pile {
+struct TopicPile {
     name: String,
     is: &'static str,
     count: u64,
 }
 
 /// What lies in a topic, for people.
-fn lies_in(topic: &str) -> &'static str {
+fn describe_topic(topic: &str) -> &'static str {
     match topic {
         topics::CHANGES => "from your services",
         topics::EVENTS => "accepted events",
@@ -56,7 +56,7 @@ fn lies_in(topic: &str) -> &'static str {
 }
 
 /// What a room does, for people.
-fn does(room: &str) -> &'static str {
+fn describe_room(room: &str) -> &'static str {
     match room {
         "ingest" => "accepts or refuses",
         "fanout" => "finds who cares",
@@ -68,31 +68,35 @@ fn does(room: &str) -> &'static str {
     }
 }
 
-async fn pipeline(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+async fn pipeline(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HandlerError> {
     let stages = app.house.stages().await?;
     let own = json!({
-        "stops": stops(stages.iter().filter(|stage| stage.topic != topics::ERASURES)),
+        "stops": list_stops(stages.iter().filter(|stage| stage.topic != topics::ERASURES)),
         // Nothing of the others flows into this one.
-        "beside": stops(stages.iter().filter(|stage| stage.topic == topics::ERASURES)),
+        "beside": list_stops(stages.iter().filter(|stage| stage.topic == topics::ERASURES)),
         "mails": app.outbox.len(),
         "lag": stages.iter().map(|stage| stage.lag).sum::<u64>(),
         "charts": chart::charts(&app.house.history().list()),
     });
-    app.page("pipeline.html", &asked, own)
+    app.render_page("pipeline.html", &asked, own)
 }
 
 /// The stages in a row: the topics a room reads, and then the room.
-fn stops<'a>(stages: impl Iterator<Item = &'a StageView>) -> Vec<Stop> {
+fn list_stops<'a>(stages: impl Iterator<Item = &'a StageView>) -> Vec<PipelineStop> {
     let (stages, mut stops): (Vec<_>, _) = (stages.collect(), Vec::new());
     for of_room in stages.chunk_by(|a, b| a.name == b.name) {
-        let pile = |stage: &&StageView| Pile {
+        let pile = |stage: &&StageView| TopicPile {
             name: stage.topic.clone(),
-            is: lies_in(&stage.topic),
+            is: describe_topic(&stage.topic),
             count: stage.end,
         };
         let name = of_room[0].name.clone();
-        stops.push(Stop::Topics { piles: of_room.iter().map(pile).collect() });
-        stops.push(Stop::Room { does: does(&name), name, lag: of_room.iter().map(|stage| stage.lag).sum() });
+        stops.push(PipelineStop::Topics { piles: of_room.iter().map(pile).collect() });
+        stops.push(PipelineStop::Room {
+            does: describe_room(&name),
+            name,
+            lag: of_room.iter().map(|stage| stage.lag).sum(),
+        });
     }
     stops
 }
@@ -113,14 +117,14 @@ mod tests {
         };
         let stages =
             [stage("digest", "pending", 2), stage("digest", "inbox", 3), stage("sender", "ready", 0)];
-        let stops = stops(stages.iter());
+        let stops = list_stops(stages.iter());
         let shown: Vec<String> = stops
             .iter()
             .map(|stop| match stop {
-                Stop::Topics { piles } => {
+                PipelineStop::Topics { piles } => {
                     piles.iter().map(|pile| pile.name.as_str()).collect::<Vec<_>>().join("+")
                 }
-                Stop::Room { name, lag, .. } => format!("{name}:{lag}"),
+                PipelineStop::Room { name, lag, .. } => format!("{name}:{lag}"),
             })
             .collect();
         assert_eq!(shown, ["pending+inbox", "digest:5", "ready", "sender:0"]);

@@ -15,13 +15,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    App, Oops, Shared,
-    admin::refuse,
-    look, outbox,
-    page::{self, Asked},
+    AppState, HandlerError, HttpApp,
+    admin::refuse_request,
+    display, outbox,
+    page::{self, PageQuery},
     windows,
 };
-use crate::preview::{self, Of, Place, Preview, Refusal, Slip};
+use crate::preview::{self, LookupContext, LookupRefusal, MessagePreview, PreviewError, PreviewSource};
 
 /// The ways to look at a mail, by the word in the address and the one on the tab.
 const TABS: [(&str, &str); 4] =
@@ -29,39 +29,44 @@ const TABS: [(&str, &str); 4] =
 /// Persons who are offered by name.
 const OFFERED_MAX: usize = 20;
 
-pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/preview", get(page)).route("/preview/html", get(html))
+pub fn routes() -> Router<Arc<HttpApp>> {
+    Router::new().route("/preview", get(show_preview)).route("/preview/html", get(html))
 }
 
-impl App {
-    async fn previews(&self, asked: &preview::Asked) -> anyhow::Result<Result<Vec<Preview>, Slip>> {
+impl HttpApp {
+    async fn build_previews(
+        &self,
+        asked: &preview::PreviewRequest,
+    ) -> anyhow::Result<Result<Vec<MessagePreview>, PreviewError>> {
         let engines = self.house.engines();
         let (log, store) = (&*engines.topics, &*engines.store);
-        self.studio.previews(asked, Place { log, store, tenant: &self.tenant, now: self.now() }).await
+        self.studio
+            .build_previews(asked, LookupContext { log, store, tenant: &self.tenant, now: self.now() })
+            .await
     }
 }
 
 /// As the command line asks for it.
-pub async fn told(
-    State(app): Shared,
-    asked: Result<Query<preview::Asked>, QueryRejection>,
-) -> Result<Response, Oops> {
+pub async fn answer_preview(
+    State(app): AppState,
+    asked: Result<Query<preview::PreviewRequest>, QueryRejection>,
+) -> Result<Response, HandlerError> {
     let Query(asked) = match asked {
         Ok(asked) => asked,
-        Err(error) => return Ok(refuse(error.status(), error.body_text())),
+        Err(error) => return Ok(refuse_request(error.status(), error.body_text())),
     };
-    Ok(match app.previews(&asked).await? {
+    Ok(match app.build_previews(&asked).await? {
         Ok(previews) => Json(previews).into_response(),
         Err(slip) => match slip.refusal {
-            Refusal::Wrong(why) => refuse(StatusCode::BAD_REQUEST, why),
-            Refusal::Absent(why) => refuse(StatusCode::NOT_FOUND, why),
+            LookupRefusal::Wrong(why) => refuse_request(StatusCode::BAD_REQUEST, why),
+            LookupRefusal::Absent(why) => refuse_request(StatusCode::NOT_FOUND, why),
         },
     })
 }
 
 /// What the page's form says; a field that is left empty says nothing.
 #[derive(Default, Deserialize)]
-struct Form {
+struct PreviewForm {
     #[serde(default)]
     kind: String,
     #[serde(default)]
@@ -74,28 +79,28 @@ struct Form {
     show: String,
 }
 
-impl Form {
+impl PreviewForm {
     /// What is asked for; of a kind by one plan: that which was chosen, else the kind's first.
-    fn asked(&self, app: &App) -> Option<preview::Asked> {
+    fn to_request(&self, app: &HttpApp) -> Option<preview::PreviewRequest> {
         let said = |text: &str| Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
         let (kind, person) = (said(&self.kind), said(&self.person)?);
         let first = |kind: &String| plans(app, kind).first().map(ToString::to_string);
         let plan = said(&self.plan).or_else(|| kind.as_ref().and_then(first));
-        Some(preview::Asked { kind, person, plan, channel: None, subject: said(&self.subject) })
+        Some(preview::PreviewRequest { kind, person, plan, channel: None, subject: said(&self.subject) })
     }
 }
 
-fn plans(app: &App, kind: &str) -> Vec<PlanName> {
+fn plans(app: &HttpApp, kind: &str) -> Vec<PlanName> {
     let kind = Kind::new(kind).ok().and_then(|kind| app.catalogue.kinds.get(&kind));
     kind.map(|kind| kind.plans.clone()).unwrap_or_default()
 }
 
-async fn page(
-    State(app): Shared,
-    Query(form): Query<Form>,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Oops> {
-    let remembered = windows::everybody(&*app.house.engines().topics).await?;
+async fn show_preview(
+    State(app): AppState,
+    Query(form): Query<PreviewForm>,
+    Query(asked): Query<PageQuery>,
+) -> Result<Response, HandlerError> {
+    let remembered = windows::load_persons(&*app.house.engines().topics).await?;
     let persons = remembered.persons.keys().filter(|(tenant, _)| *tenant == app.tenant);
     let mut own = json!({
         "kinds": app.catalogue.kinds.keys().map(Kind::as_str).collect::<Vec<_>>(),
@@ -104,21 +109,27 @@ async fn page(
         "person": form.person.trim(),
         "subject": form.subject.trim(),
     });
-    if let Some(wanted) = form.asked(&app) {
-        let more = match app.previews(&wanted).await? {
+    if let Some(wanted) = form.to_request(&app) {
+        let more = match app.build_previews(&wanted).await? {
             Ok(previews) => {
-                previews.first().map(|preview| shown(&app, &previews, preview, &wanted, &form.show))
+                previews.first().map(|preview| preview_values(&app, &previews, preview, &wanted, &form.show))
             }
-            Err(slip) => Some(json!({"problems": {(slip.at): slip.why()}})),
+            Err(slip) => Some(json!({"problems": {(slip.at): slip.reason()}})),
         };
-        page::join(&mut own, more.unwrap_or_default());
+        page::merge_values(&mut own, more.unwrap_or_default());
     }
-    app.page("preview.html", &asked, own)
+    app.render_page("preview.html", &asked, own)
 }
 
-fn shown(app: &App, all: &[Preview], preview: &Preview, asked: &preview::Asked, show: &str) -> Value {
+fn preview_values(
+    app: &HttpApp,
+    all: &[MessagePreview],
+    preview: &MessagePreview,
+    asked: &preview::PreviewRequest,
+    show: &str,
+) -> Value {
     let show = TABS.iter().find(|(tab, _)| *tab == show).map_or("phone", |(tab, _)| *tab);
-    let field = |name: &str, value: &str| format!("{name}={}", look::urlencoded(value));
+    let field = |name: &str, value: &str| format!("{name}={}", display::urlencode(value));
     let mut query = vec![field("person", &asked.person)];
     query.extend(asked.kind.as_ref().map(|kind| field("kind", kind)));
     query.extend(asked.subject.as_ref().map(|subject| field("subject", subject)));
@@ -131,10 +142,10 @@ fn shown(app: &App, all: &[Preview], preview: &Preview, asked: &preview::Asked, 
     let plan = |plan: &String| json!({"name": plan, "link": format!("{query}&{}", field("plan", plan))});
     let plans: Vec<Value> = names.iter().map(plan).collect();
     let of = match preview.of {
-        Of::Digest => "all that waits, as a release would send it now",
-        Of::Waiting => "what waits for them",
-        Of::Subject => "as if it came now",
-        Of::Example => "made up, since nothing of this kind waits for them",
+        PreviewSource::Digest => "all that waits, as a release would send it now",
+        PreviewSource::Waiting => "what waits for them",
+        PreviewSource::Subject => "as if it came now",
+        PreviewSource::Example => "made up, since nothing of this kind waits for them",
     };
     let cards = preview.cards.iter().map(|card| {
         let payload = serde_json::to_string_pretty(&card.payload).unwrap_or_default();
@@ -154,12 +165,12 @@ fn shown(app: &App, all: &[Preview], preview: &Preview, asked: &preview::Asked, 
 }
 
 /// The HTML of a mail, for the frames.
-async fn html(State(app): Shared, Query(form): Query<Form>) -> Result<Response, Oops> {
-    let gone = || app.saying(StatusCode::NOT_FOUND, "No such mail", "There is no mail to show of this.");
-    let Some(asked) = form.asked(&app) else { return Ok(gone()) };
-    let previews = app.previews(&asked).await?.unwrap_or_default();
+async fn html(State(app): AppState, Query(form): Query<PreviewForm>) -> Result<Response, HandlerError> {
+    let gone = || app.notice_page(StatusCode::NOT_FOUND, "No such mail", "There is no mail to show of this.");
+    let Some(asked) = form.to_request(&app) else { return Ok(gone()) };
+    let previews = app.build_previews(&asked).await?.unwrap_or_default();
     match previews.into_iter().find_map(|preview| preview.html) {
-        Some(html) => Ok(outbox::framed(&html, &app.catalogue.file).await),
+        Some(html) => Ok(outbox::frame_html(&html, &app.catalogue.file).await),
         None => Ok(gone()),
     }
 }

@@ -11,21 +11,21 @@ use axum::{
     response::Response,
     routing::get,
 };
-use catalogue::{BadField, Catalogue, FieldType};
+use catalogue::{Catalogue, FieldType, SubjectFieldError};
 use model::SubjectRef;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use tower::ServiceExt as _;
 
 use super::{
-    App, Oops, Shared, look,
-    page::{self, Asked},
+    AppState, HandlerError, HttpApp, display,
+    page::{self, PageQuery},
 };
 use crate::datadir::random_hex;
 
 mod examples;
 
-use examples::{Example, examples};
+use examples::{EventExample, examples};
 
 const SOURCE: &str = "page";
 /// What the names of inputs for the fields of a subject begin with.
@@ -33,42 +33,42 @@ const FIELD: &str = "field.";
 /// Bytes of an answer of our own way in.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
-pub fn routes() -> Router<Arc<App>> {
+pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/publish", get(form).post(publish))
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Wanted {
+struct PublishPageQuery {
     event: Option<String>,
 }
 
 async fn form(
-    State(app): Shared,
-    Query(wanted): Query<Wanted>,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Oops> {
-    shown(&app, &asked, wanted.event.as_deref(), &BTreeMap::new(), &Problems::new())
+    State(app): AppState,
+    Query(wanted): Query<PublishPageQuery>,
+    Query(asked): Query<PageQuery>,
+) -> Result<Response, HandlerError> {
+    render_form(&app, &asked, wanted.event.as_deref(), &BTreeMap::new(), &FieldProblems::new())
 }
 
 /// What is wrong, by the name of the field; what is wrong with none of them has no name.
-type Problems = BTreeMap<String, String>;
+type FieldProblems = BTreeMap<String, String>;
 
 /// The form, with what was filled in before if it was refused.
-fn shown(
-    app: &App,
-    asked: &Asked,
+fn render_form(
+    app: &HttpApp,
+    asked: &PageQuery,
     wanted: Option<&str>,
     filled: &BTreeMap<String, String>,
-    problems: &Problems,
-) -> Result<Response, Oops> {
+    problems: &FieldProblems,
+) -> Result<Response, HandlerError> {
     let examples = examples(&app.catalogue);
     let chosen = examples.iter().find(|example| Some(example.what.as_str()) == wanted).or(examples.first());
-    let link = |example: &Example| json!({"what": example.what, "kinds": example.kinds});
+    let link = |example: &EventExample| json!({"what": example.what, "kinds": example.kinds});
     let own = json!({
         "examples": examples.iter().map(link).collect::<Vec<_>>(),
         "what": chosen.map(|example| example.what.clone()),
         "kinds": chosen.map(|example| example.kinds.clone()),
-        "subject": filled.get("subject").cloned().or_else(|| fresh(chosen?)),
+        "subject": filled.get("subject").cloned().or_else(|| fresh_subject(chosen?)),
         "actor": filled.get("actor"),
         "lists": chosen.is_some_and(|example| example.lists),
         "persons": filled.get("persons"),
@@ -76,15 +76,15 @@ fn shown(
         "problems": problems,
         "refused": problems.get(""),
     });
-    app.page("publish.html", asked, own)
+    app.render_page("publish.html", asked, own)
 }
 
 /// A subject that was probably not published before.
-fn fresh(example: &Example) -> Option<String> {
+fn fresh_subject(example: &EventExample) -> Option<String> {
     Some(format!("{}:{}", example.subject, random_hex(2).ok()?))
 }
 
-fn fields(catalogue: &Catalogue, example: &Example, filled: &BTreeMap<String, String>) -> Vec<Json> {
+fn fields(catalogue: &Catalogue, example: &EventExample, filled: &BTreeMap<String, String>) -> Vec<Json> {
     let state = example.state(catalogue);
     let Some(declared) = catalogue.subjects.get(&example.subject) else { return Vec::new() };
     let one = |(name, field): (&String, &FieldType)| {
@@ -100,25 +100,25 @@ fn fields(catalogue: &Catalogue, example: &Example, filled: &BTreeMap<String, St
     declared.fields.iter().map(one).collect()
 }
 
-impl page::Signed for BTreeMap<String, String> {
+impl page::SignedForm for BTreeMap<String, String> {
     fn csrf(&self) -> &str {
         self.get("csrf").map(|text| text.trim()).unwrap_or_default()
     }
 }
 
 async fn publish(
-    State(app): Shared,
+    State(app): AppState,
     form: Result<Form<BTreeMap<String, String>>, FormRejection>,
-) -> Result<Response, Oops> {
-    let Some(filled) = app.ours(form) else { return Ok(app.too_old()) };
+) -> Result<Response, HandlerError> {
+    let Some(filled) = app.own_form(form) else { return Ok(app.outdated_form()) };
     let text = |name: &str| filled.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
     let what = text("event").unwrap_or_default();
     let chosen = examples(&app.catalogue).into_iter().find(|example| example.what == what);
     let subject = chosen.map(|example| example.subject).unwrap_or_default();
     let data = data(&app.catalogue, &subject, &filled);
-    let problems = ill_typed(&app.catalogue, &subject, &data);
+    let problems = find_ill_typed(&app.catalogue, &subject, &data);
     if !problems.is_empty() {
-        return shown(&app, &Asked::default(), Some(what), &filled, &problems);
+        return render_form(&app, &PageQuery::default(), Some(what), &filled, &problems);
     }
     let mut event = json!({
         "specversion": "1.0",
@@ -134,29 +134,29 @@ async fn publish(
     if let Some(text) = text("persons") {
         event["persons"] = persons(text);
     }
-    match tell(&app, "/v1/changes", &event).await? {
+    match post_to_intake(&app, "/v1/changes", &event).await? {
         None => {
             // So that the next page shows what came of it.
-            app.rest().await;
-            Ok(page::go(&format!("/publish?event={}&done=published", look::urlencoded(what))))
+            app.wait_for_rest().await;
+            Ok(page::redirect_to(&format!("/publish?event={}&done=published", display::urlencode(what))))
         }
-        Some(Refusal { at, reason }) => {
-            let problems = Problems::from([(input_of(&at), reason)]);
-            shown(&app, &Asked::default(), Some(what), &filled, &problems)
+        Some(PublishRefusal { at, reason }) => {
+            let problems = FieldProblems::from([(input_of(&at), reason)]);
+            render_form(&app, &PageQuery::default(), Some(what), &filled, &problems)
         }
     }
 }
 
 /// All stated fields that are not what they were declared to be: who fills in a form wants to hear of all of them at once.
-fn ill_typed(catalogue: &Catalogue, subject: &str, data: &Map<String, Json>) -> Problems {
-    let Ok(any) = SubjectRef::new(&format!("{subject}:x")) else { return Problems::new() };
+fn find_ill_typed(catalogue: &Catalogue, subject: &str, data: &Map<String, Json>) -> FieldProblems {
+    let Ok(any) = SubjectRef::new(&format!("{subject}:x")) else { return FieldProblems::new() };
     let problem = |(name, value): (&String, &Json)| {
         let alone = Map::from_iter([(name.clone(), value.clone())]);
         match catalogue.state(&any, &alone, 0) {
-            Err(BadField::Field { expected, found, .. }) => {
+            Err(SubjectFieldError::Field { expected, found, .. }) => {
                 Some((format!("{FIELD}{name}"), format!("This is {expected}; found {found}.")))
             }
-            Ok(_) | Err(BadField::Subject { .. }) => None,
+            Ok(_) | Err(SubjectFieldError::Subject { .. }) => None,
         }
     };
     data.iter().filter_map(problem).collect()
@@ -178,7 +178,7 @@ fn data(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String>)
     let Some(declared) = catalogue.subjects.get(subject) else { return Map::new() };
     let one = |(name, field): (&String, &FieldType)| {
         let text = filled.get(&format!("{FIELD}{name}"))?.trim();
-        (!text.is_empty()).then(|| (name.clone(), typed(field, text)))
+        (!text.is_empty()).then(|| (name.clone(), parse_field(field, text)))
     };
     declared.fields.iter().filter_map(one).collect()
 }
@@ -196,7 +196,7 @@ fn persons(text: &str) -> Json {
     text.split(',').map(str::trim).filter(|person| !person.is_empty()).map(one).collect()
 }
 
-fn typed(field: &FieldType, text: &str) -> Json {
+fn parse_field(field: &FieldType, text: &str) -> Json {
     let list = || text.split(',').map(str::trim).filter(|part| !part.is_empty());
     match field {
         FieldType::Number => text.parse::<f64>().map_or_else(|_| text.into(), Json::from),
@@ -216,14 +216,18 @@ fn typed(field: &FieldType, text: &str) -> Json {
 }
 
 /// What the way in said against something.
-pub(super) struct Refusal {
+pub(super) struct PublishRefusal {
     /// A pointer into what was sent.
     pub at: String,
     pub reason: String,
 }
 
 /// Goes the same way in as everybody; says why, if it was refused.
-pub(super) async fn tell(app: &App, path: &str, event: &Json) -> anyhow::Result<Option<Refusal>> {
+pub(super) async fn post_to_intake(
+    app: &HttpApp,
+    path: &str,
+    event: &Json,
+) -> anyhow::Result<Option<PublishRefusal>> {
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
     let answer = app.intake(&[]).oneshot(request.body(Body::from(event.to_string()))?).await?;
     let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
@@ -233,8 +237,8 @@ pub(super) async fn tell(app: &App, path: &str, event: &Json) -> anyhow::Result<
     }
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     Ok(Some(match said["rejected"].get(0) {
-        Some(rejected) => Refusal { at: text(&rejected["at"]), reason: text(&rejected["reason"]) },
-        None => Refusal { at: String::new(), reason: text(&said["error"]) },
+        Some(rejected) => PublishRefusal { at: text(&rejected["at"]), reason: text(&rejected["reason"]) },
+        None => PublishRefusal { at: String::new(), reason: text(&said["error"]) },
     }))
 }
 
@@ -245,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_filled_in_becomes_what_the_field_is() {
         let check = |field: &str, text: &str, json: Json| {
-            assert_eq!(typed(&FieldType::parse(field).unwrap(), text), json, "{field} {text}");
+            assert_eq!(parse_field(&FieldType::parse(field).unwrap(), text), json, "{field} {text}");
         };
         check("number", "1.5", 1.5.into());
         check("number", "many", "many".into());
@@ -282,7 +286,7 @@ mod tests {
 
     #[test]
     fn an_address_holds_what_it_is_given() {
-        assert_eq!(look::urlencoded("item.published"), "item.published");
-        assert_eq!(look::urlencoded("a&b=c\r\nd"), "a%26b%3Dc%0D%0Ad");
+        assert_eq!(display::urlencode("item.published"), "item.published");
+        assert_eq!(display::urlencode("a&b=c\r\nd"), "a%26b%3Dc%0D%0Ad");
     }
 }

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    App, Oops, Shared,
-    admin::refuse,
+    AppState, HandlerError, HttpApp,
+    admin::refuse_request,
     guard::PUSH_POLICY,
-    page::{Asked, Signed},
-    publish::{Refusal, tell},
+    page::{PageQuery, SignedForm},
+    publish::{PublishRefusal, post_to_intake},
 };
 use crate::datadir::random_hex;
 
@@ -39,12 +39,12 @@ pub struct WebKey {
     pub is_copy: bool,
 }
 
-pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/push", get(page).post(told))
+pub fn routes() -> Router<Arc<HttpApp>> {
+    Router::new().route("/push", get(show_push_page).post(accept_subscription))
 }
 
 /// The scripts, the same for everybody.
-pub fn scripts() -> Router<Arc<App>> {
+pub fn scripts() -> Router<Arc<HttpApp>> {
     let script = |text: &'static str| {
         get(async move || ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], text))
     };
@@ -52,66 +52,69 @@ pub fn scripts() -> Router<Arc<App>> {
 }
 
 #[derive(Deserialize)]
-struct Whose {
+struct PushPageQuery {
     #[serde(default)]
     person: String,
 }
 
-async fn page(
-    State(app): Shared,
-    Query(whose): Query<Whose>,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Oops> {
+async fn show_push_page(
+    State(app): AppState,
+    Query(whose): Query<PushPageQuery>,
+    Query(asked): Query<PageQuery>,
+) -> Result<Response, HandlerError> {
     let WebKey { public, is_copy } = &app.web_key;
     let own = json!({"person": whose.person.trim(), "key": public, "is_copy": is_copy});
-    let mut page = app.page("push.html", &asked, own)?;
+    let mut page = app.render_page("push.html", &asked, own)?;
     page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PUSH_POLICY));
     Ok(page)
 }
 
 /// What the script says once a browser has subscribed, or before it ends that.
 #[derive(Deserialize)]
-struct Told {
+struct PushPageForm {
     csrf: String,
     person: String,
-    what: What,
+    what: SubscriptionStep,
     /// As the browser writes it.
     subscription: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum SubscriptionStep {
     Begin,
     End,
 }
 
-impl Signed for Told {
+impl SignedForm for PushPageForm {
     fn csrf(&self) -> &str {
         &self.csrf
     }
 }
 
 #[derive(Deserialize)]
-struct Subscription {
+struct PushPageSubscription {
     endpoint: String,
-    keys: Keys,
+    keys: PushPageKeys,
 }
 
 #[derive(Deserialize)]
-struct Keys {
+struct PushPageKeys {
     p256dh: String,
     auth: String,
 }
 
-async fn told(State(app): Shared, form: Result<Form<Told>, FormRejection>) -> Result<Response, Oops> {
-    let Some(told) = app.ours(form) else { return Ok(app.too_old()) };
+async fn accept_subscription(
+    State(app): AppState,
+    form: Result<Form<PushPageForm>, FormRejection>,
+) -> Result<Response, HandlerError> {
+    let Some(told) = app.own_form(form) else { return Ok(app.outdated_form()) };
     let person = match Person::new(told.person.trim()) {
         Ok(person) => person,
-        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
+        Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, error)),
     };
-    let Ok(subscription) = serde_json::from_str::<Subscription>(&told.subscription) else {
-        return Ok(refuse(StatusCode::BAD_REQUEST, "this is no subscription as browsers write it"));
+    let Ok(subscription) = serde_json::from_str::<PushPageSubscription>(&told.subscription) else {
+        return Ok(refuse_request(StatusCode::BAD_REQUEST, "this is no subscription as browsers write it"));
     };
     let fact = json!({
         "id": random_hex(8)?,
@@ -119,20 +122,20 @@ async fn told(State(app): Shared, form: Result<Form<Told>, FormRejection>) -> Re
         "type": "tidings.device",
         "data": device(&person, &subscription, told.what),
     });
-    if let Some(Refusal { at, reason }) = tell(&app, "/v1/facts", &fact).await? {
-        return Ok(refuse(StatusCode::BAD_REQUEST, format!("{at}: {reason}")));
+    if let Some(PublishRefusal { at, reason }) = post_to_intake(&app, "/v1/facts", &fact).await? {
+        return Ok(refuse_request(StatusCode::BAD_REQUEST, format!("{at}: {reason}")));
     }
-    app.rest().await;
+    app.wait_for_rest().await;
     Ok(Json(json!({"done": true})).into_response())
 }
 
 /// The same browser is the same device, also when it subscribes again with what it has.
-fn device(person: &Person, subscription: &Subscription, what: What) -> Value {
-    let Subscription { endpoint, keys } = subscription;
+fn device(person: &Person, subscription: &PushPageSubscription, what: SubscriptionStep) -> Value {
+    let PushPageSubscription { endpoint, keys } = subscription;
     let hash = Sha256::digest(endpoint);
     let digits: String = hash[..NAME_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
     // Only what is needed of it, in as few letters as can be.
     let token = json!({"endpoint": endpoint, "keys": {"p256dh": keys.p256dh, "auth": keys.auth}});
-    let token = (what == What::Begin).then(|| token.to_string());
+    let token = (what == SubscriptionStep::Begin).then(|| token.to_string());
     json!({"person": person.as_str(), "device": format!("browser-{digits}"), "platform": "web", "token": token})
 }

@@ -6,16 +6,16 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use model::{Millis, Person, PlanName};
+use model::{Person, PlanName, UtcMillis};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{App, Oops, Shared, admin::refuse};
-use crate::release::{self, Place, Release};
+use super::{AppState, HandlerError, HttpApp, admin::refuse_request};
+use crate::release::{self, ReleaseCursor, WindowRelease};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct AdminReleaseRequest {
     plan: String,
     /// One person; without, all of them, a part at a time.
     person: Option<String>,
@@ -25,37 +25,40 @@ pub struct Asked {
     at: Option<i64>,
 }
 
-pub async fn release(State(app): Shared, Json(asked): Json<Asked>) -> Result<Response, Oops> {
+pub async fn release_windows(
+    State(app): AppState,
+    Json(asked): Json<AdminReleaseRequest>,
+) -> Result<Response, HandlerError> {
     let plan = match known_plan(&app, &asked.plan) {
         Ok(plan) => plan,
-        Err(why) => return Ok(refuse(StatusCode::BAD_REQUEST, why)),
+        Err(why) => return Ok(refuse_request(StatusCode::BAD_REQUEST, why)),
     };
-    let at = Millis(asked.at.unwrap_or(app.now().0));
-    let release = Release { tenant: app.tenant.clone(), plan, at };
+    let at = UtcMillis(asked.at.unwrap_or(app.now().0));
+    let release = WindowRelease { tenant: app.tenant.clone(), plan, at };
     let log = &*app.house.engines().topics;
     if let Some(person) = &asked.person {
         let person = match Person::new(person) {
             Ok(person) => person,
-            Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
+            Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, error)),
         };
-        let released = usize::from(release::one(log, &release, &person).await?);
+        let released = usize::from(release::release_person(log, &release, &person).await?);
         return Ok(Json(json!({"released": released, "at": at.0})).into_response());
     }
-    let from = match asked.from.as_deref().map_or(Ok(Place::default()), str::parse) {
+    let from = match asked.from.as_deref().map_or(Ok(ReleaseCursor::default()), str::parse) {
         Ok(from) => from,
-        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, format!("{error:#}"))),
+        Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, format!("{error:#}"))),
     };
-    let part = release::some(log, &release, from, asked.most.unwrap_or(release::PART_MAX)).await?;
+    let part = release::release_batch(log, &release, from, asked.most.unwrap_or(release::PART_MAX)).await?;
     Ok(Json(json!({"released": part.released, "next": part.next, "at": at.0})).into_response())
 }
 
 /// A plan of the catalogue, or that there is none of this name.
-pub(super) fn known_plan(app: &App, name: &str) -> Result<PlanName, String> {
+pub(super) fn known_plan(app: &HttpApp, name: &str) -> Result<PlanName, String> {
     let plans = &app.catalogue.plans.by_name;
     PlanName::new(name).ok().filter(|plan| plans.contains_key(plan)).ok_or_else(|| {
         let names = plans.keys().map(PlanName::as_str);
         let help = catalogue::problem::did_you_mean(name, names.clone())
-            .unwrap_or_else(|| format!("there is {}", catalogue::problem::one_of(names)));
+            .unwrap_or_else(|| format!("there is {}", catalogue::problem::list_choices(names)));
         format!("there is no plan `{name}`: {help}")
     })
 }

@@ -7,15 +7,18 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{Oops, Shared, admin::refuse};
-use crate::replay::{self, BEHIND_MAX, Order, Trouble};
+use super::{AppState, HandlerError, admin::refuse_request};
+use crate::replay::{self, BEHIND_MAX, ReplayError, ReplayOrder};
 
-pub async fn order(State(app): Shared, Json(order): Json<Order>) -> Result<Response, Oops> {
+pub async fn order_replay(
+    State(app): AppState,
+    Json(order): Json<ReplayOrder>,
+) -> Result<Response, HandlerError> {
     let log = &*app.house.engines().topics;
     let pace = (&*app.house.intake().catalogue, BEHIND_MAX);
-    match replay::answer(&app.replays, log, order, app.now(), Some(pace)).await {
+    match replay::answer_order(&app.replays, log, order, app.now(), Some(pace)).await {
         Ok(said) => Ok(Json(said).into_response()),
-        Err(Trouble::Refused(why)) => Ok(refuse(StatusCode::CONFLICT, why)),
-        Err(Trouble::Failed(error)) => Err(error.into()),
+        Err(ReplayError::Refused(why)) => Ok(refuse_request(StatusCode::CONFLICT, why)),
+        Err(ReplayError::Failed(error)) => Err(error.into()),
     }
 }

@@ -8,46 +8,52 @@ use axum::{
 };
 use serde::Deserialize;
 
-use super::{Oops, Shared, admin::refuse};
-use crate::state::{self, Deed, Place};
+use super::{AppState, HandlerError, admin::refuse_request};
+use crate::state::{self, RecordAction, StatePlace};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
+pub struct AdminStateQuery {
     record: Option<String>,
 }
 
 /// One record; without its name all that cannot be read, and what stands still.
-pub async fn look(State(app): Shared, Query(Which { record }): Query<Which>) -> Result<Response, Oops> {
+pub async fn show_state(
+    State(app): AppState,
+    Query(AdminStateQuery { record }): Query<AdminStateQuery>,
+) -> Result<Response, HandlerError> {
     let log = &*app.house.engines().topics;
     let Some(record) = record else {
         let still = app.house.standstills().into_iter();
         let still =
             still.map(|one| format!("{}: partition {} stands still: {}", one.group, one.partition, one.why));
-        return Ok(Json((state::list(log).await?, still.collect::<Vec<_>>())).into_response());
+        return Ok(Json((state::list_unreadable(log).await?, still.collect::<Vec<_>>())).into_response());
     };
-    let place: Place = match record.parse() {
+    let place: StatePlace = match record.parse() {
         Ok(place) => place,
-        Err(why) => return Ok(refuse(StatusCode::BAD_REQUEST, why)),
+        Err(why) => return Ok(refuse_request(StatusCode::BAD_REQUEST, why)),
     };
-    Ok(match state::export(log, place).await {
+    Ok(match state::export_record(log, place).await {
         Ok(export) => Json(export).into_response(),
-        Err(error) => refuse(StatusCode::NOT_FOUND, format!("{error:#}")),
+        Err(error) => refuse_request(StatusCode::NOT_FOUND, format!("{error:#}")),
     })
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
-    deed: Deed,
+pub struct AdminStateRequest {
+    deed: RecordAction,
     by: String,
 }
 
-pub async fn settle(State(app): Shared, Json(Asked { deed, by }): Json<Asked>) -> Response {
+pub async fn settle_record(
+    State(app): AppState,
+    Json(AdminStateRequest { deed, by }): Json<AdminStateRequest>,
+) -> Response {
     let engines = app.house.engines();
-    match state::settle(&*engines.topics, &*engines.store, &deed, &by, app.now()).await {
+    match state::settle_record(&*engines.topics, &*engines.store, &deed, &by, app.now()).await {
         Ok(done) => Json(done).into_response(),
         // A record that can be read, or that is gone.
-        Err(error) => refuse(StatusCode::CONFLICT, format!("{error:#}")),
+        Err(error) => refuse_request(StatusCode::CONFLICT, format!("{error:#}")),
     }
 }

@@ -11,30 +11,37 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Oops, Shared,
-    admin::{Of, refuse},
+    AppState, HandlerError,
+    admin::{PersonParam, refuse_request},
 };
 use crate::suppressions;
 
-pub async fn list(State(app): Shared, Of(person): Of) -> Result<Response, Oops> {
+pub async fn list_suppressions(
+    State(app): AppState,
+    PersonParam(person): PersonParam,
+) -> Result<Response, HandlerError> {
     let store = &*app.house.engines().store;
-    Ok(Json(suppressions::read(store, (&app.tenant, &person), app.now()).await?).into_response())
+    Ok(Json(suppressions::load_suppressions(store, (&app.tenant, &person), app.now()).await?).into_response())
 }
 
 /// Whose are lifted, and only complaints about one stream if it is named.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lift {
+pub struct AdminLiftRequest {
     person: String,
     stream: Option<String>,
 }
 
-pub async fn lift(State(app): Shared, Json(Lift { person, stream }): Json<Lift>) -> Result<Response, Oops> {
+pub async fn lift_suppressions(
+    State(app): AppState,
+    Json(AdminLiftRequest { person, stream }): Json<AdminLiftRequest>,
+) -> Result<Response, HandlerError> {
     let person = match Person::new(&person) {
         Ok(person) => person,
-        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
+        Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, error)),
     };
     let store = &*app.house.engines().store;
-    let lifted = suppressions::lift(store, (&app.tenant, &person), stream.as_deref(), app.now()).await?;
+    let lifted =
+        suppressions::lift_for_person(store, (&app.tenant, &person), stream.as_deref(), app.now()).await?;
     Ok(Json(json!({"lifted": lifted})).into_response())
 }

@@ -10,30 +10,32 @@ use axum::{
 };
 use model::{
     Person, PlanName, Tenant,
-    civil::Zones,
+    civil_time::ZoneRules,
     person::{PersonRecord, Window},
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
 use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
-use wire::{token::Secret, topics};
+use wire::{token::LinkSecret, topics};
 
-use super::{App, Counts, Desk, Unsubscribe, Visits, WebKey, guard::Guard, page::Pages, router, windows};
+use super::{
+    ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, WebKey,
+    guard::RequestGuard, page::PageTemplates, router, windows,
+};
 use crate::{
-    config::ApiKey,
+    config::ApiKeyConfig,
     datadir::{DemoClock, random_hex},
-    disks::Disks,
+    disks::WatchedDisks,
     house::Config,
-    preview::Studio,
-    testing::{Ground, SECRET, catalogue, choices_catalogue, ground_of, read},
+    preview::PreviewStudio,
+    testing::{HouseTestbed, SECRET, choices_catalogue, open_fixture_with, read_response, test_catalogue},
 };
 
 mod choices;
 mod entries;
 mod erase;
-mod faces;
-mod open;
+mod error_pages;
 mod person;
 mod preview;
 mod push;
@@ -42,6 +44,7 @@ mod sink;
 mod tools;
 mod unsubscribe;
 mod visit;
+mod window_acts;
 
 const HOST: &str = "127.0.0.1:7280";
 /// As a browser is given it.
@@ -50,57 +53,57 @@ const WEB_KEY: &str =
 const API_KEY: &str = "correct-horse-battery";
 
 /// A house behind its door.
-struct Door {
-    ground: Ground,
+struct HouseDoor {
+    ground: HouseTestbed,
     router: Router,
-    app: Arc<App>,
+    app: Arc<HttpApp>,
     _dir: TempDir,
 }
 
-async fn door(is_demo: bool, is_locked: bool) -> Door {
-    door_of(catalogue(), is_demo, is_locked).await
+async fn door(is_demo: bool, is_locked: bool) -> HouseDoor {
+    door_of(test_catalogue(), is_demo, is_locked).await
 }
 
-async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> Door {
+async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> HouseDoor {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(DemoClock::open(dir.path()).unwrap());
-    let ground = ground_of(dir.path(), clock.clock(), catalogue.clone()).await;
+    let ground = open_fixture_with(dir.path(), clock.clock(), catalogue.clone()).await;
     let tenant = Tenant::new("main").unwrap();
-    let keys = [ApiKey { tenant: tenant.clone(), key: SecretString::from(API_KEY) }];
+    let keys = [ApiKeyConfig { tenant: tenant.clone(), key: SecretString::from(API_KEY) }];
     let keys = if is_locked { &keys[..] } else { &[] };
-    let app = Arc::new(App {
+    let app = Arc::new(HttpApp {
         house: ground.house.clone(),
         catalogue: catalogue.clone(),
         outbox: ground.outbox.clone(),
         clock,
         tenant: tenant.clone(),
         is_demo,
-        guard: Guard::new(HOST.parse().unwrap(), is_locked, || random_hex(8)).unwrap(),
+        guard: RequestGuard::new(HOST.parse().unwrap(), is_locked, || random_hex(8)).unwrap(),
         disk_low: Arc::new(|| false),
-        disks: Disks::declare(dir.path(), None, 0, ground.house.metrics()).unwrap(),
-        intake: Config::usual(tenant, 1_000).ingest,
-        pages: Pages::new().unwrap(),
-        archive: Desk::default(),
-        replays: crate::replay::Desk::default(),
-        counts: Counts::default(),
-        unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
-        studio: Studio::new(catalogue, Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
+        disks: WatchedDisks::declare(dir.path(), None, 0, ground.house.metrics()).unwrap(),
+        intake: Config::with_defaults(tenant, 1_000).ingest,
+        pages: PageTemplates::new().unwrap(),
+        archive: ArchivingService::default(),
+        replays: crate::replay::ReplayService::default(),
+        counts: ShareCountCache::default(),
+        unsubscribe: UnsubscribeService::new(LinkSecret::new(SECRET)),
+        studio: PreviewStudio::new(catalogue, ZoneRules::load_bundled(), "http://127.0.0.1:7280").unwrap(),
         web_key: WebKey { public: Some(WEB_KEY.to_owned()), is_copy: true },
-        visits: Visits::new(Secret::new(SECRET), ground.house.metrics()).unwrap(),
+        visits: VisitCounter::new(LinkSecret::new(SECRET), ground.house.metrics()).unwrap(),
         // What is shown after it must not hang on how busy the machine is.
         rest_time: std::time::Duration::from_secs(30),
     });
-    Door { ground, router: router(app.clone(), keys), app, _dir: dir }
+    HouseDoor { ground, router: router(app.clone(), keys), app, _dir: dir }
 }
 
-struct Answer {
+struct DoorAnswer {
     status: StatusCode,
     headers: HeaderMap,
     text: String,
 }
 
-impl Door {
-    async fn ask(&self, method: Method, path: &str, lines: &[(&str, &str)], body: &str) -> Answer {
+impl HouseDoor {
+    async fn ask(&self, method: Method, path: &str, lines: &[(&str, &str)], body: &str) -> DoorAnswer {
         let mut request = Request::builder().method(method).uri(path);
         if !lines.iter().any(|(name, _)| *name == "host") {
             request = request.header(header::HOST, HOST);
@@ -111,21 +114,21 @@ impl Door {
         let answer =
             self.router.clone().oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
         let headers = answer.headers().clone();
-        let (status, text) = read(answer).await;
-        Answer { status, headers, text }
+        let (status, text) = read_response(answer).await;
+        DoorAnswer { status, headers, text }
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    async fn get(&self, path: &str) -> DoorAnswer {
         self.ask(Method::GET, path, &[], "").await
     }
 
     /// A form as our own page sends it.
-    async fn form(&self, path: &str, fields: &str) -> Answer {
+    async fn form(&self, path: &str, fields: &str) -> DoorAnswer {
         let body = format!("csrf={}&{fields}", self.app.guard.csrf);
         self.post(path, &body).await
     }
 
-    async fn post(&self, path: &str, body: &str) -> Answer {
+    async fn post(&self, path: &str, body: &str) -> DoorAnswer {
         let lines =
             [("content-type", "application/x-www-form-urlencoded"), ("origin", "http://127.0.0.1:7280")];
         self.ask(Method::POST, path, &lines, body).await
@@ -136,7 +139,7 @@ impl Door {
     }
 }
 
-impl Answer {
+impl DoorAnswer {
     fn policy(&self) -> &str {
         self.headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap()
     }
@@ -190,7 +193,7 @@ async fn what_a_look_does_not_reach_is_not_counted() {
 }
 
 /// Writes records of persons with an open window, as their owner would.
-async fn remember(door: &Door, persons: Range<u64>) {
+async fn remember(door: &HouseDoor, persons: Range<u64>) {
     let tenant = Tenant::new("main").unwrap();
     let opened = Window::new(PlanName::new("daily").unwrap(), 0, "".into(), door.app.now());
     let window = Window { due: door.app.now().plus(3_600_000), ..opened };
@@ -200,7 +203,7 @@ async fn remember(door: &Door, persons: Range<u64>) {
         NewRecord {
             topic: topics::WINDOWS.into(),
             partition: 0,
-            key: wire::key::person(&tenant, &person),
+            key: wire::key::person_key(&tenant, &person),
             value: Some(wire::window::encode(&tenant, &person, &record).unwrap()),
             headers: Vec::new(),
         }
@@ -258,14 +261,14 @@ async fn time_moves_only_in_a_demo() {
 #[tokio::test]
 async fn the_demo_brings_tomorrows_mail_now() {
     let door = door(true, false).await;
-    door.ground.person("ann", "maker:1").await;
+    door.ground.add_person("ann", "maker:1").await;
     let fields = "event=item.offered&subject=item:1&field.title=%3Cscript%3Ealert(1)%3C/script%3E&field.maker=maker:1&field.offered=true";
     let answer = door.form("/publish", fields).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
     let way = door.get("/").await.text;
     assert!(way.contains("/person?id=ann"), "{way}");
     assert_eq!(door.form("/clock", "to=due").await.headers[header::LOCATION], "/clock?done=moved");
-    let mails = door.ground.outbox.list(9);
+    let mails = door.ground.outbox.list_newest(9);
     assert_eq!(mails.len(), 1);
     let id = mails[0].message_id.trim_matches(['<', '>']).to_owned();
     for (path, escaped) in [

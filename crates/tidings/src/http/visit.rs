@@ -14,14 +14,14 @@ use axum::{
 };
 use runtime::metrics::{Counters, Metrics};
 use wire::{
-    token::Secret,
-    visit::{self, Visit, Visited},
+    token::LinkSecret,
+    visit::{self, LinkVisit, LinkVisitAction},
 };
 
 use super::{
-    App, Shared,
-    guard::Stopped,
-    unsubscribe::{UNKNOWN, hardened},
+    AppState, HttpApp,
+    guard::RequestRefusal,
+    unsubscribe::{UNKNOWN, harden_link},
 };
 
 /// Whoever follows a link so soon after its mail was due had no time to read it.
@@ -64,13 +64,13 @@ const AHEAD: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
 
 /// What the paths work with.
 #[derive(Debug)]
-pub struct Visits {
-    secret: Secret,
+pub struct VisitCounter {
+    secret: LinkSecret,
     counted: Counters,
 }
 
-impl Visits {
-    pub fn new(secret: Secret, metrics: &Metrics) -> anyhow::Result<Self> {
+impl VisitCounter {
+    pub fn new(secret: LinkSecret, metrics: &Metrics) -> anyhow::Result<Self> {
         let counted = metrics.counter(
             "tidings_visits_total",
             "Mails opened and links followed, of plans that count them: by a reader, by a proxy that shows pictures to one, by a robot.",
@@ -81,68 +81,68 @@ impl Visits {
 }
 
 /// The paths. They stand outside of the guard: where they lead is signed.
-pub fn routes(app: &Arc<App>) -> Router<Arc<App>> {
+pub fn routes(app: &Arc<HttpApp>) -> Router<Arc<HttpApp>> {
     Router::new()
         .route(&format!("/{}/{{visit}}", sender::links::FOLLOWED), get(follow))
-        .route(&format!("/{}/{{visit}}", sender::links::OPENED), get(open))
-        .layer(from_fn_with_state(app.clone(), hardened))
+        .route(&format!("/{}/{{visit}}", sender::links::OPENED), get(open_picture))
+        .layer(from_fn_with_state(app.clone(), harden_link))
 }
 
 async fn follow(
-    State(app): Shared,
+    State(app): AppState,
     Path(visit): Path<String>,
     method: Method,
     headers: HeaderMap,
-) -> Result<Response, Stopped> {
-    let visit = visit::read(&visit, &app.visits.secret).ok_or(UNKNOWN)?;
-    let Visited::Followed(address) = &visit.what else { return Err(UNKNOWN) };
+) -> Result<Response, RequestRefusal> {
+    let visit = visit::read_visit(&visit, &app.visits.secret).ok_or(UNKNOWN)?;
+    let LinkVisitAction::Followed(address) = &visit.what else { return Err(UNKNOWN) };
     let address = HeaderValue::from_str(address).map_err(|_| UNKNOWN)?;
-    app.count(&visit, &method, &headers);
+    app.count_visit(&visit, &method, &headers);
     Ok((StatusCode::FOUND, [(header::LOCATION, address), (header::CACHE_CONTROL, UNKEPT)]).into_response())
 }
 
-async fn open(
-    State(app): Shared,
+async fn open_picture(
+    State(app): AppState,
     Path(visit): Path<String>,
     method: Method,
     headers: HeaderMap,
-) -> Result<Response, Stopped> {
-    let visit = visit::read(&visit, &app.visits.secret).ok_or(UNKNOWN)?;
-    if visit.what != Visited::Opened {
+) -> Result<Response, RequestRefusal> {
+    let visit = visit::read_visit(&visit, &app.visits.secret).ok_or(UNKNOWN)?;
+    if visit.what != LinkVisitAction::Opened {
         return Err(UNKNOWN);
     }
-    app.count(&visit, &method, &headers);
+    app.count_visit(&visit, &method, &headers);
     let kind = HeaderValue::from_static("image/gif");
     Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, UNKEPT)], POINT).into_response())
 }
 
 const UNKEPT: HeaderValue = HeaderValue::from_static("no-store");
 
-impl App {
-    fn count(&self, visit: &Visit, method: &Method, headers: &HeaderMap) {
+impl HttpApp {
+    fn count_visit(&self, visit: &LinkVisit, method: &Method, headers: &HeaderMap) {
         // A plan that is gone is counted no more, and so nobody makes up names.
         if !self.catalogue.mails.contains_key(&visit.plan) {
             return;
         }
         let (what, is_soon) = match visit.what {
-            Visited::Opened => ("opened", false),
-            Visited::Followed(_) => ("followed", self.now().0 < visit.due.0.saturating_add(READS_MS)),
+            LinkVisitAction::Opened => ("opened", false),
+            LinkVisitAction::Followed(_) => ("followed", self.now().0 < visit.due.0.saturating_add(READS_MS)),
         };
-        let who = if is_soon { Who::Robot } else { who(method, headers) };
+        let who = if is_soon { VisitorClass::Robot } else { classify_visitor(method, headers) };
         self.visits.counted.with_label_values(&[visit.plan.as_str(), what, who.name()]).inc();
     }
 }
 
 /// Who follows a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Who {
+enum VisitorClass {
     Reader,
     /// Shows somebody's pictures to them, or fetches them whether or not anybody looks.
     Proxy,
     Robot,
 }
 
-impl Who {
+impl VisitorClass {
     fn name(self) -> &'static str {
         match self {
             Self::Reader => "reader",
@@ -152,18 +152,18 @@ impl Who {
     }
 }
 
-fn who(method: &Method, headers: &HeaderMap) -> Who {
+fn classify_visitor(method: &Method, headers: &HeaderMap) -> VisitorClass {
     let said = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let agent = said(header::USER_AGENT).to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| agent.contains(word));
     let is_ahead = AHEAD.into_iter().any(|name| headers.contains_key(name));
     // Apple fetches the pictures of all mails as this, and nothing more.
     if has(&PROXIES) || agent == "mozilla/5.0" {
-        Who::Proxy
+        VisitorClass::Proxy
     } else if *method != Method::GET || is_ahead || agent.is_empty() || has(&ROBOTS) {
-        Who::Robot
+        VisitorClass::Robot
     } else {
-        Who::Reader
+        VisitorClass::Reader
     }
 }
 
@@ -173,20 +173,20 @@ mod tests {
 
     #[test]
     fn readers_are_told_from_robots() {
-        let check = |method: Method, lines: &[(&str, &str)], expected: Who| {
+        let check = |method: Method, lines: &[(&str, &str)], expected: VisitorClass| {
             let mut headers = HeaderMap::new();
             for (name, value) in lines {
                 headers.insert(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
             }
-            assert_eq!(who(&method, &headers), expected, "{method} {lines:?}");
+            assert_eq!(classify_visitor(&method, &headers), expected, "{method} {lines:?}");
         };
         let browser =
             ("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
-        check(Method::GET, &[browser], Who::Reader);
-        check(Method::HEAD, &[browser], Who::Robot);
-        check(Method::GET, &[browser, ("sec-purpose", "prefetch;prerender")], Who::Robot);
-        check(Method::GET, &[browser, ("purpose", "prefetch")], Who::Robot);
-        check(Method::GET, &[], Who::Robot);
+        check(Method::GET, &[browser], VisitorClass::Reader);
+        check(Method::HEAD, &[browser], VisitorClass::Robot);
+        check(Method::GET, &[browser, ("sec-purpose", "prefetch;prerender")], VisitorClass::Robot);
+        check(Method::GET, &[browser, ("purpose", "prefetch")], VisitorClass::Robot);
+        check(Method::GET, &[], VisitorClass::Robot);
         for robot in [
             "Mozilla/5.0 (compatible; bingbot/2.0)",
             "curl/8.5.0",
@@ -195,14 +195,14 @@ mod tests {
             "Slackbot-LinkExpanding 1.0",
             "SkypeUriPreview Preview/0.5",
         ] {
-            check(Method::GET, &[("user-agent", robot)], Who::Robot);
+            check(Method::GET, &[("user-agent", robot)], VisitorClass::Robot);
         }
         for proxy in [
             "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)",
             "YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html",
             "Mozilla/5.0",
         ] {
-            check(Method::GET, &[("user-agent", proxy)], Who::Proxy);
+            check(Method::GET, &[("user-agent", proxy)], VisitorClass::Proxy);
         }
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 use model::{
-    Millis, Person, Tenant,
-    partition::Partitions,
+    Person, Tenant, UtcMillis,
+    partition::PartitionCount,
     person::{PersonRecord, Window},
 };
-use topic::{Record, Topics};
+use topic::{TopicRecord, Topics};
 use wire::topics;
 
 /// Records that one look reads at most; a house with more has better tools than a page.
@@ -17,7 +17,7 @@ const PAGE: usize = 2_000;
 
 /// What the log remembers of persons.
 #[derive(Debug, Default)]
-pub struct Remembered {
+pub struct RememberedPersons {
     pub persons: BTreeMap<(Tenant, Person), PersonRecord>,
     /// Records that cannot be read, by key; `tidings state` is about these.
     unreadable: BTreeMap<Vec<u8>, String>,
@@ -25,12 +25,12 @@ pub struct Remembered {
     pub is_cut: bool,
 }
 
-impl Remembered {
+impl RememberedPersons {
     /// One record that cannot be read keeps nobody from looking at the others.
-    fn take(&mut self, record: &Record) {
+    fn apply_record(&mut self, record: &TopicRecord) {
         self.unreadable.remove(&record.key);
         let Some(value) = &record.value else {
-            if let Ok(whose) = wire::key::to_person(&record.key) {
+            if let Ok(whose) = wire::key::read_person_key(&record.key) {
                 self.persons.remove(&whose);
             }
             return;
@@ -46,7 +46,7 @@ impl Remembered {
     }
 
     /// The next instant at which somebody is due to be told something.
-    pub fn next_due(&self) -> Option<Millis> {
+    pub fn next_due(&self) -> Option<UtcMillis> {
         let windows = self.persons.values().flat_map(|record| record.windows.iter().map(|window| window.due));
         let deferred =
             self.persons.values().flat_map(|record| record.waiting.iter().map(|waiting| waiting.at));
@@ -54,7 +54,7 @@ impl Remembered {
     }
 
     /// Whose windows are open, of one tenant, the soonest first.
-    pub fn open(&self, of: &Tenant) -> Vec<(&Person, &Window)> {
+    pub fn open_windows(&self, of: &Tenant) -> Vec<(&Person, &Window)> {
         let all = self.persons.iter().filter(|((tenant, _), _)| tenant == of);
         let mut open: Vec<_> = all
             .flat_map(|((_, person), record)| record.windows.iter().map(move |window| (person, window)))
@@ -65,35 +65,39 @@ impl Remembered {
 }
 
 /// All persons of whom anything is remembered, as far as one look reaches.
-pub async fn everybody(log: &dyn Topics) -> anyhow::Result<Remembered> {
-    let mut remembered = Remembered::default();
+pub async fn load_persons(log: &dyn Topics) -> anyhow::Result<RememberedPersons> {
+    let mut remembered = RememberedPersons::default();
     let mut left = RECORDS_MAX;
     for (number, bounds) in (0..).zip(log.bounds(topics::WINDOWS).await?) {
-        read(log, number, bounds, &mut left, &mut remembered).await?;
+        read_partition(log, number, bounds, &mut left, &mut remembered).await?;
     }
     Ok(remembered)
 }
 
 /// What is remembered of one person.
-pub async fn of(log: &dyn Topics, tenant: &Tenant, person: &Person) -> anyhow::Result<Option<PersonRecord>> {
+pub async fn load_person(
+    log: &dyn Topics,
+    tenant: &Tenant,
+    person: &Person,
+) -> anyhow::Result<Option<PersonRecord>> {
     let bounds = log.bounds(topics::WINDOWS).await?;
-    let number = Partitions::found(bounds.len()).of_person(tenant, person);
-    let mut remembered = Remembered::default();
+    let number = PartitionCount::from_topic_count(bounds.len()).of_person(tenant, person);
+    let mut remembered = RememberedPersons::default();
     if let Some(bounds) = bounds.get(number as usize) {
-        read(log, number, *bounds, &mut RECORDS_MAX.clone(), &mut remembered).await?;
+        read_partition(log, number, *bounds, &mut RECORDS_MAX.clone(), &mut remembered).await?;
     }
-    if let Some(why) = remembered.unreadable.get(&wire::key::person(tenant, person)) {
+    if let Some(why) = remembered.unreadable.get(&wire::key::person_key(tenant, person)) {
         bail!("the record of {person} cannot be read: {why}; `tidings state` shows and mends it");
     }
     Ok(remembered.persons.remove(&(tenant.clone(), person.clone())))
 }
 
-async fn read(
+async fn read_partition(
     log: &dyn Topics,
     number: u32,
     (mut from, end): (u64, u64),
     left: &mut usize,
-    remembered: &mut Remembered,
+    remembered: &mut RememberedPersons,
 ) -> anyhow::Result<()> {
     while from < end {
         if *left == 0 {
@@ -104,7 +108,7 @@ async fn read(
         let Some(last) = records.last() else { break };
         from = last.offset + 1;
         *left -= records.len();
-        records.iter().for_each(|record| remembered.take(record));
+        records.iter().for_each(|record| remembered.apply_record(record));
     }
     Ok(())
 }

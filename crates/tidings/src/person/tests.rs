@@ -1,13 +1,13 @@
 //! What is said of a person, and what is not.
 
 use super::{
-    Mute,
-    tell::{masked_url, since, token},
+    DossierMute,
+    dossier::{format_version, mask_url, token},
 };
 
 #[test]
 fn what_lets_somebody_in_is_not_shown() {
-    let check = |address: &str, shown: &str| assert_eq!(masked_url(address), shown, "{address}");
+    let check = |address: &str, shown: &str| assert_eq!(mask_url(address), shown, "{address}");
     check("https://chat.example/hooks/5ec2e7", "https://chat.example/\u{2026}");
     check("https://ann:5ec2e7@chat.example:8443?key=5ec2e7", "https://chat.example:8443/\u{2026}");
     check("nonsense 5ec2e7", "\u{2026}");
@@ -19,8 +19,9 @@ fn what_lets_somebody_in_is_not_shown() {
 
 #[test]
 fn a_version_is_an_instant_only_where_it_can_be_one() {
-    let check =
-        |version: i64, expected: Option<&str>| assert_eq!(since(version).as_deref(), expected, "{version}");
+    let check = |version: i64, expected: Option<&str>| {
+        assert_eq!(format_version(version).as_deref(), expected, "{version}");
+    };
     check(1_790_000_000_000, Some("2026-09-21T14:13:20.000Z"));
     check(7, None);
     check(-1, None);
@@ -31,7 +32,7 @@ fn a_version_is_an_instant_only_where_it_can_be_one() {
 fn mutes_are_said_in_words() {
     let check = |sort: &str, of: &str, name: Option<&str>, expected: &str| {
         let (sort, of, name) = (sort.to_owned(), of.to_owned(), name.map(str::to_owned));
-        assert_eq!(Mute { sort, of, name, since: None }.words(), expected);
+        assert_eq!(DossierMute { sort, of, name, since: None }.describe(), expected);
     };
     check("kind", "item_offered", None, "kind item_offered");
     check("subject", "maker:7", Some("Mira Okafor"), "maker Mira Okafor");

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use catalogue::Catalogue;
 use model::{
-    Because, EntryKey, EventKey, Kind, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value,
-    civil::Zones,
-    device::{self, Platform},
+    AudienceMatch, DayRow, EntryKey, EntryReason, EventKey, Kind, Person, SubjectRef, Tenant, UtcMillis,
+    Value, VersionedState,
+    civil_time::ZoneRules,
+    device::{self, DevicePlatform},
     entry::{DayKey, Entry},
     person::profile,
 };
-use store::{DayRows, Days as _, StateKey, States as _, Store, embedded::Embedded};
+use store::{DayRows, DayStore as _, StateKey, StateStore as _, Store, embedded::EmbeddedStore};
 
-use super::{Asked, Of, Place, Preview, Slip, Studio};
+use super::{LookupContext, MessagePreview, PreviewError, PreviewRequest, PreviewSource, PreviewStudio};
 
 const CATALOGUE: &str = r#"
 catalogue: pair
@@ -50,22 +51,22 @@ plans:
 const NOW: &str = "2026-11-21T10:00:00Z";
 const TOKEN: &str = "0123456789abcdef-secret";
 
-struct World {
-    store: Embedded,
-    log: topic::embedded::Embedded,
-    studio: Studio,
+struct PreviewFixture {
+    store: EmbeddedStore,
+    log: topic::embedded::EmbeddedTopics,
+    studio: PreviewStudio,
     _dir: tempfile::TempDir,
 }
 
-fn now() -> Millis {
-    Millis::parse(NOW).unwrap()
+fn now() -> UtcMillis {
+    UtcMillis::parse(NOW).unwrap()
 }
 
 fn tenant() -> Tenant {
     Tenant::new("main").unwrap()
 }
 
-async fn world(profile: State) -> World {
+async fn preview_fixture(profile: VersionedState) -> PreviewFixture {
     let dir = tempfile::tempdir().unwrap();
     let files = |name: &str| {
         match name {
@@ -75,69 +76,77 @@ async fn world(profile: State) -> World {
     };
     let catalogue =
         Catalogue::parse(CATALOGUE, "catalogue.yaml", &files).unwrap_or_else(|problems| panic!("{problems}"));
-    let studio = Studio::new(Arc::new(catalogue), Zones::bundled(), "http://localhost").unwrap();
+    let studio =
+        PreviewStudio::new(Arc::new(catalogue), ZoneRules::load_bundled(), "http://localhost").unwrap();
     let clock = runtime::Clock::still(now().0);
-    let log = topic::embedded::Embedded::open(&dir.path().join("topics"), clock).unwrap();
-    crate::house::declare(&log, model::partition::Partitions::USUAL).await.unwrap();
-    let store = Embedded::open(&dir.path().join("store")).unwrap();
+    let log = topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), clock).unwrap();
+    crate::house::declare_topics(&log, model::partition::PartitionCount::USUAL).await.unwrap();
+    let store = EmbeddedStore::open(&dir.path().join("store")).unwrap();
     store.merge(vec![(StateKey::Person(tenant(), Person::new("ann").unwrap()), profile)]).await.unwrap();
-    World { store, log, studio, _dir: dir }
+    PreviewFixture { store, log, studio, _dir: dir }
 }
 
 /// A profile of plain cells.
-fn profile(values: &[(&str, Value)]) -> State {
-    State::at(1, values.iter().map(|(name, value)| (*name, Some(value.clone()))))
+fn profile(values: &[(&str, Value)]) -> VersionedState {
+    VersionedState::from_values(1, values.iter().map(|(name, value)| (*name, Some(value.clone()))))
 }
 
 fn device() -> (String, Value) {
-    (device::field("phone"), device::value(Platform::Android, TOKEN))
+    (device::device_field("phone"), device::device_value(DevicePlatform::Android, TOKEN))
 }
 
-impl World {
+impl PreviewFixture {
     /// Somebody likes Ann: an entry that waits.
-    async fn liked(&self, number: u8, by: &str, thread: &str) {
+    async fn add_like(&self, number: u8, by: &str, thread: &str) {
         let subject = SubjectRef::new(&format!("like:{number}")).unwrap();
         let state = profile(&[
-            ("one", Value::text(by)),
-            ("two", Value::text("ann")),
-            ("thread", Value::text(thread)),
-            ("photo", Value::text("https://pair.example/photo.jpg")),
+            ("one", Value::from_text(by)),
+            ("two", Value::from_text("ann")),
+            ("thread", Value::from_text(thread)),
+            ("photo", Value::from_text("https://pair.example/photo.jpg")),
         ]);
         let key =
             EntryKey { occurred: now().plus(-60_000 * i64::from(number)), event: EventKey([number; 16]) };
         let other = Person::new(by).unwrap();
-        let reason = Reason { kind: Kind::new("liked").unwrap(), because: Because::Mutual(other.clone()) };
-        let row = Row::Entry(Entry { key, reason, subject: subject.clone(), actor: Some(other.clone()) });
+        let reason =
+            EntryReason { kind: Kind::new("liked").unwrap(), because: AudienceMatch::Mutual(other.clone()) };
+        let row = DayRow::Entry(Entry { key, reason, subject: subject.clone(), actor: Some(other.clone()) });
         let day = DayKey { tenant: tenant(), person: Person::new("ann").unwrap(), day: key.day() };
         self.store.write(vec![DayRows { key: day, rows: vec![row] }], now()).await.unwrap();
-        let name = State::at(1, [(profile::NAME, Some(Value::text(&by.to_uppercase())))]);
+        let name =
+            VersionedState::from_values(1, [(profile::NAME, Some(Value::from_text(&by.to_uppercase())))]);
         let states =
             vec![(StateKey::Subject(tenant(), subject), state), (StateKey::Person(tenant(), other), name)];
         self.store.merge(states).await.unwrap();
     }
 
-    async fn ask(&self, asked: Asked) -> Result<Vec<Preview>, Slip> {
+    async fn ask(&self, asked: PreviewRequest) -> Result<Vec<MessagePreview>, PreviewError> {
         let (store, tenant) = (&self.store as &dyn Store, tenant());
-        let place = Place { log: &self.log, store, tenant: &tenant, now: now() };
-        self.studio.previews(&asked, place).await.unwrap()
+        let place = LookupContext { log: &self.log, store, tenant: &tenant, now: now() };
+        self.studio.build_previews(&asked, place).await.unwrap()
     }
 }
 
-fn asked(plan: &str) -> Asked {
+fn preview_request(plan: &str) -> PreviewRequest {
     let (kind, person) = (Some("liked".to_owned()), "ann".to_owned());
-    Asked { kind, person, plan: (!plan.is_empty()).then(|| plan.to_owned()), ..Asked::default() }
+    PreviewRequest {
+        kind,
+        person,
+        plan: (!plan.is_empty()).then(|| plan.to_owned()),
+        ..PreviewRequest::default()
+    }
 }
 
 #[tokio::test]
 async fn a_push_has_a_card_for_each_platform_and_no_token() {
     let (name, value) = device();
-    let world = world(profile(&[(&name, value)])).await;
-    world.liked(1, "ben", "a").await;
-    world.liked(2, "cem", "b").await;
-    let previews = world.ask(asked("nudge")).await.unwrap();
+    let world = preview_fixture(profile(&[(&name, value)])).await;
+    world.add_like(1, "ben", "a").await;
+    world.add_like(2, "cem", "b").await;
+    let previews = world.ask(preview_request("nudge")).await.unwrap();
     let push = &previews[0];
     // The newest window alone.
-    assert_eq!((push.of, push.subjects.as_slice()), (Of::Waiting, &["like:1".to_owned()][..]));
+    assert_eq!((push.of, push.subjects.as_slice()), (PreviewSource::Waiting, &["like:1".to_owned()][..]));
     assert_eq!((push.headline.as_str(), push.to.as_str()), ("1 new", "phone (android)"));
     let bodies: Vec<(&str, &str)> =
         push.cards.iter().map(|card| (card.platform.as_str(), card.body.as_str())).collect();
@@ -154,17 +163,17 @@ async fn a_push_has_a_card_for_each_platform_and_no_token() {
 #[tokio::test]
 async fn what_stands_against_a_message_is_said_and_it_is_shown_all_the_same() {
     let check = async |values: &[(&str, Value)], plan: &str, remarks: &[&str]| {
-        let world = world(profile(values)).await;
-        world.liked(1, "ben", "a").await;
-        world.liked(2, "cem", "a").await;
-        let previews = world.ask(asked(plan)).await.unwrap();
+        let world = preview_fixture(profile(values)).await;
+        world.add_like(1, "ben", "a").await;
+        world.add_like(2, "cem", "a").await;
+        let previews = world.ask(preview_request(plan)).await.unwrap();
         assert_eq!(previews[0].remarks, remarks, "{values:?}");
         assert!(previews[0].headline.ends_with(" new"), "{}", previews[0].headline);
         previews
     };
-    let email = (profile::EMAIL, Value::text("ann@example.org"));
-    check(&[("name", Value::text("Ann"))], "nudge", &["nothing goes to them: no address"]).await;
-    check(&[("name", Value::text("Ann"))], "mail", &["nothing goes to them: no address"]).await;
+    let email = (profile::EMAIL, Value::from_text("ann@example.org"));
+    check(&[("name", Value::from_text("Ann"))], "nudge", &["nothing goes to them: no address"]).await;
+    check(&[("name", Value::from_text("Ann"))], "mail", &["nothing goes to them: no address"]).await;
     let off = (profile::EMAIL_OFF, Value::Flag(true));
     let mails = check(&[email.clone(), off], "mail", &["nothing goes to them: unsubscribed"]).await;
     // What has no room is counted, and nobody is told where she is written to.
@@ -177,19 +186,29 @@ async fn what_stands_against_a_message_is_said_and_it_is_shown_all_the_same() {
 
 #[tokio::test]
 async fn each_plan_of_the_kind_has_its_message() {
-    let world = world(profile(&[(profile::EMAIL, Value::text("ann@example.org"))])).await;
-    let plans =
-        |previews: Vec<Preview>| previews.into_iter().map(|one| (one.plan, one.of)).collect::<Vec<_>>();
-    let found = plans(world.ask(asked("")).await.unwrap());
-    assert_eq!(found, [("nudge".to_owned(), Of::Example), ("mail".to_owned(), Of::Example)]);
-    let of_mail = Asked { channel: Some("email".to_owned()), ..asked("") };
-    assert_eq!(plans(world.ask(of_mail.clone()).await.unwrap()), [("mail".to_owned(), Of::Example)]);
-    let neither = world.ask(Asked { plan: Some("nudge".to_owned()), ..of_mail }).await.unwrap_err();
+    let world = preview_fixture(profile(&[(profile::EMAIL, Value::from_text("ann@example.org"))])).await;
+    let plans = |previews: Vec<MessagePreview>| {
+        previews.into_iter().map(|one| (one.plan, one.of)).collect::<Vec<_>>()
+    };
+    let found = plans(world.ask(preview_request("")).await.unwrap());
+    assert_eq!(
+        found,
+        [("nudge".to_owned(), PreviewSource::Example), ("mail".to_owned(), PreviewSource::Example)]
+    );
+    let of_mail = PreviewRequest { channel: Some("email".to_owned()), ..preview_request("") };
+    assert_eq!(
+        plans(world.ask(of_mail.clone()).await.unwrap()),
+        [("mail".to_owned(), PreviewSource::Example)]
+    );
+    let neither = world.ask(PreviewRequest { plan: Some("nudge".to_owned()), ..of_mail }).await.unwrap_err();
     assert!(
-        neither.at == "channel" && neither.why().contains("no plan of channel email in `nudge`"),
+        neither.at == "channel" && neither.reason().contains("no plan of channel email in `nudge`"),
         "{neither:?}"
     );
-    world.liked(3, "cem", "a").await;
-    let named = world.ask(Asked { subject: Some("like:3".to_owned()), ..asked("mail") }).await.unwrap();
-    assert_eq!((named[0].of, named[0].text.trim_end()), (Of::Subject, "CEM likes you; 0 more"));
+    world.add_like(3, "cem", "a").await;
+    let named = world
+        .ask(PreviewRequest { subject: Some("like:3".to_owned()), ..preview_request("mail") })
+        .await
+        .unwrap();
+    assert_eq!((named[0].of, named[0].text.trim_end()), (PreviewSource::Subject, "CEM likes you; 0 more"));
 }

@@ -3,19 +3,19 @@
 use std::{collections::BTreeMap, fmt, ops::Range};
 
 use anyhow::{Context as _, ensure};
-use model::partition::Partitions;
+use model::partition::PartitionCount;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use topic::{NewRecord, Record, TopicError, TopicName, Topics};
+use topic::{NewRecord, TopicError, TopicName, TopicRecord, Topics};
 
-use super::patiently;
+use super::retry_while_busy;
 
 /// Records read or written at once: at most 8 MiB, since a record has at most 16 KiB.
 const PAGE: usize = 500;
 
 /// How much is remembered.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Count {
+pub struct RememberedCount {
     pub persons: u64,
     pub windows: u64,
     /// Messages that wait for another attempt.
@@ -24,7 +24,7 @@ pub struct Count {
     pub print: String,
 }
 
-impl fmt::Display for Count {
+impl fmt::Display for RememberedCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { persons, windows, waiting, .. } = self;
         write!(
@@ -35,31 +35,35 @@ impl fmt::Display for Count {
 }
 
 /// Counts what lies in a topic of records of persons, and looks that each is in their partition.
-pub async fn count(log: &dyn Topics, topic: &str, partitions: Partitions) -> anyhow::Result<Count> {
-    walk(log, topic, partitions, None).await
+pub async fn count_remembered(
+    log: &dyn Topics,
+    topic: &str,
+    partitions: PartitionCount,
+) -> anyhow::Result<RememberedCount> {
+    walk_topic(log, topic, partitions, None).await
 }
 
 /// The same, and copies all of it to where it belongs in another topic.
-pub async fn copy(
+pub async fn copy_remembered(
     log: &dyn Topics,
-    (from, of): (&str, Partitions),
-    (to, by): (&str, Partitions),
-) -> anyhow::Result<Count> {
-    walk(log, from, of, Some((&to.into(), by))).await
+    (from, of): (&str, PartitionCount),
+    (to, by): (&str, PartitionCount),
+) -> anyhow::Result<RememberedCount> {
+    walk_topic(log, from, of, Some((&to.into(), by))).await
 }
 
-async fn walk(
+async fn walk_topic(
     log: &dyn Topics,
     topic: &str,
-    partitions: Partitions,
-    to: Option<(&TopicName, Partitions)>,
-) -> anyhow::Result<Count> {
-    let mut counting = Counting::default();
-    for (partition, bounds) in (0..).zip(patiently(|| log.bounds(topic)).await?) {
-        let latest = latest(log, topic, partition, bounds).await?;
+    partitions: PartitionCount,
+    to: Option<(&TopicName, PartitionCount)>,
+) -> anyhow::Result<RememberedCount> {
+    let mut counting = RememberedCounter::default();
+    for (partition, bounds) in (0..).zip(retry_while_busy(|| log.bounds(topic)).await?) {
+        let latest = latest_values(log, topic, partition, bounds).await?;
         let mut copies = Vec::new();
         for (key, value) in latest {
-            let (tenant, person) = wire::key::to_person(&key)?;
+            let (tenant, person) = wire::key::read_person_key(&key)?;
             let home = partitions.of_person(&tenant, &person);
             ensure!(home == partition, "{person} belongs to partition {home} of {topic}, not to {partition}");
             counting.add(&key, &value).with_context(|| format!("{topic}[{partition}] about {person}"))?;
@@ -69,14 +73,14 @@ async fn walk(
             }
         }
         for page in copies.chunks(PAGE) {
-            patiently(|| log.append(page.to_vec())).await.context("copy what is remembered")?;
+            retry_while_busy(|| log.append(page.to_vec())).await.context("copy what is remembered")?;
         }
     }
-    Ok(counting.done())
+    Ok(counting.finish())
 }
 
 /// The latest value of each key of a partition. Its owner holds as much in memory.
-async fn latest(
+async fn latest_values(
     log: &dyn Topics,
     topic: &str,
     partition: u32,
@@ -84,7 +88,7 @@ async fn latest(
 ) -> anyhow::Result<BTreeMap<Vec<u8>, Vec<u8>>> {
     let mut latest = BTreeMap::new();
     while from < end {
-        let records = patiently(|| page(log, topic, partition, from..end)).await;
+        let records = retry_while_busy(|| read_page(log, topic, partition, from..end)).await;
         let records = records.with_context(|| format!("read {topic}[{partition}]"))?;
         let Some(last) = records.last() else { break };
         from = last.offset + 1;
@@ -100,12 +104,12 @@ async fn latest(
 
 /// The next records of a stretch; none if none is left in it. A log that has just changed its leader may not know all
 /// of it yet.
-async fn page(
+async fn read_page(
     log: &dyn Topics,
     topic: &str,
     partition: u32,
     stretch: Range<u64>,
-) -> Result<Vec<Record>, TopicError> {
+) -> Result<Vec<TopicRecord>, TopicError> {
     let records = log.read(topic, partition, stretch.start, PAGE).await?;
     if !records.is_empty() {
         return Ok(records);
@@ -122,15 +126,15 @@ async fn page(
 }
 
 #[derive(Default)]
-struct Counting {
-    count: Count,
+struct RememberedCounter {
+    count: RememberedCount,
     print: [u8; 32],
 }
 
-impl Counting {
+impl RememberedCounter {
     fn add(&mut self, key: &[u8], value: &[u8]) -> anyhow::Result<()> {
         let (tenant, person, record) = wire::window::decode(value)?;
-        ensure!(wire::key::person(&tenant, &person) == key, "the record is of {person}");
+        ensure!(wire::key::person_key(&tenant, &person) == key, "the record is of {person}");
         self.count.persons += 1;
         self.count.windows += record.windows.len() as u64;
         self.count.waiting += record.waiting.len() as u64;
@@ -141,24 +145,24 @@ impl Counting {
         Ok(())
     }
 
-    fn done(self) -> Count {
-        Count { print: self.print.map(|byte| format!("{byte:02x}")).concat(), ..self.count }
+    fn finish(self) -> RememberedCount {
+        RememberedCount { print: self.print.map(|byte| format!("{byte:02x}")).concat(), ..self.count }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use runtime::{Clock, retry};
-    use topic::{Retention, TopicSpec, embedded::Embedded};
+    use topic::{TopicRetention, TopicSpec, embedded::EmbeddedTopics};
 
     use super::*;
 
     #[tokio::test]
     async fn an_end_that_is_not_known_yet_is_waited_for() {
         let dir = tempfile::tempdir().unwrap();
-        let log = Embedded::open(dir.path(), Clock::still(1_000)).unwrap();
+        let log = EmbeddedTopics::open(dir.path(), Clock::still(1_000)).unwrap();
         let topic: TopicName = "windows".into();
-        let spec = TopicSpec { name: topic.clone(), partitions: 1, retention: Retention::Compacted };
+        let spec = TopicSpec { name: topic.clone(), partitions: 1, retention: TopicRetention::Compacted };
         log.declare(&[spec]).await.unwrap();
         let append = async |key: u8| {
             let (topic, key, value) = (topic.clone(), vec![key], Some(vec![key]));
@@ -166,10 +170,10 @@ mod tests {
         };
         append(1).await;
         let later = async {
-            retry::pause(1, 0).await;
+            retry::pause_before_retry(1, 0).await;
             append(2).await;
         };
-        let (found, ()) = tokio::join!(latest(&log, &topic, 0, (0, 2)), later);
+        let (found, ()) = tokio::join!(latest_values(&log, &topic, 0, (0, 2)), later);
         assert_eq!(found.unwrap().into_keys().collect::<Vec<_>>(), [vec![1], vec![2]]);
     }
 }

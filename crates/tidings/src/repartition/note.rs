@@ -2,9 +2,9 @@
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
-use topic::{NewRecord, Retention, TopicError, TopicName, TopicSpec, Topics};
+use topic::{NewRecord, TopicError, TopicName, TopicRetention, TopicSpec, Topics};
 
-use super::{Count, patiently};
+use super::{RememberedCount, retry_while_busy};
 
 /// The topic of the note.
 pub const TOPIC: &str = "repartition";
@@ -16,7 +16,7 @@ const RECORDS_MAX: usize = 10_000;
 /// How far a repartition is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum RepartitionPhase {
     /// What is remembered lies where it waits to be put back; topics are being taken away.
     Moving,
     /// It is put back and counted.
@@ -27,36 +27,38 @@ pub enum Phase {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Note {
-    pub phase: Phase,
+pub struct RepartitionNote {
+    pub phase: RepartitionPhase,
     pub from: u32,
     pub to: u32,
-    pub kept: Count,
+    pub kept: RememberedCount,
     pub who: String,
     pub at: String,
 }
 
 /// The note of a repartition that is not finished.
-pub async fn unfinished(log: &dyn Topics) -> anyhow::Result<Option<Note>> {
-    let bounds = match patiently(|| log.bounds(TOPIC)).await {
+pub async fn read_unfinished(log: &dyn Topics) -> anyhow::Result<Option<RepartitionNote>> {
+    let bounds = match retry_while_busy(|| log.bounds(TOPIC)).await {
         Ok(bounds) => bounds,
         // There never was one.
         Err(TopicError::Refused(_)) => return Ok(None),
         Err(error) => return Err(error).context("look for the note of a repartition"),
     };
     let first = bounds.first().map_or(0, |(first, _)| *first);
-    let records = patiently(|| log.read(TOPIC, 0, first, RECORDS_MAX)).await;
+    let records = retry_while_busy(|| log.read(TOPIC, 0, first, RECORDS_MAX)).await;
     let records = records.context("read the note of a repartition")?;
     let Some(value) = records.into_iter().rev().find_map(|record| record.value) else { return Ok(None) };
-    let note: Note = serde_json::from_slice(&value).context("read the note of a repartition")?;
-    Ok(matches!(note.phase, Phase::Moving | Phase::Settled).then_some(note))
+    let note: RepartitionNote = serde_json::from_slice(&value).context("read the note of a repartition")?;
+    Ok(matches!(note.phase, RepartitionPhase::Moving | RepartitionPhase::Settled).then_some(note))
 }
 
-pub async fn write(log: &dyn Topics, note: &Note) -> anyhow::Result<()> {
+pub async fn write_note(log: &dyn Topics, note: &RepartitionNote) -> anyhow::Result<()> {
     let topic: TopicName = TOPIC.into();
-    let spec = TopicSpec { name: topic.clone(), partitions: 1, retention: Retention::Compacted };
-    patiently(|| log.declare(std::slice::from_ref(&spec))).await.context("make the topic of the note")?;
+    let spec = TopicSpec { name: topic.clone(), partitions: 1, retention: TopicRetention::Compacted };
+    retry_while_busy(|| log.declare(std::slice::from_ref(&spec)))
+        .await
+        .context("make the topic of the note")?;
     let value = Some(serde_json::to_vec(note)?);
     let record = NewRecord { topic, partition: 0, key: KEY.to_vec(), value, headers: Vec::new() };
-    patiently(|| log.append(vec![record.clone()])).await.context("note how far it is")
+    retry_while_busy(|| log.append(vec![record.clone()])).await.context("note how far it is")
 }

@@ -17,22 +17,22 @@ use proptest::prelude::*;
 use runtime::Clock;
 use tempfile::TempDir;
 use topic::{
-    Happening, Member, Membership, Mode, NewRecord, Record, Turn,
-    embedded::Embedded,
-    port::{CommitError, Standing},
+    GroupMembership, Member, MemberEvent, NewRecord, TopicRecord, Turn, TurnGuarantee,
+    embedded::EmbeddedTopics,
+    port::{CommitError, GroupStanding},
 };
 
 use super::*;
 
 mod kafka;
-mod whole;
+mod whole_house;
 
-fn count(partitions: u32) -> Partitions {
-    Partitions::new(partitions).unwrap()
+fn partition_count(partitions: u32) -> PartitionCount {
+    PartitionCount::new(partitions).unwrap()
 }
 
-fn order(to: u32) -> Order {
-    Order { to: count(to), who: "test".to_owned(), at: Millis(1_000) }
+fn order(to: u32) -> RepartitionOrder {
+    RepartitionOrder { to: partition_count(to), who: "test".to_owned(), at: UtcMillis(1_000) }
 }
 
 fn scratch_dir() -> TempDir {
@@ -40,9 +40,9 @@ fn scratch_dir() -> TempDir {
 }
 
 /// A log as a house has left it: everything read, something remembered of many.
-struct Ground {
+struct RepartitionFixture {
     log: Arc<dyn Topics>,
-    partitions: Partitions,
+    partitions: PartitionCount,
     _dir: Option<TempDir>,
 }
 
@@ -50,16 +50,16 @@ const PERSONS: u32 = 60;
 /// More effects than a repartition of so few partitions has.
 const EFFECTS_MAX: i64 = 60;
 
-impl Ground {
+impl RepartitionFixture {
     async fn new(partitions: u32) -> Self {
         let dir = scratch_dir();
-        let log: Arc<dyn Topics> = Arc::new(Embedded::open(dir.path(), Clock::still(1_000)).unwrap());
-        Self { _dir: Some(dir), ..Self::on(log, partitions).await }
+        let log: Arc<dyn Topics> = Arc::new(EmbeddedTopics::open(dir.path(), Clock::still(1_000)).unwrap());
+        Self { _dir: Some(dir), ..Self::on_log(log, partitions).await }
     }
 
-    async fn on(log: Arc<dyn Topics>, partitions: u32) -> Self {
-        let ground = Self { log, partitions: count(partitions), _dir: None };
-        house::declare(&*ground.log, ground.partitions).await.unwrap();
+    async fn on_log(log: Arc<dyn Topics>, partitions: u32) -> Self {
+        let ground = Self { log, partitions: partition_count(partitions), _dir: None };
+        house::declare_topics(&*ground.log, ground.partitions).await.unwrap();
         for number in 0..PERSONS {
             // Some were remembered differently before.
             for version in 0..=number % 3 {
@@ -69,7 +69,7 @@ impl Ground {
                 ground.append(topics::WINDOWS, number, None).await;
             }
         }
-        for (number, topic) in keyed().iter().filter(|name| &***name != topics::WINDOWS).enumerate() {
+        for (number, topic) in keyed_topics().iter().filter(|name| &***name != topics::WINDOWS).enumerate() {
             for person in 0..20 {
                 ground.append(topic, person, Some(format!("{number}").into_bytes())).await;
             }
@@ -83,22 +83,23 @@ impl Ground {
     }
 
     async fn remember(&self, number: u32, version: u32) {
-        let (tenant, person) = who(number);
+        let (tenant, person) = numbered_person(number);
         let window = |plan: u32| {
             let plan = PlanName::new(&format!("plan_{plan}")).unwrap();
-            let opened = Window::new(plan, 7, "".into(), Millis(i64::from(number)));
-            Window { due: Millis(i64::from(number) + 1_000), days: [Day(20_000)].into(), ..opened }
+            let opened = Window::new(plan, 7, "".into(), UtcMillis(i64::from(number)));
+            Window { due: UtcMillis(i64::from(number) + 1_000), days: [Day(20_000)].into(), ..opened }
         };
         let windows = (0..number % 3).map(window).collect();
-        let remembered = PersonRecord { windows, last_opening: Millis(version.into()), ..Default::default() };
+        let remembered =
+            PersonRecord { windows, last_opening: UtcMillis(version.into()), ..Default::default() };
         let value = wire::window::encode(&tenant, &person, &remembered).unwrap();
         self.append(topics::WINDOWS, number, Some(value)).await;
     }
 
     async fn append(&self, topic: &str, number: u32, value: Option<Vec<u8>>) {
-        let (tenant, person) = who(number);
+        let (tenant, person) = numbered_person(number);
         let partition = self.partitions.of_person(&tenant, &person);
-        let record = record(topic, partition, wire::key::person(&tenant, &person), value);
+        let record = record(topic, partition, wire::key::person_key(&tenant, &person), value);
         self.log.append(vec![record]).await.unwrap();
     }
 
@@ -108,7 +109,7 @@ impl Ground {
             let mut member = self.join(stage.group, stage.topics).await;
             let mut tries = 0;
             while lag(&*self.log, stage.group, stage.topics).await > 0 {
-                if let Happening::Records(batch) = member.next(100).await.unwrap() {
+                if let MemberEvent::Records(batch) = member.next(100).await.unwrap() {
                     let (partition, generation) = (batch.partition, batch.generation);
                     let offsets = member.positions(partition);
                     let turn = Turn { partition, generation, offsets, records: vec![] };
@@ -126,31 +127,31 @@ impl Ground {
     async fn join(&self, group: &str, topics: &[&str]) -> Box<dyn Member> {
         let companions = topics[1..].iter().map(|name| (*name).into()).collect();
         let (group, lead) = (group.into(), topics[0].into());
-        let membership = Membership { group, lead, companions, state: None, mode: Mode::Plain };
+        let membership = GroupMembership { group, lead, companions, state: None, mode: TurnGuarantee::Plain };
         self.log.join(membership).await.unwrap()
     }
 
-    async fn execute(&self, to: u32) -> Result<Count, String> {
-        execute(&*self.log, &order(to), &|_| {}).await.map_err(|error| format!("{error:#}"))
+    async fn execute(&self, to: u32) -> Result<RememberedCount, String> {
+        execute_repartition(&*self.log, &order(to), &|_| {}).await.map_err(|error| format!("{error:#}"))
     }
 
     /// The same, cut off at its nth effect, right before it or right after.
-    async fn cut_off(&self, to: u32, nth: i64, after: bool) -> Result<Count, String> {
-        let log = Mortal { inner: self.log.clone(), left: AtomicI64::new(nth), after };
-        execute(&log, &order(to), &|_| {}).await.map_err(|error| format!("{error:#}"))
+    async fn execute_cut_off(&self, to: u32, nth: i64, after: bool) -> Result<RememberedCount, String> {
+        let log = MortalTopics { inner: self.log.clone(), left: AtomicI64::new(nth), after };
+        execute_repartition(&log, &order(to), &|_| {}).await.map_err(|error| format!("{error:#}"))
     }
 
-    async fn plan(&self, to: u32) -> Result<Plan, String> {
-        plan(&*self.log, count(to)).await.map_err(|error| format!("{error:#}"))
+    async fn plan(&self, to: u32) -> Result<RepartitionPlan, String> {
+        plan_repartition(&*self.log, partition_count(to)).await.map_err(|error| format!("{error:#}"))
     }
 
     /// What is remembered of whom, each where they belong.
-    async fn remembered(&self, partitions: u32) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    async fn read_remembered(&self, partitions: u32) -> BTreeMap<Vec<u8>, Vec<u8>> {
         let mut all = BTreeMap::new();
         for (partition, (_, end)) in (0..).zip(self.log.bounds(topics::WINDOWS).await.unwrap()) {
             for record in self.log.read(topics::WINDOWS, partition, 0, 10_000).await.unwrap() {
-                let (tenant, person) = wire::key::to_person(&record.key).unwrap();
-                assert_eq!(partition, count(partitions).of_person(&tenant, &person), "{person}");
+                let (tenant, person) = wire::key::read_person_key(&record.key).unwrap();
+                assert_eq!(partition, partition_count(partitions).of_person(&tenant, &person), "{person}");
                 assert!(record.offset < end);
                 match record.value {
                     Some(value) => all.insert(record.key, value),
@@ -162,15 +163,17 @@ impl Ground {
     }
 
     /// Everything is as it should be with so many partitions.
-    async fn is_settled(&self, partitions: u32, remembered: &BTreeMap<Vec<u8>, Vec<u8>>) {
-        assert_eq!(self.remembered(partitions).await, *remembered);
-        house::declare(&*self.log, count(partitions)).await.expect("the house finds what it wants");
+    async fn assert_settled(&self, partitions: u32, remembered: &BTreeMap<Vec<u8>, Vec<u8>>) {
+        assert_eq!(self.read_remembered(partitions).await, *remembered);
+        house::declare_topics(&*self.log, partition_count(partitions))
+            .await
+            .expect("the house finds what it wants");
         refuse_unfinished(&*self.log).await.expect("and may start");
-        let gone = patiently(|| self.log.bounds(MOVING)).await;
+        let gone = retry_while_busy(|| self.log.bounds(MOVING)).await;
         assert!(matches!(gone, Err(TopicError::Refused(_))), "the copy is gone: {gone:?}");
         for stage in STAGES {
             for topic in stage.topics.iter().filter(|topic| **topic != topics::CHANGES) {
-                let standing = patiently(|| self.log.standing(stage.group, topic)).await.unwrap();
+                let standing = retry_while_busy(|| self.log.standing(stage.group, topic)).await.unwrap();
                 assert!(standing.iter().all(|at| (at.committed, at.end) == (0, 0)), "{standing:?}");
             }
         }
@@ -180,7 +183,7 @@ impl Ground {
     }
 }
 
-fn who(number: u32) -> (Tenant, Person) {
+fn numbered_person(number: u32) -> (Tenant, Person) {
     let tenant = if number.is_multiple_of(7) { "other" } else { "main" };
     (Tenant::new(tenant).unwrap(), Person::new(&format!("p{number}")).unwrap())
 }
@@ -192,7 +195,7 @@ fn record(topic: &str, partition: u32, key: Vec<u8>, value: Option<Vec<u8>>) -> 
 async fn lag(log: &dyn Topics, group: &str, topics: &[&str]) -> u64 {
     let mut lag = 0;
     for topic in topics {
-        let standing = patiently(|| log.standing(group, topic)).await.unwrap();
+        let standing = retry_while_busy(|| log.standing(group, topic)).await.unwrap();
         lag += standing.iter().map(|at| at.end - at.committed).sum::<u64>();
     }
     lag
@@ -200,13 +203,13 @@ async fn lag(log: &dyn Topics, group: &str, topics: &[&str]) -> u64 {
 
 /// A log that dies at its nth effect.
 #[derive(Debug)]
-struct Mortal {
+struct MortalTopics {
     inner: Arc<dyn Topics>,
     left: AtomicI64,
     after: bool,
 }
 
-impl Mortal {
+impl MortalTopics {
     async fn effect(&self, effect: impl Future<Output = Result<(), TopicError>>) -> Result<(), TopicError> {
         let dead = || TopicError::Broken("cut off".to_owned());
         match self.left.fetch_sub(1, Ordering::SeqCst) {
@@ -218,7 +221,7 @@ impl Mortal {
 }
 
 #[async_trait]
-impl Topics for Mortal {
+impl Topics for MortalTopics {
     async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
         self.effect(self.inner.declare(specs)).await
     }
@@ -232,7 +235,13 @@ impl Topics for Mortal {
         }
         Ok(())
     }
-    async fn read(&self, topic: &str, at: u32, from: u64, most: usize) -> Result<Vec<Record>, TopicError> {
+    async fn read(
+        &self,
+        topic: &str,
+        at: u32,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<TopicRecord>, TopicError> {
         self.inner.read(topic, at, from, most).await
     }
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
@@ -241,21 +250,21 @@ impl Topics for Mortal {
     async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
         self.inner.since(topic, at).await
     }
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
         self.inner.standing(group, topic).await
     }
     async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
         self.inner.has_members(group).await
     }
-    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
         self.inner.join(membership).await
     }
 }
 
 #[tokio::test]
 async fn what_is_remembered_goes_where_it_belongs_and_nothing_else_stays() {
-    let ground = Ground::new(8).await;
-    let before = ground.remembered(8).await;
+    let ground = RepartitionFixture::new(8).await;
+    let before = ground.read_remembered(8).await;
     let plan = ground.plan(3).await.unwrap();
     assert_eq!((plan.from, plan.to, plan.is_under_way), (8, 3, false));
     assert_eq!(plan.obstacles, Vec::<String>::new());
@@ -263,13 +272,14 @@ async fn what_is_remembered_goes_where_it_belongs_and_nothing_else_stays() {
     assert_eq!((plan.kept.persons, plan.kept.windows, plan.kept.waiting), (persons, windows, 0));
     assert_eq!(plan.emptied.keys().collect::<Vec<_>>(), ["events", "inbox", "pending", "ready", "slices"]);
     assert!(plan.emptied.values().all(|records| *records == 20), "{plan:?}");
-    assert_eq!(ground.remembered(8).await, before, "a plan changes nothing");
+    assert_eq!(ground.read_remembered(8).await, before, "a plan changes nothing");
     for (to, already) in [(3, false), (3, true), (12, false), (1, false), (8, false)] {
         let told = Mutex::new(0);
-        let done = execute(&*ground.log, &order(to), &|_| *told.lock().unwrap() += 1).await.unwrap();
+        let done =
+            execute_repartition(&*ground.log, &order(to), &|_| *told.lock().unwrap() += 1).await.unwrap();
         assert_eq!(done, plan.kept, "{to}");
         assert_eq!(told.into_inner().unwrap() == 0, already, "{to}");
-        ground.is_settled(to, &before).await;
+        ground.assert_settled(to, &before).await;
     }
 }
 
@@ -277,22 +287,22 @@ async fn what_is_remembered_goes_where_it_belongs_and_nothing_else_stays() {
 async fn cut_off_at_any_effect_it_is_finished_by_the_same_call() {
     for nth in 0..EFFECTS_MAX {
         for after in [false, true] {
-            let ground = Ground::new(4).await;
-            let before = ground.remembered(4).await;
+            let ground = RepartitionFixture::new(4).await;
+            let before = ground.read_remembered(4).await;
             let at = format!("effect {nth}, {}", if after { "after" } else { "before" });
-            if ground.cut_off(7, nth, after).await.is_ok() {
+            if ground.execute_cut_off(7, nth, after).await.is_ok() {
                 assert!(nth > 20, "only {nth} effects");
-                ground.is_settled(7, &before).await;
+                ground.assert_settled(7, &before).await;
                 return;
             }
             // Who would start now finds all that is remembered, or is refused.
             if refuse_unfinished(&*ground.log).await.is_ok() && ground.plan(7).await.unwrap().from == 4 {
-                assert_eq!(ground.remembered(4).await, before, "{at}");
+                assert_eq!(ground.read_remembered(4).await, before, "{at}");
             }
             let planned = ground.plan(7).await.unwrap_or_else(|why| panic!("{at}: {why}"));
             assert_eq!(planned.kept.persons, before.len() as u64, "{at}");
             ground.execute(7).await.unwrap_or_else(|why| panic!("{at}: {why}"));
-            ground.is_settled(7, &before).await;
+            ground.assert_settled(7, &before).await;
         }
     }
     panic!("it never came to its end");
@@ -310,14 +320,14 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
         runtime.block_on(async {
             let [from, first, second] = counts;
-            let ground = Ground::new(from).await;
-            let before = ground.remembered(from).await;
+            let ground = RepartitionFixture::new(from).await;
+            let before = ground.read_remembered(from).await;
             for to in [first, second] {
                 for (nth, after) in &cuts {
-                    drop(ground.cut_off(to, *nth, *after).await);
+                    drop(ground.execute_cut_off(to, *nth, *after).await);
                 }
                 ground.execute(to).await.unwrap();
-                assert_eq!(ground.remembered(to).await, before);
+                assert_eq!(ground.read_remembered(to).await, before);
                 refuse_unfinished(&*ground.log).await.unwrap();
             }
         });
@@ -326,47 +336,50 @@ proptest! {
 
 #[tokio::test]
 async fn what_stands_against_it_is_said_and_nothing_is_touched() {
-    let check = async |ground: &Ground, expect: &[&str]| {
-        let before = ground.remembered(4).await;
+    let check = async |ground: &RepartitionFixture, expect: &[&str]| {
+        let before = ground.read_remembered(4).await;
         let obstacles = ground.plan(7).await.unwrap().obstacles;
         assert_eq!(obstacles.len(), expect.len(), "{obstacles:?}");
         for (obstacle, expect) in obstacles.iter().zip(expect) {
             assert!(obstacle.contains(expect), "{obstacle}");
         }
         assert_eq!(ground.execute(7).await.unwrap_err(), obstacles.join("\n"));
-        assert_eq!(ground.remembered(4).await, before);
+        assert_eq!(ground.read_remembered(4).await, before);
         refuse_unfinished(&*ground.log).await.unwrap();
         assert!(ground.log.bounds(MOVING).await.is_err());
     };
-    let ground = Ground::new(4).await;
+    let ground = RepartitionFixture::new(4).await;
     let member = ground.join("sender", &[topics::READY]).await;
     check(&ground, &["group `sender` has members"]).await;
     drop(member);
     ground.append(topics::INBOX, 1, Some(b"a release by hand".to_vec())).await;
     check(&ground, &["group `digest` has 1 records of `inbox` to read"]).await;
     ground.read_all().await;
-    let unusable = wire::Unusable {
+    let unusable = wire::UnusableRecord {
         topic: topics::INBOX,
         partition: 3,
         offset: 0,
-        appended: Millis(1),
+        appended: UtcMillis(1),
         key: b"k",
         value: Some(b"v"),
     };
-    let item = wire::quarantined::of_record(unusable, "why", "room", Millis(1));
-    let value = Some(wire::quarantined::encode(&item).unwrap());
+    let item = wire::quarantine::put_aside(unusable, "why", "room", UtcMillis(1));
+    let value = Some(wire::quarantine::encode(&item).unwrap());
     ground.log.append(vec![record(topics::QUARANTINE, 0, b"k".to_vec(), value)]).await.unwrap();
     check(&ground, &["the quarantine holds 1 records of `inbox`"]).await;
-    quarantine::settle(&*ground.log, None, quarantine::Verdict::Drop, Millis(1)).await.unwrap();
-    let (from, to) = (replay::range::Place::Start, replay::range::Place::End);
+    quarantine::settle_items(&*ground.log, None, quarantine::QuarantineVerdict::Drop, UtcMillis(1))
+        .await
+        .unwrap();
+    let (from, to) = (replay::range::ReplayPlace::Start, replay::range::ReplayPlace::End);
     let (topic, by) = (topics::EVENTS.to_owned(), "test".to_owned());
-    let range = replay::range::Range { from, to };
-    let wanted = replay::Wanted { topic, range, by, tells_missing: false, per_second: 1 };
-    let (desk, now) = (Desk::default(), Millis(1_000));
-    let begun = replay::answer(&desk, &*ground.log, replay::Order::Begin(wanted), now, None).await;
+    let range = replay::range::ReplayRange { from, to };
+    let wanted = replay::ReplayRequest { topic, range, by, tells_missing: false, per_second: 1 };
+    let (desk, now) = (ReplayService::default(), UtcMillis(1_000));
+    let begun =
+        replay::answer_order(&desk, &*ground.log, replay::ReplayOrder::Begin(wanted), now, None).await;
     let id = begun.unwrap_or_else(|_| panic!("it begins"))["id"].as_str().unwrap().to_owned();
     check(&ground, &["has not ended: resume or stop it"]).await;
-    drop(replay::answer(&desk, &*ground.log, replay::Order::Stop { id }, now, None).await);
+    drop(replay::answer_order(&desk, &*ground.log, replay::ReplayOrder::Stop { id }, now, None).await);
     ground.execute(7).await.unwrap();
 }
 
@@ -374,10 +387,10 @@ async fn what_stands_against_it_is_said_and_nothing_is_touched() {
 async fn one_repartition_at_a_time_and_nothing_on_a_guess() {
     // Cut off when some topics are gone: effects are counted in the test above.
     let halfway = async || {
-        let ground = Ground::new(4).await;
-        let before = ground.remembered(4).await;
+        let ground = RepartitionFixture::new(4).await;
+        let before = ground.read_remembered(4).await;
         for nth in 0..EFFECTS_MAX {
-            drop(ground.cut_off(7, nth, true).await);
+            drop(ground.execute_cut_off(7, nth, true).await);
             if ground.log.bounds(topics::WINDOWS).await.map_or(true, |bounds| bounds.len() != 4) {
                 break;
             }
@@ -395,21 +408,21 @@ async fn one_repartition_at_a_time_and_nothing_on_a_guess() {
         assert!(why.contains("`tidings repartition --to 7 --execute` finishes it"), "{why}");
     }
     // Somebody made the topics anew, with the old count.
-    ground.log.remove(&keyed()).await.unwrap();
-    house::declare(&*ground.log, count(4)).await.unwrap();
+    ground.log.remove(&keyed_topics()).await.unwrap();
+    house::declare_topics(&*ground.log, partition_count(4)).await.unwrap();
     for asked in [ground.execute(7).await.unwrap_err(), ground.execute(9).await.unwrap_err()] {
         assert!(asked.contains("is not what it was when a repartition to 7 partitions began"), "{asked}");
     }
     ground.log.remove(&[topics::WINDOWS.into()]).await.unwrap();
     ground.execute(7).await.unwrap();
-    assert_eq!(ground.remembered(7).await, before);
+    assert_eq!(ground.read_remembered(7).await, before);
     // The copy is gone, or not whole: nothing more is taken away.
     for whole in [false, true] {
         let (ground, _) = halfway().await;
         if whole {
-            let (tenant, person) = who(1);
+            let (tenant, person) = numbered_person(1);
             let (partition, key) =
-                (count(7).of_person(&tenant, &person), wire::key::person(&tenant, &person));
+                (partition_count(7).of_person(&tenant, &person), wire::key::person_key(&tenant, &person));
             ground.log.append(vec![record(MOVING, partition, key, None)]).await.unwrap();
         } else {
             ground.log.remove(&[MOVING.into()]).await.unwrap();
@@ -424,10 +437,10 @@ async fn one_repartition_at_a_time_and_nothing_on_a_guess() {
 
 #[tokio::test]
 async fn what_has_taken_nothing_away_can_be_given_up() {
-    let ground = Ground::new(4).await;
-    let before = ground.remembered(4).await;
+    let ground = RepartitionFixture::new(4).await;
+    let before = ground.read_remembered(4).await;
     for nth in 0..EFFECTS_MAX {
-        drop(ground.cut_off(7, nth, true).await);
+        drop(ground.execute_cut_off(7, nth, true).await);
         if refuse_unfinished(&*ground.log).await.is_err() {
             break;
         }
@@ -435,24 +448,24 @@ async fn what_has_taken_nothing_away_can_be_given_up() {
     assert!(ground.log.bounds(MOVING).await.is_ok());
     ground.execute(4).await.unwrap();
     refuse_unfinished(&*ground.log).await.unwrap();
-    assert_eq!(ground.remembered(4).await, before);
+    assert_eq!(ground.read_remembered(4).await, before);
     assert!(ground.log.bounds(MOVING).await.is_err());
     ground.execute(5).await.unwrap();
-    ground.is_settled(5, &before).await;
+    ground.assert_settled(5, &before).await;
 }
 
 #[tokio::test]
 async fn what_lies_where_it_should_not_is_never_moved() {
-    let ground = Ground::new(4).await;
-    let (tenant, person) = who(1);
+    let ground = RepartitionFixture::new(4).await;
+    let (tenant, person) = numbered_person(1);
     let home = ground.partitions.of_person(&tenant, &person);
     let value = wire::window::encode(&tenant, &person, &PersonRecord::default()).unwrap();
-    let stray = record(topics::WINDOWS, (home + 1) % 4, wire::key::person(&tenant, &person), Some(value));
+    let stray = record(topics::WINDOWS, (home + 1) % 4, wire::key::person_key(&tenant, &person), Some(value));
     ground.log.append(vec![stray]).await.unwrap();
     let why = ground.execute(7).await.unwrap_err();
     assert!(why.starts_with(&format!("p1 belongs to partition {home} of windows")), "{why}");
     refuse_unfinished(&*ground.log).await.unwrap();
-    let ground = Ground::new(4).await;
+    let ground = RepartitionFixture::new(4).await;
     ground.append(topics::WINDOWS, 1, Some(b"nonsense".to_vec())).await;
     let why = ground.execute(7).await.unwrap_err();
     assert!(why.contains("about p1"), "{why}");

@@ -6,31 +6,31 @@ use anyhow::Context as _;
 use catalogue::problem::did_you_mean;
 use topic::{NewRecord, Topics};
 use wire::{
-    replay::{Replay, ReplayState},
+    replay::{ReplayRecord, ReplayState},
     topics,
 };
 
-use super::{Trouble, refuse};
+use super::{ReplayError, refuse_order};
 
 /// Records read at once.
 const PAGE: usize = 1_000;
 
 /// Every replay there is.
 #[derive(Debug, Default)]
-pub struct Book {
+pub struct ReplayBook {
     /// Read up to here.
     next: u64,
-    replays: BTreeMap<String, Known>,
+    replays: BTreeMap<String, KnownReplay>,
 }
 
 /// A replay, and where the log first spoke of it, as far as was read.
 #[derive(Debug)]
-struct Known {
+struct KnownReplay {
     first: u64,
-    replay: Replay,
+    replay: ReplayRecord,
 }
 
-impl Book {
+impl ReplayBook {
     /// Reads what was written since, by whomever. The end is asked for after each page: a record that was compacted
     /// away meanwhile has a later one behind the end that was known.
     pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
@@ -50,12 +50,12 @@ impl Book {
                 let replay = wire::replay::decode(value)
                     .with_context(|| format!("{} at offset {}", topics::REPLAYS, record.offset))?;
                 let first = self.replays.get(&replay.id).map_or(record.offset, |known| known.first);
-                self.replays.insert(replay.id.clone(), Known { first, replay });
+                self.replays.insert(replay.id.clone(), KnownReplay { first, replay });
             }
         }
     }
 
-    pub async fn write(&self, log: &dyn Topics, replay: &Replay) -> anyhow::Result<()> {
+    pub async fn write(&self, log: &dyn Topics, replay: &ReplayRecord) -> anyhow::Result<()> {
         let record = NewRecord {
             topic: topics::REPLAYS.into(),
             partition: 0,
@@ -67,16 +67,16 @@ impl Book {
     }
 
     /// All of them, the oldest first.
-    pub fn all(&self) -> Vec<&Replay> {
+    pub fn all(&self) -> Vec<&ReplayRecord> {
         self.replays.values().map(|known| &known.replay).collect()
     }
 
-    pub fn find(&self, id: &str) -> Result<Replay, Trouble> {
+    pub fn find(&self, id: &str) -> Result<ReplayRecord, ReplayError> {
         if let Some(known) = self.replays.get(id) {
             return Ok(known.replay.clone());
         }
         let near = did_you_mean(id, self.replays.keys().map(String::as_str));
-        refuse(format!(
+        refuse_order(format!(
             "there is no replay `{id}`: {}",
             near.unwrap_or_else(|| "`tidings replay --list` names them".to_owned())
         ))
@@ -84,10 +84,10 @@ impl Book {
 
     /// Who holds a topic: the one that runs, else of those that are planned the one that the log spoke of first. Of
     /// one that runs the first word may be gone, since the log keeps the last.
-    pub fn holder(&self, topic: &str) -> Option<&Replay> {
+    pub fn holder(&self, topic: &str) -> Option<&ReplayRecord> {
         let open =
             self.replays.values().filter(|known| known.replay.topic == topic && known.replay.state.is_open());
-        let rank = |known: &&Known| (known.replay.state == ReplayState::Planned, known.first);
+        let rank = |known: &&KnownReplay| (known.replay.state == ReplayState::Planned, known.first);
         open.min_by_key(rank).map(|known| &known.replay)
     }
 }

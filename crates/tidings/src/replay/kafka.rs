@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use model::Millis;
+use model::UtcMillis;
 use runtime::Clock;
-use topic::{NewRecord, Retention, TopicSpec, Topics as _};
+use topic::{NewRecord, TopicRetention, TopicSpec, Topics as _};
 use topic_kafka::{
-    Kafka, Settings,
-    settings::{Replication, Stamps},
+    KafkaTopics, Settings,
+    settings::{ReplicationSettings, StampSource},
 };
 use wire::topics::{EVENTS, REPLAYS};
 
 use super::{
-    Desk, Order, Plan, Trouble, answer,
-    range::{Place, Range, ago, offsets, when},
+    ReplayError, ReplayOrder, ReplayPlan, ReplayService, answer_order,
+    range::{ReplayPlace, ReplayRange, parse_ago, parse_offsets, parse_time},
 };
 
 const HOUR_MS: i64 = 3_600_000;
@@ -25,7 +25,8 @@ fn tool(topic: &str, how: &[&str]) -> BTreeMap<u32, u64> {
     let words = ["--group", "plan", "--topic", topic, "--reset-offsets", "--dry-run"];
     let words: Vec<&str> = words.into_iter().chain(how.iter().copied()).collect();
     let said =
-        engines::tool(engines::kafka().unwrap(), "consumer.group.ConsumerGroupCommand", &words).unwrap();
+        engines::run_kafka_tool(engines::kafka().unwrap(), "consumer.group.ConsumerGroupCommand", &words)
+            .unwrap();
     let row = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, of, partition, offset] = words[..] else { return None };
@@ -40,16 +41,16 @@ fn tool(topic: &str, how: &[&str]) -> BTreeMap<u32, u64> {
 async fn a_plan_equals_kafkas_own_dry_run() {
     let now = Clock::real(0).now();
     let clock = Clock::still(now - 10 * HOUR_MS - HOUR_MS / 2);
-    let mut settings = Settings::at(engines::kafka().unwrap());
+    let mut settings = Settings::for_brokers(engines::kafka().unwrap());
     settings.prefix = format!("replay-{now}-");
-    settings.replication = Replication { factor: 1, min_insync: 1 };
-    settings.stamps = Stamps::Clock;
+    settings.replication = ReplicationSettings { factor: 1, min_insync: 1 };
+    settings.stamps = StampSource::Clock;
     let topic = format!("{}{EVENTS}", settings.prefix);
-    let log = Kafka::open(settings, clock.clone()).unwrap();
+    let log = KafkaTopics::open(settings, clock.clone()).unwrap();
     let spec = |name: &str, partitions, retention| TopicSpec { name: name.into(), partitions, retention };
     let specs = [
-        spec(EVENTS, PARTITIONS, Retention::Milliseconds(100 * HOUR_MS)),
-        spec(REPLAYS, 1, Retention::Compacted),
+        spec(EVENTS, PARTITIONS, TopicRetention::Milliseconds(100 * HOUR_MS)),
+        spec(REPLAYS, 1, TopicRetention::Compacted),
     ];
     log.declare(&specs).await.unwrap();
     // Ten records, an hour apart; the third partition has none.
@@ -58,13 +59,14 @@ async fn a_plan_equals_kafkas_own_dry_run() {
         log.append(vec![NewRecord { topic, partition, key: vec![], value, headers: vec![] }]).await.unwrap();
         clock.advance(HOUR_MS);
     }
-    let hours_ago = |hours: i64| Millis(now - hours * HOUR_MS).to_string();
-    let check = async |from: Place, how: &[&str]| {
-        let order = Order::Plan { topic: EVENTS.to_owned(), range: Range { from, to: Place::End } };
-        let said = answer(&Desk::default(), &log, order, Millis(now), None).await;
-        let plan: Plan = serde_json::from_value(said.unwrap_or_else(|trouble| match trouble {
-            Trouble::Refused(why) => panic!("{why}"),
-            Trouble::Failed(error) => panic!("{error:#}"),
+    let hours_ago = |hours: i64| UtcMillis(now - hours * HOUR_MS).to_string();
+    let check = async |from: ReplayPlace, how: &[&str]| {
+        let order =
+            ReplayOrder::Plan { topic: EVENTS.to_owned(), range: ReplayRange { from, to: ReplayPlace::End } };
+        let said = answer_order(&ReplayService::default(), &log, order, UtcMillis(now), None).await;
+        let plan: ReplayPlan = serde_json::from_value(said.unwrap_or_else(|trouble| match trouble {
+            ReplayError::Refused(why) => panic!("{why}"),
+            ReplayError::Failed(error) => panic!("{error:#}"),
         }))
         .unwrap();
         let planned: BTreeMap<u32, u64> = plan.parts.iter().map(|part| (part.partition, part.from)).collect();
@@ -76,13 +78,13 @@ async fn a_plan_equals_kafkas_own_dry_run() {
         assert_eq!(planned, found.await.unwrap(), "{how:?}");
         plan.records
     };
-    let at = |hours: i64| when(&hours_ago(hours)).unwrap();
-    assert_eq!(check(Place::Start, &["--to-earliest"]).await, 10);
+    let at = |hours: i64| parse_time(&hours_ago(hours)).unwrap();
+    assert_eq!(check(ReplayPlace::Start, &["--to-earliest"]).await, 10);
     assert_eq!(check(at(7), &["--to-datetime", &hours_ago(7)]).await, 6);
     assert_eq!(check(at(100), &["--to-datetime", &hours_ago(100)]).await, 10);
     assert_eq!(check(at(-1), &["--to-datetime", &hours_ago(-1)]).await, 0);
-    assert_eq!(check(ago("4h").unwrap(), &["--by-duration", "PT4H"]).await, 3);
-    assert_eq!(check(offsets("3").unwrap(), &["--to-offset", "3"]).await, 4);
-    assert_eq!(check(offsets("99").unwrap(), &["--to-offset", "99"]).await, 0);
-    assert_eq!(check(Place::End, &["--to-latest"]).await, 0);
+    assert_eq!(check(parse_ago("4h").unwrap(), &["--by-duration", "PT4H"]).await, 3);
+    assert_eq!(check(parse_offsets("3").unwrap(), &["--to-offset", "3"]).await, 4);
+    assert_eq!(check(parse_offsets("99").unwrap(), &["--to-offset", "99"]).await, 0);
+    assert_eq!(check(ReplayPlace::End, &["--to-latest"]).await, 0);
 }

@@ -4,28 +4,28 @@
 use std::{collections::BTreeMap, fmt};
 
 use model::{
-    Day, Millis,
-    civil::{self, Zone, Zones},
+    Day, UtcMillis,
+    civil_time::{self, Zone, ZoneRules},
     plan::LocalTime,
 };
 use serde::{Deserialize, Serialize};
 use topic::Topics;
 use wire::replay::ReplayPart;
 
-use super::{Trouble, refuse};
+use super::{ReplayError, refuse_order};
 
 /// From one place to another.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Range {
-    pub from: Place,
+pub struct ReplayRange {
+    pub from: ReplayPlace,
     /// Up to here, and not any more.
-    pub to: Place,
+    pub to: ReplayPlace,
 }
 
 /// A place in a topic.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum ReplayPlace {
     Start,
     /// Where the topic ends at this moment.
     End,
@@ -39,14 +39,14 @@ pub enum Place {
     Offsets(BTreeMap<u32, u64>),
 }
 
-impl Range {
+impl ReplayRange {
     /// What that is in each partition.
     pub async fn parts(
         &self,
         log: &dyn Topics,
         topic: &str,
-        now: Millis,
-    ) -> Result<Vec<ReplayPart>, Trouble> {
+        now: UtcMillis,
+    ) -> Result<Vec<ReplayPart>, ReplayError> {
         let bounds = log.bounds(topic).await?;
         let from = self.from.offsets(log, topic, &bounds, now).await?;
         let to = self.to.offsets(log, topic, &bounds, now).await?;
@@ -61,14 +61,14 @@ impl Range {
     }
 }
 
-impl Place {
+impl ReplayPlace {
     async fn offsets(
         &self,
         log: &dyn Topics,
         topic: &str,
         bounds: &[(u64, u64)],
-        now: Millis,
-    ) -> Result<Vec<u64>, Trouble> {
+        now: UtcMillis,
+    ) -> Result<Vec<u64>, ReplayError> {
         let ends = || bounds.iter().map(|(_, end)| *end);
         Ok(match self {
             Self::Start => bounds.iter().map(|(first, _)| *first).collect(),
@@ -81,7 +81,7 @@ impl Place {
                 let unknown =
                     named.keys().find(|number| usize::try_from(**number).is_ok_and(|at| at >= count));
                 if let Some(number) = unknown {
-                    return refuse(format!(
+                    return refuse_order(format!(
                         "`{topic}` has {count} partitions, counted from 0; there is no {number}"
                     ));
                 }
@@ -91,18 +91,18 @@ impl Place {
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for ReplayRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "from {} to {}", self.from, self.to)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ReplayPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start => f.write_str("the start"),
             Self::End => f.write_str("the end"),
-            Self::At(at) => write!(f, "{}", Millis(*at)),
+            Self::At(at) => write!(f, "{}", UtcMillis(*at)),
             Self::Ago(ms) => write!(f, "{} s ago", ms / SECOND_MS),
             Self::Offset(offset) => write!(f, "offset {offset}"),
             Self::Offsets(named) => {
@@ -121,36 +121,38 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// An instant: `2026-11-21T09:00:00Z`, `2026-11-21`, `2026-11-21 09:00`, `2026-11-21 09:00 Europe/Berlin`; or how
 /// long ago: `3h`.
-pub fn when(text: &str) -> Result<Place, String> {
-    if let Ok(ago) = ago(text) {
+pub fn parse_time(text: &str) -> Result<ReplayPlace, String> {
+    if let Ok(ago) = parse_ago(text) {
         return Ok(ago);
     }
-    if let Some(at) = Millis::parse(text) {
-        return Ok(Place::At(at.0));
+    if let Some(at) = UtcMillis::parse(text) {
+        return Ok(ReplayPlace::At(at.0));
     }
     let mut words = text.split_whitespace();
     let (day, time, zone) = (words.next().and_then(Day::parse), words.next(), words.next());
     let Some(day) = day.filter(|_| words.next().is_none()) else { return Err(NO_TIME.to_owned()) };
     let zone = match zone {
         None => Zone::UTC,
-        Some(name) => Zones::newest().get(name).ok_or_else(|| format!("there is no time zone `{name}`"))?,
+        Some(name) => {
+            ZoneRules::load_newest().get(name).ok_or_else(|| format!("there is no time zone `{name}`"))?
+        }
     };
-    let time = time.map_or(Some(LocalTime { hour: 0, minute: 0 }), local);
-    let at = time.and_then(|time| civil::instant(day.0, time, &zone));
-    at.map(|at| Place::At(at.0)).ok_or_else(|| NO_TIME.to_owned())
+    let time = time.map_or(Some(LocalTime { hour: 0, minute: 0 }), parse_local_time);
+    let at = time.and_then(|time| civil_time::local_instant(day.0, time, &zone));
+    at.map(|at| ReplayPlace::At(at.0)).ok_or_else(|| NO_TIME.to_owned())
 }
 
 const NO_TIME: &str = "a time is written 2026-11-21T09:00:00Z, 2026-11-21 09:00 (UTC), \
      \"2026-11-21 09:00 Europe/Berlin\", or as how long ago, such as 3h";
 
-fn local(text: &str) -> Option<LocalTime> {
+fn parse_local_time(text: &str) -> Option<LocalTime> {
     let (hour, minute) = text.split_once(':')?;
     let number = |text: &str, end: u8| text.parse().ok().filter(|number| *number < end && text.len() == 2);
     Some(LocalTime { hour: number(hour, 24)?, minute: number(minute, 60)? })
 }
 
 /// How long ago: `90s`, `30m`, `3h`, `2d`.
-pub fn ago(text: &str) -> Result<Place, String> {
+pub fn parse_ago(text: &str) -> Result<ReplayPlace, String> {
     let wrong = || "how long ago is written 90s, 30m, 3h or 2d".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let ms = match unit {
@@ -161,14 +163,14 @@ pub fn ago(text: &str) -> Result<Place, String> {
         _ => return Err(wrong()),
     };
     let number: Option<u32> = text[..text.len() - 1].parse().ok();
-    number.and_then(|number| i64::from(number).checked_mul(ms)).map(Place::Ago).ok_or_else(wrong)
+    number.and_then(|number| i64::from(number).checked_mul(ms)).map(ReplayPlace::Ago).ok_or_else(wrong)
 }
 
 /// `42`, or `0:42,3:7` for these partitions alone.
-pub fn offsets(text: &str) -> Result<Place, String> {
+pub fn parse_offsets(text: &str) -> Result<ReplayPlace, String> {
     let wrong = || "an offset is written 42, or 0:42,3:7 for these partitions alone".to_owned();
     if let Ok(offset) = text.parse() {
-        return Ok(Place::Offset(offset));
+        return Ok(ReplayPlace::Offset(offset));
     }
     let mut named = BTreeMap::new();
     for one in text.split(',') {
@@ -178,7 +180,7 @@ pub fn offsets(text: &str) -> Result<Place, String> {
             return Err(format!("the partition {number} is there twice"));
         }
     }
-    Ok(Place::Offsets(named))
+    Ok(ReplayPlace::Offsets(named))
 }
 
 #[cfg(test)]
@@ -188,7 +190,7 @@ mod tests {
     #[test]
     fn times_are_read() {
         let check = |text: &str, at: &str| {
-            assert_eq!(when(text), Ok(Place::At(Millis::parse(at).unwrap().0)), "{text}");
+            assert_eq!(parse_time(text), Ok(ReplayPlace::At(UtcMillis::parse(at).unwrap().0)), "{text}");
         };
         check("2026-11-21T09:00:00Z", "2026-11-21T09:00:00Z");
         check("2026-11-21T09:00:00.5+01:00", "2026-11-21T08:00:00.5Z");
@@ -198,7 +200,7 @@ mod tests {
         // Clocks go forward: the next instant that there is.
         check("2026-03-29 02:30 Europe/Berlin", "2026-03-29T01:00:00Z");
         for (text, ms) in [("90s", 90_000), ("30m", 1_800_000), ("3h", 10_800_000), ("2d", 172_800_000)] {
-            assert_eq!(when(text), Ok(Place::Ago(ms)), "{text}");
+            assert_eq!(parse_time(text), Ok(ReplayPlace::Ago(ms)), "{text}");
         }
     }
 
@@ -221,22 +223,22 @@ mod tests {
             "99999999999h",
             "3ü",
         ] {
-            let why = when(text).unwrap_err();
+            let why = parse_time(text).unwrap_err();
             assert!(why.contains("how long ago"), "{text}: {why}");
-            assert!(ago(text).is_err(), "{text}");
+            assert!(parse_ago(text).is_err(), "{text}");
         }
-        assert_eq!(when("2026-11-21 09:00 Mars/Sea").unwrap_err(), "there is no time zone `Mars/Sea`");
+        assert_eq!(parse_time("2026-11-21 09:00 Mars/Sea").unwrap_err(), "there is no time zone `Mars/Sea`");
     }
 
     #[test]
     fn offsets_are_of_all_partitions_or_of_named_ones() {
-        let named = |pairs: &[(u32, u64)]| Ok(Place::Offsets(pairs.iter().copied().collect()));
-        assert_eq!(offsets("42"), Ok(Place::Offset(42)));
-        assert_eq!(offsets("0:42"), named(&[(0, 42)]));
-        assert_eq!(offsets("3:7, 0:42"), named(&[(0, 42), (3, 7)]));
+        let named = |pairs: &[(u32, u64)]| Ok(ReplayPlace::Offsets(pairs.iter().copied().collect()));
+        assert_eq!(parse_offsets("42"), Ok(ReplayPlace::Offset(42)));
+        assert_eq!(parse_offsets("0:42"), named(&[(0, 42)]));
+        assert_eq!(parse_offsets("3:7, 0:42"), named(&[(0, 42), (3, 7)]));
         for text in ["", "-1", "a", "0:", ":1", "0:1,", "0:1,2", "0:1:2"] {
-            assert!(offsets(text).unwrap_err().contains("0:42,3:7"), "{text}");
+            assert!(parse_offsets(text).unwrap_err().contains("0:42,3:7"), "{text}");
         }
-        assert_eq!(offsets("0:1,0:2").unwrap_err(), "the partition 0 is there twice");
+        assert_eq!(parse_offsets("0:1,0:2").unwrap_err(), "the partition 0 is there twice");
     }
 }

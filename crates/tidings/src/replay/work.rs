@@ -3,15 +3,15 @@
 use anyhow::Context as _;
 use catalogue::Catalogue;
 use futures::future::try_join_all;
-use model::Millis;
-use topic::{NewRecord, Record, Topics, port::Standing};
+use model::UtcMillis;
+use topic::{NewRecord, TopicRecord, Topics, port::GroupStanding};
 use wire::{
-    replay::{Again, Replay},
+    replay::{ReplayRecord, ReplayStamp},
     topics,
 };
 
 use super::has_expired;
-use crate::house::readings;
+use crate::house::list_readings;
 
 /// Records read at once.
 const PAGE: usize = 500;
@@ -20,7 +20,7 @@ const PART_BYTES_MAX: usize = 8 << 20;
 
 /// What becomes of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Due {
+enum CopyDecision {
     Append,
     /// A copy: its original is replayed where it lies. Or it is nothing that could be told.
     Pass,
@@ -28,8 +28,8 @@ enum Due {
 }
 
 /// Looks at as many records as a second may see, appends what is due of them, and moves the replay on behind them.
-pub async fn append(log: &dyn Topics, replay: &mut Replay, now: Millis) -> anyhow::Result<()> {
-    let again = Again { replay: replay.id.as_str().into(), is_quiet: !replay.tells_missing };
+pub async fn append_part(log: &dyn Topics, replay: &mut ReplayRecord, now: UtcMillis) -> anyhow::Result<()> {
+    let again = ReplayStamp { replay: replay.id.as_str().into(), is_quiet: !replay.tells_missing };
     let bounds = log.bounds(&replay.topic).await?;
     let (mut room, mut bytes) = (replay.per_second as usize, 0);
     for part in &mut replay.parts {
@@ -37,7 +37,7 @@ pub async fn append(log: &dyn Topics, replay: &mut Replay, now: Millis) -> anyho
         let (first, end) = bounds.get(part.partition as usize).copied().unwrap_or((part.to, part.to));
         part.next = part.next.max(first).min(part.to);
         while part.next < part.to && room > 0 && bytes < PART_BYTES_MAX {
-            let most = PAGE.min(room).min(usize::try_from(part.left()).unwrap_or(PAGE));
+            let most = PAGE.min(room).min(usize::try_from(part.remaining()).unwrap_or(PAGE));
             let records = log.read(&replay.topic, part.partition, part.next, most).await;
             let records = records.with_context(|| format!("read {}[{}]", replay.topic, part.partition))?;
             let next = match records.last() {
@@ -50,13 +50,13 @@ pub async fn append(log: &dyn Topics, replay: &mut Replay, now: Millis) -> anyho
             room -= records.len().min(room);
             let mut copies = Vec::new();
             for record in records.into_iter().filter(|record| record.offset < part.to) {
-                match due(&record, now) {
-                    Due::Append => {
+                match judge_record(&record, now) {
+                    CopyDecision::Append => {
                         bytes += record.key.len() + record.value.as_ref().map_or(0, Vec::len);
-                        copies.push(copy(record, &again));
+                        copies.push(copy_record(record, &again));
                     }
-                    Due::Pass => replay.passed += 1,
-                    Due::Expired => replay.expired += 1,
+                    CopyDecision::Pass => replay.passed += 1,
+                    CopyDecision::Expired => replay.expired += 1,
                 }
             }
             replay.appended += copies.len() as u64;
@@ -70,29 +70,29 @@ pub async fn append(log: &dyn Topics, replay: &mut Replay, now: Millis) -> anyho
 }
 
 /// How many records the house has not read yet, those of its sources too.
-pub async fn behind(log: &dyn Topics, catalogue: &Catalogue) -> anyhow::Result<u64> {
-    let readings = readings(catalogue);
+pub async fn count_behind(log: &dyn Topics, catalogue: &Catalogue) -> anyhow::Result<u64> {
+    let readings = list_readings(catalogue);
     let standings = try_join_all(readings.iter().map(|reading| reading.standing(log))).await?;
-    Ok(standings.iter().flatten().map(Standing::lag).sum())
+    Ok(standings.iter().flatten().map(GroupStanding::lag).sum())
 }
 
-fn due(record: &Record, now: Millis) -> Due {
-    if Again::of(&record.headers).is_some() {
-        return Due::Pass;
+fn judge_record(record: &TopicRecord, now: UtcMillis) -> CopyDecision {
+    if ReplayStamp::from_headers(&record.headers).is_some() {
+        return CopyDecision::Pass;
     }
     if &*record.topic != topics::EVENTS {
-        return Due::Append;
+        return CopyDecision::Append;
     }
     // What cannot be read lies in the quarantine already.
     match record.value.as_deref().map(wire::event::decode) {
-        Some(Ok(event)) if has_expired(event.entry_key().day(), now) => Due::Expired,
-        Some(Ok(_)) => Due::Append,
-        Some(Err(_)) | None => Due::Pass,
+        Some(Ok(event)) if has_expired(event.entry_key().day(), now) => CopyDecision::Expired,
+        Some(Ok(_)) => CopyDecision::Append,
+        Some(Err(_)) | None => CopyDecision::Pass,
     }
 }
 
 /// The record as it was, and that it is there once more.
-fn copy(record: Record, again: &Again) -> NewRecord {
-    let Record { topic, partition, appended, key, value, headers, .. } = record;
-    NewRecord { topic, partition, key, value, headers: again.on(headers, Millis(appended)) }
+fn copy_record(record: TopicRecord, again: &ReplayStamp) -> NewRecord {
+    let TopicRecord { topic, partition, appended, key, value, headers, .. } = record;
+    NewRecord { topic, partition, key, value, headers: again.stamp_headers(headers, UtcMillis(appended)) }
 }

@@ -3,46 +3,49 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Whose, outbox::Outbox};
-use model::{Channel, erase::Erase};
+use courier::{
+    Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
+    outbox::OutboxCourier,
+};
+use model::{Channel, erasure::EraseMode};
 use runtime::Clock;
-use stage::scenario::Takes;
+use stage::scenario::MailServerState;
 
 const MINUTE_MS: i64 = 60_000;
 
 /// What is taken; outlives restarts of the house.
 #[derive(Clone)]
-pub(super) struct Post {
+pub(super) struct MailAcceptance {
     clock: Clock,
-    state: Arc<Mutex<(Takes, Option<i64>)>>,
+    state: Arc<Mutex<(MailServerState, Option<i64>)>>,
 }
 
-impl std::fmt::Debug for Post {
+impl std::fmt::Debug for MailAcceptance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Post")
     }
 }
 
-impl Post {
+impl MailAcceptance {
     pub fn new(clock: Clock) -> Self {
         Self { clock, state: Arc::default() }
     }
 
-    pub fn set(&self, takes: Takes) {
+    pub fn set(&self, takes: MailServerState) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (takes, None);
     }
 
     /// Whether another mail is taken now, or why not.
-    fn take(&self) -> Result<(), &'static str> {
+    fn try_take(&self) -> Result<(), &'static str> {
         let now = self.clock.now();
         let (takes, last) = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match *takes {
-            Takes::All => Ok(()),
-            Takes::Nothing => Err("the mail server is down"),
-            Takes::OneIn(minutes) if last.is_some_and(|last| now < last + minutes * MINUTE_MS) => {
+            MailServerState::All => Ok(()),
+            MailServerState::Nothing => Err("the mail server is down"),
+            MailServerState::OneIn(minutes) if last.is_some_and(|last| now < last + minutes * MINUTE_MS) => {
                 Err("its rate is used up")
             }
-            Takes::OneIn(_) => {
+            MailServerState::OneIn(_) => {
                 *last = Some(now);
                 Ok(())
             }
@@ -52,25 +55,29 @@ impl Post {
 
 /// An outbox that does not take everything.
 #[derive(Debug)]
-pub(super) struct MailServer {
-    pub outbox: Arc<Outbox>,
-    pub post: Post,
+pub(super) struct ScriptedMailServer {
+    pub outbox: Arc<OutboxCourier>,
+    pub post: MailAcceptance,
 }
 
 #[async_trait]
-impl Courier for MailServer {
-    async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        match self.post.take() {
+impl Courier for ScriptedMailServer {
+    async fn hand(
+        &self,
+        message: &Message,
+        gate: &dyn HandoverGate,
+    ) -> Result<HandoverOutcome, CourierError> {
+        match self.post.try_take() {
             Ok(()) => self.outbox.hand(message, gate).await,
-            Err(why) => Ok(Handed::Away(why.to_owned())),
+            Err(why) => Ok(HandoverOutcome::Away(why.to_owned())),
         }
     }
 
-    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
+    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
         self.outbox.outcome(channel, message_id).await
     }
 
-    async fn erase(&self, whose: &Whose, how: Erase) -> Result<Option<u64>, CourierError> {
+    async fn erase(&self, whose: &CourierEraseRequest, how: EraseMode) -> Result<Option<u64>, CourierError> {
         self.outbox.erase(whose, how).await
     }
 }

@@ -3,75 +3,85 @@
 use std::time::Duration;
 
 use model::{
-    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, ReadyId, Reason, Row,
-    State, SubjectRef, Tenant, What, Why, entry::DayKey, fold::fold, limits::DAY_ROWS_READ_MAX,
-    person::notes,
+    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
+    MarkAction, Person, ReadyId, SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey,
+    fold::fold_rows, limits::DAY_ROWS_READ_MAX, person::notes,
 };
-use store::{DayRows, Days as _, StateKey, States as _, embedded::Embedded};
+use store::{DayRows, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
 
 use super::{
-    walk::{Bounds, Place},
+    count::{ShareCountLimits, ShareCursor},
     *,
 };
 
 const READY: ReadyId = ReadyId([9; 16]);
 
-fn now() -> Millis {
-    Millis::parse("2026-11-21T10:00:00Z").unwrap()
+fn now() -> UtcMillis {
+    UtcMillis::parse("2026-11-21T10:00:00Z").unwrap()
 }
 
 fn today() -> Day {
-    Day::of(now())
+    Day::from_instant(now())
 }
 
 fn key(day: Day, n: u16) -> EntryKey {
     EntryKey { occurred: day.start().plus(i64::from(n)), event: EventKey([7; 16]) }
 }
 
-fn entry(day: Day, n: u16, kind: &str) -> Row {
-    let reason = Reason { kind: Kind::new(kind).unwrap(), because: Because::Named };
-    Row::Entry(Entry { key: key(day, n), reason, subject: SubjectRef::new("item:1").unwrap(), actor: None })
+fn entry(day: Day, n: u16, kind: &str) -> DayRow {
+    let reason = EntryReason { kind: Kind::new(kind).unwrap(), because: AudienceMatch::Named };
+    DayRow::Entry(Entry {
+        key: key(day, n),
+        reason,
+        subject: SubjectRef::new("item:1").unwrap(),
+        actor: None,
+    })
 }
 
-fn mark(day: Day, n: u16, channel: Option<Channel>, what: What) -> Row {
-    Row::Mark(Mark::new(channel, what, vec![key(day, n)], now()))
+fn mark(day: Day, n: u16, channel: Option<Channel>, what: MarkAction) -> DayRow {
+    DayRow::Mark(Mark::new(channel, what, vec![key(day, n)], now()))
 }
 
 /// Counts the entries of one day.
-fn tally(rows: &[Row]) -> Tally {
-    let mut tally = Tally::default();
-    fold(rows).entries().for_each(|(_, view)| tally.add(view, None));
+fn tally(rows: &[DayRow]) -> ShareTally {
+    let mut tally = ShareTally::default();
+    fold_rows(rows).entries().for_each(|(_, view)| tally.add(view, None));
     tally
 }
 
 #[test]
 fn an_entry_is_told_waits_or_has_ended() {
     let (mail, push) = (Some(Channel::Email), Some(Channel::Push));
-    let check = |marks: &[(Option<Channel>, What)], [told, waiting, ended]: [u64; 3], email: Fates| {
-        let mut rows: Vec<Row> = marks.iter().map(|(on, what)| mark(today(), 1, *on, *what)).collect();
-        rows.push(entry(today(), 1, "a"));
-        let found = tally(&rows);
-        let percent = (waiting == 0).then_some(if told == 1 { 100.0 } else { 0.0 });
-        let share = Share { entries: 1, told, waiting, ended, told_percent: percent };
-        assert_eq!((&found.share, &found.kinds["a"]), (&share, &share), "{marks:?}");
-        assert_eq!(found.channels["email"], email, "{marks:?}");
-    };
-    let one = || Fates { entries: 1, ..Fates::default() };
-    let ended = |why: Why| Fates { ended: [(why.text().to_owned(), 1)].into(), ..one() };
-    let waits = || Fates { waiting: 1, ..one() };
+    let check =
+        |marks: &[(Option<Channel>, MarkAction)], [told, waiting, ended]: [u64; 3], email: FateCounts| {
+            let mut rows: Vec<DayRow> = marks.iter().map(|(on, what)| mark(today(), 1, *on, *what)).collect();
+            rows.push(entry(today(), 1, "a"));
+            let found = tally(&rows);
+            let percent = (waiting == 0).then_some(if told == 1 { 100.0 } else { 0.0 });
+            let share = EntryShare { entries: 1, told, waiting, ended, told_percent: percent };
+            assert_eq!((&found.share, &found.kinds["a"]), (&share, &share), "{marks:?}");
+            assert_eq!(found.channels["email"], email, "{marks:?}");
+        };
+    let one = || FateCounts { entries: 1, ..FateCounts::default() };
+    let ended = |why: EndReason| FateCounts { ended: [(why.text().to_owned(), 1)].into(), ..one() };
+    let waits = || FateCounts { waiting: 1, ..one() };
     check(&[], [0, 1, 0], waits());
-    check(&[(mail, What::Taken(READY))], [1, 0, 0], Fates { told: 1, ..one() });
+    check(&[(mail, MarkAction::Taken(READY))], [1, 0, 0], FateCounts { told: 1, ..one() });
     // Told on the other channel, it is told, whatever became of it here.
-    check(&[(push, What::Taken(READY))], [1, 0, 0], waits());
-    check(&[(push, What::Taken(READY)), (mail, What::Ended(Why::Muted))], [1, 0, 0], ended(Why::Muted));
+    check(&[(push, MarkAction::Taken(READY))], [1, 0, 0], waits());
+    check(
+        &[(push, MarkAction::Taken(READY)), (mail, MarkAction::Ended(EndReason::Muted))],
+        [1, 0, 0],
+        ended(EndReason::Muted),
+    );
     // Ended on one channel it still waits on the other.
-    check(&[(mail, What::Ended(Why::OverCap))], [0, 1, 0], ended(Why::OverCap));
-    check(&[(None, What::Ended(Why::Erased))], [0, 0, 1], ended(Why::Erased));
-    check(&[(None, What::Read)], [0, 0, 1], Fates { read: 1, ..one() });
-    check(&[(None, What::Cleared)], [0, 0, 1], Fates { cleared: 1, ..one() });
-    check(&[(mail, What::Carried(READY))], [0, 1, 0], Fates { carried: 1, ..one() });
-    let returned = What::Returned { ready: READY, maybe: false };
-    check(&[(mail, What::Taken(READY)), (mail, returned)], [0, 1, 0], waits());
+    check(&[(mail, MarkAction::Ended(EndReason::OverCap))], [0, 1, 0], ended(EndReason::OverCap));
+    check(&[(None, MarkAction::Ended(EndReason::Erased))], [0, 0, 1], ended(EndReason::Erased));
+    check(&[(None, MarkAction::Read)], [0, 0, 1], FateCounts { read: 1, ..one() });
+    check(&[(None, MarkAction::Cleared)], [0, 0, 1], FateCounts { cleared: 1, ..one() });
+    check(&[(mail, MarkAction::Carried(READY))], [0, 1, 0], FateCounts { carried: 1, ..one() });
+    let returned = MarkAction::Returned { ready: READY, maybe: false };
+    check(&[(mail, MarkAction::Taken(READY)), (mail, returned)], [0, 1, 0], waits());
 }
 
 #[test]
@@ -79,7 +89,7 @@ fn an_entry_of_two_kinds_counts_under_both_and_once_in_all() {
     let found = tally(&[entry(today(), 1, "a"), entry(today(), 1, "b"), entry(today(), 2, "b")]);
     assert_eq!((found.share.entries, found.kinds["a"].entries, found.kinds["b"].entries), (2, 1, 2));
     // A mark without its entry is none.
-    assert_eq!(tally(&[mark(today(), 1, None, What::Read)]), Tally::default());
+    assert_eq!(tally(&[mark(today(), 1, None, MarkAction::Read)]), ShareTally::default());
 }
 
 #[test]
@@ -95,22 +105,22 @@ fn all_and_nothing_are_said_of_nothing_else() {
     check(u64::MAX, u64::MAX, Some(100.0));
 }
 
-fn person(name: &str, day: Day, rows: Vec<Row>) -> DayRows {
+fn person(name: &str, day: Day, rows: Vec<DayRow>) -> DayRows {
     let key = DayKey { tenant: Tenant::new("main").unwrap(), person: Person::new(name).unwrap(), day };
     DayRows { key, rows }
 }
 
 /// Three days of some persons; one has more rows than fit into a part, and one belongs to somebody else.
-async fn world(store: &Embedded) {
+async fn write_days(store: &EmbeddedStore) {
     let mut days = Vec::new();
     for (back, day) in (0..3).map(|back| (back, today().plus(-i32::from(back)))) {
         for (n, name) in (1_u16..).zip(["ann", "bob", "cleo"]) {
-            let mut rows: Vec<Row> = (0..n + back).map(|n| entry(day, n, "a")).collect();
-            rows.push(mark(day, 0, Some(Channel::Email), What::Taken(READY)));
+            let mut rows: Vec<DayRow> = (0..n + back).map(|n| entry(day, n, "a")).collect();
+            rows.push(mark(day, 0, Some(Channel::Email), MarkAction::Taken(READY)));
             days.push(person(name, day, rows));
         }
-        let mut rows: Vec<Row> = (0..20).map(|n| entry(day, n, "b")).collect();
-        rows.extend((0..20).map(|n| mark(day, n, None, What::Cleared)));
+        let mut rows: Vec<DayRow> = (0..20).map(|n| entry(day, n, "b")).collect();
+        rows.extend((0..20).map(|n| mark(day, n, None, MarkAction::Cleared)));
         days.push(person("busy", day, rows));
         let mut other = person("ann", day, vec![entry(day, 1, "theirs")]);
         other.key.tenant = Tenant::new("other").unwrap();
@@ -119,15 +129,15 @@ async fn world(store: &Embedded) {
     store.write(days, now()).await.unwrap();
 }
 
-async fn counted(store: &Embedded, bounds: Bounds) -> (Shares, usize) {
+async fn count_in_pieces(store: &EmbeddedStore, bounds: ShareCountLimits) -> (ToldShares, usize) {
     let tenant = Tenant::new("main").unwrap();
-    let piece = async |from: Option<Place>| {
-        walk::count(store, &tenant, None, (walk::days(4, now()), from), bounds).await.unwrap()
+    let piece = async |from: Option<ShareCursor>| {
+        count::count_shares(store, &tenant, None, (count::days(4, now()), from), bounds).await.unwrap()
     };
     let (mut shares, mut pieces) = (piece(None).await, 1);
     while let Some(next) = shares.next.clone() {
         assert!(next.starts_with(shares.cut.as_deref().unwrap()));
-        let place: Place = next.parse().unwrap();
+        let place: ShareCursor = next.parse().unwrap();
         assert_eq!(place.to_string(), next);
         shares.join(piece(Some(place)).await);
         pieces += 1;
@@ -139,10 +149,11 @@ async fn counted(store: &Embedded, bounds: Bounds) -> (Shares, usize) {
 #[tokio::test]
 async fn pieces_add_up_to_the_whole() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Embedded::open(dir.path()).unwrap();
-    world(&store).await;
+    let store = EmbeddedStore::open(dir.path()).unwrap();
+    write_days(&store).await;
     let hour = Duration::from_secs(3_600);
-    let (whole, pieces) = counted(&store, Bounds { part: 1_000, rows: u64::MAX, time: hour }).await;
+    let (whole, pieces) =
+        count_in_pieces(&store, ShareCountLimits { part: 1_000, rows: u64::MAX, time: hour }).await;
     assert_eq!((pieces, whole.days.len(), &whole.cut), (1, 5, &None));
     // Of each day: 1 + 2 + 3 entries and one more for each day back, of which each person's first is told; and 20.
     let of_days: Vec<_> =
@@ -154,7 +165,7 @@ async fn pieces_add_up_to_the_whole() {
     assert_eq!(whole.rows, 26 + 29 + 32 + 3 * (3 + 20 + 1));
     for part in [1, 2, 3, 7, 30, 41] {
         for (rows, time) in [(0, hour), (1, hour), (30, hour), (50, hour), (u64::MAX, Duration::ZERO)] {
-            let (found, pieces) = counted(&store, Bounds { part, rows, time }).await;
+            let (found, pieces) = count_in_pieces(&store, ShareCountLimits { part, rows, time }).await;
             assert_eq!(found, whole, "parts of {part}, pieces of {rows}");
             assert!(pieces > 1, "parts of {part}, pieces of {rows}");
         }
@@ -164,15 +175,15 @@ async fn pieces_add_up_to_the_whole() {
 #[tokio::test]
 async fn what_was_read_all_at_once_is_read() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Embedded::open(dir.path()).unwrap();
-    world(&store).await;
-    let mut state = State::default();
+    let store = EmbeddedStore::open(dir.path()).unwrap();
+    write_days(&store).await;
+    let mut state = VersionedState::default();
     let (word, _) = notes::UP_TO[0];
-    state.set(word, model::Cell { version: now().0, value: Some(model::Value::Flag(true)) });
+    state.set(word, model::ValueCell { version: now().0, value: Some(model::Value::Flag(true)) });
     let of = StateKey::Notes(Tenant::new("main").unwrap(), Person::new("cleo").unwrap());
     store.merge(vec![(of, state)]).await.unwrap();
-    let bounds = Bounds { part: 5, rows: u64::MAX, time: Duration::from_secs(3_600) };
-    let (found, _) = counted(&store, bounds).await;
+    let bounds = ShareCountLimits { part: 5, rows: u64::MAX, time: Duration::from_secs(3_600) };
+    let (found, _) = count_in_pieces(&store, bounds).await;
     let today = &found.days[0].tally.channels["email"];
     assert_eq!((today.told, today.waiting, today.read + today.cleared), (3, 1, 22), "{today:?}");
 }
@@ -180,19 +191,19 @@ async fn what_was_read_all_at_once_is_read() {
 #[tokio::test]
 async fn no_more_is_taken_of_a_person_than_by_others_who_read_days() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Embedded::open(dir.path()).unwrap();
-    let rows: Vec<Row> =
+    let store = EmbeddedStore::open(dir.path()).unwrap();
+    let rows: Vec<DayRow> =
         (0..DAY_ROWS_READ_MAX + 50).map(|n| entry(today(), u16::try_from(n).unwrap(), "a")).collect();
     store.write(vec![person("ann", today(), rows)], now()).await.unwrap();
-    let bounds = Bounds { part: 4_000, rows: 1, time: Duration::from_secs(3_600) };
-    let (found, _) = counted(&store, bounds).await;
+    let bounds = ShareCountLimits { part: 4_000, rows: 1, time: Duration::from_secs(3_600) };
+    let (found, _) = count_in_pieces(&store, bounds).await;
     assert_eq!((found.total.share.entries, found.rows), (10_000, 10_050));
 }
 
 #[test]
 fn only_days_that_live_are_asked_for() {
     let check = |back: i32, at: &str, since: &str, until: &str| {
-        let days = walk::days(back, Millis::parse(at).unwrap());
+        let days = count::days(back, UtcMillis::parse(at).unwrap());
         assert_eq!((days.start().to_string(), days.end().to_string()), (since.to_owned(), until.to_owned()));
     };
     check(7, "2026-11-21T10:00:00Z", "2026-11-14", "2026-11-21");

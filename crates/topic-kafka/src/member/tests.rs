@@ -1,11 +1,11 @@
 //! What a member and its thread share, step by step.
 
-use topic::port::{Record, TopicName};
+use topic::port::{TopicName, TopicRecord};
 
-use super::shared::{Shared, Slot};
+use super::member_state::{KafkaMemberShared, PartitionSlot};
 
 /// A step, and what the positions of the lead and its companion are after it.
-enum Step {
+enum SlotStep {
     /// The group gives the partition and it is taken into hand, from these offsets on.
     Take(u64, u64),
     /// A record was read: side, offset.
@@ -18,27 +18,27 @@ enum Step {
     Rewind(u64, u64),
 }
 
-use Step::{Hand, Reach, Read, Rewind, Take};
+use SlotStep::{Hand, Reach, Read, Rewind, Take};
 
-fn record(side: usize, offset: u64) -> Record {
+fn slot_record(side: usize, offset: u64) -> TopicRecord {
     let topic: TopicName = if side == 0 { "lead".into() } else { "companion".into() };
-    Record { topic, partition: 3, offset, appended: 0, key: vec![], value: None, headers: vec![] }
+    TopicRecord { topic, partition: 3, offset, appended: 0, key: vec![], value: None, headers: vec![] }
 }
 
-fn check(steps: &[(Step, (u64, u64))]) {
-    let shared = Shared::new();
-    let mut state = shared.state();
+fn check_steps(steps: &[(SlotStep, (u64, u64))]) {
+    let shared = KafkaMemberShared::new();
+    let mut state = shared.lock_state();
     let names: Vec<TopicName> = vec!["lead".into(), "companion".into()];
     let mut reading = 0;
     for (at, (step, wanted)) in steps.iter().enumerate() {
         match step {
             Take(lead, companion) => {
                 state.give(&[3]);
-                let slot = Slot::new(state.given[&3], 7, &[*lead, *companion]);
+                let slot = PartitionSlot::new(state.given[&3], 7, &[*lead, *companion]);
                 assert!(state.install(3, slot).is_ok());
                 reading = state.reads;
             }
-            Read(side, offset) => state.push(reading, *side, record(*side, *offset)),
+            Read(side, offset) => state.push(reading, *side, slot_record(*side, *offset)),
             Reach(side, offset, moved) => {
                 assert_eq!(state.reach(3, reading, *side, *offset), *moved, "step {at}");
             }
@@ -51,7 +51,7 @@ fn check(steps: &[(Step, (u64, u64))]) {
                 let old = reading;
                 state.restart(3, &[*lead, *companion], None);
                 // What is still on its way from before is of no use.
-                state.push(old, 0, record(0, 99));
+                state.push(old, 0, slot_record(0, 99));
                 assert!(!state.reach(3, old, 0, 99), "step {at}");
                 reading = state.reads;
             }
@@ -63,7 +63,7 @@ fn check(steps: &[(Step, (u64, u64))]) {
 
 #[test]
 fn positions_follow_what_is_handed_out() {
-    check(&[
+    check_steps(&[
         (Take(5, 0), (5, 0)),
         (Read(0, 5), (5, 0)),
         (Read(1, 2), (5, 0)),
@@ -76,7 +76,7 @@ fn positions_follow_what_is_handed_out() {
 
 #[test]
 fn positions_pass_marks_when_nothing_waits_before_them() {
-    check(&[
+    check_steps(&[
         (Take(0, 0), (0, 0)),
         (Reach(1, 4, true), (0, 4)),
         (Reach(1, 4, false), (0, 4)),
@@ -91,7 +91,7 @@ fn positions_pass_marks_when_nothing_waits_before_them() {
 
 #[test]
 fn what_was_read_before_rewinding_is_forgotten() {
-    check(&[
+    check_steps(&[
         (Take(2, 0), (2, 0)),
         (Read(0, 2), (2, 0)),
         (Read(0, 3), (2, 0)),
@@ -105,28 +105,28 @@ fn what_was_read_before_rewinding_is_forgotten() {
 
 #[test]
 fn what_is_taken_back_is_told_and_then_let_go_of() {
-    let shared = Shared::new();
+    let shared = KafkaMemberShared::new();
     let take = || {
-        let mut state = shared.state();
+        let mut state = shared.lock_state();
         state.give(&[1]);
-        let slot = Slot::new(state.given[&1], 7, &[0]);
+        let slot = PartitionSlot::new(state.given[&1], 7, &[0]);
         assert!(state.install(1, slot).is_ok());
     };
     take();
-    assert!(shared.state().take_back(&[1], false).is_empty());
-    assert!(shared.state().holds_any(&[1]), "until the member has let go of it");
-    assert_eq!(shared.state().revoked(), Some(vec![1]));
-    assert_eq!(shared.state().generation(1), Some(7), "the turn in flight may still be committed");
+    assert!(shared.lock_state().take_back(&[1], false).is_empty());
+    assert!(shared.lock_state().holds_any(&[1]), "until the member has let go of it");
+    assert_eq!(shared.lock_state().take_revoked(), Some(vec![1]));
+    assert_eq!(shared.lock_state().generation(1), Some(7), "the turn in flight may still be committed");
     drop(shared.enter());
-    assert!(!shared.state().holds_any(&[1]));
-    assert_eq!(shared.state().revoked(), None);
+    assert!(!shared.lock_state().holds_any(&[1]));
+    assert_eq!(shared.lock_state().take_revoked(), None);
 
     take();
-    assert_eq!(shared.state().take_back(&[1], true).len(), 1, "too late for the turn in flight");
-    assert_eq!(shared.state().generation(1), None);
-    assert_eq!(shared.state().revoked(), Some(vec![1]), "it is told all the same");
+    assert_eq!(shared.lock_state().take_back(&[1], true).len(), 1, "too late for the turn in flight");
+    assert_eq!(shared.lock_state().generation(1), None);
+    assert_eq!(shared.lock_state().take_revoked(), Some(vec![1]), "it is told all the same");
     // Taken over for a claim that is not the group's any more.
-    shared.state().give(&[1]);
-    let old = Slot::new(1, 8, &[0]);
-    assert!(shared.state().install(1, old).is_err());
+    shared.lock_state().give(&[1]);
+    let old = PartitionSlot::new(1, 8, &[0]);
+    assert!(shared.lock_state().install(1, old).is_err());
 }

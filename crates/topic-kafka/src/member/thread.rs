@@ -14,19 +14,19 @@ use rdkafka::{
     error::{KafkaError, RDKafkaErrorCode as Code},
     types::RDKafkaRespErr,
 };
-use runtime::clock::Stopwatch;
-use topic::port::{Record, TopicError};
+use runtime::clock::SteadyStopwatch;
+use topic::port::{TopicError, TopicRecord};
 
 use super::{
-    crew::outside,
-    shared::{Shared, retire},
+    clients::outside_error,
+    member_state::{KafkaMemberShared, retire_slots},
 };
 use crate::{
-    ask::{Asker, partition_of},
-    errors::code,
-    look::{self, signed, signed32, unsigned, unsigned32},
-    names::Named,
-    voice::Voice,
+    client_context::KafkaClientContext,
+    errors::error_code,
+    metadata_client::{MetadataClient, partition_of},
+    names::WireTopic,
+    scan::{self, to_i32, to_i64, to_u32, to_u64},
 };
 
 /// How long reading waits for a record, which is how late a change of hands may be noticed.
@@ -43,20 +43,20 @@ const DRAIN: Duration = Duration::from_secs(60);
 const LEAVE: Duration = Duration::from_secs(5);
 
 /// What the group's consumer speaks through: it passes on who has what.
-pub struct Belonging {
-    pub shared: Arc<Shared>,
-    pub voice: Voice,
+pub struct KafkaGroupContext {
+    pub shared: Arc<KafkaMemberShared>,
+    pub voice: KafkaClientContext,
     pub drain: Duration,
 }
 
-impl Belonging {
+impl KafkaGroupContext {
     /// `silence` is how long the member may be at work before the group gives up on it.
-    pub fn new(shared: Arc<Shared>, voice: Voice, silence: Duration) -> Self {
+    pub fn new(shared: Arc<KafkaMemberShared>, voice: KafkaClientContext, silence: Duration) -> Self {
         Self { shared, voice, drain: DRAIN.min(silence / 2) }
     }
 }
 
-impl ClientContext for Belonging {
+impl ClientContext for KafkaGroupContext {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         self.voice.log(level, facility, message);
     }
@@ -66,13 +66,13 @@ impl ClientContext for Belonging {
     }
 }
 
-impl ConsumerContext for Belonging {
+impl ConsumerContext for KafkaGroupContext {
     fn rebalance(&self, consumer: &BaseConsumer<Self>, what: RDKafkaRespErr, list: &mut TopicPartitionList) {
         let partitions: Vec<u32> = list.elements().iter().map(partition_of).collect();
         let done = if what == RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
-            self.assigned(consumer, list, &partitions)
+            self.on_assigned(consumer, list, &partitions)
         } else {
-            self.revoked(consumer, &partitions);
+            self.on_revoked(consumer, &partitions);
             consumer.incremental_unassign(list)
         };
         if let Err(error) = done {
@@ -81,8 +81,8 @@ impl ConsumerContext for Belonging {
     }
 }
 
-impl Belonging {
-    fn assigned(
+impl KafkaGroupContext {
+    fn on_assigned(
         &self,
         consumer: &BaseConsumer<Self>,
         list: &TopicPartitionList,
@@ -94,32 +94,32 @@ impl Belonging {
             ends.add_partition_offset(elem.topic(), elem.partition(), Offset::End)?;
         }
         consumer.incremental_assign(&ends)?;
-        self.shared.tell(|state| state.give(partitions));
+        self.shared.update_for_member(|state| state.give(partitions));
         consumer.pause(&ends)
     }
 
     /// Returns when the turn in flight has ended, so that its outcome is known before another member
     /// begins; or at once where another one already may have.
-    fn revoked(&self, consumer: &BaseConsumer<Self>, partitions: &[u32]) {
+    fn on_revoked(&self, consumer: &BaseConsumer<Self>, partitions: &[u32]) {
         let lost = consumer.assignment_lost();
-        let dropped = self.shared.tell(|state| state.take_back(partitions, lost));
-        retire(dropped);
+        let dropped = self.shared.update_for_member(|state| state.take_back(partitions, lost));
+        retire_slots(dropped);
         if !lost {
             self.shared.wait_until(self.drain, |state| !state.holds_any(partitions));
             // Out of time, or out of all: what it does from here on is refused.
-            retire(self.shared.tell(|state| state.take_back(partitions, true)));
+            retire_slots(self.shared.update_for_member(|state| state.take_back(partitions, true)));
         }
     }
 }
 
 /// What the thread works with.
-pub struct Thread {
-    pub shared: Arc<Shared>,
-    pub group: Arc<BaseConsumer<Belonging>>,
-    pub reader: Arc<BaseConsumer<Voice>>,
+pub struct PollThread {
+    pub shared: Arc<KafkaMemberShared>,
+    pub group: Arc<BaseConsumer<KafkaGroupContext>>,
+    pub reader: Arc<BaseConsumer<KafkaClientContext>>,
     /// The lead, then its companions.
-    pub topics: Arc<[Named]>,
-    pub asker: Arc<Asker>,
+    pub topics: Arc<[WireTopic]>,
+    pub asker: Arc<MetadataClient>,
     /// The group's name here.
     pub name: Arc<str>,
     /// How long the member may be at work before it counts as hanging.
@@ -128,40 +128,40 @@ pub struct Thread {
 
 /// What is being read: partition, and the number of the reading.
 #[derive(Default)]
-struct Reading {
+struct PollReadings {
     seen: u64,
     open: BTreeMap<u32, u64>,
 }
 
-impl Thread {
+impl PollThread {
     /// Runs until the member is dropped, then leaves the group.
     pub fn run(self) {
-        let mut reading = Reading::default();
-        let mut marks = Stopwatch::start();
-        while !self.shared.state().closing {
-            self.follow(&mut reading);
-            if !self.shared.state().is_silent(self.silence) {
-                self.belong();
+        let mut reading = PollReadings::default();
+        let mut marks = SteadyStopwatch::start();
+        while !self.shared.lock_state().closing {
+            self.follow_slots(&mut reading);
+            if !self.shared.lock_state().is_silent(self.silence) {
+                self.poll_group();
             }
-            let idle = if self.shared.state().has_room() && !reading.open.is_empty() {
-                self.read(&mut reading)
+            let idle = if self.shared.lock_state().has_room() && !reading.open.is_empty() {
+                self.read_fetched(&mut reading)
             } else {
                 self.shared.wait(POLL);
                 false
             };
             if idle || marks.elapsed() > MARKS {
                 self.pass_marks(&reading);
-                marks = Stopwatch::start();
+                marks = SteadyStopwatch::start();
             }
         }
         self.leave();
     }
 
     /// Hears what the group has to say.
-    fn belong(&self) {
+    fn poll_group(&self) {
         // It reads nothing; should there be a record all the same, the reader has it too.
         let Some(Err(error)) = self.group.poll(Duration::ZERO) else { return };
-        let broken = match (code(&error), &error) {
+        let broken = match (error_code(&error), &error) {
             (
                 Some(
                     code @ (Code::GroupAuthorizationFailed
@@ -184,13 +184,13 @@ impl Thread {
                 return;
             }
         };
-        self.shared.tell(|state| state.broken.get_or_insert(broken).clone());
+        self.shared.update_for_member(|state| state.broken.get_or_insert(broken).clone());
     }
 
     /// Reads what is in hand now and stops reading what is not any more.
-    fn follow(&self, reading: &mut Reading) {
+    fn follow_slots(&self, reading: &mut PollReadings) {
         let (seen, wanted) = {
-            let state = self.shared.state();
+            let state = self.shared.lock_state();
             if state.reads == reading.seen {
                 return;
             }
@@ -207,7 +207,7 @@ impl Thread {
         }
         let fresh: Vec<_> =
             wanted.iter().filter(|(partition, _)| !reading.open.contains_key(partition)).collect();
-        let begun = self.stop(&over).and_then(|()| self.begin(&fresh));
+        let begun = self.stop(&over).and_then(|()| self.begin_reading(&fresh));
         match begun {
             Ok(()) => {
                 reading.open.extend(fresh.iter().map(|(partition, (number, _))| (**partition, *number)));
@@ -221,8 +221,8 @@ impl Thread {
     }
 
     /// Ends all reading. It begins where it was the next time around.
-    fn begin_anew(&self, reading: &mut Reading) {
-        *reading = Reading::default();
+    fn begin_anew(&self, reading: &mut PollReadings) {
+        *reading = PollReadings::default();
         if let Err(error) = self.reader.unassign() {
             tracing::warn!(group = %self.name, %error, "reading did not end");
         }
@@ -236,30 +236,26 @@ impl Thread {
         let mut list = TopicPartitionList::new();
         for partition in partitions {
             for topic in self.topics.iter() {
-                list.add_partition(&topic.wire, signed32(*partition));
+                list.add_partition(&topic.wire, to_i32(*partition));
             }
         }
         self.reader.incremental_unassign(&list)
     }
 
-    fn begin(&self, fresh: &[(&u32, &(u64, Vec<u64>))]) -> Result<(), KafkaError> {
+    fn begin_reading(&self, fresh: &[(&u32, &(u64, Vec<u64>))]) -> Result<(), KafkaError> {
         if fresh.is_empty() {
             return Ok(());
         }
         let mut list = TopicPartitionList::new();
         for (partition, (_, starts)) in fresh {
             for (topic, start) in self.topics.iter().zip(starts) {
-                list.add_partition_offset(
-                    &topic.wire,
-                    signed32(**partition),
-                    Offset::Offset(signed(*start)),
-                )?;
+                list.add_partition_offset(&topic.wire, to_i32(**partition), Offset::Offset(to_i64(*start)))?;
             }
         }
         self.reader.incremental_assign(&list)?;
         // A position may still be that of an earlier reading, until that one has ended in librdkafka's own
         // threads. Nobody polls meanwhile, so none moves on: once all are unknown, they are of this reading.
-        let begun = Stopwatch::start();
+        let begun = SteadyStopwatch::start();
         loop {
             let positions = self.reader.position()?;
             let old = list.elements().iter().any(|elem| {
@@ -270,14 +266,14 @@ impl Thread {
                 return Ok(());
             }
             if begun.elapsed() > BEGIN {
-                return Err(look::timed_out());
+                return Err(scan::timed_out_error());
             }
         }
     }
 
     /// Takes what librdkafka has fetched. Whether there was nothing.
-    fn read(&self, reading: &mut Reading) -> bool {
-        let mut chunk: Vec<(u64, usize, Record)> = Vec::new();
+    fn read_fetched(&self, reading: &mut PollReadings) -> bool {
+        let mut chunk: Vec<(u64, usize, TopicRecord)> = Vec::new();
         let mut idle = true;
         while chunk.len() < CHUNK {
             let wait = if idle { POLL } else { Duration::ZERO };
@@ -285,23 +281,23 @@ impl Thread {
                 Some(Ok(message)) => {
                     idle = false;
                     let side = self.topics.iter().position(|topic| *topic.wire == *message.topic());
-                    let number = reading.open.get(&unsigned32(message.partition()));
+                    let number = reading.open.get(&to_u32(message.partition()));
                     if let (Some(side), Some(number)) = (side, number)
                         && let Some(topic) = self.topics.get(side)
                     {
-                        chunk.push((*number, side, look::record(&topic.name, &message)));
+                        chunk.push((*number, side, scan::read_record(&topic.name, &message)));
                     }
                 }
                 Some(Err(error)) => {
-                    self.trouble(reading, &error);
+                    self.handle_error(reading, &error);
                     break;
                 }
                 None => break,
             }
         }
         if !chunk.is_empty() {
-            self.reader.context().answered();
-            self.shared.tell(|state| {
+            self.reader.context().note_answer();
+            self.shared.update_for_member(|state| {
                 for (number, side, record) in chunk {
                     state.push(number, side, record);
                 }
@@ -311,9 +307,9 @@ impl Thread {
     }
 
     /// Reading goes wrong. Most of it mends itself; a position outside of its partition does not.
-    fn trouble(&self, reading: &mut Reading, error: &KafkaError) {
-        let broken = match code(error) {
-            Some(Code::AutoOffsetReset | Code::OffsetOutOfRange) => match self.outside() {
+    fn handle_error(&self, reading: &mut PollReadings, error: &KafkaError) {
+        let broken = match error_code(error) {
+            Some(Code::AutoOffsetReset | Code::OffsetOutOfRange) => match self.find_outside() {
                 Ok(Some(broken)) => broken,
                 // All positions are where they should be, or nobody can tell yet.
                 Ok(None) | Err(_) => return self.begin_anew(reading),
@@ -326,18 +322,18 @@ impl Thread {
                 return;
             }
         };
-        self.shared.tell(|state| state.broken.get_or_insert(broken).clone());
+        self.shared.update_for_member(|state| state.broken.get_or_insert(broken).clone());
     }
 
     /// The position that lies outside of its partition: what had not been read there is gone.
-    fn outside(&self) -> Result<Option<TopicError>, TopicError> {
-        let readings = self.shared.state().readings();
+    fn find_outside(&self) -> Result<Option<TopicError>, TopicError> {
+        let readings = self.shared.lock_state().readings();
         for (partition, (_, starts)) in readings {
             let places: Vec<_> = self.topics.iter().map(|topic| (&*topic.wire, partition)).collect();
             let bounds = self.asker.bounds(&places)?;
             for ((place, at), (first, end)) in places.iter().zip(starts).zip(bounds) {
                 if !(first..=end).contains(&at) {
-                    return Ok(Some(outside(&self.name, *place, at, (first, end))));
+                    return Ok(Some(outside_error(&self.name, *place, at, (first, end))));
                 }
             }
         }
@@ -345,19 +341,19 @@ impl Thread {
     }
 
     /// Moves positions past what nobody is handed: the marks of transactions, which take offsets too.
-    fn pass_marks(&self, reading: &Reading) {
+    fn pass_marks(&self, reading: &PollReadings) {
         if reading.open.is_empty() {
             return;
         }
         let Ok(positions) = self.reader.position() else { return };
-        let mut state = self.shared.state();
+        let mut state = self.shared.lock_state();
         let mut moved = false;
         for elem in positions.elements() {
             let Offset::Offset(offset) = elem.offset() else { continue };
             let side = self.topics.iter().position(|topic| *topic.wire == *elem.topic());
             let number = reading.open.get(&partition_of(&elem));
             if let (Some(side), Some(number)) = (side, number) {
-                moved |= state.reach(partition_of(&elem), *number, side, unsigned(offset));
+                moved |= state.reach(partition_of(&elem), *number, side, to_u64(offset));
             }
         }
         drop(state);
@@ -368,12 +364,12 @@ impl Thread {
 
     /// Lets the calls under way end, then leaves. The last to hold a consumer waits until it is closed.
     fn leave(self) {
-        let waited = Stopwatch::start();
+        let waited = SteadyStopwatch::start();
         let held = || Arc::strong_count(&self.group) > 1 || Arc::strong_count(&self.reader) > 1;
         while held() && waited.elapsed() < LEAVE {
             std::thread::park_timeout(Duration::from_millis(2));
         }
-        retire(self.shared.state().drain());
+        retire_slots(self.shared.lock_state().drain());
         drop(self.reader);
         drop(self.group);
     }

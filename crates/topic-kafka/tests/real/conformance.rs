@@ -11,31 +11,31 @@ use std::{
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
-use runtime::{Clock, clock::Stopwatch};
+use runtime::{Clock, clock::SteadyStopwatch};
 use topic::{
     Topics,
-    conformance::{Harness, Promise, promises},
+    conformance::{TopicsHarness, TopicsPromise, all_promises},
     port::TopicError,
 };
-use topic_kafka::{Kafka, Settings, settings::Protocol};
+use topic_kafka::{KafkaTopics, Settings, settings::GroupProtocol};
 
-use crate::cluster::settings;
+use crate::cluster::cluster_settings;
 
 /// Promises that run at the same time; most of them wait most of the time.
 const AT_ONCE: usize = 12;
 
 /// A cluster that keeps what it is given, so each look at it uses another word.
-struct Cluster {
+struct KafkaTopicsHarness {
     settings: Settings,
     word: String,
-    now: Mutex<Vec<Kafka>>,
+    now: Mutex<Vec<KafkaTopics>>,
 }
 
-impl Cluster {
-    fn new(protocol: Protocol) -> Self {
+impl KafkaTopicsHarness {
+    fn new(protocol: GroupProtocol) -> Self {
         static WORDS: AtomicUsize = AtomicUsize::new(0);
         let word = WORDS.fetch_add(1, Ordering::Relaxed);
-        let mut settings = settings(&format!("conformance-{word}"));
+        let mut settings = cluster_settings(&format!("conformance-{word}"));
         settings.protocol = protocol;
         // Whoever stands still for longer than that has fallen silent, so it is longer than a busy machine stands still.
         settings.session = Duration::from_secs(8);
@@ -45,15 +45,15 @@ impl Cluster {
     }
 
     fn open(&self) -> Result<Arc<dyn Topics>, TopicError> {
-        let kafka = Kafka::open(self.settings.clone(), Clock::real(0))?;
+        let kafka = KafkaTopics::open(self.settings.clone(), Clock::real(0))?;
         self.now.lock().unwrap().push(kafka.clone());
         Ok(Arc::new(kafka))
     }
 }
 
 #[async_trait]
-impl Harness for Cluster {
-    async fn fresh(&self) -> Result<Arc<dyn Topics>, TopicError> {
+impl TopicsHarness for KafkaTopicsHarness {
+    async fn open_fresh(&self) -> Result<Arc<dyn Topics>, TopicError> {
         self.open()
     }
 
@@ -74,11 +74,11 @@ impl Harness for Cluster {
 }
 
 /// Runs promises, several at a time, and prints how long each took.
-async fn all_kept(protocol: Protocol, which: impl Fn(&Promise) -> bool) {
-    let begun = Stopwatch::start();
-    let kept = promises().into_iter().rev().filter(|promise| which(promise)).map(|promise| async move {
-        let took = Stopwatch::start();
-        let cluster = Cluster::new(protocol);
+async fn check_promises(protocol: GroupProtocol, which: impl Fn(&TopicsPromise) -> bool) {
+    let begun = SteadyStopwatch::start();
+    let kept = all_promises().into_iter().rev().filter(|promise| which(promise)).map(|promise| async move {
+        let took = SteadyStopwatch::start();
+        let cluster = KafkaTopicsHarness::new(protocol);
         let outcome = promise.check(&cluster).await;
         println!(
             "{:>6} ms  {}: {}",
@@ -95,16 +95,16 @@ async fn all_kept(protocol: Protocol, which: impl Fn(&Promise) -> bool) {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-fn only(promise: &Promise) -> bool {
+fn is_selected(promise: &TopicsPromise) -> bool {
     std::env::var("PROMISE").map_or(true, |word| promise.name.contains(&word))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn kafka_keeps_every_promise() {
-    all_kept(Protocol::Classic, only).await;
+    check_promises(GroupProtocol::Classic, is_selected).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_newer_protocol_keeps_them_too() {
-    all_kept(Protocol::Consumer, only).await;
+    check_promises(GroupProtocol::Consumer, is_selected).await;
 }

@@ -4,4 +4,4 @@
 
 mod cluster;
 mod conformance;
-mod own;
+mod kafka_only;

@@ -8,27 +8,27 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::Harness;
+use super::TopicsHarness;
 use crate::port::{
-    Batch, CommitError, Happening, Member, Membership, Mode, NewRecord, Record, Retention, TopicError,
-    TopicName, TopicSpec, Topics, Turn,
+    CommitError, GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, TopicError, TopicName,
+    TopicRecord, TopicRetention, TopicSpec, Topics, Turn, TurnGuarantee,
 };
 
 /// Long enough that nothing goes while the list runs.
-const KEPT: Retention = Retention::Milliseconds(7 * 86_400_000);
+const KEPT: TopicRetention = TopicRetention::Milliseconds(7 * 86_400_000);
 /// How often something is tried again that was refused for being busy.
 const TRIES: usize = 100;
 
 /// An engine and the names of one check.
-pub struct Bench<'a> {
-    harness: &'a dyn Harness,
+pub struct TopicsBench<'a> {
+    harness: &'a dyn TopicsHarness,
     word: String,
     engine: Mutex<Arc<dyn Topics>>,
 }
 
-impl<'a> Bench<'a> {
-    pub(super) async fn open(harness: &'a dyn Harness) -> anyhow::Result<Self> {
-        let engine = harness.fresh().await.context("opening")?;
+impl<'a> TopicsBench<'a> {
+    pub(super) async fn open(harness: &'a dyn TopicsHarness) -> anyhow::Result<Self> {
+        let engine = harness.open_fresh().await.context("opening")?;
         Ok(Self { harness, word: harness.word(), engine: Mutex::new(engine) })
     }
 
@@ -46,23 +46,23 @@ impl<'a> Bench<'a> {
         self.harness.patience()
     }
 
-    pub(super) fn name(&self, base: &str) -> TopicName {
+    pub(super) fn topic_name(&self, base: &str) -> TopicName {
         format!("{}-{base}", self.word).into()
     }
 
-    pub(super) fn spec(&self, base: &str, partitions: u32) -> TopicSpec {
-        TopicSpec { name: self.name(base), partitions, retention: KEPT }
+    pub(super) fn topic_spec(&self, base: &str, partitions: u32) -> TopicSpec {
+        TopicSpec { name: self.topic_name(base), partitions, retention: KEPT }
     }
 
     /// A plain topic.
-    pub(super) async fn topic(&self, base: &str, partitions: u32) -> anyhow::Result<TopicName> {
-        let spec = self.spec(base, partitions);
+    pub(super) async fn declare_topic(&self, base: &str, partitions: u32) -> anyhow::Result<TopicName> {
+        let spec = self.topic_spec(base, partitions);
         self.engine().declare(std::slice::from_ref(&spec)).await.context("declaring")?;
         Ok(spec.name)
     }
 
-    pub(super) async fn compacted(&self, base: &str, partitions: u32) -> anyhow::Result<TopicName> {
-        let spec = TopicSpec { retention: Retention::Compacted, ..self.spec(base, partitions) };
+    pub(super) async fn declare_compacted(&self, base: &str, partitions: u32) -> anyhow::Result<TopicName> {
+        let spec = TopicSpec { retention: TopicRetention::Compacted, ..self.topic_spec(base, partitions) };
         self.engine().declare(std::slice::from_ref(&spec)).await.context("declaring")?;
         Ok(spec.name)
     }
@@ -78,8 +78,8 @@ impl<'a> Bench<'a> {
     }
 
     /// Everything in a partition, read in pieces.
-    pub(super) async fn all(&self, topic: &str, partition: u32) -> anyhow::Result<Vec<Record>> {
-        let mut out: Vec<Record> = Vec::new();
+    pub(super) async fn read_all(&self, topic: &str, partition: u32) -> anyhow::Result<Vec<TopicRecord>> {
+        let mut out: Vec<TopicRecord> = Vec::new();
         loop {
             let from = out.last().map_or(0, |r| r.offset + 1);
             let piece = self.engine().read(topic, partition, from, 7).await.context("reading")?;
@@ -91,22 +91,22 @@ impl<'a> Bench<'a> {
         }
     }
 
-    pub(super) fn membership(&self, lead: &TopicName, mode: Mode) -> Membership {
-        Membership { group: self.group(), lead: lead.clone(), companions: vec![], state: None, mode }
+    pub(super) fn membership(&self, lead: &TopicName, mode: TurnGuarantee) -> GroupMembership {
+        GroupMembership { group: self.group(), lead: lead.clone(), companions: vec![], state: None, mode }
     }
 
     pub(super) fn group(&self) -> Arc<str> {
         format!("{}-group", self.word).into()
     }
 
-    pub(super) async fn join(&self, membership: Membership) -> anyhow::Result<Hand> {
+    pub(super) async fn join(&self, membership: GroupMembership) -> anyhow::Result<BenchMember> {
         let member = self.engine().join(membership).await.context("joining")?;
-        Ok(Hand { member, patience: self.patience(), assigned: BTreeMap::new() })
+        Ok(BenchMember { member, patience: self.patience(), assigned: BTreeMap::new() })
     }
 
     /// A plain member of a group that leads with one topic.
-    pub(super) async fn plain(&self, lead: &TopicName) -> anyhow::Result<Hand> {
-        self.join(self.membership(lead, Mode::Plain)).await
+    pub(super) async fn join_plain(&self, lead: &TopicName) -> anyhow::Result<BenchMember> {
+        self.join(self.membership(lead, TurnGuarantee::Plain)).await
     }
 
     /// Where the group stands: committed and end, by partition.
@@ -120,15 +120,15 @@ impl<'a> Bench<'a> {
 }
 
 /// A member, and what it was told it has.
-pub(super) struct Hand {
+pub(super) struct BenchMember {
     pub member: Box<dyn Member>,
     patience: Duration,
     pub assigned: BTreeMap<u32, u64>,
 }
 
-impl Hand {
+impl BenchMember {
     /// The next happening; it has to come.
-    pub async fn next(&mut self, most: usize) -> anyhow::Result<Happening> {
+    pub async fn next(&mut self, most: usize) -> anyhow::Result<MemberEvent> {
         let mut tries = 0;
         let happening = loop {
             let next = tokio::time::timeout(self.patience, self.member.next(most)).await;
@@ -138,9 +138,9 @@ impl Hand {
             }
         };
         match &happening {
-            Happening::Assigned(partitions) => self.assigned.extend(partitions.iter().copied()),
-            Happening::Revoked(partitions) => self.assigned.retain(|p, _| !partitions.contains(p)),
-            Happening::Records(batch) => {
+            MemberEvent::Assigned(partitions) => self.assigned.extend(partitions.iter().copied()),
+            MemberEvent::Revoked(partitions) => self.assigned.retain(|p, _| !partitions.contains(p)),
+            MemberEvent::Records(batch) => {
                 let ours = self.assigned.get(&batch.partition) == Some(&batch.generation);
                 ensure!(ours, "records of partition {} before it was assigned", batch.partition);
                 let strange = batch.records.iter().any(|r| r.partition != batch.partition);
@@ -152,9 +152,9 @@ impl Hand {
     }
 
     /// Goes on until so many partitions are assigned.
-    pub async fn own(&mut self, partitions: usize) -> anyhow::Result<()> {
+    pub async fn own_partitions(&mut self, partitions: usize) -> anyhow::Result<()> {
         while self.assigned.len() < partitions {
-            if let Happening::Records(batch) = self.next(1).await? {
+            if let MemberEvent::Records(batch) = self.next(1).await? {
                 bail!("records of partition {} while waiting for an assignment", batch.partition);
             }
         }
@@ -162,48 +162,48 @@ impl Hand {
     }
 
     /// The next records, whatever happens before.
-    pub async fn batch(&mut self, most: usize) -> anyhow::Result<Batch> {
+    pub async fn next_batch(&mut self, most: usize) -> anyhow::Result<RecordBatch> {
         loop {
-            if let Happening::Records(batch) = self.next(most).await? {
+            if let MemberEvent::Records(batch) = self.next(most).await? {
                 return Ok(batch);
             }
         }
     }
 
     /// So many records, without a commit.
-    pub async fn take(&mut self, count: usize) -> anyhow::Result<Vec<Record>> {
+    pub async fn take_records(&mut self, count: usize) -> anyhow::Result<Vec<TopicRecord>> {
         let mut out = Vec::new();
         while out.len() < count {
             let batch =
-                self.batch(count).await.with_context(|| format!("{} of {count} records", out.len()))?;
+                self.next_batch(count).await.with_context(|| format!("{} of {count} records", out.len()))?;
             out.extend(batch.records);
         }
         Ok(out)
     }
 
     /// A turn that commits what was handed out of a partition.
-    pub fn turn(&self, partition: u32, records: Vec<NewRecord>) -> Turn {
+    pub fn turn_for(&self, partition: u32, records: Vec<NewRecord>) -> Turn {
         let generation = self.assigned.get(&partition).copied().unwrap_or_default();
         Turn { partition, generation, offsets: self.member.positions(partition), records }
     }
 
     pub async fn commit(&mut self, partition: u32, records: Vec<NewRecord>) -> Result<(), CommitError> {
-        let turn = self.turn(partition, records);
+        let turn = self.turn_for(partition, records);
         self.member.commit(turn).await
     }
 
-    pub async fn restore(&mut self, partition: u32) -> anyhow::Result<Vec<Record>> {
+    pub async fn restore(&mut self, partition: u32) -> anyhow::Result<Vec<TopicRecord>> {
         let restore = tokio::time::timeout(self.patience, self.member.restore(partition)).await;
         restore.context("restoring takes too long")?.context("restoring")
     }
 }
 
-pub(super) fn record(topic: &TopicName, partition: u32, key: &str, value: &str) -> NewRecord {
+pub(super) fn test_record(topic: &TopicName, partition: u32, key: &str, value: &str) -> NewRecord {
     let (topic, key) = (topic.clone(), key.as_bytes().to_vec());
     NewRecord { topic, partition, key, value: Some(value.as_bytes().to_vec()), headers: Vec::new() }
 }
 
-pub(super) fn tombstone(topic: &TopicName, partition: u32, key: &str) -> NewRecord {
+pub(super) fn test_tombstone(topic: &TopicName, partition: u32, key: &str) -> NewRecord {
     NewRecord {
         topic: topic.clone(),
         partition,
@@ -214,28 +214,32 @@ pub(super) fn tombstone(topic: &TopicName, partition: u32, key: &str) -> NewReco
 }
 
 /// Records with the values from one number up to another.
-pub(super) fn numbered(topic: &TopicName, partition: u32, numbers: std::ops::Range<u32>) -> Vec<NewRecord> {
-    numbers.map(|n| record(topic, partition, "key", &n.to_string())).collect()
+pub(super) fn numbered_records(
+    topic: &TopicName,
+    partition: u32,
+    numbers: std::ops::Range<u32>,
+) -> Vec<NewRecord> {
+    numbers.map(|n| test_record(topic, partition, "key", &n.to_string())).collect()
 }
 
 /// The values as text, one after the other.
-pub(super) fn text(records: &[Record]) -> String {
-    let value = |r: &Record| String::from_utf8_lossy(r.value.as_deref().unwrap_or(b"-")).into_owned();
+pub(super) fn values_text(records: &[TopicRecord]) -> String {
+    let value = |r: &TopicRecord| String::from_utf8_lossy(r.value.as_deref().unwrap_or(b"-")).into_owned();
     records.iter().map(value).collect::<Vec<_>>().join(" ")
 }
 
 /// Keys and values as text, by key.
-pub(super) fn pairs(records: &[Record]) -> String {
+pub(super) fn pairs_text(records: &[TopicRecord]) -> String {
     let mut pairs: Vec<String> = records
         .iter()
-        .map(|r| format!("{}={}", String::from_utf8_lossy(&r.key), text(std::slice::from_ref(r))))
+        .map(|r| format!("{}={}", String::from_utf8_lossy(&r.key), values_text(std::slice::from_ref(r))))
         .collect();
     pairs.sort();
     pairs.join(" ")
 }
 
 /// Fails unless two texts are the same.
-pub(super) fn same(what: &str, found: &str, wanted: &str) -> anyhow::Result<()> {
+pub(super) fn check_same(what: &str, found: &str, wanted: &str) -> anyhow::Result<()> {
     ensure!(found == wanted, "{what}: wanted `{wanted}`, found `{found}`");
     Ok(())
 }

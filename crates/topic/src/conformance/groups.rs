@@ -6,12 +6,12 @@ use anyhow::{Context as _, bail, ensure};
 use futures::FutureExt as _;
 
 use super::{
-    Row,
-    bench::{Bench, Hand, numbered, same, text},
+    TopicsPromiseRow,
+    bench::{BenchMember, TopicsBench, check_same, numbered_records, values_text},
 };
-use crate::port::{Happening, TopicError};
+use crate::port::{MemberEvent, TopicError};
 
-pub(super) const PROMISES: &[Row] = &[
+pub(super) const PROMISES: &[TopicsPromiseRow] = &[
     ("assigned, then handed out", "No record of a partition comes before it was assigned.", |b| {
         assigned_then_handed_out(b).boxed()
     }),
@@ -55,23 +55,23 @@ pub(super) const PROMISES: &[Row] = &[
     }),
 ];
 
-async fn assigned_then_handed_out(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 2).await?;
-    bench.append([numbered(&topic, 0, 0..2), numbered(&topic, 1, 2..4)].concat()).await?;
-    let mut hand = bench.plain(&topic).await?;
+async fn assigned_then_handed_out(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 2).await?;
+    bench.append([numbered_records(&topic, 0, 0..2), numbered_records(&topic, 1, 2..4)].concat()).await?;
+    let mut hand = bench.join_plain(&topic).await?;
     // The hand itself looks at the order.
-    hand.take(4).await?;
+    hand.take_records(4).await?;
     ensure!(hand.assigned.len() == 2, "2 partitions, {} assigned", hand.assigned.len());
     Ok(())
 }
 
-async fn as_many_as_asked_for(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 2).await?;
-    bench.append([numbered(&topic, 0, 0..9), numbered(&topic, 1, 0..9)].concat()).await?;
-    let mut hand = bench.plain(&topic).await?;
+async fn as_many_as_asked_for(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 2).await?;
+    bench.append([numbered_records(&topic, 0, 0..9), numbered_records(&topic, 1, 0..9)].concat()).await?;
+    let mut hand = bench.join_plain(&topic).await?;
     let mut count = 0;
     while count < 18 {
-        let batch = hand.batch(2).await?;
+        let batch = hand.next_batch(2).await?;
         ensure!(batch.records.len() <= 2, "{} records, 2 were asked for", batch.records.len());
         count += batch.records.len();
     }
@@ -79,11 +79,11 @@ async fn as_many_as_asked_for(bench: &Bench<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn a_commit_moves_the_standing(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 1).await?;
-    bench.append(numbered(&topic, 0, 0..3)).await?;
-    let mut hand = bench.plain(&topic).await?;
-    hand.take(3).await?;
+async fn a_commit_moves_the_standing(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 1).await?;
+    bench.append(numbered_records(&topic, 0, 0..3)).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    hand.take_records(3).await?;
     let before = bench.standing(&topic).await?[0].0;
     hand.commit(0, vec![]).await?;
     let positions = hand.member.positions(0);
@@ -93,48 +93,48 @@ async fn a_commit_moves_the_standing(bench: &Bench<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn a_commit_is_durable(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 1).await?;
-    bench.append(numbered(&topic, 0, 0..3)).await?;
-    let mut hand = bench.plain(&topic).await?;
-    hand.take(3).await?;
+async fn a_commit_is_durable(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 1).await?;
+    bench.append(numbered_records(&topic, 0, 0..3)).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    hand.take_records(3).await?;
     hand.commit(0, vec![]).await?;
     bench.crash().await?;
     drop(hand);
-    bench.append(numbered(&topic, 0, 3..4)).await?;
-    let mut hand = bench.plain(&topic).await?;
-    same("after the commit", &text(&hand.take(1).await?), "3")
+    bench.append(numbered_records(&topic, 0, 3..4)).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    check_same("after the commit", &values_text(&hand.take_records(1).await?), "3")
 }
 
-async fn uncommitted_comes_again(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 1).await?;
-    bench.append(numbered(&topic, 0, 0..2)).await?;
-    let mut hand = bench.plain(&topic).await?;
-    hand.take(2).await?;
+async fn uncommitted_comes_again(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 1).await?;
+    bench.append(numbered_records(&topic, 0, 0..2)).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    hand.take_records(2).await?;
     hand.commit(0, vec![]).await?;
-    bench.append(numbered(&topic, 0, 2..4)).await?;
-    same("handed out", &text(&hand.take(2).await?), "2 3")?;
+    bench.append(numbered_records(&topic, 0, 2..4)).await?;
+    check_same("handed out", &values_text(&hand.take_records(2).await?), "2 3")?;
     bench.crash().await?;
     drop(hand);
-    bench.append(numbered(&topic, 0, 4..5)).await?;
-    let mut hand = bench.plain(&topic).await?;
-    same("after the crash", &text(&hand.take(3).await?), "2 3 4")
+    bench.append(numbered_records(&topic, 0, 4..5)).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    check_same("after the crash", &values_text(&hand.take_records(3).await?), "2 3 4")
 }
 
-async fn the_standing_is_true(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 2).await?;
-    bench.append([numbered(&topic, 0, 0..3), numbered(&topic, 1, 0..2)].concat()).await?;
+async fn the_standing_is_true(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 2).await?;
+    bench.append([numbered_records(&topic, 0, 0..3), numbered_records(&topic, 1, 0..2)].concat()).await?;
     let bounds = bench.engine().bounds(&topic).await?;
     let standing = bench.standing(&topic).await?;
     ensure!(standing == bounds, "nothing is committed: bounds {bounds:?}, standing {standing:?}");
-    let mut hand = bench.plain(&topic).await?;
+    let mut hand = bench.join_plain(&topic).await?;
     let mut committed = bounds.clone();
     for _ in 0..2 {
-        let partition = hand.batch(10).await?.partition;
+        let partition = hand.next_batch(10).await?.partition;
         hand.commit(partition, vec![]).await?;
         committed[usize::try_from(partition)?].0 = hand.member.positions(partition)[0].1;
     }
-    bench.append(numbered(&topic, 1, 2..4)).await?;
+    bench.append(numbered_records(&topic, 1, 2..4)).await?;
     let ends: Vec<u64> = bench.engine().bounds(&topic).await?.into_iter().map(|(_, end)| end).collect();
     let wanted: Vec<(u64, u64)> = committed.iter().zip(ends).map(|((at, _), end)| (*at, end)).collect();
     for when in ["before", "after"] {
@@ -148,33 +148,33 @@ async fn the_standing_is_true(bench: &Bench<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn positions_tell(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 1).await?;
-    bench.append(numbered(&topic, 0, 0..5)).await?;
-    let mut hand = bench.plain(&topic).await?;
-    hand.own(1).await?;
-    let position = |hand: &Hand| hand.member.positions(0).first().map_or(u64::MAX, |(_, at)| *at);
+async fn positions_tell(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 1).await?;
+    bench.append(numbered_records(&topic, 0, 0..5)).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    hand.own_partitions(1).await?;
+    let position = |hand: &BenchMember| hand.member.positions(0).first().map_or(u64::MAX, |(_, at)| *at);
     let (first, end) = bench.engine().bounds(&topic).await?[0];
     ensure!(position(&hand) == first, "never committed, starts at {}", position(&hand));
-    let batch = hand.batch(3).await?;
+    let batch = hand.next_batch(3).await?;
     let last = batch.records.last().map_or(0, |r| r.offset);
     let right = position(&hand) > last && position(&hand) <= end;
     ensure!(right, "{last} was handed out, position {}", position(&hand));
     hand.commit(0, vec![]).await?;
     let committed = position(&hand);
     drop(hand);
-    let mut hand = bench.plain(&topic).await?;
-    hand.own(1).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    hand.own_partitions(1).await?;
     ensure!(position(&hand) == committed, "committed {committed}, starts at {}", position(&hand));
     Ok(())
 }
 
-async fn ends_are_those_of_now(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 1).await?;
-    let mut hand = bench.plain(&topic).await?;
-    hand.own(1).await?;
+async fn ends_are_those_of_now(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 1).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    hand.own_partitions(1).await?;
     for n in 0..3 {
-        bench.append(numbered(&topic, 0, n..n + 1)).await?;
+        bench.append(numbered_records(&topic, 0, n..n + 1)).await?;
         let end = bench.engine().bounds(&topic).await?[0].1;
         let ends = hand.member.ends(0).await?;
         ensure!(ends == [(topic.clone(), end)], "the end is {end}, found {ends:?}");
@@ -182,26 +182,26 @@ async fn ends_are_those_of_now(bench: &Bench<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn rewound_to_the_commit(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 1).await?;
-    bench.append(numbered(&topic, 0, 0..2)).await?;
-    let mut hand = bench.plain(&topic).await?;
-    hand.take(2).await?;
+async fn rewound_to_the_commit(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 1).await?;
+    bench.append(numbered_records(&topic, 0, 0..2)).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    hand.take_records(2).await?;
     hand.commit(0, vec![]).await?;
-    bench.append(numbered(&topic, 0, 2..5)).await?;
+    bench.append(numbered_records(&topic, 0, 2..5)).await?;
     for _ in 0..2 {
-        same("handed out", &text(&hand.take(3).await?), "2 3 4")?;
+        check_same("handed out", &values_text(&hand.take_records(3).await?), "2 3 4")?;
         hand.member.rewind(0).await?;
     }
-    same("handed out", &text(&hand.take(3).await?), "2 3 4")
+    check_same("handed out", &values_text(&hand.take_records(3).await?), "2 3 4")
 }
 
-async fn dropped_half_way(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 2).await?;
-    let mut hand = bench.plain(&topic).await?;
+async fn dropped_half_way(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 2).await?;
+    let mut hand = bench.join_plain(&topic).await?;
     let mut seen = Vec::new();
     for n in 0..30 {
-        bench.append(numbered(&topic, n % 2, n..n + 1)).await?;
+        bench.append(numbered_records(&topic, n % 2, n..n + 1)).await?;
         // Given up at the first place where it waits, and at whatever place it is a moment later.
         for wait in [false, true] {
             let happening = {
@@ -215,29 +215,29 @@ async fn dropped_half_way(bench: &Bench<'_>) -> anyhow::Result<()> {
                 }
             };
             match happening.transpose()? {
-                Some(Happening::Assigned(partitions)) => hand.assigned.extend(partitions),
-                Some(Happening::Records(batch)) => seen.extend(batch.records),
-                Some(Happening::Revoked(partitions)) => bail!("revoked without reason: {partitions:?}"),
+                Some(MemberEvent::Assigned(partitions)) => hand.assigned.extend(partitions),
+                Some(MemberEvent::Records(batch)) => seen.extend(batch.records),
+                Some(MemberEvent::Revoked(partitions)) => bail!("revoked without reason: {partitions:?}"),
                 None => {}
             }
         }
     }
     let missing = 30 - seen.len().min(30);
-    seen.extend(hand.take(missing).await.context("after giving up often")?);
+    seen.extend(hand.take_records(missing).await.context("after giving up often")?);
     for partition in 0..2 {
         let of: Vec<_> = seen.iter().filter(|r| r.partition == partition).cloned().collect();
         let wanted = (0..30).filter(|n| n % 2 == partition).map(|n: u32| n.to_string()).collect::<Vec<_>>();
-        same("handed out", &text(&of), &wanted.join(" "))?;
+        check_same("handed out", &values_text(&of), &wanted.join(" "))?;
     }
     Ok(())
 }
 
-async fn out_of_range_is_an_error(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let topic = bench.topic("lead", 1).await?;
-    bench.append(numbered(&topic, 0, 0..3)).await?;
-    let mut hand = bench.plain(&topic).await?;
-    hand.take(3).await?;
-    let mut turn = hand.turn(0, vec![]);
+async fn out_of_range_is_an_error(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let topic = bench.declare_topic("lead", 1).await?;
+    bench.append(numbered_records(&topic, 0, 0..3)).await?;
+    let mut hand = bench.join_plain(&topic).await?;
+    hand.take_records(3).await?;
+    let mut turn = hand.turn_for(0, vec![]);
     for (_, offset) in &mut turn.offsets {
         *offset += 1_000;
     }
@@ -247,11 +247,11 @@ async fn out_of_range_is_an_error(bench: &Bench<'_>) -> anyhow::Result<()> {
         other => other?,
     }
     drop(hand);
-    let mut hand = bench.plain(&topic).await?;
+    let mut hand = bench.join_plain(&topic).await?;
     loop {
         match hand.next(10).await {
-            Ok(Happening::Records(batch)) => bail!("jumped to {:?}", batch.records),
-            Ok(Happening::Assigned(_) | Happening::Revoked(_)) => {}
+            Ok(MemberEvent::Records(batch)) => bail!("jumped to {:?}", batch.records),
+            Ok(MemberEvent::Assigned(_) | MemberEvent::Revoked(_)) => {}
             Err(error) => match error.downcast_ref::<TopicError>() {
                 Some(TopicError::Refused(_)) => return Ok(()),
                 _ => return Err(error.context("a position far behind the end")),

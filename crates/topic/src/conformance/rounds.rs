@@ -4,12 +4,12 @@ use anyhow::ensure;
 use futures::FutureExt as _;
 
 use super::{
-    Row,
-    bench::{Bench, Hand, numbered, record, same, text},
+    TopicsPromiseRow,
+    bench::{BenchMember, TopicsBench, check_same, numbered_records, test_record, values_text},
 };
-use crate::port::{CommitError, Mode, TopicName, Turn};
+use crate::port::{CommitError, TopicName, Turn, TurnGuarantee};
 
-pub(super) const PROMISES: &[Row] = &[
+pub(super) const PROMISES: &[TopicsPromiseRow] = &[
     (
         "more is of others",
         "What more there is comes from partitions of which nothing is held, and no record comes twice.",
@@ -29,24 +29,28 @@ pub(super) const PROMISES: &[Row] = &[
 
 const PARTITIONS: u32 = 3;
 
-async fn own(bench: &Bench<'_>, lead: &TopicName, mode: Mode) -> anyhow::Result<Hand> {
+async fn own_all(
+    bench: &TopicsBench<'_>,
+    lead: &TopicName,
+    mode: TurnGuarantee,
+) -> anyhow::Result<BenchMember> {
     for partition in 0..PARTITIONS {
-        bench.append(numbered(lead, partition, 0..2)).await?;
+        bench.append(numbered_records(lead, partition, 0..2)).await?;
     }
     let mut hand = bench.join(bench.membership(lead, mode)).await?;
-    hand.own(3).await?;
+    hand.own_partitions(3).await?;
     Ok(hand)
 }
 
-async fn more_is_of_others(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let lead = bench.topic("lead", PARTITIONS).await?;
-    let mut hand = own(bench, &lead, Mode::Plain).await?;
+async fn more_is_of_others(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let lead = bench.declare_topic("lead", PARTITIONS).await?;
+    let mut hand = own_all(bench, &lead, TurnGuarantee::Plain).await?;
     let mut seen = Vec::new();
     while seen.len() < 6 {
-        let first = hand.batch(1).await?;
+        let first = hand.next_batch(1).await?;
         let mut held = vec![first.partition];
         seen.extend(first.records);
-        while let Some(more) = hand.member.more(&held, 1).await? {
+        while let Some(more) = hand.member.take_more(&held, 1).await? {
             ensure!(!held.contains(&more.partition), "partition {} is held already", more.partition);
             ensure!(hand.assigned.get(&more.partition) == Some(&more.generation), "of another's: {more:?}");
             ensure!(more.records.len() == 1, "{} records, and one was asked for", more.records.len());
@@ -61,13 +65,14 @@ async fn more_is_of_others(bench: &Bench<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn each_turn_by_itself(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let (lead, out) = (bench.topic("lead", PARTITIONS).await?, bench.topic("out", PARTITIONS).await?);
-    let mut hand = own(bench, &lead, Mode::Atomic).await?;
-    hand.take(6).await?;
-    let told = |partition: u32| vec![record(&out, partition, "k", "told")];
+async fn each_turn_by_itself(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let (lead, out) =
+        (bench.declare_topic("lead", PARTITIONS).await?, bench.declare_topic("out", PARTITIONS).await?);
+    let mut hand = own_all(bench, &lead, TurnGuarantee::Atomic).await?;
+    hand.take_records(6).await?;
+    let told = |partition: u32| vec![test_record(&out, partition, "k", "told")];
     let mut turns: Vec<Turn> =
-        (0..PARTITIONS).map(|partition| hand.turn(partition, told(partition))).collect();
+        (0..PARTITIONS).map(|partition| hand.turn_for(partition, told(partition))).collect();
     // As if it had been polled under an ownership that is over.
     if let Some(first) = turns.first_mut() {
         first.generation -= 1;
@@ -79,26 +84,26 @@ async fn each_turn_by_itself(bench: &Bench<'_>) -> anyhow::Result<()> {
     let moved: Vec<bool> = standing.iter().map(|(committed, _)| *committed > 0).collect();
     ensure!(moved == [false, true, true], "the group stands at {standing:?}");
     for (partition, wanted) in [(0, ""), (1, "told"), (2, "told")] {
-        same("records of the turns", &text(&bench.all(&out, partition).await?), wanted)?;
+        check_same("records of the turns", &values_text(&bench.read_all(&out, partition).await?), wanted)?;
     }
     Ok(())
 }
 
-async fn held_alone(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let lead = bench.topic("lead", PARTITIONS).await?;
-    let mut hand = own(bench, &lead, Mode::Plain).await?;
-    let held = hand.batch(1).await?.partition;
+async fn held_alone(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let lead = bench.declare_topic("lead", PARTITIONS).await?;
+    let mut hand = own_all(bench, &lead, TurnGuarantee::Plain).await?;
+    let held = hand.next_batch(1).await?.partition;
     hand.member.hold(held);
     for partition in 0..PARTITIONS {
-        bench.append(numbered(&lead, partition, 2..4)).await?;
+        bench.append(numbered_records(&lead, partition, 2..4)).await?;
     }
     let of_others = usize::try_from(PARTITIONS - 1)? * 4;
-    let others = hand.take(of_others).await?;
+    let others = hand.take_records(of_others).await?;
     ensure!(others.iter().all(|record| record.partition != held), "partition {held} is held: {others:?}");
-    let more = hand.member.more(&[], 9).await?;
+    let more = hand.member.take_more(&[], 9).await?;
     ensure!(more.is_none(), "partition {held} is held, and there is more: {more:?}");
     hand.member.rewind(held).await?;
-    let own = hand.take(4).await?;
+    let own = hand.take_records(4).await?;
     ensure!(own.iter().all(|record| record.partition == held), "only {held} has records: {own:?}");
-    same("after the hold", &text(&own), "0 1 2 3")
+    check_same("after the hold", &values_text(&own), "0 1 2 3")
 }

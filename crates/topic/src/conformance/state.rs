@@ -4,12 +4,12 @@ use anyhow::ensure;
 use futures::FutureExt as _;
 
 use super::{
-    Row,
-    bench::{Bench, Hand, pairs, record, same, tombstone},
+    TopicsPromiseRow,
+    bench::{BenchMember, TopicsBench, check_same, pairs_text, test_record, test_tombstone},
 };
-use crate::port::{Membership, Mode, TopicName};
+use crate::port::{GroupMembership, TopicName, TurnGuarantee};
 
-pub(super) const PROMISES: &[Row] = &[
+pub(super) const PROMISES: &[TopicsPromiseRow] = &[
     (
         "state is complete",
         "A restored partition has every key that was ever written and not taken away.",
@@ -32,80 +32,81 @@ pub(super) const PROMISES: &[Row] = &[
 ];
 
 /// A member with a lead and a state of two partitions.
-async fn owner(bench: &Bench<'_>) -> anyhow::Result<(TopicName, TopicName, Hand)> {
-    let (lead, state) = (bench.topic("lead", 2).await?, bench.compacted("state", 2).await?);
-    let membership = Membership { state: Some(state.clone()), ..bench.membership(&lead, Mode::Atomic) };
+async fn join_owner(bench: &TopicsBench<'_>) -> anyhow::Result<(TopicName, TopicName, BenchMember)> {
+    let (lead, state) = (bench.declare_topic("lead", 2).await?, bench.declare_compacted("state", 2).await?);
+    let membership =
+        GroupMembership { state: Some(state.clone()), ..bench.membership(&lead, TurnGuarantee::Atomic) };
     let mut hand = bench.join(membership).await?;
-    hand.own(2).await?;
+    hand.own_partitions(2).await?;
     Ok((lead, state, hand))
 }
 
-async fn state_is_complete(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let state = bench.compacted("state", 2).await?;
-    let records: Vec<_> = (0..50).map(|n| record(&state, 1, &format!("k{n:02}"), "v")).collect();
+async fn state_is_complete(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let state = bench.declare_compacted("state", 2).await?;
+    let records: Vec<_> = (0..50).map(|n| test_record(&state, 1, &format!("k{n:02}"), "v")).collect();
     for some in records.chunks(7) {
         bench.append(some.to_vec()).await?;
     }
-    let (_, _, mut hand) = owner(bench).await?;
+    let (_, _, mut hand) = join_owner(bench).await?;
     let restored = hand.restore(1).await?;
     ensure!(restored.len() == 50, "50 keys were written, {} were restored", restored.len());
     ensure!(restored.iter().all(|r| r.topic == state && r.partition == 1), "restored: {restored:?}");
     ensure!(hand.restore(0).await?.is_empty(), "nothing was written to partition 0");
     drop(hand);
     bench.crash().await?;
-    bench.append(vec![record(&state, 1, "last", "v")]).await?;
-    let (_, _, mut hand) = owner(bench).await?;
+    bench.append(vec![test_record(&state, 1, "last", "v")]).await?;
+    let (_, _, mut hand) = join_owner(bench).await?;
     let restored = hand.restore(1).await?;
     ensure!(restored.len() == 51, "51 keys were written, {} were restored after a crash", restored.len());
     Ok(())
 }
 
-async fn state_is_the_latest(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let state = bench.compacted("state", 2).await?;
-    bench.append(vec![record(&state, 0, "a", "1"), record(&state, 0, "b", "1")]).await?;
-    bench.append(vec![record(&state, 0, "a", "2"), record(&state, 0, "a", "3")]).await?;
-    let (_, _, mut hand) = owner(bench).await?;
-    same("restored", &pairs(&hand.restore(0).await?), "a=3 b=1")?;
+async fn state_is_the_latest(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let state = bench.declare_compacted("state", 2).await?;
+    bench.append(vec![test_record(&state, 0, "a", "1"), test_record(&state, 0, "b", "1")]).await?;
+    bench.append(vec![test_record(&state, 0, "a", "2"), test_record(&state, 0, "a", "3")]).await?;
+    let (_, _, mut hand) = join_owner(bench).await?;
+    check_same("restored", &pairs_text(&hand.restore(0).await?), "a=3 b=1")?;
     drop(hand);
     bench.crash().await?;
-    let (_, _, mut hand) = owner(bench).await?;
-    same("restored after a crash", &pairs(&hand.restore(0).await?), "a=3 b=1")
+    let (_, _, mut hand) = join_owner(bench).await?;
+    check_same("restored after a crash", &pairs_text(&hand.restore(0).await?), "a=3 b=1")
 }
 
-async fn a_tombstone_takes_away(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let state = bench.compacted("state", 2).await?;
-    let records = [("a", "1"), ("b", "1"), ("c", "1")].map(|(k, v)| record(&state, 0, k, v));
+async fn a_tombstone_takes_away(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let state = bench.declare_compacted("state", 2).await?;
+    let records = [("a", "1"), ("b", "1"), ("c", "1")].map(|(k, v)| test_record(&state, 0, k, v));
     bench.append(records.to_vec()).await?;
-    bench.append(vec![tombstone(&state, 0, "a"), tombstone(&state, 0, "c")]).await?;
-    bench.append(vec![record(&state, 0, "c", "2")]).await?;
-    let (_, _, mut hand) = owner(bench).await?;
-    same("restored", &pairs(&hand.restore(0).await?), "b=1 c=2")?;
+    bench.append(vec![test_tombstone(&state, 0, "a"), test_tombstone(&state, 0, "c")]).await?;
+    bench.append(vec![test_record(&state, 0, "c", "2")]).await?;
+    let (_, _, mut hand) = join_owner(bench).await?;
+    check_same("restored", &pairs_text(&hand.restore(0).await?), "b=1 c=2")?;
     drop(hand);
     bench.crash().await?;
-    let (_, _, mut hand) = owner(bench).await?;
-    same("restored after a crash", &pairs(&hand.restore(0).await?), "b=1 c=2")
+    let (_, _, mut hand) = join_owner(bench).await?;
+    check_same("restored after a crash", &pairs_text(&hand.restore(0).await?), "b=1 c=2")
 }
 
-async fn state_is_per_partition(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let state = bench.compacted("state", 2).await?;
-    bench.append(vec![record(&state, 0, "a", "zero"), record(&state, 1, "a", "one")]).await?;
-    bench.append(vec![tombstone(&state, 1, "a"), record(&state, 1, "ab", "one")]).await?;
-    let (_, _, mut hand) = owner(bench).await?;
-    same("partition 0", &pairs(&hand.restore(0).await?), "a=zero")?;
-    same("partition 1", &pairs(&hand.restore(1).await?), "ab=one")
+async fn state_is_per_partition(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let state = bench.declare_compacted("state", 2).await?;
+    bench.append(vec![test_record(&state, 0, "a", "zero"), test_record(&state, 1, "a", "one")]).await?;
+    bench.append(vec![test_tombstone(&state, 1, "a"), test_record(&state, 1, "ab", "one")]).await?;
+    let (_, _, mut hand) = join_owner(bench).await?;
+    check_same("partition 0", &pairs_text(&hand.restore(0).await?), "a=zero")?;
+    check_same("partition 1", &pairs_text(&hand.restore(1).await?), "ab=one")
 }
 
-async fn state_follows_the_turn(bench: &Bench<'_>) -> anyhow::Result<()> {
-    let (lead, state, mut first) = owner(bench).await?;
+async fn state_follows_the_turn(bench: &TopicsBench<'_>) -> anyhow::Result<()> {
+    let (lead, state, mut first) = join_owner(bench).await?;
     for n in 0..3_u32 {
-        bench.append(vec![record(&lead, 0, "k", "v")]).await?;
-        let batch = first.batch(10).await?;
+        bench.append(vec![test_record(&lead, 0, "k", "v")]).await?;
+        let batch = first.next_batch(10).await?;
         ensure!(batch.partition == 0, "records of partition {}", batch.partition);
-        first.commit(0, vec![record(&state, 0, "seen", &n.to_string())]).await?;
+        first.commit(0, vec![test_record(&state, 0, "seen", &n.to_string())]).await?;
     }
     drop(first);
-    let (_, _, mut second) = owner(bench).await?;
-    same("restored", &pairs(&second.restore(0).await?), "seen=2")?;
+    let (_, _, mut second) = join_owner(bench).await?;
+    check_same("restored", &pairs_text(&second.restore(0).await?), "seen=2")?;
     let committed = bench.standing(&lead).await?[0].0;
     let positions = second.member.positions(0);
     ensure!(positions == [(lead, committed)], "committed {committed}, but starts at {positions:?}");

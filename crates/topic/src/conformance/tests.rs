@@ -12,9 +12,9 @@ use async_trait::async_trait;
 use runtime::Clock;
 use tempfile::TempDir;
 
-use super::{Harness, cut_power, run};
+use super::{TopicsHarness, cut_power, run_promises};
 use crate::{
-    embedded::Embedded,
+    embedded::EmbeddedTopics,
     port::{TopicError, Topics},
 };
 
@@ -38,7 +38,8 @@ impl EmbeddedHarness {
     }
 
     fn open(&self, dir: TempDir) -> Result<Arc<dyn Topics>, TopicError> {
-        let engine: Arc<dyn Topics> = Arc::new(Embedded::open_with(dir.path(), self.clock.clone(), SESSION)?);
+        let engine: Arc<dyn Topics> =
+            Arc::new(EmbeddedTopics::open_with(dir.path(), self.clock.clone(), SESSION)?);
         // A machine's clock may be anywhere after a crash; here it stands, which is the hardest case.
         let before = self.now.lock().unwrap().replace((dir, engine.clone()));
         self.dead.lock().unwrap().extend(before);
@@ -47,8 +48,8 @@ impl EmbeddedHarness {
 }
 
 #[async_trait]
-impl Harness for EmbeddedHarness {
-    async fn fresh(&self) -> Result<Arc<dyn Topics>, TopicError> {
+impl TopicsHarness for EmbeddedHarness {
+    async fn open_fresh(&self) -> Result<Arc<dyn Topics>, TopicError> {
         self.dead.lock().unwrap().clear();
         self.open(scratch_dir())
     }
@@ -76,7 +77,7 @@ pub(crate) fn scratch_dir() -> TempDir {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_embedded_engine_keeps_every_promise() {
     let harness = EmbeddedHarness::new(Duration::from_secs(60));
-    let outcomes = run(&harness).await;
+    let outcomes = run_promises(&harness).await;
     let broken: Vec<_> = outcomes.iter().filter(|(_, outcome)| outcome.is_err()).collect();
     assert!(broken.is_empty(), "{broken:#?}");
 }

@@ -6,28 +6,28 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::{
-    embedded::Embedded,
-    port::{CommitError, Mode, Retention, Standing, TopicName, TopicSpec, Turn},
+    embedded::EmbeddedTopics,
+    port::{CommitError, GroupStanding, TopicName, TopicRetention, TopicSpec, Turn, TurnGuarantee},
 };
 
-mod alone;
+mod stall;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The embedded engine without an answer to one call. Once that is waited for, everything is to stop.
 #[derive(Clone)]
-struct Silent {
+struct SilentTopics {
     engine: Arc<dyn Topics>,
     call: &'static str,
-    shutdown: Shutdown,
+    shutdown: ShutdownSignal,
     /// Commits that were asked for.
     commits: Arc<AtomicU32>,
     /// Which of them happens; the others are aborted.
     happens: fn(u32) -> bool,
 }
 
-impl Silent {
-    async fn answers(&self, call: &str) {
+impl SilentTopics {
+    async fn wait_for_answer(&self, call: &str) {
         if self.call == call {
             self.shutdown.start();
             pending::<()>().await;
@@ -35,14 +35,14 @@ impl Silent {
     }
 }
 
-impl std::fmt::Debug for Silent {
+impl std::fmt::Debug for SilentTopics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Silent").field("call", &self.call).finish_non_exhaustive()
+        f.debug_struct("SilentTopics").field("call", &self.call).finish_non_exhaustive()
     }
 }
 
 #[async_trait]
-impl Topics for Silent {
+impl Topics for SilentTopics {
     async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
         self.engine.declare(specs).await
     }
@@ -57,7 +57,7 @@ impl Topics for Silent {
         number: u32,
         from: u64,
         most: usize,
-    ) -> Result<Vec<Record>, TopicError> {
+    ) -> Result<Vec<TopicRecord>, TopicError> {
         self.engine.read(topic, number, from, most).await
     }
 
@@ -69,12 +69,12 @@ impl Topics for Silent {
         self.engine.since(topic, at).await
     }
 
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
         self.engine.standing(group, topic).await
     }
 
-    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
-        self.answers("join").await;
+    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
+        self.wait_for_answer("join").await;
         let member = self.engine.join(membership).await?;
         Ok(Box::new(SilentMember { member, log: self.clone() }))
     }
@@ -82,17 +82,17 @@ impl Topics for Silent {
 
 struct SilentMember {
     member: Box<dyn Member>,
-    log: Silent,
+    log: SilentTopics,
 }
 
 #[async_trait]
 impl Member for SilentMember {
-    async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
-        self.log.answers("next").await;
+    async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
+        self.log.wait_for_answer("next").await;
         if self.log.call == "revokes" {
             match self.log.commits.fetch_add(1, Ordering::SeqCst) {
                 0 => {}
-                1 => return Ok(Happening::Revoked(vec![0])),
+                1 => return Ok(MemberEvent::Revoked(vec![0])),
                 _ => {
                     self.log.shutdown.start();
                     pending::<()>().await;
@@ -102,17 +102,17 @@ impl Member for SilentMember {
         self.member.next(most).await
     }
 
-    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
-        self.log.answers("restore").await;
+    async fn restore(&self, partition: u32) -> Result<Vec<TopicRecord>, TopicError> {
+        self.log.wait_for_answer("restore").await;
         self.member.restore(partition).await
     }
 
-    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
-        self.log.answers("ends").await;
+    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
+        self.log.wait_for_answer("ends").await;
         self.member.ends(partition).await
     }
 
-    fn positions(&self, partition: u32) -> Offsets {
+    fn positions(&self, partition: u32) -> TopicOffsets {
         self.member.positions(partition)
     }
 
@@ -128,30 +128,34 @@ impl Member for SilentMember {
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
-        self.log.answers("rewind").await;
+        self.log.wait_for_answer("rewind").await;
         self.member.rewind(partition).await
     }
 }
 
 /// Wants a turn at an instant.
-struct Waits(Option<i64>);
+struct DueWork(Option<i64>);
 
 #[async_trait]
-impl Work for Waits {
+impl RoomWork for DueWork {
     fn due(&self, _partition: u32) -> Option<i64> {
         self.0
     }
 
-    async fn turn(&mut self, _batch: &Batch, _closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+    async fn turn(&mut self, _batch: &RecordBatch, _closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         Ok(Vec::new())
     }
 }
 
 /// A log with some records in its lead, and how a room belongs to it.
-async fn log(dir: &std::path::Path, clock: &Clock, records: u8) -> (Arc<Embedded>, Membership) {
-    let engine = Arc::new(Embedded::open(dir, clock.clone()).unwrap());
+async fn open_log(
+    dir: &std::path::Path,
+    clock: &Clock,
+    records: u8,
+) -> (Arc<EmbeddedTopics>, GroupMembership) {
+    let engine = Arc::new(EmbeddedTopics::open(dir, clock.clone()).unwrap());
     let spec = |name: &str, retention| TopicSpec { name: name.into(), partitions: 1, retention };
-    let specs = [spec("lead", Retention::Milliseconds(1_000)), spec("state", Retention::Compacted)];
+    let specs = [spec("lead", TopicRetention::Milliseconds(1_000)), spec("state", TopicRetention::Compacted)];
     engine.declare(&specs).await.unwrap();
     let topic: TopicName = "lead".into();
     let record = |n| {
@@ -159,41 +163,43 @@ async fn log(dir: &std::path::Path, clock: &Clock, records: u8) -> (Arc<Embedded
         NewRecord { topic, partition: 0, key: vec![1], value, headers: vec![] }
     };
     engine.append((1..=records).map(record).collect()).await.unwrap();
-    let (group, state, mode) = ("group".into(), Some("state".into()), Mode::Atomic);
-    (engine, Membership { group, lead: topic, companions: vec![], state, mode })
+    let (group, state, mode) = ("group".into(), Some("state".into()), TurnGuarantee::Atomic);
+    (engine, GroupMembership { group, lead: topic, companions: vec![], state, mode })
 }
 
 #[tokio::test]
 async fn a_log_that_is_away_keeps_nobody_from_stopping() {
     for call in ["join", "next", "restore", "ends", "rewind"] {
-        let (dir, clock, shutdown) = (tempfile::tempdir().unwrap(), Clock::still(1_000), Shutdown::default());
-        let (engine, membership) = log(dir.path(), &clock, 1).await;
+        let (dir, clock, shutdown) =
+            (tempfile::tempdir().unwrap(), Clock::still(1_000), ShutdownSignal::default());
+        let (engine, membership) = open_log(dir.path(), &clock, 1).await;
         let (commits, happens) = (Arc::default(), |_| false);
-        let topics = Arc::new(Silent { engine, call, shutdown: shutdown.clone(), commits, happens });
-        let mut work = Waits((call == "ends").then_some(1_000));
-        let quiet = Quiet::default();
-        let drive = drive(Drive { topics, membership, clock, quiet, shutdown, records_max: 9 }, &mut work);
+        let topics = Arc::new(SilentTopics { engine, call, shutdown: shutdown.clone(), commits, happens });
+        let mut work = DueWork((call == "ends").then_some(1_000));
+        let quiet = WorkTracker::default();
+        let drive =
+            run_room(DriveDeps { topics, membership, clock, quiet, shutdown, records_max: 9 }, &mut work);
         timeout(PATIENCE, drive).await.unwrap_or_else(|_| panic!("{call} is waited for")).unwrap();
     }
 }
 
 /// Counts what it hears, and writes down every tenth count.
 #[derive(Clone, Default)]
-struct Counts {
+struct CountingWork {
     heard: Arc<AtomicU32>,
     turns: Arc<AtomicU32>,
     decided: u32,
 }
 
 #[async_trait]
-impl Work for Counts {
-    fn restore(&mut self, _partition: u32, state: Vec<Record>) -> anyhow::Result<()> {
+impl RoomWork for CountingWork {
+    fn restore(&mut self, _partition: u32, state: Vec<TopicRecord>) -> anyhow::Result<()> {
         let written = state.last().and_then(|record| record.value.as_ref()?.first().copied());
         self.heard.store(u32::from(written.unwrap_or(0)), Ordering::SeqCst);
         Ok(())
     }
 
-    async fn turn(&mut self, batch: &Batch, _closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+    async fn turn(&mut self, batch: &RecordBatch, _closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let turn = self.turns.fetch_add(1, Ordering::SeqCst);
         anyhow::ensure!(turn != 13, "a turn that cannot be decided");
         let heard = self.heard.load(Ordering::SeqCst) + u32::try_from(batch.records.len())?;
@@ -205,7 +211,7 @@ impl Work for Counts {
         Ok(vec![NewRecord { topic: "state".into(), partition: 0, key: vec![1], value, headers: vec![] }])
     }
 
-    async fn committed(&mut self, _partition: u32) -> anyhow::Result<()> {
+    async fn after_commit(&mut self, _partition: u32) -> anyhow::Result<()> {
         self.heard.store(self.decided, Ordering::SeqCst);
         Ok(())
     }
@@ -214,18 +220,20 @@ impl Work for Counts {
 #[tokio::test]
 async fn turns_that_write_nothing_share_a_commit_and_are_believed_once() {
     const RECORDS: u8 = 95;
-    let (dir, clock, shutdown) = (tempfile::tempdir().unwrap(), Clock::still(1_000), Shutdown::default());
-    let (engine, membership) = log(dir.path(), &clock, RECORDS).await;
+    let (dir, clock, shutdown) =
+        (tempfile::tempdir().unwrap(), Clock::still(1_000), ShutdownSignal::default());
+    let (engine, membership) = open_log(dir.path(), &clock, RECORDS).await;
     let commits = Arc::<AtomicU32>::default();
     let (call, happens) = ("none", |commit| commit % 3 != 1);
-    let topics = Silent { engine: engine.clone(), call, shutdown: shutdown.clone(), commits, happens };
-    let (commits, counts, mut work) = (topics.commits.clone(), Counts::default(), Counts::default());
+    let topics = SilentTopics { engine: engine.clone(), call, shutdown: shutdown.clone(), commits, happens };
+    let (commits, counts, mut work) =
+        (topics.commits.clone(), CountingWork::default(), CountingWork::default());
     (work.heard, work.turns) = (counts.heard.clone(), counts.turns.clone());
-    let (topics, quiet, stop) = (Arc::new(topics), Quiet::default(), shutdown.clone());
-    let drive = drive(Drive { topics, membership, clock, quiet, shutdown, records_max: 1 }, &mut work);
+    let (topics, quiet, stop) = (Arc::new(topics), WorkTracker::default(), shutdown.clone());
+    let drive = run_room(DriveDeps { topics, membership, clock, quiet, shutdown, records_max: 1 }, &mut work);
     let settled = async {
         while engine.standing("group", "lead").await.unwrap()[0].lag() > 0 {
-            retry::wait(Duration::from_millis(1)).await;
+            retry::wait_real_time(Duration::from_millis(1)).await;
         }
         stop.start();
     };
@@ -240,17 +248,19 @@ async fn turns_that_write_nothing_share_a_commit_and_are_believed_once() {
 /// whoever moves a clock must wait for that.
 #[tokio::test]
 async fn who_lost_all_partitions_is_not_idle() {
-    let (dir, clock, shutdown) = (tempfile::tempdir().unwrap(), Clock::still(1_000), Shutdown::default());
-    let (engine, membership) = log(dir.path(), &clock, 0).await;
+    let (dir, clock, shutdown) =
+        (tempfile::tempdir().unwrap(), Clock::still(1_000), ShutdownSignal::default());
+    let (engine, membership) = open_log(dir.path(), &clock, 0).await;
     let (commits, happens) = (Arc::default(), |_| true);
-    let topics = Arc::new(Silent { engine, call: "revokes", shutdown: shutdown.clone(), commits, happens });
-    let (quiet, mut work) = (Quiet::default(), Waits(None));
+    let topics =
+        Arc::new(SilentTopics { engine, call: "revokes", shutdown: shutdown.clone(), commits, happens });
+    let (quiet, mut work) = (WorkTracker::default(), DueWork(None));
     let watched = quiet.clone();
-    let drive = Drive { topics, membership, clock, quiet, shutdown: shutdown.clone(), records_max: 9 };
-    let mut room = Box::pin(super::drive(drive, &mut work));
+    let drive = DriveDeps { topics, membership, clock, quiet, shutdown: shutdown.clone(), records_max: 9 };
+    let mut room = Box::pin(super::run_room(drive, &mut work));
     let lost = async {
         shutdown.wait().await;
-        watched.now().0
+        watched.idle_state().0
     };
     let is_idle = timeout(PATIENCE, async {
         tokio::select! {

@@ -3,25 +3,28 @@
 use std::sync::Arc;
 
 use fjall::PersistMode;
-use runtime::files::{NotRewritten, rewrite};
+use runtime::file_rewrite::{RewriteError, rewrite_files};
 
 use super::{
-    book::Topic,
+    book::EmbeddedTopic,
     layout,
-    tables::{Tables, fault},
+    tables::{TopicTables, tables_fault},
 };
 use crate::port::TopicError;
 
 /// Records that one write empties.
 const PIECE: usize = 2_000;
 
-pub(super) fn write(tables: &Tables, places: &[(Arc<Topic>, u32, u64)]) -> Result<(), TopicError> {
+pub(super) fn write_blanks(
+    tables: &TopicTables,
+    places: &[(Arc<EmbeddedTopic>, u32, u64)],
+) -> Result<(), TopicError> {
     let mut blank = Vec::new();
     for piece in places.chunks(PIECE) {
         let mut batch = tables.db.batch().durability(Some(PersistMode::SyncData));
         for (topic, partition, offset) in piece.iter().filter(|(topic, ..)| !topic.compacted) {
             let key = layout::log_key(topic.id, *partition, *offset);
-            let value = tables.log.get(key).map_err(|error| fault("emptying records", &error))?;
+            let value = tables.log.get(key).map_err(|error| tables_fault("emptying records", &error))?;
             // What the retention has taken already is gone.
             let Some(appended) = value.and_then(|value| layout::log_appended(&value)) else { continue };
             layout::blank_value(&mut blank, appended);
@@ -33,13 +36,13 @@ pub(super) fn write(tables: &Tables, places: &[(Arc<Topic>, u32, u64)]) -> Resul
 }
 
 /// Rewrites every file, and waits until those of before are gone: what was emptied is in none of them any more.
-pub(super) fn scrub(tables: &Tables) -> Result<(), TopicError> {
+pub(super) fn scrub_files(tables: &TopicTables) -> Result<(), TopicError> {
     let all = || vec![tables.log.clone(), tables.state.clone(), tables.meta.clone()];
-    let gone = rewrite(&tables.db, all).and_then(|old| old.wait(&tables.db));
+    let gone = rewrite_files(&tables.db, all).and_then(|old| old.wait_until_gone(&tables.db));
     gone.map_err(|why| match why {
-        NotRewritten::Begin(error) => tables.write_fault("beginning another log of writes", &error),
-        NotRewritten::WriteOut(error) => fault("writing out what is in memory", &error),
-        NotRewritten::Busy => TopicError::Busy("files of before are still there".to_owned()),
-        NotRewritten::Gather(error) => fault("gathering files", &error),
+        RewriteError::Begin(error) => tables.write_fault("beginning another log of writes", &error),
+        RewriteError::WriteOut(error) => tables_fault("writing out what is in memory", &error),
+        RewriteError::Busy => TopicError::Busy("files of before are still there".to_owned()),
+        RewriteError::Gather(error) => tables_fault("gathering files", &error),
     })
 }

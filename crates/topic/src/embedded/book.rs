@@ -12,32 +12,32 @@ use std::{
 use tokio::sync::Notify;
 
 use super::{
-    layout::{self, Extent},
-    tables::{Tables, fault, garbled},
+    layout::{self, PartitionExtent},
+    tables::{TopicTables, garbled_bytes, tables_fault},
 };
-use crate::port::{Retention, Standing, TopicError, TopicName};
+use crate::port::{GroupStanding, TopicError, TopicName, TopicRetention};
 
 /// A topic as this process knows it.
 #[derive(Debug)]
-pub(super) struct Topic {
+pub(super) struct EmbeddedTopic {
     pub id: u32,
     pub name: TopicName,
     pub compacted: bool,
     /// In milliseconds; without meaning for a compacted topic.
     pub retention: AtomicI64,
-    pub partitions: Vec<Reach>,
+    pub partitions: Vec<PartitionReach>,
     /// The groups to wake when something is appended.
     watchers: Mutex<Vec<Weak<Notify>>>,
 }
 
 /// How far a partition reaches: what of it may be read.
 #[derive(Debug, Default)]
-pub(super) struct Reach {
+pub(super) struct PartitionReach {
     first: AtomicU64,
     end: AtomicU64,
 }
 
-impl Reach {
+impl PartitionReach {
     pub fn get(&self) -> (u64, u64) {
         // The end first: should both move in between, the range is too short and never wrong.
         let end = self.end.load(Ordering::Acquire);
@@ -45,55 +45,55 @@ impl Reach {
         (first, end.max(first))
     }
 
-    pub fn set(&self, extent: &Extent) {
+    pub fn set(&self, extent: &PartitionExtent) {
         self.first.store(extent.first, Ordering::Release);
         self.end.store(extent.end, Ordering::Release);
     }
 }
 
-impl Topic {
-    pub fn new(id: u32, name: TopicName, partitions: u32, retention: Retention) -> Self {
+impl EmbeddedTopic {
+    pub fn new(id: u32, name: TopicName, partitions: u32, retention: TopicRetention) -> Self {
         let (compacted, ms) = match retention {
-            Retention::Milliseconds(ms) => (false, ms.max(0)),
-            Retention::Compacted => (true, 0),
+            TopicRetention::Milliseconds(ms) => (false, ms.max(0)),
+            TopicRetention::Compacted => (true, 0),
         };
         Self {
             id,
             name,
             compacted,
             retention: AtomicI64::new(ms),
-            partitions: (0..partitions).map(|_| Reach::default()).collect(),
+            partitions: (0..partitions).map(|_| PartitionReach::default()).collect(),
             watchers: Mutex::default(),
         }
     }
 
-    pub fn retention(&self) -> Retention {
+    pub fn retention(&self) -> TopicRetention {
         if self.compacted {
-            Retention::Compacted
+            TopicRetention::Compacted
         } else {
-            Retention::Milliseconds(self.retention.load(Ordering::Relaxed))
+            TopicRetention::Milliseconds(self.retention.load(Ordering::Relaxed))
         }
     }
 
-    pub fn count(&self) -> u32 {
+    pub fn partition_count(&self) -> u32 {
         u32::try_from(self.partitions.len()).unwrap_or(u32::MAX)
     }
 
-    pub fn reach(&self, partition: u32) -> Result<&Reach, TopicError> {
+    pub fn reach(&self, partition: u32) -> Result<&PartitionReach, TopicError> {
         usize::try_from(partition).ok().and_then(|at| self.partitions.get(at)).ok_or_else(|| {
-            let (name, count) = (&self.name, self.count());
+            let (name, count) = (&self.name, self.partition_count());
             TopicError::Refused(format!("topic `{name}` has no partition {partition}, it has {count}"))
         })
     }
 
     pub fn watch(&self, watcher: &Arc<Notify>) {
-        let mut watchers = lock(&self.watchers);
+        let mut watchers = lock_mutex(&self.watchers);
         watchers.retain(|w| w.strong_count() > 0);
         watchers.push(Arc::downgrade(watcher));
     }
 
     pub fn wake(&self) {
-        for watcher in lock(&self.watchers).iter() {
+        for watcher in lock_mutex(&self.watchers).iter() {
             if let Some(watcher) = watcher.upgrade() {
                 watcher.notify_waiters();
             }
@@ -102,46 +102,49 @@ impl Topic {
 }
 
 /// Of one group, by topic and partition.
-type Offsets = HashMap<(u32, u32), u64>;
+type CommittedOffsets = HashMap<(u32, u32), u64>;
 
 /// Shared by the readers and the writer.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct TopicBook {
     /// Empty once the engine is closed.
-    tables: RwLock<Option<Tables>>,
-    topics: RwLock<HashMap<TopicName, Arc<Topic>>>,
-    committed: RwLock<HashMap<Arc<str>, Offsets>>,
+    tables: RwLock<Option<TopicTables>>,
+    topics: RwLock<HashMap<TopicName, Arc<EmbeddedTopic>>>,
+    committed: RwLock<HashMap<Arc<str>, CommittedOffsets>>,
     broken: OnceLock<TopicError>,
 }
 
-impl Book {
+impl TopicBook {
     /// Reads everything but the records; how many there are does not matter.
-    pub fn open(tables: Tables) -> Result<Self, TopicError> {
+    pub fn open(tables: TopicTables) -> Result<Self, TopicError> {
         let book = Self::default();
         let mut by_id = HashMap::new();
         for item in tables.meta.prefix([layout::TOPIC]) {
-            let (key, value) = item.into_inner().map_err(|error| fault("reading topics", &error))?;
-            let name = std::str::from_utf8(&key[1..]).map_err(|_| garbled("a topic's name"))?;
-            let (id, partitions, retention) = layout::topic_of(&value).ok_or_else(|| garbled(name))?;
-            let topic = Arc::new(Topic::new(id, name.into(), partitions, retention));
+            let (key, value) = item.into_inner().map_err(|error| tables_fault("reading topics", &error))?;
+            let name = std::str::from_utf8(&key[1..]).map_err(|_| garbled_bytes("a topic's name"))?;
+            let (id, partitions, retention) =
+                layout::parse_topic(&value).ok_or_else(|| garbled_bytes(name))?;
+            let topic = Arc::new(EmbeddedTopic::new(id, name.into(), partitions, retention));
             by_id.insert(id, topic.clone());
             book.add_topic(topic);
         }
-        for seat in seats(&tables, layout::BOUNDS)? {
-            let extent = layout::extent_of(&seat.value).ok_or_else(|| garbled("a partition's extent"))?;
+        for seat in read_seats(&tables, layout::BOUNDS)? {
+            let extent =
+                layout::parse_extent(&seat.value).ok_or_else(|| garbled_bytes("a partition's extent"))?;
             if let Some(topic) = by_id.get(&seat.topic) {
                 topic.reach(seat.partition)?.set(&extent);
             }
         }
-        for seat in seats(&tables, layout::COMMITTED)? {
-            let offset = layout::number_of(&seat.value).ok_or_else(|| garbled("a committed offset"))?;
+        for seat in read_seats(&tables, layout::COMMITTED)? {
+            let offset =
+                layout::parse_number(&seat.value).ok_or_else(|| garbled_bytes("a committed offset"))?;
             book.set_committed(&seat.group, seat.topic, seat.partition, offset);
         }
         *book.tables.write().unwrap_or_else(PoisonError::into_inner) = Some(tables);
         Ok(book)
     }
 
-    pub fn tables(&self) -> Result<Tables, TopicError> {
+    pub fn tables(&self) -> Result<TopicTables, TopicError> {
         self.check()?;
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         tables.clone().ok_or_else(|| TopicError::Broken("the log was closed".to_owned()))
@@ -169,17 +172,17 @@ impl Book {
         self.broken.get().map_or(Ok(()), |why| Err(why.clone()))
     }
 
-    pub fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
+    pub fn topic(&self, name: &str) -> Result<Arc<EmbeddedTopic>, TopicError> {
         let topics = self.topics.read().unwrap_or_else(PoisonError::into_inner);
         let missing = || TopicError::Refused(format!("there is no topic `{name}`"));
         topics.get(name).cloned().ok_or_else(missing)
     }
 
-    pub fn topics(&self) -> Vec<Arc<Topic>> {
+    pub fn topics(&self) -> Vec<Arc<EmbeddedTopic>> {
         self.topics.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    pub fn add_topic(&self, topic: Arc<Topic>) {
+    pub fn add_topic(&self, topic: Arc<EmbeddedTopic>) {
         self.topics.write().unwrap_or_else(PoisonError::into_inner).insert(topic.name.clone(), topic);
     }
 
@@ -194,7 +197,7 @@ impl Book {
         }
     }
 
-    pub fn committed(&self, group: &str, topic: u32, partition: u32) -> Option<u64> {
+    pub fn committed_offset(&self, group: &str, topic: u32, partition: u32) -> Option<u64> {
         let committed = self.committed.read().unwrap_or_else(PoisonError::into_inner);
         committed.get(group)?.get(&(topic, partition)).copied()
     }
@@ -204,11 +207,11 @@ impl Book {
         committed.entry(group.clone()).or_default().insert((topic, partition), offset);
     }
 
-    pub fn standing(&self, group: &str, topic: &Topic) -> Vec<Standing> {
-        let one = |(partition, reach): (u32, &Reach)| {
+    pub fn standing(&self, group: &str, topic: &EmbeddedTopic) -> Vec<GroupStanding> {
+        let one = |(partition, reach): (u32, &PartitionReach)| {
             let (first, end) = reach.get();
-            let committed = self.committed(group, topic.id, partition).unwrap_or(first);
-            Standing { topic: topic.name.clone(), partition, committed, end }
+            let committed = self.committed_offset(group, topic.id, partition).unwrap_or(first);
+            GroupStanding { topic: topic.name.clone(), partition, committed, end }
         };
         (0..).zip(&topic.partitions).map(one).collect()
     }
@@ -221,23 +224,25 @@ impl Book {
 }
 
 /// What lies under one tag of `meta` for a topic, a partition and perhaps a group.
-pub(super) struct Seat {
+pub(super) struct MetaSeatRow {
     pub topic: u32,
     pub partition: u32,
     pub group: Arc<str>,
     pub value: fjall::UserValue,
 }
 
-pub(super) fn seats(tables: &Tables, tag: u8) -> Result<Vec<Seat>, TopicError> {
+pub(super) fn read_seats(tables: &TopicTables, tag: u8) -> Result<Vec<MetaSeatRow>, TopicError> {
     let mut out = Vec::new();
     for item in tables.meta.prefix([tag]) {
-        let (key, value) = item.into_inner().map_err(|error| fault("reading the log's book", &error))?;
-        let (topic, partition, group) = layout::seat_of(&key[1..]).ok_or_else(|| garbled("a key"))?;
-        out.push(Seat { topic, partition, group: group.into(), value });
+        let (key, value) =
+            item.into_inner().map_err(|error| tables_fault("reading the log's book", &error))?;
+        let (topic, partition, group) =
+            layout::parse_seat(&key[1..]).ok_or_else(|| garbled_bytes("a key"))?;
+        out.push(MetaSeatRow { topic, partition, group: group.into(), value });
     }
     Ok(out)
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock_mutex<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,67 +5,77 @@ use std::sync::{Arc, atomic::Ordering};
 use fjall::PersistMode;
 
 use super::{
-    book::{Book, Topic},
+    book::{EmbeddedTopic, TopicBook},
     layout,
-    tables::Tables,
+    tables::TopicTables,
 };
-use crate::port::{Retention, TopicError, TopicSpec};
+use crate::port::{TopicError, TopicRetention, TopicSpec};
 
 /// More partitions than this is a mistake in a configuration.
 const PARTITIONS_MOST: u32 = 4_096;
 const NAME_MOST: usize = 249;
 
 /// What a declaration adds or changes.
-pub(super) struct Fresh {
-    created: Vec<Arc<Topic>>,
-    kept_for: Vec<(Arc<Topic>, i64)>,
+pub(super) struct TopicDeclaration {
+    created: Vec<Arc<EmbeddedTopic>>,
+    kept_for: Vec<(Arc<EmbeddedTopic>, i64)>,
     pub next_topic: u32,
 }
 
-pub(super) fn plan(book: &Book, specs: &[TopicSpec], next_topic: u32) -> Result<Fresh, TopicError> {
+pub(super) fn plan_declaration(
+    book: &TopicBook,
+    specs: &[TopicSpec],
+    next_topic: u32,
+) -> Result<TopicDeclaration, TopicError> {
     book.check()?;
-    let mut fresh = Fresh { created: Vec::new(), kept_for: Vec::new(), next_topic };
+    let mut fresh = TopicDeclaration { created: Vec::new(), kept_for: Vec::new(), next_topic };
     for TopicSpec { name, partitions, retention } in specs {
         if name.is_empty() || name.len() > NAME_MOST || *partitions == 0 || *partitions > PARTITIONS_MOST {
-            return refused(format!("topic `{name}` with {partitions} partitions cannot be"));
+            return refuse_declaration(format!("topic `{name}` with {partitions} partitions cannot be"));
         }
         let here = fresh.created.iter().find(|t| t.name == *name).cloned();
         let Some(topic) = here.or_else(|| book.topic(name).ok()) else {
-            let topic = Topic::new(fresh.next_topic, name.clone(), *partitions, *retention);
+            let topic = EmbeddedTopic::new(fresh.next_topic, name.clone(), *partitions, *retention);
             fresh.created.push(Arc::new(topic));
             fresh.next_topic += 1;
             continue;
         };
-        let count = topic.count();
+        let count = topic.partition_count();
         if count != *partitions {
-            return refused(format!("topic `{name}` has {count} partitions, {partitions} were declared"));
+            return refuse_declaration(format!(
+                "topic `{name}` has {count} partitions, {partitions} were declared"
+            ));
         }
         match (topic.compacted, *retention) {
-            (true, Retention::Compacted) => {}
-            (false, Retention::Milliseconds(ms)) => fresh.kept_for.push((topic, ms.max(0))),
-            (true, Retention::Milliseconds(_)) => return refused(format!("topic `{name}` is compacted")),
-            (false, Retention::Compacted) => return refused(format!("topic `{name}` is not compacted")),
+            (true, TopicRetention::Compacted) => {}
+            (false, TopicRetention::Milliseconds(ms)) => fresh.kept_for.push((topic, ms.max(0))),
+            (true, TopicRetention::Milliseconds(_)) => {
+                return refuse_declaration(format!("topic `{name}` is compacted"));
+            }
+            (false, TopicRetention::Compacted) => {
+                return refuse_declaration(format!("topic `{name}` is not compacted"));
+            }
         }
     }
     fresh.kept_for.retain(|(topic, ms)| topic.retention.load(Ordering::Relaxed) != *ms);
     Ok(fresh)
 }
 
-pub(super) fn write(tables: &Tables, fresh: &Fresh) -> Result<(), TopicError> {
+pub(super) fn write_declaration(tables: &TopicTables, fresh: &TopicDeclaration) -> Result<(), TopicError> {
     let mut batch = tables.db.batch().durability(Some(PersistMode::SyncData));
     for topic in &fresh.created {
-        let value = layout::topic_value(topic.id, topic.count(), topic.retention());
+        let value = layout::topic_value(topic.id, topic.partition_count(), topic.retention());
         batch.insert(&tables.meta, layout::topic_key(&topic.name), value);
     }
     for (topic, ms) in &fresh.kept_for {
-        let value = layout::topic_value(topic.id, topic.count(), Retention::Milliseconds(*ms));
+        let value = layout::topic_value(topic.id, topic.partition_count(), TopicRetention::Milliseconds(*ms));
         batch.insert(&tables.meta, layout::topic_key(&topic.name), value);
     }
     batch.commit().map_err(|error| tables.write_fault("declaring topics", &error))
 }
 
-impl Fresh {
-    pub fn publish(self, book: &Book) {
+impl TopicDeclaration {
+    pub fn publish(self, book: &TopicBook) {
         for (topic, ms) in self.kept_for {
             topic.retention.store(ms, Ordering::Relaxed);
         }
@@ -75,6 +85,6 @@ impl Fresh {
     }
 }
 
-fn refused<T>(why: String) -> Result<T, TopicError> {
+fn refuse_declaration<T>(why: String) -> Result<T, TopicError> {
     Err(TopicError::Refused(why))
 }

@@ -8,36 +8,36 @@ use std::{collections::HashMap, sync::Arc};
 use fjall::{OwnedWriteBatch, PersistMode, Slice};
 
 use super::{
-    book::{Book, Topic},
-    layout::{self, Extent},
-    tables::Tables,
+    book::{EmbeddedTopic, TopicBook},
+    layout::{self, PartitionExtent},
+    tables::TopicTables,
 };
 use crate::port::NewRecord;
 
 /// A record whose topic, partition and sizes were checked.
 #[derive(Debug)]
-pub(super) struct Placed {
-    pub topic: Arc<Topic>,
+pub(super) struct PlacedRecord {
+    pub topic: Arc<EmbeddedTopic>,
     pub record: NewRecord,
 }
 
 /// What a group has in a partition of a topic.
-pub(super) type Seat = (Arc<str>, u32, u32);
+pub(super) type GroupSeat = (Arc<str>, u32, u32);
 
-pub(super) struct Draft {
-    tables: Tables,
+pub(super) struct TopicWriteDraft {
+    tables: TopicTables,
     batch: OwnedWriteBatch,
     now: i64,
     scratch: Vec<u8>,
     state: HashMap<Vec<u8>, Option<Slice>>,
-    pub extents: HashMap<(u32, u32), Extent>,
-    committed: HashMap<Seat, u64>,
-    pub generations: HashMap<Seat, u64>,
-    touched: Vec<Arc<Topic>>,
+    pub extents: HashMap<(u32, u32), PartitionExtent>,
+    committed: HashMap<GroupSeat, u64>,
+    pub generations: HashMap<GroupSeat, u64>,
+    touched: Vec<Arc<EmbeddedTopic>>,
 }
 
-impl Draft {
-    pub fn new(tables: &Tables, now: i64) -> Self {
+impl TopicWriteDraft {
+    pub fn new(tables: &TopicTables, now: i64) -> Self {
         Self {
             batch: tables.db.batch().durability(Some(PersistMode::SyncData)),
             tables: tables.clone(),
@@ -52,8 +52,8 @@ impl Draft {
     }
 
     /// Appends one record. `known` is the partition's extent before this draft.
-    pub fn append(&mut self, placed: Placed, known: Extent) {
-        let Placed { topic, record } = placed;
+    pub fn append(&mut self, placed: PlacedRecord, known: PartitionExtent) {
+        let PlacedRecord { topic, record } = placed;
         let extent = self.extents.entry((topic.id, record.partition)).or_insert(known);
         let offset = extent.end;
         extent.end += 1;
@@ -77,22 +77,22 @@ impl Draft {
         self.touch(topic);
     }
 
-    pub fn commit_offset(&mut self, group: &Arc<str>, topic: &Topic, partition: u32, offset: u64) {
+    pub fn commit_offset(&mut self, group: &Arc<str>, topic: &EmbeddedTopic, partition: u32, offset: u64) {
         self.committed.insert((group.clone(), topic.id, partition), offset);
     }
 
-    pub fn fence(&mut self, seat: Seat, generation: u64) {
+    pub fn fence(&mut self, seat: GroupSeat, generation: u64) {
         self.generations.insert(seat, generation);
     }
 
-    fn touch(&mut self, topic: Arc<Topic>) {
+    fn touch(&mut self, topic: Arc<EmbeddedTopic>) {
         if !self.touched.iter().rev().any(|t| t.id == topic.id) {
             self.touched.push(topic);
         }
     }
 
     /// Writes it all; durable when it returns.
-    pub fn write(mut self) -> Result<Written, fjall::Error> {
+    pub fn write(mut self) -> Result<WrittenDraft, fjall::Error> {
         for (key, value) in self.state {
             match value {
                 Some(value) => self.batch.insert(&self.tables.state, key, value),
@@ -115,7 +115,7 @@ impl Draft {
         // The journal is synchronised before the records can be seen: nobody reads what a power cut
         // could take back.
         self.batch.commit()?;
-        Ok(Written {
+        Ok(WrittenDraft {
             extents: self.extents,
             committed: self.committed,
             generations: self.generations,
@@ -125,16 +125,16 @@ impl Draft {
 }
 
 /// What is on the disk and not yet told to anybody.
-pub(super) struct Written {
-    pub extents: HashMap<(u32, u32), Extent>,
-    committed: HashMap<Seat, u64>,
-    pub generations: HashMap<Seat, u64>,
-    touched: Vec<Arc<Topic>>,
+pub(super) struct WrittenDraft {
+    pub extents: HashMap<(u32, u32), PartitionExtent>,
+    committed: HashMap<GroupSeat, u64>,
+    pub generations: HashMap<GroupSeat, u64>,
+    touched: Vec<Arc<EmbeddedTopic>>,
 }
 
-impl Written {
+impl WrittenDraft {
     /// Lets the readers see it. Whoever waits is woken by `wake`, after those who wrote have their answer.
-    pub fn publish(&self, book: &Book) {
+    pub fn publish(&self, book: &TopicBook) {
         for ((id, partition), extent) in &self.extents {
             let topic = self.touched.iter().find(|topic| topic.id == *id);
             if let Some(Ok(reach)) = topic.map(|topic| topic.reach(*partition)) {

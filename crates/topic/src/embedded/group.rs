@@ -8,55 +8,59 @@ use std::{
 use tokio::sync::Notify;
 
 use super::{
-    book::{Book, Topic, lock},
-    share::Share,
+    book::{EmbeddedTopic, TopicBook, lock_mutex},
+    share::PartitionShare,
 };
-use crate::port::{Membership, TopicError};
+use crate::port::{GroupMembership, TopicError};
 
 #[derive(Debug, Default)]
-pub(super) struct Groups {
-    by_name: Mutex<HashMap<Arc<str>, Arc<Group>>>,
+pub(super) struct MemberGroups {
+    by_name: Mutex<HashMap<Arc<str>, Arc<MemberGroup>>>,
 }
 
 /// A group and the topics it works on.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct MemberGroup {
     pub name: Arc<str>,
     /// The lead first, then its companions.
-    pub topics: Vec<Arc<Topic>>,
+    pub topics: Vec<Arc<EmbeddedTopic>>,
     /// Wakes every member: something was appended, or partitions moved.
     pub changed: Arc<Notify>,
-    share: Mutex<Share>,
+    share: Mutex<PartitionShare>,
 }
 
-impl Group {
-    pub fn lead(&self) -> &Arc<Topic> {
+impl MemberGroup {
+    pub fn lead(&self) -> &Arc<EmbeddedTopic> {
         &self.topics[0]
     }
 
-    pub fn share(&self) -> MutexGuard<'_, Share> {
-        lock(&self.share)
+    pub fn lock_share(&self) -> MutexGuard<'_, PartitionShare> {
+        lock_mutex(&self.share)
     }
 }
 
-impl Groups {
+impl MemberGroups {
     /// The group that a membership names; all its members must work on the same topics.
-    pub fn find(&self, book: &Book, membership: &Membership) -> Result<Arc<Group>, TopicError> {
-        let topics = topics(book, membership)?;
-        let mut by_name = lock(&self.by_name);
+    pub fn find_or_add(
+        &self,
+        book: &TopicBook,
+        membership: &GroupMembership,
+    ) -> Result<Arc<MemberGroup>, TopicError> {
+        let topics = group_topics(book, membership)?;
+        let mut by_name = lock_mutex(&self.by_name);
         if let Some(group) = by_name.get(&membership.group) {
             let same = topics.iter().map(|t| t.id).eq(group.topics.iter().map(|t| t.id));
             if same {
                 return Ok(group.clone());
             }
-            if !group.share().is_empty() {
+            if !group.lock_share().is_empty() {
                 let name = &membership.group;
                 return Err(TopicError::Refused(format!("group `{name}` has members with other topics")));
             }
         }
-        let group = Arc::new(Group {
+        let group = Arc::new(MemberGroup {
             name: membership.group.clone(),
-            share: Mutex::new(Share::new(topics[0].partitions.len())),
+            share: Mutex::new(PartitionShare::new(topics[0].partitions.len())),
             changed: Arc::new(Notify::new()),
             topics,
         });
@@ -68,12 +72,15 @@ impl Groups {
     }
 
     /// Whether any of these groups has members.
-    pub fn have_members(&self, these: impl Fn(&Group) -> bool) -> bool {
-        lock(&self.by_name).values().any(|group| these(group) && !group.share().is_empty())
+    pub fn have_members(&self, these: impl Fn(&MemberGroup) -> bool) -> bool {
+        lock_mutex(&self.by_name).values().any(|group| these(group) && !group.lock_share().is_empty())
     }
 }
 
-fn topics(book: &Book, membership: &Membership) -> Result<Vec<Arc<Topic>>, TopicError> {
+fn group_topics(
+    book: &TopicBook,
+    membership: &GroupMembership,
+) -> Result<Vec<Arc<EmbeddedTopic>>, TopicError> {
     let mut topics = vec![book.topic(&membership.lead)?];
     for name in &membership.companions {
         let topic = book.topic(name)?;

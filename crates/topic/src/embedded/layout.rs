@@ -10,7 +10,7 @@
 //! | meta | `o`, topic, partition, group | committed offset |
 //! | meta | `g`, topic, partition, group | generation |
 
-use crate::port::{Headers, Record, Retention, TopicName};
+use crate::port::{RecordHeaders, TopicName, TopicRecord, TopicRetention};
 
 pub(super) const VERSION: u64 = 1;
 pub(super) const VERSION_KEY: &[u8] = b"v";
@@ -26,7 +26,7 @@ const COMPACTED: i64 = -1;
 
 /// What is remembered of a partition, whatever is left of its records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct PartitionExtent {
     /// The first offset that may be read.
     pub first: u64,
     /// The offset that comes next.
@@ -54,7 +54,7 @@ pub(super) fn log_value(
     out: &mut Vec<u8>,
     appended: i64,
     key: &[u8],
-    headers: &Headers,
+    headers: &RecordHeaders,
     value: Option<&[u8]>,
 ) {
     let mut length = u32::try_from(key.len()).unwrap_or(LENGTH);
@@ -75,7 +75,7 @@ pub(super) fn log_value(
 }
 
 /// How many, then name and value of each behind their lengths.
-fn put_headers(out: &mut Vec<u8>, headers: &Headers) {
+fn put_headers(out: &mut Vec<u8>, headers: &RecordHeaders) {
     out.extend_from_slice(&u32::try_from(headers.len()).unwrap_or(u32::MAX).to_be_bytes());
     let mut put = |bytes: &[u8]| {
         out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
@@ -87,13 +87,13 @@ fn put_headers(out: &mut Vec<u8>, headers: &Headers) {
     }
 }
 
-fn take_headers(from: &mut &[u8]) -> Option<Headers> {
-    let (count, rest) = u32_of(from)?;
+fn take_headers(from: &mut &[u8]) -> Option<RecordHeaders> {
+    let (count, rest) = take_u32(from)?;
     *from = rest;
-    let mut headers = Headers::new();
+    let mut headers = RecordHeaders::new();
     for _ in 0..count {
         let mut take = || {
-            let (length, rest) = u32_of(from)?;
+            let (length, rest) = take_u32(from)?;
             let (bytes, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
             *from = rest;
             Some(bytes.to_vec())
@@ -103,15 +103,15 @@ fn take_headers(from: &mut &[u8]) -> Option<Headers> {
     Some(headers)
 }
 
-pub(super) fn log_record(topic: &TopicName, partition: u32, key: &[u8], value: &[u8]) -> Option<Record> {
+pub(super) fn log_record(topic: &TopicName, partition: u32, key: &[u8], value: &[u8]) -> Option<TopicRecord> {
     let (_, offset) = key.split_at_checked(8)?;
-    let (offset, _) = u64_of(offset)?;
-    let (appended, rest) = i64_of(value)?;
-    let (length, rest) = u32_of(rest)?;
+    let (offset, _) = take_u64(offset)?;
+    let (appended, rest) = take_i64(value)?;
+    let (length, rest) = take_u32(rest)?;
     let (key, mut rest) = rest.split_at_checked(usize::try_from(length & LENGTH).ok()?)?;
-    let headers = if length & HAS_HEADERS == 0 { Headers::new() } else { take_headers(&mut rest)? };
+    let headers = if length & HAS_HEADERS == 0 { RecordHeaders::new() } else { take_headers(&mut rest)? };
     let value = (length & NO_VALUE == 0).then(|| rest.to_vec());
-    Some(Record { topic: topic.clone(), partition, offset, appended, key: key.to_vec(), value, headers })
+    Some(TopicRecord { topic: topic.clone(), partition, offset, appended, key: key.to_vec(), value, headers })
 }
 
 /// The header of a record that was emptied. It keeps its time, for whoever looks for an instant.
@@ -123,13 +123,13 @@ pub(super) fn blank_value(out: &mut Vec<u8>, appended: i64) {
 }
 
 /// Whether a record was emptied: nobody is handed it.
-pub(super) fn is_blank(record: &Record) -> bool {
+pub(super) fn is_blank(record: &TopicRecord) -> bool {
     record.value.is_none() && record.headers.first().is_some_and(|(name, _)| name == BLANK)
 }
 
 /// The time alone, for a search by time.
 pub(super) fn log_appended(value: &[u8]) -> Option<i64> {
-    i64_of(value).map(|(appended, _)| appended)
+    take_i64(value).map(|(appended, _)| appended)
 }
 
 pub(super) fn state_prefix(topic: u32, partition: u32) -> [u8; 8] {
@@ -154,35 +154,43 @@ pub(super) fn state_value(out: &mut Vec<u8>, offset: u64, appended: i64, value: 
 
 /// The offset alone, to skip what is not asked for.
 pub(super) fn state_offset(value: &[u8]) -> Option<u64> {
-    u64_of(value).map(|(offset, _)| offset)
+    take_u64(value).map(|(offset, _)| offset)
 }
 
-pub(super) fn state_record(topic: &TopicName, partition: u32, key: &[u8], value: &[u8]) -> Option<Record> {
+pub(super) fn state_record(
+    topic: &TopicName,
+    partition: u32,
+    key: &[u8],
+    value: &[u8],
+) -> Option<TopicRecord> {
     let (_, key) = key.split_at_checked(8)?;
-    let (offset, rest) = u64_of(value)?;
-    let (appended, value) = i64_of(rest)?;
+    let (offset, rest) = take_u64(value)?;
+    let (appended, value) = take_i64(rest)?;
     let (topic, key, value) = (topic.clone(), key.to_vec(), Some(value.to_vec()));
-    Some(Record { topic, partition, offset, appended, key, value, headers: Headers::new() })
+    Some(TopicRecord { topic, partition, offset, appended, key, value, headers: RecordHeaders::new() })
 }
 
 pub(super) fn topic_key(name: &str) -> Vec<u8> {
     [&[TOPIC], name.as_bytes()].concat()
 }
 
-pub(super) fn topic_value(id: u32, partitions: u32, retention: Retention) -> Vec<u8> {
+pub(super) fn topic_value(id: u32, partitions: u32, retention: TopicRetention) -> Vec<u8> {
     let retention = match retention {
-        Retention::Milliseconds(ms) => ms.max(0),
-        Retention::Compacted => COMPACTED,
+        TopicRetention::Milliseconds(ms) => ms.max(0),
+        TopicRetention::Compacted => COMPACTED,
     };
     [&id.to_be_bytes()[..], &partitions.to_be_bytes(), &retention.to_be_bytes()].concat()
 }
 
-pub(super) fn topic_of(value: &[u8]) -> Option<(u32, u32, Retention)> {
-    let (id, rest) = u32_of(value)?;
-    let (partitions, rest) = u32_of(rest)?;
-    let (retention, _) = i64_of(rest)?;
-    let retention =
-        if retention == COMPACTED { Retention::Compacted } else { Retention::Milliseconds(retention) };
+pub(super) fn parse_topic(value: &[u8]) -> Option<(u32, u32, TopicRetention)> {
+    let (id, rest) = take_u32(value)?;
+    let (partitions, rest) = take_u32(rest)?;
+    let (retention, _) = take_i64(rest)?;
+    let retention = if retention == COMPACTED {
+        TopicRetention::Compacted
+    } else {
+        TopicRetention::Milliseconds(retention)
+    };
     Some((id, partitions, retention))
 }
 
@@ -190,17 +198,17 @@ pub(super) fn extent_key(topic: u32, partition: u32) -> Vec<u8> {
     seat_key(BOUNDS, topic, partition, "")
 }
 
-pub(super) fn extent_value(extent: &Extent) -> Vec<u8> {
-    let Extent { first, end, appended, swept } = extent;
+pub(super) fn extent_value(extent: &PartitionExtent) -> Vec<u8> {
+    let PartitionExtent { first, end, appended, swept } = extent;
     [first.to_be_bytes(), end.to_be_bytes(), appended.to_be_bytes(), swept.to_be_bytes()].concat()
 }
 
-pub(super) fn extent_of(value: &[u8]) -> Option<Extent> {
-    let (first, rest) = u64_of(value)?;
-    let (end, rest) = u64_of(rest)?;
-    let (appended, rest) = i64_of(rest)?;
-    let (swept, _) = u64_of(rest)?;
-    Some(Extent { first, end, appended, swept })
+pub(super) fn parse_extent(value: &[u8]) -> Option<PartitionExtent> {
+    let (first, rest) = take_u64(value)?;
+    let (end, rest) = take_u64(rest)?;
+    let (appended, rest) = take_i64(rest)?;
+    let (swept, _) = take_u64(rest)?;
+    Some(PartitionExtent { first, end, appended, swept })
 }
 
 /// A key of something that a group has in a partition.
@@ -209,27 +217,27 @@ pub(super) fn seat_key(tag: u8, topic: u32, partition: u32, group: &str) -> Vec<
 }
 
 /// Topic, partition and group of a key, its first byte left out.
-pub(super) fn seat_of(key: &[u8]) -> Option<(u32, u32, &str)> {
-    let (topic, rest) = u32_of(key)?;
-    let (partition, group) = u32_of(rest)?;
+pub(super) fn parse_seat(key: &[u8]) -> Option<(u32, u32, &str)> {
+    let (topic, rest) = take_u32(key)?;
+    let (partition, group) = take_u32(rest)?;
     Some((topic, partition, std::str::from_utf8(group).ok()?))
 }
 
-pub(super) fn number_of(value: &[u8]) -> Option<u64> {
-    u64_of(value).map(|(number, _)| number)
+pub(super) fn parse_number(value: &[u8]) -> Option<u64> {
+    take_u64(value).map(|(number, _)| number)
 }
 
-fn u32_of(bytes: &[u8]) -> Option<(u32, &[u8])> {
+fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<4>()?;
     Some((u32::from_be_bytes(*head), rest))
 }
 
-fn u64_of(bytes: &[u8]) -> Option<(u64, &[u8])> {
+fn take_u64(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<8>()?;
     Some((u64::from_be_bytes(*head), rest))
 }
 
-fn i64_of(bytes: &[u8]) -> Option<(i64, &[u8])> {
+fn take_i64(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<8>()?;
     Some((i64::from_be_bytes(*head), rest))
 }

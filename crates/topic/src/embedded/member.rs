@@ -5,25 +5,29 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures::future::join_all;
 
-use super::{Engine, book::Topic, group::Group, quota, read, share::MemberId, writer::Request};
+use super::{
+    EmbeddedTopicsEngine, book::EmbeddedTopic, group::MemberGroup, quota, read, share::MemberId,
+    writer::TopicWriterRequest,
+};
 use crate::port::{
-    Batch, CommitError, Happening, Member, Membership, Offsets, Record, TopicError, TopicName, Turn,
+    CommitError, GroupMembership, Member, MemberEvent, RecordBatch, TopicError, TopicName, TopicOffsets,
+    TopicRecord, Turn,
 };
 
 pub(super) struct EmbeddedMember {
-    engine: Arc<Engine>,
-    group: Arc<Group>,
-    state: Option<Arc<Topic>>,
+    engine: Arc<EmbeddedTopicsEngine>,
+    group: Arc<MemberGroup>,
+    state: Option<Arc<EmbeddedTopic>>,
     me: MemberId,
     /// Partitions that this member was told it has.
-    owned: BTreeMap<u32, Owned>,
+    owned: BTreeMap<u32, MemberPartition>,
     /// Partitions it was told to let go of; it does so by calling again.
     letting_go: Vec<u32>,
     /// The partition that was looked at last.
     last: u32,
 }
 
-struct Owned {
+struct MemberPartition {
     claim: u64,
     generation: u64,
     /// For each topic of the group, the offset to read next.
@@ -35,23 +39,23 @@ struct Owned {
 }
 
 /// Says that a member is inside a call, also when the call is dropped half-way.
-struct Inside<'a>(&'a Group, MemberId);
+struct EmbeddedCallGuard<'a>(&'a MemberGroup, MemberId);
 
-impl Drop for Inside<'_> {
+impl Drop for EmbeddedCallGuard<'_> {
     fn drop(&mut self) {
-        self.0.share().exit(self.1);
+        self.0.lock_share().exit(self.1);
     }
 }
 
 impl EmbeddedMember {
-    pub fn join(engine: Arc<Engine>, membership: &Membership) -> Result<Self, TopicError> {
+    pub fn join(engine: Arc<EmbeddedTopicsEngine>, membership: &GroupMembership) -> Result<Self, TopicError> {
         engine.book.check()?;
         let state = membership.state.as_ref().map(|name| engine.book.topic(name)).transpose()?;
         if let Some(topic) = state.as_ref().filter(|topic| !topic.compacted) {
             return Err(TopicError::Refused(format!("the state topic `{}` is not compacted", topic.name)));
         }
-        let group = engine.groups.find(&engine.book, membership)?;
-        let me = group.share().join();
+        let group = engine.groups.find_or_add(&engine.book, membership)?;
+        let me = group.lock_share().join();
         group.changed.notify_waiters();
         let (owned, letting_go) = (BTreeMap::new(), Vec::new());
         Ok(Self { engine, group, state, me, owned, letting_go, last: u32::MAX })
@@ -59,22 +63,22 @@ impl EmbeddedMember {
 
     /// What there is to tell right now, if anything. Whatever it changes in `self` it changes after its
     /// last await, so that nothing is lost when it is dropped.
-    async fn look(&mut self, most: usize) -> Result<Option<Happening>, TopicError> {
+    async fn next_at_hand(&mut self, most: usize) -> Result<Option<MemberEvent>, TopicError> {
         self.engine.book.check()?;
-        if let Some(revoked) = self.revoked() {
-            return Ok(Some(Happening::Revoked(revoked)));
+        if let Some(revoked) = self.take_revoked() {
+            return Ok(Some(MemberEvent::Revoked(revoked)));
         }
-        let fresh = self.group.share().fresh(self.me);
+        let fresh = self.group.lock_share().newly_owned(self.me);
         if !fresh.is_empty() {
             let assigned = self.take_over(fresh).await?;
-            return Ok((!assigned.is_empty()).then_some(Happening::Assigned(assigned)));
+            return Ok((!assigned.is_empty()).then_some(MemberEvent::Assigned(assigned)));
         }
         let batch = self.fetch(&[], most).await?;
-        Ok(batch.map(Happening::Records))
+        Ok(batch.map(MemberEvent::Records))
     }
 
-    fn revoked(&mut self) -> Option<Vec<u32>> {
-        let mut share = self.group.share();
+    fn take_revoked(&mut self) -> Option<Vec<u32>> {
+        let mut share = self.group.lock_share();
         let mut revoked = share.revoke(self.me);
         self.letting_go.extend_from_slice(&revoked);
         // Those that went elsewhere because we did not call for too long.
@@ -97,33 +101,39 @@ impl EmbeddedMember {
     async fn take_over(&mut self, fresh: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>, TopicError> {
         let partitions = fresh.iter().map(|(partition, _)| *partition).collect();
         let (group, lead) = (self.group.name.clone(), self.group.lead().clone());
-        let fenced = self.engine.ask(|answer| Request::Fence { group, lead, partitions, answer }).await??;
+        let fenced = self
+            .engine
+            .ask_writer(|answer| TopicWriterRequest::Fence { group, lead, partitions, answer })
+            .await??;
         let mut assigned = Vec::new();
         for ((partition, claim), (_, generation)) in fresh.into_iter().zip(fenced) {
-            if !self.group.share().announce(self.me, partition, claim) {
+            if !self.group.lock_share().announce(self.me, partition, claim) {
                 continue;
             }
-            let positions = self.committed(partition);
-            self.owned.insert(partition, Owned { claim, generation, positions, first: 0, held: false });
+            let positions = self.committed_positions(partition);
+            self.owned
+                .insert(partition, MemberPartition { claim, generation, positions, first: 0, held: false });
             assigned.push((partition, generation));
         }
         Ok(assigned)
     }
 
-    fn committed(&self, partition: u32) -> Vec<u64> {
+    fn committed_positions(&self, partition: u32) -> Vec<u64> {
         let book = &self.engine.book;
-        let one = |topic: &Arc<Topic>| book.committed(&self.group.name, topic.id, partition).unwrap_or(0);
+        let one = |topic: &Arc<EmbeddedTopic>| {
+            book.committed_offset(&self.group.name, topic.id, partition).unwrap_or(0)
+        };
         self.group.topics.iter().map(one).collect()
     }
 
     /// The next partition but these that has records, each in its turn.
-    async fn fetch(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
+    async fn fetch(&mut self, but: &[u32], most: usize) -> Result<Option<RecordBatch>, TopicError> {
         let after = self.owned.range((Bound::Excluded(self.last), Bound::Unbounded));
         let around: Vec<u32> =
             after.chain(self.owned.range(..=self.last)).map(|(partition, _)| *partition).collect();
         for partition in around.into_iter().filter(|partition| !but.contains(partition)) {
             let Some(owned) = self.owned.get(&partition).filter(|owned| !owned.held) else { continue };
-            let plan = self.plan(partition, owned, most)?;
+            let plan = self.plan_quotas(partition, owned, most)?;
             if plan.iter().all(|quota| *quota == 0) {
                 continue;
             }
@@ -133,7 +143,8 @@ impl EmbeddedMember {
                 if quota == 0 {
                     continue;
                 }
-                let stretch = read::stretch(&self.engine.book, topic, partition, *position, quota).await?;
+                let stretch =
+                    read::read_stretch(&self.engine.book, topic, partition, *position, quota).await?;
                 // It may have been trimmed since the plan was made.
                 self.check_range(topic, partition, *position)?;
                 *position = stretch.next;
@@ -145,25 +156,30 @@ impl EmbeddedMember {
                 owned.first = (owned.first + 1) % self.group.topics.len();
             }
             if !records.is_empty() {
-                return Ok(Some(Batch { partition, generation, records }));
+                return Ok(Some(RecordBatch { partition, generation, records }));
             }
         }
         Ok(None)
     }
 
     /// How many records of each topic go into a batch.
-    fn plan(&self, partition: u32, owned: &Owned, most: usize) -> Result<Vec<usize>, TopicError> {
+    fn plan_quotas(
+        &self,
+        partition: u32,
+        owned: &MemberPartition,
+        most: usize,
+    ) -> Result<Vec<usize>, TopicError> {
         let mut waiting = Vec::with_capacity(self.group.topics.len());
         for (topic, position) in self.group.topics.iter().zip(&owned.positions) {
             let end = self.check_range(topic, partition, *position)?;
             waiting.push(usize::try_from(end - position).unwrap_or(usize::MAX));
         }
-        Ok(quota::quotas(&waiting, owned.first, most))
+        Ok(quota::split_quotas(&waiting, owned.first, most))
     }
 
     /// The end of a partition, if the position lies within it. Outside, somebody has to decide what is
     /// lost; jumping would hide it.
-    fn check_range(&self, topic: &Topic, partition: u32, position: u64) -> Result<u64, TopicError> {
+    fn check_range(&self, topic: &EmbeddedTopic, partition: u32, position: u64) -> Result<u64, TopicError> {
         let (first, end) = topic.reach(partition)?.get();
         if (first..=end).contains(&position) {
             return Ok(end);
@@ -175,8 +191,8 @@ impl EmbeddedMember {
     }
 
     /// Waits until something may have changed.
-    async fn wait(&self, changed: tokio::sync::futures::Notified<'_>) {
-        let alone = self.group.share().alone();
+    async fn wait_for_change(&self, changed: tokio::sync::futures::Notified<'_>) {
+        let alone = self.group.lock_share().is_alone();
         if alone {
             changed.await;
         } else {
@@ -186,9 +202,9 @@ impl EmbeddedMember {
         }
     }
 
-    fn is_of(&self, turn: &Turn) -> Result<Vec<(Arc<Topic>, u64)>, TopicError> {
+    fn turn_offsets(&self, turn: &Turn) -> Result<Vec<(Arc<EmbeddedTopic>, u64)>, TopicError> {
         let topics = &self.group.topics;
-        let named = |topic: &Arc<Topic>| turn.offsets.iter().find(|(name, _)| *name == topic.name);
+        let named = |topic: &Arc<EmbeddedTopic>| turn.offsets.iter().find(|(name, _)| *name == topic.name);
         let offsets: Option<Vec<_>> =
             topics.iter().map(|topic| named(topic).map(|(_, offset)| (topic.clone(), *offset))).collect();
         offsets.filter(|offsets| offsets.len() == turn.offsets.len()).ok_or_else(|| {
@@ -197,79 +213,87 @@ impl EmbeddedMember {
         })
     }
 
-    async fn write(&self, turn: Turn) -> Result<(), CommitError> {
-        let offsets = self.is_of(&turn)?;
-        let records = self.engine.place(turn.records)?;
+    async fn write_turn(&self, turn: Turn) -> Result<(), CommitError> {
+        let offsets = self.turn_offsets(&turn)?;
+        let records = self.engine.place_records(turn.records)?;
         let (partition, generation) = (turn.partition, turn.generation);
         if self.owned.get(&partition).is_none_or(|owned| owned.generation != generation) {
-            return Err(CommitError::Lost(self.not_ours(partition)));
+            return Err(CommitError::Lost(self.not_ours_reason(partition)));
         }
         let (group, lead) = (self.group.name.clone(), self.group.lead().clone());
         self.engine
-            .ask(|answer| Request::Commit { group, lead, partition, generation, offsets, records, answer })
+            .ask_writer(|answer| TopicWriterRequest::Commit {
+                group,
+                lead,
+                partition,
+                generation,
+                offsets,
+                records,
+                answer,
+            })
             .await?
     }
 
     fn lose(&mut self, partition: u32) {
         if let Some(owned) = self.owned.remove(&partition) {
-            self.group.share().release(self.me, partition, owned.claim);
+            self.group.lock_share().release(self.me, partition, owned.claim);
             self.group.changed.notify_waiters();
         }
     }
 
-    fn not_ours(&self, partition: u32) -> String {
+    fn not_ours_reason(&self, partition: u32) -> String {
         format!("partition {partition} of group `{}` is not this member's", self.group.name)
     }
 }
 
 #[async_trait]
 impl Member for EmbeddedMember {
-    async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
+    async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         for partition in self.letting_go.drain(..) {
             self.owned.remove(&partition);
         }
         let group = self.group.clone();
-        let moved = group.share().enter(self.me);
-        let _inside = Inside(&group, self.me);
+        let moved = group.lock_share().enter(self.me);
+        let _inside = EmbeddedCallGuard(&group, self.me);
         if moved {
             group.changed.notify_waiters();
         }
         loop {
             let changed = group.changed.notified();
-            if group.share().expire(self.engine.session) {
+            if group.lock_share().expire(self.engine.session) {
                 group.changed.notify_waiters();
             }
-            if let Some(happening) = self.look(most).await? {
+            if let Some(happening) = self.next_at_hand(most).await? {
                 return Ok(happening);
             }
-            self.wait(changed).await;
+            self.wait_for_change(changed).await;
         }
     }
 
-    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
+    async fn take_more(&mut self, but: &[u32], most: usize) -> Result<Option<RecordBatch>, TopicError> {
         self.fetch(but, most).await
     }
 
-    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
-        self.group.share().touch(self.me);
+    async fn restore(&self, partition: u32) -> Result<Vec<TopicRecord>, TopicError> {
+        self.group.lock_share().touch(self.me);
         let Some(topic) = &self.state else {
             return Err(TopicError::Refused(format!("group `{}` has no state topic", self.group.name)));
         };
         if !self.owned.contains_key(&partition) {
-            return Err(TopicError::Refused(self.not_ours(partition)));
+            return Err(TopicError::Refused(self.not_ours_reason(partition)));
         }
         topic.reach(partition)?;
-        read::state(&self.engine.book, topic, partition).await
+        read::read_state(&self.engine.book, topic, partition).await
     }
 
-    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
+    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
         self.engine.book.check()?;
-        let end = |topic: &Arc<Topic>| Ok((topic.name.clone(), topic.reach(partition)?.get().1));
+        let end = |topic: &Arc<EmbeddedTopic>| Ok((topic.name.clone(), topic.reach(partition)?.get().1));
         self.group.topics.iter().map(end).collect()
     }
 
-    fn positions(&self, partition: u32) -> Offsets {
-        let Some(owned) = self.owned.get(&partition) else { return Offsets::new() };
+    fn positions(&self, partition: u32) -> TopicOffsets {
+        let Some(owned) = self.owned.get(&partition) else { return TopicOffsets::new() };
         let names = self.group.topics.iter().map(|topic| topic.name.clone());
         names.zip(owned.positions.iter().copied()).collect()
     }
@@ -282,7 +306,7 @@ impl Member for EmbeddedMember {
     /// All are asked for at once, so they are synced together.
     async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
         let partitions: Vec<u32> = turns.iter().map(|turn| turn.partition).collect();
-        let outcomes = join_all(turns.into_iter().map(|turn| self.write(turn))).await;
+        let outcomes = join_all(turns.into_iter().map(|turn| self.write_turn(turn))).await;
         for (partition, outcome) in partitions.into_iter().zip(&outcomes) {
             if let Err(CommitError::Lost(_)) = outcome {
                 self.lose(partition);
@@ -299,9 +323,9 @@ impl Member for EmbeddedMember {
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
         self.engine.book.check()?;
-        let positions = self.committed(partition);
+        let positions = self.committed_positions(partition);
         let Some(owned) = self.owned.get_mut(&partition) else {
-            return Err(TopicError::Refused(self.not_ours(partition)));
+            return Err(TopicError::Refused(self.not_ours_reason(partition)));
         };
         (owned.positions, owned.held) = (positions, false);
         Ok(())
@@ -310,7 +334,7 @@ impl Member for EmbeddedMember {
 
 impl Drop for EmbeddedMember {
     fn drop(&mut self) {
-        self.group.share().leave(self.me);
+        self.group.lock_share().leave(self.me);
         self.group.changed.notify_waiters();
     }
 }

@@ -10,40 +10,40 @@ use std::{
 use fjall::PersistMode;
 
 use super::{
-    book::{Book, Topic, seats},
-    layout::{self, Extent},
-    tables::Tables,
+    book::{EmbeddedTopic, TopicBook, read_seats},
+    layout::{self, PartitionExtent},
+    tables::TopicTables,
 };
 use crate::port::{TopicError, TopicName};
 
 /// Topics on their way out.
-pub(super) struct Gone {
-    topics: Vec<Arc<Topic>>,
+pub(super) struct TopicRemoval {
+    topics: Vec<Arc<EmbeddedTopic>>,
     pub numbers: HashSet<u32>,
     /// What of them is still to go from the disk.
-    pub extents: HashMap<(u32, u32), Extent>,
+    pub extents: HashMap<(u32, u32), PartitionExtent>,
 }
 
-pub(super) fn plan(
-    book: &Book,
+pub(super) fn plan_removal(
+    book: &TopicBook,
     names: &[TopicName],
-    extents: &HashMap<(u32, u32), Extent>,
-) -> Result<Gone, TopicError> {
+    extents: &HashMap<(u32, u32), PartitionExtent>,
+) -> Result<TopicRemoval, TopicError> {
     book.check()?;
-    let topics: Vec<Arc<Topic>> = names.iter().filter_map(|name| book.topic(name).ok()).collect();
+    let topics: Vec<Arc<EmbeddedTopic>> = names.iter().filter_map(|name| book.topic(name).ok()).collect();
     let numbers: HashSet<u32> = topics.iter().map(|topic| topic.id).collect();
     let compacted: HashSet<u32> = topics.iter().filter(|t| t.compacted).map(|t| t.id).collect();
     let of_them = extents.iter().filter(|((topic, _), _)| numbers.contains(topic));
     let closed = of_them.map(|(at, extent)| {
         // What a compacted topic holds does not lie by offset.
         let swept = if compacted.contains(&at.0) { extent.end } else { extent.swept };
-        (*at, Extent { first: extent.end, swept, ..*extent })
+        (*at, PartitionExtent { first: extent.end, swept, ..*extent })
     });
     let extents = closed.collect();
-    Ok(Gone { topics, numbers, extents })
+    Ok(TopicRemoval { topics, numbers, extents })
 }
 
-pub(super) fn write(tables: &Tables, gone: &Gone) -> Result<(), TopicError> {
+pub(super) fn write_removal(tables: &TopicTables, gone: &TopicRemoval) -> Result<(), TopicError> {
     let mut batch = tables.db.batch().durability(Some(PersistMode::SyncData));
     for topic in &gone.topics {
         batch.remove(&tables.meta, layout::topic_key(&topic.name));
@@ -54,7 +54,7 @@ pub(super) fn write(tables: &Tables, gone: &Gone) -> Result<(), TopicError> {
         batch.insert(&tables.meta, key, layout::extent_value(extent));
     }
     for tag in [layout::COMMITTED, layout::GENERATION] {
-        for seat in seats(tables, tag)?.iter().filter(|seat| gone.numbers.contains(&seat.topic)) {
+        for seat in read_seats(tables, tag)?.iter().filter(|seat| gone.numbers.contains(&seat.topic)) {
             batch.remove(&tables.meta, layout::seat_key(tag, seat.topic, seat.partition, &seat.group));
         }
     }

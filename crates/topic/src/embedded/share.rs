@@ -6,27 +6,27 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use runtime::clock::Stopwatch;
+use runtime::clock::SteadyStopwatch;
 
 pub(super) type MemberId = u64;
 
-struct Seen {
+struct MemberLiveness {
     /// Since it last called or was called back.
-    since: Stopwatch,
+    since: SteadyStopwatch,
     /// Whether it waits inside a call right now.
     inside: bool,
     /// Whether it did not call for so long that it counts as gone.
     out: bool,
 }
 
-impl std::fmt::Debug for Share {
+impl std::fmt::Debug for PartitionShare {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Share").field("members", &self.members.len()).field("parts", &self.parts).finish()
+        f.debug_struct("PartitionShare").field("members", &self.members.len()).field("parts", &self.parts).finish()
     }
 }
 
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct PartitionOwnership {
     owner: Option<MemberId>,
     heir: Option<MemberId>,
     /// Whether the owner was told that it owns.
@@ -37,7 +37,7 @@ struct Part {
     claim: u64,
 }
 
-impl Part {
+impl PartitionOwnership {
     fn pass_to(&mut self, heir: Option<MemberId>) {
         self.owner = heir;
         self.heir = heir;
@@ -48,42 +48,42 @@ impl Part {
 }
 
 /// The members of a group and the partitions of its lead.
-pub(super) struct Share {
-    members: BTreeMap<MemberId, Seen>,
-    parts: Vec<Part>,
+pub(super) struct PartitionShare {
+    members: BTreeMap<MemberId, MemberLiveness>,
+    parts: Vec<PartitionOwnership>,
     last: MemberId,
 }
 
-impl Share {
+impl PartitionShare {
     pub fn new(partitions: usize) -> Self {
-        Self { members: BTreeMap::new(), parts: vec![Part::default(); partitions], last: 0 }
+        Self { members: BTreeMap::new(), parts: vec![PartitionOwnership::default(); partitions], last: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    pub fn alone(&self) -> bool {
+    pub fn is_alone(&self) -> bool {
         self.members.len() < 2
     }
 
     pub fn join(&mut self) -> MemberId {
         self.last += 1;
-        let seen = Seen { since: Stopwatch::start(), inside: false, out: false };
+        let seen = MemberLiveness { since: SteadyStopwatch::start(), inside: false, out: false };
         self.members.insert(self.last, seen);
-        self.divide();
+        self.divide_parts();
         self.last
     }
 
     pub fn leave(&mut self, me: MemberId) {
         self.members.remove(&me);
-        self.divide();
+        self.divide_parts();
     }
 
     /// A member calls: it has let go of what it was told to, and it is here. Whether anything moved.
     pub fn enter(&mut self, me: MemberId) -> bool {
         let Some(seen) = self.members.get_mut(&me) else { return false };
-        seen.since = Stopwatch::start();
+        seen.since = SteadyStopwatch::start();
         seen.inside = true;
         let was_out = std::mem::replace(&mut seen.out, false);
         let mut moved = was_out;
@@ -92,21 +92,21 @@ impl Share {
             moved = true;
         }
         if was_out {
-            self.divide();
+            self.divide_parts();
         }
         moved
     }
 
     pub fn touch(&mut self, me: MemberId) {
         if let Some(seen) = self.members.get_mut(&me) {
-            seen.since = Stopwatch::start();
+            seen.since = SteadyStopwatch::start();
         }
     }
 
     /// A member's call returns, or was dropped.
     pub fn exit(&mut self, me: MemberId) {
         if let Some(seen) = self.members.get_mut(&me) {
-            seen.since = Stopwatch::start();
+            seen.since = SteadyStopwatch::start();
             seen.inside = false;
         }
     }
@@ -121,14 +121,14 @@ impl Share {
             }
         }
         if any {
-            self.divide();
+            self.divide_parts();
         }
         any
     }
 
     /// Partitions that became ours and of which we were not told.
-    pub fn fresh(&self, me: MemberId) -> Vec<(u32, u64)> {
-        self.of(me).filter(|(_, part)| !part.announced).map(|(at, part)| (at, part.claim)).collect()
+    pub fn newly_owned(&self, me: MemberId) -> Vec<(u32, u64)> {
+        self.parts_of(me).filter(|(_, part)| !part.announced).map(|(at, part)| (at, part.claim)).collect()
     }
 
     /// We are told that a partition is ours, unless it went elsewhere meanwhile.
@@ -166,16 +166,16 @@ impl Share {
         }
     }
 
-    fn part(&mut self, partition: u32) -> Option<&mut Part> {
+    fn part(&mut self, partition: u32) -> Option<&mut PartitionOwnership> {
         usize::try_from(partition).ok().and_then(|at| self.parts.get_mut(at))
     }
 
-    fn of(&self, me: MemberId) -> impl Iterator<Item = (u32, &Part)> {
+    fn parts_of(&self, me: MemberId) -> impl Iterator<Item = (u32, &PartitionOwnership)> {
         (0..).zip(&self.parts).filter(move |(_, part)| part.owner == Some(me))
     }
 
     /// Names the heirs: evenly, and whoever has a partition keeps it if the evenness allows.
-    fn divide(&mut self) {
+    fn divide_parts(&mut self) {
         let present: Vec<MemberId> =
             self.members.iter().filter(|(_, seen)| !seen.out).map(|(id, _)| *id).collect();
         let mut room = self.quotas(&present);
@@ -214,7 +214,7 @@ impl Share {
         }
         let (even, over) = (self.parts.len() / present.len(), self.parts.len() % present.len());
         let mut by_owned: Vec<(usize, MemberId)> =
-            present.iter().map(|id| (self.of(*id).count(), *id)).collect();
+            present.iter().map(|id| (self.parts_of(*id).count(), *id)).collect();
         by_owned.sort_unstable_by_key(|(owned, id)| (std::cmp::Reverse(*owned), *id));
         for (at, (_, id)) in by_owned.into_iter().enumerate() {
             quotas.insert(id, even + usize::from(at < over));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
-use runtime::room;
+use runtime::resource_limits;
 
 use super::layout;
 use crate::port::TopicError;
@@ -18,7 +18,7 @@ const WORKERS: usize = 2;
 
 /// Handles of the open tables. Cheap to clone; the directory is let go of with the last clone.
 #[derive(Clone)]
-pub(super) struct Tables {
+pub(super) struct TopicTables {
     pub db: Database,
     /// Records of topics that keep them for a time.
     pub log: Keyspace,
@@ -29,7 +29,7 @@ pub(super) struct Tables {
     dir: PathBuf,
 }
 
-impl Tables {
+impl TopicTables {
     pub fn open(dir: &Path) -> Result<Self, TopicError> {
         let db = Database::builder(dir)
             .cache_size(CACHE_BYTES)
@@ -40,11 +40,11 @@ impl Tables {
                 fjall::Error::Locked => {
                     TopicError::Refused(format!("another process uses {}", dir.display()))
                 }
-                other => fault("opening the log", &other),
+                other => tables_fault("opening the log", &other),
             })?;
         let table = |name| {
             db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES))
-                .map_err(|error| fault("opening a table", &error))
+                .map_err(|error| tables_fault("opening a table", &error))
         };
         let (log, state, meta) = (table("log")?, table("state")?, table("meta")?);
         let tables = Self { log, state, meta, dir: dir.to_owned(), db: db.clone() };
@@ -53,47 +53,50 @@ impl Tables {
     }
 
     fn check_version(&self, dir: &Path) -> Result<(), TopicError> {
-        let found = self.meta.get(layout::VERSION_KEY).map_err(|error| fault("opening the log", &error))?;
-        match found.map(|bytes| layout::number_of(&bytes)) {
+        let found =
+            self.meta.get(layout::VERSION_KEY).map_err(|error| tables_fault("opening the log", &error))?;
+        match found.map(|bytes| layout::parse_number(&bytes)) {
             None => self
                 .meta
                 .insert(layout::VERSION_KEY, layout::VERSION.to_be_bytes())
-                .map_err(|error| fault("opening the log", &error)),
+                .map_err(|error| tables_fault("opening the log", &error)),
             Some(Some(layout::VERSION)) => Ok(()),
             Some(_) => Err(TopicError::Refused(format!("{} was written by another version", dir.display()))),
         }
     }
 }
 
-impl Tables {
+impl TopicTables {
     /// What an error of a write means. The tables may have failed in the background before, and say only
     /// that they did; then the disk is asked whether it was for want of room.
     pub fn write_fault(&self, doing: &str, error: &fjall::Error) -> TopicError {
         if !matches!(error, fjall::Error::Poisoned) {
-            return fault(doing, error);
+            return tables_fault(doing, error);
         }
         let probe = self.dir.join("probe");
         let room = std::fs::write(&probe, vec![1; usize::try_from(MEMTABLE_BYTES).unwrap_or(0)]);
         // If it cannot be removed it is in nobody's way; the next probe takes its place.
         drop(std::fs::remove_file(&probe));
-        room.map_or_else(|io| fault(doing, &fjall::Error::Io(io)), |()| fault(doing, error))
+        room.map_or_else(|io| tables_fault(doing, &fjall::Error::Io(io)), |()| tables_fault(doing, error))
     }
 }
 
 /// What an error of the tables means. A write that failed leaves the tables unusable until they are
 /// opened again: nobody can know how much of it reached the disk.
-pub(super) fn fault(doing: &str, error: &fjall::Error) -> TopicError {
+pub(super) fn tables_fault(doing: &str, error: &fjall::Error) -> TopicError {
     let io = match error {
         fjall::Error::Io(io) | fjall::Error::Storage(fjall::LsmError::Io(io)) => Some(io),
         _ => None,
     };
     match io {
-        Some(io) if room::is_out(io) => TopicError::Full(format!("{doing}: {io}; restart after making room")),
+        Some(io) if resource_limits::is_out_of_room(io) => {
+            TopicError::Full(format!("{doing}: {io}; restart after making room"))
+        }
         _ => TopicError::Broken(format!("{doing}: {error}; look at the disk and restart")),
     }
 }
 
 /// Bytes that are not what this engine writes.
-pub(super) fn garbled(what: &str) -> TopicError {
+pub(super) fn garbled_bytes(what: &str) -> TopicError {
     TopicError::Broken(format!("{what} cannot be read: the directory is damaged"))
 }

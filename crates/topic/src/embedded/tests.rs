@@ -5,62 +5,69 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use runtime::Clock;
 
-use super::{Embedded, share::Share, tables};
+use super::{EmbeddedTopics, share::PartitionShare, tables};
 use crate::{
     conformance::{cut_power, tests::scratch_dir},
     port::{
-        CommitError, Happening, Member, Membership, Mode, NewRecord, Record, Retention, TopicError,
-        TopicSpec, Topics, Turn,
+        CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, TopicRecord,
+        TopicRetention, TopicSpec, Topics, Turn, TurnGuarantee,
     },
 };
 
 const DAY: i64 = 86_400_000;
 
-fn spec(name: &str, partitions: u32, retention: Retention) -> TopicSpec {
+fn test_spec(name: &str, partitions: u32, retention: TopicRetention) -> TopicSpec {
     TopicSpec { name: name.into(), partitions, retention }
 }
 
-fn record(topic: &str, partition: u32, key: &str, value: &str) -> NewRecord {
+fn test_record(topic: &str, partition: u32, key: &str, value: &str) -> NewRecord {
     let (topic, key) = (topic.into(), key.as_bytes().to_vec());
     NewRecord { topic, partition, key, value: Some(value.as_bytes().to_vec()), headers: Vec::new() }
 }
 
-fn tombstone(topic: &str, partition: u32, key: &str) -> NewRecord {
-    NewRecord { value: None, ..record(topic, partition, key, "") }
+fn test_tombstone(topic: &str, partition: u32, key: &str) -> NewRecord {
+    NewRecord { value: None, ..test_record(topic, partition, key, "") }
 }
 
-fn membership(group: &str, lead: &str) -> Membership {
-    Membership { group: group.into(), lead: lead.into(), companions: vec![], state: None, mode: Mode::Plain }
+fn test_membership(group: &str, lead: &str) -> GroupMembership {
+    GroupMembership {
+        group: group.into(),
+        lead: lead.into(),
+        companions: vec![],
+        state: None,
+        mode: TurnGuarantee::Plain,
+    }
 }
 
-fn values(records: &[Record]) -> Vec<String> {
-    let value = |r: &Record| String::from_utf8(r.value.clone().unwrap_or_default()).unwrap();
+fn record_values(records: &[TopicRecord]) -> Vec<String> {
+    let value = |r: &TopicRecord| String::from_utf8(r.value.clone().unwrap_or_default()).unwrap();
     records.iter().map(value).collect()
 }
 
-async fn next(member: &mut Box<dyn Member>) -> Result<Happening, TopicError> {
+async fn next_happening(member: &mut Box<dyn Member>) -> Result<MemberEvent, TopicError> {
     tokio::time::timeout(Duration::from_secs(60), member.next(1_000)).await.expect("something happens")
 }
 
-async fn assigned(member: &mut Box<dyn Member>) -> Vec<(u32, u64)> {
-    match next(member).await {
-        Ok(Happening::Assigned(all)) => all,
+async fn take_assigned(member: &mut Box<dyn Member>) -> Vec<(u32, u64)> {
+    match next_happening(member).await {
+        Ok(MemberEvent::Assigned(all)) => all,
         other => panic!("not assigned but {other:?}"),
     }
 }
 
-impl Embedded {
+impl EmbeddedTopics {
     /// How many records lie in the tables of plain and of compacted topics, whoever may still see them.
-    fn left_on_disk(&self) -> (usize, usize) {
+    fn count_on_disk(&self) -> (usize, usize) {
         let tables = self.engine.book.tables().unwrap();
         (tables.log.iter().count(), tables.state.iter().count())
     }
 }
 
 /// A directory with a topic `a` that keeps a day, and a compacted topic `s`.
-async fn opened(dir: &Path, now: i64) -> Embedded {
-    let engine = Embedded::open(dir, Clock::still(now)).unwrap();
-    let specs = [spec("a", 4, Retention::Milliseconds(DAY)), spec("s", 4, Retention::Compacted)];
+async fn open_with_topics(dir: &Path, now: i64) -> EmbeddedTopics {
+    let engine = EmbeddedTopics::open(dir, Clock::still(now)).unwrap();
+    let specs =
+        [test_spec("a", 4, TopicRetention::Milliseconds(DAY)), test_spec("s", 4, TopicRetention::Compacted)];
     engine.declare(&specs).await.unwrap();
     engine
 }
@@ -68,65 +75,65 @@ async fn opened(dir: &Path, now: i64) -> Embedded {
 #[tokio::test]
 async fn ends_survive_a_restart_whatever_is_left_of_the_records() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 1_000).await;
-    engine.append(vec![record("a", 1, "k", "1"), record("s", 2, "k", "1")]).await.unwrap();
-    engine.append(vec![tombstone("s", 2, "k"), record("a", 1, "k", "2")]).await.unwrap();
+    let engine = open_with_topics(dir.path(), 1_000).await;
+    engine.append(vec![test_record("a", 1, "k", "1"), test_record("s", 2, "k", "1")]).await.unwrap();
+    engine.append(vec![test_tombstone("s", 2, "k"), test_record("a", 1, "k", "2")]).await.unwrap();
     drop(engine);
-    let engine = opened(dir.path(), 1_000).await;
+    let engine = open_with_topics(dir.path(), 1_000).await;
     assert_eq!(engine.bounds("a").await.unwrap(), [(0, 0), (0, 2), (0, 0), (0, 0)]);
     assert_eq!(engine.bounds("s").await.unwrap(), [(0, 0), (0, 0), (0, 2), (0, 0)]);
     assert_eq!(engine.read("s", 2, 0, 10).await.unwrap(), []);
-    engine.append(vec![record("s", 2, "k", "2"), record("a", 1, "k", "3")]).await.unwrap();
+    engine.append(vec![test_record("s", 2, "k", "2"), test_record("a", 1, "k", "3")]).await.unwrap();
     assert_eq!(engine.read("s", 2, 0, 10).await.unwrap()[0].offset, 2);
-    assert_eq!(values(&engine.read("a", 1, 1, 10).await.unwrap()), ["2", "3"]);
+    assert_eq!(record_values(&engine.read("a", 1, 1, 10).await.unwrap()), ["2", "3"]);
 }
 
 #[tokio::test]
 async fn one_process_uses_a_directory_at_a_time() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
-    let member = engine.join(membership("g", "a")).await.unwrap();
-    let second = Embedded::open(dir.path(), Clock::still(0));
+    let engine = open_with_topics(dir.path(), 0).await;
+    let member = engine.join(test_membership("g", "a")).await.unwrap();
+    let second = EmbeddedTopics::open(dir.path(), Clock::still(0));
     let Err(TopicError::Refused(why)) = second else { panic!("opened twice: {second:?}") };
     assert!(why.contains("another process uses") && why.contains(dir.path().to_str().unwrap()), "{why}");
     // A member keeps the engine, and the directory, as long as it lives.
     drop(engine);
-    assert!(Embedded::open(dir.path(), Clock::still(0)).is_err());
+    assert!(EmbeddedTopics::open(dir.path(), Clock::still(0)).is_err());
     drop(member);
-    opened(dir.path(), 0).await;
+    open_with_topics(dir.path(), 0).await;
 }
 
 #[tokio::test]
 async fn a_closed_engine_has_let_go_and_refuses() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
-    let mut member = engine.join(membership("g", "a")).await.unwrap();
-    assigned(&mut member).await;
+    let engine = open_with_topics(dir.path(), 0).await;
+    let mut member = engine.join(test_membership("g", "a")).await.unwrap();
+    take_assigned(&mut member).await;
     let appends =
-        futures::future::join_all((0..10).map(|n| engine.append(vec![record("a", n % 4, "k", "v")])));
+        futures::future::join_all((0..10).map(|n| engine.append(vec![test_record("a", n % 4, "k", "v")])));
     assert!(appends.await.iter().all(Result::is_ok));
     engine.close();
-    assert!(matches!(engine.append(vec![record("a", 0, "k", "v")]).await, Err(TopicError::Broken(_))));
+    assert!(matches!(engine.append(vec![test_record("a", 0, "k", "v")]).await, Err(TopicError::Broken(_))));
     assert!(matches!(engine.read("a", 0, 0, 1).await, Err(TopicError::Broken(_))));
-    assert!(matches!(next(&mut member).await, Err(TopicError::Broken(_))));
-    let again = opened(dir.path(), 0).await;
+    assert!(matches!(next_happening(&mut member).await, Err(TopicError::Broken(_))));
+    let again = open_with_topics(dir.path(), 0).await;
     assert_eq!(again.bounds("a").await.unwrap().iter().map(|(_, end)| end).sum::<u64>(), 10);
 }
 
 /// What everybody hears after the engine broke down for this reason.
-async fn heard_after(why: &TopicError) -> Vec<TopicError> {
+async fn errors_after(why: &TopicError) -> Vec<TopicError> {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
-    let mut member = engine.join(membership("g", "a")).await.unwrap();
-    assigned(&mut member).await;
-    let waiting = tokio::spawn(async move { next(&mut member).await });
+    let engine = open_with_topics(dir.path(), 0).await;
+    let mut member = engine.join(test_membership("g", "a")).await.unwrap();
+    take_assigned(&mut member).await;
+    let waiting = tokio::spawn(async move { next_happening(&mut member).await });
     tokio::task::yield_now().await;
     engine.engine.book.break_down(why);
     let outcomes = [
         waiting.await.unwrap().map(|_| ()),
-        engine.append(vec![record("a", 0, "k", "v")]).await,
+        engine.append(vec![test_record("a", 0, "k", "v")]).await,
         engine.bounds("a").await.map(|_| ()),
-        engine.join(membership("h", "a")).await.map(|_| ()),
+        engine.join(test_membership("h", "a")).await.map(|_| ()),
         engine.declare(&[]).await,
     ];
     outcomes.into_iter().map(|outcome| outcome.unwrap_err()).collect()
@@ -134,12 +141,12 @@ async fn heard_after(why: &TopicError) -> Vec<TopicError> {
 
 #[tokio::test]
 async fn a_broken_engine_says_so_to_everybody_also_to_who_waits() {
-    let fault = |kind: std::io::ErrorKind| tables::fault("writing", &fjall::Error::Io(kind.into()));
-    for heard in heard_after(&fault(std::io::ErrorKind::StorageFull)).await {
+    let fault = |kind: std::io::ErrorKind| tables::tables_fault("writing", &fjall::Error::Io(kind.into()));
+    for heard in errors_after(&fault(std::io::ErrorKind::StorageFull)).await {
         let TopicError::Full(why) = heard else { panic!("{heard:?}") };
         assert!(why.contains("restart after making room"), "{why}");
     }
-    for heard in heard_after(&fault(std::io::ErrorKind::PermissionDenied)).await {
+    for heard in errors_after(&fault(std::io::ErrorKind::PermissionDenied)).await {
         let TopicError::Broken(why) = heard else { panic!("{heard:?}") };
         assert!(why.contains("look at the disk and restart"), "{why}");
     }
@@ -148,15 +155,19 @@ async fn a_broken_engine_says_so_to_everybody_also_to_who_waits() {
 #[tokio::test]
 async fn the_time_of_appending_never_goes_back_even_if_the_clock_does() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 5_000).await;
-    engine.append(vec![record("a", 0, "k", "1"), record("s", 0, "k", "1")]).await.unwrap();
+    let engine = open_with_topics(dir.path(), 5_000).await;
+    engine.append(vec![test_record("a", 0, "k", "1"), test_record("s", 0, "k", "1")]).await.unwrap();
     drop(engine);
-    let engine = opened(dir.path(), 2_000).await;
+    let engine = open_with_topics(dir.path(), 2_000).await;
     engine
-        .append(vec![record("a", 0, "k", "2"), record("s", 0, "j", "2"), record("a", 1, "k", "3")])
+        .append(vec![
+            test_record("a", 0, "k", "2"),
+            test_record("s", 0, "j", "2"),
+            test_record("a", 1, "k", "3"),
+        ])
         .await
         .unwrap();
-    let times = |records: Vec<Record>| records.iter().map(|r| r.appended).collect::<Vec<_>>();
+    let times = |records: Vec<TopicRecord>| records.iter().map(|r| r.appended).collect::<Vec<_>>();
     assert_eq!(times(engine.read("a", 0, 0, 9).await.unwrap()), [5_000, 5_000]);
     assert_eq!(times(engine.read("s", 0, 0, 9).await.unwrap()), [5_000, 5_000]);
     assert_eq!(times(engine.read("a", 1, 0, 9).await.unwrap()), [2_000]);
@@ -166,77 +177,80 @@ async fn the_time_of_appending_never_goes_back_even_if_the_clock_does() {
 async fn what_is_too_old_goes_and_who_has_not_read_it_is_told() {
     let dir = scratch_dir();
     let clock = Clock::still(1_000);
-    let engine = Embedded::open(dir.path(), clock.clone()).unwrap();
-    engine.declare(&[spec("a", 1, Retention::Milliseconds(DAY))]).await.unwrap();
+    let engine = EmbeddedTopics::open(dir.path(), clock.clone()).unwrap();
+    engine.declare(&[test_spec("a", 1, TopicRetention::Milliseconds(DAY))]).await.unwrap();
     for n in 0..5_000 {
         if n == 3_000 {
             clock.advance(DAY / 2);
         }
         if n % 500 == 0 {
-            let values = (n..n + 500).map(|n| record("a", 0, "k", &n.to_string()));
+            let values = (n..n + 500).map(|n| test_record("a", 0, "k", &n.to_string()));
             engine.append(values.collect()).await.unwrap();
         }
     }
     // Trimmed by the writer, with the next thing that is written.
     clock.advance(DAY / 2 + 1);
-    engine.append(vec![record("a", 0, "k", "last")]).await.unwrap();
+    engine.append(vec![test_record("a", 0, "k", "last")]).await.unwrap();
     engine.append(vec![]).await.unwrap();
     assert_eq!(engine.bounds("a").await.unwrap(), [(3_000, 5_001)]);
-    assert_eq!(values(&engine.read("a", 0, 0, 1).await.unwrap()), ["3000"]);
-    let mut member = engine.join(membership("late", "a")).await.unwrap();
-    assigned(&mut member).await;
-    let Err(TopicError::Refused(why)) = next(&mut member).await else { panic!("jumped") };
+    assert_eq!(record_values(&engine.read("a", 0, 0, 1).await.unwrap()), ["3000"]);
+    let mut member = engine.join(test_membership("late", "a")).await.unwrap();
+    take_assigned(&mut member).await;
+    let Err(TopicError::Refused(why)) = next_happening(&mut member).await else { panic!("jumped") };
     assert_eq!(why, "group `late` stands at offset 0 of a/0, which holds 3000 to 5001");
     drop((member, engine));
     // Trimmed when it is opened; what went is gone from the disk soon after.
     clock.advance(DAY + 1);
-    let engine = Embedded::open(dir.path(), clock.clone()).unwrap();
+    let engine = EmbeddedTopics::open(dir.path(), clock.clone()).unwrap();
     assert_eq!(engine.bounds("a").await.unwrap(), [(5_001, 5_001)]);
     let log = engine.engine.book.tables().unwrap().log;
     while !log.is_empty().unwrap() {
         tokio::task::yield_now().await;
     }
-    engine.append(vec![record("a", 0, "k", "first")]).await.unwrap();
+    engine.append(vec![test_record("a", 0, "k", "first")]).await.unwrap();
     assert_eq!(engine.read("a", 0, 0, 1).await.unwrap()[0].offset, 5_001);
 }
 
 #[tokio::test]
 async fn retention_can_change_and_the_kind_of_topic_cannot() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
-    engine.declare(&[spec("a", 4, Retention::Milliseconds(2 * DAY))]).await.unwrap();
+    let engine = open_with_topics(dir.path(), 0).await;
+    engine.declare(&[test_spec("a", 4, TopicRetention::Milliseconds(2 * DAY))]).await.unwrap();
     for wrong in [
-        spec("a", 4, Retention::Compacted),
-        spec("s", 4, Retention::Milliseconds(DAY)),
-        spec("a", 5, Retention::Milliseconds(DAY)),
-        spec("", 5, Retention::Compacted),
-        spec("b", 0, Retention::Compacted),
+        test_spec("a", 4, TopicRetention::Compacted),
+        test_spec("s", 4, TopicRetention::Milliseconds(DAY)),
+        test_spec("a", 5, TopicRetention::Milliseconds(DAY)),
+        test_spec("", 5, TopicRetention::Compacted),
+        test_spec("b", 0, TopicRetention::Compacted),
     ] {
-        let both = [spec("new", 1, Retention::Compacted), wrong.clone()];
+        let both = [test_spec("new", 1, TopicRetention::Compacted), wrong.clone()];
         assert!(matches!(engine.declare(&both).await, Err(TopicError::Refused(_))), "{wrong:?}");
         assert!(engine.bounds("new").await.is_err(), "half of a declaration");
     }
     drop(engine);
-    let engine = Embedded::open(dir.path(), Clock::still(0)).unwrap();
-    assert_eq!(engine.engine.book.topic("a").unwrap().retention(), Retention::Milliseconds(2 * DAY));
+    let engine = EmbeddedTopics::open(dir.path(), Clock::still(0)).unwrap();
+    assert_eq!(engine.engine.book.topic("a").unwrap().retention(), TopicRetention::Milliseconds(2 * DAY));
 }
 
 #[tokio::test]
 async fn what_cannot_be_appended_is_refused_as_a_whole() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
+    let engine = open_with_topics(dir.path(), 0).await;
     for wrong in [
-        record("nowhere", 0, "k", "v"),
-        record("a", 4, "k", "v"),
-        NewRecord { headers: vec![("h".repeat(super::HEADERS_MOST), vec![0])], ..record("a", 0, "k", "v") },
-        record("a", 0, &"k".repeat(super::KEY_MOST + 1), "v"),
-        record("s", 0, "k", &"v".repeat(super::VALUE_MOST + 1)),
+        test_record("nowhere", 0, "k", "v"),
+        test_record("a", 4, "k", "v"),
+        NewRecord {
+            headers: vec![("h".repeat(super::HEADERS_MOST), vec![0])],
+            ..test_record("a", 0, "k", "v")
+        },
+        test_record("a", 0, &"k".repeat(super::KEY_MOST + 1), "v"),
+        test_record("s", 0, "k", &"v".repeat(super::VALUE_MOST + 1)),
     ] {
-        let both = vec![record("a", 0, "k", "v"), wrong];
+        let both = vec![test_record("a", 0, "k", "v"), wrong];
         assert!(matches!(engine.append(both).await, Err(TopicError::Refused(_))));
     }
     assert_eq!(engine.bounds("a").await.unwrap()[0], (0, 0));
-    let largest = vec![record("s", 0, &"k".repeat(super::KEY_MOST), &"v".repeat(super::VALUE_MOST))];
+    let largest = vec![test_record("s", 0, &"k".repeat(super::KEY_MOST), &"v".repeat(super::VALUE_MOST))];
     engine.append(largest).await.unwrap();
     assert_eq!(engine.read("s", 0, 0, 1).await.unwrap().len(), 1);
 }
@@ -244,23 +258,27 @@ async fn what_cannot_be_appended_is_refused_as_a_whole() {
 #[tokio::test]
 async fn groups_of_one_name_work_on_the_same_topics_and_name_all_offsets() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
+    let engine = open_with_topics(dir.path(), 0).await;
     engine
-        .declare(&[spec("b", 4, Retention::Milliseconds(DAY)), spec("c", 3, Retention::Compacted)])
+        .declare(&[
+            test_spec("b", 4, TopicRetention::Milliseconds(DAY)),
+            test_spec("c", 3, TopicRetention::Compacted),
+        ])
         .await
         .unwrap();
-    let with = |companion: &str, state: &str| Membership {
+    let with = |companion: &str, state: &str| GroupMembership {
         companions: vec![companion.into()],
         state: Some(state.into()),
-        ..membership("g", "a")
+        ..test_membership("g", "a")
     };
     let mut member = engine.join(with("b", "s")).await.unwrap();
-    for wrong in [with("c", "s"), with("a", "s"), with("b", "b"), with("nowhere", "s"), membership("g", "a")]
+    for wrong in
+        [with("c", "s"), with("a", "s"), with("b", "b"), with("nowhere", "s"), test_membership("g", "a")]
     {
         let joined = engine.join(wrong.clone()).await.map(|_| ());
         assert!(matches!(joined, Err(TopicError::Refused(_))), "{wrong:?}: {joined:?}");
     }
-    let generation = assigned(&mut member).await[0].1;
+    let generation = take_assigned(&mut member).await[0].1;
     let turn = |offsets: &[(&str, u64)]| Turn {
         partition: 0,
         generation,
@@ -279,14 +297,14 @@ async fn groups_of_one_name_work_on_the_same_topics_and_name_all_offsets() {
 #[tokio::test]
 async fn partitions_take_turns() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
-    let records = (0..40).map(|n| record("a", n % 4, "k", &n.to_string()));
+    let engine = open_with_topics(dir.path(), 0).await;
+    let records = (0..40).map(|n| test_record("a", n % 4, "k", &n.to_string()));
     engine.append(records.collect()).await.unwrap();
-    let mut member = engine.join(membership("g", "a")).await.unwrap();
-    assigned(&mut member).await;
+    let mut member = engine.join(test_membership("g", "a")).await.unwrap();
+    take_assigned(&mut member).await;
     let mut order = Vec::new();
     for _ in 0..8 {
-        let Ok(Happening::Records(batch)) = member.next(5).await else { panic!("no records") };
+        let Ok(MemberEvent::Records(batch)) = member.next(5).await else { panic!("no records") };
         order.push(batch.partition);
     }
     assert_eq!(order, [0, 1, 2, 3, 0, 1, 2, 3]);
@@ -295,13 +313,13 @@ async fn partitions_take_turns() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_append_at_once_and_each_finds_its_own_in_order() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
+    let engine = open_with_topics(dir.path(), 0).await;
     let tasks = (0..100_u32).map(|task| {
         let engine = engine.clone();
         tokio::spawn(async move {
             for n in 0..5 {
-                let mut records = vec![record("a", task % 4, &task.to_string(), &n.to_string())];
-                records.push(record("s", task % 4, &task.to_string(), &n.to_string()));
+                let mut records = vec![test_record("a", task % 4, &task.to_string(), &n.to_string())];
+                records.push(test_record("s", task % 4, &task.to_string(), &n.to_string()));
                 engine.append(records).await.unwrap();
             }
         })
@@ -310,10 +328,10 @@ async fn many_append_at_once_and_each_finds_its_own_in_order() {
     let mut seen = std::collections::BTreeMap::<Vec<u8>, Vec<String>>::new();
     for partition in 0..4 {
         for record in engine.read("a", partition, 0, 1_000).await.unwrap() {
-            seen.entry(record.key.clone()).or_default().extend(values(&[record]));
+            seen.entry(record.key.clone()).or_default().extend(record_values(&[record]));
         }
         let state = engine.read("s", partition, 0, 1_000).await.unwrap();
-        assert!(state.len() == 25 && values(&state).iter().all(|v| v == "4"), "{state:?}");
+        assert!(state.len() == 25 && record_values(&state).iter().all(|v| v == "4"), "{state:?}");
     }
     assert_eq!(seen.len(), 100);
     assert!(seen.values().all(|values| *values == ["0", "1", "2", "3", "4"]), "{seen:?}");
@@ -322,28 +340,29 @@ async fn many_append_at_once_and_each_finds_its_own_in_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_power_cut_in_the_middle_leaves_what_was_acknowledged() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 0).await;
+    let engine = open_with_topics(dir.path(), 0).await;
     let done = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let writing = tokio::spawn({
         let (engine, done) = (engine.clone(), done.clone());
         async move {
             for n in 0.. {
-                let records = vec![record("a", 0, "k", &n.to_string()), record("s", 0, "n", &n.to_string())];
+                let records =
+                    vec![test_record("a", 0, "k", &n.to_string()), test_record("s", 0, "n", &n.to_string())];
                 engine.append(records).await.unwrap();
                 done.store(n + 1, std::sync::atomic::Ordering::SeqCst);
             }
         }
     });
     for _ in 0..5 {
-        runtime::retry::pause(0, 0).await;
+        runtime::retry::pause_before_retry(0, 0).await;
         let acknowledged = done.load(std::sync::atomic::Ordering::SeqCst);
         let left = scratch_dir();
         cut_power(dir.path(), left.path()).unwrap();
-        let engine = opened(left.path(), 0).await;
-        let records = values(&engine.read("a", 0, 0, usize::MAX).await.unwrap());
+        let engine = open_with_topics(left.path(), 0).await;
+        let records = record_values(&engine.read("a", 0, 0, usize::MAX).await.unwrap());
         assert!(u64::try_from(records.len()).unwrap() >= acknowledged, "{} of {acknowledged}", records.len());
         assert!(records.iter().enumerate().all(|(n, value)| *value == n.to_string()));
-        let state = values(&engine.read("s", 0, 0, 9).await.unwrap());
+        let state = record_values(&engine.read("s", 0, 0, 9).await.unwrap());
         assert_eq!(state.last(), records.last(), "one append is there in part");
     }
     writing.abort();
@@ -363,13 +382,13 @@ fn partitions_are_shared_whatever_members_do() {
             usize::try_from(luck % 1_000_003).unwrap() % n
         };
         let partitions = 1 + draw(9);
-        let mut share = Share::new(partitions);
+        let mut share = PartitionShare::new(partitions);
         // A member, and the partitions that it believes to be its own.
         let mut members: Vec<(u64, Vec<(u32, u64)>)> = Vec::new();
-        let call = |share: &mut Share, (me, works): &mut (u64, Vec<(u32, u64)>)| {
+        let call = |share: &mut PartitionShare, (me, works): &mut (u64, Vec<(u32, u64)>)| {
             share.enter(*me);
             works.retain(|(p, claim)| share.is_ours(*me, *p, *claim));
-            let fresh = share.fresh(*me);
+            let fresh = share.newly_owned(*me);
             works.extend(fresh.into_iter().filter(|(p, claim)| share.announce(*me, *p, *claim)));
             share.revoke(*me);
             share.exit(*me);
@@ -412,11 +431,11 @@ fn partitions_are_shared_whatever_members_do() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
     let test = "embedded::tests::a_full_disk_is_told_and_nothing_acknowledged_is_lost";
-    let Some(disk) = runtime::trial::on_a_small_disk(test, "size=24m").unwrap() else {
+    let Some(disk) = runtime::small_disk::run_on_small_disk(test, "size=24m").unwrap() else {
         return;
     };
     let dir = tempfile::tempdir_in(&disk).unwrap();
-    let engine = opened(dir.path(), 0).await;
+    let engine = open_with_topics(dir.path(), 0).await;
     let ballast = disk.join("ballast");
     std::fs::write(&ballast, vec![1; 4 << 20]).unwrap();
     let mut acknowledged = 0_u64;
@@ -424,30 +443,31 @@ async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
         // What cannot be compressed fills a disk sooner.
         let value: String =
             (0..2_000_u64).map(|n| char::from(b'a' + ((n * n + acknowledged) % 23) as u8)).collect();
-        match engine.append((0..50).map(|_| record("a", 0, "k", &value)).collect()).await {
+        match engine.append((0..50).map(|_| test_record("a", 0, "k", &value)).collect()).await {
             Ok(()) => acknowledged += 50,
             Err(error) => break error,
         }
     };
     println!("after {acknowledged}: {first}");
-    let second = engine.append(vec![record("a", 0, "k", "v")]).await;
+    let second = engine.append(vec![test_record("a", 0, "k", "v")]).await;
     assert!(matches!(first, TopicError::Full(_)), "{first}");
     assert!(matches!(second, Err(TopicError::Full(_))), "{second:?}");
     assert!(matches!(engine.bounds("a").await, Err(TopicError::Full(_))));
     drop(engine);
     std::fs::remove_file(ballast).unwrap();
-    let engine = opened(dir.path(), 0).await;
+    let engine = open_with_topics(dir.path(), 0).await;
     let end = engine.bounds("a").await.unwrap()[0].1;
     let there = engine.read("a", 0, 0, usize::MAX).await.unwrap().len();
     assert!(end >= acknowledged && u64::try_from(there).unwrap() == end, "{there} of {end}, {acknowledged}");
-    engine.append(vec![record("a", 0, "k", "v")]).await.unwrap();
+    engine.append(vec![test_record("a", 0, "k", "v")]).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_was_removed_goes_from_the_disk_too() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 1_000).await;
-    let many = |topic: &str| (0..5_000).map(|n| record(topic, 1, &n.to_string(), "v")).collect::<Vec<_>>();
+    let engine = open_with_topics(dir.path(), 1_000).await;
+    let many =
+        |topic: &str| (0..5_000).map(|n| test_record(topic, 1, &n.to_string(), "v")).collect::<Vec<_>>();
     engine.append([many("a"), many("s")].concat()).await.unwrap();
     engine.remove(&["a".into(), "s".into()]).await.unwrap();
     // Cut off while it sweeps.
@@ -455,32 +475,35 @@ async fn what_was_removed_goes_from_the_disk_too() {
     cut_power(dir.path(), copy.path()).unwrap();
     engine.close();
     for dir in [&dir, &copy] {
-        let engine = Embedded::open(dir.path(), Clock::still(1_000)).unwrap();
+        let engine = EmbeddedTopics::open(dir.path(), Clock::still(1_000)).unwrap();
         // A request is answered between the pieces; numbers are never given twice.
         engine
-            .declare(&[spec("a", 4, Retention::Milliseconds(DAY)), spec("s", 2, Retention::Compacted)])
+            .declare(&[
+                test_spec("a", 4, TopicRetention::Milliseconds(DAY)),
+                test_spec("s", 2, TopicRetention::Compacted),
+            ])
             .await
             .unwrap();
-        engine.append(vec![record("a", 1, "k", "1"), record("s", 1, "k", "1")]).await.unwrap();
+        engine.append(vec![test_record("a", 1, "k", "1"), test_record("s", 1, "k", "1")]).await.unwrap();
         let left = async {
-            while engine.left_on_disk() != (1, 1) {
+            while engine.count_on_disk() != (1, 1) {
                 tokio::task::yield_now().await;
             }
         };
         tokio::time::timeout(Duration::from_secs(60), left).await.expect("only the new records are left");
-        assert_eq!(values(&engine.read("a", 1, 0, 9).await.unwrap()), ["1"]);
+        assert_eq!(record_values(&engine.read("a", 1, 0, 9).await.unwrap()), ["1"]);
         engine.close();
-        let engine = Embedded::open(dir.path(), Clock::still(1_000)).unwrap();
+        let engine = EmbeddedTopics::open(dir.path(), Clock::still(1_000)).unwrap();
         assert_eq!(engine.bounds("s").await.unwrap(), [(0, 0), (0, 1)]);
-        assert_eq!(engine.left_on_disk(), (1, 1));
+        assert_eq!(engine.count_on_disk(), (1, 1));
     }
 }
 
 #[tokio::test]
 async fn nothing_is_removed_from_under_a_member() {
     let dir = scratch_dir();
-    let engine = opened(dir.path(), 1_000).await;
-    let member = engine.join(membership("g", "a")).await.unwrap();
+    let engine = open_with_topics(dir.path(), 1_000).await;
+    let member = engine.join(test_membership("g", "a")).await.unwrap();
     let refused = engine.remove(&["s".into(), "a".into()]).await;
     assert!(matches!(&refused, Err(TopicError::Refused(why)) if why.contains("has members")), "{refused:?}");
     assert_eq!(engine.bounds("s").await.unwrap().len(), 4, "none of a call's, or all");

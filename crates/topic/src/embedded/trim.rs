@@ -4,10 +4,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
-    book::{Book, Topic},
-    layout::{self, Extent},
+    book::{EmbeddedTopic, TopicBook},
+    layout::{self, PartitionExtent},
     read,
-    tables::{Tables, fault},
+    tables::{TopicTables, tables_fault},
 };
 use crate::port::TopicError;
 
@@ -16,22 +16,22 @@ pub(super) const EVERY_MS: i64 = 60_000;
 /// Records removed in one piece: a request that comes in meanwhile waits for about a millisecond.
 const PIECE: usize = 2_000;
 
-pub(super) struct Trim {
+pub(super) struct LogTrim {
     next: i64,
     unswept: BTreeSet<(u32, u32)>,
     /// Of topics that were removed.
     abandoned: BTreeSet<(u32, u32)>,
 }
 
-impl Trim {
-    pub fn new(extents: &HashMap<(u32, u32), Extent>, topics: &HashSet<u32>) -> Self {
+impl LogTrim {
+    pub fn new(extents: &HashMap<(u32, u32), PartitionExtent>, topics: &HashSet<u32>) -> Self {
         let abandoned = extents.keys().filter(|(topic, _)| !topics.contains(topic)).copied().collect();
-        Self { next: i64::MIN, unswept: unswept(extents).collect(), abandoned }
+        Self { next: i64::MIN, unswept: list_unswept(extents).collect(), abandoned }
     }
 
     /// These partitions are of no topic any more: all of them goes from the disk.
-    pub fn abandon(&mut self, extents: &HashMap<(u32, u32), Extent>) {
-        self.unswept.extend(unswept(extents));
+    pub fn abandon(&mut self, extents: &HashMap<(u32, u32), PartitionExtent>) {
+        self.unswept.extend(list_unswept(extents));
         self.abandoned.extend(extents.keys());
     }
 
@@ -39,9 +39,9 @@ impl Trim {
     pub fn run(
         &mut self,
         now: i64,
-        book: &Book,
-        tables: &Tables,
-        extents: &mut HashMap<(u32, u32), Extent>,
+        book: &TopicBook,
+        tables: &TopicTables,
+        extents: &mut HashMap<(u32, u32), PartitionExtent>,
     ) -> Result<(), TopicError> {
         if now < self.next || book.check().is_err() {
             return Ok(());
@@ -52,13 +52,13 @@ impl Trim {
         for topic in book.topics().into_iter().filter(|t| !t.compacted) {
             let kept = topic.retention.load(std::sync::atomic::Ordering::Relaxed);
             let horizon = now.saturating_sub(kept);
-            for partition in 0..topic.count() {
+            for partition in 0..topic.partition_count() {
                 let Some(extent) = extents.get(&(topic.id, partition)) else { continue };
-                let first = first_kept(tables, &topic, partition, extent, horizon)?;
+                let first = find_first_kept(tables, &topic, partition, extent, horizon)?;
                 if first == extent.first {
                     continue;
                 }
-                let extent = Extent { first, ..*extent };
+                let extent = PartitionExtent { first, ..*extent };
                 let key = layout::extent_key(topic.id, partition);
                 batch.insert(&tables.meta, key, layout::extent_value(&extent));
                 moved.push((topic.clone(), partition, extent));
@@ -77,8 +77,8 @@ impl Trim {
     /// Removes one piece of what is out of sight. Whether there was any.
     pub fn sweep(
         &mut self,
-        tables: &Tables,
-        extents: &mut HashMap<(u32, u32), Extent>,
+        tables: &TopicTables,
+        extents: &mut HashMap<(u32, u32), PartitionExtent>,
     ) -> Result<bool, TopicError> {
         let Some(at) = self.unswept.first().copied() else { return self.sweep_abandoned(tables, extents) };
         let Some(extent) = extents.get_mut(&at) else {
@@ -86,7 +86,7 @@ impl Trim {
             return Ok(true);
         };
         let end = extent.first.min(extent.swept.saturating_add(PIECE as u64));
-        let swept = Extent { swept: end, ..*extent };
+        let swept = PartitionExtent { swept: end, ..*extent };
         let mut batch = tables.db.batch();
         for offset in extent.swept..end {
             batch.remove(&tables.log, layout::log_key(at.0, at.1, offset));
@@ -103,14 +103,14 @@ impl Trim {
     /// The same of what compacted topics that were removed have left; then their partitions are forgotten.
     fn sweep_abandoned(
         &mut self,
-        tables: &Tables,
-        extents: &mut HashMap<(u32, u32), Extent>,
+        tables: &TopicTables,
+        extents: &mut HashMap<(u32, u32), PartitionExtent>,
     ) -> Result<bool, TopicError> {
         let Some(at) = self.abandoned.first().copied() else { return Ok(false) };
         let mut batch = tables.db.batch();
         let mut removed = 0;
         for item in tables.state.prefix(layout::state_prefix(at.0, at.1)).take(PIECE) {
-            let key = item.key().map_err(|error| fault("sweeping a state", &error))?;
+            let key = item.key().map_err(|error| tables_fault("sweeping a state", &error))?;
             batch.remove(&tables.state, key);
             removed += 1;
         }
@@ -126,16 +126,16 @@ impl Trim {
     }
 }
 
-fn unswept(extents: &HashMap<(u32, u32), Extent>) -> impl Iterator<Item = (u32, u32)> {
+fn list_unswept(extents: &HashMap<(u32, u32), PartitionExtent>) -> impl Iterator<Item = (u32, u32)> {
     extents.iter().filter(|(_, extent)| extent.swept < extent.first).map(|(at, _)| *at)
 }
 
 /// The first offset appended at the horizon or later.
-fn first_kept(
-    tables: &Tables,
-    topic: &Topic,
+fn find_first_kept(
+    tables: &TopicTables,
+    topic: &EmbeddedTopic,
     partition: u32,
-    extent: &Extent,
+    extent: &PartitionExtent,
     horizon: i64,
 ) -> Result<u64, TopicError> {
     if extent.appended < horizon {

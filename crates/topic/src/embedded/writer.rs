@@ -13,11 +13,11 @@ use runtime::Clock;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    book::{Book, Topic, seats},
-    draft::{Draft, Placed, Seat},
-    layout::{self, Extent},
-    tables::{Tables, garbled},
-    trim::Trim,
+    book::{EmbeddedTopic, TopicBook, read_seats},
+    draft::{GroupSeat, PlacedRecord, TopicWriteDraft},
+    layout::{self, PartitionExtent},
+    tables::{TopicTables, garbled_bytes},
+    trim::LogTrim,
 };
 use crate::port::{CommitError, TopicError, TopicName, TopicSpec};
 
@@ -28,46 +28,46 @@ pub(super) const QUEUE_MOST: usize = 1_024;
 const SHARE_MOST: usize = 256;
 const SHARE_BYTES: usize = 8 << 20;
 
-pub(super) type Answer<T, E> = oneshot::Sender<Result<T, E>>;
+pub(super) type TopicWriterAnswer<T, E> = oneshot::Sender<Result<T, E>>;
 
 #[derive(Debug)]
-pub(super) enum Request {
+pub(super) enum TopicWriterRequest {
     Declare {
         specs: Vec<TopicSpec>,
-        answer: Answer<(), TopicError>,
+        answer: TopicWriterAnswer<(), TopicError>,
     },
     Remove {
         topics: Vec<TopicName>,
-        answer: Answer<(), TopicError>,
+        answer: TopicWriterAnswer<(), TopicError>,
     },
     Blank {
-        places: Vec<(Arc<Topic>, u32, u64)>,
-        answer: Answer<(), TopicError>,
+        places: Vec<(Arc<EmbeddedTopic>, u32, u64)>,
+        answer: TopicWriterAnswer<(), TopicError>,
     },
     Append {
-        records: Vec<Placed>,
-        answer: Answer<(), TopicError>,
+        records: Vec<PlacedRecord>,
+        answer: TopicWriterAnswer<(), TopicError>,
     },
     Commit {
         group: Arc<str>,
-        lead: Arc<Topic>,
+        lead: Arc<EmbeddedTopic>,
         partition: u32,
         generation: u64,
-        offsets: Vec<(Arc<Topic>, u64)>,
-        records: Vec<Placed>,
-        answer: Answer<(), CommitError>,
+        offsets: Vec<(Arc<EmbeddedTopic>, u64)>,
+        records: Vec<PlacedRecord>,
+        answer: TopicWriterAnswer<(), CommitError>,
     },
     /// Shuts out every owner that these partitions had.
     Fence {
         group: Arc<str>,
-        lead: Arc<Topic>,
+        lead: Arc<EmbeddedTopic>,
         partitions: Vec<u32>,
-        answer: Answer<Vec<(u32, u64)>, TopicError>,
+        answer: TopicWriterAnswer<Vec<(u32, u64)>, TopicError>,
     },
 }
 
-impl Request {
-    fn bytes(&self) -> usize {
+impl TopicWriterRequest {
+    fn weight_bytes(&self) -> usize {
         let records = match self {
             Self::Append { records, .. } | Self::Commit { records, .. } => records.as_slice(),
             Self::Declare { .. } | Self::Remove { .. } | Self::Blank { .. } | Self::Fence { .. } => &[],
@@ -77,9 +77,9 @@ impl Request {
 }
 
 /// Should the writer ever panic, nobody waits for it in vain.
-struct Ended(Arc<Book>);
+struct TopicWriterGuard(Arc<TopicBook>);
 
-impl Drop for Ended {
+impl Drop for TopicWriterGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.break_down(&TopicError::Broken("the writer panicked; restart".to_owned()));
@@ -88,39 +88,41 @@ impl Drop for Ended {
 }
 
 /// Who is answered once the draft is on the disk.
-enum Waiting {
-    Append(Answer<(), TopicError>),
-    Commit(Answer<(), CommitError>),
-    Fence(Answer<Vec<(u32, u64)>, TopicError>, Vec<(u32, u64)>),
+enum PendingTopicAnswer {
+    Append(TopicWriterAnswer<(), TopicError>),
+    Commit(TopicWriterAnswer<(), CommitError>),
+    Fence(TopicWriterAnswer<Vec<(u32, u64)>, TopicError>, Vec<(u32, u64)>),
 }
 
-pub(super) struct Writer {
-    book: Arc<Book>,
-    pub(super) tables: Tables,
+pub(super) struct TopicWriter {
+    book: Arc<TopicBook>,
+    pub(super) tables: TopicTables,
     clock: Clock,
-    pub(super) extents: HashMap<(u32, u32), Extent>,
-    generations: HashMap<Seat, u64>,
+    pub(super) extents: HashMap<(u32, u32), PartitionExtent>,
+    generations: HashMap<GroupSeat, u64>,
     next_topic: u32,
-    trim: Trim,
+    trim: LogTrim,
 }
 
-impl Writer {
-    pub fn open(book: Arc<Book>, clock: Clock) -> Result<Self, TopicError> {
+impl TopicWriter {
+    pub fn open(book: Arc<TopicBook>, clock: Clock) -> Result<Self, TopicError> {
         let tables = book.tables()?;
         let mut extents = HashMap::new();
-        for seat in seats(&tables, layout::BOUNDS)? {
-            let extent = layout::extent_of(&seat.value).ok_or_else(|| garbled("a partition's extent"))?;
+        for seat in read_seats(&tables, layout::BOUNDS)? {
+            let extent =
+                layout::parse_extent(&seat.value).ok_or_else(|| garbled_bytes("a partition's extent"))?;
             extents.insert((seat.topic, seat.partition), extent);
         }
         let mut generations = HashMap::new();
-        for seat in seats(&tables, layout::GENERATION)? {
-            let generation = layout::number_of(&seat.value).ok_or_else(|| garbled("a generation"))?;
+        for seat in read_seats(&tables, layout::GENERATION)? {
+            let generation =
+                layout::parse_number(&seat.value).ok_or_else(|| garbled_bytes("a generation"))?;
             generations.insert((seat.group, seat.topic, seat.partition), generation);
         }
         let topics: HashSet<u32> = book.topics().iter().map(|topic| topic.id).collect();
         let numbers = topics.iter().chain(extents.keys().map(|(topic, _)| topic));
         let next_topic = numbers.max().map_or(1, |last| last + 1);
-        let trim = Trim::new(&extents, &topics);
+        let trim = LogTrim::new(&extents, &topics);
         let mut writer = Self { book, tables, clock, extents, generations, next_topic, trim };
         writer.trim();
         writer.book.check()?;
@@ -128,8 +130,8 @@ impl Writer {
     }
 
     /// Runs until every sender is gone.
-    pub fn run(mut self, mut requests: mpsc::Receiver<Request>) {
-        let _ended = Ended(self.book.clone());
+    pub fn run(mut self, mut requests: mpsc::Receiver<TopicWriterRequest>) {
+        let _ended = TopicWriterGuard(self.book.clone());
         loop {
             // Sweeping goes on in small pieces while nobody waits.
             let first = match requests.try_recv() {
@@ -139,11 +141,11 @@ impl Writer {
                 Err(mpsc::error::TryRecvError::Disconnected) => None,
             };
             let Some(first) = first else { return };
-            let mut bytes = first.bytes();
+            let mut bytes = first.weight_bytes();
             let mut share = vec![first];
             while share.len() < SHARE_MOST && bytes < SHARE_BYTES {
                 let Ok(request) = requests.try_recv() else { break };
-                bytes += request.bytes();
+                bytes += request.weight_bytes();
                 share.push(request);
             }
             self.serve(share);
@@ -151,56 +153,66 @@ impl Writer {
         }
     }
 
-    fn serve(&mut self, share: Vec<Request>) {
-        let mut draft = Draft::new(&self.tables, self.clock.now());
+    fn serve(&mut self, share: Vec<TopicWriterRequest>) {
+        let mut draft = TopicWriteDraft::new(&self.tables, self.clock.now());
         let mut waiting = Vec::with_capacity(share.len());
         for request in share {
-            if matches!(request, Request::Declare { .. } | Request::Remove { .. } | Request::Blank { .. }) {
+            if matches!(
+                request,
+                TopicWriterRequest::Declare { .. }
+                    | TopicWriterRequest::Remove { .. }
+                    | TopicWriterRequest::Blank { .. }
+            ) {
                 // Rare, and they change what later requests may name: written by themselves, in their place.
-                let full = std::mem::replace(&mut draft, Draft::new(&self.tables, self.clock.now()));
-                self.finish(full, std::mem::take(&mut waiting));
+                let full =
+                    std::mem::replace(&mut draft, TopicWriteDraft::new(&self.tables, self.clock.now()));
+                self.finish_draft(full, std::mem::take(&mut waiting));
             }
-            waiting.extend(self.enter(&mut draft, request));
+            waiting.extend(self.enter_request(&mut draft, request));
         }
-        self.finish(draft, waiting);
+        self.finish_draft(draft, waiting);
     }
 
     /// Puts a request into the draft, or answers it at once if it cannot be.
-    fn enter(&mut self, draft: &mut Draft, request: Request) -> Option<Waiting> {
+    fn enter_request(
+        &mut self,
+        draft: &mut TopicWriteDraft,
+        request: TopicWriterRequest,
+    ) -> Option<PendingTopicAnswer> {
         match request {
-            Request::Declare { specs, answer } => {
-                reply(answer, self.declare(&specs));
+            TopicWriterRequest::Declare { specs, answer } => {
+                send_answer(answer, self.declare(&specs));
                 None
             }
-            Request::Remove { topics, answer } => {
-                reply(answer, self.remove(&topics));
+            TopicWriterRequest::Remove { topics, answer } => {
+                send_answer(answer, self.remove(&topics));
                 None
             }
-            Request::Blank { places, answer } => {
-                let blanked = super::blank::write(&self.tables, &places);
-                reply(answer, blanked.inspect_err(|why| self.book.break_down(why)));
+            TopicWriterRequest::Blank { places, answer } => {
+                let blanked = super::blank::write_blanks(&self.tables, &places);
+                send_answer(answer, blanked.inspect_err(|why| self.book.break_down(why)));
                 None
             }
-            Request::Append { records, answer } => {
-                self.put(draft, records);
-                Some(Waiting::Append(answer))
+            TopicWriterRequest::Append { records, answer } => {
+                self.put_records(draft, records);
+                Some(PendingTopicAnswer::Append(answer))
             }
-            Request::Commit { group, lead, partition, generation, offsets, records, answer } => {
+            TopicWriterRequest::Commit { group, lead, partition, generation, offsets, records, answer } => {
                 let seat = (group, lead.id, partition);
                 let owner = self.generation(draft, &seat);
                 if owner != generation {
                     let (group, name) = (&seat.0, &lead.name);
                     let why = format!("{group} {name}/{partition}: generation {generation}, now {owner}");
-                    reply(answer, Err(CommitError::Lost(why)));
+                    send_answer(answer, Err(CommitError::Lost(why)));
                     return None;
                 }
                 for (topic, offset) in &offsets {
                     draft.commit_offset(&seat.0, topic, partition, *offset);
                 }
-                self.put(draft, records);
-                Some(Waiting::Commit(answer))
+                self.put_records(draft, records);
+                Some(PendingTopicAnswer::Commit(answer))
             }
-            Request::Fence { group, lead, partitions, answer } => {
+            TopicWriterRequest::Fence { group, lead, partitions, answer } => {
                 let mut fenced = Vec::with_capacity(partitions.len());
                 for partition in partitions {
                     let seat = (group.clone(), lead.id, partition);
@@ -208,12 +220,12 @@ impl Writer {
                     draft.fence(seat, generation);
                     fenced.push((partition, generation));
                 }
-                Some(Waiting::Fence(answer, fenced))
+                Some(PendingTopicAnswer::Fence(answer, fenced))
             }
         }
     }
 
-    fn put(&self, draft: &mut Draft, records: Vec<Placed>) {
+    fn put_records(&self, draft: &mut TopicWriteDraft, records: Vec<PlacedRecord>) {
         for placed in records {
             let at = (placed.topic.id, placed.record.partition);
             let known = self.extents.get(&at).copied().unwrap_or_default();
@@ -221,11 +233,11 @@ impl Writer {
         }
     }
 
-    fn generation(&self, draft: &Draft, seat: &Seat) -> u64 {
+    fn generation(&self, draft: &TopicWriteDraft, seat: &GroupSeat) -> u64 {
         draft.generations.get(seat).or_else(|| self.generations.get(seat)).copied().unwrap_or_default()
     }
 
-    fn finish(&mut self, draft: Draft, waiting: Vec<Waiting>) {
+    fn finish_draft(&mut self, draft: TopicWriteDraft, waiting: Vec<PendingTopicAnswer>) {
         if waiting.is_empty() {
             return;
         }
@@ -238,7 +250,7 @@ impl Writer {
             Err(why) => {
                 self.book.break_down(&why);
                 for one in waiting {
-                    refuse(one, &why);
+                    refuse_waiting(one, &why);
                 }
                 return;
             }
@@ -248,9 +260,9 @@ impl Writer {
         written.publish(&self.book);
         for one in waiting {
             match one {
-                Waiting::Append(answer) => reply(answer, Ok(())),
-                Waiting::Commit(answer) => reply(answer, Ok(())),
-                Waiting::Fence(answer, fenced) => reply(answer, Ok(fenced)),
+                PendingTopicAnswer::Append(answer) => send_answer(answer, Ok(())),
+                PendingTopicAnswer::Commit(answer) => send_answer(answer, Ok(())),
+                PendingTopicAnswer::Fence(answer, fenced) => send_answer(answer, Ok(fenced)),
             }
         }
         written.wake();
@@ -275,16 +287,17 @@ impl Writer {
     }
 
     fn declare(&mut self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        let fresh = super::declare::plan(&self.book, specs, self.next_topic)?;
-        super::declare::write(&self.tables, &fresh).inspect_err(|why| self.book.break_down(why))?;
+        let fresh = super::declare::plan_declaration(&self.book, specs, self.next_topic)?;
+        super::declare::write_declaration(&self.tables, &fresh)
+            .inspect_err(|why| self.book.break_down(why))?;
         self.next_topic = fresh.next_topic;
         fresh.publish(&self.book);
         Ok(())
     }
 
     fn remove(&mut self, topics: &[TopicName]) -> Result<(), TopicError> {
-        let gone = super::remove::plan(&self.book, topics, &self.extents)?;
-        super::remove::write(&self.tables, &gone).inspect_err(|why| self.book.break_down(why))?;
+        let gone = super::remove::plan_removal(&self.book, topics, &self.extents)?;
+        super::remove::write_removal(&self.tables, &gone).inspect_err(|why| self.book.break_down(why))?;
         self.book.forget_topics(&gone.numbers);
         self.generations.retain(|(_, topic, _), _| !gone.numbers.contains(topic));
         self.trim.abandon(&gone.extents);
@@ -293,15 +306,15 @@ impl Writer {
     }
 }
 
-fn refuse(one: Waiting, why: &TopicError) {
+fn refuse_waiting(one: PendingTopicAnswer, why: &TopicError) {
     match one {
-        Waiting::Append(answer) => reply(answer, Err(why.clone())),
-        Waiting::Commit(answer) => reply(answer, Err(CommitError::Engine(why.clone()))),
-        Waiting::Fence(answer, _) => reply(answer, Err(why.clone())),
+        PendingTopicAnswer::Append(answer) => send_answer(answer, Err(why.clone())),
+        PendingTopicAnswer::Commit(answer) => send_answer(answer, Err(CommitError::Engine(why.clone()))),
+        PendingTopicAnswer::Fence(answer, _) => send_answer(answer, Err(why.clone())),
     }
 }
 
 /// Whoever asked may be gone; the request was carried out all the same.
-fn reply<T, E>(answer: Answer<T, E>, result: Result<T, E>) {
+fn send_answer<T, E>(answer: TopicWriterAnswer<T, E>, result: Result<T, E>) {
     drop(answer.send(result));
 }

@@ -3,89 +3,94 @@
 use std::{fmt::Debug, sync::Arc};
 
 use model::{
-    Because, Cell, Channel, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Follow, Kind, Listed, Mark,
-    Millis, Person, Place, PlanName, ReadyId, Reason, Row, Score, Slice, State, SubjectRef, Tenant, Value,
-    What, Why,
-    badge::{Badge, Unseen},
-    delivery::{Delivery, Outcome},
+    AudienceMatch, Channel, Crowd, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, Event, EventKey,
+    Fact, FollowFact, GeoPoint, Kind, ListedPerson, Mark, MarkAction, Person, PersonScore, PlanName, ReadyId,
+    Slice, SubjectRef, Tenant, UtcMillis, Value, ValueCell, VersionedState,
+    badge::{PersonBadge, UnseenDays},
+    delivery::{Delivery, DeliveryOutcome},
     entry::DayKey,
-    habit::Habit,
-    hold::Held,
-    person::{Act, Owed, PersonRecord, Told, ToldDate, Waiting, Window},
+    habit::VisitHabit,
+    hold::HoldCause,
+    person::{Act, DeferredReady, MessageHistory, OwedMark, PersonRecord, ToldDate, Window},
     ready::{Ready, ReadyEntry},
-    returns::Sort,
-    window::Wanted,
+    returns::ReturnSort,
+    window::WindowTarget,
 };
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::json;
 
-use crate::{Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined, Returned};
+use crate::{
+    AnnouncementBatch, CloudChange, CloudPerson, DayAnnouncement, Feedback, FeedbackAction, InboxItem,
+    QuarantinedRecord, ReturnNotice,
+};
 
-fn name() -> impl Strategy<Value = String> {
+fn any_name() -> impl Strategy<Value = String> {
     "[a-zä-ü0-9:_/.\u{4e00}-\u{4e10}][ a-z0-9:]{0,20}[a-z0-9]"
 }
 
-fn number() -> impl Strategy<Value = f64> {
+fn any_number() -> impl Strategy<Value = f64> {
     prop_oneof![any::<f64>().prop_filter("finite", |number| number.is_finite()), Just(0.0), Just(-0.5)]
 }
 
-pub(super) fn tenant() -> impl Strategy<Value = Tenant> {
-    name().prop_map(|name| Tenant::new(&name).unwrap())
+pub(super) fn any_tenant() -> impl Strategy<Value = Tenant> {
+    any_name().prop_map(|name| Tenant::new(&name).unwrap())
 }
 
-pub(super) fn person() -> impl Strategy<Value = Person> {
-    name().prop_map(|name| Person::new(&name).unwrap())
+pub(super) fn any_person() -> impl Strategy<Value = Person> {
+    any_name().prop_map(|name| Person::new(&name).unwrap())
 }
 
-pub(super) fn subject() -> impl Strategy<Value = SubjectRef> {
-    ("[a-z]{1,8}", name()).prop_map(|(kind, id)| SubjectRef::new(&format!("{kind}:{id}")).unwrap())
+pub(super) fn any_subject() -> impl Strategy<Value = SubjectRef> {
+    ("[a-z]{1,8}", any_name()).prop_map(|(kind, id)| SubjectRef::new(&format!("{kind}:{id}")).unwrap())
 }
 
-fn plan() -> impl Strategy<Value = PlanName> {
-    name().prop_map(|name| PlanName::new(&name).unwrap())
+fn any_plan() -> impl Strategy<Value = PlanName> {
+    any_name().prop_map(|name| PlanName::new(&name).unwrap())
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
-    name().prop_map(|name| Kind::new(&name).unwrap())
+fn any_kind() -> impl Strategy<Value = Kind> {
+    any_name().prop_map(|name| Kind::new(&name).unwrap())
 }
 
-fn text() -> impl Strategy<Value = Arc<str>> {
+fn any_text() -> impl Strategy<Value = Arc<str>> {
     any::<String>().prop_map(Into::into)
 }
 
-fn at() -> impl Strategy<Value = Millis> {
-    any::<i64>().prop_map(Millis)
+fn any_instant() -> impl Strategy<Value = UtcMillis> {
+    any::<i64>().prop_map(UtcMillis)
 }
 
-fn entry_key() -> impl Strategy<Value = EntryKey> {
-    (at(), any::<[u8; 16]>()).prop_map(|(occurred, event)| EntryKey { occurred, event: EventKey(event) })
+fn any_entry_key() -> impl Strategy<Value = EntryKey> {
+    (any_instant(), any::<[u8; 16]>())
+        .prop_map(|(occurred, event)| EntryKey { occurred, event: EventKey(event) })
 }
 
-fn ready_id() -> impl Strategy<Value = ReadyId> {
+fn any_ready_id() -> impl Strategy<Value = ReadyId> {
     any::<[u8; 16]>().prop_map(ReadyId)
 }
 
-fn value() -> impl Strategy<Value = Value> {
+fn any_value() -> impl Strategy<Value = Value> {
     prop_oneof![
-        text().prop_map(Value::Text),
-        number().prop_map(Value::Number),
+        any_text().prop_map(Value::Text),
+        any_number().prop_map(Value::Number),
         any::<bool>().prop_map(Value::Flag),
-        at().prop_map(Value::Time),
-        subject().prop_map(Value::Ref),
-        vec(subject(), 0..4).prop_map(Value::Refs),
-        (number(), number()).prop_map(|(lat, lon)| Value::Place(Place { lat, lon })),
+        any_instant().prop_map(Value::Time),
+        any_subject().prop_map(Value::Ref),
+        vec(any_subject(), 0..4).prop_map(Value::Refs),
+        (any_number(), any_number()).prop_map(|(lat, lon)| Value::Place(GeoPoint { lat, lon })),
     ]
 }
 
-fn state() -> impl Strategy<Value = State> {
-    let cell = (any::<i64>(), option::of(value())).prop_map(|(version, value)| Cell { version, value });
-    prop::collection::btree_map(text(), cell, 0..5).prop_map(|cells| State { cells })
+fn any_state() -> impl Strategy<Value = VersionedState> {
+    let cell =
+        (any::<i64>(), option::of(any_value())).prop_map(|(version, value)| ValueCell { version, value });
+    prop::collection::btree_map(any_text(), cell, 0..5).prop_map(|cells| VersionedState { cells })
 }
 
-pub(super) fn event() -> impl Strategy<Value = Event> {
-    let ids = (tenant(), any::<[u8; 16]>(), any::<String>());
-    let listed = (person(), score()).prop_map(|(person, score)| Listed { person, score });
-    (ids, subject(), option::of(person()), at(), vec(listed, 0..4), state()).prop_map(
+pub(super) fn any_event() -> impl Strategy<Value = Event> {
+    let ids = (any_tenant(), any::<[u8; 16]>(), any::<String>());
+    let listed = (any_person(), any_score()).prop_map(|(person, score)| ListedPerson { person, score });
+    (ids, any_subject(), option::of(any_person()), any_instant(), vec(listed, 0..4), any_state()).prop_map(
         |((tenant, key, what), subject, actor, occurred, persons, state)| Event {
             tenant,
             key: EventKey(key),
@@ -99,143 +104,162 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
     )
 }
 
-fn score() -> impl Strategy<Value = Score> {
-    any::<i64>().prop_map(Score)
+fn any_score() -> impl Strategy<Value = PersonScore> {
+    any::<i64>().prop_map(PersonScore)
 }
 
-pub(super) fn slice() -> impl Strategy<Value = Slice> {
+pub(super) fn any_slice() -> impl Strategy<Value = Slice> {
     let degrees = (-90.0..=90.0, -180.0..=180.0);
-    let cell = (degrees, 0..3_usize).prop_map(|((lat, lon), size)| Place { lat, lon }.cells()[size]);
-    let crowd =
-        prop_oneof![subject().prop_map(Crowd::Followers), cell.prop_map(Crowd::Cell), Just(Crowd::Everyone),];
-    let from = option::of(vec(any::<u8>(), 0..40));
-    (event(), vec(kind(), 0..3), vec(crowd, 0..4), from).prop_map(|(event, kinds, crowds, from)| Slice {
-        event,
-        kinds,
-        crowds,
-        from,
-    })
-}
-
-fn reason() -> impl Strategy<Value = Reason> {
-    let because = prop_oneof![
-        subject().prop_map(Because::Follows),
-        Just(Because::Near),
-        Just(Because::Named),
-        score().prop_map(Because::Listed),
-        person().prop_map(Because::Mutual),
-        Just(Because::Everyone),
+    let cell = (degrees, 0..3_usize).prop_map(|((lat, lon), size)| GeoPoint { lat, lon }.cells()[size]);
+    let crowd = prop_oneof![
+        any_subject().prop_map(Crowd::Followers),
+        cell.prop_map(Crowd::Cell),
+        Just(Crowd::Everyone),
     ];
-    (kind(), because).prop_map(|(kind, because)| Reason { kind, because })
+    let from = option::of(vec(any::<u8>(), 0..40));
+    (any_event(), vec(any_kind(), 0..3), vec(crowd, 0..4), from)
+        .prop_map(|(event, kinds, crowds, from)| Slice { event, kinds, crowds, from })
 }
 
-pub(super) fn row() -> impl Strategy<Value = (DayKey, Row)> {
-    let of = (tenant(), person(), any::<i32>());
+fn any_reason() -> impl Strategy<Value = EntryReason> {
+    let because = prop_oneof![
+        any_subject().prop_map(AudienceMatch::Follows),
+        Just(AudienceMatch::Near),
+        Just(AudienceMatch::Named),
+        any_score().prop_map(AudienceMatch::Listed),
+        any_person().prop_map(AudienceMatch::Mutual),
+        Just(AudienceMatch::Everyone),
+    ];
+    (any_kind(), because).prop_map(|(kind, because)| EntryReason { kind, because })
+}
+
+pub(super) fn any_row() -> impl Strategy<Value = (DayKey, DayRow)> {
+    let of = (any_tenant(), any_person(), any::<i32>());
     let of = of.prop_map(|(tenant, person, day)| DayKey { tenant, person, day: Day(day) });
-    let entry = (entry_key(), reason(), subject(), option::of(person()))
-        .prop_map(|(key, reason, subject, actor)| Row::Entry(Entry { key, reason, subject, actor }));
-    (of, prop_oneof![entry, mark().prop_map(Row::Mark)])
+    let entry = (any_entry_key(), any_reason(), any_subject(), option::of(any_person()))
+        .prop_map(|(key, reason, subject, actor)| DayRow::Entry(Entry { key, reason, subject, actor }));
+    (of, prop_oneof![entry, any_mark().prop_map(DayRow::Mark)])
 }
 
-pub(super) fn pending() -> impl Strategy<Value = Pending> {
-    let key = prop_oneof![Just("".into()), text()];
-    let wanted = (plan(), key, option::of(at())).prop_map(|(plan, key, aim)| Wanted { plan, key, aim });
+pub(super) fn any_batch() -> impl Strategy<Value = AnnouncementBatch> {
+    let key = prop_oneof![Just("".into()), any_text()];
+    let wanted = (any_plan(), key, option::of(any_instant())).prop_map(|(plan, key, aim)| WindowTarget {
+        plan,
+        key,
+        aim,
+    });
     // A few of each, so that several announcements name the same ones.
-    let announcements = (vec(kind(), 0..3), vec(wanted, 0..3)).prop_flat_map(|(kinds, windows)| {
-        let (kinds, windows) = (some(kinds), some(windows));
-        let announcement = (person(), any::<i32>(), any::<u32>(), kinds, windows, any::<bool>()).prop_map(
-            |(person, day, rows, kinds, windows, full)| {
+    let announcements = (vec(any_kind(), 0..3), vec(wanted, 0..3)).prop_flat_map(|(kinds, windows)| {
+        let (kinds, windows) = (some_of(kinds), some_of(windows));
+        let announcement = (any_person(), any::<i32>(), any::<u32>(), kinds, windows, any::<bool>())
+            .prop_map(|(person, day, rows, kinds, windows, full)| {
                 let day = Day(day);
-                Announcement { person, day, rows, kinds, windows, full }
-            },
-        );
+                DayAnnouncement { person, day, rows, kinds, windows, full }
+            });
         vec(announcement, 0..6)
     });
-    (tenant(), announcements).prop_map(|(tenant, announcements)| Pending { tenant, announcements })
+    (any_tenant(), announcements)
+        .prop_map(|(tenant, announcements)| AnnouncementBatch { tenant, announcements })
 }
 
 /// Some of these.
-fn some<T: Clone + Debug + 'static>(all: Vec<T>) -> impl Strategy<Value = Vec<T>> {
+fn some_of<T: Clone + Debug + 'static>(all: Vec<T>) -> impl Strategy<Value = Vec<T>> {
     let many = 0..=all.len();
     prop::sample::subsequence(all, many)
 }
 
-pub(super) fn ready() -> impl Strategy<Value = Ready> {
-    let entry = (entry_key(), subject(), vec(reason(), 0..4), any::<u16>(), any::<bool>()).prop_map(
-        |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
-    );
-    let whose = (tenant(), person(), plan(), text());
-    let how = (channel(), any::<bool>(), any::<u16>(), option::of(unseen()));
-    (ready_id(), whose, (at(), at(), at()), how, (vec(entry, 0..4), vec(any::<u16>(), 0..3))).prop_map(
-        |(
-            id,
-            (tenant, person, plan, key),
-            (opening, due, expires),
-            (channel, silent, attempt, badge),
-            (entries, more),
-        )| {
-            Ready {
-                id,
-                tenant,
-                person,
-                plan,
-                key,
-                opening,
-                channel,
-                silent,
-                attempt,
-                due,
-                expires,
-                entries,
-                more,
-                badge,
-            }
-        },
+pub(super) fn any_ready() -> impl Strategy<Value = Ready> {
+    let entry =
+        (any_entry_key(), any_subject(), vec(any_reason(), 0..4), any::<u16>(), any::<bool>()).prop_map(
+            |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
+        );
+    let whose = (any_tenant(), any_person(), any_plan(), any_text());
+    let how = (any_channel(), any::<bool>(), any::<u16>(), option::of(any_unseen()));
+    (
+        any_ready_id(),
+        whose,
+        (any_instant(), any_instant(), any_instant()),
+        how,
+        (vec(entry, 0..4), vec(any::<u16>(), 0..3)),
     )
+        .prop_map(
+            |(
+                id,
+                (tenant, person, plan, key),
+                (opening, due, expires),
+                (channel, silent, attempt, badge),
+                (entries, more),
+            )| {
+                Ready {
+                    id,
+                    tenant,
+                    person,
+                    plan,
+                    key,
+                    opening,
+                    channel,
+                    silent,
+                    attempt,
+                    due,
+                    expires,
+                    entries,
+                    more,
+                    badge,
+                }
+            },
+        )
 }
 
-pub(super) fn returned() -> impl Strategy<Value = Returned> {
-    let whose = (tenant(), person(), plan(), text(), ready_id());
-    let what = (prop::sample::select(Sort::ALL.to_vec()), any::<String>(), at(), at());
+pub(super) fn any_return() -> impl Strategy<Value = ReturnNotice> {
+    let whose = (any_tenant(), any_person(), any_plan(), any_text(), any_ready_id());
+    let what =
+        (prop::sample::select(ReturnSort::ALL.to_vec()), any::<String>(), any_instant(), any_instant());
     (whose, what).prop_map(|((tenant, person, plan, stream, ready), (what, code, sent, at))| {
         let channel = Channel::Email;
-        Returned { tenant, person, plan, stream, channel, ready, what, code, sent, at }
+        ReturnNotice { tenant, person, plan, stream, channel, ready, what, code, sent, at }
     })
 }
 
-fn why() -> impl Strategy<Value = Why> {
-    prop::sample::select(Why::ALL.to_vec())
+fn any_why() -> impl Strategy<Value = EndReason> {
+    prop::sample::select(EndReason::ALL.to_vec())
 }
 
-fn channel() -> impl Strategy<Value = Channel> {
+fn any_channel() -> impl Strategy<Value = Channel> {
     prop::sample::select(Channel::ALL.to_vec())
 }
 
-fn mark() -> impl Strategy<Value = Mark> {
+fn any_mark() -> impl Strategy<Value = Mark> {
     let what = prop_oneof![
-        ready_id().prop_map(What::Taken),
-        (ready_id(), any::<bool>()).prop_map(|(ready, maybe)| What::Returned { ready, maybe }),
-        (ready_id(), why()).prop_map(|(ready, why)| What::Left { ready, why }),
-        why().prop_map(What::Ended),
-        ready_id().prop_map(What::Carried),
-        Just(What::Read),
-        Just(What::Cleared),
+        any_ready_id().prop_map(MarkAction::Taken),
+        (any_ready_id(), any::<bool>()).prop_map(|(ready, maybe)| MarkAction::Returned { ready, maybe }),
+        (any_ready_id(), any_why()).prop_map(|(ready, why)| MarkAction::Left { ready, why }),
+        any_why().prop_map(MarkAction::Ended),
+        any_ready_id().prop_map(MarkAction::Carried),
+        Just(MarkAction::Read),
+        Just(MarkAction::Cleared),
     ];
-    (option::of(channel()), what, vec(entry_key(), 0..5), at())
+    (option::of(any_channel()), what, vec(any_entry_key(), 0..5), any_instant())
         .prop_map(|(channel, what, covers, at)| Mark::new(channel, what, covers, at))
 }
 
-fn act() -> impl Strategy<Value = Option<Act>> {
+fn any_act() -> impl Strategy<Value = Option<Act>> {
     option::of(prop::sample::select(vec![Act::Release, Act::Cancel]))
 }
 
-fn open_window() -> impl Strategy<Value = Window> {
+fn any_open_window() -> impl Strategy<Value = Window> {
     let days = prop::collection::btree_set(any::<i32>().prop_map(Day), 0..5);
-    let held = option::of(prop::sample::select(vec![Held::Online, Held::Quiet, Held::Cap]));
-    let rest = (option::of(ready_id()), held, any::<u32>(), option::of(at()), option::of(entry_key()), days);
+    let held = option::of(prop::sample::select(vec![HoldCause::Online, HoldCause::Quiet, HoldCause::Cap]));
+    let rest = (
+        option::of(any_ready_id()),
+        held,
+        any::<u32>(),
+        option::of(any_instant()),
+        option::of(any_entry_key()),
+        days,
+    );
     // Often nothing came since it opened.
-    let instants = (at(), at(), option::of(at()), option::of(0_u8..24));
-    (plan(), any::<u64>(), text(), instants, act(), rest).prop_map(
+    let instants = (any_instant(), any_instant(), option::of(any_instant()), option::of(0_u8..24));
+    (any_plan(), any::<u64>(), any_text(), instants, any_act(), rest).prop_map(
         |(plan, plan_hash, key, (opening, due, last, hour), act, (after, held, heard, aim, first, days))| {
             Window {
                 plan,
@@ -257,41 +281,44 @@ fn open_window() -> impl Strategy<Value = Window> {
     )
 }
 
-fn told() -> impl Strategy<Value = Told> {
-    (plan(), text(), vec(at(), 0..4), at(), any::<u8>(), at())
-        .prop_map(|(plan, key, at, heard, row, until)| Told { plan, key, at, heard, row, until })
+fn any_told() -> impl Strategy<Value = MessageHistory> {
+    (any_plan(), any_text(), vec(any_instant(), 0..4), any_instant(), any::<u8>(), any_instant())
+        .prop_map(|(plan, key, at, heard, row, until)| MessageHistory { plan, key, at, heard, row, until })
 }
 
-fn unseen() -> impl Strategy<Value = Unseen> {
+fn any_unseen() -> impl Strategy<Value = UnseenDays> {
     let days = prop::collection::btree_set(any::<i32>().prop_map(Day), 0..5);
-    (days, at()).prop_map(|(days, since)| Unseen { days, since })
+    (days, any_instant()).prop_map(|(days, since)| UnseenDays { days, since })
 }
 
-fn badge() -> impl Strategy<Value = Badge> {
-    (plan(), unseen(), at(), option::of(at())).prop_map(|(plan, unseen, told, due)| Badge {
-        plan,
-        unseen,
-        told,
-        due,
-    })
+fn any_badge() -> impl Strategy<Value = PersonBadge> {
+    (any_plan(), any_unseen(), any_instant(), option::of(any_instant()))
+        .prop_map(|(plan, unseen, told, due)| PersonBadge { plan, unseen, told, due })
 }
 
-fn told_date() -> impl Strategy<Value = ToldDate> {
+fn any_told_date() -> impl Strategy<Value = ToldDate> {
     (any::<i32>(), prop::collection::btree_set(any::<i64>(), 0..3))
         .prop_map(|(date, keys)| ToldDate { date, keys })
 }
 
-pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
-    let owed = (any::<i32>(), mark()).prop_map(|(day, mark)| Owed { day: Day(day), mark });
-    let waiting = (at(), ready()).prop_map(|(at, ready)| Waiting { at, ready });
-    let dates = prop::collection::btree_map(plan(), told_date(), 0..3);
-    let counted = prop::collection::btree_map(text(), vec(at(), 0..4), 0..3);
-    let seen = prop::collection::btree_map(text(), at(), 0..3);
-    let habit = vec((0_u8..24, any::<u8>()), 0..3).prop_map(Habit::of);
-    let past = (dates, vec(told(), 0..3), counted, seen, habit, option::of(badge()));
+pub(super) fn any_person_record() -> impl Strategy<Value = PersonRecord> {
+    let owed = (any::<i32>(), any_mark()).prop_map(|(day, mark)| OwedMark { day: Day(day), mark });
+    let waiting = (any_instant(), any_ready()).prop_map(|(at, ready)| DeferredReady { at, ready });
+    let dates = prop::collection::btree_map(any_plan(), any_told_date(), 0..3);
+    let counted = prop::collection::btree_map(any_text(), vec(any_instant(), 0..4), 0..3);
+    let seen = prop::collection::btree_map(any_text(), any_instant(), 0..3);
+    let habit = vec((0_u8..24, any::<u8>()), 0..3).prop_map(VisitHabit::from_visits);
+    let past = (dates, vec(any_told(), 0..3), counted, seen, habit, option::of(any_badge()));
     let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
-    (vec(open_window(), 0..3), vec(owed, 0..3), vec(waiting, 0..2), (at(), at()), past, rows).prop_map(
-        |(windows, owed, waiting, (last_opening, keep_until), past, rows)| {
+    (
+        vec(any_open_window(), 0..3),
+        vec(owed, 0..3),
+        vec(waiting, 0..2),
+        (any_instant(), any_instant()),
+        past,
+        rows,
+    )
+        .prop_map(|(windows, owed, waiting, (last_opening, keep_until), past, rows)| {
             let (told_on, told, counted, seen, habit, badge) = past;
             PersonRecord {
                 windows,
@@ -307,38 +334,37 @@ pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
                 rows,
                 keep_until,
             }
-        },
-    )
+        })
 }
 
-fn outcome() -> impl Strategy<Value = Outcome> {
-    let left = || vec((entry_key(), why()), 0..3);
+fn any_outcome() -> impl Strategy<Value = DeliveryOutcome> {
+    let left = || vec((any_entry_key(), any_why()), 0..3);
     prop_oneof![
-        left().prop_map(|left| Outcome::Sent { left }),
-        left().prop_map(|left| Outcome::Nothing { left }),
-        left().prop_map(|left| Outcome::Refused { left }),
-        (vec(entry_key(), 0..3), left()).prop_map(|(back, left)| Outcome::Unknown { back, left }),
-        vec(entry_key(), 0..3).prop_map(|back| Outcome::Returned { back }),
-        (at(), ready()).prop_map(|(until, ready)| Outcome::Deferred { until, ready }),
+        left().prop_map(|left| DeliveryOutcome::Sent { left }),
+        left().prop_map(|left| DeliveryOutcome::Nothing { left }),
+        left().prop_map(|left| DeliveryOutcome::Refused { left }),
+        (vec(any_entry_key(), 0..3), left()).prop_map(|(back, left)| DeliveryOutcome::Unknown { back, left }),
+        vec(any_entry_key(), 0..3).prop_map(|back| DeliveryOutcome::Returned { back }),
+        (any_instant(), any_ready()).prop_map(|(until, ready)| DeliveryOutcome::Deferred { until, ready }),
     ]
 }
 
-pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
-    let follow = (tenant(), person(), subject(), any::<i64>(), any::<bool>()).prop_map(
+pub(super) fn any_inbox_item() -> impl Strategy<Value = InboxItem> {
+    let follow = (any_tenant(), any_person(), any_subject(), any::<i64>(), any::<bool>()).prop_map(
         |(tenant, person, target, version, on)| {
-            Inbox::Fact(Fact::Follow(Follow { tenant, person, target, version, on }))
+            InboxItem::Fact(Fact::Follow(FollowFact { tenant, person, target, version, on }))
         },
     );
-    let profile = (tenant(), person(), state())
-        .prop_map(|(tenant, person, state)| Inbox::Fact(Fact::Profile { tenant, person, state }));
-    let did = prop_oneof![Just(Did::Read), Just(Did::Cleared)];
-    let feedback = (tenant(), person(), did, vec(entry_key(), 0..5), at()).prop_map(
-        |(tenant, person, what, keys, at)| Inbox::Feedback(Feedback { tenant, person, what, keys, at }),
+    let profile = (any_tenant(), any_person(), any_state())
+        .prop_map(|(tenant, person, state)| InboxItem::Fact(Fact::Profile { tenant, person, state }));
+    let did = prop_oneof![Just(FeedbackAction::Read), Just(FeedbackAction::Cleared)];
+    let feedback = (any_tenant(), any_person(), did, vec(any_entry_key(), 0..5), any_instant()).prop_map(
+        |(tenant, person, what, keys, at)| InboxItem::Feedback(Feedback { tenant, person, what, keys, at }),
     );
-    let whose = (tenant(), person(), plan(), text());
-    let delivery = (ready_id(), whose, channel(), any::<u16>(), at(), outcome()).prop_map(
-        |(ready, (tenant, person, plan, key), channel, attempt, at, outcome)| {
-            Inbox::Delivery(Box::new(Delivery {
+    let whose = (any_tenant(), any_person(), any_plan(), any_text());
+    let delivery = (any_ready_id(), whose, any_channel(), any::<u16>(), any_instant(), any_outcome())
+        .prop_map(|(ready, (tenant, person, plan, key), channel, attempt, at, outcome)| {
+            InboxItem::Delivery(Box::new(Delivery {
                 ready,
                 tenant,
                 person,
@@ -349,29 +375,25 @@ pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
                 at,
                 outcome,
             }))
-        },
-    );
+        });
     let act = prop::sample::select(vec![Act::Release, Act::Cancel]);
-    let by_hand = (tenant(), person(), act, plan(), option::of(text()), at()).prop_map(
-        |(tenant, person, act, plan, key, at)| Inbox::ByHand { tenant, person, act, plan, key, at },
-    );
-    let erased =
-        (tenant(), person(), at()).prop_map(|(tenant, person, at)| Inbox::Erased { tenant, person, at });
-    let seen = (tenant(), person(), text(), at()).prop_map(|(tenant, person, surface, at)| Inbox::Seen {
-        tenant,
-        person,
-        surface,
-        at,
-    });
+    let by_hand =
+        (any_tenant(), any_person(), act, any_plan(), option::of(any_text()), any_instant()).prop_map(
+            |(tenant, person, act, plan, key, at)| InboxItem::ByHand { tenant, person, act, plan, key, at },
+        );
+    let erased = (any_tenant(), any_person(), any_instant())
+        .prop_map(|(tenant, person, at)| InboxItem::Erased { tenant, person, at });
+    let seen = (any_tenant(), any_person(), any_text(), any_instant())
+        .prop_map(|(tenant, person, surface, at)| InboxItem::Seen { tenant, person, surface, at });
     prop_oneof![follow, profile, feedback, delivery, by_hand, seen, erased]
 }
 
-pub(super) fn quarantined() -> impl Strategy<Value = Quarantined> {
+pub(super) fn any_quarantined() -> impl Strategy<Value = QuarantinedRecord> {
     let bytes = || vec(any::<u8>(), 0..40);
-    let place = (any::<String>(), any::<u32>(), any::<u64>(), at());
+    let place = (any::<String>(), any::<u32>(), any::<u64>(), any_instant());
     let headers = vec((any::<String>(), bytes()), 0..4);
-    (place, bytes(), option::of(bytes()), headers, any::<bool>(), any::<String>(), at()).prop_map(
-        |((topic, partition, offset, appended), key, value, headers, cut, reason, at)| Quarantined {
+    (place, bytes(), option::of(bytes()), headers, any::<bool>(), any::<String>(), any_instant()).prop_map(
+        |((topic, partition, offset, appended), key, value, headers, cut, reason, at)| QuarantinedRecord {
             topic,
             partition,
             offset,
@@ -387,26 +409,27 @@ pub(super) fn quarantined() -> impl Strategy<Value = Quarantined> {
     )
 }
 
-pub(super) fn change() -> impl Strategy<Value = Cloud> {
+pub(super) fn any_change() -> impl Strategy<Value = CloudChange> {
     let field = prop_oneof![
         Just(json!(null)),
         any::<bool>().prop_map(|flag| json!(flag)),
         any::<i64>().prop_map(|whole| json!(whole)),
-        number().prop_map(|number| json!(number)),
+        any_number().prop_map(|number| json!(number)),
         any::<String>().prop_map(|text| json!(text)),
         vec(any::<String>(), 0..3).prop_map(|texts| json!(texts)),
-        (number(), number()).prop_map(|(lat, lon)| json!({"lat": lat, "lon": lon})),
+        (any_number(), any_number()).prop_map(|(lat, lon)| json!({"lat": lat, "lon": lon})),
     ];
     let data = prop::collection::btree_map(any::<String>(), field, 0..4);
     // One subject, several, or none.
     let about = prop_oneof![
         option::of(any::<String>()).prop_map(|subject| (subject, Vec::new())),
-        vec(name(), 1..4).prop_map(|subjects| (None, subjects)),
+        vec(any_name(), 1..4).prop_map(|subjects| (None, subjects)),
     ];
-    let listed = (name(), option::of(number())).prop_map(|(person, score)| CloudPerson { person, score });
-    let ids = (name(), name(), name(), about, vec(listed, 0..4));
-    (ids, option::of(at()), option::of(any::<String>()), option::of(any::<i64>()), data).prop_map(
-        |((id, source, what, (subject, subjects), persons), time, actor, version, data)| Cloud {
+    let listed =
+        (any_name(), option::of(any_number())).prop_map(|(person, score)| CloudPerson { person, score });
+    let ids = (any_name(), any_name(), any_name(), about, vec(listed, 0..4));
+    (ids, option::of(any_instant()), option::of(any::<String>()), option::of(any::<i64>()), data).prop_map(
+        |((id, source, what, (subject, subjects), persons), time, actor, version, data)| CloudChange {
             id,
             source,
             what,

@@ -6,30 +6,32 @@ use std::{
 };
 
 use model::{
-    Because, Channel, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Follow, Kind, Listed, Mark, Millis,
-    Person, Place, PlanName, ReadyId, Reason, Row, Score, Slice, State, SubjectRef, Tenant, Value, What, Why,
-    badge::{Badge, Unseen},
-    delivery::{Delivery, Outcome},
+    AudienceMatch, Channel, Crowd, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, Event, EventKey,
+    Fact, FollowFact, GeoPoint, Kind, ListedPerson, Mark, MarkAction, Person, PersonScore, PlanName, ReadyId,
+    Slice, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
+    badge::{PersonBadge, UnseenDays},
+    delivery::{Delivery, DeliveryOutcome},
     edition::Edition,
     entry::DayKey,
-    erase::{Erasure, Holding, Line, Progress, Receipt},
-    habit::Habit,
-    hold::Held,
+    erasure::{Erasure, ErasureProgress, Holding, Receipt, ReceiptLine},
+    habit::VisitHabit,
+    hold::HoldCause,
     hook::Hook,
-    person::{Act, Owed, PersonRecord, Told, ToldDate, Waiting, Window},
+    person::{Act, DeferredReady, MessageHistory, OwedMark, PersonRecord, ToldDate, Window},
     ready::{Ready, ReadyEntry},
-    returns::Sort,
-    window::Wanted,
+    returns::ReturnSort,
+    window::WindowTarget,
 };
 use serde_json::json;
 
 use crate::{
-    Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Note, Pending, Quarantined, Returned, TakenUp,
-    replay::{Replay, ReplayPart, ReplayState},
+    AdoptedCatalogue, AnnouncementBatch, CloudChange, CloudPerson, DayAnnouncement, Feedback, FeedbackAction,
+    HouseNote, InboxItem, QuarantinedRecord, ReturnNotice,
+    replay::{ReplayPart, ReplayRecord, ReplayState},
 };
 
-pub(super) fn at(text: &str) -> Millis {
-    Millis::parse(text).unwrap()
+pub(super) fn parse_instant(text: &str) -> UtcMillis {
+    UtcMillis::parse(text).unwrap()
 }
 
 pub(super) fn tenant() -> Tenant {
@@ -53,34 +55,34 @@ fn kind(name: &str) -> Kind {
 }
 
 fn entry_key(second: i64) -> EntryKey {
-    let occurred = at("2026-11-20T10:00:00Z").plus(second * 1000);
-    EntryKey { occurred, event: EventKey::of(&tenant(), "shop", &second.to_string()) }
+    let occurred = parse_instant("2026-11-20T10:00:00Z").plus(second * 1000);
+    EntryKey { occurred, event: EventKey::from_source_id(&tenant(), "shop", &second.to_string()) }
 }
 
 pub(super) fn event() -> Event {
-    let mut state = State::at(
+    let mut state = VersionedState::from_values(
         7,
         [
-            ("title", Some(Value::text("Moon \u{1f319}, \"full\""))),
+            ("title", Some(Value::from_text("Moon \u{1f319}, \"full\""))),
             ("score", Some(Value::Number(0.5))),
             ("published", Some(Value::Flag(true))),
-            ("opens", Some(Value::Time(at("2026-11-27T18:00:00Z")))),
+            ("opens", Some(Value::Time(parse_instant("2026-11-27T18:00:00Z")))),
             ("maker", Some(Value::Ref(subject("maker:7")))),
             ("tags", Some(Value::Refs(vec![subject("tag:a"), subject("tag:b")]))),
-            ("where", Some(Value::Place(Place { lat: 52.5, lon: 13.4 }))),
+            ("where", Some(Value::Place(GeoPoint { lat: 52.5, lon: 13.4 }))),
         ],
     );
-    state.merge(&State::at(8, [("image", None)]));
+    state.merge(&VersionedState::from_values(8, [("image", None)]));
     Event {
         tenant: tenant(),
-        key: EventKey::of(&tenant(), "shop", "1"),
+        key: EventKey::from_source_id(&tenant(), "shop", "1"),
         what: "item.published".to_owned(),
         subject: subject("item:1"),
         actor: Some(person("bob")),
-        occurred: at("2026-11-20T10:00:00.123Z"),
+        occurred: parse_instant("2026-11-20T10:00:00.123Z"),
         persons: vec![
-            Listed { person: person("ann"), score: Score(930_000) },
-            Listed { person: person("eve"), score: Score(-1) },
+            ListedPerson { person: person("ann"), score: PersonScore(930_000) },
+            ListedPerson { person: person("eve"), score: PersonScore(-1) },
         ],
         state,
     }
@@ -93,21 +95,21 @@ pub(super) fn slice() -> Slice {
         kinds: vec![kind("item_published"), kind("item_nearby")],
         crowds: vec![
             Crowd::Followers(subject("maker:7")),
-            Crowd::Cell(model::place::Cell(0x0871_f1d4_89ff_ffff)),
+            Crowd::Cell(model::place::GlobeCell(0x0871_f1d4_89ff_ffff)),
             Crowd::Everyone,
         ],
         from: Some(b"main\0bob".to_vec()),
     }
 }
 
-pub(super) fn pending() -> Pending {
-    let thread = Wanted { plan: plan(), key: "thread:5".into(), aim: None };
-    let event = Wanted {
+pub(super) fn sample_batch() -> AnnouncementBatch {
+    let thread = WindowTarget { plan: plan(), key: "thread:5".into(), aim: None };
+    let event = WindowTarget {
         plan: PlanName::new("before_it_opens").unwrap(),
         key: "".into(),
-        aim: Some(at("2026-11-27T18:00:00Z")),
+        aim: Some(parse_instant("2026-11-27T18:00:00Z")),
     };
-    let announcement = |name: &str, rows, kinds: &[&str], windows: &[&Wanted], full| Announcement {
+    let announcement = |name: &str, rows, kinds: &[&str], windows: &[&WindowTarget], full| DayAnnouncement {
         person: person(name),
         day: Day::parse("2026-11-20").unwrap(),
         rows,
@@ -120,15 +122,15 @@ pub(super) fn pending() -> Pending {
         announcement("bob", 1, &["item_nearby"], &[&event], false),
         announcement("eve", 3, &["item_published"], &[], true),
     ];
-    Pending { tenant: tenant(), announcements }
+    AnnouncementBatch { tenant: tenant(), announcements }
 }
 
 pub(super) fn ready() -> Ready {
-    let reason = |name: &str, because| Reason { kind: kind(name), because };
-    let follows = |target: &str| Because::Follows(subject(target));
-    let opening = at("2026-11-20T10:00:01Z");
+    let reason = |name: &str, because| EntryReason { kind: kind(name), because };
+    let follows = |target: &str| AudienceMatch::Follows(subject(target));
+    let opening = parse_instant("2026-11-20T10:00:01Z");
     Ready {
-        id: model::ready::id(&tenant(), &person("ann"), &plan(), "", opening, 0),
+        id: model::ready::derive_ready_id(&tenant(), &person("ann"), &plan(), "", opening, 0),
         tenant: tenant(),
         person: person("ann"),
         plan: plan(),
@@ -137,16 +139,16 @@ pub(super) fn ready() -> Ready {
         channel: Channel::Email,
         silent: true,
         attempt: 1,
-        due: at("2026-11-21T08:00:00Z"),
-        expires: at("2026-11-22T08:00:00Z"),
+        due: parse_instant("2026-11-21T08:00:00Z"),
+        expires: parse_instant("2026-11-22T08:00:00Z"),
         entries: vec![
             ReadyEntry {
                 key: entry_key(1),
                 subject: subject("item:1"),
                 reasons: vec![
                     reason("item_published", follows("maker:7")),
-                    reason("item_nearby", Because::Near),
-                    reason("item_suggested", Because::Listed(Score(930_000))),
+                    reason("item_nearby", AudienceMatch::Near),
+                    reason("item_suggested", AudienceMatch::Listed(PersonScore(930_000))),
                 ],
                 section: 0,
                 maybe: false,
@@ -162,9 +164,9 @@ pub(super) fn ready() -> Ready {
                 key: entry_key(3),
                 subject: subject("item:3"),
                 reasons: vec![
-                    reason("item_sold", Because::Named),
-                    reason("item_matched", Because::Mutual(person("bob"))),
-                    reason("terms_changed", Because::Everyone),
+                    reason("item_sold", AudienceMatch::Named),
+                    reason("item_matched", AudienceMatch::Mutual(person("bob"))),
+                    reason("terms_changed", AudienceMatch::Everyone),
                 ],
                 section: 1,
                 maybe: false,
@@ -177,20 +179,20 @@ pub(super) fn ready() -> Ready {
 
 /// A window with all that one can have, and one as it opens.
 fn open_windows() -> Vec<Window> {
-    let opening = at("2026-11-20T10:00:01Z");
+    let opening = parse_instant("2026-11-20T10:00:01Z");
     let full = Window {
         plan: plan(),
         plan_hash: u64::MAX - 1,
         key: "thread:5".into(),
         opening,
-        due: at("2026-11-21T08:00:00Z"),
+        due: parse_instant("2026-11-21T08:00:00Z"),
         act: Some(Act::Cancel),
         after: Some(ReadyId([9; 16])),
-        held: Some(Held::Quiet),
+        held: Some(HoldCause::Quiet),
         heard: 3,
-        last: at("2026-11-20T10:07:00Z"),
+        last: parse_instant("2026-11-20T10:07:00Z"),
         hour: Some(21),
-        aim: Some(at("2026-11-27T18:00:00Z")),
+        aim: Some(parse_instant("2026-11-27T18:00:00Z")),
         first: Some(entry_key(1)),
         days: BTreeSet::from([Day::parse("2026-11-19").unwrap(), Day::parse("2026-11-20").unwrap()]),
     };
@@ -214,107 +216,109 @@ fn open_windows() -> Vec<Window> {
 pub(super) fn window() -> PersonRecord {
     let id = ReadyId([7; 16]);
     let whats = [
-        What::Taken(id),
-        What::Returned { ready: id, maybe: true },
-        What::Left { ready: id, why: Why::NoLongerTrue },
-        What::Ended(Why::Unfollowed),
-        What::Ended(Why::Muted),
-        What::Ended(Why::MovedAway),
-        What::Ended(Why::ToldBefore),
-        What::Ended(Why::TooFew),
-        What::Ended(Why::QuietHours),
-        What::Ended(Why::SeesItself),
-        What::Ended(Why::OverCap),
-        What::Ended(Why::Cancelled),
-        What::Ended(Why::Bounced),
-        What::Ended(Why::BouncedSoftly),
-        What::Ended(Why::Complained),
-        What::Carried(id),
-        What::Read,
-        What::Cleared,
+        MarkAction::Taken(id),
+        MarkAction::Returned { ready: id, maybe: true },
+        MarkAction::Left { ready: id, why: EndReason::NoLongerTrue },
+        MarkAction::Ended(EndReason::Unfollowed),
+        MarkAction::Ended(EndReason::Muted),
+        MarkAction::Ended(EndReason::MovedAway),
+        MarkAction::Ended(EndReason::ToldBefore),
+        MarkAction::Ended(EndReason::TooFew),
+        MarkAction::Ended(EndReason::QuietHours),
+        MarkAction::Ended(EndReason::SeesItself),
+        MarkAction::Ended(EndReason::OverCap),
+        MarkAction::Ended(EndReason::Cancelled),
+        MarkAction::Ended(EndReason::Bounced),
+        MarkAction::Ended(EndReason::BouncedSoftly),
+        MarkAction::Ended(EndReason::Complained),
+        MarkAction::Carried(id),
+        MarkAction::Read,
+        MarkAction::Cleared,
     ];
-    let owed = |(i, what): (usize, What)| Owed {
+    let owed = |(i, what): (usize, MarkAction)| OwedMark {
         day: Day::parse("2026-11-20").unwrap(),
         mark: Mark::new(
             [Some(Channel::Email), None, Some(Channel::Hook(Hook::Chat)), None][i % 4],
             what,
             vec![entry_key(1), entry_key(2)],
-            at("2026-11-21T08:00:00Z"),
+            parse_instant("2026-11-21T08:00:00Z"),
         ),
     };
     PersonRecord {
         windows: open_windows(),
         owed: whats.into_iter().enumerate().map(owed).collect(),
-        waiting: vec![Waiting { at: at("2026-11-21T09:00:00Z"), ready: ready() }],
-        last_opening: at("2026-11-20T10:00:01Z"),
+        waiting: vec![DeferredReady { at: parse_instant("2026-11-21T09:00:00Z"), ready: ready() }],
+        last_opening: parse_instant("2026-11-20T10:00:01Z"),
         told_on: BTreeMap::from([(plan(), ToldDate::new(20_777, "thread:5"))]),
-        told: vec![Told {
+        told: vec![MessageHistory {
             plan: plan(),
             key: "thread:5".into(),
-            at: vec![at("2026-11-20T09:00:00Z"), at("2026-11-20T09:30:00Z")],
-            heard: at("2026-11-20T09:29:00Z"),
+            at: vec![parse_instant("2026-11-20T09:00:00Z"), parse_instant("2026-11-20T09:30:00Z")],
+            heard: parse_instant("2026-11-20T09:29:00Z"),
             row: 2,
-            until: at("2026-11-20T21:30:00Z"),
+            until: parse_instant("2026-11-20T21:30:00Z"),
         }],
         counted: BTreeMap::from([(
             "few".into(),
-            vec![at("2026-11-20T09:00:00Z"), at("2026-11-20T09:30:00Z")],
+            vec![parse_instant("2026-11-20T09:00:00Z"), parse_instant("2026-11-20T09:30:00Z")],
         )]),
         seen: BTreeMap::from([
-            ("app".into(), at("2026-11-20T09:45:00Z")),
-            ("site".into(), at("2026-11-19T20:00:00Z")),
+            ("app".into(), parse_instant("2026-11-20T09:45:00Z")),
+            ("site".into(), parse_instant("2026-11-19T20:00:00Z")),
         ]),
-        habit: Habit::of([(7, 12), (21, 3)]),
-        badge: Some(Badge {
+        habit: VisitHabit::from_visits([(7, 12), (21, 3)]),
+        badge: Some(PersonBadge {
             plan: plan(),
             unseen: unseen(),
-            told: at("2026-11-20T09:00:00Z"),
-            due: Some(at("2026-11-20T09:50:05Z")),
+            told: parse_instant("2026-11-20T09:00:00Z"),
+            due: Some(parse_instant("2026-11-20T09:50:05Z")),
         }),
         rows: BTreeMap::from([(Day::parse("2026-11-20").unwrap(), 12)]),
-        keep_until: at("2026-12-01T00:00:00Z"),
+        keep_until: parse_instant("2026-12-01T00:00:00Z"),
     }
 }
 
-fn unseen() -> Unseen {
+fn unseen() -> UnseenDays {
     let days = ["2026-11-19", "2026-11-20"].map(|day| Day::parse(day).unwrap()).into();
-    Unseen { days, since: at("2026-11-19T18:00:00Z") }
+    UnseenDays { days, since: parse_instant("2026-11-19T18:00:00Z") }
 }
 
-fn by_hand(act: Act, key: Option<Arc<str>>) -> Inbox {
-    let at = at("2026-11-20T12:00:00Z");
-    Inbox::ByHand { tenant: tenant(), person: person("ann"), act, plan: plan(), key, at }
+fn by_hand_item(act: Act, key: Option<Arc<str>>) -> InboxItem {
+    let at = parse_instant("2026-11-20T12:00:00Z");
+    InboxItem::ByHand { tenant: tenant(), person: person("ann"), act, plan: plan(), key, at }
+}
+
+fn delivery_item(outcome: DeliveryOutcome) -> InboxItem {
+    InboxItem::Delivery(Box::new(Delivery {
+        ready: ready().id,
+        tenant: tenant(),
+        person: person("ann"),
+        plan: plan(),
+        key: "thread:5".into(),
+        channel: Channel::Email,
+        attempt: 1,
+        at: parse_instant("2026-11-21T08:00:02Z"),
+        outcome,
+    }))
 }
 
 /// One of each, and each outcome; the first is the golden's.
-pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
-    let delivery = |outcome| {
-        Inbox::Delivery(Box::new(Delivery {
-            ready: ready().id,
-            tenant: tenant(),
-            person: person("ann"),
-            plan: plan(),
-            key: "thread:5".into(),
-            channel: Channel::Email,
-            attempt: 1,
-            at: at("2026-11-21T08:00:02Z"),
-            outcome,
-        }))
-    };
-    let left = vec![(entry_key(1), Why::NoLongerTrue), (entry_key(2), Why::ToldElsewhere)];
+pub(super) fn inboxes() -> Vec<(&'static str, InboxItem)> {
+    let delivery = delivery_item;
+    let left = vec![(entry_key(1), EndReason::NoLongerTrue), (entry_key(2), EndReason::ToldElsewhere)];
     let feedback = |what| {
-        Inbox::Feedback(Feedback {
+        InboxItem::Feedback(Feedback {
             tenant: tenant(),
             person: person("ann"),
             what,
             keys: vec![entry_key(1), entry_key(2)],
-            at: at("2026-11-20T12:00:00Z"),
+            at: parse_instant("2026-11-20T12:00:00Z"),
         })
     };
     vec![
         (
             "follow",
-            Inbox::Fact(Fact::Follow(Follow {
+            InboxItem::Fact(Fact::Follow(FollowFact {
                 tenant: tenant(),
                 person: person("ann"),
                 target: subject("maker:7"),
@@ -324,81 +328,97 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
         ),
         (
             "profile",
-            Inbox::Fact(Fact::Profile {
+            InboxItem::Fact(Fact::Profile {
                 tenant: tenant(),
                 person: person("ann"),
-                state: State::at(4, [("zone", Some(Value::text("Europe/Berlin"))), ("name", None)]),
+                state: VersionedState::from_values(
+                    4,
+                    [("zone", Some(Value::from_text("Europe/Berlin"))), ("name", None)],
+                ),
             }),
         ),
-        ("read", feedback(Did::Read)),
-        ("cleared", feedback(Did::Cleared)),
-        ("sent", delivery(Outcome::Sent { left: left.clone() })),
-        ("nothing", delivery(Outcome::Nothing { left: left.clone() })),
-        ("refused", delivery(Outcome::Refused { left: left.clone() })),
-        ("unknown", delivery(Outcome::Unknown { back: vec![entry_key(3)], left })),
-        ("returned", delivery(Outcome::Returned { back: vec![entry_key(3)] })),
-        ("release", by_hand(Act::Release, None)),
-        ("cancel", by_hand(Act::Cancel, Some("thread:5".into()))),
+        ("read", feedback(FeedbackAction::Read)),
+        ("cleared", feedback(FeedbackAction::Cleared)),
+        ("sent", delivery(DeliveryOutcome::Sent { left: left.clone() })),
+        ("nothing", delivery(DeliveryOutcome::Nothing { left: left.clone() })),
+        ("refused", delivery(DeliveryOutcome::Refused { left: left.clone() })),
+        ("unknown", delivery(DeliveryOutcome::Unknown { back: vec![entry_key(3)], left })),
+        ("returned", delivery(DeliveryOutcome::Returned { back: vec![entry_key(3)] })),
+        ("release", by_hand_item(Act::Release, None)),
+        ("cancel", by_hand_item(Act::Cancel, Some("thread:5".into()))),
         (
             "seen",
-            Inbox::Seen {
+            InboxItem::Seen {
                 tenant: tenant(),
                 person: person("ann"),
                 surface: "app".into(),
-                at: at("2026-11-20T12:00:00Z"),
+                at: parse_instant("2026-11-20T12:00:00Z"),
             },
         ),
-        ("erased", Inbox::Erased { tenant: tenant(), person: person("ann"), at: at("2026-11-20T12:00:00Z") }),
-        ("deferred", delivery(Outcome::Deferred { until: at("2026-11-21T09:00:00Z"), ready: ready() })),
+        (
+            "erased",
+            InboxItem::Erased {
+                tenant: tenant(),
+                person: person("ann"),
+                at: parse_instant("2026-11-20T12:00:00Z"),
+            },
+        ),
+        (
+            "deferred",
+            delivery(DeliveryOutcome::Deferred {
+                until: parse_instant("2026-11-21T09:00:00Z"),
+                ready: ready(),
+            }),
+        ),
     ]
 }
 
-pub(super) fn returned() -> Returned {
-    Returned {
+pub(super) fn sample_return() -> ReturnNotice {
+    ReturnNotice {
         tenant: tenant(),
         person: person("ann"),
         plan: plan(),
         stream: "offers".into(),
         channel: Channel::Email,
         ready: ReadyId([7; 16]),
-        what: Sort::Soft,
+        what: ReturnSort::Soft,
         code: "4.2.2".to_owned(),
-        sent: at("2026-11-21T08:00:00Z"),
-        at: at("2026-11-21T08:03:20Z"),
+        sent: parse_instant("2026-11-21T08:00:00Z"),
+        at: parse_instant("2026-11-21T08:03:20Z"),
     }
 }
 
 pub(crate) fn erasure() -> Erasure {
-    let line = |holding, stays: Option<&str>, until| Line {
+    let line = |holding, stays: Option<&str>, until| ReceiptLine {
         holding,
         removed: 3,
         stays: stays.map(str::to_owned),
         until,
     };
-    let progress = Progress::Done(Receipt {
+    let progress = ErasureProgress::Done(Receipt {
         lines: vec![
             line(Holding::Days, None, None),
             line(
                 Holding::Changes,
                 Some("the log cannot take single records away"),
-                Some(at("2026-12-05T09:00:00Z")),
+                Some(parse_instant("2026-12-05T09:00:00Z")),
             ),
         ],
     });
     Erasure {
         tenant: tenant(),
         person: person("ann"),
-        asked: at("2026-11-21T09:00:00Z"),
-        at: at("2026-11-21T09:00:04Z"),
+        asked: parse_instant("2026-11-21T09:00:00Z"),
+        at: parse_instant("2026-11-21T09:00:04Z"),
         progress,
     }
 }
 
-pub(crate) fn replay() -> Replay {
-    Replay {
+pub(crate) fn replay() -> ReplayRecord {
+    ReplayRecord {
         id: "2026-11-21T090000-4f1c".to_owned(),
         by: "ann@desk".to_owned(),
-        began: at("2026-11-21T09:00:00Z"),
+        began: parse_instant("2026-11-21T09:00:00Z"),
         topic: "events".to_owned(),
         asked: "from 2026-11-20T09:00:00.000Z".to_owned(),
         tells_missing: true,
@@ -412,48 +432,48 @@ pub(crate) fn replay() -> Replay {
         appended: 2,
         passed: 1,
         expired: 1,
-        at: at("2026-11-21T09:00:01.500Z"),
+        at: parse_instant("2026-11-21T09:00:01.500Z"),
     }
 }
 
-pub(super) fn note() -> Note {
+pub(super) fn note() -> HouseNote {
     let edition = Edition { number: 4, hash: 0xF00D_0000_0000_0007 };
-    Note {
+    HouseNote {
         house: "7c0ffee1".to_owned(),
-        catalogue: Some(TakenUp { edition, name: "gallery".to_owned() }),
-        at: at("2026-11-21T09:00:00Z"),
+        catalogue: Some(AdoptedCatalogue { edition, name: "gallery".to_owned() }),
+        at: parse_instant("2026-11-21T09:00:00Z"),
     }
 }
 
-pub(super) fn quarantined() -> Quarantined {
-    Quarantined {
+pub(super) fn quarantined_record() -> QuarantinedRecord {
+    QuarantinedRecord {
         topic: "changes".to_owned(),
         partition: 3,
         offset: 4_711,
-        appended: at("2026-11-20T10:00:00Z"),
+        appended: parse_instant("2026-11-20T10:00:00Z"),
         key: b"main\0item:1".to_vec(),
         value: Some(vec![0, 1, 0xC3, 0xFF]),
         headers: vec![("ce_id".to_owned(), b"7".to_vec()), ("trace".to_owned(), vec![0xFF])],
         cut: false,
         reason: "/time: not a time as in 2026-11-21T09:00:00Z (RFC 3339)".to_owned(),
-        at: at("2026-11-20T10:00:05Z"),
+        at: parse_instant("2026-11-20T10:00:05Z"),
         room: "ingest".to_owned(),
     }
 }
 
-pub(super) fn change() -> Cloud {
+pub(super) fn change() -> CloudChange {
     let data = json!({
         "title": "Moon", "count": 3, "score": 0.5, "published": true, "image": null,
         "tags": ["tag:a", "tag:b"], "where": {"lat": 52.5, "lon": 13.4},
     });
-    Cloud {
+    CloudChange {
         id: "1".to_owned(),
         source: "shop".to_owned(),
         what: "item.published".to_owned(),
         subject: Some("item:1".to_owned()),
         subjects: Vec::new(),
         persons: Vec::new(),
-        time: Some(at("2026-11-20T10:00:00.123Z")),
+        time: Some(parse_instant("2026-11-20T10:00:00.123Z")),
         data: data.as_object().unwrap().clone(),
         actor: Some("bob".to_owned()),
         version: Some(7),
@@ -461,9 +481,9 @@ pub(super) fn change() -> Cloud {
 }
 
 /// Several subjects for several persons.
-pub(super) fn change_of_many() -> Cloud {
+pub(super) fn change_of_many() -> CloudChange {
     let listed = |person: &str, score| CloudPerson { person: person.to_owned(), score };
-    Cloud {
+    CloudChange {
         subject: None,
         subjects: vec!["item:1".to_owned(), "item:2".to_owned()],
         persons: vec![listed("ann", Some(0.93)), listed("bob", None)],
@@ -472,26 +492,26 @@ pub(super) fn change_of_many() -> Cloud {
 }
 
 /// Rows of two persons, of both sorts.
-pub(super) fn rows() -> Vec<(DayKey, Row)> {
+pub(super) fn rows() -> Vec<(DayKey, DayRow)> {
     let of = |name: &str| DayKey {
         tenant: tenant(),
         person: person(name),
         day: Day::parse("2026-11-20").unwrap(),
     };
     let entry = |second, because, actor: Option<&str>| {
-        Row::Entry(Entry {
+        DayRow::Entry(Entry {
             key: entry_key(second),
-            reason: Reason { kind: kind("item_published"), because },
+            reason: EntryReason { kind: kind("item_published"), because },
             subject: subject("item:1"),
             actor: actor.map(person),
         })
     };
-    let mark = |place| Row::Mark(window().owed.swap_remove(place).mark);
+    let mark = |place| DayRow::Mark(window().owed.swap_remove(place).mark);
     vec![
-        (of("ann"), entry(1, Because::Follows(subject("maker:7")), Some("bob"))),
-        (of("ann"), entry(2, Because::Listed(Score(930_000)), None)),
+        (of("ann"), entry(1, AudienceMatch::Follows(subject("maker:7")), Some("bob"))),
+        (of("ann"), entry(2, AudienceMatch::Listed(PersonScore(930_000)), None)),
         (of("ann"), mark(2)),
-        (of("bob"), entry(1, Because::Everyone, None)),
+        (of("bob"), entry(1, AudienceMatch::Everyone, None)),
         (of("bob"), mark(10)),
     ]
 }

@@ -10,31 +10,35 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    NoSchema, NoSchemas, Schemas, change, datum, framing,
-    schemas::{self, Writer},
-    upstream::{self, HTTP_PREFIX, KAFKA_PREFIX, Raw, Row, Unread},
+    NoSchemaSource, SchemaLookupError, SchemaSource, change, datum, framing,
+    schemas::{self, WriterSchema},
+    upstream::{self, HTTP_PREFIX, KAFKA_PREFIX, UpstreamError, UpstreamRecord, UpstreamRow},
 };
 
 /// Knows one schema, as 7; of 8 nobody can say.
 #[derive(Debug)]
-struct One(&'static str);
+struct OneSchemaSource(&'static str);
 
 #[async_trait]
-impl Schemas for One {
-    async fn schema(&self, id: u32) -> Result<Arc<Writer>, NoSchema> {
+impl SchemaSource for OneSchemaSource {
+    async fn schema(&self, id: u32) -> Result<Arc<WriterSchema>, SchemaLookupError> {
         match id {
-            7 => Writer::parse(self.0).map(Arc::new).map_err(NoSchema::Unknown),
-            8 => Err(NoSchema::Unreachable("away".to_owned())),
-            _ => NoSchemas.schema(id).await,
+            7 => WriterSchema::parse(self.0).map(Arc::new).map_err(SchemaLookupError::Unknown),
+            8 => Err(SchemaLookupError::Unreachable("away".to_owned())),
+            _ => NoSchemaSource.schema(id).await,
         }
     }
 }
 
-fn raw<'a>(headers: &'a upstream::Headers, key: &'a [u8], value: Option<&'a [u8]>) -> Raw<'a> {
-    Raw { headers, key, value }
+fn raw_record<'a>(
+    headers: &'a upstream::UpstreamHeaders,
+    key: &'a [u8],
+    value: Option<&'a [u8]>,
+) -> UpstreamRecord<'a> {
+    UpstreamRecord { headers, key, value }
 }
 
-fn row(read: Result<Option<Row>, Unread>) -> String {
+fn describe_row(read: Result<Option<UpstreamRow>, UpstreamError>) -> String {
     match read {
         Err(error) => format!("refused {error}"),
         Ok(None) => "nothing".to_owned(),
@@ -59,13 +63,16 @@ fn row(read: Result<Option<Row>, Unread>) -> String {
 
 const PG: &str = r#""source":{"db":"g","schema":"public","table":"w","lsn":44,"ts_ms":1700000000000}"#;
 
+fn check_debezium(value: Option<&str>, key: &str, expected: &str) {
+    let value = value.map(|value| value.replace("PG", PG));
+    let raw = raw_record(&[], key.as_bytes(), value.as_deref().map(str::as_bytes));
+    let row = describe_row(block_on(upstream::read_debezium(raw, &NoSchemaSource)));
+    assert_eq!(row, expected, "{value:?}");
+}
+
 #[test]
 fn debezium_in_every_shape() {
-    let check = |value: Option<&str>, key: &str, expected: &str| {
-        let value = value.map(|value| value.replace("PG", PG));
-        let raw = raw(&[], key.as_bytes(), value.as_deref().map(str::as_bytes));
-        assert_eq!(row(block_on(upstream::debezium(raw, &NoSchemas))), expected, "{value:?}");
-    };
+    let check = check_debezium;
     let at = "at 2023-11-14T22:13:20.000Z";
     let key = r#"{"id":1}"#;
     check(
@@ -169,40 +176,43 @@ fn envelope() -> Vec<u8> {
         ("after".to_owned(), Avro::Union(1, Box::new(value))),
         ("op".to_owned(), Avro::String("c".to_owned())),
     ]);
-    written(ENVELOPE, &record)
+    write_avro(ENVELOPE, &record)
 }
 
-fn written(schema: &str, value: &Avro) -> Vec<u8> {
+fn write_avro(schema: &str, value: &Avro) -> Vec<u8> {
     let schema = Schema::parse_str(schema).unwrap();
     let mut datum = Vec::new();
     GenericDatumWriter::builder(&schema).build().unwrap().write_value_ref(&mut datum, value).unwrap();
     datum
 }
 
-fn after() -> Value {
+fn row_after() -> Value {
     json!({"id": -5, "price": "-1.23", "on": "2023-11-14", "at": "2023-11-14T22:13:20.123Z", "sort": "b",
         "raw": "AQI=", "ratio": 0.1, "tags": ["x", null], "more": {"m": true}})
 }
 
 #[test]
 fn avro_of_any_schema_is_json() {
-    let expected = json!({"before": null, "after": after(), "op": "c"});
-    let writer = Writer::parse(ENVELOPE).unwrap();
-    assert_eq!(datum::json(&writer, &envelope()).unwrap(), expected);
-    let value = framing::framed(7, &envelope());
-    let read = block_on(upstream::debezium(raw(&[], b"", Some(&value)), &One(ENVELOPE))).unwrap().unwrap();
-    assert_eq!(read.row, after());
+    let expected = json!({"before": null, "after": row_after(), "op": "c"});
+    let writer = WriterSchema::parse(ENVELOPE).unwrap();
+    assert_eq!(datum::datum_to_json(&writer, &envelope()).unwrap(), expected);
+    let value = framing::add_frame(7, &envelope());
+    let read =
+        block_on(upstream::read_debezium(raw_record(&[], b"", Some(&value)), &OneSchemaSource(ENVELOPE)))
+            .unwrap()
+            .unwrap();
+    assert_eq!(read.row, row_after());
     for end in 0..envelope().len() {
-        assert!(datum::json(&writer, &envelope()[..end]).is_err(), "{end}");
+        assert!(datum::datum_to_json(&writer, &envelope()[..end]).is_err(), "{end}");
     }
     let more = [envelope().as_slice(), &[0]].concat();
-    assert!(datum::json(&writer, &more).unwrap_err().reason.contains("1 bytes follow"));
+    assert!(datum::datum_to_json(&writer, &more).unwrap_err().reason.contains("1 bytes follow"));
 }
 
 #[test]
 fn decimals_and_uuids_are_text() {
     let check = |schema: &str, bytes: &[u8], expected: Value| {
-        let found = datum::json(&Writer::parse(schema).unwrap(), bytes);
+        let found = datum::datum_to_json(&WriterSchema::parse(schema).unwrap(), bytes);
         assert_eq!(found.map_err(|error| error.reason), Ok(expected), "{schema} {bytes:?}");
     };
     let decimal =
@@ -222,7 +232,7 @@ fn decimals_and_uuids_are_text() {
         json!("1970-01-01T00:00:00.000"),
     );
     let long = [&[34], [1; 17].as_slice()].concat();
-    let error = datum::json(&Writer::parse(&decimal(0)).unwrap(), &long).unwrap_err();
+    let error = datum::datum_to_json(&WriterSchema::parse(&decimal(0)).unwrap(), &long).unwrap_err();
     assert!(error.reason.contains("17 bytes"), "{error}");
 }
 
@@ -230,7 +240,7 @@ fn decimals_and_uuids_are_text() {
 #[test]
 fn what_means_harm_is_refused() {
     let check = |schema: &str, bytes: &[u8], why: &str| {
-        let error = datum::json(&Writer::parse(schema).unwrap(), bytes).unwrap_err();
+        let error = datum::datum_to_json(&WriterSchema::parse(schema).unwrap(), bytes).unwrap_err();
         assert!(error.reason.contains(why), "{schema}: {error}");
     };
     let many = [0xFE, 0xFF, 0xFF, 0xFF, 0x0F, 0];
@@ -261,16 +271,16 @@ fn what_means_harm_is_refused() {
             level - 1
         );
     }
-    assert!(datum::json(&Writer::parse(&twice).unwrap(), &[]).is_ok());
+    assert!(datum::datum_to_json(&WriterSchema::parse(&twice).unwrap(), &[]).is_ok());
     for level in 15..40 {
         twice = format!(
             r#"{{"type":"record","name":"r{level}","fields":[{{"name":"a","type":{twice}}},{{"name":"b","type":"r{}"}}]}}"#,
             level - 1
         );
     }
-    assert!(datum::json(&Writer::parse(&twice).unwrap(), &[]).is_err());
-    assert!(Writer::parse(&"[".repeat(100_000)).is_err());
-    assert!(Writer::parse(&" ".repeat(schemas::SCHEMA_BYTES_MAX + 1)).unwrap_err().contains("bytes"));
+    assert!(datum::datum_to_json(&WriterSchema::parse(&twice).unwrap(), &[]).is_err());
+    assert!(WriterSchema::parse(&"[".repeat(100_000)).is_err());
+    assert!(WriterSchema::parse(&" ".repeat(schemas::SCHEMA_BYTES_MAX + 1)).unwrap_err().contains("bytes"));
 }
 
 fn headers(pairs: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
@@ -283,12 +293,13 @@ fn a_change_is_the_same_in_every_form() {
     const FLAT: &str = r#"{"type":"record","name":"any","fields":[
         {"name":"id","type":"string"},{"name":"source","type":"string"},{"name":"type","type":"string"},
         {"name":"subject","type":"string"},{"name":"time","type":"long"},{"name":"title","type":["null","string"]}]}"#;
-    let expected = upstream::cloud(
+    let expected = upstream::change_from_attributes(
         json!({"id":"1","source":"s","type":"item.published","subject":"item:1","time":"1970-01-01T00:00:01Z","title":"Moon"})
             .as_object().unwrap().clone(),
     ).unwrap();
-    let check = |headers: &upstream::Headers, value: &[u8], schemas: &'static str| {
-        let found = block_on(upstream::change(raw(headers, b"", Some(value)), &One(schemas)));
+    let check = |headers: &upstream::UpstreamHeaders, value: &[u8], schemas: &'static str| {
+        let found =
+            block_on(upstream::read_change(raw_record(headers, b"", Some(value)), &OneSchemaSource(schemas)));
         assert_eq!(found.as_ref(), Ok(&expected), "{}", String::from_utf8_lossy(value));
     };
     let text = |text: &str| Avro::String(text.to_owned());
@@ -301,10 +312,10 @@ fn a_change_is_the_same_in_every_form() {
         ("title", Avro::Union(1, Box::new(text("Moon")))),
     ];
     let fields = fields.map(|(name, value)| (name.to_owned(), value)).to_vec();
-    check(&[], &framing::framed(7, &written(FLAT, &Avro::Record(fields))), FLAT);
+    check(&[], &framing::add_frame(7, &write_avro(FLAT, &Avro::Record(fields))), FLAT);
     let ours = change::encode(&expected).unwrap();
     check(&[], &ours, FLAT);
-    check(&[], &framing::framed(7, &ours[10..]), include_str!("../../../../schemas/change.avsc"));
+    check(&[], &framing::add_frame(7, &ours[10..]), include_str!("../../../../schemas/change.avsc"));
     let all = [
         ("id", "1"),
         ("source", "s"),
@@ -321,14 +332,15 @@ fn a_change_is_the_same_in_every_form() {
         pairs.push(("content-type", "application/json"));
         let prefix = if prefix == HTTP_PREFIX { HTTP_PREFIX } else { KAFKA_PREFIX };
         let data = br#"{"title":"Moon"}"#;
-        let found = block_on(upstream::binary(&headers(&pairs), prefix, Some(data), &NoSchemas));
+        let found =
+            block_on(upstream::read_binary_event(&headers(&pairs), prefix, Some(data), &NoSchemaSource));
         assert_eq!(found.as_ref(), Ok(&expected), "{prefix}");
     }
     let binary = headers(&all.map(|(name, value)| (&*format!("ce_{name}").leak(), value)));
     check(&binary, br#"{"title":"Moon"}"#, FLAT);
     const DATA: &str = r#"{"type":"record","name":"data","fields":[{"name":"title","type":"string"}]}"#;
     let data = Avro::Record(vec![("title".to_owned(), text("Moon"))]);
-    check(&binary, &framing::framed(7, &written(DATA, &data)), DATA);
+    check(&binary, &framing::add_frame(7, &write_avro(DATA, &data)), DATA);
 }
 
 /// What Confluent's Python client wrote, with our schema and with one of its own (`tests/python/upstream.py`).
@@ -341,40 +353,50 @@ fn what_others_wrote_with_a_client_of_their_own_is_read() {
         746c650806456262127075626c69736865640201026e040608746167730a0206613a31000461740c000000000000f83f00000000\
         0000044000";
     let schema = include_str!("../../../../schemas/change.avsc");
-    let found = block_on(upstream::change(raw(&[], b"shop", Some(&bytes(ours))), &One(schema))).unwrap();
+    let found = block_on(upstream::read_change(
+        raw_record(&[], b"shop", Some(&bytes(ours))),
+        &OneSchemaSource(schema),
+    ))
+    .unwrap();
     let expected = json!({"id": "1", "source": "shop", "type": "item.published", "subject": "item:901",
         "time": "2026-11-21T10:00:00Z", "data": {"title": "Ebb", "published": true, "n": 3, "tags": ["a:1"],
         "at": {"lat": 1.5, "lon": 2.5}}});
-    assert_eq!(found, upstream::cloud(expected.as_object().unwrap().clone()).unwrap());
+    assert_eq!(found, upstream::change_from_attributes(expected.as_object().unwrap().clone()).unwrap());
     let schema = r#"{"type":"record","name":"WorkRow","namespace":"gallery","fields":[{"name":"id","type":"long"},{"name":"title","type":["null","string"],"default":null}]}"#;
-    let found = block_on(upstream::row(raw(&[], b"7", Some(&bytes("00000000070e0206456262"))), &One(schema)));
+    let found = block_on(upstream::read_row(
+        raw_record(&[], b"7", Some(&bytes("00000000070e0206456262"))),
+        &OneSchemaSource(schema),
+    ));
     let found = found.unwrap();
     assert_eq!((found.row, found.key), (json!({"id": 7, "title": "Ebb"}), json!(7)));
 }
 
 #[test]
 fn what_is_no_change_says_why() {
-    let check = |headers: &upstream::Headers, value: Option<&[u8]>, why: &str| {
-        let error = block_on(upstream::change(raw(headers, b"", value), &One(r#""long""#))).unwrap_err();
+    let check = |headers: &upstream::UpstreamHeaders, value: Option<&[u8]>, why: &str| {
+        let error =
+            block_on(upstream::read_change(raw_record(headers, b"", value), &OneSchemaSource(r#""long""#)))
+                .unwrap_err();
         assert!(error.to_string().contains(why), "{why}: {error}");
         error
     };
     check(&[], None, "no value");
-    check(&[], Some(&framing::framed(9, b"x")), "schema 9 of a registry, and none is configured");
-    check(&[], Some(&framing::framed(7, &[2])), "a change is a record");
-    let away = check(&[], Some(&framing::framed(8, b"x")), "away");
-    assert!(matches!(away, Unread::Unreachable(_)), "{away:?}");
+    check(&[], Some(&framing::add_frame(9, b"x")), "schema 9 of a registry, and none is configured");
+    check(&[], Some(&framing::add_frame(7, &[2])), "a change is a record");
+    let away = check(&[], Some(&framing::add_frame(8, b"x")), "away");
+    assert!(matches!(away, UpstreamError::Unreachable(_)), "{away:?}");
     let id = ("ce_specversion", "1.0");
     check(&headers(&[id]), None, "/id: it is missing");
     check(&headers(&[id, ("ce_id", "1"), ("CE_ID", "2")]), None, "header `CE_ID` is given twice");
     check(&headers(&[id, ("ce_persons", "ann")]), None, "header `ce_persons`: it is no json");
     check(&[("ce_specversion".to_owned(), vec![0xFF])], None, "header `ce_specversion` is not utf-8");
     let persons = [id, ("ce_id", "1"), ("ce_source", "s"), ("ce_type", "x"), ("ce_persons", r#"["ann"]"#)];
-    let cloud = block_on(upstream::change(raw(&headers(&persons), b"", None), &NoSchemas)).unwrap();
+    let cloud =
+        block_on(upstream::read_change(raw_record(&headers(&persons), b"", None), &NoSchemaSource)).unwrap();
     assert_eq!(cloud.persons[0].person, "ann");
 }
 
-static WRITER: LazyLock<Writer> = LazyLock::new(|| Writer::parse(ENVELOPE).unwrap());
+static WRITER: LazyLock<WriterSchema> = LazyLock::new(|| WriterSchema::parse(ENVELOPE).unwrap());
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
@@ -392,8 +414,8 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        drop(datum::json(&WRITER, &bytes));
-        drop(block_on(upstream::change(raw(&[], &bytes, Some(&framing::framed(7, &bytes))), &One(ENVELOPE))));
+        drop(datum::datum_to_json(&WRITER, &bytes));
+        drop(block_on(upstream::read_change(raw_record(&[], &bytes, Some(&framing::add_frame(7, &bytes))), &OneSchemaSource(ENVELOPE))));
     }
 
     #[test]
@@ -406,8 +428,8 @@ proptest! {
             let at = at.index(schema.len());
             schema[at] = byte;
         }
-        if let Ok(writer) = Writer::parse(&String::from_utf8(schema).unwrap()) {
-            drop(datum::json(&writer, &datum));
+        if let Ok(writer) = WriterSchema::parse(&String::from_utf8(schema).unwrap()) {
+            drop(datum::datum_to_json(&writer, &datum));
         }
     }
 
@@ -415,11 +437,11 @@ proptest! {
     fn any_record_never_panics(key in prop::collection::vec(any::<u8>(), 0..20), value in ".{0,60}", name in "(ce_)?[a-z]{0,12}") {
         let headers = vec![("ce_specversion".to_owned(), b"1.0".to_vec()), (name, value.clone().into_bytes())];
         for headers in [headers.as_slice(), &[]] {
-            let raw = raw(headers, &key, Some(value.as_bytes()));
-            drop(block_on(upstream::change(raw, &NoSchemas)));
-            drop(block_on(upstream::row(raw, &NoSchemas)));
-            drop(block_on(upstream::debezium(raw, &NoSchemas)));
-            drop(block_on(upstream::cloud_row(raw, &NoSchemas)));
+            let raw = raw_record(headers, &key, Some(value.as_bytes()));
+            drop(block_on(upstream::read_change(raw, &NoSchemaSource)));
+            drop(block_on(upstream::read_row(raw, &NoSchemaSource)));
+            drop(block_on(upstream::read_debezium(raw, &NoSchemaSource)));
+            drop(block_on(upstream::read_cloud_row(raw, &NoSchemaSource)));
         }
     }
 }

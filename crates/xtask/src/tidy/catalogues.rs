@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{tidy::at, tree::Tree};
+use crate::{tidy::format_complaint, tree::SourceTree};
 
 /// Words that a catalogue may use for a kind or a subject and that mean something of their own in the code.
 /// A field of one word (title, image, score) is never looked for: such words are everybody's.
@@ -18,7 +18,7 @@ const GENERAL: [(&str, &str); 9] = [
     ("user", "a word of operating systems and of URLs"),
 ];
 
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_products(tree: &SourceTree) -> Vec<String> {
     let mut words = BTreeMap::new();
     // What lies deeper shows a rule in plain English, and is no product.
     let is_catalogue = |path: &str| {
@@ -26,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
         within.is_some_and(|name| !name.contains('/'))
     };
     for (path, text) in tree.texts(is_catalogue) {
-        words.extend(names(text).into_iter().map(|name| (name, path)));
+        words.extend(catalogue_names(text).into_iter().map(|name| (name, path)));
     }
     words.retain(|word, _| GENERAL.iter().all(|(general, _)| general != word));
     let mut found = Vec::new();
@@ -35,9 +35,13 @@ pub fn check(tree: &Tree) -> Vec<String> {
         for (number, line) in text.lines().enumerate() {
             let tokens =
                 line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|token| !token.is_empty());
-            for word in tokens.map(snake) {
+            for word in tokens.map(to_snake) {
                 if let Some(catalogue) = words.get(&word) {
-                    found.push(at(path, number + 1, format_args!("{word} is a word of {catalogue}")));
+                    found.push(format_complaint(
+                        path,
+                        number + 1,
+                        format_args!("{word} is a word of {catalogue}"),
+                    ));
                 }
             }
         }
@@ -46,7 +50,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
 }
 
 /// `ShownTwice` and `shown_twice` are one word.
-fn snake(token: &str) -> String {
+fn to_snake(token: &str) -> String {
     let mut word = String::new();
     let mut before = '_';
     for c in token.chars() {
@@ -60,7 +64,7 @@ fn snake(token: &str) -> String {
 }
 
 /// The kinds, the subjects' types and their fields of more than one word.
-fn names(catalogue: &str) -> Vec<String> {
+fn catalogue_names(catalogue: &str) -> Vec<String> {
     let mut names = Vec::new();
     let (mut section, mut indents) = ("", Vec::new());
     for line in catalogue.lines() {
@@ -81,22 +85,22 @@ fn names(catalogue: &str) -> Vec<String> {
         indents.retain(|outer| *outer < indent);
         indents.push(indent);
         let level = indents.len();
-        let key = text.split_once(':').map(|(key, _)| unquoted(key));
+        let key = text.split_once(':').map(|(key, _)| strip_quotes(key));
         names.extend(key.filter(|_| level == 1).map(ToOwned::to_owned));
         if section == "subjects" && level <= 2 {
-            let fields = keys(text, level - 1).into_iter().filter(|key| key.contains('_'));
+            let fields = mapping_keys(text, level - 1).into_iter().filter(|key| key.contains('_'));
             names.extend(fields.map(ToOwned::to_owned));
         }
     }
     names
 }
 
-fn unquoted(key: &str) -> &str {
+fn strip_quotes(key: &str) -> &str {
     key.trim().trim_matches(['"', '\''])
 }
 
 /// The keys of one mapping in a line that begins at a depth: 0 before its brace, 1 inside it.
-fn keys(text: &str, mut depth: usize) -> Vec<&str> {
+fn mapping_keys(text: &str, mut depth: usize) -> Vec<&str> {
     let mut keys = Vec::new();
     let mut start = 0;
     for (at, c) in text.char_indices() {
@@ -104,7 +108,7 @@ fn keys(text: &str, mut depth: usize) -> Vec<&str> {
             '{' | '[' => (depth, start) = (depth + 1, at + 1),
             '}' | ']' => depth = depth.saturating_sub(1),
             ',' => start = at + 1,
-            ':' if depth == 1 => keys.push(unquoted(&text[start..at])),
+            ':' if depth == 1 => keys.push(strip_quotes(&text[start..at])),
             _ => {}
         }
     }

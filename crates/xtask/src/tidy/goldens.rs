@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tree::Tree;
+use crate::tree::SourceTree;
 
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_goldens(tree: &SourceTree) -> Vec<String> {
     let stems = |folder: &str, end: &str| -> BTreeSet<String> {
         let files = tree.files.keys().filter_map(|path| path.strip_prefix(folder)?.strip_suffix(end));
         files.filter(|stem| !stem.contains('/')).map(ToOwned::to_owned).collect()
@@ -28,7 +28,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
             found.push(format!("schemas/golden/{stem}: no schema {schema}"));
         }
     }
-    found.extend(earlier(&stems("schemas/old/", ".avsc"), &payloads));
+    found.extend(check_earlier(&stems("schemas/old/", ".avsc"), &payloads));
     found.extend(
         payloads
             .difference(&decodings)
@@ -41,8 +41,8 @@ pub fn check(tree: &Tree) -> Vec<String> {
 }
 
 /// What is amiss between earlier schemas and payloads: each has the other, and is older than what is written now.
-fn earlier(old: &BTreeSet<String>, payloads: &BTreeSet<String>) -> Vec<String> {
-    let versions = || payloads.iter().filter_map(|stem| parts(stem));
+fn check_earlier(old: &BTreeSet<String>, payloads: &BTreeSet<String>) -> Vec<String> {
+    let versions = || payloads.iter().filter_map(|stem| split_stem(stem));
     let mut newest: BTreeMap<&str, u32> = BTreeMap::new();
     for (schema, version) in versions() {
         let known = newest.entry(schema).or_default();
@@ -61,10 +61,10 @@ fn earlier(old: &BTreeSet<String>, payloads: &BTreeSet<String>) -> Vec<String> {
 
 /// The schema that a golden file belongs to, if its version is a number.
 fn schema_of(stem: &str) -> Option<&str> {
-    parts(stem).map(|(schema, _)| schema)
+    split_stem(stem).map(|(schema, _)| schema)
 }
 
-fn parts(stem: &str) -> Option<(&str, u32)> {
+fn split_stem(stem: &str) -> Option<(&str, u32)> {
     let (name, version) = stem.rsplit_once('.')?;
     let schema = name.split_once('-').map_or(name, |(schema, _)| schema);
     Some((schema, version.parse().ok()?))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tree::Tree;
+use crate::tree::SourceTree;
 
 /// The room crates; among them there are no edges at all.
 pub const ROOMS: [&str; 6] = ["ingest", "fanout", "digest", "sender", "feed", "slots"];
@@ -103,7 +103,7 @@ const MAY: &[(&str, &[&str])] = &[
 /// What tests may use beside: the nouns, the ports for their embedded engines, and the real ones.
 const IN_TESTS: &[&str] = &["model", "topic", "store", "courier", "engines"];
 
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_layers(tree: &SourceTree) -> Vec<String> {
     let table: BTreeMap<&str, &[&str]> = MAY.iter().copied().collect();
     let ours: Vec<&str> = tree.members().map(|(package, _)| package.name.as_str()).collect();
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! Every package that is built in has a licence we accept.
 
-use crate::tree::Tree;
+use crate::tree::SourceTree;
 
 const ALLOWED: [&str; 15] = [
     "0BSD",
@@ -20,10 +20,10 @@ const ALLOWED: [&str; 15] = [
     "Zlib",
 ];
 
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_licences(tree: &SourceTree) -> Vec<String> {
     let verdict = |licence: Option<&str>| match licence {
         None => Some("no licence expression".to_owned()),
-        Some(text) => match satisfied(text) {
+        Some(text) => match evaluate_licence(text) {
             Some(true) => None,
             Some(false) => Some(format!("{text} is not on the list")),
             None => Some(format!("{text} is not a licence expression")),
@@ -34,35 +34,35 @@ pub fn check(tree: &Tree) -> Vec<String> {
 }
 
 /// Whether the list satisfies an SPDX expression; nothing if it is not one. A `/` is the old way to say OR.
-fn satisfied(expression: &str) -> Option<bool> {
+fn evaluate_licence(expression: &str) -> Option<bool> {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words: Vec<&str> = spaced.split_whitespace().rev().collect();
-    let verdict = any(&mut words)?;
+    let verdict = evaluate_or(&mut words)?;
     words.is_empty().then_some(verdict)
 }
 
 // The words stand in reverse, so that the next one is the last.
 
-fn any(words: &mut Vec<&str>) -> Option<bool> {
-    let mut verdict = all(words)?;
+fn evaluate_or(words: &mut Vec<&str>) -> Option<bool> {
+    let mut verdict = evaluate_and(words)?;
     while words.pop_if(|word| *word == "OR").is_some() {
-        verdict |= all(words)?;
+        verdict |= evaluate_and(words)?;
     }
     Some(verdict)
 }
 
-fn all(words: &mut Vec<&str>) -> Option<bool> {
-    let mut verdict = one(words)?;
+fn evaluate_and(words: &mut Vec<&str>) -> Option<bool> {
+    let mut verdict = evaluate_word(words)?;
     while words.pop_if(|word| *word == "AND").is_some() {
-        verdict &= one(words)?;
+        verdict &= evaluate_word(words)?;
     }
     Some(verdict)
 }
 
-fn one(words: &mut Vec<&str>) -> Option<bool> {
+fn evaluate_word(words: &mut Vec<&str>) -> Option<bool> {
     let word = words.pop()?;
     if word == "(" {
-        let verdict = any(words)?;
+        let verdict = evaluate_or(words)?;
         return (words.pop()? == ")").then_some(verdict);
     }
     if matches!(word, ")" | "OR" | "AND" | "WITH") {

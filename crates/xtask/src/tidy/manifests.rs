@@ -2,9 +2,9 @@
 //! begin with the version that we have.
 
 use crate::{
-    manifest::{self, Line},
-    tidy::at,
-    tree::Tree,
+    manifest::{self, ManifestLine},
+    tidy::format_complaint,
+    tree::SourceTree,
 };
 
 /// What every crate takes from the workspace, by section and key.
@@ -14,7 +14,7 @@ const SHARED: [(&str, &str); 4] =
 /// What is new, newest first.
 const CHANGES: &str = "CHANGELOG.md";
 
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_manifests(tree: &SourceTree) -> Vec<String> {
     let mut found = Vec::new();
     let mut used = Vec::new();
     for (package, folder) in tree.members() {
@@ -26,23 +26,27 @@ pub fn check(tree: &Tree) -> Vec<String> {
             found.push(format!("{path}: not readable"));
             continue;
         };
-        let lines = manifest::lines(text);
-        found.extend(shape(&lines).into_iter().map(|what| format!("{path}: {what}")));
-        used.extend(lines.iter().filter_map(dependency));
+        let lines = manifest::parse_lines(text);
+        found.extend(check_shape(&lines).into_iter().map(|what| format!("{path}: {what}")));
+        used.extend(lines.iter().filter_map(dependency_name));
     }
     let root = tree.files.get("Cargo.toml").and_then(Option::as_deref).unwrap_or_default();
-    for line in manifest::lines(root).iter().filter(|line| line.section == "workspace.dependencies") {
+    for line in manifest::parse_lines(root).iter().filter(|line| line.section == "workspace.dependencies") {
         if !used.contains(&line.key) {
-            found.push(at("Cargo.toml", line.number, format_args!("no crate uses {}", line.key)));
+            found.push(format_complaint(
+                "Cargo.toml",
+                line.number,
+                format_args!("no crate uses {}", line.key),
+            ));
         }
     }
-    found.extend(untold(tree, root));
+    found.extend(check_version(tree, root));
     found
 }
 
 /// The version is in one place; what is new in it stands first in the changes.
-fn untold(tree: &Tree, root: &str) -> Option<String> {
-    let lines = manifest::lines(root);
+fn check_version(tree: &SourceTree, root: &str) -> Option<String> {
+    let lines = manifest::parse_lines(root);
     let version = lines.iter().find(|line| line.section == "workspace.package" && line.key == "version")?;
     let version = version.value.trim_matches('"');
     let changes = tree.files.get(CHANGES).and_then(Option::as_deref).unwrap_or_default();
@@ -53,7 +57,7 @@ fn untold(tree: &Tree, root: &str) -> Option<String> {
 }
 
 /// What a crate's manifest lacks.
-fn shape(lines: &[Line<'_>]) -> Vec<String> {
+fn check_shape(lines: &[ManifestLine<'_>]) -> Vec<String> {
     let is_true = |section: &str, key: &str| {
         lines.iter().any(|line| line.section == section && line.key == key && line.value == "true")
     };
@@ -63,7 +67,7 @@ fn shape(lines: &[Line<'_>]) -> Vec<String> {
     };
     let missing = SHARED.into_iter().map(shared).filter(|(_, there)| !there);
     let mut missing: Vec<String> = missing.map(|(line, _)| format!("no `{line}`")).collect();
-    let described = |line: &&Line<'_>| line.section == "package" && line.key == "description";
+    let described = |line: &&ManifestLine<'_>| line.section == "package" && line.key == "description";
     if lines.iter().find(described).is_none_or(|line| line.value.trim_matches('"').is_empty()) {
         missing.push("no description".to_owned());
     }
@@ -71,7 +75,7 @@ fn shape(lines: &[Line<'_>]) -> Vec<String> {
 }
 
 /// The name of the dependency that a line asks for.
-fn dependency<'a>(line: &Line<'a>) -> Option<&'a str> {
+fn dependency_name<'a>(line: &ManifestLine<'a>) -> Option<&'a str> {
     if line.section.ends_with("dependencies") {
         return line.key.split('.').next();
     }

@@ -1,9 +1,9 @@
 //! Each metric of a room's `metrics.rs` has a name with its unit and a help text.
 
 use crate::{
-    lex::{self, Literal},
-    tidy::at,
-    tree::Tree,
+    lex::{self, StringLiteral},
+    tidy::format_complaint,
+    tree::SourceTree,
 };
 
 /// Units of gauges: what a number can be measured in, and what can be counted.
@@ -28,22 +28,22 @@ const UNITS: [&str; 15] = [
 /// The calls that take a metric from the registry, each with the ends its name may have.
 const CALLS: [(&str, &[&str]); 3] = [("counter", &["total"]), ("seconds", &["seconds"]), ("gauge", &UNITS)];
 
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_metrics(tree: &SourceTree) -> Vec<String> {
     let declares = |path: &str| path.starts_with("crates/") && path.ends_with("/src/metrics.rs");
-    tree.texts(declares).flat_map(|(path, text)| wrong(path, text)).collect()
+    tree.texts(declares).flat_map(|(path, text)| check_metrics_file(path, text)).collect()
 }
 
-fn wrong(path: &str, text: &str) -> Vec<String> {
+fn check_metrics_file(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let literals = lex::literals(text);
+    let literals = lex::string_literals(text);
     for (name, next) in literals.iter().zip(literals.iter().skip(1).map(Some).chain([None])) {
-        let called = called(name);
+        let called = enclosing_call(name);
         let ends = called.map(|(_, ends)| ends);
         if ends.is_none() && !name.value.starts_with("tidings_") {
             continue;
         }
         if !is_name(name.value) {
-            found.push(at(
+            found.push(format_complaint(
                 path,
                 name.line,
                 format_args!("{}: the name must be tidings_ and small letters", name.value),
@@ -54,17 +54,25 @@ fn wrong(path: &str, text: &str) -> Vec<String> {
             .map_or_else(|| CALLS.iter().any(|(_, ends)| ends.contains(&end)), |ends| ends.contains(&end));
         if !fits {
             let call = called.map_or("metric", |(call, _)| call);
-            found.push(at(path, name.line, format_args!("{}: a {call} must end in its unit", name.value)));
+            found.push(format_complaint(
+                path,
+                name.line,
+                format_args!("{}: a {call} must end in its unit", name.value),
+            ));
         }
         if !next.is_some_and(|help| help.after.trim() == "," && help.value.contains(' ')) {
-            found.push(at(path, name.line, format_args!("{}: no help text behind the name", name.value)));
+            found.push(format_complaint(
+                path,
+                name.line,
+                format_args!("{}: no help text behind the name", name.value),
+            ));
         }
     }
     found
 }
 
 /// The call whose first argument a literal is, with the ends it allows.
-fn called(literal: &Literal<'_>) -> Option<(&'static str, &'static [&'static str])> {
+fn enclosing_call(literal: &StringLiteral<'_>) -> Option<(&'static str, &'static [&'static str])> {
     let call = literal.after.strip_suffix('(')?;
     CALLS.into_iter().find(|(name, _)| call.ends_with(&format!(".{name}")))
 }

@@ -1,9 +1,9 @@
 //! Checks over single Rust files: how they open, how long they are, where they wait, where they ask the time.
 
 use crate::{
-    lex::{self, Part},
-    tidy::{at, layers::ROOMS},
-    tree::Tree,
+    lex::{self, SourcePart},
+    tidy::{format_complaint, layers::ROOMS},
+    tree::SourceTree,
 };
 
 const LINES_MAX: usize = 500;
@@ -12,7 +12,7 @@ const LINES_MAX_IN_TESTS: usize = 800;
 const FUNCTION_LINES_MAX: &str = "70";
 
 /// The files of a room that may be asynchronous, with those below them.
-const RIM: [&str; 3] = ["run.rs", "http.rs", "tests.rs"];
+const RIM: [&str; 5] = ["run.rs", "load.rs", "apply.rs", "http.rs", "tests.rs"];
 
 /// Ways to ask the time, or to wait for it.
 const CLOCKS: [&str; 8] = [
@@ -34,16 +34,16 @@ const CLOCK_HOMES: [(&str, &str); 3] = [
 ];
 
 /// Every file opens with what it is for.
-pub fn openings(tree: &Tree) -> Vec<String> {
+pub fn check_openings(tree: &SourceTree) -> Vec<String> {
     let opens = |text: &str| text.lines().next().is_some_and(|line| line.starts_with("//! "));
     tree.sources()
         .filter(|(_, text)| !opens(text))
-        .map(|(path, _)| at(path, 1, "must open with `//! `"))
+        .map(|(path, _)| format_complaint(path, 1, "must open with `//! `"))
         .collect()
 }
 
 /// No file is longer than its kind may be.
-pub fn lengths(tree: &Tree) -> Vec<String> {
+pub fn check_lengths(tree: &SourceTree) -> Vec<String> {
     let most = |path: &str| if is_test(path) { LINES_MAX_IN_TESTS } else { LINES_MAX };
     let long = tree.sources().map(|(path, text)| (path, text.lines().count(), most(path)));
     long.filter(|(_, lines, most)| lines > most)
@@ -56,17 +56,15 @@ fn is_test(path: &str) -> bool {
 }
 
 /// A room's decisions do not wait.
-pub fn awaits(tree: &Tree) -> Vec<String> {
+pub fn check_awaits(tree: &SourceTree) -> Vec<String> {
     let mut found = Vec::new();
     for (path, text) in tree.sources().filter(|(path, _)| is_inside_a_room(path)) {
-        let code = lex::only(text, &[Part::Code]);
+        let code = lex::keep_parts(text, &[SourcePart::Code]);
         for word in ["async", ".await"] {
             let lines = lex::lines_with(&code, word);
-            found.extend(
-                lines
-                    .into_iter()
-                    .map(|line| at(path, line, format_args!("`{word}` outside {}", RIM.join(", ")))),
-            );
+            found.extend(lines.into_iter().map(|line| {
+                format_complaint(path, line, format_args!("`{word}` outside {}", RIM.join(", ")))
+            }));
         }
     }
     found
@@ -83,15 +81,17 @@ fn is_inside_a_room(path: &str) -> bool {
 }
 
 /// Nobody asks the time but the clock.
-pub fn clocks(tree: &Tree) -> Vec<String> {
+pub fn check_clocks(tree: &SourceTree) -> Vec<String> {
     let mut found = Vec::new();
     let at_home = |path: &str| CLOCK_HOMES.iter().any(|(home, _)| path.starts_with(home));
     for (path, text) in tree.sources().filter(|(path, _)| !at_home(path)) {
-        let code = lex::only(text, &[Part::Code]);
+        let code = lex::keep_parts(text, &[SourcePart::Code]);
         for clock in CLOCKS {
             let lines = lex::lines_with(&code, clock);
             found.extend(
-                lines.into_iter().map(|line| at(path, line, format_args!("`{clock}` outside the clock"))),
+                lines
+                    .into_iter()
+                    .map(|line| format_complaint(path, line, format_args!("`{clock}` outside the clock"))),
             );
         }
     }
@@ -101,9 +101,10 @@ pub fn clocks(tree: &Tree) -> Vec<String> {
 }
 
 /// The lint that counts the lines of a function is on, with our number.
-pub fn limits(tree: &Tree) -> Vec<String> {
+pub fn check_limits(tree: &SourceTree) -> Vec<String> {
     let holds = |path: &str, key: &str, value: &str| {
-        let lines = tree.texts(move |other| other == path).flat_map(|(_, text)| crate::manifest::lines(text));
+        let lines =
+            tree.texts(move |other| other == path).flat_map(|(_, text)| crate::manifest::parse_lines(text));
         lines.into_iter().any(|line| line.key == key && line.value.trim_matches('"') == value)
     };
     let wanted = [

@@ -8,19 +8,19 @@
 use std::fs;
 
 use super::CHECKS;
-use crate::tree::{Dependency, Package, Tree};
+use crate::tree::{CargoPackage, PackageDependency, SourceTree};
 
 /// A house and what is expected of it.
 #[derive(Default)]
-struct Sample {
+struct TidySample {
     title: String,
-    tree: Tree,
+    tree: SourceTree,
     expect: Vec<String>,
 }
 
 fn check(name: &str) {
     let check = CHECKS.iter().find(|check| check.name == name).unwrap();
-    let samples = samples(name);
+    let samples = read_samples(name);
     for sample in &samples {
         assert_eq!((check.run)(&sample.tree), sample.expect, "{name}: {}", sample.title);
     }
@@ -40,19 +40,19 @@ macro_rules! check_samples {
 }
 
 check_samples! {
-    layers manifests unused licences openings lengths awaits clocks limits names goldens scenarios metrics faults texts links
+    layers manifests unused licences openings lengths awaits clocks limits products names circles goldens scenarios metrics faults texts links
 }
 
-fn samples(name: &str) -> Vec<Sample> {
+fn read_samples(name: &str) -> Vec<TidySample> {
     let path = format!("{}/src/tidy/samples/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let mut samples: Vec<Sample> = Vec::new();
+    let mut samples: Vec<TidySample> = Vec::new();
     let (mut file, mut expecting) = (String::new(), false);
     for line in
         text.lines().map(|line| line.replace('·', " ").replace('¦', "/")).filter(|line| !line.is_empty())
     {
         if let Some(title) = line.strip_prefix("# ") {
-            samples.push(Sample { title: title.to_owned(), ..Sample::default() });
+            samples.push(TidySample { title: title.to_owned(), ..TidySample::default() });
             expecting = false;
             continue;
         }
@@ -68,19 +68,19 @@ fn samples(name: &str) -> Vec<Sample> {
                 .entry(file.clone())
                 .or_default()
                 .get_or_insert_default()
-                .push_str(&written(content));
+                .push_str(&expand_line(content));
         } else if let Some(path) = line.strip_prefix("file ") {
             path.clone_into(&mut file);
             sample.tree.files.insert(file.clone(), Some(String::new()));
         } else {
-            directive(&mut sample.tree, &line);
+            apply_directive(&mut sample.tree, &line);
         }
     }
     samples
 }
 
 /// What a line of a file's text says.
-fn written(content: &str) -> String {
+fn expand_line(content: &str) -> String {
     if let Some(last) = content.strip_prefix('!') {
         return last.to_owned();
     }
@@ -90,20 +90,20 @@ fn written(content: &str) -> String {
     format!("{}\n", content.strip_prefix(' ').unwrap_or(content))
 }
 
-fn directive(tree: &mut Tree, line: &str) {
+fn apply_directive(tree: &mut SourceTree, line: &str) {
     let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
     match verb {
-        "members" => tree.packages.extend(rest.split(' ').map(member)),
+        "members" => tree.packages.extend(rest.split(' ').map(member_package)),
         "stranger" => {
             let (name, licence) = rest.split_once(' ').unwrap_or((rest, ""));
             let licence = Some(licence.to_owned()).filter(|text| !text.is_empty());
-            tree.packages.push(Package { name: name.to_owned(), licence, ..Package::default() });
+            tree.packages.push(CargoPackage { name: name.to_owned(), licence, ..CargoPackage::default() });
         }
         "needs" | "dev" => {
             let (from, to) = rest.split_once(" -> ").unwrap();
             let package = tree.packages.iter_mut().find(|package| package.name == from).unwrap();
             let dependency =
-                Dependency { name: to.to_owned(), called: to.replace('-', "_"), dev: verb == "dev" };
+                PackageDependency { name: to.to_owned(), called: to.replace('-', "_"), dev: verb == "dev" };
             package.dependencies.push(dependency);
         }
         "binary" => drop(tree.files.insert(rest.to_owned(), None)),
@@ -111,9 +111,9 @@ fn directive(tree: &mut Tree, line: &str) {
     }
 }
 
-fn member(name: &str) -> Package {
+fn member_package(name: &str) -> CargoPackage {
     let folder = if name == "tests" { "tests".to_owned() } else { format!("crates/{name}") };
-    Package {
+    CargoPackage {
         name: name.to_owned(),
         folder: Some(folder),
         licence: Some("Apache-2.0".to_owned()),

@@ -1,19 +1,19 @@
 //! Every text ends in a newline, has no trailing space and names no machine's own paths.
 
-use crate::{tidy::at, tree::Tree};
+use crate::{tidy::format_complaint, tree::SourceTree};
 
 /// Folders that exist on somebody's machine; a path below one works nowhere else.
 const MACHINES: [&str; 3] = ["root", "home", "work"];
 
-pub fn check(tree: &Tree) -> Vec<String> {
+pub fn check_texts(tree: &SourceTree) -> Vec<String> {
     let mut found = Vec::new();
     for (path, text) in tree.texts(|_| true) {
         for (number, line) in text.lines().enumerate() {
             if line.trim_end() != line {
-                found.push(at(path, number + 1, "trailing space"));
+                found.push(format_complaint(path, number + 1, "trailing space"));
             }
             if let Some(folder) = MACHINES.into_iter().find(|folder| is_below(line, folder)) {
-                found.push(at(
+                found.push(format_complaint(
                     path,
                     number + 1,
                     format_args!("a path below /{folder} exists on one machine only"),

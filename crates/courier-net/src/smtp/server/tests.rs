@@ -7,7 +7,7 @@ use tokio::io::{DuplexStream, duplex};
 
 use super::*;
 
-const BOUNDS: Bounds = Bounds {
+const BOUNDS: SmtpServerLimits = SmtpServerLimits {
     mail_bytes: 200,
     recipients: 2,
     connections: 9,
@@ -25,39 +25,39 @@ const NAMED: &str = "250 2.1.0 well\r\n250 2.1.5 well\r\n";
 
 /// Takes mail to addresses that begin with `b-`; what it says to one is in its first line.
 #[derive(Default)]
-struct Own(Mutex<Vec<(Envelope, Vec<u8>)>>);
+struct PrefixMailbox(Mutex<Vec<(SmtpEnvelope, Vec<u8>)>>);
 
 #[async_trait]
-impl Mailbox for Own {
-    fn takes(&self, to: &str) -> bool {
+impl SmtpMailbox for PrefixMailbox {
+    fn takes_address(&self, to: &str) -> bool {
         to.starts_with("b-")
     }
 
-    async fn take(&self, envelope: &Envelope, mail: Vec<u8>) -> Taken {
+    async fn take_mail(&self, envelope: &SmtpEnvelope, mail: Vec<u8>) -> MailboxOutcome {
         let taken = match &mail {
-            mail if mail.starts_with(b"later") => Taken::Later,
-            mail if mail.starts_with(b"never") => Taken::Never,
-            _ => Taken::Kept,
+            mail if mail.starts_with(b"later") => MailboxOutcome::Later,
+            mail if mail.starts_with(b"never") => MailboxOutcome::Never,
+            _ => MailboxOutcome::Kept,
         };
         self.0.lock().unwrap().push((envelope.clone(), mail));
         taken
     }
 }
 
-fn talk(own: &Arc<Own>) -> (DuplexStream, Talk<DuplexStream>) {
+fn open_session(own: &Arc<PrefixMailbox>) -> (DuplexStream, SmtpSession<DuplexStream>) {
     let (near, far) = duplex(64 * 1024);
-    (near, Talk::new(far, own.clone(), "here.example".to_owned(), BOUNDS))
+    (near, SmtpSession::new(far, own.clone(), "here.example".to_owned(), BOUNDS))
 }
 
 /// All that is said to `bytes`, and the mails that came of it.
-async fn said_to(bytes: &[u8], is_closed: bool) -> (String, Vec<(Envelope, Vec<u8>)>) {
-    let own = Arc::new(Own::default());
-    let (mut near, mut talk) = talk(&own);
+async fn answers_to_bytes(bytes: &[u8], is_closed: bool) -> (String, Vec<(SmtpEnvelope, Vec<u8>)>) {
+    let own = Arc::new(PrefixMailbox::default());
+    let (mut near, mut talk) = open_session(&own);
     near.write_all(bytes).await.unwrap();
     if is_closed {
         near.shutdown().await.unwrap();
     }
-    let _ended = talk.talk(&Shutdown::default()).await;
+    let _ended = talk.serve_mails(&ShutdownSignal::default()).await;
     drop(talk);
     let mut said = Vec::new();
     near.read_to_end(&mut said).await.unwrap();
@@ -66,24 +66,26 @@ async fn said_to(bytes: &[u8], is_closed: bool) -> (String, Vec<(Envelope, Vec<u
 }
 
 /// What is said to a peer that greets, says this and goes.
-async fn check(told: &str, expected: &str) -> Vec<(Envelope, Vec<u8>)> {
-    let (said, mails) = said_to(format!("{HELLO}{told}").as_bytes(), true).await;
+async fn check_answers(told: &str, expected: &str) -> Vec<(SmtpEnvelope, Vec<u8>)> {
+    let (said, mails) = answers_to_bytes(format!("{HELLO}{told}").as_bytes(), true).await;
     assert_eq!(said, format!("{GREETING}{OFFERS}{expected}"), "{told:?}");
     mails
 }
 
 #[tokio::test]
 async fn a_mail_comes() {
-    let mails = check(
+    let mails = check_answers(
         &format!("{ENVELOPE}DATA\r\nA: b\r\n\r\n..c\r\n.\r\nQUIT\r\n"),
         &format!("{NAMED}354 go on\r\n250 2.0.0 it is here\r\n221 2.0.0 bye\r\n"),
     )
     .await;
-    let envelope = Envelope { from: String::new(), to: vec!["b-1@here.example".to_owned()] };
+    let envelope = SmtpEnvelope { from: String::new(), to: vec!["b-1@here.example".to_owned()] };
     assert_eq!(mails, [(envelope, b"A: b\r\n\r\n.c\r\n".to_vec())]);
-    let mails =
-        check(&format!("{ENVELOPE}DATA\r\n.\r\n"), &format!("{NAMED}354 go on\r\n250 2.0.0 it is here\r\n"))
-            .await;
+    let mails = check_answers(
+        &format!("{ENVELOPE}DATA\r\n.\r\n"),
+        &format!("{NAMED}354 go on\r\n250 2.0.0 it is here\r\n"),
+    )
+    .await;
     assert_eq!(mails[0].1, b"", "also one without a line");
 }
 
@@ -93,42 +95,44 @@ async fn what_it_says_is_what_became_of_the_mail() {
         [("later", "451 4.3.0 not now, come again\r\n"), ("never", "550 5.7.1 not wanted\r\n")]
     {
         let told = format!("{ENVELOPE}DATA\r\n{word}\r\n.\r\n");
-        check(&told, &format!("{NAMED}354 go on\r\n{expected}")).await;
+        check_answers(&told, &format!("{NAMED}354 go on\r\n{expected}")).await;
     }
 }
 
 #[tokio::test]
 async fn orders_out_of_order_are_refused() {
-    check("DATA\r\n", "503 5.5.1 whose mail, and to whom?\r\n").await;
-    check("MAIL FROM:<>\r\nDATA\r\n", "250 2.1.0 well\r\n503 5.5.1 whose mail, and to whom?\r\n").await;
-    check("RCPT TO:<b-1@here.example>\r\n", "503 5.5.1 whose mail?\r\n").await;
-    check("MAIL FROM:<>\r\nMAIL FROM:<>\r\n", "250 2.1.0 well\r\n503 5.5.1 one mail at a time\r\n").await;
-    check(
+    check_answers("DATA\r\n", "503 5.5.1 whose mail, and to whom?\r\n").await;
+    check_answers("MAIL FROM:<>\r\nDATA\r\n", "250 2.1.0 well\r\n503 5.5.1 whose mail, and to whom?\r\n")
+        .await;
+    check_answers("RCPT TO:<b-1@here.example>\r\n", "503 5.5.1 whose mail?\r\n").await;
+    check_answers("MAIL FROM:<>\r\nMAIL FROM:<>\r\n", "250 2.1.0 well\r\n503 5.5.1 one mail at a time\r\n")
+        .await;
+    check_answers(
         "MAIL FROM:<>\r\nRSET\r\nMAIL FROM:<>\r\n",
         "250 2.1.0 well\r\n250 2.0.0 forgotten\r\n250 2.1.0 well\r\n",
     )
     .await;
-    check("MAIL FROM:<> SIZE=201\r\n", "552 5.3.4 too large\r\n").await;
-    check("MAIL FROM:<> REQUIRETLS\r\n", "555 5.5.4 that was not offered\r\n").await;
-    check(
+    check_answers("MAIL FROM:<> SIZE=201\r\n", "552 5.3.4 too large\r\n").await;
+    check_answers("MAIL FROM:<> REQUIRETLS\r\n", "555 5.5.4 that was not offered\r\n").await;
+    check_answers(
         "NOOP\r\nVRFY ann\r\nSTARTTLS\r\n",
         "250 2.0.0 well\r\n252 2.5.2 send a mail and see\r\n502 5.5.1 not here\r\n",
     )
     .await;
-    let (said, _) = said_to(b"MAIL FROM:<>\r\n", true).await;
+    let (said, _) = answers_to_bytes(b"MAIL FROM:<>\r\n", true).await;
     assert_eq!(said, format!("{GREETING}503 5.5.1 who are you?\r\n"));
 }
 
 #[tokio::test]
 async fn it_is_no_relay() {
-    check(
+    check_answers(
         "MAIL FROM:<>\r\nRCPT TO:<ann@mail.example>\r\n",
         "250 2.1.0 well\r\n550 5.1.1 nobody of that name is here\r\n",
     )
     .await;
     let many = "RCPT TO:<b-1@here.example>\r\n".repeat(3);
     let expected = "250 2.1.0 well\r\n250 2.1.5 well\r\n250 2.1.5 well\r\n452 4.5.3 too many at once\r\n";
-    check(&format!("MAIL FROM:<>\r\n{many}"), expected).await;
+    check_answers(&format!("MAIL FROM:<>\r\n{many}"), expected).await;
 }
 
 /// What another server might take for the end of a mail, and whatever follows it for commands, is refused whole.
@@ -136,7 +140,7 @@ async fn it_is_no_relay() {
 async fn no_mail_lies_within_a_mail() {
     for end in ["\n.\n", "\n.\r\n", "\r\n.\n", "\r.\r", "\r\n.\r", "\r\n\0.\r\n"] {
         let told = format!("{ENVELOPE}DATA\r\na{end}MAIL FROM:<x@y.example>\r\n.\r\n");
-        let (said, mails) = said_to(format!("{HELLO}{told}").as_bytes(), true).await;
+        let (said, mails) = answers_to_bytes(format!("{HELLO}{told}").as_bytes(), true).await;
         let refused = format!("{GREETING}{OFFERS}{NAMED}354 go on\r\n554 5.6.0");
         if end.contains('\0') {
             assert_eq!(mails.len(), 1, "a mail with a strange byte is one mail");
@@ -145,21 +149,21 @@ async fn no_mail_lies_within_a_mail() {
             assert_eq!(mails, [], "{end:?}");
         }
     }
-    check("NOOP\nNOOP\r\n", "500 5.5.2 what is that?\r\n250 2.0.0 well\r\n").await;
+    check_answers("NOOP\nNOOP\r\n", "500 5.5.2 what is that?\r\n250 2.0.0 well\r\n").await;
 }
 
 #[tokio::test]
 async fn nobody_fills_it_up_or_keeps_it_waiting() {
     let large = "a".repeat(300);
-    check(
+    check_answers(
         &format!("{ENVELOPE}DATA\r\n{large}\r\n.\r\nNOOP\r\n"),
         &format!("{NAMED}354 go on\r\n552 5.3.4 too large\r\n"),
     )
     .await;
-    check(&"a".repeat(LINE_BYTES_MAX + 1), "500 5.5.6 too long a line\r\n").await;
-    let (said, _) = said_to(b"EHLO a", false).await;
+    check_answers(&"a".repeat(LINE_BYTES_MAX + 1), "500 5.5.6 too long a line\r\n").await;
+    let (said, _) = answers_to_bytes(b"EHLO a", false).await;
     assert_eq!(said, format!("{GREETING}421 4.4.2 that took too long\r\n"));
-    let (said, _) = said_to("NOOP\r\n".repeat(200).as_bytes(), true).await;
+    let (said, _) = answers_to_bytes("NOOP\r\n".repeat(200).as_bytes(), true).await;
     assert_eq!(said.matches("250 2.0.0 well").count(), 100);
     assert!(said.ends_with("421 4.7.0 too many commands\r\n"));
 }
@@ -168,8 +172,8 @@ async fn nobody_fills_it_up_or_keeps_it_waiting() {
 #[tokio::test]
 async fn nobody_trickles() {
     let check = async |begin: &str, again: &str, said: &str| {
-        let own = Arc::new(Own::default());
-        let (near, mut talk) = talk(&own);
+        let own = Arc::new(PrefixMailbox::default());
+        let (near, mut talk) = open_session(&own);
         let (mut reads, mut writes) = tokio::io::split(near);
         writes.write_all(begin.as_bytes()).await.unwrap();
         let trickle = async {
@@ -181,9 +185,9 @@ async fn nobody_trickles() {
                 }
             }
         };
-        let stop = Shutdown::default();
+        let stop = ShutdownSignal::default();
         let ended = tokio::select! {
-            ended = timeout(20 * BOUNDS.talk, talk.talk(&stop)) => ended,
+            ended = timeout(20 * BOUNDS.talk, talk.serve_mails(&stop)) => ended,
             () = trickle => unreachable!("it goes on"),
         };
         assert!(ended.is_ok(), "{begin:?} {again:?} is held open");
@@ -204,8 +208,8 @@ async fn one_client_does_not_fill_the_port() {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = SmtpServer::bind(any, "here.example", BOUNDS).await.unwrap();
     let address = server.address().unwrap();
-    let stop = Shutdown::default();
-    let serving = tokio::spawn(server.serve(Arc::new(Own::default()), stop.clone()));
+    let stop = ShutdownSignal::default();
+    let serving = tokio::spawn(server.serve(Arc::new(PrefixMailbox::default()), stop.clone()));
     let connect = async |from: [u8; 4]| {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
         socket.bind(SocketAddr::from((from, 0))).unwrap();
@@ -238,11 +242,11 @@ async fn one_client_does_not_fill_the_port() {
 
 #[tokio::test]
 async fn it_says_goodbye() {
-    let own = Arc::new(Own::default());
-    let (mut near, mut talk) = talk(&own);
-    let shutdown = Shutdown::default();
+    let own = Arc::new(PrefixMailbox::default());
+    let (mut near, mut talk) = open_session(&own);
+    let shutdown = ShutdownSignal::default();
     shutdown.start();
-    assert!(talk.talk(&shutdown).await.is_err());
+    assert!(talk.serve_mails(&shutdown).await.is_err());
     drop(talk);
     let mut said = String::new();
     near.read_to_string(&mut said).await.unwrap();
@@ -265,7 +269,7 @@ proptest! {
         0..20,
     )) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (said, mails) = runtime.block_on(said_to(&lines.concat(), true));
+        let (said, mails) = runtime.block_on(answers_to_bytes(&lines.concat(), true));
         prop_assert!(said.lines().all(|line| line.len() > 3 && line.as_bytes()[..3].iter().all(u8::is_ascii_digit)));
         prop_assert_eq!(said.matches("it is here").count() , mails.iter().filter(|(_, mail)| !mail.starts_with(b"later") && !mail.starts_with(b"never")).count());
         for (envelope, mail) in mails {

@@ -7,27 +7,27 @@ use model::PlanName;
 use render::{FormSheet, TrialFinding};
 use serde_json::json;
 
-use super::{problem_in_json, so_many};
-use crate::{failure::Failure, say};
+use super::{pluralise, problem_in_json};
+use crate::{failure::CommandError, terminal};
 
 /// What a plan's messages weigh, form by form.
-pub fn weights(plan: &str, sheets: &[FormSheet]) -> String {
+pub fn describe_weights(plan: &str, sheets: &[FormSheet]) -> String {
     let own = sheets.iter().filter(|sheet| sheet.plan.as_str() == plan);
     let weights: Vec<String> = own
         .map(|sheet| {
             let bytes = sheet.html.as_ref().map_or(sheet.text.len(), String::len);
-            format!("{}: {}, {}", sheet.form.name(), so_many(sheet.things, "thing"), size(bytes))
+            format!("{}: {}, {}", sheet.form.name(), pluralise(sheet.things, "thing"), format_size(bytes))
         })
         .collect();
     weights.join("; ")
 }
 
 /// `38 KB`, as mailboxes count.
-fn size(bytes: usize) -> String {
-    if bytes < 1_000 { so_many(bytes, "byte") } else { format!("{} KB", (bytes + 500) / 1_000) }
+fn format_size(bytes: usize) -> String {
+    if bytes < 1_000 { pluralise(bytes, "byte") } else { format!("{} KB", (bytes + 500) / 1_000) }
 }
 
-pub fn in_json(sheet: &FormSheet) -> serde_json::Value {
+pub fn sheet_in_json(sheet: &FormSheet) -> serde_json::Value {
     json!({
         "plan": sheet.plan.as_str(),
         "channel": sheet.channel.to_string(),
@@ -50,7 +50,7 @@ pub fn finding_in_json(finding: &TrialFinding) -> serde_json::Value {
 }
 
 /// Writes each message into a folder: its HTML, and its text.
-pub fn write(folder: &Path, sheets: &[FormSheet]) -> Result<(), Failure> {
+pub fn write_sheets(folder: &Path, sheets: &[FormSheet]) -> Result<(), CommandError> {
     fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let mut files = 0;
     for sheet in sheets {
@@ -63,7 +63,7 @@ pub fn write(folder: &Path, sheets: &[FormSheet]) -> Result<(), Failure> {
             files += 1;
         }
     }
-    say::talk(format!("{} in {}", so_many(files, "file"), folder.display()));
+    terminal::print_talk(format!("{} in {}", pluralise(files, "file"), folder.display()));
     Ok(())
 }
 

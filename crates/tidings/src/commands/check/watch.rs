@@ -9,15 +9,15 @@ use std::{
 
 use anyhow::Context as _;
 use jiff::{Timestamp, tz::TimeZone};
-use runtime::{Clock, Shutdown};
+use runtime::{Clock, ShutdownSignal};
 use tokio::time::timeout;
 
-use super::{Ask, once};
+use super::{CatalogueCheckRequest, check_once};
 use crate::{
     cli,
-    commands::{Out, tell},
-    failure::Failure,
-    say,
+    commands::{OutputStyle, report_failure},
+    failure::CommandError,
+    terminal,
 };
 
 /// How often the folder is looked at.
@@ -26,9 +26,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 const FILES_MAX: usize = 10_000;
 
 /// What a folder was like: of each file when it was changed and how long it is.
-type Looks = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+type FolderSnapshot = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
-pub fn run(asked: &cli::Check, ask: &Ask, out: Out) -> Result<(), Failure> {
+pub fn run(
+    asked: &cli::CatalogueCheckArgs,
+    ask: &CatalogueCheckRequest,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
     let dir = &asked.dir;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -36,31 +40,41 @@ pub fn run(asked: &cli::Check, ask: &Ask, out: Out) -> Result<(), Failure> {
         .build()
         .context("start tokio")?;
     let stop = ask.stop.clone();
-    runtime.spawn(async move { stop.on_signals().await });
+    runtime.spawn(async move { stop.start_on_signals().await });
     // What is changed while it is checked is checked again.
-    let mut known = looks(dir)?;
+    let mut known = snapshot_folder(dir)?;
     loop {
-        match once(asked, ask, out) {
-            Err(Failure::Closed) => return Err(Failure::Closed),
-            Err(failure) if !ask.stop.started() => tell(&failure),
+        match check_once(asked, ask, out) {
+            Err(CommandError::Closed) => return Err(CommandError::Closed),
+            Err(failure) if !ask.stop.is_started() => report_failure(&failure),
             Ok(()) | Err(_) => {}
         }
-        if ask.stop.started() {
+        if ask.stop.is_started() {
             return Ok(());
         }
-        say::talk(format!("{} checked; waiting for a change in {}, Ctrl-C ends it", time(), dir.display()));
-        let Some((path, now)) = runtime.block_on(changed(dir, &known, &ask.stop))? else { return Ok(()) };
+        terminal::print_talk(format!(
+            "{} checked; waiting for a change in {}, Ctrl-C ends it",
+            local_time(),
+            dir.display()
+        ));
+        let Some((path, now)) = runtime.block_on(wait_for_change(dir, &known, &ask.stop))? else {
+            return Ok(());
+        };
         known = now;
-        say::talk(format!("{} {} has changed", time(), path.display()));
+        terminal::print_talk(format!("{} {} has changed", local_time(), path.display()));
     }
 }
 
 /// Waits until the folder is not what it was: the first file that is not, and what the folder is now. Nothing if it is
 /// to stop.
-async fn changed(dir: &Path, known: &Looks, stop: &Shutdown) -> Result<Option<(PathBuf, Looks)>, Failure> {
+async fn wait_for_change(
+    dir: &Path,
+    known: &FolderSnapshot,
+    stop: &ShutdownSignal,
+) -> Result<Option<(PathBuf, FolderSnapshot)>, CommandError> {
     while timeout(LOOK_EVERY, stop.wait()).await.is_err() {
-        let now = looks(dir)?;
-        if let Some(path) = difference(known, &now) {
+        let now = snapshot_folder(dir)?;
+        if let Some(path) = first_difference(known, &now) {
             return Ok(Some((path, now)));
         }
     }
@@ -68,23 +82,23 @@ async fn changed(dir: &Path, known: &Looks, stop: &Shutdown) -> Result<Option<(P
 }
 
 /// The first file that is not what it was, or is there only before or after.
-fn difference(before: &Looks, after: &Looks) -> Option<PathBuf> {
+fn first_difference(before: &FolderSnapshot, after: &FolderSnapshot) -> Option<PathBuf> {
     let differs = |path: &&PathBuf| before.get(*path) != after.get(*path);
     after.keys().find(differs).or_else(|| before.keys().find(differs)).cloned()
 }
 
-fn looks(dir: &Path) -> Result<Looks, Failure> {
-    let mut looks = Looks::new();
-    gather(dir, &mut looks).with_context(|| format!("look into {}", dir.display()))?;
+fn snapshot_folder(dir: &Path) -> Result<FolderSnapshot, CommandError> {
+    let mut looks = FolderSnapshot::new();
+    snapshot_into(dir, &mut looks).with_context(|| format!("look into {}", dir.display()))?;
     if looks.len() > FILES_MAX {
         let what = format!("{} has more than {FILES_MAX} files; is it a catalogue's folder?", dir.display());
-        return Err(Failure::refused(what));
+        return Err(CommandError::from_refusal(what));
     }
     Ok(looks)
 }
 
 /// Hidden files are somebody else's: an editor's, git's, or a house's that runs here.
-fn gather(dir: &Path, looks: &mut Looks) -> io::Result<()> {
+fn snapshot_into(dir: &Path, looks: &mut FolderSnapshot) -> io::Result<()> {
     for item in fs::read_dir(dir)? {
         let item = item?;
         if item.file_name().as_encoded_bytes().starts_with(b".") || looks.len() > FILES_MAX {
@@ -93,7 +107,7 @@ fn gather(dir: &Path, looks: &mut Looks) -> io::Result<()> {
         // What is gone by now is gone.
         let Ok(meta) = item.metadata() else { continue };
         if meta.is_dir() {
-            match gather(&item.path(), looks) {
+            match snapshot_into(&item.path(), looks) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
             }
@@ -105,7 +119,7 @@ fn gather(dir: &Path, looks: &mut Looks) -> io::Result<()> {
 }
 
 /// The time of day here.
-fn time() -> String {
+fn local_time() -> String {
     let now = Timestamp::from_millisecond(Clock::real(0).now()).unwrap_or_default();
     now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string()
 }
@@ -120,11 +134,11 @@ mod tests {
         let (file, deep) = (dir.path().join("a.txt"), dir.path().join("deep/b.txt"));
         fs::create_dir(dir.path().join("deep")).unwrap();
         fs::write(&file, "a").unwrap();
-        let mut known = looks(dir.path()).unwrap();
-        assert_eq!(difference(&known, &known), None);
+        let mut known = snapshot_folder(dir.path()).unwrap();
+        assert_eq!(first_difference(&known, &known), None);
         let mut check = |what: &str, expected: Option<&Path>| {
-            let now = looks(dir.path()).unwrap();
-            assert_eq!(difference(&known, &now).as_deref(), expected, "{what}");
+            let now = snapshot_folder(dir.path()).unwrap();
+            assert_eq!(first_difference(&known, &now).as_deref(), expected, "{what}");
             known = now;
         };
         fs::write(&file, "longer").unwrap();

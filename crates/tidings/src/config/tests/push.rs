@@ -2,7 +2,7 @@
 
 use secrecy::ExposeSecret as _;
 
-use super::{merged, shown};
+use super::{merge_values, show_value};
 
 const KEY: (&str, &str) = ("TIDINGS_APNS_KEY", "correct-horse-battery");
 
@@ -15,7 +15,7 @@ fn what_is_known_of_pushes_is_what_was_said() {
         ("TIDINGS_FCM_PER_SECOND", "50"),
         ("TIDINGS_WEBPUSH_KEY", "correct-horse-too"),
     ];
-    let known = merged(file, &environment, &[]).unwrap();
+    let known = merge_values(file, &environment, &[]).unwrap();
     let push = &known.config.push;
     let (apns, web) = (push.apns.as_ref().unwrap(), push.web.as_ref().unwrap());
     assert_eq!((apns.key_id.as_str(), apns.topic.as_str()), ("K1", "com.example.app"));
@@ -24,16 +24,16 @@ fn what_is_known_of_pushes_is_what_was_said() {
     assert_eq!(web.hosts, ["push.lan", "ntfy.lan"]);
     let rates = (apns.per_second, push.fcm.as_ref().unwrap().per_second, web.per_second);
     assert_eq!(rates, (Some(0.5), Some(50.0), None));
-    assert_eq!(shown(&known, "apns.key"), "*** (environment TIDINGS_APNS_KEY)");
+    assert_eq!(show_value(&known, "apns.key"), "*** (environment TIDINGS_APNS_KEY)");
     assert!(!format!("{:?}", known.config).contains("correct-horse"));
-    let none = merged("", &[], &[]).unwrap().config.push;
+    let none = merge_values("", &[], &[]).unwrap().config.push;
     assert!(none.apns.is_none() && none.fcm.is_none() && none.web.is_none());
 }
 
 #[test]
 fn half_of_a_service_is_refused() {
     let check = |file: &str, environment: &[(&str, &str)], expected: &[&str]| {
-        let refused = merged(file, environment, &[]).unwrap_err().to_string();
+        let refused = merge_values(file, environment, &[]).unwrap_err().to_string();
         for words in expected {
             assert!(refused.contains(words), "{refused:?} does not say {words:?}");
         }

@@ -1,12 +1,12 @@
 //! Slips of YAML are named where they are, and nothing is shown of what stands there: it may be a secret.
 
-use super::{SECRET, merged};
+use super::{SECRET, merge_values};
 
 #[test]
 fn a_slip_is_where_it_was_written_and_shows_no_secret() {
     let check = |file: &str, expected: &str| {
         let file = file.replace("SECRET", SECRET);
-        let refused = merged(&file, &[], &[]).unwrap_err();
+        let refused = merge_values(&file, &[], &[]).unwrap_err();
         let said = format!("{refused} {refused:?}");
         assert!(!said.contains(SECRET), "{said}");
         assert_eq!(refused.to_string(), expected, "{file}");

@@ -21,18 +21,18 @@ const NAME_CHARS_MAX: usize = 64;
 const SOURCE: &str = " src=\"";
 
 /// A mail with the pictures that its catalogue has, all others as they were.
-pub async fn filled(html: &str, catalogue_file: &str) -> String {
+pub async fn fill_pictures(html: &str, catalogue_file: &str) -> String {
     let folder = Path::new(catalogue_file).with_file_name(FOLDER);
     let mut pictures = BTreeMap::new();
     for name in names(html) {
-        if let Some(picture) = read(&folder.join(format!("{name}.svg"))).await {
+        if let Some(picture) = read_picture(&folder.join(format!("{name}.svg"))).await {
             pictures.insert(name, format!("data:image/svg+xml;base64,{}", STANDARD.encode(picture)));
         }
     }
-    replaced(html, &pictures)
+    replace_sources(html, &pictures)
 }
 
-async fn read(file: &Path) -> Option<Vec<u8>> {
+async fn read_picture(file: &Path) -> Option<Vec<u8>> {
     // A name may be that of a device, which never ends.
     let found = fs::metadata(file).await.ok()?;
     if !found.is_file() || found.len() > PICTURE_BYTES_MAX {
@@ -60,7 +60,7 @@ fn name(address: &str) -> Option<&str> {
     (plain(name) && plain(ending)).then_some(name)
 }
 
-fn replaced(html: &str, pictures: &BTreeMap<&str, String>) -> String {
+fn replace_sources(html: &str, pictures: &BTreeMap<&str, String>) -> String {
     let mut pieces = html.split(SOURCE);
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
@@ -121,10 +121,10 @@ mod tests {
             .concat();
         let all = format!("{}{others}{}", picture(moon), picture(moon));
         let shown = picture("data:image/svg+xml;base64,PHN2Zy8+");
-        assert_eq!(filled(&all, &file).await, format!("{shown}{others}{shown}"));
+        assert_eq!(fill_pictures(&all, &file).await, format!("{shown}{others}{shown}"));
         for html in ["", " src=\"", " src=\"https://example.com/moon.jpg", "é src=\"é"] {
-            assert_eq!(filled(html, &file).await, html);
+            assert_eq!(fill_pictures(html, &file).await, html);
         }
-        assert_eq!(filled(&all, "/nowhere/catalogue.yaml").await, all);
+        assert_eq!(fill_pictures(&all, "/nowhere/catalogue.yaml").await, all);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Audience, Catalogue, Facts};
-use model::{Cell, State, Value};
+use catalogue::{Audience, Catalogue, ConditionFacts};
+use model::{Value, ValueCell, VersionedState};
 
 /// What an event that tells nobody is called: it only changes its subject.
 const CHANGED: &str = "changed";
@@ -12,7 +12,7 @@ const FLAGS_TRIED: usize = 8;
 
 /// An event that can be published.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Example {
+pub struct EventExample {
     pub what: String,
     pub subject: String,
     /// The kinds that are told on it.
@@ -22,28 +22,28 @@ pub struct Example {
 }
 
 /// Every event that a kind is told on, and one for each subject that is never told by itself.
-pub fn examples(catalogue: &Catalogue) -> Vec<Example> {
-    let mut told: BTreeMap<String, Example> = BTreeMap::new();
+pub fn examples(catalogue: &Catalogue) -> Vec<EventExample> {
+    let mut told: BTreeMap<String, EventExample> = BTreeMap::new();
     for kind in catalogue.kinds.values() {
         let (what, subject) = (kind.on.clone(), kind.subject().to_owned());
-        let silent = Example { what: what.clone(), subject, kinds: Vec::new(), lists: false };
+        let silent = EventExample { what: what.clone(), subject, kinds: Vec::new(), lists: false };
         let example = told.entry(what).or_insert(silent);
         example.kinds.push(kind.name.to_string());
         example.lists |= kind.to == Audience::Listed;
     }
-    let mut examples: Vec<Example> = told.into_values().collect();
+    let mut examples: Vec<EventExample> = told.into_values().collect();
     let silent = catalogue.subjects.keys().map(|subject| {
         let what = format!("{subject}.{CHANGED}");
-        Example { what, subject: subject.clone(), kinds: Vec::new(), lists: false }
+        EventExample { what, subject: subject.clone(), kinds: Vec::new(), lists: false }
     });
     examples.extend(silent.filter(|silent| !catalogue.kinds.values().any(|kind| kind.on == silent.what)));
     examples
 }
 
-impl Example {
+impl EventExample {
     /// Example data under which the event is told: the flags are turned until every kind's condition
     /// holds, since an example that is suppressed shows nothing.
-    pub fn state(&self, catalogue: &Catalogue) -> State {
+    pub fn state(&self, catalogue: &Catalogue) -> VersionedState {
         let full = catalogue.example(&self.subject);
         let flags = full.cells.iter().filter(|(_, cell)| matches!(cell.value, Some(Value::Flag(_))));
         let flags: Vec<_> = flags.map(|(name, _)| name.clone()).take(FLAGS_TRIED).collect();
@@ -51,7 +51,7 @@ impl Example {
         let tries = (0..1_u32 << flags.len()).map(|off| {
             let mut state = full.clone();
             for (_, name) in flags.iter().enumerate().filter(|(bit, _)| off & (1 << bit) != 0) {
-                state.cells.insert(name.clone(), Cell { version: 1, value: Some(Value::Flag(false)) });
+                state.cells.insert(name.clone(), ValueCell { version: 1, value: Some(Value::Flag(false)) });
             }
             state
         });
@@ -59,12 +59,12 @@ impl Example {
         told.unwrap_or(full)
     }
 
-    fn is_told(&self, catalogue: &Catalogue, state: &State) -> bool {
+    fn is_told(&self, catalogue: &Catalogue, state: &VersionedState) -> bool {
         let Some(subject) = Catalogue::example_ref(&self.subject, 1) else { return true };
         let refers_to = catalogue.related_refs(state).into_iter();
         let related: BTreeMap<_, _> =
             refers_to.map(|of| (of.clone(), catalogue.example(of.kind()))).collect();
-        let facts = Facts { subject: &subject, state, related: &|of| related.get(of) };
+        let facts = ConditionFacts { subject: &subject, state, related: &|of| related.get(of) };
         let conditions = catalogue.kinds_on(&self.what).filter_map(|kind| kind.holds.as_ref());
         conditions.into_iter().all(|condition| condition.holds(&facts).unwrap_or(true))
     }

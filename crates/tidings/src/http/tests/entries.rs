@@ -4,20 +4,20 @@ use serde_json::Value;
 
 use super::*;
 
-impl Door {
-    async fn entries(&self, query: &str, lines: &[(&str, &str)]) -> Answer {
+impl HouseDoor {
+    async fn entries(&self, query: &str, lines: &[(&str, &str)]) -> DoorAnswer {
         self.ask(Method::GET, &format!("/v1/people/ann/entries{query}"), lines, "").await
     }
 }
 
-fn json(answer: &Answer) -> Value {
+fn json(answer: &DoorAnswer) -> Value {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
     serde_json::from_str(&answer.text).unwrap()
 }
 
-async fn told(door: &Door, items: &[&str]) {
+async fn offer_items(door: &HouseDoor, items: &[&str]) {
     for item in items {
-        door.ground.offer(&format!("item:{item}"), "maker:1", &format!("Item {item}")).await;
+        door.ground.offer_item(&format!("item:{item}"), "maker:1", &format!("Item {item}")).await;
     }
     door.ground.house.settle().await.unwrap();
 }
@@ -25,8 +25,8 @@ async fn told(door: &Door, items: &[&str]) {
 #[tokio::test]
 async fn a_client_polls_and_hears_only_of_what_is_new() {
     let door = door(true, false).await;
-    door.ground.person("ann", "maker:1").await;
-    told(&door, &["1", "2", "3"]).await;
+    door.ground.add_person("ann", "maker:1").await;
+    offer_items(&door, &["1", "2", "3"]).await;
     let first = json(&door.entries("?limit=2", &[]).await);
     assert_eq!((first["entries"].as_array().unwrap().len(), &first["more"]), (2, &Value::Bool(true)));
     let one = &first["entries"][0];
@@ -40,7 +40,7 @@ async fn a_client_polls_and_hears_only_of_what_is_new() {
     let next = second["next"].as_str().unwrap();
     let at_rest = json(&door.entries(&format!("?since={next}"), &[]).await);
     assert_eq!((at_rest["entries"].as_array().unwrap().len(), &at_rest["next"]), (0, &second["next"]));
-    told(&door, &["4"]).await;
+    offer_items(&door, &["4"]).await;
     let fresh = json(&door.entries(&format!("?since={next}"), &[]).await);
     assert_eq!(fresh["entries"].as_array().unwrap().len(), 1, "{fresh}");
     assert_eq!(fresh["entries"][0]["subject"], "item:4");
@@ -49,7 +49,7 @@ async fn a_client_polls_and_hears_only_of_what_is_new() {
 #[tokio::test]
 async fn what_has_not_changed_is_not_sent_again() {
     let door = door(true, false).await;
-    door.ground.person("ann", "maker:1").await;
+    door.ground.add_person("ann", "maker:1").await;
     // Also what is empty has its tag.
     for query in ["", "?days=21", "?limit=500"] {
         let answer = door.entries(query, &[]).await;
@@ -61,7 +61,7 @@ async fn what_has_not_changed_is_not_sent_again() {
         assert_eq!((again.status, again.text.as_str()), (StatusCode::NOT_MODIFIED, ""));
         assert_eq!(again.headers[header::ETAG], tag.as_str());
         assert_eq!(again.headers[header::CACHE_CONTROL], "private, no-cache");
-        told(&door, &[&query.len().to_string()]).await;
+        offer_items(&door, &[&query.len().to_string()]).await;
         let changed = door.entries(query, &[("if-none-match", &tag)]).await;
         assert!(!json(&changed)["entries"].as_array().unwrap().is_empty());
         assert_ne!(changed.headers[header::ETAG], tag.as_str());

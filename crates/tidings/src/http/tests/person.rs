@@ -2,15 +2,15 @@
 
 use axum::http::{Method, StatusCode};
 use model::{
-    Because, Crowd, Day, Enrolment, EntryKey, EventKey, Kind, Person, Reason, Row, State, SubjectRef, Tenant,
-    Value as Stated,
+    AudienceMatch, Crowd, CrowdEnrolment, Day, DayRow, EntryKey, EntryReason, EventKey, Kind, Person,
+    SubjectRef, Tenant, Value as Stated, VersionedState,
     entry::{DayKey, Entry},
     person::profile,
 };
 use serde_json::{Value, json};
 use store::{DayRows, StateKey};
 
-use super::{super::look, Door, door};
+use super::{super::display, HouseDoor, door};
 
 const PAGE: &str = "/person?id=ann";
 
@@ -18,42 +18,45 @@ fn ann() -> Person {
     Person::new("ann").unwrap()
 }
 
-impl Door {
-    async fn said(&self, facts: &[(&str, Value)]) {
+impl HouseDoor {
+    async fn state_facts(&self, facts: &[(&str, Value)]) {
         let fact = |(number, (what, data)): (i64, &(&str, Value))| json!({"id": format!("{what} {data}"), "version": number, "source": "t", "type": format!("tidings.{what}"), "data": data});
         // Later than what was said before.
         let body: Vec<Value> = (self.app.now().0..).zip(facts).map(fact).collect();
         for some in body.chunks(500) {
-            let said = self.asked(Method::POST, "/admin/v1/facts", &json!(some).to_string()).await;
+            let said = self.ask_admin(Method::POST, "/admin/v1/facts", &json!(some).to_string()).await;
             assert!(said.text.contains("\"rejected\":[]"), "{}", said.text);
         }
     }
 
-    async fn whole(&self) -> Value {
-        let answer = self.asked(Method::GET, "/admin/person?person=ann", "").await;
+    async fn get_dossier(&self) -> Value {
+        let answer = self.ask_admin(Method::GET, "/admin/person?person=ann", "").await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
         answer.json()
     }
 
     /// Writes so many entries into today of ann's.
-    async fn happened(&self, many: u32) {
+    async fn write_entries(&self, many: u32) {
         let now = self.app.now();
         let entry = |number: u32| {
             let mut event = [0; 16];
             event[..4].copy_from_slice(&number.to_be_bytes());
-            let key =
-                EntryKey { occurred: Day::of(now).start().plus(i64::from(number)), event: EventKey(event) };
-            let reason = Reason { kind: Kind::new("item_offered").unwrap(), because: Because::Everyone };
+            let key = EntryKey {
+                occurred: Day::from_instant(now).start().plus(i64::from(number)),
+                event: EventKey(event),
+            };
+            let reason =
+                EntryReason { kind: Kind::new("item_offered").unwrap(), because: AudienceMatch::Everyone };
             let subject = SubjectRef::new(&format!("item:{number}")).unwrap();
-            Row::Entry(Entry { key, reason, subject, actor: None })
+            DayRow::Entry(Entry { key, reason, subject, actor: None })
         };
-        let key = DayKey { tenant: self.app.tenant.clone(), person: ann(), day: Day::of(now) };
+        let key = DayKey { tenant: self.app.tenant.clone(), person: ann(), day: Day::from_instant(now) };
         let rows = vec![DayRows { key, rows: (0..many).map(entry).collect() }];
         self.ground.house.engines().store.write(rows, now).await.unwrap();
     }
 
-    async fn enrolled(&self, tenant: &str, many: i64) {
-        let one = |number: i64| Enrolment {
+    async fn enrol_follows(&self, tenant: &str, many: i64) {
+        let one = |number: i64| CrowdEnrolment {
             tenant: Tenant::new(tenant).unwrap(),
             person: ann(),
             crowd: Crowd::Followers(SubjectRef::new(&format!("maker:{tenant}-{number}")).unwrap()),
@@ -65,7 +68,7 @@ impl Door {
 }
 
 #[track_caller]
-fn has(page: &str, parts: &[&str]) {
+fn assert_contains(page: &str, parts: &[&str]) {
     for part in parts {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -74,9 +77,9 @@ fn has(page: &str, parts: &[&str]) {
 #[tokio::test]
 async fn all_that_is_known_of_a_person_is_on_one_page() {
     let door = door(true, false).await;
-    door.offered().await;
+    door.offer_item().await;
     let device = json!({"person": "ann", "device": "phone", "platform": "ios", "token": "0123456789abcdef0123456789abcdef"});
-    door.said(&[
+    door.state_facts(&[
         (
             "profile",
             json!({"person": "ann", "name": "Ann Berg", "language": "de",
@@ -95,8 +98,8 @@ async fn all_that_is_known_of_a_person_is_on_one_page() {
     .await;
     door.ground.house.settle().await.unwrap();
     let page = door.get(PAGE).await.text;
-    let today = look::whole_date(Day::of(door.app.now()));
-    has(
+    let today = display::format_whole_date(Day::from_instant(door.app.now()));
+    assert_contains(
         &page,
         &[
             "Ann Berg",
@@ -124,7 +127,7 @@ async fn all_that_is_known_of_a_person_is_on_one_page() {
     for hidden in ["ann@example.org", "5ec2e7", "0123456789abcdef", "maker:3"] {
         assert!(!page.contains(hidden), "{hidden}: {page}");
     }
-    let whole = door.whole().await;
+    let whole = door.get_dossier().await;
     assert_eq!((&whole["follows"]["count"], &whole["mutes"]["count"]), (&json!(2), &json!(1)), "{whole}");
     assert_eq!(whole["coming"][0]["message"]["entries"], 1, "{whole}");
     assert!(whole["mutes"]["newest"][0]["since"].is_string(), "{whole}");
@@ -133,11 +136,11 @@ async fn all_that_is_known_of_a_person_is_on_one_page() {
 #[tokio::test]
 async fn what_they_got_is_shown_with_the_mail_and_why() {
     let door = door(true, false).await;
-    door.offered().await;
-    door.asked(Method::POST, "/admin/release", r#"{"plan":"daily","person":"ann"}"#).await;
+    door.offer_item().await;
+    door.ask_admin(Method::POST, "/admin/release", r#"{"plan":"daily","person":"ann"}"#).await;
     door.ground.house.settle().await.unwrap();
     let page = door.get(PAGE).await.text;
-    has(&page, &["Nothing waits for them", "/outbox/mail?id=", "sent, ", ">Moon</a>"]);
+    assert_contains(&page, &["Nothing waits for them", "/outbox/mail?id=", "sent, ", ">Moon</a>"]);
     let why = page
         .split_once("/person/why?")
         .unwrap()
@@ -149,8 +152,8 @@ async fn what_they_got_is_shown_with_the_mail_and_why() {
         .replace("&#x2f;", "/");
     let why = door.get(&format!("/person/why?{why}")).await;
     assert_eq!(why.status, StatusCode::OK, "{}", why.text);
-    has(&why.text, &["they follow maker:1", "So: told", "item:1", "For it:"]);
-    let got = &door.whole().await["got"][0];
+    assert_contains(&why.text, &["they follow maker:1", "So: told", "item:1", "For it:"]);
+    let got = &door.get_dossier().await["got"][0];
     assert_eq!(
         (&got["outcome"], &got["about"], &got["entries"]),
         (&json!("sent"), &json!("Moon"), &json!(1))
@@ -161,19 +164,19 @@ async fn what_they_got_is_shown_with_the_mail_and_why() {
 #[tokio::test]
 async fn who_is_unknown_is_not_shown_but_perhaps_meant_somebody() {
     let door = door(true, false).await;
-    door.ground.person("annabel", "maker:1").await;
-    door.ground.offer("item:1", "maker:1", "Moon").await;
+    door.ground.add_person("annabel", "maker:1").await;
+    door.ground.offer_item("item:1", "maker:1", "Moon").await;
     door.ground.house.settle().await.unwrap();
-    let answer = door.asked(Method::GET, "/admin/person?person=anabel", "").await;
+    let answer = door.ask_admin(Method::GET, "/admin/person?person=anabel", "").await;
     assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.text);
-    has(&answer.text, &["nothing is known of a person `anabel`", "did you mean `annabel`"]);
+    assert_contains(&answer.text, &["nothing is known of a person `anabel`", "did you mean `annabel`"]);
     let page = door.get("/person?id=anabel").await.text;
-    has(&page, &["nothing is known of a person", "did you mean", "value=\"annabel\""]);
+    assert_contains(&page, &["nothing is known of a person", "did you mean", "value=\"annabel\""]);
     assert!(!page.contains("Will get"), "{page}");
     for (path, status) in
         [("/admin/person", StatusCode::BAD_REQUEST), ("/admin/person?person=%00", StatusCode::BAD_REQUEST)]
     {
-        assert_eq!(door.asked(Method::GET, path, "").await.status, status, "{path}");
+        assert_eq!(door.ask_admin(Method::GET, path, "").await.status, status, "{path}");
     }
     for (path, status) in [
         ("/person/why", StatusCode::BAD_REQUEST),
@@ -199,8 +202,8 @@ async fn hostile_names_of_all_sorts_stay_text() {
     let (store, tenant) = (door.ground.house.engines().store.clone(), door.app.tenant.clone());
     let person = Person::new(id).unwrap();
     let long = format!("{harm}{}", "long".repeat(2_500));
-    let text = |text: &str| Some(Stated::text(text));
-    let known = State::at(
+    let text = |text: &str| Some(Stated::from_text(text));
+    let known = VersionedState::from_values(
         1_790_000_000_000,
         [
             (profile::NAME, text(&long)),
@@ -215,17 +218,20 @@ async fn hostile_names_of_all_sorts_stay_text() {
     store
         .merge(vec![
             (StateKey::Person(tenant.clone(), person.clone()), known),
-            (StateKey::Subject(tenant.clone(), maker.clone()), State::at(1, [("name", text(&long))])),
+            (
+                StateKey::Subject(tenant.clone(), maker.clone()),
+                VersionedState::from_values(1, [("name", text(&long))]),
+            ),
             (
                 StateKey::Mutes(tenant.clone(), person.clone()),
-                State::at(2, [(mute.as_str(), Some(Stated::Flag(true)))]),
+                VersionedState::from_values(2, [(mute.as_str(), Some(Stated::Flag(true)))]),
             ),
         ])
         .await
         .unwrap();
     let crowd = Crowd::Followers(maker);
-    store.enrol(vec![Enrolment { tenant, person, crowd, version: 7, on: true }]).await.unwrap();
-    let page = door.get(&format!("/person?id={}", look::urlencoded(id))).await;
+    store.enrol(vec![CrowdEnrolment { tenant, person, crowd, version: 7, on: true }]).await.unwrap();
+    let page = door.get(&format!("/person?id={}", display::urlencode(id))).await;
     assert_eq!(page.status, StatusCode::OK, "{}", page.text);
     assert!(!page.text.contains("<script") && page.text.contains("&lt;script"), "{}", page.text);
     assert!(page.text.len() < 40_000, "{} bytes", page.text.len());
@@ -238,26 +244,29 @@ async fn a_person_of_the_same_name_of_another_tenant_is_somebody_else() {
     let door = door(true, false).await;
     let other = Tenant::new("other").unwrap();
     let store = door.ground.house.engines().store.clone();
-    let known = State::at(1, [(profile::NAME, Some(Stated::text("Ann Elsewhere")))]);
+    let known = VersionedState::from_values(1, [(profile::NAME, Some(Stated::from_text("Ann Elsewhere")))]);
     store.merge(vec![(StateKey::Person(other, ann()), known)]).await.unwrap();
-    door.enrolled("other", 3).await;
-    assert_eq!(door.asked(Method::GET, "/admin/person?person=ann", "").await.status, StatusCode::NOT_FOUND);
-    door.enrolled("main", 1).await;
+    door.enrol_follows("other", 3).await;
+    assert_eq!(
+        door.ask_admin(Method::GET, "/admin/person?person=ann", "").await.status,
+        StatusCode::NOT_FOUND
+    );
+    door.enrol_follows("main", 1).await;
     let page = door.get(PAGE).await.text;
-    has(&page, &["maker:main-0"]);
+    assert_contains(&page, &["maker:main-0"]);
     assert!(!page.contains("Elsewhere") && !page.contains("maker:other"), "{page}");
 }
 
 #[tokio::test]
 async fn of_very_much_the_newest_is_shown_and_the_rest_is_counted() {
     let door = door(true, false).await;
-    door.enrolled("main", 5_200).await;
-    door.happened(2_000).await;
+    door.enrol_follows("main", 5_200).await;
+    door.write_entries(2_000).await;
     let actors: Vec<_> =
         (0..40).map(|actor| ("mute", json!({"person": "ann", "actor": format!("a{actor}")}))).collect();
-    door.said(&actors).await;
-    let (page, today) = (door.get(PAGE).await.text, Day::of(door.app.now()));
-    has(
+    door.state_facts(&actors).await;
+    let (page, today) = (door.get(PAGE).await.text, Day::from_instant(door.app.now()));
+    assert_contains(
         &page,
         &[
             "Follows 5,200; the newest",
@@ -266,15 +275,18 @@ async fn of_very_much_the_newest_is_shown_and_the_rest_is_counted() {
             "1,950 older entries of this day",
         ],
     );
-    has(&page, &["what a39 does", "and 10 more", "item:1999<"]);
+    assert_contains(&page, &["what a39 does", "and 10 more", "item:1999<"]);
     assert!(!page.contains("item:1949<") && page.len() < 120_000, "{} bytes", page.len());
     let day = door.get(&format!("/person?id=ann&day={today}")).await.text;
-    has(&day, &[&format!("All of {}", look::whole_date(today)), "item:0<", "item:1999<"]);
+    assert_contains(
+        &day,
+        &[&format!("All of {}", display::format_whole_date(today)), "item:0<", "item:1999<"],
+    );
     // No day, or none of hers.
     for day in ["nonsense", "2031-01-01"] {
         assert_eq!(door.get(&format!("/person?id=ann&day={day}")).await.status, StatusCode::OK);
     }
-    let whole = door.whole().await;
+    let whole = door.get_dossier().await;
     assert_eq!((&whole["follows"]["count"], &whole["days"][0]["more"]), (&json!(5_200), &json!(1_950)));
     assert_eq!(whole["days"][0]["entries"].as_array().map(Vec::len), Some(50));
 }
@@ -282,18 +294,18 @@ async fn of_very_much_the_newest_is_shown_and_the_rest_is_counted() {
 #[tokio::test]
 async fn who_was_erased_is_said_to_be() {
     let door = door(true, false).await;
-    door.offered().await;
+    door.offer_item().await;
     let erase = r#"{"person":"ann","deed":"erase"}"#;
-    door.asked(Method::POST, "/admin/erase", erase).await;
+    door.ask_admin(Method::POST, "/admin/erase", erase).await;
     door.ground.house.settle().await.unwrap();
     let page = door.get(PAGE).await.text;
-    has(&page, &["This person was erased", "Follows nothing"]);
-    let receipt = door.asked(Method::GET, "/admin/erase?person=ann", "").await.json();
+    assert_contains(&page, &["This person was erased", "Follows nothing"]);
+    let receipt = door.ask_admin(Method::GET, "/admin/erase?person=ann", "").await.json();
     let places = receipt["places"].as_array().unwrap();
     let follows = places.iter().find(|place| place["place"] == "follows").unwrap();
     assert_eq!(follows["removed"], 1, "{receipt}");
-    door.asked(Method::POST, "/admin/erase", r#"{"person":"ann","deed":"welcome"}"#).await;
-    has(&door.get(PAGE).await.text, &["erased once, and may come back"]);
+    door.ask_admin(Method::POST, "/admin/erase", r#"{"person":"ann","deed":"welcome"}"#).await;
+    assert_contains(&door.get(PAGE).await.text, &["erased once, and may come back"]);
 }
 
 #[tokio::test]
@@ -301,7 +313,8 @@ async fn what_they_want_stands_beside_their_addresses() {
     let door = door(true, false).await;
     let profile = json!({"person": "ann", "place": "52.5,13.4", "email_plan": "daily", "email_off": true, "zone": "Asia/Tokyo",
         "quiet": "22:00-08:00", "chat": "https://chat.example/5ec2e7"});
-    door.said(&[("profile", profile), ("mute", json!({"person": "ann", "thread": "maker:<b>"}))]).await;
+    door.state_facts(&[("profile", profile), ("mute", json!({"person": "ann", "thread": "maker:<b>"}))])
+        .await;
     let page = door.get(PAGE).await.text;
     let rows = [
         ("Place", "52.5,13.4"),
@@ -312,9 +325,9 @@ async fn what_they_want_stands_beside_their_addresses() {
         ("chat", "https:&#x2f;&#x2f;chat.example&#x2f;\u{2026}"),
     ];
     for (name, value) in rows {
-        has(&page, &[&format!("<dt>{name}</dt><dd>{value}</dd>")]);
+        assert_contains(&page, &[&format!("<dt>{name}</dt><dd>{value}</dd>")]);
     }
-    has(&page, &["everything about maker:&lt;b&gt;"]);
-    door.said(&[("unmute", json!({"person": "ann", "thread": "maker:<b>"}))]).await;
-    has(&door.get(PAGE).await.text, &["Mutes nothing"]);
+    assert_contains(&page, &["everything about maker:&lt;b&gt;"]);
+    door.state_facts(&[("unmute", json!({"person": "ann", "thread": "maker:<b>"}))]).await;
+    assert_contains(&door.get(PAGE).await.text, &["Mutes nothing"]);
 }

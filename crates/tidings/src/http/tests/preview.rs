@@ -5,11 +5,11 @@ use serde_json::json;
 use topic::Topics as _;
 use wire::topics;
 
-use super::{Answer, Door, door};
+use super::{DoorAnswer, HouseDoor, door};
 
-impl Door {
-    async fn previewed(&self, query: &str) -> Answer {
-        self.asked(Method::GET, &format!("/admin/preview?{query}"), "").await
+impl HouseDoor {
+    async fn get_preview(&self, query: &str) -> DoorAnswer {
+        self.ask_admin(Method::GET, &format!("/admin/preview?{query}"), "").await
     }
 
     /// Where every topic ends.
@@ -25,16 +25,16 @@ impl Door {
 #[tokio::test]
 async fn a_preview_is_the_mail_that_then_arrives() {
     let door = door(true, false).await;
-    door.offered().await;
+    door.offer_item().await;
     // One more, which is taken back before it is told.
-    door.ground.offer("item:2", "maker:1", "Sun").await;
+    door.ground.offer_item("item:2", "maker:1", "Sun").await;
     let withdrawn = r#"{"id":"w","source":"t","type":"item.changed","subject":"item:2","offered":false}"#;
     let lines = [("content-type", "application/json")];
     let taken = door.ask(Method::POST, "/v1/changes", &lines, withdrawn).await;
     assert!(taken.text.contains("\"rejected\":[]"), "{}", taken.text);
     door.ground.house.settle().await.unwrap();
     let ends = door.ends().await;
-    let said = door.previewed("kind=item_offered&person=ann").await.json();
+    let said = door.get_preview("kind=item_offered&person=ann").await.json();
     assert_eq!(said.as_array().unwrap().len(), 1, "{said}");
     let preview = &said[0];
     assert_eq!((&preview["of"], &preview["plan"]), (&"waiting".into(), &"daily".into()));
@@ -45,8 +45,8 @@ async fn a_preview_is_the_mail_that_then_arrives() {
     assert_eq!((door.ends().await, door.ground.outbox.len()), (ends, 0), "a look changes nothing");
 
     assert_eq!(door.form("/clock", "to=due").await.status, StatusCode::SEE_OTHER);
-    let sent = door.ground.outbox.list(9);
-    let sent = door.ground.outbox.read(&sent[0].message_id).await.unwrap().unwrap();
+    let sent = door.ground.outbox.list_newest(9);
+    let sent = door.ground.outbox.read_mail(&sent[0].message_id).await.unwrap().unwrap();
     assert_eq!(preview["headline"].as_str(), sent.header("subject"));
     assert_eq!(preview["text"].as_str().map(str::trim_end), Some(sent.text.trim_end()));
     assert_eq!(preview["html"].as_str().map(str::trim_end), Some(sent.html.trim_end()));
@@ -70,58 +70,58 @@ async fn a_preview_is_the_mail_that_then_arrives() {
 #[tokio::test]
 async fn a_preview_without_a_kind_is_what_a_release_then_sends() {
     let door = door(true, false).await;
-    let nothing = door.previewed("person=ann").await;
+    let nothing = door.get_preview("person=ann").await;
     assert_eq!(nothing.status, StatusCode::NOT_FOUND, "{}", nothing.text);
-    door.offered().await;
+    door.offer_item().await;
     for number in 2..=30 {
-        door.ground.offer(&format!("item:{number}"), "maker:1", &format!("Sun {number}")).await;
+        door.ground.offer_item(&format!("item:{number}"), "maker:1", &format!("Sun {number}")).await;
     }
     door.ground.house.settle().await.unwrap();
     let ends = door.ends().await;
-    let said = door.previewed("person=ann").await.json();
+    let said = door.get_preview("person=ann").await.json();
     assert_eq!((&said[0]["of"], said.as_array().unwrap().len()), (&"digest".into(), 1), "{said}");
     assert_eq!((door.ends().await, door.ground.outbox.len()), (ends, 0), "a look changes nothing");
     let frame = door.get("/preview/html?person=ann&plan=daily").await;
-    let misspelt = door.previewed("person=ann&plan=dayly").await;
+    let misspelt = door.get_preview("person=ann&plan=dayly").await;
     assert!(misspelt.text.contains("there is no plan `dayly`: did you mean `daily`?"), "{}", misspelt.text);
 
-    let released = door.asked(Method::POST, "/admin/release", r#"{"plan":"daily","person":"ann"}"#).await;
+    let released = door.ask_admin(Method::POST, "/admin/release", r#"{"plan":"daily","person":"ann"}"#).await;
     assert_eq!(released.status, StatusCode::OK);
     door.ground.house.settle().await.unwrap();
-    let sent = door.ground.outbox.list(9);
-    let sent = door.ground.outbox.read(&sent[0].message_id).await.unwrap().unwrap();
+    let sent = door.ground.outbox.list_newest(9);
+    let sent = door.ground.outbox.read_mail(&sent[0].message_id).await.unwrap().unwrap();
     assert_eq!(said[0]["headline"].as_str(), sent.header("subject"));
     assert_eq!(said[0]["text"].as_str().map(str::trim_end), Some(sent.text.trim_end()));
     assert_eq!(said[0]["html"].as_str().map(str::trim_end), Some(sent.html.trim_end()));
     assert!(frame.text.starts_with(sent.html.trim_end()), "the page has the same: {}", frame.text);
     // What had no room waits for the next one.
-    let rest = door.previewed("person=ann&plan=daily").await.json();
+    let rest = door.get_preview("person=ann&plan=daily").await.json();
     assert_ne!(rest[0]["subjects"], said[0]["subjects"], "{rest}");
 }
 
 #[tokio::test]
 async fn without_anything_that_waits_it_is_made_up() {
     let door = door(true, false).await;
-    door.ground.person("ann", "maker:1").await;
-    let said = door.previewed("kind=item_offered&person=ann").await.json();
+    door.ground.add_person("ann", "maker:1").await;
+    let said = door.get_preview("kind=item_offered&person=ann").await.json();
     assert_eq!(said[0]["of"], "example");
     assert!(said[0]["text"].as_str().unwrap().contains("- New: Example title"), "{said}");
     // What is there comes as if it came now, and what speaks against it is said.
-    door.ground.offer("item:2", "maker:2", "Tides").await;
-    let said = door.previewed("kind=item_offered&person=ann&subject=item:2").await.json();
+    door.ground.offer_item("item:2", "maker:2", "Tides").await;
+    let said = door.get_preview("kind=item_offered&person=ann&subject=item:2").await.json();
     assert_eq!((&said[0]["of"], &said[0]["headline"]), (&"subject".into(), &"Tides".into()));
     assert_eq!(said[0]["remarks"][0], "item:2 would be left out now: unfollowed");
-    door.ground.offer("item:3", "maker:1", "Moon").await;
-    let said = door.previewed("kind=item_offered&person=ann&subject=item:3").await.json();
+    door.ground.offer_item("item:3", "maker:1", "Moon").await;
+    let said = door.get_preview("kind=item_offered&person=ann&subject=item:3").await.json();
     assert_eq!(said[0]["remarks"], json!([]), "{said}");
 }
 
 #[tokio::test]
 async fn what_cannot_be_shown_is_said_with_what_was_meant() {
     let door = door(true, false).await;
-    door.offered().await;
+    door.offer_item().await;
     let check = async |query: &str, status: StatusCode, says: &str| {
-        let answer = door.previewed(query).await;
+        let answer = door.get_preview(query).await;
         assert_eq!((answer.status, answer.text.contains(says)), (status, true), "{query}: {}", answer.text);
     };
     let (bad, absent) = (StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND);
@@ -148,8 +148,8 @@ async fn what_cannot_be_shown_is_said_with_what_was_meant() {
 #[tokio::test]
 async fn the_page_shows_the_mail_in_its_sandbox() {
     let door = door(true, false).await;
-    door.ground.person("ann", "maker:1").await;
-    door.ground.offer("item:1", "maker:1", "<script>alert(1)</script>").await;
+    door.ground.add_person("ann", "maker:1").await;
+    door.ground.offer_item("item:1", "maker:1", "<script>alert(1)</script>").await;
     door.ground.house.settle().await.unwrap();
     let query = "kind=item_offered&person=ann";
     for show in ["phone", "desk", "text", "headers", "nonsense"] {

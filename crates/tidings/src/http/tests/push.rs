@@ -3,12 +3,12 @@
 use axum::http::{StatusCode, header};
 use model::{
     Person, Tenant,
-    device::{self, Device, Platform},
+    device::{self, DevicePlatform, PushDevice},
 };
 use store::StateKey;
 
-use super::{Door, WEB_KEY, door};
-use crate::http::look::urlencoded;
+use super::{HouseDoor, WEB_KEY, door};
+use crate::http::display::urlencode;
 
 const ENDPOINT: &str = "https://push.example/send/abc";
 
@@ -18,15 +18,15 @@ fn subscription(endpoint: &str) -> String {
     )
 }
 
-impl Door {
-    async fn devices(&self) -> Vec<Device> {
+impl HouseDoor {
+    async fn devices(&self) -> Vec<PushDevice> {
         let key = StateKey::Person(Tenant::new("main").unwrap(), Person::new("ann").unwrap());
         let states = self.ground.house.engines().store.states(&[key]).await.unwrap();
-        device::of(&states[0])
+        device::read_devices(&states[0])
     }
 
-    async fn subscribes(&self, person: &str, what: &str, subscription: &str) -> (StatusCode, String) {
-        let fields = format!("person={person}&what={what}&subscription={}", urlencoded(subscription));
+    async fn post_subscription(&self, person: &str, what: &str, subscription: &str) -> (StatusCode, String) {
+        let fields = format!("person={person}&what={what}&subscription={}", urlencode(subscription));
         let answer = self.form("/push", &fields).await;
         (answer.status, answer.text)
     }
@@ -54,28 +54,28 @@ async fn only_the_page_that_subscribes_may_run_scripts_of_ours() {
 #[tokio::test]
 async fn a_browser_becomes_a_device_until_it_ends() {
     let door = door(true, false).await;
-    door.ground.person("ann", "maker:1").await;
+    door.ground.add_person("ann", "maker:1").await;
     for _ in 0..2 {
-        assert_eq!(door.subscribes("ann", "begin", &subscription(ENDPOINT)).await.0, StatusCode::OK);
+        assert_eq!(door.post_subscription("ann", "begin", &subscription(ENDPOINT)).await.0, StatusCode::OK);
     }
     let devices = door.devices().await;
     assert_eq!(devices.len(), 1, "the same browser is the same device");
-    assert_eq!(devices[0].platform, Platform::Web);
+    assert_eq!(devices[0].platform, DevicePlatform::Web);
     let token = format!(r#"{{"endpoint":"{ENDPOINT}","keys":{{"p256dh":"key","auth":"auth"}}}}"#);
     assert_eq!(devices[0].token, token);
     let other = subscription("https://push.example/send/other");
-    assert_eq!(door.subscribes("ann", "begin", &other).await.0, StatusCode::OK);
+    assert_eq!(door.post_subscription("ann", "begin", &other).await.0, StatusCode::OK);
     assert_eq!(door.devices().await.len(), 2);
-    assert_eq!(door.subscribes("ann", "end", &other).await.0, StatusCode::OK);
+    assert_eq!(door.post_subscription("ann", "end", &other).await.0, StatusCode::OK);
     assert_eq!(door.devices().await, devices);
 }
 
 #[tokio::test]
 async fn what_is_no_subscription_is_refused() {
     let door = door(true, false).await;
-    door.ground.person("ann", "maker:1").await;
+    door.ground.add_person("ann", "maker:1").await;
     let check = async |person: &str, what: &str, subscription: &str, status: StatusCode, says: &str| {
-        let (found, text) = door.subscribes(person, what, subscription).await;
+        let (found, text) = door.post_subscription(person, what, subscription).await;
         assert_eq!((found, text.contains(says)), (status, true), "{subscription}: {text}");
     };
     let bad = StatusCode::BAD_REQUEST;

@@ -2,8 +2,8 @@
 
 use axum::http::{Method, StatusCode};
 use model::{
-    Day, Entry, EntryKey, EventKey, Kind, Person, PlanName, Reason, Row, SubjectRef, Tenant,
-    entry::{Because, DayKey},
+    Day, DayRow, Entry, EntryKey, EntryReason, EventKey, Kind, Person, PlanName, SubjectRef, Tenant,
+    entry::{AudienceMatch, DayKey},
     person::{PersonRecord, Window},
 };
 use serde_json::{Value, json};
@@ -11,24 +11,24 @@ use store::DayRows;
 use topic::{NewRecord, Topics as _};
 use wire::topics;
 
-use super::{super::told::shown, Answer, Door, door};
-use crate::{http::page, shares::Shares, testing::read};
+use super::{super::shares_page::shares_values, DoorAnswer, HouseDoor, door};
+use crate::{http::page, shares::ToldShares, testing::read_response};
 
 /// A name that means harm where it is not escaped.
 const HOSTILE: &str = "</td><script>alert(1)</script>\u{202e}`{{7*7}}";
 
-impl Door {
-    async fn shares(&self, query: &str) -> Answer {
-        self.asked(Method::GET, &format!("/admin/shares{query}"), "").await
+impl HouseDoor {
+    async fn shares(&self, query: &str) -> DoorAnswer {
+        self.ask_admin(Method::GET, &format!("/admin/shares{query}"), "").await
     }
 
     /// Writes entries of a kind, as fan-out would.
-    async fn writes(&self, person: &str, kind: &str, entries: u8) {
-        let day = Day::of(self.app.now());
+    async fn write_kind_entries(&self, person: &str, kind: &str, entries: u8) {
+        let day = Day::from_instant(self.app.now());
         let row = |n: u8| {
-            Row::Entry(Entry {
+            DayRow::Entry(Entry {
                 key: EntryKey { occurred: day.start().plus(i64::from(n)), event: EventKey([n; 16]) },
-                reason: Reason { kind: Kind::new(kind).unwrap(), because: Because::Named },
+                reason: EntryReason { kind: Kind::new(kind).unwrap(), because: AudienceMatch::Named },
                 subject: SubjectRef::new("item:1").unwrap(),
                 actor: None,
             })
@@ -39,7 +39,7 @@ impl Door {
     }
 
     /// Writes a window, as its owner would; nobody closes it.
-    async fn opens(&self, person: &str, plan: &str, due: i64) {
+    async fn write_window(&self, person: &str, plan: &str, due: i64) {
         let (tenant, person) = (Tenant::new("main").unwrap(), Person::new(person).unwrap());
         let opened = Window::new(PlanName::new(plan).unwrap(), 0, "".into(), self.app.now());
         let windows = vec![Window { due: self.app.now().plus(due), ..opened }];
@@ -47,7 +47,7 @@ impl Door {
         let record = NewRecord {
             topic: topics::WINDOWS.into(),
             partition: 0,
-            key: wire::key::person(&tenant, &person),
+            key: wire::key::person_key(&tenant, &person),
             value: Some(wire::window::encode(&tenant, &person, &record).unwrap()),
             headers: Vec::new(),
         };
@@ -60,7 +60,7 @@ fn number(value: &Value) -> u64 {
 }
 
 /// Whatever became of entries, each became one thing.
-fn adds_up(tally: &Value) {
+fn assert_adds_up(tally: &Value) {
     let sum = |names: &[&str], of: &Value| names.iter().map(|name| number(&of[*name])).sum::<u64>();
     assert_eq!(sum(&["told", "waiting", "ended"], tally), number(&tally["entries"]), "{tally}");
     for fates in tally["channels"].as_object().unwrap().values() {
@@ -79,14 +79,14 @@ async fn each_entry_became_one_thing() {
     let nothing = door.shares("").await.json();
     assert_eq!((&nothing["total"]["entries"], &nothing["total"]["told_percent"]), (&json!(0), &Value::Null));
     assert_eq!(nothing["days"].as_array().unwrap().len(), 8);
-    door.offered().await;
-    door.ground.person("bob", "maker:2").await;
-    door.ground.offer("item:2", "maker:2", "Sun").await;
+    door.offer_item().await;
+    door.ground.add_person("bob", "maker:2").await;
+    door.ground.offer_item("item:2", "maker:2", "Sun").await;
     door.ground.house.settle().await.unwrap();
-    let released = door.asked(Method::POST, "/admin/release", r#"{"plan":"daily","person":"ann"}"#).await;
+    let released = door.ask_admin(Method::POST, "/admin/release", r#"{"plan":"daily","person":"ann"}"#).await;
     assert_eq!(released.status, StatusCode::OK);
     door.ground.house.settle().await.unwrap();
-    door.writes("zoe", "gone", 3).await;
+    door.write_kind_entries("zoe", "gone", 3).await;
 
     let shares = door.shares("?since=1d").await.json();
     let total = &shares["total"];
@@ -102,7 +102,7 @@ async fn each_entry_became_one_thing() {
     assert_eq!(number(&shares["rows"]), 6, "{shares}");
     let days = shares["days"].as_array().unwrap();
     assert_eq!(days.len(), 2);
-    days.iter().chain([total]).for_each(adds_up);
+    days.iter().chain([total]).for_each(assert_adds_up);
     assert_eq!(days.iter().map(|day| number(&day["entries"])).sum::<u64>(), 5);
     assert_eq!(number(&shares["due"]["plans"]["daily"]["open"]), 1, "{shares}");
 }
@@ -110,7 +110,7 @@ async fn each_entry_became_one_thing() {
 #[tokio::test]
 async fn what_makes_no_sense_is_refused() {
     let door = door(true, false).await;
-    let future = format!("?from={}", Day::of(door.app.now()).plus(3));
+    let future = format!("?from={}", Day::from_instant(door.app.now()).plus(3));
     for query in [
         "?since=-1",
         "?since=10000d",
@@ -137,9 +137,12 @@ async fn what_makes_no_sense_is_refused() {
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{days}");
         assert!(!page.text.contains("<script"), "{days}: {}", page.text);
     }
-    for query in
-        ["?since=0", "?since=21d", "?from=2020-01-01", &format!("?from={}:AAAA", Day::of(door.app.now()))]
-    {
+    for query in [
+        "?since=0",
+        "?since=21d",
+        "?from=2020-01-01",
+        &format!("?from={}:AAAA", Day::from_instant(door.app.now())),
+    ] {
         assert_eq!(door.shares(query).await.status, StatusCode::OK, "{query}");
     }
 }
@@ -152,13 +155,13 @@ async fn windows_are_counted_by_when_they_are_due() {
     for (person, due) in
         [("a", -5), ("b", 0), ("c", 30_000), ("d", 1_800_000), ("e", 7_200_000), ("f", i64::MAX / 2)]
     {
-        door.opens(person, "daily", due).await;
+        door.write_window(person, "daily", due).await;
     }
     let due = &door.shares("").await.json()["due"];
     let daily = json!({"open": 6, "now": 2, "minute": 1, "hour": 1, "day": 1, "later": 1});
     assert_eq!(*due, json!({"cut": null, "total": daily, "plans": {"daily": daily}}));
     // Who goes on counting is not told again.
-    let more = door.shares(&format!("?from={}", Day::of(door.app.now()))).await.json();
+    let more = door.shares(&format!("?from={}", Day::from_instant(door.app.now()))).await.json();
     assert_eq!(more["due"], Value::Null);
 }
 
@@ -168,9 +171,9 @@ async fn the_page_draws_what_was_told() {
     let empty = door.get("/told").await.text;
     assert!(empty.contains("No entries in these days"), "{empty}");
     assert!(empty.contains("Nobody is waiting for a message"), "{empty}");
-    door.offered().await;
-    door.writes("zoe", HOSTILE, 2).await;
-    door.opens("zoe", HOSTILE, -1).await;
+    door.offer_item().await;
+    door.write_kind_entries("zoe", HOSTILE, 2).await;
+    door.write_window("zoe", HOSTILE, -1).await;
     // What was counted is shown again for a moment.
     assert_eq!(door.get("/told").await.text, empty);
     door.app.clock.clock().advance(5_000);
@@ -201,13 +204,17 @@ async fn what_was_not_looked_at_is_not_said_to_be_nothing() {
     day["day"] = json!("2026-11-20");
     let soon = json!({"open": 1, "now": 1, "minute": 0, "hour": 0, "day": 0, "later": 0});
     let plans: serde_json::Map<_, _> = (0..30).map(|n| (format!("{n}{HOSTILE}"), soon.clone())).collect();
-    let shares: Shares = serde_json::from_value(json!({
+    let shares: ToldShares = serde_json::from_value(json!({
         "since": "2026-11-14", "until": "2026-11-20", "rows": 50_000, "cut": "2026-11-20", "next": "2026-11-20:AA",
         "total": tally, "days": [day], "due": {"cut": 20_000, "total": soon, "plans": plans},
     }))
     .unwrap();
-    let page = door.app.page("told.html", &page::Asked::default(), shown(&shares, 7)).ok().unwrap();
-    let (_, text) = read(page).await;
+    let page = door
+        .app
+        .render_page("told.html", &page::PageQuery::default(), shares_values(&shares, 7))
+        .ok()
+        .unwrap();
+    let (_, text) = read_response(page).await;
     for part in [
         "the first 50,000 rows",
         "Fri 20 Nov and the days before have more",

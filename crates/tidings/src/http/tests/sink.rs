@@ -1,12 +1,12 @@
 //! The page of a sink, with what a stranger may have sent to it.
 
-use courier_net::smtp::server::{Envelope, Mailbox as _};
+use courier_net::smtp::server::{SmtpEnvelope, SmtpMailbox as _};
 use runtime::Clock;
 
 use super::*;
 use crate::{
-    http::sink::{Inbox, router},
-    sink::Sink,
+    http::sink::{SinkApp, router},
+    sink::TrialMailbox,
 };
 
 const MAIL: &str = "From: News <news@shop.example>\r\nTo: Ann <ann@mail.example>\r\nSubject: =?utf-8?q?Sm=C3=B8rrebr=C3=B8d_<b>?=\r\n\
@@ -18,16 +18,16 @@ async fn ask(router: &Router, host: &str, path: &str) -> (StatusCode, HeaderMap,
     let request = Request::get(path).header(header::HOST, host).body(Body::empty()).unwrap();
     let response = router.clone().oneshot(request).await.unwrap();
     let headers = response.headers().clone();
-    let (status, text) = read(response).await;
+    let (status, text) = read_response(response).await;
     (status, headers, text)
 }
 
 #[tokio::test]
 async fn what_came_is_shown_and_runs_nothing() {
-    let sink = Arc::new(Sink::new(Clock::real(0)));
-    let guard = Guard::new(HOST.parse().unwrap(), false, || random_hex(8)).unwrap();
+    let sink = Arc::new(TrialMailbox::new(Clock::real(0)));
+    let guard = RequestGuard::new(HOST.parse().unwrap(), false, || random_hex(8)).unwrap();
     let way = "smtp+plain://127.0.0.1:2525".to_owned();
-    let router = router(Inbox { sink: sink.clone(), guard, pages: Pages::new().unwrap(), way });
+    let router = router(SinkApp { sink: sink.clone(), guard, pages: PageTemplates::new().unwrap(), way });
     let check = async |path: &str, status: StatusCode, words: &[&str]| {
         let (said, headers, text) = ask(&router, HOST, path).await;
         assert_eq!(said, status, "{path}: {text}");
@@ -37,9 +37,9 @@ async fn what_came_is_shown_and_runs_nothing() {
         headers["content-security-policy"].to_str().unwrap().to_owned()
     };
     check("/", StatusCode::OK, &["TIDINGS_MAIL_WAYS=smtp", "No mail has come yet"]).await;
-    let envelope = |to: &str| Envelope { from: String::new(), to: vec![to.to_owned()] };
-    sink.take(&envelope("<i>@mail.example"), b"no mail at all \xff".to_vec()).await;
-    sink.take(&envelope("ann@mail.example"), MAIL.as_bytes().to_vec()).await;
+    let envelope = |to: &str| SmtpEnvelope { from: String::new(), to: vec![to.to_owned()] };
+    sink.take_mail(&envelope("<i>@mail.example"), b"no mail at all \xff".to_vec()).await;
+    sink.take_mail(&envelope("ann@mail.example"), MAIL.as_bytes().to_vec()).await;
 
     let list =
         ["2 mails have come", "Smørrebrød &lt;b&gt;", "&lt;i&gt;@mail.example", "No headline", "from nobody"];

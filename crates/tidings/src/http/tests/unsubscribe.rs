@@ -2,14 +2,14 @@
 
 use axum::http::{Method, StatusCode, header};
 use model::{
-    Channel, Day, Person, PlanName, State, Tenant, Value,
+    Channel, Day, Person, PlanName, Tenant, Value, VersionedState,
     person::{notes, profile},
 };
-use sender::Links;
+use sender::MailLinks;
 use store::StateKey;
-use wire::token::{Secret, Token, sign};
+use wire::token::{LinkSecret, LinkToken, sign_token};
 
-use super::{Answer, Door, SECRET, door};
+use super::{DoorAnswer, HouseDoor, SECRET, door};
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 const CLICK: &str = "List-Unsubscribe=One-Click";
@@ -19,18 +19,18 @@ pub fn link(tenant: &str, person: &str) -> String {
 }
 
 pub fn link_of(tenant: &str, person: &str, day: Option<Day>) -> String {
-    let token = Token {
+    let token = LinkToken {
         tenant: Tenant::new(tenant).unwrap(),
         person: Person::new(person).unwrap(),
         plan: PlanName::new("daily").unwrap(),
         channel: Channel::Email,
         day,
     };
-    format!("/u/{}", sign(&token, &Secret::new(SECRET)))
+    format!("/u/{}", sign_token(&token, &LinkSecret::new(SECRET)))
 }
 
-impl Door {
-    pub async fn press(&self, path: &str, body: &str) -> Answer {
+impl HouseDoor {
+    pub async fn press(&self, path: &str, body: &str) -> DoorAnswer {
         self.ask(Method::POST, path, &[FORM], body).await
     }
 
@@ -44,18 +44,18 @@ impl Door {
     async fn mails_when_due(&self) -> usize {
         self.form("/clock", "to=due").await;
         self.ground.house.settle().await.unwrap();
-        self.ground.outbox.list(9).len()
+        self.ground.outbox.list_newest(9).len()
     }
 }
 
 #[tokio::test]
 async fn the_link_of_a_mail_stops_mail_and_undo_starts_it_again() {
     let door = door(true, false).await;
-    door.ground.person("ann", "maker:1").await;
-    door.ground.offer("item:1", "maker:1", "Moon").await;
+    door.ground.add_person("ann", "maker:1").await;
+    door.ground.offer_item("item:1", "maker:1", "Moon").await;
     assert_eq!(door.mails_when_due().await, 1);
-    let id = door.ground.outbox.list(1)[0].message_id.clone();
-    let mail = door.ground.outbox.read(&id).await.unwrap().unwrap();
+    let id = door.ground.outbox.list_newest(1)[0].message_id.clone();
+    let mail = door.ground.outbox.read_mail(&id).await.unwrap().unwrap();
     assert_eq!(mail.header("List-Unsubscribe-Post"), Some(CLICK));
     // Whoever parses mails leaves the brackets out.
     assert_eq!(mail.header("List-Id"), Some("daily.shop.shop.example"));
@@ -73,11 +73,11 @@ async fn the_link_of_a_mail_stops_mail_and_undo_starts_it_again() {
     assert!(done.text.contains("Done: no more mail") && done.text.contains("value=\"on\""), "{}", done.text);
     assert!(door.is_off("main", "ann").await);
     assert!(door.get(&link).await.text.contains("You get no mail from Shop"));
-    door.ground.offer("item:2", "maker:1", "Sun").await;
+    door.ground.offer_item("item:2", "maker:1", "Sun").await;
     assert_eq!(door.mails_when_due().await, 1, "no mail to whoever wants none");
     assert!(door.press(&link, "do=on").await.text.contains("again"));
     assert!(!door.is_off("main", "ann").await);
-    door.ground.offer("item:3", "maker:1", "Star").await;
+    door.ground.offer_item("item:3", "maker:1", "Star").await;
     assert_eq!(door.mails_when_due().await, 2);
 }
 
@@ -114,14 +114,14 @@ async fn one_click_comes_from_anywhere_and_needs_no_key() {
 async fn a_link_of_somebody_erased_has_nothing_to_do() {
     let door = door(true, false).await;
     let key = StateKey::Notes(Tenant::new("main").unwrap(), Person::new("ann").unwrap());
-    let erased = State::at(1, [(notes::ERASED, Some(Value::Flag(true)))]);
+    let erased = VersionedState::from_values(1, [(notes::ERASED, Some(Value::Flag(true)))]);
     door.app.house.engines().store.merge(vec![(key, erased)]).await.unwrap();
-    let link = link_of("main", "ann", Some(Day::of(door.app.now())));
+    let link = link_of("main", "ann", Some(Day::from_instant(door.app.now())));
     let mut answers = vec![door.get(&link).await];
     for body in ["do=off", "do=on", CLICK] {
         answers.push(door.press(&link, body).await);
     }
-    for Answer { status, text, .. } in answers {
+    for DoorAnswer { status, text, .. } in answers {
         assert_eq!(status, StatusCode::OK, "{text}");
         assert!(text.contains("There is nothing to do") && !text.contains("<form"), "{text}");
         assert!(!text.contains("You get mail") && !text.contains("Done:"), "{text}");
@@ -134,7 +134,7 @@ async fn a_link_of_somebody_erased_has_nothing_to_do() {
 #[tokio::test]
 async fn what_holds_is_not_written_again_and_a_mind_is_not_changed_for_ever() {
     let door = door(true, false).await;
-    let today = Some(Day::of(door.app.now()));
+    let today = Some(Day::from_instant(door.app.now()));
     let link = link_of("main", "ann", today);
     let written = async || {
         let key = StateKey::Person(Tenant::new("main").unwrap(), Person::new("ann").unwrap());
@@ -168,7 +168,7 @@ async fn what_holds_is_not_written_again_and_a_mind_is_not_changed_for_ever() {
 #[tokio::test]
 async fn an_old_link_only_turns_mail_off() {
     let door = door(true, false).await;
-    let today = Day::of(door.app.now());
+    let today = Day::from_instant(door.app.now());
     for (day, may) in
         [(Some(today), true), (Some(today.plus(-30)), true), (Some(today.plus(-31)), false), (None, false)]
     {
@@ -210,9 +210,9 @@ async fn what_a_reader_says_is_newer_than_whatever_a_service_counts() {
 async fn a_link_that_is_not_ours_opens_nothing() {
     let door = door(true, false).await;
     let good = link("main", "ann");
-    let foreign = Links::new("https://x.example", Secret::new([1; 32]));
-    let foreign = sign(
-        &Token {
+    let foreign = MailLinks::new("https://x.example", LinkSecret::new([1; 32]));
+    let foreign = sign_token(
+        &LinkToken {
             tenant: Tenant::new("main").unwrap(),
             person: Person::new("ann").unwrap(),
             plan: PlanName::new("daily").unwrap(),

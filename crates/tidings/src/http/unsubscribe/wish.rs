@@ -8,24 +8,24 @@ use model::{
 };
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use wire::token::Token;
+use wire::token::LinkToken;
 
 /// What a person wants.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wish {
+pub enum ReaderWish {
     NoMail,
     MailAgain,
     /// Mails by this plan, of those that are alternatives.
     Plan(PlanName),
     /// Nothing more of this.
-    Less(Mute),
+    Less(MuteTarget),
     /// That after all.
-    More(Mute),
+    More(MuteTarget),
 }
 
 /// What somebody mutes, or has muted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Mute {
+pub enum MuteTarget {
     Kind(Kind),
     Actor(Person),
     Subject(SubjectRef),
@@ -34,16 +34,21 @@ pub enum Mute {
 
 /// What a link or a form says. What is said twice is said by nobody of ours.
 #[derive(Default, Deserialize)]
-struct Said {
+struct WishParams {
     #[serde(rename = "do")]
     act: Option<String>,
     plan: Option<String>,
     less: Option<String>,
 }
 
-impl Wish {
+impl ReaderWish {
     /// What a form asks for: one of our own buttons, or a mailbox's one click, which may come as parts.
-    pub fn of_form(content_type: &str, body: &str, token: &Token, catalogue: &Catalogue) -> Option<Self> {
+    pub fn from_form(
+        content_type: &str,
+        body: &str,
+        token: &LinkToken,
+        catalogue: &Catalogue,
+    ) -> Option<Self> {
         if content_type.to_ascii_lowercase().starts_with("multipart/form-data") {
             let (_, value) = body.split_once("name=\"List-Unsubscribe\"")?;
             let value = value.trim_start().lines().next()?;
@@ -55,46 +60,48 @@ impl Wish {
             _ => None,
         });
         plain.or_else(|| {
-            let said = said(body.trim())?;
+            let said = parse_params(body.trim())?;
             match said.act.as_deref()? {
-                "plan" => Some(Self::Plan(chosen(&said.plan?, token, catalogue)?)),
-                "less" => Some(Self::Less(Mute::asked(&said.less?, catalogue)?)),
-                "more" => Some(Self::More(Mute::named(&said.less?)?)),
+                "plan" => Some(Self::Plan(choose_plan(&said.plan?, token, catalogue)?)),
+                "less" => Some(Self::Less(MuteTarget::parse_link(&said.less?, catalogue)?)),
+                "more" => Some(Self::More(MuteTarget::from_flag(&said.less?)?)),
                 _ => None,
             }
         })
     }
 
     /// Whether the link of a mail asks about anything beside the end of all mails.
-    pub fn is_asked(query: &str) -> bool {
+    pub fn is_in_link(query: &str) -> bool {
         query.split('&').any(|pair| pair.starts_with("plan=") || pair.starts_with("less="))
     }
 
     /// What the link of a mail asks about; nothing where the catalogue of today has no such thing.
-    pub fn of_link(query: &str, token: &Token, catalogue: &Catalogue) -> Option<Self> {
-        match said(query)? {
-            Said { plan: Some(plan), .. } => Some(Self::Plan(chosen(&plan, token, catalogue)?)),
-            Said { less: Some(less), .. } => Some(Self::Less(Mute::asked(&less, catalogue)?)),
-            Said { .. } => None,
+    pub fn from_link(query: &str, token: &LinkToken, catalogue: &Catalogue) -> Option<Self> {
+        match parse_params(query)? {
+            WishParams { plan: Some(plan), .. } => Some(Self::Plan(choose_plan(&plan, token, catalogue)?)),
+            WishParams { less: Some(less), .. } => {
+                Some(Self::Less(MuteTarget::parse_link(&less, catalogue)?))
+            }
+            WishParams { .. } => None,
         }
     }
 
     /// The fact that says so: its type, and what it states of the person.
-    pub fn fact(&self, person: &Person) -> (&'static str, Json) {
-        let profile = |field: &str, value: Json| ("tidings.profile", stating(person, field, value));
+    pub fn to_fact(&self, person: &Person) -> (&'static str, Json) {
+        let profile = |field: &str, value: Json| ("tidings.profile", fact_field(person, field, value));
         match self {
             Self::NoMail => profile(profile::EMAIL_OFF, json!(true)),
             Self::MailAgain => profile(profile::EMAIL_OFF, json!(false)),
             Self::Plan(plan) => profile(profile::EMAIL_PLAN, json!(plan.as_str())),
-            Self::Less(mute) => ("tidings.mute", mute.stated(person)),
-            Self::More(mute) => ("tidings.unmute", mute.stated(person)),
+            Self::Less(mute) => ("tidings.mute", mute.fact_data(person)),
+            Self::More(mute) => ("tidings.unmute", mute.fact_data(person)),
         }
     }
 }
 
-impl Mute {
+impl MuteTarget {
     /// What a link asks less of: a kind, or a subject, of which all goes that hangs on it, if something can.
-    fn asked(name: &str, catalogue: &Catalogue) -> Option<Self> {
+    fn parse_link(name: &str, catalogue: &Catalogue) -> Option<Self> {
         if !name.contains(':') {
             let kind = Kind::new(name).ok()?;
             return catalogue.kinds.contains_key(&kind).then_some(Self::Kind(kind));
@@ -105,7 +112,7 @@ impl Mute {
     }
 
     /// By the name of the flag that says so.
-    pub fn named(flag: &str) -> Option<Self> {
+    pub fn from_flag(flag: &str) -> Option<Self> {
         let (sort, id) = flag.split_once(' ')?;
         match sort {
             "kind" => Kind::new(id).ok().map(Self::Kind),
@@ -119,15 +126,15 @@ impl Mute {
     /// The name of the flag that says so.
     pub fn flag(&self) -> String {
         match self {
-            Self::Kind(kind) => mutes::kind(kind),
-            Self::Actor(actor) => mutes::actor(actor),
-            Self::Subject(subject) => mutes::subject(subject),
-            Self::Thread(thread) => mutes::thread(thread),
+            Self::Kind(kind) => mutes::kind_field(kind),
+            Self::Actor(actor) => mutes::actor_field(actor),
+            Self::Subject(subject) => mutes::subject_field(subject),
+            Self::Thread(thread) => mutes::thread_field(thread),
         }
     }
 
     /// As a link asks less of it; nothing of what no link of ours is about.
-    pub fn asks(&self) -> Option<&str> {
+    pub fn link_name(&self) -> Option<&str> {
         match self {
             Self::Kind(kind) => Some(kind.as_str()),
             Self::Subject(subject) | Self::Thread(subject) => Some(subject.as_str()),
@@ -143,27 +150,27 @@ impl Mute {
         }
     }
 
-    fn stated(&self, person: &Person) -> Json {
+    fn fact_data(&self, person: &Person) -> Json {
         match self {
-            Self::Kind(kind) => stating(person, "kind", json!(kind.as_str())),
-            Self::Actor(actor) => stating(person, "actor", json!(actor.as_str())),
-            Self::Subject(subject) => stating(person, "subject", json!(subject.as_str())),
-            Self::Thread(thread) => stating(person, "thread", json!(thread.as_str())),
+            Self::Kind(kind) => fact_field(person, "kind", json!(kind.as_str())),
+            Self::Actor(actor) => fact_field(person, "actor", json!(actor.as_str())),
+            Self::Subject(subject) => fact_field(person, "subject", json!(subject.as_str())),
+            Self::Thread(thread) => fact_field(person, "thread", json!(thread.as_str())),
         }
     }
 }
 
-fn stating(person: &Person, field: &str, value: Json) -> Json {
+fn fact_field(person: &Person, field: &str, value: Json) -> Json {
     json!({"person": person.as_str(), field: value})
 }
 
 /// A plan that the reader of this mail may have: its own, or one instead of it.
-fn chosen(name: &str, token: &Token, catalogue: &Catalogue) -> Option<PlanName> {
+fn choose_plan(name: &str, token: &LinkToken, catalogue: &Catalogue) -> Option<PlanName> {
     choices(token, catalogue).into_iter().find(|plan| plan.as_str() == name)
 }
 
 /// All of those, where there is a choice.
-pub fn choices(token: &Token, catalogue: &Catalogue) -> Vec<PlanName> {
+pub fn choices(token: &LinkToken, catalogue: &Catalogue) -> Vec<PlanName> {
     let others = catalogue.alternatives(&token.plan);
     if token.channel != Channel::Email || others.is_empty() {
         return Vec::new();
@@ -174,7 +181,7 @@ pub fn choices(token: &Token, catalogue: &Catalogue) -> Vec<PlanName> {
     all
 }
 
-fn said(pairs: &str) -> Option<Said> {
+fn parse_params(pairs: &str) -> Option<WishParams> {
     let address: Uri = format!("/?{pairs}").parse().ok()?;
     Query::try_from_uri(&address).ok().map(|Query(said)| said)
 }
@@ -186,8 +193,8 @@ mod tests {
     use super::*;
     use crate::testing::choices_catalogue as catalogue;
 
-    fn token() -> Token {
-        Token {
+    fn token() -> LinkToken {
+        LinkToken {
             tenant: Tenant::new("main").unwrap(),
             person: Person::new("ann").unwrap(),
             plan: PlanName::new("daily").unwrap(),
@@ -202,16 +209,16 @@ mod tests {
         let parts = "multipart/form-data; boundary=x";
         let click =
             "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n";
-        let check = |content_type: &str, body: &str, expected: Option<Wish>| {
-            assert_eq!(Wish::of_form(content_type, body, &token(), &catalogue()), expected, "{body}");
+        let check = |content_type: &str, body: &str, expected: Option<ReaderWish>| {
+            assert_eq!(ReaderWish::from_form(content_type, body, &token(), &catalogue()), expected, "{body}");
         };
-        check(form, "do=off", Some(Wish::NoMail));
-        check(form, "do=on", Some(Wish::MailAgain));
-        check(form, "List-Unsubscribe=One-Click", Some(Wish::NoMail));
-        check(form, "List-Unsubscribe=One-Click\r\n", Some(Wish::NoMail));
-        check("", "List-Unsubscribe=One-Click", Some(Wish::NoMail));
-        check(parts, click, Some(Wish::NoMail));
-        check("Multipart/Form-Data; boundary=x", click, Some(Wish::NoMail));
+        check(form, "do=off", Some(ReaderWish::NoMail));
+        check(form, "do=on", Some(ReaderWish::MailAgain));
+        check(form, "List-Unsubscribe=One-Click", Some(ReaderWish::NoMail));
+        check(form, "List-Unsubscribe=One-Click\r\n", Some(ReaderWish::NoMail));
+        check("", "List-Unsubscribe=One-Click", Some(ReaderWish::NoMail));
+        check(parts, click, Some(ReaderWish::NoMail));
+        check("Multipart/Form-Data; boundary=x", click, Some(ReaderWish::NoMail));
         check(parts, &click.replace("One-Click", "No"), None);
         check(parts, "List-Unsubscribe=One-Click", None);
         check(form, click, None);
@@ -223,21 +230,21 @@ mod tests {
 
     #[test]
     fn what_is_chosen_is_of_the_catalogue() {
-        let plan = |name: &str| Some(Wish::Plan(PlanName::new(name).unwrap()));
-        let of = |flag: &str| Mute::named(flag).unwrap();
-        let check = |query: &str, expected: Option<Wish>| {
+        let plan = |name: &str| Some(ReaderWish::Plan(PlanName::new(name).unwrap()));
+        let of = |flag: &str| MuteTarget::from_flag(flag).unwrap();
+        let check = |query: &str, expected: Option<ReaderWish>| {
             let (token, catalogue) = (token(), catalogue());
-            assert_eq!(Wish::of_link(query, &token, &catalogue), expected, "{query}");
+            assert_eq!(ReaderWish::from_link(query, &token, &catalogue), expected, "{query}");
             let act = if query.starts_with("plan") { "plan" } else { "less" };
             let form = format!("do={act}&{query}");
-            assert_eq!(Wish::of_form("", &form, &token, &catalogue), expected, "{form}");
+            assert_eq!(ReaderWish::from_form("", &form, &token, &catalogue), expected, "{form}");
         };
         check("plan=weekly", plan("weekly"));
         check("plan=daily", plan("daily"));
-        check("less=maker:1", Some(Wish::Less(of("thread maker:1"))));
-        check("less=maker%3A1", Some(Wish::Less(of("thread maker:1"))));
-        check("less=item:1", Some(Wish::Less(of("subject item:1"))));
-        check("less=item_offered", Some(Wish::Less(of("kind item_offered"))));
+        check("less=maker:1", Some(ReaderWish::Less(of("thread maker:1"))));
+        check("less=maker%3A1", Some(ReaderWish::Less(of("thread maker:1"))));
+        check("less=item:1", Some(ReaderWish::Less(of("subject item:1"))));
+        check("less=item_offered", Some(ReaderWish::Less(of("kind item_offered"))));
         let long = format!("less=maker:{}", "x".repeat(10_000));
         let hostile = [
             // Of another channel, of none, and none at all.
@@ -259,11 +266,11 @@ mod tests {
             long.as_str(),
         ];
         hostile.into_iter().for_each(|query| check(query, None));
-        assert_eq!(Wish::of_link("", &token(), &catalogue()), None);
-        let of_push = Token { channel: Channel::Push, ..token() };
-        assert_eq!(Wish::of_link("plan=weekly", &of_push, &catalogue()), None);
-        let gone = Token { plan: PlanName::new("gone").unwrap(), ..token() };
-        assert_eq!(Wish::of_link("plan=weekly", &gone, &catalogue()), None);
+        assert_eq!(ReaderWish::from_link("", &token(), &catalogue()), None);
+        let of_push = LinkToken { channel: Channel::Push, ..token() };
+        assert_eq!(ReaderWish::from_link("plan=weekly", &of_push, &catalogue()), None);
+        let gone = LinkToken { plan: PlanName::new("gone").unwrap(), ..token() };
+        assert_eq!(ReaderWish::from_link("plan=weekly", &gone, &catalogue()), None);
     }
 
     #[test]
@@ -271,10 +278,10 @@ mod tests {
         for flag in
             ["kind item_offered", "actor bob", "actor bob the second", "subject item:1", "thread maker:1"]
         {
-            assert_eq!(Mute::named(flag).map(|mute| mute.flag()).as_deref(), Some(flag));
+            assert_eq!(MuteTarget::from_flag(flag).map(|mute| mute.flag()).as_deref(), Some(flag));
         }
         for flag in ["", "kind", "kind ", "kinds offered", "actor ", "thread maker", "subject item:", " "] {
-            assert_eq!(Mute::named(flag), None, "{flag}");
+            assert_eq!(MuteTarget::from_flag(flag), None, "{flag}");
         }
     }
 }

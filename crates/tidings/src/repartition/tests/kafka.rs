@@ -1,6 +1,6 @@
 //! The same on Kafka, where topics go one by one and what groups had committed goes a moment later.
 
-use topic_kafka::{Kafka, Settings, settings::Replication};
+use topic_kafka::{KafkaTopics, Settings, settings::ReplicationSettings};
 
 use super::*;
 
@@ -9,26 +9,26 @@ async fn on_kafka_it_is_the_same() {
     let brokers = engines::kafka().unwrap();
     let clock = Clock::real(0);
     let (prefix, replication) =
-        (format!("repartition-{}-", clock.now()), Replication { factor: 1, min_insync: 1 });
-    let settings = Settings { prefix, replication, ..Settings::at(brokers) };
-    let log = Kafka::open(settings, clock).unwrap();
-    let ground = Ground::on(Arc::new(log), 4).await;
-    let before = ground.remembered(4).await;
+        (format!("repartition-{}-", clock.now()), ReplicationSettings { factor: 1, min_insync: 1 });
+    let settings = Settings { prefix, replication, ..Settings::for_brokers(brokers) };
+    let log = KafkaTopics::open(settings, clock).unwrap();
+    let ground = RepartitionFixture::on_log(Arc::new(log), 4).await;
+    let before = ground.read_remembered(4).await;
     let member = ground.join("sender", &[topics::READY]).await;
     assert!(ground.execute(3).await.is_err_and(|why| why.contains("`sender` has members")));
     drop(member);
     // Leaving takes a moment.
-    while patiently(|| ground.log.has_members("sender")).await.unwrap() {
-        retry::pause(1, 0).await;
+    while retry_while_busy(|| ground.log.has_members("sender")).await.unwrap() {
+        retry::pause_before_retry(1, 0).await;
     }
     for to in [3, 6] {
         // When the records are copied, between two topics that go, and when they are put back.
         for nth in [3, 10, 14] {
-            let cut = ground.cut_off(to, nth, nth % 2 == 0).await;
+            let cut = ground.execute_cut_off(to, nth, nth % 2 == 0).await;
             assert!(cut.as_ref().is_err_and(|why| why.contains("cut off")), "{nth}: {cut:?}");
         }
         ground.execute(to).await.unwrap();
-        ground.is_settled(to, &before).await;
+        ground.assert_settled(to, &before).await;
     }
-    ground.log.remove(&[keyed(), vec![note::TOPIC.into()]].concat()).await.unwrap();
+    ground.log.remove(&[keyed_topics(), vec![note::TOPIC.into()]].concat()).await.unwrap();
 }

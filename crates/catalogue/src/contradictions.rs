@@ -1,0 +1,136 @@
+//! What a plan says that can never come to pass beside what else it says: hours in which it closes and nothing is told, more
+//! entries than a window ever holds, somebody who is here though they have left.
+
+use std::collections::BTreeSet;
+
+use model::{
+    Day, Kind,
+    civil_time::{self, Zone, ZoneRules},
+    hold,
+    plan::{
+        CloseRule, FirstRule, KeyPart, LocalHours, LocalTime, OncePer, OnlineSurface, Plan, QuietAction,
+        QuietRule, ZoneRule,
+    },
+};
+
+use crate::{kinds, tree_reader::TreeReader, units::format_length, yaml::TreePlace};
+
+/// From here on, and for as long, closings are tried against quiet hours: a year has all changes of the clock.
+const YEAR_BEGINS: i32 = 20_454;
+const YEAR_DAYS: i32 = 366;
+
+/// A calendar whose closings all lie in quiet hours that end what is due in them.
+pub(crate) fn check_quiet_hours(reader: &mut TreeReader<'_>, plan: &Plan, at: TreePlace) {
+    let Some(QuietRule { hours, zone: quiet_zone, then: QuietAction::End }) = &plan.quiet else { return };
+    let CloseRule::Calendar { at: time, zone, best, .. } = &plan.close else { return };
+    if plan.follows.is_some() || !best.is_none_or(|best| is_quiet(best, *hours, quiet_zone)) {
+        return;
+    }
+    let zones = ZoneRules::load_newest();
+    let zones: [Zone; 2] = match (zone, quiet_zone) {
+        (ZoneRule::Fixed(close), ZoneRule::Fixed(quiet)) => {
+            [close, quiet].map(|name| zones.get_or_utc(Some(name)))
+        }
+        // Wherever the person is, both are by the same clock.
+        (ZoneRule::Person, ZoneRule::Person) => [(); 2].map(|()| zones.get_or_utc(None)),
+        // Somewhere on the globe it closes at another hour.
+        _ => return,
+    };
+    if closes_within(&plan.close, *hours, &zones) {
+        let what = format!(
+            "it closes at {:02}:{:02}, which is always in these quiet hours, and with `then: ended` nothing is told in them",
+            time.hour, time.minute
+        );
+        let help = "close at another time, or write `then: hold` or `then: silent`".to_string();
+        reader.problem_with(at, what, Some(help));
+    }
+}
+
+/// Whether each hour that may be somebody's best one is quiet.
+fn is_quiet(best: LocalHours, quiet: LocalHours, zone: &ZoneRule) -> bool {
+    let mut hours = (0..24).map(|hour| LocalTime { hour, minute: 0 }).filter(|hour| best.has(*hour));
+    *zone == ZoneRule::Person && hours.all(|hour| quiet.has(hour))
+}
+
+/// Whether all closings of a year, wherever in their spread, lie within these hours.
+fn closes_within(close: &CloseRule, hours: LocalHours, [zone, quiet_zone]: &[Zone; 2]) -> bool {
+    let CloseRule::Calendar { at, on, spread_ms, .. } = close else { return false };
+    let (mut told, mut from) = (None, Day(YEAR_BEGINS).start());
+    let end = Day(YEAR_BEGINS + YEAR_DAYS).start();
+    while from < end {
+        let (date, closes) = civil_time::next_local_instant(from, told, *at, *on, zone);
+        let quiet = hold::quiet_until(hours, quiet_zone, closes);
+        if quiet.is_none_or(|until| closes.plus(*spread_ms) > until) {
+            return false;
+        }
+        (told, from) = (Some(date), closes);
+    }
+    true
+}
+
+/// What a message needs is more than a window ever holds that it could tell at once.
+pub(crate) fn check_entry_count(
+    reader: &mut TreeReader<'_>,
+    plan: &Plan,
+    at: TreePlace,
+    kinds: &[kinds::KindDraft],
+) {
+    let at_least = plan.at_least;
+    // What waits in all windows is told together.
+    if at_least < 2 || plan.key.is_empty() || plan.together {
+        return;
+    }
+    let of_subject = plan.key.contains(&KeyPart::Subject);
+    if of_subject && plan.once_per != OncePer::Event {
+        let what = format!(
+            "`at_least` is {at_least}, and a window of one subject, which is said once, never holds more than one"
+        );
+        let help = "leave `subject` out of the `key`, or say `once_per: event`".to_string();
+        reader.problem_with(at, what, Some(help));
+        return;
+    }
+    let of_kind = plan.key.contains(&KeyPart::Kind);
+    let told: BTreeSet<&Kind> = plan.sections.iter().flat_map(|section| &section.kinds).collect();
+    let told: Vec<_> = kinds.iter().filter(|kind| told.contains(&kind.name)).collect();
+    for kind in &told {
+        // What happened is one entry, whatever kinds tell it; so these may be in one window, and no others.
+        let beside = |other: &&&kinds::KindDraft| {
+            if of_kind {
+                other.on.0 == kind.on.0
+            } else {
+                !of_subject || other.subject_name() == kind.subject_name()
+            }
+        };
+        let beside: BTreeSet<&Kind> = told.iter().filter(beside).map(|kind| &kind.name).collect();
+        let sections =
+            plan.sections.iter().filter(|section| section.kinds.iter().any(|kind| beside.contains(kind)));
+        let room: u32 = sections.map(|section| u32::from(section.most)).sum();
+        if u32::from(at_least) > room {
+            let what =
+                format!("`at_least` is {at_least}, and a window of `{}` has room for {room}", kind.name);
+            let help = "make room for as many, by `most` of its section".to_string();
+            reader.problem_with(at, what, Some(help));
+            return;
+        }
+    }
+}
+
+/// Who was away for so long is on no surface any more, and what closes only then is never held by their being there.
+pub(crate) fn check_presence(
+    reader: &mut TreeReader<'_>,
+    plan: &Plan,
+    at: TreePlace,
+    surfaces: &[OnlineSurface],
+) {
+    let CloseRule::Away { ms } = plan.close else { return };
+    // These go though the person is here.
+    let goes_sooner = plan.entries.is_some() || plan.alone.is_some() || plan.first != FirstRule::Gathered;
+    let stays = surfaces.iter().any(|surface| surface.online_ms > ms);
+    if plan.online.is_some() && plan.follows.is_none() && !goes_sooner && !stays {
+        let what = format!(
+            "`online` has no meaning beside `away: {}`: who was away for so long is on no surface any more",
+            format_length(ms)
+        );
+        reader.problem(at, what);
+    }
+}

@@ -1,0 +1,282 @@
+//! A second good catalogue with every audience and every way to close, and its slips.
+
+use model::{Value, VersionedState, person::profile};
+
+use super::parse_with;
+use crate::{Audience, Catalogue};
+
+pub const WIDE: &str = r#"
+catalogue: wide
+subjects:
+  match: {about: text, one: person, other: person, city: ref city, cities: refs city, at: place, met: time, open: flag, third: person, home: place}
+  city:  {name: text}
+kinds:
+  fan:
+    on: match.made
+    to: {followers_of: city}
+    while: subject.open
+    says: Somebody met
+    thread: cities
+    plans: slow
+  pair:
+    on: match.made
+    to: {mutual: [one, other]}
+    says: 'You and {{ other | default("somebody") }} met in {{ city.name }}'
+    thread: city
+    plans: [slow, soon]
+  asked:
+    on: match.asked
+    to: {person: one}
+    while: subject.one != subject.other
+    says: '{{ subject.other | upper }} asks'
+    actor: told
+    plans: [slow]
+  close_by:
+    on: match.made
+    to: {near: at, within: 40 km}
+    says: Near you
+    thread: subject
+    plans: [slow]
+  picked:
+    on: match.picked
+    to: listed
+    says: Picked for you
+    plans: [slow]
+  said_to_all:
+    on: match.told
+    to: everyone
+    says: Hello
+    plans: [slow]
+plans:
+  slow:
+    channel: email
+    close: {weekly: "18:30", on: [mon, thu], zone: Europe/Berlin}
+    look_back: 8d
+    once_per: mail
+    from: news@example.com
+    headline: Hello
+    template: mail/daily.mjml
+    text: mail/daily.txt
+    sections:
+      - {title: Near, kinds: close_by, most: 8, order: {nearest: at}}
+      - {title: Picked, kinds: picked, most: 8, order: score}
+      - {title: Rest, kinds: [fan, pair, asked, said_to_all], most: 8}
+  soon:
+    channel: email
+    close: {after: 2h}
+    look_back: 1d
+    from: news@example.com
+    headline: Soon
+    template: mail/daily.mjml
+    text: mail/daily.txt
+    sections:
+      - {title: Met, kinds: pair, most: 8}
+"#;
+
+pub const MJML: &str = "<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>";
+
+const WEEKLY: &str = r#"{weekly: "18:30", on: [mon, thu], zone: Europe/Berlin}"#;
+
+#[rustfmt::skip]
+pub const SLIPS: &[(&str, &str, &str)] = &[
+    ("about: text, one: person", "about: text, one: persons", "4:29: `persons` is no type; did you mean `person`?"),
+    ("about: text, one: person", "about: text, one: ref person", "4:29: there is no subject `person`; a person is no subject; the type is `person` alone"),
+    ("about: text, one: person", "about: text, one: refs person", "4:29: there is no subject `person`; a person is no subject; the type is `person` alone"),
+    ("to: {followers_of: city}", "to: {followers_of: one}", "9:24: `one` is person, only what a field refers to can be followed"),
+    ("to: {followers_of: city}", "to: {followers_of: 7}", "9:24: `followers_of` must be a list of texts, this is a number"),
+    ("to: {followers_of: city}", "to: {followers_of: [city, 7]}", "9:31: `followers_of` must be a text, write it in quotes, this is a number"),
+    ("to: {followers_of: city}", "to: {followers_of: [city, city]}", "9:31: `city` is there twice"),
+    ("to: {followers_of: city}", "to: {followers: city}", "9:10: `to` has no key `followers`; did you mean `followers_of`?"),
+    ("to: {mutual: [one, other]}", "to: {mutual: [one, ohter]}", "16:24: `match` has no field `ohter`; did you mean `other`?"),
+    ("to: {mutual: [one, other]}", "to: {mutual: [one, about]}", "16:24: `about` is text, `mutual` needs a person"),
+    ("to: {mutual: [one, other]}", "to: {mutual: [one, one]}", "16:24: `one` is there twice; the two parties are two fields"),
+    ("to: {mutual: [one, other]}", "to: {mutual: [one]}", "16:18: `mutual` names two fields, these are 1"),
+    ("to: {mutual: [one, other]}", "to: {mutual: [one, other, city]}", "16:18: `mutual` names two fields, these are 3"),
+    ("to: {mutual: [one, other]}", "to: {mutual: one}", "16:18: `mutual` names two fields; write `{mutual: [FIELD, FIELD]}`"),
+    ("to: {mutual: [one, other]}", "to: {mutual: [one, 7]}", "16:24: `mutual` must be a text, write it in quotes, this is a number"),
+    ("to: {mutual: [one, other]}", "to: {mutaul: [one, other]}", "16:10: `to` has no key `mutaul`; did you mean `mutual`?"),
+    ("to: {mutual: [one, other]}", "to: {person: one}", "17:23: there is no `other`; a text here reads `cities`, `city`, `subject` or `variant`"),
+    ("one: person, other: person, city: ref city", "one: person, two: person, other: ref city, city: ref city", "16:19: `other` is the other party in what this kind says; the field `other` of `match` needs another name\n16:24: `other` is ref city, `mutual` needs a person\n23:27: text cannot be compared with city; two subjects are compared by their `.id`\n24:31: `upper` cannot be used on city"),
+    ("{{ other | default(\"somebody\") }}", "{{ othre }}", "17:23: there is no `othre`; did you mean `other`?"),
+    ("says: '{{ subject.other | upper }} asks'", "says: '{{ other }} asks'", "24:15: there is no `other`; a text here reads `cities`, `city`, `subject` or `variant`"),
+    ("says: '{{ subject.other | upper }} asks'", "says: '{{ subject.other.name }} asks'", "24:29: a text has no `name`"),
+    ("to: {person: one}", "to: {person: on}", "22:18: `match` has no field `on`; did you mean `one`?"),
+    ("to: {person: one}", "to: {person: whoever}", "22:18: `match` has no field `whoever`; a person is in `one`, `other` or `third`"),
+    ("to: {person: one}", "to: {person: city}", "22:18: `city` is ref city, this audience needs a person"),
+    ("to: {person: one}", "to: {person: [one, other]}", "22:18: `person` must be a text, this is a list"),
+    ("to: {person: one}", "to: {persons: one}", "22:10: `to` has no key `persons`; did you mean `person`?"),
+    ("to: {person: one}", "to: {person: one, within: 4 km}", "22:31: `within` belongs to `near`"),
+    ("to: {person: one}", "to: {person: one, mutual: [one, other]}", "22:9: one audience at a time; an audience is `{followers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`"),
+    ("to: {person: one}", "to: {}", "22:9: `to` names no audience; an audience is `{followers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`"),
+    ("to: {person: one}", "to: [one]", "22:9: `to` must be a map or a word, this is a list; an audience is `{followers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`"),
+    ("to: {person: one}", "to: 7", "22:9: `to` must be a map or a word, this is a number; an audience is `{followers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`"),
+    ("to: {person: one}", "to:", "22:7: `to` must be a map or a word, this is nothing; an audience is `{followers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`"),
+    ("to: {near: at, within: 40 km}", "to: {near: ta, within: 40 km}", "29:16: `match` has no field `ta`; did you mean `at`?"),
+    ("to: {near: at, within: 40 km}", "to: {near: nowhere, within: 40 km}", "29:16: `match` has no field `nowhere`; a place is in `at` or `home`"),
+    ("to: {near: at, within: 40 km}", "to: {near: city, within: 40 km}", "29:16: `city` is ref city, `near` needs a place"),
+    ("to: {near: at, within: 40 km}", "to: {near: at}", "29:9: `to` needs `within`"),
+    ("to: {near: at, within: 40 km}", "to: {within: 40 km}", "29:18: `within` belongs to `near`"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, wihtin: 40 km}", "29:20: `to` has no key `wihtin`; did you mean `within`?"),
+    ("to: {near: at, within: 40 km}", "to: {near: [at], within: 40 km}", "29:16: `near` must be a text, this is a list"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 40km}", "fine"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 1.5 km}", "fine"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 500 m}", "fine"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 1000 km}", "fine"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 1000.1 km}", "29:28: `within` is more than nothing and at most 1000 km"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 0 m}", "29:28: `within` is more than nothing and at most 1000 km"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 40}", "29:28: `within` has no unit: 40; write it like `40 km` or `500 m`"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 40 miles}", "29:28: `40 miles` is no distance; write it like `40 km` or `500 m`"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: -40 km}", "29:28: `-40 km` is no distance; write it like `40 km` or `500 m`"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 1e3 km}", "29:28: `1e3 km` is no distance; write it like `40 km` or `500 m`"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: inf km}", "29:28: `inf km` is no distance; write it like `40 km` or `500 m`"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: 1.2.3 km}", "29:28: `1.2.3 km` is no distance; write it like `40 km` or `500 m`"),
+    ("to: {near: at, within: 40 km}", "to: {near: at, within: [40 km]}", "29:28: `within` must be a text, this is a list"),
+    ("to: listed", "to: lsited", "35:9: there is no audience `lsited`; did you mean `listed`?"),
+    ("to: listed", "to: list", "35:9: there is no audience `list`; did you mean `listed`?"),
+    ("to: listed", "to: everybody", "35:9: there is no audience `everybody`; did you mean `everyone`?"),
+    ("to: listed", "to: followers_of", "35:9: there is no audience `followers_of`; an audience is `{followers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`"),
+    ("to: listed", "to: {listed: true}", "35:10: `listed` is a word alone; write `to: listed`"),
+    ("to: listed", "to: everyone", "55:56: no kind of this section has a score; only a kind with `to: listed` has scores"),
+    ("to: everyone", "to: {everyone: }", "40:10: `everyone` is a word alone; write `to: everyone`"),
+    ("actor: told", "actor: tlod", "25:12: `actor` is `told` or `left_out`; did you mean `told`?"),
+    ("actor: told", "actor: left_out", "fine"),
+    ("actor: told", "actor: left out", "25:12: `actor` is `told` or `left_out`; did you mean `left_out`?"),
+    ("actor: told", "actor: true", "25:12: `actor` must be a text, write it in quotes, this is a flag"),
+    ("actor: told", "actor: nobody", "25:12: `actor` is `told` or `left_out`"),
+    ("actor: told", "unsure: agian", "25:13: `unsure` is `again` or `later`; did you mean `again`?"),
+    ("thread: cities", "thread: citeis", "12:13: `match` has no field `citeis`; did you mean `cities`?"),
+    ("thread: cities", "thread: subjcet", "12:13: `match` has no field `subjcet`; did you mean `subject`?"),
+    ("thread: cities", "thread: about", "12:13: `about` is text, a thread hangs on what a field refers to"),
+    ("thread: cities", "thread: one", "12:13: `one` is person, a thread hangs on what a field refers to"),
+    ("thread: cities", "thread: [city]", "12:13: `thread` must be a text, this is a list"),
+    ("thread: cities", "threads: city", "12:5: a kind has no key `threads`; did you mean `thread`?"),
+    (WEEKLY, "{weekly: \"18:30\", zone: person}", "46:12: `close` needs `on`"),
+    (WEEKLY, "{weekly: \"18:30\", on: [], zone: person}", "46:34: `on` names no day"),
+    (WEEKLY, "{weekly: \"18:30\", on: 7, zone: person}", "46:34: `on` must be a list of texts, this is a number"),
+    (WEEKLY, "{weekly: \"6pm\", on: [mon, thu], zone: person}", "46:21: `6pm` is no time of day; write it like \"09:00\""),
+    (WEEKLY, "{weekly: \"18:30\", on: monday, zone: person}", "46:34: there is no day `monday`; did you mean `mon`?"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, Thursday], zone: person}", "46:40: there is no day `Thursday`; did you mean `thu`?"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, thr], zone: person}", "46:40: there is no day `thr`; did you mean `thu`?"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, weekends], zone: person}", "46:40: there is no day `weekends`; a day is `mon`, `tue`, `wed`, `thu`, `fri`, `sat` or `sun`"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, 4], zone: person}", "46:40: `on` must be a text, write it in quotes, this is a number"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, mon, fri], zone: person}", "46:40: `mon` is there twice"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, fri]}", "46:12: `close` needs `zone`"),
+    (WEEKLY, "{weekly: mon, zone: person}", "46:12: `close` needs `on`\n46:21: `mon` is no time of day; write it like \"09:00\""),
+    (WEEKLY, "{weekly: mon, on: \"18:30\", zone: person}", "46:21: `mon` is no time of day; write it like \"09:00\"\n46:30: there is no day `18:30`; a day is `mon`, `tue`, `wed`, `thu`, `fri`, `sat` or `sun`"),
+    (WEEKLY, "{wekly: \"18:30\", on: [mon, thu], zone: person}", "46:13: `close` has no key `wekly`; did you mean `weekly`?"),
+    (WEEKLY, "{daily: \"18:30\", on: [mon, thu], zone: person}", "46:33: `on` has no meaning with `daily`; on some days of the week is `weekly`"),
+    (WEEKLY, "{daily: \"18:30\", weekly: \"18:30\", on: [mon, thu], zone: person}", "46:12: one way to close at a time; a window closes `at_once`, `{after: 2h}`, `{silence: 5m, most: 1h}`, `{away: 30m}`, `{before: FIELD, by: 2h}`, `{daily: \"09:00\", zone: person}` or `{weekly: \"09:00\", on: [mon, thu], zone: person}`"),
+    (WEEKLY, "{on: [mon, thu], zone: person}", "46:12: `close` does not say when; a window closes `at_once`, `{after: 2h}`, `{silence: 5m, most: 1h}`, `{away: 30m}`, `{before: FIELD, by: 2h}`, `{daily: \"09:00\", zone: person}` or `{weekly: \"09:00\", on: [mon, thu], zone: person}`"),
+    (WEEKLY, "{at: \"18:30\", on: [mon, thu], zone: person}", "46:13: `close` has no key `at`; `close` has `daily`, `weekly`, `after`, `silence`, `away`, `before`, `by`, `most`, `on`, `zone`, `spread` or `best`"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, thu], zone: person, spread: 20m}", "fine"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, wed], zone: person}", "47:16: with `look_back` 8d, what one mail carries over expires before the next; `look_back` must be at least 10d, twice the longest gap between two closings (5d)"),
+    (WEEKLY, "{weekly: \"18:30\", on: fri, zone: person}", "47:16: with `look_back` 8d, what one mail carries over expires before the next; `look_back` must be at least 14d, twice the longest gap between two closings (7d)"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, tue, wed, thu, fri], zone: person}", "fine"),
+    (WEEKLY, "{after: 8d}", "fine"),
+    (WEEKLY, "{after: 8d1s}", "47:16: `after` is longer than `look_back`, so what came first would be forgotten; `look_back` must be at least 9d"),
+    ("look_back: 8d", "look_back: 7d", "47:16: with `look_back` 7d, what one mail carries over expires before the next; `look_back` must be at least 8d, twice the longest gap between two closings (4d)"),
+    ("on: [mon, thu], zone: Europe/Berlin}\n    look_back: 8d", "on: sun, zone: person}\n    look_back: 13d", "47:16: with `look_back` 13d, what one mail carries over expires before the next; `look_back` must be at least 14d, twice the longest gap between two closings (7d)"),
+    ("on: [mon, thu], zone: Europe/Berlin}\n    look_back: 8d", "on: sun, zone: person}\n    look_back: 14d", "fine"),
+    ("{after: 2h}", "{after: 1m}", "fine"),
+    ("{after: 2h}", "{after: 59s}", "59:20: `after` is from 1m to 19d"),
+    ("{after: 2h}", "{after: 20d}", "59:20: `after` is from 1m to 19d"),
+    ("{after: 2h}", "{after: 30h}", "60:16: `after` is longer than `look_back`, so what came first would be forgotten; `look_back` must be at least 2d"),
+    ("{after: 2h}", "{after: 2}", "59:20: `after` must be a text, write it in quotes, this is a number"),
+    ("{after: 2h}", "{after: 2 hours}", "59:20: `2 hours` is no length of time; write it like `20m`, `1h30m` or `7d`"),
+    ("{after: 2h}", "{atfer: 2h}", "59:13: `close` has no key `atfer`; did you mean `after`?"),
+    ("{after: 2h}", "{after: 2h, on: mon}", "59:28: `on` has no meaning with `after`; on some days of the week is `weekly`"),
+    ("{after: 2h}", "{after: 2h, zone: person, spread: 5m}", "59:30: `zone` has no meaning with `after`\n59:46: `spread` has no meaning with `after`"),
+    ("{after: 2h}", "2h", "59:12: there is no way to close `2h`; a window closes `at_once`, `{after: 2h}`, `{silence: 5m, most: 1h}`, `{away: 30m}`, `{before: FIELD, by: 2h}`, `{daily: \"09:00\", zone: person}` or `{weekly: \"09:00\", on: [mon, thu], zone: person}`"),
+    ("once_per: mail", "once_per: mial", "48:15: `once_per` is `event`, `mail` or `subject`; did you mean `mail`?"),
+    ("once_per: mail", "once_per: day", "48:15: `once_per` is `event`, `mail` or `subject`"),
+    ("order: score", "order: scores", "55:56: there is no order `scores`; an order is `newest`, `oldest`, `score`, `{soonest: FIELD}`, `{best: FIELD}` or `{nearest: FIELD}`"),
+    ("order: score", "order: {score: about}", "55:57: `order` has no key `score`; `order` has `soonest`, `best` or `nearest`"),
+    ("kinds: picked, most: 8, order: score", "kinds: picked, most: 8, order: {best: score}", "55:56: `match` has no field `score` to order by; `order: score` is by the score of who is listed"),
+    ("order: {nearest: at}", "order: score", "54:56: no kind of this section has a score; only a kind with `to: listed` has scores"),
+    ("order: {nearest: at}", "order: {nearest: ta}", "54:56: `match` has no field `ta` to order by; did you mean `at`?"),
+    ("order: {nearest: at}", "order: {nearest: met}", "54:56: `met` is time, this order needs a place"),
+    ("order: {nearest: at}", "order: nearest", "54:56: there is no order `nearest`; an order is `newest`, `oldest`, `score`, `{soonest: FIELD}`, `{best: FIELD}` or `{nearest: FIELD}`"),
+    ("order: {nearest: at}", "order: {nearest: [at]}", "54:66: `nearest` must be a text, this is a list"),
+    ("plans: [slow, soon]", "plans: [slow, sono]", "19:19: there is no plan `sono`; did you mean `soon`?"),
+];
+
+/// Pieces that decide what a plan does.
+#[rustfmt::skip]
+pub const RULES: &[(&str, &str)] = &[
+    ("[mon, thu]", "[tue, fri]"),
+    ("[mon, thu]", "[mon, tue, thu]"),
+    ("after: 2h", "after: 3h"),
+    ("order: score", "order: newest"),
+    ("{nearest: at}", "oldest"),
+    ("{nearest: at}", "{nearest: home}"),
+    ("once_per: mail", "once_per: subject"),
+];
+
+/// Pieces that decide whom and how it is told.
+#[rustfmt::skip]
+pub const WORDS: &[(&str, &str)] = &[
+    ("{followers_of: city}", "{followers_of: cities}"),
+    ("{followers_of: city}", "{followers_of: [city, cities]}"),
+    ("{mutual: [one, other]}", "{mutual: [other, one]}"),
+    ("{mutual: [one, other]}", "{mutual: [one, third]}"),
+    ("{near: at, within", "{near: home, within"),
+    ("{mutual: [one, other]}\n", "{mutual: [one, other]}\n    actor: left_out\n"),
+    ("{person: one}", "{person: other}"),
+    ("actor: told", "actor: left_out"),
+    ("within: 40 km", "within: 41 km"),
+    ("{near: at, within: 40 km}", "everyone"),
+    ("to: everyone", "to: listed"),
+    ("thread: city\n", "thread: cities\n"),
+    ("    thread: subject\n", ""),
+    ("[slow, soon]", "[soon, slow]"),
+    ("cities: refs city", "cities: ref city"),
+];
+
+pub fn parse_wide() -> Catalogue {
+    parse_with(WIDE, MJML).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn audiences_are_read_as_they_are_written() {
+    let catalogue = parse_wide();
+    let check = |kind: &str, to: Audience, actor_told: bool, thread: Option<&str>| {
+        let kind = &catalogue.kinds[kind];
+        assert_eq!(
+            (&kind.to, kind.actor_told, kind.thread.as_deref()),
+            (&to, actor_told, thread),
+            "{kind:?}"
+        );
+    };
+    let text = str::to_string;
+    check("fan", Audience::FollowersOf(vec![text("city")]), false, Some("cities"));
+    check("pair", Audience::Mutual(text("one"), text("other")), true, Some("city"));
+    check("asked", Audience::Person(text("one")), true, None);
+    check("close_by", Audience::Near { field: text("at"), within_km: 40.0 }, false, Some("subject"));
+    check("picked", Audience::Listed, false, None);
+    check("said_to_all", Audience::Everyone, false, None);
+    let metres = parse_with(&WIDE.replace("40 km", "500 m"), MJML).unwrap();
+    assert_eq!(metres.kinds["close_by"].to, Audience::Near { field: text("at"), within_km: 0.5 });
+    let left_out = WIDE.replace("{mutual: [one, other]}\n", "{mutual: [one, other]}\n    actor: left_out\n");
+    assert!(!parse_with(&left_out, MJML).unwrap().kinds["pair"].actor_told);
+}
+
+#[test]
+fn a_preference_chooses_among_the_plans_of_a_kind() {
+    let catalogue = parse_wide();
+    let check = |kind: &str, preferred: Option<Value>, expected: &str| {
+        let profile = VersionedState::from_values(1, [(profile::EMAIL_PLAN, preferred)]);
+        let plans = catalogue.plans_for(&catalogue.kinds[kind], &profile);
+        let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
+        assert_eq!(names, [expected], "{kind} {profile:?}");
+    };
+    check("pair", None, "slow");
+    check("pair", Some(Value::from_text("slow")), "slow");
+    check("pair", Some(Value::from_text("soon")), "soon");
+    // What the kind does not offer is no preference, and neither is what is no text.
+    check("asked", Some(Value::from_text("soon")), "slow");
+    check("pair", Some(Value::from_text("never")), "slow");
+    check("pair", Some(Value::from_text("")), "slow");
+    check("pair", Some(Value::Flag(true)), "slow");
+    let nobody = catalogue.plans_for(&catalogue.kinds["pair"], &VersionedState::default());
+    assert_eq!(nobody.len(), 1);
+}

@@ -1,0 +1,197 @@
+//! Reading the tree: maps with known keys, texts, numbers. Whatever is wrong is noted with its place and
+//! reading goes on, so that one look at the messages is enough.
+
+use crate::{
+    limits::NAME_BYTES_MAX,
+    problem::{CatalogueProblem, CatalogueProblems, SourceText, list_choices, nearest_name},
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+    yaml_slip::missing_blank,
+};
+
+/// Collects problems while a tree is read.
+pub(crate) struct TreeReader<'a> {
+    pub source: SourceText<'a>,
+    pub problems: CatalogueProblems,
+}
+
+/// The values of a map by key, all keys known.
+pub(crate) struct MapFields<'a> {
+    map: &'a [(TreeKey, TreeNode)],
+    pub at: TreePlace,
+    what: String,
+    /// Keys that a slip was probably meant for; that they are missing too is no news.
+    meant: Vec<String>,
+    /// Whether a key is not known, which has been said.
+    pub strange: bool,
+}
+
+impl<'a> TreeReader<'a> {
+    pub fn new(source: SourceText<'a>) -> Self {
+        Self { source, problems: CatalogueProblems::default() }
+    }
+
+    pub fn problem(&mut self, at: TreePlace, what: impl Into<String>) {
+        self.problem_with(at, what, None);
+    }
+
+    pub fn problem_with(&mut self, at: TreePlace, what: impl Into<String>, help: Option<String>) {
+        self.problems.0.push(self.source.problem(at.line, at.column, what).with_help(help));
+    }
+
+    pub fn push(&mut self, problem: CatalogueProblem) {
+        self.problems.0.push(problem);
+    }
+
+    pub fn map<'n>(&mut self, node: &'n TreeNode, what: &str) -> Option<&'n [(TreeKey, TreeNode)]> {
+        match &node.what {
+            TreeValue::Map(map) => Some(map),
+            other => {
+                self.report_wrong(node, &format!("{what} must be a map"), other);
+                None
+            }
+        }
+    }
+
+    /// A map of which all keys are known; `at` is where to say that one is missing. An unknown key is a
+    /// problem, the rest is read all the same.
+    pub fn fields<'n>(
+        &mut self,
+        node: &'n TreeNode,
+        at: TreePlace,
+        what: &str,
+        known: &[&str],
+    ) -> Option<MapFields<'n>> {
+        self.fields_of(node, at, what, known, (what, known))
+    }
+
+    /// The same where only some of the known keys are offered to whoever wrote another one.
+    pub fn fields_of<'n>(
+        &mut self,
+        node: &'n TreeNode,
+        at: TreePlace,
+        what: &str,
+        known: &[&str],
+        (offers, offered): (&str, &[&str]),
+    ) -> Option<MapFields<'n>> {
+        let map = self.map(node, what)?;
+        let mut meant = Vec::new();
+        let mut strange = false;
+        for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
+            let near = nearest_name(&key.name, offered.iter().copied());
+            let help = match (missing_blank(&key.name), near) {
+                (Some(help), _) => help,
+                (None, Some(near)) => format!("did you mean `{near}`?"),
+                (None, None) => format!("{offers} has {}", list_choices(offered.iter().copied())),
+            };
+            meant.extend(near.map(str::to_string));
+            strange = true;
+            self.problem_with(key.at, format!("{what} has no key `{}`", key.name), Some(help));
+        }
+        Some(MapFields { map, at, what: what.to_string(), meant, strange })
+    }
+
+    pub fn text<'n>(&mut self, node: &'n TreeNode, what: &str) -> Option<&'n str> {
+        match &node.what {
+            TreeValue::Text(text) => Some(text),
+            other => {
+                let quotes = matches!(other, TreeValue::Flag(_) | TreeValue::Number(_));
+                let hint = if quotes { ", write it in quotes" } else { "" };
+                self.report_wrong(node, &format!("{what} must be a text{hint}"), other);
+                None
+            }
+        }
+    }
+
+    pub fn flag(&mut self, node: &TreeNode, what: &str) -> Option<bool> {
+        match &node.what {
+            TreeValue::Flag(flag) => Some(*flag),
+            other => {
+                self.report_wrong(node, &format!("{what} must be true or false"), other);
+                None
+            }
+        }
+    }
+
+    /// A whole number within bounds.
+    pub fn whole_number(&mut self, node: &TreeNode, what: &str, least: u16, most: u16) -> Option<u16> {
+        match &node.what {
+            TreeValue::Number(n) if n.fract() == 0.0 && *n >= f64::from(least) && *n <= f64::from(most) => {
+                // Whole and within the bounds of the type, so nothing is lost.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                Some(*n as u16)
+            }
+            TreeValue::Number(n) => {
+                self.problem(
+                    node.at,
+                    format!("{what} must be a whole number from {least} to {most}, not {n}"),
+                );
+                None
+            }
+            other => {
+                self.report_wrong(node, &format!("{what} must be a number"), other);
+                None
+            }
+        }
+    }
+
+    /// A list of texts; one text alone is a list of one.
+    pub fn texts<'n>(&mut self, node: &'n TreeNode, what: &str) -> Vec<(&'n str, TreePlace)> {
+        match &node.what {
+            TreeValue::Text(text) => vec![(text, node.at)],
+            TreeValue::List(list) => {
+                list.iter().filter_map(|node| Some((self.text(node, what)?, node.at))).collect()
+            }
+            other => {
+                self.report_wrong(node, &format!("{what} must be a list of texts"), other);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Checks that a key could be a name.
+    pub fn name(&mut self, key: &TreeKey, what: &str) -> bool {
+        if key.name.len() > NAME_BYTES_MAX {
+            let message =
+                format!("the name of {what} has {} bytes, more than {NAME_BYTES_MAX}", key.name.len());
+            self.problem(key.at, message);
+            return false;
+        }
+        let good = is_name(&key.name);
+        if !good {
+            let rule = || "a name has small letters, digits and `_`, and begins with a letter".to_string();
+            let message = format!("`{}` cannot be the name of {what}", key.name);
+            self.problem_with(key.at, message, Some(missing_blank(&key.name).unwrap_or_else(rule)));
+        }
+        good
+    }
+
+    fn report_wrong(&mut self, node: &TreeNode, rule: &str, found: &TreeValue) {
+        // Of `key:value` YAML makes a text.
+        let help = match found {
+            TreeValue::Text(text) if rule.ends_with("must be a map") => missing_blank(text),
+            _ => None,
+        };
+        self.problem_with(node.at, format!("{rule}, this is {}", found.sort_name()), help);
+    }
+}
+
+impl<'a> MapFields<'a> {
+    pub fn get(&self, key: &str) -> Option<&'a TreeNode> {
+        self.map.iter().find(|(known, _)| known.name == key).map(|(_, node)| node)
+    }
+
+    /// A key that must be there.
+    pub fn need(&self, reader: &mut TreeReader<'_>, key: &str) -> Option<&'a TreeNode> {
+        let node = self.get(key);
+        if node.is_none() && !self.meant.iter().any(|meant| meant == key) {
+            reader.problem(self.at, format!("{} needs `{key}`", self.what));
+        }
+        node
+    }
+}
+
+/// Letters, digits and `_`, so that a name can stand in an expression.
+pub(crate) fn is_name(name: &str) -> bool {
+    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(word)
+}

@@ -1,0 +1,148 @@
+//! What a turn read: announcements and the inbox, sorted by person in the order they came.
+
+use std::collections::BTreeMap;
+
+use std::sync::Arc;
+
+use model::{Day, Fact, Kind, PlanName, UtcMillis, delivery::Delivery, person::Act, window::WindowTarget};
+use topic::{NewRecord, TopicRecord};
+use wire::{
+    DayAnnouncement,
+    inbox::InboxItem,
+    quarantine::{self, QuarantinedRecord, UnusableRecord},
+    topics,
+};
+
+use crate::{config::GROUP, memory::PersonKey};
+
+/// One thing that concerns a person.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PersonNews {
+    /// Rows of these kinds were written into a day. Which plans care is the person's choice too, so it is
+    /// seen when the profile has been loaded.
+    Announced {
+        day: Day,
+        rows: u32,
+        kinds: Vec<Kind>,
+        /// Windows of plans that tell several apart.
+        windows: Vec<WindowTarget>,
+    },
+    /// The profile changed.
+    Profile,
+    /// Somebody released or cancelled windows of a plan by hand, the one with this key or all, at this instant.
+    ByHand {
+        act: Act,
+        plan: PlanName,
+        key: Option<Arc<str>>,
+        at: UtcMillis,
+    },
+    Delivered(Box<Delivery>),
+    /// The person was erased.
+    Erased,
+    /// The person read or cleared something.
+    Read {
+        at: UtcMillis,
+    },
+    /// The person was seen on a surface.
+    Seen {
+        surface: Arc<str>,
+        at: UtcMillis,
+    },
+}
+
+/// All that a turn read.
+#[derive(Default, Debug)]
+pub struct TurnNews {
+    pub of: BTreeMap<PersonKey, Vec<PersonNews>>,
+    /// Records that could not be read, on their way to quarantine.
+    pub rejects: Vec<NewRecord>,
+}
+
+/// Reads a batch. Bytes that are no record of ours are values too: they go to quarantine and the partition
+/// goes on. What was read or cleared is in the day's marks: only where there are badges somebody waits to hear of it.
+pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) -> anyhow::Result<TurnNews> {
+    let mut read = TurnNews::default();
+    for record in records {
+        let value = record.value.as_deref().unwrap_or_default();
+        let result = match &*record.topic {
+            topics::PENDING => {
+                wire::pending::decode(value).map(|pending| add_announcements(&mut read, pending))
+            }
+            _ => wire::inbox::decode(value).map(|inbox| match inbox {
+                InboxItem::Feedback(_) if !have_badges => {}
+                inbox => add_inbox_item(&mut read, inbox),
+            }),
+        };
+        if let Err(undecodable) = result {
+            read.rejects.push(quarantine_record(record, &undecodable.to_string(), now)?);
+        }
+    }
+    Ok(read)
+}
+
+fn add_announcements(read: &mut TurnNews, pending: wire::pending::AnnouncementBatch) {
+    for announcement in pending.announcements {
+        let DayAnnouncement { person, day, rows, kinds, windows, full } = announcement;
+        // What was not written takes no room: else it would take that of what is urgent.
+        let rows = if full { 0 } else { rows };
+        let key = (pending.tenant.clone(), person);
+        read.of.entry(key).or_default().push(PersonNews::Announced { day, rows, kinds, windows });
+    }
+}
+
+fn add_inbox_item(read: &mut TurnNews, inbox: InboxItem) {
+    let (key, news) = match inbox {
+        InboxItem::Fact(Fact::Profile { tenant, person, .. }) => ((tenant, person), PersonNews::Profile),
+        // Follows are asked of the store at closing.
+        InboxItem::Fact(Fact::Follow(_)) => return,
+        InboxItem::Feedback(feedback) => {
+            ((feedback.tenant, feedback.person), PersonNews::Read { at: feedback.at })
+        }
+        InboxItem::Delivery(delivery) => {
+            ((delivery.tenant.clone(), delivery.person.clone()), PersonNews::Delivered(delivery))
+        }
+        InboxItem::Seen { tenant, person, surface, at } => {
+            ((tenant, person), PersonNews::Seen { surface, at })
+        }
+        InboxItem::Erased { tenant, person, at: _ } => ((tenant, person), PersonNews::Erased),
+        InboxItem::ByHand { tenant, person, act, plan, key, at } => {
+            ((tenant, person), PersonNews::ByHand { act, plan, key, at })
+        }
+    };
+    read.of.entry(key).or_default().push(news);
+}
+
+fn quarantine_record(record: &TopicRecord, reason: &str, now: UtcMillis) -> anyhow::Result<NewRecord> {
+    let unusable = UnusableRecord {
+        topic: &record.topic,
+        partition: record.partition,
+        offset: record.offset,
+        appended: UtcMillis(record.appended),
+        key: &record.key,
+        value: record.value.as_deref(),
+    };
+    encode_quarantined(&quarantine::put_aside(unusable, reason, GROUP, now).with_headers(&record.headers))
+}
+
+/// What is put aside of a Ready that could not be written: it lies nowhere, so it cannot be put back.
+pub fn quarantine_unwritten_ready(
+    partition: u32,
+    key: &[u8],
+    reason: &str,
+    now: UtcMillis,
+) -> anyhow::Result<NewRecord> {
+    let (topic, offset, value) = (topics::READY, u64::MAX, None);
+    let nowhere = UnusableRecord { topic, partition, offset, appended: now, key, value };
+    encode_quarantined(&QuarantinedRecord { cut: true, ..quarantine::put_aside(nowhere, reason, GROUP, now) })
+}
+
+fn encode_quarantined(aside: &QuarantinedRecord) -> anyhow::Result<NewRecord> {
+    let (key, value) = quarantine::encode_with_key(aside)?;
+    Ok(NewRecord {
+        topic: topics::QUARANTINE.into(),
+        partition: 0,
+        key,
+        value: Some(value),
+        headers: Vec::new(),
+    })
+}

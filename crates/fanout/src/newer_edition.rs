@@ -1,0 +1,51 @@
+//! What a newer edition of the catalogue wrote: it may mean kinds that ours does not have, and nobody would be told of
+//! them. So it waits until this process is replaced. After the longest wait it is told by our edition, and put into
+//! quarantine as well, from where `tidings quarantine retry` has the rest told once that edition is back.
+
+use model::{
+    UtcMillis,
+    edition::{EditionTracker, EditionVerdict},
+};
+use topic::{NewRecord, TopicRecord, drive::TurnDeferredError};
+use wire::house_note;
+
+use crate::read::quarantine_record;
+
+/// What is put aside of a batch that may be told.
+pub fn quarantine_newer(
+    records: &[TopicRecord],
+    editions: &EditionTracker,
+    now: UtcMillis,
+) -> anyhow::Result<Vec<NewRecord>> {
+    let mut aside = Vec::new();
+    for record in records {
+        match editions.judge(house_note::read_edition(&record.headers), now) {
+            EditionVerdict::Known => {}
+            EditionVerdict::Wait { edition, is_first, .. } => {
+                let why = editions
+                    .awaited_edition(now)
+                    .map(|awaited| awaited.describe_wait(editions.own_edition()));
+                let why = why.unwrap_or_else(|| edition.to_string());
+                if is_first {
+                    tracing::warn!(topic = %record.topic, why, "fan-out waits");
+                }
+                return Err(TurnDeferredError(why).into());
+            }
+            EditionVerdict::Passed { edition, is_first } => {
+                let own = editions.own_edition().map(|own| own.to_string()).unwrap_or_default();
+                if is_first {
+                    tracing::warn!(
+                        topic = %record.topic, %edition, own,
+                        "nobody came with a newer catalogue: fan-out goes on by its own, and puts what it tells aside as well"
+                    );
+                }
+                let reason = format!(
+                    "it was written by {edition} and told by {own}; put back when that catalogue is in use again, \
+                     it tells whom this one did not know"
+                );
+                aside.push(quarantine_record(record, reason, now)?);
+            }
+        }
+    }
+    Ok(aside)
+}

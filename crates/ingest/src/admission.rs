@@ -1,0 +1,294 @@
+//! Whether a CloudEvent is admitted, and as what.
+//!
+//! Pure: the verdict is a function of the event, of the instant at which it was first seen and of the
+//! catalogue, so it is the same however often the event comes again.
+
+use std::sync::Arc;
+
+use catalogue::{
+    Catalogue,
+    problem::{did_you_mean, list_choices},
+};
+use model::{
+    FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, civil_time::ZoneRules,
+    event::check_timely, id::BadName,
+};
+use serde_json::{Map, Value};
+use wire::{CloudChange, FeedbackAction};
+
+use crate::{
+    device,
+    {
+        change::{self, AdmittedChange},
+        config::QUOTED_CHARS_MAX,
+        feedback::{self, FeedbackTarget},
+        mute::{self, MuteFact},
+        profile,
+    },
+};
+
+/// The types of CloudEvents that are ours; every other type is a change.
+pub const FOLLOW: &str = "tidings.follow";
+pub const UNFOLLOW: &str = "tidings.unfollow";
+pub const PROFILE: &str = "tidings.profile";
+pub const MUTE: &str = "tidings.mute";
+pub const UNMUTE: &str = "tidings.unmute";
+pub const DEVICE: &str = "tidings.device";
+pub const ERASE: &str = "tidings.erase";
+pub const WELCOME: &str = "tidings.welcome";
+pub const SEEN: &str = "tidings.seen";
+pub const READ: &str = "tidings.read";
+pub const CLEARED: &str = "tidings.cleared";
+
+const OURS: [&str; 11] =
+    [FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, ERASE, WELCOME, SEEN, READ, CLEARED];
+const OUR_PREFIX: &str = "tidings.";
+
+/// A CloudEvent that was admitted.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AdmittedItem {
+    Change(AdmittedChange),
+    Follow(FollowFact),
+    /// Cells of a person's profile.
+    Profile {
+        tenant: Tenant,
+        person: Person,
+        state: VersionedState,
+    },
+    Mute(MuteFact),
+    /// The person is to be erased, or may come back.
+    Erase {
+        tenant: Tenant,
+        person: Person,
+        version: i64,
+        /// They may be told again: nothing that was removed comes back.
+        welcomes: bool,
+    },
+    /// The person was on a surface.
+    Seen {
+        tenant: Tenant,
+        person: Person,
+        surface: Arc<str>,
+        at: UtcMillis,
+    },
+    Feedback {
+        tenant: Tenant,
+        person: Person,
+        what: FeedbackAction,
+        about: FeedbackTarget,
+        /// When it was first seen: the instant its marks carry.
+        at: UtcMillis,
+    },
+}
+
+/// Why a CloudEvent was not admitted.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{at}: {reason}")]
+pub struct AdmissionError {
+    /// A JSON pointer such as `/time`. Fields of the flat form are pointed to as if they stood in `data`.
+    pub at: String,
+    pub reason: String,
+}
+
+/// What a CloudEvent is, by its type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CloudEventSort {
+    Change,
+    Fact,
+    Feedback,
+}
+
+impl CloudEventSort {
+    pub const ALL: [Self; 3] = [Self::Change, Self::Fact, Self::Feedback];
+
+    /// The path at which this sort is taken.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Change => "/v1/changes",
+            Self::Fact => "/v1/facts",
+            Self::Feedback => "/v1/feedback",
+        }
+    }
+
+    /// The types of this sort that have names of ours.
+    pub fn types(self) -> impl Iterator<Item = &'static str> {
+        OURS.into_iter().filter(move |what| Self::from_type(what) == Ok(self))
+    }
+
+    pub fn from_type(what: &str) -> Result<Self, AdmissionError> {
+        match what {
+            FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | ERASE | WELCOME | SEEN => Ok(Self::Fact),
+            READ | CLEARED => Ok(Self::Feedback),
+            _ if what.starts_with(OUR_PREFIX) => {
+                let help =
+                    did_you_mean(what, OURS).unwrap_or_else(|| format!("it has {}", list_choices(OURS)));
+                refuse_at("/type", format!("tidings has no type `{}`: {help}", quote_text(what)))
+            }
+            _ => Ok(Self::Change),
+        }
+    }
+}
+
+impl AdmissionError {
+    pub fn new(at: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { at: at.into(), reason: reason.into() }
+    }
+}
+
+/// Judges a CloudEvent. `first_seen` is when its record was appended, or when its request was first heard.
+pub fn admit_cloud_event(
+    cloud: CloudChange,
+    tenant: &Tenant,
+    first_seen: UtcMillis,
+    catalogue: &Catalogue,
+    zones: &ZoneRules,
+) -> Result<AdmittedItem, AdmissionError> {
+    let sort = CloudEventSort::from_type(&cloud.what)?;
+    let occurred = cloud.time.unwrap_or(first_seen);
+    // A fact or feedback may be told late, but not ahead: nothing could ever override it.
+    let judged = if sort == CloudEventSort::Change { occurred } else { occurred.max(first_seen) };
+    check_timely(judged, first_seen)
+        .map_err(|untimely| AdmissionError::new("/time", untimely.to_string()))?;
+    if sort == CloudEventSort::Change {
+        return change::judge_change(cloud, tenant, occurred, catalogue).map(AdmittedItem::Change);
+    }
+    check_lists_nothing(&cloud)?;
+    let data = FactData(&cloud.data);
+    let version = cloud.version.unwrap_or(occurred.0);
+    let person = data.parse_name("person", Person::new)?;
+    let tenant = tenant.clone();
+    match cloud.what.as_str() {
+        what @ (FOLLOW | UNFOLLOW) => {
+            data.check_fields(&["person", "target"])?;
+            let target = data.parse_name("target", SubjectRef::new)?;
+            check_declared(&target, "/data/target", catalogue)?;
+            Ok(AdmittedItem::Follow(FollowFact { tenant, person, target, version, on: what == FOLLOW }))
+        }
+        PROFILE => {
+            let state = profile::profile_cells(&cloud.data, version, zones, catalogue)?;
+            Ok(AdmittedItem::Profile { tenant, person, state })
+        }
+        DEVICE => Ok(AdmittedItem::Profile { tenant, person, state: device::device_cells(data, version)? }),
+        what @ (MUTE | UNMUTE) => {
+            let name = mute::parse_mute(data, catalogue)?;
+            Ok(AdmittedItem::Mute(MuteFact { tenant, person, name, version, on: what == MUTE }))
+        }
+        what @ (ERASE | WELCOME) => {
+            data.check_fields(&["person"])?;
+            Ok(AdmittedItem::Erase { tenant, person, version, welcomes: what == WELCOME })
+        }
+        SEEN => {
+            data.check_fields(&["person", "surface"])?;
+            let surface = parse_surface(data, catalogue)?;
+            Ok(AdmittedItem::Seen { tenant, person, surface, at: occurred })
+        }
+        what => {
+            let what = if what == READ { FeedbackAction::Read } else { FeedbackAction::Cleared };
+            let about = feedback::parse_target(data, occurred, first_seen, catalogue)?;
+            Ok(AdmittedItem::Feedback { tenant, person, what, about, at: first_seen })
+        }
+    }
+}
+
+/// What only a change has. Somebody who gives it with a fact means something that would not come of it.
+fn check_lists_nothing(cloud: &CloudChange) -> Result<(), AdmissionError> {
+    let what = &cloud.what;
+    if !cloud.persons.is_empty() {
+        return refuse_at("/persons", format!("only a change lists persons: `{what}` is about one `person`"));
+    }
+    if !cloud.subjects.is_empty() {
+        return refuse_at("/subjects", format!("only a change has several subjects, not `{what}`"));
+    }
+    Ok(())
+}
+
+/// A surface that the catalogue declares.
+fn parse_surface(data: FactData<'_>, catalogue: &Catalogue) -> Result<Arc<str>, AdmissionError> {
+    let text = data.text("surface")?;
+    let known = catalogue.plans.surfaces.iter().map(|surface| &*surface.name);
+    if let Some(surface) = catalogue.plans.surfaces.iter().find(|surface| *surface.name == *text) {
+        return Ok(surface.name.clone());
+    }
+    let help = match catalogue.plans.surfaces.as_slice() {
+        [] => "the catalogue declares no `surfaces`".to_owned(),
+        _ => did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known))),
+    };
+    refuse_at("/data/surface", format!("there is no surface `{}`: {help}", quote_text(text)))
+}
+
+/// Refuses a subject of no declared type, with the one that was probably meant.
+pub(crate) fn check_declared(
+    subject: &SubjectRef,
+    at: &str,
+    catalogue: &Catalogue,
+) -> Result<(), AdmissionError> {
+    match catalogue.state(subject, &Map::new(), 0) {
+        Ok(_) => Ok(()),
+        Err(bad) => refuse_at(at, bad.to_string()),
+    }
+}
+
+/// The data of a CloudEvent whose fields are ours.
+#[derive(Clone, Copy)]
+pub(crate) struct FactData<'a>(pub &'a Map<String, Value>);
+
+impl<'a> FactData<'a> {
+    /// A text that must be there.
+    pub fn text(self, field: &str) -> Result<&'a str, AdmissionError> {
+        match self.0.get(field) {
+            Some(Value::String(text)) => Ok(text),
+            None | Some(Value::Null) => refuse_at(data_pointer(field), "it is missing"),
+            Some(_) => refuse_at(data_pointer(field), "it is not a text"),
+        }
+    }
+
+    pub fn parse_name<T>(
+        self,
+        field: &str,
+        new: impl Fn(&str) -> Result<T, BadName>,
+    ) -> Result<T, AdmissionError> {
+        new(self.text(field)?)
+            .map_err(|bad| AdmissionError::new(data_pointer(field), describe_bad_name(&bad)))
+    }
+
+    pub fn check_fields(self, known: &[&str]) -> Result<(), AdmissionError> {
+        match self.0.keys().find(|field| !known.contains(&field.as_str())) {
+            None => Ok(()),
+            Some(field) => refuse_unknown_field(field, known),
+        }
+    }
+}
+
+/// Refuses a field that does not exist, with the one that was probably meant.
+pub(crate) fn refuse_unknown_field<T>(field: &str, known: &[&str]) -> Result<T, AdmissionError> {
+    let known = known.iter().copied();
+    let help =
+        did_you_mean(field, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known)));
+    refuse_at(data_pointer(&quote_text(field)), format!("there is no field `{}`: {help}", quote_text(field)))
+}
+
+pub(crate) fn refuse_at<T>(at: impl Into<String>, reason: impl Into<String>) -> Result<T, AdmissionError> {
+    Err(AdmissionError::new(at, reason))
+}
+
+/// The pointer to a field of the data.
+pub(crate) fn data_pointer(field: &str) -> String {
+    format!("/data/{}", field.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Somebody else's text, short and printable.
+pub(crate) fn quote_text(text: &str) -> String {
+    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().take(QUOTED_CHARS_MAX).map(printable).collect()
+}
+
+/// Why a name is wrong, without quoting all of it.
+pub(crate) fn describe_bad_name(bad: &BadName) -> String {
+    match bad {
+        BadName::Form { text } => format!("`{}` is not of the form type:id", quote_text(text)),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What a batch of Readys needs to know, so that each thing is read once.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use catalogue::truth;
+use courier::CallPayload;
+use model::{
+    DayRow, ReadyId, Value, ValueCell, VersionedState, WorldSnapshot,
+    device::{self, PushDevice},
+    entry::DayKey,
+    fold::fold_rows,
+    ready::Ready,
+};
+use store::{JournalRows, StateKey, world::WorldQuery};
+
+use crate::check::{FactsByReady, SenderFacts};
+
+/// What was loaded for a batch.
+pub struct LoadedBatch {
+    /// When that began, by a clock that nobody sets.
+    pub at: i64,
+    pub journal: BTreeMap<ReadyId, JournalRows>,
+    pub facts: FactsByReady,
+    pub world: WorldSnapshot,
+}
+
+impl LoadedBatch {
+    /// What is known of a Ready's person.
+    pub(crate) fn facts_of(&self, ready: &Ready) -> &SenderFacts {
+        static UNKNOWN: LazyLock<SenderFacts> = LazyLock::new(SenderFacts::default);
+        self.facts.get(&ready.id).unwrap_or(&UNKNOWN)
+    }
+}
+
+/// What the entries of Readys speak of.
+pub fn collect_wanted(readys: &[Ready]) -> WorldQuery {
+    let mut wanted = WorldQuery::default();
+    for ready in readys {
+        for entry in &ready.entries {
+            wanted.subjects.insert((ready.tenant.clone(), entry.subject.clone()));
+            let (follows, persons) = truth::list_needs(&entry.reasons);
+            for target in follows {
+                wanted.follows.insert((ready.tenant.clone(), ready.person.clone(), target.clone()));
+                // Named in "why you get this".
+                wanted.subjects.insert((ready.tenant.clone(), target));
+            }
+            wanted.persons.extend(persons.into_iter().map(|person| (ready.tenant.clone(), person)));
+        }
+    }
+    wanted
+}
+
+/// What is asked of each Ready's person: the profile, what they mute, and what the house notes of them.
+pub(crate) fn state_keys(readys: &[Ready]) -> Vec<StateKey> {
+    let keys = |Ready { tenant, person, .. }: &Ready| {
+        [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|key| key(tenant.clone(), person.clone()))
+    };
+    readys.iter().flat_map(keys).collect()
+}
+
+/// Of each Ready the answers to that, and the days that it needs.
+pub(crate) fn facts_by_ready(
+    readys: &[Ready],
+    states: Vec<VersionedState>,
+    rows: &BTreeMap<DayKey, Vec<DayRow>>,
+) -> FactsByReady {
+    let mut states = states.into_iter();
+    let by_three = std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]));
+    let facts = readys.iter().zip(by_three).map(|(ready, [profile, mutes, notes])| {
+        let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
+        let view = fold_rows(own.iter().filter_map(|day| rows.get(day)).flatten()).with_notes(&notes);
+        (ready.id, SenderFacts { profile, mutes, notes, view })
+    });
+    facts.collect()
+}
+
+/// The days of its entries, and of what its badge counts.
+pub(crate) fn days_of(ready: &Ready) -> Vec<DayKey> {
+    let own = ready.entries.iter().map(|entry| entry.key.day());
+    let counted = ready.badge.iter().flat_map(|unseen| unseen.days.iter().copied());
+    let key = |day| DayKey { tenant: ready.tenant.clone(), person: ready.person.clone(), day };
+    own.chain(counted).map(key).collect()
+}
+
+/// What takes a device out of a profile as it was read: a removal that is newer than that very registration, and older
+/// than any that comes after it. None if it is not there, or with another token by now.
+pub(crate) fn device_removal(profile: &VersionedState, device: &PushDevice) -> Option<VersionedState> {
+    field_removal(
+        profile,
+        &device::device_field(&device.id),
+        &device::device_value(device.platform, &device.token),
+    )
+}
+
+/// The same for the address of a hook.
+pub(crate) fn hook_removal(profile: &VersionedState, call: &CallPayload) -> Option<VersionedState> {
+    field_removal(profile, call.hook.name(), &Value::from_text(&call.address))
+}
+
+fn field_removal(profile: &VersionedState, field: &str, value: &Value) -> Option<VersionedState> {
+    let cell = profile.cells.get(field).filter(|cell| cell.value.as_ref() == Some(value))?;
+    let mut state = VersionedState::default();
+    state.set(field, ValueCell { version: cell.version + 1, value: None });
+    Some(state)
+}

@@ -1,0 +1,39 @@
+//! An archive without a person: written anew beside the old one, whose name it gets when it is whole.
+
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter},
+    path::Path,
+};
+
+use anyhow::Context as _;
+use model::{Person, Tenant};
+
+use super::unfinished_file::UnfinishedFile;
+
+/// Rewrites a file; returns how many rows were left out. One without the person is left as it is.
+pub fn remove_person(file: &Path, (tenant, person): (&Tenant, &Person)) -> anyhow::Result<u64> {
+    let named = || format!("read {}", file.display());
+    let open =
+        || anyhow::Ok(wire::archive::open_archive(BufReader::new(File::open(file).with_context(named)?))?);
+    let mut gone = 0_u64;
+    for row in open().with_context(named)? {
+        let (key, _) = row.with_context(named)?;
+        gone += u64::from(key.tenant == *tenant && key.person == *person);
+    }
+    if gone == 0 {
+        return Ok(0);
+    }
+    let (unfinished, out) = UnfinishedFile::begin(file)?;
+    let mut writer = wire::archive::ArchiveWriter::new(BufWriter::new(out))?;
+    for row in open().with_context(named)? {
+        let (key, row) = row.with_context(named)?;
+        if key.tenant != *tenant || key.person != *person {
+            writer.append(&key, &row)?;
+        }
+    }
+    let out = writer.finish()?.into_inner().context("write the last of it")?;
+    out.sync_all().with_context(|| format!("sync what becomes {}", file.display()))?;
+    unfinished.replace(file)?;
+    Ok(gone)
+}

@@ -1,0 +1,177 @@
+//! The last step: texts become values, and what must hold between them is checked.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use model::{Tenant, partition::PartitionCount};
+use secrecy::ExposeSecret as _;
+use wire::token::{LinkSecret, OLD_SECRETS_MAX, SECRET_BYTES};
+
+use super::{
+    Config, ConfigError, EngineConfig, LimitsConfig, LogConfig, hooks,
+    keys::{self, API_KEY_FILE_VARIABLE, KEYS, KeyForm},
+    mail,
+    merge::{ConfigMerge, ConfigSource},
+    parse::{
+        check_log_filter, parse_as, parse_bytes, parse_duration, parse_log_format, parse_public_url,
+        parse_web_url, parse_word,
+    },
+    production, push, returns,
+};
+
+/// The configuration, and where each value of it comes from.
+#[derive(Clone, Debug)]
+pub struct MergedConfig {
+    pub config: Config,
+    pub sources: BTreeMap<&'static str, ConfigSource>,
+    /// The values as they were written, none of them a secret.
+    pub texts: BTreeMap<&'static str, String>,
+    /// The secrets that are there.
+    pub secrets: BTreeSet<&'static str>,
+    /// Files of secrets that everybody on this machine can read.
+    pub open: Vec<PathBuf>,
+}
+
+/// The engines of one machine, or of many.
+const ENGINES: &[(&str, bool)] = &[(keys::EMBEDDED, false), (keys::PRODUCTION, true)];
+
+impl ConfigMerge<'_> {
+    /// The value of a key, understood; a value that is not is refused with its place.
+    pub fn take<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let setting = self.settings.get(name)?;
+        match parse(&setting.text) {
+            Ok(value) => Some(value),
+            Err(what) => {
+                // Of a map it was said which pair is wrong; the others may hold a secret.
+                let is_map = keys::find_key(name).is_some_and(|key| key.form == KeyForm::Map);
+                let given = if is_map { String::new() } else { format!("`{}` ", setting.text) };
+                self.refused.push(format!("{}: {name}: {given}{what}", setting.source));
+                None
+            }
+        }
+    }
+
+    pub fn resolve(mut self) -> Result<MergedConfig, ConfigError> {
+        let tenant =
+            self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is no tenant: {e}")));
+        let api_keys = self.api_keys(tenant.as_ref());
+        let data_dir = self.take(keys::DATA_DIR, parse_path);
+        let listen = self.take(keys::LISTEN, parse_as("is no address and port, such as 127.0.0.1:7280"));
+        let public_url = self.take(keys::PUBLIC_URL, parse_public_url);
+        let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
+        let secret = self.resolve_signing();
+        let outbox = self.take(keys::OUTBOX, parse_path);
+        let hand_over = self.take(keys::LIMITS_HAND_OVER, parse_duration);
+        let mail = mail::resolve_mail(&mut self, public_url.as_deref(), hand_over);
+        let returns = returns::resolve_returns(&mut self);
+        let push = push::resolve_push(&mut self);
+        let hooks = hooks::resolve_hooks(&mut self);
+        let partitions = self.take(keys::PARTITIONS, parse_partitions);
+        let disk_reserve = self.take(keys::DISK_RESERVE, parse_bytes);
+        let presence_url = self.take(keys::PRESENCE_URL, parse_web_url);
+        let demo = self.take(keys::DEMO, parse_as("is neither true nor false"));
+        let filter = self.take(keys::LOG_FILTER, check_log_filter);
+        let format = self.take(keys::LOG_FORMAT, parse_log_format);
+        let wait = self.take(keys::LIMITS_CATALOGUE, parse_duration);
+        let lag = self.take(keys::LIMITS_LAG, parse_as("is no whole number"));
+        let engine = self.resolve_engine(demo);
+        // Everything was looked at by now, so that every problem is told and not only the first.
+        let config = (|| {
+            let data_dir = data_dir?;
+            Some(Config {
+                outbox: outbox.unwrap_or_else(|| data_dir.join("outbox")),
+                data_dir,
+                mail,
+                returns,
+                push,
+                hooks,
+                engine: engine?,
+                listen: listen?,
+                public_url,
+                tenant: tenant?,
+                catalogue,
+                api_keys,
+                secret,
+                partitions: partitions?,
+                disk_reserve: disk_reserve?,
+                presence_url,
+                demo: demo?,
+                log: LogConfig { filter: filter?, format: format? },
+                limits: LimitsConfig { lag: lag?, hand_over: hand_over?, catalogue: wait? },
+            })
+        })();
+        let sources = self.sources();
+        match config {
+            Some(config) if self.refused.is_empty() => {
+                let config = check_config(config, &sources)?;
+                let texts = self.settings.into_iter().map(|(name, setting)| (name, setting.text)).collect();
+                let secrets = self.secrets.into_keys().collect();
+                Ok(MergedConfig { config, sources, texts, secrets, open: Vec::new() })
+            }
+            _ => Err(ConfigError(self.refused)),
+        }
+    }
+
+    fn resolve_engine(&mut self, demo: Option<bool>) -> Option<EngineConfig> {
+        if self.take(keys::ENGINE, parse_word(ENGINES))? {
+            return production::resolve_production(self, demo?)
+                .map(|production| EngineConfig::Production(Box::new(production)));
+        }
+        for key in KEYS.iter().filter(|key| key.is_of_production()) {
+            let Some(source) =
+                self.source(key.name).filter(|source| **source != ConfigSource::Default).cloned()
+            else {
+                continue;
+            };
+            let name = key.name;
+            self.refuse(
+                &source,
+                format!("`{name}` is for `engine: production`; the engine is `embedded`, which needs none"),
+            );
+        }
+        Some(EngineConfig::Embedded)
+    }
+
+    fn resolve_signing(&mut self) -> Option<LinkSecret> {
+        let (secret, source) = self.secrets.get(keys::SECRET)?;
+        let (parsed, source) = (LinkSecret::parse(secret.expose_secret()), source.clone());
+        if parsed.is_none() {
+            let digits = 2 * SECRET_BYTES;
+            self.refuse(
+                &source,
+                format!(
+                    "`secret` is {digits} hexadecimal digits: `openssl rand -hex {SECRET_BYTES}`; those of before \
+                     stand below it, {OLD_SECRETS_MAX} at most, a line each"
+                ),
+            );
+        }
+        parsed
+    }
+}
+
+pub fn parse_path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) }
+}
+
+fn parse_partitions(text: &str) -> Result<PartitionCount, String> {
+    let most = model::limits::PARTITIONS_MAX;
+    text.parse().ok().and_then(PartitionCount::new).ok_or_else(|| format!("is no number from 1 to {most}"))
+}
+
+/// What must hold between values.
+fn check_config(
+    config: Config,
+    sources: &BTreeMap<&'static str, ConfigSource>,
+) -> Result<Config, ConfigError> {
+    if config.listen.ip().is_loopback() || !config.api_keys.is_empty() {
+        return Ok(config);
+    }
+    let source = sources.get(keys::LISTEN).unwrap_or(&ConfigSource::Default);
+    let listen = config.listen;
+    Err(ConfigError(vec![format!(
+        "{source}: {listen} can be reached from other machines, and there are no API keys: \
+         set `api_keys` or {API_KEY_FILE_VARIABLE}, or listen on 127.0.0.1"
+    )]))
+}

@@ -1,0 +1,318 @@
+//! Says what became of an event for a person, and why.
+
+mod audience;
+mod mutes;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use catalogue::{
+    Audience, Catalogue,
+    truth::{self, ReaderFacts},
+};
+use model::{
+    AudienceMatch, Channel, EndReason, EntryKey, EntryReason, EntryView, Event, Fate, Kind, Person, PlanName,
+    ReadyId, Tenant, UtcMillis,
+    person::{Act, Window},
+    plan::GENERAL,
+};
+use store::{JournalOutcome, JournalRows};
+
+use super::{EventExplanation, ExplanationStep, StepBearing, load::ExplanationEvidence};
+use crate::{days, open_windows};
+
+/// One explanation for each event that was found.
+pub fn explain_events(
+    gathered: &ExplanationEvidence,
+    (tenant, person): (&Tenant, &Person),
+    catalogue: &Catalogue,
+    now: UtcMillis,
+) -> Vec<EventExplanation> {
+    let reader = ReaderFacts {
+        tenant,
+        person,
+        profile: &gathered.profile,
+        mutes: &gathered.mutes,
+        notes: &gathered.notes,
+    };
+    let one = |event: &Event| {
+        let mut telling =
+            ExplanationBuilder { gathered, reader: &reader, catalogue, now, event, steps: Vec::new() };
+        let verdict = telling.explain();
+        let key = event.entry_key();
+        EventExplanation {
+            event: event.key.to_string(),
+            entry: key.to_string(),
+            what: event.what.clone(),
+            subject: event.subject.to_string(),
+            occurred: event.occurred.to_string(),
+            steps: telling.steps,
+            verdict,
+        }
+    };
+    gathered.events.iter().map(one).collect()
+}
+
+struct ExplanationBuilder<'a> {
+    gathered: &'a ExplanationEvidence,
+    reader: &'a ReaderFacts<'a>,
+    catalogue: &'a Catalogue,
+    now: UtcMillis,
+    event: &'a Event,
+    steps: Vec<ExplanationStep>,
+}
+
+impl ExplanationBuilder<'_> {
+    fn add_step(&mut self, found: StepBearing, text: impl Into<String>) {
+        self.steps.push(ExplanationStep { found, text: text.into() });
+    }
+
+    fn explain(&mut self) -> String {
+        let key = self.event.entry_key();
+        let gathered = self.gathered;
+        if let Some(text) = gathered.cut.clone() {
+            self.add_step(StepBearing::Note, text);
+        }
+        if self.is_stranger() {
+            let person = self.reader.person;
+            self.add_step(
+                StepBearing::Note,
+                format!(
+                    "nothing is known of `{person}`: there is no profile, no entry and no follow of this"
+                ),
+            );
+        }
+        match gathered.view.get(key) {
+            Some(entry) => self.explain_entry(key, entry),
+            None => self.explain_no_entry(key),
+        }
+    }
+
+    /// Whether the person may well be a slip of whoever asks.
+    fn is_stranger(&self) -> bool {
+        let (gathered, reader) = (self.gathered, self.reader);
+        let states = [reader.profile, reader.mutes, reader.notes];
+        states.into_iter().all(|state| state.is_empty())
+            && gathered.view.is_empty()
+            && gathered.record.is_none()
+            && gathered.world.tenants().all(|(_, share)| share.follows.values().all(BTreeSet::is_empty))
+    }
+
+    /// There is an entry: how the person was found, and what became of it.
+    fn explain_entry(&mut self, key: EntryKey, entry: &EntryView) -> String {
+        for reason in &entry.reasons {
+            let kind = &reason.kind;
+            let how = match &reason.because {
+                AudienceMatch::Follows(target) => format!("they follow {target}"),
+                AudienceMatch::Near => self.describe_distance(kind),
+                AudienceMatch::Named => "the subject names them".to_owned(),
+                AudienceMatch::Listed(score) if score.0 == 0 => "the change lists them".to_owned(),
+                AudienceMatch::Listed(score) => format!("the change lists them, with {}", score.value()),
+                AudienceMatch::Mutual(other) => format!("it is between them and {other}"),
+                AudienceMatch::Everyone => "it is for everyone".to_owned(),
+            };
+            self.add_step(StepBearing::For, format!("found under `{kind}`: {how}"));
+        }
+        let mut verdict = Vec::new();
+        for channel in days::channels(entry, Some(self.catalogue)) {
+            let fate = entry.fate(channel);
+            match fate {
+                Fate::Told { ready } => self.explain_ready(channel, ready),
+                Fate::Waiting { carried } => self.explain_waiting(key, entry, channel, carried),
+                Fate::Read => {
+                    self.add_step(
+                        StepBearing::Against,
+                        format!("{channel}: they read it before it was told"),
+                    );
+                }
+                Fate::Cleared => {
+                    self.add_step(
+                        StepBearing::Against,
+                        format!("{channel}: they cleared it before it was told"),
+                    );
+                }
+                Fate::Ended(why) => {
+                    let text = self.describe_reason(why, entry, &entry.reasons);
+                    self.add_step(StepBearing::Against, format!("{channel}: {text}"));
+                }
+            }
+            verdict.push(fate.to_string());
+        }
+        verdict.join(", ")
+    }
+
+    fn describe_distance(&self, kind: &Kind) -> String {
+        let kind = self.catalogue.kinds.get(kind);
+        match kind.map(|kind| (&kind.to, self.distance(kind))) {
+            Some((Audience::Near { within_km, .. }, Some(km))) if km > *within_km => {
+                format!("they were near it; {km:.1} km away now, not within {within_km} km")
+            }
+            Some((_, Some(km))) => format!("they are near it: {km:.1} km"),
+            _ => "they were near it".to_owned(),
+        }
+    }
+
+    fn explain_ready(&mut self, channel: Channel, id: ReadyId) {
+        let gathered = self.gathered;
+        let by = match gathered.readys.get(&id) {
+            Some(ready) => {
+                format!("`{}`, whose window opened {} and was due {}", ready.plan, ready.opening, ready.due)
+            }
+            None => "a plan whose Ready the log no longer has".to_owned(),
+        };
+        self.add_step(StepBearing::For, format!("{channel}: taken by {by} (Ready {id})"));
+        if let Some(text) = gathered.journal.get(&id).and_then(describe_journal) {
+            self.add_step(StepBearing::Note, text);
+        }
+    }
+
+    fn explain_waiting(&mut self, key: EntryKey, entry: &EntryView, channel: Channel, carried: bool) {
+        if carried {
+            self.add_step(StepBearing::Note, format!("{channel}: an earlier digest had no room for it"));
+        }
+        let plans = self.entry_plans(entry, channel);
+        for plan in plans.keys() {
+            self.explain_window(key, channel, plan);
+        }
+        let by_stream = |stream: &str| truth::check_reachable(self.reader, channel, stream, self.now);
+        let stream = |plan| self.catalogue.plans.by_name.get(plan).map_or(GENERAL, |plan| &plan.stream);
+        let reached: Vec<Result<(), EndReason>> = plans.keys().map(|plan| by_stream(stream(plan))).collect();
+        let same = reached.first().copied().filter(|first| reached.iter().all(|other| other == first));
+        let all = if plans.is_empty() { by_stream(GENERAL) } else { same.unwrap_or(Ok(())) };
+        if let Err(why) = all {
+            return self.explain_unreachable(channel, why, "");
+        }
+        if plans.is_empty() {
+            return self.explain_lapsed_reasons(channel, entry, &entry.reasons, "");
+        }
+        for ((plan, reasons), reached) in plans.iter().zip(reached) {
+            let by = if plans.len() == 1 { String::new() } else { format!(" by `{plan}`") };
+            match reached {
+                Ok(()) => self.explain_lapsed_reasons(channel, entry, reasons, &by),
+                Err(why) => self.explain_unreachable(channel, why, &by),
+            }
+        }
+    }
+
+    /// Says why nothing reaches the person there.
+    fn explain_unreachable(&mut self, channel: Channel, why: EndReason, by: &str) {
+        let text = format!("{channel}: as things stand it will not be told{by}: {}", why.text());
+        self.add_step(StepBearing::Against, text);
+    }
+
+    /// The plans that tell it on a channel, each with the reasons under which it does. A closing chooses them
+    /// in the same way, whatever window its announcement opened.
+    fn entry_plans(&self, entry: &EntryView, channel: Channel) -> BTreeMap<PlanName, BTreeSet<EntryReason>> {
+        let mut plans: BTreeMap<PlanName, BTreeSet<EntryReason>> = BTreeMap::new();
+        for reason in &entry.reasons {
+            let Some(kind) = self.catalogue.kinds.get(&reason.kind) else { continue };
+            let chosen = self.catalogue.plans_for(kind, self.reader.profile);
+            for plan in chosen.into_iter().filter(|plan| plan.channel == channel) {
+                plans.entry(plan.name.clone()).or_default().insert(reason.clone());
+            }
+        }
+        plans
+    }
+
+    /// The windows of a plan in which it waits.
+    fn explain_window(&mut self, key: EntryKey, channel: Channel, plan: &PlanName) {
+        let gathered = self.gathered;
+        let windows = gathered.record.iter().flat_map(|record| &record.windows);
+        let mut is_open = false;
+        for window in windows.filter(|window| window.plan == *plan && window.days.contains(&key.day())) {
+            is_open = true;
+            let text = format!("{channel}: it waits for `{plan}`, which closes at {}", window.due);
+            let found = if window.act == Some(Act::Cancel) { StepBearing::Against } else { StepBearing::For };
+            self.add_step(found, text + &self.describe_wait(window));
+        }
+        if !is_open {
+            let text = format!(
+                "{channel}: no window of `{plan}` is open for its day; the digest has not come to it yet"
+            );
+            self.add_step(StepBearing::Note, text);
+        }
+    }
+
+    /// What an open window waits for, if it is more than its hour.
+    fn describe_wait(&self, window: &Window) -> String {
+        match (window.act, window.held) {
+            (None, None) if window.due > self.now => String::new(),
+            (None, _) if window.due <= self.now => ", which is due".to_owned(),
+            _ => format!(" ({})", open_windows::describe_window(window, self.now)),
+        }
+    }
+
+    /// Says it if none of these reasons holds any more.
+    fn explain_lapsed_reasons(
+        &mut self,
+        channel: Channel,
+        entry: &EntryView,
+        reasons: &BTreeSet<EntryReason>,
+        by: &str,
+    ) {
+        let told = truth::TellableEntry { subject: &self.event.subject, actor: entry.actor(), reasons };
+        if let Err(why) = truth::reasons_that_hold(&self.gathered.world, self.reader, &told, self.catalogue) {
+            let why = self.describe_reason(why, entry, reasons);
+            self.add_step(
+                StepBearing::Against,
+                format!("{channel}: as things stand it will not be told{by}: {why}"),
+            );
+        }
+    }
+
+    fn describe_reason(&self, why: EndReason, entry: &EntryView, reasons: &BTreeSet<EntryReason>) -> String {
+        if why == EndReason::Muted { self.describe_mutes(entry, reasons) } else { describe_end(why) }
+    }
+}
+
+/// Why an entry ended, with what one can do about it where there is something.
+fn describe_end(why: EndReason) -> String {
+    let more = match why {
+        EndReason::NoLongerTrue => "the kind's `while` does not hold for the subject as it is now",
+        EndReason::Expired => "it lay before the look-back of its plan, or its day was about to expire",
+        EndReason::ToldBefore => "an earlier message told the same subject, and the plan says a subject once",
+        EndReason::NoAddress => "the profile has no address for this channel",
+        EndReason::TooFew => "there were fewer than the plan's `at_least`, and it says `below: ended`",
+        EndReason::QuietHours => {
+            "it was due in quiet hours, and the plan says `then: ended`, or no later time was left"
+        }
+        EndReason::SeesItself => "the person was there and saw it, and the plan does not tell what one sees",
+        EndReason::OverCap => "a cap had no room for it before its day expired",
+        EndReason::Bounced => {
+            "a mail to this address came back as dead; another address, or `tidings suppressions lift`"
+        }
+        EndReason::BouncedSoftly => {
+            "mails to this address came back on several days; it is tried again after a week"
+        }
+        EndReason::Complained => {
+            "the person called mails of this stream spam; `tidings suppressions lift` if they want them"
+        }
+        EndReason::Cancelled => "somebody closed its window and had it tell nothing",
+        EndReason::KindGone | EndReason::PlanGone => "the catalogue was changed since",
+        EndReason::Refused => {
+            "the channel refused it for good, or its text could not be written; the log of the sender says which"
+        }
+        _ => return why.text().to_owned(),
+    };
+    format!("{}: {more}", why.text())
+}
+
+fn describe_journal(journalled: &JournalRows) -> Option<String> {
+    let claim = journalled.claims.last()?;
+    let tries = if claim.attempt == 0 { String::new() } else { format!(", try {}", claim.attempt + 1) };
+    Some(match journalled.records.last() {
+        None => format!("journal: claimed at {}{tries}, and nothing recorded yet", claim.at),
+        Some(record) => {
+            let what = match record.what {
+                JournalOutcome::Sent => "sent",
+                JournalOutcome::Nothing => "nothing was left to send",
+                JournalOutcome::Refused => "refused for good",
+                JournalOutcome::NotSent => "not sent, tried again",
+                JournalOutcome::Away => "nobody took any message, tried again",
+                JournalOutcome::Returned => "not sent, left to the next message",
+                JournalOutcome::Unknown => "nobody can say whether it was sent",
+                JournalOutcome::Unsure => "nobody can say whether it was sent, sent again",
+            };
+            format!("journal: {what} at {}{tries}", record.at)
+        }
+    })
+}

@@ -1,0 +1,82 @@
+//! Whether what was asked makes sense, by what was found.
+
+use catalogue::{
+    Catalogue,
+    problem::{did_you_mean, list_choices},
+};
+use model::{
+    Person, Tenant,
+    limits::{DAY_LIFE_MS, DAY_MS},
+};
+use wire::topics::REPLAY_MS;
+
+use super::{ExplainTarget, load::ExplanationEvidence};
+
+/// Why nothing is explained.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LookupRefusal {
+    /// The event is named wrongly.
+    Wrong(String),
+    /// It is named well, and was not found for a reason that has to be said.
+    Absent(String),
+}
+
+/// Refuses what is named wrongly, and what cannot be found although it may well exist.
+pub fn check_target(
+    gathered: &ExplanationEvidence,
+    asked: &ExplainTarget,
+    (tenant, person): (&Tenant, &Person),
+    catalogue: &Catalogue,
+) -> Result<(), LookupRefusal> {
+    if let ExplainTarget::Entry(given) = asked {
+        let entries = gathered.view.entries().map(|(key, _)| key);
+        let mut known = gathered.events.iter().map(model::Event::entry_key).chain(entries);
+        if let Some(right) = known.find(|key| key.event == given.event && key.occurred != given.occurred) {
+            let what = format!("no entry is called {given}: that event is of {}, as {right}", right.day());
+            return Err(LookupRefusal::Wrong(what));
+        }
+    }
+    if !gathered.events.is_empty() {
+        return Ok(());
+    }
+    if let ExplainTarget::Subject(subject) = asked
+        && !catalogue.subjects.contains_key(subject.kind())
+    {
+        let types = || catalogue.subjects.keys().map(String::as_str);
+        let help = did_you_mean(subject.kind(), types());
+        let help = help.unwrap_or_else(|| format!("there are {}", list_choices(types())));
+        let what = format!("the catalogue has no subjects of type `{}`: {help}", subject.kind());
+        return Err(LookupRefusal::Wrong(what));
+    }
+    let mut entries = gathered.view.entries();
+    let means = |key, entry: &model::EntryView| {
+        entry.subject().is_some_and(|subject| asked.means(tenant, key, subject))
+    };
+    if entries.any(|(key, entry)| means(key.event, entry)) {
+        let days = DAY_LIFE_MS / DAY_MS;
+        let what = format!(
+            "the event is older than the log ({} days), which alone could explain it; `tidings days {person} --since {days}d` shows what became of the entry",
+            REPLAY_MS / DAY_MS
+        );
+        return Err(LookupRefusal::Absent(what));
+    }
+    match gathered.cut_reason() {
+        Some(why) => Err(LookupRefusal::Absent(why.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// What is said where the log was read to its end and has no such event.
+pub fn explain_absence(asked: &ExplainTarget) -> String {
+    let days = REPLAY_MS / DAY_MS;
+    match asked {
+        ExplainTarget::Subject(subject) => {
+            format!(
+                "the log has no event about {subject}: none was admitted, or all are older than the log ({days} days)"
+            )
+        }
+        ExplainTarget::Event(_) | ExplainTarget::Entry(_) | ExplainTarget::Change { .. } => format!(
+            "the log has no such event: it was never admitted (`tidings quarantine list` shows what was refused), or is older than the log ({days} days)"
+        ),
+    }
+}

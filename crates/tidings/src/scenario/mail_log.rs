@@ -1,0 +1,152 @@
+//! What left the house: every acceptance of the outbox, with what its Ready and the journal say it told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, bail};
+use catalogue::Catalogue;
+use courier::{mail_returns::WORD_HEADER, mime::SILENT_HEADER, outbox::OutboxCourier};
+use model::{
+    EntryKey, Person, ReadyId, SubjectRef, Tenant,
+    plan::{OncePer, Plan},
+    ready::{Ready, ReadyEntry},
+};
+use stage::world::{StageMail, StageMailSection};
+use store::{JournalOutcome, StateKey, Store};
+use topic::Topics;
+use wire::topics;
+
+/// Records of one read.
+const PAGE: usize = 1_000;
+
+/// The mails so far, each looked up once: when it left, so that its subjects are called as they were then.
+#[derive(Default)]
+pub(super) struct ScenarioMailLog {
+    pub mails: Vec<StageMail>,
+    /// By which word the last mail of each comes back.
+    pub words: BTreeMap<(Tenant, Person), String>,
+    readys: BTreeMap<ReadyId, Ready>,
+    /// How far each partition of `ready` has been read.
+    read: Vec<u64>,
+}
+
+impl ScenarioMailLog {
+    /// Takes in what left since the last time. A mail that was accepted twice counts twice.
+    pub async fn update(
+        &mut self,
+        outbox: &OutboxCourier,
+        log: &dyn Topics,
+        store: &dyn Store,
+        catalogue: &Catalogue,
+    ) -> anyhow::Result<()> {
+        let accepted = outbox.read_acceptances().await?;
+        for one in accepted.iter().skip(self.mails.len()) {
+            if !self.readys.contains_key(&one.ready) {
+                self.read_readys(log).await?;
+            }
+            let ready = self.readys.get(&one.ready).context("a mail left that no Ready asked for")?;
+            let mail =
+                outbox.read_mail(&one.message_id).await?.context("a mail was accepted and is not there")?;
+            let header = |name| mail.header(name).unwrap_or_default().to_owned();
+            if let Some(word) = mail.header(WORD_HEADER) {
+                self.words.insert((ready.tenant.clone(), ready.person.clone()), word.to_owned());
+            }
+            let sections = read_sections(ready, store, catalogue).await?;
+            self.mails.push(StageMail {
+                channel: ready.channel,
+                silent: mail.header(SILENT_HEADER).is_some(),
+                tenant: ready.tenant.clone(),
+                person: ready.person.clone(),
+                to: header("to"),
+                headline: header("subject"),
+                sections,
+                text: mail.text,
+                html: mail.html,
+            });
+        }
+        Ok(())
+    }
+
+    async fn read_readys(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
+        let bounds = log.bounds(topics::READY).await?;
+        self.read.resize(bounds.len(), 0);
+        for (partition, ((_, end), from)) in (0..).zip(bounds.iter().zip(&mut self.read)) {
+            while *from < *end {
+                let records = log.read(topics::READY, partition, *from, PAGE).await?;
+                let Some(last) = records.last() else { break };
+                *from = last.offset + 1;
+                for record in &records {
+                    let ready = wire::ready::decode(record.value.as_deref().unwrap_or_default())?;
+                    self.readys.insert(ready.id, ready);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a mail told: of its Ready, the entries that its claim names.
+async fn read_sections(
+    ready: &Ready,
+    store: &dyn Store,
+    catalogue: &Catalogue,
+) -> anyhow::Result<Vec<StageMailSection>> {
+    let plan = catalogue.plans.by_name.get(&ready.plan).context("a mail left whose plan is gone")?;
+    let told = read_told_entries(ready, store).await?;
+    let entries: Vec<&ReadyEntry> = ready.entries.iter().filter(|entry| told.contains(&entry.key)).collect();
+    let names = read_names(ready, &entries, store, catalogue).await?;
+    let mut sections = Vec::new();
+    for (number, section) in plan.sections.iter().enumerate() {
+        let items: Vec<String> = subjects_of_section(plan, &entries, number)
+            .into_iter()
+            .map(|subject| names[subject].clone())
+            .collect();
+        if !items.is_empty() {
+            sections.push(StageMailSection { title: section.title.clone(), items });
+        }
+    }
+    Ok(sections)
+}
+
+async fn read_told_entries(ready: &Ready, store: &dyn Store) -> anyhow::Result<BTreeSet<EntryKey>> {
+    let journalled = store.read_journal(&ready.tenant, &[ready.id]).await?.pop().unwrap_or_default();
+    let sent = journalled.records.iter().find(|record| record.what == JournalOutcome::Sent);
+    // A mail is accepted before it is recorded: without a record the last claim is the one that sent it.
+    let claim = match sent {
+        Some(record) => journalled.claims.iter().find(|claim| claim.attempt == record.attempt),
+        None => journalled.claims.last(),
+    };
+    match claim {
+        Some(claim) => Ok(claim.told.iter().copied().collect()),
+        None => bail!("a mail left without a claim"),
+    }
+}
+
+/// The subjects of one section, in order.
+fn subjects_of_section<'a>(plan: &Plan, entries: &[&'a ReadyEntry], section: usize) -> Vec<&'a SubjectRef> {
+    let mut subjects: Vec<&SubjectRef> = Vec::new();
+    for entry in entries.iter().filter(|entry| usize::from(entry.section) == section) {
+        if plan.once_per == OncePer::Event || !subjects.contains(&&entry.subject) {
+            subjects.push(&entry.subject);
+        }
+    }
+    subjects
+}
+
+/// What subjects are called now; one without a name is called by its reference.
+async fn read_names(
+    ready: &Ready,
+    entries: &[&ReadyEntry],
+    store: &dyn Store,
+    catalogue: &Catalogue,
+) -> anyhow::Result<BTreeMap<SubjectRef, String>> {
+    let subjects: BTreeSet<&SubjectRef> = entries.iter().map(|entry| &entry.subject).collect();
+    let key = |subject: &&SubjectRef| StateKey::Subject(ready.tenant.clone(), (*subject).clone());
+    let keys: Vec<StateKey> = subjects.iter().map(key).collect();
+    let states = store.states(&keys).await?;
+    let name = |(subject, state): (&SubjectRef, model::VersionedState)| {
+        let called = catalogue.subjects.get(subject.kind()).and_then(|of| of.called.as_deref());
+        let name = called.and_then(|field| state.text(field)).unwrap_or(subject.as_str());
+        (subject.clone(), name.to_owned())
+    };
+    Ok(subjects.into_iter().zip(states).map(name).collect())
+}
