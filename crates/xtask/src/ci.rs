@@ -12,10 +12,6 @@ use crate::{
     tidy,
 };
 
-/// The features of every stage that compiles. One list for all of them, so that nothing is built twice:
-/// the package `tests` passes this one on to all that has points to crash at or faults to plant.
-pub const TEST_FEATURES: &[&str] = &["tests/faults"];
-
 /// A stage of the gate, in the order of the gate: the quick ones first.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GateStage {
@@ -44,11 +40,11 @@ impl GateStage {
         match self {
             Self::Fmt => run_single(house, &["fmt", "--all", "--check", "--", "-l"]),
             Self::Tidy => tidy::run_checks(house, &[]),
-            Self::Clippy => run_single(house, &workspace_arguments(&["clippy", "--all-targets"])),
+            Self::Clippy => run_single(house, &shell::workspace_arguments(&["clippy", "--all-targets"])),
             // All targets, as the tests are built: with fewer, what we lean on would be built with fewer features, and twice.
-            Self::Build => run_single(house, &workspace_arguments(&["build", "--all-targets"])),
+            Self::Build => run_single(house, &shell::workspace_arguments(&["build", "--all-targets"])),
             Self::Test => lanes::run_lanes(house, || ()),
-            Self::Doc => run_single(house, &workspace_arguments(&["doc", "--no-deps"])),
+            Self::Doc => run_single(house, &shell::workspace_arguments(&["doc", "--no-deps"])),
             Self::Faults => faults::run_faults(house, &[]),
         }
     }
@@ -109,14 +105,6 @@ fn time_stage(stage: GateStage, work: impl FnOnce() -> Result<GateTally>) -> Sta
 fn report_line(report: &StageReport) -> String {
     let verdict = if report.tally.is_good() { "ok" } else { "FAILED" };
     format!("{:8} {verdict:6} {:7.1} s  {}", report.stage.name(), report.seconds, report.tally)
-}
-
-/// A cargo verb over the whole workspace, with the features of the tests.
-pub fn workspace_arguments<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    let mut all = arguments.to_vec();
-    all.push("--workspace");
-    all.extend(TEST_FEATURES.iter().flat_map(|feature| ["--features", *feature]));
-    all
 }
 
 /// A stage that passes or fails as a whole.

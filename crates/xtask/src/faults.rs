@@ -16,7 +16,6 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::{
-    ci,
     shell::{self, WorkspaceRoot},
     tally::{GateTally, TestRun},
     tidy::{self, FaultTrial},
@@ -114,9 +113,10 @@ impl FaultTestSuite {
     fn build(house: &WorkspaceRoot) -> Result<Self> {
         let arguments = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
         let mut messages = Vec::new();
-        let built = shell::run_listening(&mut house.cargo(&ci::workspace_arguments(&arguments)), |line| {
-            messages.push(line.to_owned());
-        })?;
+        let built =
+            shell::run_listening(&mut house.cargo(&shell::workspace_arguments(&arguments)), |line| {
+                messages.push(line.to_owned());
+            })?;
         ensure!(built, "the tests do not build");
         let folder = house.root.join(PACKAGE);
         let manifest = folder.join("Cargo.toml");

@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::{
-    ci,
     engines::GateEngines,
     shell::{self, WorkspaceRoot},
     tally::{GateTally, TestRun},
@@ -26,7 +25,7 @@ struct TestLane {
 /// be done afterwards has the processors until the rest is.
 pub fn run_lanes(house: &WorkspaceRoot, afterwards: impl FnOnce() + Send) -> Result<GateTally> {
     // Once for both lanes: cargo lets only one of two commands build.
-    let built = shell::run_succeeds(&mut house.cargo(&ci::workspace_arguments(&["test", "--no-run"])))?;
+    let built = shell::run_succeeds(&mut house.cargo(&shell::workspace_arguments(&["test", "--no-run"])))?;
     ensure!(built, "the tests do not build");
     let lanes = build_lanes(&house.metadata()?)?;
     let engines = GateEngines::start(house)?;
@@ -51,7 +50,7 @@ fn build_lanes(metadata: &Value) -> Result<[TestLane; 2]> {
         bail!("one of the test targets {WAITING:?} is not there any more");
     }
     let named = |first: &[&str], names: &[&str]| {
-        let mut arguments = ci::workspace_arguments(&[&["test", "--no-fail-fast"], first].concat());
+        let mut arguments = shell::workspace_arguments(&[&["test", "--no-fail-fast"], first].concat());
         arguments.extend(names.iter().flat_map(|name| ["--test", *name]));
         arguments.into_iter().map(str::to_owned).collect()
     };

@@ -10,6 +10,10 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+/// The features of every stage that compiles. One list for all of them, so that nothing is built twice:
+/// the package `tests` passes this one on to all that has points to crash at or faults to plant.
+const TEST_FEATURES: &[&str] = &["tests/faults"];
+
 /// The workspace on disk.
 pub struct WorkspaceRoot {
     pub root: PathBuf,
@@ -38,6 +42,14 @@ impl WorkspaceRoot {
         ensure!(output.status.success(), "cargo metadata failed");
         serde_json::from_slice(&output.stdout).context("what cargo metadata printed")
     }
+}
+
+/// A cargo verb over the whole workspace, with the features of the tests.
+pub fn workspace_arguments<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let mut all = arguments.to_vec();
+    all.push("--workspace");
+    all.extend(TEST_FEATURES.iter().flat_map(|feature| ["--features", *feature]));
+    all
 }
 
 /// Runs a command with its output on the terminal; whether it succeeded.
