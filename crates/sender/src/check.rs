@@ -7,13 +7,15 @@ use catalogue::{
     truth::{ReaderFacts, TellableEntry, check_reachable, reasons_that_hold},
 };
 use model::{
-    DayView, EndReason, EntryKey, EntryReason, Fate, ReadyId, UtcMillis, VersionedState, WorldSnapshot,
+    DayView, EndReason, EntryReason, Fate, ReadyId, UtcMillis, VersionedState, WorldSnapshot,
     device::{self, DevicePlatform},
     fault::{self, PlantedFault},
     plan::GENERAL,
     ready::{Ready, ReadyEntry},
 };
 use store::JournalClaim;
+
+use crate::left_out_entries::LeftOutEntries;
 
 /// What was loaded for one Ready.
 #[derive(Default, Debug)]
@@ -31,9 +33,6 @@ impl SenderFacts {
         ReaderFacts { tenant: &ready.tenant, person: &ready.person, profile, mutes, notes }
     }
 }
-
-/// Entries that stay behind, and why.
-pub type LeftOutEntries = Vec<(EntryKey, EndReason)>;
 
 /// What is left of a Ready.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -10,7 +10,10 @@ use model::{
 };
 use store::{JournalClaim, JournalClaimOutcome, JournalOutcome, JournalRecord, JournalRows};
 
-use crate::{check::LeftOutEntries, config::retry_ms, report};
+use crate::{
+    config::retry_ms,
+    left_out_entries::{self, LeftOutEntries},
+};
 
 /// How a Ready is to be taken.
 #[derive(Clone, PartialEq, Debug)]
@@ -74,7 +77,7 @@ pub fn record_failure(
             (JournalOutcome::Unknown, left)
         }
         JournalOutcome::NotSent | JournalOutcome::Away if is_last => {
-            (JournalOutcome::Nothing, report::end_rest(ready, left, EndReason::Expired))
+            (JournalOutcome::Nothing, left_out_entries::end_rest(ready, left, EndReason::Expired))
         }
         _ => (what, left),
     }

@@ -6,7 +6,7 @@
 //! # Tour
 //!
 //! [`read`] is what a turn read, [`facts`] what it needs to know. [`journal`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
-//! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it and the
+//! each entry still holds, and [`left_out_entries`] are those that do not. [`message`] makes the mail, with the [`links`] by which its reader ends it and the
 //! [`returns`] by which what comes back of it finds its person. [`report`] says what became of it. [`mod@run`] is the
 //! only place that waits, with those that are under way and those that no turn waits for; [`batch_limit`] is how many are
 //! read, so that they find a place. [`tokens`] tell claims apart, [`sightings`] how long those of others have
@@ -19,6 +19,7 @@ pub mod returns;
 mod batch_limit;
 pub mod facts;
 pub mod journal;
+mod left_out_entries;
 mod read;
 mod sightings;
 mod tally;

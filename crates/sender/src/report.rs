@@ -1,7 +1,7 @@
 //! The report on a Ready: from the journal's record, so that a repeated report is the same report.
 
 use model::{
-    EndReason, EntryKey, UtcMillis,
+    EndReason, UtcMillis,
     delivery::{Delivery, DeliveryOutcome},
     partition::PartitionCount,
     ready::Ready,
@@ -13,6 +13,7 @@ use wire::{InboxItem, ReturnNotice, topics};
 use crate::{
     config::retry_ms,
     journal::{goes_on, retry_at},
+    left_out_entries::{LeftOutEntries, end_rest},
 };
 
 /// The report that a record stands for.
@@ -55,7 +56,7 @@ pub fn report_deferred(ready: &Ready, until: UtcMillis, now: UtcMillis) -> Deliv
 }
 
 /// Entries come back from an unknown outcome once; those that did before end here.
-fn unknown_outcome(ready: &Ready, mut left: Vec<(EntryKey, EndReason)>) -> DeliveryOutcome {
+fn unknown_outcome(ready: &Ready, mut left: LeftOutEntries) -> DeliveryOutcome {
     let mut back = Vec::new();
     for entry in &ready.entries {
         if left.iter().any(|(key, _)| *key == entry.key) {
@@ -64,20 +65,6 @@ fn unknown_outcome(ready: &Ready, mut left: Vec<(EntryKey, EndReason)>) -> Deliv
         if entry.maybe { left.push((entry.key, EndReason::MaybeSent)) } else { back.push(entry.key) }
     }
     DeliveryOutcome::Unknown { back, left }
-}
-
-/// Every entry that was not left out before ends for this reason.
-pub fn end_rest(
-    ready: &Ready,
-    mut left: Vec<(EntryKey, EndReason)>,
-    why: EndReason,
-) -> Vec<(EntryKey, EndReason)> {
-    for entry in &ready.entries {
-        if !left.iter().any(|(key, _)| *key == entry.key) {
-            left.push((entry.key, why));
-        }
-    }
-    left
 }
 
 /// What became of an attempt, in a word.

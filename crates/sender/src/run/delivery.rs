@@ -15,10 +15,11 @@ use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
 
 use super::{DeliveryService, ask_again, gate::ClaimGate};
 use crate::{
-    check::{self, CheckedReady, LeftOutEntries, SenderFacts},
+    check::{self, CheckedReady, SenderFacts},
     config::{BUSY, RECALL, REMADE_MAX},
     facts::LoadedBatch,
     journal::{self, JournalVerdict, is_ours, record_unclear},
+    left_out_entries::LeftOutEntries,
     message::{MessageMaker, message_id, sender_of},
     report,
 };
