@@ -3,7 +3,7 @@
 //! # Tour
 //!
 //! A [`MessageRenderer`] compiles the layouts and texts of a catalogue once and then makes a [`RenderedMail`] from a
-//! [`MailInput`], again and again; the same input gives the same bytes. [`layout`] is how MJML and template
+//! [`MailInput`], again and again; the same input gives the same bytes: [`renderer`] compiles, [`messages`] makes. [`layout`] is how MJML and template
 //! tags become one HTML template; [`roots`] is what texts see, made of [`values`] that [`text_cleaning`] rid of
 //! whatever upstream could have put into them, in [`groups`] under one head, and with the [`links`] of a mail's foot; [`filters`] are the words of texts; [`reason_words`] says why the
 //! reader gets something; [`check`] renders everything with example
@@ -21,6 +21,7 @@ mod layout;
 mod limits;
 mod links;
 mod marks;
+mod messages;
 mod reason_words;
 mod renderer;
 mod roots;

@@ -4,7 +4,7 @@ use catalogue::{Catalogue, KindDef};
 use minijinja::Value as Scripted;
 use model::{PlanName, SubjectRef, VersionedState};
 
-use crate::{renderer::named_value, values::web_address};
+use crate::values::{named_value, web_address};
 
 /// The link of a mail, by which its reader is known.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! The renderer: compiled once for a catalogue, then a function from facts to a mail.
+//! The renderer: the layouts and texts of a catalogue, compiled once, and what the engine says of each.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 };
 
 use catalogue::{
-    Catalogue, CatalogueProblem, CatalogueProblems, FieldType, KindDef, MailTemplates, PushTemplates,
+    Catalogue, CatalogueProblem, CatalogueProblems, KindDef, MailTemplates, PushTemplates,
     problem::SourceText,
 };
 use minijinja::{
@@ -19,16 +19,10 @@ use model::PlanName;
 
 use crate::{
     filters,
-    input::{ItemInput, ListedItem, MailInput, RenderError, RenderedMail, RenderedPush},
+    input::RenderError,
     layout::{self, HtmlLayout},
-    limits::{
-        BODY_CHARS_MAX, FUEL, HEADLINE_CHARS_MAX, LONGER_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX,
-        RECURSION_MAX,
-    },
+    limits::{FUEL, PART_BYTES_MAX, RECURSION_MAX},
     marks::{self, PRINTED},
-    roots::TextRoots,
-    text_cleaning,
-    values::{NamedValue, web_address},
 };
 
 /// Compiled layouts and texts of one catalogue.
@@ -230,78 +224,6 @@ impl MessageRenderer {
         }
     }
 
-    /// Renders one mail.
-    pub fn render_mail(&self, input: &MailInput<'_>) -> Result<RenderedMail, RenderError> {
-        let plan = input.plan;
-        let mail = self.catalogue.mails.get(plan).ok_or_else(|| RenderError::NoPlan(plan.clone()))?;
-        let mut roots = self.build_roots(input)?;
-        let headline = text_cleaning::clean_line(
-            &self.render(TextPart::Headline(plan, mail), &roots)?,
-            HEADLINE_CHARS_MAX,
-        );
-        let preheader = if mail.preheader.is_empty() {
-            first_sentence(&roots)
-        } else {
-            self.render(TextPart::Preheader(plan, mail), &roots)?
-        };
-        let preheader = text_cleaning::clean_line(&preheader, PREHEADER_CHARS_MAX);
-        roots.insert("headline", Scripted::from(headline.as_str()));
-        roots.insert("preheader", Scripted::from(preheader.as_str()));
-        let html = self.render(TextPart::Html(plan, mail), &roots)?;
-        let text = text_cleaning::wrap_text(&self.render(TextPart::Text(plan, mail), &roots)?);
-        Ok(RenderedMail { headline, preheader, html, text })
-    }
-
-    /// What a message would tell, without its layout.
-    pub fn render_list(&self, input: &MailInput<'_>) -> Result<Vec<ListedItem>, RenderError> {
-        let roots = self.build_roots(input)?;
-        let items = roots.get("items").into_iter().filter_map(|items| items.try_iter().ok()).flatten();
-        let told = input.sections.iter().flat_map(|section| &section.items);
-        let listed = items.zip(told).map(|(item, told)| {
-            let text = |name: &str| item.get_attr(name).map(|text| text.to_string()).unwrap_or_default();
-            ListedItem { says: text("says"), why: text("why"), page: self.page_address(told, input.plan) }
-        });
-        Ok(listed.collect())
-    }
-
-    /// Where a thing is at home: the address of its subject that the plan's mails do not show as a picture.
-    fn page_address(&self, item: &ItemInput<'_>, plan: &PlanName) -> Option<String> {
-        let declared = self.catalogue.subjects.get(item.subject.kind())?;
-        let mail = self.catalogue.mails.get(plan);
-        let is_picture = |field: &str| {
-            mail.is_some_and(|mail| {
-                mail.lead.as_deref() == Some(field) || shows_picture(&mail.template, field)
-            })
-        };
-        let addresses = declared.fields.iter().filter(|(_, field)| **field == FieldType::Url);
-        let (name, _) = addresses.into_iter().find(|(name, _)| !is_picture(name))?;
-        Some(web_address(item.state.text(name)?)).filter(|address| !address.is_empty())
-    }
-
-    /// Renders one push.
-    pub fn render_push(&self, input: &MailInput<'_>) -> Result<RenderedPush, RenderError> {
-        let plan = input.plan;
-        let push = self.catalogue.pushes.get(plan).ok_or_else(|| RenderError::NoPlan(plan.clone()))?;
-        let roots = self.build_roots(input)?;
-        let line = |part, most| {
-            Ok::<_, RenderError>(text_cleaning::clean_line(
-                &self.render(TextPart::Push(plan, push, part), &roots)?,
-                most,
-            ))
-        };
-        let address = |part| {
-            let address = web_address(self.render(TextPart::Push(plan, push, part), &roots)?.trim());
-            Ok::<_, RenderError>((!address.is_empty()).then_some(address))
-        };
-        Ok(RenderedPush {
-            headline: line(PushPart::Headline, HEADLINE_CHARS_MAX)?,
-            body: line(PushPart::Body, BODY_CHARS_MAX)?,
-            longer: line(PushPart::Longer, LONGER_CHARS_MAX)?,
-            image: address(PushPart::Image)?,
-            opens: address(PushPart::Opens)?,
-        })
-    }
-
     pub(crate) fn render<R: Clone + Into<Scripted>>(
         &self,
         part: TextPart<'_>,
@@ -384,14 +306,6 @@ impl MessageRenderer {
     }
 }
 
-/// Whether a layout has a picture from this field of something.
-fn shows_picture(layout: &str, field: &str) -> bool {
-    layout.split("src=\"{{").skip(1).any(|rest| {
-        let path = rest.split("}}").next().unwrap_or_default();
-        path.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == field)
-    })
-}
-
 /// The path that was read where the engine's range begins at its first dot, or is the filter after it.
 fn path_range(text: &str, range: Range<usize>) -> Range<usize> {
     let in_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -439,18 +353,6 @@ fn format_value(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Scripte
         rest = special.get(1..).unwrap_or_default();
     }
     out.write_str(rest).map_err(Error::from)
-}
-
-/// A value with parts that prints as its name.
-pub(crate) fn named_value<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {
-    let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
-    Scripted::from_object(NamedValue { parts, name })
-}
-
-fn first_sentence(roots: &TextRoots) -> String {
-    let first = roots.get("items").and_then(|items| items.get_item_by_index(0).ok());
-    let says = first.and_then(|item| item.get_attr("says").ok());
-    says.map(|says| says.to_string()).unwrap_or_default()
 }
 
 /// Takes so many bytes and then no more.

@@ -12,9 +12,9 @@ use crate::{
     limits::SAYS_CHARS_MAX,
     links::{FootLinks, mute_target},
     reason_words::ReasonTeller,
-    renderer::{MessageRenderer, TextPart, named_value},
+    renderer::{MessageRenderer, TextPart},
     text_cleaning,
-    values::{MailViews, NamedValue, WallMoment, web_address},
+    values::{MailViews, NamedValue, WallMoment, named_value, web_address},
 };
 
 /// Variants are numbers below this, which so many texts as ten can be taken from evenly.

@@ -39,6 +39,12 @@ impl Object for NamedValue {
     }
 }
 
+/// A value with parts that prints as its name.
+pub fn named_value<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {
+    let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
+    Scripted::from_object(NamedValue { parts, name })
+}
+
 /// An instant on the reader's wall.
 #[derive(Debug)]
 pub struct WallMoment {
