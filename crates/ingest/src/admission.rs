@@ -11,20 +11,18 @@ use catalogue::{
 };
 use model::{
     FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, civil_time::ZoneRules,
-    event::check_timely, id::BadName,
+    event::check_timely,
 };
-use serde_json::{Map, Value};
 use wire::{CloudChange, FeedbackAction};
 
 use crate::{
+    admission_error::{AdmissionError, quote_text, refuse_at},
+    change::{self, AdmittedChange},
     device,
-    {
-        change::{self, AdmittedChange},
-        config::QUOTED_CHARS_MAX,
-        feedback::{self, FeedbackTarget},
-        mute::{self, MuteFact},
-        profile,
-    },
+    fact_data::{FactData, check_declared},
+    feedback::{self, FeedbackTarget},
+    mute::{self, MuteFact},
+    profile,
 };
 
 /// The types of CloudEvents that are ours; every other type is a change.
@@ -81,15 +79,6 @@ pub enum AdmittedItem {
     },
 }
 
-/// Why a CloudEvent was not admitted.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{at}: {reason}")]
-pub struct AdmissionError {
-    /// A JSON pointer such as `/time`. Fields of the flat form are pointed to as if they stood in `data`.
-    pub at: String,
-    pub reason: String,
-}
-
 /// What a CloudEvent is, by its type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CloudEventSort {
@@ -126,12 +115,6 @@ impl CloudEventSort {
             }
             _ => Ok(Self::Change),
         }
-    }
-}
-
-impl AdmissionError {
-    pub fn new(at: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { at: at.into(), reason: reason.into() }
     }
 }
 
@@ -214,80 +197,6 @@ fn parse_surface(data: FactData<'_>, catalogue: &Catalogue) -> Result<Arc<str>, 
         _ => did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known))),
     };
     refuse_at("/data/surface", format!("there is no surface `{}`: {help}", quote_text(text)))
-}
-
-/// Refuses a subject of no declared type, with the one that was probably meant.
-pub(crate) fn check_declared(
-    subject: &SubjectRef,
-    at: &str,
-    catalogue: &Catalogue,
-) -> Result<(), AdmissionError> {
-    match catalogue.state(subject, &Map::new(), 0) {
-        Ok(_) => Ok(()),
-        Err(bad) => refuse_at(at, bad.to_string()),
-    }
-}
-
-/// The data of a CloudEvent whose fields are ours.
-#[derive(Clone, Copy)]
-pub(crate) struct FactData<'a>(pub &'a Map<String, Value>);
-
-impl<'a> FactData<'a> {
-    /// A text that must be there.
-    pub fn text(self, field: &str) -> Result<&'a str, AdmissionError> {
-        match self.0.get(field) {
-            Some(Value::String(text)) => Ok(text),
-            None | Some(Value::Null) => refuse_at(data_pointer(field), "it is missing"),
-            Some(_) => refuse_at(data_pointer(field), "it is not a text"),
-        }
-    }
-
-    pub fn parse_name<T>(
-        self,
-        field: &str,
-        new: impl Fn(&str) -> Result<T, BadName>,
-    ) -> Result<T, AdmissionError> {
-        new(self.text(field)?)
-            .map_err(|bad| AdmissionError::new(data_pointer(field), describe_bad_name(&bad)))
-    }
-
-    pub fn check_fields(self, known: &[&str]) -> Result<(), AdmissionError> {
-        match self.0.keys().find(|field| !known.contains(&field.as_str())) {
-            None => Ok(()),
-            Some(field) => refuse_unknown_field(field, known),
-        }
-    }
-}
-
-/// Refuses a field that does not exist, with the one that was probably meant.
-pub(crate) fn refuse_unknown_field<T>(field: &str, known: &[&str]) -> Result<T, AdmissionError> {
-    let known = known.iter().copied();
-    let help =
-        did_you_mean(field, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known)));
-    refuse_at(data_pointer(&quote_text(field)), format!("there is no field `{}`: {help}", quote_text(field)))
-}
-
-pub(crate) fn refuse_at<T>(at: impl Into<String>, reason: impl Into<String>) -> Result<T, AdmissionError> {
-    Err(AdmissionError::new(at, reason))
-}
-
-/// The pointer to a field of the data.
-pub(crate) fn data_pointer(field: &str) -> String {
-    format!("/data/{}", field.replace('~', "~0").replace('/', "~1"))
-}
-
-/// Somebody else's text, short and printable.
-pub(crate) fn quote_text(text: &str) -> String {
-    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.chars().take(QUOTED_CHARS_MAX).map(printable).collect()
-}
-
-/// Why a name is wrong, without quoting all of it.
-pub(crate) fn describe_bad_name(bad: &BadName) -> String {
-    match bad {
-        BadName::Form { text } => format!("`{}` is not of the form type:id", quote_text(text)),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ use sha2::{Digest as _, Sha256};
 use wire::{CloudChange, CloudError};
 
 use crate::{
-    admission::{AdmissionError, AdmittedItem, CloudEventSort, admit_cloud_event, quote_text},
+    admission::{AdmittedItem, CloudEventSort, admit_cloud_event},
+    admission_error::{AdmissionError, quote_text},
     config::{BEHIND_RETRY_SECS, BUSY_RETRY_SECS},
     effects::IntakeVerdict,
     note::{self, ChangeNote},

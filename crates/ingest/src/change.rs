@@ -16,8 +16,9 @@ use topic::RecordHeaders;
 use wire::{CloudChange, cloud_event::CloudPerson};
 
 use crate::{
-    admission::{AdmissionError, check_declared, data_pointer, describe_bad_name, refuse_at},
+    admission_error::{AdmissionError, data_pointer, describe_bad_name, refuse_at},
     config::{EXTRA_BYTES_MAX, LISTED_MAX, PERSONS_MAX, SUBJECTS_MAX},
+    fact_data::check_declared,
 };
 
 /// An admitted change: as many events as it has subjects, written out only when they are announced.

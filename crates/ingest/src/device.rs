@@ -7,7 +7,10 @@ use model::{
 };
 use serde_json::Value;
 
-use crate::admission::{AdmissionError, FactData, quote_text, refuse_at};
+use crate::{
+    admission_error::{AdmissionError, quote_text, refuse_at},
+    fact_data::FactData,
+};
 
 /// Characters of a device's id.
 const ID_CHARS_MAX: usize = 64;

@@ -18,7 +18,8 @@ use topic::NewRecord;
 use wire::{Feedback, FeedbackAction, InboxItem, WireError, topics};
 
 use crate::{
-    admission::{AdmissionError, AdmittedItem},
+    admission::AdmittedItem,
+    admission_error::AdmissionError,
     change::AdmittedChange,
     config::MARK_KEYS_MAX,
     feedback::FeedbackTarget,

@@ -5,8 +5,9 @@ use model::{EntryKey, EventKey, Kind, SubjectRef, UtcMillis, event::check_timely
 use serde_json::Value;
 
 use crate::{
-    admission::{AdmissionError, FactData, check_declared, refuse_at},
+    admission_error::{AdmissionError, refuse_at},
     config::FEEDBACK_ENTRIES_MAX,
+    fact_data::{FactData, check_declared},
     mute,
 };
 

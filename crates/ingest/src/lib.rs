@@ -9,15 +9,17 @@
 //! # Tour
 //!
 //! [`admission`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
-//! that each sort has of its own. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
+//! that each sort has of its own; [`fact_data`] reads what they have in common, and [`admission_error`] is why one is not admitted. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
 //! says how crowds follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise. [`request_headers`] and [`answer`] are the HTTP way without its waiting: who may
 //! enter, and what is said; `quota` how much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
 pub mod config;
 
 pub mod admission;
+pub mod admission_error;
 pub mod change;
 pub mod device;
+mod fact_data;
 pub mod feedback;
 pub mod mute;
 pub mod profile;

@@ -7,8 +7,9 @@ use catalogue::{
 use model::{Kind, Person, SubjectRef, Tenant, Value, ValueCell, VersionedState, person::mutes};
 
 use crate::{
-    admission::{AdmissionError, FactData, check_declared, data_pointer, quote_text, refuse_at},
+    admission_error::{AdmissionError, data_pointer, quote_text, refuse_at},
     config::MUTES_MAX,
+    fact_data::{FactData, check_declared},
 };
 
 /// That a person muted something, or no longer does.

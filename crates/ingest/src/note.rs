@@ -9,7 +9,7 @@ use catalogue::{
 use wire::CloudChange;
 
 use crate::{
-    admission::quote_text,
+    admission_error::quote_text,
     change::AdmittedChange,
     config::{STRANGE_FIELDS_MAX, STRANGE_NAME_BYTES_MAX},
 };

@@ -17,7 +17,7 @@ use model::{
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::admission::{AdmissionError, data_pointer, quote_text, refuse_at, refuse_unknown_field};
+use crate::admission_error::{AdmissionError, data_pointer, quote_text, refuse_at, refuse_unknown_field};
 
 /// Bytes of an address of a hook.
 const ADDRESS_BYTES_MAX: usize = 2_048;

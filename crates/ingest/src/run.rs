@@ -34,7 +34,8 @@ use wire::{
 };
 
 use crate::{
-    admission::{AdmissionError, AdmittedItem, admit_cloud_event},
+    admission::{AdmittedItem, admit_cloud_event},
+    admission_error::AdmissionError,
     change::AdmittedChange,
     config::{Config, EXTRA_BYTES_MAX, GROUP, RETURNS_AT_ONCE},
     effects::{IntakeEffects, IntakeFacts, IntakeQuestions, IntakeVerdict},

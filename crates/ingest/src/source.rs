@@ -9,7 +9,10 @@ use wire::{
     upstream::{self, RowOperation, UpstreamError},
 };
 
-use crate::admission::{AdmissionError, FOLLOW, MUTE, PROFILE, UNFOLLOW, UNMUTE};
+use crate::{
+    admission::{FOLLOW, MUTE, PROFILE, UNFOLLOW, UNMUTE},
+    admission_error::AdmissionError,
+};
 
 /// Why a record brings nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,0 +1,53 @@
+//! Why something is not admitted, where in it, and how somebody else's text is quoted in the reason.
+
+use catalogue::problem::{did_you_mean, list_choices};
+use model::id::BadName;
+
+use crate::config::QUOTED_CHARS_MAX;
+
+/// Why a CloudEvent was not admitted.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{at}: {reason}")]
+pub struct AdmissionError {
+    /// A JSON pointer such as `/time`. Fields of the flat form are pointed to as if they stood in `data`.
+    pub at: String,
+    pub reason: String,
+}
+
+impl AdmissionError {
+    pub fn new(at: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { at: at.into(), reason: reason.into() }
+    }
+}
+
+/// An admission that ends with a reason.
+pub(crate) fn refuse_at<T>(at: impl Into<String>, reason: impl Into<String>) -> Result<T, AdmissionError> {
+    Err(AdmissionError::new(at, reason))
+}
+
+/// Refuses a field that does not exist, with the one that was probably meant.
+pub(crate) fn refuse_unknown_field<T>(field: &str, known: &[&str]) -> Result<T, AdmissionError> {
+    let known = known.iter().copied();
+    let help =
+        did_you_mean(field, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known)));
+    refuse_at(data_pointer(&quote_text(field)), format!("there is no field `{}`: {help}", quote_text(field)))
+}
+
+/// The pointer to a field of the data.
+pub(crate) fn data_pointer(field: &str) -> String {
+    format!("/data/{}", field.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Somebody else's text, short and printable.
+pub(crate) fn quote_text(text: &str) -> String {
+    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().take(QUOTED_CHARS_MAX).map(printable).collect()
+}
+
+/// Why a name is wrong, without quoting all of it.
+pub(crate) fn describe_bad_name(bad: &BadName) -> String {
+    match bad {
+        BadName::Form { text } => format!("`{}` is not of the form type:id", quote_text(text)),
+        other => other.to_string(),
+    }
+}
