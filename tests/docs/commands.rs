@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
 use clap::{CommandFactory as _, error::ErrorKind};
-use tidings::cli::TidingsCli;
+use cli::arguments::TidingsCli;
 
 use crate::markdown::parse_fences;
 

@@ -17,9 +17,9 @@ use std::{
 use anyhow::Context as _;
 use libtest_mimic::{Arguments, Failed, Trial};
 use runtime::clock::SteadyStopwatch;
+use scenario::{RealEngines, ScenarioGround, run_file};
 use stage::ScenarioReport;
 use tests::scenarios::{self, NamedScenario};
-use tidings::scenario::{RealEngines, ScenarioGround, run_file};
 
 /// Prints each trace; not a flag of the harness.
 const TRACE: &str = "--trace";

@@ -12,7 +12,7 @@ use std::{
 
 use runtime::small_disk::run_on_small_disk;
 use serde_json::json;
-use tidings::datadir::disk_free;
+use shell::datadir::disk_free;
 
 use crate::{PATIENCE, house::KillHouse, load::KillLoad, wait_until};
 

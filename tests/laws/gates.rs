@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use courier::{
     Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
 };
+use house::HouseEngines;
 use model::{
     Channel, Crowd, CrowdEnrolment, Day, DayRow, MarkAction, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
     entry::DayKey, erasure::EraseMode,
@@ -22,7 +23,6 @@ use store::{
     CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, FollowedSubjects, JournalClaim,
     JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, Store, StoreError,
 };
-use tidings::house::HouseEngines;
 use tokio::sync::watch;
 use topic::{
     CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, TopicOffsets, TopicSpec,

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use catalogue::Catalogue;
 use fanout::{Deps, FanoutMetrics, FanoutSizes};
+use house::declare_topics;
 use model::{
     AudienceMatch, Crowd, CrowdEnrolment, DayRow, EntryReason, Event, EventKey, GeoPoint, ListedPerson,
     Person, PersonScore, Value, VersionedState, entry::DayKey, partition::PartitionCount, person::profile,
@@ -12,7 +13,6 @@ use model::{
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
 use store::{CrowdStore as _, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
 use tempfile::TempDir;
-use tidings::house::declare_topics;
 use topic::{NewRecord, Topics as _, rough_topics::RoughTopicsOdds};
 use wire::topics;
 

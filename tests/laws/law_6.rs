@@ -10,8 +10,8 @@ use std::{
     },
 };
 
+use house::HouseEngines;
 use model::{Fate, UtcMillis};
-use tidings::house::HouseEngines;
 use topic::rough_topics::RoughTopicsOdds;
 
 use crate::{

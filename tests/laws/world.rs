@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
+use house::{Config, HouseEngines, RunningHouse, declare_topics};
 use model::{
     Channel, Day, DayRow, Entry, EntryKey, EventKey, Fate, Person, SubjectRef, UtcMillis,
     civil_time::ZoneRules, entry::DayKey, fold::DayView, partition::PartitionCount, person::Act,
@@ -13,7 +14,6 @@ use runtime::Clock;
 use serde_json::{Value, json};
 use store::{DayRows, DayStore as _, StateKey, StateStore as _};
 use tempfile::TempDir;
-use tidings::house::{Config, HouseEngines, RunningHouse, declare_topics};
 use topic::{NewRecord, Topics as _};
 use wire::{AnnouncementBatch, DayAnnouncement, InboxItem, topics};
 

@@ -165,7 +165,7 @@ pub fn text_between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a 
 
 /// Controls of the templates that no page had, or that nobody pressed.
 fn find_unpressed(seen: &ControlCoverage) -> Result<Vec<String>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tidings/page");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/console/page");
     let mut wrong = Vec::new();
     let mut many = 0;
     for file in fs::read_dir(folder)? {

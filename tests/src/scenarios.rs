@@ -39,7 +39,7 @@ pub fn all_scenarios() -> anyhow::Result<Vec<NamedScenario>> {
     }
     let mut all = Vec::new();
     for (folder, to_the_minute) in folders {
-        let files = tidings::scenario::list_scenarios(&folder)?;
+        let files = scenario::list_scenarios(&folder)?;
         anyhow::ensure!(!files.is_empty(), "{} has no scenarios", folder.display());
         let group = scenario_group(&folder);
         all.extend(files.into_iter().map(|path| NamedScenario {

@@ -450,7 +450,7 @@ async fn a_key_says_whose_changes_these_are() {
         IngestApiKey::new(&SecretString::from("one"), tenant()),
         IngestApiKey::new(&SecretString::from("two"), other.clone()),
     ];
-    assert_eq!(format!("{:?}", keys[0]), "ApiKey { tenant: main, .. }");
+    assert_eq!(format!("{:?}", keys[0]), "IngestApiKey { tenant: main, .. }");
     let router = router(HttpIntake { keys: Some(keys), ..house.http() });
     let body = event_json("work.published", r#""subject":"work:1","data":{"title":"Moon"}"#);
     for wrong in ["three", "", "one two"] {

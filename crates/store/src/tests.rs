@@ -6,6 +6,7 @@ use std::{
     path::Path,
     process::{Command, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -30,6 +31,10 @@ use crate::{
     rough_store::{RoughStore, StoreRoughness},
 };
 
+/// How long a store that was dropped may hold on to its directory, and how often that is looked at.
+const LET_GO_MAX: Duration = Duration::from_secs(10);
+const LET_GO_LOOK: Duration = Duration::from_millis(10);
+
 /// What a crash of the embedded store is.
 #[derive(Clone, Copy)]
 enum StoreCrash {
@@ -52,10 +57,23 @@ impl EmbeddedStoreHarness {
     fn start(&mut self, dir: TempDir) -> Result<Arc<dyn Store>, BrokenStorePromise> {
         let store = Arc::new(match self.crash {
             StoreCrash::Copied => EmbeddedStore::open(dir.path())?,
-            StoreCrash::Restless => EmbeddedStore::open_restless(dir.path())?,
+            StoreCrash::Restless => open_when_let_go(dir.path())?,
         });
         self.open = Some((dir, store.clone()));
         Ok(store)
+    }
+}
+
+/// A read that is under way on another thread holds on to the store a moment longer than its owner.
+fn open_when_let_go(dir: &Path) -> Result<EmbeddedStore, BrokenStorePromise> {
+    let waited = SteadyStopwatch::start();
+    loop {
+        match EmbeddedStore::open_restless(dir) {
+            Err(error) if error.to_string().contains("another process") && waited.elapsed() < LET_GO_MAX => {
+                std::thread::park_timeout(LET_GO_LOOK);
+            }
+            opened => return Ok(opened?),
+        }
     }
 }
 

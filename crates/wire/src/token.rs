@@ -286,6 +286,6 @@ mod tests {
         check(&[line.as_str(); 6].join("\n"), false);
         check(&format!("{line}\n"), false);
         check(&format!("{line}\n0f"), false);
-        assert_eq!(format!("{:?}", secret(7)), "Secret(***)");
+        assert_eq!(format!("{:?}", secret(7)), "LinkSecret(***)");
     }
 }

@@ -1,0 +1,217 @@
+//! How messages leave the house: mail by its ways, pushes by their services and calls to hooks, where there are any, and
+//! else into the outbox.
+
+#[cfg(test)]
+mod tests;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, anyhow};
+use async_trait::async_trait;
+use courier::{
+    Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
+    MessagePayload, outbox::OutboxCourier,
+};
+use courier_net::{
+    dkim::DkimSigner,
+    hooks::{self, HookCourier},
+    mail::MailCourier,
+    mail_routes::{self, RouteDefaults, TlsTrust},
+    push::{JwtKey, PushCourier, Settings, web},
+};
+use model::{
+    Channel,
+    device::{DevicePlatform, PushDevice},
+    erasure::EraseMode,
+};
+use runtime::Clock;
+use secrecy::{ExposeSecret as _, SecretString};
+use settings::config::{Config, HooksConfig, MailConfig, PushConfig};
+use shell::datadir::DataDir;
+use views::devices::WebKey;
+
+/// What a browser of a demo may take for a copy: whoever looks waits for it.
+const COPY_TIME_MAX: Duration = Duration::from_secs(10);
+/// Where the push services of browsers would find somebody to talk to about a demo.
+const DEMO_SUBJECT: &str = "mailto:demo@tidings.invalid";
+
+/// How messages leave the house.
+pub struct CourierSetup {
+    pub courier: Arc<dyn Courier>,
+    pub web_key: WebKey,
+}
+
+/// Opens what the configuration names. What it names and is not there, or is no good, is told in full. A demo without
+/// any service for pushes has a key of its own, and shows browsers copies.
+pub fn open_courier(
+    config: &Config,
+    data: &DataDir,
+    outbox: Arc<OutboxCourier>,
+    sends: bool,
+) -> anyhow::Result<CourierSetup> {
+    let hand_over = config.limits.hand_over;
+    // Where nothing is sent nobody needs passwords and keys.
+    let mail = config.mail.as_ref().filter(|_| sends);
+    let mailer = mail.map(|mail| build_mailer(mail, hand_over)).transpose()?;
+    let pusher = if sends { build_pusher(&config.push, hand_over)? } else { None };
+    let caller = if sends { build_caller(&config.hooks, hand_over)? } else { None };
+    if let Some(caller) = &caller {
+        tracing::info!(%caller, "hooks are called");
+    }
+    let is_copy = config.demo && sends && pusher.is_none();
+    let web = if is_copy { Some(demo_web_settings(data)?) } else { config.push.web.clone() };
+    let public = web.as_ref().map(|web| public_key(&web.key)).transpose()?;
+    let copies = web
+        .filter(|_| is_copy)
+        .map(|web| BrowserCopies::new(PushConfig { web: Some(web), ..PushConfig::default() }));
+    let courier = Arc::new(RoutingCourier { mailer, pusher, caller, copies: copies.transpose()?, outbox });
+    Ok(CourierSetup { courier, web_key: WebKey { public, is_copy } })
+}
+
+/// Who calls hooks, if any is to be called.
+pub fn build_caller(hooks: &HooksConfig, hand_over: Duration) -> anyhow::Result<Option<HookCourier>> {
+    let HooksConfig { channels, keys, ca, hosts, per_second } = hooks.clone();
+    if channels.is_empty() {
+        return Ok(None);
+    }
+    let trust = read_trust(ca.as_deref()).context("`hooks.ca`")?;
+    let settings = hooks::Settings { hooks: channels, keys, hosts, per_second, trust, hand_over };
+    let caller =
+        HookCourier::new(&settings, Clock::real(0)).map_err(|why| anyhow!("`hooks.secret`: {why}"))?;
+    Ok(Some(caller))
+}
+
+fn demo_web_settings(data: &DataDir) -> anyhow::Result<web::Settings> {
+    let subject = DEMO_SUBJECT.to_owned();
+    Ok(web::Settings { key: data.web_key()?, subject, hosts: Vec::new(), per_second: None })
+}
+
+/// The half of a key that browsers are given.
+fn public_key(key: &SecretString) -> anyhow::Result<String> {
+    let key = JwtKey::read_es256(key.expose_secret());
+    Ok(key.map_err(|why| anyhow!("the key for Web Push: {why}"))?.public_base64())
+}
+
+/// Who takes pushes to the world, if any service is named.
+fn build_pusher(push: &PushConfig, hand_over: Duration) -> anyhow::Result<Option<PushCourier>> {
+    let PushConfig { ca, apns, fcm, web } = push.clone();
+    if apns.is_none() && fcm.is_none() && web.is_none() {
+        return Ok(None);
+    }
+    let trust = read_trust(ca.as_deref()).context("`push.ca`")?;
+    let pusher = PushCourier::new(&Settings { apns, fcm, web, trust, hand_over }, Clock::real(0));
+    pusher.map(Some).map_err(|why| anyhow!(why))
+}
+
+/// Who takes mails to the world.
+pub fn build_mailer(mail: &MailConfig, hand_over: Duration) -> anyhow::Result<MailCourier> {
+    let trust = read_trust(mail.ca.as_deref()).context("`mail.ca`")?;
+    let common = RouteDefaults { ehlo: mail.name.clone(), hand_over, trust };
+    let ways = mail_routes::parse_routes(mail.ways.expose_secret(), &common)
+        .map_err(|wrong| anyhow!(wrong.join("\n")))?;
+    for way in &ways {
+        tracing::info!(%way, "mail goes out");
+    }
+    Ok(MailCourier::new(ways, build_signer(mail.dkim.as_deref())?, hand_over))
+}
+
+/// The keys that mails are signed with.
+pub fn build_signer(folder: Option<&Path>) -> anyhow::Result<DkimSigner> {
+    let Some(folder) = folder else { return Ok(DkimSigner::default()) };
+    DkimSigner::from_folder(folder).map_err(|wrong| anyhow!("`mail.dkim`: {}", wrong.join("\n")))
+}
+
+fn read_trust(ca: Option<&Path>) -> anyhow::Result<TlsTrust> {
+    let pem = ca.map(|ca| std::fs::read(ca).with_context(|| ca.display().to_string())).transpose()?;
+    TlsTrust::new(pem.as_deref()).map_err(|why| anyhow!("{} {why}", ca.unwrap_or(Path::new("")).display()))
+}
+
+#[derive(Debug)]
+struct RoutingCourier {
+    mailer: Option<MailCourier>,
+    pusher: Option<PushCourier>,
+    caller: Option<HookCourier>,
+    copies: Option<BrowserCopies>,
+    outbox: Arc<OutboxCourier>,
+}
+
+/// Shows browsers what a demo has put into its outbox. The outbox alone decides what became of a message; a copy that does
+/// not arrive is missed by nobody, and one that comes twice has the same tag.
+#[derive(Debug)]
+struct BrowserCopies(PushCourier);
+
+/// What may be copied has gone out.
+struct CopyGate<'a>(&'a dyn HandoverGate);
+
+impl BrowserCopies {
+    fn new(push: PushConfig) -> anyhow::Result<Self> {
+        build_pusher(&push, COPY_TIME_MAX)?.map(Self).context("no service for copies")
+    }
+
+    async fn show_copy(&self, message: &Message, push: &courier::PushPayload, gate: &dyn HandoverGate) {
+        let is_browser = |device: &&PushDevice| device.platform == DevicePlatform::Web;
+        let devices: Vec<PushDevice> = push.devices.iter().filter(is_browser).cloned().collect();
+        if devices.is_empty() || push.wordless {
+            return;
+        }
+        let way = MessagePayload::Push(courier::PushPayload { devices, ..push.clone() });
+        match self.0.hand(&Message { way, ..message.clone() }, &CopyGate(gate)).await {
+            Ok(HandoverOutcome::Accepted) => {}
+            Ok(handed) => tracing::info!(ready = %message.ready, ?handed, "no browser was shown a copy"),
+            Err(error) => tracing::info!(ready = %message.ready, %error, "no browser was shown a copy"),
+        }
+    }
+}
+
+#[async_trait]
+impl HandoverGate for CopyGate<'_> {
+    async fn may_go(&self) -> bool {
+        true
+    }
+
+    async fn note_dead_device(&self, device: &PushDevice) {
+        self.0.note_dead_device(device).await;
+    }
+}
+
+impl RoutingCourier {
+    fn courier_for(&self, channel: Channel) -> &dyn Courier {
+        let mailer = self.mailer.as_ref().map(|mailer| mailer as &dyn Courier);
+        let pusher = self.pusher.as_ref().map(|pusher| pusher as &dyn Courier);
+        let outside = match channel {
+            Channel::Email => mailer,
+            Channel::Push => pusher,
+            Channel::Hook(hook) => {
+                let caller = self.caller.as_ref().filter(|caller| caller.calls_hook(hook));
+                caller.map(|caller| caller as &dyn Courier)
+            }
+        };
+        outside.unwrap_or(&*self.outbox)
+    }
+}
+
+#[async_trait]
+impl Courier for RoutingCourier {
+    async fn hand(
+        &self,
+        message: &Message,
+        gate: &dyn HandoverGate,
+    ) -> Result<HandoverOutcome, CourierError> {
+        let handed = self.courier_for(message.channel()).hand(message, gate).await?;
+        if let (HandoverOutcome::Accepted, Some(copies), MessagePayload::Push(push)) =
+            (&handed, &self.copies, &message.way)
+        {
+            copies.show_copy(message, push, gate).await;
+        }
+        Ok(handed)
+    }
+
+    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
+        self.courier_for(channel).outcome(channel, message_id).await
+    }
+
+    /// Only the folder keeps anything; what goes to the world is the world's.
+    async fn erase(&self, whose: &CourierEraseRequest, how: EraseMode) -> Result<Option<u64>, CourierError> {
+        self.outbox.erase(whose, how).await
+    }
+}

@@ -1,0 +1,132 @@
+//! Makes what a house needs in its engines, or says what would be made. May be done again, and by two at once.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::Context as _;
+use catalogue::Catalogue;
+use house::{
+    self,
+    book::{HouseBook, TakeUpPolicy},
+};
+use model::{UtcMillis, partition::PartitionCount};
+use registry::{FramedTopics, SchemaRegistry};
+use runtime::{Clock, ShutdownSignal};
+use settings::config::{self, ProductionConfig};
+use topic::Topics;
+use topic_kafka::KafkaTopics;
+use upkeep::repartition;
+
+use super::{EngineAwayError, NotReadyError, TopicGaps, find_topic_gaps, identity};
+
+/// Makes what is missing; a line for each thing that was done.
+pub async fn migrate_engines(
+    engines: &ProductionConfig,
+    partitions: PartitionCount,
+    dir: &Path,
+    (catalogue, clock): (Option<&Catalogue>, &Clock),
+) -> anyhow::Result<Vec<String>> {
+    // What is refused is refused before anything was made.
+    let log = KafkaTopics::open(engines.kafka.clone(), clock.clone()).context("the log")?;
+    repartition::refuse_unfinished(&log).await?;
+    let TopicGaps { missing, unlike } =
+        find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("look at the topics")?;
+    if !unlike.is_empty() {
+        return Err(NotReadyError(unlike.join("\n")).into());
+    }
+    house::declare_topics(&log, partitions).await.context("make the topics")?;
+    let mut done: Vec<String> = Vec::new();
+    if !missing.is_empty() {
+        done.push(format!("topics were made: {}", missing.len()));
+    }
+    done.extend(store_cql::migrate_keyspaces(&engines.cql).await.context("lay out the tables")?);
+    done.extend(register_schemas(engines, dir, clock, false).await?);
+    let (store, now, stop) =
+        (super::open_store(&engines.cql).await?, UtcMillis(clock.now()), ShutdownSignal::default());
+    let names = (engines.kafka.prefix.as_str(), engines.cql.keyspace.as_str());
+    // What rooms noted is in the registry's frame, where there is one.
+    let log: Arc<dyn Topics> = match open_registry(engines, dir, clock)? {
+        Some(registry) => Arc::new(FramedTopics::open(Arc::new(log), registry, names.0, stop.clone()).await),
+        None => Arc::new(log),
+    };
+    done.extend(identity::name_house(&*log, &store, names, now).await?);
+    if let Some(catalogue) = catalogue {
+        done.extend(take_up_catalogue(&*log, catalogue, now).await?);
+    }
+    stop.start();
+    Ok(done)
+}
+
+/// Makes a catalogue the newest one, also if it was in use before: so one goes back to it.
+async fn take_up_catalogue(
+    log: &dyn Topics,
+    catalogue: &Catalogue,
+    now: UtcMillis,
+) -> anyhow::Result<Option<String>> {
+    let mut book = HouseBook::default();
+    book.update(log).await?;
+    let before = book.newest_edition();
+    let own = book.take_up(log, catalogue, TakeUpPolicy::Anew, now).await?;
+    Ok((before != Some(own)).then(|| format!("`{}` is in use now: {own}", catalogue.name)))
+}
+
+/// What `migrate` would do.
+pub async fn plan_migration(
+    engines: &ProductionConfig,
+    partitions: PartitionCount,
+    dir: &Path,
+    clock: &Clock,
+) -> anyhow::Result<Vec<String>> {
+    let log = KafkaTopics::open(engines.kafka.clone(), clock.clone()).context("the log")?;
+    let TopicGaps { missing, unlike } =
+        find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("look at the topics")?;
+    let mut lines = [unlike, missing].concat();
+    match super::open_store(&engines.cql).await {
+        Ok(_) => {}
+        Err(error) if error.is::<NotReadyError>() => lines.push(error.to_string()),
+        Err(error) => return Err(error),
+    }
+    lines.extend(register_schemas(engines, dir, clock, true).await?);
+    Ok(lines)
+}
+
+/// The registry, if there is one. What it says is not kept: there may be no folder for it.
+fn open_registry(
+    engines: &ProductionConfig,
+    dir: &Path,
+    clock: &Clock,
+) -> anyhow::Result<Option<SchemaRegistry>> {
+    let open = |settings: &config::RegistryConfig| {
+        let settings = registry::Settings { cache: None, ..super::registry_settings(settings, dir) };
+        SchemaRegistry::open(settings, clock.clone()).context("the registry")
+    };
+    engines.registry.as_ref().map(open).transpose()
+}
+
+/// Registers the schemas of our topics, where there is a registry; or says which are not registered.
+async fn register_schemas(
+    engines: &ProductionConfig,
+    dir: &Path,
+    clock: &Clock,
+    check: bool,
+) -> anyhow::Result<Vec<String>> {
+    let Some(registry) = open_registry(engines, dir, clock)? else { return Ok(Vec::new()) };
+    match registry::migrate_registry(&registry, &engines.kafka.prefix, check).await {
+        Err(error) => match error.downcast_ref::<registry::SchemaRefusedError>() {
+            Some(unfit) if check => Ok(unfit.to_string().lines().map(str::to_owned).collect()),
+            Some(unfit) => Err(NotReadyError(unfit.to_string()).into()),
+            None => Err(error.context("register the schemas")),
+        },
+        done => done,
+    }
+}
+
+/// Fails while an engine does not answer at all.
+pub async fn check_reachable(engines: &ProductionConfig, clock: &Clock) -> anyhow::Result<()> {
+    let (log, store) = tokio::join!(super::open_log(&engines.kafka, clock), super::open_store(&engines.cql));
+    log?;
+    match store {
+        // What is missing there is made afterwards.
+        Err(error) if error.is::<EngineAwayError>() => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,5 @@
+//! Which engines and couriers a process stands on: [`engine_setup`] opens either kind by the configuration, [`courier_setup`] says how
+//! messages leave the house.
+
+pub mod courier_setup;
+pub mod engine_setup;

@@ -1,0 +1,165 @@
+//! What each command does. They say what they find through [`shell::terminal`], and fail with an exit code.
+
+use catalogue::problem::{did_you_mean, list_choices};
+use clap::Parser as _;
+use lifecycle::start::ProcessRunner;
+use model::fault::{self, PlantedFault};
+use rustix::{fs::Mode, process::umask};
+use settings::config::{self, Config, MergedConfig};
+use shell::{failure::CommandError, terminal, terminal::OutputStyle};
+
+use crate::arguments::{GlobalArgs, TidingsCli, TidingsCommand};
+
+mod access;
+mod archive;
+mod bench;
+mod check;
+mod clock;
+mod completions;
+mod days;
+mod device;
+mod effective_config;
+mod erase;
+mod explain;
+mod hooks;
+mod init;
+mod mail;
+mod migrate;
+mod person;
+mod preview;
+mod publish;
+mod push;
+mod quarantine;
+mod release;
+mod repartition;
+mod replay;
+mod run;
+mod shares;
+mod sink;
+mod state;
+mod suppressions;
+mod unknown;
+mod up;
+mod windows;
+
+#[cfg(test)]
+mod tests;
+
+/// Runs the program: reads the command line and the configuration, and does what is asked.
+pub fn main(run_process: ProcessRunner) -> Result<(), CommandError> {
+    // First of all: what is made from here on is for this user alone, whatever makes it.
+    umask(Mode::RWXG | Mode::RWXO);
+    listener::file_limit::raise_file_limit();
+    let cli = match TidingsCli::try_parse() {
+        Ok(cli) => cli,
+        Err(said) => {
+            // Help and version are data, everything else is talk; clap knows which is which.
+            said.print()?;
+            return if said.exit_code() == 0 {
+                Err(CommandError::Closed)
+            } else {
+                Err(CommandError::Usage(String::new()))
+            };
+        }
+    };
+    if let Some(name) = fault::find_misspelt() {
+        if !fault::CAN_PLANT {
+            let why = format!(
+                "{}={name}: this program plants no faults, it was built without `--features faults`",
+                fault::VARIABLE
+            );
+            return Err(CommandError::from_refusal(why));
+        }
+        let names = PlantedFault::ALL.map(PlantedFault::name);
+        let help = did_you_mean(&name, names).unwrap_or_else(|| format!("there is {}", list_choices(names)));
+        return Err(CommandError::from_refusal(format!(
+            "`{name}` of {} is no fault: {help}",
+            fault::VARIABLE
+        )));
+    }
+    let merged = merge_config(&cli)?;
+    if matches!(cli.command, TidingsCommand::Config) {
+        return effective_config::run(&merged, OutputStyle { json: cli.shared.json });
+    }
+    if matches!(cli.command, TidingsCommand::Up(_) | TidingsCommand::Run(_)) {
+        for path in &merged.open {
+            terminal::print_talk(format!(
+                "{}: a secret that everybody on this machine can read; chmod it to 600",
+                path.display()
+            ));
+        }
+    }
+    let config = merged.config;
+    let GlobalArgs { json, .. } = cli.shared;
+    run_command(cli.command, config, OutputStyle { json }, run_process)
+}
+
+fn run_command(
+    command: TidingsCommand,
+    config: Config,
+    out: OutputStyle,
+    run_process: ProcessRunner,
+) -> Result<(), CommandError> {
+    match command {
+        TidingsCommand::Init(init) => init::run(&init, out),
+        TidingsCommand::Up(_) => run_process(Box::new(up::whole_house_spec), config, out),
+        TidingsCommand::Run(run) => run_process(run::rooms_spec(&config, &run)?, config, out),
+        TidingsCommand::Migrate(migrate) => migrate::run(&config, &migrate, out),
+        TidingsCommand::Publish(publish) => publish::publish_change(&config, publish, out),
+        TidingsCommand::Follow(follow) => publish::publish_follow(&config, &follow, "tidings.follow", out),
+        TidingsCommand::Unfollow(follow) => {
+            publish::publish_follow(&config, &follow, "tidings.unfollow", out)
+        }
+        TidingsCommand::Mute(mute) => publish::publish_mute(&config, &mute, "tidings.mute", out),
+        TidingsCommand::Unmute(mute) => publish::publish_mute(&config, &mute, "tidings.unmute", out),
+        TidingsCommand::Person(asked) if asked.fields.is_empty() => person::run(&config, &asked.person, out),
+        TidingsCommand::Person(person) => publish::publish_profile(&config, &person, out),
+        TidingsCommand::Device(device) => device::run(&config, &device, out),
+        TidingsCommand::Feedback(feedback) => publish::publish_feedback(&config, &feedback, out),
+        TidingsCommand::Days(days) => days::run(&config, &days, out),
+        TidingsCommand::Windows(asked) => windows::run(&config, &asked, out),
+        TidingsCommand::Shares(asked) => shares::run(&config, &asked, out),
+        TidingsCommand::Explain(explain) => explain::run(&config, &explain, out),
+        TidingsCommand::Preview(preview) => preview::run(&config, &preview, out),
+        TidingsCommand::Release(release) => release::run(&config, &release, out),
+        TidingsCommand::Replay(replay) => replay::run(&config, &replay, out),
+        TidingsCommand::Repartition(asked) => repartition::run(&config, &asked, out),
+        TidingsCommand::Archive(archive) => archive::run(&config, &archive, out),
+        TidingsCommand::Dkim(asked) => mail::run_dkim(&config, &asked, out),
+        TidingsCommand::Hooks(asked) => hooks::run(&config, &asked, out),
+        TidingsCommand::Push(asked) => push::run(&asked, out),
+        TidingsCommand::SendTest(asked) => mail::send_test(&config, &asked, out),
+        TidingsCommand::Sink(asked) => sink::run(&config, &asked, out),
+        TidingsCommand::Suppressions(asked) => suppressions::run(&config, &asked, out),
+        TidingsCommand::Erase(asked) => erase::run(&config, &asked, out),
+        TidingsCommand::Unknown(asked) => unknown::run(&config, &asked, out),
+        TidingsCommand::Clock(asked) => clock::run(&config, &asked, out),
+        TidingsCommand::Check(check) => check::run(&check, out),
+        TidingsCommand::Completions(asked) => completions::run(&asked),
+        TidingsCommand::Bench(bench) => bench::run(config, &bench, out),
+        TidingsCommand::Config => Ok(()),
+        TidingsCommand::Quarantine(what) => quarantine::run(&config, what, out),
+        TidingsCommand::State(asked) => state::run(&config, asked, out),
+    }
+}
+
+fn merge_config(cli: &TidingsCli) -> Result<MergedConfig, CommandError> {
+    let environment = std::env::vars_os();
+    let environment = environment.filter_map(|(name, value)| {
+        // What is no text is none of ours.
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    });
+    let merged = config::load_config(cli.shared.config.as_deref(), environment, cli.flag_values());
+    Ok(merged.map_err(|refused| match cli.command {
+        TidingsCommand::Bench(_) => bench::add_cluster_hint(refused),
+        _ => refused,
+    })?)
+}
+
+/// Tells a failure to whoever watches.
+pub fn report_failure(failure: &CommandError) {
+    let said = failure.to_string();
+    if !said.is_empty() {
+        terminal::print_failure(&said);
+    }
+}

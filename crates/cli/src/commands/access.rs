@@ -1,0 +1,82 @@
+//! Who answers a question about a data directory: the house that runs on it, or its engines.
+
+use std::sync::Arc;
+
+use adapters::engine_setup;
+use anyhow::Context as _;
+use catalogue::Catalogue;
+use runtime::Clock;
+use settings::config::{Config, EngineConfig};
+use shell::{
+    client::HouseClient,
+    datadir::{AdminAccess, DataDir, DemoClock},
+    failure::CommandError,
+};
+use store::Store;
+use tokio::runtime::Runtime;
+use topic::Topics;
+
+/// Who answers.
+pub enum HouseAccess {
+    Running(HouseClient),
+    Files(Box<DirectEngines>),
+}
+
+/// Engines opened by this process: those of a directory on which nothing runs, or those that are elsewhere.
+pub struct DirectEngines {
+    pub runtime: Runtime,
+    pub topics: Arc<dyn Topics>,
+    pub store: Arc<dyn Store>,
+    pub clock: Clock,
+    /// For what subjects are called, and which topics are those of others; a missing or broken one leaves
+    /// that unknown.
+    pub catalogue: Option<Catalogue>,
+    /// The last to go: the engines must be closed by then.
+    _held: DataDir,
+}
+
+/// Finds out who answers for the tenant that was asked for; a house that speaks for another one does not.
+pub fn reach_house(config: &Config) -> Result<HouseAccess, CommandError> {
+    let reach = reach_any_house(config)?;
+    if let HouseAccess::Running(client) = &reach {
+        client.speaks_for(&config.tenant)?;
+    }
+    Ok(reach)
+}
+
+/// Finds out who answers a question that is about no tenant in particular.
+pub fn reach_any_house(config: &Config) -> Result<HouseAccess, CommandError> {
+    let dir = &config.data_dir;
+    let held = match config.engine {
+        EngineConfig::Embedded if !dir.join("topics").exists() => {
+            let dir = dir.display();
+            return Err(CommandError::from_unreachable(format!(
+                "there is nothing in {dir} yet; `tidings up` begins it"
+            )));
+        }
+        EngineConfig::Embedded => DataDir::hold(dir),
+        // The others need not be gone: a process with the way in is asked, without one the engines are.
+        EngineConfig::Production(_) => DataDir::share(dir, true),
+    };
+    match held {
+        Ok(held) => Ok(HouseAccess::Files(Box::new(open_direct_engines(config, held)?))),
+        // By the house that runs on it, or by somebody who does not say so (yet, or any more).
+        Err(CommandError::Refused(held)) => match AdminAccess::read(dir)? {
+            Some(admin) => Ok(HouseAccess::Running(HouseClient::new(admin))),
+            None => Err(CommandError::Unreachable(held)),
+        },
+        Err(other) => Err(other),
+    }
+}
+
+fn open_direct_engines(config: &Config, held: DataDir) -> Result<DirectEngines, CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
+    let clock = DemoClock::open(held.path())?.clock().clone();
+    let catalogue = config.catalogue.as_deref().and_then(|dir| Catalogue::load(dir).ok());
+    let foreign = catalogue.as_ref().map(Catalogue::foreign_topics).unwrap_or_default();
+    let opened = runtime
+        .block_on(engine_setup::open_engines(config, &clock, foreign))
+        .map_err(lifecycle::start::start_failure)?;
+    let (topics, store) = (opened.topics(), opened.store());
+    Ok(DirectEngines { runtime, topics, store, clock, catalogue, _held: held })
+}

@@ -1,0 +1,277 @@
+//! `tidings check`: everything that can be said about a catalogue before it runs.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use catalogue::{Catalogue, CatalogueProblem, CatalogueProblems};
+use model::UtcMillis;
+use render::{MessageRenderer, TrialRun};
+use runtime::{Clock, ShutdownSignal};
+use scenario::{self, ScenarioGround};
+use serde::Serialize;
+use serde_json::json;
+use shell::{failure::CommandError, terminal};
+
+use self::plans::{PlanCloseSchedule, schedule_plan};
+use super::OutputStyle;
+use crate::arguments as cli;
+
+mod forms;
+mod plans;
+mod watch;
+
+/// Where a catalogue has its scenarios.
+const SCENARIOS: &str = "scenarios";
+
+pub fn run(asked: &cli::CatalogueCheckArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let ask = CatalogueCheckRequest { only: asked.only.clone(), stop: ShutdownSignal::default() };
+    if asked.watch { watch::run(asked, &ask, out) } else { check_once(asked, &ask, out) }
+}
+
+/// What is looked at of a catalogue.
+#[derive(Default)]
+pub struct CatalogueCheckRequest {
+    /// Of the scenarios those that have this in their name.
+    pub only: Option<String>,
+    /// No scenario is begun after this.
+    pub stop: ShutdownSignal,
+}
+
+/// What there is to say of a catalogue without a problem.
+#[derive(Debug)]
+pub struct CatalogueCheckReport {
+    pub catalogue: Catalogue,
+    pub notes: Vec<CatalogueProblem>,
+    /// Each plan's message in its forms, with notes on them.
+    pub trial: TrialRun,
+    pub played: Vec<ScenarioVerdict>,
+}
+
+/// What came of a scenario.
+#[derive(Debug, Serialize)]
+pub struct ScenarioVerdict {
+    file: String,
+    proves: String,
+    pub passed: bool,
+    /// Why not, with what happened until then.
+    why: Option<String>,
+    /// All that happened.
+    trace: Vec<String>,
+}
+
+/// Why a catalogue was not looked at to the end.
+#[derive(Debug)]
+pub enum CatalogueCheckError {
+    Problems(CatalogueProblems),
+    Failure(CommandError),
+}
+
+/// Loads a catalogue, renders all of it with example data, and plays its scenarios.
+pub fn check_catalogue(
+    dir: &Path,
+    ask: &CatalogueCheckRequest,
+) -> Result<CatalogueCheckReport, CatalogueCheckError> {
+    let catalogue = Catalogue::load(dir).map_err(CatalogueCheckError::Problems)?;
+    MessageRenderer::check(&catalogue).into_result().map_err(CatalogueCheckError::Problems)?;
+    let notes = catalogue.notes();
+    let trial = MessageRenderer::run_trial(&catalogue).map_err(CatalogueCheckError::Problems)?;
+    let played = play_scenarios(&dir.join(SCENARIOS), ask).map_err(CatalogueCheckError::Failure)?;
+    Ok(CatalogueCheckReport { catalogue, notes, trial, played })
+}
+
+/// Checks a catalogue and says what was found.
+fn check_once(
+    asked: &cli::CatalogueCheckArgs,
+    ask: &CatalogueCheckRequest,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
+    let found = match check_catalogue(&asked.dir, ask) {
+        Ok(found) => found,
+        Err(CatalogueCheckError::Problems(problems)) => return refuse_problems(&problems, out),
+        Err(CatalogueCheckError::Failure(failure)) => return Err(failure),
+    };
+    let now = UtcMillis(Clock::real(0).now());
+    let plans: Vec<PlanCloseSchedule> =
+        found.catalogue.plans.by_name.values().map(|plan| schedule_plan(plan, now)).collect();
+    if let Some(folder) = &asked.html {
+        forms::write_sheets(folder, &found.trial.sheets)?;
+    }
+    if out.json {
+        terminal::print_json(&report_in_json(&found, &plans, asked.trace))?;
+    } else {
+        print_report(&found, &plans, asked)?;
+    }
+    judge_report(&found, asked.strict)
+}
+
+/// What makes the command fail after all has been said.
+fn judge_report(found: &CatalogueCheckReport, strict: bool) -> Result<(), CommandError> {
+    let failed = found.played.iter().filter(|played| !played.passed).count();
+    if failed > 0 {
+        return Err(CommandError::from_refusal(format!("{} failed", pluralise(failed, "scenario"))));
+    }
+    match found.notes.len() + found.trial.findings.len() {
+        notes if strict && notes > 0 => {
+            Err(CommandError::from_refusal(format!("{}, and --strict takes none", pluralise(notes, "note"))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Plays the scenarios beside a catalogue, if there are any.
+fn play_scenarios(dir: &Path, ask: &CatalogueCheckRequest) -> Result<Vec<ScenarioVerdict>, CommandError> {
+    if !dir.is_dir() {
+        return match &ask.only {
+            Some(_) => {
+                Err(CommandError::from_refusal(format!("{} is no folder with scenarios", dir.display())))
+            }
+            None => Ok(Vec::new()),
+        };
+    }
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
+    let all = scenario::list_scenarios(dir)?;
+    let files: Vec<_> = all.iter().filter(|path| matches_pattern(path, ask.only.as_deref())).collect();
+    if let Some(only) = ask.only.as_deref().filter(|_| files.is_empty()) {
+        let names: Vec<&str> = all.iter().map(|path| scenario_name(path)).collect();
+        let there = catalogue::problem::list_choices(names);
+        return Err(CommandError::from_refusal(format!(
+            "no scenario has `{only}` in its name: there is {there}"
+        )));
+    }
+    let mut played = Vec::new();
+    for (number, path) in files.iter().enumerate() {
+        if ask.stop.is_started() {
+            break;
+        }
+        terminal::print_progress(format!("scenario {} of {}: {}", number + 1, files.len(), path.display()));
+        played.push(scenario_outcome(path, runtime.block_on(scenario::run_file(path, ScenarioGround::Even))));
+    }
+    terminal::progress_done();
+    Ok(played)
+}
+
+fn matches_pattern(path: &Path, only: Option<&str>) -> bool {
+    only.is_none_or(|only| scenario_name(path).contains(only))
+}
+
+/// What a scenario is called: its file without the ending.
+fn scenario_name(path: &Path) -> &str {
+    path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+fn scenario_outcome(path: &Path, ran: anyhow::Result<stage::ScenarioReport>) -> ScenarioVerdict {
+    let file = path.display().to_string();
+    match ran {
+        Ok(report) => {
+            let why = (!report.has_passed()).then(|| report.to_string());
+            let stage::ScenarioReport { proves, trace, .. } = report;
+            ScenarioVerdict { file, proves, passed: why.is_none(), why, trace }
+        }
+        Err(error) => {
+            let why = Some(format!("{error:#}"));
+            ScenarioVerdict { file, proves: String::new(), passed: false, why, trace: Vec::new() }
+        }
+    }
+}
+
+fn report_in_json(
+    found: &CatalogueCheckReport,
+    plans: &[PlanCloseSchedule],
+    with_traces: bool,
+) -> serde_json::Value {
+    let CatalogueCheckReport { catalogue, notes, trial, played } = found;
+    let subjects: Vec<&String> = catalogue.subjects.keys().collect();
+    let kinds: Vec<&str> = catalogue.kinds.keys().map(model::Kind::as_str).collect();
+    let scenario = |played: &ScenarioVerdict| {
+        let ScenarioVerdict { file, proves, passed, why, trace } = played;
+        let mut one = json!({"file": file, "proves": proves, "passed": passed, "why": why});
+        if with_traces {
+            one["trace"] = json!(trace);
+        }
+        one
+    };
+    let scenarios: Vec<_> = played.iter().map(scenario).collect();
+    let notes = notes.iter().map(problem_in_json);
+    let notes: Vec<_> = notes.chain(trial.findings.iter().map(forms::finding_in_json)).collect();
+    let forms: Vec<_> = trial.sheets.iter().map(forms::sheet_in_json).collect();
+    json!({
+        "catalogue": catalogue.name,
+        "problems": [],
+        "notes": notes,
+        "subjects": subjects,
+        "kinds": kinds,
+        "plans": plans,
+        "forms": forms,
+        "scenarios": scenarios,
+    })
+}
+
+fn print_report(
+    found: &CatalogueCheckReport,
+    plans: &[PlanCloseSchedule],
+    asked: &cli::CatalogueCheckArgs,
+) -> Result<(), CommandError> {
+    let paint = terminal::TextPainter::for_data();
+    let CatalogueCheckReport { catalogue, notes, trial, played } = found;
+    terminal::print_data(format!(
+        "{}: {}, {} and {}; all rendered with example data",
+        paint.with(terminal::BOLD, &catalogue.name),
+        pluralise(catalogue.subjects.len(), "subject"),
+        pluralise(catalogue.kinds.len(), "kind"),
+        pluralise(plans.len(), "plan"),
+    ))?;
+    plans::print_schedules(plans, &trial.sheets, asked.verbose)?;
+    for note in notes.iter().chain(trial.findings.iter().map(|finding| &finding.problem)) {
+        terminal::print_data(format!("{} {note}", paint.with(terminal::WARN, "note:")))?;
+    }
+    terminal::print_data(paint.with(terminal::GOOD, "no problems in the catalogue"))?;
+    print_scenarios(played, asked.trace)
+}
+
+fn print_scenarios(all: &[ScenarioVerdict], with_traces: bool) -> Result<(), CommandError> {
+    let paint = terminal::TextPainter::for_data();
+    for played in all {
+        let (style, word) = if played.passed { (terminal::GOOD, "ok") } else { (terminal::BAD, "FAILED") };
+        terminal::print_data(format!(
+            "{} {} {}",
+            paint.with(style, word),
+            played.file,
+            paint.with(terminal::FAINT, &played.proves)
+        ))?;
+        // Why it failed has the trace in it.
+        match &played.why {
+            Some(why) => terminal::print_data(format!("  {}", why.replace('\n', "\n  ")))?,
+            None if with_traces => {
+                played.trace.iter().try_for_each(|line| terminal::print_data(format!("  {line}")))?;
+            }
+            None => {}
+        }
+    }
+    if !all.is_empty() {
+        let passed = all.iter().filter(|played| played.passed).count();
+        terminal::print_data(format!("{passed} of {} passed", pluralise(all.len(), "scenario")))?;
+    }
+    Ok(())
+}
+
+fn refuse_problems(problems: &CatalogueProblems, out: OutputStyle) -> Result<(), CommandError> {
+    if out.json {
+        let problems: Vec<_> = problems.0.iter().map(problem_in_json).collect();
+        terminal::print_json(&json!({"problems": problems}))?;
+    } else {
+        terminal::print_talk(problems);
+    }
+    let n = problems.0.len();
+    Err(CommandError::from_refusal(pluralise(n, "problem")))
+}
+
+fn problem_in_json(problem: &CatalogueProblem) -> serde_json::Value {
+    let CatalogueProblem { file, line, column, what, help, .. } = problem;
+    json!({"file": file, "line": line, "column": column, "what": what, "help": help})
+}
+
+/// `1 plan`, `2 plans`.
+fn pluralise(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

@@ -1,0 +1,50 @@
+//! `tidings run`: some rooms in this process; the others are in other processes, on the same engines.
+
+use std::collections::BTreeSet;
+
+use house::RoomName;
+use lifecycle::start::{ProcessSpec, SpecMaker};
+use settings::config::{Config, EngineConfig};
+use shell::{datadir::DataDir, failure::CommandError};
+use wire::token::{LinkSecret, SECRET_BYTES};
+
+use crate::arguments as cli;
+
+/// Some rooms, on engines that other processes share.
+pub fn rooms_spec(config: &Config, asked: &cli::RunArgs) -> Result<SpecMaker<'static>, CommandError> {
+    let rooms: BTreeSet<RoomName> = asked.rooms.iter().copied().collect();
+    let EngineConfig::Production(_) = config.engine else {
+        return Err(CommandError::from_refusal(
+            "rooms of several processes need engines that they can share: `engine: production`; \
+             the whole house on embedded ones is `tidings up`",
+        ));
+    };
+    if config.demo {
+        return Err(CommandError::from_refusal(
+            "a demo has one clock, and so one process: `tidings up --demo`",
+        ));
+    }
+    let secret = require_secret(config, &rooms)?;
+    Ok(Box::new(|config: Config| {
+        let data = DataDir::share(&config.data_dir, rooms.contains(&RoomName::Ingest))?;
+        Ok(ProcessSpec { config, data, secret, rooms, migrates: false })
+    }))
+}
+
+/// What links are signed with where they are made, and known by where they come back. Never a fresh one: with
+/// one for each process the links of mails would lead nowhere.
+fn require_secret(config: &Config, rooms: &BTreeSet<RoomName>) -> Result<LinkSecret, CommandError> {
+    match &config.secret {
+        Some(secret) => Ok(secret.clone()),
+        None if rooms.contains(&RoomName::Ingest) || rooms.contains(&RoomName::Sender) => {
+            Err(CommandError::from_refusal(format!(
+                "ingest and sender need the same `secret`, which signs the links of mails: make one with \
+             `openssl rand -hex {SECRET_BYTES}` and give it to all processes by TIDINGS_SECRET, TIDINGS_SECRET_FILE or \
+             `secret_file`; a house that ran by `tidings up` has its own in {}",
+                config.data_dir.join("secret").display()
+            )))
+        }
+        // Nobody signs anything here.
+        None => Ok(LinkSecret::new([0; SECRET_BYTES])),
+    }
+}

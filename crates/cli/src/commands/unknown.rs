@@ -1,0 +1,65 @@
+//! `tidings unknown`: messages of which nobody can say whether they went out.
+
+use model::UtcMillis;
+use settings::config::Config;
+use shell::{
+    failure::CommandError,
+    terminal::{self, TextPainter},
+};
+use views::unclear_messages::{self, UnclearMessage};
+
+use super::{
+    OutputStyle,
+    access::{DirectEngines, HouseAccess, reach_house},
+};
+use crate::arguments as cli;
+
+const HEAD: [&str; 6] = ["at", "person", "plan", "channel", "message", "then"];
+
+pub fn run(config: &Config, asked: &cli::UnknownArgs, out: OutputStyle) -> Result<(), CommandError> {
+    let found: Vec<UnclearMessage> = match reach_house(config)? {
+        HouseAccess::Running(client) => {
+            client.get("/admin/unknown", &[("hours", &asked.hours.to_string())])?.into_value()?
+        }
+        HouseAccess::Files(files) => {
+            let DirectEngines { runtime, topics, store, clock, .. } = &*files;
+            let since = (asked.hours, UtcMillis(clock.now()));
+            runtime.block_on(unclear_messages::list_unclear(&**topics, &**store, &config.tenant, since))?
+        }
+    };
+    if out.json {
+        return Ok(terminal::print_json(&found)?);
+    }
+    if found.is_empty() {
+        terminal::print_talk(format!(
+            "of all messages of the last {} h one knows what became of them",
+            asked.hours
+        ));
+        return Ok(());
+    }
+    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(found.iter().map(message_row));
+    let mut lines = terminal::format_table(&rows.collect::<Vec<_>>()).into_iter();
+    if let Some(head) = lines.next() {
+        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
+    }
+    lines.try_for_each(terminal::print_data)?;
+    if found.len() == unclear_messages::LISTED_MAX {
+        terminal::print_talk(format!(
+            "these are the last {}; `--hours` looks at fewer",
+            unclear_messages::LISTED_MAX
+        ));
+    }
+    Ok(())
+}
+
+fn message_row(one: &UnclearMessage) -> [String; 6] {
+    let UnclearMessage { at, person, plan, channel, ready, attempt: _, then } = one;
+    [
+        at.clone(),
+        terminal::clean_text(person),
+        plan.clone(),
+        channel.clone(),
+        ready.clone(),
+        then.text().to_owned(),
+    ]
+}

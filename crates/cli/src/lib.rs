@@ -1,0 +1,4 @@
+//! The command line: [`arguments`] is what can be said, [`commands`] what each command does.
+
+pub mod arguments;
+pub mod commands;

@@ -1,0 +1,150 @@
+//! Archiving as the command line asks for it: it runs beside everything else, one at a time, and can be asked
+//! how far it is.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use house::person_windows;
+use model::{Day, UtcMillis};
+use serde::Deserialize;
+use serde_json::json;
+use upkeep::archive::{self, ArchiveReport, ArchiveWatch};
+
+use super::{AppState, HandlerError, HttpApp, admin::refuse_request};
+
+/// The archiving that runs, or the last one that did.
+#[derive(Debug, Default)]
+pub struct ArchivingService(Mutex<Option<Arc<ArchivingRun>>>);
+
+#[derive(Debug, Default)]
+struct ArchivingRun {
+    rows: AtomicU64,
+    ended: Mutex<Option<Result<ArchiveReport, String>>>,
+}
+
+impl ArchivingRun {
+    fn outcome(&self) -> Option<Result<ArchiveReport, String>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl ArchivingService {
+    fn last(&self) -> Option<Arc<ArchivingRun>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Begins one, unless one runs.
+    fn begin(&self) -> Option<Arc<ArchivingRun>> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_some_and(|run| run.outcome().is_none()) {
+            return None;
+        }
+        let run = Arc::new(ArchivingRun::default());
+        *last = Some(run.clone());
+        Some(run)
+    }
+}
+
+/// Who is behind by more than this may still be about to tell from days that the clock lets go.
+const BEHIND_MS_MAX: i64 = 3_600_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdminArchiveRequest {
+    before: String,
+    /// Absolute: the house stands in a folder of its own.
+    file: PathBuf,
+}
+
+pub async fn begin_archiving(
+    State(app): AppState,
+    Json(asked): Json<AdminArchiveRequest>,
+) -> Result<Response, HandlerError> {
+    let Some(before) = Day::parse(&asked.before) else {
+        return Ok(refuse_request(StatusCode::BAD_REQUEST, format!("`{}` is no day", asked.before)));
+    };
+    if !asked.file.is_absolute() {
+        return Ok(refuse_request(StatusCode::BAD_REQUEST, "the file must be named from the root"));
+    }
+    // Before the house is asked whether it rests: what becomes due from here on tells from later days.
+    let now = app.now();
+    let store = &*app.house.engines().store;
+    if let Some(why) =
+        archive::find_archive_obstacle(store, &app.catalogue, (before, now), &asked.file).await?
+    {
+        return Ok(refuse_request(StatusCode::CONFLICT, why));
+    }
+    // The clock alone does not say what is still owed: what is overdue tells from older days, and what was
+    // not read yet still has to be written to its day.
+    if has_overdue_work(&app).await? {
+        return Ok(refuse_request(
+            StatusCode::CONFLICT,
+            "the house is still busy with what is due; try again",
+        ));
+    }
+    let Some(run) = app.archive.begin() else {
+        return Ok(refuse_request(StatusCode::CONFLICT, "another archiving runs"));
+    };
+    tokio::spawn(run_archiving(app, run, (before, now), asked.file));
+    Ok((StatusCode::ACCEPTED, Json(json!({"before": before.to_string()}))).into_response())
+}
+
+/// Whether something has waited for so long that it may concern days that could go. A house under steady
+/// traffic never rests, and need not: what came in a moment ago is about days that stay.
+async fn has_overdue_work(app: &HttpApp) -> anyhow::Result<bool> {
+    if app.wait_for_rest().await {
+        return Ok(false);
+    }
+    let (log, since) = (&*app.house.engines().topics, app.now().plus(-BEHIND_MS_MAX));
+    if app.house.oldest_unread().await?.is_some_and(|appended| appended < since) {
+        return Ok(true);
+    }
+    let remembered = person_windows::load_persons(log).await?;
+    Ok(remembered.next_due().is_some_and(|due| due < since) && !remembered.is_cut)
+}
+
+async fn run_archiving(
+    app: Arc<HttpApp>,
+    run: Arc<ArchivingRun>,
+    (before, now): (Day, UtcMillis),
+    file: PathBuf,
+) {
+    let store = &*app.house.engines().store;
+    let watch = ArchiveWatch { rows: &run.rows, disk_low: &*app.disk_low };
+    let archiving = archive::archive_days(store, &app.catalogue, (before, now), &file, &watch);
+    // The engines are closed when the house stops; asking again does the rest.
+    let archived = tokio::select! {
+        biased;
+        () = app.house.intake().shutdown.wait() => Err(anyhow::anyhow!("the house stopped before it was done")),
+        archived = archiving => archived,
+    };
+    if let Err(error) = &archived {
+        tracing::warn!(error = format!("{error:#}"), "days could not be archived");
+    }
+    let ended = archived.map_err(|error| format!("{error:#}"));
+    *run.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+}
+
+pub async fn show_archiving(State(app): AppState) -> Response {
+    let Some(run) = app.archive.last() else {
+        return refuse_request(StatusCode::NOT_FOUND, "nothing was archived since the house started");
+    };
+    let rows = run.rows.load(Ordering::Relaxed);
+    Json(match run.outcome() {
+        None => json!({"rows": rows}),
+        Some(Ok(archived)) => json!({"rows": rows, "archived": archived}),
+        Some(Err(why)) => json!({"rows": rows, "failed": why}),
+    })
+    .into_response()
+}

@@ -1,0 +1,73 @@
+//! Health and metrics, for machines.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use runtime::standstill::PartitionStandstill;
+use secrecy::SecretString;
+use settings::config::ApiKeyConfig;
+
+use super::{AppState, HttpApp, guard, guard::RequestRefusal};
+
+/// The metrics tell how much is said about how many, so they are locked where the page is; whether the house
+/// is well anybody may know.
+pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router<Arc<HttpApp>> {
+    let keys = keys.iter().map(|key| key.key.clone()).collect();
+    Router::new()
+        .route("/metrics", get(metrics))
+        .layer(from_fn_with_state((app.clone(), keys), require_key))
+        .route("/health/live", get(live))
+        .route("/health/ready", get(ready))
+}
+
+/// Stops who shows neither an API key, nor the admin token, nor the page's cookie.
+async fn require_key(
+    State((app, keys)): State<(Arc<HttpApp>, Arc<[SecretString]>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers();
+    if app.guard.is_known(headers) || app.guard.is_admin(headers) || guard::shows_one(headers, &keys) {
+        return next.run(request).await;
+    }
+    RequestRefusal(StatusCode::UNAUTHORIZED, "an API key or the token of admin.json is needed")
+        .into_response()
+}
+
+/// The process answers.
+pub(super) async fn live() -> &'static str {
+    "alive\n"
+}
+
+/// The rooms have joined, the engines answer, and there is room for what comes in. A partition that stands still is
+/// named and keeps nobody away: all others go on, and another process could not do it either.
+async fn ready(State(app): AppState) -> Response {
+    let why = match app.house.health_problem().await {
+        Some(why) => why,
+        None if (app.disk_low)() => "the disk is down to its reserve".to_owned(),
+        None => match app.disks.low_disks()[..] {
+            [] => return describe_standstills(&app.house.standstills()).into_response(),
+            ref low => format!("the disk of {} is down to its reserve", low.join(" and of ")),
+        },
+    };
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response()
+}
+
+/// Why it stands still is in the log, for it may name people.
+fn describe_standstills(standstills: &[PartitionStandstill]) -> String {
+    let still =
+        |one: &PartitionStandstill| format!("{}: partition {} stands still\n", one.group, one.partition);
+    std::iter::once("ready\n".to_owned()).chain(standstills.iter().map(still)).collect()
+}
+
+/// Everything that is counted and measured here.
+async fn metrics(State(app): AppState) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.house.metrics().render_text()).into_response()
+}

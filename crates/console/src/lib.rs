@@ -1,0 +1,203 @@
+//! The HTTP of `up`: the way in, metrics, health, the admin paths of the command line, and the page.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use catalogue::Catalogue;
+use courier::outbox::OutboxCourier;
+use house::RunningHouse;
+use model::{Tenant, UtcMillis};
+use settings::config::ApiKeyConfig;
+use shell::{datadir::DemoClock, disks::WatchedDisks};
+use tokio::time::timeout;
+use views::preview::PreviewStudio;
+
+mod admin;
+mod archive;
+mod chart;
+mod clock;
+mod devices;
+pub mod entries;
+mod erase;
+mod error_page;
+mod explain;
+pub mod guard;
+mod health;
+mod outbox;
+mod overview;
+pub mod page;
+mod person;
+mod pipeline;
+mod preview;
+mod publish;
+mod push;
+mod quarantine;
+mod release;
+mod replay;
+mod shares;
+mod shares_page;
+pub mod sink;
+pub mod standby;
+mod state;
+mod suppressions;
+mod swappable_router;
+#[cfg(test)]
+mod tests;
+pub mod trial_mailbox;
+mod unclear_messages;
+mod unsubscribe;
+mod visit;
+mod window_acts;
+pub use guard::{RequestGuard, RequestRefusal};
+
+pub use admin::UPSTREAM_BYTES_MAX;
+pub use archive::ArchivingService;
+pub use shares::ShareCountCache;
+pub use standby::StandbyHouse;
+pub use swappable_router::SwappableRouter;
+pub use unsubscribe::UnsubscribeService;
+pub use visit::VisitCounter;
+
+/// What the paths work with.
+pub struct HttpApp {
+    pub house: Arc<RunningHouse>,
+    pub catalogue: Arc<Catalogue>,
+    pub outbox: Arc<OutboxCourier>,
+    pub clock: Arc<DemoClock>,
+    pub tenant: Tenant,
+    /// Whether the clock may be moved.
+    pub is_demo: bool,
+    pub guard: RequestGuard,
+    pub disk_low: ingest::DiskGauge,
+    pub disks: WatchedDisks,
+    pub intake: ingest::Config,
+    pub pages: page::PageTemplates,
+    pub archive: ArchivingService,
+    pub replays: upkeep::replay::ReplayService,
+    pub counts: ShareCountCache,
+    pub unsubscribe: UnsubscribeService,
+    pub studio: PreviewStudio,
+    pub web_key: views::devices::WebKey,
+    pub visits: VisitCounter,
+    /// For so long a page waits for the house to come to rest after something was done.
+    pub rest_time: Duration,
+}
+
+/// The usual time for that: who looks at a page does not wait for longer.
+pub const REST_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// What goes into every handler.
+type AppState = State<Arc<HttpApp>>;
+
+impl HttpApp {
+    fn now(&self) -> UtcMillis {
+        UtcMillis(self.clock.clock().now())
+    }
+
+    /// Waits a little for the house to do what there is to do; says whether it has.
+    async fn wait_for_rest(&self) -> bool {
+        matches!(timeout(self.rest_time, self.house.settle()).await, Ok(Ok(())))
+    }
+    /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
+    fn intake(&self, keys: &[ApiKeyConfig]) -> Router {
+        let key = |key: &ApiKeyConfig| ingest::IngestApiKey::new(&key.key, key.tenant.clone());
+        ingest::router(ingest::HttpIntake {
+            deps: self.house.intake().clone(),
+            config: self.intake.clone(),
+            keys: (!keys.is_empty()).then(|| keys.iter().map(key).collect()),
+            disk_low: self.disk_low.clone(),
+        })
+    }
+}
+
+/// All paths.
+pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
+    let pages = Router::new()
+        .merge(overview::routes())
+        .merge(pipeline::routes())
+        .merge(outbox::routes())
+        .merge(person::routes())
+        .merge(preview::routes())
+        .merge(shares_page::routes())
+        .merge(window_acts::routes())
+        .merge(publish::routes())
+        .merge(push::routes())
+        .merge(quarantine::routes())
+        .merge(clock::routes())
+        .layer(from_fn_with_state(app.clone(), page::require_session));
+    let admin = admin::routes()
+        .merge(Router::new().nest("/admin", app.intake(&[])).with_state(()))
+        .layer(from_fn_with_state(app.clone(), admin::require_admin));
+    Router::new()
+        .merge(pages)
+        .merge(admin)
+        .merge(health::routes(&app, keys))
+        .route("/style.css", get(page::style))
+        .merge(push::scripts())
+        .fallback(page::answer_missing)
+        .with_state(app.clone())
+        .merge(app.intake(keys))
+        .merge(entries::routes(&app, keys))
+        .layer(from_fn_with_state(app.clone(), guard_request))
+        // After the guard, and so outside of it.
+        .merge(unsubscribe::routes(&app).with_state(app.clone()))
+        .merge(visit::routes(&app).with_state(app))
+}
+
+/// The paths of a process without the way in: health and metrics.
+pub fn machine_router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
+    Router::new()
+        .merge(health::routes(&app, keys))
+        .fallback(page::answer_missing)
+        .with_state(app.clone())
+        .layer(from_fn_with_state(app, guard_request))
+}
+
+/// Around everything: who may ask, and what a browser may do with the answer.
+async fn guard_request(State(app): AppState, request: Request, next: Next) -> Response {
+    let is_admitted = app.guard.admits(request.method(), request.headers());
+    // Nothing of the house for a page of elsewhere, and for somebody who may not see it.
+    let is_known = is_admitted.is_ok() && app.guard.is_known(request.headers());
+    let asks_for_page = error_page::asks_for_page(&request);
+    let mut response = match is_admitted {
+        Ok(()) => next.run(request).await,
+        Err(stopped) => page::answer_refusal(request.uri().path(), stopped),
+    };
+    if asks_for_page {
+        response = app.with_error_page(response, (!is_known).then_some("/style.css")).await;
+    }
+    guard::harden_headers(response.headers_mut());
+    response
+}
+
+impl IntoResponse for RequestRefusal {
+    fn into_response(self) -> Response {
+        let Self(status, what) = self;
+        (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{what}\n")).into_response()
+    }
+}
+
+/// A handler that could not do it.
+pub struct HandlerError(anyhow::Error);
+
+impl<E: Into<anyhow::Error>> From<E> for HandlerError {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for HandlerError {
+    fn into_response(self) -> Response {
+        tracing::error!(error = format!("{:#}", self.0), "a page could not be made");
+        // What went wrong inside is for the log, not for whoever asks.
+        RequestRefusal(StatusCode::INTERNAL_SERVER_ERROR, "this did not work; the log says more")
+            .into_response()
+    }
+}

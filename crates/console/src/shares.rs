@@ -1,0 +1,98 @@
+//! What share was told, as the command line asks and for the page: one count at a time, each of so many rows at most.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{
+    Json,
+    extract::{Query, State, rejection::QueryRejection},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use model::UtcMillis;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use views::{
+    days,
+    shares::{
+        DAYS_BACK, ToldShares,
+        count::{self, ShareCountLimits, ShareCursor},
+        due_windows,
+    },
+};
+
+use super::{AppState, HandlerError, HttpApp, admin::refuse_request};
+
+/// For so long a page shows again what was counted for it, however often it is asked for.
+const KEPT_MS: i64 = 5_000;
+
+/// Who counts has this in hand, so that there is one at a time: the engines have better things to do. In it what pages
+/// were last shown, by how many days back they look.
+#[derive(Default)]
+pub struct ShareCountCache(Mutex<BTreeMap<i32, CachedShares>>);
+
+struct CachedShares {
+    at: UtcMillis,
+    shares: Arc<ToldShares>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdminSharesQuery {
+    since: Option<String>,
+    /// The `next` of the answer before.
+    from: Option<String>,
+}
+
+pub async fn shares(
+    State(app): AppState,
+    asked: Result<Query<AdminSharesQuery>, QueryRejection>,
+) -> Result<Response, HandlerError> {
+    let AdminSharesQuery { since, from } = match asked {
+        Ok(Query(asked)) => asked,
+        Err(error) => return Ok(refuse_request(error.status(), error.body_text())),
+    };
+    let bad = |why: String| Ok(refuse_request(StatusCode::BAD_REQUEST, why));
+    let Some(since) = since.as_deref().map_or(Some(DAYS_BACK), days::parse_days_back) else {
+        return bad(format!("since: it is a number of days up to {}d", days::DAYS_MAX));
+    };
+    let from: Option<ShareCursor> = match from.as_deref().map(str::parse).transpose() {
+        Ok(from) => from,
+        Err(error) => return bad(format!("from: {error}; leave it out to begin anew")),
+    };
+    let days = count::days(since, app.now());
+    if from.as_ref().is_some_and(|from| from.day > *days.end()) {
+        return bad("from: this is no place: its day has not come yet".to_owned());
+    }
+    let _one = app.counts.0.lock().await;
+    Ok(Json(count_since(&app, since, from, count::PIECE).await?).into_response())
+}
+
+/// What a page shows: counted now, or a moment ago.
+pub async fn load_recent_shares(app: &HttpApp, since: i32) -> anyhow::Result<Arc<ToldShares>> {
+    let mut counts = app.counts.0.lock().await;
+    let now = app.now();
+    if let Some(kept) = counts.get(&since).filter(|kept| (0..KEPT_MS).contains(&now.since(kept.at))) {
+        return Ok(kept.shares.clone());
+    }
+    let shares = Arc::new(count_since(app, since, None, count::PAGE).await?);
+    counts.insert(since, CachedShares { at: app.now(), shares: shares.clone() });
+    Ok(shares)
+}
+
+async fn count_since(
+    app: &HttpApp,
+    since: i32,
+    from: Option<ShareCursor>,
+    bounds: ShareCountLimits,
+) -> anyhow::Result<ToldShares> {
+    let engines = app.house.engines();
+    let now = app.now();
+    let is_first = from.is_none();
+    let days = (count::days(since, now), from);
+    let mut shares =
+        count::count_shares(&*engines.store, &app.tenant, Some(&app.catalogue), days, bounds).await?;
+    if is_first {
+        shares.due = Some(due_windows::count_due_windows(&*engines.topics, &app.tenant, app.now()).await?);
+    }
+    Ok(shares)
+}

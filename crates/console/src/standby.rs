@@ -1,0 +1,221 @@
+//! What answers while there is no house: that it waits, what for, and what happens next.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::Context as _;
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{Html, IntoResponse, Response},
+    routing::{any, get},
+};
+use futures::StreamExt as _;
+use ingest::config::BODY_TIME_MAX;
+use minijinja::{Environment, context};
+use serde_json::json;
+use shell::datadir::disk_free;
+use tokio::time::timeout;
+use wire::cloud_event::BODY_BYTES_MAX;
+
+use super::{guard, guard::RequestGuard, health, page};
+
+const PAGE: &str = include_str!("../page/waiting.html");
+/// When it is worth while to ask again.
+const RETRY_SECS: u32 = 30;
+
+/// A house that waits.
+pub struct StandbyHouse {
+    pub guard: RequestGuard,
+    pub why: StandbyReason,
+}
+
+/// What it waits for.
+pub enum StandbyReason {
+    /// For room on the disk of this directory, so many bytes.
+    Full { dir: PathBuf, needs: u64 },
+    /// For engines that are being opened, or are elsewhere and do not answer.
+    Away,
+}
+
+/// All paths, without a house.
+pub fn router(waiting: StandbyHouse) -> Router {
+    let waiting = Arc::new(waiting);
+    Router::new()
+        .route("/v1/{*path}", any(refuse_intake))
+        .route("/admin/{*path}", any(refuse_intake))
+        .route("/health/live", get(health::live))
+        .route("/health/ready", get(answer_not_ready))
+        .route("/metrics", get(answer_not_ready))
+        .route("/style.css", get(page::style))
+        .fallback(show_page)
+        .with_state(waiting.clone())
+        .layer(from_fn_with_state(waiting, guard_request))
+        // The links of mails are outside of the guard here too: a mailbox that is refused never asks again.
+        .route(&format!("/{}/{{*path}}", sender::links::PATH), any(answer_later))
+}
+
+async fn answer_later() -> Response {
+    let what = "this cannot be done right now; try again soon\n";
+    let mut response = (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
+    guard::harden_headers(response.headers_mut());
+    response
+}
+
+async fn guard_request(State(waiting): State<Arc<StandbyHouse>>, request: Request, next: Next) -> Response {
+    let mut response = match waiting.guard.admits(request.method(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(stopped) => stopped.into_response(),
+    };
+    guard::harden_headers(response.headers_mut());
+    response
+}
+
+impl StandbyHouse {
+    /// The same for everybody, so it names no place of this machine.
+    fn describe_wait(&self) -> String {
+        let StandbyReason::Full { dir, needs } = &self.why else {
+            return "the house waits for its engines; it goes on by itself when they answer".to_owned();
+        };
+        let free = match disk_free(dir) {
+            Ok(free) if free >= *needs => {
+                return "the engines have no room: a quota, or too many files are open; it goes on by itself when there is room".to_owned();
+            }
+            Ok(free) => format!("{} MiB are free", free >> 20),
+            Err(_) => "nobody can say how much is free".to_owned(),
+        };
+        format!(
+            "the disk is full: {free}, the house needs {} MiB; it goes on by itself when there is room",
+            needs.div_ceil(1 << 20)
+        )
+    }
+
+    fn status(&self) -> StatusCode {
+        match self.why {
+            StandbyReason::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
+            StandbyReason::Away => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// For the page: a title, and what can be done.
+    fn advice(&self) -> (&'static str, &'static str) {
+        match self.why {
+            StandbyReason::Full { .. } => (
+                "No room on the disk",
+                "The house has stopped in good order. What it acknowledged is safe; what comes in meanwhile is \
+                 refused with 507, and whoever sent it may send it again. Make room on the disk of the data \
+                 directory; nothing needs to be restarted.",
+            ),
+            StandbyReason::Away => (
+                "Waiting for the engines",
+                "What was acknowledged is safe; what comes in meanwhile is refused with 503, and whoever sent \
+                 it may send it again. The log of this process says which engine does not answer; nothing \
+                 needs to be restarted.",
+            ),
+        }
+    }
+}
+
+async fn refuse_intake(State(waiting): State<Arc<StandbyHouse>>, request: Request) -> Response {
+    drain(request).await;
+    let body = json!({"error": waiting.describe_wait()}).to_string();
+    let headers =
+        [(header::CONTENT_TYPE, "application/json"), (header::RETRY_AFTER, &RETRY_SECS.to_string())];
+    (waiting.status(), headers, body).into_response()
+}
+
+/// Reads a body to its end: an answer before that is followed by the end of the connection, and who is told
+/// to come again shall find it there.
+async fn drain(request: Request) {
+    let (mut body, mut left) = (request.into_body().into_data_stream(), BODY_BYTES_MAX);
+    let read = async {
+        while let Some(Ok(piece)) = body.next().await
+            && let Some(less) = left.checked_sub(piece.len())
+        {
+            left = less;
+        }
+    };
+    // Who is too slow, or sends too much, is cut off.
+    drop(timeout(BODY_TIME_MAX, read).await);
+}
+
+async fn answer_not_ready(State(waiting): State<Arc<StandbyHouse>>) -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", waiting.describe_wait())).into_response()
+}
+
+async fn show_page(State(waiting): State<Arc<StandbyHouse>>) -> Response {
+    let env = Environment::new();
+    let (title, advice) = waiting.advice();
+    let page = env.render_named_str(
+        "waiting.html",
+        PAGE,
+        context! { why => waiting.describe_wait(), title, advice },
+    );
+    match page.context("render waiting.html") {
+        Ok(page) => (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response(),
+        Err(error) => super::HandlerError::from(error).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{body::Body, http::Method};
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use house::testing::read_response;
+
+    const HOST: &str = "127.0.0.1:7280";
+
+    async fn ask(why: StandbyReason, method: Method, host: &str, path: &str) -> (StatusCode, String, String) {
+        let guard = RequestGuard::new(HOST.parse().unwrap(), false, || Ok("secret".to_owned())).unwrap();
+        let router = router(StandbyHouse { guard, why });
+        let request = Request::builder().method(method).uri(path).header("host", host);
+        let answer = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let headers = format!("{:?}", answer.headers());
+        let (status, text) = read_response(answer).await;
+        (status, headers, text)
+    }
+
+    fn full_disk() -> StandbyReason {
+        StandbyReason::Full { dir: "/".into(), needs: u64::MAX }
+    }
+
+    #[tokio::test]
+    async fn everybody_is_told_that_an_engine_is_away() {
+        for (path, status) in
+            [("/v1/changes", 503), ("/", 503), ("/health/ready", 503), ("/health/live", 200)]
+        {
+            let (found, _, text) = ask(StandbyReason::Away, Method::GET, HOST, path).await;
+            assert_eq!(found.as_u16(), status, "{path}: {text}");
+            assert!(status == 200 || text.contains("waits for its engines"), "{path}: {text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn everybody_is_told_that_there_is_no_room() {
+        let check = async |method: Method, path: &str, status: u16, says: &str| {
+            let (found, headers, text) = ask(full_disk(), method, HOST, path).await;
+            assert_eq!((found.as_u16(), text.contains(says)), (status, true), "{path}: {text}");
+            assert!(headers.contains("default-src 'none'"), "{path}: {headers}");
+        };
+        check(Method::POST, "/v1/changes", 507, "{\"error\":\"the disk is full: ").await;
+        check(Method::POST, "/v1/feedback", 507, "the house needs 17592186044416 MiB").await;
+        check(Method::GET, "/v1/people/ann/entries", 507, "the disk is full").await;
+        check(Method::POST, "/admin/v1/changes", 507, "the disk is full").await;
+        check(Method::GET, "/admin/stages", 507, "the disk is full").await;
+        check(Method::GET, "/health/live", 200, "alive").await;
+        check(Method::GET, "/health/ready", 503, "the disk is full").await;
+        check(Method::GET, "/metrics", 503, "the disk is full").await;
+        check(Method::GET, "/", 503, "goes on by itself").await;
+        check(Method::POST, "/publish", 503, "goes on by itself").await;
+        let (_, headers, _) = ask(full_disk(), Method::POST, HOST, "/v1/changes").await;
+        assert!(headers.contains("retry-after") && headers.contains("application/json"), "{headers}");
+        assert_eq!(ask(full_disk(), Method::GET, "evil.example", "/").await.0, StatusCode::FORBIDDEN);
+        assert_eq!(
+            ask(full_disk(), Method::POST, "mail.example", "/u/token").await.0,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+    }
+}

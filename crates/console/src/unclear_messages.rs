@@ -1,0 +1,26 @@
+//! Messages of which nobody can say whether they went out, as the command line asks for them.
+
+use axum::{
+    Json,
+    extract::{Query, State},
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+use views::unclear_messages;
+
+use super::{AppState, HandlerError};
+
+#[derive(Deserialize)]
+pub struct UnclearMessagesQuery {
+    hours: Option<u16>,
+}
+
+pub async fn list_unclear(
+    State(app): AppState,
+    Query(UnclearMessagesQuery { hours }): Query<UnclearMessagesQuery>,
+) -> Result<Response, HandlerError> {
+    let engines = app.house.engines();
+    let since = (hours.unwrap_or(unclear_messages::HOURS), app.now());
+    Ok(Json(unclear_messages::list_unclear(&*engines.topics, &*engines.store, &app.tenant, since).await?)
+        .into_response())
+}

@@ -1,0 +1,325 @@
+//! The links of mails by which their readers ask for no more of them, for less, or for others instead. A signed token says
+//! for whom; whoever has it needs no other key, and it opens nothing else. Looking changes nothing, since scanners of mail
+//! follow every link; what changes something is a press of a button, or the one click of a mailbox
+//! (RFC 8058), which comes from anywhere and without a form of ours.
+//!
+//! [`wish`] is what somebody wants, [`facts`] what holds and how that becomes a fact, [`rest`] the page of what waits.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{
+        DefaultBodyLimit, FromRequest as _, Path, RawQuery, Request, State, rejection::BytesRejection,
+    },
+    http::{HeaderValue, StatusCode, header, header::HeaderName},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use model::{Day, Person, PlanName, Tenant, UtcMillis};
+use serde_json::{Value as Json, json};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
+use wire::token::{self, LinkSecret, LinkToken};
+
+use super::{AppState, HandlerError, HttpApp, error_page, guard, guard::RequestRefusal, page};
+
+mod preferences;
+mod rest_page;
+mod wish;
+
+use preferences::MailPreferences;
+use wish::{MuteTarget, ReaderWish, choices};
+
+/// Bytes of a form: a mailbox's own, in either encoding, is far shorter.
+const FORM_BYTES_MAX: usize = 4 * 1024;
+/// A form that takes longer than this to arrive is given up.
+const FORM_TIME_MAX: Duration = Duration::from_secs(5);
+/// Requests that are worked on at once.
+const REQUESTS_MAX: usize = 32;
+/// Lists of what waits that are made at once: each reads a part of the log.
+const LISTS_MAX: usize = 4;
+/// How often a person may change their mind within an hour, and persons of whom that is counted. No mail can be wanted
+/// as often as one likes.
+const AGAIN_MAX: u32 = 10;
+const PERSONS_COUNTED_MAX: usize = 10_000;
+const HOUR_MS: i64 = 3_600_000;
+/// For so many days after its mail a link does all that it can. Off it turns mail for ever.
+const AGAIN_DAYS_MAX: i32 = 30;
+/// What the paths work with.
+#[derive(Debug)]
+pub struct UnsubscribeService {
+    secret: LinkSecret,
+    requests: Semaphore,
+    lists: Semaphore,
+    /// The hour that is counted, and how often each person changed their mind in it.
+    again: Mutex<(i64, WishCounts)>,
+}
+
+/// How often each person changed their mind.
+type WishCounts = HashMap<(Tenant, Person), u32>;
+
+impl UnsubscribeService {
+    pub fn new(secret: LinkSecret) -> Self {
+        let (requests, lists) = (Semaphore::new(REQUESTS_MAX), Semaphore::new(LISTS_MAX));
+        Self { secret, requests, lists, again: Mutex::default() }
+    }
+
+    /// Counts a wish; whether there were not too many in this hour. One for no mail is never too many, and without a wish
+    /// for mail again there is none.
+    fn count_wish(&self, token: &LinkToken, now: UtcMillis) -> bool {
+        let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
+        let hour = now.0.div_euclid(HOUR_MS);
+        if again.0 != hour {
+            *again = (hour, HashMap::new());
+        }
+        let counts = &mut again.1;
+        let person = (token.tenant.clone(), token.person.clone());
+        if counts.len() >= PERSONS_COUNTED_MAX && !counts.contains_key(&person) {
+            return false;
+        }
+        let count = counts.entry(person).or_default();
+        *count += 1;
+        *count <= AGAIN_MAX
+    }
+
+    fn read(&self, token: &str) -> Result<LinkToken, RequestRefusal> {
+        token::read_token(token, &self.secret).ok_or(UNKNOWN)
+    }
+
+    fn permit(&self) -> Result<SemaphorePermit<'_>, RequestRefusal> {
+        self.requests.try_acquire().map_err(|_| BUSY)
+    }
+}
+
+pub(super) const UNKNOWN: RequestRefusal = RequestRefusal(
+    StatusCode::NOT_FOUND,
+    "this link is incomplete; open it again from the mail, or copy all of it",
+);
+const BUSY: RequestRefusal =
+    RequestRefusal(StatusCode::SERVICE_UNAVAILABLE, "this cannot be done right now; try again soon");
+const TOO_OLD: RequestRefusal =
+    RequestRefusal(StatusCode::FORBIDDEN, "this mail is too old for that; it may be in other hands by now");
+const TOO_OFTEN: RequestRefusal =
+    RequestRefusal(StatusCode::TOO_MANY_REQUESTS, "this was asked for too often; try again in an hour");
+const NO_FORM: RequestRefusal = RequestRefusal(StatusCode::BAD_REQUEST, "this is no form of this page");
+const LONG: RequestRefusal = RequestRefusal(StatusCode::PAYLOAD_TOO_LARGE, "this form is too long");
+
+/// The paths. They stand outside of the guard: who may ask is said by the token alone.
+pub fn routes(app: &Arc<HttpApp>) -> Router<Arc<HttpApp>> {
+    Router::new()
+        .route(&format!("/{}/{{token}}", sender::links::PATH), get(show_choice).post(press_button))
+        .route(&format!("/{}/{{token}}/rest", sender::links::PATH), get(rest_page::show_rest))
+        // Beside the page: whatever stands in front of the house lets this one path through.
+        .route(&format!("/{}/style.css", sender::links::PATH), get(page::style))
+        .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
+        .layer(from_fn_with_state(app.clone(), harden_link))
+}
+
+/// Around all links of mails: their errors have a face too, and their address, which is a right, goes nowhere.
+pub(super) async fn harden_link(State(app): AppState, request: Request, next: Next) -> Response {
+    let asks_for_page = error_page::asks_for_page(&request);
+    // Relative, since the public address may have a path of its own.
+    let up = "../".repeat(request.uri().path().matches('/').count().saturating_sub(1));
+    let mut response = next.run(request).await;
+    if asks_for_page {
+        let style = format!("{up}{}/style.css", sender::links::PATH);
+        response = app.with_error_page(response, Some(&style)).await;
+    }
+    let quiet = [("x-robots-tag", "noindex, nofollow"), ("referrer-policy", "no-referrer")];
+    for (name, value) in quiet {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    guard::harden_headers(response.headers_mut());
+    response
+}
+
+async fn show_choice(
+    State(app): AppState,
+    Path(token): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, UnsubscribeError> {
+    let token = app.unsubscribe.read(&token)?;
+    let _permit = app.unsubscribe.permit()?;
+    let Some(facts) = MailPreferences::load(&app, &token).await? else {
+        return Ok(render_gone(&app, &token)?);
+    };
+    let query = query.filter(|query| ReaderWish::is_in_link(query));
+    let asked = query.as_ref().and_then(|query| ReaderWish::from_link(query, &token, &app.catalogue));
+    let asked = asked.filter(|_| is_young(&token, app.now()));
+    let is_outdated = query.is_some() && asked.is_none();
+    let holds = asked.as_ref().is_some_and(|wish| facts.satisfies(wish, &app, &token));
+    Ok(render_choice(&app, &token, &facts, UnsubscribeNotice { asked, holds, is_outdated, done: None })
+        .await?)
+}
+
+async fn press_button(
+    State(app): AppState,
+    Path(token): Path<String>,
+    request: Request,
+) -> Result<Response, UnsubscribeError> {
+    let token = app.unsubscribe.read(&token)?;
+    let form = request.headers().get(header::CONTENT_TYPE).and_then(|form| form.to_str().ok());
+    let form = form.unwrap_or_default().to_owned();
+    let body = match timeout(FORM_TIME_MAX, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) => return Err(too_long(&error).into()),
+        Err(_) => return Err(NO_FORM.into()),
+    };
+    let wish = ReaderWish::from_form(&form, &String::from_utf8_lossy(&body), &token, &app.catalogue);
+    let wish = wish.ok_or(NO_FORM)?;
+    let _permit = app.unsubscribe.permit()?;
+    // What holds already is not said again: whoever has a link could fill the disk with it.
+    let Some(facts) = MailPreferences::load(&app, &token).await? else {
+        return Ok(render_gone(&app, &token)?);
+    };
+    if !facts.satisfies(&wish, &app, &token) {
+        if wish != ReaderWish::NoMail && !is_young(&token, app.now()) {
+            return Err(TOO_OLD.into());
+        }
+        if wish != ReaderWish::NoMail && !app.unsubscribe.count_wish(&token, app.now()) {
+            return Err(TOO_OFTEN.into());
+        }
+        if !facts.state_wish(&app, &token, &wish).await? {
+            return Err(BUSY.into());
+        }
+    }
+    let facts = facts.with_wish(&wish);
+    Ok(render_choice(
+        &app,
+        &token,
+        &facts,
+        UnsubscribeNotice { done: Some(wish), ..UnsubscribeNotice::default() },
+    )
+    .await?)
+}
+
+/// Whether a link still has the right to turn mail on again.
+fn is_young(token: &LinkToken, now: UtcMillis) -> bool {
+    token.day.is_some_and(|day| day.plus(AGAIN_DAYS_MAX) >= Day::from_instant(now))
+}
+
+fn too_long(error: &BytesRejection) -> RequestRefusal {
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE { LONG } else { NO_FORM }
+}
+
+/// What the page asks first, and what was just done.
+#[derive(Default)]
+struct UnsubscribeNotice {
+    asked: Option<ReaderWish>,
+    /// That is so already.
+    holds: bool,
+    /// The link asks for what there is no more, or no longer by this mail. It must not lead to the end of all mail.
+    is_outdated: bool,
+    done: Option<ReaderWish>,
+}
+
+/// The page of somebody who was erased: there is nothing to turn on or off.
+fn render_gone(app: &HttpApp, token: &LinkToken) -> anyhow::Result<Response> {
+    app.render_alone("unsubscribe.html", &json!({"sender": sender_of(app, token), "says": "is_gone"}))
+}
+
+async fn render_choice(
+    app: &HttpApp,
+    token: &LinkToken,
+    facts: &MailPreferences,
+    says: UnsubscribeNotice,
+) -> anyhow::Result<Response> {
+    let is_young = is_young(token, app.now());
+    let UnsubscribeNotice { asked, holds, is_outdated, done } = says;
+    let says = match (&done, &asked) {
+        (Some(ReaderWish::MailAgain), _) => "on_again",
+        _ if facts.is_off() && done == Some(ReaderWish::NoMail) => "off",
+        _ if facts.is_off() => "is_off",
+        (Some(ReaderWish::Plan(_)), _) => "changed",
+        (Some(ReaderWish::Less(_)), _) => "less",
+        (Some(ReaderWish::More(_)), _) => "more",
+        (_, Some(ReaderWish::Plan(_))) if holds => "holds_plan",
+        (_, Some(ReaderWish::Less(_))) if holds => "holds_less",
+        (_, Some(ReaderWish::Plan(_))) => "asks_plan",
+        (_, Some(ReaderWish::Less(_))) => "asks_less",
+        _ if is_outdated => "outdated",
+        _ => "asks",
+    };
+    let wished = done.as_ref().or(asked.as_ref());
+    let of = match wished {
+        Some(ReaderWish::Less(mute) | ReaderWish::More(mute)) => Some(mute.clone()),
+        _ => None,
+    };
+    let mutes = facts.mutes(app);
+    let all: Vec<MuteTarget> = mutes.iter().cloned().chain(of.clone()).collect();
+    let names = preferences::load_mute_names(app, token, &all).await?;
+    let named = |(mute, name): (&MuteTarget, &String)| json!({"flag": mute.flag(), "name": name});
+    let own = json!({
+        "sender": sender_of(app, token),
+        "says": says,
+        "undo": is_young,
+        "plans": plans(app, token, facts),
+        "plan": match wished {
+            Some(ReaderWish::Plan(plan)) => Some(one_plan(app, plan)),
+            _ => None,
+        },
+        "mutes": mutes.iter().zip(&names).map(named).collect::<Vec<_>>(),
+        "of": of.as_ref().zip(names.last()).map(named),
+        "less": of.as_ref().map(MuteTarget::link_name),
+    });
+    app.render_alone("unsubscribe.html", &own)
+}
+
+/// The plans among which there is a choice, and which of them is on.
+fn plans(app: &HttpApp, token: &LinkToken, facts: &MailPreferences) -> Vec<Json> {
+    let on = facts.plan(app, token);
+    let plan = |plan: PlanName| {
+        let mut one = one_plan(app, &plan);
+        one["on"] = json!(on.as_ref() == Some(&plan));
+        one
+    };
+    choices(token, &app.catalogue).into_iter().map(plan).collect()
+}
+
+fn one_plan(app: &HttpApp, plan: &PlanName) -> Json {
+    json!({"name": plan.as_str(), "title": app.catalogue.title_of(plan)})
+}
+
+/// Whose mails these are, as the mails themselves say: the name of the sender, or its address.
+fn sender_of(app: &HttpApp, token: &LinkToken) -> String {
+    let from = app.catalogue.mails.get(&token.plan).map_or("", |mail| mail.from.as_str());
+    let name = from.split('<').next().unwrap_or_default().trim().trim_matches('"');
+    let known = [name, from, app.catalogue.name.as_str()].into_iter().find(|name| !name.is_empty());
+    known.unwrap_or_default().to_owned()
+}
+
+/// Why there is no page.
+enum UnsubscribeError {
+    Stopped(RequestRefusal),
+    Oops(HandlerError),
+}
+
+impl From<RequestRefusal> for UnsubscribeError {
+    fn from(stopped: RequestRefusal) -> Self {
+        Self::Stopped(stopped)
+    }
+}
+
+impl From<anyhow::Error> for UnsubscribeError {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Oops(error.into())
+    }
+}
+
+impl IntoResponse for UnsubscribeError {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Stopped(stopped) => stopped.into_response(),
+            Self::Oops(oops) => oops.into_response(),
+        }
+    }
+}

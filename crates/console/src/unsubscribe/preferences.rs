@@ -1,0 +1,229 @@
+//! What holds of a person, and how a wish becomes a fact.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context as _;
+use axum::{
+    body::{Body, to_bytes},
+    http::{Request, StatusCode, header},
+};
+use model::{
+    Channel, Crowd, PlanName, SubjectRef, VersionedState,
+    person::{notes, profile},
+};
+use serde_json::{Value as Json, json};
+use shell::datadir::random_hex;
+use store::StateKey;
+use tower::ServiceExt as _;
+use views::explain;
+use wire::token::LinkToken;
+
+use super::{HttpApp, wish::MuteTarget, wish::ReaderWish, wish::choices};
+
+/// Bytes of an answer of our own way in.
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// What these facts are said to come from.
+const SOURCE: &str = "unsubscribe";
+/// Mutes that are shown; whoever has more of them has an app for that.
+const MUTES_SHOWN_MAX: usize = 100;
+/// What somebody was told last, as far as it is asked for names.
+const TOLD_READ_MAX: usize = 500;
+
+/// What is known of a person's mails.
+#[derive(Default)]
+pub struct MailPreferences {
+    profile: VersionedState,
+    mutes: VersionedState,
+}
+
+impl MailPreferences {
+    /// Nothing of who was erased.
+    pub async fn load(app: &HttpApp, token: &LinkToken) -> anyhow::Result<Option<Self>> {
+        let keys = [StateKey::Person, StateKey::Mutes, StateKey::Notes];
+        let keys = keys.map(|key| key(token.tenant.clone(), token.person.clone()));
+        let mut states = app.house.engines().store.states(&keys).await?.into_iter();
+        let mut next = || states.next().unwrap_or_default();
+        let (profile, mutes, noted) = (next(), next(), next());
+        Ok((!noted.flag(notes::ERASED)).then_some(Self { profile, mutes }))
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.profile.flag(profile::EMAIL_OFF)
+    }
+
+    /// By which of the plans that are alternatives the person's mails come now.
+    pub fn plan(&self, app: &HttpApp, token: &LinkToken) -> Option<PlanName> {
+        let choices = choices(token, &app.catalogue);
+        let named = app.catalogue.kinds.values().filter(|kind| kind.plans.contains(&token.plan));
+        let offers = named.filter(|kind| kind.plans.iter().filter(|plan| choices.contains(plan)).count() > 1);
+        let told = |kind| {
+            let plans = app.catalogue.plans_for(kind, &self.profile);
+            let of_mails = plans.into_iter().find(|plan| plan.channel == Channel::Email);
+            of_mails.map(|plan| plan.name.clone()).filter(|plan| choices.contains(plan))
+        };
+        offers.into_iter().find_map(told)
+    }
+
+    /// What the person has muted and the catalogue still knows, in its order.
+    pub fn mutes(&self, app: &HttpApp) -> Vec<MuteTarget> {
+        let on = self.mutes.cells.keys().filter(|name| self.mutes.flag(name));
+        let known = |mute: &MuteTarget| match mute {
+            MuteTarget::Kind(kind) => app.catalogue.kinds.contains_key(kind),
+            MuteTarget::Actor(_) => true,
+            MuteTarget::Subject(subject) | MuteTarget::Thread(subject) => {
+                app.catalogue.subjects.contains_key(subject.kind())
+            }
+        };
+        let mutes: BTreeSet<MuteTarget> =
+            on.filter_map(|name| MuteTarget::from_flag(name)).filter(known).collect();
+        mutes.into_iter().take(MUTES_SHOWN_MAX).collect()
+    }
+
+    /// Whether a wish is true already.
+    pub fn satisfies(&self, wish: &ReaderWish, app: &HttpApp, token: &LinkToken) -> bool {
+        match wish {
+            ReaderWish::NoMail => self.is_off(),
+            ReaderWish::MailAgain => !self.is_off(),
+            ReaderWish::Plan(plan) => self.plan(app, token).as_ref() == Some(plan),
+            ReaderWish::Less(mute) => self.mutes.flag(&mute.flag()),
+            ReaderWish::More(mute) => !self.mutes.flag(&mute.flag()),
+        }
+    }
+
+    /// The facts as they are once a wish came true.
+    pub fn with_wish(mut self, wish: &ReaderWish) -> Self {
+        let flag = |on: bool| Some(model::Value::Flag(on));
+        let (of, name, value) = match wish {
+            ReaderWish::NoMail => (&mut self.profile, profile::EMAIL_OFF.to_owned(), flag(true)),
+            ReaderWish::MailAgain => (&mut self.profile, profile::EMAIL_OFF.to_owned(), flag(false)),
+            ReaderWish::Plan(plan) => {
+                let value = Some(model::Value::from_text(plan.as_str()));
+                (&mut self.profile, profile::EMAIL_PLAN.to_owned(), value)
+            }
+            ReaderWish::Less(mute) => (&mut self.mutes, mute.flag(), flag(true)),
+            ReaderWish::More(mute) => (&mut self.mutes, mute.flag(), flag(false)),
+        };
+        of.set(&name, model::ValueCell { version: i64::MAX, value });
+        self
+    }
+
+    /// The version of what is known of what a wish is about.
+    fn version(&self, wish: &ReaderWish) -> i64 {
+        let cell = match wish {
+            ReaderWish::NoMail | ReaderWish::MailAgain => self.profile.cells.get(profile::EMAIL_OFF),
+            ReaderWish::Plan(_) => self.profile.cells.get(profile::EMAIL_PLAN),
+            ReaderWish::Less(mute) | ReaderWish::More(mute) => self.mutes.cells.get(mute.flag().as_str()),
+        };
+        cell.map_or(i64::MIN, |cell| cell.version)
+    }
+
+    /// States the fact on the same way in as everybody: stored, then announced, then acknowledged. Says whether
+    /// it was taken; if not, the same may be asked again.
+    pub async fn state_wish(
+        &self,
+        app: &HttpApp,
+        token: &LinkToken,
+        wish: &ReaderWish,
+    ) -> anyhow::Result<bool> {
+        // Whatever counts the versions of a service that states it too, what its reader says now is newer.
+        let version = app.now().0.max(self.version(wish).saturating_add(1));
+        let (sort, data) = wish.to_fact(&token.person);
+        let fact = json!({
+            "specversion": "1.0",
+            "id": random_hex(16)?,
+            "source": SOURCE,
+            "type": sort,
+            "version": version,
+            "data": data,
+        });
+        let intake = ingest::router(ingest::HttpIntake {
+            deps: app.house.intake().clone(),
+            config: ingest::Config { tenant: token.tenant.clone(), ..app.intake.clone() },
+            keys: None,
+            disk_low: app.disk_low.clone(),
+        });
+        let request = Request::post("/v1/facts").header(header::CONTENT_TYPE, "application/json");
+        let answer = intake.oneshot(request.body(Body::from(fact.to_string()))?).await?;
+        let status = answer.status();
+        let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
+        let said: Json = serde_json::from_slice(&body).unwrap_or_default();
+        let taken = status == StatusCode::ACCEPTED && said["accepted"] == 1;
+        if !taken {
+            tracing::warn!(%status, sort, "what somebody wants of their mails could not be taken");
+        }
+        Ok(taken)
+    }
+}
+
+/// The names of what mutes are about, in the same order. Whoever has a link could ask for any subject there is: its name is
+/// said to those who follow it, or were told of it or of what refers to it.
+pub async fn load_mute_names(
+    app: &HttpApp,
+    token: &LinkToken,
+    mutes: &[MuteTarget],
+) -> anyhow::Result<Vec<String>> {
+    let subjects: Vec<SubjectRef> = mutes.iter().filter_map(MuteTarget::subject).cloned().collect();
+    let states = load_subject_states(app, token, &subjects).await?;
+    let told = load_known_subjects(app, token, &subjects).await?;
+    let called = |subject: &SubjectRef| {
+        let state = subjects.iter().position(|known| known == subject).and_then(|at| states.get(at));
+        let state = state.filter(|_| told.contains(subject));
+        let name = state.and_then(|state| app.catalogue.name_of(subject, state));
+        name.map_or_else(|| subject.as_str().to_owned(), str::to_owned)
+    };
+    let name = |mute: &MuteTarget| match mute {
+        MuteTarget::Kind(kind) => title(app, token, kind),
+        MuteTarget::Actor(actor) => actor.as_str().to_owned(),
+        MuteTarget::Subject(subject) | MuteTarget::Thread(subject) => called(subject),
+    };
+    Ok(mutes.iter().map(|mute| shell::terminal::clean_text(&name(mute))).collect())
+}
+
+async fn load_subject_states(
+    app: &HttpApp,
+    token: &LinkToken,
+    subjects: &[SubjectRef],
+) -> anyhow::Result<Vec<VersionedState>> {
+    let key = |subject: &SubjectRef| StateKey::Subject(token.tenant.clone(), subject.clone());
+    let keys: Vec<StateKey> = subjects.iter().map(key).collect();
+    app.house.engines().store.states(&keys).await.context("what mutes are about")
+}
+
+/// Which of these subjects the person knows.
+async fn load_known_subjects(
+    app: &HttpApp,
+    token: &LinkToken,
+    subjects: &[SubjectRef],
+) -> anyhow::Result<BTreeSet<SubjectRef>> {
+    let LinkToken { tenant, person, .. } = token;
+    let store = &*app.house.engines().store;
+    let follow = |subject: &SubjectRef| (tenant.clone(), person.clone(), Crowd::Followers(subject.clone()));
+    let follows = store.belongs(&subjects.iter().map(follow).collect::<Vec<_>>()).await?;
+    let mut known: BTreeSet<SubjectRef> = subjects
+        .iter()
+        .zip(follows)
+        .filter(|(_, follows)| *follows)
+        .map(|(subject, _)| subject.clone())
+        .collect();
+    if subjects.iter().all(|subject| known.contains(subject)) {
+        return Ok(known);
+    }
+    let view = explain::load_days(store, tenant, person, app.now()).await?;
+    let mut told: Vec<SubjectRef> =
+        view.entries().filter_map(|(_, entry)| entry.subject().cloned()).collect();
+    told.reverse();
+    told.truncate(TOLD_READ_MAX);
+    let told: Vec<SubjectRef> = told.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    let refers_to = load_subject_states(app, token, &told).await?;
+    known.extend(refers_to.iter().flat_map(|state| app.catalogue.related_refs(state)));
+    known.extend(told);
+    Ok(known)
+}
+
+/// What readers call a kind: the section of their mails in which it alone stands, else its name.
+fn title(app: &HttpApp, token: &LinkToken, kind: &model::Kind) -> String {
+    let plan = app.catalogue.plans.by_name.get(&token.plan);
+    let sections = plan.map(|plan| plan.sections.as_slice()).unwrap_or_default();
+    let own = sections.iter().find(|section| section.kinds == [kind.clone()]);
+    own.map_or_else(|| kind.as_str().replace('_', " "), |section| section.title.clone())
+}

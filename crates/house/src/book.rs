@@ -1,0 +1,305 @@
+//! What the house notes of itself on the topic `house`: which house it is, and which catalogues it took up. All
+//! processes of a house read the same book, so all agree on which of two editions is the newer one.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::Context as _;
+use catalogue::Catalogue;
+use model::{
+    UtcMillis,
+    edition::{Edition, EditionTracker},
+};
+use runtime::{
+    Clock, ShutdownSignal,
+    metrics::{Gauges, Metrics},
+    retry,
+};
+use tokio::time::interval;
+use topic::{NewRecord, Topics};
+use wire::{AdoptedCatalogue, HouseNote, topics};
+
+/// Notes read at once.
+const PAGE: usize = 1_000;
+/// How often a log is asked that is busy, before whoever starts a house begins anew.
+const BUSY_TRIES: u32 = 8;
+/// How often a process looks whether another catalogue was taken up.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// When a catalogue is taken up, although it was before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TakeUpPolicy {
+    /// Never: others may be further, and this process an old one that starts again.
+    IfNew,
+    /// If it is not the newest: whoever runs the house says so.
+    Anew,
+}
+
+/// The notes that were read.
+#[derive(Debug, Default)]
+pub struct HouseBook {
+    /// Read up to here.
+    next: u64,
+    /// Which house it is; nothing where nobody noted it.
+    house: Option<String>,
+    /// By hash: the number that it has now, and where that stands.
+    taken: BTreeMap<u64, (u64, u64)>,
+}
+
+impl HouseBook {
+    /// Reads what was noted since, by whomever.
+    pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
+        loop {
+            let bounds = log.bounds(topics::HOUSE).await.context("the book of the house")?;
+            let (first, end) = bounds.first().copied().unwrap_or_default();
+            self.next = self.next.max(first);
+            if self.next >= end {
+                return Ok(());
+            }
+            let records =
+                log.read(topics::HOUSE, 0, self.next, PAGE).await.context("the book of the house")?;
+            // Compaction may leave nothing up to the end.
+            self.next = records.last().map_or(end, |last| last.offset + 1);
+            for record in records {
+                let Some(value) = &record.value else { continue };
+                let note = wire::house_note::decode(value)
+                    .with_context(|| format!("{} at offset {}", topics::HOUSE, record.offset))?;
+                match note.catalogue {
+                    Some(AdoptedCatalogue { edition, .. }) => {
+                        self.taken.insert(edition.hash, (edition.number, record.offset));
+                    }
+                    None => self.house = Some(note.house),
+                }
+            }
+        }
+    }
+
+    /// Which house it is, if anybody noted it.
+    pub fn house(&self) -> Option<&str> {
+        self.house.as_deref()
+    }
+
+    /// Notes which house it is.
+    pub async fn write_house_name(log: &dyn Topics, house: &str, now: UtcMillis) -> anyhow::Result<()> {
+        write_note(log, &HouseNote { house: house.to_owned(), catalogue: None, at: now }).await
+    }
+
+    /// The edition of a catalogue, by its hash.
+    pub fn edition(&self, hash: u64) -> Option<Edition> {
+        self.taken.get(&hash).map(|(number, _)| Edition { number: *number, hash })
+    }
+
+    /// The one that was taken up last. Of two of one number it is the one that was noted first: the other gets
+    /// another number.
+    pub fn newest_edition(&self) -> Option<Edition> {
+        let newest = self.taken.iter().max_by_key(|(_, (number, at))| (*number, u64::MAX - *at));
+        newest.map(|(hash, (number, _))| Edition { number: *number, hash: *hash })
+    }
+
+    /// Takes a catalogue up, where that is due. Two processes that do so at once come to two numbers.
+    pub async fn take_up(
+        &mut self,
+        log: &dyn Topics,
+        catalogue: &Catalogue,
+        how: TakeUpPolicy,
+        now: UtcMillis,
+    ) -> anyhow::Result<Edition> {
+        loop {
+            self.update(log).await?;
+            let newest = self.newest_edition();
+            if let Some(own) = self.edition(catalogue.hash) {
+                let is_alone = self.taken.iter().all(|(hash, (number, at))| {
+                    *hash == own.hash
+                        || *number != own.number
+                        || self.taken.get(&own.hash).is_some_and(|(_, of_own)| of_own < at)
+                });
+                if is_alone && (how == TakeUpPolicy::IfNew || newest == Some(own)) {
+                    return Ok(own);
+                }
+            }
+            let number = newest.map_or(0, |newest| newest.number) + 1;
+            let edition = Edition { number, hash: catalogue.hash };
+            let taken = AdoptedCatalogue { edition, name: catalogue.name.clone() };
+            let house = self.house.clone().unwrap_or_default();
+            write_note(log, &HouseNote { house, catalogue: Some(taken), at: now }).await?;
+        }
+    }
+}
+
+async fn write_note(log: &dyn Topics, note: &HouseNote) -> anyhow::Result<()> {
+    let record = NewRecord {
+        topic: topics::HOUSE.into(),
+        partition: 0,
+        key: note.key(),
+        value: Some(wire::house_note::encode(note)?),
+        headers: Vec::new(),
+    };
+    log.append(vec![record]).await.context("note it in the book of the house")
+}
+
+/// Takes a catalogue up at a log that may be busy for a moment.
+async fn take_up_patiently(
+    book: &mut HouseBook,
+    log: &dyn Topics,
+    catalogue: &Catalogue,
+    (how, now): (TakeUpPolicy, UtcMillis),
+) -> anyhow::Result<Edition> {
+    for tries in 0..BUSY_TRIES {
+        match book.take_up(log, catalogue, how, now).await {
+            Err(error) if super::is_transient_error(&error) => retry::pause_before_retry(tries, 0).await,
+            taken => return taken,
+        }
+    }
+    book.take_up(log, catalogue, how, now).await
+}
+
+/// Keeps a process informed of which catalogues are taken up, and whoever watches of which it has.
+pub struct EditionWatch {
+    book: HouseBook,
+    editions: EditionTracker,
+    name: String,
+    info: Gauges,
+    behind: Gauges,
+    awaited: Gauges,
+}
+
+impl EditionWatch {
+    /// Takes the catalogue of this process up, or finds that it was.
+    pub async fn open(
+        log: &dyn Topics,
+        catalogue: &Catalogue,
+        (how, wait): (TakeUpPolicy, Duration),
+        now: UtcMillis,
+        metrics: &Metrics,
+    ) -> anyhow::Result<(Self, EditionTracker)> {
+        let mut book = HouseBook::default();
+        let own = take_up_patiently(&mut book, log, catalogue, (how, now)).await?;
+        let newest = book.newest_edition().unwrap_or(own);
+        if newest != own {
+            tracing::warn!(
+                %own, %newest,
+                "a newer catalogue is in use: what only that one knows waits here; `tidings migrate` with this one goes back to it"
+            );
+        }
+        let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+        let editions = EditionTracker::new(own, newest, wait_ms);
+        let help = "The catalogue of this process: always 1.";
+        let info = metrics.gauge("tidings_catalogue_info", help, &["name", "hash", "edition"])?;
+        let help = "Editions of the catalogue that were taken up after that of this process; 0 where it is the newest.";
+        let behind = metrics.gauge("tidings_catalogue_behind_editions", help, &[])?;
+        let help = "The number of the newer edition of the catalogue for which a room of this process waits; 0 if none does.";
+        let awaited = metrics.gauge("tidings_catalogue_awaited_edition", help, &[])?;
+        let watch =
+            Self { book, editions: editions.clone(), name: catalogue.name.clone(), info, behind, awaited };
+        watch.update_gauges(now);
+        Ok((watch, editions))
+    }
+
+    /// Runs until the shutdown. A log that does not answer is asked again.
+    pub async fn run(
+        mut self,
+        log: std::sync::Arc<dyn Topics>,
+        clock: Clock,
+        shutdown: ShutdownSignal,
+    ) -> anyhow::Result<()> {
+        let mut looks = interval(LOOK);
+        loop {
+            tokio::select! {
+                _ = looks.tick() => {}
+                () = shutdown.wait() => return Ok(()),
+            }
+            let updated = tokio::select! {
+                updated = self.book.update(&*log) => updated,
+                () = shutdown.wait() => return Ok(()),
+            };
+            match updated {
+                Ok(()) => self.update_editions(),
+                Err(error) => {
+                    tracing::debug!(error = format!("{error:#}"), "the book of the house is not read now");
+                }
+            }
+            self.update_gauges(UtcMillis(clock.now()));
+        }
+    }
+
+    fn update_editions(&self) {
+        let Some(own) = self.editions.own_edition().and_then(|own| self.book.edition(own.hash)) else {
+            return;
+        };
+        let newest = self.book.newest_edition().unwrap_or(own);
+        if self.editions.newest_edition() != Some(newest) {
+            tracing::info!(%own, %newest, "another catalogue was taken up");
+        }
+        self.editions.learn(own, newest);
+    }
+
+    fn update_gauges(&self, now: UtcMillis) {
+        let (Some(own), Some(newest)) = (self.editions.own_edition(), self.editions.newest_edition()) else {
+            return;
+        };
+        self.info.reset();
+        let (hash, number) = (format!("{:016x}", own.hash), own.number.to_string());
+        self.info.with_label_values(&[self.name.as_str(), &hash, &number]).set(1);
+        let behind = if newest.hash == own.hash { 0 } else { newest.number.saturating_sub(own.number) };
+        self.behind.with_label_values::<&str>(&[]).set(i64::try_from(behind).unwrap_or(i64::MAX));
+        let awaited = self.editions.awaited_edition(now).map_or(0, |awaited| awaited.edition.number);
+        self.awaited.with_label_values::<&str>(&[]).set(i64::try_from(awaited).unwrap_or(i64::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::partition::PartitionCount;
+    use topic::embedded::EmbeddedTopics;
+
+    use super::*;
+    use crate::{declare_topics, testing::test_catalogue};
+
+    fn catalogue_of_hash(hash: u64) -> Catalogue {
+        let mut catalogue = (*test_catalogue()).clone();
+        catalogue.hash = hash;
+        catalogue
+    }
+
+    /// Takes catalogues up, one after the other, by processes that know nothing of one another.
+    #[tokio::test]
+    async fn catalogues_are_numbered_as_they_are_taken_up() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Clock::still(1_000_000));
+        let log = EmbeddedTopics::open(dir.path(), clock).unwrap();
+        declare_topics(&log, PartitionCount::new(4).unwrap()).await.unwrap();
+        let check = async |hash: u64, how: TakeUpPolicy, number: u64, newest: u64| {
+            let mut book = HouseBook::default();
+            let own = book.take_up(&log, &catalogue_of_hash(hash), how, UtcMillis(1)).await.unwrap();
+            assert_eq!(own, Edition { number, hash });
+            assert_eq!(book.newest_edition().unwrap().number, newest);
+        };
+        check(7, TakeUpPolicy::IfNew, 1, 1).await;
+        check(7, TakeUpPolicy::Anew, 1, 1).await;
+        check(9, TakeUpPolicy::IfNew, 2, 2).await;
+        // An old process starts again; then somebody goes back to its catalogue, and forward once more.
+        check(7, TakeUpPolicy::IfNew, 1, 2).await;
+        check(7, TakeUpPolicy::Anew, 3, 3).await;
+        check(9, TakeUpPolicy::IfNew, 2, 3).await;
+        check(9, TakeUpPolicy::Anew, 4, 4).await;
+    }
+
+    #[tokio::test]
+    async fn two_that_take_up_at_once_come_to_two_numbers() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Clock::still(1_000_000));
+        let log = EmbeddedTopics::open(dir.path(), clock).unwrap();
+        declare_topics(&log, PartitionCount::new(4).unwrap()).await.unwrap();
+        for hash in [7, 9] {
+            let taken = AdoptedCatalogue { edition: Edition { number: 1, hash }, name: "x".to_owned() };
+            write_note(&log, &HouseNote { house: String::new(), catalogue: Some(taken), at: UtcMillis(1) })
+                .await
+                .unwrap();
+        }
+        let mut book = HouseBook::default();
+        for (hash, number) in [(7, 1), (9, 2), (7, 1)] {
+            let own = book
+                .take_up(&log, &catalogue_of_hash(hash), TakeUpPolicy::IfNew, UtcMillis(2))
+                .await
+                .unwrap();
+            assert_eq!(own, Edition { number, hash });
+        }
+    }
+}

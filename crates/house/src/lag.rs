@@ -1,0 +1,266 @@
+//! How far behind rooms are, for whoever watches: in records, and in the age of the oldest record that was not read.
+//! Asked of the log now and then, for all partitions of a group, whoever has them; so it is told also of a room whose
+//! processes are all dead, and of records that nobody can read.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use futures::{StreamExt as _, future::join_all, stream};
+use model::UtcMillis;
+use runtime::{
+    Clock, ShutdownSignal,
+    metrics::{Gauges, Measures, Metrics},
+};
+use tokio::time::{interval, timeout};
+use topic::{Topics, port::GroupStanding};
+
+use super::stages::StageReading;
+
+/// How long the log may take for one answer.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
+/// Oldest records that are looked up at once.
+const LOOKS: usize = 8;
+const LABELS: [&str; 3] = ["group", "topic", "partition"];
+
+/// The gauges, and what they are asked of.
+pub struct LagGauges {
+    readings: Vec<StageReading>,
+    log: Arc<dyn Topics>,
+    clock: Clock,
+    records: Gauges,
+    seconds: Measures,
+    unknown: Gauges,
+    /// The partitions that are shown, by group and topic.
+    shown: Mutex<BTreeMap<(String, String), BTreeSet<u32>>>,
+}
+
+impl LagGauges {
+    pub fn declare(
+        metrics: &Metrics,
+        readings: Vec<StageReading>,
+        log: Arc<dyn Topics>,
+        clock: Clock,
+    ) -> anyhow::Result<Self> {
+        let help = "Records that a group has not committed yet.";
+        let records = metrics.gauge("tidings_lag_records", help, &LABELS)?;
+        let help = "Age of the oldest record that a group has not committed yet; 0 if there is none.";
+        let seconds = metrics.float_gauge("tidings_lag_seconds", help, &LABELS)?;
+        let help = "1 while nobody can say how far a group is, since the log does not answer; then its lag is not there.";
+        let unknown = metrics.gauge("tidings_lag_unknown", help, &["group", "topic"])?;
+        for StageReading { group, topic, .. } in &readings {
+            unknown.with_label_values(&[group, topic]).set(0);
+        }
+        Ok(Self { readings, log, clock, records, seconds, unknown, shown: Mutex::default() })
+    }
+
+    /// Runs until the shutdown.
+    pub async fn run(self, every: Duration, shutdown: ShutdownSignal) -> anyhow::Result<()> {
+        let mut looks = interval(every);
+        let mut knows = true;
+        loop {
+            tokio::select! {
+                _ = looks.tick() => {}
+                () = shutdown.wait() => return Ok(()),
+            }
+            let asked = tokio::select! {
+                asked = self.refresh() => asked,
+                () = shutdown.wait() => return Ok(()),
+            };
+            if let Err(error) = &asked
+                && knows
+            {
+                tracing::warn!(error = format!("{error:#}"), "nobody can say how far all rooms are");
+            }
+            knows = asked.is_ok();
+        }
+    }
+
+    /// Asks once, for each topic by itself: one that nobody can speak for hides no other. The error is the first.
+    pub async fn refresh(&self) -> anyhow::Result<()> {
+        let asked = join_all(self.readings.iter().map(|reading| self.measure_reading(reading))).await;
+        asked.into_iter().find(Result::is_err).unwrap_or(Ok(()))
+    }
+
+    async fn measure_reading(&self, reading: &StageReading) -> anyhow::Result<()> {
+        let StageReading { group, topic, .. } = reading;
+        let asked = timeout(ANSWER_TIME_MAX, reading.standing(&*self.log)).await;
+        let asked = asked.map_err(anyhow::Error::from).and_then(|asked| Ok(asked?));
+        self.unknown.with_label_values(&[group, topic]).set(i64::from(asked.is_err()));
+        let standings = asked.inspect_err(|_| self.remove_gauges(group, topic));
+        let standings = standings.with_context(|| format!("`{group}` in `{topic}`"))?;
+        let age = async |standing: GroupStanding| {
+            let age = timeout(ANSWER_TIME_MAX, self.oldest_age(&standing)).await;
+            (age.map_err(anyhow::Error::from).flatten(), standing)
+        };
+        let mut aged = stream::iter(standings).map(age).buffer_unordered(LOOKS);
+        let mut first = Ok(());
+        while let Some((seconds, standing)) = aged.next().await {
+            let labels = [group, topic, &standing.partition.to_string()];
+            let of_topic = (group.clone(), topic.clone());
+            self.shown_partitions().entry(of_topic).or_default().insert(standing.partition);
+            let lag = i64::try_from(standing.lag()).unwrap_or(i64::MAX);
+            self.records.with_label_values(&labels).set(lag);
+            match seconds {
+                Ok(seconds) => self.seconds.with_label_values(&labels).set(seconds),
+                Err(error) => {
+                    // How many there are is known, and how old they are is not.
+                    drop(self.seconds.remove_label_values(&labels));
+                    first = first.and(Err(error));
+                }
+            }
+        }
+        first
+    }
+
+    /// What nobody can say is not shown: an old figure would look like a good one.
+    fn remove_gauges(&self, group: &str, topic: &str) {
+        let shown = self.shown_partitions().remove(&(group.to_owned(), topic.to_owned())).unwrap_or_default();
+        for partition in shown {
+            let labels = [group, topic, &partition.to_string()];
+            drop(self.records.remove_label_values(&labels));
+            drop(self.seconds.remove_label_values(&labels));
+        }
+    }
+
+    fn shown_partitions(&self) -> MutexGuard<'_, BTreeMap<(String, String), BTreeSet<u32>>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Seconds since the first record was appended that its group has not committed.
+    async fn oldest_age(&self, standing: &GroupStanding) -> anyhow::Result<f64> {
+        if standing.committed >= standing.end {
+            return Ok(0.0);
+        }
+        let first = self.log.appended_at(&standing.topic, standing.partition, standing.committed).await?;
+        let age = first.map_or(0, |appended| UtcMillis(self.clock.now()).since(UtcMillis(appended)));
+        #[allow(clippy::cast_precision_loss, reason = "an age in milliseconds fits many times over")]
+        Ok(age.max(0) as f64 / 1_000.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use model::partition::PartitionCount;
+    use topic::{
+        GroupMembership, Member, NewRecord, TopicError, TopicRecord, TopicSpec, embedded::EmbeddedTopics,
+    };
+    use wire::topics;
+
+    use super::*;
+    use crate::{declare_topics, stages::list_readings, testing::test_catalogue};
+
+    /// Nobody can read its records, and of one group it says nothing.
+    #[derive(Debug)]
+    struct MuteTopics(EmbeddedTopics);
+
+    #[async_trait]
+    impl Topics for MuteTopics {
+        async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
+            self.0.declare(specs).await
+        }
+        async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
+            self.0.append(records).await
+        }
+        async fn read(&self, _: &str, _: u32, _: u64, _: usize) -> Result<Vec<TopicRecord>, TopicError> {
+            Err(TopicError::Busy("no registry answers".to_owned()))
+        }
+        async fn appended_at(
+            &self,
+            topic: &str,
+            partition: u32,
+            from: u64,
+        ) -> Result<Option<i64>, TopicError> {
+            self.0.appended_at(topic, partition, from).await
+        }
+        async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
+            self.0.bounds(topic).await
+        }
+        async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
+            self.0.since(topic, at).await
+        }
+        async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
+            match group {
+                "digest" => Err(TopicError::Busy("no coordinator".to_owned())),
+                _ => self.0.standing(group, topic).await,
+            }
+        }
+        async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
+            self.0.join(membership).await
+        }
+    }
+
+    #[tokio::test]
+    async fn lag_is_told_of_what_nobody_can_read_and_what_is_unknown_is_said() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Clock::still(1_000_000));
+        let log = EmbeddedTopics::open(dir.path(), clock.clone()).unwrap();
+        declare_topics(&log, PartitionCount::new(4).unwrap()).await.unwrap();
+        let record = |n| NewRecord {
+            topic: topics::EVENTS.into(),
+            partition: n,
+            key: Vec::new(),
+            value: Some(b"?".to_vec()),
+            headers: Vec::new(),
+        };
+        log.append((0..4).map(record).collect()).await.unwrap();
+        clock.advance(5_000);
+        let metrics = Metrics::default();
+        let lag =
+            LagGauges::declare(&metrics, list_readings(&test_catalogue()), Arc::new(MuteTopics(log)), clock)
+                .unwrap();
+        let why = format!("{:#}", lag.refresh().await.unwrap_err());
+        assert!(why.contains("`digest` in `pending`"), "{why}");
+        let text = metrics.render_text();
+        for partition in 0..4 {
+            let of = format!("{{group=\"fanout\",partition=\"{partition}\",topic=\"events\"}}");
+            assert!(text.contains(&format!("tidings_lag_records{of} 1\n")), "{text}");
+            assert!(text.contains(&format!("tidings_lag_seconds{of} 5\n")), "{text}");
+        }
+        assert!(text.contains("tidings_lag_unknown{group=\"digest\",topic=\"pending\"} 1\n"), "{text}");
+        assert!(text.contains("tidings_lag_unknown{group=\"fanout\",topic=\"events\"} 0\n"), "{text}");
+        assert!(!text.contains("tidings_lag_records{group=\"digest\""), "{text}");
+    }
+
+    #[tokio::test]
+    async fn lag_is_told_by_partition_in_records_and_seconds() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Clock::still(1_000_000));
+        let log = Arc::new(EmbeddedTopics::open(dir.path(), clock.clone()).unwrap());
+        declare_topics(&*log, PartitionCount::new(4).unwrap()).await.unwrap();
+        let metrics = Metrics::default();
+        let lag = LagGauges::declare(&metrics, list_readings(&test_catalogue()), log.clone(), clock.clone())
+            .unwrap();
+        let append = async || {
+            let record = NewRecord {
+                topic: topics::EVENTS.into(),
+                partition: 3,
+                key: Vec::new(),
+                value: Some(b"event".to_vec()),
+                headers: Vec::new(),
+            };
+            log.append(vec![record]).await.unwrap();
+        };
+        let check = async |records: u64, seconds: &str| {
+            lag.refresh().await.unwrap();
+            let text = metrics.render_text();
+            for (name, value) in [("records", records.to_string()), ("seconds", seconds.to_owned())] {
+                let line = |partition: u32, value: &str| {
+                    format!(
+                        "tidings_lag_{name}{{group=\"fanout\",partition=\"{partition}\",topic=\"events\"}} {value}\n"
+                    )
+                };
+                assert!(text.contains(&line(3, &value)), "{value}: {text}");
+                assert!(text.contains(&line(2, "0")), "{text}");
+            }
+        };
+        check(0, "0").await;
+        append().await;
+        check(1, "0").await;
+        clock.advance(61_500);
+        append().await;
+        check(2, "61.5").await;
+    }
+}

@@ -1,0 +1,277 @@
+//! The rooms of the house, each made from the same furniture.
+
+use std::{collections::BTreeSet, future::pending, pin::pin, sync::Arc, time::Duration};
+
+use catalogue::Catalogue;
+use futures::future::BoxFuture;
+use model::{
+    Tenant,
+    civil_time::ZoneRules,
+    edition::{EDITION_WAIT_MS, EditionTracker},
+    partition::PartitionCount,
+};
+use render::MessageRenderer;
+use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, work_tracker::WorkGuard};
+use topic::Topics;
+
+use super::{
+    HouseEngines,
+    book::TakeUpPolicy,
+    keeper,
+    presence::{PresenceTopics, RoomPresence},
+};
+use crate::erasure::work;
+
+/// A part of the house that can run without the others, by the name that the command line has for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+pub enum RoomName {
+    /// What comes in: HTTP under /v1, the topic `changes`, the page
+    Ingest,
+    /// Who cares: entries, and the walk through large audiences
+    Fanout,
+    /// The windows of persons: open, grow, close
+    Digest,
+    /// The last check, and the mail
+    Sender,
+    /// Drops expired days, erases persons; one is enough
+    Keeper,
+}
+
+impl RoomName {
+    /// In the order of the way.
+    pub const ALL: [Self; 5] = [Self::Ingest, Self::Fanout, Self::Digest, Self::Sender, Self::Keeper];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ingest => "ingest",
+            Self::Fanout => "fanout",
+            Self::Digest => "digest",
+            Self::Sender => "sender",
+            Self::Keeper => "keeper",
+        }
+    }
+}
+
+/// What may be set about a house.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Which rooms it has.
+    pub rooms: BTreeSet<RoomName>,
+    /// How often a house that settles looks again although nobody here did anything: engines elsewhere tell
+    /// nobody what they did. `None` where all engines are in this process.
+    pub look_again: Option<Duration>,
+    /// How often the lag is measured; `None` is never.
+    pub measure_lag: Option<Duration>,
+    /// How many partitions the installation was made with.
+    pub partitions: PartitionCount,
+    /// When the catalogue counts as taken up.
+    pub takes_up: TakeUpPolicy,
+    /// How long what a newer catalogue wrote is waited for.
+    pub catalogue_wait: Duration,
+    pub ingest: ingest::Config,
+    pub fanout: fanout::Config,
+    pub digest: digest::Config,
+    pub sender: sender::Config,
+}
+
+impl Config {
+    /// The settings of a house as it ships; `lag_max` is the lag at which intake asks to come later.
+    pub fn with_defaults(tenant: Tenant, lag_max: u64) -> Self {
+        Self {
+            rooms: RoomName::ALL.into(),
+            look_again: None,
+            measure_lag: None,
+            partitions: PartitionCount::USUAL,
+            takes_up: TakeUpPolicy::Anew,
+            catalogue_wait: Duration::from_millis(EDITION_WAIT_MS.unsigned_abs()),
+            ingest: ingest::Config {
+                records_max: ingest::config::RECORDS_MAX,
+                tenant,
+                lag_records_max: lag_max,
+                listed_rows_a_minute: ingest::config::LISTED_ROWS_A_MINUTE,
+                requests_max: ingest::config::REQUESTS_MAX,
+                returns: None,
+            },
+            fanout: fanout::Config { records_max: fanout::config::RECORDS_MAX },
+            digest: digest::Config { records_max: DIGEST_RECORDS_MAX },
+            sender: sender::Config::default(),
+        }
+    }
+}
+
+/// Records of one turn of the digest: about what its 5 seconds hold.
+const DIGEST_RECORDS_MAX: usize = 500;
+
+/// What all rooms are made from.
+#[derive(Clone)]
+pub struct RoomDeps {
+    pub engines: HouseEngines,
+    pub catalogue: Arc<Catalogue>,
+    pub renderer: Arc<MessageRenderer>,
+    pub clock: Clock,
+    pub zones: ZoneRules,
+    pub partitions: PartitionCount,
+    pub editions: EditionTracker,
+    pub quiet: WorkTracker,
+    pub shutdown: ShutdownSignal,
+    pub metrics: Metrics,
+    pub presence: RoomPresence,
+}
+
+/// A room that has not been opened yet.
+pub struct UnopenedRoom {
+    pub name: &'static str,
+    pub run: BoxFuture<'static, anyhow::Result<()>>,
+}
+
+impl RoomDeps {
+    pub fn new(
+        engines: HouseEngines,
+        catalogue: Arc<Catalogue>,
+        clock: Clock,
+        zones: ZoneRules,
+        (partitions, (editions, metrics)): (PartitionCount, (EditionTracker, Metrics)),
+    ) -> anyhow::Result<Self> {
+        let renderer = Arc::new(MessageRenderer::new(&catalogue)?);
+        let (quiet, shutdown) = (WorkTracker::default(), ShutdownSignal::default());
+        let presence = RoomPresence::declare(&metrics)?;
+        Ok(Self {
+            engines,
+            catalogue,
+            renderer,
+            clock,
+            zones,
+            partitions,
+            editions,
+            quiet,
+            shutdown,
+            metrics,
+            presence,
+        })
+    }
+
+    /// The rooms that are asked for, in the order of the way.
+    pub fn build_rooms(&self, config: Config) -> anyhow::Result<(ingest::Deps, Vec<UnopenedRoom>)> {
+        let intake = self.ingest_deps()?;
+        let mut rooms = Vec::new();
+        for room in config.rooms {
+            let run: BoxFuture<'static, anyhow::Result<()>> = match room {
+                RoomName::Ingest => {
+                    let ports = ingest::Deps { topics: self.watched_topics(), ..intake.clone() };
+                    Box::pin(ingest::run(ports, config.ingest.clone()))
+                }
+                RoomName::Fanout => Box::pin(fanout::run(self.fanout_deps()?, config.fanout.clone())),
+                RoomName::Digest => Box::pin(digest::run(self.digest_deps()?, config.digest.clone())),
+                RoomName::Sender => Box::pin(sender::run(self.sender_deps()?, config.sender.clone())),
+                RoomName::Keeper => {
+                    let (keeper, eraser) = (keeper::run(self.keeper_deps()?), work::run(self.eraser_deps()));
+                    Box::pin(async { tokio::try_join!(keeper, eraser).map(|_| ()) })
+                }
+            };
+            rooms.push(UnopenedRoom { name: room.name(), run });
+        }
+        Ok((intake, rooms))
+    }
+
+    /// The log as rooms get it.
+    fn watched_topics(&self) -> Arc<dyn Topics> {
+        Arc::new(PresenceTopics { log: self.engines.topics.clone(), presence: self.presence.clone() })
+    }
+
+    fn ingest_deps(&self) -> anyhow::Result<ingest::Deps> {
+        let Self { engines, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
+            self.clone();
+        let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
+        let HouseEngines { topics, store, schemas, .. } = engines;
+        Ok(ingest::Deps {
+            topics,
+            store,
+            schemas,
+            catalogue,
+            zones,
+            partitions,
+            editions,
+            clock,
+            quiet,
+            shutdown,
+            metrics,
+        })
+    }
+
+    fn fanout_deps(&self) -> anyhow::Result<fanout::Deps> {
+        let Self { engines, catalogue, clock, partitions, editions, quiet, shutdown, .. } = self.clone();
+        let metrics = fanout::FanoutMetrics::declare(&self.metrics)?;
+        let (topics, store) = (self.watched_topics(), engines.store);
+        Ok(fanout::Deps { topics, store, catalogue, partitions, editions, clock, quiet, shutdown, metrics })
+    }
+
+    fn digest_deps(&self) -> anyhow::Result<digest::Deps> {
+        let Self { engines, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
+            self.clone();
+        let metrics = digest::metrics::DigestMetrics::declare(&self.metrics)?;
+        let (topics, store, live) = (self.watched_topics(), engines.store, engines.live);
+        Ok(digest::Deps {
+            topics,
+            store,
+            live,
+            catalogue,
+            zones,
+            partitions,
+            editions,
+            clock,
+            quiet,
+            shutdown,
+            metrics,
+        })
+    }
+
+    fn sender_deps(&self) -> anyhow::Result<sender::Deps> {
+        let Self { engines, catalogue, renderer, clock, zones, partitions, quiet, shutdown, .. } =
+            self.clone();
+        let metrics = sender::metrics::SenderMetrics::declare(&self.metrics)?;
+        let (topics, store, courier) = (self.watched_topics(), engines.store, engines.courier);
+        Ok(sender::Deps {
+            topics,
+            store,
+            courier,
+            catalogue,
+            renderer,
+            zones,
+            partitions,
+            clock,
+            quiet,
+            shutdown,
+            metrics,
+        })
+    }
+
+    fn eraser_deps(&self) -> work::Deps {
+        let Self { engines, clock, partitions, quiet, shutdown, .. } = self.clone();
+        work::Deps { topics: self.watched_topics(), engines, partitions, clock, quiet, shutdown }
+    }
+
+    fn keeper_deps(&self) -> anyhow::Result<keeper::Deps> {
+        let Self { engines, clock, quiet, shutdown, .. } = self.clone();
+        let metrics = keeper::KeeperMetrics::declare(&self.metrics)?;
+        Ok(keeper::Deps { store: engines.store, clock, quiet, shutdown, metrics })
+    }
+}
+
+/// Runs a room. `opening` says that somebody is at work until the room can say so itself: until it waits
+/// for something for the first time.
+pub async fn open_room(
+    run: BoxFuture<'static, anyhow::Result<()>>,
+    opening: WorkGuard,
+) -> anyhow::Result<()> {
+    let mut run = pin!(run);
+    let opened = async move {
+        drop(opening);
+        pending::<()>().await;
+    };
+    tokio::select! {
+        biased;
+        ended = &mut run => ended,
+        // Polled last: by now the room has got as far as it could by itself.
+        () = opened => Ok(()),
+    }
+}

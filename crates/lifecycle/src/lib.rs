@@ -1,0 +1,9 @@
+//! A process with rooms, around whatever house it has at the moment.
+//!
+//! [`context`] is what stays while houses come and go, and opens one anew after a disk was full or an engine away; [`start`] is what
+//! comes before the first, [`supervision`] what follows until the last is closed, [`demo`] fills an empty one.
+
+pub mod context;
+pub mod demo;
+pub mod start;
+pub mod supervision;

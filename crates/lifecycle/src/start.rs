@@ -1,0 +1,142 @@
+//! What a process needs before there is a house, and says when there is one.
+
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+};
+
+use adapters::engine_setup::NotReadyError;
+use anyhow::Context as _;
+use catalogue::Catalogue;
+use courier::outbox::OutboxCourier;
+use house::RoomName;
+use listener::{
+    LimitedListener,
+    http::{self, ServeTimeouts},
+};
+use runtime::ShutdownSignal;
+use serde_json::json;
+use settings::config::Config;
+use shell::{
+    datadir::{AdminAccess, DataDir},
+    failure::CommandError,
+    terminal::{self, OutputStyle},
+};
+use store::StoreError;
+use tokio::task::{JoinHandle, spawn_blocking};
+use topic::TopicError;
+use wire::token::LinkSecret;
+
+use crate::context::ProcessContext;
+
+/// What a process is to be.
+pub struct ProcessSpec {
+    pub config: Config,
+    pub data: DataDir,
+    pub secret: LinkSecret,
+    pub rooms: BTreeSet<RoomName>,
+    /// Whether it makes in its engines what is missing there.
+    pub migrates: bool,
+}
+
+/// Makes the process that a command asks for, once the log is there to speak to.
+pub type SpecMaker<'a> = Box<dyn FnOnce(Config) -> Result<ProcessSpec, CommandError> + 'a>;
+
+/// Runs a process until it is asked to stop.
+pub type ProcessRunner = fn(SpecMaker<'_>, Config, OutputStyle) -> Result<(), CommandError>;
+
+/// By what the brokers know this process: its rooms, and its name or where it runs.
+pub fn client_id(rooms: &BTreeSet<RoomName>, instance: Option<&str>) -> String {
+    let rooms: Vec<&str> = rooms.iter().map(|room| room.name()).collect();
+    let rooms = if rooms.len() == RoomName::ALL.len() { "house".to_owned() } else { rooms.join("_") };
+    let fits = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let host = || {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        name.trim().chars().map(fits).collect::<String>()
+    };
+    let process = instance.map_or_else(|| format!("{}-{}", host(), std::process::id()), str::to_owned);
+    format!("tidings-{rooms}-{process}")
+}
+
+/// What kept a process from starting: something that a person must set right, or something that happened.
+pub fn start_failure(error: anyhow::Error) -> CommandError {
+    let refused = error.is::<NotReadyError>()
+        || matches!(error.downcast_ref(), Some(TopicError::Refused(_)))
+        // Nothing was lost: a store elsewhere says so of a keyspace or a password.
+        || matches!(error.downcast_ref(), Some(StoreError::Broken(_)));
+    if refused { CommandError::Refused(error) } else { CommandError::Failed(error) }
+}
+
+/// The catalogue, checked before anything is touched.
+pub fn load_catalogue(config: &Config) -> Result<Arc<Catalogue>, CommandError> {
+    let Some(dir) = &config.catalogue else {
+        let what = "no catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml";
+        return Err(CommandError::from_refusal(what));
+    };
+    Catalogue::load(dir).map(Arc::new).map_err(|problems| {
+        let n = problems.0.len();
+        let what = if n == 1 { "a problem".to_owned() } else { format!("{n} problems") };
+        CommandError::from_refusal(format!("{what} in the catalogue\n{problems}"))
+    })
+}
+
+pub async fn open_outbox(config: &Config) -> anyhow::Result<Arc<OutboxCourier>> {
+    let path = config.outbox.clone();
+    let opened = spawn_blocking(move || OutboxCourier::open(&path)).await.context("open the outbox")?;
+    opened.map(Arc::new).context("open the outbox")
+}
+
+/// The address by which this machine reaches us.
+pub fn reachable_address(listens: SocketAddr) -> SocketAddr {
+    let ip = match listens.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listens.port())
+}
+
+pub fn spawn_server(listener: LimitedListener, router: axum::Router, stop: ShutdownSignal) -> JoinHandle<()> {
+    tokio::spawn(http::serve_http(listener, router, ServeTimeouts::USUAL, stop))
+}
+
+/// `admin.json` is there as long as this is.
+pub struct AdminFileGuard<'a>(&'a DataDir);
+
+impl<'a> AdminFileGuard<'a> {
+    pub fn new(data: &'a DataDir, admin: &AdminAccess) -> anyhow::Result<Self> {
+        data.publish(admin)?;
+        Ok(Self(data))
+    }
+}
+
+impl Drop for AdminFileGuard<'_> {
+    fn drop(&mut self) {
+        self.0.unpublish();
+    }
+}
+
+pub fn print_address(
+    site: &ProcessContext,
+    admin: &AdminAccess,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
+    let ProcessContext { config, rooms, .. } = site;
+    let page = format!("{}/", admin.address);
+    if out.json {
+        let rooms: Vec<&str> = rooms.iter().map(|room| room.name()).collect();
+        terminal::print_json(&json!({"address": page, "data_dir": config.data_dir, "rooms": rooms}))?;
+    } else {
+        terminal::print_data(&page)?;
+    }
+    if !config.api_keys.is_empty() && rooms.contains(&RoomName::Ingest) {
+        let path = config.data_dir.join("admin.json");
+        terminal::print_talk(format!(
+            "the page asks for the token in {}: add ?token=... to the address, once",
+            path.display()
+        ));
+    }
+    terminal::print_talk("Ctrl-C stops it");
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! The start of a house, in reading order: the process, its engines and couriers, the rooms on them, and what answers over HTTP.
+
+use std::{sync::Arc, time::Duration};
+
+use adapters::{
+    courier_setup,
+    engine_setup::{self, OpenedEngines},
+};
+use anyhow::Context as _;
+use axum::Router;
+use catalogue::Catalogue;
+use console::{HttpApp, SwappableRouter, guard::RequestGuard, page::PageTemplates, standby::StandbyReason};
+use house::{
+    HouseEngines, RoomName, RunningHouse, book::TakeUpPolicy, presence_service::PresenceService,
+    return_intake,
+};
+use lifecycle::{
+    context::{ProcessContext, ProcessHouse},
+    demo::seed_demo,
+    start::{
+        AdminFileGuard, ProcessSpec, SpecMaker, client_id, load_catalogue, open_outbox, print_address,
+        reachable_address, spawn_server, start_failure,
+    },
+    supervision::{LAST_REQUESTS, close_process, run_until_stopped},
+};
+use listener::{LimitedListener, ListenerLimits};
+use live::UnknownConnections;
+use model::civil_time::ZoneRules;
+use runtime::{ShutdownSignal, clock::SteadyStopwatch};
+use sender::{MailLinks, ReturnAddresses};
+use settings::config::{Config, EngineConfig, ReturnsConfig};
+use shell::{
+    datadir::{AdminAccess, DemoClock, disk_free, random_hex},
+    disks::WatchedDisks,
+    failure::{CommandError, explain_bind_error},
+    terminal::{self, OutputStyle, start_log},
+};
+use upkeep::replay::ReplayService;
+use views::preview::PreviewStudio;
+
+/// Bytes of each of the process's secrets.
+const SECRET_BYTES: usize = 24;
+const MEASURE_LAG: Duration = Duration::from_secs(5);
+/// How often a house looks whether it has settled where its engines are elsewhere.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Runs a process until it is asked to stop.
+pub fn run(spec: SpecMaker<'_>, config: Config, out: OutputStyle) -> Result<(), CommandError> {
+    start_log(&config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
+    let ran = runtime.block_on(async {
+        let catalogue = load_catalogue(&config)?;
+        run_process(spec(config)?, catalogue, out).await
+    });
+    // A read of the disk that hangs must not keep the process.
+    runtime.shutdown_timeout(LAST_REQUESTS);
+    ran
+}
+
+async fn run_process(
+    spec: ProcessSpec,
+    catalogue: Arc<Catalogue>,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
+    let watch = SteadyStopwatch::start();
+    let stop = ShutdownSignal::default();
+    tokio::spawn({
+        let stop = stop.clone();
+        async move { stop.start_on_signals().await }
+    });
+    let ProcessSpec { mut config, data, secret, rooms, migrates } = spec;
+    if let EngineConfig::Production(engines) = &mut config.engine {
+        engines.kafka.client = client_id(&rooms, engines.kafka.instance.as_deref());
+    }
+    let listener = LimitedListener::bind(config.listen, ListenerLimits::for_http()).await;
+    let listener = listener.map_err(|error| explain_bind_error(error, config.listen, "--listen"))?;
+    let listens = listener.address().context("the address")?;
+    terminal::print_talk(format!("opening {}", data.path().display()));
+    let clock = Arc::new(DemoClock::open(data.path())?);
+    let outbox = open_outbox(&config).await?;
+    let courier_setup::CourierSetup { courier, web_key } =
+        courier_setup::open_courier(&config, &data, outbox.clone(), rooms.contains(&RoomName::Sender))
+            .map_err(CommandError::Refused)?;
+    print_moved_clock(&clock);
+    let guard = RequestGuard::new(listens, !config.api_keys.is_empty(), || random_hex(SECRET_BYTES))?;
+    let address = format!("http://{}", reachable_address(listens));
+    let site = ProcessContext {
+        config,
+        data,
+        catalogue,
+        clock,
+        outbox,
+        courier,
+        web_key,
+        guard,
+        address,
+        secret,
+        rooms,
+        compose: |context, engines| Box::pin(compose_house(context, engines)),
+    };
+    let front = SwappableRouter::new(site.waiting_router(StandbyReason::Away));
+    let server = spawn_server(listener, front.service(), stop.clone());
+    let opened = tokio::select! {
+        opened = site.open(migrates) => opened,
+        () = stop.wait() => return close_process(None, server, stop, None).await,
+    };
+    let (home, router) = opened.map_err(start_failure)?;
+    front.swap(router);
+    let admin = AdminAccess {
+        address: site.address.clone(),
+        token: site.guard.token.clone(),
+        tenant: site.config.tenant.to_string(),
+        pid: std::process::id(),
+    };
+    // Only with the way in there is anything to be asked for.
+    let open_door = if site.rooms.contains(&RoomName::Ingest) {
+        Some(AdminFileGuard::new(&site.data, &admin)?)
+    } else {
+        None
+    };
+    terminal::print_talk(format!("ready in {} ms", watch.elapsed().as_millis()));
+    print_address(&site, &admin, out)?;
+    if site.config.demo && home.is_new().await? {
+        tokio::select! {
+            () = seed_demo(&site, &home, &admin) => {}
+            () = stop.wait() => {}
+        }
+    }
+    let (home, why) = run_until_stopped(&site, home, &front, &stop).await;
+    drop(open_door);
+    close_process(home, server, stop, why).await
+}
+
+fn print_moved_clock(clock: &DemoClock) {
+    if clock.clock().ahead() > 0 {
+        let hours = clock.clock().ahead() / 3_600_000;
+        terminal::print_talk(format!("the clock is {hours} h ahead of this machine's, as it was left"));
+    }
+}
+
+/// Starts a house on engines that were opened, and what answers for it.
+async fn compose_house(
+    site: &ProcessContext,
+    engines: OpenedEngines,
+) -> anyhow::Result<(ProcessHouse, Router)> {
+    engine_setup::prepare_engines(&engines, site.config.partitions, &site.foreign_topics()).await?;
+    let zones = ZoneRules::load_newest();
+    tracing::info!(
+        version = zones.origin().version,
+        place = zones.origin().describe_place(),
+        "rules of time zones"
+    );
+    let settings = house_settings(site);
+    let intake = settings.ingest.clone();
+    let (catalogue, clock) = (site.catalogue.clone(), site.clock.clock().clone());
+    let house = RunningHouse::start(house_engines(site, &engines), catalogue, clock, zones, settings).await?;
+    let house = Arc::new(house);
+    let (dir, reserve) = (site.data.path().to_owned(), site.config.disk_reserve);
+    // A disk that cannot be asked is not full; whoever writes will be told.
+    let disk_low: ingest::DiskGauge = Arc::new(move || disk_free(&dir).is_ok_and(|free| free < reserve));
+    open_intake(site, &house, &intake, &disk_low).await?;
+    let outbox = site.rooms.contains(&RoomName::Sender).then_some(site.config.outbox.as_path());
+    let disks = WatchedDisks::declare(site.data.path(), outbox, reserve, house.metrics())?;
+    let app = HttpApp {
+        house: house.clone(),
+        catalogue: site.catalogue.clone(),
+        outbox: site.outbox.clone(),
+        clock: site.clock.clone(),
+        tenant: site.config.tenant.clone(),
+        is_demo: site.config.demo,
+        guard: site.guard.clone(),
+        disk_low,
+        disks: disks.clone(),
+        intake,
+        pages: PageTemplates::new()?,
+        archive: console::ArchivingService::default(),
+        replays: ReplayService::default(),
+        counts: console::ShareCountCache::default(),
+        unsubscribe: console::UnsubscribeService::new(site.secret.clone()),
+        studio: PreviewStudio::new(site.catalogue.clone(), ZoneRules::load_newest(), public_url(site))?,
+        web_key: site.web_key.clone(),
+        visits: console::VisitCounter::new(site.secret.clone(), house.metrics())?,
+        rest_time: console::REST_TIME_MAX,
+    };
+    let router =
+        if site.rooms.contains(&RoomName::Ingest) { console::router } else { console::machine_router };
+    Ok((ProcessHouse { house, engines, disks }, router(Arc::new(app), &site.config.api_keys)))
+}
+
+/// What the rooms are told of the configuration.
+fn house_settings(site: &ProcessContext) -> house::Config {
+    let Config { tenant, limits, partitions, returns, engine, .. } = &site.config;
+    let mut settings = house::Config::with_defaults(tenant.clone(), limits.lag);
+    settings.rooms = site.rooms.clone();
+    settings.partitions = *partitions;
+    settings.measure_lag = Some(MEASURE_LAG);
+    settings.catalogue_wait = limits.catalogue;
+    settings.sender.claim_ms = i64::try_from(limits.hand_over.as_millis()).unwrap_or(i64::MAX);
+    if let EngineConfig::Production(_) = engine {
+        settings.look_again = Some(LOOK_AGAIN);
+        settings.takes_up = TakeUpPolicy::IfNew;
+    }
+    settings.sender.links = Some(MailLinks::new(public_url(site), site.secret.clone()));
+    if let Some(ReturnsConfig { domain, provider, .. }) = returns {
+        settings.sender.returns = Some(ReturnAddresses::new(domain, site.secret.clone(), *provider));
+        settings.ingest.returns = Some(ingest::ReturnPaths::new(domain, site.secret.clone()));
+    }
+    settings
+}
+
+/// What the rooms stand on.
+fn house_engines(site: &ProcessContext, engines: &OpenedEngines) -> HouseEngines {
+    HouseEngines {
+        topics: engines.topics(),
+        store: engines.store(),
+        courier: site.courier.clone(),
+        live: match &site.config.presence_url {
+            Some(url) => Arc::new(PresenceService::new(url)),
+            None => Arc::new(UnknownConnections),
+        },
+        schemas: engines.schemas(),
+    }
+}
+
+/// By what the links of mails lead here.
+fn public_url(site: &ProcessContext) -> &str {
+    site.config.public_url.as_deref().unwrap_or(&site.address)
+}
+
+/// Opens the way in for mails that come back, if there is one here. It ends with the house.
+async fn open_intake(
+    site: &ProcessContext,
+    house: &RunningHouse,
+    config: &ingest::Config,
+    disk_low: &ingest::DiskGauge,
+) -> anyhow::Result<()> {
+    let Some(ReturnsConfig { domain, intake: Some(at), .. }) = &site.config.returns else {
+        return Ok(());
+    };
+    let Some(paths) = config.returns.clone().filter(|_| house.runs_room(RoomName::Ingest)) else {
+        return Ok(());
+    };
+    let behind = (house.intake().clone(), paths, disk_low.clone());
+    let listens = return_intake::open_return_intake(*at, domain, behind).await?;
+    terminal::print_talk(format!("mails that come back are taken at {listens}"));
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Reads what an explanation rests on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Context as _;
+use catalogue::{Catalogue, truth};
+use model::{
+    Channel, Day, DayView, EntryReason, Event, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
+    VersionedState, WorldSnapshot,
+    entry::DayKey,
+    fold::fold_rows,
+    limits::{AHEAD_MS_MAX, DAY_LIFE_MS, DAY_MS},
+    partition::PartitionCount,
+    person::PersonRecord,
+    ready::Ready,
+};
+use store::{
+    JournalRows, StateKey, Store,
+    world::{self, WorldQuery},
+};
+use topic::Topics;
+use wire::{house_note, topics};
+
+use super::{ExplainTarget, editions::EditionEvidence};
+
+/// Records read at once.
+const PAGE: usize = 1_000;
+/// Records of a topic that are looked at, the latest ones: so many are read well within the time for which a
+/// client waits.
+const RECORDS_MAX: u64 = 500_000;
+/// Events about one subject that are explained, the latest ones.
+pub const EVENTS_MAX: usize = 20;
+
+/// Everything an explanation looks at.
+#[derive(Debug, Default)]
+pub struct ExplanationEvidence {
+    /// As the log has them, in order; an event that comes twice stands there once.
+    pub events: Vec<Event>,
+    /// What has to be said if the log was longer than one look, so that what is meant may lie further back.
+    pub cut: Option<String>,
+    /// Days of the events that are empty, and may have been archived.
+    pub gone: BTreeSet<Day>,
+    /// All days of the person that live.
+    pub view: DayView,
+    pub profile: VersionedState,
+    pub mutes: VersionedState,
+    pub notes: VersionedState,
+    pub record: Option<PersonRecord>,
+    /// Subjects of the events, what they refer to, and whether the person follows any of that.
+    pub world: WorldSnapshot,
+    pub journal: BTreeMap<ReadyId, JournalRows>,
+    pub readys: BTreeMap<ReadyId, Ready>,
+    /// By which catalogue events were told.
+    pub told_by: EditionEvidence,
+    /// Records that fan-out has not read yet.
+    pub unread: u64,
+}
+
+impl ExplanationEvidence {
+    /// Why there may be an event after all, although none was found.
+    pub fn cut_reason(&self) -> Option<&str> {
+        self.cut.as_deref().filter(|_| self.events.is_empty())
+    }
+}
+
+/// Reads all that there is about an event and a person.
+pub async fn load_evidence(
+    (log, store): (&dyn Topics, &dyn Store),
+    (tenant, person): (&Tenant, &Person),
+    asked: &ExplainTarget,
+    catalogue: &Catalogue,
+    now: UtcMillis,
+) -> anyhow::Result<ExplanationEvidence> {
+    let mut gathered = ExplanationEvidence {
+        view: load_days(store, tenant, person, now).await?,
+        ..ExplanationEvidence::default()
+    };
+    let subject = match (asked, asked.single(tenant)) {
+        (ExplainTarget::Subject(subject), _) => Some(subject.clone()),
+        // Who has an entry knows the subject, and so where in the log to look.
+        (_, Some(key)) => {
+            let found = gathered.view.entries().find(|(at, _)| at.event == key);
+            found.and_then(|(_, entry)| entry.subject().cloned())
+        }
+        (_, None) => None,
+    };
+    load_events(log, tenant, asked, subject.as_ref(), &mut gathered).await?;
+    if !gathered.events.is_empty() {
+        gathered
+            .told_by
+            .load(log, catalogue.hash, &gathered.events)
+            .await
+            .context("catalogues of the house")?;
+    }
+    let keys =
+        [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|of| of(tenant.clone(), person.clone()));
+    let mut states = store.states(&keys).await.context("what is known of the person")?.into_iter();
+    gathered.profile = states.next().unwrap_or_default();
+    gathered.mutes = states.next().unwrap_or_default();
+    gathered.notes = states.next().unwrap_or_default();
+    gathered.view = std::mem::take(&mut gathered.view).with_notes(&gathered.notes);
+    gathered.record = house::person_windows::load_person(log, tenant, person).await?;
+    gathered.world = load_world(store, (tenant, person), &gathered, catalogue).await?;
+    gathered.gone = find_empty_days(store, &gathered, catalogue, now).await?;
+    load_readys(log, store, (tenant, person), &mut gathered).await?;
+    for group in [fanout::config::GROUP, fanout::config::SLICES_GROUP] {
+        let topic = if group == fanout::config::GROUP { topics::EVENTS } else { topics::SLICES };
+        let standing = log.standing(group, topic).await?;
+        gathered.unread += standing.iter().map(|of| of.end.saturating_sub(of.committed)).sum::<u64>();
+    }
+    Ok(gathered)
+}
+
+/// All days of a person that live.
+pub async fn load_days(
+    store: &dyn Store,
+    tenant: &Tenant,
+    person: &Person,
+    now: UtcMillis,
+) -> anyhow::Result<DayView> {
+    let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
+    let newest = Day::from_instant(now.plus(AHEAD_MS_MAX));
+    let key = |back: i32| DayKey { tenant: tenant.clone(), person: person.clone(), day: newest.plus(-back) };
+    let keys: Vec<DayKey> = (0..=life).map(key).collect();
+    let rows = store.read(&keys, now).await.context("the person's days")?;
+    Ok(fold_rows(rows.iter().flatten()))
+}
+
+/// The events that are meant, from the partition of their subject if that is known.
+async fn load_events(
+    log: &dyn Topics,
+    tenant: &Tenant,
+    asked: &ExplainTarget,
+    subject: Option<&SubjectRef>,
+    gathered: &mut ExplanationEvidence,
+) -> anyhow::Result<()> {
+    let bounds = log.bounds(topics::EVENTS).await?;
+    let only =
+        subject.map(|subject| PartitionCount::from_topic_count(bounds.len()).of_subject(tenant, subject));
+    let single = asked.single(tenant);
+    let bounds = (0..).zip(bounds).filter(|(number, _)| only.is_none_or(|only| only == *number)).collect();
+    let (looks, is_cut) = latest_spans(bounds, RECORDS_MAX);
+    for (number, (mut from, end)) in looks {
+        while from < end {
+            let records = log.read(topics::EVENTS, number, from, PAGE).await?;
+            let Some(last) = records.last() else { break };
+            from = last.offset + 1;
+            // What cannot be read was put into quarantine by fan-out.
+            let read = records.iter().filter_map(|record| {
+                Some((
+                    wire::event::decode(record.value.as_deref()?).ok()?,
+                    house_note::read_edition(&record.headers),
+                ))
+            });
+            let means =
+                |event: &Event| event.tenant == *tenant && asked.means(tenant, event.key, &event.subject);
+            for (event, edition) in read.filter(|(event, _)| means(event)) {
+                gathered.told_by.admitted.extend(edition.map(|edition| (event.key, edition)));
+                if !gathered.events.iter().any(|other| other.key == event.key) {
+                    gathered.events.push(event);
+                }
+            }
+            // An event is there once.
+            if single.is_some_and(|key| gathered.events.iter().any(|event| event.key == key)) {
+                return Ok(());
+            }
+        }
+    }
+    // A change has only so many subjects, and each of them is asked for.
+    let most = if matches!(asked, ExplainTarget::Subject(_)) { EVENTS_MAX } else { usize::MAX };
+    let more = gathered.events.len().saturating_sub(most);
+    gathered.events.drain(..more);
+    gathered.cut = (is_cut && more == 0).then(|| match asked {
+        ExplainTarget::Change { .. } if !gathered.events.is_empty() => {
+            format!(
+                "only the latest {RECORDS_MAX} events of the log were looked at; there may be more of this change"
+            )
+        }
+        _ => describe_cut(only.is_some()),
+    });
+    Ok(())
+}
+
+/// That not all was looked at; who has not named the subject can do better.
+pub(super) fn describe_cut(is_of_subject: bool) -> String {
+    if is_of_subject {
+        return format!("only the latest {RECORDS_MAX} events of the subject's partition were looked at");
+    }
+    format!(
+        "only the latest {RECORDS_MAX} events of the log were looked at, and this is none of them; naming its subject, type:id, is quicker and reaches further back"
+    )
+}
+
+/// A partition, with its first and its next offset.
+type PartitionSpan = (u32, (u64, u64));
+
+/// What is looked at of partitions, at most so many records of all together and the latest of each; and
+/// whether anything was left out. What a short one does not need is there for the others.
+pub(super) fn latest_spans(mut bounds: Vec<PartitionSpan>, mut most: u64) -> (Vec<PartitionSpan>, bool) {
+    bounds.sort_by_key(|(number, (first, next))| (next.saturating_sub(*first), *number));
+    let (count, mut is_cut) = (bounds.len() as u64, false);
+    for (left, (_, (first, next))) in (1..=count).rev().zip(&mut bounds) {
+        let begin = (*first).max(next.saturating_sub(most / left));
+        is_cut |= begin > *first;
+        *first = begin;
+        most -= next.saturating_sub(begin);
+    }
+    (bounds, is_cut)
+}
+
+/// Days of the events of which nothing is left for anybody, although they are old enough to be archived.
+async fn find_empty_days(
+    store: &dyn Store,
+    gathered: &ExplanationEvidence,
+    catalogue: &Catalogue,
+    now: UtcMillis,
+) -> anyhow::Result<BTreeSet<Day>> {
+    let kept = upkeep::archive::first_unarchivable_day(catalogue, now);
+    let mut gone = BTreeSet::new();
+    let days: BTreeSet<Day> = gathered.events.iter().map(|event| event.entry_key().day()).collect();
+    for day in days.into_iter().filter(|day| *day < kept) {
+        let part = store.scan(day, None, 1).await.with_context(|| format!("what is left of {day}"))?;
+        if part.rows.is_empty() && part.next.is_none() {
+            gone.insert(day);
+        }
+    }
+    Ok(gone)
+}
+
+/// The subjects and follows that the rules will ask for.
+async fn load_world(
+    store: &dyn Store,
+    (tenant, person): (&Tenant, &Person),
+    gathered: &ExplanationEvidence,
+    catalogue: &Catalogue,
+) -> anyhow::Result<WorldSnapshot> {
+    let mut wanted = WorldQuery::default();
+    let reasons: Vec<&EntryReason> = gathered.view.entries().flat_map(|(_, entry)| &entry.reasons).collect();
+    let (targets, persons) = truth::list_needs(reasons);
+    wanted.persons.extend(persons.into_iter().map(|other| (tenant.clone(), other)));
+    let subjects: Vec<_> = gathered.events.iter().map(|event| event.subject.clone()).collect();
+    wanted.subjects.extend(subjects.iter().map(|subject| (tenant.clone(), subject.clone())));
+    let states: Vec<StateKey> =
+        subjects.iter().map(|subject| StateKey::Subject(tenant.clone(), subject.clone())).collect();
+    let stored = store.states(&states).await.context("the subjects")?;
+    let stated = gathered.events.iter().map(|event| &event.state);
+    let referred = stored.iter().chain(stated).flat_map(|state| catalogue.related_refs(state));
+    for target in referred.chain(subjects).chain(targets) {
+        wanted.follows.insert((tenant.clone(), person.clone(), target));
+    }
+    Ok(world::load_world(store, wanted, &|state| catalogue.related_refs(state)).await?)
+}
+
+/// The Readys that took the entries in question, and what the journal has on them.
+async fn load_readys(
+    log: &dyn Topics,
+    store: &dyn Store,
+    (tenant, person): (&Tenant, &Person),
+    gathered: &mut ExplanationEvidence,
+) -> anyhow::Result<()> {
+    let mut ids: Vec<ReadyId> = Vec::new();
+    for event in &gathered.events {
+        let Some(entry) = gathered.view.get(event.entry_key()) else { continue };
+        ids.extend(Channel::ALL.into_iter().filter_map(|channel| match entry.fate(channel) {
+            Fate::Told { ready } => Some(ready),
+            Fate::Waiting { .. } | Fate::Read | Fate::Cleared | Fate::Ended(_) => None,
+        }));
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let journalled = store.read_journal(tenant, &ids).await.context("the journal")?;
+    gathered.journal = ids.iter().copied().zip(journalled).collect();
+    let bounds = log.bounds(topics::READY).await?;
+    let number = PartitionCount::from_topic_count(bounds.len()).of_person(tenant, person);
+    let bounds = (0..).zip(bounds).filter(|(of, _)| *of == number).collect();
+    let (looks, _) = latest_spans(bounds, RECORDS_MAX);
+    let (mut from, end) = looks.first().map(|(_, bounds)| *bounds).unwrap_or_default();
+    while from < end && gathered.readys.len() < gathered.journal.len() {
+        let records = log.read(topics::READY, number, from, PAGE).await?;
+        let Some(last) = records.last() else { break };
+        from = last.offset + 1;
+        let readys = records.iter().filter_map(|record| wire::ready::decode(record.value.as_deref()?).ok());
+        gathered.readys.extend(readys.filter(|ready| ids.contains(&ready.id)).map(|ready| (ready.id, ready)));
+    }
+    Ok(())
+}
