@@ -12,7 +12,8 @@ use model::{
     person::{OwedMark, PersonRecord, Window, profile},
     plan::{LocalHours, Plan},
     ready::Ready,
-    window::{self, StepContext, StepEffects, StepInput, WindowTarget},
+    step_context::StepContext,
+    window::{self, StepEffects, StepInput, WindowTarget},
 };
 
 use crate::{

@@ -14,7 +14,7 @@ use catalogue::{
 use model::{
     AudienceMatch, Day, DayRow, DayView, EndReason, EntryKey, EntryReason, EntryView, Fate, Kind, SubjectRef,
     UtcMillis, Value, VersionedState, WorldSnapshot,
-    closing::ClosingCandidate,
+    closing_candidate::ClosingCandidate,
     entry::DayKey,
     fault::{self, PlantedFault},
     limits::{AHEAD_MS_MAX, DAY_LIFE_MS, READY_REASONS_MAX, UNREPORTED_MS},

@@ -9,36 +9,14 @@ use std::collections::BTreeSet;
 use crate::{
     entry::EntryKey,
     fold::{DayView, EntryView},
-    id::PlanName,
     limits::{BADGE_LIFE_MS, BADGE_WAIT_MS, DAY_MS},
     mark::Channel,
-    person::PersonRecord,
+    person::{PersonBadge, PersonRecord},
     plan::Plan,
-    ready::{self, Ready},
+    ready::{self, Ready, UnseenDays},
+    step_context::StepContext,
     time::{Day, UtcMillis},
-    window::StepContext,
 };
-
-/// What is counted.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct UnseenDays {
-    /// The days of what was told.
-    pub days: BTreeSet<Day>,
-    /// What was told until here the person has seen.
-    pub since: UtcMillis,
-}
-
-/// What is remembered of a person's badge.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PersonBadge {
-    /// The plan whose push set it last.
-    pub plan: PlanName,
-    pub unseen: UnseenDays,
-    /// When that was.
-    pub told: UtcMillis,
-    /// When a push without words goes out, if the number is not right any more.
-    pub due: Option<UtcMillis>,
-}
 
 /// The part of a Ready's id that no window has.
 const PART: u16 = u16::MAX;

@@ -12,8 +12,7 @@ pub use zones::{Zone, ZoneOrigin, ZoneRules};
 use crate::{
     fault::{self, PlantedFault},
     limits::DAY_MS,
-    person::LocalDate,
-    plan::{LocalTime, WeekdaySet},
+    local_time::{LocalDate, LocalTime, WeekdaySet},
     time::UtcMillis,
 };
 

@@ -1,92 +1,28 @@
 //! A closing, decided once: what is told now, what ended, what is carried over, and the marks that say so.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::BTreeSet;
 
 use crate::{
-    badge::{self, UnseenDays},
+    badge,
+    closing_candidate::ClosingCandidate,
     delivery_report,
     due_time::{self, WindowHistory},
-    entry::{EntryKey, EntryReason},
+    entry::EntryKey,
     escalation::{self, FollowTrigger},
-    fault::{self, PlantedFault},
     hold::{self, WindowGate},
-    id::{ReadyId, SubjectRef},
+    id::ReadyId,
     leftovers,
-    limits::{CLOSING_BYTES_MAX, DAY_MS, READY_ENTRIES_MAX, RECORD_BYTES_MAX, TOLD_MAX},
+    limits::{CLOSING_BYTES_MAX, DAY_MS, RECORD_BYTES_MAX, TOLD_MAX},
+    local_time::LocalDate,
     mark::{EndReason, MarkAction},
-    person::{Act, LocalDate, MessageHistory, PersonRecord, ToldDate, Window},
-    plan::{OncePer, Plan, TooFewRule},
-    ready::{self, Ready, ReadyEntry},
-    time::{Day, UtcMillis},
-    window::{self, StepContext},
+    person::{Act, MessageHistory, PersonRecord, ToldDate, Window},
+    plan::{Plan, TooFewRule},
+    ready::{self, Ready, ReadyEntry, UnseenDays},
+    sorted_closing::{SortedClosing, sort_candidates},
+    step_context::StepContext,
+    time::Day,
+    window_opening,
 };
-
-/// An entry that still waits, with what was found out about it before the turn.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ClosingCandidate {
-    pub key: EntryKey,
-    pub subject: SubjectRef,
-    pub reasons: Vec<EntryReason>,
-    /// Where it stands within its section: greater first.
-    pub rank: f64,
-    /// Whether it still holds, and if not, why.
-    pub holds: Result<(), EndReason>,
-    /// It came back from a Ready that may have been sent.
-    pub maybe: bool,
-    /// Its subject is said once, by a Ready that is on its way and may yet go out without it: it waits for what becomes of
-    /// that one.
-    pub awaits: bool,
-    /// The instant that it is about, where the plan closes before one.
-    pub aim: Option<UtcMillis>,
-    /// It was told before the others of its window, by a plan that tells it with them too.
-    pub repeated: bool,
-    /// When the plan that this one follows told it.
-    pub told: Option<UtcMillis>,
-    /// The plan that this one follows is still to tell it.
-    pub untold: bool,
-    /// The keys of the windows that it is of.
-    pub keys: BTreeSet<Arc<str>>,
-}
-
-impl ClosingCandidate {
-    /// The best section that tells one of its kinds.
-    fn best_section(&self, plan: &Plan) -> Option<usize> {
-        self.reasons.iter().filter_map(|reason| plan.section_of(&reason.kind)).min()
-    }
-
-    /// Whether a message of the plan would tell it.
-    pub(crate) fn is_told_by(&self, plan: &Plan) -> bool {
-        self.holds.is_ok() && !self.awaits && !self.repeated && self.best_section(plan).is_some()
-    }
-}
-
-/// A candidate and the best section that tells it.
-type PlacedCandidate = (usize, ClosingCandidate);
-
-/// What is said once, together: usually one candidate, several where a subject is said once. The best one
-/// leads, and all of them stand in its section.
-type CandidateGroup = Vec<PlacedCandidate>;
-
-/// What a closing came to.
-#[derive(Default)]
-pub(crate) struct SortedClosing {
-    told: Vec<CandidateGroup>,
-    pub carried: Vec<ClosingCandidate>,
-    pub ended: Vec<(EntryKey, EndReason)>,
-    /// By section, how many things there was no room for.
-    more: Vec<u16>,
-}
-
-impl SortedClosing {
-    /// Of a closing that only ends.
-    pub fn with_ended(ended: Vec<(EntryKey, EndReason)>) -> Self {
-        Self { ended, ..Self::default() }
-    }
-}
 
 /// Closes a window; the record loses it, and gains what is owed and what follows.
 pub(crate) fn close_window(
@@ -100,7 +36,7 @@ pub(crate) fn close_window(
     let Some(index) = record.windows.iter().position(|open| open == window) else { return Vec::new() };
     let Some(plan) = at.plans.by_name.get(&window.plan) else {
         let days = record.windows.remove(index).days;
-        window::open_all_plans(record, &days, at);
+        window_opening::open_all_plans(record, &days, at);
         return Vec::new();
     };
     let joined = &learn_days(record, (index, joined), &candidates);
@@ -369,76 +305,6 @@ fn remember_message(record: &mut PersonRecord, plan: &Plan, window: &Window, at:
         // Who is forgotten counts as not told lately: a message more, never one less.
         record.told.remove(0);
     }
-}
-
-/// Sorts candidates into sections, by rank, within the budgets; what lies before the look-back ends. What was told first
-/// has been told, whatever becomes of it here: it has the room that the others leave, and is told beside one of them.
-fn sort_candidates(candidates: Vec<ClosingCandidate>, plan: &Plan, oldest: Day) -> SortedClosing {
-    let mut sorted = SortedClosing::default();
-    let mut live = Vec::new();
-    for candidate in candidates {
-        let is_past = candidate.key.day() < oldest;
-        match (candidate.holds, candidate.best_section(plan)) {
-            (Ok(()), Some(section)) if !is_past && !candidate.awaits => live.push((section, candidate)),
-            _ if candidate.repeated => {}
-            (Ok(()), Some(_)) if is_past => sorted.ended.push((candidate.key, EndReason::Expired)),
-            (Ok(()), Some(_)) => sorted.carried.push(candidate),
-            (Ok(()), None) => sorted.ended.push((candidate.key, EndReason::KindGone)),
-            (Err(why), _) => sorted.ended.push((candidate.key, why)),
-        }
-    }
-    let is_repeated = |group: &CandidateGroup| group.iter().all(|(_, one)| one.repeated);
-    let (repeated, groups): (Vec<CandidateGroup>, Vec<CandidateGroup>) =
-        group_candidates(live, plan.once_per).into_iter().partition(is_repeated);
-    let mut used = vec![0_u16; plan.sections.len()];
-    sorted.more.clone_from(&used);
-    let mut entries_left = READY_ENTRIES_MAX;
-    for mut group in groups.into_iter().chain(repeated) {
-        let section = group[0].0;
-        // One subject never fills more than a Ready; the rest of its entries wait.
-        let rest = group.split_off(group.len().min(READY_ENTRIES_MAX));
-        sorted.carried.extend(rest.into_iter().map(|(_, candidate)| candidate));
-        let within = used[section] < plan.sections[section].most && group.len() <= entries_left;
-        if within {
-            used[section] += 1;
-            entries_left -= group.len();
-            sorted.told.push(group);
-        } else if !fault::is_planted(PlantedFault::OverflowDropped) && !is_repeated(&group) {
-            sorted.more[section] = sorted.more[section].saturating_add(1);
-            sorted.carried.extend(group.into_iter().map(|(_, candidate)| candidate));
-        }
-    }
-    if sorted.told.iter().all(is_repeated) {
-        sorted.told.clear();
-    }
-    sorted.told.sort_by(|a, b| compare_placed(&a[0], &b[0]));
-    sorted.carried.retain(|one| !one.repeated);
-    sorted
-}
-
-/// Puts together what is said only once, the best first.
-fn group_candidates(live: Vec<PlacedCandidate>, once_per: OncePer) -> Vec<CandidateGroup> {
-    let mut groups: Vec<CandidateGroup> = Vec::new();
-    let mut of_subject: BTreeMap<SubjectRef, usize> = BTreeMap::new();
-    for placed in live {
-        let next = groups.len();
-        let place = match once_per {
-            OncePer::Event => next,
-            OncePer::Mail | OncePer::Subject => *of_subject.entry(placed.1.subject.clone()).or_insert(next),
-        };
-        if place == next {
-            groups.push(CandidateGroup::new());
-        }
-        groups[place].push(placed);
-    }
-    groups.iter_mut().for_each(|group| group.sort_by(compare_placed));
-    groups.sort_by(|a, b| compare_placed(&a[0], &b[0]));
-    groups
-}
-
-/// The section first: ranks of two sections, a date here and a distance there, do not compare.
-fn compare_placed((a_section, a): &PlacedCandidate, (b_section, b): &PlacedCandidate) -> Ordering {
-    a_section.cmp(b_section).then(b.rank.total_cmp(&a.rank)).then(b.key.cmp(&a.key))
 }
 
 fn build_ready(

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::{
-    event::Event,
+    event::{Event, FollowFact},
     id::{Kind, Person, SubjectRef, Tenant},
     limits::LEFT_LIFE_MS,
     place::GlobeCell,
@@ -52,6 +52,13 @@ impl CrowdEnrolment {
     /// telling somebody who left is the worse mistake.
     pub fn wins_over(&self, other: &Self) -> bool {
         (self.version, !self.on) > (other.version, !other.on)
+    }
+}
+
+/// A follow enrols its person among the followers of the subject.
+impl From<FollowFact> for CrowdEnrolment {
+    fn from(FollowFact { tenant, person, target, version, on }: FollowFact) -> Self {
+        Self { tenant, person, crowd: Crowd::Followers(target), version, on }
     }
 }
 

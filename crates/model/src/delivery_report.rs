@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     delivery::{Delivery, DeliveryOutcome},
-    due_time::{self},
+    due_time,
     entry::EntryKey,
     escalation::{self, FollowTrigger},
     fault::{self, PlantedFault},
@@ -13,8 +13,9 @@ use crate::{
     person::{DeferredReady, OwedMark, PersonRecord},
     plan::{OncePer, Plan},
     ready::{RECALLED, Ready},
+    step_context::StepContext,
     time::{Day, UtcMillis},
-    window::{StepContext, WindowAnnouncement, next_opening, open_all_plans, open_window},
+    window_opening::{WindowAnnouncement, next_opening, open_all_plans, open_window},
 };
 
 /// Deferred Readys whose instant has come. Each is kept until there is a report, for it is on its way still.

@@ -7,12 +7,14 @@
 use crate::{
     civil_time,
     fault::{self, PlantedFault},
+    habit::VisitHabit,
     hold::{self, resolve_zone},
     limits::{LAST_CALL_MS, NEXT_WAIT_MS, UNREPORTED_MS},
-    person::{LocalDate, MessageHistory, PersonRecord, Window},
-    plan::{CloseRule, FirstRule, LocalTime, Plan, RestRule},
+    local_time::{LocalDate, LocalHours, LocalTime},
+    person::{MessageHistory, PersonRecord, Window},
+    plan::{CloseRule, FirstRule, Plan, RestRule},
+    step_context::StepContext,
     time::{Day, UtcMillis},
-    window::StepContext,
 };
 
 /// When a window closes.
@@ -160,8 +162,29 @@ pub(crate) fn best_hour(plan: &Plan, record: &PersonRecord, at: &StepContext<'_>
     let CloseRule::Calendar { best: Some(within), .. } = &plan.close else { return None };
     // Quiet hours by another clock are left to the hold.
     let quiet = hold::quiet_hours(plan, at).filter(|(_, zone)| zone == at.zone).map(|(hours, _)| hours);
-    record.habit.best_hour(*within, quiet).map(|time| time.hour)
+    choose_visit_hour(&record.habit, *within, quiet).map(|time| time.hour)
 }
+
+/// The hour in which somebody comes most, of those that are allowed and not quiet, and of several the earliest.
+/// Nothing for somebody whom one hardly knows.
+pub(crate) fn choose_visit_hour(
+    habit: &VisitHabit,
+    within: LocalHours,
+    quiet: Option<LocalHours>,
+) -> Option<LocalTime> {
+    if habit.visits().map(|(_, count)| u32::from(count)).sum::<u32>() < VISITS_MIN {
+        return None;
+    }
+    let hour = |(hour, count): (u8, u8)| (LocalTime { hour, minute: 0 }, count);
+    let allowed =
+        |(time, _): &(LocalTime, u8)| within.has(*time) && !quiet.is_some_and(|quiet| quiet.has(*time));
+    // Of equals the last one is the greatest, so the earliest comes last.
+    let best = habit.visits().map(hour).filter(allowed).rev().max_by_key(|(_, count)| *count);
+    best.map(|(time, _)| time)
+}
+
+/// Fewer visits than these say nothing of somebody.
+const VISITS_MIN: u32 = 5;
 
 /// What makes a window close before its time: it is to tell at once, or it holds so many entries.
 pub(crate) fn early_due(plan: &Plan, window: &Window, past: WindowHistory<'_>) -> Option<UtcMillis> {

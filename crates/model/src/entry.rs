@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::{
     id::{EventKey, Kind, Person, SubjectRef, Tenant},
-    mark::Mark,
     time::{Day, UtcMillis},
 };
 
@@ -120,13 +119,6 @@ pub struct Entry {
     pub subject: SubjectRef,
     /// Who did it.
     pub actor: Option<Person>,
-}
-
-/// One immutable row of a day.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum DayRow {
-    Entry(Entry),
-    Mark(Mark),
 }
 
 /// The partition of a person's rows.

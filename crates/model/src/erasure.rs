@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     id::{Person, Tenant},
-    person::notes,
+    notes,
     time::UtcMillis,
     value::{Value, ValueCell, VersionedState},
 };

@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
-    closing::ClosingCandidate,
+    closing_candidate::ClosingCandidate,
     delivery::{Delivery, DeliveryOutcome},
     due_time,
     entry::EntryKey,
@@ -17,8 +17,9 @@ use crate::{
     mark::{Channel, EndReason},
     person::{PersonRecord, Window},
     plan::{EscalationRule, Plan},
+    step_context::StepContext,
     time::{Day, UtcMillis},
-    window::{self, StepContext},
+    window_opening::next_opening,
 };
 
 /// What a closing came to, for the plans that follow.
@@ -93,7 +94,7 @@ pub(crate) fn offer_to_follower(
     at: &StepContext<'_>,
 ) {
     let Some(follows) = next.follows.as_ref().filter(|_| !days.is_empty()) else { return };
-    let opening = window::next_opening(record, at);
+    let opening = next_opening(record, at);
     // Until there is a report.
     let unreported = |from: UtcMillis| from.plus(follows.wait_ms.saturating_add(UNREPORTED_MS));
     // Without a key of its own it gathers what several windows, or several plans, told.

@@ -1,7 +1,6 @@
 //! What comes in: events, facts, and whether an event is in time.
 
 use crate::{
-    crowd::{Crowd, CrowdEnrolment},
     entry::{EntryKey, PersonScore},
     fault::{self, PlantedFault},
     id::{EventKey, Person, SubjectRef, Tenant},
@@ -69,12 +68,6 @@ pub struct FollowFact {
     pub target: SubjectRef,
     pub version: i64,
     pub on: bool,
-}
-
-impl From<FollowFact> for CrowdEnrolment {
-    fn from(FollowFact { tenant, person, target, version, on }: FollowFact) -> Self {
-        Self { tenant, person, crowd: Crowd::Followers(target), version, on }
-    }
 }
 
 /// Why an event's time is not accepted.

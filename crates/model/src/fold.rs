@@ -7,11 +7,12 @@ use std::{
 };
 
 use crate::{
-    entry::{DayRow, EntryKey, EntryReason},
+    day_row::DayRow,
+    entry::{EntryKey, EntryReason},
     fault::{self, PlantedFault},
     id::{Person, ReadyId, SubjectRef},
     mark::{Channel, EndReason, MarkAction},
-    person::notes::UP_TO,
+    notes::UP_TO,
     time::UtcMillis,
     value::VersionedState,
 };

@@ -1,12 +1,10 @@
-//! When somebody comes: how often in each hour of their own day, so that a plan may choose the hour in which they
-//! read.
+//! When somebody comes: how often in each hour of their own day. By that a plan may choose the hour in which they
+//! read ([`crate::due_time`]).
 
 use std::collections::BTreeMap;
 
-use crate::plan::{LocalHours, LocalTime};
+use crate::local_time::LocalTime;
 
-/// Fewer visits than these say nothing of somebody.
-const ENOUGH: u32 = 5;
 /// When an hour has so many, all count half from there on: what somebody did lately says more.
 const FULL: u8 = 40;
 
@@ -23,7 +21,7 @@ impl VisitHabit {
         Self { visits: visits.into_iter().filter(|(hour, count)| *hour < 24 && *count > 0).collect() }
     }
 
-    pub fn visits(&self) -> impl ExactSizeIterator<Item = (u8, u8)> + '_ {
+    pub fn visits(&self) -> impl ExactSizeIterator<Item = (u8, u8)> + DoubleEndedIterator + '_ {
         self.visits.iter().map(|(hour, count)| (*hour, *count))
     }
 
@@ -39,18 +37,5 @@ impl VisitHabit {
             self.visits.values_mut().for_each(|count| *count /= 2);
             self.visits.retain(|_, count| *count > 0);
         }
-    }
-
-    /// The hour in which they come most, of those that are allowed and not quiet, and of several the earliest.
-    /// Nothing for whom one hardly knows.
-    pub(crate) fn best_hour(&self, within: LocalHours, quiet: Option<LocalHours>) -> Option<LocalTime> {
-        if self.visits.values().copied().map(u32::from).sum::<u32>() < ENOUGH {
-            return None;
-        }
-        let hour = |(hour, count): (&u8, &u8)| (LocalTime { hour: *hour, minute: 0 }, *count);
-        let allowed =
-            |(time, _): &(LocalTime, u8)| within.has(*time) && !quiet.is_some_and(|quiet| quiet.has(*time));
-        let best = self.visits.iter().map(hour).filter(allowed).rev().max_by_key(|(_, count)| *count);
-        best.map(|(time, _)| time)
     }
 }

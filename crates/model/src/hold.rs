@@ -8,13 +8,12 @@ use crate::{
     fault::{self, PlantedFault},
     id::Tenant,
     limits::DAY_MS,
+    local_time::LocalHours,
     mark::{Channel, EndReason},
-    person::PersonRecord,
-    plan::{
-        CapPeriod, LocalHours, MessageCap, OnlineRule, OnlineSurface, Plan, QuietAction, QuietRule, ZoneRule,
-    },
+    person::{HoldCause, PersonRecord},
+    plan::{CapPeriod, MessageCap, OnlineRule, OnlineSurface, Plan, QuietAction, QuietRule, ZoneRule},
+    step_context::StepContext,
     time::UtcMillis,
-    window::StepContext,
 };
 
 /// Whether a window that is due may be told.
@@ -28,25 +27,6 @@ pub enum WindowGate {
     Until(UtcMillis, HoldCause),
     /// Not on this channel.
     Ended(EndReason),
-}
-
-/// What holds a window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HoldCause {
-    Online,
-    Quiet,
-    Cap,
-}
-
-impl HoldCause {
-    /// The fate of what is held until it expires.
-    pub fn end_reason(self) -> EndReason {
-        match self {
-            Self::Online => EndReason::SeesItself,
-            Self::Quiet => EndReason::QuietHours,
-            Self::Cap => EndReason::OverCap,
-        }
-    }
 }
 
 /// Rounds of asking: a quiet night and a cap may push each other on, but not for ever.

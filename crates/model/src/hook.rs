@@ -48,7 +48,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{mark::Channel, person::profile};
+    use crate::{mark::Channel, profile};
 
     #[test]
     fn every_channel_has_names_of_its_own() {

@@ -1,20 +1,21 @@
-//! What a closing leaves: the marks of what ended, and what goes on to the next one. When that is, [`due::due_after_closing`] says.
+//! What a closing leaves: the marks of what ended, and what goes on to the next one. When that is, [`due_time::due_after_closing`] says.
 
 use std::collections::BTreeSet;
 
 use crate::{
-    closing::{ClosingCandidate, SortedClosing},
+    closing_candidate::ClosingCandidate,
     delivery_report,
     due_time::{self, LeftoverReason, WindowHistory},
     escalation,
-    hold::HoldCause,
     id::ReadyId,
     limits::{CARRIED_KEYS_MAX, CLOSING_BYTES_MAX, CLOSING_KEYS_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX},
     mark::{EndReason, MarkAction},
-    person::{KEY_BYTES, MARK_BYTES, PersonRecord, Window},
+    person::{HoldCause, KEY_BYTES, MARK_BYTES, PersonRecord, Window},
     plan::{FirstRule, Plan},
+    sorted_closing::SortedClosing,
+    step_context::StepContext,
     time::{Day, UtcMillis},
-    window::{self, StepContext, WindowAnnouncement},
+    window_opening::{WindowAnnouncement, next_opening, open_window},
 };
 
 /// Ends what is over for the plan of a window as of the instant at which it was asked for; the window stays with its
@@ -146,7 +147,7 @@ pub(crate) fn carry_over(
     }
     // After this instant, so that the next closing is the next one and not this one again.
     record.last_opening = record.last_opening.max(at.now);
-    let opening = window::next_opening(record, at);
+    let opening = next_opening(record, at);
     let aim = carried.iter().filter_map(|one| one.aim).min();
     let days: BTreeSet<Day> = carried.iter().map(|one| one.key.day()).chain(rest.iter().copied()).collect();
     for window in joined.iter().chain([window]) {
@@ -157,7 +158,7 @@ pub(crate) fn carry_over(
         }
         let rows = carried.iter().filter(|one| days.contains(&one.key.day())).count();
         let rows = u32::try_from(rows).unwrap_or(u32::MAX);
-        window::open_window(
+        open_window(
             record,
             plan,
             WindowAnnouncement { key: window.key.clone(), aim, days, rows, opening },

@@ -4,49 +4,64 @@
 //!
 //! # Tour
 //!
-//! [`id`], [`time`] and [`value`] are the small change. [`event`] is what comes in and whether it is in
-//! time; [`crowd`] and [`place`] are where those are found who may care; [`entry`] and [`mark`] are the two sorts of rows in a day, and [`fold`] is their only reader.
-//! [`plan`] holds the rules of a channel, [`civil_time`] turns its local times into instants, [`person`] is
-//! all that is remembered of somebody between turns ([`habit`] when they come, [`badge`] what their devices show), and
-//! [`window`] is the one function that decides.
-//! [`ready`] and [`delivery`] are what leaves and what becomes of it, [`returns`] what others send back later, [`erasure`] how somebody is forgotten. [`partition`] says who owns a person,
-//! [`limits`] how much of anything there may be.
+//! First the nouns, which know no rule. [`id`], [`time`], [`local_time`] and [`value`] are the small change. [`event`] is
+//! what comes in and whether it is in time; [`crowd`] and [`place`] are where those are found who may care; [`entry`] and
+//! [`mark`] are the two sorts of rows in a day ([`day_row`]). [`plan`] holds the rules of a channel, as the catalogue
+//! states them. [`person`] is all that is remembered of somebody between turns ([`habit`] when they come); [`profile`],
+//! [`mutes`] and [`notes`] name the fields of what is known of them. [`ready`] and [`delivery`] are what leaves and what
+//! becomes of it, [`returns`] what others send back later, [`erasure`] how somebody is forgotten. [`partition`] says who
+//! owns a person, [`limits`] how much of anything there may be.
+//!
+//! Then the rules. [`fold`] is the only reader of a day, and [`civil_time`] turns local times into instants. [`window`] is
+//! the one function that decides. What it decides with stands below it: [`due_time`] when a window closes, [`hold`] what
+//! keeps it from being told, [`window_opening`] how it opens, [`closing`] what it tells and [`leftovers`] what it leaves,
+//! [`escalation`] how another channel tells it next, [`delivery_report`] what a report does, [`badge`] what devices show.
 
 pub mod id;
-mod message_history;
 pub mod time;
 pub mod value;
 pub mod world;
+
+pub mod local_time;
+pub mod mutes;
+pub mod notes;
+pub mod profile;
 
 pub mod crowd;
 pub mod edition;
 pub mod event;
 pub mod place;
 
+pub mod day_row;
 pub mod entry;
 pub mod mark;
 
-pub mod fold;
-
-pub mod civil_time;
 pub mod plan;
 
-pub mod badge;
-pub mod closing;
 pub mod delivery;
-mod delivery_report;
 pub mod device;
-mod due_time;
 pub mod erasure;
-mod escalation;
 pub mod habit;
-pub mod hold;
 pub mod hook;
-mod leftovers;
+mod message_history;
 pub mod person;
 pub mod ready;
 pub mod returns;
+
+pub mod badge;
+pub mod civil_time;
+mod closing;
+pub mod closing_candidate;
+mod delivery_report;
+mod due_time;
+mod escalation;
+pub mod fold;
+pub mod hold;
+mod leftovers;
+mod sorted_closing;
+pub mod step_context;
 pub mod window;
+mod window_opening;
 
 #[cfg(test)]
 mod tests;
@@ -56,7 +71,8 @@ pub mod limits;
 pub mod partition;
 
 pub use crowd::{Crowd, CrowdEnrolment, Slice};
-pub use entry::{AudienceMatch, DayRow, Entry, EntryKey, EntryReason, PersonScore};
+pub use day_row::DayRow;
+pub use entry::{AudienceMatch, Entry, EntryKey, EntryReason, PersonScore};
 pub use event::{Event, Fact, FollowFact, ListedPerson};
 pub use fold::{DayView, EntryView, Fate};
 pub use id::{EventKey, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant};

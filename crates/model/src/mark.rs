@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{entry::EntryKey, hook::Hook, id::ReadyId, person::profile, time::UtcMillis};
+use crate::{entry::EntryKey, hook::Hook, id::ReadyId, profile, time::UtcMillis};
 
 /// A way to reach a person.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

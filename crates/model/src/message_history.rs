@@ -4,10 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{id::PlanName, limits::WINDOWS_PER_PERSON_MAX, time::UtcMillis};
-
-/// A local calendar date, as days since 1970-01-01 on that calendar.
-pub type LocalDate = i32;
+use crate::{id::PlanName, limits::WINDOWS_PER_PERSON_MAX, local_time::LocalDate, time::UtcMillis};
 
 /// The last messages of a plan under a key.
 #[derive(Clone, PartialEq, Eq, Debug)]

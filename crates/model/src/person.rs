@@ -1,4 +1,4 @@
-//! All that is remembered of a person between two turns, and the names of a profile's fields.
+//! All that is remembered of a person between two turns.
 //!
 //! The record is at most `limits::RECORD_BYTES_MAX` bytes: an open window holds days, counts and
 //! instants; only a closing names keys.
@@ -9,19 +9,21 @@ use std::{
 };
 
 use crate::{
-    badge::PersonBadge,
-    entry::{DayRow, EntryKey},
+    day_row::DayRow,
+    entry::EntryKey,
     habit::VisitHabit,
-    hold::HoldCause,
     id::{PlanName, ReadyId},
     limits::{CLOSING_BYTES_MAX, ID_BYTES_MAX, RECORD_BYTES_MAX, ROWS_STEP},
-    mark::Mark,
+    mark::{EndReason, Mark},
     plan::{Plan, PlanSet},
-    ready::{Ready, ReadyEntry},
+    ready::{Ready, ReadyEntry, UnseenDays},
     time::{Day, UtcMillis},
 };
 
-pub use crate::message_history::{LocalDate, MessageHistory, ToldDate};
+pub use crate::{
+    message_history::{MessageHistory, ToldDate},
+    mutes, notes, profile,
+};
 
 /// Bytes of a key of an entry, at most, when written: its instant and its event.
 pub const KEY_BYTES: usize = 26;
@@ -38,185 +40,6 @@ const TOLD_BYTES: usize = 32;
 const WAITING_BYTES: usize = 128;
 /// Bytes of a reason beside the names in it, with a score.
 const REASON_BYTES: usize = 16;
-
-/// Names of the fields of a person's profile that Tidings itself reads.
-pub mod profile {
-    /// IANA zone, `Europe/Berlin`.
-    pub const ZONE: &str = "zone";
-    /// Address for the e-mail channel.
-    pub const EMAIL: &str = "email";
-    /// How to greet.
-    pub const NAME: &str = "name";
-    /// BCP 47 language tag.
-    pub const LANGUAGE: &str = "language";
-    /// A flag: no mail, please.
-    pub const EMAIL_OFF: &str = "email_off";
-    /// A flag: no push, please.
-    pub const PUSH_OFF: &str = "push_off";
-    /// Where the person is.
-    pub const PLACE: &str = "place";
-    /// The plan by which the person wants their mail, of those that a kind offers.
-    pub const EMAIL_PLAN: &str = "email_plan";
-    /// The same for push.
-    pub const PUSH_PLAN: &str = "push_plan";
-    /// The hours in which the person does not want to be disturbed, `22:00-08:00`.
-    pub const QUIET: &str = "quiet";
-}
-
-/// Names of what the house itself notes of a person: never set from outside, and empty for nearly everybody.
-pub mod notes {
-    use crate::{
-        id::Kind,
-        mark::MarkAction,
-        time::{Day, UtcMillis},
-        value::{Value, ValueCell, VersionedState},
-    };
-
-    /// A flag that outlives every retention: this person was erased.
-    pub const ERASED: &str = "erased";
-    /// When that was asked for last; the version is the instant. Who is welcome again is told nothing from before.
-    const ERASED_AT: &str = "erased_at";
-    /// The last of these instants whose erasure is done.
-    const ERASED_TO: &str = "erased_to";
-    /// UTC days whose rows are full, as days since 1970: only what an urgent plan tells has room there. Each day has one
-    /// of these cells, and shares it with none that takes rows at the same time. Written by the owner alone.
-    const FULL: [&str; 10] = [
-        "full_day",
-        "full_day_1",
-        "full_day_2",
-        "full_day_3",
-        "full_day_4",
-        "full_day_5",
-        "full_day_6",
-        "full_day_7",
-        "full_day_8",
-        "full_day_9",
-    ];
-    /// The same of days that take no rows at all any more.
-    const SHUT: [&str; 10] = [
-        "shut_day",
-        "shut_day_1",
-        "shut_day_2",
-        "shut_day_3",
-        "shut_day_4",
-        "shut_day_5",
-        "shut_day_6",
-        "shut_day_7",
-        "shut_day_8",
-        "shut_day_9",
-    ];
-
-    /// Notes that a day is full.
-    pub fn note_full_day(day: Day) -> VersionedState {
-        day_note(&FULL, day)
-    }
-
-    /// Notes that a day takes no rows any more.
-    pub fn note_shut_day(day: Day) -> VersionedState {
-        day_note(&SHUT, day)
-    }
-
-    /// Whether it was noted that a day is full.
-    pub fn is_full(notes: &VersionedState, day: Day) -> bool {
-        is_noted(notes, &FULL, day)
-    }
-
-    /// Whether it was noted that a day takes no rows any more.
-    pub fn is_shut(notes: &VersionedState, day: Day) -> bool {
-        is_noted(notes, &SHUT, day)
-    }
-
-    /// Notes when an erasure was asked for.
-    pub fn note_erasure_asked(asked: UtcMillis) -> VersionedState {
-        instant_note(ERASED_AT, asked)
-    }
-
-    /// Notes that the erasure which was asked for then is done.
-    pub fn note_erasure_done(asked: UtcMillis) -> VersionedState {
-        instant_note(ERASED_TO, asked)
-    }
-
-    /// When the last erasure was asked for; nothing for those who were marked before that was noted.
-    pub fn last_erased(notes: &VersionedState) -> Option<UtcMillis> {
-        notes.cells.get(ERASED_AT).map(|cell| UtcMillis(cell.version))
-    }
-
-    /// Whether something of the person may still have to go.
-    pub fn is_being_erased(notes: &VersionedState) -> bool {
-        let done = notes.cells.get(ERASED_TO).map(|cell| UtcMillis(cell.version));
-        notes.flag(ERASED) && last_erased(notes) > done
-    }
-
-    /// Whether a note outlives an erasure.
-    pub fn outlives(field: &str) -> bool {
-        [ERASED, ERASED_AT, ERASED_TO].contains(&field)
-    }
-
-    fn instant_note(name: &str, at: UtcMillis) -> VersionedState {
-        VersionedState::from_values(at.0, [(name, Some(Value::Time(at)))])
-    }
-
-    /// Whether only the house says this of a person.
-    pub fn is_own(field: &str) -> bool {
-        outlives(field) || FULL.contains(&field) || SHUT.contains(&field)
-    }
-
-    /// The version is the day itself: a later day wins, whoever writes first.
-    fn day_note(cells: &[&str; 10], day: Day) -> VersionedState {
-        let mut state = VersionedState::default();
-        let value = Some(Value::Number(f64::from(day.0)));
-        state.set(day_cell(cells, day), ValueCell { version: i64::from(day.0), value });
-        state
-    }
-
-    /// All of them are looked at: there was one for all days once.
-    fn is_noted(notes: &VersionedState, cells: &[&str; 10], day: Day) -> bool {
-        let is_day = |value: &Value| matches!(value, Value::Number(noted) if *noted == f64::from(day.0));
-        cells.iter().any(|cell| notes.get(cell).is_some_and(is_day))
-    }
-
-    fn day_cell<'a>(cells: &[&'a str; 10], day: Day) -> &'a str {
-        usize::try_from(day.0.rem_euclid(10))
-            .ok()
-            .and_then(|place| cells.get(place))
-            .copied()
-            .unwrap_or("full_day")
-    }
-
-    /// Flags whose version is an instant: all there was until then, or all of one kind, was read or cleared. One
-    /// cell for a page that is looked at again and again, where marks would be a row for each look.
-    pub const UP_TO: [(&str, MarkAction); 2] = [("read", MarkAction::Read), ("cleared", MarkAction::Cleared)];
-
-    /// The name of such a flag.
-    pub fn up_to_field(word: &str, kind: Option<&Kind>) -> String {
-        kind.map_or_else(|| word.to_owned(), |kind| format!("{word} {kind}"))
-    }
-}
-
-/// What a person can mute, as the name of the flag that says so.
-pub mod mutes {
-    use crate::id::{Kind, Person, SubjectRef};
-
-    /// Names of flags begin so.
-    pub const SORTS: [&str; 4] = ["kind", "actor", "subject", "thread"];
-
-    pub fn kind_field(kind: &Kind) -> String {
-        format!("kind {kind}")
-    }
-
-    pub fn actor_field(actor: &Person) -> String {
-        format!("actor {actor}")
-    }
-
-    pub fn subject_field(subject: &SubjectRef) -> String {
-        format!("subject {subject}")
-    }
-
-    /// A thread is named by the subject that it hangs on.
-    pub fn thread_field(of: &SubjectRef) -> String {
-        format!("thread {of}")
-    }
-}
 
 /// What is remembered of one person.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -285,6 +108,25 @@ pub enum Act {
     Cancel,
 }
 
+/// What holds a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HoldCause {
+    Online,
+    Quiet,
+    Cap,
+}
+
+impl HoldCause {
+    /// The fate of what is held until it expires.
+    pub fn end_reason(self) -> EndReason {
+        match self {
+            Self::Online => EndReason::SeesItself,
+            Self::Quiet => EndReason::QuietHours,
+            Self::Cap => EndReason::OverCap,
+        }
+    }
+}
+
 impl Window {
     /// A window that opens, with nothing in it.
     pub fn new(plan: PlanName, plan_hash: u64, key: Arc<str>, opening: UtcMillis) -> Self {
@@ -336,6 +178,18 @@ impl Window {
     pub fn is_acted_on(&self) -> bool {
         self.act.is_some()
     }
+}
+
+/// What is remembered of a person's badge.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PersonBadge {
+    /// The plan whose push set it last.
+    pub plan: PlanName,
+    pub unseen: UnseenDays,
+    /// When that was.
+    pub told: UtcMillis,
+    /// When a push without words goes out, if the number is not right any more.
+    pub due: Option<UtcMillis>,
 }
 
 /// A mark that is owed to a day in the store.

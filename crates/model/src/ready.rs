@@ -1,14 +1,13 @@
 //! A Ready: what is due for one person on one channel.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
-    badge::UnseenDays,
     entry::{EntryKey, EntryReason},
     fault::{self, PlantedFault},
     id::{Person, PlanName, ReadyId, SubjectRef, Tenant, hash_parts},
     mark::Channel,
-    time::UtcMillis,
+    time::{Day, UtcMillis},
 };
 
 /// The attempt of a Ready that its owner calls back, since there is no room where it would wait: nobody tries any more, and if
@@ -63,6 +62,15 @@ pub struct ReadyEntry {
     pub section: u16,
     /// It was in a Ready of which nobody can say whether it was sent.
     pub maybe: bool,
+}
+
+/// What the number on an app's icon counts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UnseenDays {
+    /// The days of what was told.
+    pub days: BTreeSet<Day>,
+    /// What was told until here the person has seen.
+    pub since: UtcMillis,
 }
 
 /// What makes a Ready that one and no other. The part counts the Readys of one window.

@@ -16,7 +16,7 @@ use crate::{
     AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Fate, Kind, Mark,
     MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
     civil_time::{Zone, ZoneRules},
-    closing::ClosingCandidate,
+    closing_candidate::ClosingCandidate,
     delivery::{Delivery, DeliveryOutcome},
     fold::fold_rows,
     limits::{DAY_MS, DAY_ROWS_FULL, READY_ENTRIES_MAX, WAITING_BYTES_MAX},
@@ -26,7 +26,8 @@ use crate::{
         ZoneRule,
     },
     ready::Ready,
-    window::{StepContext, StepEffects, StepInput, WindowTarget, decide_step},
+    step_context::StepContext,
+    window::{StepEffects, StepInput, WindowTarget, decide_step},
 };
 
 fn entry_key(ms: i64, n: u8) -> EntryKey {

@@ -7,7 +7,6 @@ use model::{
     AudienceMatch, Channel, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
     MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
     WorldSnapshot,
-    badge::UnseenDays,
     delivery::DeliveryOutcome,
     device::{self, DevicePlatform, PushDevice},
     fold::fold_rows,
@@ -15,7 +14,7 @@ use model::{
     limits::ATTEMPTS_MAX,
     person::{mutes, notes, profile},
     plan::GENERAL,
-    ready::{RECALLED, Ready, ReadyEntry},
+    ready::{RECALLED, Ready, ReadyEntry, UnseenDays},
     returns::{AddressHash, ReturnSort, Slip},
     world::TenantSnapshot,
 };

@@ -8,7 +8,7 @@ use jiff::{Timestamp, civil::Weekday};
 use model::{
     Day, UtcMillis,
     civil_time::{self, Zone},
-    person::LocalDate,
+    local_time::LocalDate,
     plan::LocalTime,
 };
 

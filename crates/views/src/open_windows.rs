@@ -7,9 +7,8 @@
 use house::person_windows as windows;
 use model::{
     Day, Person, PlanName, Tenant, UtcMillis,
-    hold::HoldCause,
     partition::PartitionCount,
-    person::{Act, PersonRecord, Window},
+    person::{Act, HoldCause, PersonRecord, Window},
     plan::PlanSet,
 };
 use sender::report::person_record;

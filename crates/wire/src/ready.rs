@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 
 use model::{
     Day, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
-    badge::UnseenDays,
     limits::{ID_BYTES_MAX, READY_ENTRIES_MAX, READY_REASONS_MAX},
-    ready::{Ready, ReadyEntry},
+    ready::{Ready, ReadyEntry, UnseenDays},
 };
 use serde::{Deserialize, Serialize};
 

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use model::{
     Day, Person, PlanName, ReadyId, Tenant, UtcMillis,
-    badge::PersonBadge,
     habit::VisitHabit,
-    hold::HoldCause,
-    person::{Act, DeferredReady, MessageHistory, OwedMark, PersonRecord, ToldDate, Window},
+    person::{
+        Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldDate, Window,
+    },
 };
 use serde::{Deserialize, Serialize};
 

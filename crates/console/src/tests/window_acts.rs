@@ -3,8 +3,7 @@
 use axum::http::{Method, StatusCode, header};
 use model::{
     Day, Person, PlanName, Tenant,
-    hold::HoldCause,
-    person::{PersonRecord, Window},
+    person::{HoldCause, PersonRecord, Window},
 };
 use serde_json::{Value, json};
 use topic::{NewRecord, Topics as _};

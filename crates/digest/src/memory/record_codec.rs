@@ -8,10 +8,9 @@ use std::{collections::BTreeSet, sync::Arc};
 use anyhow::{Context as _, ensure};
 use model::{
     Day, EntryKey, PlanName, ReadyId, UtcMillis,
-    badge::{PersonBadge, UnseenDays},
     habit::VisitHabit,
-    hold::HoldCause,
-    person::{Act, MessageHistory, PersonRecord, ToldDate, Window},
+    person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldDate, Window},
+    ready::UnseenDays,
 };
 
 use super::{

@@ -4,11 +4,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use model::{
     Channel, Day, EntryKey, EventKey, Mark, MarkAction, PlanName, ReadyId,
-    badge::{PersonBadge, UnseenDays},
     habit::VisitHabit,
-    hold::HoldCause,
-    person::{Act, DeferredReady, MessageHistory, ToldDate, Window},
-    ready::Ready,
+    person::{Act, DeferredReady, HoldCause, MessageHistory, PersonBadge, ToldDate, Window},
+    ready::{Ready, UnseenDays},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Channel, EndReason, PlanName, UtcMillis,
-    closing::ClosingCandidate,
+    closing_candidate::ClosingCandidate,
     delivery::{Delivery, DeliveryOutcome},
     plan::{EscalationRule, OnlineSurface},
     ready::Ready,

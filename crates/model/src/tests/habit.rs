@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::windows::{WindowStep, play_with};
 use crate::{
+    due_time::choose_visit_hour,
     habit::VisitHabit,
     plan::{
         CloseRule, LocalHours, LocalTime, OnlineSurface, PlanSet, QuietAction, QuietRule, WeekdaySet,
@@ -21,7 +22,7 @@ fn hours_between(from: u8, to: u8) -> LocalHours {
 fn the_best_hour_is_an_allowed_one() {
     let check = |visits: &[(u8, u8)], within: LocalHours, quiet: Option<LocalHours>, best: Option<u8>| {
         let habit = VisitHabit::from_visits(visits.iter().copied());
-        assert_eq!(habit.best_hour(within, quiet).map(|time| time.hour), best, "{visits:?}");
+        assert_eq!(choose_visit_hour(&habit, within, quiet).map(|time| time.hour), best, "{visits:?}");
     };
     let day = hours_between(7, 23);
     check(&[], day, None, None);

@@ -8,10 +8,9 @@ use super::{
 };
 use crate::{
     Channel, UtcMillis,
-    closing::ClosingCandidate,
-    hold::HoldCause,
+    closing_candidate::ClosingCandidate,
     limits::DAY_MS,
-    person::Act,
+    person::{Act, HoldCause},
     plan::{
         CapPeriod, CloseRule, FirstRule, LocalHours, LocalTime, MessageCap, OnlineRule, OnlineSurface, Plan,
         PlanSet, QuietAction, QuietRule, WeekdaySet, ZoneRule,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Channel, Day, EndReason, Kind, MarkAction, PlanName, UtcMillis,
-    closing::ClosingCandidate,
+    closing_candidate::ClosingCandidate,
     delivery::DeliveryOutcome,
     hook::Hook,
     limits::{DAY_MS, WINDOWS_PER_PERSON_MAX},

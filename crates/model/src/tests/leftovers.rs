@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     Day, EndReason, MarkAction, UtcMillis,
-    closing::ClosingCandidate,
-    hold::HoldCause,
+    closing_candidate::ClosingCandidate,
     limits::{CLOSING_BYTES_MAX, DAY_MS, RECORD_BYTES_MAX},
+    person::HoldCause,
     plan::{
         AloneRule, CapPeriod, CloseRule, FirstRule, KeyPart, MessageCap, OncePer, Plan, PlanSet, RestRule,
     },

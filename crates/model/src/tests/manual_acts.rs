@@ -10,10 +10,9 @@ use super::{
 };
 use crate::{
     Channel, EndReason, EntryKey, Kind, MarkAction, PlanName, UtcMillis,
-    closing::ClosingCandidate,
-    hold::HoldCause,
+    closing_candidate::ClosingCandidate,
     limits::{CLOSING_KEYS_MAX, DAY_MS},
-    person::{Act, Window},
+    person::{Act, HoldCause, Window},
     plan::{
         CapPeriod, CloseRule, EscalationRule, FirstRule, MessageCap, OnlineRule, OnlineSurface, Plan,
         RestRule, WeekdaySet,

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{StepBench, candidate};
 use crate::{
     EntryKey, MarkAction, UtcMillis,
-    closing::ClosingCandidate,
+    closing_candidate::ClosingCandidate,
     limits::DAY_MS,
     plan::{AloneRule, CloseRule, FirstRule, Plan, PlanSet, RestRule, TooFewRule, WeekdaySet},
     window::StepInput,

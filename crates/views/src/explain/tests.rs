@@ -14,9 +14,8 @@ use model::{
     WorldSnapshot,
     edition::Edition,
     fold::fold_rows,
-    hold::HoldCause,
     limits::DAY_MS,
-    person::{Act, PersonRecord, Window, mutes, notes, profile},
+    person::{Act, HoldCause, PersonRecord, Window, mutes, notes, profile},
 };
 use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
 use tower::ServiceExt as _;

@@ -6,13 +6,13 @@ use model::{
     AudienceMatch, Channel, Crowd, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, Event, EventKey,
     Fact, FollowFact, GeoPoint, Kind, ListedPerson, Mark, MarkAction, Person, PersonScore, PlanName, ReadyId,
     Slice, SubjectRef, Tenant, UtcMillis, Value, ValueCell, VersionedState,
-    badge::{PersonBadge, UnseenDays},
     delivery::{Delivery, DeliveryOutcome},
     entry::DayKey,
     habit::VisitHabit,
-    hold::HoldCause,
-    person::{Act, DeferredReady, MessageHistory, OwedMark, PersonRecord, ToldDate, Window},
-    ready::{Ready, ReadyEntry},
+    person::{
+        Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldDate, Window,
+    },
+    ready::{Ready, ReadyEntry, UnseenDays},
     returns::ReturnSort,
     window::WindowTarget,
 };

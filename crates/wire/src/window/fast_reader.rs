@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use model::{
     Day, EntryKey, Person, PlanName, ReadyId, Tenant, UtcMillis,
-    badge::{PersonBadge, UnseenDays},
     habit::VisitHabit,
-    hold::HoldCause,
-    person::{Act, MessageHistory, PersonRecord, ToldDate, Window},
+    person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldDate, Window},
+    ready::UnseenDays,
 };
 
 use crate::codec::{HEADER_BYTES, LIST_MAX, RECORD_BYTES_MAX};
