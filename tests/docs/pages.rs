@@ -16,6 +16,11 @@ fn free_address() -> Result<String> {
 }
 
 #[test]
+fn the_tutorial_fails_and_passes_where_it_says() {
+    PageMachine::new().unwrap().follow("tutorial.md").unwrap();
+}
+
+#[test]
 fn a_mail_is_signed() {
     let server = PythonMailServer::start(MailOptions {
         tls: MailTls::StartTls,

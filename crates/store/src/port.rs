@@ -1,6 +1,6 @@
 //! The contract of the store: small ports, each about one noun.
 //!
-//! Drawn for CQL as much as for the embedded engine (ARCHITECTURE.md, "The tables"): rows are written
+//! Drawn for CQL as much as for the embedded engine (docs/adapters.md, "The tables"): rows are written
 //! whole and never changed; what can change carries its source's version and the newer wins; only the
 //! journal, the answers and the first words are first-writer-wins. A write is durable when it returns. A read that fails is
 //! an error and never an empty answer.

@@ -1,6 +1,6 @@
 //! The contract of a partitioned log. It speaks of keys, bytes and offsets and knows no record of ours.
 //!
-//! It is drawn so that Apache Kafka can keep it (ARCHITECTURE.md, "The Kafka adapter"): a group subscribes
+//! It is drawn so that Apache Kafka can keep it (docs/adapters.md, "The Kafka adapter"): a group subscribes
 //! to one topic and is given its companions of the same number along with it; a turn is one transaction;
 //! an owner that was replaced is told so at its next commit and never before it is too late.
 
