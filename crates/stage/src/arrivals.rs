@@ -5,6 +5,18 @@ use std::collections::VecDeque;
 use anyhow::bail;
 use model::UtcMillis;
 
+use crate::world::StageMail;
+
+/// All that came and that no line has expected yet.
+#[derive(Default)]
+pub(crate) struct HouseArrivals {
+    pub mails: StageArrivals<StageMail>,
+    /// Reasons of what was put aside.
+    pub aside: StageArrivals<String>,
+    /// Why the line before was refused.
+    pub refusals: Vec<String>,
+}
+
 /// Things of one sort, in the order in which they came.
 pub(crate) struct StageArrivals<T> {
     /// How many came in all.

@@ -4,47 +4,48 @@ use anyhow::bail;
 use model::{Channel, Person, Tenant};
 
 use crate::{
+    arrivals::HouseArrivals,
+    channel_word::channel_word,
     comparison::ExpectationTable,
     parse::MAIN,
-    run::ScenarioRun,
     scenario::{ExpectedMail, ScenarioExpectation},
-    verb::channel_word,
-    world::{StageAnswer, StageMail, StageMailSection},
+    world::{StageAnswer, StageMail, StageMailSection, StageWorld},
 };
 
 /// Checks a line's expectation; the error shows expected against actual.
 pub(crate) async fn check_expectation(
-    run: &mut ScenarioRun<'_>,
+    world: &mut dyn StageWorld,
+    arrived: &mut HouseArrivals,
     tenant: &Tenant,
     expected: &ScenarioExpectation,
 ) -> anyhow::Result<()> {
     match expected {
         ScenarioExpectation::Mail(expected) => {
             let person = &expected.person;
-            match run.mails.take(|mail| expected.is_of(tenant, mail)) {
+            match arrived.mails.take(|mail| mail.fits(expected, tenant)) {
                 Some(found) => fail_if_different(&compare_mail(expected, &found)),
                 None => {
                     bail!(
                         "no {} came to {}{}",
                         channel_word(expected.channel),
                         describe_person(tenant, person),
-                        describe_others(run)
+                        describe_others(arrived)
                     )
                 }
             }
         }
         ScenarioExpectation::Nothing => {
             let mut comparison = ExpectationTable::default();
-            for (_, mail) in run.mails.iter() {
+            for (_, mail) in arrived.mails.iter() {
                 comparison.compare_texts(channel_word(mail.channel), "", &describe_mail(mail));
             }
-            for (_, reason) in run.aside.iter() {
+            for (_, reason) in arrived.aside.iter() {
                 comparison.compare_texts("quarantine", "", reason);
             }
             fail_if_different(&comparison)
         }
         ScenarioExpectation::Fates { person, subject, fates } => {
-            let entries = run.world.entries(tenant, person).await?;
+            let entries = world.entries(tenant, person).await?;
             let found = entries.into_iter().filter(|entry| entry.subject == subject.as_str());
             let found: Vec<String> = found.map(|entry| entry.fate()).collect();
             let mut comparison = ExpectationTable::default();
@@ -52,7 +53,7 @@ pub(crate) async fn check_expectation(
             fail_if_different(&comparison)
         }
         ScenarioExpectation::Why { person, subject, has } => {
-            let found = run.world.explain(tenant, person, subject).await?.join("\n");
+            let found = world.explain(tenant, person, subject).await?.join("\n");
             let mut comparison = ExpectationTable::default();
             for part in has {
                 comparison.add_row("why", &format!("… {part} …"), &found, found.contains(part.as_str()));
@@ -61,23 +62,23 @@ pub(crate) async fn check_expectation(
         }
         ScenarioExpectation::Rejected { reason } => {
             let mut comparison = ExpectationTable::default();
-            let found = run.refusals.join("\n");
+            let found = arrived.refusals.join("\n");
             comparison.add_row("refused", &format!("… {reason} …"), &found, found.contains(reason.as_str()));
             fail_if_different(&comparison)
         }
         ScenarioExpectation::Quarantine { reason } => {
-            match run.aside.take(|found| found.contains(reason.as_str())) {
+            match arrived.aside.take(|found| found.contains(reason.as_str())) {
                 Some(_) => Ok(()),
                 None => {
                     let mut comparison = ExpectationTable::default();
-                    let found: Vec<&str> = run.aside.iter().map(|(_, reason)| reason.as_str()).collect();
+                    let found: Vec<&str> = arrived.aside.iter().map(|(_, reason)| reason.as_str()).collect();
                     comparison.add_row("put aside", &format!("… {reason} …"), &found.join("\n"), false);
                     fail_if_different(&comparison)
                 }
             }
         }
         ScenarioExpectation::Open { person, windows } => {
-            let found = run.world.windows(tenant, person).await?;
+            let found = world.windows(tenant, person).await?;
             let mut comparison = ExpectationTable::default();
             comparison.compare_texts("open windows", &windows.to_string(), &found.to_string());
             fail_if_different(&comparison)
@@ -117,9 +118,9 @@ fn fail_if_different(comparison: &ExpectationTable) -> anyhow::Result<()> {
     if comparison.is_good() { Ok(()) } else { bail!("{}", comparison.table()) }
 }
 
-fn describe_others(run: &ScenarioRun<'_>) -> String {
+fn describe_others(arrived: &HouseArrivals) -> String {
     let others: Vec<String> =
-        run.mails.iter().map(|(_, mail)| format!("\n    {}", describe_mail(mail))).collect();
+        arrived.mails.iter().map(|(_, mail)| format!("\n    {}", describe_mail(mail))).collect();
     if others.is_empty() { String::new() } else { format!(", but:{}", others.concat()) }
 }
 

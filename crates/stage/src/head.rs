@@ -10,9 +10,8 @@ use crate::{
     args::LineArgs,
     calendar::{START, ScenarioCalendar},
     lines::{self, SourceLine},
-    parse::TENANT,
     token::LineError,
-    verb::VERBS,
+    verb::{TENANT, VERBS},
     word::ScenarioWords,
 };
 

@@ -66,6 +66,7 @@
 //! every run. The world of the real house is in `tidings`.
 
 mod calendar;
+mod channel_word;
 mod token;
 mod value;
 

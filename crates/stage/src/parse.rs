@@ -15,7 +15,7 @@ use crate::{
     lines,
     scenario::{Scenario, ScenarioLine, ScenarioStep},
     token::{LineError, LineToken},
-    verb::{self, LinePlace, VERBS},
+    verb::{self, LinePlace, TENANT, VERBS},
 };
 
 /// The file beside a catalogue that defines its words.
@@ -23,7 +23,6 @@ pub const WORDS: &str = "words.txt";
 
 /// The tenant of a scenario that names none.
 pub const MAIN: &str = "main";
-pub(crate) const TENANT: &str = "tenant";
 
 /// Reads a scenario that brings all its words.
 pub fn parse(file: &str, text: &str) -> Result<Scenario, CatalogueProblems> {

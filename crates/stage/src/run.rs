@@ -8,7 +8,8 @@ use model::{Person, Tenant, UtcMillis};
 use tokio::time::timeout;
 
 use crate::{
-    arrivals::StageArrivals,
+    arrivals::HouseArrivals,
+    channel_word::channel_word,
     expectation,
     report::{ScenarioFailure, ScenarioReport},
     request::{self, StageRequest},
@@ -48,9 +49,7 @@ pub async fn run_at(pace: ScenarioPace, scenario: &Scenario, world: &mut dyn Sta
         scenario,
         world,
         trace: Vec::new(),
-        mails: StageArrivals::default(),
-        aside: StageArrivals::default(),
-        refusals: Vec::new(),
+        arrived: HouseArrivals::default(),
         last_event: None,
     };
     let failure = run.run_lines().await.err();
@@ -58,16 +57,12 @@ pub async fn run_at(pace: ScenarioPace, scenario: &Scenario, world: &mut dyn Sta
     ScenarioReport { file: scenario.file.clone(), proves: scenario.proves.clone(), trace: run.trace, failure }
 }
 
-pub(crate) struct ScenarioRun<'a> {
+struct ScenarioRun<'a> {
     pace: ScenarioPace,
-    pub scenario: &'a Scenario,
-    pub world: &'a mut dyn StageWorld,
+    scenario: &'a Scenario,
+    world: &'a mut dyn StageWorld,
     trace: Vec<String>,
-    pub mails: StageArrivals<StageMail>,
-    /// Reasons of what was put aside.
-    pub aside: StageArrivals<String>,
-    /// Why the line before was refused.
-    pub refusals: Vec<String>,
+    arrived: HouseArrivals,
     last_event: Option<(EventRoute, String)>,
 }
 
@@ -100,10 +95,10 @@ impl ScenarioRun<'_> {
             ScenarioStep::Expect(expected) => {
                 self.check_nothing_unexpected(Some(line.from))?;
                 if let ScenarioExpectation::Mail(expected) = expected {
-                    let fits = |mail: &StageMail| expected.is_of(&line.tenant, mail);
+                    let fits = |mail: &StageMail| mail.fits(expected, &line.tenant);
                     self.wait_for_mail(self.latest_arrival(index, line), fits).await?;
                 }
-                expectation::check_expectation(self, &line.tenant, expected).await
+                expectation::check_expectation(self.world, &mut self.arrived, &line.tenant, expected).await
             }
         }
     }
@@ -131,7 +126,7 @@ impl ScenarioRun<'_> {
         latest: UtcMillis,
         fits: impl Fn(&StageMail) -> bool,
     ) -> anyhow::Result<()> {
-        while !self.mails.iter().any(|(_, mail)| fits(mail)) {
+        while !self.arrived.mails.iter().any(|(_, mail)| fits(mail)) {
             match self.world.clock().next_wake() {
                 Some(at) if at <= latest.0 => self.advance(UtcMillis(at)).await?,
                 _ => break,
@@ -143,7 +138,7 @@ impl ScenarioRun<'_> {
     /// Lets the house come to rest, and takes in what came of it.
     async fn settle_world(&mut self) -> anyhow::Result<()> {
         self.world.settle().await?;
-        let mut mails = self.mails.take_new(&self.world.mails().await?).context("mails that left")?;
+        let mut mails = self.arrived.mails.take_new(&self.world.mails().await?).context("mails that left")?;
         // Those of one instant have no order between persons, nor between channels.
         let place = |mail: &StageMail| {
             (mail.tenant.clone(), mail.person.clone(), mail.headline.clone(), mail.channel)
@@ -151,20 +146,21 @@ impl ScenarioRun<'_> {
         mails.sort_by_cached_key(place);
         for mail in mails {
             self.trace_line(expectation::describe_mail(&mail));
-            self.mails.push(self.now(), mail);
+            self.arrived.mails.push(self.now(), mail);
         }
-        let mut aside = self.aside.take_new(&self.world.quarantine().await?).context("records put aside")?;
+        let mut aside =
+            self.arrived.aside.take_new(&self.world.quarantine().await?).context("records put aside")?;
         aside.sort();
         for reason in aside {
             self.trace_line(format!("put aside: {reason}"));
-            self.aside.push(self.now(), reason);
+            self.arrived.aside.push(self.now(), reason);
         }
         Ok(())
     }
 
     async fn run_act(&mut self, line: &ScenarioLine, act: &ScenarioAct) -> anyhow::Result<()> {
         let (number, at, tenant) = (line.number, line.until, &line.tenant);
-        self.refusals.clear();
+        self.arrived.refusals.clear();
         match act {
             ScenarioAct::Profile { person, fields } => {
                 self.send_request(tenant, request::profile_request(number, at, person, fields)).await
@@ -237,8 +233,8 @@ impl ScenarioRun<'_> {
         StageRequest { path, body }: StageRequest,
     ) -> anyhow::Result<()> {
         let answer: StageAnswer = self.world.post(tenant, path, &body).await?;
-        self.refusals = answer.refusals();
-        for reason in self.refusals.clone() {
+        self.arrived.refusals = answer.refusals();
+        for reason in self.arrived.refusals.clone() {
             self.trace_line(format!("refused: {reason}"));
         }
         Ok(())
@@ -247,7 +243,7 @@ impl ScenarioRun<'_> {
     /// What was refused must be expected by the very next line.
     fn check_not_refused(&self, index: usize) -> anyhow::Result<()> {
         let next = self.scenario.lines.get(index + 1).map(|line| &line.what);
-        match self.refusals.first() {
+        match self.arrived.refusals.first() {
             Some(reason)
                 if !matches!(next, Some(ScenarioStep::Expect(ScenarioExpectation::Rejected { .. }))) =>
             {
@@ -261,15 +257,15 @@ impl ScenarioRun<'_> {
     fn check_nothing_unexpected(&self, before: Option<UtcMillis>) -> anyhow::Result<()> {
         let early = |at: UtcMillis| before.is_none_or(|before| at < before);
         let show = |at: UtcMillis| self.scenario.calendar.show(at);
-        if let Some((at, mail)) = self.mails.iter().find(|(at, _)| early(*at)) {
-            let what = crate::verb::channel_word(mail.channel);
+        if let Some((at, mail)) = self.arrived.mails.iter().find(|(at, _)| early(*at)) {
+            let what = channel_word(mail.channel);
             bail!(
                 "a {what} came that no line expects:\n    {}  {}",
                 show(*at),
                 expectation::describe_mail(mail)
             );
         }
-        if let Some((at, reason)) = self.aside.iter().find(|(at, _)| early(*at)) {
+        if let Some((at, reason)) = self.arrived.aside.iter().find(|(at, _)| early(*at)) {
             bail!("something was put aside that no line expects:\n    {}  {reason}", show(*at));
         }
         Ok(())

@@ -4,7 +4,6 @@ use model::{Channel, Day, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis}
 use serde_json::{Map, Value};
 
 use crate::calendar::ScenarioCalendar;
-use crate::world::StageMail;
 
 /// A whole file.
 #[derive(Clone, Debug)]
@@ -291,11 +290,6 @@ impl ExpectedMail {
     pub(crate) fn new(channel: Channel, person: Person) -> Self {
         let (sections, has, lacks) = (Vec::new(), Vec::new(), Vec::new());
         Self { channel, person, silent: false, to: None, headline: None, sections, has, lacks }
-    }
-
-    /// Whether it is this one that is expected.
-    pub(crate) fn is_of(&self, tenant: &Tenant, mail: &StageMail) -> bool {
-        mail.channel == self.channel && mail.tenant == *tenant && mail.person == self.person
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::Map;
 use crate::{
     args::{LineArgs, ScenarioField},
     calendar::ScenarioCalendar,
+    channel_word::channel_word,
     scenario::{
         EventRoute, ExpectedMail, FeedbackVerb, MailServerState, RestartMode, ScenarioAct, ScenarioEvent,
         ScenarioExpectation, ScenarioFeedbackTarget, ScenarioMute, ScenarioReturn, ScenarioStep,
@@ -19,6 +20,9 @@ pub(crate) const VERBS: [&str; 27] = [
     "app", "upstream", "post", "mail", "release", "discard", "replay", "archive", "restart", "crash",
     "house", "returned", "lift", "erase", "welcome", "expect",
 ];
+
+/// Says whose the lines after it are; nothing happens by it.
+pub(crate) const TENANT: &str = "tenant";
 
 /// What an event says of itself beside its fields.
 const ATTRIBUTES: [&str; 8] =
@@ -327,15 +331,6 @@ fn read_post(args: &mut LineArgs) -> Result<ScenarioAct, LineError> {
     let has =
         if args.check_end().is_ok() { Vec::new() } else { args.quoted_texts("what the answer has in it")? };
     Ok(ScenarioAct::Post { path, body, status, has })
-}
-
-/// What a message of a channel is called.
-pub(crate) fn channel_word(channel: Channel) -> &'static str {
-    match channel {
-        Channel::Email => "mail",
-        Channel::Push => "push",
-        Channel::Hook(hook) => hook.name(),
-    }
 }
 
 const EXPECTED: [&str; 6] = ["nothing", "fate", "why", "rejected", "quarantine", "open"];

@@ -7,8 +7,8 @@ use runtime::Clock;
 use serde_json::Value;
 
 use crate::{
-    scenario::{MailServerState, RestartMode, ScenarioReturn},
-    verb::channel_word,
+    channel_word::channel_word,
+    scenario::{ExpectedMail, MailServerState, RestartMode, ScenarioReturn},
 };
 
 /// A house on the stage.
@@ -150,6 +150,13 @@ impl StageEntry {
     pub(crate) fn fates_by_channel(&self) -> String {
         let fate = |(channel, fate): &(Channel, String)| format!("{fate} ({})", channel_word(*channel));
         self.fates.iter().map(fate).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl StageMail {
+    /// Whether it is the one that a line of this tenant expects.
+    pub(crate) fn fits(&self, expected: &ExpectedMail, tenant: &Tenant) -> bool {
+        self.channel == expected.channel && self.tenant == *tenant && self.person == expected.person
     }
 }
 
