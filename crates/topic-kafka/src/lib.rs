@@ -3,7 +3,8 @@
 //! [`KafkaTopics`] is the engine: [`settings`] says how the cluster is reached, [`config`] says it to librdkafka.
 //! [`append`] writes, [`scan`] reads outside of groups, [`metadata_client`] asks how far things reach, [`declare`] makes
 //! topics, [`topic_audit`] looks at those that others made. [`member`] is a member of a group; what it promises, and how, stands there. [`client_context`] is where
-//! librdkafka speaks, [`errors`] what its errors ask for, and [`liveness`] finds out when it has nothing to say any more.
+//! librdkafka speaks, [`errors`] what its errors ask for, [`client_registry`] lists the clients that are open, and
+//! [`liveness`] finds out when one of them has nothing to say any more.
 //!
 //! librdkafka has threads of its own and its calls block, so ours are made on threads where that harms
 //! nobody. A cluster that is away is waited for: members try again until it is back, and everybody else is
@@ -28,9 +29,11 @@ use topic::port::{
 
 mod append;
 mod client_context;
+mod client_registry;
 mod config;
 mod declare;
 mod errors;
+mod kafka_numbers;
 mod liveness;
 mod member;
 mod metadata_client;

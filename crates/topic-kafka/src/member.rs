@@ -25,6 +25,7 @@ use topic::port::{
 };
 
 mod clients;
+mod group_context;
 pub(crate) mod member_state;
 mod thread;
 mod transaction;
@@ -33,8 +34,9 @@ mod transaction;
 mod tests;
 
 use clients::MemberClients;
+use group_context::KafkaGroupContext;
 use member_state::{KafkaMemberShared, PartitionSlot, retire_slots};
-use thread::{KafkaGroupContext, PollThread};
+use thread::PollThread;
 
 use crate::{
     KafkaState, config,

@@ -17,14 +17,14 @@ use runtime::clock::SteadyStopwatch;
 use topic::port::{CommitError, NewRecord, TopicError, TopicOffsets, TopicRecord, TurnGuarantee};
 
 use super::{
+    group_context::KafkaGroupContext,
     member_state::{KafkaMemberShared, PartitionSlot},
-    thread::KafkaGroupContext,
     transaction::{self, TransactionWrite, is_left_out},
 };
 use crate::{
     KafkaState, append,
     client_context::KafkaClientContext,
-    errors::{code_error, error_code, kafka_error},
+    errors::{code_error, error_code, kafka_error, outside_error},
     metadata_client,
     names::WireTopic,
     scan::{self, PartitionRef},
@@ -214,7 +214,7 @@ impl MemberClients {
         let began = SteadyStopwatch::start();
         loop {
             let write = TransactionWrite { settings, records, stamp, offsets: &list, metadata: &metadata };
-            let failure = match transactor.commit(&self.shared, &write) {
+            let failure = match transactor.commit(&*self.shared, &write) {
                 Ok(()) => return Ok(()),
                 Err(failure) => failure,
             };
@@ -269,18 +269,6 @@ impl MemberClients {
     pub fn not_ours_reason(&self, partition: u32) -> String {
         format!("partition {partition} of group `{}` is not this member's", self.name)
     }
-}
-
-/// A position outside of its partition. Somebody has to decide what is lost; jumping would hide it.
-pub fn outside_error(
-    group: &str,
-    (wire, partition): (&str, u32),
-    at: u64,
-    (first, end): (u64, u64),
-) -> TopicError {
-    TopicError::Refused(format!(
-        "group `{group}` stands at offset {at} of {wire}/{partition}, which holds {first} to {end}; reset the group's offsets by hand, or replay"
-    ))
 }
 
 /// A number for each assignment, higher than any before it. It tells assignments apart; what shuts out a

@@ -16,7 +16,7 @@ use runtime::clock::SteadyStopwatch;
 use tokio::sync::Notify;
 use topic::port::{RecordBatch, TopicError, TopicName, TopicOffsets, TopicRecord};
 
-use super::transaction::TransactionProducer;
+use super::transaction::{TransactionProducer, TurnWaiter};
 
 /// What is read ahead of the member; above it the thread reads nothing more.
 const RECORDS_MOST: usize = 10_000;
@@ -200,6 +200,16 @@ impl KafkaMemberShared {
         });
         retire_slots(dropped);
         KafkaCallGuard(self)
+    }
+}
+
+impl TurnWaiter for KafkaMemberShared {
+    fn is_severed(&self) -> bool {
+        self.lock_state().severed
+    }
+
+    fn wait(&self, most: Duration) -> bool {
+        Self::wait(self, most)
     }
 }
 
