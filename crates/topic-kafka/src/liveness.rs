@@ -14,7 +14,7 @@ use std::{
 use rdkafka::error::RDKafkaErrorCode as Code;
 
 use crate::{
-    KafkaState, client_registry::BrokerProbe, config::ReadIsolation, errors::error_code,
+    client_registry::BrokerProbe, config::ReadIsolation, errors::error_code, kafka_state::KafkaState,
     metadata_client::MetadataClient,
 };
 

@@ -18,13 +18,15 @@ use topic::port::{CommitError, NewRecord, TopicError, TopicOffsets, TopicRecord,
 
 use super::{
     group_context::KafkaGroupContext,
-    member_state::{KafkaMemberShared, PartitionSlot},
+    member_state::KafkaMemberShared,
+    partition_slot::PartitionSlot,
     transaction::{self, TransactionWrite, is_left_out},
 };
 use crate::{
-    KafkaState, append,
+    append,
     client_context::KafkaClientContext,
     errors::{code_error, error_code, kafka_error, outside_error},
+    kafka_state::KafkaState,
     metadata_client,
     names::WireTopic,
     scan::{self, PartitionRef},
@@ -141,9 +143,7 @@ impl MemberClients {
         let starts = self.read_starts(&[partition])?.pop().unwrap_or_default();
         let metadata = self.group.group_metadata().map(Arc::new);
         self.shared.update_for_thread(|state| {
-            if state.slot(partition, generation).is_some() {
-                state.restart(partition, &starts, metadata);
-            }
+            state.restart(partition, generation, starts, metadata);
         });
         Ok(())
     }
@@ -195,7 +195,7 @@ impl MemberClients {
         self.retry_until_done(|| self.inner.check_records(records))?;
         let lost = || CommitError::Lost(self.not_ours_reason(partition));
         let (transactor, metadata) = {
-            let mut state = self.shared.lock_state();
+            let state = self.shared.lock_state();
             let slot = state.slot(partition, generation).ok_or_else(lost)?;
             (slot.transactor.clone(), slot.metadata.clone())
         };

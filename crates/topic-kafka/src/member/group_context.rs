@@ -10,7 +10,7 @@ use rdkafka::{
     types::RDKafkaRespErr,
 };
 
-use super::member_state::{KafkaMemberShared, retire_slots};
+use super::{member_state::KafkaMemberShared, partition_slot::retire_slots};
 use crate::{client_context::KafkaClientContext, kafka_numbers::partition_of};
 
 /// How long the member may take to end its turn when a partition is to go elsewhere.
@@ -68,7 +68,7 @@ impl KafkaGroupContext {
             ends.add_partition_offset(elem.topic(), elem.partition(), Offset::End)?;
         }
         consumer.incremental_assign(&ends)?;
-        self.shared.update_for_member(|state| state.give(partitions));
+        retire_slots(self.shared.update_for_member(|state| state.give(partitions)));
         consumer.pause(&ends)
     }
 

@@ -16,8 +16,7 @@ use runtime::clock::SteadyStopwatch;
 use topic::port::{TopicError, TopicRecord};
 
 use super::{
-    group_context::KafkaGroupContext,
-    member_state::{KafkaMemberShared, retire_slots},
+    group_context::KafkaGroupContext, member_state::KafkaMemberShared, partition_slot::retire_slots,
 };
 use crate::{
     client_context::KafkaClientContext,
