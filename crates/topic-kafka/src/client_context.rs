@@ -14,7 +14,7 @@ use rdkafka::{
 };
 use tokio::sync::Notify;
 
-use crate::liveness::ClientRegistry;
+use crate::client_registry::ClientRegistry;
 
 /// Words of what goes wrong between two who do not trust each other.
 const DENIES: [&str; 3] = ["certificate", "SSL alert", "wrong version number"];

@@ -6,7 +6,7 @@ use rdkafka::{ClientConfig, config::RDKafkaLogLevel};
 use secrecy::ExposeSecret as _;
 
 use crate::{
-    KEY_MOST, VALUE_MOST,
+    limits::{KEY_MOST, VALUE_MOST},
     settings::{ClusterSecurity, GroupProtocol, SaslMechanism, Settings},
 };
 

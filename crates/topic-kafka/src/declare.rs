@@ -11,10 +11,10 @@ use runtime::clock::SteadyStopwatch;
 use topic::port::{TopicError, TopicRetention, TopicSpec};
 
 use crate::{
-    KafkaState,
     client_context::KafkaClientContext,
     config::{self, MESSAGE_MOST, ReadIsolation},
     errors::{code_error, kafka_error},
+    kafka_state::KafkaState,
     metadata_client::{self, TopicLookup},
     names,
     settings::{Settings, StampSource},

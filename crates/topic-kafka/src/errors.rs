@@ -66,3 +66,15 @@ pub fn error_code(error: &KafkaError) -> Option<Code> {
         other => other.rdkafka_error_code(),
     }
 }
+
+/// A position outside of its partition. Somebody has to decide what is lost; jumping would hide it.
+pub fn outside_error(
+    group: &str,
+    (wire, partition): (&str, u32),
+    at: u64,
+    (first, end): (u64, u64),
+) -> TopicError {
+    TopicError::Refused(format!(
+        "group `{group}` stands at offset {at} of {wire}/{partition}, which holds {first} to {end}; reset the group's offsets by hand, or replay"
+    ))
+}

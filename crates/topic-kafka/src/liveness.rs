@@ -7,77 +7,21 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering},
+    sync::{Arc, Weak, atomic::Ordering},
     time::Duration,
 };
 
-use rdkafka::{
-    consumer::{BaseConsumer, Consumer, ConsumerContext},
-    error::{KafkaError, RDKafkaErrorCode as Code},
-    producer::{Producer as _, ThreadedProducer},
-};
+use rdkafka::error::RDKafkaErrorCode as Code;
 
 use crate::{
-    KafkaState, client_context::KafkaClientContext, config::ReadIsolation, errors::error_code,
+    client_registry::BrokerProbe, config::ReadIsolation, errors::error_code, kafka_state::KafkaState,
     metadata_client::MetadataClient,
 };
 
 /// Between two rounds.
 const PERIOD: Duration = Duration::from_secs(10);
-/// How long a client may look for a broker: longer than it pauses between tries to connect.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// A client that knew none in so many rounds, while a new one did, never will.
 const ROUNDS: u32 = 2;
-
-/// A client that can be asked what it knows of a topic.
-pub trait BrokerProbe: Send + Sync {
-    /// How many brokers it hears of.
-    fn brokers(&self, topic: &str) -> Result<usize, KafkaError>;
-}
-
-impl<C: ConsumerContext> BrokerProbe for BaseConsumer<C> {
-    fn brokers(&self, topic: &str) -> Result<usize, KafkaError> {
-        Ok(self.fetch_metadata(Some(topic), PATIENCE)?.brokers().len())
-    }
-}
-
-impl BrokerProbe for ThreadedProducer<KafkaClientContext> {
-    fn brokers(&self, topic: &str) -> Result<usize, KafkaError> {
-        Ok(self.client().fetch_metadata(Some(topic), PATIENCE)?.brokers().len())
-    }
-}
-
-/// The clients there are, each with a number.
-#[derive(Clone, Default)]
-pub struct ClientRegistry(Arc<Mutex<NumberedClients>>);
-
-#[derive(Default)]
-struct NumberedClients {
-    last: u64,
-    clients: BTreeMap<u64, Weak<dyn BrokerProbe>>,
-}
-
-impl std::fmt::Debug for ClientRegistry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientRegistry").finish_non_exhaustive()
-    }
-}
-
-impl ClientRegistry {
-    /// From here on it is asked with the others, for as long as somebody has it.
-    pub fn add<T: BrokerProbe + 'static>(&self, client: &Arc<T>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.last += 1;
-        let (number, client): (u64, Weak<dyn BrokerProbe>) = (all.last, Arc::<T>::downgrade(client));
-        all.clients.insert(number, client);
-    }
-
-    fn living_clients(&self) -> Vec<(u64, Weak<dyn BrokerProbe>)> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.clients.retain(|_, client| client.strong_count() > 0);
-        all.clients.iter().map(|(number, client)| (*number, client.clone())).collect()
-    }
-}
 
 /// In how many rounds a client knew no broker, by its number.
 #[derive(Default)]
@@ -153,7 +97,10 @@ fn find_deaf(
 
 #[cfg(test)]
 mod tests {
+    use rdkafka::error::KafkaError;
+
     use super::*;
+    use crate::client_registry::ClientRegistry;
 
     struct FixedProbe(Result<usize, Code>);
 

@@ -1,7 +1,8 @@
 //! A member of a group: what is its own, what it is told next, and what it commits.
 //!
-//! [`thread`] is told by the group what is ours and reads it; [`shared`] is where both meet; [`crew`] does
-//! what blocks; [`transact`] writes turns. A partition goes through the member's hands like this:
+//! [`group_context`] is told by the group what is ours, [`thread`] reads it, and [`member_state`] is where both meet the
+//! member. [`partition_life`] decides who has a partition, [`partition_slot`] is one in hand. [`clients`] does what
+//! blocks, [`transaction`] writes turns. A partition goes through the member's hands like this:
 //!
 //! 1. The group says it is ours. The member shuts out its predecessor and looks up where to go on, and only
 //!    then says `Assigned`; reading begins.
@@ -25,7 +26,10 @@ use topic::port::{
 };
 
 mod clients;
+mod group_context;
 pub(crate) mod member_state;
+mod partition_life;
+mod partition_slot;
 mod thread;
 mod transaction;
 
@@ -33,12 +37,15 @@ mod transaction;
 mod tests;
 
 use clients::MemberClients;
-use member_state::{KafkaMemberShared, PartitionSlot, retire_slots};
-use thread::{KafkaGroupContext, PollThread};
+use group_context::KafkaGroupContext;
+use member_state::KafkaMemberShared;
+use partition_slot::{PartitionSlot, retire_slots};
+use thread::PollThread;
 
 use crate::{
-    KafkaState, config,
+    config,
     errors::kafka_error,
+    kafka_state::KafkaState,
     names::{self, WireTopic},
 };
 
@@ -139,16 +146,13 @@ impl KafkaMember {
             held.into_iter().for_each(|(partition, generation)| self.note_metadata(partition, generation));
             return Ok(Ok(MemberEvent::Revoked(revoked)));
         }
-        let again = state.due_again(self.again);
-        if self.taking.is_none() && !state.fresh.is_empty() {
-            let fresh = std::mem::take(&mut state.fresh);
-            let claims: BTreeMap<u32, u64> =
-                fresh.iter().filter_map(|p| Some((*p, *state.given.get(p)?))).collect();
-            state.taking = fresh;
+        let again = state.end_waits(self.again);
+        let claims = if self.taking.is_none() { state.begin_takeover() } else { BTreeMap::new() };
+        if !claims.is_empty() {
             let crew = self.crew.clone();
             self.taking = Some(tokio::task::spawn_blocking(move || {
                 let taken = crew.retry_until_done(|| crew.take_over(&claims));
-                crew.shared.update_for_thread(|state| state.taking.clear());
+                crew.shared.update_for_thread(|state| state.end_takeover(taken.is_ok()));
                 taken
             }));
         }
@@ -178,9 +182,7 @@ impl KafkaMember {
     fn note_metadata(&self, partition: u32, generation: u64) {
         if self.crew.mode == topic::port::TurnGuarantee::Atomic {
             let metadata = self.crew.group.group_metadata().map(Arc::new);
-            if let Some(slot) = self.shared().lock_state().slot(partition, generation) {
-                slot.metadata = metadata;
-            }
+            self.shared().lock_state().set_metadata(partition, generation, metadata);
         }
     }
 

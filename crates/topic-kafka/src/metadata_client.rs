@@ -19,10 +19,10 @@ use topic::port::TopicError;
 
 use crate::{
     client_context::KafkaClientContext,
+    client_registry::BrokerProbe,
     config::{self, ReadIsolation},
     errors::{code_error, error_code, kafka_error},
-    liveness::BrokerProbe,
-    scan::{to_i32, to_i64, to_u32, to_u64},
+    kafka_numbers::{to_i32, to_i64, to_u64},
     settings::Settings,
 };
 
@@ -340,9 +340,4 @@ impl GroupClients {
             other => other,
         }
     }
-}
-
-/// The partition that an element of a list names.
-pub fn partition_of(elem: &rdkafka::topic_partition_list::TopicPartitionListElem<'_>) -> u32 {
-    to_u32(elem.partition())
 }

@@ -19,7 +19,14 @@ use rdkafka::{
 use runtime::clock::SteadyStopwatch;
 use topic::port::{TopicError, TopicName, TopicRecord};
 
-use crate::{client_context::KafkaClientContext, config, errors::kafka_error, names, settings::Settings};
+use crate::{
+    client_context::KafkaClientContext,
+    config,
+    errors::kafka_error,
+    kafka_numbers::{to_i32, to_i64, to_u32, to_u64},
+    names,
+    settings::Settings,
+};
 
 /// Consumers that are kept when nobody looks; each has threads and connections.
 const IDLE_MOST: usize = 2;
@@ -195,22 +202,4 @@ pub fn read_record(name: &TopicName, message: &BorrowedMessage<'_>) -> TopicReco
         value: message.payload().map(<[u8]>::to_vec),
         headers: headers.unwrap_or_default(),
     }
-}
-
-// Kafka counts in signed numbers, of which it uses no negative ones for what these convert.
-
-pub fn to_i64(offset: u64) -> i64 {
-    i64::try_from(offset).unwrap_or(i64::MAX)
-}
-
-pub fn to_u64(offset: i64) -> u64 {
-    u64::try_from(offset).unwrap_or_default()
-}
-
-pub fn to_i32(partition: u32) -> i32 {
-    i32::try_from(partition).unwrap_or(i32::MAX)
-}
-
-pub fn to_u32(partition: i32) -> u32 {
-    u32::try_from(partition).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use rdkafka::admin::ResourceSpecifier;
 use topic::port::{TopicError, TopicRetention, TopicSpec};
 
-use crate::{KafkaState, declare, names, settings::Settings};
+use crate::{declare, kafka_state::KafkaState, names, settings::Settings};
 
 /// Looks at the topics that are there; a line for each thing that is not as it must be.
 pub async fn audit_topics(inner: &Arc<KafkaState>, specs: &[TopicSpec]) -> Result<Vec<String>, TopicError> {

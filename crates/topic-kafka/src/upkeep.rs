@@ -11,11 +11,11 @@ use runtime::clock::SteadyStopwatch;
 use topic::port::{TopicError, TopicName};
 
 use crate::{
-    KafkaState,
     client_context::KafkaClientContext,
     config::ReadIsolation,
     declare,
     errors::{code_error, error_code, kafka_error},
+    kafka_state::KafkaState,
     metadata_client::{self, TopicLookup},
     names,
 };

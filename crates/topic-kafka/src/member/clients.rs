@@ -17,14 +17,16 @@ use runtime::clock::SteadyStopwatch;
 use topic::port::{CommitError, NewRecord, TopicError, TopicOffsets, TopicRecord, TurnGuarantee};
 
 use super::{
-    member_state::{KafkaMemberShared, PartitionSlot},
-    thread::KafkaGroupContext,
+    group_context::KafkaGroupContext,
+    member_state::KafkaMemberShared,
+    partition_slot::PartitionSlot,
     transaction::{self, TransactionWrite, is_left_out},
 };
 use crate::{
-    KafkaState, append,
+    append,
     client_context::KafkaClientContext,
-    errors::{code_error, error_code, kafka_error},
+    errors::{code_error, error_code, kafka_error, outside_error},
+    kafka_state::KafkaState,
     metadata_client,
     names::WireTopic,
     scan::{self, PartitionRef},
@@ -141,9 +143,7 @@ impl MemberClients {
         let starts = self.read_starts(&[partition])?.pop().unwrap_or_default();
         let metadata = self.group.group_metadata().map(Arc::new);
         self.shared.update_for_thread(|state| {
-            if state.slot(partition, generation).is_some() {
-                state.restart(partition, &starts, metadata);
-            }
+            state.restart(partition, generation, starts, metadata);
         });
         Ok(())
     }
@@ -195,7 +195,7 @@ impl MemberClients {
         self.retry_until_done(|| self.inner.check_records(records))?;
         let lost = || CommitError::Lost(self.not_ours_reason(partition));
         let (transactor, metadata) = {
-            let mut state = self.shared.lock_state();
+            let state = self.shared.lock_state();
             let slot = state.slot(partition, generation).ok_or_else(lost)?;
             (slot.transactor.clone(), slot.metadata.clone())
         };
@@ -214,7 +214,7 @@ impl MemberClients {
         let began = SteadyStopwatch::start();
         loop {
             let write = TransactionWrite { settings, records, stamp, offsets: &list, metadata: &metadata };
-            let failure = match transactor.commit(&self.shared, &write) {
+            let failure = match transactor.commit(&*self.shared, &write) {
                 Ok(()) => return Ok(()),
                 Err(failure) => failure,
             };
@@ -269,18 +269,6 @@ impl MemberClients {
     pub fn not_ours_reason(&self, partition: u32) -> String {
         format!("partition {partition} of group `{}` is not this member's", self.name)
     }
-}
-
-/// A position outside of its partition. Somebody has to decide what is lost; jumping would hide it.
-pub fn outside_error(
-    group: &str,
-    (wire, partition): (&str, u32),
-    at: u64,
-    (first, end): (u64, u64),
-) -> TopicError {
-    TopicError::Refused(format!(
-        "group `{group}` stands at offset {at} of {wire}/{partition}, which holds {first} to {end}; reset the group's offsets by hand, or replay"
-    ))
 }
 
 /// A number for each assignment, higher than any before it. It tells assignments apart; what shuts out a

@@ -1,11 +1,10 @@
-//! What a member and its thread share: what the group says is ours, what of it is in hand, and what was
-//! read of it.
+//! What a member and its thread share: the life of each partition, and what was read ahead.
 //!
 //! The thread says what the group says and what was read; the member takes it from here. Nobody waits with
-//! the lock held.
+//! the lock held. Who has a partition is decided by [`PartitionLife::step`]; here its effects are done.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::BTreeMap,
     ops::Bound,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -16,11 +15,14 @@ use runtime::clock::SteadyStopwatch;
 use tokio::sync::Notify;
 use topic::port::{RecordBatch, TopicError, TopicName, TopicOffsets, TopicRecord};
 
-use super::transaction::TransactionProducer;
+use super::{
+    partition_life::{LifeEffects, LifeInput, PartitionLife},
+    partition_slot::{PartitionSlot, ReadAhead, retire_slots},
+    transaction::TurnWaiter,
+};
 
 /// What is read ahead of the member; above it the thread reads nothing more.
-const RECORDS_MOST: usize = 10_000;
-const BYTES_MOST: usize = 32 << 20;
+const READ_AHEAD_MAX: ReadAhead = ReadAhead { records: 10_000, bytes: 32 << 20 };
 /// Between tries of what is to be ended while everything ends.
 const CLOSING: Duration = Duration::from_millis(10);
 
@@ -44,19 +46,10 @@ pub struct KafkaMemberState {
     left: SteadyStopwatch,
     /// Calls of the member that are under way.
     calls: usize,
-    /// What the group says is ours, each time with another claim.
-    pub given: BTreeMap<u32, u64>,
-    /// Of this, what is to be taken over.
-    pub fresh: BTreeSet<u32>,
-    /// What is being taken over now.
-    pub taking: BTreeSet<u32>,
-    /// What was lost though the group says it is ours, until it has had time to say otherwise.
-    again: BTreeMap<u32, SteadyStopwatch>,
-    /// What the member is to let go of, and what it was told to.
-    pub gone: BTreeSet<u32>,
-    letting_go: BTreeSet<u32>,
-    /// What is in hand.
-    slots: BTreeMap<u32, PartitionSlot>,
+    /// Every partition that is something to us.
+    lives: BTreeMap<u32, PartitionLife>,
+    /// The time that lives go by.
+    age: SteadyStopwatch,
     /// The group has said for the first time what is ours, and it was nothing.
     empty: bool,
     /// A position went past the marks of transactions, which nobody is handed.
@@ -64,55 +57,9 @@ pub struct KafkaMemberState {
     /// Rises whenever something else is to be read.
     pub reads: u64,
     claims: u64,
-    records: usize,
-    bytes: usize,
+    read_ahead: ReadAhead,
     /// The partition that was handed out last.
     last: u32,
-}
-
-/// A partition in hand.
-pub struct PartitionSlot {
-    pub claim: u64,
-    pub generation: u64,
-    /// The number of the reading that fills it; another one after each rewinding.
-    pub reading: u64,
-    pub metadata: Option<Arc<ConsumerGroupMetadata>>,
-    pub transactor: Option<Arc<TransactionProducer>>,
-    /// The lead, then its companions.
-    sides: Vec<SlotTopic>,
-    waiting: VecDeque<(usize, TopicRecord)>,
-    /// Nothing of it is read until it is rewound.
-    held: bool,
-}
-
-/// One topic of a partition number.
-#[derive(Clone, Copy, Debug)]
-struct SlotTopic {
-    /// Up to where records were handed out.
-    position: u64,
-    /// Up to where it was read, marks included.
-    read: u64,
-    /// Records that wait.
-    waiting: usize,
-}
-
-impl SlotTopic {
-    fn starting_at(offset: u64) -> Self {
-        Self { position: offset, read: offset, waiting: 0 }
-    }
-}
-
-impl PartitionSlot {
-    pub fn new(claim: u64, generation: u64, starts: &[u64]) -> Self {
-        let sides = starts.iter().copied().map(SlotTopic::starting_at).collect();
-        let (metadata, transactor, waiting) = (None, None, VecDeque::new());
-        Self { claim, generation, reading: 0, metadata, transactor, sides, waiting, held: false }
-    }
-
-    /// Where the reading of each topic goes on.
-    pub fn starts(&self) -> Vec<u64> {
-        self.sides.iter().map(|side| side.read).collect()
-    }
 }
 
 impl KafkaMemberShared {
@@ -124,19 +71,13 @@ impl KafkaMemberShared {
             inside: false,
             left: SteadyStopwatch::start(),
             calls: 0,
-            given: BTreeMap::new(),
-            fresh: BTreeSet::new(),
-            taking: BTreeSet::new(),
-            again: BTreeMap::new(),
-            gone: BTreeSet::new(),
-            letting_go: BTreeSet::new(),
-            slots: BTreeMap::new(),
+            lives: BTreeMap::new(),
+            age: SteadyStopwatch::start(),
             empty: false,
             moved: false,
             reads: 0,
             claims: 0,
-            records: 0,
-            bytes: 0,
+            read_ahead: ReadAhead::default(),
             last: u32::MAX,
         };
         Self { state: Mutex::new(state), told: Notify::new(), heard: Condvar::new() }
@@ -203,6 +144,16 @@ impl KafkaMemberShared {
     }
 }
 
+impl TurnWaiter for KafkaMemberShared {
+    fn is_severed(&self) -> bool {
+        self.lock_state().severed
+    }
+
+    fn wait(&self, most: Duration) -> bool {
+        Self::wait(self, most)
+    }
+}
+
 /// A member that waits for what happens.
 pub struct KafkaCallGuard<'a>(&'a KafkaMemberShared);
 
@@ -211,18 +162,6 @@ impl Drop for KafkaCallGuard<'_> {
         let mut state = self.0.lock_state();
         state.inside = false;
         state.left = SteadyStopwatch::start();
-    }
-}
-
-/// Ends what slots had open, where that harms nobody: closing a producer takes a moment.
-pub fn retire_slots(slots: Vec<PartitionSlot>) {
-    let open: Vec<_> = slots.into_iter().filter_map(|slot| slot.transactor).collect();
-    if open.is_empty() {
-        return;
-    }
-    let ended = std::thread::Builder::new().name("kafka closing".to_owned()).spawn(move || drop(open));
-    if let Err(error) = ended {
-        tracing::warn!(%error, "a producer was closed late");
     }
 }
 
@@ -243,167 +182,165 @@ impl KafkaMemberState {
     }
 
     pub fn has_room(&self) -> bool {
-        self.records < RECORDS_MOST && self.bytes < BYTES_MOST
+        self.read_ahead.records < READ_AHEAD_MAX.records && self.read_ahead.bytes < READ_AHEAD_MAX.bytes
+    }
+
+    /// Takes one step of a partition's life and does of its effects what concerns all partitions.
+    fn step(&mut self, partition: u32, input: LifeInput) -> LifeEffects {
+        let (life, effects) = self.lives.remove(&partition).unwrap_or_default().step(input);
+        if !life.is_elsewhere() {
+            self.lives.insert(partition, life);
+        }
+        self.read_ahead.subtract(effects.forgotten);
+        self.reads += u64::from(effects.is_reread);
+        effects
+    }
+
+    /// The same with all partitions.
+    fn step_all(&mut self, input: impl Fn() -> LifeInput) -> Vec<(u32, LifeEffects)> {
+        let partitions: Vec<u32> = self.lives.keys().copied().collect();
+        partitions.into_iter().map(|partition| (partition, self.step(partition, input()))).collect()
     }
 
     /// The group says that these are ours.
-    pub fn give(&mut self, partitions: &[u32]) {
+    pub fn give(&mut self, partitions: &[u32]) -> Vec<PartitionSlot> {
         // Each partition takes a claim, so without any this is the first word.
         self.empty = partitions.is_empty() && self.claims == 0;
+        let mut dropped = Vec::new();
         for partition in partitions {
             self.claims += 1;
-            self.given.insert(*partition, self.claims);
-            self.again.remove(partition);
-            self.fresh.insert(*partition);
+            dropped.extend(self.step(*partition, LifeInput::Assigned { claim: self.claims }).dropped);
         }
+        dropped
     }
 
     /// The group says that these are not ours any more. What is in hand stays there until the member has
     /// been told, unless it is too late for that.
     pub fn take_back(&mut self, partitions: &[u32], too_late: bool) -> Vec<PartitionSlot> {
-        let mut dropped = Vec::new();
-        for partition in partitions {
-            self.given.remove(partition);
-            self.fresh.remove(partition);
-            self.again.remove(partition);
-            if self.slots.contains_key(partition) {
-                self.gone.insert(*partition);
-            }
-            if too_late {
-                dropped.extend(self.remove(*partition));
-            }
-        }
-        dropped
+        let revoke = |partition: &u32| self.step(*partition, LifeInput::Revoked { too_late }).dropped;
+        partitions.iter().filter_map(revoke).collect()
     }
 
     /// Whether the member still has one of these, or is about to.
     pub fn holds_any(&self, partitions: &[u32]) -> bool {
-        partitions.iter().any(|p| self.slots.contains_key(p) || self.taking.contains(p))
+        partitions.iter().any(|partition| self.lives.get(partition).is_some_and(PartitionLife::is_held))
     }
 
     /// What the member was told to let go of. It asks for the next, so it has.
     fn take_let_go(&mut self) -> Vec<PartitionSlot> {
-        let partitions = std::mem::take(&mut self.letting_go);
-        partitions.into_iter().filter_map(|partition| self.remove(partition)).collect()
+        let stepped = self.step_all(|| LifeInput::NextAsked);
+        stepped.into_iter().filter_map(|(_, effects)| effects.dropped).collect()
     }
 
     /// What is to be let go of now.
     pub fn take_revoked(&mut self) -> Option<Vec<u32>> {
-        if self.gone.is_empty() {
-            return None;
-        }
-        self.letting_go = std::mem::take(&mut self.gone);
-        Some(self.letting_go.iter().copied().collect())
+        let stepped = self.step_all(|| LifeInput::RevocationTold);
+        let revoked: Vec<u32> =
+            stepped.into_iter().filter(|(_, effects)| effects.is_revoked).map(|(p, _)| p).collect();
+        (!revoked.is_empty()).then_some(revoked)
+    }
+
+    /// What is to be taken over now, each for a claim.
+    pub fn begin_takeover(&mut self) -> BTreeMap<u32, u64> {
+        let stepped = self.step_all(|| LifeInput::TakeoverBegun);
+        stepped.into_iter().filter_map(|(partition, effects)| Some((partition, effects.takeover?))).collect()
+    }
+
+    /// The call that takes over has ended.
+    pub fn end_takeover(&mut self, well: bool) {
+        self.step_all(|| LifeInput::TakeoverEnded { well });
     }
 
     /// Takes a partition out of the member's hands at once. If the group still says it is ours, it is taken
     /// over anew when the group has had the time to say otherwise.
     pub fn lose(&mut self, partition: u32, generation: u64) -> Option<PartitionSlot> {
-        self.slot(partition, generation)?;
-        if self.given.contains_key(&partition) {
-            self.again.insert(partition, SteadyStopwatch::start());
-        }
-        self.remove(partition)
+        let now = self.age.elapsed();
+        self.step(partition, LifeInput::Lost { generation, now }).dropped
     }
 
-    /// What was lost so long ago that it may be taken over anew; else how long that takes.
-    pub fn due_again(&mut self, wait: Duration) -> Option<Duration> {
-        let due: Vec<u32> =
-            self.again.iter().filter(|(_, lost)| lost.elapsed() >= wait).map(|(p, _)| *p).collect();
-        for partition in due {
-            self.again.remove(&partition);
-            self.fresh.insert(partition);
-        }
-        self.again.values().map(|lost| wait.saturating_sub(lost.elapsed())).min()
+    /// Has what was lost so long ago taken over anew; how long the next of the others takes.
+    pub fn end_waits(&mut self, wait: Duration) -> Option<Duration> {
+        let now = self.age.elapsed();
+        self.step_all(|| LifeInput::Waited { now, wait });
+        self.lives.values().filter_map(|life| life.wait_left(now, wait)).min()
     }
 
-    pub fn slot(&mut self, partition: u32, generation: u64) -> Option<&mut PartitionSlot> {
-        self.slots.get_mut(&partition).filter(|slot| slot.generation == generation)
+    /// What is in hand of a partition under this generation.
+    pub fn slot(&self, partition: u32, generation: u64) -> Option<&PartitionSlot> {
+        self.lives.get(&partition)?.slot_of(generation)
+    }
+
+    /// Remembers as what the group knows us, where a partition is in hand under this generation.
+    pub fn set_metadata(
+        &mut self,
+        partition: u32,
+        generation: u64,
+        metadata: Option<Arc<ConsumerGroupMetadata>>,
+    ) {
+        let slot = self.lives.get_mut(&partition).and_then(PartitionLife::slot_mut);
+        if let Some(slot) = slot.filter(|slot| slot.generation == generation) {
+            slot.metadata = metadata;
+        }
     }
 
     /// The generation of a partition in hand.
     pub fn generation(&self, partition: u32) -> Option<u64> {
-        self.slots.get(&partition).map(|slot| slot.generation)
+        self.lives.get(&partition)?.slot().map(|slot| slot.generation)
     }
 
     /// Takes a partition into hand, unless it was taken back meanwhile.
-    pub fn install(&mut self, partition: u32, mut slot: PartitionSlot) -> Result<(), PartitionSlot> {
-        if self.given.get(&partition) != Some(&slot.claim) || self.closing {
+    pub fn install(&mut self, partition: u32, slot: PartitionSlot) -> Result<(), PartitionSlot> {
+        if self.closing {
             return Err(slot);
         }
-        self.reads += 1;
-        slot.reading = self.reads;
-        self.slots.insert(partition, slot);
-        Ok(())
-    }
-
-    fn remove(&mut self, partition: u32) -> Option<PartitionSlot> {
-        let slot = self.slots.remove(&partition)?;
-        self.reads += 1;
-        self.forget_waiting(&slot.waiting);
-        Some(slot)
-    }
-
-    fn forget_waiting(&mut self, waiting: &VecDeque<(usize, TopicRecord)>) {
-        self.records -= waiting.len();
-        self.bytes -= waiting.iter().map(|(_, record)| record_weight(record)).sum::<usize>();
+        let reading = self.reads + 1;
+        self.step(partition, LifeInput::Installed { slot, reading }).dropped.map_or(Ok(()), Err)
     }
 
     /// Reading goes on elsewhere; what was read is forgotten.
-    pub fn restart(&mut self, partition: u32, starts: &[u64], metadata: Option<Arc<ConsumerGroupMetadata>>) {
-        let Some(slot) = self.slots.get_mut(&partition) else { return };
-        self.reads += 1;
-        slot.reading = self.reads;
-        (slot.metadata, slot.held) = (metadata, false);
-        slot.sides = starts.iter().copied().map(SlotTopic::starting_at).collect();
-        let waiting = std::mem::take(&mut slot.waiting);
-        self.forget_waiting(&waiting);
+    pub fn restart(
+        &mut self,
+        partition: u32,
+        generation: u64,
+        starts: Vec<u64>,
+        metadata: Option<Arc<ConsumerGroupMetadata>>,
+    ) {
+        let reading = self.reads + 1;
+        self.step(partition, LifeInput::Rewound { generation, reading, starts, metadata });
     }
 
-    /// Reading ends until it is begun elsewhere. What was read and not handed out is forgotten, for it would take the
-    /// room of the others.
+    /// Reading ends until it is begun elsewhere.
     pub fn hold(&mut self, partition: u32) {
-        let Some(slot) = self.slots.get_mut(&partition) else { return };
-        self.reads += 1;
-        (slot.reading, slot.held) = (self.reads, true);
-        slot.sides.iter_mut().for_each(|side| side.waiting = 0);
-        let waiting = std::mem::take(&mut slot.waiting);
-        self.forget_waiting(&waiting);
+        let reading = self.reads + 1;
+        self.step(partition, LifeInput::Held { reading });
     }
 
     /// What is to be read: partition, the reading's number, where each topic goes on.
     pub fn readings(&self) -> BTreeMap<u32, (u64, Vec<u64>)> {
-        let read = self.slots.iter().filter(|(_, slot)| !slot.held);
-        read.map(|(partition, slot)| (*partition, (slot.reading, slot.starts()))).collect()
+        let slots = self.lives.iter().filter_map(|(partition, life)| Some((*partition, life.slot()?)));
+        slots.filter_map(|(partition, slot)| Some((partition, (slot.reading, slot.starts()?)))).collect()
+    }
+
+    /// The slot that a reading fills, unless that reading is over.
+    fn reading_slot(&mut self, partition: u32, reading: u64) -> Option<&mut PartitionSlot> {
+        self.lives.get_mut(&partition)?.slot_mut().filter(|slot| slot.reading == reading)
     }
 
     /// A record was read. Of no use if it belongs to a reading that is over.
     pub fn push(&mut self, reading: u64, side: usize, record: TopicRecord) {
-        let Some(slot) = self.slots.get_mut(&record.partition).filter(|s| s.reading == reading) else {
-            return;
-        };
-        let Some(of) = slot.sides.get_mut(side) else { return };
-        of.read = of.read.max(record.offset + 1);
-        of.waiting += 1;
-        self.records += 1;
-        self.bytes += record_weight(&record);
-        slot.waiting.push_back((side, record));
+        let weight = ReadAhead::of_record(&record);
+        let slot = self.reading_slot(record.partition, reading);
+        if slot.is_some_and(|slot| slot.push(side, record)) {
+            self.read_ahead.add(weight);
+        }
     }
 
     /// A topic was read up to here, though the last of it may have been marks only. Whether the member can
     /// go on with something because of it.
     pub fn reach(&mut self, partition: u32, reading: u64, side: usize, offset: u64) -> bool {
-        let Some(slot) = self.slots.get_mut(&partition).filter(|s| s.reading == reading) else {
-            return false;
-        };
-        let Some(side) = slot.sides.get_mut(side).filter(|side| side.read < offset) else { return false };
-        side.read = offset;
-        if side.waiting > 0 {
-            return false;
-        }
-        side.position = offset;
-        self.moved = true;
-        true
+        let moved = self.reading_slot(partition, reading).is_some_and(|slot| slot.reach(side, offset));
+        self.moved |= moved;
+        moved
     }
 
     /// Whether the group has said that nothing is ours, which is told like everything else.
@@ -418,43 +355,28 @@ impl KafkaMemberState {
 
     /// The next partition but these that has records, each in its turn.
     pub fn batch(&mut self, but: &[u32], most: usize) -> Option<RecordBatch> {
-        let has = |(partition, slot): (&u32, &PartitionSlot)| {
-            (!slot.waiting.is_empty() && !but.contains(partition)).then_some(*partition)
+        let has = |(partition, life): (&u32, &PartitionLife)| {
+            let has_records = life.slot().is_some_and(PartitionSlot::has_records);
+            (has_records && !but.contains(partition)).then_some(*partition)
         };
-        let after = self.slots.range((Bound::Excluded(self.last), Bound::Unbounded));
-        let partition = after.chain(self.slots.range(..=self.last)).find_map(has)?;
-        let slot = self.slots.get_mut(&partition)?;
+        let after = self.lives.range((Bound::Excluded(self.last), Bound::Unbounded));
+        let partition = after.chain(self.lives.range(..=self.last)).find_map(has)?;
+        let slot = self.lives.get_mut(&partition)?.slot_mut()?;
         self.last = partition;
-        let mut records = Vec::with_capacity(slot.waiting.len().min(most));
-        while records.len() < most {
-            let Some((side, record)) = slot.waiting.pop_front() else { break };
-            if let Some(side) = slot.sides.get_mut(side) {
-                side.waiting -= 1;
-                side.position = if side.waiting == 0 { side.read } else { record.offset + 1 };
-            }
-            self.records -= 1;
-            self.bytes -= record_weight(&record);
-            records.push(record);
-        }
-        let generation = slot.generation;
+        let (generation, records) = (slot.generation, slot.take_records(most));
+        records.iter().for_each(|record| self.read_ahead.subtract(ReadAhead::of_record(record)));
         (!records.is_empty()).then_some(RecordBatch { partition, generation, records })
     }
 
     /// Up to where each topic was handed out.
     pub fn positions(&self, partition: u32, topics: &[TopicName]) -> TopicOffsets {
-        let Some(slot) = self.slots.get(&partition) else { return TopicOffsets::new() };
-        topics.iter().cloned().zip(slot.sides.iter().map(|side| side.position)).collect()
+        let slot = self.lives.get(&partition).and_then(PartitionLife::slot);
+        slot.map_or_else(TopicOffsets::new, |slot| slot.positions(topics))
     }
 
     /// Everything that is in hand, at the end.
     pub fn drain(&mut self) -> Vec<PartitionSlot> {
-        let partitions: Vec<u32> = self.slots.keys().copied().collect();
-        partitions.into_iter().filter_map(|partition| self.remove(partition)).collect()
+        let stepped = self.step_all(|| LifeInput::Closed);
+        stepped.into_iter().filter_map(|(_, effects)| effects.dropped).collect()
     }
-}
-
-/// What a record weighs in memory, roughly.
-fn record_weight(record: &TopicRecord) -> usize {
-    let headers: usize = record.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-    64 + record.key.len() + record.value.as_ref().map_or(0, Vec::len) + headers
 }

@@ -2,7 +2,7 @@
 
 use topic::port::{TopicName, TopicRecord};
 
-use super::member_state::{KafkaMemberShared, PartitionSlot};
+use super::{member_state::KafkaMemberShared, partition_slot::PartitionSlot};
 
 /// A step, and what the positions of the lead and its companion are after it.
 enum SlotStep {
@@ -34,7 +34,9 @@ fn check_steps(steps: &[(SlotStep, (u64, u64))]) {
         match step {
             Take(lead, companion) => {
                 state.give(&[3]);
-                let slot = PartitionSlot::new(state.given[&3], 7, &[*lead, *companion]);
+                let claim = state.begin_takeover()[&3];
+                state.end_takeover(true);
+                let slot = PartitionSlot::new(claim, 7, &[*lead, *companion]);
                 assert!(state.install(3, slot).is_ok());
                 reading = state.reads;
             }
@@ -49,7 +51,7 @@ fn check_steps(steps: &[(SlotStep, (u64, u64))]) {
             }
             Rewind(lead, companion) => {
                 let old = reading;
-                state.restart(3, &[*lead, *companion], None);
+                state.restart(3, 7, vec![*lead, *companion], None);
                 // What is still on its way from before is of no use.
                 state.push(old, 0, slot_record(0, 99));
                 assert!(!state.reach(3, old, 0, 99), "step {at}");
@@ -109,7 +111,9 @@ fn what_is_taken_back_is_told_and_then_let_go_of() {
     let take = || {
         let mut state = shared.lock_state();
         state.give(&[1]);
-        let slot = PartitionSlot::new(state.given[&1], 7, &[0]);
+        let claim = state.begin_takeover()[&1];
+        state.end_takeover(true);
+        let slot = PartitionSlot::new(claim, 7, &[0]);
         assert!(state.install(1, slot).is_ok());
     };
     take();

@@ -15,7 +15,6 @@ use rdkafka::{
 use runtime::clock::SteadyStopwatch;
 use topic::port::{CommitError, NewRecord, TopicError};
 
-use super::member_state::KafkaMemberShared;
 use crate::{
     append::base_record,
     client_context::{InFlightRecords, KafkaClientContext},
@@ -34,6 +33,15 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Between two looks for delivery reports. A `poll` that waits would take all of its time whatever comes, and keep a
 /// core busy through the last millisecond.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// The member for which a turn is written: it says how to wait, and when everything has ended.
+pub trait TurnWaiter {
+    /// Whether everything has ended as with a process that is killed.
+    fn is_severed(&self) -> bool;
+
+    /// Waits for so long, or less if something was heard. Whether everything ends.
+    fn wait(&self, most: Duration) -> bool;
+}
 
 /// A producer with a transactional id of its own.
 pub struct TransactionProducer {
@@ -115,20 +123,20 @@ impl TransactionProducer {
     /// was killed would not have done it either.
     pub fn commit(
         &self,
-        shared: &KafkaMemberShared,
+        waiter: &impl TurnWaiter,
         write: &TransactionWrite<'_>,
     ) -> Result<(), TransactionError> {
         let began = SteadyStopwatch::start();
         let done = self
-            .retry_step(shared, &began, "beginning", || self.producer.begin_transaction())
-            .and_then(|()| self.send_turn(shared, &began, write))
+            .retry_step(waiter, &began, "beginning", || self.producer.begin_transaction())
+            .and_then(|()| self.send_turn(waiter, &began, write))
             .and_then(|()| {
-                self.retry_step(shared, &began, "sending offsets", || {
+                self.retry_step(waiter, &began, "sending offsets", || {
                     self.producer.send_offsets_to_transaction(write.offsets, write.metadata, TRY)
                 })
             })
             .and_then(|()| {
-                self.retry_step(shared, &began, "committing", || self.producer.commit_transaction(TRY))
+                self.retry_step(waiter, &began, "committing", || self.producer.commit_transaction(TRY))
             });
         let (why, code) = match done {
             Ok(()) => return Ok(()),
@@ -136,7 +144,7 @@ impl TransactionProducer {
             Err(TransactionStep::Abort(why, code)) => (why, code),
         };
         let began = SteadyStopwatch::start();
-        match self.retry_step(shared, &began, "aborting", || self.producer.abort_transaction(LOOK_AGAIN)) {
+        match self.retry_step(waiter, &began, "aborting", || self.producer.abort_transaction(LOOK_AGAIN)) {
             Err(TransactionStep::Abort(why, _) | TransactionStep::Dead(why)) => {
                 Err(TransactionError::lost_partition(why))
             }
@@ -146,7 +154,7 @@ impl TransactionProducer {
 
     fn send_turn(
         &self,
-        shared: &KafkaMemberShared,
+        waiter: &impl TurnWaiter,
         began: &SteadyStopwatch,
         write: &TransactionWrite<'_>,
     ) -> Result<(), TransactionStep> {
@@ -158,7 +166,7 @@ impl TransactionProducer {
                 let sent = self.producer.send(base_record(record, &wire, write.stamp, flight.clone()));
                 let Err((error, _)) = sent else { break };
                 match error_code(&error) {
-                    Some(Code::QueueFull) => self.poll_once(shared, began)?,
+                    Some(Code::QueueFull) => self.poll_once(waiter, began)?,
                     // It is there, so what the producer knows is old.
                     Some(Code::UnknownPartition | Code::UnknownTopic) if !asked => {
                         asked = true;
@@ -169,25 +177,25 @@ impl TransactionProducer {
             }
         }
         while !flight.is_over() {
-            self.poll_once(shared, began)?;
+            self.poll_once(waiter, began)?;
         }
         flight.outcome().map_err(|error| step_of_error("sending", &error))
     }
 
     /// Waits a moment and serves delivery reports. They all come at last: what is not delivered in time fails.
-    fn poll_once(&self, shared: &KafkaMemberShared, began: &SteadyStopwatch) -> Result<(), TransactionStep> {
-        shared.wait(LOOK);
+    fn poll_once(&self, waiter: &impl TurnWaiter, began: &SteadyStopwatch) -> Result<(), TransactionStep> {
+        waiter.wait(LOOK);
         self.producer.poll(Duration::ZERO);
-        self.check_going_on(shared, began, "sending")
+        self.check_going_on(waiter, began, "sending")
     }
 
     fn check_going_on(
         &self,
-        shared: &KafkaMemberShared,
+        waiter: &impl TurnWaiter,
         began: &SteadyStopwatch,
         what: &str,
     ) -> Result<(), TransactionStep> {
-        if shared.lock_state().severed {
+        if waiter.is_severed() {
             return Err(TransactionStep::Dead("the log was closed".to_owned()));
         }
         if began.elapsed() > self.most + TRY {
@@ -198,13 +206,13 @@ impl TransactionProducer {
 
     fn retry_step(
         &self,
-        shared: &KafkaMemberShared,
+        waiter: &impl TurnWaiter,
         began: &SteadyStopwatch,
         what: &str,
         mut call: impl FnMut() -> Result<(), KafkaError>,
     ) -> Result<(), TransactionStep> {
         loop {
-            self.check_going_on(shared, began, what)?;
+            self.check_going_on(waiter, began, what)?;
             let Err(error) = call() else { return Ok(()) };
             let again = match &error {
                 KafkaError::Transaction(error) => error.is_retriable() && !error.is_fatal(),
@@ -217,7 +225,7 @@ impl TransactionProducer {
             }
             // Reports that nobody has looked at count as being in flight, and an abort waits for those.
             self.producer.poll(Duration::ZERO);
-            shared.wait(PAUSE);
+            waiter.wait(PAUSE);
         }
     }
 }
