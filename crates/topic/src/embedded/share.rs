@@ -21,7 +21,10 @@ struct MemberLiveness {
 
 impl std::fmt::Debug for PartitionShare {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PartitionShare").field("members", &self.members.len()).field("parts", &self.parts).finish()
+        f.debug_struct("PartitionShare")
+            .field("members", &self.members.len())
+            .field("parts", &self.parts)
+            .finish()
     }
 }
 
