@@ -12,7 +12,9 @@ mod links;
 mod manifests;
 mod metrics;
 mod names;
+mod prose;
 mod scenarios;
+mod sizes;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -36,7 +38,7 @@ const fn tidy_check(name: &'static str, run: fn(&SourceTree) -> Vec<String>, why
 }
 
 /// All checks, in the order in which they run.
-pub const CHECKS: [TidyCheck; 18] = [
+pub const CHECKS: [TidyCheck; 20] = [
     tidy_check(
         "layers",
         layers::check_layers,
@@ -59,6 +61,7 @@ pub const CHECKS: [TidyCheck; 18] = [
     ),
     tidy_check("openings", sources::check_openings, "every file says first what it is for"),
     tidy_check("lengths", sources::check_lengths, "a file is read in one go"),
+    tidy_check("sizes", sizes::check_sizes, "a crate has one subject, and the root only composes"),
     tidy_check("awaits", sources::check_awaits, "decisions are synchronous; only the rim of a room waits"),
     tidy_check("clocks", sources::check_clocks, "time is an argument, so that a test can be any time"),
     tidy_check("limits", sources::check_limits, "functions stay short because clippy counts their lines"),
@@ -91,6 +94,7 @@ pub const CHECKS: [TidyCheck; 18] = [
         "no trailing space, no machine's own paths, a newline at the end",
     ),
     tidy_check("links", links::check_links, "what a document points to is there"),
+    tidy_check("prose", prose::check_prose, "what a document says of the code is there"),
 ];
 
 pub fn names() -> Vec<&'static str> {

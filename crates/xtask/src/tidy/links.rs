@@ -1,4 +1,4 @@
-//! What a document points to is there.
+//! What a document points to is there: the file, and the heading in it.
 
 use crate::{tidy::format_complaint, tree::SourceTree};
 
@@ -7,8 +7,9 @@ pub fn check_links(tree: &SourceTree) -> Vec<String> {
     for (path, text) in tree.texts(|path| path.ends_with(".md")) {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (line, link) in relative_links(text) {
-            let file = link.split('#').next().unwrap_or_default();
-            if !file.is_empty() && !resolve_link(folder, file).is_some_and(|path| tree.has(&path)) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { Some(path.to_owned()) } else { resolve_link(folder, file) };
+            if !target.is_some_and(|target| tree.has(&target) && has_heading(tree, &target, anchor)) {
                 found.push(format_complaint(path, line, format_args!("{link} does not exist")));
             }
         }
@@ -29,6 +30,24 @@ fn relative_links(text: &str) -> Vec<(usize, &str)> {
         links.extend(targets.filter(|link| !is_external(link)).map(|link| (number + 1, link)));
     }
     links
+}
+
+/// Whether a page has the heading that an anchor names; other files have lines, which nobody checks.
+fn has_heading(tree: &SourceTree, path: &str, anchor: &str) -> bool {
+    let Some(text) = tree.files.get(path).and_then(Option::as_deref) else { return true };
+    anchor.is_empty() || !path.ends_with(".md") || headings(text).any(|heading| heading == anchor)
+}
+
+/// The anchors of a page's headings, as GitHub makes them.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    let mut fenced = false;
+    text.lines().filter_map(move |line| {
+        fenced ^= line.trim_start().starts_with("```");
+        let title =
+            line.trim_start_matches('#').strip_prefix(' ').filter(|_| !fenced && line.starts_with('#'))?;
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        Some(kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect())
+    })
 }
 
 fn is_external(link: &str) -> bool {
