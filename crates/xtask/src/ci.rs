@@ -1,13 +1,16 @@
 //! The gate: every stage runs, also after a failure, and what passed and failed is added up.
 
-use std::time::Instant;
+use std::{cell::OnceCell, time::Instant};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 
 use crate::{
-    faults, lanes,
+    changes::ChangeReach,
+    faults::{self, PlainRuns},
+    lanes::{self, SuiteReport},
     shell::{self, WorkspaceRoot},
+    suites::{self, TestSuite},
     tally::GateTally,
     tidy,
 };
@@ -19,16 +22,16 @@ pub enum GateStage {
     Fmt,
     /// What `cargo xtask tidy` checks
     Tidy,
-    /// cargo build, for the tests that start the binary
+    /// cargo build of all targets: the programs, and the tests of the stages after it
     Build,
-    /// cargo test, in which no test may be ignored
+    /// All tests, of which none may be ignored
     Test,
+    /// What `cargo xtask faults` plants; in the whole gate while tests wait for engines
+    Faults,
     /// cargo clippy over all targets; in the whole gate while tests wait for engines
     Clippy,
-    /// cargo doc
+    /// cargo doc; in the whole gate while tests wait for engines
     Doc,
-    /// What `cargo xtask faults` plants
-    Faults,
 }
 
 impl GateStage {
@@ -36,17 +39,9 @@ impl GateStage {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    fn run(self, house: &WorkspaceRoot) -> Result<GateTally> {
-        match self {
-            Self::Fmt => run_single(house, &["fmt", "--all", "--check", "--", "-l"]),
-            Self::Tidy => tidy::run_checks(house, &[]),
-            Self::Clippy => run_single(house, &shell::workspace_arguments(&["clippy", "--all-targets"])),
-            // All targets, as the tests are built: with fewer, what we lean on would be built with fewer features, and twice.
-            Self::Build => run_single(house, &shell::workspace_arguments(&["build", "--all-targets"])),
-            Self::Test => lanes::run_lanes(house, || ()),
-            Self::Doc => run_single(house, &shell::workspace_arguments(&["doc", "--no-deps"])),
-            Self::Faults => faults::run_faults(house, &[]),
-        }
+    /// Whether it needs nothing but processors, which are free while tests wait.
+    fn fills_waits(self) -> bool {
+        matches!(self, Self::Faults | Self::Clippy | Self::Doc)
     }
 }
 
@@ -57,37 +52,78 @@ struct StageReport {
     seconds: f64,
 }
 
-/// Runs the wanted stages, or all. The last line it prints is the count; whether all is good is returned.
-pub fn run_stages(house: &WorkspaceRoot, wanted: &[GateStage]) -> bool {
+/// What the stages of one run share.
+struct GateRun<'a> {
+    house: &'a WorkspaceRoot,
+    reach: &'a ChangeReach,
+    /// Built by the first stage that needs them.
+    suites: OnceCell<Result<Vec<TestSuite>, String>>,
+}
+
+/// Runs the wanted stages, or all, with the tests that a change reaches. The last line it prints is the count;
+/// whether all is good is returned.
+pub fn run_stages(house: &WorkspaceRoot, wanted: &[GateStage], reach: &ChangeReach) -> bool {
+    let gate = GateRun { house, reach, suites: OnceCell::new() };
     let all = GateStage::value_variants().iter().copied();
     let stages: Vec<GateStage> = all.filter(|stage| wanted.is_empty() || wanted.contains(stage)).collect();
-    let compiling: Vec<GateStage> =
-        stages.iter().copied().filter(|stage| matches!(stage, GateStage::Clippy | GateStage::Doc)).collect();
-    let mut reports: Vec<StageReport> = Vec::new();
+    let fills: Vec<GateStage> = stages.iter().copied().filter(|stage| stage.fills_waits()).collect();
+    let (mut reports, mut suite_reports) = (Vec::<StageReport>::new(), Vec::new());
     for &stage in &stages {
         if reports.iter().any(|report| report.stage == stage) {
             continue;
         }
         let mut meanwhile = Vec::new();
-        let report = if stage == GateStage::Test {
-            // Some tests wait for engines for long; what only compiles has the processors until they are done.
-            let compile = || meanwhile.extend(compiling.iter().map(|stage| report_stage(house, *stage)));
-            time_stage(stage, || lanes::run_lanes(house, compile))
-        } else {
-            report_stage(house, stage)
-        };
-        reports.push(report);
+        reports.push(time_stage(stage, || {
+            if stage != GateStage::Test {
+                return gate.run(stage, &[]);
+            }
+            suite_reports = lanes::run_lanes(house, gate.suites()?, |computed| {
+                meanwhile.extend(fills.iter().map(|stage| time_stage(*stage, || gate.run(*stage, computed))));
+            })?;
+            Ok(add_up(suite_reports.iter().map(|report: &SuiteReport| report.tally)))
+        }));
         reports.append(&mut meanwhile);
     }
     println!("\n== the gate");
-    reports.iter().for_each(|report| println!("{}", report_line(report)));
-    let mut total = GateTally::default();
-    reports.iter().for_each(|report| total += report.tally);
-    total.print_tally()
+    lanes::print_suites(&suite_reports);
+    reports.iter().for_each(|report| println!("{}", format_report(report)));
+    add_up(reports.iter().map(|report| report.tally)).print_tally()
 }
 
-fn report_stage(house: &WorkspaceRoot, stage: GateStage) -> StageReport {
-    time_stage(stage, || stage.run(house))
+impl GateRun<'_> {
+    /// Runs a stage that is not the tests; some of those may have run already.
+    fn run(&self, stage: GateStage, computed: &[SuiteReport]) -> Result<GateTally> {
+        let house = self.house;
+        match stage {
+            GateStage::Fmt => run_single(house, &["fmt", "--all", "--check", "--", "-l"]),
+            GateStage::Tidy => tidy::run_checks(house, &[]),
+            GateStage::Build | GateStage::Test => self.suites().map(|_| GateTally::from_passed(true)),
+            GateStage::Faults => self.plant_faults(computed),
+            GateStage::Clippy => run_single(house, &shell::workspace_arguments(&["clippy", "--all-targets"])),
+            GateStage::Doc => run_single(house, &shell::workspace_arguments(&["doc", "--no-deps"])),
+        }
+    }
+
+    fn suites(&self) -> Result<&[TestSuite]> {
+        let build = || {
+            let mut suites = suites::build_suites(self.house).map_err(|error| format!("{error:#}"))?;
+            suites.retain(|suite| self.reach.reaches(&suite.package, &suite.target));
+            Ok(suites)
+        };
+        let suites = self.suites.get_or_init(build);
+        suites.as_deref().map_err(|error| anyhow!("{error}"))
+    }
+
+    fn plant_faults(&self, computed: &[SuiteReport]) -> Result<GateTally> {
+        let suites = self.suites()?;
+        if !suites.iter().any(faults::notices_faults) {
+            return Ok(GateTally::default());
+        }
+        let have_passed = |report: &SuiteReport| report.notices_faults && report.tally.is_good();
+        let plain_runs =
+            if computed.iter().any(have_passed) { PlainRuns::Passed } else { PlainRuns::Unknown };
+        faults::run_faults(self.house, suites, plain_runs, &[])
+    }
 }
 
 fn time_stage(stage: GateStage, work: impl FnOnce() -> Result<GateTally>) -> StageReport {
@@ -98,13 +134,19 @@ fn time_stage(stage: GateStage, work: impl FnOnce() -> Result<GateTally>) -> Sta
         GateTally::from_passed(false)
     });
     let report = StageReport { stage, tally, seconds: start.elapsed().as_secs_f64() };
-    println!("{}", report_line(&report));
+    println!("{}", format_report(&report));
     report
 }
 
-fn report_line(report: &StageReport) -> String {
+fn format_report(report: &StageReport) -> String {
     let verdict = if report.tally.is_good() { "ok" } else { "FAILED" };
     format!("{:8} {verdict:6} {:7.1} s  {}", report.stage.name(), report.seconds, report.tally)
+}
+
+fn add_up(tallies: impl Iterator<Item = GateTally>) -> GateTally {
+    let mut total = GateTally::default();
+    tallies.for_each(|tally| total += tally);
+    total
 }
 
 /// A stage that passes or fails as a whole.

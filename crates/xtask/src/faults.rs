@@ -5,7 +5,7 @@ use std::{
     fmt,
     fs::{self, File},
     num::NonZero,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -13,16 +13,16 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
 
 use crate::{
-    shell::{self, WorkspaceRoot},
+    shell::WorkspaceRoot,
+    suites::TestSuite,
     tally::{GateTally, TestRun},
     tidy::{self, FaultTrial},
 };
 
-/// The package of which the tests must notice.
-const PACKAGE: &str = "tests";
+/// The package and the test target that must notice.
+const NOTICING: (&str, &str) = ("tests", "laws");
 /// How long the tests of one filter may take. A fault that makes them wait for ever counts as not caught.
 const RUN_SECS_MAX: u64 = 300;
 /// How often a fault is looked for. Laws draw their cases by chance, and one run in some may draw none that shows the
@@ -52,28 +52,49 @@ enum FaultRunOutcome {
     Hung,
 }
 
-/// The built test binaries of the package, and where they run.
-struct FaultTestSuite {
-    folder: PathBuf,
-    binaries: Vec<PathBuf>,
+/// The built tests that must notice, and where their output goes.
+struct FaultTestSuite<'a> {
+    suite: &'a TestSuite,
     logs: PathBuf,
 }
 
+/// Whether the tests are known to pass without a fault.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PlainRuns {
+    /// All of them have just passed: they need not pass once more.
+    Passed,
+    Unknown,
+}
+
+/// Whether a suite is the one that must notice.
+pub fn notices_faults(suite: &TestSuite) -> bool {
+    (suite.package.as_str(), suite.target.as_str()) == NOTICING
+}
+
 /// Plants the named faults, or all.
-pub fn run_faults(house: &WorkspaceRoot, wanted: &[String]) -> Result<GateTally> {
+pub fn run_faults(
+    house: &WorkspaceRoot,
+    suites: &[TestSuite],
+    plain_runs: PlainRuns,
+    wanted: &[String],
+) -> Result<GateTally> {
     let list = fs::read_to_string(house.root.join(tidy::FAULT_LIST)).context(tidy::FAULT_LIST)?;
     let mut trials = tidy::parse_trials(&list)?;
     trials.retain(|trial| wanted.is_empty() || wanted.contains(&trial.fault));
     ensure!(!trials.is_empty(), "no such fault in {}", tidy::FAULT_LIST);
-    let suite = FaultTestSuite::build(house)?;
-    let outcomes = suite.run_all(list_jobs(&trials))?;
-    let of = |fault: Option<&String>, filter: &str| {
+    let suite = FaultTestSuite::find(suites)?;
+    let outcomes = suite.run_all(list_jobs(&trials, plain_runs))?;
+    let outcome = |fault: Option<&String>, filter: &str| {
         let job = FaultJob { fault: fault.cloned(), filter: filter.to_owned() };
         outcomes.get(&job).copied().unwrap_or(FaultRunOutcome::NoTest)
     };
     let mut tally = GateTally::default();
     for FaultTrial { fault, filter } in &trials {
-        let (plain, planted) = (of(None, filter), of(Some(fault), filter));
+        let plain = match plain_runs {
+            PlainRuns::Passed => FaultRunOutcome::Passed,
+            PlainRuns::Unknown => outcome(None, filter),
+        };
+        let planted = outcome(Some(fault), filter);
         let caught = judge_fault(plain, planted);
         tally += GateTally::from_passed(caught.is_ok());
         println!("{fault:24} {filter:40} {}", caught.err().unwrap_or("caught"));
@@ -87,12 +108,15 @@ pub fn run_faults(house: &WorkspaceRoot, wanted: &[String]) -> Result<GateTally>
     Ok(tally)
 }
 
-/// Each trial with its fault, and each filter once without.
-fn list_jobs(trials: &[FaultTrial]) -> BTreeSet<FaultJob> {
+/// Each trial with its fault, and each filter once without, unless that is known already.
+fn list_jobs(trials: &[FaultTrial], plain_runs: PlainRuns) -> BTreeSet<FaultJob> {
     let planted = trials
         .iter()
         .map(|trial| FaultJob { fault: Some(trial.fault.clone()), filter: trial.filter.clone() });
-    let plain = trials.iter().map(|trial| FaultJob { fault: None, filter: trial.filter.clone() });
+    let plain = trials
+        .iter()
+        .filter(|_| plain_runs == PlainRuns::Unknown)
+        .map(|trial| FaultJob { fault: None, filter: trial.filter.clone() });
     planted.chain(plain).collect()
 }
 
@@ -108,26 +132,15 @@ fn judge_fault(plain: FaultRunOutcome, planted: FaultRunOutcome) -> Result<(), &
     }
 }
 
-impl FaultTestSuite {
-    /// Builds the tests as the gate does, and asks cargo where the binaries are.
-    fn build(house: &WorkspaceRoot) -> Result<Self> {
-        let arguments = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
-        let mut messages = Vec::new();
-        let built =
-            shell::run_listening(&mut house.cargo(&shell::workspace_arguments(&arguments)), |line| {
-                messages.push(line.to_owned());
-            })?;
-        ensure!(built, "the tests do not build");
-        let folder = house.root.join(PACKAGE);
-        let manifest = folder.join("Cargo.toml");
-        let binaries: Vec<PathBuf> =
-            messages.iter().filter_map(|line| test_binary(line, &manifest)).collect();
-        let Some(target) = binaries.first().and_then(|path| path.ancestors().nth(3)) else {
-            bail!("the package {PACKAGE} has no test binary");
-        };
+impl<'a> FaultTestSuite<'a> {
+    fn find(suites: &'a [TestSuite]) -> Result<Self> {
+        let suite = suites.iter().find(|suite| notices_faults(suite));
+        let suite = suite.with_context(|| format!("no test binary {NOTICING:?}"))?;
+        // Beside `debug/deps/`, in which the binary is.
+        let target = suite.binary.ancestors().nth(3).context("a test binary outside a target folder")?;
         let logs = target.join("faults");
         fs::create_dir_all(&logs).with_context(|| format!("could not make {}", logs.display()))?;
-        Ok(Self { folder, binaries, logs })
+        Ok(Self { suite, logs })
     }
 
     /// Runs the jobs, as many at once as there are processors.
@@ -167,7 +180,7 @@ impl FaultTestSuite {
         Ok(outcome)
     }
 
-    /// Runs the tests of a filter in all binaries; the worst outcome counts.
+    /// Runs the tests of a filter.
     fn run(&self, job: &FaultJob) -> Result<FaultRunOutcome> {
         let log = self.logs.join(format!(
             "{}.{}.log",
@@ -175,32 +188,20 @@ impl FaultTestSuite {
             job.filter.replace(':', "_")
         ));
         let output = File::create(&log).with_context(|| format!("could not write {}", log.display()))?;
-        let mut failed = false;
-        for binary in &self.binaries {
-            let mut command = Command::new(binary);
-            command.arg(&job.filter).current_dir(&self.folder).stdin(Stdio::null());
-            command.stdout(output.try_clone().context("a log")?).stderr(output.try_clone().context("a log")?);
-            // A planted failure is not one to remember among the sources, nor worth being made small.
-            command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0");
-            match &job.fault {
-                Some(fault) => command.env("TIDINGS_FAULT", fault),
-                None => command.env_remove("TIDINGS_FAULT"),
-            };
-            match wait_for_tests(&mut command, Duration::from_secs(RUN_SECS_MAX))? {
-                Some(succeeded) => failed |= !succeeded,
-                None => return Ok(FaultRunOutcome::Hung),
-            }
+        let mut command = self.suite.command();
+        command.arg(&job.filter).stdin(Stdio::null());
+        command.stdout(output.try_clone().context("a log")?).stderr(output);
+        // A planted failure is not one to remember among the sources, nor worth being made small.
+        command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0");
+        match &job.fault {
+            Some(fault) => command.env("TIDINGS_FAULT", fault),
+            None => command.env_remove("TIDINGS_FAULT"),
+        };
+        match wait_for_tests(&mut command, Duration::from_secs(RUN_SECS_MAX))? {
+            Some(succeeded) => Ok(read_outcome(&fs::read(&log).context("a log")?, !succeeded)),
+            None => Ok(FaultRunOutcome::Hung),
         }
-        Ok(read_outcome(&fs::read(&log).context("a log")?, failed))
     }
-}
-
-/// The test binary that a message of cargo tells of, if it is one of the package.
-fn test_binary(line: &str, manifest: &Path) -> Option<PathBuf> {
-    let message: Value = serde_json::from_str(line).ok()?;
-    let ours = message["manifest_path"].as_str().is_some_and(|path| Path::new(path) == manifest);
-    let tests = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
-    message["executable"].as_str().filter(|_| ours && tests).map(PathBuf::from)
 }
 
 /// What a run amounts to: only a run that had a test can have passed or failed.
@@ -274,23 +275,6 @@ mod tests {
     }
 
     #[test]
-    fn binaries_are_found_in_what_cargo_says() {
-        let check = |line: &str, expect: Option<&str>| {
-            assert_eq!(
-                test_binary(line, Path::new("/r/tests/Cargo.toml")),
-                expect.map(PathBuf::from),
-                "{line}"
-            );
-        };
-        let line = r#"{"reason":"compiler-artifact","manifest_path":"/r/tests/Cargo.toml","profile":{"test":true},"executable":"/r/t/x"}"#;
-        check(line, Some("/r/t/x"));
-        check(&line.replace("true", "false"), None);
-        check(&line.replace("/r/tests/", "/r/crates/a/"), None);
-        check(&line.replace(r#""/r/t/x""#, "null"), None);
-        check("no message", None);
-    }
-
-    #[test]
     fn a_run_that_does_not_end_is_ended() {
         let sleeps = wait_for_tests(Command::new("sleep").arg("60"), Duration::from_millis(50)).unwrap();
         let passes = wait_for_tests(&mut Command::new("true"), Duration::from_secs(10)).unwrap();
@@ -301,8 +285,12 @@ mod tests {
     #[test]
     fn a_filter_runs_once_without_a_fault() {
         let trials = tidy::parse_trials("a laws::one\nb laws::one # why\n\n# note\n").unwrap();
-        let told: Vec<String> =
-            list_jobs(&trials).iter().map(|job| format!("{:?} {}", job.fault, job.filter)).collect();
-        assert_eq!(told, ["None laws::one", "Some(\"a\") laws::one", "Some(\"b\") laws::one"]);
+        let tell = |plain_runs| -> Vec<String> {
+            let jobs = list_jobs(&trials, plain_runs);
+            jobs.iter().map(|job| format!("{:?} {}", job.fault, job.filter)).collect()
+        };
+        let planted = ["Some(\"a\") laws::one", "Some(\"b\") laws::one"];
+        assert_eq!(tell(PlainRuns::Unknown), ["None laws::one", planted[0], planted[1]]);
+        assert_eq!(tell(PlainRuns::Passed), planted);
     }
 }

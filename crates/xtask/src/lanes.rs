@@ -1,119 +1,155 @@
-//! All tests, in two lanes at once: those that start engines, kill them and wait, and those that compute. The
-//! first leave processors idle for minutes, which the others use.
+//! All tests, in lanes side by side: one computes, the others wait, each for something else. What waits leaves
+//! processors idle for minutes, which the others use.
 
-use std::{collections::BTreeSet, thread};
+use std::{process::Command, thread, time::Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
-use serde_json::Value;
+use anyhow::{Result, bail};
 
 use crate::{
     engines::GateEngines,
+    faults,
     shell::{self, WorkspaceRoot},
+    suites::TestSuite,
     tally::{GateTally, TestRun},
 };
 
-/// Test targets that mostly wait for engines of their own.
-const WAITING: [&str; 3] = ["real", "engines", "clusters"];
+/// The lane of all that is in no other.
+const COMPUTING: &str = "computes";
 
-/// Commands that run one after the other, and what is before each line that they print.
-struct TestLane {
-    name: &'static str,
-    commands: Vec<Vec<String>>,
+/// Test targets that mostly wait, by what they wait for.
+const WAITING: [(&str, &[&str]); 3] = [
+    ("engines", &["real", "engines", "clusters", "conformance"]),
+    ("kills", &["kill", "outside"]),
+    ("pages", &["seen", "docs"]),
+];
+
+/// The tests of a computing target that wait instead: the target, the start of their names, their lane.
+const WAITING_PARTS: [(&str, &str, &str); 1] = [("scenarios", "real::", "engines")];
+
+/// What one test binary is run with.
+#[derive(PartialEq, Eq, Debug)]
+struct SuiteRun<'a> {
+    suite: &'a TestSuite,
+    arguments: Vec<&'static str>,
 }
 
-/// Runs all, and counts the tests one by one while their output is shown. What computes is done first; what is to
-/// be done afterwards has the processors until the rest is.
-pub fn run_lanes(house: &WorkspaceRoot, afterwards: impl FnOnce() + Send) -> Result<GateTally> {
-    // Once for both lanes: cargo lets only one of two commands build.
-    let built = shell::run_succeeds(&mut house.cargo(&shell::workspace_arguments(&["test", "--no-run"])))?;
-    ensure!(built, "the tests do not build");
-    let lanes = build_lanes(&house.metadata()?)?;
+/// What became of a run, and how long it took.
+pub struct SuiteReport {
+    pub name: String,
+    pub lane: &'static str,
+    pub tally: GateTally,
+    pub seconds: f64,
+    /// Whether these are the tests that must notice planted faults.
+    pub notices_faults: bool,
+}
+
+/// Runs all, and counts the tests one by one while their output is shown. What is to be done afterwards is told how
+/// the computing lane fared, and has the processors until the other lanes are done.
+pub fn run_lanes(
+    house: &WorkspaceRoot,
+    suites: &[TestSuite],
+    afterwards: impl FnOnce(&[SuiteReport]),
+) -> Result<Vec<SuiteReport>> {
     let engines = GateEngines::start(house)?;
-    let [waiting, computing] = &lanes;
-    let (waited, computed) = thread::scope(|scope| {
-        let waited = scope.spawn(|| waiting.run(house, &engines));
-        let computed = computing.run(house, &engines);
-        afterwards();
-        (waited.join().map_err(|_| anyhow::anyhow!("a lane died")), computed)
-    });
-    let mut total = waited??;
-    total += computed?;
-    Ok(total)
+    thread::scope(|scope| {
+        let engines = &engines;
+        let waiting: Vec<_> =
+            WAITING.iter().map(|&(lane, _)| scope.spawn(move || run_lane(lane, suites, engines))).collect();
+        let mut reports = run_lane(COMPUTING, suites, engines)?;
+        afterwards(&reports);
+        for lane in waiting {
+            let Ok(lane) = lane.join() else { bail!("a lane died") };
+            reports.extend(lane?);
+        }
+        Ok(reports)
+    })
 }
 
-/// Every test target of the workspace in the one lane or the other, and the examples in the documentation.
-fn build_lanes(metadata: &Value) -> Result<[TestLane; 2]> {
-    let targets = test_targets(metadata)?;
-    let (waiting, computing): (Vec<&str>, Vec<&str>) =
-        targets.into_iter().partition(|name| WAITING.contains(name));
-    if waiting.len() < WAITING.len() {
-        bail!("one of the test targets {WAITING:?} is not there any more");
+/// The lane of a test target.
+fn lane_of(target: &str) -> &'static str {
+    WAITING.iter().find(|(_, targets)| targets.contains(&target)).map_or(COMPUTING, |(lane, _)| *lane)
+}
+
+/// The runs of one lane. A suite with a part in another lane is run in both, each time without what the other has.
+fn list_runs<'a>(lane: &str, suites: &'a [TestSuite]) -> Vec<SuiteRun<'a>> {
+    let mut runs = Vec::new();
+    for suite in suites {
+        let part = WAITING_PARTS.iter().find(|(target, ..)| *target == suite.target);
+        if lane_of(&suite.target) == lane {
+            let arguments = part.map_or(Vec::new(), |(_, start, _)| vec!["--skip", *start]);
+            runs.push(SuiteRun { suite, arguments });
+        }
+        if let Some((_, start, _)) = part.filter(|(.., part_lane)| *part_lane == lane) {
+            runs.push(SuiteRun { suite, arguments: vec![*start] });
+        }
     }
-    let named = |first: &[&str], names: &[&str]| {
-        let mut arguments = shell::workspace_arguments(&[&["test", "--no-fail-fast"], first].concat());
-        arguments.extend(names.iter().flat_map(|name| ["--test", *name]));
-        arguments.into_iter().map(str::to_owned).collect()
-    };
-    Ok([
-        TestLane { name: "waits", commands: vec![named(&[], &waiting)] },
-        TestLane {
-            name: "works",
-            commands: vec![named(&["--lib", "--bins"], &computing), named(&["--doc"], &[])],
-        },
-    ])
+    runs
 }
 
-/// The names of what lies under `tests/` of some package.
-fn test_targets(metadata: &Value) -> Result<BTreeSet<&str>> {
-    let members = metadata["workspace_members"].as_array().context("cargo metadata without members")?;
-    let packages = metadata["packages"].as_array().context("cargo metadata without packages")?;
-    let own = packages.iter().filter(|package| members.contains(&package["id"]));
-    let targets = own.flat_map(|package| package["targets"].as_array().into_iter().flatten());
-    let tests = targets.filter(|target| target["kind"][0] == "test");
-    Ok(tests.filter_map(|target| target["name"].as_str()).collect())
+fn run_lane(lane: &'static str, suites: &[TestSuite], engines: &GateEngines) -> Result<Vec<SuiteReport>> {
+    list_runs(lane, suites).iter().map(|run| run.run(lane, engines)).collect()
 }
 
-impl TestLane {
-    fn run(&self, house: &WorkspaceRoot, engines: &GateEngines) -> Result<GateTally> {
-        let (mut run, mut succeeded) = (TestRun::default(), true);
-        for arguments in &self.commands {
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            // Colours would stand in the middle of the lines that are counted.
-            let mut command = house.cargo(&arguments);
-            let command = engines.set_variables(&mut command).env("CARGO_TERM_COLOR", "never");
-            succeeded &= shell::run_listening(command, |line| {
-                println!("{:>5}| {line}", self.name);
-                run.hear(line);
-            })?;
-        }
+impl SuiteRun<'_> {
+    fn run(&self, lane: &'static str, engines: &GateEngines) -> Result<SuiteReport> {
+        let Self { suite, arguments } = self;
+        let name =
+            [&[suite.package.as_str(), suite.target.as_str()], arguments.as_slice()].concat().join(" ");
+        let mut command: Command = suite.command();
+        engines.set_variables(&mut command).args(arguments);
+        println!("{lane:>8}| == {name}");
+        let (start, mut run) = (Instant::now(), TestRun::default());
+        let succeeded = shell::run_listening(&mut command, |line| {
+            println!("{lane:>8}| {line}");
+            run.hear(line);
+        })?;
         if run.ignored > 0 {
-            println!("{} ignored tests count as failed", run.ignored);
+            println!("{lane:>8}| {} ignored tests count as failed", run.ignored);
         }
-        Ok(run.tally(succeeded))
+        // A crate whose tests are all elsewhere has an empty binary.
+        let is_empty = suite.is_within_a_crate() && run.announced == 0;
+        let tally = if is_empty && succeeded { GateTally::default() } else { run.tally(succeeded) };
+        let notices_faults = faults::notices_faults(suite);
+        Ok(SuiteReport { name, lane, tally, seconds: start.elapsed().as_secs_f64(), notices_faults })
+    }
+}
+
+/// The longest suites first, a line each.
+pub fn print_suites(reports: &[SuiteReport]) {
+    let mut sorted: Vec<&SuiteReport> = reports.iter().collect();
+    sorted.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    for SuiteReport { name, lane, tally, seconds, .. } in sorted {
+        println!("{lane:>8}| {name:30} {seconds:7.1} s  {tally}");
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
+    fn check(targets: &[&str], lane: &str, expect: &[&str]) {
+        let suites: Vec<TestSuite> = targets
+            .iter()
+            .map(|target| TestSuite {
+                package: "p".to_owned(),
+                target: (*target).to_owned(),
+                folder: "/r/p".into(),
+                binary: "/r/t/x".into(),
+            })
+            .collect();
+        let told: Vec<String> = list_runs(lane, &suites)
+            .iter()
+            .map(|run| [&[run.suite.target.as_str()], run.arguments.as_slice()].concat().join(" "))
+            .collect();
+        assert_eq!(told, expect, "{lane}");
+    }
+
     #[test]
-    fn every_target_is_in_one_lane() {
-        let target = |name: &str| json!({"name": name, "kind": ["test"]});
-        let library = json!({"name": "a", "kind": ["lib"]});
-        let own: Vec<Value> =
-            WAITING.iter().map(|name| target(name)).chain([target("laws"), library]).collect();
-        let metadata = json!({"workspace_members": ["ours"],
-            "packages": [{"id": "ours", "targets": own}, {"id": "theirs", "targets": [target("x")]}]});
-        let [waiting, computing] = build_lanes(&metadata).unwrap();
-        let names = |lane: &TestLane| -> BTreeSet<String> {
-            let named = lane.commands[0].windows(2).filter(|pair| pair[0] == "--test");
-            named.map(|pair| pair[1].clone()).collect()
-        };
-        assert_eq!(names(&waiting), WAITING.map(str::to_owned).into());
-        assert_eq!(names(&computing), ["laws".to_owned()].into());
-        assert!(build_lanes(&json!({"workspace_members": [], "packages": []})).is_err());
+    fn every_suite_is_in_one_lane() {
+        let all = ["lib", "laws", "real", "kill", "seen", "scenarios", "docs"];
+        check(&all, COMPUTING, &["lib", "laws", "scenarios --skip real::"]);
+        check(&all, "engines", &["real", "scenarios real::"]);
+        check(&all, "kills", &["kill"]);
+        check(&all, "pages", &["seen", "docs"]);
     }
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool talks on its terminal")]
 #![allow(clippy::disallowed_methods, reason = "it measures how long a stage takes and waits for processes")]
 
+mod changes;
 mod ci;
 mod engines;
 mod faults;
@@ -12,6 +13,7 @@ mod lanes;
 mod lex;
 mod manifest;
 mod shell;
+mod suites;
 mod tally;
 mod tidy;
 mod tree;
@@ -21,7 +23,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand, builder::PossibleValuesParser};
 
-use crate::shell::WorkspaceRoot;
+use crate::{changes::ChangeReach, faults::PlainRuns, shell::WorkspaceRoot};
 
 /// The project's own tool.
 ///
@@ -44,6 +46,9 @@ enum XtaskCommand {
         /// Only these stages, in the gate's order
         #[arg(value_enum, value_name = "STAGE")]
         stages: Vec<ci::GateStage>,
+        /// Only the tests that a change can reach: all that differs from BASE, committed or not
+        #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true, default_missing_value = "HEAD")]
+        changed: Option<String>,
     },
     /// Checks what the compiler and the lints cannot: layers, lengths, licences, names, links
     Tidy {
@@ -80,12 +85,21 @@ fn main() -> ExitCode {
 fn run_command(verb: XtaskCommand) -> Result<bool> {
     let house = WorkspaceRoot::find()?;
     match verb {
-        XtaskCommand::Ci { stages } => Ok(ci::run_stages(&house, &stages)),
+        XtaskCommand::Ci { stages, changed } => {
+            let reach = match changed {
+                Some(base) => ChangeReach::since(&house, &base)?,
+                None => ChangeReach::Everything,
+            };
+            Ok(ci::run_stages(&house, &stages, &reach))
+        }
         XtaskCommand::Tidy { list: true, .. } => {
             tidy::print_list();
             Ok(true)
         }
         XtaskCommand::Tidy { checks, .. } => Ok(tidy::run_checks(&house, &checks)?.print_tally()),
-        XtaskCommand::Faults { faults } => Ok(faults::run_faults(&house, &faults)?.print_tally()),
+        XtaskCommand::Faults { faults } => {
+            let suites = suites::build_suites(&house)?;
+            Ok(faults::run_faults(&house, &suites, PlainRuns::Unknown, &faults)?.print_tally())
+        }
     }
 }

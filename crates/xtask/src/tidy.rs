@@ -38,7 +38,7 @@ const fn tidy_check(name: &'static str, run: fn(&SourceTree) -> Vec<String>, why
 }
 
 /// All checks, in the order in which they run.
-pub const CHECKS: [TidyCheck; 20] = [
+pub const CHECKS: [TidyCheck; 21] = [
     tidy_check(
         "layers",
         layers::check_layers,
@@ -60,6 +60,7 @@ pub const CHECKS: [TidyCheck; 20] = [
         "everything that is built in may be given away under Apache-2.0",
     ),
     tidy_check("openings", sources::check_openings, "every file says first what it is for"),
+    tidy_check("fences", sources::check_fences, "an example that nobody runs is wrong one day"),
     tidy_check("lengths", sources::check_lengths, "a file is read in one go"),
     tidy_check("sizes", sizes::check_sizes, "a crate has one subject, and the root only composes"),
     tidy_check("awaits", sources::check_awaits, "decisions are synchronous; only the rim of a room waits"),

@@ -42,6 +42,30 @@ pub fn check_openings(tree: &SourceTree) -> Vec<String> {
         .collect()
 }
 
+/// The gate runs no documentation tests, so no comment has code that would be one.
+pub fn check_fences(tree: &SourceTree) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in tree.sources() {
+        let mut fenced = false;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            let comment = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"));
+            let Some(word) = comment.and_then(|comment| comment.trim_start().strip_prefix("```")) else {
+                continue;
+            };
+            if !fenced && !word.starts_with("text") {
+                found.push(format_complaint(
+                    path,
+                    number + 1,
+                    "code in a comment is not run: make it a test, or text",
+                ));
+            }
+            fenced = !fenced;
+        }
+    }
+    found
+}
+
 /// No file is longer than its kind may be.
 pub fn check_lengths(tree: &SourceTree) -> Vec<String> {
     let most = |path: &str| if is_test(path) { LINES_MAX_IN_TESTS } else { LINES_MAX };
