@@ -46,19 +46,19 @@ const AFTER: &str = "\
 Exit codes:
   0  done
   1  something went wrong
-  2  the command line makes no sense
-  3  a catalogue, a configuration or an input was refused
-  4  nothing runs on this data directory, or it does not answer
+  2  the command line is wrong
+  3  a catalogue, the configuration or an input was refused
+  4  no house runs on this data directory, or it does not answer
 
-Configuration: defaults, then the file, then the environment (TIDINGS_DATA_DIR, ...), then flags; \
-`tidings config` prints what holds and where it comes from. Data goes to the standard output, talk to the \
-standard error. Colours only on a terminal, and never with NO_COLOR.
+Flags override the environment (TIDINGS_DATA_DIR, ...), which overrides the configuration file, which overrides \
+the defaults; `tidings config` prints every value and its source. Data goes to standard output, messages to \
+standard error. Output is coloured on a terminal only, and never with NO_COLOR.
 
-Begin with:
+To begin:
   tidings init shop
   tidings check shop
   tidings up --catalogue shop --demo
-and open the address that it prints.";
+and open the address it prints.";
 
 const ABOUT: &str = "Tidings turns model-change events into the few messages that people want.";
 
@@ -86,16 +86,16 @@ pub struct GlobalArgs {
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, env = "TIDINGS_CONFIG")]
     #[arg(help_heading = "Everywhere", hide_env_values = true)]
     pub config: Option<PathBuf>,
-    /// Where everything is kept
+    /// The data directory
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
     pub data_dir: Option<String>,
-    /// Whose events and persons these are; a running house is asked of its own tenant alone
+    /// The tenant to act for; a running house answers for its own tenant only
     #[arg(long, global = true, value_name = "TENANT", help_heading = "Everywhere")]
     pub tenant: Option<String>,
     /// `embedded` or `production`
     #[arg(long, global = true, value_name = "ENGINE", help_heading = "Everywhere")]
     pub engine: Option<String>,
-    /// What is logged, such as `info` or `info,digest=debug`
+    /// The log filter, such as `info` or `info,digest=debug`
     #[arg(long, global = true, value_name = "FILTER", help_heading = "Everywhere")]
     pub log: Option<String>,
     /// Print data as JSON
@@ -105,130 +105,132 @@ pub struct GlobalArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum TidingsCommand {
-    /// Make a folder with a small catalogue that works, to be changed into your own
+    /// Create a folder with a small working catalogue for you to change
     #[command(after_help = check::INIT)]
     Init(InitArgs),
-    /// Run the whole house in this process, with its page
+    /// Run the whole house in one process, with its web page
     #[command(after_help = UP)]
     Up(UpArgs),
-    /// Run some rooms of the house in this process, on engines that several processes share
+    /// Run some rooms in this process, on engines shared with other processes
     #[command(after_help = RUN)]
     Run(RunArgs),
-    /// Make topics, tables and schemas that a house needs in production engines
+    /// Create the topics, tables and schemas that a house needs in production
     #[command(after_help = MIGRATE)]
     Migrate(MigrateArgs),
-    /// Publish a change, or a file of them
+    /// Publish a change, or a file of changes
     #[command(after_help = publish::PUBLISH)]
     Publish(PublishArgs),
-    /// Let a person follow a subject
+    /// Make a person follow a subject
     #[command(after_help = "Example:\n  tidings follow ann maker:7")]
     Follow(FollowArgs),
     /// End a follow
     #[command(after_help = "Example:\n  tidings unfollow ann maker:7")]
     Unfollow(FollowArgs),
-    /// Let a person hear no more of a kind, of what somebody does, of a subject or of a thread
+    /// Mute a kind, an actor, a subject or a thread for a person
     #[command(after_help = publish::MUTE)]
     Mute(MuteArgs),
     /// End a mute
     #[command(after_help = "Example:\n  tidings unmute ann --kind item_published")]
     Unmute(MuteArgs),
-    /// Show all that is known of a person, or set fields of their profile
+    /// Show everything known about a person, or set fields of their profile
     #[command(after_help = publish::PERSON)]
     Person(PersonArgs),
-    /// List the devices on which pushes reach a person, add one or take it away
+    /// List, add or remove the devices that get a person's pushes
     #[command(after_help = clock::DEVICE)]
     Device(DeviceArgs),
-    /// Say what a person did with entries: read or cleared them
+    /// Record that a person read or cleared entries
     #[command(after_help = publish::FEEDBACK)]
     Feedback(FeedbackArgs),
-    /// Show a person's days: every entry, why it is there and what became of it
+    /// Show a person's days: each entry, its reasons and its fate
     #[command(after_help = "Example:\n  tidings days ann --since 3d")]
     Days(DaysArgs),
-    /// Show what is open for a person: which windows, why and until when; release or cancel one
+    /// Show a person's open windows, why each is open and until when; release or cancel one
     #[command(after_help = tools::WINDOWS)]
     Windows(WindowsArgs),
-    /// Show what share of the entries of each day was told, what became of the others, and how many windows are due
+    /// Show for each day the share of entries told and the fates of the rest, and the windows now due
     #[command(after_help = tools::SHARES)]
     Shares(SharesArgs),
-    /// Say why a person was or was not told of an event
+    /// Explain why a person was or was not told about an event
     #[command(after_help = tools::EXPLAIN)]
     Explain(ExplainArgs),
-    /// Show a message of a kind as a person would get it
+    /// Show a message as a person would get it
     #[command(after_help = tools::PREVIEW)]
     Preview(PreviewArgs),
-    /// Close windows of a plan now, for one person or for all
+    /// Close a plan's windows now, for one person or for everybody
     #[command(after_help = tools::RELEASE)]
     Release(ReleaseArgs),
-    /// Append records of a topic once more, to make good what went wrong; shows the plan unless it is to execute it
+    /// Append a topic's records once more to repair a failure; prints the plan unless given --execute
     #[command(after_help = replay::REPLAY)]
     Replay(ReplayArgs),
-    /// Give everything that lies by person another number of partitions, while no house runs
+    /// Change the number of partitions while no house runs
     #[command(after_help = repartition::REPARTITION)]
     Repartition(RepartitionArgs),
-    /// Write old days to a file and drop them
+    /// Write old days to a file, then drop them
     #[command(after_help = tools::ARCHIVE)]
     Archive(ArchiveArgs),
-    /// Make the keys that mails are signed with, and show what has to stand in the DNS
+    /// Create DKIM keys, and show the DNS records they need
     #[command(after_help = mail::DKIM)]
     Dkim(DkimArgs),
-    /// Show the keys by which those who are called see who calls, and call an address to see whether it arrives
+    /// Show the keys that sign webhook calls, or send a test call
     #[command(after_help = hooks::HOOKS)]
     Hooks(HooksArgs),
-    /// Make the key by which browsers know the house
+    /// Create the key that identifies the house to browsers (VAPID)
     #[command(after_help = push::PUSH)]
     Push(PushArgs),
-    /// Send one mail to an address, by the ways that mails go, and say what became of it
+    /// Send a test mail and report the outcome
     #[command(after_help = mail::SEND_TEST)]
     SendTest(SendTestArgs),
-    /// Take any mail and show it on a page, for trying mails out; nothing goes any further
+    /// Run a mail server for trying things out: it shows every mail on a page and delivers none
     #[command(after_help = sink::SINK)]
     Sink(SinkArgs),
-    /// Show what keeps mails from a person, because of what came back of them; lift it
+    /// Show or lift the bounces and complaints that block mail to a person
     #[command(subcommand, after_help = suppressions::SUPPRESSIONS)]
     Suppressions(SuppressionsCommand),
-    /// Erase a person everywhere, and show what was removed and what stays until when
+    /// Erase a person everywhere, with a receipt of what was removed and what remains
     #[command(after_help = erase::ERASE)]
     Erase(ErasePersonArgs),
-    /// List messages of which nobody can say whether they went out
+    /// List messages whose delivery is unknown
     #[command(after_help = unknown::UNKNOWN)]
     Unknown(UnknownArgs),
-    /// Show a demo's clock, or move it forward, so that what is due by then is done
+    /// Show a demo's clock, or move it forward so that due work runs
     #[command(after_help = clock::CLOCK)]
     Clock(ClockArgs),
-    /// Check a catalogue: fields, texts, templates, schedules, scenarios
+    /// Check a catalogue: fields, texts, templates, schedules and scenarios
     #[command(after_help = check::CHECK)]
     Check(CatalogueCheckArgs),
-    /// Print what a shell needs to complete this command line
+    /// Print shell completions
     #[command(after_help = completions::COMPLETIONS)]
     Completions(CompletionsArgs),
-    /// Measure the engines here, each figure beside a raw loop in the same run
+    /// Run benchmarks, each compared with a raw loop in the same run
     #[command(after_help = BENCH)]
     Bench(BenchCommandArgs),
-    /// Print the effective configuration, with the source of each value
+    /// Print the effective configuration and the source of each value
     #[command(after_help = CONFIG)]
     Config,
-    /// Look at what could not be used, and decide on it
+    /// List, retry or drop records in quarantine (the dead-letter queue)
     #[command(subcommand, after_help = QUARANTINE)]
     Quarantine(QuarantineCommand),
-    /// Look at what is remembered of people where it cannot be read, and mend it
+    /// Inspect and repair state records that cannot be read
     #[command(subcommand, after_help = state::STATE)]
     State(StateCommand),
 }
 
 const UP: &str = "\
-Everything lies in the data directory: topics/ store/ outbox/ clock, and admin.json while it runs. The \
-other commands talk to the running house through that file. Ctrl-C lets every room finish what it has in hand.
+The data directory holds everything: topics/ store/ outbox/ clock, and admin.json while the house runs. The \
+other commands find the running house through that file. On Ctrl-C every room finishes the work in hand, \
+then stops.
 
 Examples:
   tidings up --catalogue examples/gallery --demo
   tidings up --catalogue my/catalogue --listen 127.0.0.1:0 --data-dir /var/lib/tidings";
 
 const RUN: &str = "\
-With `engine: production` alone. Each room may run in as many processes as you like, and several rooms in one; \
-together they are what `tidings up` is in one process. Nothing is made in the engines: `tidings migrate` does that. \
-Each process serves /health/live, /health/ready and /metrics at its own --listen; ingest also /v1, /u and the page, \
-and the other commands find it through admin.json in its data directory. SIGTERM lets every room finish what it has \
-in hand, and gives its partitions to the others.
+Needs `engine: production`. A room may run in any number of processes, and a process may run several rooms; \
+together they do what `tidings up` does in one process. `run` creates nothing in the engines: `tidings \
+migrate` does that. Each process serves /health/live, /health/ready and /metrics at its own --listen \
+address. An ingest process also serves /v1, /u and the web page, and the other commands find it through \
+admin.json in its data directory. On SIGTERM every room finishes the work in hand and hands its partitions \
+to the other processes.
 
 Examples:
   tidings run ingest --listen 127.0.0.1:7280
@@ -236,9 +238,10 @@ Examples:
   tidings run sender keeper --listen 127.0.0.1:7282";
 
 const MIGRATE: &str = "\
-A line is printed for each thing that was done, or `nothing to do`. It may be repeated, also by two at once. \
-Partition counts are for life: topics that have another count than `partitions` are refused; `tidings repartition` \
-is the way to another count. With --check nothing is done, and the exit code is 3 if there is anything to do.
+Prints a line for each change made, or `nothing to do`. Running it again is safe, even twice at once. \
+Partition counts cannot change here: a topic whose count differs from `partitions` is refused, and `tidings \
+repartition` changes the count. With --check nothing is changed, and the exit code is 3 if there is anything \
+to do.
 
 Examples:
   tidings migrate
@@ -250,12 +253,13 @@ Examples:
   TIDINGS_TENANT=other tidings config --json";
 
 const BENCH: &str = "\
-Each bench runs in a folder of its own and leaves nothing behind. A figure is the median of several rounds, \
-beside the same done by hand on the same engine; `oracle` says what was checked, and whether it held.
+Each benchmark runs in a folder of its own and leaves nothing behind. A figure is the median of several \
+rounds, printed beside the same work done by hand on the same engine; `oracle` says which result was \
+checked, and whether it was correct.
 
-With `--engine production` it is run on Kafka and ScyllaDB or Cassandra: those that the configuration names, or \
---kafka and --cql (TIDINGS_KAFKA, TIDINGS_CQL), as `make engines` says them. It makes topics and a keyspace of \
-its own there, tidings_bench_..., and takes them away.
+With `--engine production` it runs on Kafka and on ScyllaDB or Cassandra: the configured ones, or those of \
+--kafka and --cql (TIDINGS_KAFKA, TIDINGS_CQL), as `make engines` prints them. It creates topics and a \
+keyspace of its own there, tidings_bench_..., and removes them.
 
 Examples:
   tidings bench list
@@ -263,8 +267,8 @@ Examples:
   tidings bench route --engine production";
 
 const QUARANTINE: &str = "\
-What could not be decoded or was not admitted waits here, with the reason; the rest of its partition went \
-on. An item is named by its number.
+Records that could not be decoded or were not admitted are kept here with the reason; the rest of their \
+partition went on. Each has a number.
 
 Examples:
   tidings quarantine list
@@ -274,40 +278,40 @@ Examples:
 
 #[derive(Debug, Args)]
 pub struct UpArgs {
-    /// Folder of the catalogue
+    /// The catalogue's folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub catalogue: Option<String>,
-    /// Address of page and HTTP; port 0 takes a free one
+    /// The address for HTTP and the web page; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// Allow moving the clock forward, and begin with a little world
+    /// Start with sample data and a clock that can be moved forward
     #[arg(long)]
     pub demo: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The rooms
+    /// The rooms to run
     #[arg(value_name = "ROOM", required = true)]
     pub rooms: Vec<RoomName>,
-    /// Folder of the catalogue
+    /// The catalogue's folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub catalogue: Option<String>,
-    /// Address of this process's HTTP; port 0 takes a free one
+    /// The address for this process's HTTP; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct MigrateArgs {
-    /// Only say what would be done
+    /// Only print what would be done
     #[arg(long)]
     pub check: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct DaysArgs {
-    /// The person, by the id that services use for them
+    /// The person's id, as services know it
     pub person: String,
     /// How far back, in days
     #[arg(long, value_name = "DAYS", default_value = "7d")]
@@ -316,32 +320,32 @@ pub struct DaysArgs {
 
 #[derive(Debug, Args)]
 pub struct BenchCommandArgs {
-    /// Which one, or `list`
+    /// The benchmark, or `list`
     #[arg(value_name = "NAME", default_value = "list")]
     pub name: String,
-    /// How many things it is done with
+    /// The number of items to use
     #[arg(long, value_name = "N", value_parser = parse_size)]
     pub size: Option<usize>,
-    /// With `--engine production`: brokers of Kafka, before those of the configuration
+    /// With `--engine production`: Kafka brokers, instead of the configured ones
     #[arg(long, value_name = "ADDRESSES", env = "TIDINGS_KAFKA", hide_env_values = true)]
     pub kafka: Option<String>,
-    /// With `--engine production`: nodes of ScyllaDB or Cassandra, likewise
+    /// With `--engine production`: ScyllaDB or Cassandra nodes, instead of the configured ones
     #[arg(long, value_name = "ADDRESSES", env = "TIDINGS_CQL", hide_env_values = true)]
     pub cql: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum QuarantineCommand {
-    /// List what waits
+    /// List records awaiting a decision
     List,
-    /// Show one item whole
+    /// Show one record in full
     Show {
         #[arg(value_name = "NUMBER")]
         item: u64,
     },
-    /// Put items back where they came from, to be tried again
+    /// Return records to their topic to be tried again
     Retry(QuarantineItemsArgs),
-    /// Settle items without trying them again
+    /// Discard records without trying them again
     Drop(QuarantineItemsArgs),
 }
 
@@ -349,7 +353,7 @@ pub enum QuarantineCommand {
 pub struct QuarantineItemsArgs {
     #[arg(value_name = "NUMBER", required_unless_present = "all")]
     pub items: Vec<u64>,
-    /// All that wait
+    /// All records
     #[arg(long, conflicts_with = "items")]
     pub all: bool,
 }
@@ -357,9 +361,9 @@ pub struct QuarantineItemsArgs {
 /// A number of things, and not none.
 fn parse_size(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("nothing can be measured with no things".to_owned()),
+        Ok(0) => Err("at least one item is needed".to_owned()),
         Ok(size) => Ok(size),
-        Err(_) => Err("is no whole number".to_owned()),
+        Err(_) => Err("is not a whole number".to_owned()),
     }
 }
 

@@ -25,15 +25,15 @@ use crate::erasure::work;
 /// A part of the house that can run without the others, by the name that the command line has for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
 pub enum RoomName {
-    /// What comes in: HTTP under /v1, the topic `changes`, the page
+    /// Takes what comes in: HTTP under /v1, the topic `changes`; serves the web page
     Ingest,
-    /// Who cares: entries, and the walk through large audiences
+    /// Finds the people who care, and writes their entries
     Fanout,
-    /// The windows of persons: open, grow, close
+    /// Opens, fills and closes the windows of people
     Digest,
-    /// The last check, and the mail
+    /// Checks each message once more, and sends it
     Sender,
-    /// Drops expired days, erases persons; one is enough
+    /// Drops expired days and erases people; one process is enough
     Keeper,
 }
 

@@ -1,25 +1,27 @@
-//! What whoever writes a catalogue asks for: a folder to begin with, and whether it works.
+//! For authors of a catalogue: a folder to begin with, and whether the catalogue works.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
 pub const INIT: &str = "\
-The folder is called like the catalogue. It holds a catalogue of a library, a mail for phones and desks, in light and \
-dark, its plain text, and two scenarios; change them into your own. Nothing that is there is written over.
+The new catalogue is named after the folder. It describes a library, with one mail for phones and desktops, \
+light and dark, its plain text, and two scenarios; change them to suit you. Existing files are never \
+overwritten.
 
 Example:
   tidings init shop";
 
 pub const CHECK: &str = "\
-Every problem is printed with file, line and column. A catalogue without any is rendered with example data, and the \
-scenarios in its folder `scenarios` are played. A note is about what works and is perhaps not meant: a sentence with a \
-hole where a field is missing, one that is said twice, a mail that mailboxes cut off.
+Each problem is printed with its file, line and column. If there are none, the catalogue is rendered with \
+example data and the scenarios in its folder `scenarios` are run. A note is about something that works but \
+may not be intended: a sentence with a gap where a field is missing, a sentence that is repeated, a mail \
+that mailboxes would cut off.
 
-Each plan's message is made in four forms: full, nearly empty, with one of each kind, and with two events of one \
-subject. --html writes them as files to look at.
+Each plan's message is rendered in four forms: full, nearly empty, one entry of each kind, and two events \
+about one subject. --html writes them to files.
 
-With --watch all of this is done again whenever a file of the folder changes, until Ctrl-C.
+With --watch the check runs again whenever a file in the folder changes, until Ctrl-C.
 
 Examples:
   tidings check examples/gallery
@@ -29,32 +31,32 @@ Examples:
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// The folder that is made
+    /// The folder to create
     #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub struct CatalogueCheckArgs {
-    /// Folder of the catalogue
+    /// The catalogue's folder
     #[arg(value_name = "CATALOGUE_DIR", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// Play only the scenarios that have this in their name
+    /// Run only scenarios whose name contains this
     #[arg(long, value_name = "PATTERN")]
     pub only: Option<String>,
-    /// Print what happened in each scenario, also if it passed
+    /// Print what happened in each scenario, even if it passed
     #[arg(long)]
     pub trace: bool,
-    /// Check again whenever a file of the folder changes
+    /// Check again whenever a file in the folder changes
     #[arg(long)]
     pub watch: bool,
-    /// Fail on notes too, for builds that keep a catalogue without any
+    /// Treat notes as failures, for builds that allow none
     #[arg(long)]
     pub strict: bool,
-    /// Write each plan's messages into this folder, in every form
+    /// Write the messages of each plan to this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub html: Option<PathBuf>,
-    /// Print when each plan closes next, in three time zones
+    /// Print when each plan next closes, in three time zones
     #[arg(long)]
     pub verbose: bool,
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 pub const COMPLETIONS: &str = "\
-The words of the command line, in the language of a shell, to the standard output.
+Writes the completion script of a shell to standard output.
 
 Examples:
   tidings completions bash > ~/.local/share/bash-completion/completions/tidings

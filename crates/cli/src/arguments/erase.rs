@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 pub const ERASE: &str = "\
-From the moment this is asked for nothing is heard of the person and nobody tells them anything. What they have is \
-removed when what was in flight has landed, by the room `keeper`: their days, profile, mutes, follows, notes and crowds, slips \
-and what the journal has of their messages, what is remembered of them between turns, messages in the outbox. The \
-receipt says of every place how much was removed, what stays, and until when; each is kept for a year, whatever is asked \
-for later. Asked for again it is done again. An erased id stays erased: what services say of it later is ignored. To use \
-the id anew, welcome it when its erasure is done; nothing that was removed comes back, nor is anything told from before.
+From the moment of this request everything about the person is ignored and nothing is sent to them. The room \
+`keeper` removes their data once the work in flight has landed: their days, profile, mutes, follows, notes \
+and crowds, trace records, the journal of their messages, their state between turns, and messages in the \
+outbox. The receipt lists for each place how much was removed, what remains, and until when; receipts are \
+kept for a year.
+
+Repeating the command erases again. An erased id stays erased, and whatever services say about it later is \
+ignored. To use the id again, run --welcome when its erasure is done: nothing that was removed comes back, \
+and nothing from before is told.
 
 Examples:
   tidings erase ann --dry-run
@@ -22,25 +25,25 @@ Examples:
 
 #[derive(Debug, Args)]
 pub struct ErasePersonArgs {
-    /// The person, by the id that services use for them
+    /// The person's id, as services know it
     #[arg(value_name = "PERSON")]
     pub person: String,
     /// Only count what would be removed
     #[arg(long, conflicts_with_all = ["receipt", "welcome", "archive", "no_wait"])]
     pub dry_run: bool,
-    /// Only show how far it is, or what was removed, this time and before
+    /// Only show the progress, or what was removed now and before
     #[arg(long, conflicts_with_all = ["welcome", "archive", "no_wait"])]
     pub receipt: bool,
-    /// Let the person come back: they are heard of and told again from now on
+    /// Allow the id again: changes about it count from now on
     #[arg(long, conflicts_with_all = ["archive", "no_wait"])]
     pub welcome: bool,
-    /// Write this archive anew without the person, and nothing else; the old file is replaced
+    /// Only rewrite this archive without the person; the old file is replaced
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "no_wait")]
     pub archive: Option<PathBuf>,
-    /// Do not wait until it is done
+    /// Do not wait for the erasure to finish
     #[arg(long)]
     pub no_wait: bool,
-    /// Erase without asking
+    /// Do not ask for confirmation
     #[arg(long, conflicts_with_all = ["dry_run", "receipt", "welcome", "archive"])]
     pub yes: bool,
 }

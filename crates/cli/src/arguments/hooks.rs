@@ -1,11 +1,11 @@
-//! What operators of hooks ask for: the keys that receivers are told, and whether a call arrives.
+//! For operators of hooks: the keys that receivers verify calls with, and test calls.
 
 use clap::{Args, Subcommand};
 
 pub const HOOKS: &str = "\
-Each tenant has a key of its own for each hook that is signed, made of `hooks.secret`; it is kept nowhere and is always \
-the same. To change it: put a new secret before the old one, tell the receivers their new keys, and take the old secret \
-away when all of them have it. Until then each call is signed by both.
+Each tenant has its own key for each signed hook, derived from `hooks.secret`; it is stored nowhere and \
+never changes by itself. To rotate: put a new secret in front of the old one, give the receivers their new \
+keys, and remove the old secret when all of them have changed. Until then each call carries both signatures.
 
 Examples:
   tidings hooks secret main
@@ -20,18 +20,18 @@ pub struct HooksArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum HooksCommand {
-    /// Show the key by which a tenant's receivers see who calls; the newest first
+    /// Show the signing keys of a tenant, the newest first
     Secret {
-        /// Whose calls
+        /// The tenant
         #[arg(value_name = "TENANT")]
         tenant: String,
         /// The hook
         #[arg(long, value_name = "NAME", default_value = "webhook")]
         channel: String,
     },
-    /// Call an address once, and say what became of it
+    /// Call an address once and report the outcome
     Test {
-        /// Where
+        /// The address
         #[arg(value_name = "ADDRESS")]
         address: String,
         /// The hook

@@ -1,13 +1,13 @@
-//! What operators of mail ask for: keys, and whether a mail arrives.
+//! For operators of mail: keys, and whether a mail arrives.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
 pub const DKIM: &str = "\
-Keys lie in a folder (--folder, else `mail.dkim`), each in a file with the name of its record. Mails of a domain are \
-signed with its newest key of each kind that is in use. To change keys: make one with --from some days ahead, put \
-its record into the DNS, and take the old record and file away a week after that day.
+Keys are kept in a folder (--folder, or `mail.dkim`), one file each, named after its DNS record. Mail from a \
+domain is signed with the newest key of each kind that is in use. To rotate: create a key with --from a few \
+days ahead, publish its DNS record, and remove the old record and file a week after that day.
 
 Examples:
   tidings dkim new example.com --folder keys
@@ -15,8 +15,8 @@ Examples:
   tidings dkim list --folder keys";
 
 pub const SEND_TEST: &str = "\
-The mail goes the way that mails of the house go, by `mail.ways`, signed with the keys of `mail.dkim`. Nothing need \
-run for it, and no journal knows of it.
+The mail is sent as the house sends all mail: through `mail.ways`, signed with the keys in `mail.dkim`. No \
+house needs to be running, and the journal does not record it.
 
 Example:
   tidings send-test ann@example.com --from \"News <news@example.org>\"";
@@ -29,9 +29,9 @@ pub struct DkimArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum DkimCommand {
-    /// Make a key for a domain
+    /// Create a key for a domain
     New(NewDkimKeyArgs),
-    /// Show the keys, their records, and which are in use
+    /// Show the keys, their DNS records, and which are in use
     List {
         /// The folder of the keys [default: `mail.dkim`]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -41,13 +41,13 @@ pub enum DkimCommand {
 
 #[derive(Debug, Args)]
 pub struct NewDkimKeyArgs {
-    /// The domain of the senders' addresses, or one above it
+    /// The domain of the sender addresses, or a parent of it
     #[arg(value_name = "DOMAIN")]
     pub domain: String,
-    /// `rsa`, which every receiver can check, or `ed25519`, beside it
+    /// `rsa`, which every receiver can verify, or `ed25519` in addition
     #[arg(long, value_name = "KIND", default_value = "rsa", value_parser = ["rsa", "ed25519"])]
     pub kind: String,
-    /// What tells this key from the domain's others [default: its kind and the date, as rsa-20261201]
+    /// The selector [default: kind and date, such as rsa-20261201]
     #[arg(long, value_name = "NAME")]
     pub selector: Option<String>,
     /// Use it from this date on (UTC) [default: at once]
@@ -60,10 +60,10 @@ pub struct NewDkimKeyArgs {
 
 #[derive(Debug, Args)]
 pub struct SendTestArgs {
-    /// Who gets it
+    /// The recipient
     #[arg(value_name = "ADDRESS")]
     pub to: String,
-    /// Who it is from
+    /// The sender
     #[arg(long, value_name = "MAILBOX")]
     pub from: String,
 }

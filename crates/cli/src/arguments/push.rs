@@ -1,12 +1,12 @@
-//! What operators of pushes ask for: a key.
+//! For operators of pushes: a key.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
 pub const PUSH: &str = "\
-The key says to the push services of browsers who sends. Browsers are given its public half when they subscribe, so \
-another key means that each has to subscribe anew.
+The key identifies the sender to the push services of browsers. Browsers get its public half when they \
+subscribe, so after a new key each of them must subscribe again.
 
 Example:
   tidings push key --file /run/secrets/vapid.pem";
@@ -19,9 +19,9 @@ pub struct PushArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum PushCommand {
-    /// Make a key for Web Push, and say where it belongs
+    /// Create a key for Web Push, and print where it belongs
     Key {
-        /// Where it is written
+        /// The file to write
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "webpush.pem")]
         file: PathBuf,
     },

@@ -4,15 +4,16 @@ use clap::{Args, value_parser};
 use model::limits::PARTITIONS_MAX;
 
 pub const REPARTITION: &str = "\
-Everything that lies by person or subject gets N partitions instead of those it has. Without --execute it is only \
-said what that would do. What is remembered of people (open windows, what was told, messages that wait for another \
-attempt) moves along and is counted before and after; changes, quarantine and the store stay as they are. Events, \
-announcements and messages that were read are not kept: replay and explain reach back to the repartition only.
+Gives every topic that is keyed by person or subject N partitions. Without --execute it only prints the \
+plan. State of people (open windows, what was told, messages waiting for another attempt) is moved, and \
+counted before and after; changes, quarantine and the store stay as they are. Events, announcements and \
+messages that were already read are not kept: afterwards replay and explain reach back only to the \
+repartition.
 
-No house may run, nothing may be left to read, and the quarantine may hold nothing of these topics: let the house \
-run without intake until no stage lags, then stop it. What was interrupted is finished by the same command, and no \
-house starts until then; as long as nothing was taken away, the count that there is gives it up. Afterwards \
-`partitions` in the configuration has to say the new count.
+No house may run, nothing may be left to read, and the quarantine must hold no records of these topics: run \
+the house without intake until no stage lags, then stop it. If it was interrupted, run the same command \
+again; no house starts until then. As long as nothing has been removed, running it with the old count undoes \
+it. Afterwards set `partitions` in the configuration to the new count.
 
 Examples:
   tidings repartition --to 128
@@ -20,10 +21,10 @@ Examples:
 
 #[derive(Debug, Args)]
 pub struct RepartitionArgs {
-    /// How many partitions there shall be
+    /// The new number of partitions
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(PARTITIONS_MAX)))]
     pub to: u32,
-    /// Do it
+    /// Carry it out; otherwise the plan is printed
     #[arg(long)]
     pub execute: bool,
 }

@@ -7,16 +7,16 @@ use upkeep::replay::{
 };
 
 pub const REPLAY: &str = "\
-TOPIC is `events`, which are told again by fan-out, or `changes`, which are admitted again as of the time at \
-which they first came. Without --execute the plan is printed: for each partition from which offset to which, and how \
-many. A replay writes what is missing into people's days, and what is there already does not change. Nobody is told \
-of it, unless --tell-missing says so: then what was never told is told once, and nothing is told twice.
+TOPIC is `events`, which the fan-out tells again, or `changes`, which are admitted again as of the time they \
+first came. Without --execute the plan is printed: the range of offsets in each partition, and the number of \
+records. A replay adds what is missing to people's days and changes nothing that is there. Nobody is told, \
+unless --tell-missing is given: then what was never told is told once, and nothing is told twice.
 
-A replay goes on where it stood: Ctrl-C, a crash of the house or of this command lose nothing, and --resume takes \
-it up again. One replay of a topic runs at a time. Who had what replayed stays in the book: --list, --show.
+Ctrl-C, a crash of the house or a crash of this command lose nothing: --resume continues. One replay of a \
+topic runs at a time. --list and --show tell who replayed what.
 
-Times are RFC 3339, 2026-11-21 09:00 (UTC), \"2026-11-21 09:00 Europe/Berlin\", or how long ago, such as 3h. They \
-are those at which records were appended.
+Times are RFC 3339, 2026-11-21 09:00 (UTC), \"2026-11-21 09:00 Europe/Berlin\", or how long ago, such as 3h. \
+They are the times at which records were appended.
 
 Examples:
   tidings replay events --last 3h
@@ -29,34 +29,34 @@ Examples:
 #[command(group = ArgGroup::new("beginning").args(["from", "from_offset", "last", "from_start"]).requires("topic"))]
 #[command(group = ArgGroup::new("ending").args(["to", "to_offset"]).requires("topic"))]
 pub struct ReplayArgs {
-    /// Which records: `events` or `changes`
+    /// The topic: `events` or `changes`
     #[arg(value_name = "TOPIC", requires = "beginning")]
     pub topic: Option<String>,
-    /// From the first record that was appended at this time or later
+    /// Start at the first record appended at this time or later
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub from: Option<ReplayPlace>,
-    /// From this offset of every partition, or from these: 0:42,3:7
+    /// Start at this offset in every partition, or at these: 0:42,3:7
     #[arg(long, value_name = "OFFSETS", value_parser = parse_offsets)]
     pub from_offset: Option<ReplayPlace>,
-    /// What was appended within this time, such as 3h or 2d
+    /// Start this long ago, such as 3h or 2d
     #[arg(long, value_name = "DURATION", value_parser = parse_ago)]
     pub last: Option<ReplayPlace>,
-    /// From the first record that is there
+    /// Start at the first record
     #[arg(long)]
     pub from_start: bool,
-    /// Up to this time [default: the end, as it is now]
+    /// End at this time [default: the present end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub to: Option<ReplayPlace>,
-    /// Up to this offset of every partition, or up to these
+    /// End at this offset in every partition, or at these
     #[arg(long, value_name = "OFFSETS", value_parser = parse_offsets)]
     pub to_offset: Option<ReplayPlace>,
-    /// Do it
+    /// Carry it out; otherwise the plan is printed
     #[arg(long, requires = "topic")]
     pub execute: bool,
-    /// Tell what was never told
+    /// Also tell people what they were never told
     #[arg(long, requires = "execute")]
     pub tell_missing: bool,
-    /// So many records a second
+    /// Records a second
     #[arg(long, value_name = "N", default_value = "200", value_parser = parse_per_second, requires = "execute")]
     pub per_second: u32,
     /// List all replays there were

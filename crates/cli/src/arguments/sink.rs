@@ -1,12 +1,12 @@
-//! What somebody who tries mails out asks for.
+//! A mail server for trying mails out.
 
 use std::net::SocketAddr;
 
 use clap::Args;
 
 pub const SINK: &str = "\
-Every mail is taken, whoever it is to, and none goes any further. The newest thousand are kept in memory and are gone \
-when it ends. Both addresses are of this machine, for nobody is asked for a password.
+Accepts every mail, whoever the recipient, and delivers none. The newest thousand are kept in memory until \
+it stops. Both addresses must be on this machine, because no password is asked for.
 
 Example, in two terminals:
   tidings sink
@@ -14,13 +14,13 @@ Example, in two terminals:
 
 #[derive(Debug, Args)]
 pub struct SinkArgs {
-    /// Where mails are taken
+    /// The address of the mail server
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:2525")]
     pub listen: SocketAddr,
-    /// Where they can be looked at
+    /// The address of the web page
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8025")]
     pub page: SocketAddr,
-    /// Take mails at an address that others can reach, too; the page stays on this machine
+    /// Allow an address that other machines can reach; the page stays on this machine
     #[arg(long)]
     pub from_others: bool,
 }

@@ -1,4 +1,4 @@
-//! What is remembered of persons, record by record.
+//! The state of persons, record by record.
 
 use std::path::PathBuf;
 
@@ -6,15 +6,15 @@ use clap::{Subcommand, ValueHint};
 use upkeep::state::StatePlace;
 
 pub const STATE: &str = "\
-All that is remembered of a person is one record of the topic `windows`. A partition with a record that cannot be read \
-stands still, and only that one; it is looked at again once a minute at least. An older version of Tidings cannot read \
-what a newer one wrote: then the newer one is the cure. Else a record is named by its partition and offset, as `list` \
-has it.
+The state of a person is one record of the topic `windows`. A record that cannot be read stops its \
+partition, and only that one; the partition is tried again at least once a minute. An older version of \
+Tidings cannot read what a newer one wrote: run the newer one then. Otherwise name the record by partition \
+and offset, as `list` prints it.
 
-`repair` writes back a record from an export, of the same person. `drop` forgets what was known of the person: what is \
-open for them, what was told lately, and marks that their days do not have yet, so that a message may come twice. What \
-waits in their days is announced anew. Both work on records that cannot be read, and on no others, and are noted in the \
-quarantine, with the old bytes and by whom.
+`repair` writes a record back from an export of the same person. `drop` forgets the state of the person: \
+open windows, what was told lately, and marks that their days do not have yet, so that a message may come \
+twice. Entries waiting in their days are announced again. Both accept unreadable records only, and leave a \
+note in the quarantine with the old bytes and the name of the operator.
 
 Examples:
   tidings state list
@@ -24,27 +24,27 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub enum StateCommand {
-    /// List records that cannot be read, and partitions that stand still
+    /// List unreadable records and the partitions they stop
     List,
     /// Show one record: why it cannot be read, and its bytes
     Show {
         #[arg(value_name = "RECORD")]
         place: StatePlace,
     },
-    /// Write one record to a file, whether it can be read or not
+    /// Write one record to a file, readable or not
     Export {
         #[arg(value_name = "RECORD")]
         place: StatePlace,
-        /// The file; it must not be there
+        /// The file; it must not exist
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: PathBuf,
     },
-    /// Write a record from an export in the place of one that cannot be read
+    /// Replace an unreadable record by one from an export
     Repair {
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
-    /// Forget a record that cannot be read
+    /// Forget an unreadable record
     Drop {
         #[arg(value_name = "RECORD")]
         place: StatePlace,

@@ -1,11 +1,11 @@
-//! What keeps mails from a person's addresses.
+//! Bounces and complaints that block mail to a person.
 
 use clap::Subcommand;
 
 pub const SUPPRESSIONS: &str = "\
-A hard bounce keeps all mails from an address, a complaint those of its own stream, and soft bounces on three days all of \
-them for a week. Another address of the person is free. What is lifted is lifted also for what still comes back of mails \
-that left before.
+A hard bounce blocks all mail to an address, a complaint blocks its own stream, and soft bounces on three \
+days block all mail for a week. Other addresses of the person are not affected. Lifting also covers what \
+still comes back from mails sent before.
 
 Examples:
   tidings suppressions list ann
@@ -14,18 +14,18 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub enum SuppressionsCommand {
-    /// List what keeps mails from a person
+    /// List what blocks mail to a person
     List {
-        /// The person, by the id that services use for them
+        /// The person's id, as services know it
         #[arg(value_name = "PERSON")]
         person: String,
     },
-    /// Let mails go to a person again
+    /// Allow mail to a person again
     Lift {
-        /// The person, by the id that services use for them
+        /// The person's id, as services know it
         #[arg(value_name = "PERSON")]
         person: String,
-        /// Only complaints about this stream
+        /// Lift only complaints about this stream
         #[arg(long, value_name = "STREAM")]
         stream: Option<String>,
     },

@@ -1,4 +1,4 @@
-//! The tools of operators and of whoever asks why: release, windows, shares, archive, explain, preview.
+//! The tools of operators and of those who ask why: release, windows, shares, archive, explain, preview.
 
 use std::path::PathBuf;
 
@@ -6,20 +6,20 @@ use clap::{ArgGroup, Args, ValueHint};
 use views::open_windows::WindowAction;
 
 pub const RELEASE: &str = "\
-What a window holds is told at once, with everything that is asked at a closing; what was told today is not \
-told again tomorrow. With --all so many windows a second are released; who stops it in the middle has \
-released a part, and may begin again.
+Sends what each window holds at once, after the usual checks at closing; what is told today is not told \
+again tomorrow. With --all the rate is limited to --per-second windows. If you stop it midway, part of the \
+windows are released, and you can run it again.
 
 Examples:
   tidings release --plan morning_mail --person ann
   tidings release --plan morning_mail --all --per-second 50";
 
 pub const WINDOWS: &str = "\
-Each window with its plan and key, when it opened and is due, how many entries were announced to it, and why it is \
-open: not due yet, or held since the person is online, in quiet hours or over a cap. A window that is released \
-tells what it holds now; one that is cancelled tells nothing, and what it holds ends as `cancelled by hand`. \
-Both mean this one window and none that opens later. --key is needed where the plan has several windows. A cancelled \
-window cannot be brought back: on a terminal it is asked about first, elsewhere it needs --yes.
+Shows each window with its plan and key, when it opened and is due, the number of entries announced to it, \
+and why it is open: not due yet, or held because the person is online, in quiet hours or over a cap. A \
+released window sends what it holds now. A cancelled one sends nothing, and its entries end as `cancelled by \
+hand`. Both concern this window only, and none that opens later. --key is needed where the plan has several \
+windows. Cancelling cannot be undone: it asks for confirmation on a terminal, and needs --yes elsewhere.
 
 Examples:
   tidings windows ann
@@ -27,36 +27,38 @@ Examples:
   tidings windows ann --cancel replies --key post:7 --yes";
 
 pub const SHARES: &str = "\
-Every entry of these days is looked at, by UTC days and as its rows are now: told on a channel at least, waiting, or ended, \
-with each reason. A house that runs is asked piece by piece and goes on with its work meanwhile. Of the open windows \
-it is said how many are due now, and within a minute, an hour and a day, by plan.
+Reads every entry of these days (UTC) as it is now: told on at least one channel, waiting, or ended, with \
+each reason. A running house is asked piece by piece and keeps working. Open windows are counted by plan: \
+those due now, within a minute, an hour and a day.
 
 Examples:
   tidings shares
   tidings shares --since 21d --json";
 
 pub const ARCHIVE: &str = "\
-Every row of the days before DAY goes to an Avro container file, and then the days are dropped, each as one \
-piece, while everything else goes on. Days from which a plan may still tell, or for which events may still \
-come, cannot go yet. Only a running house archives, and it begins when it has done all that is due. What was \
-interrupted is done by the same command again, with the same DAY. The file's schema is schemas/archive.avsc.
+Writes every row of the days before DAY to an Avro container file, then drops those days, one whole day at a \
+time; everything else goes on. Days that a plan may still tell from, or that may still get events, cannot be \
+archived yet. Only a running house archives, and it first finishes what is due. If it was interrupted, run \
+the same command with the same DAY. The file's schema is schemas/archive.avsc.
 
 Examples:
   tidings archive --before 2026-11-13
   tidings archive --before 16d --out /backup/gallery.avro";
 
 pub const EXPLAIN: &str = "\
-An event is named by its key, by an entry as `tidings days` prints it, by source/id of the change, which has \
-an event for each of its subjects, or by its subject, which explains the latest events about it. A + speaks for being told, a - against it.
+Name an event by its key, by an entry as `tidings days` prints it, by source/id of the change (which has an \
+event for each of its subjects), or by its subject, which explains the latest events about it. A + marks a \
+reason for telling the person, a - a reason against.
 
 Examples:
   tidings explain --person ann --event item:1
   tidings explain --person ann --event shop/order-17";
 
 pub const PREVIEW: &str = "\
-The message is made by the code that makes those that are sent, of what the person's profile says now. It tells the \
-newest entries of the kind that wait for them, or, with --subject, what would come of that subject now, or else \
-data that is made up from the catalogue's types. Nothing is sent and nothing changes; its link to end such mails does nothing.
+The message is made by the code that makes real ones, from the person's present profile. It contains the \
+newest waiting entries of the kind, or, with --subject, what an event about that subject would bring now, or \
+else example data made from the catalogue's types. Nothing is sent and nothing changes; the unsubscribe link \
+in it does nothing.
 
 Examples:
   tidings preview item_published --person ann
@@ -65,16 +67,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("whom").required(true).args(["person", "all"]))]
 pub struct ReleaseArgs {
-    /// The plan whose windows are released
+    /// The plan
     #[arg(long, value_name = "PLAN")]
     pub plan: String,
-    /// For this person
+    /// Only this person's windows
     #[arg(long, value_name = "PERSON")]
     pub person: Option<String>,
-    /// For everybody who has a window of it open
+    /// The windows of everybody
     #[arg(long)]
     pub all: bool,
-    /// So many windows a second
+    /// Windows a second
     #[arg(long, value_name = "N", default_value = "100", value_parser = parse_windows_per_second)]
     #[arg(conflicts_with = "person")]
     pub per_second: usize,
@@ -83,19 +85,19 @@ pub struct ReleaseArgs {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("act").args(["release", "cancel"]))]
 pub struct WindowsArgs {
-    /// The person, by the id that services use for them
+    /// The person's id, as services know it
     #[arg(value_name = "PERSON")]
     pub person: String,
-    /// Close their window of this plan now
+    /// Close the window of this plan now, and send
     #[arg(long, value_name = "PLAN")]
     pub release: Option<String>,
-    /// Close their window of this plan and tell nothing of it
+    /// Close the window of this plan and send nothing
     #[arg(long, value_name = "PLAN")]
     pub cancel: Option<String>,
-    /// Of the plan's windows the one with this key
+    /// The window with this key, where the plan has several
     #[arg(long, value_name = "KEY", requires = "act", allow_hyphen_values = true)]
     pub key: Option<String>,
-    /// Cancel without being asked
+    /// Do not ask for confirmation
     #[arg(long, requires = "cancel", conflicts_with = "release")]
     pub yes: bool,
 }
@@ -111,7 +113,7 @@ impl WindowsArgs {
 /// Windows a second, and not none.
 fn parse_windows_per_second(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("with 0 windows a second nothing would ever be released; it is 1 or more".to_owned()),
+        Ok(0) => Err("0 windows a second would release nothing; it is 1 or more".to_owned()),
         Ok(pace) => Ok(pace),
         Err(_) => Err("it is a whole number of windows, 1 or more".to_owned()),
     }
@@ -126,33 +128,33 @@ pub struct SharesArgs {
 
 #[derive(Debug, Args)]
 pub struct ArchiveArgs {
-    /// Days before this one go: a date, or how long ago, such as 16d
+    /// Archive the days before this one: a date, or how long ago, such as 16d
     #[arg(long, value_name = "DAY")]
     pub before: String,
-    /// The file [default: archive-before-DAY.avro]
+    /// The file to write [default: archive-before-DAY.avro]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The person, by the id that services use for them
+    /// The person's id, as services know it
     #[arg(long, value_name = "PERSON")]
     pub person: String,
-    /// The event
+    /// The event, entry, change or subject
     #[arg(long, value_name = "EVENT")]
     pub event: String,
-    /// Folder of the catalogue; a house that runs goes by its own
+    /// The catalogue's folder; a running house uses its own
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub catalogue: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct PreviewArgs {
-    /// Only this kind of the catalogue; without it, all that waits, as a release would send it now
+    /// A kind; omit it to see what a release would send now
     #[arg(value_name = "KIND")]
     pub kind: Option<String>,
-    /// The person, by the id that services use for them
+    /// The person's id, as services know it
     #[arg(long, value_name = "PERSON")]
     pub person: String,
     /// Only this plan
@@ -161,10 +163,10 @@ pub struct PreviewArgs {
     /// Only plans of this channel: `email` or `push`
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Option<String>,
-    /// As if it came about this subject now
+    /// Pretend that an event about this subject came now
     #[arg(long, value_name = "SUBJECT")]
     pub subject: Option<String>,
-    /// Folder of the catalogue; a house that runs goes by its own
+    /// The catalogue's folder; a running house uses its own
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub catalogue: Option<String>,
     /// Write the HTML of the mail to this file

@@ -1,11 +1,11 @@
-//! Messages of which nobody can say whether they went out.
+//! Messages whose delivery is unknown.
 
 use clap::Args;
 
 pub const UNKNOWN: &str = "\
-A server that breaks off, or a process that dies, between the last word of a message and the answer to it leaves nobody who \
-knows. What is urgent is then sent once more, under the same id; all else is told later, as something that may have been sent. \
-A kind may have it otherwise, by `unsure`.
+If a server breaks off or a process dies between the last byte of a message and the answer, its delivery is \
+unknown. An urgent message is then sent once more under the same id; the entries of any other message are \
+told later, marked as `may have been sent`. A kind can change that with `unsure`.
 
 Examples:
   tidings unknown
@@ -13,7 +13,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub struct UnknownArgs {
-    /// How many hours one looks back
+    /// How many hours to look back
     #[arg(long, value_name = "HOURS", default_value_t = views::unclear_messages::HOURS, value_parser = clap::value_parser!(u16).range(1..=8_760))]
     pub hours: u16,
 }
