@@ -181,10 +181,8 @@ impl HouseDeps {
     }
 
     fn fanout_deps(&self) -> anyhow::Result<fanout::Deps> {
-        let room::Deps { topics, store, catalogue, clock, partitions, editions, quiet, shutdown, .. } =
-            self.room.clone();
         let metrics = fanout::FanoutMetrics::declare(&self.metrics)?;
-        Ok(fanout::Deps { topics, store, catalogue, partitions, editions, clock, quiet, shutdown, metrics })
+        Ok(fanout::Deps { room: self.room.clone(), metrics })
     }
 
     fn digest_deps(&self) -> anyhow::Result<digest::Deps> {
