@@ -143,7 +143,7 @@ impl HouseDeps {
         for room in config.rooms {
             let run: BoxFuture<'static, anyhow::Result<()>> = match room {
                 RoomName::Ingest => {
-                    let ports = ingest::Deps { topics: self.room.topics.clone(), ..intake.clone() };
+                    let ports = ingest::Deps { room: self.room.clone(), ..intake.clone() };
                     Box::pin(ingest::run(ports, config.ingest.clone()))
                 }
                 RoomName::Fanout => Box::pin(fanout::run(self.fanout_deps()?, config.fanout.clone())),
@@ -159,25 +159,11 @@ impl HouseDeps {
         Ok((intake, rooms))
     }
 
-    /// What comes in over HTTP joins no group: nobody watches whether it has.
+    /// With the log itself: what comes in over HTTP joins no group of which somebody could watch whether it has.
     fn ingest_deps(&self) -> anyhow::Result<ingest::Deps> {
-        let room::Deps { store, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
-            self.room.clone();
         let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
-        let HouseEngines { topics, schemas, .. } = self.engines.clone();
-        Ok(ingest::Deps {
-            topics,
-            store,
-            schemas,
-            catalogue,
-            zones,
-            partitions,
-            editions,
-            clock,
-            quiet,
-            shutdown,
-            metrics,
-        })
+        let room = room::Deps { topics: self.engines.topics.clone(), ..self.room.clone() };
+        Ok(ingest::Deps { room, schemas: self.engines.schemas.clone(), metrics })
     }
 
     fn fanout_deps(&self) -> anyhow::Result<fanout::Deps> {
