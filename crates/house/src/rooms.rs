@@ -178,21 +178,8 @@ impl HouseDeps {
 
     fn sender_deps(&self) -> anyhow::Result<sender::Deps> {
         let Self { engines, room, renderer, .. } = self.clone();
-        let room::Deps { topics, store, catalogue, clock, zones, partitions, quiet, shutdown, .. } = room;
         let metrics = sender::metrics::SenderMetrics::declare(&self.metrics)?;
-        Ok(sender::Deps {
-            topics,
-            store,
-            courier: engines.courier,
-            catalogue,
-            renderer,
-            zones,
-            partitions,
-            clock,
-            quiet,
-            shutdown,
-            metrics,
-        })
+        Ok(sender::Deps { room, courier: engines.courier, renderer, metrics })
     }
 
     fn eraser_deps(&self) -> work::Deps {
