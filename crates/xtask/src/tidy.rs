@@ -12,6 +12,7 @@ mod links;
 mod manifests;
 mod metrics;
 mod names;
+mod rooms;
 mod scenarios;
 mod sources;
 #[cfg(test)]
@@ -36,7 +37,7 @@ const fn tidy_check(name: &'static str, run: fn(&SourceTree) -> Vec<String>, why
 }
 
 /// All checks, in the order in which they run.
-pub const CHECKS: [TidyCheck; 18] = [
+pub const CHECKS: [TidyCheck; 19] = [
     tidy_check(
         "layers",
         layers::check_layers,
@@ -60,6 +61,7 @@ pub const CHECKS: [TidyCheck; 18] = [
     tidy_check("openings", sources::check_openings, "every file says first what it is for"),
     tidy_check("lengths", sources::check_lengths, "a file is read in one go"),
     tidy_check("awaits", sources::check_awaits, "decisions are synchronous; only the rim of a room waits"),
+    tidy_check("rooms", rooms::check_rooms, "who knows one room finds their way in all of them"),
     tidy_check("clocks", sources::check_clocks, "time is an argument, so that a test can be any time"),
     tidy_check("limits", sources::check_limits, "functions stay short because clippy counts their lines"),
     tidy_check(

@@ -40,7 +40,7 @@ macro_rules! check_samples {
 }
 
 check_samples! {
-    layers manifests unused licences openings lengths awaits clocks limits products names circles goldens scenarios metrics faults texts links
+    layers manifests unused licences openings lengths awaits rooms clocks limits products names circles goldens scenarios metrics faults texts links
 }
 
 fn read_samples(name: &str) -> Vec<TidySample> {
