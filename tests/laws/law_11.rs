@@ -10,7 +10,8 @@ use std::{
 use catalogue::Catalogue;
 use digest::{decide::DigestDecision, memory::PersonKey, read::PersonNews};
 use fanout::{
-    reach::{build_entry, find_reach, reason_in_crowd},
+    decide::find_reach,
+    reach::{build_entry, reason_in_crowd},
     read::FanoutItem,
     recipient_sheet::{RecipientSheet, ResolvedSheet},
 };

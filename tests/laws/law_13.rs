@@ -10,7 +10,7 @@ use model::{
     AudienceMatch, Crowd, CrowdEnrolment, DayRow, EntryReason, Event, EventKey, GeoPoint, ListedPerson,
     Person, PersonScore, Value, VersionedState, entry::DayKey, partition::PartitionCount, person::profile,
 };
-use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
+use runtime::{Clock, metrics::Metrics};
 use store::{CrowdStore as _, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
 use tempfile::TempDir;
 use topic::{NewRecord, Topics as _, rough_topics::RoughTopicsOdds};
@@ -215,15 +215,10 @@ impl SliceSchedule {
         rough: &topic::rough_topics::RoughTopics,
         roughness: store::rough_store::StoreRoughness,
     ) -> Deps {
+        let store = store::rough_store::RoughStore::new(self.store.clone(), roughness);
+        let (topics, catalogue) = (Arc::new(rough.clone()), self.catalogue.clone());
         Deps {
-            partitions: PartitionCount::USUAL,
-            editions: model::edition::EditionTracker::default(),
-            topics: Arc::new(rough.clone()),
-            store: Arc::new(store::rough_store::RoughStore::new(self.store.clone(), roughness)),
-            catalogue: self.catalogue.clone(),
-            clock: self.clock.clone(),
-            quiet: WorkTracker::default(),
-            shutdown: ShutdownSignal::default(),
+            room: room::Deps::for_one_room(topics, Arc::new(store), catalogue, self.clock.clone()),
             metrics: FanoutMetrics::declare(&Metrics::default()).unwrap(),
         }
     }

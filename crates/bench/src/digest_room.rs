@@ -10,10 +10,10 @@ use std::{
 use anyhow::{Context as _, bail};
 use digest::{config::GROUP, metrics::DigestMetrics};
 use model::{
-    Event, Kind, Person, Value, VersionedState, civil_time::ZoneRules, entry::DayKey,
-    limits::SLICE_PERSONS_MAX, partition::PartitionCount, person::profile,
+    Event, Kind, Person, Value, VersionedState, entry::DayKey, limits::SLICE_PERSONS_MAX,
+    partition::PartitionCount, person::profile,
 };
-use runtime::{Clock, ShutdownSignal, WorkTracker, clock::SteadyStopwatch, metrics::Metrics, retry};
+use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics, retry};
 use store::{DayRows, StateKey, Store};
 use tokio::time::timeout;
 use topic::{NewRecord, TopicError, Topics};
@@ -148,21 +148,13 @@ impl DigestLoad {
     ) -> anyhow::Result<Duration> {
         let (clock, metrics) = (Clock::real(0), DigestMetrics::declare(&Metrics::default())?);
         let (store, stop) = (Arc::new(TimedStore::new(store)), DigestStopGuard(ShutdownSignal::default()));
-        let ports = digest::Deps {
-            topics: topics.clone(),
-            store: store.clone(),
-            live: Arc::new(live::UnknownConnections),
-            catalogue: Arc::new(fanout_room::parse_catalogue(&fanout_room::catalogue_closing_after(
-                "30m", 60,
-            ))?),
-            zones: ZoneRules::load_bundled(),
-            partitions: PartitionCount::USUAL,
-            editions: model::edition::EditionTracker::default(),
-            clock: clock.clone(),
-            quiet: WorkTracker::default(),
+        let text = fanout_room::catalogue_closing_after("30m", 60);
+        let catalogue = Arc::new(fanout_room::parse_catalogue(&text)?);
+        let room = room::Deps {
             shutdown: stop.0.clone(),
-            metrics: metrics.clone(),
+            ..room::Deps::for_one_room(topics.clone(), store.clone(), catalogue, clock.clone())
         };
+        let ports = digest::Deps { room, live: Arc::new(live::UnknownConnections), metrics: metrics.clone() };
         let mut run = tokio::spawn(digest::run(ports, digest::Config { records_max: RECORDS_MAX }));
         let readys = metrics.readys_total.with_label_values(&[fanout_room::PLAN]);
         let wall = Clock::real(0);

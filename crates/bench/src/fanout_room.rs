@@ -14,7 +14,7 @@ use model::{
     SubjectRef, Tenant, UtcMillis, Value, VersionedState, entry::DayKey, limits::SLICE_PERSONS_MAX,
     partition::PartitionCount,
 };
-use runtime::{Clock, ShutdownSignal, WorkTracker, clock::SteadyStopwatch, metrics::Metrics};
+use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use store::Store;
 use tokio::task::JoinHandle;
 use topic::{NewRecord, TopicRetention, TopicSpec, Topics};
@@ -75,18 +75,10 @@ impl FanoutBench {
         store: &Arc<dyn Store>,
         catalogue: &str,
     ) -> anyhow::Result<Self> {
-        let (shutdown, quiet) = (ShutdownSignal::default(), WorkTracker::default());
-        let ports = fanout::Deps {
-            partitions: PartitionCount::USUAL,
-            editions: model::edition::EditionTracker::default(),
-            topics: topics.clone(),
-            store: store.clone(),
-            catalogue: Arc::new(self::parse_catalogue(catalogue)?),
-            clock: Clock::real(0),
-            quiet: quiet.clone(),
-            shutdown: shutdown.clone(),
-            metrics: fanout::FanoutMetrics::declare(&Metrics::default())?,
-        };
+        let catalogue = Arc::new(self::parse_catalogue(catalogue)?);
+        let room = room::Deps::for_one_room(topics.clone(), store.clone(), catalogue, Clock::real(0));
+        let (shutdown, quiet) = (room.shutdown.clone(), room.quiet.clone());
+        let ports = fanout::Deps { room, metrics: fanout::FanoutMetrics::declare(&Metrics::default())? };
         let mut run = tokio::spawn(fanout::run(ports, fanout::Config { records_max: 100 }));
         let waits = async {
             loop {
@@ -201,13 +193,7 @@ fn author_ref() -> anyhow::Result<SubjectRef> {
 
 /// An event as it lies in its topic.
 pub fn event_record(event: &Event) -> anyhow::Result<NewRecord> {
-    Ok(NewRecord {
-        topic: topics::EVENTS.into(),
-        partition: PartitionCount::USUAL.of_subject(&event.tenant, &event.subject),
-        key: wire::key::subject_key(&event.tenant, &event.subject),
-        value: Some(wire::event::encode(event)?),
-        headers: Vec::new(),
-    })
+    Ok(room::records::event_record(event, Vec::new(), PartitionCount::USUAL)?)
 }
 
 pub fn numbered_persons(size: usize) -> anyhow::Result<Vec<Person>> {

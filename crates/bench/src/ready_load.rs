@@ -15,10 +15,10 @@ use model::{
     person::profile,
     ready::{self, Ready, ReadyEntry},
 };
+use room::records::ready_record;
 use runtime::Clock;
 use store::{DayRows, StateKey, Store};
-use topic::{NewRecord, Topics};
-use wire::topics;
+use topic::Topics;
 
 /// What happens to works is told by mail, and by push.
 const CATALOGUE: &str = r"
@@ -147,15 +147,7 @@ impl ReadyLoad {
         let readys =
             persons.iter().map(|person| self.build_ready(person, opening)).collect::<Result<Vec<_>, _>>()?;
         for some in readys.chunks(AT_ONCE) {
-            let record = |ready: &Ready| {
-                anyhow::Ok(NewRecord {
-                    topic: topics::READY.into(),
-                    partition: PartitionCount::USUAL.of_person(&ready.tenant, &ready.person),
-                    key: wire::key::person_key(&ready.tenant, &ready.person),
-                    value: Some(wire::ready::encode(ready)?),
-                    headers: Vec::new(),
-                })
-            };
+            let record = |ready: &Ready| ready_record(ready, PartitionCount::USUAL);
             topics.append(some.iter().map(record).collect::<Result<_, _>>()?).await?;
         }
         Ok(readys)

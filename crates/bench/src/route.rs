@@ -224,9 +224,9 @@ fn route_batch(batch: &RecordBatch, catalogue: &Catalogue, seen: &mut RouteCheck
         ensure!(read.rejects.is_empty() && read.expired == 0, "an event could not be read");
         for heard in &read.told {
             seen.add_decoded(&heard.what);
-            ensure!(fanout::reach::unstated_subject(&heard.what, catalogue).is_none(), "an event states all");
+            ensure!(fanout::facts::unstated_subject(&heard.what, catalogue).is_none(), "an event states all");
             for slice in
-                fanout::reach::find_reach(heard, &nothing, catalogue, fanout::config::INLINE_PERSONS_MAX)
+                fanout::decide::find_reach(heard, &nothing, catalogue, fanout::config::INLINE_PERSONS_MAX)
                     .slices
             {
                 for crowd in &slice.crowds {

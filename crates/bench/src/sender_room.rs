@@ -10,9 +10,9 @@ use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use catalogue::Catalogue;
 use courier::{Courier, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message};
-use model::{Channel, Person, civil_time::ZoneRules, partition::PartitionCount, ready::Ready};
+use model::{Channel, Person, partition::PartitionCount, ready::Ready};
 use render::MessageRenderer;
-use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
+use runtime::{Clock, metrics::Metrics};
 use sender::{Config, config::GROUP, metrics::SenderMetrics};
 use store::{JournalOutcome, Store};
 use tokio::time::timeout;
@@ -60,20 +60,16 @@ impl SenderBench {
         self.rounds += 1;
         let persons: Vec<Person> = self.letters.persons().iter().take(persons).cloned().collect();
         let readys = self.letters.announce(&*self.topics, &persons, self.rounds).await?;
-        let (store, shutdown) = (Arc::new(TimedStore::new(self.store.clone())), ShutdownSignal::default());
+        let store = Arc::new(TimedStore::new(self.store.clone()));
+        let (topics, catalogue) = (self.topics.clone(), self.catalogue.clone());
+        let room = room::Deps::for_one_room(topics, store.clone(), catalogue, Clock::real(0));
+        let shutdown = room.shutdown.clone();
         let ports = sender::Deps {
-            topics: self.topics.clone(),
-            store: store.clone(),
+            room,
             courier,
-            catalogue: self.catalogue.clone(),
             renderer: Arc::new(
                 MessageRenderer::new(&self.catalogue).map_err(|wrong| anyhow::anyhow!("{wrong}"))?,
             ),
-            zones: ZoneRules::load_bundled(),
-            partitions: PartitionCount::USUAL,
-            clock: Clock::real(0),
-            quiet: WorkTracker::default(),
-            shutdown: shutdown.clone(),
             metrics: SenderMetrics::declare(&Metrics::default())?,
         };
         let mut run = tokio::spawn(sender::run(ports, Config { patience: SLOW, ..Config::default() }));

@@ -153,11 +153,5 @@ fn window_record(tenant: &Tenant, n: usize, now: UtcMillis) -> anyhow::Result<Ne
     let opened = Window::new(PlanName::new("daily")?, 0, "".into(), now);
     let window = Window { due: now.plus(DAY_MS), days: [Day::from_instant(now)].into(), ..opened };
     let record = PersonRecord { windows: vec![window], last_opening: now, ..PersonRecord::default() };
-    Ok(NewRecord {
-        topic: topics::WINDOWS.into(),
-        partition: PartitionCount::USUAL.of_person(tenant, &person),
-        key: wire::key::person_key(tenant, &person),
-        value: Some(wire::window::encode(tenant, &person, &record)?),
-        headers: Vec::new(),
-    })
+    Ok(room::records::window_record((tenant, &person), &record, PartitionCount::USUAL, now)?)
 }

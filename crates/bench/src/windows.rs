@@ -11,6 +11,7 @@ use model::{
     partition::PartitionCount,
     person::{PersonRecord, Window, profile},
 };
+use room::records::window_record;
 use runtime::{Clock, clock::SteadyStopwatch};
 use store::{DayRows, DayStore as _, StateKey, StateStore as _};
 use topic::{NewRecord, Topics as _};
@@ -192,13 +193,7 @@ impl WindowLoad {
         let windows = vec![window];
         let record =
             PersonRecord { windows, rows, keep_until, last_opening: opened, ..PersonRecord::default() };
-        Ok(NewRecord {
-            topic: topics::WINDOWS.into(),
-            partition: PartitionCount::USUAL.of_person(&tenant, &person),
-            key: wire::key::person_key(&tenant, &person),
-            value: Some(wire::window::encode(&tenant, &person, &record)?),
-            headers: Vec::new(),
-        })
+        Ok(window_record((&tenant, &person), &record, PartitionCount::USUAL, opened)?)
     }
 
     /// The first persons get an entry and an address, so that their closing tells something.

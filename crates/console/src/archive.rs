@@ -126,7 +126,7 @@ async fn run_archiving(
     // The engines are closed when the house stops; asking again does the rest.
     let archived = tokio::select! {
         biased;
-        () = app.house.intake().shutdown.wait() => Err(anyhow::anyhow!("the house stopped before it was done")),
+        () = app.house.intake().room.shutdown.wait() => Err(anyhow::anyhow!("the house stopped before it was done")),
         archived = archiving => archived,
     };
     if let Err(error) = &archived {

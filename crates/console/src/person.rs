@@ -54,7 +54,7 @@ impl HttpApp {
     async fn load_dossier(&self, person: &Person, day: Option<Day>) -> anyhow::Result<Option<PersonDossier>> {
         let engines = self.house.engines();
         let (log, store) = (&*engines.topics, &*engines.store);
-        let zones = &self.house.intake().zones;
+        let zones = &self.house.intake().room.zones;
         let sources = DossierSources {
             at: LookupContext { log, store, tenant: &self.tenant, now: self.now() },
             catalogue: Some(&self.catalogue),
@@ -167,7 +167,7 @@ impl PersonWallClock<'_> {
 }
 
 fn dossier_values(whole: &PersonDossier, (app, day): (&HttpApp, Option<Day>)) -> Value {
-    let zone = app.house.intake().zones.get_or_utc(Some(&whole.zone));
+    let zone = app.house.intake().room.zones.get_or_utc(Some(&whole.zone));
     let wall = PersonWallClock { zone: &zone, now: app.now() };
     let field = |name: &str| whole.profile.iter().find(|stated| stated.field == name);
     json!({
@@ -365,5 +365,5 @@ async fn show_explanation(
 async fn zone_of(app: &HttpApp, person: &Person) -> anyhow::Result<Zone> {
     let key = StateKey::Person(app.tenant.clone(), person.clone());
     let known = app.house.engines().store.states(&[key]).await?.pop().unwrap_or_default();
-    Ok(app.house.intake().zones.get_or_utc(known.text(profile::ZONE)))
+    Ok(app.house.intake().room.zones.get_or_utc(known.text(profile::ZONE)))
 }

@@ -15,7 +15,7 @@ pub async fn order_replay(
     Json(order): Json<ReplayOrder>,
 ) -> Result<Response, HandlerError> {
     let log = &*app.house.engines().topics;
-    let pace = (&*app.house.intake().catalogue, BEHIND_MAX);
+    let pace = (&*app.house.intake().room.catalogue, BEHIND_MAX);
     match replay::answer_order(&app.replays, log, order, app.now(), Some(pace)).await {
         Ok(said) => Ok(Json(said).into_response()),
         Err(ReplayError::Refused(why)) => Ok(refuse_request(StatusCode::CONFLICT, why)),

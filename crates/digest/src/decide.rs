@@ -16,11 +16,7 @@ use model::{
     window::{self, StepEffects, StepInput, WindowTarget},
 };
 
-use crate::{
-    facts::{DigestFacts, OtherWindowDays},
-    memory::PersonKey,
-    read::PersonNews,
-};
+use crate::{closing::OtherWindowDays, facts::DigestFacts, memory::PersonKey, read::PersonNews};
 
 /// What a turn comes to.
 #[derive(Default, Debug)]

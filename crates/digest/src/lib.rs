@@ -7,20 +7,29 @@
 //!
 //! # Tour
 //!
-//! [`memory`] is what a partition's owner remembers; [`read`] is what a turn read; [`facts`] is what was
-//! loaded for it; [`mod@live`] says when somebody's connection matters, [`profile_need`] when their profile does; [`decide`] is the pure decision over the three, [`run::forecast`] the same for a preview; [`mod@run`] is the only place that waits.
+//! [`memory`] is what a partition's owner remembers; [`read`] is what a turn read; [`facts`] is what was loaded for it, by
+//! `load`, where `connection_need` says when somebody's connection matters and `profile_need` when their profile does.
+//! [`decide`] is the pure decision over the three, and `closing` says which entries it has to tell; `newer_edition` keeps
+//! it from ending what only another process knows. `records` and `apply` are what comes of it, and [`mod@run`] is the
+//! story; [`run::forecast`] tells the same for a preview.
 
 pub mod config;
+mod deps;
 
 pub mod memory;
 pub mod read;
 
 mod connection_need;
 pub mod facts;
+mod load;
 mod newer_edition;
 mod profile_need;
 
+mod closing;
 pub mod decide;
+
+mod apply;
+mod records;
 
 pub mod metrics;
 pub mod run;
@@ -29,4 +38,5 @@ pub mod run;
 mod tests;
 
 pub use config::Config;
-pub use run::{Deps, run};
+pub use deps::Deps;
+pub use run::run;

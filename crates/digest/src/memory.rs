@@ -25,7 +25,8 @@ use std::{
 use anyhow::Context as _;
 use model::{
     Person, Tenant, UtcMillis,
-    person::{OwedMark, PersonRecord},
+    person::{OwedMark, PersonRecord, Window},
+    plan::PlanSet,
 };
 
 use index::SlotIndex;
@@ -124,6 +125,19 @@ impl PartitionMemory {
         // The first of the queue has to hold: it is when this partition wants a turn.
         self.queue.tidy(&self.slots);
         Ok(())
+    }
+
+    /// The same, and knows when something urgent is due for the person.
+    pub fn put_of_plans(
+        &mut self,
+        key: &PersonKey,
+        record: Option<&PersonRecord>,
+        plans: &PlanSet,
+    ) -> anyhow::Result<()> {
+        let is_urgent = |window: &&Window| plans.by_name.get(&window.plan).is_some_and(|plan| plan.urgent);
+        let windows = record.map_or(&[][..], |record| &record.windows);
+        self.ahead.set_urgent(key, windows.iter().filter(is_urgent).map(|window| window.due).min());
+        self.put(key, record)
     }
 
     fn remember(&mut self, key: &PersonKey, record: &PersonRecord) -> anyhow::Result<()> {

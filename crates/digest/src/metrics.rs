@@ -1,7 +1,13 @@
 //! What the digest counts.
 
+use model::{PlanName, UtcMillis};
 use prometheus::{IntCounterVec, IntGaugeVec};
 use runtime::metrics::Metrics;
+
+use crate::{
+    decide::DigestDecision,
+    memory::{PartitionMemory, PersonKey},
+};
 
 /// The digest's metrics.
 #[derive(Clone)]
@@ -61,5 +67,45 @@ impl DigestMetrics {
                 &[],
             )?,
         })
+    }
+
+    pub(crate) fn count_decision(&self, decided: &DigestDecision, now: UtcMillis) {
+        self.windows_closed_total.with_label_values::<&str>(&[]).inc_by(decided.closed as u64);
+        for ready in decided.ready.iter().filter(|ready| !ready.is_recalled()) {
+            self.readys_total.with_label_values(&[ready.plan.as_str()]).inc();
+            #[allow(clippy::cast_precision_loss, reason = "a lateness for people to read")]
+            let late = now.since(ready.due).max(0) as f64 / 1_000.0;
+            self.lateness_seconds.with_label_values::<&str>(&[]).observe(late);
+        }
+    }
+
+    /// A rule that opens what is due at once, again and again, is a fault of ours: nobody else may feel it.
+    pub(crate) fn count_idle_closing(&self, (tenant, person): &PersonKey, plan: &PlanName) {
+        self.idle_closings_total.with_label_values(&[plan.as_str()]).inc();
+        // Ids of people are not for the log; who looks for one can make the same of theirs.
+        let person = wire::key::person_print(tenant, person);
+        tracing::warn!(%plan, person, "a window closes again and again and tells nothing; it waits up to a minute now");
+    }
+
+    /// What is remembered of a partition; nothing, if it is not ours any more.
+    pub(crate) fn set_gauges(
+        &self,
+        partition: u32,
+        mut memory: Option<&mut PartitionMemory>,
+        now: UtcMillis,
+    ) {
+        let (windows, persons) = memory.as_ref().map_or((0, 0), |memory| (memory.windows(), memory.len()));
+        let label = [partition.to_string()];
+        self.windows_open.with_label_values(&label).set(i64::try_from(windows).unwrap_or(i64::MAX));
+        self.persons_remembered.with_label_values(&label).set(i64::try_from(persons).unwrap_or(i64::MAX));
+        self.set_due(partition, memory.as_mut().map_or(Some(0), |memory| memory.count_due(now)));
+    }
+
+    /// How many windows are due, where that was counted.
+    pub(crate) fn set_due(&self, partition: u32, due: Option<usize>) {
+        if let Some(due) = due {
+            let gauge = self.windows_due.with_label_values(&[partition.to_string()]);
+            gauge.set(i64::try_from(due).unwrap_or(i64::MAX));
+        }
     }
 }

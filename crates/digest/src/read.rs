@@ -1,17 +1,11 @@
 //! What a turn read: announcements and the inbox, sorted by person in the order they came.
 
-use std::collections::BTreeMap;
-
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use model::{Day, Fact, Kind, PlanName, UtcMillis, delivery::Delivery, person::Act, window::WindowTarget};
+use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::{
-    DayAnnouncement,
-    inbox::InboxItem,
-    quarantine::{self, QuarantinedRecord, UnusableRecord},
-    topics,
-};
+use wire::{DayAnnouncement, inbox::InboxItem, topics};
 
 use crate::{config::GROUP, memory::PersonKey};
 
@@ -74,7 +68,7 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
             }),
         };
         if let Err(undecodable) = result {
-            read.rejects.push(quarantine_record(record, &undecodable.to_string(), now)?);
+            read.rejects.push(quarantine_record(record, undecodable.to_string(), GROUP, now)?);
         }
     }
     Ok(read)
@@ -110,39 +104,4 @@ fn add_inbox_item(read: &mut TurnNews, inbox: InboxItem) {
         }
     };
     read.of.entry(key).or_default().push(news);
-}
-
-fn quarantine_record(record: &TopicRecord, reason: &str, now: UtcMillis) -> anyhow::Result<NewRecord> {
-    let unusable = UnusableRecord {
-        topic: &record.topic,
-        partition: record.partition,
-        offset: record.offset,
-        appended: UtcMillis(record.appended),
-        key: &record.key,
-        value: record.value.as_deref(),
-    };
-    encode_quarantined(&quarantine::put_aside(unusable, reason, GROUP, now).with_headers(&record.headers))
-}
-
-/// What is put aside of a Ready that could not be written: it lies nowhere, so it cannot be put back.
-pub fn quarantine_unwritten_ready(
-    partition: u32,
-    key: &[u8],
-    reason: &str,
-    now: UtcMillis,
-) -> anyhow::Result<NewRecord> {
-    let (topic, offset, value) = (topics::READY, u64::MAX, None);
-    let nowhere = UnusableRecord { topic, partition, offset, appended: now, key, value };
-    encode_quarantined(&QuarantinedRecord { cut: true, ..quarantine::put_aside(nowhere, reason, GROUP, now) })
-}
-
-fn encode_quarantined(aside: &QuarantinedRecord) -> anyhow::Result<NewRecord> {
-    let (key, value) = quarantine::encode_with_key(aside)?;
-    Ok(NewRecord {
-        topic: topics::QUARANTINE.into(),
-        partition: 0,
-        key,
-        value: Some(value),
-        headers: Vec::new(),
-    })
 }

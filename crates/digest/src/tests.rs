@@ -7,11 +7,9 @@ mod ranks;
 
 use std::sync::Arc;
 
-use catalogue::Catalogue;
 use model::{
     AudienceMatch, Channel, Crowd, CrowdEnrolment, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey,
-    Fact, Fate, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
-    civil_time::ZoneRules,
+    Fact, Fate, Kind, Person, PlanName, UtcMillis, Value, VersionedState,
     delivery::{Delivery, DeliveryOutcome},
     edition::EditionTracker,
     entry::DayKey,
@@ -21,10 +19,10 @@ use model::{
     person::{Act, mutes, notes, profile},
     ready::Ready,
 };
-use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
+use room::testing::{RoomEngines, parse_catalogue, person, subject, tenant};
+use runtime::metrics::Metrics;
 use store::{CrowdStore as _, DayRows, DayStore as _, StateKey, StateStore as _};
-use tempfile::TempDir;
-use topic::{NewRecord, TopicRetention, TopicSpec, Topics};
+use topic::NewRecord;
 use wire::{AnnouncementBatch, DayAnnouncement, InboxItem, topics};
 
 use crate::{Config, Deps, config::GROUP, metrics::DigestMetrics, run};
@@ -69,64 +67,30 @@ plans:
       - {title: Works, kinds: [work_shown], most: 2, order: newest}
 "#;
 
-fn catalogue(text: &str) -> Catalogue {
-    let template = |name: &str| match name {
-        "mail.mjml" => {
-            Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
-        }
-        _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
-    };
-    Catalogue::parse(text, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
-}
-
 /// A house of one room, with a clock that stands at eight in the morning.
 struct DigestWorld {
-    _dir: TempDir,
-    clock: Clock,
-    quiet: WorkTracker,
-    shutdown: ShutdownSignal,
-    topics: Arc<dyn Topics>,
+    _engines: RoomEngines,
+    deps: room::Deps,
     store: Arc<counting_store::ReadCountingStore>,
-    editions: EditionTracker,
     room: Option<tokio::task::JoinHandle<anyhow::Result<()>>>,
 }
 
 const EIGHT: i64 = 1_795_248_000_000; // 2026-11-21T08:00:00Z
 
-fn tenant() -> Tenant {
-    Tenant::new("main").unwrap()
-}
-
 fn ann() -> Person {
-    Person::new("ann").unwrap()
-}
-
-fn subject(text: &str) -> SubjectRef {
-    SubjectRef::new(text).unwrap()
+    person("ann")
 }
 
 impl DigestWorld {
     async fn new() -> Self {
-        let dir = TempDir::new().unwrap();
-        let clock = Clock::still(EIGHT);
-        let topics: Arc<dyn Topics> = Arc::new(
-            topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), clock.clone()).unwrap(),
-        );
-        let store = store::embedded::EmbeddedStore::open(&dir.path().join("store")).unwrap();
-        let store = Arc::new(counting_store::ReadCountingStore::new(Arc::new(store)));
-        let spec = |name: &str, partitions, retention| TopicSpec { name: name.into(), partitions, retention };
-        let kept = TopicRetention::Milliseconds(i64::MAX);
-        let specs = [
-            spec(topics::PENDING, 64, kept),
-            spec(topics::INBOX, 64, kept),
-            spec(topics::READY, 64, kept),
-            spec(topics::QUARANTINE, 1, kept),
-            spec(topics::WINDOWS, 64, TopicRetention::Compacted),
-        ];
-        topics.declare(&specs).await.unwrap();
-        let (quiet, shutdown) = (WorkTracker::default(), ShutdownSignal::default());
-        let editions = EditionTracker::new(editions::OWN, editions::OWN, editions::WAIT_MS);
-        let mut world = Self { _dir: dir, clock, quiet, shutdown, topics, store, editions, room: None };
+        let engines = RoomEngines::open(UtcMillis(EIGHT)).await;
+        let store = Arc::new(counting_store::ReadCountingStore::new(engines.store.clone()));
+        let deps = room::Deps {
+            store: store.clone(),
+            editions: EditionTracker::new(editions::OWN, editions::OWN, editions::WAIT_MS),
+            ..engines.deps(parse_catalogue(CATALOGUE))
+        };
+        let mut world = Self { _engines: engines, deps, store, room: None };
         world.add_person(&ann()).await;
         world.start();
         world
@@ -143,21 +107,9 @@ impl DigestWorld {
 
     fn start(&mut self) {
         let metrics = DigestMetrics::declare(&Metrics::default()).unwrap();
-        let deps = Deps {
-            live: Arc::new(live::UnknownConnections),
-            partitions: PartitionCount::USUAL,
-            editions: self.editions.clone(),
-            topics: self.topics.clone(),
-            store: self.store.clone(),
-            catalogue: Arc::new(catalogue(CATALOGUE)),
-            zones: ZoneRules::load_bundled(),
-            clock: self.clock.clone(),
-            quiet: self.quiet.clone(),
-            shutdown: self.shutdown.clone(),
-            metrics,
-        };
+        let deps = Deps { room: self.deps.clone(), live: Arc::new(live::UnknownConnections), metrics };
         // Counted as busy until the room's own loop is.
-        let opening = self.quiet.begin_work();
+        let opening = self.deps.quiet.begin_work();
         self.room = Some(tokio::spawn(async move {
             let mut room = std::pin::pin!(run(deps, Config { records_max: 100 }));
             let early = futures::poll!(&mut room);
@@ -178,8 +130,8 @@ impl DigestWorld {
         let watchdog = tokio::time::timeout(std::time::Duration::from_secs(120), async {
             let mut calm = None;
             loop {
-                let (quiet, changes) = self.quiet.idle_state();
-                let overdue = self.clock.next_wake().is_some_and(|at| at <= self.clock.now());
+                let (quiet, changes) = self.deps.quiet.idle_state();
+                let overdue = self.deps.clock.next_wake().is_some_and(|at| at <= self.deps.clock.now());
                 if quiet && !overdue && self.lag().await == 0 {
                     if calm == Some(changes) {
                         return;
@@ -198,7 +150,7 @@ impl DigestWorld {
     async fn lag(&self) -> u64 {
         let mut lag = 0;
         for topic in [topics::PENDING, topics::INBOX] {
-            for standing in self.topics.standing(GROUP, topic).await.unwrap() {
+            for standing in self.deps.topics.standing(GROUP, topic).await.unwrap() {
                 lag += standing.end - standing.committed;
             }
         }
@@ -232,7 +184,7 @@ impl DigestWorld {
         let day = DayKey { tenant: tenant(), person: who.clone(), day: key.day() };
         let actor = Some(Person::new("zoe").unwrap());
         let rows = vec![DayRow::Entry(Entry { key, reason, subject: work, actor })];
-        self.store.write(vec![DayRows { key: day, rows }], UtcMillis(self.clock.now())).await.unwrap();
+        self.store.write(vec![DayRows { key: day, rows }], UtcMillis(self.deps.clock.now())).await.unwrap();
         self.announce(who, kind, key, 1).await;
         key
     }
@@ -277,7 +229,7 @@ impl DigestWorld {
             key: ready.key.clone(),
             channel: ready.channel,
             attempt: ready.attempt,
-            at: UtcMillis(self.clock.now()),
+            at: UtcMillis(self.deps.clock.now()),
             outcome,
         };
         self.append(topics::INBOX, wire::inbox::encode(&InboxItem::Delivery(Box::new(delivery))).unwrap())
@@ -302,7 +254,8 @@ impl DigestWorld {
 
     async fn append(&self, topic: &str, value: Vec<u8>) {
         let (partition, key) = (PartitionCount::USUAL.of_person(&tenant(), &ann()), b"ann".to_vec());
-        self.topics
+        self.deps
+            .topics
             .append(vec![NewRecord {
                 topic: topic.into(),
                 partition,
@@ -316,19 +269,19 @@ impl DigestWorld {
 
     async fn advance_to(&self, at: i64) {
         self.settle().await;
-        self.clock.advance_to(at);
+        self.deps.clock.advance_to(at);
         self.settle().await;
     }
 
     async fn readys(&self) -> Vec<Ready> {
         let partition = PartitionCount::USUAL.of_person(&tenant(), &ann());
-        let records = self.topics.read(topics::READY, partition, 0, 1_000).await.unwrap();
+        let records = self.deps.topics.read(topics::READY, partition, 0, 1_000).await.unwrap();
         records.iter().map(|record| wire::ready::decode(record.value.as_deref().unwrap()).unwrap()).collect()
     }
 
     async fn fate(&self, key: EntryKey) -> Fate {
         let day = DayKey { tenant: tenant(), person: ann(), day: key.day() };
-        let rows = self.store.read(&[day], UtcMillis(self.clock.now())).await.unwrap().remove(0);
+        let rows = self.store.read(&[day], UtcMillis(self.deps.clock.now())).await.unwrap().remove(0);
         fold_rows(&rows).get(key).unwrap().fate(Channel::Email)
     }
 }
@@ -377,7 +330,7 @@ async fn what_joins_an_open_window_writes_no_record() {
     let partition = PartitionCount::USUAL.of_person(&tenant(), &ann());
     let records = async |world: &DigestWorld| {
         world.settle().await;
-        let bounds = world.topics.bounds(topics::WINDOWS).await.unwrap();
+        let bounds = world.deps.topics.bounds(topics::WINDOWS).await.unwrap();
         bounds[partition as usize].1
     };
     world.publish_work(1, EIGHT - 5, true).await;
@@ -400,7 +353,7 @@ async fn bad_bytes_go_to_quarantine_and_the_partition_goes_on() {
     world.publish_work(1, EIGHT, true).await;
     world.advance_to(EIGHT + HOUR).await;
     assert_eq!(world.readys().await.len(), 1);
-    assert_eq!(world.topics.bounds(topics::QUARANTINE).await.unwrap(), [(0, 2)]);
+    assert_eq!(world.deps.topics.bounds(topics::QUARANTINE).await.unwrap(), [(0, 2)]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -430,7 +383,7 @@ async fn a_record_that_is_spent_leaves_the_topic() {
 
 async fn topic_state(world: &DigestWorld) -> Vec<topic::TopicRecord> {
     let partition = PartitionCount::USUAL.of_person(&tenant(), &ann());
-    world.topics.read(topics::WINDOWS, partition, 0, 100).await.unwrap()
+    world.deps.topics.read(topics::WINDOWS, partition, 0, 100).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

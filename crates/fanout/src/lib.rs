@@ -11,20 +11,28 @@
 //!
 //! # Tour
 //!
-//! [`read`] makes events and slices of records; [`reach`] says whom an event is for; [`search`] goes through
-//! the crowds of a slice; `whereabouts` sees who moved away from theirs; [`recipient_sheet`] turns those who were found into rows and announcements; [`mod@run`] is
-//! the only place that waits.
+//! [`read`] makes events and slices of records; [`decide`] says whom an event is for, and who of a crowd, with [`reach`]
+//! for the reasons. [`search`] goes through the crowds of a slice, and `load` asks the store for them and for the
+//! [`facts`]; `whereabouts` sees who moved away from a cell. [`recipient_sheet`] turns those who were found into rows and
+//! announcements, `records` and `apply` write them, `newer_edition` waits for what ours does not know; [`mod@run`] is the
+//! story, in two loops.
 
 pub mod config;
+mod deps;
 
+pub mod facts;
 mod load;
+pub mod read;
+
+pub mod decide;
 mod newer_edition;
 pub mod reach;
-pub mod read;
 pub mod recipient_sheet;
-mod records;
 pub mod search;
 mod whereabouts;
+
+mod apply;
+mod records;
 
 pub mod metrics;
 pub mod run;
@@ -33,5 +41,6 @@ pub mod run;
 mod tests;
 
 pub use config::{Config, FanoutSizes};
+pub use deps::Deps;
 pub use metrics::FanoutMetrics;
-pub use run::{Deps, run, run_with};
+pub use run::{run, run_with};

@@ -6,10 +6,11 @@ use model::{
     UtcMillis,
     edition::{EditionTracker, EditionVerdict},
 };
+use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord, drive::TurnDeferredError};
 use wire::house_note;
 
-use crate::read::quarantine_record;
+use crate::config::GROUP;
 
 /// What is put aside of a batch that may be told.
 pub fn quarantine_newer(
@@ -43,7 +44,7 @@ pub fn quarantine_newer(
                     "it was written by {edition} and told by {own}; put back when that catalogue is in use again, \
                      it tells whom this one did not know"
                 );
-                aside.push(quarantine_record(record, reason, now)?);
+                aside.push(quarantine_record(record, reason, GROUP, now)?);
             }
         }
     }

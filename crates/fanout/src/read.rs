@@ -3,8 +3,9 @@
 use std::slice;
 
 use model::{Event, Slice, UtcMillis, limits::SLICE_PERSONS_MAX};
+use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::{DecodeError, WireError, quarantine::UnusableRecord, replay::ReplayStamp, topics};
+use wire::{DecodeError, WireError, replay::ReplayStamp};
 
 use crate::config::GROUP;
 
@@ -48,7 +49,7 @@ pub fn read_events(
         && let Some(record) = records.next()
     {
         match decode_record(record, wire::event::decode) {
-            Err(reason) => read.rejects.push(quarantine_record(record, reason, now)?),
+            Err(reason) => read.rejects.push(quarantine_record(record, reason, GROUP, now)?),
             Ok(event) if has_expired(&event, now) => read.expired += 1,
             Ok(event) => {
                 let heard = FanoutItem::new(event, record);
@@ -69,7 +70,7 @@ pub fn read_slices(records: &[TopicRecord], now: UtcMillis) -> Result<FanoutBatc
     let mut read = FanoutBatch::default();
     for record in records {
         match decode_record(record, wire::slice::decode) {
-            Err(reason) => read.rejects.push(quarantine_record(record, reason, now)?),
+            Err(reason) => read.rejects.push(quarantine_record(record, reason, GROUP, now)?),
             Ok(slice) if has_expired(&slice.event, now) => read.expired += 1,
             Ok(slice) => read.told.push(FanoutItem::new(slice, record)),
         }
@@ -87,28 +88,4 @@ fn decode_record<T>(
 
 fn has_expired(event: &Event, now: UtcMillis) -> bool {
     event.entry_key().day().expires_at() <= now
-}
-
-pub(crate) fn quarantine_record(
-    record: &TopicRecord,
-    reason: String,
-    now: UtcMillis,
-) -> Result<NewRecord, WireError> {
-    let unusable = UnusableRecord {
-        topic: &record.topic,
-        partition: record.partition,
-        offset: record.offset,
-        appended: UtcMillis(record.appended),
-        key: &record.key,
-        value: record.value.as_deref(),
-    };
-    let quarantined = wire::quarantine::put_aside(unusable, reason, GROUP, now);
-    let (key, value) = wire::quarantine::encode_with_key(&quarantined.with_headers(&record.headers))?;
-    Ok(NewRecord {
-        topic: topics::QUARANTINE.into(),
-        partition: 0,
-        key,
-        value: Some(value),
-        headers: Vec::new(),
-    })
 }

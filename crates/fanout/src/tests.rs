@@ -18,6 +18,7 @@ use model::{
     person::notes,
 };
 use proptest::prelude::*;
+use room::testing::{person, subject, tenant};
 use runtime::clock::SteadyStopwatch;
 use store::{CrowdMembers, StateKey, StateStore as _};
 use topic::{NewRecord, Topics as _};
@@ -25,12 +26,12 @@ use wire::topics;
 
 use crate::{
     config::{CROWDS_AT_ONCE, CROWDS_OF_SLICE_MAX, GROUP},
-    reach,
+    decide, reach,
     read::FanoutItem,
     recipient_sheet::{FanoutEntry, RecipientSheet, ResolvedSheet},
     search::CrowdSearch,
 };
-use house::{FanoutHouse, TODAY, catalogue, parse_event, parse_place, person, subject, tenant};
+use house::{FanoutHouse, TODAY, catalogue, parse_event, parse_place};
 
 const EVERYBODY: [&str; 5] = ["ann", "bob", "cat", "dan", "eve"];
 
@@ -380,7 +381,7 @@ async fn a_clock_far_ahead_expires_nothing_that_lives() {
         house.store_facts(&["ann author:7"]).await;
         // As late as it may be, so that its day is over before the log forgets the event.
         house.publish(&[parse_event("1 by author:7 on 2026-11-14T12:30:00Z")]).await;
-        house.deps.clock.advance(13 * DAY_MS + 14 * 3_600_000);
+        house.deps.room.clock.advance(13 * DAY_MS + 14 * 3_600_000);
         if later {
             house.publish(&[parse_event("2 by author:8")]).await;
         }
@@ -480,13 +481,13 @@ async fn a_stopped_room_goes_on_where_it_was() {
     house.add_followers(200, "author:7").await;
     house.publish(&[parse_event("1 by author:7")]).await;
     for _ in 0..6 {
-        let deps = crate::Deps { shutdown: runtime::ShutdownSignal::default(), ..house.deps.clone() };
+        let deps = house.restarted_deps();
         let before = house.watch.slices.load(Ordering::SeqCst);
         let stop = async {
             while house.watch.slices.load(Ordering::SeqCst) == before {
                 tokio::task::yield_now().await;
             }
-            deps.shutdown.start();
+            deps.room.shutdown.start();
         };
         let config = crate::Config { records_max: 1 };
         tokio::join!(crate::run_with(deps.clone(), config, house.sizes), stop).0.unwrap();
@@ -541,7 +542,7 @@ fn a_slice_names_few_crowds_and_carries_what_it_needs() {
             ("title", Some(Value::from_text(&"x".repeat(4_000)))),
         ],
     );
-    let reach = reach::find_reach(&first_time(big), &VersionedState::default(), &catalogue(), 250);
+    let reach = decide::find_reach(&first_time(big), &VersionedState::default(), &catalogue(), 250);
     assert!(reach.named.is_empty());
     let crowds: Vec<usize> = reach.slices.iter().map(|slice| slice.crowds.len()).collect();
     assert_eq!(crowds.iter().sum::<usize>(), 601, "{crowds:?}");
@@ -551,7 +552,7 @@ fn a_slice_names_few_crowds_and_carries_what_it_needs() {
         assert!(wire::slice::encode(slice).unwrap().len() < 128 << 10);
     }
     let shown = first_time(parse_event("1 shown at 1.0,2.0 by author:7"));
-    let shown = reach::find_reach(&shown, &VersionedState::default(), &catalogue(), 250);
+    let shown = decide::find_reach(&shown, &VersionedState::default(), &catalogue(), 250);
     for slice in &shown.slices {
         assert_eq!(slice.event.state.cells.keys().map(|name| &**name).collect::<Vec<_>>(), ["place"]);
     }

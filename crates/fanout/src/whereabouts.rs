@@ -1,33 +1,8 @@
 //! Whereabouts: where somebody is who was found in a cell, and which rows were left there.
 
-use model::{
-    Crowd, CrowdEnrolment, GeoPoint, Person, Tenant, Value, ValueCell, VersionedState, person::profile, place,
-};
+use model::{Crowd, CrowdEnrolment, Person, Tenant, place};
 
-/// What a profile says of the place.
-#[derive(Debug)]
-pub(crate) struct PersonWhereabouts(Option<ValueCell>);
-
-impl PersonWhereabouts {
-    pub fn from_profile(profile: &VersionedState) -> Self {
-        Self(profile.cells.get(profile::PLACE).cloned())
-    }
-
-    pub fn place(&self) -> Option<GeoPoint> {
-        match self.0.as_ref()?.value {
-            Some(Value::Place(place)) => Some(place),
-            _ => None,
-        }
-    }
-
-    fn is_elsewhere(&self, cell: place::GlobeCell) -> bool {
-        self.0.is_some() && self.place().is_none_or(|at| !at.is_in(cell))
-    }
-
-    fn is_newer_than(&self, version: i64) -> bool {
-        self.0.as_ref().is_some_and(|cell| cell.version > version)
-    }
-}
+use crate::facts::PersonWhereabouts;
 
 /// Those who are not in the cell in which they were found.
 pub(crate) fn find_elsewhere<'a>(
@@ -55,6 +30,8 @@ pub(crate) fn end_enrolments<'a>(
 
 #[cfg(test)]
 mod tests {
+    use model::{GeoPoint, Value, ValueCell, VersionedState, person::profile};
+
     use super::*;
 
     #[test]

@@ -178,7 +178,9 @@ async fn read_erasures(
 
 /// Writes down how far it is.
 async fn write_erasure(log: &dyn Topics, erasure: &Erasure) -> anyhow::Result<()> {
-    log.append(vec![ingest::erasure_record(erasure)?]).await.context("write down how far the erasure is")
+    log.append(vec![room::records::erasure_record(erasure)?])
+        .await
+        .context("write down how far the erasure is")
 }
 
 impl ErasureView {

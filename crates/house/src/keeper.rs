@@ -4,14 +4,11 @@
 //! What is dropped is gone, so its clock alone is not enough: a day is dropped when it has expired as seen from the
 //! newest day that has rows. A house in which nothing happens keeps its last days a little longer.
 
-use std::sync::Arc;
-
 use model::{
     Day, UtcMillis,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
 use runtime::{
-    Clock, ShutdownSignal, WorkTracker,
     metrics::{Counters, Gauges, Metrics},
     retry,
 };
@@ -22,10 +19,7 @@ const QUIET_DAYS: i32 = 2;
 
 /// What the keeper works with.
 pub struct Deps {
-    pub store: Arc<dyn Store>,
-    pub clock: Clock,
-    pub quiet: WorkTracker,
-    pub shutdown: ShutdownSignal,
+    pub room: room::Deps,
     pub metrics: KeeperMetrics,
 }
 
@@ -55,7 +49,8 @@ impl KeeperMetrics {
 /// Runs until the shutdown. A store that cannot drop a day now is asked again; the rows are unreadable
 /// after their day's end either way, so nothing but room on the disk depends on it.
 pub async fn run(ports: Deps) -> anyhow::Result<()> {
-    let Deps { store, clock, quiet, shutdown, metrics } = ports;
+    let Deps { room, metrics } = ports;
+    let room::Deps { store, clock, quiet, shutdown, .. } = room;
     let mut worker = quiet.begin_work();
     let mut tries = 0;
     loop {

@@ -53,7 +53,7 @@ use book::{EditionWatch, TakeUpPolicy};
 use history::MetricHistory;
 use lag::LagGauges;
 use presence::RoomPresence;
-use rooms::RoomDeps;
+use rooms::HouseDeps;
 use standstills::StandstillGauges;
 
 pub use rooms::{Config, RoomName};
@@ -140,9 +140,10 @@ impl RunningHouse {
         let (log, waits) = (engines.topics.clone(), (how, config.catalogue_wait));
         let (watch, editions) = EditionWatch::open(&*log, &catalogue, waits, now, &metrics).await?;
         let of_house = (editions.clone(), metrics);
-        let furniture = RoomDeps::new(engines, catalogue, clock, zones, (config.partitions, of_house))?;
+        let furniture = HouseDeps::new(engines, catalogue, clock, zones, (config.partitions, of_house))?;
         let (intake, rooms) = furniture.build_rooms(config)?;
-        let RoomDeps { engines, clock, quiet, shutdown, metrics, presence, .. } = furniture;
+        let HouseDeps { engines, room, metrics, presence, .. } = furniture;
+        let room::Deps { clock, quiet, shutdown, .. } = room;
         let mut tasks = JoinSet::new();
         let of_own: Vec<StageReading> =
             readings.iter().filter(|reading| own.contains(&reading.room)).cloned().collect();

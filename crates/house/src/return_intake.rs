@@ -47,7 +47,7 @@ pub async fn open_return_intake(
     let server = SmtpServer::bind(at, name, SmtpServerLimits::USUAL).await;
     let server = server.with_context(|| format!("listen on {at} for mails that come back"))?;
     let listens = server.address().context("the address")?;
-    let shutdown = ports.shutdown.clone();
+    let shutdown = ports.room.shutdown.clone();
     tokio::spawn(server.serve(Arc::new(ReturnMailbox { ports, paths, disk_low }), shutdown));
     Ok(listens)
 }

@@ -12,7 +12,6 @@ use model::{
 };
 use render::MessageRenderer;
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, work_tracker::WorkGuard};
-use topic::Topics;
 
 use super::{
     HouseEngines,
@@ -104,16 +103,11 @@ const DIGEST_RECORDS_MAX: usize = 500;
 
 /// What all rooms are made from.
 #[derive(Clone)]
-pub struct RoomDeps {
+pub struct HouseDeps {
     pub engines: HouseEngines,
-    pub catalogue: Arc<Catalogue>,
+    /// What each room is given, with the log as rooms get it.
+    pub room: room::Deps,
     pub renderer: Arc<MessageRenderer>,
-    pub clock: Clock,
-    pub zones: ZoneRules,
-    pub partitions: PartitionCount,
-    pub editions: EditionTracker,
-    pub quiet: WorkTracker,
-    pub shutdown: ShutdownSignal,
     pub metrics: Metrics,
     pub presence: RoomPresence,
 }
@@ -124,7 +118,7 @@ pub struct UnopenedRoom {
     pub run: BoxFuture<'static, anyhow::Result<()>>,
 }
 
-impl RoomDeps {
+impl HouseDeps {
     pub fn new(
         engines: HouseEngines,
         catalogue: Arc<Catalogue>,
@@ -135,19 +129,11 @@ impl RoomDeps {
         let renderer = Arc::new(MessageRenderer::new(&catalogue)?);
         let (quiet, shutdown) = (WorkTracker::default(), ShutdownSignal::default());
         let presence = RoomPresence::declare(&metrics)?;
-        Ok(Self {
-            engines,
-            catalogue,
-            renderer,
-            clock,
-            zones,
-            partitions,
-            editions,
-            quiet,
-            shutdown,
-            metrics,
-            presence,
-        })
+        let topics = Arc::new(PresenceTopics { log: engines.topics.clone(), presence: presence.clone() });
+        let store = engines.store.clone();
+        let room =
+            room::Deps { topics, store, catalogue, editions, zones, partitions, clock, quiet, shutdown };
+        Ok(Self { engines, room, renderer, metrics, presence })
     }
 
     /// The rooms that are asked for, in the order of the way.
@@ -157,7 +143,7 @@ impl RoomDeps {
         for room in config.rooms {
             let run: BoxFuture<'static, anyhow::Result<()>> = match room {
                 RoomName::Ingest => {
-                    let ports = ingest::Deps { topics: self.watched_topics(), ..intake.clone() };
+                    let ports = ingest::Deps { room: self.room.clone(), ..intake.clone() };
                     Box::pin(ingest::run(ports, config.ingest.clone()))
                 }
                 RoomName::Fanout => Box::pin(fanout::run(self.fanout_deps()?, config.fanout.clone())),
@@ -173,87 +159,36 @@ impl RoomDeps {
         Ok((intake, rooms))
     }
 
-    /// The log as rooms get it.
-    fn watched_topics(&self) -> Arc<dyn Topics> {
-        Arc::new(PresenceTopics { log: self.engines.topics.clone(), presence: self.presence.clone() })
-    }
-
+    /// With the log itself: what comes in over HTTP joins no group of which somebody could watch whether it has.
     fn ingest_deps(&self) -> anyhow::Result<ingest::Deps> {
-        let Self { engines, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
-            self.clone();
         let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
-        let HouseEngines { topics, store, schemas, .. } = engines;
-        Ok(ingest::Deps {
-            topics,
-            store,
-            schemas,
-            catalogue,
-            zones,
-            partitions,
-            editions,
-            clock,
-            quiet,
-            shutdown,
-            metrics,
-        })
+        let room = room::Deps { topics: self.engines.topics.clone(), ..self.room.clone() };
+        Ok(ingest::Deps { room, schemas: self.engines.schemas.clone(), metrics })
     }
 
     fn fanout_deps(&self) -> anyhow::Result<fanout::Deps> {
-        let Self { engines, catalogue, clock, partitions, editions, quiet, shutdown, .. } = self.clone();
         let metrics = fanout::FanoutMetrics::declare(&self.metrics)?;
-        let (topics, store) = (self.watched_topics(), engines.store);
-        Ok(fanout::Deps { topics, store, catalogue, partitions, editions, clock, quiet, shutdown, metrics })
+        Ok(fanout::Deps { room: self.room.clone(), metrics })
     }
 
     fn digest_deps(&self) -> anyhow::Result<digest::Deps> {
-        let Self { engines, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
-            self.clone();
         let metrics = digest::metrics::DigestMetrics::declare(&self.metrics)?;
-        let (topics, store, live) = (self.watched_topics(), engines.store, engines.live);
-        Ok(digest::Deps {
-            topics,
-            store,
-            live,
-            catalogue,
-            zones,
-            partitions,
-            editions,
-            clock,
-            quiet,
-            shutdown,
-            metrics,
-        })
+        Ok(digest::Deps { room: self.room.clone(), live: self.engines.live.clone(), metrics })
     }
 
     fn sender_deps(&self) -> anyhow::Result<sender::Deps> {
-        let Self { engines, catalogue, renderer, clock, zones, partitions, quiet, shutdown, .. } =
-            self.clone();
+        let Self { engines, room, renderer, .. } = self.clone();
         let metrics = sender::metrics::SenderMetrics::declare(&self.metrics)?;
-        let (topics, store, courier) = (self.watched_topics(), engines.store, engines.courier);
-        Ok(sender::Deps {
-            topics,
-            store,
-            courier,
-            catalogue,
-            renderer,
-            zones,
-            partitions,
-            clock,
-            quiet,
-            shutdown,
-            metrics,
-        })
+        Ok(sender::Deps { room, courier: engines.courier, renderer, metrics })
     }
 
     fn eraser_deps(&self) -> work::Deps {
-        let Self { engines, clock, partitions, quiet, shutdown, .. } = self.clone();
-        work::Deps { topics: self.watched_topics(), engines, partitions, clock, quiet, shutdown }
+        work::Deps { room: self.room.clone(), engines: self.engines.clone() }
     }
 
     fn keeper_deps(&self) -> anyhow::Result<keeper::Deps> {
-        let Self { engines, clock, quiet, shutdown, .. } = self.clone();
         let metrics = keeper::KeeperMetrics::declare(&self.metrics)?;
-        Ok(keeper::Deps { store: engines.store, clock, quiet, shutdown, metrics })
+        Ok(keeper::Deps { room: self.room.clone(), metrics })
     }
 }
 

@@ -1,10 +1,10 @@
-//! What admitted things come to: what must be asked first, what is written, and what is announced.
+//! What admitted things come to: what is written, and what is announced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Channel, Crowd, CrowdEnrolment, Day, DayRow, EntryKey, Event, Fact, FollowFact, Kind, Mark, MarkAction,
-    Person, SubjectRef, Tenant, UtcMillis, Value, ValueCell, VersionedState,
+    Channel, Crowd, CrowdEnrolment, DayRow, EntryKey, Event, Fact, Kind, Mark, Person, Tenant, UtcMillis,
+    Value, ValueCell, VersionedState,
     entry::DayKey,
     erasure::{Erasure, ErasureDecision, decide_erasure},
     partition::PartitionCount,
@@ -13,43 +13,24 @@ use model::{
         profile,
     },
 };
+use room::records::{erasure_record, event_record, inbox_record};
 use store::{DayRows, StateKey};
 use topic::NewRecord;
-use wire::{Feedback, FeedbackAction, InboxItem, WireError, topics};
+use wire::{Feedback, FeedbackAction, InboxItem, WireError};
 
 use crate::{
     admission::AdmittedItem,
     admission_error::AdmissionError,
     change::AdmittedChange,
     config::MARK_KEYS_MAX,
+    facts::{IntakeFacts, feedback_mark, person_of},
     feedback::FeedbackTarget,
     moves::{self, PlaceMove},
-    mute::MuteFact,
 };
 
 /// Why somebody is not welcome yet.
 pub const STILL_RUNNING: &str = "the erasure of this person is not done yet, and what is said meanwhile goes with it: \
     welcome them when `tidings erase PERSON --receipt` says that it is done";
-
-/// What the store is asked before anything is written.
-#[derive(Debug, Default, PartialEq)]
-pub struct IntakeQuestions {
-    /// Whether persons were erased, where they are who now move, and what they muted who now mute.
-    pub states: BTreeSet<StateKey>,
-    /// What there is about a subject, in the days that still live.
-    pub days: BTreeSet<DayKey>,
-}
-
-/// What the store said.
-#[derive(Debug, Default)]
-pub struct IntakeFacts {
-    pub states: BTreeMap<StateKey, VersionedState>,
-    pub days: BTreeMap<DayKey, Vec<DayRow>>,
-    /// Where what is announced belongs.
-    pub partitions: PartitionCount,
-    /// Whether somebody waits to hear that a page was read.
-    pub have_badges: bool,
-}
 
 /// What is written, then announced.
 #[derive(Debug, Default, PartialEq)]
@@ -74,42 +55,6 @@ pub enum IntakeVerdict {
     Refused(AdmissionError),
 }
 
-impl IntakeQuestions {
-    pub fn from_admitted(admitted: &[AdmittedItem], now: UtcMillis) -> Self {
-        let mut questions = Self::default();
-        for one in admitted {
-            if let Some((tenant, person)) = person_of(one) {
-                questions.states.insert(StateKey::Notes(tenant.clone(), person.clone()));
-            }
-            match one {
-                AdmittedItem::Profile { tenant, person, state }
-                    if state.cells.contains_key(profile::PLACE) =>
-                {
-                    questions.states.insert(StateKey::Person(tenant.clone(), person.clone()));
-                }
-                AdmittedItem::Mute(MuteFact { tenant, person, .. }) => {
-                    questions.states.insert(StateKey::Mutes(tenant.clone(), person.clone()));
-                }
-                _ => {}
-            }
-            if let AdmittedItem::Feedback { tenant, person, about, .. } = one {
-                let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-                match about {
-                    FeedbackTarget::Subject { until, .. } => {
-                        questions.days.extend(living_days(*until, now).map(key));
-                    }
-                    // One cell says it, whatever lies in the days.
-                    FeedbackTarget::UpTo { .. } => {}
-                    FeedbackTarget::Entries(keys) => {
-                        questions.days.extend(keys.iter().map(|of| key(of.day())));
-                    }
-                }
-            }
-        }
-        questions
-    }
-}
-
 /// What of a profile goes on a topic: what windows depend on. Names, addresses and places stay in the store,
 /// where they can be erased.
 fn without_addresses(mut state: VersionedState) -> VersionedState {
@@ -118,24 +63,6 @@ fn without_addresses(mut state: VersionedState) -> VersionedState {
         |field: &str| Channel::ALL.iter().any(|channel| channel.off() == field || channel.plan() == field);
     state.cells.retain(|field, _| OPEN.contains(&&**field) || wished(field));
     state
-}
-
-/// The days up to an instant that have not expired.
-fn living_days(until: UtcMillis, now: UtcMillis) -> impl Iterator<Item = Day> {
-    std::iter::successors(Some(Day::from_instant(until)), |day| Some(day.plus(-1)))
-        .take_while(move |day| day.expires_at() > now)
-}
-
-fn person_of(admitted: &AdmittedItem) -> Option<(&Tenant, &Person)> {
-    match admitted {
-        AdmittedItem::Change(_) => None,
-        AdmittedItem::Follow(FollowFact { tenant, person, .. })
-        | AdmittedItem::Profile { tenant, person, .. }
-        | AdmittedItem::Mute(MuteFact { tenant, person, .. })
-        | AdmittedItem::Erase { tenant, person, .. }
-        | AdmittedItem::Seen { tenant, person, .. }
-        | AdmittedItem::Feedback { tenant, person, .. } => Some((tenant, person)),
-    }
 }
 
 impl IntakeEffects {
@@ -238,8 +165,10 @@ impl IntakeEffects {
         partitions: PartitionCount,
     ) -> Result<(), AdmissionError> {
         let events: Vec<Event> = change.events().collect();
-        let records: Vec<NewRecord> =
-            events.iter().map(|event| event_record(event, change, partitions)).collect::<Result<_, _>>()?;
+        let records: Vec<NewRecord> = events
+            .iter()
+            .map(|event| event_record(event, change.headers.clone(), partitions))
+            .collect::<Result<_, _>>()?;
         self.records.extend(records);
         for event in events {
             self.merge(StateKey::Subject(event.tenant, event.subject), &event.state);
@@ -350,93 +279,8 @@ impl IntakeEffects {
     }
 }
 
-impl IntakeFacts {
-    /// A person's entries about a subject up to an instant.
-    fn entries_about(
-        &self,
-        (tenant, person): (&Tenant, &Person),
-        subject: &SubjectRef,
-        until: UtcMillis,
-        now: UtcMillis,
-    ) -> BTreeSet<EntryKey> {
-        let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-        let rows = living_days(until, now).filter_map(|day| self.days.get(&key(day))).flatten();
-        let about = |row: &DayRow| match row {
-            DayRow::Entry(entry) if entry.subject == *subject && entry.key.occurred <= until => {
-                Some(entry.key)
-            }
-            DayRow::Entry(_) | DayRow::Mark(_) => None,
-        };
-        rows.filter_map(about).collect()
-    }
-
-    /// Which of these entries are marked so already. They are not marked again, or each look at a page would
-    /// add a row; but they are announced again, since the first time may have ended between the mark and its
-    /// announcement.
-    fn marked_entries(
-        &self,
-        (tenant, person): (&Tenant, &Person),
-        keys: &[EntryKey],
-        did: FeedbackAction,
-    ) -> BTreeSet<EntryKey> {
-        let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-        let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
-        let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
-        let covers = |row: &DayRow| match row {
-            DayRow::Mark(mark) if mark.channel.is_none() && mark.what == feedback_mark(did) => {
-                mark.covers.clone()
-            }
-            DayRow::Mark(_) | DayRow::Entry(_) => Vec::new(),
-        };
-        rows.flat_map(covers).collect()
-    }
-}
-
-fn feedback_mark(did: FeedbackAction) -> MarkAction {
-    match did {
-        FeedbackAction::Read => MarkAction::Read,
-        FeedbackAction::Cleared => MarkAction::Cleared,
-    }
-}
-
 impl From<WireError> for AdmissionError {
     fn from(error: WireError) -> Self {
         Self::new("/", error.to_string())
     }
-}
-
-fn event_record(
-    event: &Event,
-    of: &AdmittedChange,
-    partitions: PartitionCount,
-) -> Result<NewRecord, WireError> {
-    Ok(NewRecord {
-        topic: topics::EVENTS.into(),
-        partition: partitions.of_subject(&event.tenant, &event.subject),
-        key: wire::key::subject_key(&event.tenant, &event.subject),
-        value: Some(wire::event::encode(event)?),
-        headers: of.headers.clone(),
-    })
-}
-
-/// How far it is with an erasure, as a record for whoever does it.
-pub fn erasure_record(erasure: &Erasure) -> Result<NewRecord, WireError> {
-    Ok(NewRecord {
-        topic: topics::ERASURES.into(),
-        partition: 0,
-        key: wire::key::person_key(&erasure.tenant, &erasure.person),
-        value: Some(wire::erasure::encode(erasure)?),
-        headers: Vec::new(),
-    })
-}
-
-fn inbox_record(inbox: &InboxItem, partitions: PartitionCount) -> Result<NewRecord, WireError> {
-    let (tenant, person) = inbox.owner();
-    Ok(NewRecord {
-        topic: topics::INBOX.into(),
-        partition: partitions.of_person(tenant, person),
-        key: wire::key::person_key(tenant, person),
-        value: Some(wire::inbox::encode(inbox)?),
-        headers: Vec::new(),
-    })
 }

@@ -27,14 +27,16 @@ use wire::{
 use crate::{
     admission::CloudEventSort,
     answer::{IdempotentRequest, IngestAnswer, JudgedBody},
+    apply::{apply_items, apply_returns},
     config::{BODIES_BYTES_MAX, BODY_TIME_MAX, Config, LAG_BELIEVED_MS, LAG_OF, REQUEST_TIME_MAX},
+    deps::Deps,
+    ingest_error::IngestError,
     metrics::IntakeWay,
     order,
     permits::{TenantPermit, TenantPermits},
     quota::ListedRowQuota,
     request_headers::{self, IngestApiKey},
     returns::ReturnPaths,
-    run::{Deps, IngestError, apply_items, apply_returns},
 };
 
 /// Says whether the disk is down to its reserve.
@@ -121,7 +123,7 @@ impl From<IngestError> for IngestAnswer {
 
 impl IntakeService {
     async fn take_items(&self, sort: CloudEventSort, request: Request) -> Response {
-        let _at_work = self.http.deps.quiet.begin_work();
+        let _at_work = self.http.deps.room.quiet.begin_work();
         let watch = SteadyStopwatch::start();
         let answer = match timeout(REQUEST_TIME_MAX, self.answer_items(sort, request)).await {
             Ok(Ok(answer) | Err(answer)) => answer,
@@ -165,7 +167,7 @@ impl IntakeService {
         paths: &ReturnPaths,
         request: Request,
     ) -> Response {
-        let _at_work = self.http.deps.quiet.begin_work();
+        let _at_work = self.http.deps.room.quiet.begin_work();
         let watch = SteadyStopwatch::start();
         let answer = match timeout(REQUEST_TIME_MAX, self.answer_returns(provider, paths, request)).await {
             Ok(Ok(answer) | Err(answer)) => answer,
@@ -272,7 +274,7 @@ impl IntakeService {
         (attributes, body): (&RecordHeaders, &[u8]),
         key: &str,
     ) -> Result<IngestAnswer, IngestAnswer> {
-        let store = &self.http.deps.store;
+        let store = &self.http.deps.room.store;
         let asked = IdempotentRequest::from_request(sort, attributes, body);
         // Two prefixes of one length: no key of a client's choice can run into the other sort of entry.
         let (seen_key, answer_key) = (format!("seen:{key}"), format!("said:{key}"));
@@ -312,7 +314,8 @@ impl IntakeService {
         };
         let heard = items.iter_mut().filter_map(|item| Some((item.as_mut().ok()?, first_seen)));
         order::order_facts(heard);
-        let mut judged = JudgedBody::judge(items, sort, (tenant, first_seen), &deps.catalogue, &deps.zones);
+        let mut judged =
+            JudgedBody::judge(items, sort, (tenant, first_seen), &deps.room.catalogue, &deps.room.zones);
         self.quota.spend(tenant, judged.rows(), self.now()).map_err(IngestAnswer::over_quota)?;
         deps.metrics.count_refused(IntakeWay::Http, judged.rejected());
         let admitted = std::mem::take(&mut judged.admitted);
@@ -340,14 +343,14 @@ impl IntakeService {
     }
 
     async fn measure_lag(&self) -> Result<u64, IngestError> {
-        let standings = LAG_OF.map(|(group, topic, _)| self.http.deps.topics.standing(group, topic));
+        let standings = LAG_OF.map(|(group, topic, _)| self.http.deps.room.topics.standing(group, topic));
         let standings = try_join_all(standings).await?;
         let of_each = standings.iter().map(|all| all.iter().map(GroupStanding::lag).sum::<u64>());
         Ok(of_each.zip(LAG_OF).map(|(lag, (.., counts))| lag.saturating_mul(counts)).sum())
     }
 
     fn now(&self) -> UtcMillis {
-        UtcMillis(self.http.deps.clock.now())
+        self.http.deps.room.now()
     }
 }
 

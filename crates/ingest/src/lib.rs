@@ -8,12 +8,19 @@
 //!
 //! # Tour
 //!
-//! [`admission`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
-//! that each sort has of its own; [`fact_data`] reads what they have in common, and [`admission_error`] is why one is not admitted. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
-//! says how crowds follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise. [`request_headers`] and [`answer`] are the HTTP way without its waiting: who may
-//! enter, and what is said; `quota` how much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
+//! [`read`] is what a record says. [`decide`] judges it by [`admission`], with [`change`], [`profile`], [`device`], [`mute`]
+//! and [`feedback`] for the parts that each sort has of its own; [`fact_data`] reads what they have in common, and
+//! [`admission_error`] is why one is not admitted. [`source`] makes the same of rows of others. [`facts`] is what has to be
+//! known of what was admitted, [`load`] asks for it, [`effects`] turns it into writes and records; [`moves`] says how crowds
+//! follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise.
+//! [`mod@apply`] is the desk of both ways, which stores and then announces; [`ingest_error`] is why it cannot.
+//!
+//! [`request_headers`] and [`answer`] are the HTTP way without its waiting: who may enter, and what is said; `quota` how
+//! much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails.
+//! [`mod@run`] is the topic way, [`http`] the other.
 
 pub mod config;
+mod deps;
 
 pub mod admission;
 pub mod admission_error;
@@ -23,9 +30,13 @@ mod fact_data;
 pub mod feedback;
 pub mod mute;
 pub mod profile;
+mod read;
 pub mod source;
 
+mod decide;
 mod effects;
+mod facts;
+mod load;
 pub mod moves;
 pub mod note;
 mod order;
@@ -36,6 +47,8 @@ mod quota;
 pub mod request_headers;
 pub mod returns;
 
+mod apply;
+mod ingest_error;
 pub mod metrics;
 
 pub mod http;
@@ -44,10 +57,13 @@ pub mod run;
 #[cfg(test)]
 mod tests;
 
+pub use apply::apply_return_mail;
 pub use config::Config;
-pub use effects::{STILL_RUNNING, erasure_record};
+pub use deps::Deps;
+pub use effects::STILL_RUNNING;
 pub use http::{DiskGauge, HttpIntake, router};
+pub use ingest_error::IngestError;
 pub use metrics::IngestMetrics;
 pub use request_headers::IngestApiKey;
 pub use returns::ReturnPaths;
-pub use run::{Deps, IngestError, apply_return_mail, run, subscriptions};
+pub use run::{run, subscriptions};

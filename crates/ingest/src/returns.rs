@@ -9,9 +9,10 @@ use model::{
     ReadyId, UtcMillis, VersionedState,
     returns::{ReturnSort, Slip},
 };
+use room::records::returned_record;
 use store::StateKey;
 use topic::NewRecord;
-use wire::{ReturnNotice, WireError, return_path, token::LinkSecret, topics};
+use wire::{ReturnNotice, WireError, return_path, token::LinkSecret};
 
 /// The box to which reports of complaints may be sent, where a mailbox provider knows one address for all.
 const COMPLAINTS: &str = "complaints";
@@ -108,14 +109,8 @@ pub fn decide_returns<'a>(
     let mut noted = ReturnEffects::default();
     for (MailReturn { ready, what, code }, slip) in of {
         noted.states.push((notes_key(slip), slip.notes(*what, code)));
-        let value = wire::returns::encode(&ReturnNotice::from_slip(slip, *ready, (*what, code), now))?;
-        noted.records.push(NewRecord {
-            topic: topics::RETURNS.into(),
-            partition: 0,
-            key: wire::key::person_key(&slip.tenant, &slip.person),
-            value: Some(value),
-            headers: Vec::new(),
-        });
+        let returned = ReturnNotice::from_slip(slip, *ready, (*what, code), now);
+        noted.records.push(returned_record(&returned)?);
     }
     Ok(noted)
 }

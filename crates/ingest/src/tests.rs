@@ -5,12 +5,9 @@ mod persons;
 mod returns;
 mod sources;
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use async_trait::async_trait;
@@ -22,16 +19,18 @@ use axum::{
 use catalogue::Catalogue;
 use model::{
     AudienceMatch, Crowd, Day, DayRow, Entry, EntryKey, EntryReason, Event, EventKey, Fact, Kind, Mark,
-    MarkAction, Person, SubjectRef, Tenant, UtcMillis, Value, VersionedState, civil_time::ZoneRules,
-    entry::DayKey, erasure::ErasureProgress, partition::PartitionCount, person::notes,
+    MarkAction, Person, Tenant, Value, VersionedState, entry::DayKey, erasure::ErasureProgress,
+    partition::PartitionCount, person::notes,
 };
 use proptest::prelude::*;
-use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
+use room::testing::{
+    RoomEngines, list_records, parse_catalogue, parse_instant, person, subject, tenant, wait_until_read,
+};
+use runtime::{ShutdownSignal, metrics::Metrics};
 use secrecy::SecretString;
 use serde_json::json;
 use store::{DayRows, StateKey, Store};
-use tempfile::TempDir;
-use topic::{NewRecord, TopicRecord, TopicRetention, TopicSpec, Topics};
+use topic::{NewRecord, TopicRecord, TopicRetention, TopicSpec};
 use tower::ServiceExt as _;
 use wire::{FeedbackAction, InboxItem, topics};
 
@@ -40,7 +39,8 @@ use crate::{
     Config, Deps, HttpIntake, IngestApiKey, IngestMetrics,
     admission::AdmittedItem,
     answer::{IdempotentRequest, IngestAnswer},
-    effects::{IntakeEffects, IntakeFacts, IntakeQuestions},
+    effects::IntakeEffects,
+    facts::{IntakeFacts, IntakeQuestions},
     feedback::FeedbackTarget,
     router, run,
 };
@@ -86,29 +86,11 @@ plans:
 pub(crate) const NOON: &str = "2026-11-21T12:00:00Z";
 
 pub(crate) fn catalogue() -> Catalogue {
-    let template = |name: &str| match name {
-        "mail.mjml" => {
-            Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
-        }
-        _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
-    };
-    Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
-}
-
-pub(crate) fn parse_instant(text: &str) -> UtcMillis {
-    UtcMillis::parse(text).unwrap()
-}
-
-pub(crate) fn tenant() -> Tenant {
-    Tenant::new("main").unwrap()
+    parse_catalogue(CATALOGUE)
 }
 
 pub(crate) fn ann() -> Person {
-    Person::new("ann").unwrap()
-}
-
-pub(crate) fn subject(text: &str) -> SubjectRef {
-    SubjectRef::new(text).unwrap()
+    person("ann")
 }
 
 /// A CloudEvent of a type with these further attributes.
@@ -196,7 +178,7 @@ fn feedback_about_a_subject_covers_what_was_there() {
 
 /// One process's worth of engines, and a topic engine that can be made to fail.
 struct IngestHouse {
-    _dir: TempDir,
+    _engines: RoomEngines,
     deps: Deps,
     sick: Arc<FailingTopics>,
     store: Arc<dyn Store>,
@@ -204,43 +186,26 @@ struct IngestHouse {
 
 impl IngestHouse {
     async fn new() -> Self {
-        let dir = TempDir::new().unwrap();
-        Self::open_at(dir.path().to_owned().as_path(), dir).await
-    }
-
-    async fn open_at(path: &Path, dir: TempDir) -> Self {
-        let clock = Clock::still(parse_instant(NOON).0);
-        let topics = topic::embedded::EmbeddedTopics::open(&path.join("topics"), clock.clone()).unwrap();
-        let specs = topics::all_topics(PartitionCount::USUAL).map(|(name, partitions, keep)| {
-            let retention = match keep {
-                topics::KeepPolicy::Millis(ms) => TopicRetention::Milliseconds(ms),
-                topics::KeepPolicy::Latest => TopicRetention::Compacted,
-            };
-            TopicSpec { name: name.into(), partitions, retention }
-        });
-        topics.declare(&specs).await.unwrap();
-        let store: Arc<dyn Store> =
-            Arc::new(store::embedded::EmbeddedStore::open(&path.join("store")).unwrap());
+        let engines = RoomEngines::open(parse_instant(NOON)).await;
         let sick = Arc::new(FailingTopics {
-            topics: Box::new(topics),
+            topics: Box::new(engines.topics.clone()),
             busy: AtomicBool::default(),
             full: AtomicBool::default(),
             looks: AtomicUsize::default(),
         });
         let deps = Deps {
-            partitions: PartitionCount::USUAL,
-            editions: model::edition::EditionTracker::default(),
-            topics: sick.clone(),
-            store: store.clone(),
-            catalogue: Arc::new(catalogue()),
+            room: room::Deps { topics: sick.clone(), ..engines.deps(catalogue()) },
             schemas: Arc::new(wire::NoSchemaSource),
-            zones: ZoneRules::load_bundled(),
-            clock,
-            quiet: WorkTracker::default(),
-            shutdown: ShutdownSignal::default(),
             metrics: IngestMetrics::declare(&Metrics::default()).unwrap(),
         };
-        Self { _dir: dir, deps, sick, store }
+        let store = engines.store.clone();
+        Self { _engines: engines, deps, sick, store }
+    }
+
+    /// For the next run: the last one was shut down.
+    fn restarted_deps(&self) -> Deps {
+        let room = room::Deps { shutdown: ShutdownSignal::default(), ..self.deps.room.clone() };
+        Deps { room, ..self.deps.clone() }
     }
 
     fn http(&self) -> HttpIntake {
@@ -261,28 +226,21 @@ impl IngestHouse {
 
     /// Runs the topic way until it has committed everything there is.
     async fn settle(&self) {
-        let deps = Deps { shutdown: ShutdownSignal::default(), ..self.deps.clone() };
+        self.settle_all(&[("ingest", topics::CHANGES)]).await;
+    }
+
+    /// Runs every loop until these groups have committed all there is.
+    async fn settle_all(&self, readings: &[(&str, &str)]) {
+        let deps = self.restarted_deps();
         let settled = async {
-            loop {
-                let (_, changes) = deps.quiet.idle_state();
-                let standing = deps.topics.standing("ingest", topics::CHANGES).await.unwrap();
-                if standing.iter().all(|at| at.committed == at.end) {
-                    break;
-                }
-                deps.quiet.wait_for_change(changes).await;
-            }
-            deps.shutdown.start();
+            wait_until_read(&*deps.room.topics, &deps.room.quiet, readings).await;
+            deps.room.shutdown.start();
         };
         tokio::join!(run(deps.clone(), self.http().config), settled).0.unwrap();
     }
 
     async fn records(&self, topic: &str) -> Vec<TopicRecord> {
-        let mut records = Vec::new();
-        for (partition, _) in self.deps.topics.bounds(topic).await.unwrap().iter().enumerate() {
-            let partition = u32::try_from(partition).unwrap();
-            records.extend(self.deps.topics.read(topic, partition, 0, 10_000).await.unwrap());
-        }
-        records
+        list_records(&*self.deps.room.topics, topic).await
     }
 
     async fn events(&self) -> Vec<Event> {
@@ -481,7 +439,7 @@ async fn the_first_answer_stands_for_a_day() {
     assert_eq!(post_body(&router, "/v1/changes", &key, body.clone()).await.0, 503);
     house.sick.busy.store(false, Ordering::SeqCst);
     // The second is judged by the time of the first, so that it is the same event.
-    house.deps.clock.advance(3_600_000);
+    house.deps.room.clock.advance(3_600_000);
     let (status, first) = post_body(&router, "/v1/changes", &key, body.clone()).await;
     assert_eq!((status, first.as_str()), (202, r#"{"accepted":1,"rejected":[]}"#));
     assert_eq!(
@@ -504,7 +462,7 @@ async fn the_first_answer_stands_for_a_day() {
     let other = [("idempotency-key", "l")];
     let refused = post_body(&router, "/v1/changes", &other, "[]").await;
     assert_eq!((refused.0, post_body(&router, "/v1/changes", &other, "[]").await), (400, refused));
-    house.deps.clock.advance(25 * 3_600_000);
+    house.deps.room.clock.advance(25 * 3_600_000);
     assert_eq!(post_body(&router, "/v1/changes", &key, body).await.0, 202);
     assert_eq!(house.events().await.len(), 3);
 }
@@ -533,7 +491,7 @@ async fn intake_waits_when_the_house_is_behind() {
     assert_eq!(post_body(&router, "/v1/changes", &once, body.clone()).await.0, 202);
     assert_eq!(post_body(&router, "/v1/changes", &[], body.clone()).await.0, 202);
     // Two events wait now, which is noticed within a second.
-    house.deps.clock.advance(1_000);
+    house.deps.room.clock.advance(1_000);
     let (status, said) = post_body(&router, "/v1/changes", &[], body.clone()).await;
     assert!(status == 429 && said.ends_with(" retry 5"), "{status} {said}");
     assert_eq!(
@@ -553,7 +511,7 @@ async fn requests_at_one_time_share_one_look_at_who_is_behind() {
         let answers = futures::future::join_all(all).await;
         assert!(answers.iter().all(|(status, _)| *status == 202), "{answers:?}");
         assert_eq!(house.sick.looks.load(Ordering::SeqCst), looks * crate::config::LAG_OF.len());
-        house.deps.clock.advance(1_000);
+        house.deps.room.clock.advance(1_000);
     }
 }
 
@@ -562,7 +520,7 @@ async fn a_change_without_a_time_that_is_said_again_is_the_same_event() {
     let house = IngestHouse::new().await;
     let body = r#"{"id":"1","source":"s","type":"work.published","subject":"work:1"}"#;
     assert_eq!(post_body(&house.router(), "/v1/changes", &[], body).await.0, 202);
-    house.deps.clock.advance(3_600_000);
+    house.deps.room.clock.advance(3_600_000);
     assert_eq!(post_body(&house.router(), "/v1/changes", &[], body).await.0, 202);
     let keys: std::collections::BTreeSet<_> = house.events().await.iter().map(Event::entry_key).collect();
     assert_eq!(keys.len(), 1, "{keys:?}");
@@ -593,7 +551,7 @@ async fn whoever_erases_marks_and_asks_and_a_welcome_counts_only_when_that_is_do
     let check = async |words: &[(&str, usize, bool, &[ErasureProgress])]| {
         let house = IngestHouse::new().await;
         for (word, accepted, is_marked, written) in words {
-            house.deps.clock.advance(1);
+            house.deps.room.clock.advance(1);
             if *word == "done" {
                 let notes = house.state(StateKey::Notes(tenant(), ann())).await;
                 let done = notes::note_erasure_done(notes::last_erased(&notes).unwrap());
@@ -684,7 +642,7 @@ async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
         value,
         headers: Vec::new(),
     };
-    house.deps.topics.append(values.map(record).to_vec()).await.unwrap();
+    house.deps.room.topics.append(values.map(record).to_vec()).await.unwrap();
     house.settle().await;
     let events = house.events().await;
     assert_eq!(events.len(), 2, "{events:?}");

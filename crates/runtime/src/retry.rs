@@ -36,9 +36,46 @@ pub async fn wait_real_time(time: Duration) {
     tokio::time::sleep(time).await;
 }
 
+/// Asks until the answer is no error that passes, with a pause before each further try; after so many further tries the
+/// last answer stands.
+pub async fn retry_while<T, E, F: Future<Output = Result<T, E>>>(
+    further_tries_max: u32,
+    passes: impl Fn(&E) -> bool,
+    mut ask: impl FnMut() -> F,
+) -> Result<T, E> {
+    let mut tries = 0;
+    loop {
+        match ask().await {
+            Err(error) if tries < further_tries_max && passes(&error) => pause_before_retry(tries, 0).await,
+            answer => return answer,
+        }
+        tries += 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_passes_is_asked_again_so_often() {
+        // The answers in the order in which they come: an error of 0 passes, any other does not.
+        let check = async |answers: &[Result<&str, u8>], further_tries_max, expected| {
+            let mut left = answers.iter();
+            let ask = || std::future::ready(*left.next().unwrap());
+            assert_eq!(
+                retry_while(further_tries_max, |error| *error == 0, ask).await,
+                expected,
+                "{answers:?}"
+            );
+            assert_eq!(left.len(), 0, "{answers:?}");
+        };
+        check(&[Ok("a")], 0, Ok("a")).await;
+        check(&[Err(0)], 0, Err(0)).await;
+        check(&[Err(0), Ok("a")], 1, Ok("a")).await;
+        check(&[Err(0), Err(0), Err(0)], 2, Err(0)).await;
+        check(&[Err(0), Err(1)], 4, Err(1)).await;
+    }
 
     #[test]
     fn delays_grow_and_are_capped() {

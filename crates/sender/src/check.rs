@@ -1,13 +1,13 @@
 //! Asked again at the end: does each entry of a Ready still hold?
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use catalogue::{
     Catalogue,
-    truth::{ReaderFacts, TellableEntry, check_reachable, reasons_that_hold},
+    truth::{TellableEntry, check_reachable, reasons_that_hold},
 };
 use model::{
-    DayView, EndReason, EntryReason, Fate, ReadyId, UtcMillis, VersionedState, WorldSnapshot,
+    EndReason, EntryReason, Fate, ReadyId, UtcMillis, WorldSnapshot,
     device::{self, DevicePlatform},
     fault::{self, PlantedFault},
     plan::GENERAL,
@@ -15,24 +15,7 @@ use model::{
 };
 use store::JournalClaim;
 
-use crate::left_out_entries::LeftOutEntries;
-
-/// What was loaded for one Ready.
-#[derive(Default, Debug)]
-pub struct SenderFacts {
-    pub profile: VersionedState,
-    pub mutes: VersionedState,
-    pub notes: VersionedState,
-    pub view: DayView,
-}
-
-impl SenderFacts {
-    /// The person that a Ready is for.
-    fn reader<'a>(&'a self, ready: &'a Ready) -> ReaderFacts<'a> {
-        let Self { profile, mutes, notes, .. } = self;
-        ReaderFacts { tenant: &ready.tenant, person: &ready.person, profile, mutes, notes }
-    }
-}
+use crate::{facts::SenderFacts, left_out_entries::LeftOutEntries};
 
 /// What is left of a Ready.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -146,6 +129,3 @@ fn first_ready_id(ready: &Ready) -> ReadyId {
     let Ready { tenant, person, plan, key, opening, .. } = ready;
     model::ready::derive_ready_id(tenant, person, plan, key, *opening, 0)
 }
-
-/// Facts by Ready, in the order of a batch.
-pub type FactsByReady = BTreeMap<model::ReadyId, SenderFacts>;

@@ -5,10 +5,10 @@ use std::{
     sync::LazyLock,
 };
 
-use catalogue::truth;
+use catalogue::truth::{self, ReaderFacts};
 use courier::CallPayload;
 use model::{
-    DayRow, ReadyId, Value, ValueCell, VersionedState, WorldSnapshot,
+    DayRow, DayView, ReadyId, Value, ValueCell, VersionedState, WorldSnapshot,
     device::{self, PushDevice},
     entry::DayKey,
     fold::fold_rows,
@@ -16,7 +16,25 @@ use model::{
 };
 use store::{JournalRows, StateKey, world::WorldQuery};
 
-use crate::check::{FactsByReady, SenderFacts};
+/// What was loaded for one Ready.
+#[derive(Default, Debug)]
+pub struct SenderFacts {
+    pub profile: VersionedState,
+    pub mutes: VersionedState,
+    pub notes: VersionedState,
+    pub view: DayView,
+}
+
+impl SenderFacts {
+    /// The person that a Ready is for.
+    pub(crate) fn reader<'a>(&'a self, ready: &'a Ready) -> ReaderFacts<'a> {
+        let Self { profile, mutes, notes, .. } = self;
+        ReaderFacts { tenant: &ready.tenant, person: &ready.person, profile, mutes, notes }
+    }
+}
+
+/// Facts by Ready, in the order of a batch.
+pub type FactsByReady = BTreeMap<ReadyId, SenderFacts>;
 
 /// What was loaded for a batch.
 pub struct LoadedBatch {

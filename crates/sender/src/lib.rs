@@ -5,14 +5,17 @@
 //!
 //! # Tour
 //!
-//! [`read`] is what a turn read, [`facts`] what it needs to know. [`journal`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
-//! each entry still holds, and [`left_out_entries`] are those that do not. [`message`] makes the mail, with the [`links`] by which its reader ends it and the
-//! [`returns`] by which what comes back of it finds its person. [`report`] says what became of it. [`mod@run`] is the
-//! only place that waits, with those that are under way and those that no turn waits for; [`batch_limit`] is how many are
-//! read, so that they find a place. [`tokens`] tell claims apart, [`sightings`] how long those of others have
-//! stood, and [`tally`] sums up what happens to many.
+//! [`read`] is what a turn read, [`facts`] what it needs to know, and `load` asks for it. [`decide`] says what is done about
+//! a Ready: [`journal`] reads what, if anything, already became of it, [`check`] asks again whether each entry still holds,
+//! and [`left_out_entries`] are those that do not. [`message`] makes the mail, with the [`links`] by which its reader ends it
+//! and the [`returns`] by which what comes back of it finds its person. [`mod@apply`] claims, hands over and records, with
+//! the gate in the courier's protocol; [`report`] says what became of it. [`mod@run`] is the story of a turn, with those that
+//! are under way and those that no turn waits for; [`batch_limit`] is how many are read, so that they find a place.
+//! [`tokens`] tell claims apart, [`sightings`] how long those of others have stood, and [`tally`] sums up what happens to
+//! many.
 
 pub mod config;
+mod deps;
 pub mod links;
 pub mod returns;
 
@@ -20,15 +23,18 @@ mod batch_limit;
 pub mod facts;
 pub mod journal;
 mod left_out_entries;
+mod load;
 mod read;
 mod sightings;
 mod tally;
 mod tokens;
 
 pub mod check;
+mod decide;
 pub mod message;
 pub mod report;
 
+mod apply;
 pub mod metrics;
 pub mod run;
 
@@ -36,6 +42,7 @@ pub mod run;
 mod tests;
 
 pub use config::Config;
+pub use deps::Deps;
 pub use links::MailLinks;
 pub use returns::ReturnAddresses;
-pub use run::{Deps, run};
+pub use run::run;

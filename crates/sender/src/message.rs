@@ -17,11 +17,7 @@ use model::{
 };
 use render::{ItemInput, ListedItem, MailInput, MessageRenderer, SectionInput};
 
-use crate::{
-    check::{CheckedReady, SenderFacts},
-    links::MailLinks,
-    returns::ReturnAddresses,
-};
+use crate::{check::CheckedReady, facts::SenderFacts, links::MailLinks, returns::ReturnAddresses};
 
 /// What a message is made with.
 pub struct MessageMaker<'a> {

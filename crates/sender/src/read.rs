@@ -1,11 +1,8 @@
 //! The Readys that a turn read.
 
 use model::{UtcMillis, ready::Ready};
+use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::{
-    quarantine::{UnusableRecord, put_aside},
-    topics,
-};
 
 use crate::config::GROUP;
 
@@ -20,28 +17,8 @@ pub fn read_readys(records: &[TopicRecord], now: UtcMillis) -> anyhow::Result<(V
                 readys.retain(|other| other.id != ready.id);
                 readys.push(ready);
             }
-            Err(reason) => rejects.push(quarantine_record(record, &reason.to_string(), now)?),
+            Err(reason) => rejects.push(quarantine_record(record, reason.to_string(), GROUP, now)?),
         }
     }
     Ok((readys, rejects))
-}
-
-fn quarantine_record(record: &TopicRecord, reason: &str, at: UtcMillis) -> anyhow::Result<NewRecord> {
-    let unusable = UnusableRecord {
-        topic: &record.topic,
-        partition: record.partition,
-        offset: record.offset,
-        appended: UtcMillis(record.appended),
-        key: &record.key,
-        value: record.value.as_deref(),
-    };
-    let quarantined = put_aside(unusable, reason, GROUP, at).with_headers(&record.headers);
-    let (key, value) = wire::quarantine::encode_with_key(&quarantined)?;
-    Ok(NewRecord {
-        topic: topics::QUARANTINE.into(),
-        partition: 0,
-        key,
-        value: Some(value),
-        headers: Vec::new(),
-    })
 }

@@ -6,9 +6,10 @@ use model::{
     partition::PartitionCount,
     ready::Ready,
 };
+use room::records::inbox_record;
 use store::{JournalOutcome, JournalRecord};
 use topic::NewRecord;
-use wire::{InboxItem, ReturnNotice, topics};
+use wire::InboxItem;
 
 use crate::{
     config::retry_ms,
@@ -81,29 +82,6 @@ pub fn outcome_name(what: JournalOutcome) -> &'static str {
 }
 
 /// The report on its way to the person's owner.
-pub fn inbox_record(delivery: Delivery, partitions: PartitionCount) -> anyhow::Result<NewRecord> {
-    person_record(&InboxItem::Delivery(Box::new(delivery)), partitions)
-}
-
-/// What came back of a mail before it had left, as what comes back later is told.
-pub fn returned_record(returned: &ReturnNotice) -> anyhow::Result<NewRecord> {
-    Ok(NewRecord {
-        topic: topics::RETURNS.into(),
-        partition: 0,
-        key: wire::key::person_key(&returned.tenant, &returned.person),
-        value: Some(wire::returns::encode(returned)?),
-        headers: Vec::new(),
-    })
-}
-
-/// What a person's owner is told.
-pub fn person_record(inbox: &InboxItem, partitions: PartitionCount) -> anyhow::Result<NewRecord> {
-    let (tenant, person) = inbox.owner();
-    Ok(NewRecord {
-        topic: topics::INBOX.into(),
-        partition: partitions.of_person(tenant, person),
-        key: wire::key::person_key(tenant, person),
-        value: Some(wire::inbox::encode(inbox)?),
-        headers: Vec::new(),
-    })
+pub fn delivery_record(delivery: Delivery, partitions: PartitionCount) -> anyhow::Result<NewRecord> {
+    Ok(inbox_record(&InboxItem::Delivery(Box::new(delivery)), partitions)?)
 }

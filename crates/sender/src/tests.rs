@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use catalogue::Catalogue;
 use model::{
     AudienceMatch, Channel, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
-    MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
-    WorldSnapshot,
+    MarkAction, Person, PlanName, ReadyId, Tenant, UtcMillis, Value, VersionedState, WorldSnapshot,
     delivery::DeliveryOutcome,
     device::{self, DevicePlatform, PushDevice},
     fold::fold_rows,
@@ -18,12 +17,13 @@ use model::{
     returns::{AddressHash, ReturnSort, Slip},
     world::TenantSnapshot,
 };
+use room::testing::{parse_catalogue, subject};
 use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
 
 use crate::{
-    check::{SenderFacts, check_ready, is_known},
+    check::{check_ready, is_known},
     config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
-    facts::{device_removal, hook_removal},
+    facts::{SenderFacts, device_removal, hook_removal},
     journal::{JournalVerdict, read_journal, record_failure, record_recall, record_unclear, tells_nothing},
     message::message_id,
     report,
@@ -60,24 +60,10 @@ fn catalogue() -> Catalogue {
     parse_catalogue(CATALOGUE)
 }
 
-fn parse_catalogue(text: &str) -> Catalogue {
-    let template = |name: &str| match name {
-        "mail.mjml" => {
-            Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
-        }
-        _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
-    };
-    Catalogue::parse(text, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
-}
-
 const NOW: UtcMillis = UtcMillis(1_795_248_000_000);
 
 fn key(n: u8) -> EntryKey {
     EntryKey { occurred: NOW.plus(-1_000), event: EventKey([n; 16]) }
-}
-
-fn subject(text: &str) -> SubjectRef {
-    SubjectRef::new(text).unwrap()
 }
 
 fn reason() -> EntryReason {

@@ -11,7 +11,7 @@ use model::{
     person::{Act, HoldCause, PersonRecord, Window},
     plan::PlanSet,
 };
-use sender::report::person_record;
+use room::records::inbox_record;
 use serde::{Deserialize, Serialize};
 use shell::terminal;
 use topic::Topics;
@@ -201,7 +201,7 @@ pub async fn act_on_window(
         at: window.opening,
     };
     let partitions = PartitionCount::from_topic_count(log.bounds(topics::INBOX).await?.len());
-    log.append(vec![person_record(&inbox, partitions)?]).await?;
+    log.append(vec![inbox_record(&inbox, partitions)?]).await?;
     let (plan, key) = (window.plan.to_string(), window.key.to_string());
     Ok(Ok(WindowActReport { act: deed, plan, key, opened: window.opening.to_string() }))
 }

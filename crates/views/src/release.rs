@@ -11,7 +11,7 @@ use model::{
     partition::PartitionCount,
     person::{Act, PersonRecord},
 };
-use sender::report::person_record;
+use room::records::inbox_record;
 use serde::{Deserialize, Serialize};
 use topic::{NewRecord, TopicRecord, Topics};
 use wire::{InboxItem, topics};
@@ -72,7 +72,8 @@ impl WindowRelease {
     fn record(&self, person: &Person, partitions: PartitionCount) -> anyhow::Result<NewRecord> {
         let Self { tenant, plan, at } = self.clone();
         let (person, act) = (person.clone(), Act::Release);
-        person_record(&InboxItem::ByHand { tenant, person, act, plan, key: None, at }, partitions)
+        let item = InboxItem::ByHand { tenant, person, act, plan, key: None, at };
+        Ok(inbox_record(&item, partitions)?)
     }
 }
 

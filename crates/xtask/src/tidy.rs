@@ -13,6 +13,7 @@ mod manifests;
 mod metrics;
 mod names;
 mod prose;
+mod rooms;
 mod scenarios;
 mod sizes;
 mod sources;
@@ -38,7 +39,7 @@ const fn tidy_check(name: &'static str, run: fn(&SourceTree) -> Vec<String>, why
 }
 
 /// All checks, in the order in which they run.
-pub const CHECKS: [TidyCheck; 21] = [
+pub const CHECKS: [TidyCheck; 22] = [
     tidy_check(
         "layers",
         layers::check_layers,
@@ -64,6 +65,7 @@ pub const CHECKS: [TidyCheck; 21] = [
     tidy_check("lengths", sources::check_lengths, "a file is read in one go"),
     tidy_check("sizes", sizes::check_sizes, "a crate has one subject, and the root only composes"),
     tidy_check("awaits", sources::check_awaits, "decisions are synchronous; only the rim of a room waits"),
+    tidy_check("rooms", rooms::check_rooms, "who knows one room finds their way in all of them"),
     tidy_check("clocks", sources::check_clocks, "time is an argument, so that a test can be any time"),
     tidy_check("limits", sources::check_limits, "functions stay short because clippy counts their lines"),
     tidy_check(

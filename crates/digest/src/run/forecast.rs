@@ -14,11 +14,10 @@ use store::Store;
 use crate::{
     decide::{DigestDecider, DigestDecision},
     facts::DigestFacts,
+    load::{load_person_states, load_world, read_days},
     memory::{PersonKey, PersonRecords},
     read::PersonNews,
 };
-
-use super::{load_person_states, load_world, read_days};
 
 /// With what it is foreseen.
 #[derive(Clone, Copy)]

@@ -5,9 +5,10 @@ use model::{
     edition::Edition,
     entry::{DayKey, Entry},
 };
+use room::testing::{subject, tenant};
 use store::{DayRows, DayStore as _};
 
-use super::{DigestWorld, EIGHT, HOUR, ann, subject, tenant};
+use super::{DigestWorld, EIGHT, HOUR, ann};
 
 pub const OWN: Edition = Edition { number: 1, hash: 5 };
 pub const WAIT_MS: i64 = 60_000;
@@ -18,12 +19,12 @@ impl DigestWorld {
     /// The fate on the only channel that there is.
     async fn mail_fate(&self, key: EntryKey) -> Fate {
         let day = DayKey { tenant: tenant(), person: ann(), day: Day::from_instant(key.occurred) };
-        let rows = self.store.read(&[day], UtcMillis(self.clock.now())).await.unwrap().remove(0);
+        let rows = self.store.read(&[day], UtcMillis(self.deps.clock.now())).await.unwrap().remove(0);
         model::fold::fold_rows(&rows).get(key).unwrap().fate(Channel::Email)
     }
 
     async fn wait_for_edition(&self) {
-        while self.editions.awaited_edition(UtcMillis(self.clock.now())).is_none() {
+        while self.deps.editions.awaited_edition(UtcMillis(self.deps.clock.now())).is_none() {
             tokio::task::yield_now().await;
         }
     }
@@ -32,13 +33,13 @@ impl DigestWorld {
 #[tokio::test]
 async fn a_kind_that_only_a_newer_catalogue_has_is_waited_for() {
     let world = DigestWorld::new().await;
-    world.editions.learn(OWN, NEWER);
+    world.deps.editions.learn(OWN, NEWER);
     let key = world.publish_event(&ann(), "memoed", (1, 1), EIGHT, true).await;
     world.wait_for_edition().await;
     assert_eq!(world.readys().await, []);
     // Somebody goes back to this catalogue: now the kind is gone.
     let back = Edition { number: 3, ..OWN };
-    world.editions.learn(back, back);
+    world.deps.editions.learn(back, back);
     world.advance_to(EIGHT + HOUR).await;
     assert_eq!(world.mail_fate(key).await, GONE);
 }
@@ -46,10 +47,10 @@ async fn a_kind_that_only_a_newer_catalogue_has_is_waited_for() {
 #[tokio::test]
 async fn after_the_longest_wait_a_kind_is_gone() {
     let world = DigestWorld::new().await;
-    world.editions.learn(OWN, NEWER);
+    world.deps.editions.learn(OWN, NEWER);
     let key = world.publish_event(&ann(), "memoed", (1, 1), EIGHT, true).await;
     world.wait_for_edition().await;
-    world.clock.advance(WAIT_MS);
+    world.deps.clock.advance(WAIT_MS);
     world.advance_to(EIGHT + HOUR).await;
     assert_eq!(world.mail_fate(key).await, GONE);
 }
@@ -69,13 +70,13 @@ async fn a_closing_ends_nothing_that_only_a_newer_catalogue_has() {
         .await
         .unwrap();
     world.settle().await;
-    world.editions.learn(OWN, NEWER);
-    world.clock.advance_to(EIGHT + HOUR);
+    world.deps.editions.learn(OWN, NEWER);
+    world.deps.clock.advance_to(EIGHT + HOUR);
     world.wait_for_edition().await;
     assert_eq!(world.readys().await, []);
     assert_eq!(world.mail_fate(key).await, Fate::Waiting { carried: false });
     let back = Edition { number: 3, ..OWN };
-    world.editions.learn(back, back);
+    world.deps.editions.learn(back, back);
     world.settle().await;
     assert_eq!(world.told_counts().await, [1]);
     assert!(matches!(world.mail_fate(told).await, Fate::Told { .. }));

@@ -10,8 +10,9 @@ use model::{
     window::WindowTarget,
 };
 use proptest::{collection::vec, prelude::*};
+use room::testing::{parse_catalogue, tenant};
 
-use super::{EIGHT, ann, catalogue, tenant};
+use super::{EIGHT, ann};
 use crate::{
     decide::DigestDecider,
     facts::{DigestFacts, DigestPersonStates},
@@ -43,7 +44,7 @@ const LIKE: &str = "title: x, most: 2, order: newest";
 const BEST: &str = ", best: \"07:00-22:00\"";
 
 fn catalogue_with(best: &str) -> Catalogue {
-    catalogue(
+    parse_catalogue(
         &CATALOGUE.replace("MAIL", MAIL).replace("PUSH", PUSH).replace("LIKE", LIKE).replace(" BEST", best),
     )
 }

@@ -7,8 +7,9 @@ use model::{
     UtcMillis, Value, VersionedState,
     person::{PersonRecord, Window, profile},
 };
+use room::testing::{parse_catalogue, subject, tenant};
 
-use super::{ann, catalogue, subject, tenant};
+use super::ann;
 use crate::facts::{DigestFacts, DigestPersonStates, day_key};
 
 const SHOWS: &str = r#"
@@ -74,7 +75,7 @@ fn facts() -> DigestFacts {
 #[test]
 fn entries_are_ranked_by_the_order_of_their_section() {
     let check = |order: &str, expected: [i64; 3]| {
-        let catalogue = catalogue(&SHOWS.replace("ORDER", order));
+        let catalogue = parse_catalogue(&SHOWS.replace("ORDER", order));
         let plan = catalogue.plans.by_name.values().next().unwrap();
         let opened = Window::new(plan.name.clone(), plan.hash, "".into(), UtcMillis(0));
         let window = Window { due: UtcMillis(10), days: [Day(0)].into(), ..opened };

@@ -18,7 +18,7 @@ const ROW: &str = "ann work:1 work_out follows author:7";
 
 async fn house_with_editions() -> FanoutHouse {
     let mut house = FanoutHouse::with_sizes(0, 1).await;
-    house.deps.editions = EditionTracker::new(OLDER, OLDER, WAIT_MS);
+    house.deps.room.editions = EditionTracker::new(OLDER, OLDER, WAIT_MS);
     house.store_facts(&["ann author:7"]).await;
     house
 }
@@ -26,8 +26,8 @@ async fn house_with_editions() -> FanoutHouse {
 /// An event that the newer catalogue admitted waits until something happens; what lies in quarantine then.
 async fn waits_until(house: &FanoutHouse, happens: impl FnOnce(&EditionTracker)) -> usize {
     house.append(&[parse_event("1 by author:7")], vec![house_note::edition_header(NEWER)]).await;
-    let editions = house.deps.editions.clone();
-    let now = || UtcMillis(house.deps.clock.now());
+    let editions = house.deps.room.editions.clone();
+    let now = || UtcMillis(house.deps.room.clock.now());
     let waits = async {
         while editions.awaited_edition(now()).is_none() {
             tokio::task::yield_now().await;
@@ -60,7 +60,7 @@ async fn whoever_goes_back_to_an_older_catalogue_is_not_waited_for() {
 #[tokio::test]
 async fn after_the_longest_wait_it_is_told_by_the_older_one_and_put_aside_as_well() {
     let house = house_with_editions().await;
-    let clock = house.deps.clock.clone();
+    let clock = house.deps.room.clock.clone();
     // The event, and nothing of the slice: that one this fan-out wrote itself.
     assert_eq!(waits_until(&house, |_| clock.advance(WAIT_MS)).await, 1);
     let aside = house.records(topics::QUARANTINE).await;
@@ -73,7 +73,7 @@ async fn after_the_longest_wait_it_is_told_by_the_older_one_and_put_aside_as_wel
 #[tokio::test]
 async fn slices_and_announcements_say_by_which_catalogue_they_were_written() {
     let mut house = house_with_editions().await;
-    house.deps.editions = EditionTracker::new(NEWER, NEWER, WAIT_MS);
+    house.deps.room.editions = EditionTracker::new(NEWER, NEWER, WAIT_MS);
     house.append(&[parse_event("1 by author:7")], vec![house_note::edition_header(OLDER)]).await;
     house.settle().await;
     for topic in [topics::SLICES, topics::PENDING] {

@@ -4,14 +4,18 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use catalogue::Catalogue;
 use model::{
-    Crowd, CrowdEnrolment, Day, DayRow, Event, EventKey, GeoPoint, ListedPerson, Person, PersonScore, Slice,
-    SubjectRef, Tenant, UtcMillis, Value, VersionedState, entry::DayKey, partition::PartitionCount,
-    person::profile,
+    Crowd, CrowdEnrolment, Day, DayRow, Event, EventKey, GeoPoint, ListedPerson, PersonScore, Slice, Value,
+    VersionedState, entry::DayKey, partition::PartitionCount, person::profile,
 };
-use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics};
+use room::{
+    records::event_record,
+    testing::{
+        RoomEngines, list_records, parse_catalogue, parse_instant, person, subject, tenant, wait_until_read,
+    },
+};
+use runtime::{ShutdownSignal, metrics::Metrics};
 use store::{CrowdStore as _, DayStore as _, StateKey, StateStore as _};
-use tempfile::TempDir;
-use topic::{NewRecord, TopicRecord, TopicRetention, TopicSpec, Topics as _};
+use topic::{TopicRecord, Topics as _};
 use wire::{
     DayAnnouncement,
     replay::{ReplayStamp, WireHeaders},
@@ -66,29 +70,7 @@ pub const NOON: &str = "2026-11-21T12:00:00Z";
 pub const TODAY: &str = "2026-11-21";
 
 pub fn catalogue() -> Catalogue {
-    let template = |name: &str| match name {
-        "mail.mjml" => {
-            Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
-        }
-        _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
-    };
-    Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
-}
-
-pub fn parse_instant(text: &str) -> UtcMillis {
-    UtcMillis::parse(text).unwrap()
-}
-
-pub fn tenant() -> Tenant {
-    Tenant::new("main").unwrap()
-}
-
-pub fn person(name: &str) -> Person {
-    Person::new(name).unwrap()
-}
-
-pub fn subject(text: &str) -> SubjectRef {
-    SubjectRef::new(text).unwrap()
+    parse_catalogue(CATALOGUE)
 }
 
 /// `52.5,13.4`.
@@ -127,7 +109,7 @@ pub fn parse_event(text: &str) -> Event {
 
 /// The world and the engines below it.
 pub struct FanoutHouse {
-    _dir: TempDir,
+    _engines: RoomEngines,
     pub deps: Deps,
     pub topics: topic::embedded::EmbeddedTopics,
     pub store: Arc<store::embedded::EmbeddedStore>,
@@ -137,19 +119,8 @@ pub struct FanoutHouse {
 
 impl FanoutHouse {
     pub async fn new() -> Self {
-        let dir = TempDir::new().unwrap();
-        let clock = Clock::still(parse_instant(NOON).0);
-        let topics =
-            topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), clock.clone()).unwrap();
-        let specs = topics::all_topics(PartitionCount::USUAL).map(|(name, partitions, keep)| {
-            let retention = match keep {
-                topics::KeepPolicy::Millis(ms) => TopicRetention::Milliseconds(ms),
-                topics::KeepPolicy::Latest => TopicRetention::Compacted,
-            };
-            TopicSpec { name: name.into(), partitions, retention }
-        });
-        topics.declare(&specs).await.unwrap();
-        let store = Arc::new(store::embedded::EmbeddedStore::open(&dir.path().join("store")).unwrap());
+        let engines = RoomEngines::open(parse_instant(NOON)).await;
+        let (topics, store) = (engines.topics.clone(), engines.store.clone());
         let watch = Arc::new(EffectWatch::default());
         let watched_topics = FanoutWatchedTopics {
             inner: topics.clone(),
@@ -157,18 +128,13 @@ impl FanoutHouse {
             watch: watch.clone(),
             now: parse_instant(NOON),
         };
-        let deps = Deps {
-            partitions: PartitionCount::USUAL,
-            editions: model::edition::EditionTracker::default(),
+        let room = room::Deps {
             topics: Arc::new(watched_topics),
             store: Arc::new(WatchedStore { inner: store.clone(), watch: watch.clone() }),
-            catalogue: Arc::new(catalogue()),
-            clock,
-            quiet: WorkTracker::default(),
-            shutdown: ShutdownSignal::default(),
-            metrics: FanoutMetrics::declare(&Metrics::default()).unwrap(),
+            ..engines.deps(catalogue())
         };
-        Self { _dir: dir, deps, topics, store, watch, sizes: FanoutSizes::default() }
+        let deps = Deps { room, metrics: FanoutMetrics::declare(&Metrics::default()).unwrap() };
+        Self { _engines: engines, deps, topics, store, watch, sizes: FanoutSizes::default() }
     }
 
     /// Slices as small as this.
@@ -241,34 +207,25 @@ impl FanoutHouse {
     }
 
     pub async fn append(&self, events: &[Event], headers: WireHeaders) {
-        let record = |event: &Event| NewRecord {
-            topic: topics::EVENTS.into(),
-            partition: PartitionCount::USUAL.of_subject(&event.tenant, &event.subject),
-            key: wire::key::subject_key(&event.tenant, &event.subject),
-            value: Some(wire::event::encode(event).unwrap()),
-            headers: headers.clone(),
-        };
+        let record = |event: &Event| event_record(event, headers.clone(), PartitionCount::USUAL).unwrap();
         self.topics.append(events.iter().map(record).collect()).await.unwrap();
+    }
+
+    /// For the next run: the last one was shut down.
+    pub fn restarted_deps(&self) -> Deps {
+        let room = room::Deps { shutdown: ShutdownSignal::default(), ..self.deps.room.clone() };
+        Deps { room, ..self.deps.clone() }
     }
 
     /// Runs the room until it has committed everything there is. Says whether it lived to see that.
     pub async fn run_room(&self) -> bool {
-        let deps = Deps { shutdown: ShutdownSignal::default(), ..self.deps.clone() };
+        let deps = self.restarted_deps();
+        let room = &deps.room;
+        // Events first: the slices of what is committed there are in the log.
+        let readings = [(GROUP, topics::EVENTS), (SLICES_GROUP, topics::SLICES)];
         let caught_up = async {
-            loop {
-                let (_, changes) = deps.quiet.idle_state();
-                // Events first: the slices of what is committed there are in the log.
-                let mut behind = false;
-                for (group, topic) in [(GROUP, topics::EVENTS), (SLICES_GROUP, topics::SLICES)] {
-                    let standing = self.topics.standing(group, topic).await.unwrap();
-                    behind |= standing.iter().any(|at| at.committed < at.end);
-                }
-                if !behind {
-                    break;
-                }
-                deps.quiet.wait_for_change(changes).await;
-            }
-            deps.shutdown.start();
+            wait_until_read(&self.topics, &room.quiet, &readings).await;
+            room.shutdown.start();
             std::future::pending::<()>().await;
         };
         tokio::select! {
@@ -282,11 +239,7 @@ impl FanoutHouse {
     }
 
     pub async fn records(&self, topic: &str) -> Vec<TopicRecord> {
-        let mut records = Vec::new();
-        for (partition, (from, _)) in (0..).zip(self.topics.bounds(topic).await.unwrap()) {
-            records.extend(self.topics.read(topic, partition, from, 100_000).await.unwrap());
-        }
-        records
+        list_records(&self.topics, topic).await
     }
 
     pub async fn announcements(&self) -> Vec<DayAnnouncement> {

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use model::{Crowd, CrowdEnrolment, Event, Value, ValueCell, VersionedState, person::notes, person::profile};
+use room::testing::{parse_instant, person, subject, tenant};
 use store::{CrowdStore as _, StateKey, StateStore as _};
 use wire::{replay::ReplayStamp, topics};
 
-use super::house::{FanoutHouse, TODAY, parse_event, parse_instant, parse_place, person, subject, tenant};
+use super::house::{FanoutHouse, TODAY, parse_event, parse_place};
 
 const ROW: &str = "ann work:1 work_out follows author:7";
 

@@ -1,23 +1,22 @@
 //! What the keeper does about erasures: it waits until what was in flight has landed, has the digest forget the
 //! person, removes everything, and writes a receipt. A step that was cut short is done again.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
 use model::{
-    Person, Tenant, UtcMillis,
+    Person, Tenant,
     erasure::{EraseMode, Erasure, ErasureProgress, Holding, HoldingCounts, add_counts},
     fault::{self, PlantedFault},
-    partition::PartitionCount,
     person::notes,
 };
-use runtime::{Clock, ShutdownSignal, WorkTracker, clock::SteadyStopwatch, retry};
-use sender::report::person_record;
+use room::records::inbox_record;
+use runtime::{clock::SteadyStopwatch, retry};
 use store::StateKey;
 use topic::{
-    GroupMembership, NewRecord, RecordBatch, Topics, TurnGuarantee,
-    drive::{DriveDeps, RoomWork, run_room},
+    GroupMembership, NewRecord, RecordBatch, TurnGuarantee,
+    drive::{RoomWork, run_room},
     port::GroupStanding,
 };
 use wire::{InboxItem, topics};
@@ -40,31 +39,20 @@ const LONG: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// What the keeper works with.
 pub struct Deps {
+    pub room: room::Deps,
     pub engines: HouseEngines,
-    /// The log as rooms get it.
-    pub topics: Arc<dyn Topics>,
-    pub partitions: PartitionCount,
-    pub clock: Clock,
-    pub quiet: WorkTracker,
-    pub shutdown: ShutdownSignal,
 }
 
 /// Runs until the shutdown.
 pub async fn run(ports: Deps) -> anyhow::Result<()> {
-    let drive_with = DriveDeps {
-        topics: ports.topics.clone(),
-        membership: GroupMembership {
-            group: GROUP.into(),
-            lead: topics::ERASURES.into(),
-            companions: Vec::new(),
-            state: None,
-            mode: TurnGuarantee::Plain,
-        },
-        clock: ports.clock.clone(),
-        quiet: ports.quiet.clone(),
-        shutdown: ports.shutdown.clone(),
-        records_max: TOGETHER_MAX,
+    let membership = GroupMembership {
+        group: GROUP.into(),
+        lead: topics::ERASURES.into(),
+        companions: Vec::new(),
+        state: None,
+        mode: TurnGuarantee::Plain,
     };
+    let drive_with = ports.room.build_drive(membership, TOGETHER_MAX);
     run_room(drive_with, &mut ErasureWork { ports, book: ErasureBook::default() }).await
 }
 
@@ -152,13 +140,13 @@ impl ErasureWork {
             .await?;
         self.wait_until_passed(&[(digest, topics::PENDING), (digest, topics::INBOX)]).await?;
         self.wait_until_passed(&[(sender, topics::READY)]).await?;
-        let Deps { topics: log, partitions, clock, .. } = &self.ports;
-        let at = UtcMillis(clock.now());
+        let room::Deps { topics: log, partitions, .. } = &self.ports.room;
+        let at = self.ports.room.now();
         let forget = open.iter().map(|(one, _)| {
             let (tenant, person) = (one.tenant.clone(), one.person.clone());
-            person_record(&InboxItem::Erased { tenant, person, at }, *partitions)
+            inbox_record(&InboxItem::Erased { tenant, person, at }, *partitions)
         });
-        log.append(forget.collect::<anyhow::Result<_>>()?).await.context("have the digest forget")?;
+        log.append(forget.collect::<Result<_, _>>()?).await.context("have the digest forget")?;
         self.wait_until_passed(&[(digest, topics::PENDING), (digest, topics::INBOX)]).await
     }
 
@@ -179,7 +167,7 @@ impl ErasureWork {
                 }
                 tokio::select! {
                     () = retry::pause_before_retry(WAIT_TRIES, 0) => {}
-                    () = self.ports.shutdown.wait() => anyhow::bail!("the house stops; the erasure goes on with the next start"),
+                    () = self.ports.room.shutdown.wait() => anyhow::bail!("the house stops; the erasure goes on with the next start"),
                 }
             }
         }
@@ -188,8 +176,8 @@ impl ErasureWork {
 
     /// In this order: what says where else to look goes last.
     async fn erase_one(&self, one: Erasure, mut removed: HoldingCounts) -> anyhow::Result<()> {
-        let Deps { engines, partitions, clock, .. } = &self.ports;
-        let (of, now) = ((&one.tenant, &one.person), UtcMillis(clock.now()));
+        let Deps { engines, room } = &self.ports;
+        let (of, now) = ((&one.tenant, &one.person), room.now());
         let whose = places::load_message_keys(&*engines.store, of, now).await?;
         self.write_step(&one, "removes messages", &removed).await?;
         let kept = engines.courier.erase(&whose, EraseMode::Remove).await.context("the courier")?;
@@ -198,7 +186,7 @@ impl ErasureWork {
         let log_blanks = engines.topics.blank(&[]).await.context("the log")?;
         if log_blanks {
             let (tenant, person, addresses) = (of.0, of.1, &whose.addresses[..]);
-            let sought = ErasureSearch { tenant, person, addresses, partitions: *partitions };
+            let sought = ErasureSearch { tenant, person, addresses, partitions: room.partitions };
             let found = places::find_records(&*engines.topics, &*engines.schemas, &sought).await?;
             let all: Vec<places::RecordAddress> = found.values().flatten().cloned().collect();
             engines.topics.blank(&all).await.context("the log")?;
@@ -211,7 +199,7 @@ impl ErasureWork {
         self.write_step(&one, "gathers files", &removed).await?;
         let store_files = engines.store.scrub().await.context("the store's files")?;
         let means = RetentionFacts::load(&*engines.topics, log_blanks, store_files).await?;
-        let at = UtcMillis(clock.now());
+        let at = room.now();
         let progress = ErasureProgress::Done(places::build_receipt(&removed, &means, at));
         let done = Erasure { at, progress, ..one };
         write_erasure(&*engines.topics, &done).await?;
@@ -222,7 +210,7 @@ impl ErasureWork {
 
     async fn write_step(&self, one: &Erasure, step: &str, removed: &HoldingCounts) -> anyhow::Result<()> {
         let progress = ErasureProgress::Working { step: step.to_owned(), removed: removed.clone() };
-        let at = UtcMillis(self.ports.clock.now());
+        let at = self.ports.room.now();
         write_erasure(&*self.ports.engines.topics, &Erasure { at, progress, ..one.clone() }).await
     }
 }

@@ -8,6 +8,7 @@ use std::{
 use catalogue::Catalogue;
 use model::{EventKey, FollowFact, VersionedState, civil_time::ZoneRules};
 use proptest::prelude::*;
+use room::testing::{parse_instant, tenant};
 use serde_json::json;
 use wire::{CloudChange, cloud_event::CloudPerson};
 
@@ -15,10 +16,11 @@ use crate::{
     admission::{AdmittedItem, admit_cloud_event},
     change::AdmittedChange,
     config::{LISTED_MAX, MUTES_MAX, PERSONS_MAX},
-    effects::{IntakeEffects, IntakeFacts, IntakeVerdict},
+    effects::{IntakeEffects, IntakeVerdict},
+    facts::IntakeFacts,
     feedback::FeedbackTarget,
     mute::MuteFact,
-    tests::{NOON, ann, catalogue, event_json, parse_instant, tenant},
+    tests::{NOON, ann, catalogue, event_json},
 };
 
 /// What becomes of one CloudEvent, in one line.

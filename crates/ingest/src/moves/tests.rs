@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Crowd, CrowdEnrolment, GeoPoint, Value, ValueCell, place};
+use room::testing::tenant;
 
 use super::{PlaceMove, place_cells, plan_move};
-use crate::tests::{ann, tenant};
+use crate::tests::ann;
 
 const BERLIN: Option<(f64, f64)> = Some((52.5, 13.4));
 const TOKYO: Option<(f64, f64)> = Some((35.7, 139.7));

@@ -5,7 +5,7 @@ use model::{GeoPoint, ListedPerson, PersonScore, person::mutes};
 use super::*;
 use crate::{
     change::{AdmittedChange, StatedAttributes},
-    run::split_pieces,
+    decide::split_pieces,
 };
 
 const BERLIN: (f64, f64) = (52.5, 13.4);
@@ -168,7 +168,7 @@ async fn one_mute_more_than_there_may_be_is_refused() {
         value,
         headers: Vec::new(),
     };
-    house.deps.topics.append(vec![record]).await.unwrap();
+    house.deps.room.topics.append(vec![record]).await.unwrap();
     house.settle().await;
     let aside = house.records(topics::QUARANTINE).await;
     let aside = wire::quarantine::decode(aside[0].value.as_ref().unwrap()).unwrap();
@@ -212,7 +212,7 @@ async fn a_change_of_several_subjects_is_as_many_events() {
         value: Some(value),
         headers: Vec::new(),
     };
-    house.deps.topics.append(values.map(record).to_vec()).await.unwrap();
+    house.deps.room.topics.append(values.map(record).to_vec()).await.unwrap();
     house.settle().await;
     let all: std::collections::BTreeSet<_> = house.events().await.iter().map(|event| event.key).collect();
     assert_eq!((house.events().await.len(), all.len()), (6, 2));

@@ -50,19 +50,15 @@ impl IngestHouse {
     async fn with_sources(away: usize) -> Self {
         let mut house = Self::new().await;
         let text = format!("{CATALOGUE}{SOURCES}");
-        let template = |name: &str| {
-            let each = "{% for i in items %}{{ i.says }}{% endfor %}".to_owned();
-            Ok(if name == "mail.mjml" { format!("<mjml><mj-body>{each}</mj-body></mjml>") } else { each })
-        };
-        let catalogue = Catalogue::parse(&text, "c.yaml", &template).unwrap_or_else(|p| panic!("{p}"));
+        let catalogue = parse_catalogue(&text);
         let spec = |name: &str| TopicSpec {
             name: name.into(),
             partitions: 2,
             retention: TopicRetention::Milliseconds(1 << 40),
         };
         let specs: Vec<TopicSpec> = catalogue.foreign_topics().iter().map(|name| spec(name)).collect();
-        house.deps.topics.declare(&specs).await.unwrap();
-        house.deps.catalogue = Arc::new(catalogue);
+        house.deps.room.topics.declare(&specs).await.unwrap();
+        house.deps.room.catalogue = Arc::new(catalogue);
         house.deps.schemas = Arc::new(FlakySchemas(AtomicUsize::new(away)));
         house
     }
@@ -76,26 +72,15 @@ impl IngestHouse {
             value,
             headers: headers.clone(),
         };
-        self.deps.topics.append(vec![record]).await.unwrap();
+        self.deps.room.topics.append(vec![record]).await.unwrap();
     }
 
     /// Runs every loop until each has committed all there is.
-    async fn settle_all(&self) {
-        let deps = Deps { shutdown: ShutdownSignal::default(), ..self.deps.clone() };
-        let settled = async {
-            for (group, topic) in crate::subscriptions(&deps.catalogue) {
-                loop {
-                    let (_, changes) = deps.quiet.idle_state();
-                    let standing = deps.topics.standing(&group, &topic).await.unwrap();
-                    if standing.iter().all(|at| at.committed == at.end) {
-                        break;
-                    }
-                    deps.quiet.wait_for_change(changes).await;
-                }
-            }
-            deps.shutdown.start();
-        };
-        tokio::join!(run(deps.clone(), self.http().config), settled).0.unwrap();
+    async fn settle_sources(&self) {
+        let subscriptions = crate::subscriptions(&self.deps.room.catalogue);
+        let readings: Vec<(&str, &str)> =
+            subscriptions.iter().map(|(group, topic)| (group.as_str(), topic.as_str())).collect();
+        self.settle_all(&readings).await;
     }
 
     async fn quarantined_records(&self) -> Vec<wire::QuarantinedRecord> {
@@ -137,7 +122,7 @@ async fn tables_of_others_feed_events_and_follows() {
         house.send_record("g.follow", &none, Some(&debezium_record(op, lsn, &before, &after))).await;
     }
     house.send_record("people", &none, Some(br#"{"id":"ann","tz":"Asia/Tokyo"}"#)).await;
-    house.settle_all().await;
+    house.settle_sources().await;
     assert_eq!(house.quarantined_records().await, []);
     let events = house.events().await;
     let keys: std::collections::BTreeSet<_> = events.iter().map(Event::entry_key).collect();
@@ -172,7 +157,7 @@ async fn what_a_source_cannot_use_is_put_aside_and_the_rest_goes_on() {
         house.send_record(topic, &trace, value).await;
     }
     house.send_record("people", &trace, Some(br#"{"id":"ann","tz":"Asia/Tokyo"}"#)).await;
-    house.settle_all().await;
+    house.settle_sources().await;
     let mut aside = house.quarantined_records().await;
     aside.sort_by(|a, b| (&a.topic, a.offset).cmp(&(&b.topic, b.offset)));
     let mut expected: Vec<_> = bad.iter().collect();
@@ -209,7 +194,7 @@ async fn cloud_events_come_in_both_modes_and_wait_for_their_schema() {
         .send_record(topics::CHANGES, &RecordHeaders::new(), Some(&framing::add_frame(8, &third[10..])))
         .await;
     house.send_record("clouds", &binary, Some(br#"{"work":4}"#)).await;
-    house.settle_all().await;
+    house.settle_sources().await;
     assert_eq!(house.quarantined_records().await, []);
     let mut subjects: Vec<_> = house.events().await.iter().map(|event| event.subject.to_string()).collect();
     subjects.sort();
@@ -248,7 +233,7 @@ async fn what_comes_again_is_as_old_and_as_quiet_as_it_was() {
             Some(body.as_bytes()),
         )
         .await;
-    house.settle_all().await;
+    house.settle_sources().await;
     assert_eq!(house.events().await[0].occurred, first);
     assert_eq!(ReplayStamp::from_headers(&house.records(topics::EVENTS).await[0].headers), Some(again));
 }
@@ -257,13 +242,10 @@ async fn what_comes_again_is_as_old_and_as_quiet_as_it_was() {
 #[tokio::test]
 async fn a_source_whose_topic_is_not_there_holds_nobody_up() {
     let house = IngestHouse::with_sources(0).await;
-    let mut deps = Deps { shutdown: ShutdownSignal::default(), ..house.deps.clone() };
+    let mut deps = house.restarted_deps();
     let text = SOURCES.replace("topic: people", "topic: nowhere");
     let text = format!("{CATALOGUE}{text}");
-    let template = |_: &str| {
-        Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
-    };
-    deps.catalogue = Arc::new(Catalogue::parse(&text, "c.yaml", &template).unwrap_or_else(|p| panic!("{p}")));
+    deps.room.catalogue = Arc::new(parse_catalogue(&text));
     house
         .send_record(
             "hints",
@@ -273,10 +255,10 @@ async fn a_source_whose_topic_is_not_there_holds_nobody_up() {
         .await;
     let settled = async {
         while house.events().await.is_empty() {
-            let (_, changes) = deps.quiet.idle_state();
-            deps.quiet.wait_for_change(changes).await;
+            let (_, changes) = deps.room.quiet.idle_state();
+            deps.room.quiet.wait_for_change(changes).await;
         }
-        deps.shutdown.start();
+        deps.room.shutdown.start();
     };
     tokio::join!(run(deps.clone(), house.http().config), settled).0.unwrap();
 }

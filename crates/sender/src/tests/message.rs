@@ -16,9 +16,7 @@ use wire::{
 };
 
 use crate::{
-    check::{CheckedReady, SenderFacts},
-    links::MailLinks,
-    message::MessageMaker,
+    check::CheckedReady, facts::SenderFacts, links::MailLinks, message::MessageMaker,
     returns::ReturnAddresses,
 };
 

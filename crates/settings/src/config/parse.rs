@@ -22,7 +22,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 32] = [
+const CRATES: [&str; 33] = [
     "adapters",
     "bench",
     "catalogue",
@@ -40,6 +40,7 @@ const CRATES: [&str; 32] = [
     "model",
     "registry",
     "render",
+    "room",
     "runtime",
     "scenario",
     "sender",

@@ -17,7 +17,8 @@ use model::{
 };
 use render::ListedItem;
 use sender::{
-    check::{self, CheckedReady, SenderFacts},
+    check::{self, CheckedReady},
+    facts::SenderFacts,
     message::MessageMaker,
 };
 

@@ -11,6 +11,8 @@ pub const ROOMS: [&str; 6] = ["ingest", "fanout", "digest", "sender", "feed", "s
 const NOUNS: &[&str] = &["model", "catalogue", "wire", "render"];
 /// What the house stands on, as it sees it.
 const PORTS: &[&str] = &["topic", "store", "courier", "live", "runtime"];
+/// What every room is given and shares.
+const ROOM: &[&str] = &["room"];
 /// The rooms that there are.
 const FOUR_ROOMS: &[&str] = &["ingest", "fanout", "digest", "sender"];
 /// The engines and couriers of others.
@@ -35,21 +37,22 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("courier-net", &[&["model", "courier", "runtime", "listener"]]),
     ("registry", &[&["model", "wire", "topic", "runtime"]]),
     ("engines", &[]),
-    // A room may use nouns and ports, never an adapter and never another room.
-    ("ingest", &[NOUNS, PORTS]),
-    ("fanout", &[NOUNS, PORTS]),
-    ("digest", &[NOUNS, PORTS]),
-    ("sender", &[NOUNS, PORTS]),
+    ("room", &[NOUNS, PORTS]),
+    // A room may use nouns, ports and what rooms share, never an adapter and never another room.
+    ("ingest", &[NOUNS, PORTS, ROOM]),
+    ("fanout", &[NOUNS, PORTS, ROOM]),
+    ("digest", &[NOUNS, PORTS, ROOM]),
+    ("sender", &[NOUNS, PORTS, ROOM]),
     // The scenario runner runs the rooms over the embedded engines.
-    ("stage", &[NOUNS, PORTS, FOUR_ROOMS]),
+    ("stage", &[NOUNS, PORTS, ROOM, FOUR_ROOMS]),
     // The adapters too: a raw loop beside a figure needs what the adapter stands on.
-    ("bench", &[NOUNS, PORTS, FOUR_ROOMS, &["topic-kafka", "store-cql", "courier-net", "stage"]]),
+    ("bench", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["topic-kafka", "store-cql", "courier-net", "stage"]]),
     // What is set of an adapter is read by the adapter's own words.
     ("settings", &[NOUNS, PORTS, ADAPTERS]),
     ("shell", &[NOUNS, PORTS, &["courier-net", "settings"]]),
-    ("house", &[NOUNS, PORTS, FOUR_ROOMS, &["courier-net", "settings"]]),
+    ("house", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["courier-net", "settings"]]),
     ("upkeep", &[NOUNS, PORTS, FOUR_ROOMS, &["settings", "shell", "house"]]),
-    ("views", &[NOUNS, PORTS, FOUR_ROOMS, &["settings", "shell", "house", "upkeep"]]),
+    ("views", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["settings", "shell", "house", "upkeep"]]),
     ("adapters", &[NOUNS, PORTS, ADAPTERS, HOUSE]),
     ("console", &[NOUNS, PORTS, FOUR_ROOMS, HOUSE, &["listener", "courier-net"]]),
     ("lifecycle", &[NOUNS, PORTS, HOUSE, &["listener", "adapters", "console"]]),
@@ -83,6 +86,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
         &[
             NOUNS,
             PORTS,
+            ROOM,
             FOUR_ROOMS,
             ADAPTERS,
             HOUSE,

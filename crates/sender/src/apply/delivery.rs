@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicBool};
 
-use anyhow::Context as _;
 use courier::{HandoverOutcome, Message};
 use model::{
-    EndReason, EntryKey,
     delivery::Delivery,
     fault::{self, PlantedFault},
     ready::Ready,
@@ -13,12 +11,13 @@ use model::{
 use runtime::{clock::SteadyStopwatch, crash_point, retry};
 use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
 
-use super::{DeliveryService, ask_again, gate::ClaimGate};
+use super::{DeliveryService, gate::ClaimGate};
 use crate::{
-    check::{self, CheckedReady, SenderFacts},
+    check,
     config::{BUSY, RECALL, REMADE_MAX},
+    decide::{DeliveryStep, decide_delivery, decide_message},
     facts::LoadedBatch,
-    journal::{self, JournalVerdict, is_ours, record_unclear},
+    journal::{self, record_unclear},
     left_out_entries::LeftOutEntries,
     message::{MessageMaker, message_id, sender_of},
     report,
@@ -41,21 +40,17 @@ impl SendAttempt {
 
 impl DeliveryService {
     /// One Ready, from the journal to the report.
-    pub(super) async fn deliver_ready(
+    pub(crate) async fn deliver_ready(
         &self,
         ready: &Ready,
         loaded: Arc<LoadedBatch>,
     ) -> anyhow::Result<Delivery> {
-        let now = self.now();
+        let (now, catalogue) = (self.now(), &self.deps.room.catalogue);
         let mut journalled = loaded.journal.get(&ready.id).cloned().unwrap_or_default();
         loop {
-            return match journal::read_journal(ready, &journalled, now) {
-                JournalVerdict::Unclear(claim) if fault::is_planted(PlantedFault::ClaimIgnored) => {
-                    self.send_ready(ready, claim.attempt, loaded, &journalled).await
-                }
-                JournalVerdict::Ended(record) => Ok(report::report_record(ready, &record)),
-                JournalVerdict::NotBefore(until) => Ok(report::report_deferred(ready, until, now)),
-                JournalVerdict::Unclear(claim) => {
+            return match decide_delivery(ready, &journalled, catalogue, now) {
+                DeliveryStep::Report(delivery) => Ok(*delivery),
+                DeliveryStep::Resolve(claim) => {
                     if let Some(left_ms) = self.claim_left_ms(ready, &claim).await? {
                         if ready.is_recalled() {
                             // Its owner has no room for it, and the log is not to go around faster than this.
@@ -67,25 +62,15 @@ impl DeliveryService {
                     journalled.records.push(record);
                     continue;
                 }
-                JournalVerdict::Open(attempt) if ready.is_recalled() => {
+                DeliveryStep::GiveBack { attempt, is_known } => {
+                    if !is_known {
+                        let why = "this catalogue does not have its plan or its kinds";
+                        self.tally.note_message(ready.channel, "given back", why);
+                    }
                     let what = journal::record_recall(&journalled);
                     self.end_attempt(ready, attempt, what, LeftOutEntries::new()).await
                 }
-                JournalVerdict::Open(attempt) if !check::is_known(ready, &self.deps.catalogue) => {
-                    self.tally.note_message(
-                        ready.channel,
-                        "given back",
-                        "this catalogue does not have its plan or its kinds",
-                    );
-                    self.end_attempt(
-                        ready,
-                        attempt,
-                        journal::record_recall(&journalled),
-                        LeftOutEntries::new(),
-                    )
-                    .await
-                }
-                JournalVerdict::Open(attempt) => self.send_ready(ready, attempt, loaded, &journalled).await,
+                DeliveryStep::Send(attempt) => self.send_ready(ready, attempt, loaded, &journalled).await,
             };
         }
     }
@@ -93,7 +78,7 @@ impl DeliveryService {
     /// For how many milliseconds a claim without a record may still be in the hands of whoever has it. That runs from when
     /// this process saw it first, by its own clock: those of two processes are never compared.
     async fn claim_left_ms(&self, ready: &Ready, claim: &JournalClaim) -> anyhow::Result<Option<i64>> {
-        let stood = self.sightings.standing_ms(claim.token, self.deps.clock.steady());
+        let stood = self.sightings.standing_ms(claim.token, self.deps.room.clock.steady());
         let left_ms = self.config.claim_ms.saturating_sub(stood).saturating_add(1);
         let is_held = left_ms > 0
             && !journal::tells_nothing(ready, claim)
@@ -102,7 +87,7 @@ impl DeliveryService {
     }
 
     async fn courier_outcome(&self, ready: &Ready) -> anyhow::Result<courier::CourierOutcome> {
-        let id = message_id(ready, sender_of(ready, &self.deps.catalogue));
+        let id = message_id(ready, sender_of(ready, &self.deps.room.catalogue));
         Ok(self.deps.courier.outcome(ready.channel, &id).await?)
     }
 
@@ -122,14 +107,14 @@ impl DeliveryService {
             courier::CourierOutcome::CannotTell => self.unclear_record(ready, journalled),
         };
         let (facts, now) = (loaded.facts.get(&ready.id), self.now());
-        let left = check::untold_entries(ready, claim, facts, &loaded.world, &self.deps.catalogue, now);
+        let left = check::untold_entries(ready, claim, facts, &loaded.world, &self.deps.room.catalogue, now);
         let (what, left) = journal::record_failure(ready, claim.attempt, journalled, (what, left), now);
         self.record_attempt(ready, claim.attempt, what, left).await
     }
 
     /// How an attempt is recorded of which nobody can say whether it was sent.
     fn unclear_record(&self, ready: &Ready, journalled: &JournalRows) -> JournalOutcome {
-        record_unclear(ready, journalled, &self.deps.catalogue)
+        record_unclear(ready, journalled, &self.deps.room.catalogue)
     }
 
     /// Makes the message and hands it over, as long as others go first or other facts come.
@@ -140,7 +125,7 @@ impl DeliveryService {
         mut loaded: Arc<LoadedBatch>,
         past: &JournalRows,
     ) -> anyhow::Result<Delivery> {
-        let (since, mut given_up) = (self.deps.clock.steady(), 0);
+        let (since, mut given_up) = (self.deps.room.clock.steady(), 0);
         loop {
             match self.try_once(ready, attempt, &loaded, past, given_up).await? {
                 SendAttempt::Told(delivery) => return Ok(*delivery),
@@ -149,8 +134,8 @@ impl DeliveryService {
                 }
                 SendAttempt::Changed(known) => (loaded, given_up) = (known, given_up + 1),
                 SendAttempt::Busy(why) => {
-                    let has_waited = self.deps.clock.steady() - since >= self.config.claim_ms;
-                    if has_waited || self.deps.shutdown.is_started() {
+                    let has_waited = self.deps.room.clock.steady() - since >= self.config.claim_ms;
+                    if has_waited || self.deps.room.shutdown.is_started() {
                         self.note_wait(ready, "busy", &why);
                         return Ok(report::report_comes_again(ready, self.now()));
                     }
@@ -169,7 +154,7 @@ impl DeliveryService {
         past: &JournalRows,
         given_up: usize,
     ) -> anyhow::Result<SendAttempt> {
-        let (now, facts, catalogue) = (self.now(), loaded.facts_of(ready), &self.deps.catalogue);
+        let (now, facts, catalogue) = (self.now(), loaded.facts_of(ready), &self.deps.room.catalogue);
         let mut checked = check::check_ready(ready, facts, &loaded.world, catalogue, now);
         if checked.told.is_empty() && !check::wants_badge(ready, facts, catalogue, now) {
             return self
@@ -177,7 +162,7 @@ impl DeliveryService {
                 .await
                 .map(SendAttempt::from_delivery);
         }
-        let Some(message) = self.make_message(ready, loaded, facts, &mut checked) else {
+        let Some(message) = decide_message(&self.message_maker(loaded), ready, facts, &mut checked) else {
             return self
                 .end_attempt(ready, attempt, JournalOutcome::Refused, checked.left)
                 .await
@@ -225,33 +210,15 @@ impl DeliveryService {
         )))
     }
 
-    /// The message of what holds. What cannot be written is left out and the rest is told; none, if nothing can.
-    fn make_message(
-        &self,
-        ready: &Ready,
-        loaded: &LoadedBatch,
-        facts: &SenderFacts,
-        checked: &mut CheckedReady,
-    ) -> Option<Message> {
-        let making = MessageMaker {
-            catalogue: &self.deps.catalogue,
+    fn message_maker<'a>(&'a self, loaded: &'a LoadedBatch) -> MessageMaker<'a> {
+        MessageMaker {
+            catalogue: &self.deps.room.catalogue,
             renderer: &self.deps.renderer,
-            zones: &self.deps.zones,
+            zones: &self.deps.room.zones,
             world: &loaded.world,
             links: self.config.links.as_ref(),
             returns: self.config.returns.as_ref(),
-        };
-        let error = match making.message(ready, facts, checked) {
-            Ok(message) => return Some(message),
-            Err(error) => format!("{error:#}"),
-        };
-        // It will not be made by trying again: what fails ends, and a person looks.
-        let unwritten = making.unwritable_entries(ready, facts, checked);
-        let (ready_id, plan, entries) = (ready.id, &ready.plan, unwritten.len());
-        tracing::error!(ready = %ready_id, %plan, entries, error, "entries of a message could not be written");
-        checked.told.retain(|entry| !unwritten.contains(&entry.key));
-        checked.left.extend(unwritten.into_iter().map(|key| (key, EndReason::Refused)));
-        if checked.told.is_empty() { None } else { making.message(ready, facts, checked).ok() }
+        }
     }
 
     async fn hand_over(
@@ -268,76 +235,5 @@ impl DeliveryService {
             crash_point::point(crash_point::SENT);
         }
         Ok(handed)
-    }
-
-    /// Somebody else's claim stands, or our own was too late; the journal knows more next time.
-    fn defer_stopped(&self, ready: &Ready) -> Delivery {
-        let now = self.now();
-        report::report_deferred(ready, now.plus(self.config.claim_ms), now)
-    }
-
-    /// Ends an attempt that came to no gate. Somebody else may have the same Ready in hand: who records has the claim.
-    async fn end_attempt(
-        &self,
-        ready: &Ready,
-        attempt: u16,
-        what: JournalOutcome,
-        left: LeftOutEntries,
-    ) -> anyhow::Result<Delivery> {
-        let claim = self.build_claim(ready, attempt, Vec::new());
-        let claimed =
-            ask_again(|| self.deps.store.claim(&ready.tenant, claim.clone())).await.context("journal")?;
-        if !is_ours(&claim, &claimed) {
-            return Ok(self.defer_stopped(ready));
-        }
-        Ok(report::report_attempt(ready, &self.record_attempt(ready, attempt, what, left).await?))
-    }
-
-    /// The first record of an attempt stands, whoever made it.
-    async fn standing_record(&self, ready: &Ready, ours: JournalRecord) -> anyhow::Result<JournalRecord> {
-        let found = self.deps.store.read_journal(&ready.tenant, &[ready.id]).await.context("journal")?;
-        let mut records = found.into_iter().flat_map(|found| found.records);
-        Ok(records.find(|record| record.attempt == ours.attempt).unwrap_or(ours))
-    }
-
-    pub(super) fn build_claim(&self, ready: &Ready, attempt: u16, told: Vec<EntryKey>) -> JournalClaim {
-        let (now, token) = (self.now(), self.tokens.next());
-        JournalClaim {
-            ready: ready.id,
-            attempt,
-            token,
-            at: now,
-            deadline: now.plus(self.config.claim_ms),
-            told,
-        }
-    }
-
-    /// Records an attempt. The first record stands: what ends a Ready is looked up, for somebody else may have found out more
-    /// while we were away. What was sent was sent, and what goes on the journal tells the next time.
-    async fn record_attempt(
-        &self,
-        ready: &Ready,
-        attempt: u16,
-        what: JournalOutcome,
-        left: LeftOutEntries,
-    ) -> anyhow::Result<JournalRecord> {
-        let ours = JournalRecord { ready: ready.id, attempt, at: self.now(), what, left };
-        ask_again(|| self.deps.store.record(&ready.tenant, ours.clone())).await.context("journal")?;
-        let is_plain = matches!(what, JournalOutcome::Sent | JournalOutcome::NotSent | JournalOutcome::Away);
-        let stands = if is_plain { ours.clone() } else { self.standing_record(ready, ours.clone()).await? };
-        if stands == ours {
-            self.count_record(ready, &ours);
-        }
-        Ok(stands)
-    }
-
-    /// Each outcome once: where it is recorded, and not where it is reported again.
-    fn count_record(&self, ready: &Ready, record: &JournalRecord) {
-        let metrics = &self.deps.metrics;
-        let outcome = report::outcome_name(record.what);
-        metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
-        for (_, why) in &record.left {
-            metrics.left_out_total.with_label_values(&[why.text()]).inc();
-        }
     }
 }

@@ -19,17 +19,18 @@ use model::{
     returns::{ReturnSort, Slip},
 };
 use prometheus::IntCounter;
+use room::records::{inbox_record, returned_record};
 use runtime::crash_point;
 use store::StateKey;
 use wire::{InboxItem, ReturnNotice};
 
 use super::{DeliveryService, ask_again};
 use crate::{
-    check::{self, CheckedReady, SenderFacts},
+    check::{self, CheckedReady},
     config::{FRESH_MS, REMADE_MAX},
-    facts::{LoadedBatch, device_removal, hook_removal},
+    facts::{LoadedBatch, SenderFacts, device_removal, hook_removal},
     journal::is_ours,
-    report, returns,
+    load, returns,
 };
 
 /// Claims the attempt when the courier asks, as late as its protocol allows.
@@ -61,12 +62,12 @@ impl HandoverGate for ClaimGate<'_> {
             }
         }
         let told = self.checked.told.iter().map(|entry| entry.key).collect();
-        let since = self.desk.deps.clock.steady();
+        let since = self.desk.deps.room.clock.steady();
         let claim = self.desk.build_claim(self.ready, self.attempt, told);
         if !self.leaves_slip(claim.at).await {
             return false;
         }
-        let store = &self.desk.deps.store;
+        let store = &self.desk.deps.room.store;
         let claimed = ask_again(|| store.claim(&self.ready.tenant, claim.clone())).await;
         crash_point::point(crash_point::CLAIMED);
         let is_ours = match claimed {
@@ -77,7 +78,7 @@ impl HandoverGate for ClaimGate<'_> {
             }
         };
         self.claimed.store(is_ours, Ordering::Relaxed);
-        is_ours && self.desk.deps.clock.steady() - since < self.desk.config.claim_ms
+        is_ours && self.desk.deps.room.clock.steady() - since < self.desk.config.claim_ms
     }
 
     async fn note_dead_device(&self, device: &PushDevice) {
@@ -109,16 +110,17 @@ impl ClaimGate<'_> {
     /// fit them any more is made anew.
     async fn still_fits(&self) -> anyhow::Result<bool> {
         let DeliveryService { deps, .. } = self.desk;
-        let is_fresh = deps.clock.steady() - self.loaded.at <= FRESH_MS;
+        let is_fresh = deps.room.clock.steady() - self.loaded.at <= FRESH_MS;
         if is_fresh || fault::is_planted(PlantedFault::StaleAtTheGate) {
             return Ok(true);
         }
-        let loaded = self.desk.load_batch(std::slice::from_ref(self.ready)).await?;
+        let loaded = load::load_batch(deps, std::slice::from_ref(self.ready)).await?;
         let (facts, now) = (loaded.facts_of(self.ready), self.desk.now());
-        let checked = check::check_ready(self.ready, facts, &loaded.world, &deps.catalogue, now);
+        let checked = check::check_ready(self.ready, facts, &loaded.world, &deps.room.catalogue, now);
         // What changes all the time, such as where somebody is, does not hold a message for ever.
         let as_made = self.given_up >= REMADE_MAX || is_as_known(&facts.profile, &self.facts.profile);
-        let is_wanted = !self.ready.is_badge() || check::wants_badge(self.ready, facts, &deps.catalogue, now);
+        let is_wanted =
+            !self.ready.is_badge() || check::wants_badge(self.ready, facts, &deps.room.catalogue, now);
         let fits = as_made && is_wanted && checked.told == self.checked.told;
         if !fits {
             *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(loaded));
@@ -128,20 +130,19 @@ impl ClaimGate<'_> {
 
     /// What leads from the mail in hand back to its person.
     fn slip(&self, now: UtcMillis) -> Option<Slip> {
-        let plan = self.desk.deps.catalogue.plans.by_name.get(&self.ready.plan)?;
+        let plan = self.desk.deps.room.catalogue.plans.by_name.get(&self.ready.plan)?;
         returns::build_slip(self.ready, &plan.stream, &self.facts.profile, now)
     }
 
     /// Notes what came back of a mail before it had left, and tells it.
     async fn note_return(&self, what: ReturnSort, code: &str) -> anyhow::Result<()> {
         let (Ready { tenant, person, .. }, deps) = (self.ready, &self.desk.deps);
-        let now = UtcMillis(deps.clock.now());
+        let now = deps.room.now();
         let Some(slip) = self.slip(now) else { return Ok(()) };
         let key = StateKey::Notes(tenant.clone(), person.clone());
-        deps.store.merge(vec![(key, slip.notes(what, code))]).await.context("the notes")?;
-        let record =
-            report::returned_record(&ReturnNotice::from_slip(&slip, self.ready.id, (what, code), now))?;
-        ask_again(|| deps.topics.append(vec![record.clone()])).await.context("what came back")
+        deps.room.store.merge(vec![(key, slip.notes(what, code))]).await.context("the notes")?;
+        let record = returned_record(&ReturnNotice::from_slip(&slip, self.ready.id, (what, code), now))?;
+        ask_again(|| deps.room.topics.append(vec![record.clone()])).await.context("what came back")
     }
 
     async fn apply_removal(&self, state: Option<VersionedState>, counts: IntCounter) {
@@ -165,10 +166,10 @@ impl ClaimGate<'_> {
         let Ready { tenant, person, .. } = self.ready;
         let deps = &self.desk.deps;
         let key = StateKey::Person(tenant.clone(), person.clone());
-        deps.store.merge(vec![(key, state.clone())]).await.context("the profile")?;
+        deps.room.store.merge(vec![(key, state.clone())]).await.context("the profile")?;
         let fact = Fact::Profile { tenant: tenant.clone(), person: person.clone(), state };
-        let record = report::person_record(&InboxItem::Fact(fact), deps.partitions)?;
-        ask_again(|| deps.topics.append(vec![record.clone()])).await.context("the inbox")?;
+        let record = inbox_record(&InboxItem::Fact(fact), deps.room.partitions)?;
+        ask_again(|| deps.room.topics.append(vec![record.clone()])).await.context("the inbox")?;
         Ok(())
     }
 
@@ -176,7 +177,7 @@ impl ClaimGate<'_> {
     async fn leaves_slip(&self, now: UtcMillis) -> bool {
         let DeliveryService { deps, config, .. } = self.desk;
         let Some(slip) = config.returns.as_ref().and_then(|_| self.slip(now)) else { return true };
-        let kept = ask_again(|| deps.store.keep(self.ready.id, slip.clone())).await;
+        let kept = ask_again(|| deps.room.store.keep(self.ready.id, slip.clone())).await;
         if let Err(error) = &kept {
             tracing::warn!(ready = %self.ready.id, %error, "what comes back of it could not be traced");
         }

@@ -1,0 +1,71 @@
+//! What was loaded for a turn: the states of the subjects that events do not state, and where persons are.
+
+use std::collections::BTreeMap;
+
+use catalogue::{Catalogue, SUBJECT};
+use model::{Event, GeoPoint, Value, ValueCell, VersionedState, person::profile, place};
+use store::StateKey;
+
+use crate::{
+    reach::{audience_fields, kinds_of_event},
+    read::FanoutItem,
+};
+
+/// What is known of the subjects of which an event does not state every field that its audience depends on.
+#[derive(Debug, Default)]
+pub(crate) struct SubjectStates(BTreeMap<StateKey, VersionedState>);
+
+impl SubjectStates {
+    pub fn new(keys: Vec<StateKey>, states: Vec<VersionedState>) -> Self {
+        Self(keys.into_iter().zip(states).collect())
+    }
+
+    /// What is known of the subject of an event; nothing where it was not asked.
+    pub fn of_event(&self, event: &Event) -> &VersionedState {
+        static NOTHING: VersionedState = VersionedState { cells: BTreeMap::new() };
+        self.0.get(&StateKey::Subject(event.tenant.clone(), event.subject.clone())).unwrap_or(&NOTHING)
+    }
+}
+
+/// The subjects of events that must be asked, each once.
+pub(crate) fn unstated_subjects(events: &[FanoutItem<Event>], catalogue: &Catalogue) -> Vec<StateKey> {
+    let mut unstated: Vec<StateKey> =
+        events.iter().filter_map(|heard| unstated_subject(&heard.what, catalogue)).collect();
+    unstated.sort_unstable();
+    unstated.dedup();
+    unstated
+}
+
+/// The state of the subject of an event, if it must be asked: an event need not state every field, and the
+/// audience is then that of the subject as it is known.
+pub fn unstated_subject(event: &Event, catalogue: &Catalogue) -> Option<StateKey> {
+    let of = |kind| audience_fields(kind).into_iter().chain(catalogue.window_fields(kind));
+    let mut fields = kinds_of_event(event, catalogue).flat_map(of);
+    let lacks = fields.any(|field| field != SUBJECT && !event.state.cells.contains_key(field));
+    lacks.then(|| StateKey::Subject(event.tenant.clone(), event.subject.clone()))
+}
+
+/// What a profile says of the place.
+#[derive(Debug)]
+pub(crate) struct PersonWhereabouts(Option<ValueCell>);
+
+impl PersonWhereabouts {
+    pub fn from_profile(profile: &VersionedState) -> Self {
+        Self(profile.cells.get(profile::PLACE).cloned())
+    }
+
+    pub fn place(&self) -> Option<GeoPoint> {
+        match self.0.as_ref()?.value {
+            Some(Value::Place(place)) => Some(place),
+            _ => None,
+        }
+    }
+
+    pub fn is_elsewhere(&self, cell: place::GlobeCell) -> bool {
+        self.0.is_some() && self.place().is_none_or(|at| !at.is_in(cell))
+    }
+
+    pub fn is_newer_than(&self, version: i64) -> bool {
+        self.0.as_ref().is_some_and(|cell| cell.version > version)
+    }
+}

@@ -1,0 +1,82 @@
+//! Slices of large audiences (law 13): each turn tells one, and writes the next.
+
+use anyhow::Context as _;
+use futures::{StreamExt as _, stream::FuturesUnordered};
+use model::{
+    Slice, UtcMillis,
+    fault::{self, PlantedFault},
+};
+use room::records::slice_record;
+use runtime::crash_point;
+use tokio::task::spawn_blocking;
+use topic::NewRecord;
+
+use super::FanoutWork;
+use crate::{
+    apply::{self, while_writing},
+    config::PARTS_OF_SLICE,
+    decide, load,
+    read::FanoutItem,
+    recipient_sheet::{RecipientSheet, ResolvedSheet},
+    records::pending_records,
+    search::CrowdSearch,
+};
+
+impl FanoutWork {
+    /// Law 13: tells one slice, and returns what belongs to its turn: the announcements, and the slice that
+    /// comes next. While parts are written the next ones are made.
+    pub(super) async fn tell_slice(
+        &self,
+        slice: FanoutItem<Slice>,
+        now: UtcMillis,
+    ) -> anyhow::Result<Vec<NewRecord>> {
+        let FanoutItem { what: slice, again } = slice;
+        let mut sheet = decide::listed_sheet(&slice, again.as_ref(), &self.deps.room.catalogue);
+        let (mut search, mut all, mut writes) =
+            (CrowdSearch::new(slice), Vec::new(), FuturesUnordered::new());
+        let (mut room, a_part) = (self.sizes.slice, self.sizes.slice.div_ceil(PARTS_OF_SLICE));
+        // One part alone first, so that something is written while the others are read.
+        let mut most = a_part;
+        loop {
+            for part in sheet.parts(a_part) {
+                let ResolvedSheet { rows, announced, counts } =
+                    while_writing(load::resolve_sheet(&self.deps, part), &mut writes).await?;
+                all.extend(announced);
+                writes.push(async move {
+                    let written = apply::write_rows(&self.deps, rows, now).await;
+                    self.deps.metrics.count_rows(counts);
+                    if fault::is_planted(PlantedFault::SliceSkipped) { Ok(()) } else { written }
+                });
+            }
+            if room == 0 {
+                break;
+            }
+            sheet = RecipientSheet::default();
+            let finding =
+                load::find_members(&self.deps, &mut search, again.as_ref(), most, &mut sheet, |_| false);
+            let found = while_writing(finding, &mut writes).await?;
+            if found == 0 {
+                break;
+            }
+            room = room.saturating_sub(found);
+            most = room;
+        }
+        // On a thread of its own: this one starts what is still to be written.
+        let edition = self.deps.room.editions.own_edition();
+        let encoding = spawn_blocking(move || pending_records(all, edition));
+        let announcements =
+            while_writing(async { encoding.await.context("encode announcements")? }, &mut writes).await;
+        while let Some(written) = writes.next().await {
+            written?;
+        }
+        crash_point::point(crash_point::STORED);
+        let mut of_turn = announcements?;
+        match search.rest() {
+            Some(next) => {
+                of_turn.push(slice_record(&next, again.as_ref(), self.deps.room.partitions, edition)?)
+            }
+            None => self.deps.metrics.count_ended_slice(),
+        }
+        Ok(of_turn)
+    }
+}

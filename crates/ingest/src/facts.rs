@@ -1,0 +1,137 @@
+//! What has to be known of what was admitted before anything is written: what the store is asked, and what it said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Day, DayRow, EntryKey, FollowFact, MarkAction, Person, SubjectRef, Tenant, UtcMillis, VersionedState,
+    entry::DayKey, partition::PartitionCount, person::profile,
+};
+use store::StateKey;
+use wire::FeedbackAction;
+
+use crate::{admission::AdmittedItem, feedback::FeedbackTarget, mute::MuteFact};
+
+/// What the store is asked before anything is written.
+#[derive(Debug, Default, PartialEq)]
+pub struct IntakeQuestions {
+    /// Whether persons were erased, where they are who now move, and what they muted who now mute.
+    pub states: BTreeSet<StateKey>,
+    /// What there is about a subject, in the days that still live.
+    pub days: BTreeSet<DayKey>,
+}
+
+/// What the store said.
+#[derive(Debug, Default)]
+pub struct IntakeFacts {
+    pub states: BTreeMap<StateKey, VersionedState>,
+    pub days: BTreeMap<DayKey, Vec<DayRow>>,
+    /// Where what is announced belongs.
+    pub partitions: PartitionCount,
+    /// Whether somebody waits to hear that a page was read.
+    pub have_badges: bool,
+}
+
+impl IntakeQuestions {
+    pub fn from_admitted(admitted: &[AdmittedItem], now: UtcMillis) -> Self {
+        let mut questions = Self::default();
+        for one in admitted {
+            if let Some((tenant, person)) = person_of(one) {
+                questions.states.insert(StateKey::Notes(tenant.clone(), person.clone()));
+            }
+            match one {
+                AdmittedItem::Profile { tenant, person, state }
+                    if state.cells.contains_key(profile::PLACE) =>
+                {
+                    questions.states.insert(StateKey::Person(tenant.clone(), person.clone()));
+                }
+                AdmittedItem::Mute(MuteFact { tenant, person, .. }) => {
+                    questions.states.insert(StateKey::Mutes(tenant.clone(), person.clone()));
+                }
+                _ => {}
+            }
+            if let AdmittedItem::Feedback { tenant, person, about, .. } = one {
+                let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
+                match about {
+                    FeedbackTarget::Subject { until, .. } => {
+                        questions.days.extend(living_days(*until, now).map(key));
+                    }
+                    // One cell says it, whatever lies in the days.
+                    FeedbackTarget::UpTo { .. } => {}
+                    FeedbackTarget::Entries(keys) => {
+                        questions.days.extend(keys.iter().map(|of| key(of.day())));
+                    }
+                }
+            }
+        }
+        questions
+    }
+}
+
+impl IntakeFacts {
+    /// A person's entries about a subject up to an instant.
+    pub(crate) fn entries_about(
+        &self,
+        (tenant, person): (&Tenant, &Person),
+        subject: &SubjectRef,
+        until: UtcMillis,
+        now: UtcMillis,
+    ) -> BTreeSet<EntryKey> {
+        let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
+        let rows = living_days(until, now).filter_map(|day| self.days.get(&key(day))).flatten();
+        let about = |row: &DayRow| match row {
+            DayRow::Entry(entry) if entry.subject == *subject && entry.key.occurred <= until => {
+                Some(entry.key)
+            }
+            DayRow::Entry(_) | DayRow::Mark(_) => None,
+        };
+        rows.filter_map(about).collect()
+    }
+
+    /// Which of these entries are marked so already. They are not marked again, or each look at a page would
+    /// add a row; but they are announced again, since the first time may have ended between the mark and its
+    /// announcement.
+    pub(crate) fn marked_entries(
+        &self,
+        (tenant, person): (&Tenant, &Person),
+        keys: &[EntryKey],
+        did: FeedbackAction,
+    ) -> BTreeSet<EntryKey> {
+        let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
+        let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
+        let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
+        let covers = |row: &DayRow| match row {
+            DayRow::Mark(mark) if mark.channel.is_none() && mark.what == feedback_mark(did) => {
+                mark.covers.clone()
+            }
+            DayRow::Mark(_) | DayRow::Entry(_) => Vec::new(),
+        };
+        rows.flat_map(covers).collect()
+    }
+}
+
+/// The days up to an instant that have not expired.
+fn living_days(until: UtcMillis, now: UtcMillis) -> impl Iterator<Item = Day> {
+    std::iter::successors(Some(Day::from_instant(until)), |day| Some(day.plus(-1)))
+        .take_while(move |day| day.expires_at() > now)
+}
+
+/// Whom an admitted thing is about, if it is a person.
+pub(crate) fn person_of(admitted: &AdmittedItem) -> Option<(&Tenant, &Person)> {
+    match admitted {
+        AdmittedItem::Change(_) => None,
+        AdmittedItem::Follow(FollowFact { tenant, person, .. })
+        | AdmittedItem::Profile { tenant, person, .. }
+        | AdmittedItem::Mute(MuteFact { tenant, person, .. })
+        | AdmittedItem::Erase { tenant, person, .. }
+        | AdmittedItem::Seen { tenant, person, .. }
+        | AdmittedItem::Feedback { tenant, person, .. } => Some((tenant, person)),
+    }
+}
+
+/// The mark that feedback leaves.
+pub(crate) fn feedback_mark(did: FeedbackAction) -> MarkAction {
+    match did {
+        FeedbackAction::Read => MarkAction::Read,
+        FeedbackAction::Cleared => MarkAction::Cleared,
+    }
+}
