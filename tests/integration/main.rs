@@ -9,23 +9,29 @@ use std::{
     path::Path,
     process::ExitCode,
     sync::{
-        OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 use anyhow::Context as _;
+use house::HouseEngines;
 use libtest_mimic::{Arguments, Failed, Trial};
 use runtime::clock::SteadyStopwatch;
 use scenario::{RealEngines, ScenarioGround, run_file};
 use stage::ScenarioReport;
+use store::rough_store::{RoughStore, StoreRoughness};
 use tests::scenarios::{self, NamedScenario};
+use topic::rough_topics::{RoughTopics, RoughTopicsOdds};
 
 /// Prints each trace; not a flag of the harness.
 const TRACE: &str = "--trace";
 /// What rough engines draw from, unless the environment says otherwise.
 const SEED: u64 = 1;
 const SEED_FROM: &str = "TIDINGS_SEED";
+/// Of a hundred calls of a rough store so many fail, before and after their effect. A turn of the sender makes
+/// some ten; with more, most turns fail, and a scenario is spent in the real pauses between the tries.
+const BUSY_PERCENT: (u8, u8) = (4, 4);
 /// More than there are processors: on rough ground most of the time goes by between tries.
 const THREADS: usize = 8;
 
@@ -115,7 +121,7 @@ fn run_even(path: &Path, trace: bool) -> Result<(), Failed> {
 
 /// It passes whatever the engines do, and the same is told, though it may be minutes late.
 fn run_uneven(path: &Path, seed: u64) -> Result<(), Failed> {
-    let report = play_scenario(path, ScenarioGround::Rough(seed))?;
+    let report = play_scenario(path, ScenarioGround::Rough { seed, roughen: roughen_engines })?;
     if !report.has_passed() {
         return Err(format!("{SEED_FROM}={seed}\n{report}").into());
     }
@@ -125,6 +131,18 @@ fn run_uneven(path: &Path, seed: u64) -> Result<(), Failed> {
         &strip_times(&even),
         &strip_times(&report),
     )
+}
+
+/// Engines that do whatever a cluster may do.
+fn roughen_engines(engines: HouseEngines, seed: u64) -> HouseEngines {
+    let (busy_before_percent, busy_after_percent) = BUSY_PERCENT;
+    let usual = StoreRoughness::from_seed(seed);
+    let roughness = StoreRoughness { busy_before_percent, busy_after_percent, ..usual };
+    HouseEngines {
+        topics: Arc::new(RoughTopics::new(engines.topics, RoughTopicsOdds::ROUGH, seed)),
+        store: Arc::new(RoughStore::new(engines.store, roughness)),
+        ..engines
+    }
 }
 
 fn play_scenario(path: &Path, ground: ScenarioGround<'_>) -> Result<ScenarioReport, Failed> {

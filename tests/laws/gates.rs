@@ -15,18 +15,14 @@ use courier::{
     Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
 };
 use house::HouseEngines;
-use model::{
-    Channel, Crowd, CrowdEnrolment, Day, DayRow, MarkAction, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
-    entry::DayKey, erasure::EraseMode,
-};
+use model::{Channel, Crowd, CrowdEnrolment, DayRow, MarkAction, Tenant, UtcMillis, erasure::EraseMode};
 use store::{
-    CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, FollowedSubjects, JournalClaim,
-    JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, Store, StoreError,
+    DayRows, JournalClaim, JournalClaimOutcome, JournalRecord, Store, StoreError, decorator::StoreDecorator,
 };
 use tokio::sync::watch;
 use topic::{
-    CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, TopicOffsets, TopicSpec,
-    Topics, Turn,
+    CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, Topics, Turn,
+    decorator::{MemberDecorator, TopicsDecorator},
 };
 
 /// What somebody looks at before each append.
@@ -182,9 +178,9 @@ struct GatedTopics {
 }
 
 #[async_trait]
-impl Topics for GatedTopics {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        self.inner.declare(specs).await
+impl TopicsDecorator for GatedTopics {
+    fn inner(&self) -> &dyn Topics {
+        &*self.inner
     }
 
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
@@ -192,40 +188,6 @@ impl Topics for GatedTopics {
             spy(records.clone()).await;
         }
         self.inner.append(records).await
-    }
-
-    async fn read(
-        &self,
-        topic: &str,
-        partition: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<topic::TopicRecord>, TopicError> {
-        self.inner.read(topic, partition, from, most).await
-    }
-
-    async fn blank(&self, records: &[(topic::TopicName, u32, u64)]) -> Result<bool, TopicError> {
-        self.inner.blank(records).await
-    }
-
-    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
-        self.inner.life(topic).await
-    }
-
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.inner.bounds(topic).await
-    }
-
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.inner.since(topic, at).await
-    }
-
-    async fn standing(
-        &self,
-        group: &str,
-        topic: &str,
-    ) -> Result<Vec<topic::port::GroupStanding>, TopicError> {
-        self.inner.standing(group, topic).await
     }
 
     async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
@@ -244,7 +206,15 @@ struct GatedMember {
 }
 
 #[async_trait]
-impl Member for GatedMember {
+impl MemberDecorator for GatedMember {
+    fn inner(&self) -> &dyn Member {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.inner
+    }
+
     async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         if &*self.group == digest::config::GROUP {
             for _ in 0..self.gates.late {
@@ -260,32 +230,12 @@ impl Member for GatedMember {
         self.held.take().ok_or_else(|| TopicError::Broken("nothing was held".to_owned()))
     }
 
-    async fn restore(&self, partition: u32) -> Result<Vec<topic::TopicRecord>, TopicError> {
-        self.inner.restore(partition).await
-    }
-
-    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
-        self.inner.ends(partition).await
-    }
-
-    fn positions(&self, partition: u32) -> TopicOffsets {
-        self.inner.positions(partition)
-    }
-
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
         let closing = turn.records.iter().any(|record| &*record.topic == wire::topics::READY);
         if &*self.group == digest::config::GROUP && closing {
             self.gates.pass("before the commit").await;
         }
         self.inner.commit(turn).await
-    }
-
-    fn hold(&mut self, partition: u32) {
-        self.inner.hold(partition);
-    }
-
-    async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
-        self.inner.rewind(partition).await
     }
 }
 
@@ -345,10 +295,12 @@ struct GatedStore {
     gates: HouseGates,
 }
 
-store::forward!(GatedStore: States, Answers, FirstWords, Slips, Erasure);
-
 #[async_trait]
-impl JournalStore for GatedStore {
+impl StoreDecorator for GatedStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     async fn claim(&self, tenant: &Tenant, claim: JournalClaim) -> Result<JournalClaimOutcome, StoreError> {
         self.gates.pass("before the claim").await;
         let claimed = self.inner.claim(tenant, claim).await;
@@ -363,17 +315,6 @@ impl JournalStore for GatedStore {
         recorded
     }
 
-    async fn read_journal(
-        &self,
-        tenant: &Tenant,
-        readys: &[ReadyId],
-    ) -> Result<Vec<JournalRows>, StoreError> {
-        self.inner.read_journal(tenant, readys).await
-    }
-}
-
-#[async_trait]
-impl DayStore for GatedStore {
     async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
         let is_taken =
             |row: &DayRow| matches!(row, DayRow::Mark(mark) if matches!(mark.what, MarkAction::Taken(_)));
@@ -383,29 +324,6 @@ impl DayStore for GatedStore {
         self.inner.write(rows, now).await
     }
 
-    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
-        self.inner.read(keys, now).await
-    }
-
-    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
-        self.inner.scan(day, from, most).await
-    }
-
-    async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        self.inner.newest().await
-    }
-
-    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
-        self.inner.close_before(day).await
-    }
-
-    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
-        self.inner.drop_before(day).await
-    }
-}
-
-#[async_trait]
-impl CrowdStore for GatedStore {
     async fn enrol(&self, enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {
         let of_places = |on| {
             let is_such = |one: &CrowdEnrolment| matches!(one.crowd, Crowd::Cell(_)) && one.on == on;
@@ -423,29 +341,5 @@ impl CrowdStore for GatedStore {
             self.gates.pass("after entering").await;
         }
         enrolled
-    }
-
-    async fn members(
-        &self,
-        tenant: &Tenant,
-        crowd: &Crowd,
-        from: Option<&[u8]>,
-        most: usize,
-    ) -> Result<CrowdMembers, StoreError> {
-        self.inner.members(tenant, crowd, from, most).await
-    }
-
-    async fn list_followed(
-        &self,
-        tenant: &Tenant,
-        person: &Person,
-        behind: Option<&SubjectRef>,
-        most: usize,
-    ) -> Result<FollowedSubjects, StoreError> {
-        self.inner.list_followed(tenant, person, behind, most).await
-    }
-
-    async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        self.inner.enrolled_since(of).await
     }
 }

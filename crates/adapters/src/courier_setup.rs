@@ -13,10 +13,11 @@ use courier::{
     MessagePayload, outbox::OutboxCourier,
 };
 use courier_net::{
+    TlsTrust,
     dkim::DkimSigner,
     hooks::{self, HookCourier},
     mail::MailCourier,
-    mail_routes::{self, RouteDefaults, TlsTrust},
+    mail_routes::{self, RouteDefaults},
     push::{JwtKey, PushCourier, Settings, web},
 };
 use model::{

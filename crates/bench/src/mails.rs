@@ -17,9 +17,10 @@ use aws_lc_rs::{
 };
 use courier::Courier;
 use courier_net::{
+    TlsTrust,
     dkim::{DkimKey, DkimSigner},
     mail::MailCourier,
-    mail_routes::{self, RouteDefaults, TlsTrust},
+    mail_routes::{self, RouteDefaults},
 };
 use model::Channel;
 use runtime::clock::SteadyStopwatch;

@@ -8,8 +8,7 @@ use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use courier::{Courier, HandoverGate, HandoverOutcome, Message};
 use courier_net::{
-    dkim,
-    mail_routes::TlsTrust,
+    TlsTrust, dkim,
     push::{JwtKey, PushCourier, Settings, apns, fcm, web},
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};

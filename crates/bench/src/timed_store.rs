@@ -7,9 +7,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Day, DayRow, UtcMillis, VersionedState, entry::DayKey};
+use model::{UtcMillis, VersionedState};
 use runtime::clock::SteadyStopwatch;
-use store::{DayPart, DayRows, DayStore, StateKey, StateStore, Store, StoreError};
+use store::{DayRows, StateKey, Store, StoreError, decorator::StoreDecorator};
 use tokio::sync::Notify;
 
 pub struct TimedStore {
@@ -65,10 +65,12 @@ impl fmt::Debug for TimedStore {
     }
 }
 
-store::forward!(TimedStore: Crowds, Journal, Answers, FirstWords, Slips, Erasure);
-
 #[async_trait]
-impl DayStore for TimedStore {
+impl StoreDecorator for TimedStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
         let count: usize = rows.iter().map(|of| of.rows.len()).sum();
         self.with_stage(|stage| {
@@ -85,33 +87,6 @@ impl DayStore for TimedStore {
         });
         self.wrote.notify_one();
         written
-    }
-
-    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
-        self.inner.read(keys, now).await
-    }
-
-    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
-        self.inner.scan(day, from, most).await
-    }
-
-    async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        self.inner.newest().await
-    }
-
-    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
-        self.inner.close_before(day).await
-    }
-
-    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
-        self.inner.drop_before(day).await
-    }
-}
-
-#[async_trait]
-impl StateStore for TimedStore {
-    async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
-        self.inner.merge(states).await
     }
 
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {

@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use connector::{BarredAddressError, GuardedConnector};
 pub(crate) use guard::AddressGuard;
 
-use crate::mail_routes::TlsTrust;
+use crate::tls_trust::TlsTrust;
 
 /// Bytes of a reply, at most: they only explain what its status says.
 const REPLY_BYTES_MAX: usize = 64 * 1024;

@@ -224,7 +224,10 @@ impl Courier for MailCourier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mail_routes::{self, RouteDefaults, TlsTrust};
+    use crate::{
+        mail_routes::{self, RouteDefaults},
+        tls_trust::TlsTrust,
+    };
 
     #[test]
     fn ways_for_a_domain_come_first_and_take_no_others() {

@@ -9,6 +9,7 @@ mod encrypt;
 pub mod fcm;
 mod jwt;
 pub mod pusher;
+mod root;
 mod service;
 pub mod web;
 

@@ -5,7 +5,7 @@
 //! device of each platform is given, [`call`] what a hook is; [`mail_returns`] reads what comes back of mails,
 //! [`parse`] takes them apart, whoever wrote them. [`outbox`] is the
 //! engine that needs nothing: a folder of mails that one can look at. [`conformance`] is the list of
-//! promises, [`lying_courier`] a courier that breaks each of them.
+//! promises, [`lying_courier`] a courier that breaks each of them: those two are built with the feature `testing` alone.
 
 pub mod port;
 
@@ -16,7 +16,9 @@ pub mod push;
 pub mod mail_returns;
 pub mod parse;
 
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod conformance;
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod lying_courier;
 pub mod outbox;
 

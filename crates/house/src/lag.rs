@@ -146,9 +146,7 @@ impl LagGauges {
 mod tests {
     use async_trait::async_trait;
     use model::partition::PartitionCount;
-    use topic::{
-        GroupMembership, Member, NewRecord, TopicError, TopicRecord, TopicSpec, embedded::EmbeddedTopics,
-    };
+    use topic::{NewRecord, TopicError, TopicRecord, decorator::TopicsDecorator, embedded::EmbeddedTopics};
     use wire::topics;
 
     use super::*;
@@ -159,38 +157,20 @@ mod tests {
     struct MuteTopics(EmbeddedTopics);
 
     #[async_trait]
-    impl Topics for MuteTopics {
-        async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-            self.0.declare(specs).await
+    impl TopicsDecorator for MuteTopics {
+        fn inner(&self) -> &dyn Topics {
+            &self.0
         }
-        async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
-            self.0.append(records).await
-        }
+
         async fn read(&self, _: &str, _: u32, _: u64, _: usize) -> Result<Vec<TopicRecord>, TopicError> {
             Err(TopicError::Busy("no registry answers".to_owned()))
         }
-        async fn appended_at(
-            &self,
-            topic: &str,
-            partition: u32,
-            from: u64,
-        ) -> Result<Option<i64>, TopicError> {
-            self.0.appended_at(topic, partition, from).await
-        }
-        async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-            self.0.bounds(topic).await
-        }
-        async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-            self.0.since(topic, at).await
-        }
+
         async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
             match group {
                 "digest" => Err(TopicError::Busy("no coordinator".to_owned())),
                 _ => self.0.standing(group, topic).await,
             }
-        }
-        async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
-            self.0.join(membership).await
         }
     }
 

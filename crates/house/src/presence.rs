@@ -9,9 +9,8 @@ use std::{
 use async_trait::async_trait;
 use runtime::metrics::{Counters, Gauges, Metrics};
 use topic::{
-    CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, TopicOffsets, TopicRecord,
-    TopicSpec, Topics, Turn,
-    port::{GroupStanding, RecordBatch, TopicName},
+    CommitError, GroupMembership, Member, MemberEvent, RecordBatch, TopicError, Topics, Turn,
+    decorator::{MemberDecorator, TopicsDecorator},
 };
 
 /// What the log has said is ours, by group; nothing before it said anything.
@@ -103,46 +102,11 @@ struct PresenceMember {
 }
 
 #[async_trait]
-impl Topics for PresenceTopics {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        self.log.declare(specs).await
+impl TopicsDecorator for PresenceTopics {
+    fn inner(&self) -> &dyn Topics {
+        &*self.log
     }
-    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
-        self.log.append(records).await
-    }
-    async fn read(
-        &self,
-        topic: &str,
-        partition: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<TopicRecord>, TopicError> {
-        self.log.read(topic, partition, from, most).await
-    }
-    async fn appended_at(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
-        self.log.appended_at(topic, partition, from).await
-    }
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.log.bounds(topic).await
-    }
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.log.since(topic, at).await
-    }
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        self.log.standing(group, topic).await
-    }
-    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
-        self.log.has_members(group).await
-    }
-    async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
-        self.log.remove(topics).await
-    }
-    async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
-        self.log.blank(records).await
-    }
-    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
-        self.log.life(topic).await
-    }
+
     async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
         let (group, presence) = (membership.group.clone(), self.presence.clone());
         presence.note_join(&group);
@@ -160,7 +124,15 @@ impl PresenceMember {
 }
 
 #[async_trait]
-impl Member for PresenceMember {
+impl MemberDecorator for PresenceMember {
+    fn inner(&self) -> &dyn Member {
+        &*self.member
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.member
+    }
+
     async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         let happening = self.member.next(most).await?;
         match &happening {
@@ -175,35 +147,23 @@ impl Member for PresenceMember {
         }
         Ok(happening)
     }
+
     async fn take_more(&mut self, but: &[u32], most: usize) -> Result<Option<RecordBatch>, TopicError> {
         self.member.take_more(but, most).await
     }
-    async fn restore(&self, partition: u32) -> Result<Vec<TopicRecord>, TopicError> {
-        self.member.restore(partition).await
-    }
-    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
-        self.member.ends(partition).await
-    }
-    fn positions(&self, partition: u32) -> TopicOffsets {
-        self.member.positions(partition)
-    }
+
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
         let partition = turn.partition;
         let done = self.member.commit(turn).await;
         self.note_lost(partition, &done);
         done
     }
+
     async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
         let partitions: Vec<u32> = turns.iter().map(|turn| turn.partition).collect();
         let done = self.member.commit_all(turns).await;
         partitions.into_iter().zip(&done).for_each(|(partition, done)| self.note_lost(partition, done));
         done
-    }
-    fn hold(&mut self, partition: u32) {
-        self.member.hold(partition);
-    }
-    async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
-        self.member.rewind(partition).await
     }
 }
 

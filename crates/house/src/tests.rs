@@ -5,9 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use model::{Tenant, UtcMillis, civil_time::ZoneRules};
 use runtime::Clock;
-use topic::{
-    GroupMembership, Member, NewRecord, TopicError, TopicRecord, TopicSpec, Topics, port::GroupStanding,
-};
+use topic::{GroupMembership, Member, TopicError, Topics, decorator::TopicsDecorator};
 
 use super::{Config, HouseEngines, RoomName, RunningHouse, book::TakeUpPolicy};
 use crate::testing::{self, START, newer_catalogue, open_fixture, test_catalogue};
@@ -105,31 +103,11 @@ async fn a_room_that_fails_stops_the_house_with_its_error() {
 struct SenderlessTopics(Arc<dyn Topics>);
 
 #[async_trait]
-impl Topics for SenderlessTopics {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        self.0.declare(specs).await
+impl TopicsDecorator for SenderlessTopics {
+    fn inner(&self) -> &dyn Topics {
+        &*self.0
     }
-    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
-        self.0.append(records).await
-    }
-    async fn read(
-        &self,
-        topic: &str,
-        partition: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<TopicRecord>, TopicError> {
-        self.0.read(topic, partition, from, most).await
-    }
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.0.bounds(topic).await
-    }
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.0.since(topic, at).await
-    }
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        self.0.standing(group, topic).await
-    }
+
     async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
         match &*membership.group {
             "sender" => Err(TopicError::Broken("no sender here".to_owned())),

@@ -5,6 +5,7 @@
 //! [`LiveConnections`] is the contract, [`UnknownConnections`] the engine where no service was named, [`conformance`] what every engine
 //! keeps.
 
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod conformance;
 
 use std::{collections::BTreeSet, fmt};

@@ -15,14 +15,47 @@ use crate::{
     limits::{CLOSING_BYTES_MAX, DAY_MS, RECORD_BYTES_MAX, TOLD_MAX},
     local_time::LocalDate,
     mark::{EndReason, MarkAction},
-    person::{Act, MessageHistory, PersonRecord, ToldDate, Window},
+    person::{Act, HoldCause, MessageHistory, PersonRecord, ToldDate, Window},
     plan::{Plan, TooFewRule},
     ready::{self, Ready, ReadyEntry, UnseenDays},
     sorted_closing::{SortedClosing, sort_candidates},
     step_context::StepContext,
-    time::Day,
+    time::{Day, UtcMillis},
     window_opening,
 };
+
+/// What a window does that was asked to close. What is over has ended by then.
+enum ClosingCase {
+    /// It is due later by now, or the record has no room for more marks: the store must have some of those that are owed
+    /// first.
+    NotYet,
+    /// Cancelled by hand: all that waits in it ends.
+    Cancelled(Vec<ClosingCandidate>),
+    /// It waited in vain for the person to leave: its oldest day ends.
+    Outlived(Vec<ClosingCandidate>),
+    /// The person came after they were told of it elsewhere, and what they were told since waits until then.
+    Visited(UtcMillis),
+    /// Something holds it until then.
+    Held(UtcMillis, HoldCause),
+    /// Its first entry goes ahead, and the window stays open for the others.
+    First { candidates: Vec<ClosingCandidate>, silent: bool },
+    /// It closes, and tells what still holds.
+    Closes { candidates: Vec<ClosingCandidate>, silent: bool },
+}
+
+/// A window that is asked to close, and what goes with it.
+#[derive(Clone, Copy)]
+struct ClosingWindow<'a> {
+    plan: &'a Plan,
+    /// Its place in the record.
+    index: usize,
+    /// As it was asked, due when it is by now.
+    window: &'a Window,
+    /// Others of its plan that are told with it.
+    joined: &'a [Window],
+    /// The date that it stands for.
+    date: Option<LocalDate>,
+}
 
 /// Closes a window; the record loses it, and gains what is owed and what follows.
 pub(crate) fn close_window(
@@ -46,10 +79,7 @@ pub(crate) fn close_window(
     let open = &mut record.windows[index];
     open.heard = open.heard.min(count_holding(&candidates));
     open.aim = candidates.iter().filter(|one| one.holds.is_ok()).filter_map(|one| one.aim).min();
-    let is_cancelled = open.act == Some(Act::Cancel);
-    // What was due in time is told, however late the house is itself; what was held is over at its end.
-    let asked_for = if open.held.is_some() { at.now } else { open.due.min(at.now) };
-    if !is_cancelled && due_time::first_day_end(plan, open) <= asked_for {
+    if let Some(asked_for) = find_over(plan, open, at.now) {
         // What is over must not have the rest told before its time.
         let over = (asked_for, at);
         if is_blocked || !leftovers::end_over(record, (index, joined), plan, &mut candidates, over) {
@@ -59,36 +89,99 @@ pub(crate) fn close_window(
     let window = &record.windows[index].clone();
     let due = due_time::recheck_due(plan, window, WindowHistory::from_record(record, window), at);
     record.windows[index].close_at(due.at, at.now);
-    if due.at > at.now || is_blocked {
-        // Where it is blocked it stays due: the store must have some of the marks that are owed before there are more.
-        return Vec::new();
-    }
     let window = &Window { due: due.at, ..window.clone() };
-    if is_cancelled {
-        cancel_window(record, index, plan, candidates, at);
-        return Vec::new();
+    let closing = ClosingWindow { plan, index, window, joined, date: due.date };
+    match decide_case(record, closing, candidates, is_blocked, live, at) {
+        ClosingCase::NotYet => Vec::new(),
+        ClosingCase::Cancelled(candidates) => {
+            cancel_window(record, index, plan, candidates, at);
+            Vec::new()
+        }
+        ClosingCase::Outlived(mut candidates) => {
+            leftovers::end_outlived_day(record, (index, joined), plan, &mut candidates, at);
+            Vec::new()
+        }
+        ClosingCase::Visited(later) => {
+            record.windows[index].close_at(later, at.now);
+            Vec::new()
+        }
+        ClosingCase::Held(until, why) => {
+            // What is over by then ends at its end, and the others wait on.
+            let until = until.min(due_time::first_day_end(plan, window));
+            (record.windows[index].due, record.windows[index].held) = (until, Some(why));
+            Vec::new()
+        }
+        ClosingCase::First { candidates, silent } => {
+            vec![tell_first(record, index, plan, candidates, silent, at)]
+        }
+        ClosingCase::Closes { candidates, silent } => {
+            tell_window(record, closing, candidates, silent, at).into_iter().collect()
+        }
     }
-    let WindowHistory { date: told_on, seen, .. } = WindowHistory::from_record(record, window);
+}
+
+/// As of which instant a window has days that are over, if it has any. What was due in time is told, however late the
+/// house is itself; what was held is over at its end.
+fn find_over(plan: &Plan, window: &Window, now: UtcMillis) -> Option<UtcMillis> {
+    let asked_for = if window.held.is_some() { now } else { window.due.min(now) };
+    let is_over = window.act != Some(Act::Cancel) && due_time::first_day_end(plan, window) <= asked_for;
+    is_over.then_some(asked_for)
+}
+
+/// The one decision of a closing: nothing is changed here but which of the candidates still hold.
+fn decide_case(
+    record: &PersonRecord,
+    closing: ClosingWindow<'_>,
+    mut candidates: Vec<ClosingCandidate>,
+    is_blocked: bool,
+    live: Option<bool>,
+    at: &StepContext<'_>,
+) -> ClosingCase {
+    let ClosingWindow { plan, window, .. } = closing;
+    if window.due > at.now || is_blocked {
+        return ClosingCase::NotYet;
+    }
+    if window.act == Some(Act::Cancel) {
+        return ClosingCase::Cancelled(candidates);
+    }
+    let WindowHistory { seen, .. } = WindowHistory::from_record(record, window);
     if !window.is_acted_on() && due_time::waits_in_vain(plan, window, seen, at) {
-        leftovers::end_outlived_day(record, (index, joined), plan, &mut candidates, at);
-        return Vec::new();
+        return ClosingCase::Outlived(candidates);
     }
     if let Some(later) = escalation::end_visited(plan, window, &mut candidates, seen, at) {
-        record.windows[index].close_at(later, at.now);
-        return Vec::new();
+        return ClosingCase::Visited(later);
     }
-    let Some(silent) = ask_holds(record, index, plan, &mut candidates, live, at) else { return Vec::new() };
-    if due_time::is_first(plan, window)
-        && !window.is_acted_on()
-        && candidates.iter().any(|one| one.is_told_by(plan))
-    {
-        return vec![tell_first(record, index, plan, candidates, silent, at)];
+    let mut silent = false;
+    if !window.is_acted_on() && candidates.iter().any(|one| one.is_told_by(plan)) {
+        match hold::decide_gate(plan, record, live, at) {
+            WindowGate::Open { silent: is_silent } => silent = is_silent,
+            WindowGate::Until(until, why) => return ClosingCase::Held(until, why),
+            WindowGate::Ended(why) => end_all(&mut candidates, why),
+        }
     }
+    let is_first = due_time::is_first(plan, window) && !window.is_acted_on();
+    if is_first && candidates.iter().any(|one| one.is_told_by(plan)) {
+        return ClosingCase::First { candidates, silent };
+    }
+    ClosingCase::Closes { candidates, silent }
+}
+
+/// Takes a window out of the record, with those that are told with it: tells what holds, ends what does not, and carries
+/// over what has no room.
+fn tell_window(
+    record: &mut PersonRecord,
+    closing: ClosingWindow<'_>,
+    candidates: Vec<ClosingCandidate>,
+    silent: bool,
+    at: &StepContext<'_>,
+) -> Option<Ready> {
+    let ClosingWindow { plan, index, window, joined, date } = closing;
+    let WindowHistory { date: told_on, .. } = WindowHistory::from_record(record, window);
     record.windows.remove(index);
     record.windows.retain(|open| !joined.contains(open));
     let mut sorted = sort_candidates(candidates, plan, plan.oldest_day(window.due));
     // A date is told once, also if the last call of a day comes later on a date that has been told.
-    let again = due.date.zip(told_on).is_some_and(|(date, told)| told >= date);
+    let again = date.zip(told_on).is_some_and(|(date, told)| told >= date);
     let few = sorted.told.len() < usize::from(plan.at_least);
     if (again || few) && !window.is_acted_on() {
         put_back(&mut sorted, plan.below == TooFewRule::Ended && !again);
@@ -96,7 +189,7 @@ pub(crate) fn close_window(
     let rest = leftovers::owe_ended_marks(record, plan, &mut sorted, at);
     let told = !sorted.told.is_empty();
     if told {
-        tell_date(record, (window, joined), due.date);
+        tell_date(record, (window, joined), date);
         joined.iter().chain([window]).for_each(|window| remember_message(record, plan, window, at));
         hold::count_message(record, plan, at);
     } else {
@@ -105,10 +198,10 @@ pub(crate) fn close_window(
     let id = ready_id(window, at);
     leftovers::carry_over(record, plan, (window, joined), &sorted.carried, &rest, told.then_some(id), at);
     if !told {
-        return Vec::new();
+        return None;
     }
     let badge = owe_told_marks(record, plan, (window, joined), id, &sorted, at);
-    vec![build_ready(id, (silent, badge), plan, window, sorted, at)]
+    Some(build_ready(id, (silent, badge), plan, window, sorted, at))
 }
 
 /// Windows that are told together read each other's days, and find entries in days that their own window has not heard
@@ -141,32 +234,6 @@ fn put_back(sorted: &mut SortedClosing, ends: bool) {
     } else {
         sorted.carried.extend(back);
     }
-}
-
-/// Asks all that may hold a window: whether it is told without a sound, or nothing if it waits on.
-fn ask_holds(
-    record: &mut PersonRecord,
-    index: usize,
-    plan: &Plan,
-    candidates: &mut [ClosingCandidate],
-    live: Option<bool>,
-    at: &StepContext<'_>,
-) -> Option<bool> {
-    let window = &record.windows[index];
-    if window.is_acted_on() || !candidates.iter().any(|one| one.is_told_by(plan)) {
-        return Some(false);
-    }
-    match hold::decide_gate(plan, record, live, at) {
-        WindowGate::Open { silent } => return Some(silent),
-        // What is over by then ends at its end, and the others wait on.
-        WindowGate::Until(until, why) => {
-            let until = until.min(due_time::first_day_end(plan, window));
-            (record.windows[index].due, record.windows[index].held) = (until, Some(why));
-            return None;
-        }
-        WindowGate::Ended(why) => end_all(candidates, why),
-    }
-    Some(false)
 }
 
 /// Closes a window that tells nothing: whatever waits in it ends. What one closing has no room to name stays in it,

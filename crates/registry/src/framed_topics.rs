@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use runtime::{ShutdownSignal, retry};
 use topic::{
-    CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, TopicOffsets, TopicRecord,
-    TopicSpec, Topics, Turn,
-    port::{GroupStanding, RecordBatch, TopicName},
+    CommitError, GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, TopicError, TopicOffsets,
+    TopicRecord, Topics, Turn,
+    decorator::{MemberDecorator, TopicsDecorator},
 };
 
 use crate::{
@@ -93,13 +93,9 @@ fn unframe_records(
 }
 
 #[async_trait]
-impl Topics for FramedTopics {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        self.topics.declare(specs).await
-    }
-
-    async fn find_unfit(&self, specs: &[TopicSpec]) -> Result<Vec<String>, TopicError> {
-        self.topics.find_unfit(specs).await
+impl TopicsDecorator for FramedTopics {
+    fn inner(&self) -> &dyn Topics {
+        &*self.topics
     }
 
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
@@ -116,38 +112,6 @@ impl Topics for FramedTopics {
         let records = self.topics.read(topic, partition, from, most).await?;
         let headers = self.lens.prepare(&records).await.map_err(TopicError::Busy)?;
         Ok(unframe_records(&*self.lens, &headers, records))
-    }
-
-    async fn appended_at(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
-        self.topics.appended_at(topic, partition, from).await
-    }
-
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.topics.bounds(topic).await
-    }
-
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.topics.since(topic, at).await
-    }
-
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        self.topics.standing(group, topic).await
-    }
-
-    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
-        self.topics.has_members(group).await
-    }
-
-    async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
-        self.topics.remove(topics).await
-    }
-
-    async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
-        self.topics.blank(records).await
-    }
-
-    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
-        self.topics.life(topic).await
     }
 
     async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
@@ -188,7 +152,15 @@ impl FramedMember {
 }
 
 #[async_trait]
-impl Member for FramedMember {
+impl MemberDecorator for FramedMember {
+    fn inner(&self) -> &dyn Member {
+        &*self.member
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.member
+    }
+
     async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         if self.held.is_none() {
             self.held = Some(self.member.next(most).await?);
@@ -216,7 +188,7 @@ impl Member for FramedMember {
         if self.held.is_none() {
             return Ok(None);
         }
-        match self.next(most).await? {
+        match MemberDecorator::next(self, most).await? {
             MemberEvent::Records(batch) => Ok(Some(batch)),
             // Only records were held.
             MemberEvent::Assigned(_) | MemberEvent::Revoked(_) => Ok(None),
@@ -227,10 +199,6 @@ impl Member for FramedMember {
         let records = self.member.restore(partition).await?;
         let headers = self.await_schemas(&records).await;
         Ok(unframe_records(&*self.lens, &headers, records))
-    }
-
-    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
-        self.member.ends(partition).await
     }
 
     /// What is held has not been handed out.
@@ -248,7 +216,7 @@ impl Member for FramedMember {
     }
 
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
-        let outcome = self.commit_all(vec![turn]).await.pop();
+        let outcome = MemberDecorator::commit_all(self, vec![turn]).await.pop();
         outcome.unwrap_or_else(|| Err(TopicError::Broken("a turn without an outcome".to_owned()).into()))
     }
 

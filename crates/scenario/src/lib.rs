@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
+use house::HouseEngines;
 use stage::{ScenarioPace, ScenarioReport};
 use tempfile::TempDir;
 
@@ -31,8 +32,8 @@ use scene::ScenarioScene;
 pub enum ScenarioGround<'a> {
     /// The embedded engines as they ship.
     Even,
-    /// The same engines doing whatever a cluster is allowed to do, drawn from this seed.
-    Rough(u64),
+    /// The same engines doing whatever a cluster is allowed to do, drawn from this seed; `roughen` wraps those of each life.
+    Rough { seed: u64, roughen: fn(HouseEngines, u64) -> HouseEngines },
     /// Kafka and Cassandra or ScyllaDB.
     Real(&'a RealEngines),
 }
@@ -52,7 +53,7 @@ pub async fn run_file(path: &Path, ground: ScenarioGround<'_>) -> anyhow::Result
         ScenarioGround::Even => ScenarioPace::EXACT,
         // To the millisecond too: they take longer, but by no clock of the house.
         ScenarioGround::Real(_) => ScenarioPace { line_time_max: LINE_TIME_MAX, ..ScenarioPace::EXACT },
-        ScenarioGround::Rough(_) => ScenarioPace { late_ms_max: LATE_MS_MAX, ..ScenarioPace::EXACT },
+        ScenarioGround::Rough { .. } => ScenarioPace { late_ms_max: LATE_MS_MAX, ..ScenarioPace::EXACT },
     };
     let report = stage::run_at(pace, &scenario, &mut scene).await;
     scene.close().await;

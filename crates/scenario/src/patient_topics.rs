@@ -5,10 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use runtime::{clock::SteadyStopwatch, retry};
-use topic::{
-    GroupMembership, Member, NewRecord, TopicError, TopicRecord, TopicSpec, Topics,
-    port::{GroupStanding, TopicName},
-};
+use topic::{TopicError, Topics, decorator::TopicsDecorator};
 
 /// How long a cluster is waited for.
 pub(super) const PATIENCE: Duration = Duration::from_secs(180);
@@ -44,46 +41,19 @@ where
 }
 
 #[async_trait]
-impl Topics for PatientTopics {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        retry_while_busy(|| self.0.declare(specs)).await
+impl TopicsDecorator for PatientTopics {
+    /// A record that was appended although nobody answered is there twice: stories say it under one id.
+    const REPEATS: bool = true;
+
+    fn inner(&self) -> &dyn Topics {
+        &*self.0
     }
-    /// What was appended although nobody answered is there twice: stories say it under one id.
-    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
-        retry_while_busy(|| self.0.append(records.clone())).await
-    }
-    async fn read(
+
+    async fn repeat<T: Send, F: Future<Output = Result<T, TopicError>> + Send>(
         &self,
-        topic: &str,
-        partition: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<TopicRecord>, TopicError> {
-        retry_while_busy(|| self.0.read(topic, partition, from, most)).await
-    }
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        retry_while_busy(|| self.0.bounds(topic)).await
-    }
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        retry_while_busy(|| self.0.since(topic, at)).await
-    }
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        retry_while_busy(|| self.0.standing(group, topic)).await
-    }
-    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
-        retry_while_busy(|| self.0.has_members(group)).await
-    }
-    async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
-        retry_while_busy(|| self.0.remove(topics)).await
-    }
-    async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
-        retry_while_busy(|| self.0.blank(records)).await
-    }
-    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
-        retry_while_busy(|| self.0.life(topic)).await
-    }
-    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
-        self.0.join(membership).await
+        ask: impl Fn() -> F + Send + Sync,
+    ) -> Result<T, TopicError> {
+        retry_while_busy(ask).await
     }
 }
 

@@ -30,7 +30,7 @@ use stage::{
     scenario::{MailServerState, RestartMode, ScenarioReturn},
     world::{StageAnswer, StageEntry, StageMail},
 };
-use topic::{NewRecord, Topics, rough_topics::RoughTopicsOdds};
+use topic::{NewRecord, Topics};
 use topic_kafka::KafkaTopics;
 use tower::ServiceExt as _;
 use upkeep::{archive, quarantine, replay};
@@ -58,9 +58,6 @@ use super::{
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// A busy intake may be asked again; on rough ground that happens often, and never for ever.
 const POSTS_MAX: usize = 100;
-/// Of a hundred calls of a rough store so many fail, before and after their effect. A turn of the sender makes
-/// some ten; with more, most turns fail, and a scenario is spent in the real pauses between the tries.
-const BUSY_PERCENT: (u8, u8) = (4, 4);
 /// Records that may wait before intake asks to come later: no scenario writes so many.
 const LAG_MAX: u64 = 100_000;
 
@@ -160,28 +157,10 @@ impl<'a> ScenarioScene<'a> {
         self.lives += 1;
         let courier = Arc::new(ScriptedMailServer { outbox: outbox.clone(), post: self.post.clone() });
         let (schemas, live) = (opened.schemas(), self.apps.clone());
+        let engines = HouseEngines { topics: topics.clone(), store: store.clone(), courier, live, schemas };
         let engines = match self.ground {
-            ScenarioGround::Even | ScenarioGround::Real(_) => {
-                HouseEngines { topics: topics.clone(), store: store.clone(), courier, live, schemas }
-            }
-            ScenarioGround::Rough(seed) => {
-                let seed = seed.wrapping_add(self.lives);
-                let usual = store::rough_store::StoreRoughness::from_seed(seed);
-                let (busy_before_percent, busy_after_percent) = BUSY_PERCENT;
-                let roughness =
-                    store::rough_store::StoreRoughness { busy_before_percent, busy_after_percent, ..usual };
-                HouseEngines {
-                    topics: Arc::new(topic::rough_topics::RoughTopics::new(
-                        topics.clone(),
-                        RoughTopicsOdds::ROUGH,
-                        seed,
-                    )),
-                    store: Arc::new(store::rough_store::RoughStore::new(store.clone(), roughness)),
-                    courier,
-                    live,
-                    schemas,
-                }
-            }
+            ScenarioGround::Even | ScenarioGround::Real(_) => engines,
+            ScenarioGround::Rough { seed, roughen } => roughen(engines, seed.wrapping_add(self.lives)),
         };
         let mut config = Config::with_defaults(Tenant::new(stage::MAIN)?, LAG_MAX);
         // A disk that is slow for a moment must not change what is told when.

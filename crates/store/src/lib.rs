@@ -3,18 +3,22 @@
 //! [`port`] is the contract in our nouns: days, states, crowds, the journal, answers, first words, slips, erasure; [`rows`] and [`codec`]
 //! are their bytes, the same on every engine. [`embedded`] is the engine that needs nothing;
 //! [`conformance`] the promises every engine keeps, [`lying_store`] an engine that breaks each, and [`rough_store`] one
-//! that is as unpleasant as a real cluster may be. [`forward!`] is for stores that stand around another.
+//! that is as unpleasant as a real cluster may be: those three are built with the feature `testing` alone. [`decorator`] is
+//! for stores that stand around another.
 
 pub mod codec;
+pub mod decorator;
 pub mod erasure_counts;
-mod forward;
 pub mod port;
 pub mod rows;
 pub mod world;
 
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod lying_store;
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod rough_store;
 
 #[cfg(test)]

@@ -13,19 +13,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{
-    Crowd, CrowdEnrolment, Day, DayRow, EventKey, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
-    VersionedState,
-    entry::DayKey,
-    erasure::{EraseMode, HoldingCounts},
-    event::FirstWord,
-    returns::Slip,
-};
 
-use crate::port::{
-    AnswerStore, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore, FirstWordStore,
-    FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, SlipStore,
-    StateKey, StateStore, Store, StoreError,
+use crate::{
+    decorator::{StoreCall, StoreDecorator},
+    port::{Store, StoreError},
 };
 
 /// How unpleasant it is.
@@ -84,37 +75,6 @@ impl RoughStore {
             yields_after: dice(4) % (u64::from(yields_max) + 1),
         }
     }
-
-    /// A read: fails or not, and has no effect either way.
-    async fn run_read<T>(&self, read: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-        let weather = self.next_weather();
-        let found = self.run_operation(&weather, read).await;
-        yield_times(weather.yields_after).await;
-        found
-    }
-
-    /// A write: may fail after its effect too.
-    async fn run_write<T>(
-        &self,
-        write: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        let weather = self.next_weather();
-        let done = self.run_operation(&weather, write).await?;
-        yield_times(weather.yields_after).await;
-        if weather.busy_after { Err(StoreError::Busy("no answer came back".into())) } else { Ok(done) }
-    }
-
-    async fn run_operation<T>(
-        &self,
-        weather: &RoughCallWeather,
-        operation: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        yield_times(weather.yields_before).await;
-        if weather.busy_before {
-            return Err(StoreError::Busy("it was turned away".into()));
-        }
-        operation.await
-    }
 }
 
 async fn yield_times(times: u64) {
@@ -132,152 +92,28 @@ fn mix_seed(seed: u64, with: u64) -> u64 {
 }
 
 #[async_trait]
-impl DayStore for RoughStore {
-    async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
-        self.run_write(self.inner.write(rows, now)).await
+impl StoreDecorator for RoughStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
     }
 
-    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
-        self.run_read(self.inner.read(keys, now)).await
-    }
-
-    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
-        self.run_read(self.inner.scan(day, from, most)).await
-    }
-
-    async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        self.run_read(self.inner.newest()).await
-    }
-
-    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
-        self.run_write(self.inner.close_before(day)).await
-    }
-
-    /// Never busy after its effect: repeated, it could not tell how many days went.
-    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
-        self.run_read(self.inner.drop_before(day)).await
-    }
-}
-
-#[async_trait]
-impl StateStore for RoughStore {
-    async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
-        self.run_write(self.inner.merge(states)).await
-    }
-
-    async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
-        self.run_read(self.inner.states(keys)).await
-    }
-}
-
-#[async_trait]
-impl CrowdStore for RoughStore {
-    async fn enrol(&self, enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {
-        self.run_write(self.inner.enrol(enrolments)).await
-    }
-
-    async fn members(
+    async fn around<T: Send>(
         &self,
-        tenant: &Tenant,
-        crowd: &Crowd,
-        from: Option<&[u8]>,
-        most: usize,
-    ) -> Result<CrowdMembers, StoreError> {
-        self.run_read(self.inner.members(tenant, crowd, from, most)).await
-    }
-
-    async fn list_followed(
-        &self,
-        tenant: &Tenant,
-        person: &Person,
-        behind: Option<&SubjectRef>,
-        most: usize,
-    ) -> Result<FollowedSubjects, StoreError> {
-        self.run_read(self.inner.list_followed(tenant, person, behind, most)).await
-    }
-
-    async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        self.run_read(self.inner.enrolled_since(of)).await
-    }
-}
-
-#[async_trait]
-impl JournalStore for RoughStore {
-    async fn claim(&self, tenant: &Tenant, claim: JournalClaim) -> Result<JournalClaimOutcome, StoreError> {
-        self.run_write(self.inner.claim(tenant, claim)).await
-    }
-
-    async fn record(&self, tenant: &Tenant, record: JournalRecord) -> Result<(), StoreError> {
-        self.run_write(self.inner.record(tenant, record)).await
-    }
-
-    async fn read_journal(
-        &self,
-        tenant: &Tenant,
-        readys: &[ReadyId],
-    ) -> Result<Vec<JournalRows>, StoreError> {
-        self.run_read(self.inner.read_journal(tenant, readys)).await
-    }
-}
-
-#[async_trait]
-impl AnswerStore for RoughStore {
-    async fn answer(
-        &self,
-        tenant: &Tenant,
-        key: &str,
-        answer: Vec<u8>,
-        now: UtcMillis,
-    ) -> Result<Vec<u8>, StoreError> {
-        self.run_write(self.inner.answer(tenant, key, answer, now)).await
-    }
-
-    async fn find_answer(
-        &self,
-        tenant: &Tenant,
-        key: &str,
-        now: UtcMillis,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        self.run_read(self.inner.find_answer(tenant, key, now)).await
-    }
-}
-
-#[async_trait]
-impl FirstWordStore for RoughStore {
-    async fn first_words(
-        &self,
-        said: &[(EventKey, FirstWord)],
-        now: UtcMillis,
-    ) -> Result<Vec<FirstWord>, StoreError> {
-        self.run_write(self.inner.first_words(said, now)).await
-    }
-}
-
-#[async_trait]
-impl SlipStore for RoughStore {
-    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
-        self.run_write(self.inner.keep(ready, slip)).await
-    }
-
-    async fn slip(&self, ready: ReadyId, now: UtcMillis) -> Result<Option<Slip>, StoreError> {
-        self.run_read(self.inner.slip(ready, now)).await
-    }
-}
-
-#[async_trait]
-impl ErasureStore for RoughStore {
-    /// Never busy after its effect: repeated, it could not tell how much went.
-    async fn erase(
-        &self,
-        tenant: &Tenant,
-        person: &Person,
-        how: EraseMode,
-        now: UtcMillis,
-    ) -> Result<HoldingCounts, StoreError> {
-        self.run_read(self.inner.erase(tenant, person, how, now)).await
-    }
-
-    async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
-        self.run_write(self.inner.scrub()).await
+        call: StoreCall,
+        operation: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let weather = self.next_weather();
+        yield_times(weather.yields_before).await;
+        let turned_away = || Err(StoreError::Busy("it was turned away".into()));
+        let done = if weather.busy_before { turned_away() } else { operation.await };
+        if done.is_err() && call == StoreCall::Write {
+            return done;
+        }
+        yield_times(weather.yields_after).await;
+        // A read has no effect, and one that tells how much went could not tell it again.
+        match call {
+            StoreCall::Write if weather.busy_after => Err(StoreError::Busy("no answer came back".into())),
+            StoreCall::Read | StoreCall::Write | StoreCall::Removal => done,
+        }
     }
 }

@@ -10,21 +10,14 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{
-    Crowd, CrowdEnrolment, Day, DayRow, EventKey, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
-    VersionedState,
-    entry::DayKey,
-    erasure::{EraseMode, HoldingCounts},
-    event::FirstWord,
-    fold::fold_rows,
-    returns::Slip,
-};
+use model::{Day, DayRow, Person, Tenant, UtcMillis, entry::DayKey, fold::fold_rows};
 use proptest::prelude::*;
 use runtime::clock::SteadyStopwatch;
 use tempfile::TempDir;
 
 use crate::{
     conformance::{self, BrokenStorePromise, StoreHarness},
+    decorator::StoreDecorator,
     embedded::EmbeddedStore,
     lying_store::{LyingStoreHarness, StoreLie},
     port::*,
@@ -183,151 +176,25 @@ async fn every_lie_is_caught() {
 #[derive(Debug)]
 struct PatientStore(Arc<dyn Store>);
 
-macro_rules! patiently {
-    ($call:expr) => {{
+#[async_trait]
+impl StoreDecorator for PatientStore {
+    const REPEATS: bool = true;
+
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    async fn repeat<T: Send, F: Future<Output = Result<T, StoreError>> + Send>(
+        &self,
+        ask: impl Fn() -> F + Send + Sync,
+    ) -> Result<T, StoreError> {
         let mut tries = 0;
         loop {
-            match $call.await {
+            match ask().await {
                 Err(StoreError::Busy(_)) if tries < 100 => tries += 1,
-                done => break done,
+                done => return done,
             }
         }
-    }};
-}
-
-#[async_trait]
-impl DayStore for PatientStore {
-    async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
-        patiently!(self.0.write(rows.clone(), now))
-    }
-    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
-        patiently!(self.0.read(keys, now))
-    }
-    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
-        patiently!(self.0.scan(day, from, most))
-    }
-    async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        patiently!(self.0.newest())
-    }
-    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
-        patiently!(self.0.close_before(day))
-    }
-    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
-        patiently!(self.0.drop_before(day))
-    }
-}
-
-#[async_trait]
-impl StateStore for PatientStore {
-    async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
-        patiently!(self.0.merge(states.clone()))
-    }
-    async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
-        patiently!(self.0.states(keys))
-    }
-}
-
-#[async_trait]
-impl CrowdStore for PatientStore {
-    async fn enrol(&self, enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {
-        patiently!(self.0.enrol(enrolments.clone()))
-    }
-    async fn members(
-        &self,
-        tenant: &Tenant,
-        crowd: &Crowd,
-        from: Option<&[u8]>,
-        most: usize,
-    ) -> Result<CrowdMembers, StoreError> {
-        patiently!(self.0.members(tenant, crowd, from, most))
-    }
-    async fn list_followed(
-        &self,
-        tenant: &Tenant,
-        person: &Person,
-        behind: Option<&SubjectRef>,
-        most: usize,
-    ) -> Result<FollowedSubjects, StoreError> {
-        patiently!(self.0.list_followed(tenant, person, behind, most))
-    }
-
-    async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        patiently!(self.0.enrolled_since(of))
-    }
-}
-
-#[async_trait]
-impl JournalStore for PatientStore {
-    async fn claim(&self, tenant: &Tenant, claim: JournalClaim) -> Result<JournalClaimOutcome, StoreError> {
-        patiently!(self.0.claim(tenant, claim.clone()))
-    }
-    async fn record(&self, tenant: &Tenant, record: JournalRecord) -> Result<(), StoreError> {
-        patiently!(self.0.record(tenant, record.clone()))
-    }
-    async fn read_journal(
-        &self,
-        tenant: &Tenant,
-        readys: &[ReadyId],
-    ) -> Result<Vec<JournalRows>, StoreError> {
-        patiently!(self.0.read_journal(tenant, readys))
-    }
-}
-
-#[async_trait]
-impl AnswerStore for PatientStore {
-    async fn answer(
-        &self,
-        tenant: &Tenant,
-        key: &str,
-        answer: Vec<u8>,
-        now: UtcMillis,
-    ) -> Result<Vec<u8>, StoreError> {
-        patiently!(self.0.answer(tenant, key, answer.clone(), now))
-    }
-    async fn find_answer(
-        &self,
-        tenant: &Tenant,
-        key: &str,
-        now: UtcMillis,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        patiently!(self.0.find_answer(tenant, key, now))
-    }
-}
-
-#[async_trait]
-impl FirstWordStore for PatientStore {
-    async fn first_words(
-        &self,
-        said: &[(EventKey, FirstWord)],
-        now: UtcMillis,
-    ) -> Result<Vec<FirstWord>, StoreError> {
-        patiently!(self.0.first_words(said, now))
-    }
-}
-
-#[async_trait]
-impl SlipStore for PatientStore {
-    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
-        patiently!(self.0.keep(ready, slip.clone()))
-    }
-    async fn slip(&self, ready: ReadyId, now: UtcMillis) -> Result<Option<Slip>, StoreError> {
-        patiently!(self.0.slip(ready, now))
-    }
-}
-
-#[async_trait]
-impl ErasureStore for PatientStore {
-    async fn erase(
-        &self,
-        tenant: &Tenant,
-        person: &Person,
-        how: EraseMode,
-        now: UtcMillis,
-    ) -> Result<HoldingCounts, StoreError> {
-        patiently!(self.0.erase(tenant, person, how, now))
-    }
-    async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
-        patiently!(self.0.scrub())
     }
 }
 
@@ -376,8 +243,8 @@ fn tenant() -> Tenant {
 /// What a rough store answers to a run of calls.
 async fn rough_run(seed: u64) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
-    let rough =
-        RoughStore::new(Arc::new(EmbeddedStore::open(dir.path()).unwrap()), StoreRoughness::from_seed(seed));
+    let store = Arc::new(EmbeddedStore::open(dir.path()).unwrap());
+    let rough: Arc<dyn Store> = Arc::new(RoughStore::new(store, StoreRoughness::from_seed(seed)));
     let mut answers = Vec::new();
     for n in 0..60 {
         answers.push(format!(

@@ -4,15 +4,20 @@
 //! commit at once. [`drive`] is the one loop that every room runs in. [`embedded`] is the engine that
 //! needs nothing; [`conformance`] is the list of promises that every engine must keep, [`lying_topics`] an engine
 //! that breaks each of them, to prove that the list notices, and [`rough_topics`] one that is allowed to be as
-//! unpleasant as a real network.
+//! unpleasant as a real network: those three are built with the feature `testing` alone. [`decorator`] is for logs that
+//! stand around another.
 
+pub mod decorator;
 pub mod port;
 
 pub mod drive;
 
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod conformance;
 pub mod embedded;
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod lying_topics;
+#[cfg(any(test, doc, feature = "testing"))]
 pub mod rough_topics;
 
 pub use port::{

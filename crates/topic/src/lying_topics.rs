@@ -14,8 +14,12 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::Mutex;
 
-use crate::port::{
-    GroupMembership, GroupStanding, Member, NewRecord, TopicError, TopicName, TopicRecord, TopicSpec, Topics,
+use crate::{
+    decorator::TopicsDecorator,
+    port::{
+        GroupMembership, GroupStanding, Member, NewRecord, TopicError, TopicName, TopicRecord, TopicSpec,
+        Topics,
+    },
 };
 
 mod member;
@@ -218,7 +222,19 @@ impl LyingTopicsMemory {
 }
 
 #[async_trait]
-impl Topics for LyingTopics {
+impl TopicsDecorator for LyingTopics {
+    fn inner(&self) -> &dyn Topics {
+        &*self.inner
+    }
+
+    async fn around<T: Send>(
+        &self,
+        call: impl Future<Output = Result<T, TopicError>> + Send,
+    ) -> Result<T, TopicError> {
+        self.flush().await?;
+        call.await
+    }
+
     async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
         match self.inner.declare(specs).await {
             Err(TopicError::Refused(_)) if self.tells(TopicsLie::DeclaresAnything) => Ok(()),
@@ -227,7 +243,6 @@ impl Topics for LyingTopics {
     }
 
     async fn append(&self, mut records: Vec<NewRecord>) -> Result<(), TopicError> {
-        self.flush().await?;
         self.memory.note(&records).await;
         match self.lie {
             Some(TopicsLie::LosesUnsynced) => {
@@ -253,7 +268,6 @@ impl Topics for LyingTopics {
         from: u64,
         most: usize,
     ) -> Result<Vec<TopicRecord>, TopicError> {
-        self.flush().await?;
         let more = self.tells(TopicsLie::ReadsMore);
         let (from, most) = if more { (0, most + 1) } else { (from, most) };
         let mut records = self.inner.read(topic, partition, from, most).await?;
@@ -269,21 +283,23 @@ impl Topics for LyingTopics {
         Ok(records)
     }
 
+    async fn appended_at(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
+        let records = TopicsDecorator::read(self, topic, partition, from, 1).await?;
+        Ok(records.first().map(|record| record.appended))
+    }
+
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.flush().await?;
         let bounds = self.inner.bounds(topic).await?;
         let short = u64::from(self.tells(TopicsLie::ShortBounds));
         Ok(bounds.into_iter().map(|(first, end)| (first, end.saturating_sub(short).max(first))).collect())
     }
 
     async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.flush().await?;
         let early = self.tells(TopicsLie::SinceLater);
         self.inner.since(topic, if early { at.saturating_add(1) } else { at }).await
     }
 
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        self.flush().await?;
         let mut standing = self.inner.standing(group, topic).await?;
         if self.tells(TopicsLie::StandsBack) {
             standing.iter_mut().for_each(|s| s.committed = s.committed.saturating_sub(1));
@@ -299,7 +315,6 @@ impl Topics for LyingTopics {
     }
 
     async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
-        self.flush().await?;
         match self.lie {
             Some(TopicsLie::KeepsRemoved) => return Ok(()),
             Some(TopicsLie::RemembersCommits) => {
@@ -311,7 +326,6 @@ impl Topics for LyingTopics {
     }
 
     async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
-        self.flush().await?;
         match self.lie {
             Some(TopicsLie::BlanksNothing) => return Ok(true),
             Some(TopicsLie::BlanksTheNext) => {
@@ -326,7 +340,6 @@ impl Topics for LyingTopics {
     }
 
     async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
-        self.flush().await?;
         match self.lie {
             Some(TopicsLie::LivesShort) => Ok(self.inner.life(topic).await?.map(|life| life / 2)),
             Some(TopicsLie::LivesEnd) => Ok(Some(i64::MAX)),
@@ -335,7 +348,6 @@ impl Topics for LyingTopics {
     }
 
     async fn join(&self, mut membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
-        self.flush().await?;
         match self.lie {
             Some(TopicsLie::GivesAllToEach) => {
                 let number = self.memory.members.fetch_add(1, Ordering::Relaxed);

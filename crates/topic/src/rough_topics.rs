@@ -18,8 +18,9 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-use crate::port::{
-    GroupMembership, GroupStanding, Member, NewRecord, TopicError, TopicName, TopicRecord, TopicSpec, Topics,
+use crate::{
+    decorator::TopicsDecorator,
+    port::{GroupMembership, Member, NewRecord, TopicError, TopicName, Topics},
 };
 
 mod dice;
@@ -180,10 +181,16 @@ fn dead_error() -> TopicError {
 }
 
 #[async_trait]
-impl Topics for RoughTopics {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        self.check_alive()?;
-        self.while_alive(self.inner.declare(specs)).await?
+impl TopicsDecorator for RoughTopics {
+    fn inner(&self) -> &dyn Topics {
+        &*self.inner
+    }
+
+    async fn around<T: Send>(
+        &self,
+        call: impl Future<Output = Result<T, TopicError>> + Send,
+    ) -> Result<T, TopicError> {
+        self.while_alive(call).await?
     }
 
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
@@ -195,9 +202,9 @@ impl Topics for RoughTopics {
             return Err(TopicError::Busy("on purpose, before".to_owned()));
         }
         if self.draw("appended twice", repeated, &place, partition) {
-            self.while_alive(self.inner.append(records.clone())).await??;
+            self.inner.append(records.clone()).await?;
         }
-        self.while_alive(self.inner.append(records)).await??;
+        self.inner.append(records).await?;
         self.die_here(crash, RoughTopicsCrash::After)?;
         if self.draw("busy, appended", busy_after, &place, partition) {
             return Err(TopicError::Busy("on purpose, after".to_owned()));
@@ -205,57 +212,21 @@ impl Topics for RoughTopics {
         Ok(())
     }
 
-    async fn read(
-        &self,
-        topic: &str,
-        partition: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<TopicRecord>, TopicError> {
-        self.check_alive()?;
-        self.while_alive(self.inner.read(topic, partition, from, most)).await?
-    }
-
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.check_alive()?;
-        self.while_alive(self.inner.bounds(topic)).await?
-    }
-
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.check_alive()?;
-        self.while_alive(self.inner.since(topic, at)).await?
-    }
-
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        self.check_alive()?;
-        self.while_alive(self.inner.standing(group, topic)).await?
-    }
-
-    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
-        self.check_alive()?;
-        self.while_alive(self.inner.has_members(group)).await?
-    }
-
     async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
         let crash = self.draw_crash("removal", 0)?;
-        self.while_alive(self.inner.remove(topics)).await??;
+        self.inner.remove(topics).await?;
         self.die_here(crash, RoughTopicsCrash::After)
     }
 
     async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
         let crash = self.draw_crash("blank", 0)?;
-        let blanked = self.while_alive(self.inner.blank(records)).await??;
+        let blanked = self.inner.blank(records).await?;
         self.die_here(crash, RoughTopicsCrash::After)?;
         Ok(blanked)
     }
 
-    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
-        self.while_alive(self.inner.life(topic)).await?
-    }
-
     async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
-        self.check_alive()?;
-        let inner = self.while_alive(self.inner.join(membership.clone())).await??;
+        let inner = self.inner.join(membership.clone()).await?;
         Ok(Box::new(member::RoughMember::new(self.clone(), inner, membership)))
     }
 }

@@ -8,6 +8,7 @@ mod editions;
 mod explanation;
 mod load;
 mod refusal;
+mod spans;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 mod dossier;
 mod load;
+mod mutes;
 #[cfg(test)]
 mod tests;
 

@@ -6,6 +6,7 @@
 
 mod load;
 mod message;
+mod sheet;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +29,8 @@ use topic::Topics;
 use wire::token::{LinkSecret, SECRET_BYTES};
 
 pub use crate::explain::LookupRefusal;
-pub use load::{LoadedPerson, describe_unknown_person, load_known_person};
+pub use load::{describe_unknown_person, load_known_person};
+pub use sheet::LoadedPerson;
 
 /// What previews are made with, made once.
 pub struct PreviewStudio {

@@ -6,7 +6,7 @@ use model::UtcMillis;
 use serde_json::{Map, Value};
 
 use crate::{
-    cloud_event::{BOTH_SUBJECTS, CloudChange, CloudPerson},
+    cloud_change::{BOTH_SUBJECTS, CloudChange, CloudPerson},
     codec::{LIST_MAX, shorten_text},
 };
 

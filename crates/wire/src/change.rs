@@ -12,7 +12,8 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::{
     cell::PlaceDto,
-    cloud_event::{BOTH_SUBJECTS, CloudChange, CloudPerson, ITEM_BYTES_MAX, parse_change},
+    cloud_change::{BOTH_SUBJECTS, CloudChange, CloudPerson, ITEM_BYTES_MAX},
+    cloud_event::parse_change,
     codec::{DecodeError, LIST_MAX, RecordCodec, WireError, is_single_object},
     finite, list,
     record_parts::WireText,

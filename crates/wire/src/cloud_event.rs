@@ -17,51 +17,15 @@
 
 use std::ops::Range;
 
-use model::UtcMillis;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
-use crate::{attributes::ChangeAttributes, codec::shorten_text, json, quarantine::VALUE_BYTES_KEPT};
+pub use crate::cloud_change::{CloudChange, CloudPerson, ITEM_BYTES_MAX};
+use crate::{attributes::ChangeAttributes, codec::shorten_text, json};
 
-/// Bytes of one change: five thousand persons with long ids and scores have room.
-pub const ITEM_BYTES_MAX: usize = 512 * 1024;
 /// Bytes of one body of changes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Changes of one body.
 pub const ITEMS_MAX: usize = 1_000;
-
-/// What is wrong with a change that has `subject` and `subjects`.
-pub(crate) const BOTH_SUBJECTS: &str = "there is either `subject` or `subjects`, and not both";
-
-// Whatever is put aside can be tried again.
-const _: () = assert!(ITEM_BYTES_MAX <= VALUE_BYTES_KEPT);
-
-/// A change as its source states it. Nothing in it has been looked up or admitted.
-#[derive(Clone, PartialEq, Debug)]
-pub struct CloudChange {
-    pub id: String,
-    pub source: String,
-    /// What happened: the attribute `type`.
-    pub what: String,
-    pub subject: Option<String>,
-    /// Several things that it is about, instead of one: the attribute `subjects`.
-    pub subjects: Vec<String>,
-    /// Persons whom the change itself names: the attribute `persons`.
-    pub persons: Vec<CloudPerson>,
-    pub time: Option<UtcMillis>,
-    pub data: Map<String, Value>,
-    /// The extension attribute `actor`.
-    pub actor: Option<String>,
-    /// The extension attribute `version`.
-    pub version: Option<i64>,
-}
-
-/// A person whom a change names, as its source states it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct CloudPerson {
-    pub person: String,
-    /// How well it suits them, by the source's own measure: greater is better.
-    pub score: Option<f64>,
-}
 
 /// Why something is no change.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

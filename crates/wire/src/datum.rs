@@ -12,7 +12,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use model::{Day, UtcMillis};
 use serde_json::{Map, Number, Value};
 
-use crate::{codec::DecodeError, json::DEPTH_MAX, schemas::WriterSchema};
+use crate::{codec::DecodeError, json::DEPTH_MAX, schema_source::WriterSchema};
 
 /// Values of one datum, those within others too.
 pub const VALUES_MAX: usize = 100_000;

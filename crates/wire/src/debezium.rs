@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     codec::DecodeError,
-    upstream::{RowOperation, UpstreamRow},
+    upstream_row::{RowOperation, UpstreamRow},
 };
 
 /// What stands for a column that the database did not send since it did not change.

@@ -23,6 +23,7 @@
 mod attributes;
 mod bytes;
 mod cell;
+mod cloud_change;
 mod codec;
 mod datum;
 mod debezium;
@@ -33,6 +34,8 @@ mod json;
 mod list;
 mod mark;
 mod record_parts;
+mod schema_source;
+mod upstream_row;
 
 pub mod framing;
 pub mod key;

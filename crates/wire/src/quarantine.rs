@@ -10,7 +10,7 @@ use crate::{
     codec::{DecodeError, RecordCodec, WireError},
     list,
     record_parts::WireText,
-    upstream::UpstreamHeaders,
+    upstream_row::UpstreamHeaders,
 };
 
 /// Bytes of a value that are kept. What is too large to be read must still fit in here.

@@ -9,17 +9,15 @@
 use model::UtcMillis;
 use serde_json::{Map, Value};
 
+pub use crate::upstream_row::{RowOperation, UpstreamHeaders, UpstreamRow};
 use crate::{
     attributes::ChangeAttributes,
     change,
-    cloud_event::{CloudChange, ITEM_BYTES_MAX},
+    cloud_change::{CloudChange, ITEM_BYTES_MAX},
     codec::{DecodeError, is_single_object, shorten_text},
     datum, debezium, framing, json,
-    schemas::{SchemaLookupError, SchemaSource, WriterSchema},
+    schema_source::{SchemaLookupError, SchemaSource, WriterSchema},
 };
-
-/// What stands beside a record's value.
-pub type UpstreamHeaders = [(String, Vec<u8>)];
 
 /// Before the names of a CloudEvent's attributes in headers of Kafka, and in those of HTTP.
 pub const KAFKA_PREFIX: &str = "ce_";
@@ -52,37 +50,6 @@ impl From<SchemaLookupError> for UpstreamError {
             SchemaLookupError::Unreachable(reason) => Self::Unreachable(reason),
         }
     }
-}
-
-/// What happened to a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RowOperation {
-    Insert,
-    Update,
-    Delete,
-    /// It was there when its source was first read.
-    Read,
-    /// All rows of its table went at once.
-    Empty,
-}
-
-/// A row of a topic of others, and what its format says of it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct UpstreamRow {
-    pub did: RowOperation,
-    /// As it is now; of a row that is gone, as it was, or as much of it as its key says.
-    pub row: Value,
-    /// As it was, if that is said.
-    pub before: Option<Value>,
-    pub key: Value,
-    /// What Debezium says of the source.
-    pub source: Value,
-    /// The attributes of a CloudEvent.
-    pub event: Value,
-    /// What the format itself says; whoever reads the record knows something for the rest.
-    pub id: Option<String>,
-    pub version: Option<i64>,
-    pub time: Option<UtcMillis>,
 }
 
 /// Reads a change in any form.

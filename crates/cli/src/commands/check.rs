@@ -12,12 +12,16 @@ use serde::Serialize;
 use serde_json::json;
 use shell::{failure::CommandError, terminal};
 
-use self::plans::{PlanCloseSchedule, schedule_plan};
+use self::{
+    plans::{PlanCloseSchedule, schedule_plan},
+    report_parts::{pluralise, problem_in_json},
+};
 use super::OutputStyle;
 use crate::arguments as cli;
 
 mod forms;
 mod plans;
+mod report_parts;
 mod watch;
 
 /// Where a catalogue has its scenarios.
@@ -264,14 +268,4 @@ fn refuse_problems(problems: &CatalogueProblems, out: OutputStyle) -> Result<(),
     }
     let n = problems.0.len();
     Err(CommandError::from_refusal(pluralise(n, "problem")))
-}
-
-fn problem_in_json(problem: &CatalogueProblem) -> serde_json::Value {
-    let CatalogueProblem { file, line, column, what, help, .. } = problem;
-    json!({"file": file, "line": line, "column": column, "what": what, "help": help})
-}
-
-/// `1 plan`, `2 plans`.
-fn pluralise(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -22,7 +22,7 @@ use crate::{
     http::{AddressGuard, OutboundClient, OutboundOptions, OutboundTimeouts},
     http_outcome::{HttpOutcome, ReplyVerdict, send_and_judge},
     known_hosts::{HostLimits, KnownHosts},
-    mail_routes::TlsTrust,
+    tls_trust::TlsTrust,
 };
 
 /// Addresses have so many paces, at most.

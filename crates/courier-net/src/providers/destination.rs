@@ -10,8 +10,8 @@ use crate::{
     destination_limiter::{DestinationLimiter, LimiterError, LimiterWidth},
     http::{OutboundClient, OutboundOptions, OutboundTimeouts},
     http_outcome::{HttpOutcome, send_and_judge},
-    mail_routes::TlsTrust,
     smtp::{MailRouteOutcome, SmtpLimits},
+    tls_trust::TlsTrust,
 };
 
 /// Providers close what is idle after a minute or more.

@@ -19,7 +19,7 @@ use crate::{
     http::{OutboundClient, OutboundOptions, OutboundReply, OutboundTimeouts, clean_word, secret_header},
     http_outcome::{HttpOutcome, ReplyVerdict},
     known_hosts::host_limiter,
-    mail_routes::TlsTrust,
+    tls_trust::TlsTrust,
 };
 
 pub const ROOT: &str = "https://api.push.apple.com";
@@ -65,7 +65,7 @@ impl ApnsService {
         let key = JwtKey::read_es256(settings.key.expose_secret())
             .map_err(|why| format!("the key for APNs: {why}"))?;
         let topic = HeaderValue::from_str(&settings.topic).ok().filter(|topic| !topic.is_empty());
-        let root = super::pusher::parse_root(&settings.root)?;
+        let root = super::root::parse_root(&settings.root)?;
         let manner = OutboundOptions { times, guard: None, is_http2_only: true, idle: IDLE };
         Ok(Self {
             root,

@@ -32,7 +32,7 @@ use crate::{
     },
     http_outcome::{HttpOutcome, ReplyVerdict},
     known_hosts::host_limiter,
-    mail_routes::TlsTrust,
+    tls_trust::TlsTrust,
 };
 
 pub const ROOT: &str = "https://fcm.googleapis.com";
@@ -96,7 +96,7 @@ impl FcmService {
         if !account.token_uri.starts_with("https://") {
             return Err("the service account for FCM has a `token_uri` that is not https".to_owned());
         }
-        let root = super::pusher::parse_root(&settings.root)?;
+        let root = super::root::parse_root(&settings.root)?;
         // Else all that come at once before there is a connection would make one each.
         let manner = OutboundOptions { times, guard: None, is_http2_only: true, idle: IDLE };
         Ok(Self {

@@ -13,7 +13,6 @@ use model::{
     device::{DevicePlatform, PushDevice},
 };
 use runtime::Clock;
-use url::Url;
 
 use super::{
     apns::{self, ApnsService},
@@ -26,7 +25,7 @@ use crate::{
     destination_limiter::{LimiterError, spread_of_ready},
     http::OutboundTimeouts,
     http_outcome::HttpOutcome,
-    mail_routes::TlsTrust,
+    tls_trust::TlsTrust,
 };
 
 /// By which services pushes go; devices of the others are not reached.
@@ -188,14 +187,6 @@ fn sum_outcomes<'a>(fared: impl Iterator<Item = (DevicePlatform, &'a HttpOutcome
     HandoverOutcome::Refused(never.join("; "))
 }
 
-/// The root of a service, without the slash at its end.
-pub(super) fn parse_root(text: &str) -> Result<String, String> {
-    let url = Url::parse(text).ok().filter(|url| url.scheme() == "https" && url.has_host());
-    let url =
-        url.ok_or_else(|| format!("`{text}` is not the address of a service: it begins with `https://`"))?;
-    Ok(url.as_str().trim_end_matches('/').to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,17 +223,5 @@ mod tests {
             // One's turn, a request, a new token and a second request, each with what is left of its reply.
             assert!(wait + (request + request / 4) * 3 <= hand_over, "{seconds}");
         }
-    }
-
-    #[test]
-    fn a_service_is_named_by_its_root() {
-        let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(parse_root(text).ok().as_deref(), expected, "{text}");
-        };
-        check("https://api.push.apple.com", Some("https://api.push.apple.com"));
-        check("https://127.0.0.1:8443/", Some("https://127.0.0.1:8443"));
-        check("http://api.push.apple.com", None);
-        check("api.push.apple.com", None);
-        check("", None);
     }
 }

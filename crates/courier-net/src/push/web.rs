@@ -23,7 +23,7 @@ use crate::{
     http::{AddressGuard, OutboundClient, OutboundOptions, OutboundReply, OutboundTimeouts, secret_header},
     http_outcome::{HttpOutcome, ReplyVerdict},
     known_hosts::{HostLimits, KnownHost, KnownHosts},
-    mail_routes::TlsTrust,
+    tls_trust::TlsTrust,
 };
 
 /// Services know so many hosts, at most; anybody can make up new ones.

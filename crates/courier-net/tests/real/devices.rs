@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use courier::{Courier as _, HandoverGate, HandoverOutcome, Message, MessagePayload, PushPayload};
 use courier_net::{
-    mail_routes::TlsTrust,
+    TlsTrust,
     push::{PushCourier, Settings},
 };
 use model::{

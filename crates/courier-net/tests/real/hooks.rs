@@ -18,8 +18,8 @@ use courier::{
     MessagePayload,
 };
 use courier_net::{
+    TlsTrust,
     hooks::{HookCourier, HookSecrets, Settings},
-    mail_routes::TlsTrust,
 };
 use engines::python;
 use futures::future::join_all;

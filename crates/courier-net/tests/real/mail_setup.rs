@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use courier::{HandoverGate, MailPayload, Message, MessagePayload};
 use courier_net::{
+    TlsTrust,
     dkim::DkimSigner,
     mail::MailCourier,
-    mail_routes::{self, RouteDefaults, TlsTrust},
+    mail_routes::{self, RouteDefaults},
 };
 use engines::{MailOptions, MailTls, PythonMailServer};
 use model::{ReadyId, Tenant, UtcMillis, returns::ReturnSort};

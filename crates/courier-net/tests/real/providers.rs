@@ -16,9 +16,10 @@ use courier::{
     mime::{self, READY_HEADER},
 };
 use courier_net::{
+    TlsTrust,
     dkim::{DkimKey, DkimSigner},
     mail::MailCourier,
-    mail_routes::{self, RouteDefaults, TlsTrust},
+    mail_routes::{self, RouteDefaults},
 };
 use engines::python;
 use model::{ReadyId, Tenant, UtcMillis};

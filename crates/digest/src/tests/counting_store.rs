@@ -11,8 +11,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Day, DayRow, UtcMillis, VersionedState, entry::DayKey};
-use store::{DayPart, DayRows, DayStore, StateKey, StateStore, Store, StoreError};
+use model::{DayRow, UtcMillis, VersionedState, entry::DayKey};
+use store::{StateKey, Store, StoreError, decorator::StoreDecorator};
 
 pub struct ReadCountingStore {
     inner: Arc<dyn Store>,
@@ -54,12 +54,10 @@ impl fmt::Debug for ReadCountingStore {
     }
 }
 
-store::forward!(ReadCountingStore: Crowds, Journal, Answers, FirstWords, Slips, Erasure);
-
 #[async_trait]
-impl StateStore for ReadCountingStore {
-    async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
-        self.inner.merge(states).await
+impl StoreDecorator for ReadCountingStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
     }
 
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
@@ -70,13 +68,6 @@ impl StateStore for ReadCountingStore {
             *self.asked.lock().unwrap().entry(key.clone()).or_default() += 1;
         }
         self.inner.states(keys).await
-    }
-}
-
-#[async_trait]
-impl DayStore for ReadCountingStore {
-    async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
-        self.inner.write(rows, now).await
     }
 
     async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
@@ -89,21 +80,5 @@ impl DayStore for ReadCountingStore {
         let before = rows.pop().unwrap_or(0);
         rows.push(before + days.iter().map(Vec::len).sum::<usize>());
         Ok(days)
-    }
-
-    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
-        self.inner.scan(day, from, most).await
-    }
-
-    async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        self.inner.newest().await
-    }
-
-    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
-        self.inner.close_before(day).await
-    }
-
-    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
-        self.inner.drop_before(day).await
     }
 }

@@ -7,16 +7,11 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use model::{
-    Crowd, CrowdEnrolment, Day, Person, SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey,
-};
-use store::{
-    CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, FollowedSubjects, StateKey, StateStore, Store,
-    StoreError,
-};
+use model::{Crowd, Person, Tenant, UtcMillis, VersionedState, entry::DayKey};
+use store::{CrowdMembers, DayRows, StateKey, Store, StoreError, decorator::StoreDecorator};
 use topic::{
-    CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, TopicOffsets, TopicRecord,
-    TopicSpec, Topics, Turn, port::GroupStanding,
+    CommitError, GroupMembership, Member, MemberEvent, NewRecord, TopicError, Topics, Turn,
+    decorator::{MemberDecorator, TopicsDecorator},
 };
 use wire::{DayAnnouncement, topics};
 
@@ -103,10 +98,12 @@ fn broken_store(why: String) -> StoreError {
     StoreError::Broken(why)
 }
 
-store::forward!(WatchedStore: Journal, Answers, FirstWords, Slips, Erasure);
-
 #[async_trait]
-impl DayStore for WatchedStore {
+impl StoreDecorator for WatchedStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     async fn write(&self, rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
         self.watch.count_effect().map_err(broken_store)?;
         let told = i64::try_from(rows.iter().map(|of| of.rows.len()).sum::<usize>()).unwrap();
@@ -115,43 +112,9 @@ impl DayStore for WatchedStore {
         self.watch.count_effect().map_err(broken_store)
     }
 
-    async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<model::DayRow>>, StoreError> {
-        self.inner.read(keys, now).await
-    }
-
-    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
-        self.inner.scan(day, from, most).await
-    }
-
-    async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        self.inner.newest().await
-    }
-
-    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
-        self.inner.close_before(day).await
-    }
-
-    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
-        self.inner.drop_before(day).await
-    }
-}
-
-#[async_trait]
-impl StateStore for WatchedStore {
-    async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
-        self.inner.merge(states).await
-    }
-
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
         self.watch.check_alive().map_err(broken_store)?;
         self.inner.states(keys).await
-    }
-}
-
-#[async_trait]
-impl CrowdStore for WatchedStore {
-    async fn enrol(&self, enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {
-        self.inner.enrol(enrolments).await
     }
 
     async fn members(
@@ -170,20 +133,6 @@ impl CrowdStore for WatchedStore {
             self.watch.count_read_persons(members.persons.len());
         }
         Ok(members)
-    }
-
-    async fn list_followed(
-        &self,
-        tenant: &Tenant,
-        person: &Person,
-        behind: Option<&SubjectRef>,
-        most: usize,
-    ) -> Result<FollowedSubjects, StoreError> {
-        self.inner.list_followed(tenant, person, behind, most).await
-    }
-
-    async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        self.inner.enrolled_since(of).await
     }
 }
 
@@ -227,9 +176,9 @@ impl FanoutWatchedTopics {
 }
 
 #[async_trait]
-impl Topics for FanoutWatchedTopics {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        self.inner.declare(specs).await
+impl TopicsDecorator for FanoutWatchedTopics {
+    fn inner(&self) -> &dyn Topics {
+        &self.inner
     }
 
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
@@ -241,28 +190,6 @@ impl Topics for FanoutWatchedTopics {
         }
         self.inner.append(records).await?;
         self.watch.count_effect().map_err(broken_topics)
-    }
-
-    async fn read(
-        &self,
-        topic: &str,
-        partition: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<TopicRecord>, TopicError> {
-        self.inner.read(topic, partition, from, most).await
-    }
-
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.inner.bounds(topic).await
-    }
-
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.inner.since(topic, at).await
-    }
-
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        self.inner.standing(group, topic).await
     }
 
     async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
@@ -278,22 +205,18 @@ struct WatchedTopicsMember {
 }
 
 #[async_trait]
-impl Member for WatchedTopicsMember {
+impl MemberDecorator for WatchedTopicsMember {
+    fn inner(&self) -> &dyn Member {
+        &*self.member
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.member
+    }
+
     async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         self.topics.watch.check_alive().map_err(broken_topics)?;
         self.member.next(most).await
-    }
-
-    async fn restore(&self, partition: u32) -> Result<Vec<TopicRecord>, TopicError> {
-        self.member.restore(partition).await
-    }
-
-    async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
-        self.member.ends(partition).await
-    }
-
-    fn positions(&self, partition: u32) -> TopicOffsets {
-        self.member.positions(partition)
     }
 
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
@@ -304,10 +227,6 @@ impl Member for WatchedTopicsMember {
         self.member.commit(turn).await?;
         watch.slices.fetch_add(usize::from(of_slice), Ordering::SeqCst);
         Ok(watch.count_effect().map_err(broken_topics)?)
-    }
-
-    fn hold(&mut self, partition: u32) {
-        self.member.hold(partition);
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use courier_net::mail_routes::{self, RouteDefaults, TlsTrust};
+use courier_net::{
+    TlsTrust,
+    mail_routes::{self, RouteDefaults},
+};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{

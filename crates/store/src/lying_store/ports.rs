@@ -17,16 +17,30 @@ use super::{
     LyingStore, StoreLie,
     engine::{LateWrite, lock_mutex},
 };
-use crate::port::{
-    AnswerStore, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore, FirstWordStore,
-    FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, SlipStore,
-    StateKey, StateStore, StoreError,
+use crate::{
+    decorator::{StoreCall, StoreDecorator},
+    port::{
+        CrowdMembers, DayPart, DayRows, FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalRecord,
+        JournalRows, StateKey, Store, StoreError,
+    },
 };
 
 #[async_trait]
-impl DayStore for LyingStore {
-    async fn write(&self, mut rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
+impl StoreDecorator for LyingStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn around<T: Send>(
+        &self,
+        _call: StoreCall,
+        operation: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
         self.settle_late_write().await?;
+        operation.await
+    }
+
+    async fn write(&self, mut rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
         let mut now = now;
         for of in &mut rows {
             if self.tells(StoreLie::ExpiredWritten) {
@@ -54,7 +68,6 @@ impl DayStore for LyingStore {
     }
 
     async fn read(&self, keys: &[DayKey], now: UtcMillis) -> Result<Vec<Vec<DayRow>>, StoreError> {
-        self.settle_late_write().await?;
         self.reads.fetch_add(1, Ordering::SeqCst);
         let lied: Vec<DayKey> = keys.iter().map(|key| self.day_key(key)).collect();
         let now = if self.tells(StoreLie::ExpiredRead) { UtcMillis(0) } else { now };
@@ -84,7 +97,6 @@ impl DayStore for LyingStore {
     }
 
     async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
-        self.settle_late_write().await?;
         let asked = match self.lie {
             StoreLie::ScanTooLarge => most.saturating_mul(2),
             // Enough rows that whoever has more than a few is cut.
@@ -106,13 +118,11 @@ impl DayStore for LyingStore {
     }
 
     async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        self.settle_late_write().await?;
         let newest = self.inner.newest().await?;
         Ok(if self.lie == StoreLie::NewestIsOlder { newest.map(|day| day.plus(-1)) } else { newest })
     }
 
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
-        self.settle_late_write().await?;
         match self.lie {
             StoreLie::ClosesOneMore => self.inner.close_before(day.plus(1)).await,
             StoreLie::ClosedIsHidden => {
@@ -131,7 +141,6 @@ impl DayStore for LyingStore {
     }
 
     async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
-        self.settle_late_write().await?;
         match self.lie {
             StoreLie::DroppedComesBack => {
                 lock_mutex(&self.back).0 = Some(day);
@@ -145,12 +154,8 @@ impl DayStore for LyingStore {
             _ => self.inner.drop_before(day).await,
         }
     }
-}
 
-#[async_trait]
-impl StateStore for LyingStore {
     async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
-        self.settle_late_write().await?;
         let mut lied = Vec::new();
         for (key, state) in states {
             let key = self.state_key(&key);
@@ -169,7 +174,6 @@ impl StateStore for LyingStore {
     }
 
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
-        self.settle_late_write().await?;
         let lied: Vec<StateKey> = keys.iter().map(|key| self.state_key(key)).collect();
         let mut states = self.inner.states(&lied).await?;
         let versions = lock_mutex(&self.versions);
@@ -184,12 +188,8 @@ impl StateStore for LyingStore {
         }
         Ok(states)
     }
-}
 
-#[async_trait]
-impl CrowdStore for LyingStore {
     async fn enrol(&self, mut enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {
-        self.settle_late_write().await?;
         if self.tells(StoreLie::RemovalForgotten) {
             enrolments.retain(|one| one.on);
         }
@@ -216,7 +216,6 @@ impl CrowdStore for LyingStore {
         from: Option<&[u8]>,
         most: usize,
     ) -> Result<CrowdMembers, StoreError> {
-        self.settle_late_write().await?;
         let asked = if self.tells(StoreLie::PartTooLarge) { most.saturating_mul(2) } else { most };
         // This lie keeps the last person of a part within its cursor, before a byte that no name has.
         let repeated = from.filter(|_| self.tells(StoreLie::PartRepeats)).and_then(|from| {
@@ -246,7 +245,6 @@ impl CrowdStore for LyingStore {
         behind: Option<&SubjectRef>,
         most: usize,
     ) -> Result<FollowedSubjects, StoreError> {
-        self.settle_late_write().await?;
         let (tenant, person) = (self.tenant(tenant), self.person(person));
         let mut part = self.inner.list_followed(&tenant, &person, behind, most).await?;
         if self.tells(StoreLie::FollowsSkip) && part.next.is_some() {
@@ -259,7 +257,6 @@ impl CrowdStore for LyingStore {
     }
 
     async fn enrolled_since(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        self.settle_late_write().await?;
         let lied = |(tenant, person, crowd): &(Tenant, Person, Crowd)| {
             (self.tenant(tenant), self.person(person), self.crowd(crowd))
         };
@@ -272,16 +269,12 @@ impl CrowdStore for LyingStore {
         };
         Ok(since.into_iter().map(lied).collect())
     }
-}
 
-#[async_trait]
-impl JournalStore for LyingStore {
     async fn claim(
         &self,
         tenant: &Tenant,
         mut claim: JournalClaim,
     ) -> Result<JournalClaimOutcome, StoreError> {
-        self.settle_late_write().await?;
         let tenant = self.tenant(tenant);
         claim.attempt = self.attempt(claim.attempt);
         let mut earlier = None;
@@ -303,7 +296,6 @@ impl JournalStore for LyingStore {
     }
 
     async fn record(&self, tenant: &Tenant, mut record: JournalRecord) -> Result<(), StoreError> {
-        self.settle_late_write().await?;
         let tenant = self.tenant(tenant);
         record.attempt = self.attempt(record.attempt);
         if self.tells(StoreLie::LastRecordStands) {
@@ -317,7 +309,6 @@ impl JournalStore for LyingStore {
         tenant: &Tenant,
         readys: &[ReadyId],
     ) -> Result<Vec<JournalRows>, StoreError> {
-        self.settle_late_write().await?;
         let tenant = self.tenant(tenant);
         let mut found = self.inner.read_journal(&tenant, readys).await?;
         let records = lock_mutex(&self.records);
@@ -334,10 +325,7 @@ impl JournalStore for LyingStore {
         }
         Ok(found)
     }
-}
 
-#[async_trait]
-impl AnswerStore for LyingStore {
     async fn answer(
         &self,
         tenant: &Tenant,
@@ -345,7 +333,6 @@ impl AnswerStore for LyingStore {
         answer: Vec<u8>,
         now: UtcMillis,
     ) -> Result<Vec<u8>, StoreError> {
-        self.settle_late_write().await?;
         let tenant = self.tenant(tenant);
         if self.tells(StoreLie::LosesLastWrite) && self.inner.find_answer(&tenant, key, now).await?.is_none()
         {
@@ -366,22 +353,17 @@ impl AnswerStore for LyingStore {
         key: &str,
         now: UtcMillis,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        self.settle_late_write().await?;
         let tenant = self.tenant(tenant);
         let stands = self.inner.find_answer(&tenant, key, self.answer_time(now)).await?;
         let last = lock_mutex(&self.answers).get(&(tenant, key.to_owned())).cloned();
         Ok(last.or(stands))
     }
-}
 
-#[async_trait]
-impl FirstWordStore for LyingStore {
     async fn first_words(
         &self,
         said: &[(EventKey, FirstWord)],
         now: UtcMillis,
     ) -> Result<Vec<FirstWord>, StoreError> {
-        self.settle_late_write().await?;
         if self.tells(StoreLie::LastWordStands) {
             return Ok(said.iter().map(|(_, word)| *word).collect());
         }
@@ -389,12 +371,8 @@ impl FirstWordStore for LyingStore {
         let now = if self.tells(StoreLie::WordsForEver) { UtcMillis(0) } else { now };
         self.inner.first_words(&lied, now).await
     }
-}
 
-#[async_trait]
-impl SlipStore for LyingStore {
     async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
-        self.settle_late_write().await?;
         let ready = self.slip_key(ready);
         if self.tells(StoreLie::FirstSlipStands) && self.inner.slip(ready, slip.at).await?.is_some() {
             return Ok(());
@@ -403,15 +381,11 @@ impl SlipStore for LyingStore {
     }
 
     async fn slip(&self, ready: ReadyId, now: UtcMillis) -> Result<Option<Slip>, StoreError> {
-        self.settle_late_write().await?;
         self.inner
             .slip(self.slip_key(ready), if self.tells(StoreLie::SlipsForEver) { UtcMillis(0) } else { now })
             .await
     }
-}
 
-#[async_trait]
-impl ErasureStore for LyingStore {
     async fn erase(
         &self,
         tenant: &Tenant,
@@ -419,7 +393,6 @@ impl ErasureStore for LyingStore {
         how: EraseMode,
         now: UtcMillis,
     ) -> Result<HoldingCounts, StoreError> {
-        self.settle_late_write().await?;
         let (tenant, person) = (self.tenant(tenant), self.person(person));
         let how = match how {
             EraseMode::Look if self.tells(StoreLie::LookRemoves) => EraseMode::Remove,
@@ -451,10 +424,5 @@ impl ErasureStore for LyingStore {
             _ => {}
         }
         Ok(counts)
-    }
-
-    async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
-        self.settle_late_write().await?;
-        self.inner.scrub().await
     }
 }

@@ -6,8 +6,9 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::{
+    decorator::{MemberDecorator, TopicsDecorator},
     embedded::EmbeddedTopics,
-    port::{CommitError, GroupStanding, TopicName, TopicRetention, TopicSpec, Turn, TurnGuarantee},
+    port::{CommitError, TopicName, TopicRetention, TopicSpec, Turn, TurnGuarantee},
 };
 
 mod stall;
@@ -42,35 +43,9 @@ impl std::fmt::Debug for SilentTopics {
 }
 
 #[async_trait]
-impl Topics for SilentTopics {
-    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
-        self.engine.declare(specs).await
-    }
-
-    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
-        self.engine.append(records).await
-    }
-
-    async fn read(
-        &self,
-        topic: &str,
-        number: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<TopicRecord>, TopicError> {
-        self.engine.read(topic, number, from, most).await
-    }
-
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.engine.bounds(topic).await
-    }
-
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.engine.since(topic, at).await
-    }
-
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        self.engine.standing(group, topic).await
+impl TopicsDecorator for SilentTopics {
+    fn inner(&self) -> &dyn Topics {
+        &*self.engine
     }
 
     async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
@@ -86,7 +61,15 @@ struct SilentMember {
 }
 
 #[async_trait]
-impl Member for SilentMember {
+impl MemberDecorator for SilentMember {
+    fn inner(&self) -> &dyn Member {
+        &*self.member
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.member
+    }
+
     async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         self.log.wait_for_answer("next").await;
         if self.log.call == "revokes" {
@@ -112,19 +95,11 @@ impl Member for SilentMember {
         self.member.ends(partition).await
     }
 
-    fn positions(&self, partition: u32) -> TopicOffsets {
-        self.member.positions(partition)
-    }
-
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
         if (self.log.happens)(self.log.commits.fetch_add(1, Ordering::SeqCst)) {
             return self.member.commit(turn).await;
         }
         Err(CommitError::Aborted("the log is away".to_owned()))
-    }
-
-    fn hold(&mut self, partition: u32) {
-        self.member.hold(partition);
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {

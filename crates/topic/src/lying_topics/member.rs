@@ -5,9 +5,12 @@ use std::{collections::HashMap, sync::Arc};
 use async_trait::async_trait;
 
 use super::{LyingTopics, LyingTopicsMemory, TopicsLie};
-use crate::port::{
-    CommitError, GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, TopicError, TopicOffsets,
-    TopicRecord, Topics, Turn,
+use crate::{
+    decorator::MemberDecorator,
+    port::{
+        CommitError, GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, TopicError, TopicOffsets,
+        TopicRecord, Topics, Turn,
+    },
 };
 
 pub(super) struct LyingMember {
@@ -105,7 +108,15 @@ impl LyingMember {
 }
 
 #[async_trait]
-impl Member for LyingMember {
+impl MemberDecorator for LyingMember {
+    fn inner(&self) -> &dyn Member {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.inner
+    }
+
     async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         if let Some(turn) = self.held.take() {
             drop(self.inner.commit(turn).await);
@@ -134,7 +145,7 @@ impl Member for LyingMember {
     async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
         let mut outcomes = Vec::with_capacity(turns.len());
         for turn in turns {
-            outcomes.push(self.commit(turn).await);
+            outcomes.push(MemberDecorator::commit(self, turn).await);
         }
         if self.tells(TopicsLie::MixesOutcomes) {
             outcomes.reverse();

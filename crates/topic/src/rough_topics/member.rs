@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 
 use super::{RoughTopics, RoughTopicsCrash, RoughTopicsOdds};
-use crate::port::{
-    CommitError, GroupMembership, Member, MemberEvent, RecordBatch, TopicError, TopicOffsets, TopicRecord,
-    Turn,
+use crate::{
+    decorator::MemberDecorator,
+    port::{
+        CommitError, GroupMembership, Member, MemberEvent, RecordBatch, TopicError, TopicOffsets,
+        TopicRecord, Turn,
+    },
 };
 
 pub(super) struct RoughMember {
@@ -65,7 +68,15 @@ impl RoughMember {
 }
 
 #[async_trait]
-impl Member for RoughMember {
+impl MemberDecorator for RoughMember {
+    fn inner(&self) -> &dyn Member {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.inner
+    }
+
     async fn next(&mut self, most: usize) -> Result<MemberEvent, TopicError> {
         self.rough.check_alive()?;
         if let Some(revoked) = self.go_on_replacing().await? {
@@ -105,10 +116,6 @@ impl Member for RoughMember {
         self.rough.while_alive(self.inner.ends(partition)).await?
     }
 
-    fn positions(&self, partition: u32) -> TopicOffsets {
-        self.inner.positions(partition)
-    }
-
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
         let partition = turn.partition;
         let crash = self.rough.draw_crash(&self.membership.group, partition)?;
@@ -135,10 +142,6 @@ impl Member for RoughMember {
             return Err(self.lose(partition, "after"));
         }
         Ok(())
-    }
-
-    fn hold(&mut self, partition: u32) {
-        self.inner.hold(partition);
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {

@@ -17,9 +17,8 @@ use proptest::prelude::*;
 use runtime::Clock;
 use tempfile::TempDir;
 use topic::{
-    GroupMembership, Member, MemberEvent, NewRecord, TopicRecord, Turn, TurnGuarantee,
-    embedded::EmbeddedTopics,
-    port::{CommitError, GroupStanding},
+    GroupMembership, Member, MemberEvent, NewRecord, Turn, TurnGuarantee, decorator::TopicsDecorator,
+    embedded::EmbeddedTopics, port::CommitError,
 };
 
 use super::*;
@@ -221,43 +220,25 @@ impl MortalTopics {
 }
 
 #[async_trait]
-impl Topics for MortalTopics {
+impl TopicsDecorator for MortalTopics {
+    fn inner(&self) -> &dyn Topics {
+        &*self.inner
+    }
+
     async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
         self.effect(self.inner.declare(specs)).await
     }
+
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
         self.effect(self.inner.append(records)).await
     }
+
     async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
         // No more generous than a cluster, where topics go one by one.
         for topic in topics {
             self.effect(self.inner.remove(std::slice::from_ref(topic))).await?;
         }
         Ok(())
-    }
-    async fn read(
-        &self,
-        topic: &str,
-        at: u32,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<TopicRecord>, TopicError> {
-        self.inner.read(topic, at, from, most).await
-    }
-    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
-        self.inner.bounds(topic).await
-    }
-    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
-        self.inner.since(topic, at).await
-    }
-    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<GroupStanding>, TopicError> {
-        self.inner.standing(group, topic).await
-    }
-    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
-        self.inner.has_members(group).await
-    }
-    async fn join(&self, membership: GroupMembership) -> Result<Box<dyn Member>, TopicError> {
-        self.inner.join(membership).await
     }
 }
 

@@ -7,7 +7,7 @@ use model::{Event, EventKey, edition::Edition};
 use topic::Topics;
 use wire::{house_note, topics};
 
-use super::load::latest_spans;
+use super::spans::latest_spans;
 
 /// Records of the quarantine that are looked at, the latest ones.
 const ASIDE_MAX: u64 = 5_000;

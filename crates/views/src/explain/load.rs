@@ -21,7 +21,7 @@ use store::{
 use topic::Topics;
 use wire::{house_note, topics};
 
-use super::{ExplainTarget, editions::EditionEvidence};
+use super::{ExplainTarget, editions::EditionEvidence, spans::latest_spans};
 
 /// Records read at once.
 const PAGE: usize = 1_000;
@@ -189,23 +189,6 @@ pub(super) fn describe_cut(is_of_subject: bool) -> String {
     format!(
         "only the latest {RECORDS_MAX} events of the log were looked at, and this is none of them; naming its subject, type:id, is quicker and reaches further back"
     )
-}
-
-/// A partition, with its first and its next offset.
-type PartitionSpan = (u32, (u64, u64));
-
-/// What is looked at of partitions, at most so many records of all together and the latest of each; and
-/// whether anything was left out. What a short one does not need is there for the others.
-pub(super) fn latest_spans(mut bounds: Vec<PartitionSpan>, mut most: u64) -> (Vec<PartitionSpan>, bool) {
-    bounds.sort_by_key(|(number, (first, next))| (next.saturating_sub(*first), *number));
-    let (count, mut is_cut) = (bounds.len() as u64, false);
-    for (left, (_, (first, next))) in (1..=count).rev().zip(&mut bounds) {
-        let begin = (*first).max(next.saturating_sub(most / left));
-        is_cut |= begin > *first;
-        *first = begin;
-        most -= next.saturating_sub(begin);
-    }
-    (bounds, is_cut)
 }
 
 /// Days of the events of which nothing is left for anybody, although they are old enough to be archived.

@@ -24,7 +24,8 @@ use super::{
     EventExplanation, ExplainTarget, LookupRefusal, check_target,
     editions::EditionEvidence,
     explain_absence as nothing_found, explain_events,
-    load::{ExplanationEvidence, describe_cut, latest_spans, load_evidence},
+    load::{ExplanationEvidence, describe_cut, load_evidence},
+    spans::latest_spans,
 };
 
 const CATALOGUE: &str = r"

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, ops::Range};
 
 use catalogue::{Catalogue, PROFILE_FIELDS};
 use model::{
-    Person, SubjectRef, UtcMillis, Value, VersionedState,
+    Person, SubjectRef, UtcMillis, VersionedState,
     civil_time::ZoneRules,
     device,
     hook::Hook,
@@ -15,6 +15,7 @@ use super::{
     DossierDevice, DossierErasure, DossierField, DossierFollow, DossierFollows, DossierMessage, DossierMute,
     DossierMutes, DossierPreview, DossierRetry, DossierSighting, DossierWindow, MUTES_LISTED, PersonDossier,
     load::{DossierFacts, TellingMessage},
+    mutes::{split_mute, standing_mutes},
 };
 use crate::{
     days, display,
@@ -101,19 +102,6 @@ fn follows(gathered: &DossierFacts) -> DossierFollows {
     };
     let newest = gathered.follows.iter().map(one).collect();
     DossierFollows { newest, count: gathered.followed, is_cut: gathered.is_cut }
-}
-
-/// The mutes that hold, the newest first. One that has ended is still there, as a flag that is down.
-pub(super) fn standing_mutes(known: &VersionedState) -> Vec<(&str, i64)> {
-    let holding = known.cells.iter().filter(|(_, cell)| cell.value == Some(Value::Flag(true)));
-    let mut all: Vec<(&str, i64)> = holding.map(|(name, cell)| (&**name, cell.version)).collect();
-    all.sort_by_key(|(name, version)| (Reverse(*version), *name));
-    all
-}
-
-/// The sort of a mute, and what it is of.
-pub(super) fn split_mute(name: &str) -> (&str, &str) {
-    name.split_once(' ').unwrap_or(("", name))
 }
 
 fn list_mutes(gathered: &DossierFacts) -> DossierMutes {

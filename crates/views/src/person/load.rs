@@ -17,7 +17,7 @@ use store::{JournalRows, Store};
 use super::{
     DAYS_SHOWN, DossierDay, DossierSources, ENTRIES_LISTED, ENTRIES_OF_DAY_MAX, FOLLOWS_LISTED,
     FOLLOWS_READ_MAX, GOT_LISTED, MUTES_LISTED,
-    dossier::{split_mute, standing_mutes},
+    mutes::{split_mute, standing_mutes},
 };
 use crate::{
     days::{self, DayEntries, EntryContext},

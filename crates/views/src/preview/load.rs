@@ -12,14 +12,17 @@ use model::{
     civil_time::ZoneRules,
     entry::Entry,
     limits::READY_ENTRIES_MAX,
-    person::{PersonRecord, profile},
+    person::profile,
     plan::Plan,
     ready::{Ready, ReadyEntry},
 };
 use sender::facts;
 use store::{StateKey, world};
 
-use super::{DigestPreviewOrder, LookupContext, PreviewError, PreviewOrder, PreviewSource, message};
+use super::{
+    DigestPreviewOrder, LookupContext, PreviewError, PreviewOrder, PreviewSource,
+    sheet::{LoadedPerson, PreviewSheet},
+};
 use crate::explain;
 
 /// Things in a message of examples: enough for a row that is not full.
@@ -28,33 +31,6 @@ const EXAMPLES: usize = 3;
 const WAITING_MAX: usize = 200;
 /// The other one of two, where nobody real is.
 const OTHER: (&str, &str) = ("ben", "Ben");
-
-/// What is known of a person.
-pub struct LoadedPerson {
-    pub profile: VersionedState,
-    pub mutes: VersionedState,
-    pub notes: VersionedState,
-    pub view: DayView,
-    pub record: Option<PersonRecord>,
-}
-
-/// What a message is to tell, and of which world.
-pub struct PreviewSheet {
-    pub of: PreviewSource,
-    pub entries: Vec<ReadyEntry>,
-    /// By section, what there is no room for.
-    pub more: Vec<u16>,
-    pub key: Arc<str>,
-    pub world: WorldSnapshot,
-    /// The person's days, with what is only supposed.
-    pub view: DayView,
-}
-
-impl LoadedPerson {
-    pub fn is_nobody(&self) -> bool {
-        self.profile.is_empty() && self.view.is_empty() && self.record.is_none()
-    }
-}
 
 /// Reads all that there is about a person.
 pub async fn load_known_person(person: &Person, at: LookupContext<'_>) -> anyhow::Result<LoadedPerson> {
@@ -98,7 +74,7 @@ pub async fn load_plan_sheet(
             None => return Ok(Ok(example(order, plan, known, catalogue, at))),
         },
     };
-    let ready = message::build_ready(order, plan, &sheet, at);
+    let ready = sheet.build_ready(order, plan, at);
     let refers_to = |state: &VersionedState| catalogue.related_refs(state);
     let world = world::load_world(at.store, facts::collect_wanted(&[ready]), &refers_to)
         .await

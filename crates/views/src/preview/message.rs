@@ -10,10 +10,9 @@ use model::{
     Channel, EndReason, EntryKey, Value, ValueCell, VersionedState, WorldSnapshot,
     device::{self, DevicePlatform, PushDevice},
     hook::Hook,
-    limits::DAY_MS,
     person::profile,
     plan::Plan,
-    ready::{self, Ready},
+    ready::Ready,
 };
 use render::ListedItem;
 use sender::{
@@ -24,7 +23,7 @@ use sender::{
 
 use super::{
     LookupContext, MessagePreview, PreviewCard, PreviewOrder, PreviewSource, PreviewStudio,
-    load::{LoadedPerson, PreviewSheet},
+    sheet::{LoadedPerson, PreviewSheet},
 };
 use crate::display;
 
@@ -32,32 +31,6 @@ use crate::display;
 const NOWHERE: &str = "nobody@example.invalid";
 /// A device of nobody.
 const DEVICE: &str = "example";
-
-/// What the digest would hand on.
-pub fn build_ready(
-    order: &PreviewOrder<'_>,
-    plan: &Plan,
-    sheet: &PreviewSheet,
-    at: LookupContext<'_>,
-) -> Ready {
-    let (tenant, person, now) = (at.tenant.clone(), order.person.clone(), at.now);
-    Ready {
-        id: ready::derive_ready_id(&tenant, &person, &plan.name, &sheet.key, now, 0),
-        tenant,
-        person,
-        plan: plan.name.clone(),
-        key: sheet.key.clone(),
-        opening: now,
-        channel: plan.channel,
-        silent: false,
-        attempt: 0,
-        due: now,
-        expires: now.plus(DAY_MS),
-        entries: sheet.entries.clone(),
-        more: sheet.more.clone(),
-        badge: None,
-    }
-}
 
 impl PreviewStudio {
     pub(super) fn preview_plan(
@@ -68,7 +41,7 @@ impl PreviewStudio {
         sheet: &PreviewSheet,
         at: LookupContext<'_>,
     ) -> anyhow::Result<MessagePreview> {
-        let mut ready = build_ready(order, plan, sheet, at);
+        let mut ready = sheet.build_ready(order, plan, at);
         let unseen =
             known.record.as_ref().and_then(|record| record.badge.as_ref()).map(|badge| badge.unseen.clone());
         ready.badge = plan.badge.then(|| unseen.unwrap_or_default());

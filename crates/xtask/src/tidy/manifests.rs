@@ -1,4 +1,4 @@
-//! The shape of our manifests, that each entry of the workspace's list of dependencies is used, and that the changes
+//! The shape of our manifests, that no feature for tests gets into the product, that each entry of the workspace's list of dependencies is used, and that the changes
 //! begin with the version that we have.
 
 use crate::{
@@ -10,6 +10,9 @@ use crate::{
 /// What every crate takes from the workspace, by section and key.
 const SHARED: [(&str, &str); 4] =
     [("package", "version"), ("package", "edition"), ("package", "license"), ("lints", "workspace")];
+
+/// Features that only tests turn on: faults to plant, conformance suites, engines that lie.
+const TEST_FEATURES: [&str; 2] = ["faults", "testing"];
 
 /// What is new, newest first.
 const CHANGES: &str = "CHANGELOG.md";
@@ -28,6 +31,7 @@ pub fn check_manifests(tree: &SourceTree) -> Vec<String> {
         };
         let lines = manifest::parse_lines(text);
         found.extend(check_shape(&lines).into_iter().map(|what| format!("{path}: {what}")));
+        found.extend(find_test_features(&path, &lines));
         used.extend(lines.iter().filter_map(dependency_name));
     }
     let root = tree.files.get("Cargo.toml").and_then(Option::as_deref).unwrap_or_default();
@@ -72,6 +76,19 @@ fn check_shape(lines: &[ManifestLine<'_>]) -> Vec<String> {
         missing.push("no description".to_owned());
     }
     missing
+}
+
+/// Dependencies of the product that turn on a feature which is for tests alone.
+fn find_test_features(path: &str, lines: &[ManifestLine<'_>]) -> Vec<String> {
+    let asks = |line: &&ManifestLine<'_>| {
+        let is_features = line.key == "features" || line.value.contains("features");
+        is_features && TEST_FEATURES.iter().any(|feature| line.value.contains(&format!("\"{feature}\"")))
+    };
+    let of_product = lines.iter().filter(|line| !line.section.starts_with("dev-")).filter(asks);
+    let complain = |line: &ManifestLine<'_>| {
+        format_complaint(path, line.number, "a feature for tests is turned on by [dev-dependencies] alone")
+    };
+    of_product.filter(|line| dependency_name(line).is_some()).map(complain).collect()
 }
 
 /// The name of the dependency that a line asks for.

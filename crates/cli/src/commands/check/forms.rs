@@ -8,7 +8,7 @@ use render::{FormSheet, TrialFinding};
 use serde_json::json;
 use shell::{failure::CommandError, terminal};
 
-use super::{pluralise, problem_in_json};
+use super::report_parts::{pluralise, problem_in_json};
 
 /// What a plan's messages weigh, form by form.
 pub fn describe_weights(plan: &str, sheets: &[FormSheet]) -> String {

@@ -1,0 +1,18 @@
+//! How far back a look into a topic goes.
+
+/// A partition, with its first and its next offset.
+type PartitionSpan = (u32, (u64, u64));
+
+/// What is looked at of partitions, at most so many records of all together and the latest of each; and
+/// whether anything was left out. What a short one does not need is there for the others.
+pub(super) fn latest_spans(mut bounds: Vec<PartitionSpan>, mut most: u64) -> (Vec<PartitionSpan>, bool) {
+    bounds.sort_by_key(|(number, (first, next))| (next.saturating_sub(*first), *number));
+    let (count, mut is_cut) = (bounds.len() as u64, false);
+    for (left, (_, (first, next))) in (1..=count).rev().zip(&mut bounds) {
+        let begin = (*first).max(next.saturating_sub(most / left));
+        is_cut |= begin > *first;
+        *first = begin;
+        most -= next.saturating_sub(begin);
+    }
+    (bounds, is_cut)
+}
