@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use model::place::WITHIN_KM_MAX;
+use source_text::{
+    did_you_mean, list_choices,
+    yaml::{TreeNode, TreePlace, TreeValue},
+};
 
 use crate::{
-    problem::{did_you_mean, list_choices},
     subjects::{FieldType, SubjectType},
     tree_reader::{MapFields, TreeReader},
     units::parse_distance_km,
-    yaml::{TreeNode, TreePlace, TreeValue},
 };
 
 /// Who may care.

@@ -7,13 +7,15 @@ use model::{
     limits::DAY_MS,
     plan::{CloseRule, LocalHours, LocalTime, WeekdaySet, ZoneRule},
 };
+use source_text::{
+    did_you_mean, list_choices,
+    yaml::{TreeNode, TreePlace, TreeValue},
+};
 
 use crate::{
     limits::{AFTER_MS_MIN, LOOK_BACK_DAYS_MAX, SILENCE_MS_MIN, SPREAD_MS_MAX},
-    problem::{did_you_mean, list_choices},
     tree_reader::{MapFields, TreeReader},
     units::{format_length, parse_duration_ms},
-    yaml::{TreeNode, TreePlace, TreeValue},
 };
 
 const KEYS: [&str; 12] =

@@ -14,15 +14,17 @@ use model::{
         QuietRule,
     },
 };
+use source_text::{
+    did_you_mean, list_choices,
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+};
 
 use crate::{
     close_rule::{read_duration_within, read_time_of_day, read_zone},
     limits::{AFTER_MS_MIN, CAPS_MAX, LOOK_BACK_DAYS_MAX, REST_MS_MIN, SURFACES_MAX},
     plan_choice,
-    plans::read_channel,
-    problem::{did_you_mean, list_choices},
     tree_reader::{MapFields, TreeReader},
-    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+    word_choice::{read_channel, read_word},
 };
 
 /// The keys of a plan that are read here.
@@ -333,21 +335,4 @@ pub(crate) fn resolve_offers(reader: &mut TreeReader<'_>, kind: &str, offered: &
     );
     let help = format!("have a plan of `{}` follow `{}` too", lost.channel, preferred.name);
     reader.problem_with(*at, what, Some(help));
-}
-
-/// One of some words.
-pub(crate) fn read_word<T: Copy>(
-    reader: &mut TreeReader<'_>,
-    node: &TreeNode,
-    what: &str,
-    words: &[(&'static str, T)],
-) -> Option<T> {
-    let text = reader.text(node, what)?;
-    let found = words.iter().find(|(name, _)| *name == text);
-    if found.is_none() {
-        let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-        let help = did_you_mean(text, names.iter().copied());
-        reader.problem_with(node.at, format!("{what} is {}", list_choices(names)), help);
-    }
-    found.map(|(_, value)| *value)
 }

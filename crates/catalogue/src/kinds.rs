@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 
 use model::{Kind, PlanName, SubjectRef, Value, VersionedState};
+use source_text::{
+    TextProblems, did_you_mean,
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+};
 
 use crate::{
     audience::{self, Audience, SUBJECT},
@@ -10,10 +14,9 @@ use crate::{
     inline_text::InlineText,
     language::{check_expression, check_text, condition_scope, says_scope},
     limits::{KINDS_MAX, LIKE_DEPTH_MAX},
-    problem::{CatalogueProblems, did_you_mean, list_choices},
     subjects::SubjectType,
     tree_reader::TreeReader,
-    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+    word_choice::read_word,
 };
 
 /// A type of notification.
@@ -41,9 +44,9 @@ pub struct KindDef {
 }
 
 const KEYS: [&str; 9] = ["on", "to", "while", "says", "plans", "like", "actor", "thread", "unsure"];
-/// What `actor` and `unsure` may be: what stands first means yes.
-const ACTOR: [&str; 2] = ["told", "left_out"];
-const UNSURE: [&str; 2] = ["again", "later"];
+/// What `actor` and `unsure` may be, and which of it means yes.
+const ACTOR: [(&str, bool); 2] = [("told", true), ("left_out", false)];
+const UNSURE: [(&str, bool); 2] = [("again", true), ("later", false)];
 
 impl KindDef {
     /// The type of the subjects it is about.
@@ -158,8 +161,8 @@ fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &Tree
     let holds = fields.get("while").map(|node| InlineText::read(reader, node, "`while`"));
     let says = fields.need(reader, "says").and_then(|node| InlineText::read(reader, node, "`says`"));
     let plans = fields.need(reader, "plans").map(|node| own_texts(reader.texts(node, "`plans`")));
-    let actor_told = fields.get("actor").and_then(|node| read_either(reader, node, "actor", ACTOR));
-    let again_if_unsure = fields.get("unsure").and_then(|node| read_either(reader, node, "unsure", UNSURE));
+    let actor_told = fields.get("actor").and_then(|node| read_word(reader, node, "`actor`", &ACTOR));
+    let again_if_unsure = fields.get("unsure").and_then(|node| read_word(reader, node, "`unsure`", &UNSURE));
     let thread = fields.get("thread");
     let thread = thread.and_then(|node| Some((reader.text(node, "`thread`")?.to_string(), node.at)));
     // A `while` that could not be read is no kind without one.
@@ -179,20 +182,6 @@ fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &Tree
         thread,
         line: key.at.line,
     })
-}
-
-/// One of two words, of which the first means yes.
-fn read_either(reader: &mut TreeReader<'_>, node: &TreeNode, name: &str, words: [&str; 2]) -> Option<bool> {
-    let said = reader.text(node, &format!("`{name}`"))?;
-    let found = words.iter().position(|word| *word == said);
-    if found.is_none() {
-        reader.problem_with(
-            node.at,
-            format!("`{name}` is {}", list_choices(words)),
-            did_you_mean(said, words),
-        );
-    }
-    found.map(|at| at == 0)
 }
 
 fn own_texts(texts: Vec<(&str, TreePlace)>) -> Vec<(String, TreePlace)> {
@@ -245,8 +234,8 @@ fn compile_condition(
     let compiled = match check_expression(&inline.text, &condition_scope(subjects, subject)) {
         Ok(reads) => KindCondition::compile(&inline.text, reads),
         Err(findings) => {
-            let problems: CatalogueProblems =
-                CatalogueProblems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
+            let problems: TextProblems =
+                TextProblems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
             reader.problems.extend(problems.0);
             return Err(());
         }

@@ -5,13 +5,13 @@ use model::{
     limits::{DAY_MS, READY_ENTRIES_MAX},
     plan::{AloneRule, CloseRule, FirstRule, PlanSection, RestRule, TooFewRule},
 };
+use source_text::yaml::{TreeNode, TreePlace};
 
 use crate::{
     close_rule::{read_duration, read_duration_within},
-    holds::read_word,
     limits::{ALONE_MAX, FACTOR_MAX, REST_MS_MIN},
     tree_reader::{MapFields, TreeReader},
-    yaml::{TreeNode, TreePlace},
+    word_choice::read_word,
 };
 
 /// The keys of a plan that are read here.

@@ -7,6 +7,10 @@ use model::{
     limits::{DAY_MS, READY_ENTRIES_MAX},
     plan::{CloseRule, EscalationRule, KeyPart, OncePer, Plan, PlanSection, SectionOrder},
 };
+use source_text::{
+    did_you_mean,
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+};
 
 use crate::{
     close_rule, contradictions,
@@ -17,11 +21,10 @@ use crate::{
     limits::{KEY_PARTS_MAX, LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
     mails,
     pace::{self, PlanPace},
-    problem::{did_you_mean, list_choices},
     pushes,
     subjects::{FieldType, SubjectType},
     tree_reader::{MapFields, TreeReader},
-    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+    word_choice::{read_channel, read_word},
 };
 
 /// Beside those of the pace and of its channel.
@@ -74,7 +77,10 @@ fn read_plan(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Opt
     let close = fields.need(reader, "close").and_then(|node| close_rule::read_close(reader, node));
     let look_back = fields.need(reader, "look_back").and_then(|node| read_look_back(reader, node));
     let pace = pace::read_pace(reader, &fields, pace::look_back_ms(look_back.unwrap_or(u16::MAX)));
-    let once_per = fields.get("once_per").map_or(Some(OncePer::Event), |node| read_once_per(reader, node));
+    let words = [("event", OncePer::Event), ("mail", OncePer::Mail), ("subject", OncePer::Subject)];
+    let once_per = fields
+        .get("once_per")
+        .map_or(Some(OncePer::Event), |node| read_word(reader, node, "`once_per`", &words));
     let sections = fields.need(reader, "sections").and_then(|node| read_sections(reader, node));
     let words = read_words(reader, &fields, channel?);
     if let (Some(close), Some(days), Some(node)) = (&close, look_back, fields.get("look_back")) {
@@ -207,17 +213,6 @@ fn read_key_parts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(K
     Some(parts)
 }
 
-pub(crate) fn read_channel(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Channel> {
-    let text = reader.text(node, "`channel`")?;
-    let channel = Channel::parse(text);
-    if channel.is_none() {
-        let names = Channel::ALL.map(Channel::name);
-        let help = did_you_mean(text, names).unwrap_or_else(|| format!("there is {}", list_choices(names)));
-        reader.problem_with(node.at, format!("there is no channel `{text}`"), Some(help));
-    }
-    channel
-}
-
 fn read_look_back(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<u16> {
     let ms = close_rule::read_duration(reader, node, "`look_back`")?;
     let days = ms / DAY_MS;
@@ -228,20 +223,6 @@ fn read_look_back(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<u16> {
         return None;
     }
     u16::try_from(days).ok()
-}
-
-fn read_once_per(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<OncePer> {
-    const WORDS: [&str; 3] = ["event", "mail", "subject"];
-    match reader.text(node, "`once_per`")? {
-        "event" => Some(OncePer::Event),
-        "mail" => Some(OncePer::Mail),
-        "subject" => Some(OncePer::Subject),
-        other => {
-            let help = did_you_mean(other, WORDS);
-            reader.problem_with(node.at, format!("`once_per` is {}", list_choices(WORDS)), help);
-            None
-        }
-    }
 }
 
 fn read_sections(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(PlanSection, SectionDraft)>> {

@@ -1,17 +1,16 @@
 //! Reading the tree: maps with known keys, texts, numbers. Whatever is wrong is noted with its place and
 //! reading goes on, so that one look at the messages is enough.
-
-use crate::{
-    limits::NAME_BYTES_MAX,
-    problem::{CatalogueProblem, CatalogueProblems, SourceText, list_choices, nearest_name},
+use source_text::{
+    SourceText, TextProblem, TextProblems, list_choices, missing_blank, nearest_name,
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
-    yaml_slip::missing_blank,
 };
+
+use crate::limits::NAME_BYTES_MAX;
 
 /// Collects problems while a tree is read.
 pub(crate) struct TreeReader<'a> {
     pub source: SourceText<'a>,
-    pub problems: CatalogueProblems,
+    pub problems: TextProblems,
 }
 
 /// The values of a map by key, all keys known.
@@ -27,7 +26,7 @@ pub(crate) struct MapFields<'a> {
 
 impl<'a> TreeReader<'a> {
     pub fn new(source: SourceText<'a>) -> Self {
-        Self { source, problems: CatalogueProblems::default() }
+        Self { source, problems: TextProblems::default() }
     }
 
     pub fn problem(&mut self, at: TreePlace, what: impl Into<String>) {
@@ -38,7 +37,7 @@ impl<'a> TreeReader<'a> {
         self.problems.0.push(self.source.problem(at.line, at.column, what).with_help(help));
     }
 
-    pub fn push(&mut self, problem: CatalogueProblem) {
+    pub fn push(&mut self, problem: TextProblem) {
         self.problems.0.push(problem);
     }
 
@@ -115,12 +114,13 @@ impl<'a> TreeReader<'a> {
     /// A whole number within bounds.
     pub fn whole_number(&mut self, node: &TreeNode, what: &str, least: u16, most: u16) -> Option<u16> {
         match &node.what {
-            TreeValue::Number(n) if n.fract() == 0.0 && *n >= f64::from(least) && *n <= f64::from(most) => {
-                // Whole and within the bounds of the type, so nothing is lost.
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                Some(*n as u16)
-            }
             TreeValue::Number(n) => {
+                let n = n.to_f64();
+                if n.fract() == 0.0 && n >= f64::from(least) && n <= f64::from(most) {
+                    // Whole and within the bounds of the type, so nothing is lost.
+                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                    return Some(n as u16);
+                }
                 self.problem(
                     node.at,
                     format!("{what} must be a whole number from {least} to {most}, not {n}"),

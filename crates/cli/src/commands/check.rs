@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use catalogue::{Catalogue, CatalogueProblem, CatalogueProblems};
+use catalogue::Catalogue;
 use model::UtcMillis;
 use render::{MessageRenderer, TrialRun};
 use runtime::{Clock, ShutdownSignal};
@@ -11,6 +11,7 @@ use scenario::{self, ScenarioGround};
 use serde::Serialize;
 use serde_json::json;
 use shell::{failure::CommandError, terminal};
+use source_text::{TextProblem, TextProblems};
 
 use self::plans::{PlanCloseSchedule, schedule_plan};
 use super::OutputStyle;
@@ -41,7 +42,7 @@ pub struct CatalogueCheckRequest {
 #[derive(Debug)]
 pub struct CatalogueCheckReport {
     pub catalogue: Catalogue,
-    pub notes: Vec<CatalogueProblem>,
+    pub notes: Vec<TextProblem>,
     /// Each plan's message in its forms, with notes on them.
     pub trial: TrialRun,
     pub played: Vec<ScenarioVerdict>,
@@ -62,7 +63,7 @@ pub struct ScenarioVerdict {
 /// Why a catalogue was not looked at to the end.
 #[derive(Debug)]
 pub enum CatalogueCheckError {
-    Problems(CatalogueProblems),
+    Problems(TextProblems),
     Failure(CommandError),
 }
 
@@ -134,7 +135,7 @@ fn play_scenarios(dir: &Path, ask: &CatalogueCheckRequest) -> Result<Vec<Scenari
     let files: Vec<_> = all.iter().filter(|path| matches_pattern(path, ask.only.as_deref())).collect();
     if let Some(only) = ask.only.as_deref().filter(|_| files.is_empty()) {
         let names: Vec<&str> = all.iter().map(|path| scenario_name(path)).collect();
-        let there = catalogue::problem::list_choices(names);
+        let there = source_text::list_choices(names);
         return Err(CommandError::from_refusal(format!(
             "no scenario has `{only}` in its name: there is {there}"
         )));
@@ -255,7 +256,7 @@ fn print_scenarios(all: &[ScenarioVerdict], with_traces: bool) -> Result<(), Com
     Ok(())
 }
 
-fn refuse_problems(problems: &CatalogueProblems, out: OutputStyle) -> Result<(), CommandError> {
+fn refuse_problems(problems: &TextProblems, out: OutputStyle) -> Result<(), CommandError> {
     if out.json {
         let problems: Vec<_> = problems.0.iter().map(problem_in_json).collect();
         terminal::print_json(&json!({"problems": problems}))?;
@@ -266,8 +267,8 @@ fn refuse_problems(problems: &CatalogueProblems, out: OutputStyle) -> Result<(),
     Err(CommandError::from_refusal(pluralise(n, "problem")))
 }
 
-fn problem_in_json(problem: &CatalogueProblem) -> serde_json::Value {
-    let CatalogueProblem { file, line, column, what, help, .. } = problem;
+fn problem_in_json(problem: &TextProblem) -> serde_json::Value {
+    let TextProblem { file, line, column, what, help, .. } = problem;
     json!({"file": file, "line": line, "column": column, "what": what, "help": help})
 }
 

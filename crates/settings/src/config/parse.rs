@@ -1,10 +1,14 @@
 //! How the texts of a configuration are understood, and what was probably meant by those that are not.
 
-use std::{path::Path, str::FromStr, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
-use catalogue::problem::nearest_name;
 use courier_net::is_rate;
 use runtime::log::LogFormat;
+use source_text::nearest_name;
 use tracing::level_filters::LevelFilter;
 
 use super::keys::{API_KEY_FILE_VARIABLE, FILE_SUFFIX_VARIABLE, KEYS, KeyForm};
@@ -22,7 +26,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 32] = [
+const CRATES: [&str; 33] = [
     "adapters",
     "bench",
     "catalogue",
@@ -45,6 +49,7 @@ const CRATES: [&str; 32] = [
     "sender",
     "settings",
     "shell",
+    "source_text",
     "stage",
     "store",
     "store_cql",
@@ -195,6 +200,10 @@ pub fn parse_addresses(text: &str) -> Result<Vec<String>, String> {
     };
     let all: Option<Vec<String>> = text.split(',').map(|address| one(address.trim())).collect();
     all.ok_or_else(|| "is no address such as host:9092, or several with commas".to_owned())
+}
+
+pub fn parse_path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) }
 }
 
 /// A path of the file is meant from the file's own folder.

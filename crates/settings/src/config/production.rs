@@ -16,8 +16,7 @@ use super::{
         KAFKA_TRANSACTION, KAFKA_USER, REGISTRY_CA, REGISTRY_PASSWORD, REGISTRY_URL, REGISTRY_USER,
     },
     merge::{ConfigMerge, ConfigSource, RawSetting},
-    parse::{parse_addresses, parse_as, parse_duration, parse_word},
-    values::parse_path,
+    parse::{parse_addresses, parse_as, parse_duration, parse_path, parse_word},
 };
 
 /// What is known of the engines that others run.
