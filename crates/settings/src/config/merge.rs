@@ -14,7 +14,7 @@ use super::{
     ApiKeyConfig,
     file::{lines_of, map_of_text, no_map_help, scalar_text, value_as_text},
     keys::{
-        self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
+        self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEY_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
         FILE_SUFFIX_VARIABLE, KEYS, KeyForm,
     },
     parse::{nearest_variable, path_beside, unknown_key},
@@ -259,17 +259,17 @@ impl<'a> ConfigMerge<'a> {
     }
 
     fn add_environment(&mut self, mut given: BTreeMap<String, String>) {
-        let own = given.remove(keys::find_key(API_KEYS).map_or("", |key| key.environment));
+        let own = given.remove(API_KEY_VARIABLE);
         let from = given.remove(API_KEY_FILE_VARIABLE);
         if own.is_some() || from.is_some() {
             self.api_keys.clear();
         }
         match (own, from) {
             (Some(_), Some(_)) => {
-                self.refused.push(format!("TIDINGS_API_KEY and {API_KEY_FILE_VARIABLE} are both set"));
+                self.refused.push(format!("{API_KEY_VARIABLE} and {API_KEY_FILE_VARIABLE} are both set"));
             }
             (Some(key), None) => {
-                let source = ConfigSource::Environment("TIDINGS_API_KEY".to_owned());
+                let source = ConfigSource::Environment(API_KEY_VARIABLE.to_owned());
                 self.api_keys.push(RawApiKey { tenant: None, key: SecretString::from(key), source });
             }
             (None, Some(from)) => {
@@ -284,12 +284,12 @@ impl<'a> ConfigMerge<'a> {
         for (name, text) in given {
             let source = ConfigSource::Environment(name.clone());
             let in_file = name.strip_suffix(FILE_SUFFIX_VARIABLE).and_then(|name| {
-                KEYS.iter().find(|key| key.form == KeyForm::Secret && key.environment == name)
+                KEYS.iter().find(|key| key.form == KeyForm::Secret && key.variable() == name)
             });
             if let Some(key) = in_file {
                 let read = self.read_secret(Path::new(&text));
                 self.add_secret(key.name, read, source);
-            } else if let Some(key) = KEYS.iter().find(|key| key.environment == name) {
+            } else if let Some(key) = KEYS.iter().find(|key| key.variable() == name) {
                 match key.form {
                     KeyForm::Secret => self.add_secret(key.name, Ok(text), source),
                     KeyForm::Map => match map_of_text(key, &text) {

@@ -11,7 +11,7 @@ use runtime::log::LogFormat;
 use source_text::nearest_name;
 use tracing::level_filters::LevelFilter;
 
-use super::keys::{API_KEY_FILE_VARIABLE, FILE_SUFFIX_VARIABLE, KEYS, KeyForm};
+use super::keys::{API_KEY_FILE_VARIABLE, ConfigKey, FILE_SUFFIX_VARIABLE, KEYS, KeyForm};
 
 pub fn parse_as<T: FromStr>(what: &'static str) -> impl Fn(&str) -> Result<T, String> {
     move |text| text.parse().map_err(|_| what.to_owned())
@@ -230,8 +230,8 @@ pub fn unknown_key<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> 
 /// The variable that was probably meant.
 pub fn nearest_variable(name: &str) -> Option<String> {
     let secrets = KEYS.iter().filter(|key| key.form == KeyForm::Secret);
-    let files = secrets.map(|key| format!("{}{FILE_SUFFIX_VARIABLE}", key.environment));
-    let known = KEYS.iter().map(|key| key.environment.to_owned()).chain([API_KEY_FILE_VARIABLE.to_owned()]);
+    let files = secrets.map(|key| format!("{}{FILE_SUFFIX_VARIABLE}", key.variable()));
+    let known = KEYS.iter().map(ConfigKey::variable).chain([API_KEY_FILE_VARIABLE.to_owned()]);
     known
         .chain(files)
         .filter(|known| strsim::osa_distance(name, known) <= 2)

@@ -5,6 +5,7 @@ mod mail;
 mod push;
 mod returns;
 mod slips;
+mod table;
 
 use std::{io, path::Path};
 
