@@ -11,6 +11,10 @@ use source_text::{
 use crate::{
     audience::{self, Audience, SUBJECT},
     condition::KindCondition,
+    format::{
+        KIND,
+        words::{ACTOR, UNSURE},
+    },
     inline_text::InlineText,
     language::{check_expression, check_text, condition_scope, says_scope},
     limits::{KINDS_MAX, LIKE_DEPTH_MAX},
@@ -42,11 +46,6 @@ pub struct KindDef {
     /// Its line in the file, for messages.
     pub line: usize,
 }
-
-const KEYS: [&str; 9] = ["on", "to", "while", "says", "plans", "like", "actor", "thread", "unsure"];
-/// What `actor` and `unsure` may be, and which of it means yes.
-const ACTOR: [(&str, bool); 2] = [("told", true), ("left_out", false)];
-const UNSURE: [(&str, bool); 2] = [("again", true), ("later", false)];
 
 impl KindDef {
     /// The type of the subjects it is about.
@@ -154,7 +153,7 @@ fn with_likeness(
 }
 
 fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &TreeNode) -> Option<KindDraft> {
-    let fields = reader.fields(node, key.at, "a kind", &KEYS)?;
+    let fields = reader.fields(node, key.at, &KIND)?;
     let on =
         fields.need(reader, "on").and_then(|node| Some((reader.text(node, "`on`")?.to_string(), node.at)));
     let to = fields.need(reader, "to").and_then(|node| audience::read_audience(reader, node));

@@ -6,6 +6,7 @@
 //! and [`Catalogue::parse`] from texts; either gives a catalogue of which everything has been checked, or
 //! all [`TextProblems`](source_text::TextProblems) that were found, each with file, line, column and what was probably meant.
 //!
+//! [`mod@format`] is the table of all keys, from which [`schema`] and [`reference`] are made.
 //! [`source_text::yaml`] makes a tree in which everything knows its place and [`tree_reader`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`statement_rule`] and [`source_expression`] are a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
@@ -20,6 +21,7 @@ mod close_rule;
 mod condition;
 mod contradictions;
 mod example;
+mod format;
 mod groups;
 mod hash;
 mod holds;
@@ -34,7 +36,9 @@ mod pace;
 mod plan_choice;
 mod plans;
 mod pushes;
+pub mod reference;
 mod row;
+pub mod schema;
 mod source_expression;
 mod sources;
 mod state;

@@ -18,6 +18,7 @@ use crate::{
     Catalogue,
     audience::Audience,
     contradictions,
+    format::CATALOGUE,
     hash::{self, CanonicalText},
     holds, kinds,
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX, POSTAL_BYTES_MAX},
@@ -30,8 +31,6 @@ use crate::{
 
 /// The catalogue's own file in its folder.
 const FILE: &str = "catalogue.yaml";
-
-const KEYS: [&str; 8] = ["catalogue", "postal", "subjects", "kinds", "plans", "surfaces", "caps", "sources"];
 
 /// The file as it is written, its shape checked.
 struct CatalogueDraft {
@@ -111,7 +110,7 @@ fn read_postal(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
 }
 
 fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueDraft> {
-    let fields = reader.fields(tree, tree.at, "a catalogue", &KEYS)?;
+    let fields = reader.fields(tree, tree.at, &CATALOGUE)?;
     let name = fields.need(reader, "catalogue").and_then(|node| read_name(reader, node));
     let postal = fields.get("postal").and_then(|node| read_postal(reader, node));
     let subjects = fields.need(reader, "subjects").map(|node| subjects::read_subjects(reader, node));

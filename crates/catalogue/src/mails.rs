@@ -9,6 +9,7 @@ use source_text::{
 };
 
 use crate::{
+    format::words::COUNTS,
     groups::{self, PlanSubjectTypes},
     inline_text::InlineText,
     language::{check_text, headline_scope, mail_scope},
@@ -17,12 +18,6 @@ use crate::{
     tree_reader::{MapFields, TreeReader, is_name},
     units::bad_mailbox,
 };
-
-/// Keys of a plan that only mails have.
-pub(crate) const KEYS: [&str; 8] =
-    ["count", "from", "lead", "stream", "preheader", "template", "text", "title"];
-/// What of a mail can be counted.
-const COUNTS: [&str; 2] = ["followed", "opened"];
 
 /// How a plan's mails look.
 #[derive(Clone, PartialEq, Eq, Debug)]

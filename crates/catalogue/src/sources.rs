@@ -12,6 +12,7 @@ use source_text::{
 };
 
 use crate::{
+    format::SOURCE,
     inline_text::InlineText,
     language::{TextScope, check_source, source_scope},
     limits::SOURCES_MAX,
@@ -55,22 +56,6 @@ const OWN_FIELDS: [&str; 10] = [
     profile::QUIET,
 ];
 
-const KEYS: [&str; 14] = [
-    "topic",
-    "format",
-    "tells",
-    "otherwise",
-    "when",
-    "subject",
-    "person",
-    "id",
-    "time",
-    "version",
-    "actor",
-    "persons",
-    "data",
-    "snapshot",
-];
 /// Facts, each by its word; everything else is an event.
 const FACTS: [&str; 3] = ["follow", "mute", "profile"];
 const TOPIC_BYTES_MAX: usize = 249;
@@ -115,7 +100,7 @@ pub(crate) fn read_sources(reader: &mut TreeReader<'_>, node: &TreeNode) -> Vec<
     }
     let source = |(key, node): &(TreeKey, TreeNode)| {
         reader.name(key, "a source");
-        let fields = reader.fields(node, key.at, "a source", &KEYS)?;
+        let fields = reader.fields(node, key.at, &SOURCE)?;
         read_source(reader, key, &fields)
     };
     map.iter().filter_map(source).collect()
@@ -131,7 +116,7 @@ fn read_source(reader: &mut TreeReader<'_>, key: &TreeKey, fields: &MapFields<'_
     let tells = match (what, tells) {
         (Some(what), _) => Some(StatementDraft { what, ..written? }),
         (None, None) if format == SourceFormat::CloudEvents && !fields.strange => {
-            for key in &KEYS[3..] {
+            for key in SOURCE.key_names().filter(|key| !["topic", "format", "tells"].contains(key)) {
                 if let Some(node) = fields.get(key) {
                     reader.problem(
                         node.at,

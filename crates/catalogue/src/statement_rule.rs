@@ -54,7 +54,7 @@ pub enum StatementSort {
 impl SourceFormat {
     pub const ALL: [Self; 4] = [Self::Json, Self::Avro, Self::CloudEvents, Self::Debezium];
 
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Avro => "avro",

@@ -8,6 +8,7 @@ use serde_json::json;
 use source_text::TextProblems;
 
 mod follows;
+mod format;
 mod notes;
 mod paces;
 mod slips;

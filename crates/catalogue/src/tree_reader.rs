@@ -5,7 +5,7 @@ use source_text::{
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
 };
 
-use crate::limits::NAME_BYTES_MAX;
+use crate::{format::MapFormat, limits::NAME_BYTES_MAX};
 
 /// Collects problems while a tree is read.
 pub(crate) struct TreeReader<'a> {
@@ -17,7 +17,7 @@ pub(crate) struct TreeReader<'a> {
 pub(crate) struct MapFields<'a> {
     map: &'a [(TreeKey, TreeNode)],
     pub at: TreePlace,
-    what: String,
+    format: &'static MapFormat,
     /// Keys that a slip was probably meant for; that they are missing too is no news.
     meant: Vec<String>,
     /// Whether a key is not known, which has been said.
@@ -57,10 +57,10 @@ impl<'a> TreeReader<'a> {
         &mut self,
         node: &'n TreeNode,
         at: TreePlace,
-        what: &str,
-        known: &[&str],
+        format: &'static MapFormat,
     ) -> Option<MapFields<'n>> {
-        self.fields_of(node, at, what, known, (what, known))
+        let known: Vec<&str> = format.key_names().collect();
+        self.fields_of(node, at, format, (format.title, &known))
     }
 
     /// The same where only some of the known keys are offered to whoever wrote another one.
@@ -68,14 +68,14 @@ impl<'a> TreeReader<'a> {
         &mut self,
         node: &'n TreeNode,
         at: TreePlace,
-        what: &str,
-        known: &[&str],
+        format: &'static MapFormat,
         (offers, offered): (&str, &[&str]),
     ) -> Option<MapFields<'n>> {
+        let what = format.title;
         let map = self.map(node, what)?;
         let mut meant = Vec::new();
         let mut strange = false;
-        for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
+        for (key, _) in map.iter().filter(|(key, _)| !format.has(&key.name)) {
             let near = nearest_name(&key.name, offered.iter().copied());
             let help = match (missing_blank(&key.name), near) {
                 (Some(help), _) => help,
@@ -86,7 +86,7 @@ impl<'a> TreeReader<'a> {
             strange = true;
             self.problem_with(key.at, format!("{what} has no key `{}`", key.name), Some(help));
         }
-        Some(MapFields { map, at, what: what.to_string(), meant, strange })
+        Some(MapFields { map, at, format, meant, strange })
     }
 
     pub fn text<'n>(&mut self, node: &'n TreeNode, what: &str) -> Option<&'n str> {
@@ -177,6 +177,7 @@ impl<'a> TreeReader<'a> {
 
 impl<'a> MapFields<'a> {
     pub fn get(&self, key: &str) -> Option<&'a TreeNode> {
+        debug_assert!(self.format.has(key), "`{key}` is no key of {}", self.format.title);
         self.map.iter().find(|(known, _)| known.name == key).map(|(_, node)| node)
     }
 
@@ -184,7 +185,7 @@ impl<'a> MapFields<'a> {
     pub fn need(&self, reader: &mut TreeReader<'_>, key: &str) -> Option<&'a TreeNode> {
         let node = self.get(key);
         if node.is_none() && !self.meant.iter().any(|meant| meant == key) {
-            reader.problem(self.at, format!("{} needs `{key}`", self.what));
+            reader.problem(self.at, format!("{} needs `{key}`", self.format.title));
         }
         node
     }
