@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use catalogue::{Catalogue, CatalogueProblems};
+use catalogue::Catalogue;
+use source_text::TextProblems;
 
 /// What differs between the catalogues of the laws.
 #[derive(Clone, Debug)]
@@ -123,7 +124,7 @@ pub fn parse_catalogue(text: &str) -> Arc<Catalogue> {
 }
 
 /// A catalogue, or what is wrong with it.
-pub fn read_catalogue(text: &str) -> Result<Arc<Catalogue>, CatalogueProblems> {
+pub fn read_catalogue(text: &str) -> Result<Arc<Catalogue>, TextProblems> {
     let template = |name: &str| Ok(if name == "mail.mjml" { LAYOUT } else { TEXT }.to_owned());
     Catalogue::parse(text, "catalogue.yaml", &template).map(Arc::new)
 }

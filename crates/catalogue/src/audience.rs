@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use model::place::WITHIN_KM_MAX;
+use source_text::{
+    did_you_mean, list_choices,
+    yaml::{TreeNode, TreePlace, TreeValue},
+};
 
 use crate::{
-    problem::{did_you_mean, list_choices},
+    format::AUDIENCE,
     subjects::{FieldType, SubjectType},
     tree_reader::{MapFields, TreeReader},
     units::parse_distance_km,
-    yaml::{TreeNode, TreePlace, TreeValue},
 };
 
 /// Who may care.
@@ -39,10 +42,7 @@ pub const OTHER: &str = "other";
 
 /// Audiences that are a word alone.
 const WORDS: [&str; 2] = ["listed", "everyone"];
-/// Audiences that are a key of a map.
-const SORTS: [&str; 4] = ["followers_of", "near", "person", "mutual"];
 const WITHIN: &str = "within";
-const KEYS: [&str; 5] = ["followers_of", "near", WITHIN, "person", "mutual"];
 
 const RULE: &str = "an audience is `{followers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`";
 const DISTANCE: &str = "write it like `40 km` or `500 m`";
@@ -83,9 +83,9 @@ pub(crate) fn read_audience(reader: &mut TreeReader<'_>, node: &TreeNode) -> Opt
             return None;
         }
     }
-    let fields = reader.fields(node, node.at, "`to`", &KEYS)?;
+    let fields = reader.fields(node, node.at, &AUDIENCE)?;
     let written: Vec<(&str, &TreeNode)> =
-        SORTS.into_iter().filter_map(|sort| Some((sort, fields.get(sort)?))).collect();
+        AUDIENCE.ways().filter_map(|(sort, _)| Some((sort, fields.get(sort)?))).collect();
     if let Some(within) = fields.get(WITHIN).filter(|_| fields.get("near").is_none() && !fields.strange) {
         reader.problem(within.at, "`within` belongs to `near`");
         return None;

@@ -7,19 +7,18 @@ use model::{
     limits::DAY_MS,
     plan::{CloseRule, LocalHours, LocalTime, WeekdaySet, ZoneRule},
 };
-
-use crate::{
-    limits::{AFTER_MS_MIN, LOOK_BACK_DAYS_MAX, SILENCE_MS_MIN, SPREAD_MS_MAX},
-    problem::{did_you_mean, list_choices},
-    tree_reader::{MapFields, TreeReader},
-    units::{format_length, parse_duration_ms},
+use source_text::{
+    did_you_mean, list_choices,
     yaml::{TreeNode, TreePlace, TreeValue},
 };
 
-const KEYS: [&str; 12] =
-    ["daily", "weekly", "after", "silence", "away", "before", "by", "most", "on", "zone", "spread", "best"];
-/// The ways to close; each has keys of its own.
-const WAYS: [&str; 6] = ["daily", "weekly", "after", "silence", "away", "before"];
+use crate::{
+    format::{CLOSE, KeyCombination},
+    limits::{AFTER_MS_MIN, LOOK_BACK_DAYS_MAX, SILENCE_MS_MIN, SPREAD_MS_MAX},
+    tree_reader::{MapFields, TreeReader},
+    units::{format_length, parse_duration_ms},
+};
+
 const AT_ONCE: &str = "at_once";
 
 /// How long a window may be open at least and at most.
@@ -37,10 +36,10 @@ pub(crate) fn read_close(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option
         reader.problem_with(node.at, format!("there is no way to close `{text}`"), Some(help));
         return None;
     }
-    let fields = reader.fields(node, node.at, "`close`", &KEYS)?;
-    let mut ways = WAYS.iter().filter_map(|way| Some((*way, fields.get(way)?)));
+    let fields = reader.fields(node, node.at, &CLOSE)?;
+    let mut ways = CLOSE.ways().filter_map(|(way, own)| Some((way, own, fields.get(way)?)));
     match (ways.next(), ways.next()) {
-        (Some((way, node)), None) => read_close_form(reader, &fields, way, node),
+        (Some((way, own, node)), None) => read_close_form(reader, &fields, (way, own), node),
         // What is there instead has its message.
         (None, _) if fields.strange => None,
         (None, _) => {
@@ -57,29 +56,22 @@ pub(crate) fn read_close(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option
 fn read_close_form(
     reader: &mut TreeReader<'_>,
     fields: &MapFields<'_>,
-    way: &str,
+    (way, own): (&str, &KeyCombination),
     node: &TreeNode,
 ) -> Option<CloseRule> {
-    // What each way knows beside itself.
-    let (own, what): (&[&str], _) = match way {
-        "daily" => (&["zone", "spread", "best"], "`daily`"),
-        "weekly" => (&["on", "zone", "spread", "best"], "`weekly`"),
-        "after" => (&[], "`after`"),
-        "away" => (&[], "`away`"),
-        "before" => (&["by"], "`before`"),
-        _ => (&["most"], "`silence`"),
-    };
-    let others: Vec<&str> =
-        ["on", "zone", "spread", "best", "most", "by"].into_iter().filter(|key| !own.contains(key)).collect();
-    let alone = has_no_stray(reader, fields, what, &others);
+    let what = format!("`{way}`");
+    // The ways themselves are one at a time already.
+    let is_way = |key: &&str| CLOSE.ways().any(|(way, _)| way == *key);
+    let others: Vec<&str> = CLOSE.key_names().filter(|key| !own.has(key) && !is_way(key)).collect();
+    let alone = has_no_stray(reader, fields, &what, &others);
     let close = match way {
-        "daily" => read_calendar(reader, fields, (node, what), Some(WeekdaySet::ALL)),
+        "daily" => read_calendar(reader, fields, (node, &what), Some(WeekdaySet::ALL)),
         "weekly" => {
             let on = fields.need(reader, "on").and_then(|node| read_weekdays(reader, node));
-            read_calendar(reader, fields, (node, what), on)
+            read_calendar(reader, fields, (node, &what), on)
         }
-        "after" => read_duration_within(reader, node, what, LENGTHS).map(|ms| CloseRule::After { ms }),
-        "away" => read_duration_within(reader, node, what, LENGTHS).map(|ms| CloseRule::Away { ms }),
+        "after" => read_duration_within(reader, node, &what, LENGTHS).map(|ms| CloseRule::After { ms }),
+        "away" => read_duration_within(reader, node, &what, LENGTHS).map(|ms| CloseRule::Away { ms }),
         "before" => read_before(reader, fields, node),
         _ => read_silence(reader, fields, node),
     };

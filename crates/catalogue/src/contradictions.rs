@@ -13,7 +13,9 @@ use model::{
     },
 };
 
-use crate::{kinds, tree_reader::TreeReader, units::format_length, yaml::TreePlace};
+use source_text::yaml::TreePlace;
+
+use crate::{kinds, tree_reader::TreeReader, units::format_length};
 
 /// From here on, and for as long, closings are tried against quiet hours: a year has all changes of the clock.
 const YEAR_BEGINS: i32 = 20_454;

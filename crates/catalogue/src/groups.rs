@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::plan::Plan;
+use source_text::{did_you_mean, yaml::TreePlace};
 
 use crate::{
     kinds,
-    problem::did_you_mean,
     subjects::{FieldType, SubjectType},
     tree_reader::TreeReader,
-    yaml::TreePlace,
 };
 
 /// What the messages of a plan are about.

@@ -8,25 +8,28 @@ use std::{
 
 use model::{
     Channel, Kind, PlanName, Tenant,
-    limits::{COUNTED_MAX, DAY_MS},
+    limits::DAY_MS,
     plan::{
         CapPeriod, EscalationRule, LocalHours, MessageCap, OnlineRule, OnlineSurface, Plan, QuietAction,
         QuietRule,
     },
 };
-
-use crate::{
-    close_rule::{read_duration_within, read_time_of_day, read_zone},
-    limits::{AFTER_MS_MIN, CAPS_MAX, LOOK_BACK_DAYS_MAX, REST_MS_MIN, SURFACES_MAX},
-    plan_choice,
-    plans::read_channel,
-    problem::{did_you_mean, list_choices},
-    tree_reader::{MapFields, TreeReader},
+use source_text::{
+    did_you_mean, list_choices,
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
 };
 
-/// The keys of a plan that are read here.
-pub(crate) const KEYS: [&str; 6] = ["urgent", "online", "badge", "quiet", "follows", "counts_on"];
+use crate::{
+    close_rule::{read_duration_within, read_time_of_day, read_zone},
+    format::{
+        CAP, CAPPED_MAX, FOLLOWS, ONLINE, QUIET, SURFACE_MAP,
+        words::{ASK, ONLINE as ONLINE_WORDS, THEN},
+    },
+    limits::{AFTER_MS_MIN, CAPS_MAX, LOOK_BACK_DAYS_MAX, REST_MS_MIN, SURFACES_MAX},
+    plan_choice,
+    tree_reader::{MapFields, TreeReader},
+    word_choice::{read_channel, read_word},
+};
 
 /// What they say, with the place of the plan that is followed.
 pub(crate) struct PlanHolds {
@@ -56,12 +59,12 @@ fn read_surface(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> 
     if let TreeValue::Text(_) = &node.what {
         return Some(OnlineSurface { name, online_ms: online(reader, node)?, asks_live: false });
     }
-    let fields = reader.fields(node, node.at, "a surface", &["online", "ask"])?;
+    let fields = reader.fields(node, node.at, &SURFACE_MAP)?;
     let length = fields.need(reader, "online")?;
     let online_ms = online(reader, length)?;
     let asks_live = match fields.get("ask") {
         None => false,
-        Some(node) => read_word(reader, node, "`ask`", &[("live", true)])?,
+        Some(node) => read_word(reader, node, "`ask`", &ASK)?,
     };
     Some(OnlineSurface { name, online_ms, asks_live })
 }
@@ -83,10 +86,9 @@ pub(crate) fn read_caps(reader: &mut TreeReader<'_>, node: &TreeNode) -> Vec<Cap
 
 fn read_cap(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Option<CapDraft> {
     reader.name(key, "a cap");
-    let fields =
-        reader.fields(node, key.at, "a cap", &["most", "per", "zone", "channel", "kinds", "tenants"])?;
-    let counted = u16::try_from(COUNTED_MAX).unwrap_or(u16::MAX);
-    let most = fields.need(reader, "most").and_then(|node| reader.whole_number(node, "`most`", 1, counted));
+    let fields = reader.fields(node, key.at, &CAP)?;
+    let most =
+        fields.need(reader, "most").and_then(|node| reader.whole_number(node, "`most`", 1, CAPPED_MAX));
     let per = fields.need(reader, "per").and_then(|node| read_cap_period(reader, node, &fields));
     let channel = match fields.get("channel") {
         Some(node) => Some(read_channel(reader, node)?),
@@ -199,27 +201,21 @@ pub(crate) fn read_holds(
 
 fn read_online(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<OnlineRule> {
     if let TreeValue::Text(_) = &node.what {
-        return read_word(
-            reader,
-            node,
-            "`online`",
-            &[("hold", OnlineRule::Hold), ("ended", OnlineRule::End)],
-        );
+        return read_word(reader, node, "`online`", &ONLINE_WORDS);
     }
-    let fields = reader.fields(node, node.at, "`online`", &["postpone"])?;
+    let fields = reader.fields(node, node.at, &ONLINE)?;
     let node = fields.need(reader, "postpone")?;
     let ms = read_duration_within(reader, node, "`postpone`", AFTER_MS_MIN..=DAY_MS)?;
     Some(OnlineRule::Postpone { ms })
 }
 
 fn read_quiet(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<QuietRule> {
-    let fields = reader.fields(node, node.at, "`quiet`", &["from", "to", "zone", "then"])?;
+    let fields = reader.fields(node, node.at, &QUIET)?;
     let from = fields.need(reader, "from").and_then(|node| read_time_of_day(reader, node, "`from`"));
     let to = fields.need(reader, "to").and_then(|node| read_time_of_day(reader, node, "`to`"));
     let zone = fields.need(reader, "zone").and_then(|node| read_zone(reader, node));
-    let words = [("hold", QuietAction::Hold), ("silent", QuietAction::Silent), ("ended", QuietAction::End)];
     let then = match fields.get("then") {
-        Some(node) => read_word(reader, node, "`then`", &words)?,
+        Some(node) => read_word(reader, node, "`then`", &THEN)?,
         None => QuietAction::Hold,
     };
     let hours = LocalHours { from: from?, to: to? };
@@ -255,7 +251,7 @@ fn read_counts_on(
 }
 
 fn read_follows(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<(EscalationRule, TreePlace)> {
-    let fields = reader.fields(node, node.at, "`follows`", &["plan", "wait"])?;
+    let fields = reader.fields(node, node.at, &FOLLOWS)?;
     let plan = fields.need(reader, "plan")?;
     let names = reader.texts(plan, "`plan`");
     let plans: Vec<PlanName> = names.iter().filter_map(|(name, _)| PlanName::new(name).ok()).collect();
@@ -333,21 +329,4 @@ pub(crate) fn resolve_offers(reader: &mut TreeReader<'_>, kind: &str, offered: &
     );
     let help = format!("have a plan of `{}` follow `{}` too", lost.channel, preferred.name);
     reader.problem_with(*at, what, Some(help));
-}
-
-/// One of some words.
-pub(crate) fn read_word<T: Copy>(
-    reader: &mut TreeReader<'_>,
-    node: &TreeNode,
-    what: &str,
-    words: &[(&'static str, T)],
-) -> Option<T> {
-    let text = reader.text(node, what)?;
-    let found = words.iter().find(|(name, _)| *name == text);
-    if found.is_none() {
-        let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-        let help = did_you_mean(text, names.iter().copied());
-        reader.problem_with(node.at, format!("{what} is {}", list_choices(names)), help);
-    }
-    found.map(|(_, value)| *value)
 }

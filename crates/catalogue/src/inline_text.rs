@@ -1,13 +1,11 @@
 //! Texts that stand in the catalogue itself, and where in the file a byte of such a text is: YAML may
 //! have quoted, folded or indented it.
-
-use crate::{
-    language::TextFinding,
-    limits::INLINE_BYTES_MAX,
-    problem::{CatalogueProblem, SourceText},
-    tree_reader::TreeReader,
+use source_text::{
+    SourceText, TextProblem,
     yaml::{TreeNode, TreePlace},
 };
+
+use crate::{language::TextFinding, limits::INLINE_BYTES_MAX, tree_reader::TreeReader};
 
 /// A text and where its scalar stands.
 #[derive(Clone, Debug)]
@@ -28,7 +26,7 @@ impl InlineText {
     }
 
     /// A finding in this text, as a problem of the file.
-    pub fn problem(&self, source: SourceText<'_>, finding: &TextFinding) -> CatalogueProblem {
+    pub fn problem(&self, source: SourceText<'_>, finding: &TextFinding) -> TextProblem {
         let problem = match self.offset(source.text, finding) {
             Some(offset) => source.problem_at(offset, finding.what.clone()),
             None => source.problem(self.at.line, self.at.column, finding.what.clone()),

@@ -3,17 +3,24 @@
 use std::collections::BTreeMap;
 
 use model::{Kind, PlanName, SubjectRef, Value, VersionedState};
+use source_text::{
+    TextProblems, did_you_mean,
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+};
 
 use crate::{
     audience::{self, Audience, SUBJECT},
     condition::KindCondition,
+    format::{
+        KIND,
+        words::{ACTOR, UNSURE},
+    },
     inline_text::InlineText,
     language::{check_expression, check_text, condition_scope, says_scope},
     limits::{KINDS_MAX, LIKE_DEPTH_MAX},
-    problem::{CatalogueProblems, did_you_mean, list_choices},
     subjects::SubjectType,
     tree_reader::TreeReader,
-    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+    word_choice::read_word,
 };
 
 /// A type of notification.
@@ -39,11 +46,6 @@ pub struct KindDef {
     /// Its line in the file, for messages.
     pub line: usize,
 }
-
-const KEYS: [&str; 9] = ["on", "to", "while", "says", "plans", "like", "actor", "thread", "unsure"];
-/// What `actor` and `unsure` may be: what stands first means yes.
-const ACTOR: [&str; 2] = ["told", "left_out"];
-const UNSURE: [&str; 2] = ["again", "later"];
 
 impl KindDef {
     /// The type of the subjects it is about.
@@ -151,15 +153,15 @@ fn with_likeness(
 }
 
 fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &TreeNode) -> Option<KindDraft> {
-    let fields = reader.fields(node, key.at, "a kind", &KEYS)?;
+    let fields = reader.fields(node, key.at, &KIND)?;
     let on =
         fields.need(reader, "on").and_then(|node| Some((reader.text(node, "`on`")?.to_string(), node.at)));
     let to = fields.need(reader, "to").and_then(|node| audience::read_audience(reader, node));
     let holds = fields.get("while").map(|node| InlineText::read(reader, node, "`while`"));
     let says = fields.need(reader, "says").and_then(|node| InlineText::read(reader, node, "`says`"));
     let plans = fields.need(reader, "plans").map(|node| own_texts(reader.texts(node, "`plans`")));
-    let actor_told = fields.get("actor").and_then(|node| read_either(reader, node, "actor", ACTOR));
-    let again_if_unsure = fields.get("unsure").and_then(|node| read_either(reader, node, "unsure", UNSURE));
+    let actor_told = fields.get("actor").and_then(|node| read_word(reader, node, "`actor`", &ACTOR));
+    let again_if_unsure = fields.get("unsure").and_then(|node| read_word(reader, node, "`unsure`", &UNSURE));
     let thread = fields.get("thread");
     let thread = thread.and_then(|node| Some((reader.text(node, "`thread`")?.to_string(), node.at)));
     // A `while` that could not be read is no kind without one.
@@ -179,20 +181,6 @@ fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &Tree
         thread,
         line: key.at.line,
     })
-}
-
-/// One of two words, of which the first means yes.
-fn read_either(reader: &mut TreeReader<'_>, node: &TreeNode, name: &str, words: [&str; 2]) -> Option<bool> {
-    let said = reader.text(node, &format!("`{name}`"))?;
-    let found = words.iter().position(|word| *word == said);
-    if found.is_none() {
-        reader.problem_with(
-            node.at,
-            format!("`{name}` is {}", list_choices(words)),
-            did_you_mean(said, words),
-        );
-    }
-    found.map(|at| at == 0)
 }
 
 fn own_texts(texts: Vec<(&str, TreePlace)>) -> Vec<(String, TreePlace)> {
@@ -245,8 +233,8 @@ fn compile_condition(
     let compiled = match check_expression(&inline.text, &condition_scope(subjects, subject)) {
         Ok(reads) => KindCondition::compile(&inline.text, reads),
         Err(findings) => {
-            let problems: CatalogueProblems =
-                CatalogueProblems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
+            let problems: TextProblems =
+                TextProblems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
             reader.problems.extend(problems.0);
             return Err(());
         }

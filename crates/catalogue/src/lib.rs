@@ -4,11 +4,12 @@
 //!
 //! A catalogue is one YAML file and the templates beside it. [`Catalogue::load`] reads them from a folder
 //! and [`Catalogue::parse`] from texts; either gives a catalogue of which everything has been checked, or
-//! all [`CatalogueProblems`] that were found, each with file, line, column and what was probably meant.
+//! all [`TextProblems`](source_text::TextProblems) that were found, each with file, line, column and what was probably meant.
 //!
-//! [`yaml`] makes a tree in which everything knows its place ([`yaml_slip`] finds what is no YAML) and [`tree_reader`] takes values from it;
+//! [`mod@format`] is the table of all keys, from which [`schema`] and [`reference`] are made.
+//! [`source_text::yaml`] makes a tree in which everything knows its place and [`tree_reader`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
-//! [`row`] is what a source makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
+//! [`statement_rule`] and [`source_expression`] are a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
 //! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
 //! [`example`] makes data up, [`varied_examples`] data that looks like somebody's, for checks.
@@ -20,6 +21,7 @@ mod close_rule;
 mod condition;
 mod contradictions;
 mod example;
+mod format;
 mod groups;
 mod hash;
 mod holds;
@@ -33,18 +35,20 @@ mod notes;
 mod pace;
 mod plan_choice;
 mod plans;
-pub mod problem;
 mod pushes;
+pub mod reference;
 mod row;
+pub mod schema;
+mod source_expression;
 mod sources;
 mod state;
+mod statement_rule;
 mod subjects;
 mod tree_reader;
 mod units;
 mod varied_examples;
 pub mod windows;
-mod yaml;
-pub mod yaml_slip;
+mod word_choice;
 
 #[cfg(test)]
 mod tests;
@@ -60,11 +64,12 @@ pub use audience::{Audience, OTHER, SUBJECT, VARIANT};
 pub use condition::{ConditionFacts, KindCondition};
 pub use kinds::KindDef;
 pub use mails::{MailCounting, MailTemplates};
-pub use problem::{CatalogueProblem, CatalogueProblems};
 pub use pushes::PushTemplates;
-pub use row::{RowChange, RowError, RowStatement, SourceRow};
-pub use sources::{PROFILE_FIELDS, SourceDef, SourceFormat, StatementRule, StatementSort};
+pub use row::{RowError, RowStatement};
+pub use source_expression::{RowChange, SourceRow};
+pub use sources::PROFILE_FIELDS;
 pub use state::{PlaceParseError, SubjectFieldError, parse_place};
+pub use statement_rule::{SourceDef, SourceFormat, StatementRule, StatementSort};
 pub use subjects::{FieldType, SubjectType};
 pub use units::{format_length, is_web_url, parse_duration_ms};
 pub use varied_examples::{ToldExample, example_name};

@@ -10,8 +10,6 @@ pub const INLINE_BYTES_MAX: usize = 4 * 1024;
 pub const TAG_WORDS_MAX: usize = 400;
 /// Values that one value is put together from: a text that is put together from itself is soon as large as memory.
 pub const PARTS_MAX: u64 = 100;
-/// Levels of the catalogue file.
-pub const YAML_DEPTH_MAX: usize = 16;
 
 /// Bytes of a name: `type:id` and the like must fit an id.
 pub const NAME_BYTES_MAX: usize = ID_BYTES_MAX / 2;

@@ -9,27 +9,28 @@ use std::{
 };
 
 use model::plan::{OnlineSurface, PlanSet};
+use source_text::{
+    SourceText, TextProblems,
+    yaml::{TreeNode, TreePlace, parse_yaml},
+};
 
 use crate::{
-    Catalogue, CatalogueProblems,
+    Catalogue,
     audience::Audience,
     contradictions,
+    format::CATALOGUE,
     hash::{self, CanonicalText},
     holds, kinds,
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX, POSTAL_BYTES_MAX},
     mails::{self, ReadFile},
     plans::{self, WordsDraft},
-    problem::SourceText,
     pushes, sources,
     subjects::{self, SubjectType},
     tree_reader::TreeReader,
-    yaml::{self, TreePlace},
 };
 
 /// The catalogue's own file in its folder.
 const FILE: &str = "catalogue.yaml";
-
-const KEYS: [&str; 8] = ["catalogue", "postal", "subjects", "kinds", "plans", "surfaces", "caps", "sources"];
 
 /// The file as it is written, its shape checked.
 struct CatalogueDraft {
@@ -45,7 +46,7 @@ struct CatalogueDraft {
 
 impl Catalogue {
     /// Reads `catalogue.yaml` of a folder, and the templates it names.
-    pub fn load(dir: &Path) -> Result<Self, CatalogueProblems> {
+    pub fn load(dir: &Path) -> Result<Self, TextProblems> {
         let path = dir.join(FILE);
         let name = path.display().to_string();
         let text = read_capped_file(&path).map_err(|error| {
@@ -65,13 +66,13 @@ impl Catalogue {
 
     /// Reads a catalogue from its text. `file` names it in messages; `read_file` reads a template by the
     /// name that the catalogue has for it.
-    pub fn parse(text: &str, file: &str, read_file: ReadFile<'_>) -> Result<Self, CatalogueProblems> {
+    pub fn parse(text: &str, file: &str, read_file: ReadFile<'_>) -> Result<Self, TextProblems> {
         let source = SourceText { file, text };
         if text.len() > FILE_BYTES_MAX {
             let what = format!("the file has {} bytes, more than {FILE_BYTES_MAX}", text.len());
             return Err(source.problem(1, 1, what).into());
         }
-        let tree = yaml::parse_yaml(source)?;
+        let tree = parse_yaml(source)?;
         let mut reader = TreeReader::new(source);
         let written = read_shape(&mut reader, &tree);
         std::mem::take(&mut reader.problems).into_result()?;
@@ -84,7 +85,7 @@ impl Catalogue {
 }
 
 /// What the catalogue is called; it stands in headers of mails.
-fn read_name<'n>(reader: &mut TreeReader<'_>, node: &'n yaml::TreeNode) -> Option<&'n str> {
+fn read_name<'n>(reader: &mut TreeReader<'_>, node: &'n TreeNode) -> Option<&'n str> {
     let name = reader.text(node, "`catalogue`")?;
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
         let what = format!("`catalogue` is a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
@@ -94,7 +95,7 @@ fn read_name<'n>(reader: &mut TreeReader<'_>, node: &'n yaml::TreeNode) -> Optio
 }
 
 /// Where the sender can be written to, in one line or several.
-fn read_postal(reader: &mut TreeReader<'_>, node: &yaml::TreeNode) -> Option<String> {
+fn read_postal(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
     let text = reader.text(node, "`postal`")?.trim();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty()
@@ -108,8 +109,8 @@ fn read_postal(reader: &mut TreeReader<'_>, node: &yaml::TreeNode) -> Option<Str
     Some(lines.join(", "))
 }
 
-fn read_shape(reader: &mut TreeReader<'_>, tree: &yaml::TreeNode) -> Option<CatalogueDraft> {
-    let fields = reader.fields(tree, tree.at, "a catalogue", &KEYS)?;
+fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueDraft> {
+    let fields = reader.fields(tree, tree.at, &CATALOGUE)?;
     let name = fields.need(reader, "catalogue").and_then(|node| read_name(reader, node));
     let postal = fields.get("postal").and_then(|node| read_postal(reader, node));
     let subjects = fields.need(reader, "subjects").map(|node| subjects::read_subjects(reader, node));

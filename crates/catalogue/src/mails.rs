@@ -3,24 +3,21 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use model::plan::GENERAL;
+use source_text::{
+    SourceText, did_you_mean, list_choices,
+    yaml::{TreeNode, TreePlace},
+};
 
 use crate::{
+    format::words::COUNTS,
     groups::{self, PlanSubjectTypes},
     inline_text::InlineText,
     language::{check_text, headline_scope, mail_scope},
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
-    problem::{SourceText, did_you_mean, list_choices},
     subjects::SubjectType,
     tree_reader::{MapFields, TreeReader, is_name},
     units::bad_mailbox,
-    yaml::{TreeNode, TreePlace},
 };
-
-/// Keys of a plan that only mails have.
-pub(crate) const KEYS: [&str; 8] =
-    ["count", "from", "lead", "stream", "preheader", "template", "text", "title"];
-/// What of a mail can be counted.
-const COUNTS: [&str; 2] = ["followed", "opened"];
 
 /// How a plan's mails look.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Channel, PlanName};
 
-use crate::{Catalogue, KindDef, problem::CatalogueProblem};
+use source_text::TextProblem;
+
+use crate::{Catalogue, KindDef};
 
 /// What every mail has to show, by its name in templates, and what its readers lack without it.
 const SHOWN: [(&str, &str); 2] = [
@@ -14,8 +16,8 @@ const SHOWN: [(&str, &str); 2] = [
 
 impl Catalogue {
     /// What is worth a second look, in the order of the files.
-    pub fn notes(&self) -> Vec<CatalogueProblem> {
-        let mut notes: Vec<CatalogueProblem> =
+    pub fn notes(&self) -> Vec<TextProblem> {
+        let mut notes: Vec<TextProblem> =
             SHOWN.into_iter().flat_map(|(name, lacks)| self.mails_without(name, lacks)).collect();
         notes.extend(self.note_missing_address());
         notes.extend(self.told_elsewhere());
@@ -24,7 +26,7 @@ impl Catalogue {
     }
 
     /// Files of mails that do not show what every mail has to.
-    fn mails_without(&self, name: &str, lacks: &str) -> Vec<CatalogueProblem> {
+    fn mails_without(&self, name: &str, lacks: &str) -> Vec<TextProblem> {
         let folder = self.file.rfind('/').map_or("", |at| &self.file[..=at]);
         let mut lacking: BTreeMap<&str, Vec<&PlanName>> = BTreeMap::new();
         for (plan, mail) in &self.mails {
@@ -43,7 +45,7 @@ impl Catalogue {
     }
 
     /// That mails print an address which nobody has said.
-    fn note_missing_address(&self) -> Option<CatalogueProblem> {
+    fn note_missing_address(&self) -> Option<TextProblem> {
         let is_asked = self.mails.values().any(|mail| prints_name(&mail.template, "postal"));
         (is_asked && self.postal.is_none()).then(|| {
             let help = "say it beside `catalogue`: `postal: 1 Example Street, Example Town`".to_string();
@@ -53,7 +55,7 @@ impl Catalogue {
 
     /// Kinds that say the same to the same people on one channel, under plans of their own. An entry is told once on a
     /// channel, so the plan that closes first takes all of it.
-    fn told_elsewhere(&self) -> Vec<CatalogueProblem> {
+    fn told_elsewhere(&self) -> Vec<TextProblem> {
         let mut kinds: Vec<&KindDef> = self.kinds.values().collect();
         kinds.sort_by_key(|kind| kind.line);
         let mut notes = Vec::new();
@@ -70,12 +72,7 @@ impl Catalogue {
     }
 
     /// The note on two kinds that have no plan of a channel in common, and each some.
-    fn note_taken_kind(
-        &self,
-        first: &KindDef,
-        later: &KindDef,
-        channel: Channel,
-    ) -> Option<CatalogueProblem> {
+    fn note_taken_kind(&self, first: &KindDef, later: &KindDef, channel: Channel) -> Option<TextProblem> {
         let (theirs, own) = (self.plans_of_kind(first, channel), self.plans_of_kind(later, channel));
         if own.is_empty() || theirs.is_empty() || !own.is_disjoint(&theirs) {
             return None;
@@ -118,6 +115,6 @@ fn prints_name(template: &str, name: &str) -> bool {
     })
 }
 
-fn build_note(file: String, line: usize, what: String, help: String) -> CatalogueProblem {
-    CatalogueProblem { file, line, column: 1, what, help: Some(help), excerpt: None }
+fn build_note(file: String, line: usize, what: String, help: String) -> TextProblem {
+    TextProblem { file, line, column: 1, what, help: Some(help), excerpt: None }
 }

@@ -2,20 +2,21 @@
 //! becomes of too few.
 
 use model::{
-    limits::{DAY_MS, READY_ENTRIES_MAX},
+    limits::DAY_MS,
     plan::{AloneRule, CloseRule, FirstRule, PlanSection, RestRule, TooFewRule},
 };
+use source_text::yaml::{TreeNode, TreePlace};
 
 use crate::{
     close_rule::{read_duration, read_duration_within},
-    holds::read_word,
+    format::{
+        ALONE, ENTRIES_MAX, REST,
+        words::{BELOW, FIRST},
+    },
     limits::{ALONE_MAX, FACTOR_MAX, REST_MS_MIN},
     tree_reader::{MapFields, TreeReader},
-    yaml::{TreeNode, TreePlace},
+    word_choice::read_word,
 };
-
-/// The keys of a plan that are read here.
-pub(crate) const KEYS: [&str; 7] = ["entries", "first", "alone", "rest", "together", "at_least", "below"];
 
 /// What they say.
 pub(crate) struct PlanPace {
@@ -34,15 +35,13 @@ pub(crate) fn read_pace(
     fields: &MapFields<'_>,
     look_back_ms: i64,
 ) -> Option<PlanPace> {
-    let most = u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX);
     let entries = match fields.get("entries") {
-        Some(node) => Some(reader.whole_number(node, "`entries`", 2, most)?),
+        Some(node) => Some(reader.whole_number(node, "`entries`", 2, ENTRIES_MAX)?),
         None => None,
     };
-    let words = [("gathered", FirstRule::Gathered), ("alone", FirstRule::Alone), ("both", FirstRule::Both)];
     let first = fields
         .get("first")
-        .map_or(Some(FirstRule::Gathered), |node| read_word(reader, node, "`first`", &words))?;
+        .map_or(Some(FirstRule::Gathered), |node| read_word(reader, node, "`first`", &FIRST))?;
     let alone = match fields.get("alone") {
         Some(node) => Some(read_alone(reader, node, look_back_ms)?),
         None => None,
@@ -56,13 +55,12 @@ pub(crate) fn read_pace(
         None => false,
     };
     let at_least = match fields.get("at_least") {
-        Some(node) => reader.whole_number(node, "`at_least`", 1, most)?,
+        Some(node) => reader.whole_number(node, "`at_least`", 1, ENTRIES_MAX)?,
         None => 1,
     };
-    let words = [("carried", TooFewRule::Carried), ("ended", TooFewRule::Ended)];
     let below = fields
         .get("below")
-        .map_or(Some(TooFewRule::Carried), |node| read_word(reader, node, "`below`", &words))?;
+        .map_or(Some(TooFewRule::Carried), |node| read_word(reader, node, "`below`", &BELOW))?;
     Some(PlanPace { entries, first, alone, rest, together, at_least, below })
 }
 
@@ -122,7 +120,7 @@ pub(crate) fn check_room(
 }
 
 fn read_alone(reader: &mut TreeReader<'_>, node: &TreeNode, look_back_ms: i64) -> Option<AloneRule> {
-    let fields = reader.fields(node, node.at, "`alone`", &["most", "within"])?;
+    let fields = reader.fields(node, node.at, &ALONE)?;
     let most = match fields.get("most") {
         Some(node) => reader.whole_number(node, "`most`", 1, ALONE_MAX)?,
         None => 1,
@@ -133,7 +131,7 @@ fn read_alone(reader: &mut TreeReader<'_>, node: &TreeNode, look_back_ms: i64) -
 }
 
 fn read_rest(reader: &mut TreeReader<'_>, node: &TreeNode, look_back_ms: i64) -> Option<RestRule> {
-    let fields = reader.fields(node, node.at, "`rest`", &["start", "factor", "most", "each", "reset"])?;
+    let fields = reader.fields(node, node.at, &REST)?;
     let mut length = |key: &str, unless: Option<i64>| match (fields.get(key), unless) {
         (Some(node), _) => {
             let what = format!("`{key}`");

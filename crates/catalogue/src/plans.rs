@@ -7,9 +7,14 @@ use model::{
     limits::{DAY_MS, READY_ENTRIES_MAX},
     plan::{CloseRule, EscalationRule, KeyPart, OncePer, Plan, PlanSection, SectionOrder},
 };
+use source_text::{
+    did_you_mean,
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+};
 
 use crate::{
     close_rule, contradictions,
+    format::{ENTRIES_MAX, KeyGroup, MAIL, ORDER, PLAN, PUSH, SECTION, SHARED, words::ONCE_PER},
     groups::{self, PlanSubjectTypes},
     hash,
     holds::{self, PlanHolds},
@@ -17,15 +22,11 @@ use crate::{
     limits::{KEY_PARTS_MAX, LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
     mails,
     pace::{self, PlanPace},
-    problem::{did_you_mean, list_choices},
     pushes,
     subjects::{FieldType, SubjectType},
     tree_reader::{MapFields, TreeReader},
-    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+    word_choice::{read_channel, read_word},
 };
-
-/// Beside those of the pace and of its channel.
-const KEYS: [&str; 7] = ["channel", "key", "close", "look_back", "once_per", "headline", "sections"];
 
 /// A plan as it is written, with the places of what is checked later.
 pub(crate) struct PlanDraft {
@@ -74,7 +75,9 @@ fn read_plan(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Opt
     let close = fields.need(reader, "close").and_then(|node| close_rule::read_close(reader, node));
     let look_back = fields.need(reader, "look_back").and_then(|node| read_look_back(reader, node));
     let pace = pace::read_pace(reader, &fields, pace::look_back_ms(look_back.unwrap_or(u16::MAX)));
-    let once_per = fields.get("once_per").map_or(Some(OncePer::Event), |node| read_once_per(reader, node));
+    let once_per = fields
+        .get("once_per")
+        .map_or(Some(OncePer::Event), |node| read_word(reader, node, "`once_per`", &ONCE_PER));
     let sections = fields.need(reader, "sections").and_then(|node| read_sections(reader, node));
     let words = read_words(reader, &fields, channel?);
     if let (Some(close), Some(days), Some(node)) = (&close, look_back, fields.get("look_back")) {
@@ -142,15 +145,14 @@ fn read_plan_fields<'n>(
     key: &TreeKey,
     node: &'n TreeNode,
 ) -> Option<MapFields<'n>> {
-    let shared = [&KEYS[..], &pace::KEYS, &holds::KEYS].concat();
-    let known = [&shared[..], &mails::KEYS, &pushes::KEYS].concat();
-    let (offers, offered) = match find_channel(node) {
-        Some(Channel::Email) => ("a plan of mails", [&shared[..], &mails::KEYS].concat()),
-        Some(Channel::Push) => ("a plan of pushes", [&shared[..], &pushes::KEYS].concat()),
-        Some(Channel::Hook(_)) => ("a plan of a hook", [&shared[..], &pushes::KEYS].concat()),
-        None => ("a plan", known.clone()),
+    let shared = SHARED.iter().flat_map(KeyGroup::key_names);
+    let (offers, offered): (_, Vec<&str>) = match find_channel(node) {
+        Some(Channel::Email) => ("a plan of mails", shared.chain(MAIL.key_names()).collect()),
+        Some(Channel::Push) => ("a plan of pushes", shared.chain(PUSH.key_names()).collect()),
+        Some(Channel::Hook(_)) => ("a plan of a hook", shared.chain(PUSH.key_names()).collect()),
+        None => ("a plan", PLAN.key_names().collect()),
     };
-    reader.fields_of(node, key.at, "a plan", &known, (offers, &offered))
+    reader.fields_of(node, key.at, &PLAN, (offers, &offered))
 }
 
 /// The channel that a plan names, if there is one of that name.
@@ -165,10 +167,10 @@ fn find_channel(node: &TreeNode) -> Option<Channel> {
 /// The words that a plan's channel needs, and none of another's.
 fn read_words(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, channel: Channel) -> Option<WordsDraft> {
     let (foreign, of) = match channel {
-        Channel::Email => (&pushes::KEYS[..], Channel::Push),
-        Channel::Push | Channel::Hook(_) => (&mails::KEYS[..], Channel::Email),
+        Channel::Email => (&PUSH, Channel::Push),
+        Channel::Push | Channel::Hook(_) => (&MAIL, Channel::Email),
     };
-    let strange: Vec<_> = foreign.iter().filter_map(|name| Some((name, fields.get(name)?.at))).collect();
+    let strange: Vec<_> = foreign.key_names().filter_map(|name| Some((name, fields.get(name)?.at))).collect();
     for (name, at) in &strange {
         reader.problem(*at, format!("`{name}` is of channel `{of}`, and this plan is of `{channel}`"));
     }
@@ -207,17 +209,6 @@ fn read_key_parts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(K
     Some(parts)
 }
 
-pub(crate) fn read_channel(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Channel> {
-    let text = reader.text(node, "`channel`")?;
-    let channel = Channel::parse(text);
-    if channel.is_none() {
-        let names = Channel::ALL.map(Channel::name);
-        let help = did_you_mean(text, names).unwrap_or_else(|| format!("there is {}", list_choices(names)));
-        reader.problem_with(node.at, format!("there is no channel `{text}`"), Some(help));
-    }
-    channel
-}
-
 fn read_look_back(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<u16> {
     let ms = close_rule::read_duration(reader, node, "`look_back`")?;
     let days = ms / DAY_MS;
@@ -228,20 +219,6 @@ fn read_look_back(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<u16> {
         return None;
     }
     u16::try_from(days).ok()
-}
-
-fn read_once_per(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<OncePer> {
-    const WORDS: [&str; 3] = ["event", "mail", "subject"];
-    match reader.text(node, "`once_per`")? {
-        "event" => Some(OncePer::Event),
-        "mail" => Some(OncePer::Mail),
-        "subject" => Some(OncePer::Subject),
-        other => {
-            let help = did_you_mean(other, WORDS);
-            reader.problem_with(node.at, format!("`once_per` is {}", list_choices(WORDS)), help);
-            None
-        }
-    }
 }
 
 fn read_sections(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(PlanSection, SectionDraft)>> {
@@ -262,11 +239,11 @@ fn read_sections(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(Pl
 }
 
 fn read_section(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<(PlanSection, SectionDraft)> {
-    let fields = reader.fields(node, node.at, "a section", &["title", "kinds", "most", "order", "group"])?;
+    let fields = reader.fields(node, node.at, &SECTION)?;
     let title =
         fields.need(reader, "title").and_then(|node| reader.text(node, "`title`").map(str::to_string));
-    let most_max = u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX);
-    let most = fields.need(reader, "most").and_then(|node| reader.whole_number(node, "`most`", 1, most_max));
+    let most =
+        fields.need(reader, "most").and_then(|node| reader.whole_number(node, "`most`", 1, ENTRIES_MAX));
     let order = fields.get("order").map_or(Some(SectionOrder::Newest), |node| read_order(reader, node));
     let place = |key: &str| fields.get(key).map_or(node.at, |node| node.at);
     let (order_at, group_at) = (place("order"), place("group"));
@@ -295,7 +272,7 @@ fn read_order(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<SectionOrd
         }
         return None;
     }
-    let fields = reader.fields(node, node.at, "`order`", &["soonest", "best", "nearest"])?;
+    let fields = reader.fields(node, node.at, &ORDER)?;
     match (fields.get("soonest"), fields.get("best"), fields.get("nearest")) {
         (Some(node), None, None) => Some(SectionOrder::Soonest(reader.text(node, "`soonest`")?.to_string())),
         (None, Some(node), None) => Some(SectionOrder::Best(reader.text(node, "`best`")?.to_string())),

@@ -10,9 +10,6 @@ use crate::{
     tree_reader::{MapFields, TreeReader},
 };
 
-/// Keys of a plan that only pushes and hooks have.
-pub(crate) const KEYS: [&str; 4] = ["body", "longer", "image", "opens"];
-
 /// How a plan's pushes read; each is a template.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PushTemplates {

@@ -1,70 +1,26 @@
 //! Sources: topics of others, and what their records mean here: an event, or a fact about a person.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use model::{
     hook::Hook,
     person::{mutes, profile},
 };
-
-use crate::{
-    hash::CanonicalText,
-    inline_text::InlineText,
-    language::{TextScope, check_source, source_scope},
-    limits::SOURCES_MAX,
-    problem::{did_you_mean, list_choices},
-    row::SourceExpression,
-    subjects::SubjectType,
-    tree_reader::{MapFields, TreeReader},
+use source_text::{
+    did_you_mean, list_choices,
     yaml::{TreeKey, TreeNode, TreePlace},
 };
 
-/// A topic of others, and what its records mean.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SourceDef {
-    pub name: String,
-    /// As it is called in the log, without any prefix.
-    pub topic: String,
-    pub format: SourceFormat,
-    /// `None` for `CloudEvents` that are taken as they are.
-    pub tells: Option<StatementRule>,
-}
-
-/// How a topic's records are written.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum SourceFormat {
-    Json,
-    Avro,
-    CloudEvents,
-    Debezium,
-}
-
-/// What records mean.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StatementRule {
-    pub what: StatementSort,
-    /// The event that is told of records for which `when` does not hold.
-    pub(crate) otherwise: Option<String>,
-    pub(crate) when: Option<SourceExpression>,
-    /// Attributes by their names: `subject`, `person` and their like.
-    pub(crate) attributes: BTreeMap<&'static str, SourceExpression>,
-    /// `None`: the fields of the row that the subject declares.
-    pub(crate) data: Option<BTreeMap<String, SourceExpression>>,
-    /// The fields that the subject declares.
-    pub(crate) declared: Vec<String>,
-    /// Whether rows count that were there when their source was first read.
-    pub(crate) snapshot: bool,
-}
-
-/// Which sort of thing is told.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum StatementSort {
-    /// A change of this type.
-    Event(String),
-    Follow,
-    Mute,
-    Profile,
-}
+use crate::{
+    format::SOURCE,
+    inline_text::InlineText,
+    language::{TextScope, check_source, source_scope},
+    limits::SOURCES_MAX,
+    source_expression::SourceExpression,
+    statement_rule::{SourceDef, SourceFormat, StatementRule, StatementSort},
+    subjects::SubjectType,
+    tree_reader::{MapFields, TreeReader},
+};
 
 /// The fields of a profile that may be stated from outside.
 pub const PROFILE_FIELDS: [&str; OWN_FIELDS.len() + 3 * Hook::ALL.len()] = {
@@ -100,22 +56,6 @@ const OWN_FIELDS: [&str; 10] = [
     profile::QUIET,
 ];
 
-const KEYS: [&str; 14] = [
-    "topic",
-    "format",
-    "tells",
-    "otherwise",
-    "when",
-    "subject",
-    "person",
-    "id",
-    "time",
-    "version",
-    "actor",
-    "persons",
-    "data",
-    "snapshot",
-];
 /// Facts, each by its word; everything else is an event.
 const FACTS: [&str; 3] = ["follow", "mute", "profile"];
 const TOPIC_BYTES_MAX: usize = 249;
@@ -134,56 +74,6 @@ const OWN: [&str; 12] = [
     "house",
     "erasures",
 ];
-
-impl SourceFormat {
-    const ALL: [Self; 4] = [Self::Json, Self::Avro, Self::CloudEvents, Self::Debezium];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Avro => "avro",
-            Self::CloudEvents => "cloudevents",
-            Self::Debezium => "debezium",
-        }
-    }
-}
-
-impl fmt::Display for SourceFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl SourceDef {
-    /// What the catalogue's hash is made of.
-    pub(crate) fn write(&self, text: &mut CanonicalText) {
-        text.line("source", &self.name);
-        text.line("topic", &self.topic);
-        text.line("format", self.format.name());
-        let Some(tells) = &self.tells else { return };
-        text.line("tells", &format!("{:?}", tells.what));
-        text.line("otherwise", tells.otherwise.as_deref().unwrap_or_default());
-        text.line("snapshot", if tells.snapshot { "true" } else { "false" });
-        text.line("when", tells.when.as_ref().map(|when| when.text.as_str()).unwrap_or_default());
-        for (name, expression) in &tells.attributes {
-            text.line(name, &expression.text);
-        }
-        for (name, expression) in tells.data.iter().flatten() {
-            text.line(name, &expression.text);
-        }
-    }
-}
-
-impl StatementSort {
-    /// The attributes that it has, those that must be there first, and how many these are.
-    fn attributes(&self) -> (&'static [&'static str], usize) {
-        match self {
-            Self::Event(_) => (&["subject", "id", "time", "version", "actor", "persons"], 1),
-            Self::Follow => (&["person", "subject", "time", "version"], 2),
-            Self::Mute | Self::Profile => (&["person", "time", "version"], 1),
-        }
-    }
-}
 
 /// A source as it is written.
 pub(crate) struct SourceDraft {
@@ -210,7 +100,7 @@ pub(crate) fn read_sources(reader: &mut TreeReader<'_>, node: &TreeNode) -> Vec<
     }
     let source = |(key, node): &(TreeKey, TreeNode)| {
         reader.name(key, "a source");
-        let fields = reader.fields(node, key.at, "a source", &KEYS)?;
+        let fields = reader.fields(node, key.at, &SOURCE)?;
         read_source(reader, key, &fields)
     };
     map.iter().filter_map(source).collect()
@@ -226,7 +116,7 @@ fn read_source(reader: &mut TreeReader<'_>, key: &TreeKey, fields: &MapFields<'_
     let tells = match (what, tells) {
         (Some(what), _) => Some(StatementDraft { what, ..written? }),
         (None, None) if format == SourceFormat::CloudEvents && !fields.strange => {
-            for key in &KEYS[3..] {
+            for key in SOURCE.key_names().filter(|key| !["topic", "format", "tells"].contains(key)) {
                 if let Some(node) = fields.get(key) {
                     reader.problem(
                         node.at,

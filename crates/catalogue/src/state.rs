@@ -6,7 +6,9 @@ use model::{
 };
 use serde_json::{Map, Value as Json};
 
-use crate::{Catalogue, problem::did_you_mean, subjects::FieldType, units::is_web_url};
+use source_text::did_you_mean;
+
+use crate::{Catalogue, subjects::FieldType, units::is_web_url};
 
 /// A value that is not what its field was declared to be, or a subject of no declared type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

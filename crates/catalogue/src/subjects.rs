@@ -3,13 +3,12 @@
 use std::{collections::BTreeMap, fmt};
 
 use model::limits::FIELDS_MAX;
-
-use crate::{
-    limits::SUBJECTS_MAX,
-    problem::{did_you_mean, list_choices},
-    tree_reader::TreeReader,
+use source_text::{
+    did_you_mean, list_choices,
     yaml::{TreeKey, TreeNode},
 };
+
+use crate::{limits::SUBJECTS_MAX, tree_reader::TreeReader};
 
 /// A type of subject.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,8 +5,10 @@ use std::{fs, path::Path};
 use model::{SubjectRef, VersionedState};
 use proptest::prelude::*;
 use serde_json::json;
+use source_text::TextProblems;
 
 mod follows;
+mod format;
 mod notes;
 mod paces;
 mod slips;
@@ -14,7 +16,7 @@ mod sources;
 mod truths;
 mod wide_catalogue;
 
-use crate::{Catalogue, CatalogueProblems, ConditionFacts, limits::FILE_BYTES_MAX};
+use crate::{Catalogue, ConditionFacts, limits::FILE_BYTES_MAX};
 
 const GOOD: &str = r#"
 catalogue: sample
@@ -58,7 +60,7 @@ plans:
 const MJML: &str = "<mjml><mj-body>{% for s in sections %}{{ s.title }}{% for i in s.items %}{{ i.says }}{{ i.subject.image }}{% endfor %}{% endfor %}</mj-body></mjml>";
 const TEXT: &str = "{{ headline }}\n{% for item in items %}{{ item.says }}\n{% endfor %}";
 
-fn parse_with(text: &str, template: &str) -> Result<Catalogue, CatalogueProblems> {
+fn parse_with(text: &str, template: &str) -> Result<Catalogue, TextProblems> {
     Catalogue::parse(text, "dir/catalogue.yaml", &|name| match name {
         "mail/daily.mjml" => Ok(template.to_string()),
         "mail/daily.txt" => Ok(TEXT.to_string()),
@@ -79,7 +81,7 @@ fn messages(text: &str, piece: &str, by: &str) -> String {
     ))
 }
 
-fn describe_result(result: Result<Catalogue, CatalogueProblems>) -> String {
+fn describe_result(result: Result<Catalogue, TextProblems>) -> String {
     let Err(problems) = result else { return "fine".to_string() };
     let lines = problems.0.iter().map(|problem| {
         let help = problem.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();

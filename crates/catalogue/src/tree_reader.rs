@@ -1,24 +1,23 @@
 //! Reading the tree: maps with known keys, texts, numbers. Whatever is wrong is noted with its place and
 //! reading goes on, so that one look at the messages is enough.
-
-use crate::{
-    limits::NAME_BYTES_MAX,
-    problem::{CatalogueProblem, CatalogueProblems, SourceText, list_choices, nearest_name},
+use source_text::{
+    SourceText, TextProblem, TextProblems, list_choices, missing_blank, nearest_name,
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
-    yaml_slip::missing_blank,
 };
+
+use crate::{format::MapFormat, limits::NAME_BYTES_MAX};
 
 /// Collects problems while a tree is read.
 pub(crate) struct TreeReader<'a> {
     pub source: SourceText<'a>,
-    pub problems: CatalogueProblems,
+    pub problems: TextProblems,
 }
 
 /// The values of a map by key, all keys known.
 pub(crate) struct MapFields<'a> {
     map: &'a [(TreeKey, TreeNode)],
     pub at: TreePlace,
-    what: String,
+    format: &'static MapFormat,
     /// Keys that a slip was probably meant for; that they are missing too is no news.
     meant: Vec<String>,
     /// Whether a key is not known, which has been said.
@@ -27,7 +26,7 @@ pub(crate) struct MapFields<'a> {
 
 impl<'a> TreeReader<'a> {
     pub fn new(source: SourceText<'a>) -> Self {
-        Self { source, problems: CatalogueProblems::default() }
+        Self { source, problems: TextProblems::default() }
     }
 
     pub fn problem(&mut self, at: TreePlace, what: impl Into<String>) {
@@ -38,7 +37,7 @@ impl<'a> TreeReader<'a> {
         self.problems.0.push(self.source.problem(at.line, at.column, what).with_help(help));
     }
 
-    pub fn push(&mut self, problem: CatalogueProblem) {
+    pub fn push(&mut self, problem: TextProblem) {
         self.problems.0.push(problem);
     }
 
@@ -58,10 +57,10 @@ impl<'a> TreeReader<'a> {
         &mut self,
         node: &'n TreeNode,
         at: TreePlace,
-        what: &str,
-        known: &[&str],
+        format: &'static MapFormat,
     ) -> Option<MapFields<'n>> {
-        self.fields_of(node, at, what, known, (what, known))
+        let known: Vec<&str> = format.key_names().collect();
+        self.fields_of(node, at, format, (format.title, &known))
     }
 
     /// The same where only some of the known keys are offered to whoever wrote another one.
@@ -69,14 +68,14 @@ impl<'a> TreeReader<'a> {
         &mut self,
         node: &'n TreeNode,
         at: TreePlace,
-        what: &str,
-        known: &[&str],
+        format: &'static MapFormat,
         (offers, offered): (&str, &[&str]),
     ) -> Option<MapFields<'n>> {
+        let what = format.title;
         let map = self.map(node, what)?;
         let mut meant = Vec::new();
         let mut strange = false;
-        for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
+        for (key, _) in map.iter().filter(|(key, _)| !format.has(&key.name)) {
             let near = nearest_name(&key.name, offered.iter().copied());
             let help = match (missing_blank(&key.name), near) {
                 (Some(help), _) => help,
@@ -87,7 +86,7 @@ impl<'a> TreeReader<'a> {
             strange = true;
             self.problem_with(key.at, format!("{what} has no key `{}`", key.name), Some(help));
         }
-        Some(MapFields { map, at, what: what.to_string(), meant, strange })
+        Some(MapFields { map, at, format, meant, strange })
     }
 
     pub fn text<'n>(&mut self, node: &'n TreeNode, what: &str) -> Option<&'n str> {
@@ -115,12 +114,13 @@ impl<'a> TreeReader<'a> {
     /// A whole number within bounds.
     pub fn whole_number(&mut self, node: &TreeNode, what: &str, least: u16, most: u16) -> Option<u16> {
         match &node.what {
-            TreeValue::Number(n) if n.fract() == 0.0 && *n >= f64::from(least) && *n <= f64::from(most) => {
-                // Whole and within the bounds of the type, so nothing is lost.
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                Some(*n as u16)
-            }
             TreeValue::Number(n) => {
+                let n = n.to_f64();
+                if n.fract() == 0.0 && n >= f64::from(least) && n <= f64::from(most) {
+                    // Whole and within the bounds of the type, so nothing is lost.
+                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                    return Some(n as u16);
+                }
                 self.problem(
                     node.at,
                     format!("{what} must be a whole number from {least} to {most}, not {n}"),
@@ -177,6 +177,7 @@ impl<'a> TreeReader<'a> {
 
 impl<'a> MapFields<'a> {
     pub fn get(&self, key: &str) -> Option<&'a TreeNode> {
+        debug_assert!(self.format.has(key), "`{key}` is no key of {}", self.format.title);
         self.map.iter().find(|(known, _)| known.name == key).map(|(_, node)| node)
     }
 
@@ -184,7 +185,7 @@ impl<'a> MapFields<'a> {
     pub fn need(&self, reader: &mut TreeReader<'_>, key: &str) -> Option<&'a TreeNode> {
         let node = self.get(key);
         if node.is_none() && !self.meant.iter().any(|meant| meant == key) {
-            reader.problem(self.at, format!("{} needs `{key}`", self.what));
+            reader.problem(self.at, format!("{} needs `{key}`", self.format.title));
         }
         node
     }

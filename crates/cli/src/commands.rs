@@ -1,12 +1,12 @@
 //! What each command does. They say what they find through [`shell::terminal`], and fail with an exit code.
 
-use catalogue::problem::{did_you_mean, list_choices};
 use clap::Parser as _;
 use lifecycle::start::ProcessRunner;
 use model::fault::{self, PlantedFault};
 use rustix::{fs::Mode, process::umask};
 use settings::config::{self, Config, MergedConfig};
 use shell::{failure::CommandError, terminal, terminal::OutputStyle};
+use source_text::{did_you_mean, list_choices};
 
 use crate::arguments::{GlobalArgs, TidingsCli, TidingsCommand};
 

@@ -5,14 +5,12 @@
 
 use std::sync::Arc;
 
-use catalogue::{
-    Catalogue,
-    problem::{did_you_mean, list_choices},
-};
+use catalogue::Catalogue;
 use model::{
     FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, civil_time::ZoneRules,
     event::check_timely,
 };
+use source_text::{did_you_mean, list_choices};
 use wire::{CloudChange, FeedbackAction};
 
 use crate::{

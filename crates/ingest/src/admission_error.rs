@@ -1,7 +1,7 @@
 //! Why something is not admitted, where in it, and how somebody else's text is quoted in the reason.
 
-use catalogue::problem::{did_you_mean, list_choices};
 use model::id::BadName;
+use source_text::{did_you_mean, list_choices};
 
 use crate::config::QUOTED_CHARS_MAX;
 

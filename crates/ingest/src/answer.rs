@@ -6,13 +6,11 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use catalogue::{
-    Catalogue,
-    problem::{did_you_mean, list_choices},
-};
+use catalogue::Catalogue;
 use model::{Tenant, UtcMillis, civil_time::ZoneRules};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use source_text::{did_you_mean, list_choices};
 use wire::{CloudChange, CloudError};
 
 use crate::{

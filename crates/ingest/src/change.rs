@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{
-    Audience, Catalogue, SubjectFieldError,
-    problem::{did_you_mean, list_choices},
-};
+use catalogue::{Audience, Catalogue, SubjectFieldError};
 use model::{
     Event, EventKey, ListedPerson, Person, PersonScore, SubjectRef, Tenant, UtcMillis, VersionedState,
     event::FirstWord,
     fault::{self, PlantedFault},
     limits::ID_BYTES_MAX,
 };
+use source_text::{did_you_mean, list_choices};
 use topic::RecordHeaders;
 use wire::{CloudChange, cloud_event::CloudPerson};
 

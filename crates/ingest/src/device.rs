@@ -1,11 +1,11 @@
 //! Devices that a push can reach, as facts state them: each is a field of the profile.
 
-use catalogue::problem::list_choices;
 use model::{
     ValueCell, VersionedState,
     device::{self, DevicePlatform},
 };
 use serde_json::Value;
+use source_text::list_choices;
 
 use crate::{
     admission_error::{AdmissionError, quote_text, refuse_at},

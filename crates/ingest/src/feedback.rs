@@ -1,8 +1,9 @@
 //! What feedback is about: entries by their keys, or all there is about a subject.
 
-use catalogue::{Catalogue, problem::list_choices};
+use catalogue::Catalogue;
 use model::{EntryKey, EventKey, Kind, SubjectRef, UtcMillis, event::check_timely, limits::DAY_LIFE_MS};
 use serde_json::Value;
+use source_text::list_choices;
 
 use crate::{
     admission_error::{AdmissionError, refuse_at},

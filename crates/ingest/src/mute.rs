@@ -1,10 +1,8 @@
 //! What a person does not want to hear of any more: a kind, what somebody does, a subject or a thread.
 
-use catalogue::{
-    Catalogue,
-    problem::{did_you_mean, list_choices},
-};
+use catalogue::Catalogue;
 use model::{Kind, Person, SubjectRef, Tenant, Value, ValueCell, VersionedState, person::mutes};
+use source_text::{did_you_mean, list_choices};
 
 use crate::{
     admission_error::{AdmissionError, data_pointer, quote_text, refuse_at},

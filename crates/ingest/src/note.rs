@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use catalogue::{
-    Audience, Catalogue, KindDef,
-    problem::{did_you_mean, nearest_name},
-};
+use catalogue::{Audience, Catalogue, KindDef};
+use source_text::{did_you_mean, nearest_name};
 use wire::CloudChange;
 
 use crate::{

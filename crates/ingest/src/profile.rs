@@ -1,9 +1,6 @@
 //! The fields of a person's profile as they may be stated from outside.
 
-use catalogue::{
-    Catalogue, PROFILE_FIELDS, PlaceParseError,
-    problem::{did_you_mean, list_choices},
-};
+use catalogue::{Catalogue, PROFILE_FIELDS, PlaceParseError};
 use model::{
     Channel, ValueCell, VersionedState,
     civil_time::ZoneRules,
@@ -15,6 +12,7 @@ use model::{
     plan::LocalHours,
 };
 use serde_json::{Map, Value};
+use source_text::{did_you_mean, list_choices};
 use url::Url;
 
 use crate::admission_error::{AdmissionError, data_pointer, quote_text, refuse_at, refuse_unknown_field};

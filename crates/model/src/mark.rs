@@ -26,7 +26,7 @@ impl Channel {
         all
     };
 
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Email => "email",
             Self::Push => "push",

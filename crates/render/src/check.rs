@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Catalogue, CatalogueProblem, CatalogueProblems, KindDef};
+use catalogue::{Catalogue, KindDef};
 use minijinja::UndefinedBehavior;
 use model::{
     Channel, EntryReason, GeoPoint, Kind, Person, SubjectRef, UtcMillis, Value, VersionedState,
     civil_time::Zone, person::profile, plan::Plan,
 };
+use source_text::{TextProblem, TextProblems};
 
 use crate::{
     MessageRenderer, filters,
@@ -26,8 +27,8 @@ const ITEMS: usize = 3;
 impl MessageRenderer {
     /// Renders every kind and plan with example data: once with all fields, where a value that is not
     /// there is an error, and once with none, as a hasty upstream sends it.
-    pub fn check(catalogue: &Catalogue) -> CatalogueProblems {
-        let mut problems = CatalogueProblems::default();
+    pub fn check(catalogue: &Catalogue) -> TextProblems {
+        let mut problems = TextProblems::default();
         let modes = [(UndefinedBehavior::SemiStrict, true), (UndefinedBehavior::Chainable, false)];
         for (missing, full) in modes {
             let renderer = match Self::compile(catalogue, missing) {
@@ -43,7 +44,7 @@ impl MessageRenderer {
             }
         }
         match problems.into_result() {
-            Ok(()) => CatalogueProblems::default(),
+            Ok(()) => TextProblems::default(),
             Err(problems) => problems,
         }
     }
@@ -52,15 +53,15 @@ impl MessageRenderer {
     /// the first.
     fn split_by_kind(
         &self,
-        problem: CatalogueProblem,
+        problem: TextProblem,
         catalogue: &Catalogue,
         plan: &Plan,
         full: bool,
-    ) -> Vec<CatalogueProblem> {
+    ) -> Vec<TextProblem> {
         if !problem.what.ends_with(NOT_THERE) {
             return vec![problem];
         }
-        let mut found: Vec<(CatalogueProblem, Vec<String>)> = Vec::new();
+        let mut found: Vec<(TextProblem, Vec<String>)> = Vec::new();
         for kind in plan.sections.iter().flat_map(|section| &section.kinds) {
             let alone = self.render_example(catalogue, plan, full, Some(kind));
             let Err(RenderError::Template(alone)) = alone else { continue };

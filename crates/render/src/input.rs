@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::CatalogueProblem;
 use model::{
     EntryReason, GeoPoint, Kind, Person, PlanName, SubjectRef, UtcMillis, VersionedState, civil_time::Zone,
 };
+use source_text::TextProblem;
 
 /// All that one mail is made of. The same input gives the same bytes.
 #[derive(Clone, Copy, Debug)]
@@ -91,5 +91,5 @@ pub enum RenderError {
     #[error("there is no kind `{0}`")]
     NoKind(Kind),
     #[error("{}:{}:{}: {}", .0.file, .0.line, .0.column, .0.what)]
-    Template(Box<CatalogueProblem>),
+    Template(Box<TextProblem>),
 }

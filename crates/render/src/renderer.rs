@@ -8,14 +8,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use catalogue::{
-    Catalogue, CatalogueProblem, CatalogueProblems, KindDef, MailTemplates, PushTemplates,
-    problem::SourceText,
-};
+use catalogue::{Catalogue, KindDef, MailTemplates, PushTemplates};
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
 use model::PlanName;
+use source_text::{SourceText, TextProblem, TextProblems};
 
 use crate::{
     filters,
@@ -46,7 +44,7 @@ struct ValueMarking {
 pub(crate) struct PrintedSpot {
     pub text: String,
     /// Its place, with what it is a part of for a problem to begin with.
-    pub at: CatalogueProblem,
+    pub at: TextProblem,
 }
 
 /// What came of a text, with its marks.
@@ -110,20 +108,17 @@ pub(crate) const NOT_THERE: &str = "is not there";
 
 impl MessageRenderer {
     /// Compiles every layout and text of a catalogue.
-    pub fn new(catalogue: &Catalogue) -> Result<Self, CatalogueProblems> {
+    pub fn new(catalogue: &Catalogue) -> Result<Self, TextProblems> {
         // A field that is not there is empty: a mail is not held back for a missing picture.
         Self::compile(catalogue, UndefinedBehavior::Chainable)
     }
 
     /// A renderer that keeps what its texts made, with a mark around each value.
-    pub(crate) fn with_marking(catalogue: &Catalogue) -> Result<Self, CatalogueProblems> {
+    pub(crate) fn with_marking(catalogue: &Catalogue) -> Result<Self, TextProblems> {
         Self::compile_with(catalogue, UndefinedBehavior::Chainable, Some(ValueMarking::default()))
     }
 
-    pub(crate) fn compile(
-        catalogue: &Catalogue,
-        missing: UndefinedBehavior,
-    ) -> Result<Self, CatalogueProblems> {
+    pub(crate) fn compile(catalogue: &Catalogue, missing: UndefinedBehavior) -> Result<Self, TextProblems> {
         Self::compile_with(catalogue, missing, None)
     }
 
@@ -131,7 +126,7 @@ impl MessageRenderer {
         catalogue: &Catalogue,
         missing: UndefinedBehavior,
         marking: Option<ValueMarking>,
-    ) -> Result<Self, CatalogueProblems> {
+    ) -> Result<Self, TextProblems> {
         let mut env = Environment::empty();
         filters::install_filters(&mut env);
         if marking.is_some() {
@@ -146,7 +141,7 @@ impl MessageRenderer {
         env.set_recursion_limit(RECURSION_MAX);
         env.set_debug(true);
         let mut renderer = Self { catalogue: catalogue.clone(), env, layouts: BTreeMap::new(), marking };
-        let mut problems = CatalogueProblems::default();
+        let mut problems = TextProblems::default();
         for kind in catalogue.kinds.values() {
             renderer.add(TextPart::Says(kind), &kind.says, &mut problems);
         }
@@ -172,12 +167,12 @@ impl MessageRenderer {
         problems.into_result().map(|()| renderer)
     }
 
-    fn add(&mut self, part: TextPart<'_>, text: &str, problems: &mut CatalogueProblems) {
+    fn add(&mut self, part: TextPart<'_>, text: &str, problems: &mut TextProblems) {
         let text = self.mark_part(part, text);
         self.add_as_it_is(part, &text, problems);
     }
 
-    fn add_as_it_is(&mut self, part: TextPart<'_>, text: &str, problems: &mut CatalogueProblems) {
+    fn add_as_it_is(&mut self, part: TextPart<'_>, text: &str, problems: &mut TextProblems) {
         if let Err(error) = self.env.add_template_owned(part.template_name(), text.to_string()) {
             problems.extend([self.problem(part, &error)]);
         }
@@ -245,7 +240,7 @@ impl MessageRenderer {
     }
 
     /// What the engine says about a text, at the place in the file the text is from.
-    fn problem(&self, part: TextPart<'_>, error: &Error) -> CatalogueProblem {
+    fn problem(&self, part: TextPart<'_>, error: &Error) -> TextProblem {
         let is_missing = matches!(error.kind(), ErrorKind::UndefinedError);
         let range = error.range().map(|range| path_range(self.compiled_text(part), range));
         let what = match error.kind() {
@@ -270,7 +265,7 @@ impl MessageRenderer {
     }
 
     /// A problem at a byte of a text as it is written.
-    fn problem_at(&self, part: TextPart<'_>, offset: Option<usize>, what: String) -> CatalogueProblem {
+    fn problem_at(&self, part: TextPart<'_>, offset: Option<usize>, what: String) -> TextProblem {
         let in_catalogue = |line: usize, of: String| {
             let source = SourceText { file: &self.catalogue.file, text: "" };
             source.problem(line, 1, format!("{of}: {what}"))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use catalogue::{
-    Catalogue, CatalogueProblems,
+    Catalogue,
     language::{FILTERS, FilterInput, FilterOutput},
 };
 use model::{
@@ -11,6 +11,7 @@ use model::{
     VersionedState, civil_time::ZoneRules,
 };
 use proptest::prelude::*;
+use source_text::TextProblems;
 
 use crate::{
     ItemInput, MailInput, MessageRenderer, RenderError, RenderedMail, SectionInput, text_cleaning,
@@ -263,7 +264,7 @@ fn a_cut_is_between_words() {
 fn layout_problems(mjml: &str) -> String {
     let found = match MessageRenderer::new(&parse_catalogue("x", mjml, "x")) {
         Ok(_) => return "fine".to_string(),
-        Err(CatalogueProblems(found)) => found,
+        Err(TextProblems(found)) => found,
     };
     let lines = found.iter().map(|problem| {
         assert_eq!(problem.file, "daily.mjml");

@@ -6,11 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use catalogue::{Catalogue, CatalogueProblem, CatalogueProblems, KindDef, ToldExample};
+use catalogue::{Catalogue, KindDef, ToldExample};
 use model::{
     Channel, Kind, PlanName,
     plan::{CloseRule, OncePer, Plan},
 };
+use source_text::{TextProblem, TextProblems};
 
 use self::{
     forms::{MessageInput, MessageReading, ToldThing},
@@ -99,7 +100,7 @@ pub struct TrialFinding {
     pub form: MailForm,
     /// Of what is too heavy.
     pub bytes: Option<usize>,
-    pub problem: CatalogueProblem,
+    pub problem: TextProblem,
 }
 
 /// All forms of all plans, and what is odd about them.
@@ -111,7 +112,7 @@ pub struct TrialRun {
 
 impl MessageRenderer {
     /// Makes every plan's message in each form and judges what a reader would see. A text that fails is a problem.
-    pub fn run_trial(catalogue: &Catalogue) -> Result<TrialRun, CatalogueProblems> {
+    pub fn run_trial(catalogue: &Catalogue) -> Result<TrialRun, TextProblems> {
         let plain = Self::new(catalogue)?;
         let marking = Self::with_marking(catalogue)?;
         let mut trial =
@@ -119,7 +120,7 @@ impl MessageRenderer {
         for plan in catalogue.plans.by_name.values() {
             match trial.try_plan(plan) {
                 Ok(()) => {}
-                Err(RenderError::Template(problem)) => return Err(CatalogueProblems::from(*problem)),
+                Err(RenderError::Template(problem)) => return Err(TextProblems::from(*problem)),
                 // Each plan has words and each of its kinds is declared: the catalogue has been checked.
                 Err(RenderError::NoPlan(_) | RenderError::NoKind(_)) => {}
             }
@@ -206,7 +207,7 @@ impl TrialRunner<'_> {
     ) {
         let mail = self.catalogue.mails.get(&plan.name).map(|mail| mail.line);
         let line = mail.or_else(|| self.catalogue.pushes.get(&plan.name).map(|push| push.line)).unwrap_or(1);
-        let problem = CatalogueProblem {
+        let problem = TextProblem {
             file: self.catalogue.file.clone(),
             line,
             column: 1,
@@ -412,7 +413,7 @@ impl TrialRunner<'_> {
         };
         let line = kinds.first().map_or(spot.at.line, |(line, _)| *line);
         let line = if is_says { line } else { spot.at.line };
-        let problem = CatalogueProblem { what, line, help: Some(help), ..spot.at.clone() };
+        let problem = TextProblem { what, line, help: Some(help), ..spot.at.clone() };
         let sort = if hole.sort == HoleSort::Plural { TrialSort::Plural } else { TrialSort::Hole };
         Some(TrialFinding { sort, plan, form, bytes: None, problem })
     }

@@ -1,8 +1,8 @@
 //! The configuration: one YAML file, the environment, flags, merged once into a plain struct. Nothing else
 //! in the program reads the environment, and nothing has a default of its own.
 //!
-//! [`keys`] lists what can be set, [`mod@file`] reads the YAML, [`merge`] puts everything together, `settle`
-//! and `production` understand it, [`listing`] prints what came of it and from where.
+//! [`keys`] lists what can be set, [`mod@file`] makes texts of the YAML, [`merge`] puts everything together, `settle`
+//! and `production` understand it, [`listing`] prints what came of it and from where, [`reference`] writes the page of all keys.
 
 use std::{
     cell::RefCell,
@@ -26,6 +26,7 @@ pub mod merge;
 mod parse;
 mod production;
 mod push;
+pub mod reference;
 mod returns;
 #[cfg(test)]
 mod tests;
@@ -130,7 +131,7 @@ pub fn load_config(
     };
     let source = text.as_deref().map(|text| (path, text));
     let open = RefCell::new(Vec::new());
-    let merged = merge::merge_layers(source, environment, flags, |path| {
+    let merged = values::merge_layers(source, environment, flags, |path| {
         let text = std::fs::read_to_string(path)?;
         if std::fs::metadata(path)?.permissions().mode() & 0o007 != 0 {
             open.borrow_mut().push(path.to_owned());

@@ -2,8 +2,8 @@
 
 use std::{collections::VecDeque, str::FromStr};
 
-use catalogue::problem::{did_you_mean, list_choices};
 use model::{Kind, Person, PlanName, SubjectRef, Tenant};
+use source_text::{did_you_mean, list_choices};
 
 use crate::token::{LineError, LineToken, TokenShape, TokenValue};
 

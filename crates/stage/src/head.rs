@@ -1,10 +1,10 @@
 //! The head of a scenario: its catalogue, where time begins and whose clock the text means, and words.
 
-use catalogue::problem::{CatalogueProblem, SourceText};
 use model::{
     Day,
     civil_time::{Zone, ZoneRules},
 };
+use source_text::{SourceText, TextProblem};
 
 use crate::{
     args::LineArgs,
@@ -41,7 +41,7 @@ impl ScenarioHead {
         file: &str,
         line: &SourceLine<'_>,
         find: WordFileFinder<'_>,
-    ) -> Result<Vec<CatalogueProblem>, LineError> {
+    ) -> Result<Vec<TextProblem>, LineError> {
         if line.first_word() == "word" {
             return self.words.define_line(line, file).map(|()| Vec::new());
         }
@@ -84,7 +84,7 @@ impl ScenarioHead {
 
 impl ScenarioWords {
     /// Reads the words of a catalogue.
-    fn read_words(&mut self, source: &SourceText<'_>) -> Vec<CatalogueProblem> {
+    fn read_words(&mut self, source: &SourceText<'_>) -> Vec<TextProblem> {
         let (lines, mut problems) = lines::read_lines(source);
         for line in lines {
             let defined = match line.first_word() {

@@ -1,8 +1,7 @@
 //! The lines of a text, taken apart, and problems that point into them.
 
-use catalogue::problem::{CatalogueProblem, SourceText};
-
 use crate::token::{LineError, LineToken, TokenShape, TokenValue, split_tokens};
+use source_text::{SourceText, TextProblem};
 
 /// Lines of one file.
 pub(crate) const LINES_MAX: usize = 2_000;
@@ -32,7 +31,7 @@ impl SourceLine<'_> {
 }
 
 /// Takes a text apart.
-pub(crate) fn read_lines<'a>(source: &SourceText<'a>) -> (Vec<SourceLine<'a>>, Vec<CatalogueProblem>) {
+pub(crate) fn read_lines<'a>(source: &SourceText<'a>) -> (Vec<SourceLine<'a>>, Vec<TextProblem>) {
     let (mut lines, mut problems) = (Vec::new(), Vec::new());
     for (i, text) in source.text.lines().enumerate() {
         let number = i + 1;
@@ -53,6 +52,6 @@ pub(crate) fn read_lines<'a>(source: &SourceText<'a>) -> (Vec<SourceLine<'a>>, V
     (lines, problems)
 }
 
-pub(crate) fn line_problem(source: &SourceText<'_>, number: usize, wrong: LineError) -> CatalogueProblem {
+pub(crate) fn line_problem(source: &SourceText<'_>, number: usize, wrong: LineError) -> TextProblem {
     source.problem(number, wrong.column, wrong.what).with_help(wrong.help)
 }

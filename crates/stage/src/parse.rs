@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use catalogue::problem::{CatalogueProblems, SourceText, did_you_mean, list_choices};
+
 use model::{Tenant, UtcMillis};
+use source_text::{SourceText, TextProblems, did_you_mean, list_choices};
 
 use crate::{
     args::LineArgs,
@@ -25,15 +26,15 @@ pub const WORDS: &str = "words.txt";
 pub const MAIN: &str = "main";
 
 /// Reads a scenario that brings all its words.
-pub fn parse(file: &str, text: &str) -> Result<Scenario, CatalogueProblems> {
+pub fn parse(file: &str, text: &str) -> Result<Scenario, TextProblems> {
     parse_with(file, text, &|_| None)
 }
 
 /// Reads a scenario; `find` finds the words of the catalogue in a folder: their file's name and text.
-pub fn parse_with(file: &str, text: &str, find: WordFileFinder<'_>) -> Result<Scenario, CatalogueProblems> {
+pub fn parse_with(file: &str, text: &str, find: WordFileFinder<'_>) -> Result<Scenario, TextProblems> {
     let mut parser = ScenarioParser {
         source: SourceText { file, text },
-        problems: CatalogueProblems::default(),
+        problems: TextProblems::default(),
         head: ScenarioHead::default(),
         lines: Vec::new(),
         now: (UtcMillis(0), UtcMillis(0)),
@@ -53,7 +54,7 @@ pub fn parse_with(file: &str, text: &str, find: WordFileFinder<'_>) -> Result<Sc
 
 /// Reads a scenario from a file, with the words of its catalogue. The outer error is that the file cannot
 /// be read.
-pub fn load_scenario(path: &Path) -> anyhow::Result<Result<Scenario, CatalogueProblems>> {
+pub fn load_scenario(path: &Path) -> anyhow::Result<Result<Scenario, TextProblems>> {
     let file = path.display().to_string();
     let text = read_file(path).with_context(|| format!("could not read {file}"))?;
     Ok(parse_with(&file, &text, &|catalogue| {
@@ -81,7 +82,7 @@ pub fn find_catalogue(scenario: &Path, catalogue: &str) -> Option<PathBuf> {
 
 struct ScenarioParser<'a> {
     source: SourceText<'a>,
-    problems: CatalogueProblems,
+    problems: TextProblems,
     head: ScenarioHead,
     lines: Vec<ScenarioLine>,
     /// The stretch of time of the last line.

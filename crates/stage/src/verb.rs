@@ -266,8 +266,8 @@ fn set_attribute(
     calendar: &ScenarioCalendar,
 ) -> Result<(), LineError> {
     if !ATTRIBUTES.contains(&name.as_str()) {
-        let near = catalogue::problem::did_you_mean(&name, ATTRIBUTES);
-        let known = catalogue::problem::list_choices(ATTRIBUTES);
+        let near = source_text::did_you_mean(&name, ATTRIBUTES);
+        let known = source_text::list_choices(ATTRIBUTES);
         let help = near.unwrap_or_else(|| format!("an event has {known}"));
         return Err(LineError::new(column, format!("an event has no `{name}`")).help(help));
     }

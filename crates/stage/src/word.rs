@@ -5,12 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::problem::did_you_mean;
-
 use crate::{
     calendar::ScenarioCalendar,
     token::{LineError, LineToken, TokenShape, TokenValue},
 };
+use source_text::did_you_mean;
 
 /// Words may be made from words, so deep.
 const DEPTH_MAX: usize = 8;

@@ -9,7 +9,7 @@
 //! [`ReplayOrder`]; [`answer_order`] is the same for the house over HTTP and for the command line on a house that rests.
 
 use anyhow::Context as _;
-use catalogue::{Catalogue, problem::did_you_mean};
+use catalogue::Catalogue;
 use model::{Day, UtcMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,6 +33,7 @@ mod tests;
 
 use book::ReplayBook;
 use range::{ReplayPlace, ReplayRange};
+use source_text::did_you_mean;
 
 /// Records a second, unless something else is said: a house that does its usual work hardly notices.
 pub const PER_SECOND: u32 = 200;

@@ -13,10 +13,7 @@ mod tests;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use catalogue::{
-    Catalogue, CatalogueProblems,
-    problem::{did_you_mean, list_choices},
-};
+use catalogue::Catalogue;
 use model::{
     Channel, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis, WorldSnapshot, civil_time::ZoneRules,
     plan::Plan, ready::Ready,
@@ -24,6 +21,7 @@ use model::{
 use render::{ListedItem, MessageRenderer};
 use sender::MailLinks;
 use serde::{Deserialize, Serialize};
+use source_text::{TextProblems, did_you_mean, list_choices};
 use store::Store;
 use topic::Topics;
 use wire::token::{LinkSecret, SECRET_BYTES};
@@ -149,11 +147,7 @@ struct PreviewOrder<'a> {
 impl PreviewStudio {
     /// Its links lead to the house and do nothing there: a preview is shown around, and its reader's mail is not to end
     /// by that.
-    pub fn new(
-        catalogue: Arc<Catalogue>,
-        zones: ZoneRules,
-        public_url: &str,
-    ) -> Result<Self, CatalogueProblems> {
+    pub fn new(catalogue: Arc<Catalogue>, zones: ZoneRules, public_url: &str) -> Result<Self, TextProblems> {
         let renderer = MessageRenderer::new(&catalogue)?;
         let links = MailLinks::new(public_url, LinkSecret::new([0; SECRET_BYTES]));
         Ok(Self { catalogue, renderer, zones, links })

@@ -4,14 +4,12 @@ use minijinja::{
     machinery::{Span, ast},
     value::ValueKind,
 };
+use source_text::{did_you_mean, list_choices};
 
-use crate::{
-    language::{
-        check::{TextChecker, TextSort},
-        types::{RecordType, TextValueType},
-        words::{FILTERS, FilterInput, FilterOutput, SOURCE_FILTERS, TESTS, TextFilter},
-    },
-    problem::{did_you_mean, list_choices},
+use crate::language::{
+    check::{TextChecker, TextSort},
+    types::{RecordType, TextValueType},
+    words::{FILTERS, FilterInput, FilterOutput, SOURCE_FILTERS, TESTS, TextFilter},
 };
 
 impl TextChecker<'_> {

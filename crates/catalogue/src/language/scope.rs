@@ -6,7 +6,7 @@ use crate::{
     audience::{Audience, OTHER, VARIANT},
     groups::PlanSubjectTypes,
     language::types::{TextScope, TextValueType},
-    sources::SourceFormat,
+    statement_rule::SourceFormat,
     subjects::SubjectType,
 };
 

@@ -6,7 +6,9 @@ use model::UtcMillis;
 use serde_json::{Value, json};
 
 use super::{GOOD, MJML, describe_result, parse_with};
-use crate::{Catalogue, PROFILE_FIELDS, RowChange, SourceRow, problem::list_choices};
+use source_text::list_choices;
+
+use crate::{Catalogue, PROFILE_FIELDS, RowChange, SourceRow};
 
 pub const SOURCES: &str = r#"
 sources:

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use catalogue::{Catalogue, CatalogueProblem, CatalogueProblems};
+use catalogue::Catalogue;
 use model::UtcMillis;
 use render::{MessageRenderer, TrialRun};
 use runtime::{Clock, ShutdownSignal};
@@ -11,6 +11,7 @@ use scenario::{self, ScenarioGround};
 use serde::Serialize;
 use serde_json::json;
 use shell::{failure::CommandError, terminal};
+use source_text::TextProblems;
 
 use self::{
     plans::{PlanCloseSchedule, schedule_plan},
@@ -45,7 +46,7 @@ pub struct CatalogueCheckRequest {
 #[derive(Debug)]
 pub struct CatalogueCheckReport {
     pub catalogue: Catalogue,
-    pub notes: Vec<CatalogueProblem>,
+    pub notes: Vec<TextProblem>,
     /// Each plan's message in its forms, with notes on them.
     pub trial: TrialRun,
     pub played: Vec<ScenarioVerdict>,
@@ -66,7 +67,7 @@ pub struct ScenarioVerdict {
 /// Why a catalogue was not looked at to the end.
 #[derive(Debug)]
 pub enum CatalogueCheckError {
-    Problems(CatalogueProblems),
+    Problems(TextProblems),
     Failure(CommandError),
 }
 
@@ -138,7 +139,7 @@ fn play_scenarios(dir: &Path, ask: &CatalogueCheckRequest) -> Result<Vec<Scenari
     let files: Vec<_> = all.iter().filter(|path| matches_pattern(path, ask.only.as_deref())).collect();
     if let Some(only) = ask.only.as_deref().filter(|_| files.is_empty()) {
         let names: Vec<&str> = all.iter().map(|path| scenario_name(path)).collect();
-        let there = catalogue::problem::list_choices(names);
+        let there = source_text::list_choices(names);
         return Err(CommandError::from_refusal(format!(
             "no scenario has `{only}` in its name: there is {there}"
         )));
@@ -259,7 +260,7 @@ fn print_scenarios(all: &[ScenarioVerdict], with_traces: bool) -> Result<(), Com
     Ok(())
 }
 
-fn refuse_problems(problems: &CatalogueProblems, out: OutputStyle) -> Result<(), CommandError> {
+fn refuse_problems(problems: &TextProblems, out: OutputStyle) -> Result<(), CommandError> {
     if out.json {
         let problems: Vec<_> = problems.0.iter().map(problem_in_json).collect();
         terminal::print_json(&json!({"problems": problems}))?;

@@ -2,7 +2,7 @@
 
 use adapters::courier_setup;
 use anyhow::Context as _;
-use catalogue::problem::list_choices;
+
 use courier::{CallPayload, Courier as _, Message, MessagePayload};
 use model::{Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis, hook::Hook};
 use runtime::Clock;
@@ -10,6 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use settings::config::{self, Config};
 use shell::{failure::CommandError, terminal};
+use source_text::list_choices;
 
 use super::{
     OutputStyle,

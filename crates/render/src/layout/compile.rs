@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use catalogue::problem::{CatalogueProblem, CatalogueProblems, SourceText};
 use mrml::{
     mj_head::MjHeadChild,
     mj_style::StyleInlineMode,
     mjml::Mjml,
     prelude::{parser, render::RenderOptions},
 };
+use source_text::{SourceText, TextProblem, TextProblems};
 
 use crate::layout::{
     inline_styles::StyleSheet,
@@ -31,22 +31,22 @@ impl HtmlLayout {
 }
 
 /// Compiles a layout.
-pub fn compile_layout(source: SourceText<'_>) -> Result<HtmlLayout, CatalogueProblems> {
+pub fn compile_layout(source: SourceText<'_>) -> Result<HtmlLayout, TextProblems> {
     let scanned = scan_layout(source)?;
     let mut parsed = mrml::parse(&scanned.mjml)
-        .map_err(|error| CatalogueProblems::from(parse_problem(source, &scanned, &error)))?;
+        .map_err(|error| TextProblems::from(parse_problem(source, &scanned, &error)))?;
     let sheet = take_inline_styles(&mut parsed.element, source)?;
     // No fonts from elsewhere, and no notes to ourselves.
     let options = RenderOptions { disable_comments: true, social_icon_origin: None, fonts: HashMap::new() };
     let html = parsed
         .element
         .render(&options)
-        .map_err(|error| CatalogueProblems::from(source.problem(1, 1, format!("no MJML: {error}"))))?;
+        .map_err(|error| TextProblems::from(source.problem(1, 1, format!("no MJML: {error}"))))?;
     restore_tags(source, &scanned, &sheet.apply_to(&html))
 }
 
 /// Takes the styles that are to be inlined out of a layout.
-fn take_inline_styles(mjml: &mut Mjml, source: SourceText<'_>) -> Result<StyleSheet, CatalogueProblem> {
+fn take_inline_styles(mjml: &mut Mjml, source: SourceText<'_>) -> Result<StyleSheet, TextProblem> {
     let mut sheet = StyleSheet::default();
     let Some(head) = &mut mjml.children.head else { return Ok(sheet) };
     let mut read = Ok(());
@@ -62,7 +62,7 @@ fn take_inline_styles(mjml: &mut Mjml, source: SourceText<'_>) -> Result<StyleSh
     read.map(|()| sheet)
 }
 
-fn parse_problem(source: SourceText<'_>, scanned: &ScannedLayout, error: &parser::Error) -> CatalogueProblem {
+fn parse_problem(source: SourceText<'_>, scanned: &ScannedLayout, error: &parser::Error) -> TextProblem {
     use parser::Error;
     let (what, position) = match error {
         Error::UnexpectedElement { position, .. } => {
@@ -108,7 +108,7 @@ fn restore_tags(
     source: SourceText<'_>,
     scanned: &ScannedLayout,
     html: &str,
-) -> Result<HtmlLayout, CatalogueProblems> {
+) -> Result<HtmlLayout, TextProblems> {
     // What looks like a tag now was none before.
     if let Some(odd) = ["{{", "{%", "{#"].into_iter().find(|odd| html.contains(odd)) {
         return Err(source
@@ -135,5 +135,5 @@ fn restore_tags(
     layout.html.push_str(rest);
     let lost = scanned.tags.iter().zip(&seen).filter(|(_, seen)| !**seen);
     let lost = lost.map(|(taken, _)| source.problem_at(taken.offset, "MJML shows nothing in this place"));
-    CatalogueProblems(lost.collect()).into_result().map(|()| layout)
+    TextProblems(lost.collect()).into_result().map(|()| layout)
 }

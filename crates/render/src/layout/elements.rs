@@ -1,6 +1,6 @@
 //! The elements and attributes of a layout, as far as it matters where a tag stands.
 
-use catalogue::problem::{did_you_mean, nearest_name};
+use source_text::{did_you_mean, nearest_name};
 
 /// Elements that hold other elements: between them a statement can stand, but no text.
 const CONTAINERS: [&str; 17] = [

@@ -6,9 +6,8 @@
 //! itself goes before a rule, and `!important` before that; so rules for other screens, which stay in a `<style>`, need
 //! their `!important`.
 
-use catalogue::problem::{CatalogueProblem, SourceText};
-
 use crate::layout::elements::is_void;
+use source_text::{SourceText, TextProblem};
 
 /// What elements look like.
 #[derive(Debug, Default)]
@@ -49,7 +48,7 @@ struct OpenElement<'a> {
 
 impl StyleSheet {
     /// Reads the rules of one style.
-    pub fn read(&mut self, css: &str, source: SourceText<'_>) -> Result<(), CatalogueProblem> {
+    pub fn read(&mut self, css: &str, source: SourceText<'_>) -> Result<(), TextProblem> {
         let css = strip_comments(css);
         let mut rest = css.as_str();
         while let Some((selectors, more)) = rest.split_once('{') {

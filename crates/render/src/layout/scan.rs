@@ -1,11 +1,10 @@
 //! Takes the tags out of a layout and checks that each stands where it can.
 
-use catalogue::problem::{CatalogueProblem, CatalogueProblems, SourceText, line_and_column, list_choices};
-
 use crate::layout::{
     elements::{AttributeRule, TagPlace, attribute_rule, find_refusal, inside_place, is_void},
     tag::{TagSort, TemplateTag},
 };
+use source_text::{SourceText, TextProblem, TextProblems, line_and_column, list_choices};
 
 /// Elements within one another: whatever parses and shows them goes as deep as they do.
 const DEPTH_MAX: usize = 64;
@@ -48,10 +47,10 @@ struct LayoutScanner<'a> {
     elements: Vec<(&'a str, usize, TagPlace)>,
     /// Open statements: first word, where, and the element (or attribute) they were opened in.
     statements: Vec<(&'a str, usize, usize)>,
-    problems: Vec<CatalogueProblem>,
+    problems: Vec<TextProblem>,
 }
 
-pub fn scan_layout(source: SourceText<'_>) -> Result<ScannedLayout, CatalogueProblems> {
+pub fn scan_layout(source: SourceText<'_>) -> Result<ScannedLayout, TextProblems> {
     if let Some(at) = source.text.find(WORD) {
         return Err(source.problem_at(at, format!("`{WORD}` is a word of the compiler's own")).into());
     }
@@ -71,7 +70,7 @@ pub fn scan_layout(source: SourceText<'_>) -> Result<ScannedLayout, CataloguePro
         scan.problem(at, format!("`<{name}>` is not closed"));
     }
     let out = scan.out;
-    CatalogueProblems(scan.problems).into_result().map(|()| out)
+    TextProblems(scan.problems).into_result().map(|()| out)
 }
 
 impl<'a> LayoutScanner<'a> {

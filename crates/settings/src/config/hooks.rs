@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 
-use catalogue::problem::list_choices;
 use courier_net::hooks::HookSecrets;
 use model::hook::Hook;
+use source_text::list_choices;
 
 use super::{
     keys::{HOOKS_CA, HOOKS_CHANNELS, HOOKS_HOSTS, HOOKS_PER_SECOND, HOOKS_SECRET},
     merge::ConfigMerge,
-    parse::parse_rate,
-    push::{refuse_without, take_list},
-    values::parse_path,
+    parse::{parse_path, parse_rate},
 };
 
 /// Which hooks are called; messages of the others stay in the outbox.
@@ -31,7 +29,7 @@ pub fn resolve_hooks(merge: &mut ConfigMerge<'_>) -> HooksConfig {
     if channels.is_empty() {
         [HOOKS_CA, HOOKS_HOSTS, HOOKS_PER_SECOND]
             .into_iter()
-            .for_each(|name| refuse_without(merge, name, HOOKS_CHANNELS));
+            .for_each(|name| merge.refuse_without(name, HOOKS_CHANNELS));
     }
     let mut keys = HookSecrets::default();
     if let Some((lines, source)) = merge.secrets.get(HOOKS_SECRET).cloned() {
@@ -40,7 +38,7 @@ pub fn resolve_hooks(merge: &mut ConfigMerge<'_>) -> HooksConfig {
             Err(why) => merge.refuse(&source, format!("`{HOOKS_SECRET}`: {why}")),
         }
     }
-    let (ca, hosts) = (merge.take(HOOKS_CA, parse_path), take_list(merge, HOOKS_HOSTS));
+    let (ca, hosts) = (merge.take(HOOKS_CA, parse_path), merge.take_list(HOOKS_HOSTS));
     HooksConfig { channels, keys, ca, hosts, per_second: merge.take(HOOKS_PER_SECOND, parse_rate) }
 }
 

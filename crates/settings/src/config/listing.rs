@@ -93,6 +93,6 @@ fn written_value(merged: &MergedConfig, name: &str, form: KeyForm) -> Value {
                 text.into_iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once('='));
             Value::Object(pairs.map(|(name, value)| (name.to_owned(), value.into())).collect())
         }
-        KeyForm::One | KeyForm::Path | KeyForm::List | KeyForm::ApiKeys => text.map(String::as_str).into(),
+        _ => text.map(String::as_str).into(),
     }
 }

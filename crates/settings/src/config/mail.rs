@@ -11,8 +11,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::{
     keys::{MAIL_CA, MAIL_DKIM, MAIL_NAME, MAIL_WAYS},
     merge::ConfigMerge,
-    push::refuse_without,
-    values::parse_path,
+    parse::parse_path,
 };
 
 /// How mails leave the house.
@@ -40,7 +39,7 @@ pub fn resolve_mail(
         .or_else(|| host_of(public_url?))
         .unwrap_or_else(|| NAMELESS.to_owned());
     let Some((ways, source)) = merge.secrets.get(MAIL_WAYS).cloned() else {
-        [MAIL_CA, MAIL_NAME, MAIL_DKIM].into_iter().for_each(|name| refuse_without(merge, name, MAIL_WAYS));
+        [MAIL_CA, MAIL_NAME, MAIL_DKIM].into_iter().for_each(|name| merge.refuse_without(name, MAIL_WAYS));
         return None;
     };
     // Only read: whether the certificates are there is seen when they are needed.

@@ -3,19 +3,21 @@
 
 use std::{collections::BTreeMap, fmt, io, path::Path};
 
-use catalogue::yaml_slip::missing_blank;
 use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
+use source_text::{
+    SourceText, TextProblem,
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue, parse_yaml},
+};
 
 use super::{
-    ApiKeyConfig, ConfigError,
-    file::{self, ConfigNode, ConfigNodeValue, ConfigPosition},
+    ApiKeyConfig,
+    file::{lines_of, map_of_text, no_map_help, scalar_text, value_as_text},
     keys::{
-        self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
+        self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEY_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
         FILE_SUFFIX_VARIABLE, KEYS, KeyForm,
     },
     parse::{nearest_variable, path_beside, unknown_key},
-    values::MergedConfig,
 };
 
 /// A value given by a flag.
@@ -32,7 +34,7 @@ pub struct FlagValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
     Default,
-    File(String, ConfigPosition),
+    File(String, TreePlace),
     Environment(String),
     Flag(&'static str),
 }
@@ -69,45 +71,11 @@ struct RawApiKey {
 }
 
 /// How a file with a secret is read; an argument, so that the merge itself touches nothing.
-type SecretFileReader<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
-
-/// Merges everything there is.
-pub fn merge_layers(
-    file: Option<(&Path, &str)>,
-    environment: impl IntoIterator<Item = (String, String)>,
-    flags: Vec<FlagValue>,
-    read: impl Fn(&Path) -> io::Result<String>,
-) -> Result<MergedConfig, ConfigError> {
-    let mut merge = ConfigMerge {
-        settings: BTreeMap::new(),
-        secrets: BTreeMap::new(),
-        api_keys: Vec::new(),
-        refused: Vec::new(),
-        host: None,
-        read: &read,
-    };
-    merge.add_defaults();
-    if let Some((path, text)) = file {
-        merge.add_file(path, text);
-    }
-    let environment: BTreeMap<String, String> = environment.into_iter().collect();
-    merge.host = stable_host(&environment);
-    merge.add_environment(environment.into_iter().filter(|(name, _)| name.starts_with("TIDINGS_")).collect());
-    for FlagValue { name, flag, text } in flags {
-        merge.settings.insert(name, RawSetting { text, source: ConfigSource::Flag(flag) });
-    }
-    merge.resolve()
-}
+pub(super) type SecretFileReader<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
 /// Whether keys stand below this one.
 fn is_section(name: &str) -> bool {
     KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
-}
-
-/// Why it is probably no map: of `key:value` YAML makes a text. What it says may be a secret.
-fn no_map_help(what: &ConfigNodeValue) -> &'static str {
-    let is_slip = matches!(what, ConfigNodeValue::Text(text) if missing_blank(text).is_some());
-    if is_slip { ": there is no blank after the colon" } else { "" }
 }
 
 /// A Pod of a StatefulSet has the same name in all its lives: that of the set and a number. One of a Deployment ends in
@@ -131,7 +99,37 @@ pub(super) struct ConfigMerge<'a> {
     read: SecretFileReader<'a>,
 }
 
-impl ConfigMerge<'_> {
+impl<'a> ConfigMerge<'a> {
+    /// Every layer, one above the other; nothing is understood yet.
+    pub fn from_layers(
+        file: Option<(&Path, &str)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+        flags: Vec<FlagValue>,
+        read: SecretFileReader<'a>,
+    ) -> Self {
+        let mut merge = Self {
+            settings: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            api_keys: Vec::new(),
+            refused: Vec::new(),
+            host: None,
+            read,
+        };
+        merge.add_defaults();
+        if let Some((path, text)) = file {
+            merge.add_file(path, text);
+        }
+        let environment: BTreeMap<String, String> = environment.into_iter().collect();
+        merge.host = stable_host(&environment);
+        merge.add_environment(
+            environment.into_iter().filter(|(name, _)| name.starts_with("TIDINGS_")).collect(),
+        );
+        for FlagValue { name, flag, text } in flags {
+            merge.settings.insert(name, RawSetting { text, source: ConfigSource::Flag(flag) });
+        }
+        merge
+    }
+
     fn add_defaults(&mut self) {
         for key in KEYS {
             if let Some(default) = key.default {
@@ -143,30 +141,27 @@ impl ConfigMerge<'_> {
 
     fn add_file(&mut self, path: &Path, text: &str) {
         let name = path.display().to_string();
-        match file::parse_yaml(text) {
-            Ok(ConfigNode { what: ConfigNodeValue::Map(map), .. }) => self.add_map(&name, path, "", map),
-            Ok(ConfigNode { what: ConfigNodeValue::Plain(nothing), .. }) if nothing.is_empty() => {}
-            Ok(ConfigNode { at, what }) => {
+        match parse_yaml(SourceText { file: &name, text }) {
+            Ok(TreeNode { what: TreeValue::Map(map), .. }) => self.add_map(&name, path, "", map),
+            Ok(TreeNode { what: TreeValue::Nothing, .. }) => {}
+            Ok(TreeNode { at, what }) => {
                 let help = no_map_help(&what);
                 self.refused.push(format!("{name}:{at}: a configuration is a map of keys{help}"));
             }
-            Err((at, what)) => self.refused.push(format!("{name}:{at}: {what}")),
+            // The line, and what was probably meant, would show what stands there, which may be a secret.
+            Err(TextProblem { line, column, what, .. }) => {
+                self.refused.push(format!("{name}:{line}:{column}: {what}"));
+            }
         }
     }
 
     /// One level of the file; `above` is the path down to it.
-    fn add_map(
-        &mut self,
-        file: &str,
-        path: &Path,
-        above: &str,
-        map: Vec<(String, ConfigPosition, ConfigNode)>,
-    ) {
-        for (word, at, node) in map {
+    fn add_map(&mut self, file: &str, path: &Path, above: &str, map: Vec<(TreeKey, TreeNode)>) {
+        for (TreeKey { name: word, at }, node) in map {
             let full = if above.is_empty() { word.clone() } else { format!("{above}.{word}") };
             let source = ConfigSource::File(file.to_owned(), node.at);
             match (keys::find_key(&full), node.what) {
-                (Some(key), ConfigNodeValue::List(list)) if key.form == KeyForm::ApiKeys => {
+                (Some(key), TreeValue::List(list)) if key.form == KeyForm::ApiKeys => {
                     self.add_api_key_list(file, path, list);
                 }
                 (Some(key), _) if key.form == KeyForm::ApiKeys => {
@@ -174,8 +169,8 @@ impl ConfigMerge<'_> {
                 }
                 (Some(key), what) if key.form == KeyForm::Secret => match what {
                     // A number would have lost its leading zeros by now, and then it is another secret.
-                    ConfigNodeValue::Text(text) => self.add_secret(key.name, Ok(text), source),
-                    ConfigNodeValue::List(list) if key.name == keys::MAIL_WAYS => match lines_of(list) {
+                    TreeValue::Text(text) => self.add_secret(key.name, Ok(text), source),
+                    TreeValue::List(list) if key.name == keys::MAIL_WAYS => match lines_of(list) {
                         Some(text) => self.add_secret(key.name, Ok(text), source),
                         None => self.refuse(&source, format!("`{full}` is a list of texts: quote them")),
                     },
@@ -188,14 +183,14 @@ impl ConfigMerge<'_> {
                     }
                     Err(what) => self.refuse(&source, format!("`{full}` is {what}")),
                 },
-                (None, ConfigNodeValue::Text(from)) if secret_in_file(&full).is_some() => {
+                (None, TreeValue::Text(from)) if secret_in_file(&full).is_some() => {
                     let read = self.read_secret(Path::new(&path_beside(path, &from)));
                     self.add_secret(secret_in_file(&full).unwrap_or_default(), read, source);
                 }
-                (None, ConfigNodeValue::Map(map)) if is_section(&full) => {
+                (None, TreeValue::Map(map)) if is_section(&full) => {
                     self.add_map(file, path, &full, map);
                 }
-                (None, what @ ConfigNodeValue::Text(_)) if is_section(&full) => {
+                (None, what @ TreeValue::Text(_)) if is_section(&full) => {
                     self.refuse(&source, format!("`{full}` is a map of keys{}", no_map_help(&what)));
                 }
                 (None, _) => {
@@ -225,10 +220,10 @@ impl ConfigMerge<'_> {
         read.map(|text| text.trim_end_matches(['\n', '\r']).to_owned())
     }
 
-    fn add_api_key_list(&mut self, file: &str, path: &Path, list: Vec<ConfigNode>) {
+    fn add_api_key_list(&mut self, file: &str, path: &Path, list: Vec<TreeNode>) {
         for node in list {
             let source = ConfigSource::File(file.to_owned(), node.at);
-            let ConfigNodeValue::Map(map) = node.what else {
+            let TreeValue::Map(map) = node.what else {
                 self.refuse(
                     &source,
                     "an API key is `{tenant: ..., key: ...}` or `{tenant: ..., key_file: ...}`",
@@ -236,14 +231,14 @@ impl ConfigMerge<'_> {
                 continue;
             };
             let (mut tenant, mut key, mut from) = (None, None, None);
-            for (word, at, node) in map {
+            for (TreeKey { name: word, at }, node) in map {
                 let place = ConfigSource::File(file.to_owned(), node.at);
                 match (word.as_str(), node.what) {
-                    ("tenant", ConfigNodeValue::Text(text) | ConfigNodeValue::Plain(text)) => {
-                        tenant = Some(text);
+                    ("tenant", what) if !matches!(what, TreeValue::List(_) | TreeValue::Map(_)) => {
+                        tenant = scalar_text(what);
                     }
-                    ("key", ConfigNodeValue::Text(text)) => key = Some(SecretString::from(text)),
-                    ("key_file", ConfigNodeValue::Text(text)) => from = Some(text),
+                    ("key", TreeValue::Text(text)) => key = Some(SecretString::from(text)),
+                    ("key_file", TreeValue::Text(text)) => from = Some(text),
                     // A number would have lost its leading zeros by now, and then it is another key.
                     ("tenant" | "key" | "key_file", _) => {
                         self.refuse(&place, format!("`{word}` is a text: quote it"));
@@ -264,17 +259,17 @@ impl ConfigMerge<'_> {
     }
 
     fn add_environment(&mut self, mut given: BTreeMap<String, String>) {
-        let own = given.remove(keys::find_key(API_KEYS).map_or("", |key| key.environment));
+        let own = given.remove(API_KEY_VARIABLE);
         let from = given.remove(API_KEY_FILE_VARIABLE);
         if own.is_some() || from.is_some() {
             self.api_keys.clear();
         }
         match (own, from) {
             (Some(_), Some(_)) => {
-                self.refused.push(format!("TIDINGS_API_KEY and {API_KEY_FILE_VARIABLE} are both set"));
+                self.refused.push(format!("{API_KEY_VARIABLE} and {API_KEY_FILE_VARIABLE} are both set"));
             }
             (Some(key), None) => {
-                let source = ConfigSource::Environment("TIDINGS_API_KEY".to_owned());
+                let source = ConfigSource::Environment(API_KEY_VARIABLE.to_owned());
                 self.api_keys.push(RawApiKey { tenant: None, key: SecretString::from(key), source });
             }
             (None, Some(from)) => {
@@ -289,12 +284,12 @@ impl ConfigMerge<'_> {
         for (name, text) in given {
             let source = ConfigSource::Environment(name.clone());
             let in_file = name.strip_suffix(FILE_SUFFIX_VARIABLE).and_then(|name| {
-                KEYS.iter().find(|key| key.form == KeyForm::Secret && key.environment == name)
+                KEYS.iter().find(|key| key.form == KeyForm::Secret && key.variable() == name)
             });
             if let Some(key) = in_file {
                 let read = self.read_secret(Path::new(&text));
                 self.add_secret(key.name, read, source);
-            } else if let Some(key) = KEYS.iter().find(|key| key.environment == name) {
+            } else if let Some(key) = KEYS.iter().find(|key| key.variable() == name) {
                 match key.form {
                     KeyForm::Secret => self.add_secret(key.name, Ok(text), source),
                     KeyForm::Map => match map_of_text(key, &text) {
@@ -318,8 +313,39 @@ impl ConfigMerge<'_> {
         }
     }
 
+    /// The value of a key, understood; a value that is not is refused with its place.
+    pub fn take<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let setting = self.settings.get(name)?;
+        match parse(&setting.text) {
+            Ok(value) => Some(value),
+            Err(what) => {
+                // Of a map it was said which pair is wrong; the others may hold a secret.
+                let is_map = keys::find_key(name).is_some_and(|key| key.form == KeyForm::Map);
+                let given = if is_map { String::new() } else { format!("`{}` ", setting.text) };
+                self.refused.push(format!("{}: {name}: {given}{what}", setting.source));
+                None
+            }
+        }
+    }
+
+    pub fn take_text(&mut self, name: &str) -> Option<String> {
+        self.take(name, |text| Ok(text.to_owned()))
+    }
+
+    pub fn take_list(&mut self, name: &str) -> Vec<String> {
+        let items = self.take_text(name).unwrap_or_default();
+        items.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    }
+
     pub fn refuse(&mut self, source: &ConfigSource, what: impl fmt::Display) {
         self.refused.push(format!("{source}: {what}"));
+    }
+
+    /// Refuses what is said in vain.
+    pub fn refuse_without(&mut self, name: &str, needed: &str) {
+        if let Some(source) = self.source(name).filter(|source| **source != ConfigSource::Default).cloned() {
+            self.refuse(&source, format!("`{name}` is of no use without `{needed}`"));
+        }
     }
 
     pub fn api_keys(&mut self, own: Option<&Tenant>) -> Vec<ApiKeyConfig> {
@@ -375,43 +401,4 @@ fn is_same_key(one: &SecretString, other: &SecretString) -> bool {
 fn secret_in_file(name: &str) -> Option<&'static str> {
     let key = keys::find_key(name.strip_suffix(FILE_SUFFIX)?)?;
     (key.form == KeyForm::Secret).then_some(key.name)
-}
-
-/// What stands in the file, as the one text that every layer has; or what it should be.
-fn value_as_text(key: &ConfigKey, what: ConfigNodeValue) -> Result<String, &'static str> {
-    let plain = |node: ConfigNode| match node.what {
-        ConfigNodeValue::Text(text) | ConfigNodeValue::Plain(text) => Some(text),
-        ConfigNodeValue::List(_) | ConfigNodeValue::Map(_) => None,
-    };
-    match (key.form, what) {
-        (KeyForm::Map, ConfigNodeValue::Map(map)) => {
-            let line = |(name, _, node)| Some(format!("{name}={}\n", plain(node)?));
-            map.into_iter().map(line).collect::<Option<String>>().ok_or("a map of names and values")
-        }
-        (KeyForm::Map, ConfigNodeValue::Plain(nothing)) if nothing.is_empty() => Ok(nothing),
-        (KeyForm::Map, _) => Err("a map of names and values"),
-        (KeyForm::List, ConfigNodeValue::List(list)) => {
-            let texts: Option<Vec<String>> = list.into_iter().map(plain).collect();
-            texts.map(|texts| texts.join(",")).ok_or("a list of texts")
-        }
-        (_, ConfigNodeValue::Text(text) | ConfigNodeValue::Plain(text)) => Ok(text),
-        (KeyForm::List, ConfigNodeValue::Map(_)) => Err("a list of texts"),
-        (_, ConfigNodeValue::List(_) | ConfigNodeValue::Map(_)) => Err("one value"),
-    }
-}
-
-/// A list of texts, a line for each; none of them has a line of its own in it.
-fn lines_of(list: Vec<ConfigNode>) -> Option<String> {
-    let text = |node: ConfigNode| match node.what {
-        ConfigNodeValue::Text(text) if !text.contains(['\n', '\r']) => Some(text),
-        _ => None,
-    };
-    Some(list.into_iter().map(text).collect::<Option<Vec<String>>>()?.join("\n"))
-}
-
-/// A map of the environment is written as in the file. What is none is not shown: it may hold a secret.
-fn map_of_text(key: &ConfigKey, text: &str) -> Result<String, &'static str> {
-    const WRONG: &str = "is no map such as `{a: 1}`";
-    let node = file::parse_yaml(text).map_err(|_| WRONG)?;
-    value_as_text(key, node.what).map_err(|_| WRONG)
 }

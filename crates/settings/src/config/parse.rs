@@ -1,13 +1,17 @@
 //! How the texts of a configuration are understood, and what was probably meant by those that are not.
 
-use std::{path::Path, str::FromStr, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
-use catalogue::problem::nearest_name;
 use courier_net::is_rate;
 use runtime::log::LogFormat;
+use source_text::nearest_name;
 use tracing::level_filters::LevelFilter;
 
-use super::keys::{API_KEY_FILE_VARIABLE, FILE_SUFFIX_VARIABLE, KEYS, KeyForm};
+use super::keys::{API_KEY_FILE_VARIABLE, ConfigKey, FILE_SUFFIX_VARIABLE, KEYS, KeyForm};
 
 pub fn parse_as<T: FromStr>(what: &'static str) -> impl Fn(&str) -> Result<T, String> {
     move |text| text.parse().map_err(|_| what.to_owned())
@@ -46,6 +50,7 @@ const CRATES: [&str; 33] = [
     "sender",
     "settings",
     "shell",
+    "source_text",
     "stage",
     "store",
     "store_cql",
@@ -198,6 +203,10 @@ pub fn parse_addresses(text: &str) -> Result<Vec<String>, String> {
     all.ok_or_else(|| "is no address such as host:9092, or several with commas".to_owned())
 }
 
+pub fn parse_path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) }
+}
+
 /// A path of the file is meant from the file's own folder.
 pub fn path_beside(file: &Path, text: &str) -> String {
     match file.parent() {
@@ -222,8 +231,8 @@ pub fn unknown_key<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> 
 /// The variable that was probably meant.
 pub fn nearest_variable(name: &str) -> Option<String> {
     let secrets = KEYS.iter().filter(|key| key.form == KeyForm::Secret);
-    let files = secrets.map(|key| format!("{}{FILE_SUFFIX_VARIABLE}", key.environment));
-    let known = KEYS.iter().map(|key| key.environment.to_owned()).chain([API_KEY_FILE_VARIABLE.to_owned()]);
+    let files = secrets.map(|key| format!("{}{FILE_SUFFIX_VARIABLE}", key.variable()));
+    let known = KEYS.iter().map(ConfigKey::variable).chain([API_KEY_FILE_VARIABLE.to_owned()]);
     known
         .chain(files)
         .filter(|known| strsim::osa_distance(name, known) <= 2)

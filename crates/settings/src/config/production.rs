@@ -10,14 +10,13 @@ use topic_kafka::settings::{
 use super::{
     keys::{
         CQL_CA, CQL_CERTIFICATE, CQL_CONTACT_POINTS, CQL_DATACENTER, CQL_IN_FLIGHT, CQL_KEY, CQL_KEYSPACE,
-        CQL_PASSWORD, CQL_REPLICATION, CQL_TIMEOUT, CQL_TLS, CQL_USER, KAFKA_BROKERS, KAFKA_CA,
+        CQL_PASSWORD, CQL_REPLICATION, CQL_TIMEOUT, CQL_TLS, CQL_USER, ConfigKey, KAFKA_BROKERS, KAFKA_CA,
         KAFKA_CERTIFICATE, KAFKA_INSTANCE, KAFKA_KEY, KAFKA_MECHANISM, KAFKA_MIN_INSYNC, KAFKA_PASSWORD,
         KAFKA_PREFIX, KAFKA_PROPERTIES, KAFKA_PROTOCOL, KAFKA_REPLICATION, KAFKA_SESSION, KAFKA_TLS,
         KAFKA_TRANSACTION, KAFKA_USER, REGISTRY_CA, REGISTRY_PASSWORD, REGISTRY_URL, REGISTRY_USER,
     },
     merge::{ConfigMerge, ConfigSource, RawSetting},
-    parse::{parse_addresses, parse_as, parse_duration, parse_word},
-    values::parse_path,
+    parse::{parse_addresses, parse_as, parse_duration, parse_path, parse_word},
 };
 
 /// What is known of the engines that others run.
@@ -237,7 +236,7 @@ fn take_required<T>(
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Option<T> {
     if merge.source(name).is_none() {
-        let variable = super::keys::find_key(name).map_or("", |key| key.environment);
+        let variable = super::keys::find_key(name).map(ConfigKey::variable).unwrap_or_default();
         let source = merge.source(super::keys::ENGINE).cloned().unwrap_or(ConfigSource::Default);
         merge.refuse(&source, format!("`engine: production` needs `{name}` ({variable})"));
     }

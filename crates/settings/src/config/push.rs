@@ -9,9 +9,8 @@ use super::{
         APNS_KEY, APNS_KEY_ID, APNS_PER_SECOND, APNS_TEAM_ID, APNS_TOPIC, APNS_URL, FCM_ACCOUNT,
         FCM_PER_SECOND, FCM_URL, PUSH_CA, WEBPUSH_HOSTS, WEBPUSH_KEY, WEBPUSH_PER_SECOND, WEBPUSH_SUBJECT,
     },
-    merge::{ConfigMerge, ConfigSource},
-    parse::parse_rate,
-    values::parse_path,
+    merge::ConfigMerge,
+    parse::{parse_path, parse_rate},
 };
 
 /// By which services pushes leave the house; devices of the others are not reached. Without any, pushes stay in the outbox.
@@ -30,11 +29,11 @@ pub fn resolve_push(merge: &mut ConfigMerge<'_>) -> PushConfig {
         [(APNS_PER_SECOND, APNS_KEY), (FCM_PER_SECOND, FCM_ACCOUNT), (WEBPUSH_PER_SECOND, WEBPUSH_KEY)];
     let [of_apns, of_fcm, of_web] = rates.map(|(name, needed)| {
         if !merge.secrets.contains_key(needed) {
-            refuse_without(merge, name, needed);
+            merge.refuse_without(name, needed);
         }
         merge.take(name, parse_rate)
     });
-    let apns_url = take_text(merge, APNS_URL).unwrap_or_else(|| apns::ROOT.to_owned());
+    let apns_url = merge.take_text(APNS_URL).unwrap_or_else(|| apns::ROOT.to_owned());
     let apns = take_with_needs(merge, APNS_KEY, [APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC]).map(
         |(key, [key_id, team_id, topic])| apns::Settings {
             root: apns_url,
@@ -45,15 +44,15 @@ pub fn resolve_push(merge: &mut ConfigMerge<'_>) -> PushConfig {
             per_second: of_apns,
         },
     );
-    let fcm_url = take_text(merge, FCM_URL).unwrap_or_else(|| fcm::ROOT.to_owned());
+    let fcm_url = merge.take_text(FCM_URL).unwrap_or_else(|| fcm::ROOT.to_owned());
     let fcm = take_with_needs(merge, FCM_ACCOUNT, []).map(|(account, [])| fcm::Settings {
         root: fcm_url,
         account,
         per_second: of_fcm,
     });
-    let hosts = take_list(merge, WEBPUSH_HOSTS);
+    let hosts = merge.take_list(WEBPUSH_HOSTS);
     if !hosts.is_empty() && !merge.secrets.contains_key(WEBPUSH_KEY) {
-        refuse_without(merge, WEBPUSH_HOSTS, WEBPUSH_KEY);
+        merge.refuse_without(WEBPUSH_HOSTS, WEBPUSH_KEY);
     }
     let web = take_with_needs(merge, WEBPUSH_KEY, [WEBPUSH_SUBJECT]).map(|(key, [subject])| web::Settings {
         key,
@@ -64,15 +63,6 @@ pub fn resolve_push(merge: &mut ConfigMerge<'_>) -> PushConfig {
     PushConfig { ca, apns, fcm, web }
 }
 
-pub fn take_list(merge: &mut ConfigMerge<'_>, name: &str) -> Vec<String> {
-    let items = take_text(merge, name).unwrap_or_default();
-    items.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
-}
-
-fn take_text(merge: &mut ConfigMerge<'_>, name: &str) -> Option<String> {
-    merge.take(name, |text| Ok(text.to_owned()))
-}
-
 /// A secret and what it is of no use without: all of it or nothing.
 fn take_with_needs<const N: usize>(
     merge: &mut ConfigMerge<'_>,
@@ -80,22 +70,15 @@ fn take_with_needs<const N: usize>(
     names: [&'static str; N],
 ) -> Option<(secrecy::SecretString, [String; N])> {
     let Some((value, source)) = merge.secrets.get(secret).cloned() else {
-        names.into_iter().for_each(|name| refuse_without(merge, name, secret));
+        names.into_iter().for_each(|name| merge.refuse_without(name, secret));
         return None;
     };
     let mut found = Vec::new();
     for name in names {
-        match take_text(merge, name) {
+        match merge.take_text(name) {
             Some(text) => found.push(text),
             None => merge.refuse(&source, format!("`{secret}` is of no use without `{name}`")),
         }
     }
     Some((value, found.try_into().ok()?))
-}
-
-/// Refuses what is said in vain.
-pub fn refuse_without(merge: &mut ConfigMerge<'_>, name: &str, needed: &str) {
-    if let Some(source) = merge.source(name).filter(|source| **source != ConfigSource::Default).cloned() {
-        merge.refuse(&source, format!("`{name}` is of no use without `{needed}`"));
-    }
 }

@@ -8,7 +8,6 @@ use super::{
     keys::{MAIL_INTAKE, MAIL_PROVIDER, MAIL_RETURNS},
     merge::ConfigMerge,
     parse::parse_as,
-    push::refuse_without,
 };
 
 /// Where mails come back to.
@@ -30,7 +29,7 @@ pub fn resolve_returns(merge: &mut ConfigMerge<'_>) -> Option<ReturnsConfig> {
     let provider = merge.take(MAIL_PROVIDER, parse_provider);
     let intake = merge.take(MAIL_INTAKE, parse_as("is no address and port, such as 127.0.0.1:2525"));
     if merge.source(MAIL_RETURNS).is_none() {
-        [MAIL_PROVIDER, MAIL_INTAKE].into_iter().for_each(|name| refuse_without(merge, name, MAIL_RETURNS));
+        [MAIL_PROVIDER, MAIL_INTAKE].into_iter().for_each(|name| merge.refuse_without(name, MAIL_RETURNS));
     }
     Some(ReturnsConfig { domain: merge.take(MAIL_RETURNS, parse_domain)?, provider, intake })
 }

@@ -5,13 +5,14 @@ mod mail;
 mod push;
 mod returns;
 mod slips;
+mod table;
 
 use std::{io, path::Path};
 
 use secrecy::ExposeSecret as _;
 use topic_kafka::settings::{SaslMechanism, StampSource};
 
-use super::{ConfigError, EngineConfig, FlagValue, MergedConfig, listing, merge};
+use super::{ConfigError, EngineConfig, FlagValue, MergedConfig, listing, values};
 
 const SECRET: &str = "correct-horse-battery";
 /// What links could be signed with.
@@ -53,7 +54,7 @@ fn merge_values(
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let flags = flags.iter().map(|(name, flag, text)| FlagValue { name, flag, text: (*text).to_owned() });
     let file = (!file.is_empty()).then_some((Path::new("tidings.yaml"), file));
-    merge::merge_layers(file, environment, flags.collect(), read_fake_file)
+    values::merge_layers(file, environment, flags.collect(), read_fake_file)
 }
 
 fn show_value(merged: &MergedConfig, name: &str) -> String {
@@ -159,7 +160,7 @@ fn what_is_known_of_production_engines_is_what_was_said() {
     assert_eq!(cql.login.as_ref().unwrap().password.expose_secret(), "0123");
     assert_eq!(engines.registry.as_ref().unwrap().urls, ["https://r"]);
     // Only a clock that can be moved says itself when something was.
-    let demo = merge::merge_layers(
+    let demo = values::merge_layers(
         Some((Path::new("f"), &format!("demo: true\n{file}"))),
         [],
         vec![],
@@ -307,7 +308,7 @@ fn a_refused_map_says_nothing_of_its_values() {
 fn paths_of_the_file_are_meant_from_its_folder() {
     let file =
         Some((Path::new("conf/tidings.yaml"), "data_dir: d\napi_keys: [{tenant: t, key_file: secret}]\n"));
-    let merged = merge::merge_layers(file, [], vec![], read_fake_file).unwrap();
+    let merged = values::merge_layers(file, [], vec![], read_fake_file).unwrap();
     assert_eq!(merged.config.data_dir, Path::new("conf/d"));
     assert_eq!(merged.config.api_keys.len(), 1);
 }

@@ -2,7 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    io,
+    path::{Path, PathBuf},
 };
 
 use model::{Tenant, partition::PartitionCount};
@@ -11,12 +12,12 @@ use wire::token::{LinkSecret, OLD_SECRETS_MAX, SECRET_BYTES};
 
 use super::{
     Config, ConfigError, EngineConfig, LimitsConfig, LogConfig, hooks,
-    keys::{self, API_KEY_FILE_VARIABLE, KEYS, KeyForm},
+    keys::{self, API_KEY_FILE_VARIABLE, KEYS},
     mail,
-    merge::{ConfigMerge, ConfigSource},
+    merge::{ConfigMerge, ConfigSource, FlagValue},
     parse::{
-        check_log_filter, parse_as, parse_bytes, parse_duration, parse_log_format, parse_public_url,
-        parse_web_url, parse_word,
+        check_log_filter, parse_as, parse_bytes, parse_duration, parse_log_format, parse_path,
+        parse_public_url, parse_web_url, parse_word,
     },
     production, push, returns,
 };
@@ -37,23 +38,18 @@ pub struct MergedConfig {
 /// The engines of one machine, or of many.
 const ENGINES: &[(&str, bool)] = &[(keys::EMBEDDED, false), (keys::PRODUCTION, true)];
 
-impl ConfigMerge<'_> {
-    /// The value of a key, understood; a value that is not is refused with its place.
-    pub fn take<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let setting = self.settings.get(name)?;
-        match parse(&setting.text) {
-            Ok(value) => Some(value),
-            Err(what) => {
-                // Of a map it was said which pair is wrong; the others may hold a secret.
-                let is_map = keys::find_key(name).is_some_and(|key| key.form == KeyForm::Map);
-                let given = if is_map { String::new() } else { format!("`{}` ", setting.text) };
-                self.refused.push(format!("{}: {name}: {given}{what}", setting.source));
-                None
-            }
-        }
-    }
+/// Merges everything there is, and understands it.
+pub fn merge_layers(
+    file: Option<(&Path, &str)>,
+    environment: impl IntoIterator<Item = (String, String)>,
+    flags: Vec<FlagValue>,
+    read: impl Fn(&Path) -> io::Result<String>,
+) -> Result<MergedConfig, ConfigError> {
+    ConfigMerge::from_layers(file, environment, flags, &read).resolve()
+}
 
-    pub fn resolve(mut self) -> Result<MergedConfig, ConfigError> {
+impl ConfigMerge<'_> {
+    fn resolve(mut self) -> Result<MergedConfig, ConfigError> {
         let tenant =
             self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is no tenant: {e}")));
         let api_keys = self.api_keys(tenant.as_ref());
@@ -149,10 +145,6 @@ impl ConfigMerge<'_> {
         }
         parsed
     }
-}
-
-pub fn parse_path(text: &str) -> Result<PathBuf, String> {
-    if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) }
 }
 
 fn parse_partitions(text: &str) -> Result<PartitionCount, String> {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use catalogue::problem::did_you_mean;
+use source_text::did_you_mean;
+
 use topic::{NewRecord, Topics};
 use wire::{
     replay::{ReplayRecord, ReplayState},

@@ -1,13 +1,11 @@
 //! Whether what was asked makes sense, by what was found.
 
-use catalogue::{
-    Catalogue,
-    problem::{did_you_mean, list_choices},
-};
+use catalogue::Catalogue;
 use model::{
     Person, Tenant,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
+use source_text::{did_you_mean, list_choices};
 use wire::topics::REPLAY_MS;
 
 use super::{ExplainTarget, load::ExplanationEvidence};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use catalogue::{Audience, Catalogue, problem::did_you_mean, windows::WindowEntry};
+use catalogue::{Audience, Catalogue, windows::WindowEntry};
 use digest::run::forecast::ReleaseForecast;
 use house::person_windows as windows;
 use model::{
@@ -17,6 +17,7 @@ use model::{
     ready::{Ready, ReadyEntry},
 };
 use sender::facts;
+use source_text::did_you_mean;
 use store::{StateKey, world};
 
 use super::{

@@ -8,7 +8,7 @@ use crate::tree::SourceTree;
 pub const ROOMS: [&str; 6] = ["ingest", "fanout", "digest", "sender", "feed", "slots"];
 
 /// Nouns and how they are written.
-const NOUNS: &[&str] = &["model", "catalogue", "wire", "render"];
+const NOUNS: &[&str] = &["model", "source-text", "catalogue", "wire", "render"];
 /// What the house stands on, as it sees it.
 const PORTS: &[&str] = &["topic", "store", "courier", "live", "runtime"];
 /// What every room is given and shares.
@@ -25,9 +25,10 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("model", &[]),
     ("runtime", &[]),
     ("listener", &[&["runtime"]]),
-    ("catalogue", &[&["model"]]),
+    ("source-text", &[]),
+    ("catalogue", &[&["model", "source-text"]]),
     ("wire", &[&["model"]]),
-    ("render", &[&["model", "catalogue"]]),
+    ("render", &[&["model", "source-text", "catalogue"]]),
     ("topic", &[&["runtime"]]),
     ("store", &[&["model", "runtime"]]),
     ("courier", &[&["model", "runtime"]]),

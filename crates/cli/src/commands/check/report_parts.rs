@@ -1,10 +1,10 @@
 //! What every part of the report is written with.
 
-use catalogue::CatalogueProblem;
 use serde_json::json;
+use source_text::TextProblem;
 
-pub fn problem_in_json(problem: &CatalogueProblem) -> serde_json::Value {
-    let CatalogueProblem { file, line, column, what, help, .. } = problem;
+pub fn problem_in_json(problem: &TextProblem) -> serde_json::Value {
+    let TextProblem { file, line, column, what, help, .. } = problem;
     json!({"file": file, "line": line, "column": column, "what": what, "help": help})
 }
 

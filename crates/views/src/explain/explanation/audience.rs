@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Audience, KindDef, problem::did_you_mean};
+use catalogue::{Audience, KindDef};
 use fanout::reach;
 use model::{
     EntryKey, SubjectRef, Value, VersionedState,
     person::{notes, profile},
 };
+use source_text::did_you_mean;
 
 use super::{super::StepBearing, ExplanationBuilder};
 

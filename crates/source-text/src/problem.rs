@@ -1,10 +1,10 @@
-//! Problems: what is wrong in a catalogue, where, and what was probably meant.
+//! Problems: what is wrong in a text, where, and what was probably meant.
 
 use std::fmt;
 
 /// One thing that is wrong, with its place. Lines and columns count from 1.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct CatalogueProblem {
+pub struct TextProblem {
     pub file: String,
     pub line: usize,
     pub column: usize,
@@ -16,7 +16,7 @@ pub struct CatalogueProblem {
 
 /// Everything that is wrong, in the order of the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct CatalogueProblems(pub Vec<CatalogueProblem>);
+pub struct TextProblems(pub Vec<TextProblem>);
 
 /// A text with its name, from which problems quote.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,8 @@ pub struct SourceText<'a> {
 
 impl SourceText<'_> {
     /// A problem at a line and column of this text.
-    pub fn problem(&self, line: usize, column: usize, what: impl Into<String>) -> CatalogueProblem {
-        CatalogueProblem {
+    pub fn problem(&self, line: usize, column: usize, what: impl Into<String>) -> TextProblem {
+        TextProblem {
             file: self.file.to_string(),
             line,
             column,
@@ -39,13 +39,13 @@ impl SourceText<'_> {
     }
 
     /// A problem at a byte of this text.
-    pub fn problem_at(&self, offset: usize, what: impl Into<String>) -> CatalogueProblem {
+    pub fn problem_at(&self, offset: usize, what: impl Into<String>) -> TextProblem {
         let (line, column) = line_and_column(self.text, offset);
         self.problem(line, column, what)
     }
 }
 
-impl CatalogueProblem {
+impl TextProblem {
     #[must_use]
     pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
         self.help = help.into();
@@ -53,7 +53,7 @@ impl CatalogueProblem {
     }
 }
 
-impl CatalogueProblems {
+impl TextProblems {
     /// `Ok` if there are none; else they are sorted, and the same one twice is said once.
     pub fn into_result(mut self) -> Result<(), Self> {
         if self.0.is_empty() {
@@ -70,19 +70,19 @@ impl CatalogueProblems {
     }
 }
 
-impl From<CatalogueProblem> for CatalogueProblems {
-    fn from(problem: CatalogueProblem) -> Self {
+impl From<TextProblem> for TextProblems {
+    fn from(problem: TextProblem) -> Self {
         Self(vec![problem])
     }
 }
 
-impl Extend<CatalogueProblem> for CatalogueProblems {
-    fn extend<I: IntoIterator<Item = CatalogueProblem>>(&mut self, problems: I) {
+impl Extend<TextProblem> for TextProblems {
+    fn extend<I: IntoIterator<Item = TextProblem>>(&mut self, problems: I) {
         self.0.extend(problems);
     }
 }
 
-impl fmt::Display for CatalogueProblem {
+impl fmt::Display for TextProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.what)?;
         if let Some(excerpt) = &self.excerpt {
@@ -107,7 +107,7 @@ fn visible_char(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
-impl fmt::Display for CatalogueProblems {
+impl fmt::Display for TextProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.0.iter().enumerate() {
             if i > 0 {
@@ -119,40 +119,12 @@ impl fmt::Display for CatalogueProblems {
     }
 }
 
-impl std::error::Error for CatalogueProblem {}
-impl std::error::Error for CatalogueProblems {}
+impl std::error::Error for TextProblem {}
+impl std::error::Error for TextProblems {}
 
 /// Line and column of a byte offset, both from 1.
 pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-/// `did you mean ...?`, if one of the names is near.
-pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    nearest_name(word, names).map(|name| format!("did you mean `{name}`?"))
-}
-
-/// The nearest name, unless all of them are far.
-pub fn nearest_name<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    // Swapped letters are one slip; a third of the word may be wrong.
-    let far = word.chars().count() / 3 + 1;
-    names
-        .into_iter()
-        .map(|name| (strsim::osa_distance(&word, &name.to_lowercase()), name))
-        .filter(|(distance, _)| *distance <= far)
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// Names in a row for a message: `a, b or c`.
-pub fn list_choices<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let mut names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-    match names.pop() {
-        None => "nothing".to_string(),
-        Some(last) if names.is_empty() => last,
-        Some(last) => format!("{} or {last}", names.join(", ")),
-    }
 }

@@ -7,10 +7,12 @@ use serde::{Deserialize, Deserializer, de};
 use serde_saphyr::{Location, Spanned};
 
 use crate::{
-    limits::YAML_DEPTH_MAX,
-    problem::{CatalogueProblem, SourceText},
+    problem::{SourceText, TextProblem},
     yaml_slip::find_slip,
 };
+
+/// Levels of a file.
+const DEPTH_MAX: usize = 16;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -23,10 +25,18 @@ pub struct TreeNode {
 pub enum TreeValue {
     Nothing,
     Flag(bool),
-    Number(f64),
+    Number(TreeNumber),
     Text(String),
     List(Vec<TreeNode>),
     Map(Vec<(TreeKey, TreeNode)>),
+}
+
+/// A number, no digit of it lost.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum TreeNumber {
+    Signed(i64),
+    Unsigned(u64),
+    Float(f64),
 }
 
 /// A key of a map and where it stands.
@@ -39,10 +49,38 @@ pub struct TreeKey {
 /// A place in the file; the bytes are those of a scalar as it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TreePlace {
+    /// Line and column count from 1.
     pub line: usize,
     pub column: usize,
     pub start: usize,
     pub len: usize,
+}
+
+impl fmt::Display for TreePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+impl TreeNumber {
+    #[allow(clippy::cast_precision_loss, reason = "bounds here are far below 2^53")]
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Signed(number) => number as f64,
+            Self::Unsigned(number) => number as f64,
+            Self::Float(number) => number,
+        }
+    }
+}
+
+impl fmt::Display for TreeNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed(number) => number.fmt(f),
+            Self::Unsigned(number) => number.fmt(f),
+            Self::Float(number) => number.fmt(f),
+        }
+    }
 }
 
 impl TreeNode {
@@ -66,8 +104,9 @@ impl TreeValue {
     }
 }
 
-/// Reads a file. What is no YAML, or has a key twice, is a problem.
-pub fn parse_yaml(source: SourceText<'_>) -> Result<TreeNode, CatalogueProblem> {
+/// Reads a file. What is no YAML, or has a key twice, is a problem. Its `what` says no value of the file;
+/// its help and its excerpt do, and are not for texts that may hold secrets.
+pub fn parse_yaml(source: SourceText<'_>) -> Result<TreeNode, TextProblem> {
     let error = match read_raw(source.text) {
         Ok(raw) => return Ok(raw.into_node()),
         Err(error) => error,
@@ -92,7 +131,7 @@ pub fn parse_yaml(source: SourceText<'_>) -> Result<TreeNode, CatalogueProblem> 
 fn read_raw(text: &str) -> Result<RawTree, serde_saphyr::Error> {
     // `on`, `yes` and `no` are words here, as in YAML 1.2.
     let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: YAML_DEPTH_MAX },
+        budget: serde_saphyr::budget! { max_depth: DEPTH_MAX },
         strict_booleans: true,
         emit_comments: false,
     };
@@ -104,8 +143,8 @@ impl From<Location> for TreePlace {
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let span = location.span();
         Self {
-            line: number(location.line()),
-            column: number(location.column()),
+            line: number(location.line()).max(1),
+            column: number(location.column()).max(1),
             start: span.byte_offset().map_or(0, number),
             len: span.byte_len().map_or(0, number),
         }
@@ -172,18 +211,16 @@ impl<'de> de::Visitor<'de> for TreeVisitor {
         Ok(RawTreeValue::Leaf(TreeValue::Flag(flag)))
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn visit_i64<E>(self, number: i64) -> Result<RawTreeValue, E> {
-        Ok(RawTreeValue::Leaf(TreeValue::Number(number as f64)))
+        Ok(RawTreeValue::Leaf(TreeValue::Number(TreeNumber::Signed(number))))
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn visit_u64<E>(self, number: u64) -> Result<RawTreeValue, E> {
-        Ok(RawTreeValue::Leaf(TreeValue::Number(number as f64)))
+        Ok(RawTreeValue::Leaf(TreeValue::Number(TreeNumber::Unsigned(number))))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<RawTreeValue, E> {
-        Ok(RawTreeValue::Leaf(TreeValue::Number(number)))
+        Ok(RawTreeValue::Leaf(TreeValue::Number(TreeNumber::Float(number))))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<RawTreeValue, E> {

@@ -1,0 +1,122 @@
+//! Subjects, kinds and audiences.
+
+use super::{
+    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues,
+    forms::{A_FIELD, A_NAME, CONDITION, DISTANCE, EVENT, FIELD, FIELD_TYPE, TEXT_WITH_TAGS},
+    words::{ACTOR_WORDS, UNSURE_WORDS},
+};
+use model::limits::FIELDS_MAX;
+
+pub(crate) static SUBJECT: MapFormat = MapFormat {
+    title: "the fields of a subject",
+    id: "subject",
+    doc: "A type of subject: its fields with their types. A field has none of the names that texts use for something else, such as `subject` or `id`.",
+    groups: &[&KeyGroup {
+        title: "",
+        keys: &[FormatKey::new(
+            "called",
+            A_FIELD,
+            "The field by which a subject is called, a `text`; the first `text` unless set.",
+        )],
+    }],
+    names: Some(&FIELDS),
+    combinations: &[KeyCombination::new(&[], &["called"])],
+};
+
+static FIELDS: NamedValues =
+    NamedValues { name: &FIELD, value: FormatValue::Text(&FIELD_TYPE), most: FIELDS_MAX };
+
+pub(crate) static KIND: MapFormat = MapFormat {
+    title: "a kind",
+    id: "kind",
+    doc: "A type of notification: on which event, to whom, as long as what holds, and in which sentence.",
+    groups: &[&KeyGroup {
+        title: "",
+        keys: &[
+            FormatKey::new(
+                "on",
+                FormatValue::Text(&EVENT),
+                "The type of the change that it is told on, of a declared subject.",
+            ),
+            FormatKey::new(
+                "to",
+                FormatValue::Either(&[
+                    FormatValue::Words(&["listed", "everyone"]),
+                    FormatValue::Map(&AUDIENCE),
+                ]),
+                "The audience. `listed` are the people that the change itself lists, `everyone` all with a profile.",
+            ),
+            FormatKey::new(
+                "while",
+                FormatValue::Text(&CONDITION),
+                "A condition, evaluated when the window closes and again right before the message leaves. It reads `subject` and each of its references.",
+            ),
+            FormatKey::new("says", TEXT_WITH_TAGS, "Its sentence."),
+            FormatKey::new(
+                "plans",
+                FormatValue::Some(&A_NAME),
+                "The plans it is told under. Several of one channel are alternatives, of which the person's preference chooses.",
+            ),
+            FormatKey::new(
+                "like",
+                A_NAME,
+                "Another kind: keys that this one does not set are taken from there.",
+            ),
+            FormatKey::new(
+                "actor",
+                FormatValue::Words(&ACTOR_WORDS),
+                "Whether the person who did it is told too; `left_out` unless set, but `told` for `mutual`.",
+            ),
+            FormatKey::new(
+                "thread",
+                A_FIELD,
+                "What it belongs to, so that a person can mute that: a field of type `ref` or `refs`, or `subject`.",
+            ),
+            FormatKey::new(
+                "unsure",
+                FormatValue::Words(&UNSURE_WORDS),
+                "What happens if it is unknown whether its message was sent: `again` sends it once more, under the same id; `later` tells the entry later as something that may have been told. `again` unless set if its plan is `urgent`, else `later`.",
+            ),
+        ],
+    }],
+    names: None,
+    combinations: &[
+        KeyCombination::new(&["on", "to", "says", "plans"], &["while", "actor", "thread", "unsure"]),
+        KeyCombination::new(&["like"], &["on", "to", "says", "plans", "while", "actor", "thread", "unsure"]),
+    ],
+};
+
+pub(crate) static AUDIENCE: MapFormat = MapFormat {
+    title: "`to`",
+    id: "audience",
+    doc: "The people who may care. Each reason is checked again when the window closes and right before the message leaves.",
+    groups: &[&KeyGroup {
+        title: "",
+        keys: &[
+            FormatKey::new(
+                "followers_of",
+                FormatValue::Some(&A_FIELD),
+                "The followers of what these fields refer to; `subject` is the subject itself.",
+            ),
+            FormatKey::new("near", A_FIELD, "The people near this field, a `place`."),
+            FormatKey::new(
+                "within",
+                FormatValue::Text(&DISTANCE),
+                "The distance within which they are near, at most 1000 km.",
+            ),
+            FormatKey::new("person", A_FIELD, "The one that this field, a `person`, names."),
+            FormatKey::new(
+                "mutual",
+                FormatValue::List { of: &A_FIELD, least: 2, most: 2 },
+                "The two that these fields name, each told of the other.",
+            ),
+        ],
+    }],
+    names: None,
+    combinations: &[
+        KeyCombination::new(&["followers_of"], &[]),
+        KeyCombination::new(&["near", "within"], &[]),
+        KeyCombination::new(&["person"], &[]),
+        KeyCombination::new(&["mutual"], &[]),
+    ],
+};

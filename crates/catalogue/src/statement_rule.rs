@@ -1,0 +1,102 @@
+//! A source of a catalogue that has been checked: a topic of others, and the rule by which its records become statements.
+
+use std::{collections::BTreeMap, fmt};
+
+use crate::{hash::CanonicalText, source_expression::SourceExpression};
+
+/// A topic of others, and what its records mean.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SourceDef {
+    pub name: String,
+    /// As it is called in the log, without any prefix.
+    pub topic: String,
+    pub format: SourceFormat,
+    /// `None` for `CloudEvents` that are taken as they are.
+    pub tells: Option<StatementRule>,
+}
+
+/// How a topic's records are written.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SourceFormat {
+    Json,
+    Avro,
+    CloudEvents,
+    Debezium,
+}
+
+/// What records mean.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StatementRule {
+    pub what: StatementSort,
+    /// The event that is told of records for which `when` does not hold.
+    pub(crate) otherwise: Option<String>,
+    pub(crate) when: Option<SourceExpression>,
+    /// Attributes by their names: `subject`, `person` and their like.
+    pub(crate) attributes: BTreeMap<&'static str, SourceExpression>,
+    /// `None`: the fields of the row that the subject declares.
+    pub(crate) data: Option<BTreeMap<String, SourceExpression>>,
+    /// The fields that the subject declares.
+    pub(crate) declared: Vec<String>,
+    /// Whether rows count that were there when their source was first read.
+    pub(crate) snapshot: bool,
+}
+
+/// Which sort of thing is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StatementSort {
+    /// A change of this type.
+    Event(String),
+    Follow,
+    Mute,
+    Profile,
+}
+
+impl SourceFormat {
+    pub const ALL: [Self; 4] = [Self::Json, Self::Avro, Self::CloudEvents, Self::Debezium];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Avro => "avro",
+            Self::CloudEvents => "cloudevents",
+            Self::Debezium => "debezium",
+        }
+    }
+}
+
+impl fmt::Display for SourceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl SourceDef {
+    /// What the catalogue's hash is made of.
+    pub(crate) fn write(&self, text: &mut CanonicalText) {
+        text.line("source", &self.name);
+        text.line("topic", &self.topic);
+        text.line("format", self.format.name());
+        let Some(tells) = &self.tells else { return };
+        text.line("tells", &format!("{:?}", tells.what));
+        text.line("otherwise", tells.otherwise.as_deref().unwrap_or_default());
+        text.line("snapshot", if tells.snapshot { "true" } else { "false" });
+        text.line("when", tells.when.as_ref().map(|when| when.text.as_str()).unwrap_or_default());
+        for (name, expression) in &tells.attributes {
+            text.line(name, &expression.text);
+        }
+        for (name, expression) in tells.data.iter().flatten() {
+            text.line(name, &expression.text);
+        }
+    }
+}
+
+impl StatementSort {
+    /// The attributes that it has, those that must be there first, and how many these are.
+    pub(crate) fn attributes(&self) -> (&'static [&'static str], usize) {
+        match self {
+            Self::Event(_) => (&["subject", "id", "time", "version", "actor", "persons"], 1),
+            Self::Follow => (&["person", "subject", "time", "version"], 2),
+            Self::Mute | Self::Profile => (&["person", "time", "version"], 1),
+        }
+    }
+}
