@@ -198,6 +198,9 @@ pub enum TidingsCommand {
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = check::CHECK)]
     Check(CatalogueCheckArgs),
+    /// Print the JSON Schema of a catalogue, by which editors complete and explain it
+    #[command(after_help = check::SCHEMA)]
+    Schema,
     /// Print what a shell needs to complete this command line
     #[command(after_help = completions::COMPLETIONS)]
     Completions(CompletionsArgs),

@@ -6,10 +6,18 @@ use clap::{Args, ValueHint};
 
 pub const INIT: &str = "\
 The folder is called like the catalogue. It holds a catalogue of a library, a mail for phones and desks, in light and \
-dark, its plain text, and two scenarios; change them into your own. Nothing that is there is written over.
+dark, its plain text, two scenarios, and the schema by which an editor completes and explains the catalogue; change \
+them into your own. Nothing that is there is written over.
 
 Example:
   tidings init shop";
+
+pub const SCHEMA: &str = "\
+The schema is that of `tidings check`, as far as a schema can say it. An editor with a YAML language server uses it for \
+every catalogue whose first line is `# yaml-language-server: $schema=PATH`; what `tidings init` makes has it.
+
+Example:
+  tidings schema > catalogue.schema.json";
 
 pub const CHECK: &str = "\
 Every problem is printed with file, line and column. A catalogue without any is rendered with example data, and the \
