@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "what could not be followed here is said")]
 
 mod commands;
+mod generated;
 mod machine;
 mod markdown;
 mod pages;

@@ -49,11 +49,7 @@ fn write_map(page: &mut String, map: &MapFormat) {
     let mut add = |text: String| *page += &(text + "\n");
     add(format!("\n## {}\n\n{}", map.id, map.doc));
     if let Some(named) = map.names {
-        add(format!(
-            "\nEvery other key is the {} of a field; its value is {}.",
-            named.name.name,
-            describe(&named.value)
-        ));
+        add(format!("\nEvery other key is the name of a field; its value is {}.", describe(&named.value)));
     }
     let needed = map.needed();
     for group in map.groups {
@@ -63,8 +59,8 @@ fn write_map(page: &mut String, map: &MapFormat) {
         keys.iter().for_each(|key| add(key_row(key, needed.contains(&key.name))));
     }
     if map.combinations.len() > 1 {
-        add("\nOne of these stands together:\n".to_owned());
-        map.combinations.iter().for_each(|one| add(combination_line(one)));
+        add("\nThese keys go together:\n".to_owned());
+        map.combinations.iter().for_each(|one| add(combination_line(map, one)));
     }
 }
 
@@ -79,11 +75,20 @@ fn key_row(key: &FormatKey, is_needed: bool) -> String {
     format!("| `{name}` | {} | {unless_set} | {doc}{since} |", describe(value)).replace("|  |", "| |")
 }
 
-fn combination_line(one: &KeyCombination) -> String {
-    let chosen = one.chosen_by.as_ref().map(|(key, value)| format!("`{key}` is {}: ", describe(value)));
+/// What a combination needs, and what else it has; where a word chooses it, what it has not.
+fn combination_line(map: &MapFormat, one: &KeyCombination) -> String {
     let list = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let may = if one.may.is_empty() { String::new() } else { format!("; perhaps {}", list(one.may)) };
-    format!("- {}{}{may}", chosen.unwrap_or_default(), list(one.needs))
+    let Some((key, value)) = &one.chosen_by else {
+        let may = if one.may.is_empty() { String::new() } else { format!("; perhaps {}", list(one.may)) };
+        return format!("- {}{may}", list(one.needs));
+    };
+    let everywhere = map.needed();
+    let own: Vec<&str> = one.needs.iter().copied().filter(|name| !everywhere.contains(name)).collect();
+    let never: Vec<&str> = map.key_names().filter(|name| !one.has(name)).collect();
+    let parts = [("needs", own), ("has no", never)];
+    let parts = parts.into_iter().filter(|(_, names)| !names.is_empty());
+    let parts: Vec<String> = parts.map(|(what, names)| format!("{what} {}", list(&names))).collect();
+    format!("- `{key}` is {}: {}", describe(value), parts.join("; "))
 }
 
 /// What may stand at a key, in words.

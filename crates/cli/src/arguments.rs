@@ -198,6 +198,9 @@ pub enum TidingsCommand {
     /// Check a catalogue: fields, texts, templates, schedules and scenarios
     #[command(after_help = check::CHECK)]
     Check(CatalogueCheckArgs),
+    /// Print the JSON Schema of a catalogue, with which editors complete and explain it
+    #[command(after_help = check::SCHEMA)]
+    Schema,
     /// Print shell completions
     #[command(after_help = completions::COMPLETIONS)]
     Completions(CompletionsArgs),

@@ -34,6 +34,7 @@ mod release;
 mod repartition;
 mod replay;
 mod run;
+mod schema;
 mod shares;
 mod sink;
 mod state;
@@ -136,6 +137,7 @@ fn run_command(
         TidingsCommand::Clock(asked) => clock::run(&config, &asked, out),
         TidingsCommand::Check(check) => check::run(&check, out),
         TidingsCommand::Completions(asked) => completions::run(&asked),
+        TidingsCommand::Schema => schema::run(),
         TidingsCommand::Bench(bench) => bench::run(config, &bench, out),
         TidingsCommand::Config => Ok(()),
         TidingsCommand::Quarantine(what) => quarantine::run(&config, what, out),

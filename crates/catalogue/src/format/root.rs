@@ -70,7 +70,7 @@ pub(crate) static SOURCE: MapFormat = MapFormat {
             FormatKey::new(
                 "topic",
                 FormatValue::Text(&TOPIC),
-                "The topic as it is called in Kafka, without a prefix of ours. It is none of ours.",
+                "The topic as it is called in Kafka, without the house's prefix. It is none of the house's own topics.",
             ),
             FormatKey::new("format", FormatValue::Words(&FORMATS), "How its records are written."),
             FormatKey::new(

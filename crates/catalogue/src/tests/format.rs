@@ -62,7 +62,7 @@ fn walk<'a>(
         }
         (FormatValue::Some(one), value) => walk(of, path, value, one, found),
         (FormatValue::Either(values), value) => {
-            values.iter().for_each(|one| walk(of, path, value, one, found))
+            values.iter().for_each(|one| walk(of, path, value, one, found));
         }
         _ => {}
     }

@@ -6,11 +6,19 @@ use clap::{Args, ValueHint};
 
 pub const INIT: &str = "\
 The new catalogue is named after the folder. It describes a library, with one mail for phones and desktops, \
-light and dark, its plain text, and two scenarios; change them to suit you. Existing files are never \
-overwritten.
+light and dark, its plain text, two scenarios, and the schema with which an editor completes and explains it; \
+change them to suit you. Existing files are never overwritten.
 
 Example:
   tidings init shop";
+
+pub const SCHEMA: &str = "\
+The schema accepts what `tidings check` accepts, as far as a schema can tell. An editor with a YAML language \
+server uses it for every catalogue that begins with `# yaml-language-server: $schema=PATH`, as those made by \
+`tidings init` do.
+
+Example:
+  tidings schema > catalogue.schema.json";
 
 pub const CHECK: &str = "\
 Each problem is printed with its file, line and column. If there are none, the catalogue is rendered with \

@@ -56,6 +56,7 @@ fn what_makes_sense_is_read() {
         "tidings check dir --only a --trace --watch --verbose --json",
         "tidings init shop",
         "tidings completions bash",
+        "tidings schema",
         "tidings completions zsh",
         "tidings clock",
         "tidings clock --to due",

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use catalogue::schema;
 use serde_json::json;
 use shell::{
     failure::CommandError,
@@ -48,8 +49,9 @@ pub fn run(asked: &cli::InitArgs, out: OutputStyle) -> Result<(), CommandError> 
         let own = text.replacen(UNNAMED, &format!("catalogue: {name}"), 1);
         write_file(&dir.join(file), &own)?;
     }
+    write_file(&dir.join(schema::FILE), &schema::write_schema())?;
     if out.json {
-        let files = FILES.map(|(file, _)| file);
+        let files: Vec<&str> = FILES.iter().map(|(file, _)| *file).chain([schema::FILE]).collect();
         return Ok(terminal::print_json(&json!({"catalogue": name, "folder": dir, "files": files}))?);
     }
     print_next_steps(dir)
@@ -105,6 +107,7 @@ fn print_next_steps(dir: &Path) -> Result<(), CommandError> {
     terminal::print_data(format!("{} is a small catalogue that works:", paint.with(terminal::BOLD, &shown)))?;
     let rows = [
         ("catalogue.yaml", "who is told what, and when"),
+        (schema::FILE, "by which an editor completes and explains it"),
         ("mail/", "what the mail looks like, and its plain text"),
         ("scenarios/", "two stories that prove it; words.txt has their words"),
         ("demo.ndjson", "the people and books that a demo begins with"),
@@ -163,6 +166,8 @@ mod tests {
         written.sort_unstable();
         assert_eq!(found, written);
         assert!(FILES[0].1.contains(UNNAMED));
+        let modeline = format!("# yaml-language-server: $schema={}\n", schema::FILE);
+        assert!(FILES[0].1.starts_with(&modeline), "an editor finds the schema that is written beside it");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 33] = [
+const CRATES: [&str; 34] = [
     "adapters",
     "bench",
     "catalogue",
