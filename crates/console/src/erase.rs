@@ -3,22 +3,21 @@
 use axum::{
     Json,
     extract::State,
-    http::StatusCode,
     response::{IntoResponse, Response},
 };
-use house::erasure::{self, ErasureAction};
+use house::erasure::{self, ErasureAction, ErasureView};
 use model::Person;
 use serde::Deserialize;
+use web::{HttpProblem, JsonBody, answer::AcceptedJson};
 
-use super::{AppState, HandlerError, admin::PersonParam, admin::refuse_request};
+use super::{AppState, admin::PersonParam};
 
 /// How far it is with a person; nothing if nobody ever asked.
 pub async fn show_erasure(
     State(app): AppState,
     PersonParam(person): PersonParam,
-) -> Result<Response, HandlerError> {
-    Ok(Json(erasure::find_erasure(&*app.house.engines().topics, (&app.tenant, &person)).await?)
-        .into_response())
+) -> Result<Json<Option<ErasureView>>, HttpProblem> {
+    Ok(Json(erasure::find_erasure(&*app.house.engines().topics, (&app.tenant, &person)).await?))
 }
 
 #[derive(Deserialize)]
@@ -28,18 +27,32 @@ pub struct AdminEraseRequest {
     deed: ErasureAction,
 }
 
+/// What is said of an order.
+pub enum AdminErasure {
+    /// What would be removed.
+    Preview(ErasureView),
+    /// How far it is with what has begun.
+    Progress(Option<ErasureView>),
+}
+
+impl IntoResponse for AdminErasure {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Preview(view) => Json(view).into_response(),
+            Self::Progress(view) => AcceptedJson(view).into_response(),
+        }
+    }
+}
+
 pub async fn begin_erasure(
     State(app): AppState,
-    Json(AdminEraseRequest { person, deed }): Json<AdminEraseRequest>,
-) -> Result<Response, HandlerError> {
-    let person = match Person::new(&person) {
-        Ok(person) => person,
-        Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, error)),
-    };
+    JsonBody(AdminEraseRequest { person, deed }): JsonBody<AdminEraseRequest>,
+) -> Result<AdminErasure, HttpProblem> {
+    let person = Person::new(&person).map_err(HttpProblem::bad_request)?;
     let (engines, of, now) = (app.house.engines(), (&app.tenant, &person), app.now());
     if deed == ErasureAction::Look {
         let seen = erasure::preview_erasure((&*engines.store, Some(&*engines.courier)), of, now).await?;
-        return Ok(Json(seen).into_response());
+        return Ok(AdminErasure::Preview(seen));
     }
     let asked = erasure::request_erasure(
         (&*engines.store, &*engines.topics),
@@ -49,7 +62,7 @@ pub async fn begin_erasure(
     )
     .await?;
     if let Err(why) = asked {
-        return Ok(refuse_request(StatusCode::CONFLICT, why));
+        return Err(HttpProblem::conflict(why));
     }
-    Ok((StatusCode::ACCEPTED, Json(erasure::find_erasure(&*engines.topics, of).await?)).into_response())
+    Ok(AdminErasure::Progress(erasure::find_erasure(&*engines.topics, of).await?))
 }

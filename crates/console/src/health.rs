@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{Request, State},
-    http::{StatusCode, header},
+    http::header,
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
@@ -13,8 +13,9 @@ use axum::{
 use runtime::standstill::PartitionStandstill;
 use secrecy::SecretString;
 use settings::config::ApiKeyConfig;
+use web::{HttpProblem, ProblemType, api_key::shows_one};
 
-use super::{AppState, HttpApp, guard, guard::RequestRefusal};
+use super::{AppState, HttpApp};
 
 /// The metrics tell how much is said about how many, so they are locked where the page is; whether the house
 /// is well anybody may know.
@@ -34,10 +35,10 @@ async fn require_key(
     next: Next,
 ) -> Response {
     let headers = request.headers();
-    if app.guard.is_known(headers) || app.guard.is_admin(headers) || guard::shows_one(headers, &keys) {
+    if app.guard.is_known(headers) || app.guard.is_admin(headers) || shows_one(headers, &keys) {
         return next.run(request).await;
     }
-    RequestRefusal(StatusCode::UNAUTHORIZED, "an API key or the token of admin.json is needed")
+    HttpProblem::from_text(ProblemType::Unauthorized, "an API key or the token of admin.json is needed")
         .into_response()
 }
 
@@ -48,16 +49,16 @@ pub(super) async fn live() -> &'static str {
 
 /// The rooms have joined, the engines answer, and there is room for what comes in. A partition that stands still is
 /// named and keeps nobody away: all others go on, and another process could not do it either.
-async fn ready(State(app): AppState) -> Response {
+async fn ready(State(app): AppState) -> Result<String, HttpProblem> {
     let why = match app.house.health_problem().await {
         Some(why) => why,
         None if (app.disk_low)() => "the disk is down to its reserve".to_owned(),
         None => match app.disks.low_disks()[..] {
-            [] => return describe_standstills(&app.house.standstills()).into_response(),
+            [] => return Ok(describe_standstills(&app.house.standstills())),
             ref low => format!("the disk of {} is down to its reserve", low.join(" and of ")),
         },
     };
-    (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response()
+    Err(HttpProblem::new(ProblemType::NotReady, why))
 }
 
 /// Why it stands still is in the log, for it may name people.

@@ -28,11 +28,11 @@ use tempfile::TempDir;
 use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
 use views::preview::PreviewStudio;
+use web::RequestGuard;
 use wire::{token::LinkSecret, topics};
 
 use super::{
-    ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, guard::RequestGuard,
-    page::PageTemplates, router,
+    ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, page::PageTemplates, router,
 };
 
 mod choices;

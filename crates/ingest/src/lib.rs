@@ -10,8 +10,8 @@
 //!
 //! [`admission`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
 //! that each sort has of its own; [`fact_data`] reads what they have in common, and [`admission_error`] is why one is not admitted. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
-//! says how crowds follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise. [`request_headers`] and [`answer`] are the HTTP way without its waiting: who may
-//! enter, and what is said; `quota` how much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
+//! says how crowds follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise. [`request_headers`] and [`answer`] are the HTTP way without its waiting: what headers
+//! say, and what is said; `quota` how much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
 pub mod config;
 
@@ -29,7 +29,6 @@ mod effects;
 pub mod moves;
 pub mod note;
 mod order;
-pub mod permits;
 
 pub mod answer;
 mod quota;
@@ -48,6 +47,5 @@ pub use config::Config;
 pub use effects::{STILL_RUNNING, erasure_record};
 pub use http::{DiskGauge, HttpIntake, router};
 pub use metrics::IngestMetrics;
-pub use request_headers::IngestApiKey;
 pub use returns::ReturnPaths;
 pub use run::{Deps, IngestError, apply_return_mail, run, subscriptions};
