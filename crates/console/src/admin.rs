@@ -5,22 +5,37 @@ use std::{
     sync::Arc,
 };
 
+use aide::{
+    OperationInput,
+    axum::{
+        ApiRouter,
+        routing::{get_with, post_with},
+    },
+    generate::GenContext,
+    openapi::Operation,
+    operation::{ParamLocation, add_parameters, parameters_from_schema},
+    transform::TransformOperation,
+};
 use axum::{
-    Json, Router,
+    Json,
     body::Bytes,
     extract::{DefaultBodyLimit, FromRequestParts, Query, Request, State, rejection::BytesRejection},
     http::{StatusCode, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
-    routing::{get, post},
 };
 use house::StageView;
 use model::Person;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topic::NewRecord;
 use upkeep::quarantine::{self, QuarantineItemView, QuarantineVerdict};
 use views::days::{self, PersonDays};
-use web::{HttpProblem, JsonBody, ProblemType, answer::AcceptedJson};
+use web::{
+    HttpProblem, JsonBody, ProblemType,
+    answer::AcceptedJson,
+    description::{OperationAccess, OperationDoc, describe_operation},
+};
 use wire::topics;
 
 use super::{
@@ -31,29 +46,168 @@ use super::{
 /// Bytes of a record that is put onto the topic `changes`.
 pub const UPSTREAM_BYTES_MAX: usize = 64 * 1024;
 
-pub fn routes() -> Router<Arc<HttpApp>> {
-    Router::new()
-        .route("/admin/stages", get(stages))
-        .route("/admin/days", get(days_of))
-        .route("/admin/person", get(person::answer_person))
-        .route("/admin/windows", get(window_acts::list_windows).post(window_acts::act_on_window))
-        .route("/admin/shares", get(shares::shares))
-        .route("/admin/explain", get(explain::explain_event))
-        .route("/admin/preview", get(preview::answer_preview))
-        .route("/admin/release", post(release::release_windows))
-        .route("/admin/replay", post(replay::order_replay))
-        .route("/admin/devices", get(devices::list_devices))
-        .route(
-            "/admin/suppressions",
-            get(suppressions::list_suppressions).post(suppressions::lift_suppressions),
+/// How an operation for operators is described.
+fn describe(
+    id: &'static str,
+    summary: &'static str,
+    problems: &'static [ProblemType],
+) -> impl FnOnce(TransformOperation<'_>) -> TransformOperation<'_> {
+    describe_operation(OperationDoc { id, summary, access: OperationAccess::Token, problems })
+}
+
+/// All paths of the command line.
+pub fn routes() -> ApiRouter<Arc<HttpApp>> {
+    person_routes().merge(house_routes()).merge(time_routes())
+}
+
+/// What is asked about one person.
+fn person_routes() -> ApiRouter<Arc<HttpApp>> {
+    use ProblemType::{Conflict, NotFound};
+    ApiRouter::new()
+        .api_route(
+            "/admin/days",
+            get_with(days_of, describe("getDays", "A person's days, with all entries", &[])),
         )
-        .route("/admin/erase", get(erase::show_erasure).post(erase::begin_erasure))
-        .route("/admin/unknown", get(unclear_messages::list_unclear))
-        .route("/admin/archive", get(archive::show_archiving).post(archive::begin_archiving))
-        .route("/admin/quarantine", get(list_quarantine).post(settle_quarantine))
-        .route("/admin/state", get(state::show_state).post(state::settle_record))
-        .route("/admin/clock", get(show_clock).post(jump_clock))
-        .route("/admin/upstream", post(upstream).layer(DefaultBodyLimit::max(UPSTREAM_BYTES_MAX)))
+        .api_route(
+            "/admin/person",
+            get_with(
+                person::answer_person,
+                describe("getPerson", "All that is known of a person", &[NotFound]),
+            ),
+        )
+        .api_route(
+            "/admin/windows",
+            get_with(
+                window_acts::list_windows,
+                describe("getWindows", "The windows that are open for a person", &[]),
+            )
+            .post_with(
+                window_acts::act_on_window,
+                describe("postWindows", "Releases or cancels one window", &[NotFound, Conflict]),
+            ),
+        )
+        .api_route(
+            "/admin/explain",
+            get_with(
+                explain::explain_event,
+                describe("getExplain", "Why a person was told of an event, or not", &[NotFound]),
+            ),
+        )
+        .api_route(
+            "/admin/preview",
+            get_with(
+                preview::answer_preview,
+                describe("getPreview", "A person's next messages as they stand", &[NotFound]),
+            ),
+        )
+        .api_route(
+            "/admin/devices",
+            get_with(
+                devices::list_devices,
+                describe("getDevices", "The devices on which pushes reach a person", &[]),
+            ),
+        )
+        .api_route(
+            "/admin/suppressions",
+            get_with(
+                suppressions::list_suppressions,
+                describe("getSuppressions", "What keeps mails from a person", &[]),
+            )
+            .post_with(
+                suppressions::lift_suppressions,
+                describe("postSuppressions", "Lifts suppressions of a person", &[]),
+            ),
+        )
+        .api_route(
+            "/admin/erase",
+            get_with(erase::show_erasure, describe("getErase", "How far the erasure of a person is", &[]))
+                .post_with(
+                    erase::begin_erasure,
+                    describe("postErase", "Erases a person, or welcomes them back", &[Conflict]),
+                ),
+        )
+}
+
+/// What is asked about the whole house.
+fn house_routes() -> ApiRouter<Arc<HttpApp>> {
+    use ProblemType::{Conflict, NotFound};
+    ApiRouter::new()
+        .api_route(
+            "/admin/stages",
+            get_with(stages, describe("getStages", "How far each room has read", &[])),
+        )
+        .api_route(
+            "/admin/shares",
+            get_with(shares::shares, describe("getShares", "What share of entries was told", &[])),
+        )
+        .api_route(
+            "/admin/release",
+            post_with(
+                release::release_windows,
+                describe("postRelease", "Releases a plan's windows, a part at a time", &[]),
+            ),
+        )
+        .api_route(
+            "/admin/replay",
+            post_with(
+                replay::order_replay,
+                describe("postReplay", "Plans, begins, continues, stops or lists replays", &[Conflict]),
+            ),
+        )
+        .api_route(
+            "/admin/unknown",
+            get_with(
+                unclear_messages::list_unclear,
+                describe("getUnknown", "Messages that may have gone out or not", &[]),
+            ),
+        )
+        .api_route(
+            "/admin/archive",
+            get_with(
+                archive::show_archiving,
+                describe("getArchive", "How far the last archiving is", &[NotFound]),
+            )
+            .post_with(
+                archive::begin_archiving,
+                describe("postArchive", "Archives days that nothing is told from", &[Conflict]),
+            ),
+        )
+        .api_route(
+            "/admin/quarantine",
+            get_with(list_quarantine, describe("getQuarantine", "Records that could not be used", &[]))
+                .post_with(
+                    settle_quarantine,
+                    describe("postQuarantine", "Retries or drops such records", &[Conflict]),
+                ),
+        )
+        .api_route(
+            "/admin/state",
+            get_with(
+                state::show_state,
+                describe("getState", "Records of windows that cannot be read, or one", &[NotFound]),
+            )
+            .post_with(
+                state::settle_record,
+                describe("postState", "Repairs or drops a record of windows", &[Conflict]),
+            ),
+        )
+}
+
+/// The way of a record in, and the time at which it comes.
+fn time_routes() -> ApiRouter<Arc<HttpApp>> {
+    ApiRouter::new()
+        .api_route(
+            "/admin/clock",
+            get_with(show_clock, describe("getClock", "The house's time", &[])).post_with(
+                jump_clock,
+                describe("postClock", "Moves a demo's clock forward", &[ProblemType::Forbidden]),
+            ),
+        )
+        .api_route(
+            "/admin/upstream",
+            post_with(upstream, describe("postUpstream", "Puts bytes onto the topic `changes`, unread", &[]))
+                .layer(DefaultBodyLimit::max(UPSTREAM_BYTES_MAX)),
+        )
 }
 
 /// Stops who does not show the token.
@@ -72,7 +226,7 @@ async fn stages(State(app): AppState) -> Result<Json<Vec<StageView>>, HttpProble
 /// Whose things are asked for: `?person=`.
 pub(super) struct PersonParam(pub Person);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct PersonParamQuery {
     person: String,
 }
@@ -87,7 +241,15 @@ impl<S: Send + Sync> FromRequestParts<S> for PersonParam {
     }
 }
 
-#[derive(Deserialize)]
+impl OperationInput for PersonParam {
+    fn operation_input(context: &mut GenContext, operation: &mut Operation) {
+        let schema = context.schema.subschema_for::<PersonParamQuery>();
+        let parameters = parameters_from_schema(context, schema, ParamLocation::Query);
+        add_parameters(context, operation, parameters);
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
 struct DaysQuery {
     since: Option<i32>,
 }
@@ -108,7 +270,7 @@ async fn list_quarantine(State(app): AppState) -> Result<Json<Vec<QuarantineItem
 }
 
 /// The house's time.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AdminClockView {
     now: String,
     /// How far it is ahead of this machine's.
@@ -126,7 +288,7 @@ async fn show_clock(State(app): AppState) -> Result<Json<AdminClockView>, HttpPr
 }
 
 /// One of the two.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct AdminClockRequest {
     /// `hour`, `day`, `week`, `morning` or `due`.
     to: Option<String>,
@@ -134,7 +296,7 @@ struct AdminClockRequest {
 }
 
 /// Where the clock is by now.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AdminClockReport {
     now: String,
     /// Whether the house has done everything that is due by then.
@@ -165,7 +327,7 @@ async fn jump_clock(
     Ok(Json(AdminClockReport { now: app.now().to_string(), settled }))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct AdminQuarantineRequest {
     verdict: QuarantineVerdict,
     /// `None` is all that wait.
@@ -173,7 +335,7 @@ struct AdminQuarantineRequest {
 }
 
 /// How many items were settled.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AdminQuarantineReport {
     settled: usize,
 }
@@ -190,7 +352,7 @@ async fn settle_quarantine(
 }
 
 /// Where a record was put.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AdminUpstreamReport {
     appended: u64,
     partition: u32,

@@ -12,6 +12,7 @@ use std::{
 use axum::{Json, extract::State};
 use house::person_windows;
 use model::{Day, UtcMillis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use upkeep::archive::{self, ArchiveReport, ArchiveWatch};
 use web::{HttpProblem, JsonBody, answer::AcceptedJson};
@@ -54,7 +55,7 @@ impl ArchivingService {
 /// Who is behind by more than this may still be about to tell from days that the clock lets go.
 const BEHIND_MS_MAX: i64 = 3_600_000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminArchiveRequest {
     before: String,
@@ -63,13 +64,13 @@ pub struct AdminArchiveRequest {
 }
 
 /// What has begun.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct AdminArchiveBegin {
     before: String,
 }
 
 /// How far it is.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct AdminArchiveState {
     /// Rows that were written so far.
     rows: u64,

@@ -2,29 +2,35 @@
 
 use std::sync::Arc;
 
+use aide::{
+    OperationInput,
+    axum::{ApiRouter, routing::get_with},
+    generate::GenContext,
+    openapi::{Operation, Parameter, PathStyle, QueryStyle},
+    operation::add_parameters,
+};
 use axum::{
-    Router,
-    extract::{
-        Path, Query, State,
-        rejection::{PathRejection, QueryRejection},
-    },
-    http::HeaderMap,
-    response::Response,
-    routing::get,
+    extract::{FromRequestParts, Path, Query, State},
+    http::{HeaderMap, request::Parts},
 };
 use listener::http::hold_until_read;
-use model::{Day, Person, Tenant, UtcMillis, limits::AHEAD_MS_MAX};
+use model::{
+    Day, Person, Tenant, UtcMillis,
+    limits::{AHEAD_MS_MAX, ID_BYTES_MAX},
+};
+use schemars::{Schema, json_schema};
 use settings::config::ApiKeyConfig;
 use store::StoreError;
 use tokio::time::timeout;
 use views::{
     days::{self, DAYS_MAX},
-    entries::{DAYS_BACK, EntryCursor, PAGE_ENTRIES, PAGE_ENTRIES_MAX, cut_page},
+    entries::{DAYS_BACK, EntryCursor, EntryPage, PAGE_ENTRIES, PAGE_ENTRIES_MAX, cut_page},
 };
 use web::{
     HttpProblem,
     api_key::TenantAccess,
-    etag::whole_or_unchanged,
+    description::{OperationAccess, OperationDoc, describe_operation, header_parameter, parameter_data},
+    etag::CachedJson,
     limits::REQUEST_TIME_MAX,
     pagination::{CURSOR, LIMIT, ListParams},
     permits::{TenantPermit, TenantPermits},
@@ -34,6 +40,8 @@ use super::HttpApp;
 
 /// Requests that are worked on at once, until their answers have been read. Each may hold all days of a person.
 const REQUESTS_MAX: usize = 64;
+/// Characters of a cursor, as clients may rely on it.
+const CURSOR_CHARS_MAX: usize = 1_200;
 /// The parameter that says how many days back are looked at.
 const DAYS: &str = "days";
 
@@ -43,11 +51,69 @@ struct EntriesService {
     requests: TenantPermits,
 }
 
-pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
+pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> ApiRouter {
     let access = app.access(keys);
     let requests = TenantPermits::new(REQUESTS_MAX, access.known_tenants());
     let desk = EntriesService { app: app.clone(), access, requests };
-    Router::new().route("/v1/people/{id}/entries", get(entries)).with_state(Arc::new(desk))
+    let doc = OperationDoc {
+        id: "getEntries",
+        summary: "A person's entries, for clients that poll",
+        access: OperationAccess::Key,
+        problems: &[],
+    };
+    let entries = get_with(entries, describe_operation(doc));
+    ApiRouter::new().api_route("/v1/people/{id}/entries", entries).with_state(Arc::new(desk))
+}
+
+/// Whose entries are asked for, and which of them: as it stands in the address, judged after the key.
+struct EntriesAddress {
+    id: Result<String, HttpProblem>,
+    params: Result<ListParams, HttpProblem>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for EntriesAddress {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpProblem> {
+        let id = Path::<String>::from_request_parts(parts, state).await;
+        let id = id
+            .map(|Path(id)| id)
+            .map_err(|_| HttpProblem::bad_request("the person's id is no text in UTF-8, percent-encoded"));
+        let asked = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        Ok(Self { id, params: ListParams::parse(asked, &[CURSOR, LIMIT, DAYS]) })
+    }
+}
+
+impl OperationInput for EntriesAddress {
+    fn operation_input(context: &mut GenContext, operation: &mut Operation) {
+        let query = |name, schema: Schema| Parameter::Query {
+            parameter_data: parameter_data(name, false, schema),
+            allow_reserved: false,
+            style: QueryStyle::Form,
+            allow_empty_value: None,
+        };
+        let person = json_schema!({"type": "string", "minLength": 1, "maxLength": ID_BYTES_MAX});
+        let since = json_schema!({
+            "type": "string", "maxLength": CURSOR_CHARS_MAX,
+            "description": "the `next` of the answer before; left out or empty at the beginning",
+        });
+        let limit = json_schema!({
+            "type": "integer", "minimum": 1, "maximum": PAGE_ENTRIES_MAX, "default": PAGE_ENTRIES,
+            "description": "entries of an answer; one that would exceed 512 KiB has fewer",
+        });
+        let days = json_schema!({
+            "type": "integer", "minimum": 0, "maximum": DAYS_MAX, "default": DAYS_BACK,
+            "description": "how many days back, 0 is today",
+        });
+        let parameters = [
+            Parameter::Path { parameter_data: parameter_data("id", true, person), style: PathStyle::Simple },
+            query(CURSOR, since),
+            query(LIMIT, limit),
+            query(DAYS, days),
+            header_parameter("If-None-Match", json_schema!({"type": "string"})),
+        ];
+        add_parameters(context, operation, parameters);
+    }
 }
 
 /// What is asked for.
@@ -61,25 +127,22 @@ struct EntriesRequest {
 
 async fn entries(
     State(desk): State<Arc<EntriesService>>,
-    id: Result<Path<String>, PathRejection>,
-    asked: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    address: EntriesAddress,
     headers: HeaderMap,
-) -> Result<Response, HttpProblem> {
-    let (body, permit) = desk.answer(id, asked, &headers).await?;
-    Ok(hold_until_read(whole_or_unchanged(body, &headers), permit))
+) -> Result<CachedJson<EntryPage<'static>>, HttpProblem> {
+    let (body, permit) = desk.answer(address, &headers).await?;
+    Ok(CachedJson::from_body(body, &headers).map(|response| hold_until_read(response, permit)))
 }
 
 impl EntriesService {
     async fn answer(
         &self,
-        id: Result<Path<String>, PathRejection>,
-        asked: Result<Query<Vec<(String, String)>>, QueryRejection>,
+        address: EntriesAddress,
         headers: &HeaderMap,
     ) -> Result<(String, TenantPermit), HttpProblem> {
         let tenant = self.access.authenticate(headers)?;
-        let Path(id) =
-            id.map_err(|_| HttpProblem::bad_request("the person's id is no text in UTF-8, percent-encoded"))?;
-        let wanted = parse_request(&id, &ListParams::parse(asked, &[CURSOR, LIMIT, DAYS])?)?;
+        let EntriesAddress { id, params } = address;
+        let wanted = parse_request(&id?, &params?)?;
         let permit = self.requests.take(tenant, 1);
         let permit = permit.ok_or_else(|| HttpProblem::busy("too many requests at once"))?;
         match timeout(REQUEST_TIME_MAX, self.read_page(tenant, wanted)).await {

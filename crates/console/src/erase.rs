@@ -1,5 +1,10 @@
 //! Erasing a person, as the command line and the page ask for it.
 
+use aide::{
+    OperationOutput,
+    generate::GenContext,
+    openapi::{Operation, Response as ApiResponse},
+};
 use axum::{
     Json,
     extract::State,
@@ -7,6 +12,7 @@ use axum::{
 };
 use house::erasure::{self, ErasureAction, ErasureView};
 use model::Person;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use web::{HttpProblem, JsonBody, answer::AcceptedJson};
 
@@ -20,7 +26,7 @@ pub async fn show_erasure(
     Ok(Json(erasure::find_erasure(&*app.house.engines().topics, (&app.tenant, &person)).await?))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminEraseRequest {
     person: String,
@@ -41,6 +47,19 @@ impl IntoResponse for AdminErasure {
             Self::Preview(view) => Json(view).into_response(),
             Self::Progress(view) => AcceptedJson(view).into_response(),
         }
+    }
+}
+
+impl OperationOutput for AdminErasure {
+    type Inner = ErasureView;
+
+    fn inferred_responses(
+        context: &mut GenContext,
+        operation: &mut Operation,
+    ) -> Vec<(Option<u16>, ApiResponse)> {
+        let mut responses = Json::<ErasureView>::inferred_responses(context, operation);
+        responses.extend(AcceptedJson::<Option<ErasureView>>::inferred_responses(context, operation));
+        responses
     }
 }
 

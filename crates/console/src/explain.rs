@@ -5,13 +5,14 @@ use axum::{
     extract::{Query, State},
 };
 use model::Person;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use views::explain::{self, EventExplanation, ExplainTarget, LookupRefusal};
 use web::HttpProblem;
 
 use super::{AppState, HttpApp, admin::PersonParam};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct ExplainQuery {
     event: String,
 }

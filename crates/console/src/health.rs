@@ -2,30 +2,56 @@
 
 use std::sync::Arc;
 
+use aide::{
+    OperationOutput,
+    axum::{ApiRouter, routing::get_with},
+    generate::GenContext,
+    openapi::{Operation, Response as ApiResponse},
+};
 use axum::{
-    Router,
     extract::{Request, State},
     http::header,
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
-    routing::get,
 };
 use runtime::standstill::PartitionStandstill;
 use secrecy::SecretString;
 use settings::config::ApiKeyConfig;
-use web::{HttpProblem, ProblemType, api_key::shows_one};
+use web::{
+    HttpProblem, ProblemType,
+    api_key::shows_one,
+    description::{OperationAccess, OperationDoc, describe_operation},
+};
 
 use super::{AppState, HttpApp};
 
 /// The metrics tell how much is said about how many, so they are locked where the page is; whether the house
 /// is well anybody may know.
-pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router<Arc<HttpApp>> {
+pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> ApiRouter<Arc<HttpApp>> {
     let keys = keys.iter().map(|key| key.key.clone()).collect();
-    Router::new()
-        .route("/metrics", get(metrics))
+    let counted = OperationDoc {
+        id: "getMetrics",
+        summary: "Everything that is counted and measured",
+        access: OperationAccess::KeyOrToken,
+        problems: &[],
+    };
+    let lives = OperationDoc {
+        id: "getLive",
+        summary: "The process answers",
+        access: OperationAccess::Open,
+        problems: &[],
+    };
+    let is_ready = OperationDoc {
+        id: "getReady",
+        summary: "The rooms have joined, and the engines answer",
+        problems: &[ProblemType::NotReady],
+        ..lives
+    };
+    ApiRouter::new()
+        .api_route("/metrics", get_with(metrics, describe_operation(counted)))
         .layer(from_fn_with_state((app.clone(), keys), require_key))
-        .route("/health/live", get(live))
-        .route("/health/ready", get(ready))
+        .api_route("/health/live", get_with(live, describe_operation(lives)))
+        .api_route("/health/ready", get_with(ready, describe_operation(is_ready)))
 }
 
 /// Stops who shows neither an API key, nor the admin token, nor the page's cookie.
@@ -69,6 +95,26 @@ fn describe_standstills(standstills: &[PartitionStandstill]) -> String {
 }
 
 /// Everything that is counted and measured here.
-async fn metrics(State(app): AppState) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.house.metrics().render_text()).into_response()
+async fn metrics(State(app): AppState) -> MetricsText {
+    MetricsText(app.house.metrics().render_text())
+}
+
+/// In the form of Prometheus.
+struct MetricsText(String);
+
+impl IntoResponse for MetricsText {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], self.0).into_response()
+    }
+}
+
+impl OperationOutput for MetricsText {
+    type Inner = String;
+
+    fn inferred_responses(
+        context: &mut GenContext,
+        operation: &mut Operation,
+    ) -> Vec<(Option<u16>, ApiResponse)> {
+        String::inferred_responses(context, operation)
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aide::axum::ApiRouter;
 use axum::{
     Router,
     extract::{Request, State},
@@ -17,12 +18,16 @@ use settings::config::ApiKeyConfig;
 use shell::{datadir::DemoClock, disks::WatchedDisks};
 use tokio::time::timeout;
 use views::preview::PreviewStudio;
-use web::{RequestGuard, api_key::TenantAccess, error_layer::describe_errors, guard, problem_lookup};
+use web::{
+    RequestGuard, api_key::TenantAccess, description::begin_description, error_layer::describe_errors, guard,
+    problem_lookup,
+};
 
 mod admin;
 mod archive;
 mod chart;
 mod clock;
+mod description;
 mod devices;
 pub mod entries;
 mod erase;
@@ -104,8 +109,8 @@ impl HttpApp {
         matches!(timeout(self.rest_time, self.house.settle()).await, Ok(Ok(())))
     }
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
-    fn intake(&self, keys: &[ApiKeyConfig]) -> Router {
-        ingest::router(ingest::HttpIntake {
+    fn intake(&self, keys: &[ApiKeyConfig]) -> ApiRouter {
+        ingest::api_router(ingest::HttpIntake {
             deps: self.house.intake().clone(),
             config: self.intake.clone(),
             keys: self.access(keys).keys,
@@ -136,20 +141,25 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
         .merge(quarantine::routes())
         .merge(clock::routes())
         .layer(from_fn_with_state(app.clone(), page::require_session));
+    begin_description();
+    let operators = ApiRouter::new().nest("/admin", app.intake(&[]).with_state(()));
     let admin = admin::routes()
-        .merge(Router::new().nest("/admin", app.intake(&[])).with_state(()))
+        .merge(operators.with_path_items(description::describe_for_operators))
         .layer(from_fn_with_state(app.clone(), admin::require_admin));
-    Router::new()
-        .merge(pages)
+    let described = ApiRouter::new()
         .merge(admin)
         .merge(health::routes(&app, keys))
-        .route("/style.css", get(page::style))
-        .merge(push::scripts())
         .merge(problem_lookup::routes())
-        .fallback(page::answer_missing)
         .with_state(app.clone())
         .merge(app.intake(keys))
-        .merge(entries::routes(&app, keys))
+        .merge(entries::routes(&app, keys));
+    Router::new()
+        .merge(pages)
+        .route("/style.css", get(page::style))
+        .merge(push::scripts())
+        .fallback(page::answer_missing)
+        .with_state(app.clone())
+        .merge(description::publish(described))
         .layer(from_fn(describe_errors))
         .layer(from_fn_with_state(app.clone(), guard_request))
         // After the guard, and so outside of it.
@@ -159,11 +169,15 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
 
 /// The paths of a process without the way in: health and metrics.
 pub fn machine_router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
-    Router::new()
+    begin_description();
+    let described = ApiRouter::new()
         .merge(health::routes(&app, keys))
         .merge(problem_lookup::routes())
+        .with_state(app.clone());
+    Router::new()
         .fallback(page::answer_missing)
         .with_state(app.clone())
+        .merge(description::publish(described))
         .layer(from_fn(describe_errors))
         .layer(from_fn_with_state(app, guard_request))
 }

@@ -228,7 +228,7 @@ pub(super) async fn post_to_intake(
     event: &Json,
 ) -> anyhow::Result<Option<PublishRefusal>> {
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
-    let answer = app.intake(&[]).oneshot(request.body(Body::from(event.to_string()))?).await?;
+    let answer = Router::from(app.intake(&[])).oneshot(request.body(Body::from(event.to_string()))?).await?;
     let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
     let said: Json = serde_json::from_slice(&body).context("understand the answer")?;
     if said["accepted"] == 1 {

@@ -2,13 +2,14 @@
 
 use axum::{Json, extract::State};
 use model::{Person, PlanName, UtcMillis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use views::release::{self, ReleaseCursor, WindowRelease};
 use web::{HttpProblem, JsonBody};
 
 use super::{AppState, HttpApp};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminReleaseRequest {
     plan: String,
@@ -21,7 +22,7 @@ pub struct AdminReleaseRequest {
 }
 
 /// What was released.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct AdminReleaseReport {
     released: usize,
     /// Where the next part begins; null after the last.

@@ -7,6 +7,7 @@ use axum::{
     extract::{Query, State},
 };
 use model::UtcMillis;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use views::{
@@ -34,7 +35,7 @@ struct CachedShares {
     shares: Arc<ToldShares>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminSharesQuery {
     since: Option<String>,

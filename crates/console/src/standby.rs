@@ -49,7 +49,7 @@ pub fn router(waiting: StandbyHouse) -> Router {
         .route("/health/ready", get(answer_not_ready))
         .route("/metrics", get(answer_not_ready))
         .route("/style.css", get(page::style))
-        .merge(problem_lookup::routes())
+        .merge(Router::from(problem_lookup::routes()))
         .fallback(show_page)
         .with_state(waiting.clone())
         .layer(from_fn(describe_errors))

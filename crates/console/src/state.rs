@@ -4,20 +4,21 @@ use axum::{
     Json,
     extract::{Query, State},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use upkeep::state::{self, RecordAction, RecordActionReport, RecordExport, StatePlace, UnreadableRecord};
 use web::{HttpProblem, JsonBody};
 
 use super::AppState;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminStateQuery {
     record: Option<String>,
 }
 
 /// One record, or what is wrong with them.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum AdminStateView {
     Exported(RecordExport),
@@ -44,7 +45,7 @@ pub async fn show_state(
         .map_err(|error| HttpProblem::not_found(format_args!("{error:#}")))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminStateRequest {
     deed: RecordAction,

@@ -2,6 +2,7 @@
 
 use axum::{Json, extract::State};
 use model::Person;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use views::suppressions::{self, PersonSuppressions};
 use web::{HttpProblem, JsonBody};
@@ -17,7 +18,7 @@ pub async fn list_suppressions(
 }
 
 /// Whose are lifted, and only complaints about one stream if it is named.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminLiftRequest {
     person: String,
@@ -25,7 +26,7 @@ pub struct AdminLiftRequest {
 }
 
 /// How many suppressions were lifted.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct AdminLiftReport {
     lifted: usize,
 }

@@ -4,13 +4,14 @@ use axum::{
     Json,
     extract::{Query, State},
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 use views::unclear_messages::{self, UnclearMessage};
 use web::HttpProblem;
 
 use super::AppState;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct UnclearMessagesQuery {
     hours: Option<u16>,
 }

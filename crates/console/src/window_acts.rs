@@ -9,6 +9,7 @@ use axum::{
     routing::{get, post},
 };
 use model::{Person, PlanName, UtcMillis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use views::display;
@@ -30,7 +31,7 @@ pub async fn list_windows(
 }
 
 /// One window, and what to do to it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowActRequest {
     person: String,

@@ -8,6 +8,7 @@ use catalogue::{
     problem::{did_you_mean, list_choices},
 };
 use model::{Tenant, UtcMillis, civil_time::ZoneRules};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use web::{HttpProblem, ProblemType, idempotency::IdempotentAnswer};
@@ -23,7 +24,7 @@ use crate::{
 };
 
 /// What became of a body's items.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct IngestReport {
     /// How many items were accepted, and are durable.
     pub accepted: usize,
@@ -31,11 +32,12 @@ pub struct IngestReport {
     pub rejected: Vec<RejectedItem>,
     /// Accepted items that are probably mistakes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
     pub notes: Vec<NotedItem>,
 }
 
 /// An item of a body that was not accepted.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct RejectedItem {
     /// Its place in the body, from 0.
     pub index: usize,
@@ -45,7 +47,7 @@ pub struct RejectedItem {
 }
 
 /// An item of a body that was accepted and is probably not what was meant.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct NotedItem {
     /// Its place in the body, from 0.
     pub index: usize,
@@ -53,7 +55,7 @@ pub struct NotedItem {
 }
 
 /// What of mails of ours came back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct ReturnReport {
     /// How many reports were about mails of this house.
     pub accepted: usize,

@@ -3,14 +3,18 @@
 //!
 //! Which hosts may be asked for is checked by who mounts this router.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
+use aide::{
+    axum::{ApiRouter, routing::post_with},
+    openapi::OpenApi,
+};
 use axum::{
     Json, Router,
-    extract::{Request, State},
+    extract::{FromRequest, Request, State},
     http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse as _, Response},
-    routing::post,
+    middleware::map_response,
+    response::Response,
 };
 use courier::mail_returns::{ProviderPost, ReturnProvider, read_webhook};
 use futures::future::try_join_all;
@@ -22,6 +26,7 @@ use web::{
     ApiKey, HttpProblem, ProblemType,
     api_key::TenantAccess,
     body::{BodyReader, ReadBody, check_media_type},
+    description::describe_operation,
     idempotency::{IdempotentAnswer, IdempotentDesk, IdempotentRequest, idempotency_key},
     limits::REQUEST_TIME_MAX,
     permits::{TenantPermit, TenantPermits},
@@ -39,6 +44,7 @@ use crate::{
         describe_unreadable,
     },
     config::{Config, LAG_BELIEVED_MS, LAG_OF},
+    description::{IntakeRequest, ReturnsRequest, items_doc, returns_doc},
     metrics::IntakeWay,
     order,
     quota::ListedRowQuota,
@@ -63,29 +69,52 @@ pub struct HttpIntake {
 
 /// The routes of the intake.
 pub fn router(http: HttpIntake) -> Router {
+    api_router(http).finish_api(&mut OpenApi::default())
+}
+
+/// The same, with their description.
+pub fn api_router(http: HttpIntake) -> ApiRouter {
     let paths = http.config.returns.clone();
     let access = TenantAccess { keys: http.keys.clone(), tenant: http.config.tenant.clone() };
     let requests = TenantPermits::new(http.config.requests_max, access.known_tenants());
     let bodies = BodyReader::new(BODY_BYTES_MAX, access.known_tenants());
     let quota = ListedRowQuota::new(http.config.listed_rows_a_minute);
     let desk = Arc::new(IntakeService { http, access, requests, bodies, quota, lag: Mutex::new(None) });
-    let mut router = Router::new();
+    let mut router = ApiRouter::new();
     for sort in CloudEventSort::ALL {
-        let take = move |State(desk): State<Arc<IntakeService>>, request: Request| async move {
+        let take = move |State(desk): State<Arc<IntakeService>>, IntakeRequest(request)| async move {
             desk.take_items(sort, request).await
         };
-        router = router.route(sort.path(), post(take));
+        router = router.api_route(sort.path(), post_with(take, describe_operation(items_doc(sort))));
     }
     if let Some(paths) = paths {
         for provider in ReturnProvider::ALL {
             let paths = paths.clone();
-            let take = move |State(desk): State<Arc<IntakeService>>, request: Request| async move {
+            let take = move |State(desk): State<Arc<IntakeService>>, ReturnsRequest(request)| async move {
                 desk.take_returns(provider, &paths, request).await
             };
-            router = router.route(&returns_path(provider), post(take));
+            let take = post_with(take, describe_operation(returns_doc(provider)));
+            router = router.api_route(&returns_path(provider), take.layer(map_response(ask_for_password)));
         }
     }
     router.with_state(desk)
+}
+
+// Both are read bit by bit, and what they may be their descriptions say.
+impl<S: Send + Sync> FromRequest<S> for IntakeRequest {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(request))
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for ReturnsRequest {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(request))
+    }
 }
 
 /// Where a provider posts what came back.
@@ -151,19 +180,13 @@ impl IntakeService {
         provider: ReturnProvider,
         paths: &ReturnPaths,
         request: Request,
-    ) -> Response {
+    ) -> Result<Json<ReturnReport>, HttpProblem> {
         let _at_work = self.http.deps.quiet.begin_work();
         let watch = SteadyStopwatch::start();
         let answer = within_time(self.answer_returns(provider, paths, request)).await;
-        let mut response = answer.into_response();
-        let status = response.status();
+        let status = answer.as_ref().map_or_else(HttpProblem::status, |_| StatusCode::OK);
         self.http.deps.metrics.count_answer(&returns_path(provider), status.as_str(), watch.elapsed());
-        if status == StatusCode::UNAUTHORIZED {
-            // Some show what they have only when they are asked for it.
-            let asks = HeaderValue::from_static("Basic realm=\"tidings\"");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, asks);
-        }
-        response
+        answer
     }
 
     async fn answer_returns(
@@ -277,6 +300,15 @@ impl IntakeService {
     fn now(&self) -> UtcMillis {
         UtcMillis(self.http.deps.clock.now())
     }
+}
+
+/// Some providers show what they have only when they are asked for it.
+async fn ask_for_password(mut response: Response) -> Response {
+    if response.status() == StatusCode::UNAUTHORIZED {
+        let asks = HeaderValue::from_static("Basic realm=\"tidings\"");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, asks);
+    }
+    response
 }
 
 /// What comes of a request, unless it takes too long.

@@ -11,7 +11,7 @@
 //! [`admission`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
 //! that each sort has of its own; [`fact_data`] reads what they have in common, and [`admission_error`] is why one is not admitted. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
 //! says how crowds follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise. [`request_headers`] and [`answer`] are the HTTP way without its waiting: what headers
-//! say, and what is said; `quota` how much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
+//! say, and what is said; `description` describes it for clients; `quota` how much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
 pub mod config;
 
@@ -31,6 +31,7 @@ pub mod note;
 mod order;
 
 pub mod answer;
+mod description;
 mod quota;
 pub mod request_headers;
 pub mod returns;
@@ -45,7 +46,7 @@ mod tests;
 
 pub use config::Config;
 pub use effects::{STILL_RUNNING, erasure_record};
-pub use http::{DiskGauge, HttpIntake, router};
+pub use http::{DiskGauge, HttpIntake, api_router, router};
 pub use metrics::IngestMetrics;
 pub use returns::ReturnPaths;
 pub use run::{Deps, IngestError, apply_return_mail, run, subscriptions};

@@ -1,9 +1,12 @@
 //! An answer that a client has already is not sent again.
 
+use std::marker::PhantomData;
+
 use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 /// Bytes of an ETag's hash; it is shown as hexadecimal digits.
@@ -11,8 +14,33 @@ const ETAG_BYTES: usize = 16;
 /// A client asks each time, and mostly hears that nothing has changed.
 const CACHE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
+/// An answer of a `T`, or that the client has it already.
+#[derive(Debug)]
+pub struct CachedJson<T> {
+    response: Response,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize> CachedJson<T> {
+    /// The JSON of a `T`, for a request with these headers.
+    pub fn from_body(body: String, headers: &HeaderMap) -> Self {
+        Self { response: whole_or_unchanged(body, headers), of: PhantomData }
+    }
+
+    /// The same with something done to its body.
+    pub fn map(self, change: impl FnOnce(Response) -> Response) -> Self {
+        Self { response: change(self.response), of: PhantomData }
+    }
+}
+
+impl<T> IntoResponse for CachedJson<T> {
+    fn into_response(self) -> Response {
+        self.response
+    }
+}
+
 /// A body of JSON, unless the client has it already.
-pub fn whole_or_unchanged(body: String, headers: &HeaderMap) -> Response {
+fn whole_or_unchanged(body: String, headers: &HeaderMap) -> Response {
     let hash = Sha256::digest(&body);
     let digits: String = hash.iter().take(ETAG_BYTES).map(|byte| format!("{byte:02x}")).collect();
     let etag = format!("\"{digits}\"");

@@ -7,11 +7,12 @@
 //! the framework too. [`api_key`] is who asks, [`origin`] from which page, and [`guard`] what a process with pages lets
 //! in. [`permits`] is how much is in hand at once, [`body`] how much of a request is read, [`json_body`] what is read of it, [`limits`] has the numbers.
 //! [`answer`] has answers whose type says their status. [`idempotency`] gives the first answer again, [`pagination`] reads what is asked of a list, and [`etag`] saves an
-//! answer that a client has.
+//! answer that a client has. [`description`] makes OpenAPI of the types of handlers.
 
 pub mod answer;
 pub mod api_key;
 pub mod body;
+pub mod description;
 pub mod error_layer;
 pub mod etag;
 pub mod guard;
