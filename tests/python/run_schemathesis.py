@@ -1,4 +1,4 @@
-"""Schemathesis as a program: `run_schemathesis.py run docs/openapi.yaml --url http://127.0.0.1:7280`."""
+"""Schemathesis as a program: `run_schemathesis.py run http://127.0.0.1:7280/openapi.json`."""
 
 import sys
 

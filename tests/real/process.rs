@@ -155,7 +155,8 @@ impl RealProcess {
         Ok(address.trim_end_matches('/').to_owned())
     }
 
-    fn token(&self) -> Result<String> {
+    /// What opens the operators' paths.
+    pub fn token(&self) -> Result<String> {
         let note = fs::read_to_string(self.folder.join("data/admin.json"))?;
         let note: Value = serde_json::from_str(&note)?;
         Ok(note["token"].as_str().context("no token")?.to_owned())

@@ -20,8 +20,8 @@ async function tell(subscription, what) {
   const {csrf, person} = form.elements;
   const fields = {csrf: csrf.value, person: person.value, what, subscription: JSON.stringify(subscription)};
   const answer = await fetch('/push', {method: 'POST', body: new URLSearchParams(fields)});
-  const {error} = await answer.json().catch(() => ({error: `the house answered ${answer.status}; load the page again`}));
-  if (error) throw new Error(error);
+  const {detail} = await answer.json().catch(() => ({detail: `the house answered ${answer.status}; load the page again`}));
+  if (detail) throw new Error(detail);
 }
 
 async function begin() {

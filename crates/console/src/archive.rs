@@ -9,19 +9,15 @@ use std::{
     },
 };
 
-use axum::{
-    Json,
-    extract::State,
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::{Json, extract::State};
 use house::person_windows;
 use model::{Day, UtcMillis};
-use serde::Deserialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use upkeep::archive::{self, ArchiveReport, ArchiveWatch};
+use web::{HttpProblem, JsonBody, answer::AcceptedJson};
 
-use super::{AppState, HandlerError, HttpApp, admin::refuse_request};
+use super::{AppState, HttpApp};
 
 /// The archiving that runs, or the last one that did.
 #[derive(Debug, Default)]
@@ -59,7 +55,7 @@ impl ArchivingService {
 /// Who is behind by more than this may still be about to tell from days that the clock lets go.
 const BEHIND_MS_MAX: i64 = 3_600_000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminArchiveRequest {
     before: String,
@@ -67,15 +63,34 @@ pub struct AdminArchiveRequest {
     file: PathBuf,
 }
 
+/// What has begun.
+#[derive(JsonSchema, Serialize)]
+pub struct AdminArchiveBegin {
+    before: String,
+}
+
+/// How far it is.
+#[derive(JsonSchema, Serialize)]
+pub struct AdminArchiveState {
+    /// Rows that were written so far.
+    rows: u64,
+    /// What was archived, at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archived: Option<ArchiveReport>,
+    /// Why it ended before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
+}
+
 pub async fn begin_archiving(
     State(app): AppState,
-    Json(asked): Json<AdminArchiveRequest>,
-) -> Result<Response, HandlerError> {
+    JsonBody(asked): JsonBody<AdminArchiveRequest>,
+) -> Result<AcceptedJson<AdminArchiveBegin>, HttpProblem> {
     let Some(before) = Day::parse(&asked.before) else {
-        return Ok(refuse_request(StatusCode::BAD_REQUEST, format!("`{}` is no day", asked.before)));
+        return Err(HttpProblem::bad_request(format_args!("`{}` is no day", asked.before)));
     };
     if !asked.file.is_absolute() {
-        return Ok(refuse_request(StatusCode::BAD_REQUEST, "the file must be named from the root"));
+        return Err(HttpProblem::bad_request("the file must be named from the root"));
     }
     // Before the house is asked whether it rests: what becomes due from here on tells from later days.
     let now = app.now();
@@ -83,21 +98,18 @@ pub async fn begin_archiving(
     if let Some(why) =
         archive::find_archive_obstacle(store, &app.catalogue, (before, now), &asked.file).await?
     {
-        return Ok(refuse_request(StatusCode::CONFLICT, why));
+        return Err(HttpProblem::conflict(why));
     }
     // The clock alone does not say what is still owed: what is overdue tells from older days, and what was
     // not read yet still has to be written to its day.
     if has_overdue_work(&app).await? {
-        return Ok(refuse_request(
-            StatusCode::CONFLICT,
-            "the house is still busy with what is due; try again",
-        ));
+        return Err(HttpProblem::conflict("the house is still busy with what is due; try again"));
     }
     let Some(run) = app.archive.begin() else {
-        return Ok(refuse_request(StatusCode::CONFLICT, "another archiving runs"));
+        return Err(HttpProblem::conflict("another archiving runs"));
     };
     tokio::spawn(run_archiving(app, run, (before, now), asked.file));
-    Ok((StatusCode::ACCEPTED, Json(json!({"before": before.to_string()}))).into_response())
+    Ok(AcceptedJson(AdminArchiveBegin { before: before.to_string() }))
 }
 
 /// Whether something has waited for so long that it may concern days that could go. A house under steady
@@ -136,15 +148,14 @@ async fn run_archiving(
     *run.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
 }
 
-pub async fn show_archiving(State(app): AppState) -> Response {
-    let Some(run) = app.archive.last() else {
-        return refuse_request(StatusCode::NOT_FOUND, "nothing was archived since the house started");
-    };
+pub async fn show_archiving(State(app): AppState) -> Result<Json<AdminArchiveState>, HttpProblem> {
+    let none = || HttpProblem::not_found("nothing was archived since the house started");
+    let run = app.archive.last().ok_or_else(none)?;
     let rows = run.rows.load(Ordering::Relaxed);
-    Json(match run.outcome() {
-        None => json!({"rows": rows}),
-        Some(Ok(archived)) => json!({"rows": rows, "archived": archived}),
-        Some(Err(why)) => json!({"rows": rows, "failed": why}),
-    })
-    .into_response()
+    let (archived, failed) = match run.outcome() {
+        None => (None, None),
+        Some(Ok(archived)) => (Some(archived), None),
+        Some(Err(why)) => (None, Some(why)),
+    };
+    Ok(Json(AdminArchiveState { rows, archived, failed }))
 }

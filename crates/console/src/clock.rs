@@ -19,8 +19,9 @@ use model::{
 use serde::Deserialize;
 use serde_json::json;
 use views::display;
+use web::HttpProblem;
 
-use super::{AppState, HandlerError, HttpApp, page, page::PageQuery};
+use super::{AppState, HttpApp, page, page::PageQuery};
 
 const HOUR_MS: i64 = 3_600_000;
 const WEEK_MS: i64 = 7 * DAY_MS;
@@ -33,7 +34,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/clock", get(show_clock).post(jump_clock))
 }
 
-async fn show_clock(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HandlerError> {
+async fn show_clock(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
     let remembered = person_windows::load_persons(&*app.house.engines().topics).await?;
     let now = app.now();
     let due = remembered.next_due();
@@ -66,7 +67,7 @@ impl page::SignedForm for ClockForm {
 async fn jump_clock(
     State(app): AppState,
     form: Result<Form<ClockForm>, FormRejection>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(asked) = app.own_form(form) else { return Ok(app.outdated_form()) };
     if !app.is_demo {
         let text = "Only a demo has a clock that can be moved: start with --demo.";

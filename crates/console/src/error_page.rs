@@ -6,14 +6,15 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
-use serde_json::json;
+use serde_json::{Value, json};
+use web::problem::PROBLEM_MEDIA_TYPE;
 
 use super::{HttpApp, page::PageQuery};
 
 /// Paths of programs, also where somebody looks at them with a browser.
-const OF_PROGRAMS: [&str; 4] = ["/v1/", "/admin/", "/health/", "/metrics"];
-/// Bytes of an error's own line.
-const LINE_BYTES_MAX: usize = 4_096;
+const OF_PROGRAMS: [&str; 6] = ["/v1/", "/admin/", "/health/", "/metrics", "/problems/", "/openapi.json"];
+/// Bytes of a problem.
+const PROBLEM_BYTES_MAX: usize = 64 * 1024;
 
 /// What an error says to a person.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,14 +40,15 @@ fn accepts_page(headers: &HeaderMap) -> bool {
 /// The face of an answer, where it is an error that has none; else the answer as it was.
 pub async fn extract_error(response: Response) -> Result<ErrorPage, Response> {
     let status = response.status();
-    let sort = response.headers().get(header::CONTENT_TYPE).and_then(|sort| sort.to_str().ok());
-    let is_line = sort.is_none_or(|sort| sort.starts_with("text/plain"));
-    if !(status.is_client_error() || status.is_server_error()) || !is_line {
+    if response.headers().get(header::CONTENT_TYPE).is_none_or(|form| form != PROBLEM_MEDIA_TYPE) {
         return Err(response);
     }
-    let line = to_bytes(response.into_body(), LINE_BYTES_MAX).await.unwrap_or_default();
-    let line = String::from_utf8_lossy(&line);
-    let line = if line.trim().is_empty() { default_text(status) } else { line.trim() };
+    let body = to_bytes(response.into_body(), PROBLEM_BYTES_MAX).await.unwrap_or_default();
+    let problem: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let detail = problem["detail"].as_str().unwrap_or_default().trim();
+    // What says no more than its title has nothing to say to people.
+    let is_bare = detail.is_empty() || problem["title"] == detail;
+    let line = if is_bare { default_text(status) } else { detail };
     Ok(ErrorPage { status, title: title(status), text: sentence(line) })
 }
 
@@ -110,6 +112,7 @@ fn sentence(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
+    use web::{HttpProblem, error_layer::describe_error};
 
     use super::*;
 
@@ -146,13 +149,13 @@ mod tests {
         check("fine".into_response(), None).await;
         check((StatusCode::NOT_FOUND, Html("<h1>a page</h1>")).into_response(), None).await;
         check((StatusCode::NOT_FOUND, axum::Json(1)).into_response(), None).await;
-        let nothing = (StatusCode::NOT_FOUND, "there is nothing here\n").into_response();
-        check(nothing, Some(("Page not found", "There is nothing here."))).await;
-        let empty = StatusCode::METHOD_NOT_ALLOWED.into_response();
+        let nothing = HttpProblem::not_found("there is nobody here").into_response();
+        check(nothing, Some(("Page not found", "There is nobody here."))).await;
+        let empty = describe_error(StatusCode::METHOD_NOT_ALLOWED.into_response()).await;
         let says = "This address cannot be used this way; go back and use the page's own buttons.";
         check(empty, Some(("Not possible here", says))).await;
-        let inside =
-            (StatusCode::INTERNAL_SERVER_ERROR, "this did not work; the log says more").into_response();
-        check(inside, Some(("Something went wrong", "This did not work; the log says more."))).await;
+        let inside = HttpProblem::from(anyhow::anyhow!("a secret")).into_response();
+        let says = "An engine is broken; the log of the service says more.";
+        check(inside, Some(("Something went wrong", says))).await;
     }
 }

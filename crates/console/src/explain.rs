@@ -3,16 +3,16 @@
 use axum::{
     Json,
     extract::{Query, State},
-    http::StatusCode,
-    response::{IntoResponse, Response},
 };
 use model::Person;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use views::explain::{self, EventExplanation, ExplainTarget, LookupRefusal};
+use web::HttpProblem;
 
-use super::{AppState, HandlerError, HttpApp, admin::PersonParam, admin::refuse_request};
+use super::{AppState, HttpApp, admin::PersonParam};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct ExplainQuery {
     event: String,
 }
@@ -21,11 +21,8 @@ pub async fn explain_event(
     State(app): AppState,
     PersonParam(person): PersonParam,
     Query(query): Query<ExplainQuery>,
-) -> Result<Response, HandlerError> {
-    Ok(match app.explain_for(&person, &query.event).await? {
-        Ok(explanations) => Json(explanations).into_response(),
-        Err((status, why)) => refuse_request(status, why),
-    })
+) -> Result<Json<Vec<EventExplanation>>, HttpProblem> {
+    app.explain_for(&person, &query.event).await.map(Json)
 }
 
 impl HttpApp {
@@ -34,19 +31,24 @@ impl HttpApp {
         &self,
         person: &Person,
         event: &str,
-    ) -> anyhow::Result<Result<Vec<EventExplanation>, (StatusCode, String)>> {
+    ) -> Result<Vec<EventExplanation>, HttpProblem> {
         let Some(asked) = ExplainTarget::parse(event) else {
-            return Ok(Err((StatusCode::BAD_REQUEST, "no event is named so".to_owned())));
+            return Err(HttpProblem::bad_request("no event is named so"));
         };
         let engines = self.house.engines();
         let (whose, now) = ((&self.tenant, person), self.now());
         let gathered =
             explain::load_evidence((&*engines.topics, &*engines.store), whose, &asked, &self.catalogue, now)
                 .await?;
-        Ok(match explain::check_target(&gathered, &asked, whose, &self.catalogue) {
-            Ok(()) => Ok(explain::explain_events(&gathered, whose, &self.catalogue, now)),
-            Err(LookupRefusal::Wrong(why)) => Err((StatusCode::BAD_REQUEST, why)),
-            Err(LookupRefusal::Absent(why)) => Err((StatusCode::NOT_FOUND, why)),
-        })
+        explain::check_target(&gathered, &asked, whose, &self.catalogue).map_err(describe_refusal)?;
+        Ok(explain::explain_events(&gathered, whose, &self.catalogue, now))
+    }
+}
+
+/// What is wrong, or is not there.
+pub(super) fn describe_refusal(refusal: LookupRefusal) -> HttpProblem {
+    match refusal {
+        LookupRefusal::Wrong(why) => HttpProblem::bad_request(why),
+        LookupRefusal::Absent(why) => HttpProblem::not_found(why),
     }
 }

@@ -2,29 +2,56 @@
 
 use std::sync::Arc;
 
+use aide::{
+    OperationOutput,
+    axum::{ApiRouter, routing::get_with},
+    generate::GenContext,
+    openapi::{Operation, Response as ApiResponse},
+};
 use axum::{
-    Router,
     extract::{Request, State},
-    http::{StatusCode, header},
+    http::header,
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
-    routing::get,
 };
 use runtime::standstill::PartitionStandstill;
 use secrecy::SecretString;
 use settings::config::ApiKeyConfig;
+use web::{
+    HttpProblem, ProblemType,
+    api_key::shows_one,
+    description::{OperationAccess, OperationDoc, describe_operation},
+};
 
-use super::{AppState, HttpApp, guard, guard::RequestRefusal};
+use super::{AppState, HttpApp};
 
 /// The metrics tell how much is said about how many, so they are locked where the page is; whether the house
 /// is well anybody may know.
-pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router<Arc<HttpApp>> {
+pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> ApiRouter<Arc<HttpApp>> {
     let keys = keys.iter().map(|key| key.key.clone()).collect();
-    Router::new()
-        .route("/metrics", get(metrics))
+    let counted = OperationDoc {
+        id: "getMetrics",
+        summary: "Everything that is counted and measured",
+        access: OperationAccess::KeyOrToken,
+        problems: &[],
+    };
+    let lives = OperationDoc {
+        id: "getLive",
+        summary: "The process answers",
+        access: OperationAccess::Open,
+        problems: &[],
+    };
+    let is_ready = OperationDoc {
+        id: "getReady",
+        summary: "The rooms have joined, and the engines answer",
+        problems: &[ProblemType::NotReady],
+        ..lives
+    };
+    ApiRouter::new()
+        .api_route("/metrics", get_with(metrics, describe_operation(counted)))
         .layer(from_fn_with_state((app.clone(), keys), require_key))
-        .route("/health/live", get(live))
-        .route("/health/ready", get(ready))
+        .api_route("/health/live", get_with(live, describe_operation(lives)))
+        .api_route("/health/ready", get_with(ready, describe_operation(is_ready)))
 }
 
 /// Stops who shows neither an API key, nor the admin token, nor the page's cookie.
@@ -34,10 +61,10 @@ async fn require_key(
     next: Next,
 ) -> Response {
     let headers = request.headers();
-    if app.guard.is_known(headers) || app.guard.is_admin(headers) || guard::shows_one(headers, &keys) {
+    if app.guard.is_known(headers) || app.guard.is_admin(headers) || shows_one(headers, &keys) {
         return next.run(request).await;
     }
-    RequestRefusal(StatusCode::UNAUTHORIZED, "an API key or the token of admin.json is needed")
+    HttpProblem::from_text(ProblemType::Unauthorized, "an API key or the token of admin.json is needed")
         .into_response()
 }
 
@@ -48,16 +75,16 @@ pub(super) async fn live() -> &'static str {
 
 /// The rooms have joined, the engines answer, and there is room for what comes in. A partition that stands still is
 /// named and keeps nobody away: all others go on, and another process could not do it either.
-async fn ready(State(app): AppState) -> Response {
+async fn ready(State(app): AppState) -> Result<String, HttpProblem> {
     let why = match app.house.health_problem().await {
         Some(why) => why,
         None if (app.disk_low)() => "the disk is down to its reserve".to_owned(),
         None => match app.disks.low_disks()[..] {
-            [] => return describe_standstills(&app.house.standstills()).into_response(),
+            [] => return Ok(describe_standstills(&app.house.standstills())),
             ref low => format!("the disk of {} is down to its reserve", low.join(" and of ")),
         },
     };
-    (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response()
+    Err(HttpProblem::new(ProblemType::NotReady, why))
 }
 
 /// Why it stands still is in the log, for it may name people.
@@ -68,6 +95,26 @@ fn describe_standstills(standstills: &[PartitionStandstill]) -> String {
 }
 
 /// Everything that is counted and measured here.
-async fn metrics(State(app): AppState) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.house.metrics().render_text()).into_response()
+async fn metrics(State(app): AppState) -> MetricsText {
+    MetricsText(app.house.metrics().render_text())
+}
+
+/// In the form of Prometheus.
+struct MetricsText(String);
+
+impl IntoResponse for MetricsText {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], self.0).into_response()
+    }
+}
+
+impl OperationOutput for MetricsText {
+    type Inner = String;
+
+    fn inferred_responses(
+        context: &mut GenContext,
+        operation: &mut Operation,
+    ) -> Vec<(Option<u16>, ApiResponse)> {
+        String::inferred_responses(context, operation)
+    }
 }

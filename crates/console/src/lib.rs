@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aide::axum::ApiRouter;
 use axum::{
     Router,
     extract::{Request, State},
-    http::{StatusCode, header},
-    middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::{IntoResponse as _, Response},
     routing::get,
 };
 use catalogue::Catalogue;
@@ -18,17 +18,21 @@ use settings::config::ApiKeyConfig;
 use shell::{datadir::DemoClock, disks::WatchedDisks};
 use tokio::time::timeout;
 use views::preview::PreviewStudio;
+use web::{
+    RequestGuard, api_key::TenantAccess, description::begin_description, error_layer::describe_errors, guard,
+    problem_lookup,
+};
 
 mod admin;
 mod archive;
 mod chart;
 mod clock;
+mod description;
 mod devices;
 pub mod entries;
 mod erase;
 mod error_page;
 mod explain;
-pub mod guard;
 mod health;
 mod outbox;
 mod overview;
@@ -55,7 +59,6 @@ mod unclear_messages;
 mod unsubscribe;
 mod visit;
 mod window_acts;
-pub use guard::{RequestGuard, RequestRefusal};
 
 pub use admin::UPSTREAM_BYTES_MAX;
 pub use archive::ArchivingService;
@@ -106,14 +109,20 @@ impl HttpApp {
         matches!(timeout(self.rest_time, self.house.settle()).await, Ok(Ok(())))
     }
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
-    fn intake(&self, keys: &[ApiKeyConfig]) -> Router {
-        let key = |key: &ApiKeyConfig| ingest::IngestApiKey::new(&key.key, key.tenant.clone());
-        ingest::router(ingest::HttpIntake {
+    fn intake(&self, keys: &[ApiKeyConfig]) -> ApiRouter {
+        ingest::api_router(ingest::HttpIntake {
             deps: self.house.intake().clone(),
             config: self.intake.clone(),
-            keys: (!keys.is_empty()).then(|| keys.iter().map(key).collect()),
+            keys: self.access(keys).keys,
             disk_low: self.disk_low.clone(),
         })
+    }
+
+    /// Who may ask for what is not the operators' alone.
+    fn access(&self, keys: &[ApiKeyConfig]) -> TenantAccess {
+        let key = |key: &ApiKeyConfig| web::ApiKey::new(&key.key, key.tenant.clone());
+        let keys = (!keys.is_empty()).then(|| keys.iter().map(key).collect());
+        TenantAccess { keys, tenant: self.tenant.clone() }
     }
 }
 
@@ -132,19 +141,26 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
         .merge(quarantine::routes())
         .merge(clock::routes())
         .layer(from_fn_with_state(app.clone(), page::require_session));
+    begin_description();
+    let operators = ApiRouter::new().nest("/admin", app.intake(&[]).with_state(()));
     let admin = admin::routes()
-        .merge(Router::new().nest("/admin", app.intake(&[])).with_state(()))
+        .merge(operators.with_path_items(description::describe_for_operators))
         .layer(from_fn_with_state(app.clone(), admin::require_admin));
-    Router::new()
-        .merge(pages)
+    let described = ApiRouter::new()
         .merge(admin)
         .merge(health::routes(&app, keys))
+        .merge(problem_lookup::routes())
+        .with_state(app.clone())
+        .merge(app.intake(keys))
+        .merge(entries::routes(&app, keys));
+    Router::new()
+        .merge(pages)
         .route("/style.css", get(page::style))
         .merge(push::scripts())
         .fallback(page::answer_missing)
         .with_state(app.clone())
-        .merge(app.intake(keys))
-        .merge(entries::routes(&app, keys))
+        .merge(description::publish(described))
+        .layer(from_fn(describe_errors))
         .layer(from_fn_with_state(app.clone(), guard_request))
         // After the guard, and so outside of it.
         .merge(unsubscribe::routes(&app).with_state(app.clone()))
@@ -153,10 +169,16 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
 
 /// The paths of a process without the way in: health and metrics.
 pub fn machine_router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
-    Router::new()
+    begin_description();
+    let described = ApiRouter::new()
         .merge(health::routes(&app, keys))
+        .merge(problem_lookup::routes())
+        .with_state(app.clone());
+    Router::new()
         .fallback(page::answer_missing)
         .with_state(app.clone())
+        .merge(description::publish(described))
+        .layer(from_fn(describe_errors))
         .layer(from_fn_with_state(app, guard_request))
 }
 
@@ -168,36 +190,11 @@ async fn guard_request(State(app): AppState, request: Request, next: Next) -> Re
     let asks_for_page = error_page::asks_for_page(&request);
     let mut response = match is_admitted {
         Ok(()) => next.run(request).await,
-        Err(stopped) => page::answer_refusal(request.uri().path(), stopped),
+        Err(stopped) => stopped.into_response(),
     };
     if asks_for_page {
         response = app.with_error_page(response, (!is_known).then_some("/style.css")).await;
     }
     guard::harden_headers(response.headers_mut());
     response
-}
-
-impl IntoResponse for RequestRefusal {
-    fn into_response(self) -> Response {
-        let Self(status, what) = self;
-        (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{what}\n")).into_response()
-    }
-}
-
-/// A handler that could not do it.
-pub struct HandlerError(anyhow::Error);
-
-impl<E: Into<anyhow::Error>> From<E> for HandlerError {
-    fn from(error: E) -> Self {
-        Self(error.into())
-    }
-}
-
-impl IntoResponse for HandlerError {
-    fn into_response(self) -> Response {
-        tracing::error!(error = format!("{:#}", self.0), "a page could not be made");
-        // What went wrong inside is for the log, not for whoever asks.
-        RequestRefusal(StatusCode::INTERNAL_SERVER_ERROR, "this did not work; the log says more")
-            .into_response()
-    }
 }

@@ -14,8 +14,9 @@ use axum::{
 use courier::outbox::OutboxMail;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use web::{HttpProblem, guard::MAIL_POLICY};
 
-use super::{AppState, HandlerError, HttpApp, guard::MAIL_POLICY, overview::summary_values, page::PageQuery};
+use super::{AppState, HttpApp, overview::summary_values, page::PageQuery};
 
 mod pictures;
 
@@ -41,7 +42,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
         .route("/outbox/html", get(html))
 }
 
-async fn list_mails(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HandlerError> {
+async fn list_mails(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
     let mails: Vec<_> = app.outbox.list_newest(MAILS_LISTED).iter().map(summary_values).collect();
     app.render_page(
         "outbox.html",
@@ -60,7 +61,7 @@ async fn mail(
     State(app): AppState,
     Query(OutboxMailQuery { id, show }): Query<OutboxMailQuery>,
     Query(asked): Query<PageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(mail) = app.outbox.read_mail(&id).await? else { return Ok(no_such_mail(&app)) };
     app.render_page("mail.html", &asked, mail_values(&mail, &id, show.as_deref(), ("outbox", "Outbox")))
 }
@@ -95,7 +96,7 @@ pub(super) fn mail_values(
 async fn html(
     State(app): AppState,
     Query(OutboxMailQuery { id, .. }): Query<OutboxMailQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(OutboxMail { html, .. }) = app.outbox.read_mail(&id).await? else {
         return Ok(no_such_mail(&app));
     };

@@ -14,8 +14,9 @@ use model::civil_time::Zone;
 use serde_json::{Value, json};
 use upkeep::quarantine;
 use views::display;
+use web::HttpProblem;
 
-use super::{AppState, HandlerError, HttpApp, page::PageQuery};
+use super::{AppState, HttpApp, page::PageQuery};
 
 /// Messages and windows that the page lists.
 const LISTED: usize = 6;
@@ -24,7 +25,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/", get(overview))
 }
 
-async fn overview(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HandlerError> {
+async fn overview(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
     let log = &*app.house.engines().topics;
     let remembered = person_windows::load_persons(log).await?;
     let open = remembered.open_windows(&app.tenant);

@@ -8,14 +8,14 @@ use axum::{
     middleware::Next,
     response::{Html, IntoResponse, Redirect, Response},
 };
-use ingest::answer::IngestAnswer;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use model::civil_time::Zone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use views::display;
+use web::{HttpProblem, ProblemType, guard};
 
-use super::{AppState, HandlerError, HttpApp, guard, guard::RequestRefusal};
+use super::{AppState, HttpApp};
 
 /// Templates, compiled once. All of it is in the binary: the page needs no files and loads nothing.
 pub struct PageTemplates {
@@ -93,7 +93,7 @@ impl HttpApp {
         name: &str,
         asked: &PageQuery,
         own: Value,
-    ) -> Result<Response, HandlerError> {
+    ) -> Result<Response, HttpProblem> {
         let place = PLACES.iter().find(|(path, _)| *path == place_of(name));
         let mut values = json!({
             "places": PLACES.iter().map(|(path, name)| json!({"path": path, "name": name})).collect::<Vec<_>>(),
@@ -175,7 +175,7 @@ pub async fn require_session(
     // Nothing of the house: whoever asks may be anybody.
     let what = "this page needs the token that stands in admin.json of the data directory: \
                 add ?token=... to the address, once";
-    RequestRefusal(StatusCode::UNAUTHORIZED, what).into_response()
+    HttpProblem::from_text(ProblemType::Unauthorized, what).into_response()
 }
 
 pub async fn style() -> Response {
@@ -183,19 +183,9 @@ pub async fn style() -> Response {
         .into_response()
 }
 
-pub async fn answer_missing(uri: Uri) -> Response {
+pub async fn answer_missing(uri: Uri) -> HttpProblem {
     tracing::debug!(path = uri.path(), "no such path");
-    answer_refusal(uri.path(), RequestRefusal(StatusCode::NOT_FOUND, "there is nothing here"))
-}
-
-/// What stops a request, in the form that its path has: programs read JSON under `/v1`.
-pub fn answer_refusal(path: &str, stopped: RequestRefusal) -> Response {
-    let RequestRefusal(status, what) = stopped;
-    if path.starts_with("/v1/") {
-        IngestAnswer::error(status, what).into_response()
-    } else {
-        stopped.into_response()
-    }
+    HttpProblem::from_text(ProblemType::NotFound, "there is nothing here")
 }
 
 /// Adds the values of one map to another; the later ones win.

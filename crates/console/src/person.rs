@@ -7,7 +7,7 @@ use axum::{
     Json, Router,
     extract::{Query, State},
     http::StatusCode,
-    response::{IntoResponse as _, Response},
+    response::Response,
     routing::get,
 };
 use house::person_windows;
@@ -22,10 +22,9 @@ use views::{
     person::{self, DossierSources, PersonDossier},
     preview::LookupContext,
 };
+use web::HttpProblem;
 
-use super::{
-    AppState, HandlerError, HttpApp, admin::PersonParam, admin::refuse_request, page, page::PageQuery,
-};
+use super::{AppState, HttpApp, admin::PersonParam, page, page::PageQuery};
 
 /// Persons who are offered by name.
 const OFFERED_MAX: usize = 20;
@@ -83,11 +82,11 @@ impl HttpApp {
 pub async fn answer_person(
     State(app): AppState,
     PersonParam(person): PersonParam,
-) -> Result<Response, HandlerError> {
-    Ok(match app.load_dossier(&person, None).await? {
-        Some(whole) => Json(whole).into_response(),
-        None => refuse_request(StatusCode::NOT_FOUND, app.say_unknown(&person).await?),
-    })
+) -> Result<Json<PersonDossier>, HttpProblem> {
+    match app.load_dossier(&person, None).await? {
+        Some(whole) => Ok(Json(whole)),
+        None => Err(HttpProblem::not_found(app.say_unknown(&person).await?)),
+    }
 }
 
 #[derive(Deserialize)]
@@ -101,7 +100,7 @@ async fn person(
     State(app): AppState,
     Query(PersonPageQuery { id, day }): Query<PersonPageQuery>,
     Query(asked): Query<PageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let mut own = json!({"offered": list_offered(&app).await?});
     let more = match id.as_deref().map(Person::new) {
@@ -335,20 +334,21 @@ async fn show_explanation(
     State(app): AppState,
     Query(WhyPageQuery { id, entry }): Query<WhyPageQuery>,
     Query(asked): Query<PageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let title = "No explanation";
     let person = match Person::new(&id) {
         Ok(person) => person,
         Err(error) => return Ok(app.notice_page(StatusCode::BAD_REQUEST, title, &error.to_string())),
     };
-    let explanations = match app.explain_for(&person, &entry).await? {
+    let explanations = match app.explain_for(&person, &entry).await {
         Ok(explanations) if explanations.is_empty() => {
             let event = explain::ExplainTarget::parse(&entry);
             let why = event.map(|event| explain::explain_absence(&event)).unwrap_or_default();
             return Ok(app.notice_page(StatusCode::NOT_FOUND, title, &why));
         }
         Ok(explanations) => explanations,
-        Err((status, why)) => return Ok(app.notice_page(status, title, &why)),
+        Err(problem) if problem.status().is_server_error() => return Err(problem),
+        Err(problem) => return Ok(app.notice_page(problem.status(), title, &problem.detail)),
     };
     let zone = zone_of(&app, &person).await?;
     let at = |text: &str| UtcMillis::parse(text).map(|at| display::format_instant(at, &zone));

@@ -11,9 +11,10 @@ use axum::{
 use house::StageView;
 use serde::Serialize;
 use serde_json::json;
+use web::HttpProblem;
 use wire::topics;
 
-use super::{AppState, HandlerError, HttpApp, chart, page::PageQuery};
+use super::{AppState, HttpApp, chart, page::PageQuery};
 
 pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/pipeline", get(pipeline))
@@ -68,7 +69,7 @@ fn describe_room(room: &str) -> &'static str {
     }
 }
 
-async fn pipeline(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HandlerError> {
+async fn pipeline(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
     let stages = app.house.stages().await?;
     let own = json!({
         "stops": list_stops(stages.iter().filter(|stage| stage.topic != topics::ERASURES)),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::{
     Json, Router,
-    extract::{Query, State, rejection::QueryRejection},
+    extract::{Query, State},
     http::StatusCode,
-    response::{IntoResponse, Response},
+    response::Response,
     routing::get,
 };
 use house::person_windows;
@@ -15,9 +15,10 @@ use model::{Kind, PlanName};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use views::display;
-use views::preview::{self, LookupContext, LookupRefusal, MessagePreview, PreviewError, PreviewSource};
+use views::preview::{self, LookupContext, MessagePreview, PreviewError, PreviewSource};
+use web::HttpProblem;
 
-use super::{AppState, HandlerError, HttpApp, admin::refuse_request, outbox, page, page::PageQuery};
+use super::{AppState, HttpApp, explain::describe_refusal, outbox, page, page::PageQuery};
 
 /// The ways to look at a mail, by the word in the address and the one on the tab.
 const TABS: [(&str, &str); 4] =
@@ -45,19 +46,10 @@ impl HttpApp {
 /// As the command line asks for it.
 pub async fn answer_preview(
     State(app): AppState,
-    asked: Result<Query<preview::PreviewRequest>, QueryRejection>,
-) -> Result<Response, HandlerError> {
-    let Query(asked) = match asked {
-        Ok(asked) => asked,
-        Err(error) => return Ok(refuse_request(error.status(), error.body_text())),
-    };
-    Ok(match app.build_previews(&asked).await? {
-        Ok(previews) => Json(previews).into_response(),
-        Err(slip) => match slip.refusal {
-            LookupRefusal::Wrong(why) => refuse_request(StatusCode::BAD_REQUEST, why),
-            LookupRefusal::Absent(why) => refuse_request(StatusCode::NOT_FOUND, why),
-        },
-    })
+    Query(asked): Query<preview::PreviewRequest>,
+) -> Result<Json<Vec<MessagePreview>>, HttpProblem> {
+    let previews = app.build_previews(&asked).await?;
+    previews.map(Json).map_err(|slip| describe_refusal(slip.refusal))
 }
 
 /// What the page's form says; a field that is left empty says nothing.
@@ -95,7 +87,7 @@ async fn show_preview(
     State(app): AppState,
     Query(form): Query<PreviewForm>,
     Query(asked): Query<PageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let remembered = person_windows::load_persons(&*app.house.engines().topics).await?;
     let persons = remembered.persons.keys().filter(|(tenant, _)| *tenant == app.tenant);
     let mut own = json!({
@@ -161,7 +153,7 @@ fn preview_values(
 }
 
 /// The HTML of a mail, for the frames.
-async fn html(State(app): AppState, Query(form): Query<PreviewForm>) -> Result<Response, HandlerError> {
+async fn html(State(app): AppState, Query(form): Query<PreviewForm>) -> Result<Response, HttpProblem> {
     let gone = || app.notice_page(StatusCode::NOT_FOUND, "No such mail", "There is no mail to show of this.");
     let Some(asked) = form.to_request(&app) else { return Ok(gone()) };
     let previews = app.build_previews(&asked).await?.unwrap_or_default();

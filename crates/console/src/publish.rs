@@ -17,8 +17,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use shell::datadir::random_hex;
 use tower::ServiceExt as _;
+use web::HttpProblem;
 
-use super::{AppState, HandlerError, HttpApp, page, page::PageQuery};
+use super::{AppState, HttpApp, page, page::PageQuery};
 
 mod examples;
 
@@ -44,7 +45,7 @@ async fn form(
     State(app): AppState,
     Query(wanted): Query<PublishPageQuery>,
     Query(asked): Query<PageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     render_form(&app, &asked, wanted.event.as_deref(), &BTreeMap::new(), &FieldProblems::new())
 }
 
@@ -58,7 +59,7 @@ fn render_form(
     wanted: Option<&str>,
     filled: &BTreeMap<String, String>,
     problems: &FieldProblems,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let examples = examples(&app.catalogue);
     let chosen = examples.iter().find(|example| Some(example.what.as_str()) == wanted).or(examples.first());
     let link = |example: &EventExample| json!({"what": example.what, "kinds": example.kinds});
@@ -107,7 +108,7 @@ impl page::SignedForm for BTreeMap<String, String> {
 async fn publish(
     State(app): AppState,
     form: Result<Form<BTreeMap<String, String>>, FormRejection>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(filled) = app.own_form(form) else { return Ok(app.outdated_form()) };
     let text = |name: &str| filled.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
     let what = text("event").unwrap_or_default();
@@ -227,7 +228,7 @@ pub(super) async fn post_to_intake(
     event: &Json,
 ) -> anyhow::Result<Option<PublishRefusal>> {
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
-    let answer = app.intake(&[]).oneshot(request.body(Body::from(event.to_string()))?).await?;
+    let answer = Router::from(app.intake(&[])).oneshot(request.body(Body::from(event.to_string()))?).await?;
     let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
     let said: Json = serde_json::from_slice(&body).context("understand the answer")?;
     if said["accepted"] == 1 {
@@ -236,7 +237,7 @@ pub(super) async fn post_to_intake(
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     Ok(Some(match said["rejected"].get(0) {
         Some(rejected) => PublishRefusal { at: text(&rejected["at"]), reason: text(&rejected["reason"]) },
-        None => PublishRefusal { at: String::new(), reason: text(&said["error"]) },
+        None => PublishRefusal { at: String::new(), reason: text(&said["detail"]) },
     }))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::{
     Form, Json, Router,
     extract::{Query, State, rejection::FormRejection},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, header},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -15,10 +15,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use shell::datadir::random_hex;
+use web::{HttpProblem, guard::PUSH_POLICY};
 
 use super::{
-    AppState, HandlerError, HttpApp, admin::refuse_request, guard::PUSH_POLICY, page::PageQuery,
-    page::SignedForm, publish::PublishRefusal, publish::post_to_intake,
+    AppState, HttpApp, page::PageQuery, page::SignedForm, publish::PublishRefusal, publish::post_to_intake,
 };
 
 const WORKER: &str = include_str!("../page/push.js");
@@ -49,7 +49,7 @@ async fn show_push_page(
     State(app): AppState,
     Query(whose): Query<PushPageQuery>,
     Query(asked): Query<PageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let views::devices::WebKey { public, is_copy } = &app.web_key;
     let own = json!({"person": whose.person.trim(), "key": public, "is_copy": is_copy});
     let mut page = app.render_page("push.html", &asked, own)?;
@@ -95,14 +95,11 @@ struct PushPageKeys {
 async fn accept_subscription(
     State(app): AppState,
     form: Result<Form<PushPageForm>, FormRejection>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(told) = app.own_form(form) else { return Ok(app.outdated_form()) };
-    let person = match Person::new(told.person.trim()) {
-        Ok(person) => person,
-        Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, error)),
-    };
+    let person = Person::new(told.person.trim()).map_err(HttpProblem::bad_request)?;
     let Ok(subscription) = serde_json::from_str::<PushPageSubscription>(&told.subscription) else {
-        return Ok(refuse_request(StatusCode::BAD_REQUEST, "this is no subscription as browsers write it"));
+        return Err(HttpProblem::bad_request("this is no subscription as browsers write it"));
     };
     let fact = json!({
         "id": random_hex(8)?,
@@ -111,7 +108,7 @@ async fn accept_subscription(
         "data": device(&person, &subscription, told.what),
     });
     if let Some(PublishRefusal { at, reason }) = post_to_intake(&app, "/v1/facts", &fact).await? {
-        return Ok(refuse_request(StatusCode::BAD_REQUEST, format!("{at}: {reason}")));
+        return Err(HttpProblem::bad_request(format_args!("{at}: {reason}")));
     }
     app.wait_for_rest().await;
     Ok(Json(json!({"done": true})).into_response())

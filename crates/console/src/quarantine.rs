@@ -14,8 +14,9 @@ use serde::Deserialize;
 use serde_json::json;
 use upkeep::quarantine::{self, QuarantineItemView, QuarantineVerdict};
 use views::display;
+use web::HttpProblem;
 
-use super::{AppState, HandlerError, HttpApp, page, page::PageQuery};
+use super::{AppState, HttpApp, page, page::PageQuery};
 
 /// Items that the page shows; the oldest first, and more when these are settled.
 const SHOWN_MAX: usize = 50;
@@ -29,7 +30,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
 async fn show_quarantine(
     State(app): AppState,
     Query(asked): Query<PageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let items = quarantine::list_items(&*app.house.engines().topics).await?;
     let shown = items.iter().take(SHOWN_MAX).map(|item: &QuarantineItemView| {
         let value = item.value.as_deref().unwrap_or_default();
@@ -63,7 +64,7 @@ impl page::SignedForm for QuarantineForm {
 async fn settle_item(
     State(app): AppState,
     form: Result<Form<QuarantineForm>, FormRejection>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(asked) = app.own_form(form) else { return Ok(app.outdated_form()) };
     let log = &*app.house.engines().topics;
     match quarantine::settle_items(log, Some(&[asked.item]), asked.verdict, app.now()).await {

@@ -1,19 +1,15 @@
 //! Releasing windows by hand, as the command line asks for it.
 
-use axum::{
-    Json,
-    extract::State,
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::{Json, extract::State};
 use model::{Person, PlanName, UtcMillis};
-use serde::Deserialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use views::release::{self, ReleaseCursor, WindowRelease};
+use web::{HttpProblem, JsonBody};
 
-use super::{AppState, HandlerError, HttpApp, admin::refuse_request};
+use super::{AppState, HttpApp};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminReleaseRequest {
     plan: String,
@@ -25,31 +21,33 @@ pub struct AdminReleaseRequest {
     at: Option<i64>,
 }
 
+/// What was released.
+#[derive(JsonSchema, Serialize)]
+pub struct AdminReleaseReport {
+    released: usize,
+    /// Where the next part begins; null after the last.
+    next: Option<String>,
+    /// When the release began, for the requests of its further parts.
+    at: i64,
+}
+
 pub async fn release_windows(
     State(app): AppState,
-    Json(asked): Json<AdminReleaseRequest>,
-) -> Result<Response, HandlerError> {
-    let plan = match known_plan(&app, &asked.plan) {
-        Ok(plan) => plan,
-        Err(why) => return Ok(refuse_request(StatusCode::BAD_REQUEST, why)),
-    };
+    JsonBody(asked): JsonBody<AdminReleaseRequest>,
+) -> Result<Json<AdminReleaseReport>, HttpProblem> {
+    let plan = known_plan(&app, &asked.plan).map_err(HttpProblem::bad_request)?;
     let at = UtcMillis(asked.at.unwrap_or(app.now().0));
     let release = WindowRelease { tenant: app.tenant.clone(), plan, at };
     let log = &*app.house.engines().topics;
     if let Some(person) = &asked.person {
-        let person = match Person::new(person) {
-            Ok(person) => person,
-            Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, error)),
-        };
+        let person = Person::new(person).map_err(HttpProblem::bad_request)?;
         let released = usize::from(release::release_person(log, &release, &person).await?);
-        return Ok(Json(json!({"released": released, "at": at.0})).into_response());
+        return Ok(Json(AdminReleaseReport { released, next: None, at: at.0 }));
     }
-    let from = match asked.from.as_deref().map_or(Ok(ReleaseCursor::default()), str::parse) {
-        Ok(from) => from,
-        Err(error) => return Ok(refuse_request(StatusCode::BAD_REQUEST, format!("{error:#}"))),
-    };
+    let from = asked.from.as_deref().map_or(Ok(ReleaseCursor::default()), str::parse);
+    let from = from.map_err(|error: anyhow::Error| HttpProblem::bad_request(format_args!("{error:#}")))?;
     let part = release::release_batch(log, &release, from, asked.most.unwrap_or(release::PART_MAX)).await?;
-    Ok(Json(json!({"released": part.released, "next": part.next, "at": at.0})).into_response())
+    Ok(Json(AdminReleaseReport { released: part.released, next: part.next, at: at.0 }))
 }
 
 /// A plan of the catalogue, or that there is none of this name.

@@ -4,11 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Json,
-    extract::{Query, State, rejection::QueryRejection},
-    http::StatusCode,
-    response::{IntoResponse, Response},
+    extract::{Query, State},
 };
 use model::UtcMillis;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use views::{
@@ -19,8 +18,9 @@ use views::{
         due_windows,
     },
 };
+use web::HttpProblem;
 
-use super::{AppState, HandlerError, HttpApp, admin::refuse_request};
+use super::{AppState, HttpApp};
 
 /// For so long a page shows again what was counted for it, however often it is asked for.
 const KEPT_MS: i64 = 5_000;
@@ -35,7 +35,7 @@ struct CachedShares {
     shares: Arc<ToldShares>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminSharesQuery {
     since: Option<String>,
@@ -45,13 +45,9 @@ pub struct AdminSharesQuery {
 
 pub async fn shares(
     State(app): AppState,
-    asked: Result<Query<AdminSharesQuery>, QueryRejection>,
-) -> Result<Response, HandlerError> {
-    let AdminSharesQuery { since, from } = match asked {
-        Ok(Query(asked)) => asked,
-        Err(error) => return Ok(refuse_request(error.status(), error.body_text())),
-    };
-    let bad = |why: String| Ok(refuse_request(StatusCode::BAD_REQUEST, why));
+    Query(AdminSharesQuery { since, from }): Query<AdminSharesQuery>,
+) -> Result<Json<ToldShares>, HttpProblem> {
+    let bad = |why: String| Err(HttpProblem::bad_request(why));
     let Some(since) = since.as_deref().map_or(Some(DAYS_BACK), days::parse_days_back) else {
         return bad(format!("since: it is a number of days up to {}d", days::DAYS_MAX));
     };
@@ -64,7 +60,7 @@ pub async fn shares(
         return bad("from: this is no place: its day has not come yet".to_owned());
     }
     let _one = app.counts.0.lock().await;
-    Ok(Json(count_since(&app, since, from, count::PIECE).await?).into_response())
+    Ok(Json(count_since(&app, since, from, count::PIECE).await?))
 }
 
 /// What a page shows: counted now, or a moment ago.

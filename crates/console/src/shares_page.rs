@@ -20,8 +20,9 @@ use views::shares::{
     DAYS_BACK, EntryShare, ToldShares,
     due_windows::{DueCounts, DueWindows},
 };
+use web::HttpProblem;
 
-use super::{AppState, HandlerError, HttpApp, page::PageQuery, shares};
+use super::{AppState, HttpApp, page::PageQuery, shares};
 
 /// How far back a page may look: each has a count of its own, so there are few.
 const BACK: [i32; 3] = [1, DAYS_BACK, 21];
@@ -45,7 +46,7 @@ async fn show_shares(
     State(app): AppState,
     Query(SharesPageQuery { days }): Query<SharesPageQuery>,
     Query(asked): Query<PageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let back = days.as_deref().map_or(Some(DAYS_BACK), |text| text.parse().ok());
     let Some(back) = back.filter(|back| BACK.contains(back)) else {
         let why =

@@ -6,7 +6,7 @@ use axum::{
     Router,
     extract::{Query, Request, State},
     http::StatusCode,
-    middleware::{Next, from_fn_with_state},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{Html, IntoResponse as _, Response},
     routing::get,
 };
@@ -17,8 +17,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use views::display;
+use web::{HttpProblem, RequestGuard, error_layer::describe_errors, guard};
 
-use super::{HandlerError, guard, guard::RequestGuard, outbox, page, page::PageTemplates};
+use super::{outbox, page, page::PageTemplates};
 use crate::{trial_mailbox::MAILS_MAX, trial_mailbox::TrialMail, trial_mailbox::TrialMailbox};
 
 /// What the paths work with.
@@ -42,19 +43,20 @@ pub fn router(inbox: SinkApp) -> Router {
         .route("/style.css", get(page::style))
         .fallback(page::answer_missing)
         .with_state(inbox.clone())
+        .layer(from_fn(describe_errors))
         .layer(from_fn_with_state(inbox, guard_request))
 }
 
 async fn guard_request(State(inbox): SinkAppState, request: Request, next: Next) -> Response {
     let mut response = match inbox.guard.admits(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(stopped) => page::answer_refusal(request.uri().path(), stopped),
+        Err(stopped) => stopped.into_response(),
     };
     guard::harden_headers(response.headers_mut());
     response
 }
 
-async fn list_mails(State(inbox): SinkAppState) -> Result<Response, HandlerError> {
+async fn list_mails(State(inbox): SinkAppState) -> Result<Response, HttpProblem> {
     let mails: Vec<_> = inbox
         .sink
         .list()
@@ -83,7 +85,7 @@ struct SinkMailQuery {
 async fn mail(
     State(inbox): SinkAppState,
     Query(SinkMailQuery { id, show }): Query<SinkMailQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(came) = inbox.sink.read(id) else { return inbox.no_such_mail() };
     let mail = parse_mail(&came).await?;
     inbox.render_page(
@@ -96,19 +98,19 @@ async fn mail(
 async fn html(
     State(inbox): SinkAppState,
     Query(SinkMailQuery { id, .. }): Query<SinkMailQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(came) = inbox.sink.read(id) else { return inbox.no_such_mail() };
     Ok(outbox::sandbox_html(&parse_mail(&came).await?.html))
 }
 
 /// A mail may take a while to take apart.
-async fn parse_mail(came: &TrialMail) -> Result<OutboxMail, HandlerError> {
+async fn parse_mail(came: &TrialMail) -> Result<OutboxMail, HttpProblem> {
     let raw = came.raw.clone();
     Ok(spawn_blocking(move || OutboxMail::parse(raw)).await?)
 }
 
 impl SinkApp {
-    fn render_page(&self, name: &str, own: Value) -> Result<Response, HandlerError> {
+    fn render_page(&self, name: &str, own: Value) -> Result<Response, HttpProblem> {
         let mut values = json!({
             "places": [{"path": "/", "name": "Inbox"}],
             "here": "/",
@@ -120,7 +122,7 @@ impl SinkApp {
         Ok(Html(text?).into_response())
     }
 
-    fn no_such_mail(&self) -> Result<Response, HandlerError> {
+    fn no_such_mail(&self) -> Result<Response, HttpProblem> {
         let text = "There is no mail of this number here any more.";
         Ok((
             StatusCode::NOT_FOUND,

@@ -6,20 +6,20 @@ use anyhow::Context as _;
 use axum::{
     Router,
     extract::{Request, State},
-    http::{StatusCode, header},
-    middleware::{Next, from_fn_with_state},
+    http::StatusCode,
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{Html, IntoResponse, Response},
     routing::{any, get},
 };
-use futures::StreamExt as _;
-use ingest::config::BODY_TIME_MAX;
 use minijinja::{Environment, context};
-use serde_json::json;
 use shell::datadir::disk_free;
-use tokio::time::timeout;
+use web::{
+    HttpProblem, ProblemType, RequestGuard, body::drain_body, error_layer::describe_errors, guard,
+    problem_lookup,
+};
 use wire::cloud_event::BODY_BYTES_MAX;
 
-use super::{guard, guard::RequestGuard, health, page};
+use super::{health, page};
 
 const PAGE: &str = include_str!("../page/waiting.html");
 /// When it is worth while to ask again.
@@ -49,16 +49,19 @@ pub fn router(waiting: StandbyHouse) -> Router {
         .route("/health/ready", get(answer_not_ready))
         .route("/metrics", get(answer_not_ready))
         .route("/style.css", get(page::style))
+        .merge(Router::from(problem_lookup::routes()))
         .fallback(show_page)
         .with_state(waiting.clone())
+        .layer(from_fn(describe_errors))
         .layer(from_fn_with_state(waiting, guard_request))
         // The links of mails are outside of the guard here too: a mailbox that is refused never asks again.
         .route(&format!("/{}/{{*path}}", sender::links::PATH), any(answer_later))
 }
 
 async fn answer_later() -> Response {
-    let what = "this cannot be done right now; try again soon\n";
-    let mut response = (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
+    let mut response =
+        HttpProblem::from_text(ProblemType::Busy, "this cannot be done right now; try again soon")
+            .into_response();
     guard::harden_headers(response.headers_mut());
     response
 }
@@ -91,10 +94,10 @@ impl StandbyHouse {
         )
     }
 
-    fn status(&self) -> StatusCode {
+    fn problem_type(&self) -> ProblemType {
         match self.why {
-            StandbyReason::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
-            StandbyReason::Away => StatusCode::SERVICE_UNAVAILABLE,
+            StandbyReason::Full { .. } => ProblemType::DiskFull,
+            StandbyReason::Away => ProblemType::NotReady,
         }
     }
 
@@ -117,31 +120,13 @@ impl StandbyHouse {
     }
 }
 
-async fn refuse_intake(State(waiting): State<Arc<StandbyHouse>>, request: Request) -> Response {
-    drain(request).await;
-    let body = json!({"error": waiting.describe_wait()}).to_string();
-    let headers =
-        [(header::CONTENT_TYPE, "application/json"), (header::RETRY_AFTER, &RETRY_SECS.to_string())];
-    (waiting.status(), headers, body).into_response()
+async fn refuse_intake(State(waiting): State<Arc<StandbyHouse>>, request: Request) -> HttpProblem {
+    drain_body(request, BODY_BYTES_MAX).await;
+    HttpProblem::new(waiting.problem_type(), waiting.describe_wait()).with_retry(RETRY_SECS)
 }
 
-/// Reads a body to its end: an answer before that is followed by the end of the connection, and who is told
-/// to come again shall find it there.
-async fn drain(request: Request) {
-    let (mut body, mut left) = (request.into_body().into_data_stream(), BODY_BYTES_MAX);
-    let read = async {
-        while let Some(Ok(piece)) = body.next().await
-            && let Some(less) = left.checked_sub(piece.len())
-        {
-            left = less;
-        }
-    };
-    // Who is too slow, or sends too much, is cut off.
-    drop(timeout(BODY_TIME_MAX, read).await);
-}
-
-async fn answer_not_ready(State(waiting): State<Arc<StandbyHouse>>) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", waiting.describe_wait())).into_response()
+async fn answer_not_ready(State(waiting): State<Arc<StandbyHouse>>) -> HttpProblem {
+    HttpProblem::new(ProblemType::NotReady, waiting.describe_wait())
 }
 
 async fn show_page(State(waiting): State<Arc<StandbyHouse>>) -> Response {
@@ -154,7 +139,7 @@ async fn show_page(State(waiting): State<Arc<StandbyHouse>>) -> Response {
     );
     match page.context("render waiting.html") {
         Ok(page) => (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response(),
-        Err(error) => super::HandlerError::from(error).into_response(),
+        Err(error) => HttpProblem::from(error).into_response(),
     }
 }
 
@@ -200,7 +185,7 @@ mod tests {
             assert_eq!((found.as_u16(), text.contains(says)), (status, true), "{path}: {text}");
             assert!(headers.contains("default-src 'none'"), "{path}: {headers}");
         };
-        check(Method::POST, "/v1/changes", 507, "{\"error\":\"the disk is full: ").await;
+        check(Method::POST, "/v1/changes", 507, "\"detail\":\"the disk is full: ").await;
         check(Method::POST, "/v1/feedback", 507, "the house needs 17592186044416 MiB").await;
         check(Method::GET, "/v1/people/ann/entries", 507, "the disk is full").await;
         check(Method::POST, "/admin/v1/changes", 507, "the disk is full").await;
@@ -211,7 +196,7 @@ mod tests {
         check(Method::GET, "/", 503, "goes on by itself").await;
         check(Method::POST, "/publish", 503, "goes on by itself").await;
         let (_, headers, _) = ask(full_disk(), Method::POST, HOST, "/v1/changes").await;
-        assert!(headers.contains("retry-after") && headers.contains("application/json"), "{headers}");
+        assert!(headers.contains("retry-after") && headers.contains("application/problem+json"), "{headers}");
         assert_eq!(ask(full_disk(), Method::GET, "evil.example", "/").await.0, StatusCode::FORBIDDEN);
         assert_eq!(
             ask(full_disk(), Method::POST, "mail.example", "/u/token").await.0,

@@ -3,43 +3,49 @@
 use axum::{
     Json,
     extract::{Query, State},
-    http::StatusCode,
-    response::{IntoResponse, Response},
 };
-use serde::Deserialize;
-use upkeep::state::{self, RecordAction, StatePlace};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use upkeep::state::{self, RecordAction, RecordActionReport, RecordExport, StatePlace, UnreadableRecord};
+use web::{HttpProblem, JsonBody};
 
-use super::{AppState, HandlerError, admin::refuse_request};
+use super::AppState;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminStateQuery {
     record: Option<String>,
+}
+
+/// One record, or what is wrong with them.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+pub enum AdminStateView {
+    Exported(RecordExport),
+    /// Records that cannot be read, and what stands still.
+    Listed(Vec<UnreadableRecord>, Vec<String>),
 }
 
 /// One record; without its name all that cannot be read, and what stands still.
 pub async fn show_state(
     State(app): AppState,
     Query(AdminStateQuery { record }): Query<AdminStateQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Json<AdminStateView>, HttpProblem> {
     let log = &*app.house.engines().topics;
     let Some(record) = record else {
         let still = app.house.standstills().into_iter();
         let still =
             still.map(|one| format!("{}: partition {} stands still: {}", one.group, one.partition, one.why));
-        return Ok(Json((state::list_unreadable(log).await?, still.collect::<Vec<_>>())).into_response());
+        return Ok(Json(AdminStateView::Listed(state::list_unreadable(log).await?, still.collect())));
     };
-    let place: StatePlace = match record.parse() {
-        Ok(place) => place,
-        Err(why) => return Ok(refuse_request(StatusCode::BAD_REQUEST, why)),
-    };
-    Ok(match state::export_record(log, place).await {
-        Ok(export) => Json(export).into_response(),
-        Err(error) => refuse_request(StatusCode::NOT_FOUND, format!("{error:#}")),
-    })
+    let place: StatePlace = record.parse().map_err(HttpProblem::bad_request)?;
+    let export = state::export_record(log, place).await;
+    export
+        .map(|export| Json(AdminStateView::Exported(export)))
+        .map_err(|error| HttpProblem::not_found(format_args!("{error:#}")))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminStateRequest {
     deed: RecordAction,
@@ -48,12 +54,10 @@ pub struct AdminStateRequest {
 
 pub async fn settle_record(
     State(app): AppState,
-    Json(AdminStateRequest { deed, by }): Json<AdminStateRequest>,
-) -> Response {
+    JsonBody(AdminStateRequest { deed, by }): JsonBody<AdminStateRequest>,
+) -> Result<Json<RecordActionReport>, HttpProblem> {
     let engines = app.house.engines();
-    match state::settle_record(&*engines.topics, &*engines.store, &deed, &by, app.now()).await {
-        Ok(done) => Json(done).into_response(),
-        // A record that can be read, or that is gone.
-        Err(error) => refuse_request(StatusCode::CONFLICT, format!("{error:#}")),
-    }
+    let done = state::settle_record(&*engines.topics, &*engines.store, &deed, &by, app.now()).await;
+    // A record that can be read, or that is gone.
+    done.map(Json).map_err(|error| HttpProblem::conflict(format_args!("{error:#}")))
 }

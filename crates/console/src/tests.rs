@@ -28,14 +28,15 @@ use tempfile::TempDir;
 use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
 use views::preview::PreviewStudio;
+use web::RequestGuard;
 use wire::{token::LinkSecret, topics};
 
 use super::{
-    ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, guard::RequestGuard,
-    page::PageTemplates, router,
+    ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, page::PageTemplates, router,
 };
 
 mod choices;
+mod description;
 mod entries;
 mod erase;
 mod error_pages;
@@ -74,6 +75,9 @@ async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> H
     let tenant = Tenant::new("main").unwrap();
     let keys = [ApiKeyConfig { tenant: tenant.clone(), key: SecretString::from(API_KEY) }];
     let keys = if is_locked { &keys[..] } else { &[] };
+    // With all paths that there can be.
+    let returns = Some(ingest::ReturnPaths::new("returns.example.org", LinkSecret::new(SECRET)));
+    let intake = ingest::Config { returns, ..Config::with_defaults(tenant.clone(), 1_000).ingest };
     let app = Arc::new(HttpApp {
         house: ground.house.clone(),
         catalogue: catalogue.clone(),
@@ -84,7 +88,7 @@ async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> H
         guard: RequestGuard::new(HOST.parse().unwrap(), is_locked, || random_hex(8)).unwrap(),
         disk_low: Arc::new(|| false),
         disks: WatchedDisks::declare(dir.path(), None, 0, ground.house.metrics()).unwrap(),
-        intake: Config::with_defaults(tenant, 1_000).ingest,
+        intake,
         pages: PageTemplates::new().unwrap(),
         archive: ArchivingService::default(),
         replays: upkeep::replay::ReplayService::default(),

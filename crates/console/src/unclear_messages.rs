@@ -3,14 +3,15 @@
 use axum::{
     Json,
     extract::{Query, State},
-    response::{IntoResponse, Response},
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
-use views::unclear_messages;
+use views::unclear_messages::{self, UnclearMessage};
+use web::HttpProblem;
 
-use super::{AppState, HandlerError};
+use super::AppState;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct UnclearMessagesQuery {
     hours: Option<u16>,
 }
@@ -18,9 +19,8 @@ pub struct UnclearMessagesQuery {
 pub async fn list_unclear(
     State(app): AppState,
     Query(UnclearMessagesQuery { hours }): Query<UnclearMessagesQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Json<Vec<UnclearMessage>>, HttpProblem> {
     let engines = app.house.engines();
     let since = (hours.unwrap_or(unclear_messages::HOURS), app.now());
-    Ok(Json(unclear_messages::list_unclear(&*engines.topics, &*engines.store, &app.tenant, since).await?)
-        .into_response())
+    Ok(Json(unclear_messages::list_unclear(&*engines.topics, &*engines.store, &app.tenant, since).await?))
 }

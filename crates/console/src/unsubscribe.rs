@@ -19,7 +19,7 @@ use axum::{
     },
     http::{HeaderValue, StatusCode, header, header::HeaderName},
     middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
+    response::Response,
     routing::get,
 };
 use model::{Day, Person, PlanName, Tenant, UtcMillis};
@@ -28,9 +28,10 @@ use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
 };
+use web::{HttpProblem, ProblemType, error_layer::describe_error, guard};
 use wire::token::{self, LinkSecret, LinkToken};
 
-use super::{AppState, HandlerError, HttpApp, error_page, guard, guard::RequestRefusal, page};
+use super::{AppState, HttpApp, error_page, page};
 
 mod preferences;
 mod rest_page;
@@ -91,27 +92,29 @@ impl UnsubscribeService {
         *count <= AGAIN_MAX
     }
 
-    fn read(&self, token: &str) -> Result<LinkToken, RequestRefusal> {
+    fn read(&self, token: &str) -> Result<LinkToken, HttpProblem> {
         token::read_token(token, &self.secret).ok_or(UNKNOWN)
     }
 
-    fn permit(&self) -> Result<SemaphorePermit<'_>, RequestRefusal> {
+    fn permit(&self) -> Result<SemaphorePermit<'_>, HttpProblem> {
         self.requests.try_acquire().map_err(|_| BUSY)
     }
 }
 
-pub(super) const UNKNOWN: RequestRefusal = RequestRefusal(
-    StatusCode::NOT_FOUND,
+pub(super) const UNKNOWN: HttpProblem = HttpProblem::from_text(
+    ProblemType::NotFound,
     "this link is incomplete; open it again from the mail, or copy all of it",
 );
-const BUSY: RequestRefusal =
-    RequestRefusal(StatusCode::SERVICE_UNAVAILABLE, "this cannot be done right now; try again soon");
-const TOO_OLD: RequestRefusal =
-    RequestRefusal(StatusCode::FORBIDDEN, "this mail is too old for that; it may be in other hands by now");
-const TOO_OFTEN: RequestRefusal =
-    RequestRefusal(StatusCode::TOO_MANY_REQUESTS, "this was asked for too often; try again in an hour");
-const NO_FORM: RequestRefusal = RequestRefusal(StatusCode::BAD_REQUEST, "this is no form of this page");
-const LONG: RequestRefusal = RequestRefusal(StatusCode::PAYLOAD_TOO_LARGE, "this form is too long");
+const BUSY: HttpProblem =
+    HttpProblem::from_text(ProblemType::Busy, "this cannot be done right now; try again soon");
+const TOO_OLD: HttpProblem = HttpProblem::from_text(
+    ProblemType::Forbidden,
+    "this mail is too old for that; it may be in other hands by now",
+);
+const TOO_OFTEN: HttpProblem =
+    HttpProblem::from_text(ProblemType::TooOften, "this was asked for too often; try again in an hour");
+const NO_FORM: HttpProblem = HttpProblem::from_text(ProblemType::BadRequest, "this is no form of this page");
+const LONG: HttpProblem = HttpProblem::from_text(ProblemType::BodyTooLarge, "this form is too long");
 
 /// The paths. They stand outside of the guard: who may ask is said by the token alone.
 pub fn routes(app: &Arc<HttpApp>) -> Router<Arc<HttpApp>> {
@@ -129,7 +132,7 @@ pub(super) async fn harden_link(State(app): AppState, request: Request, next: Ne
     let asks_for_page = error_page::asks_for_page(&request);
     // Relative, since the public address may have a path of its own.
     let up = "../".repeat(request.uri().path().matches('/').count().saturating_sub(1));
-    let mut response = next.run(request).await;
+    let mut response = describe_error(next.run(request).await).await;
     if asks_for_page {
         let style = format!("{up}{}/style.css", sender::links::PATH);
         response = app.with_error_page(response, Some(&style)).await;
@@ -146,7 +149,7 @@ async fn show_choice(
     State(app): AppState,
     Path(token): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Response, UnsubscribeError> {
+) -> Result<Response, HttpProblem> {
     let token = app.unsubscribe.read(&token)?;
     let _permit = app.unsubscribe.permit()?;
     let Some(facts) = MailPreferences::load(&app, &token).await? else {
@@ -165,14 +168,14 @@ async fn press_button(
     State(app): AppState,
     Path(token): Path<String>,
     request: Request,
-) -> Result<Response, UnsubscribeError> {
+) -> Result<Response, HttpProblem> {
     let token = app.unsubscribe.read(&token)?;
     let form = request.headers().get(header::CONTENT_TYPE).and_then(|form| form.to_str().ok());
     let form = form.unwrap_or_default().to_owned();
     let body = match timeout(FORM_TIME_MAX, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
-        Ok(Err(error)) => return Err(too_long(&error).into()),
-        Err(_) => return Err(NO_FORM.into()),
+        Ok(Err(error)) => return Err(too_long(&error)),
+        Err(_) => return Err(NO_FORM),
     };
     let wish = ReaderWish::from_form(&form, &String::from_utf8_lossy(&body), &token, &app.catalogue);
     let wish = wish.ok_or(NO_FORM)?;
@@ -183,13 +186,13 @@ async fn press_button(
     };
     if !facts.satisfies(&wish, &app, &token) {
         if wish != ReaderWish::NoMail && !is_young(&token, app.now()) {
-            return Err(TOO_OLD.into());
+            return Err(TOO_OLD);
         }
         if wish != ReaderWish::NoMail && !app.unsubscribe.count_wish(&token, app.now()) {
-            return Err(TOO_OFTEN.into());
+            return Err(TOO_OFTEN);
         }
         if !facts.state_wish(&app, &token, &wish).await? {
-            return Err(BUSY.into());
+            return Err(BUSY);
         }
     }
     let facts = facts.with_wish(&wish);
@@ -207,7 +210,7 @@ fn is_young(token: &LinkToken, now: UtcMillis) -> bool {
     token.day.is_some_and(|day| day.plus(AGAIN_DAYS_MAX) >= Day::from_instant(now))
 }
 
-fn too_long(error: &BytesRejection) -> RequestRefusal {
+fn too_long(error: &BytesRejection) -> HttpProblem {
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE { LONG } else { NO_FORM }
 }
 
@@ -295,31 +298,4 @@ fn sender_of(app: &HttpApp, token: &LinkToken) -> String {
     let name = from.split('<').next().unwrap_or_default().trim().trim_matches('"');
     let known = [name, from, app.catalogue.name.as_str()].into_iter().find(|name| !name.is_empty());
     known.unwrap_or_default().to_owned()
-}
-
-/// Why there is no page.
-enum UnsubscribeError {
-    Stopped(RequestRefusal),
-    Oops(HandlerError),
-}
-
-impl From<RequestRefusal> for UnsubscribeError {
-    fn from(stopped: RequestRefusal) -> Self {
-        Self::Stopped(stopped)
-    }
-}
-
-impl From<anyhow::Error> for UnsubscribeError {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Oops(error.into())
-    }
-}
-
-impl IntoResponse for UnsubscribeError {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Stopped(stopped) => stopped.into_response(),
-            Self::Oops(oops) => oops.into_response(),
-        }
-    }
 }

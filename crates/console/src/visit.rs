@@ -13,12 +13,13 @@ use axum::{
     routing::get,
 };
 use runtime::metrics::{Counters, Metrics};
+use web::HttpProblem;
 use wire::{
     token::LinkSecret,
     visit::{self, LinkVisit, LinkVisitAction},
 };
 
-use super::{AppState, HttpApp, guard::RequestRefusal, unsubscribe::UNKNOWN, unsubscribe::harden_link};
+use super::{AppState, HttpApp, unsubscribe::UNKNOWN, unsubscribe::harden_link};
 
 /// Whoever follows a link so soon after its mail was due had no time to read it.
 const READS_MS: i64 = 10_000;
@@ -89,7 +90,7 @@ async fn follow(
     Path(visit): Path<String>,
     method: Method,
     headers: HeaderMap,
-) -> Result<Response, RequestRefusal> {
+) -> Result<Response, HttpProblem> {
     let visit = visit::read_visit(&visit, &app.visits.secret).ok_or(UNKNOWN)?;
     let LinkVisitAction::Followed(address) = &visit.what else { return Err(UNKNOWN) };
     let address = HeaderValue::from_str(address).map_err(|_| UNKNOWN)?;
@@ -102,7 +103,7 @@ async fn open_picture(
     Path(visit): Path<String>,
     method: Method,
     headers: HeaderMap,
-) -> Result<Response, RequestRefusal> {
+) -> Result<Response, HttpProblem> {
     let visit = visit::read_visit(&visit, &app.visits.secret).ok_or(UNKNOWN)?;
     if visit.what != LinkVisitAction::Opened {
         return Err(UNKNOWN);

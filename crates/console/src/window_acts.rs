@@ -4,34 +4,34 @@ use std::sync::Arc;
 
 use axum::{
     Form, Json, Router,
-    extract::{
-        Query, State,
-        rejection::{FormRejection, JsonRejection},
-    },
-    http::StatusCode,
-    response::{IntoResponse, Response},
+    extract::{Query, State, rejection::FormRejection},
+    response::Response,
     routing::{get, post},
 };
 use model::{Person, PlanName, UtcMillis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use views::display;
-use views::open_windows::{self, WindowActRefusal, WindowActReport, WindowAction, WindowSelector};
+use views::open_windows::{
+    self, PersonWindows, WindowActRefusal, WindowActReport, WindowAction, WindowSelector,
+};
+use web::{HttpProblem, JsonBody};
 
-use super::{AppState, HandlerError, HttpApp, page, page::PageQuery as Asking, page::SignedForm};
-use super::{admin::PersonParam, admin::refuse_request, release::known_plan};
+use super::{AppState, HttpApp, page, page::PageQuery as Asking, page::SignedForm};
+use super::{admin::PersonParam, release::known_plan};
 
 pub async fn list_windows(
     State(app): AppState,
     PersonParam(person): PersonParam,
-) -> Result<Response, HandlerError> {
+) -> Result<Json<PersonWindows>, HttpProblem> {
     let log = &*app.house.engines().topics;
     let plans = Some(&app.catalogue.plans);
-    Ok(Json(open_windows::read_windows(log, (&app.tenant, &person), app.now(), plans).await?).into_response())
+    Ok(Json(open_windows::read_windows(log, (&app.tenant, &person), app.now(), plans).await?))
 }
 
 /// One window, and what to do to it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowActRequest {
     person: String,
@@ -44,43 +44,29 @@ pub struct WindowActRequest {
 
 pub async fn act_on_window(
     State(app): AppState,
-    asked: Result<Json<WindowActRequest>, JsonRejection>,
-) -> Result<Response, HandlerError> {
-    let asked = match asked {
-        Ok(Json(asked)) => asked,
-        Err(error) => return Ok(refuse_request(error.status(), error.body_text())),
-    };
-    Ok(match perform_act(&app, &asked).await? {
-        Ok((_, done)) => Json(done).into_response(),
-        Err((status, why)) => refuse_request(status, why),
-    })
+    JsonBody(asked): JsonBody<WindowActRequest>,
+) -> Result<Json<WindowActReport>, HttpProblem> {
+    perform_act(&app, &asked).await.map(|(_, done)| Json(done))
 }
 
 /// Does it, or says why not.
 async fn perform_act(
     app: &HttpApp,
     asked: &WindowActRequest,
-) -> anyhow::Result<Result<(Person, WindowActReport), (StatusCode, String)>> {
-    let bad = |why: String| Ok(Err((StatusCode::BAD_REQUEST, why)));
-    let person = match Person::new(&asked.person) {
-        Ok(person) => person,
-        Err(error) => return bad(error.to_string()),
-    };
-    let plan: PlanName = match known_plan(app, &asked.plan) {
-        Ok(plan) => plan,
-        Err(why) => return bad(why),
-    };
-    let opened = match asked.opened.as_deref().map(|text| UtcMillis::parse(text).ok_or(text)).transpose() {
-        Ok(opened) => opened,
-        Err(text) => return bad(format!("`{text}` is no instant such as 2026-11-21T09:00:00.000Z")),
-    };
+) -> Result<(Person, WindowActReport), HttpProblem> {
+    let person = Person::new(&asked.person).map_err(HttpProblem::bad_request)?;
+    let plan: PlanName = known_plan(app, &asked.plan).map_err(HttpProblem::bad_request)?;
+    let opened = asked.opened.as_deref().map(|text| UtcMillis::parse(text).ok_or(text)).transpose();
+    let opened = opened.map_err(|text| {
+        HttpProblem::bad_request(format_args!("`{text}` is no instant such as 2026-11-21T09:00:00.000Z"))
+    })?;
     let which = WindowSelector { plan, key: asked.key.clone(), opened };
     let log = &*app.house.engines().topics;
-    Ok(match open_windows::act_on_window(log, (&app.tenant, &person), &which, asked.act).await? {
+    match open_windows::act_on_window(log, (&app.tenant, &person), &which, asked.act).await? {
         Ok(done) => Ok((person, done)),
-        Err(WindowActRefusal::Absent(why)) => Err((StatusCode::NOT_FOUND, why)),
-        Err(WindowActRefusal::Unclear(why)) => Err((StatusCode::CONFLICT, why)),
-    })
+        Err(WindowActRefusal::Absent(why)) => Err(HttpProblem::not_found(why)),
+        Err(WindowActRefusal::Unclear(why)) => Err(HttpProblem::conflict(why)),
+    }
 }
 
 pub fn routes() -> Router<Arc<HttpApp>> {
@@ -100,7 +86,7 @@ struct CancelPageQuery {
 async fn confirm_cancel(
     State(app): AppState,
     Query(named): Query<CancelPageQuery>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     app.render_page("cancel.html", &Asking::default(), json!(named))
 }
 
@@ -127,7 +113,7 @@ impl SignedForm for WindowActForm {
 async fn press_button(
     State(app): AppState,
     form: Result<Form<WindowActForm>, FormRejection>,
-) -> Result<Response, HandlerError> {
+) -> Result<Response, HttpProblem> {
     let Some(WindowActForm { id, plan, key, opened, act, sure, .. }) = app.own_form(form) else {
         return Ok(app.outdated_form());
     };
@@ -137,13 +123,14 @@ async fn press_button(
         return Ok(page::redirect_to(&format!("/person/cancel?{}", fields.join("&"))));
     }
     let asked = WindowActRequest { person: id, plan, key: Some(key), opened: Some(opened), act };
-    Ok(match perform_act(&app, &asked).await? {
+    Ok(match perform_act(&app, &asked).await {
         Ok((person, done)) => {
             // So that the page shows what became of it.
             app.wait_for_rest().await;
             let id = display::urlencode(person.as_str());
             page::redirect_to(&format!("/person?id={id}&done={}", done.act.outcome_word()))
         }
-        Err((status, why)) => app.notice_page(status, "Not done", &why),
+        Err(problem) if problem.status().is_server_error() => return Err(problem),
+        Err(problem) => app.notice_page(problem.status(), "Not done", &problem.detail),
     })
 }

@@ -15,6 +15,7 @@ use model::{
     },
     person::notes,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{StateKey, Store};
 use topic::Topics;
@@ -29,7 +30,7 @@ const PAGE: usize = 1_000;
 const EARLIER_MAX: usize = 100;
 
 /// What is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErasureAction {
     /// Count what there is.
@@ -40,7 +41,7 @@ pub enum ErasureAction {
 }
 
 /// An erasure, as people and programs see it. It names no address.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct ErasureView {
     pub person: String,
     /// `asked`, `working`, `done`, `lifted`, or `looked`.
@@ -56,7 +57,7 @@ pub struct ErasureView {
 }
 
 /// What became of one place.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct ErasurePlaceView {
     pub place: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use catalogue::Catalogue;
 use futures::future::try_join_all;
 use model::{UtcMillis, partition::PartitionCount};
+use schemars::JsonSchema;
 use serde::Serialize;
 use topic::{TopicError, TopicRetention, TopicSpec, Topics, port::GroupStanding};
 use wire::topics::{self, KeepPolicy};
@@ -85,7 +86,7 @@ impl StageReading {
 }
 
 /// How far a group has read one topic, over all partitions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct StageView {
     pub name: String,
     pub topic: String,

@@ -1,113 +1,106 @@
-//! What is said over HTTP, and what is kept of it so that a repeated request hears the same.
+//! What is said over HTTP: what became of each item of a body, or why of none.
 
 use std::collections::BTreeMap;
 
-use axum::{
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::http::StatusCode;
 use catalogue::Catalogue;
 use model::{Tenant, UtcMillis, civil_time::ZoneRules};
-use serde_json::json;
-use sha2::{Digest as _, Sha256};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use source_text::{did_you_mean, list_choices};
+use web::{HttpProblem, ProblemType, idempotency::IdempotentAnswer};
 use wire::{CloudChange, CloudError};
 
 use crate::{
     admission::{AdmittedItem, CloudEventSort, admit_cloud_event},
     admission_error::{AdmissionError, quote_text},
-    config::{BEHIND_RETRY_SECS, BUSY_RETRY_SECS},
+    config::BEHIND_RETRY_SECS,
     effects::IntakeVerdict,
     note::{self, ChangeNote},
+    ingest_error::IngestError,
 };
 
-/// An answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IngestAnswer {
-    pub status: StatusCode,
-    /// JSON.
-    pub body: String,
-    retry_secs: Option<u32>,
+/// What became of a body's items.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+pub struct IngestReport {
+    /// How many items were accepted, and are durable.
+    pub accepted: usize,
+    /// The others.
+    pub rejected: Vec<RejectedItem>,
+    /// Accepted items that are probably mistakes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub notes: Vec<NotedItem>,
 }
 
-/// An item of a body that was not taken.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// An item of a body that was not accepted.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct RejectedItem {
+    /// Its place in the body, from 0.
     pub index: usize,
-    pub refused: AdmissionError,
+    pub reason: String,
+    /// A JSON pointer into the item.
+    pub at: String,
 }
 
-impl IngestAnswer {
-    /// What was taken and what not: 202 if anything was, and only after all of that is durable.
-    pub fn from_items(accepted: usize, rejected: &[RejectedItem], notes: &[(usize, ChangeNote)]) -> Self {
-        let status = if accepted == 0 { StatusCode::BAD_REQUEST } else { StatusCode::ACCEPTED };
-        let rejected: Vec<_> = rejected
-            .iter()
-            .map(|RejectedItem { index, refused }| json!({"index": index, "reason": refused.reason, "at": refused.at}))
-            .collect();
-        let mut body = json!({"accepted": accepted, "rejected": rejected});
-        if !notes.is_empty() {
-            let note =
-                |(index, note): &(usize, ChangeNote)| json!({"index": index, "note": note.to_string()});
-            body["notes"] = notes.iter().map(note).collect();
+/// An item of a body that was accepted and is probably not what was meant.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+pub struct NotedItem {
+    /// Its place in the body, from 0.
+    pub index: usize,
+    pub note: String,
+}
+
+/// What of mails of ours came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+pub struct ReturnReport {
+    /// How many reports were about mails of this house.
+    pub accepted: usize,
+}
+
+impl IngestReport {
+    /// 202 if anything was accepted, and only after all of that is durable.
+    pub fn into_answer(self) -> Result<IdempotentAnswer<Self>, HttpProblem> {
+        if self.accepted > 0 {
+            return IdempotentAnswer::new(StatusCode::ACCEPTED, &self);
         }
-        Self { status, body: body.to_string(), retry_secs: None }
-    }
-
-    /// What of mails of ours came back, once that is durable.
-    pub fn for_returns(taken: usize) -> Self {
-        Self { status: StatusCode::OK, body: json!({"accepted": taken}).to_string(), retry_secs: None }
-    }
-
-    /// The body could not even be taken apart.
-    pub fn unreadable(error: &CloudError) -> Self {
-        let body = json!({"error": error.reason, "at": error.at}).to_string();
-        Self { status: StatusCode::BAD_REQUEST, body, retry_secs: None }
-    }
-
-    pub fn error(status: StatusCode, reason: &str) -> Self {
-        Self { status, body: json!({"error": reason}).to_string(), retry_secs: None }
-    }
-
-    pub fn unauthorized(reason: &str) -> Self {
-        Self::error(StatusCode::UNAUTHORIZED, reason)
-    }
-
-    /// An engine is busy: nothing was acknowledged, and the same may be sent again.
-    pub fn busy(reason: &str) -> Self {
-        let answer = Self::error(StatusCode::SERVICE_UNAVAILABLE, reason);
-        Self { retry_secs: Some(BUSY_RETRY_SECS), ..answer }
-    }
-
-    /// The house is behind with what it was told already.
-    pub fn behind() -> Self {
-        let answer = Self::error(StatusCode::TOO_MANY_REQUESTS, "the house is behind; come again later");
-        Self { retry_secs: Some(BEHIND_RETRY_SECS), ..answer }
-    }
-
-    /// The lists of this tenant came to more rows than it may have.
-    pub fn over_quota(retry_secs: u32) -> Self {
-        let reason = "the lists of this tenant came to too many rows a minute; come again later";
-        let answer = Self::error(StatusCode::TOO_MANY_REQUESTS, reason);
-        Self { retry_secs: Some(retry_secs), ..answer }
-    }
-
-    pub fn full(reason: &str) -> Self {
-        Self::error(StatusCode::INSUFFICIENT_STORAGE, reason)
+        let detail = match self.rejected.len() {
+            0 => "the body has no items".to_owned(),
+            1 => "the one item was refused".to_owned(),
+            many => format!("all {many} items were refused"),
+        };
+        let Value::Object(members) = serde_json::to_value(&self)? else {
+            return Err(anyhow::anyhow!("a report is an object").into());
+        };
+        let problem = HttpProblem::new(ProblemType::NothingAccepted, detail).with_members(members);
+        Ok(IdempotentAnswer::from_problem(&problem))
     }
 }
 
-impl IntoResponse for IngestAnswer {
-    fn into_response(self) -> Response {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(secs) = self.retry_secs {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(secs));
-        }
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"tidings\""));
-        }
-        (self.status, headers, self.body).into_response()
+/// The body could not even be taken apart.
+pub fn describe_unreadable(error: &CloudError) -> HttpProblem {
+    HttpProblem::new(ProblemType::UnreadableBody, &error.reason).with_pointer(&error.at)
+}
+
+/// The house is behind with what it was told already.
+pub fn describe_lag() -> HttpProblem {
+    HttpProblem::from_text(ProblemType::HouseBehind, "the house is behind; come again later")
+        .with_retry(BEHIND_RETRY_SECS)
+}
+
+/// The lists of this tenant came to more rows than it may have.
+pub fn describe_quota(retry_secs: u32) -> HttpProblem {
+    let reason = "the lists of this tenant came to too many rows a minute; come again later";
+    HttpProblem::from_text(ProblemType::QuotaExceeded, reason).with_retry(retry_secs)
+}
+
+/// Why nothing was acknowledged.
+pub fn describe_failure(error: IngestError) -> HttpProblem {
+    match error {
+        IngestError::Busy(reason) => HttpProblem::busy(reason),
+        IngestError::Full(reason) => HttpProblem::new(ProblemType::DiskFull, reason),
+        IngestError::Broken(_) => error.into(),
     }
 }
 
@@ -156,7 +149,7 @@ impl JudgedBody {
                     judged.admitted.push(admitted);
                     judged.indices.push(index);
                 }
-                Err(refused) => judged.rejected.push(RejectedItem { index, refused }),
+                Err(refused) => judged.rejected.push(rejected_item(index, refused)),
             }
         }
         judged
@@ -176,22 +169,27 @@ impl JudgedBody {
         self.rejected.len()
     }
 
-    /// The answer, once the admitted ones are durable.
-    pub fn answer(mut self, verdicts: Vec<IntakeVerdict>) -> IngestAnswer {
+    /// What is said, once the admitted ones are durable.
+    pub fn into_report(mut self, verdicts: Vec<IntakeVerdict>) -> IngestReport {
         let mut accepted = 0;
         for (index, verdict) in self.indices.into_iter().zip(verdicts) {
             match verdict {
                 // Whether somebody was erased is nobody else's business.
                 IntakeVerdict::Taken | IntakeVerdict::Ignored => accepted += 1,
-                IntakeVerdict::Refused(refused) => self.rejected.push(RejectedItem { index, refused }),
+                IntakeVerdict::Refused(refused) => self.rejected.push(rejected_item(index, refused)),
             }
         }
         self.rejected.sort_by_key(|rejected| rejected.index);
         let mut notes: Vec<(usize, ChangeNote)> =
             self.notes.into_iter().map(|(note, index)| (index, note)).collect();
         notes.sort();
-        IngestAnswer::from_items(accepted, &self.rejected, &notes)
+        let notes = notes.into_iter().map(|(index, note)| NotedItem { index, note: note.to_string() });
+        IngestReport { accepted, rejected: self.rejected, notes: notes.collect() }
     }
+}
+
+fn rejected_item(index: usize, refused: AdmissionError) -> RejectedItem {
+    RejectedItem { index, reason: refused.reason, at: refused.at }
 }
 
 fn check_path(place: CloudEventSort, what: &str) -> Result<(), AdmissionError> {
@@ -220,50 +218,5 @@ fn pointer_in_item(at: &str, index: usize) -> &str {
         Some("") => "/",
         Some(inside) if inside.starts_with('/') => inside,
         _ => at,
-    }
-}
-
-/// What a request with an idempotency key asks for: the same key with anything else is a mistake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IdempotentRequest(pub [u8; 32]);
-
-impl IdempotentRequest {
-    /// The attributes are those in headers; a body that has its own has none there.
-    pub fn from_request(sort: CloudEventSort, attributes: &[(String, Vec<u8>)], body: &[u8]) -> Self {
-        let mut hash = Sha256::new().chain_update(sort.path()).chain_update([0]);
-        for (name, value) in attributes {
-            let length = value.len().to_be_bytes();
-            hash = hash.chain_update(name).chain_update([0]).chain_update(length).chain_update(value);
-        }
-        Self(hash.chain_update(body).finalize().into())
-    }
-
-    pub fn mismatch() -> IngestAnswer {
-        let reason = "this idempotency key came with another request before";
-        IngestAnswer::error(StatusCode::UNPROCESSABLE_ENTITY, reason)
-    }
-
-    /// What is written before anything is done: when the request was first seen. A retry after a crash is
-    /// judged by the same instant, so it writes the same rows.
-    pub fn encode_first_seen(self, at: UtcMillis) -> Vec<u8> {
-        [self.0.as_slice(), &at.0.to_be_bytes()].concat()
-    }
-
-    pub fn decode_first_seen(bytes: &[u8]) -> Option<(Self, UtcMillis)> {
-        let (asked, at) = bytes.split_first_chunk::<32>()?;
-        Some((Self(*asked), UtcMillis(i64::from_be_bytes(at.try_into().ok()?))))
-    }
-
-    /// What is written when all is done: the answer.
-    pub fn encode_answer(self, answer: &IngestAnswer) -> Vec<u8> {
-        [self.0.as_slice(), &answer.status.as_u16().to_be_bytes(), answer.body.as_bytes()].concat()
-    }
-
-    pub fn decode_answer(bytes: &[u8]) -> Option<(Self, IngestAnswer)> {
-        let (asked, rest) = bytes.split_first_chunk::<32>()?;
-        let (status, body) = rest.split_first_chunk::<2>()?;
-        let status = StatusCode::from_u16(u16::from_be_bytes(*status)).ok()?;
-        let body = String::from_utf8(body.to_vec()).ok()?;
-        Some((Self(*asked), IngestAnswer { status, body, retry_secs: None }))
     }
 }

@@ -1,7 +1,5 @@
 //! What can be set about the intake, and what is fixed.
 
-use std::time::Duration;
-
 use model::{Tenant, limits::ID_BYTES_MAX};
 use wire::topics;
 
@@ -17,9 +15,6 @@ pub const LAG_RECORDS_MAX: u64 = 200_000;
 /// Requests that are worked on at once, unless it is set otherwise.
 pub const REQUESTS_MAX: usize = 64;
 
-/// Bytes of bodies that are in memory at once, as far as they have come.
-pub const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
-
 /// Whose lag says that we are ahead of the house: groups, what they read, and for how many records one counts: a slice has
 /// at least as many rows.
 pub const LAG_OF: [(&str, &str, u64); 3] =
@@ -32,17 +27,9 @@ pub const LAG_BELIEVED_MS: i64 = 1_000;
 /// What comes without a time lies a millisecond apart, and so far at most from when it was first seen.
 pub const IN_A_ROW_MAX: i64 = 999;
 
-/// A body that takes longer than this to arrive is given up.
-pub const BODY_TIME_MAX: Duration = Duration::from_secs(5);
-/// A request that takes longer than this in all is given up; it may be sent again.
-pub const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
-
-/// What `Retry-After` says when the house is behind, and when an engine is busy.
+/// What `Retry-After` says when the house is behind.
 pub const BEHIND_RETRY_SECS: u32 = 5;
-pub const BUSY_RETRY_SECS: u32 = 1;
 
-/// Bytes of an idempotency key.
-pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// Entries that one piece of feedback names.
 pub const FEEDBACK_ENTRIES_MAX: usize = 200;
 /// Names of fields that nobody declared, in one body, that are compared with those that are; and bytes of one.
@@ -64,7 +51,6 @@ pub const RETURNS_AT_ONCE: usize = 200;
 /// Characters of somebody else's text that a reason quotes.
 pub const QUOTED_CHARS_MAX: usize = 60;
 
-const _: () = assert!(BODY_TIME_MAX.as_secs() < REQUEST_TIME_MAX.as_secs());
 const _: () = assert!(PERSONS_MAX <= wire::LIST_MAX && PERSONS_MAX <= LISTED_MAX);
 // As many as may be listed, with the longest ids.
 const _: () = assert!(LISTED_MAX * (ID_BYTES_MAX + 24) <= EXTRA_BYTES_MAX);

@@ -3,21 +3,34 @@
 //!
 //! Which hosts may be asked for is checked by who mounts this router.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
+use aide::{
+    axum::{ApiRouter, routing::post_with},
+    openapi::OpenApi,
+};
 use axum::{
-    Router,
-    extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse as _, Response},
-    routing::post,
+    Json, Router,
+    extract::{FromRequest, Request, State},
+    http::{HeaderValue, StatusCode, header},
+    middleware::map_response,
+    response::Response,
 };
 use courier::mail_returns::{ProviderPost, ReturnProvider, read_webhook};
-use futures::{StreamExt as _, future::try_join_all};
+use futures::future::try_join_all;
 use model::{Tenant, UtcMillis};
 use runtime::clock::SteadyStopwatch;
 use tokio::{sync::Mutex, time::timeout};
 use topic::{RecordHeaders, port::GroupStanding};
+use web::{
+    ApiKey, HttpProblem, ProblemType,
+    api_key::TenantAccess,
+    body::{BodyReader, ReadBody, check_media_type},
+    description::describe_operation,
+    idempotency::{IdempotentAnswer, IdempotentDesk, IdempotentRequest, idempotency_key},
+    limits::REQUEST_TIME_MAX,
+    permits::{TenantPermit, TenantPermits},
+};
 use wire::{
     CloudChange, CloudError, SchemaSource,
     cloud_event::{BODY_BYTES_MAX, parse_changes},
@@ -26,16 +39,19 @@ use wire::{
 
 use crate::{
     admission::CloudEventSort,
-    answer::{IdempotentRequest, IngestAnswer, JudgedBody},
+    answer::{
+        IngestReport, JudgedBody, ReturnReport, describe_failure, describe_lag, describe_quota,
+        describe_unreadable,
+    },
     apply::{apply_items, apply_returns},
-    config::{BODIES_BYTES_MAX, BODY_TIME_MAX, Config, LAG_BELIEVED_MS, LAG_OF, REQUEST_TIME_MAX},
+    config::{Config, LAG_BELIEVED_MS, LAG_OF},
     deps::Deps,
+    description::{IntakeRequest, ReturnsRequest, items_doc, returns_doc},
     ingest_error::IngestError,
     metrics::IntakeWay,
     order,
-    permits::{TenantPermit, TenantPermits},
     quota::ListedRowQuota,
-    request_headers::{self, IngestApiKey},
+    request_headers::{MEDIA_TYPES, cloud_event_attributes},
     returns::ReturnPaths,
 };
 
@@ -49,41 +65,57 @@ pub struct HttpIntake {
     pub config: Config,
     /// With keys, each request needs one, and it says whose changes these are. Without, they are the
     /// configured tenant's, and only the machine itself may reach the port.
-    pub keys: Option<Vec<IngestApiKey>>,
+    pub keys: Option<Vec<ApiKey>>,
     pub disk_low: DiskGauge,
 }
 
 /// The routes of the intake.
 pub fn router(http: HttpIntake) -> Router {
+    api_router(http).finish_api(&mut OpenApi::default())
+}
+
+/// The same, with their description.
+pub fn api_router(http: HttpIntake) -> ApiRouter {
     let paths = http.config.returns.clone();
-    let requests = TenantPermits::new(http.config.requests_max, known_tenants(&http));
-    let bodies = TenantPermits::new(BODIES_BYTES_MAX / BODY_UNIT_BYTES, known_tenants(&http));
+    let access = TenantAccess { keys: http.keys.clone(), tenant: http.config.tenant.clone() };
+    let requests = TenantPermits::new(http.config.requests_max, access.known_tenants());
+    let bodies = BodyReader::new(BODY_BYTES_MAX, access.known_tenants());
     let quota = ListedRowQuota::new(http.config.listed_rows_a_minute);
-    let desk = Arc::new(IntakeService { http, requests, bodies, quota, lag: Mutex::new(None) });
-    let mut router = Router::new();
+    let desk = Arc::new(IntakeService { http, access, requests, bodies, quota, lag: Mutex::new(None) });
+    let mut router = ApiRouter::new();
     for sort in CloudEventSort::ALL {
-        let take = move |State(desk): State<Arc<IntakeService>>, request: Request| async move {
+        let take = move |State(desk): State<Arc<IntakeService>>, IntakeRequest(request)| async move {
             desk.take_items(sort, request).await
         };
-        router = router.route(sort.path(), post(take));
+        router = router.api_route(sort.path(), post_with(take, describe_operation(items_doc(sort))));
     }
     if let Some(paths) = paths {
         for provider in ReturnProvider::ALL {
             let paths = paths.clone();
-            let take = move |State(desk): State<Arc<IntakeService>>, request: Request| async move {
+            let take = move |State(desk): State<Arc<IntakeService>>, ReturnsRequest(request)| async move {
                 desk.take_returns(provider, &paths, request).await
             };
-            router = router.route(&returns_path(provider), post(take));
+            let take = post_with(take, describe_operation(returns_doc(provider)));
+            router = router.api_route(&returns_path(provider), take.layer(map_response(ask_for_password)));
         }
     }
     router.with_state(desk)
 }
 
-/// Whose requests there can be.
-fn known_tenants(http: &HttpIntake) -> Vec<Tenant> {
-    match &http.keys {
-        Some(keys) => keys.iter().map(|key| key.tenant().clone()).collect(),
-        None => vec![http.config.tenant.clone()],
+// Both are read bit by bit, and what they may be their descriptions say.
+impl<S: Send + Sync> FromRequest<S> for IntakeRequest {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(request))
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for ReturnsRequest {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(request))
     }
 }
 
@@ -92,45 +124,31 @@ fn returns_path(provider: ReturnProvider) -> String {
     format!("/v1/returns/{}", provider.name())
 }
 
-/// Bytes of a body that are counted as one.
-const BODY_UNIT_BYTES: usize = 1024;
-
 struct IntakeService {
     http: HttpIntake,
+    access: TenantAccess,
     requests: TenantPermits,
-    /// What came of bodies, by this unit.
-    bodies: TenantPermits,
+    bodies: BodyReader,
     quota: ListedRowQuota,
     /// When the lag was measured, and whether it was too much. Locked while it is being measured.
     lag: Mutex<Option<(i64, bool)>>,
 }
 
-impl From<IngestError> for IngestAnswer {
-    fn from(trouble: IngestError) -> Self {
-        match trouble {
-            IngestError::Busy(reason) => Self::busy(&reason),
-            IngestError::Full(reason) => Self::full(&reason),
-            IngestError::Broken(reason) => {
-                tracing::error!(reason, "a request failed");
-                Self::error(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "an engine is broken; the log of the service says more",
-                )
-            }
-        }
-    }
-}
+/// A body, and the attributes that stand in headers beside it.
+type IntakeBody<'a> = (&'a RecordHeaders, &'a [u8]);
 
 impl IntakeService {
-    async fn take_items(&self, sort: CloudEventSort, request: Request) -> Response {
+    async fn take_items(
+        &self,
+        sort: CloudEventSort,
+        request: Request,
+    ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
         let _at_work = self.http.deps.room.quiet.begin_work();
         let watch = SteadyStopwatch::start();
-        let answer = match timeout(REQUEST_TIME_MAX, self.answer_items(sort, request)).await {
-            Ok(Ok(answer) | Err(answer)) => answer,
-            Err(_) => IngestAnswer::busy("this took too long; nothing was acknowledged"),
-        };
-        self.http.deps.metrics.count_answer(sort.path(), answer.status.as_str(), watch.elapsed());
-        answer.into_response()
+        let answer = within_time(self.answer_items(sort, request)).await;
+        let status = answer.as_ref().map_or_else(HttpProblem::status, |answer| answer.status);
+        self.http.deps.metrics.count_answer(sort.path(), status.as_str(), watch.elapsed());
+        answer
     }
 
     /// What can be said without the body comes first, and what needs the engines last.
@@ -138,25 +156,23 @@ impl IntakeService {
         &self,
         sort: CloudEventSort,
         request: Request,
-    ) -> Result<IngestAnswer, IngestAnswer> {
+    ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
         let headers = request.headers().clone();
-        let tenant = self.authenticate(&headers)?;
-        request_headers::check_media_type(&headers)?;
-        let key = request_headers::idempotency_key(&headers)?;
-        let attributes = request_headers::cloud_event_attributes(&headers);
+        let tenant = self.access.authenticate(&headers)?;
+        check_media_type(&headers, &MEDIA_TYPES)?;
+        let key = idempotency_key(&headers)?;
+        let attributes = cloud_event_attributes(&headers);
         // Read to its end whatever the answer is: one before that would be followed by the end of the connection. Nobody is
         // at work for a body that does not come.
-        let (body, _held) = self.read_body(tenant, request).await?;
+        let body = self.bodies.read(tenant, request).await?;
         let _permit = self.take_permit(tenant)?;
-        if (self.http.disk_low)() {
-            return Err(IngestAnswer::full("the disk is down to its reserve"));
-        }
+        self.check_disk()?;
         match key {
             None => {
                 self.check_lag(sort).await?;
-                self.judge_body(sort, tenant, (&attributes, &body), self.now()).await
+                self.judge_body(sort, tenant, (&attributes, &body.bytes), self.now()).await
             }
-            Some(key) => self.answer_once(sort, tenant, (&attributes, &body), key).await,
+            Some(key) => self.answer_once(sort, tenant, (&attributes, &body.bytes), key).await,
         }
     }
 
@@ -166,21 +182,13 @@ impl IntakeService {
         provider: ReturnProvider,
         paths: &ReturnPaths,
         request: Request,
-    ) -> Response {
+    ) -> Result<Json<ReturnReport>, HttpProblem> {
         let _at_work = self.http.deps.room.quiet.begin_work();
         let watch = SteadyStopwatch::start();
-        let answer = match timeout(REQUEST_TIME_MAX, self.answer_returns(provider, paths, request)).await {
-            Ok(Ok(answer) | Err(answer)) => answer,
-            Err(_) => IngestAnswer::busy("this took too long; nothing was acknowledged"),
-        };
-        self.http.deps.metrics.count_answer(&returns_path(provider), answer.status.as_str(), watch.elapsed());
-        let mut response = answer.into_response();
-        if response.status() == StatusCode::UNAUTHORIZED {
-            // Some show what they have only when they are asked for it.
-            let asks = HeaderValue::from_static("Basic realm=\"tidings\"");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, asks);
-        }
-        response
+        let answer = within_time(self.answer_returns(provider, paths, request)).await;
+        let status = answer.as_ref().map_or_else(HttpProblem::status, |_| StatusCode::OK);
+        self.http.deps.metrics.count_answer(&returns_path(provider), status.as_str(), watch.elapsed());
+        answer
     }
 
     async fn answer_returns(
@@ -188,18 +196,12 @@ impl IntakeService {
         provider: ReturnProvider,
         paths: &ReturnPaths,
         request: Request,
-    ) -> Result<IngestAnswer, IngestAnswer> {
-        let tenant = match &self.http.keys {
-            Some(keys) => request_headers::authenticate_provider(request.headers(), keys)?,
-            None => request_headers::check_same_origin(request.headers())
-                .map(|()| self.http.config.tenant.clone())?,
-        };
-        let (body, _held) = self.read_body(&tenant, request).await?;
-        let _permit = self.take_permit(&tenant)?;
-        if (self.http.disk_low)() {
-            return Err(IngestAnswer::full("the disk is down to its reserve"));
-        }
-        let came = match read_webhook(provider, &body) {
+    ) -> Result<Json<ReturnReport>, HttpProblem> {
+        let tenant = self.access.authenticate_provider(request.headers())?;
+        let ReadBody { bytes, .. } = &self.bodies.read(tenant, request).await?;
+        let _permit = self.take_permit(tenant)?;
+        self.check_disk()?;
+        let came = match read_webhook(provider, bytes) {
             Ok(ProviderPost::Came(came)) => came,
             Ok(ProviderPost::Confirm(address)) => {
                 // Nothing is fetched that somebody names; whoever set the topic up opens it once.
@@ -209,124 +211,72 @@ impl IntakeService {
                 );
                 Vec::new()
             }
-            Err(error) => return Err(IngestAnswer::error(StatusCode::BAD_REQUEST, &error.to_string())),
+            Err(error) => return Err(HttpProblem::new(ProblemType::UnreadableBody, error)),
         };
-        let taken = apply_returns(&self.http.deps, provider.name(), paths, came).await?;
-        Ok(IngestAnswer::for_returns(taken))
+        let accepted = apply_returns(&self.http.deps, provider.name(), paths, came).await;
+        Ok(Json(ReturnReport { accepted: accepted.map_err(describe_failure)? }))
     }
 
-    fn take_permit(&self, tenant: &Tenant) -> Result<TenantPermit, IngestAnswer> {
-        self.requests.take(tenant, 1).ok_or_else(|| IngestAnswer::busy("too many requests at once"))
+    fn check_disk(&self) -> Result<(), HttpProblem> {
+        let low = HttpProblem::from_text(ProblemType::DiskFull, "the disk is down to its reserve");
+        if (self.http.disk_low)() { Err(low) } else { Ok(()) }
     }
 
-    /// A body, with what says that it is in memory: no more than has come of it.
-    async fn read_body(
-        &self,
-        tenant: &Tenant,
-        request: Request,
-    ) -> Result<(Vec<u8>, Option<TenantPermit>), IngestAnswer> {
-        let (mut bytes, mut held): (Vec<u8>, Option<TenantPermit>) = (Vec::new(), None);
-        let mut units = 0;
-        let mut parts = request.into_body().into_data_stream();
-        let whole = async {
-            while let Some(part) = parts.next().await {
-                let part = part.map_err(|_| {
-                    IngestAnswer::error(StatusCode::BAD_REQUEST, "the body did not arrive whole")
-                })?;
-                if bytes.len() + part.len() > BODY_BYTES_MAX {
-                    let reason = format!("the body has more than {BODY_BYTES_MAX} bytes");
-                    return Err(IngestAnswer::error(StatusCode::PAYLOAD_TOO_LARGE, &reason));
-                }
-                let wanted = (bytes.len() + part.len()).div_ceil(BODY_UNIT_BYTES);
-                let more = u32::try_from(wanted - units).unwrap_or(u32::MAX);
-                let more = self.bodies.take(tenant, more);
-                let more = more.ok_or_else(|| IngestAnswer::busy("too many bodies at once"))?;
-                match &mut held {
-                    Some(held) => held.merge(more),
-                    None => held = Some(more),
-                }
-                units = wanted;
-                bytes.extend_from_slice(&part);
-            }
-            Ok(())
-        };
-        match timeout(BODY_TIME_MAX, whole).await {
-            Ok(read) => read.map(|()| (bytes, held)),
-            Err(_) => {
-                Err(IngestAnswer::error(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
-            }
-        }
+    fn take_permit(&self, tenant: &Tenant) -> Result<TenantPermit, HttpProblem> {
+        self.requests.take(tenant, 1).ok_or_else(|| HttpProblem::busy("too many requests at once"))
     }
 
-    fn authenticate(&self, headers: &HeaderMap) -> Result<&Tenant, IngestAnswer> {
-        match &self.http.keys {
-            Some(keys) => request_headers::authenticate_tenant(headers, keys),
-            None => request_headers::check_same_origin(headers).map(|()| &self.http.config.tenant),
-        }
-    }
-
-    /// A request that may be repeated: the first answer stands for a day. When it was first seen is written
-    /// before anything is done and the answer after, so that a repetition after a crash does the same again.
+    /// A request that may be repeated.
     async fn answer_once(
         &self,
         sort: CloudEventSort,
         tenant: &Tenant,
-        (attributes, body): (&RecordHeaders, &[u8]),
+        (attributes, body): IntakeBody<'_>,
         key: &str,
-    ) -> Result<IngestAnswer, IngestAnswer> {
-        let store = &self.http.deps.room.store;
-        let asked = IdempotentRequest::from_request(sort, attributes, body);
-        // Two prefixes of one length: no key of a client's choice can run into the other sort of entry.
-        let (seen_key, answer_key) = (format!("seen:{key}"), format!("said:{key}"));
-        if let Some(stands) =
-            store.find_answer(tenant, &answer_key, self.now()).await.map_err(IngestError::from)?
-        {
-            return check_same_request(asked, IdempotentRequest::decode_answer(&stands));
+    ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
+        let request = IdempotentRequest::from_request(sort.path(), attributes, body);
+        let desk = IdempotentDesk { store: &*self.http.deps.room.store, tenant, key, request };
+        if let Some(stands) = desk.find_answer(self.now()).await? {
+            return Ok(stands);
         }
         self.check_lag(sort).await?;
-        let now = self.now();
-        let seen = store
-            .answer(tenant, &seen_key, asked.encode_first_seen(now), now)
-            .await
-            .map_err(IngestError::from)?;
-        let first_seen = check_same_request(asked, IdempotentRequest::decode_first_seen(&seen))?;
+        let first_seen = desk.note_first_seen(self.now()).await?;
         let answer = self.judge_body(sort, tenant, (attributes, body), first_seen).await?;
-        let stands = store.answer(tenant, &answer_key, asked.encode_answer(&answer), self.now()).await;
-        check_same_request(asked, IdempotentRequest::decode_answer(&stands.map_err(IngestError::from)?))
+        desk.keep_answer(&answer, self.now()).await
     }
 
     async fn judge_body(
         &self,
         sort: CloudEventSort,
         tenant: &Tenant,
-        (attributes, body): (&RecordHeaders, &[u8]),
+        (attributes, body): IntakeBody<'_>,
         first_seen: UtcMillis,
-    ) -> Result<IngestAnswer, IngestAnswer> {
+    ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
         let deps = &self.http.deps;
         let mut items = match read_items(attributes, body, &*deps.schemas).await {
             Ok(Ok(items)) => items,
-            Err(reason) => return Err(IngestAnswer::busy(&reason)),
+            Err(reason) => return Err(HttpProblem::busy(reason)),
             Ok(Err(error)) => {
                 deps.metrics.count_refused(IntakeWay::Http, 1);
                 // An answer like any other: it is kept too.
-                return Ok(IngestAnswer::unreadable(&error));
+                return Ok(IdempotentAnswer::from_problem(&describe_unreadable(&error)));
             }
         };
         let heard = items.iter_mut().filter_map(|item| Some((item.as_mut().ok()?, first_seen)));
         order::order_facts(heard);
         let mut judged =
             JudgedBody::judge(items, sort, (tenant, first_seen), &deps.room.catalogue, &deps.room.zones);
-        self.quota.spend(tenant, judged.rows(), self.now()).map_err(IngestAnswer::over_quota)?;
+        self.quota.spend(tenant, judged.rows(), self.now()).map_err(describe_quota)?;
         deps.metrics.count_refused(IntakeWay::Http, judged.rejected());
         let admitted = std::mem::take(&mut judged.admitted);
-        let verdicts = apply_items(deps, IntakeWay::Http, admitted).await?;
-        Ok(judged.answer(verdicts))
+        let verdicts = apply_items(deps, IntakeWay::Http, admitted).await.map_err(describe_failure)?;
+        judged.into_report(verdicts).into_answer()
     }
 
     /// Whether those behind us keep up; asked once a second at most, for all requests that wait for the answer.
     /// What a person says of themselves makes next to no work for them, and who asks for no more mail is not
     /// told to come later.
-    async fn check_lag(&self, sort: CloudEventSort) -> Result<(), IngestAnswer> {
+    async fn check_lag(&self, sort: CloudEventSort) -> Result<(), HttpProblem> {
         if sort != CloudEventSort::Change {
             return Ok(());
         }
@@ -334,12 +284,13 @@ impl IntakeService {
         let behind = match *measured {
             Some((at, behind)) if (at..at.saturating_add(LAG_BELIEVED_MS)).contains(&self.now().0) => behind,
             _ => {
-                let behind = self.measure_lag().await? > self.http.config.lag_records_max;
+                let lag = self.measure_lag().await.map_err(describe_failure)?;
+                let behind = lag > self.http.config.lag_records_max;
                 *measured = Some((self.now().0, behind));
                 behind
             }
         };
-        if behind { Err(IngestAnswer::behind()) } else { Ok(()) }
+        if behind { Err(describe_lag()) } else { Ok(()) }
     }
 
     async fn measure_lag(&self) -> Result<u64, IngestError> {
@@ -352,6 +303,21 @@ impl IntakeService {
     fn now(&self) -> UtcMillis {
         self.http.deps.room.now()
     }
+}
+
+/// Some providers show what they have only when they are asked for it.
+async fn ask_for_password(mut response: Response) -> Response {
+    if response.status() == StatusCode::UNAUTHORIZED {
+        let asks = HeaderValue::from_static("Basic realm=\"tidings\"");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, asks);
+    }
+    response
+}
+
+/// What comes of a request, unless it takes too long.
+async fn within_time<T>(answer: impl Future<Output = Result<T, HttpProblem>>) -> Result<T, HttpProblem> {
+    let late = |_| Err(HttpProblem::busy("this took too long; nothing was acknowledged"));
+    timeout(REQUEST_TIME_MAX, answer).await.unwrap_or_else(late)
 }
 
 /// What a body brings: one change with its attributes in headers, one in Avro, or any number in JSON. Fails
@@ -374,19 +340,5 @@ async fn read_items(
             Ok(Err(CloudError { at: "/".to_owned(), reason: error.reason }))
         }
         Err(UpstreamError::Unreachable(reason)) => Err(reason),
-    }
-}
-
-/// What stands under a key, if it stands there for the same request.
-fn check_same_request<T>(
-    asked: IdempotentRequest,
-    stands: Option<(IdempotentRequest, T)>,
-) -> Result<T, IngestAnswer> {
-    match stands {
-        Some((of, what)) if of == asked => Ok(what),
-        Some(_) => Err(IdempotentRequest::mismatch()),
-        None => {
-            Err(IngestError::Broken("what is kept under an idempotency key cannot be read".to_owned()).into())
-        }
     }
 }

@@ -15,7 +15,7 @@
 //! follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise.
 //! [`mod@apply`] is the desk of both ways, which stores and then announces; [`ingest_error`] is why it cannot.
 //!
-//! [`request_headers`] and [`answer`] are the HTTP way without its waiting: who may enter, and what is said; `quota` how
+//! [`request_headers`] and [`answer`] are the HTTP way without its waiting: what headers say, and what is said; `description` describes it for clients; `quota` how
 //! much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails.
 //! [`mod@run`] is the topic way, [`http`] the other.
 
@@ -40,9 +40,9 @@ mod load;
 pub mod moves;
 pub mod note;
 mod order;
-pub mod permits;
 
 pub mod answer;
+mod description;
 mod quota;
 pub mod request_headers;
 pub mod returns;
@@ -61,9 +61,8 @@ pub use apply::apply_return_mail;
 pub use config::Config;
 pub use deps::Deps;
 pub use effects::STILL_RUNNING;
-pub use http::{DiskGauge, HttpIntake, router};
+pub use http::{DiskGauge, HttpIntake, api_router, router};
 pub use ingest_error::IngestError;
 pub use metrics::IngestMetrics;
-pub use request_headers::IngestApiKey;
 pub use returns::ReturnPaths;
 pub use run::{run, subscriptions};

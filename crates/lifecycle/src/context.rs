@@ -12,7 +12,7 @@ use adapters::engine_setup::{self, HouseEngineError, OpenedEngines};
 use anyhow::{Context as _, anyhow};
 use axum::Router;
 use catalogue::Catalogue;
-use console::{guard::RequestGuard, standby::StandbyReason};
+use console::standby::StandbyReason;
 use courier::{Courier, outbox::OutboxCourier};
 use futures::future::BoxFuture;
 use house::{self, RoomName, RunningHouse};
@@ -30,6 +30,7 @@ use tokio::{
     time::{interval, timeout},
 };
 use topic::TopicError;
+use web::RequestGuard;
 use wire::token::LinkSecret;
 
 /// How often disk and engines are looked at.

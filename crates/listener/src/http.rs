@@ -23,6 +23,7 @@ use tower::util::ServiceExt as _;
 
 use crate::{
     accept::{AcceptedClient, LimitedListener, say_farewell},
+    own_answers::{ANOTHER_VERSION_TEXT, DescribedStream, FULL_TEXT},
     paced_stream::{PacedStream, WritePace},
 };
 
@@ -51,11 +52,6 @@ const SLICE_BYTES: usize = 16 * 1024;
 /// What a connection of HTTP/2 begins with.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
-const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\n\
-     content-type: text/plain\r\ncontent-length: 26\r\n\r\ntoo many are connected...\n";
-const ANOTHER_VERSION: &str = "HTTP/1.1 505 HTTP Version Not Supported\r\nconnection: close\r\n\
-     content-type: text/plain\r\ncontent-length: 24\r\n\r\nHTTP/1.1 is spoken here\n";
-
 /// Answers until the shutdown, and then those who have asked.
 pub async fn serve_http(
     listener: LimitedListener,
@@ -66,7 +62,7 @@ pub async fn serve_http(
     let mut talks = JoinSet::new();
     loop {
         let guest = tokio::select! {
-            guest = listener.next(FULL) => guest,
+            guest = listener.next(&FULL_TEXT) => guest,
             () = stop.wait() => break,
         };
         while talks.try_join_next().is_some() {}
@@ -101,7 +97,7 @@ async fn serve_stream(
         Err(_) => return Err("nothing came".to_owned()),
     };
     if begins == PREFACE {
-        let said = timeout(times.head, say_farewell(stream, ANOTHER_VERSION)).await;
+        let said = timeout(times.head, say_farewell(stream, &ANOTHER_VERSION_TEXT)).await;
         return said.map_or(Ok(()), |said| said.map_err(text));
     }
     let asked = Arc::new(Notify::new());
@@ -109,7 +105,7 @@ async fn serve_stream(
         asked.notify_one();
         answer_request(router.clone(), request.map(Body::new))
     });
-    let stream = TokioIo::new(PacedStream::new(stream, times.write));
+    let stream = TokioIo::new(DescribedStream::new(PacedStream::new(stream, times.write)));
     let talk = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(times.idle)

@@ -4,12 +4,13 @@
 //! [`connection_quota`], and each address of a client some of them; who finds none is told so and sent away. [`accept`] takes
 //! connections, [`http`] talks HTTP/1.1 on them with a time for everything, [`paced_stream`] gives up on whoever does not read.
 //! Mail servers talk for themselves (`courier_net::smtp::server`), on connections that came through [`accept`].
-//! [`file_limit`] says how many connections a process can have.
+//! [`own_answers`] is what a listener says by itself. [`file_limit`] says how many connections a process can have.
 
 pub mod accept;
 pub mod connection_quota;
 pub mod file_limit;
 pub mod http;
+pub mod own_answers;
 pub mod paced_stream;
 
 #[cfg(test)]

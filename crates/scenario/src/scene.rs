@@ -228,8 +228,8 @@ fn return_paths() -> ReturnPaths {
 }
 
 /// A tenant's key is its name: nobody else can reach this house.
-fn tenant_key(tenant: &Tenant) -> ingest::IngestApiKey {
-    ingest::IngestApiKey::new(&SecretString::from(tenant.as_str()), tenant.clone())
+fn tenant_key(tenant: &Tenant) -> web::ApiKey {
+    web::ApiKey::new(&SecretString::from(tenant.as_str()), tenant.clone())
 }
 
 #[async_trait]

@@ -133,8 +133,9 @@ impl HouseResponse {
 
     /// Why not.
     pub fn error_text(&self) -> String {
-        match &self.body["error"] {
-            Value::String(error) => terminal::clean_text(error),
+        match (&self.body["detail"], &self.body["at"]) {
+            (Value::String(detail), Value::String(at)) => terminal::clean_text(&format!("{at}: {detail}")),
+            (Value::String(detail), _) => terminal::clean_text(detail),
             _ => format!("the house answered {}", self.status),
         }
     }

@@ -9,7 +9,7 @@ use adapters::{
 use anyhow::Context as _;
 use axum::Router;
 use catalogue::Catalogue;
-use console::{HttpApp, SwappableRouter, guard::RequestGuard, page::PageTemplates, standby::StandbyReason};
+use console::{HttpApp, SwappableRouter, page::PageTemplates, standby::StandbyReason};
 use house::{
     HouseEngines, RoomName, RunningHouse, book::TakeUpPolicy, presence_service::PresenceService,
     return_intake,
@@ -37,6 +37,7 @@ use shell::{
 };
 use upkeep::replay::ReplayService;
 use views::preview::PreviewStudio;
+use web::RequestGuard;
 
 /// Bytes of each of the process's secrets.
 const SECRET_BYTES: usize = 24;

@@ -24,6 +24,7 @@ use model::{
     entry::DayKey,
     limits::{DAY_LIFE_MS, DAY_MS, LATE_MS_MAX},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{DayPart, DayRows, Store};
 
@@ -43,7 +44,7 @@ const PART_MAX: usize = 2_000;
 const DAYS_BEFORE: i32 = 400;
 
 /// What was archived.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, JsonSchema, Serialize, Deserialize)]
 pub struct ArchiveReport {
     /// Days that had rows.
     pub days: Vec<String>,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use model::UtcMillis;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topic::{NewRecord, TopicRecord, Topics};
 use wire::{QuarantinedRecord, topics};
@@ -19,7 +20,7 @@ pub const LISTED_MAX: usize = 1_000;
 pub(crate) const ROOM: &str = "operator";
 
 /// An item that waits for a decision.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct QuarantineItemView {
     /// Names the item: its offset in the topic.
     pub number: u64,
@@ -38,7 +39,7 @@ pub struct QuarantineItemView {
 }
 
 /// What to do with items.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QuarantineVerdict {
     /// Put it back where it came from.

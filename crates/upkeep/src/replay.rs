@@ -11,6 +11,7 @@
 use anyhow::Context as _;
 use catalogue::Catalogue;
 use model::{Day, UtcMillis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -43,7 +44,7 @@ pub const PER_SECOND_MAX: u32 = 5_000;
 pub const BEHIND_MAX: u64 = 10_000;
 
 /// What can be asked for.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayOrder {
     Plan {
@@ -65,7 +66,7 @@ pub enum ReplayOrder {
 }
 
 /// A replay that is to begin.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayRequest {
     pub topic: String,

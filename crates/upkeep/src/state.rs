@@ -15,6 +15,7 @@ use model::{
     limits::{DAY_LIFE_MS, DAY_MS},
     partition::PartitionCount,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Store;
 use topic::{NewRecord, TopicRecord, Topics};
@@ -36,7 +37,7 @@ const PAGE: usize = 1_000;
 pub const LISTED_MAX: usize = 100;
 
 /// Where a record lies, written as `PARTITION@OFFSET`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 pub struct StatePlace {
     pub partition: u32,
     pub offset: u64,
@@ -60,7 +61,7 @@ impl std::str::FromStr for StatePlace {
 }
 
 /// A record that nobody here can read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct UnreadableRecord {
     pub place: StatePlace,
     pub since: String,
@@ -73,7 +74,7 @@ pub struct UnreadableRecord {
 }
 
 /// What lies in the log, whole; binary parts as base64.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordExport {
     pub topic: String,
@@ -83,7 +84,7 @@ pub struct RecordExport {
 }
 
 /// What to do with a record that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordAction {
     /// Write this one in its place.
@@ -93,7 +94,7 @@ pub enum RecordAction {
 }
 
 /// What was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RecordActionReport {
     pub place: StatePlace,
     /// Whose record it is; nobody's if its key names nobody.

@@ -9,6 +9,7 @@ use model::{
     fold::fold_rows,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{JournalOutcome, JournalRecord, JournalRows, StateKey, Store};
 
@@ -19,20 +20,20 @@ const NAMES_MAX: usize = 2_000;
 const NAME_CHARS_MAX: usize = 200;
 
 /// The days of one person, newest first; days without entries are left out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PersonDays {
     pub person: String,
     pub days: Vec<DayEntries>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DayEntries {
     pub day: String,
     /// Oldest first.
     pub entries: Vec<EntryReport>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EntryReport {
     /// Names it within the person, as feedback does.
     pub entry: String,
@@ -48,7 +49,7 @@ pub struct EntryReport {
 }
 
 /// What became of an entry on one channel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ChannelFate {
     pub channel: String,
     /// The fate, as the model says it.
@@ -61,7 +62,7 @@ pub struct ChannelFate {
     pub at: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FateMood {
     Told,

@@ -3,6 +3,7 @@
 
 use anyhow::Context as _;
 use model::{Person, Tenant, UtcMillis, device};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{StateKey, Store};
 
@@ -16,14 +17,14 @@ pub struct WebKey {
 }
 
 /// A person's devices, those first that were named last.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct PersonDevices {
     pub person: String,
     pub devices: Vec<PersonDeviceView>,
 }
 
 /// One of them.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct PersonDeviceView {
     pub device: String,
     /// `android`, `ios` or `web`.

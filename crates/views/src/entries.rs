@@ -13,6 +13,7 @@ mod tests;
 use std::ops::RangeInclusive;
 
 use model::Day;
+use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -30,7 +31,7 @@ pub const PAGE_BYTES_MAX: usize = 512 * 1024;
 pub const DAYS_BACK: i32 = 7;
 
 /// What a client is given at once.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct EntryPage<'a> {
     /// Oldest first, but for those of a day that is given again.
     pub entries: Vec<&'a EntryReport>,

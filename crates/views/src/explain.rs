@@ -15,6 +15,7 @@ mod tests;
 
 use ingest::change::key_of_several;
 use model::{EntryKey, EventKey, SubjectRef, Tenant, UtcMillis};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use explanation::explain_events;
@@ -75,7 +76,7 @@ impl ExplainTarget {
 }
 
 /// What is said of one event and one person.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct EventExplanation {
     pub event: String,
     pub entry: String,
@@ -88,14 +89,14 @@ pub struct EventExplanation {
 }
 
 /// One finding, in the order of the way.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct ExplanationStep {
     pub found: StepBearing,
     pub text: String,
 }
 
 /// What a finding means for being told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepBearing {
     /// It speaks for it.

@@ -12,6 +12,7 @@ use model::{
     plan::PlanSet,
 };
 use room::records::inbox_record;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::terminal;
 use topic::Topics;
@@ -21,13 +22,13 @@ use wire::{InboxItem, topics};
 const KEYS_NAMED_MAX: usize = 16;
 
 /// The open windows of one person, the soonest first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PersonWindows {
     pub person: String,
     pub windows: Vec<OpenWindow>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OpenWindow {
     pub plan: String,
     /// Empty where the plan has one window a person.
@@ -51,7 +52,7 @@ pub struct OpenWindow {
 }
 
 /// What holds a window, as the catalogue calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowHold {
     Online,
@@ -60,7 +61,7 @@ pub enum WindowHold {
 }
 
 /// What somebody does to a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowAction {
     Release,
@@ -163,7 +164,7 @@ pub struct WindowSelector {
 }
 
 /// What was done, and to which window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WindowActReport {
     pub act: WindowAction,
     pub plan: String,

@@ -13,6 +13,7 @@ mod tests;
 use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
 use model::Day;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use dossier::build_dossier;
@@ -54,7 +55,7 @@ pub struct DossierSources<'a> {
 }
 
 /// All that is said of a person. Instants are in UTC.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PersonDossier {
     pub person: String,
     /// When it was looked.
@@ -83,14 +84,14 @@ pub struct PersonDossier {
 }
 
 /// A field of the profile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierField {
     pub field: String,
     pub value: String,
 }
 
 /// That the person was erased.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierErasure {
     /// `running`, `erased`, or `welcome` where they may come back.
     pub state: String,
@@ -99,7 +100,7 @@ pub struct DossierErasure {
 }
 
 /// What they follow: the newest, and how many there are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierFollows {
     pub newest: Vec<DossierFollow>,
     pub count: usize,
@@ -107,7 +108,7 @@ pub struct DossierFollows {
     pub is_cut: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierFollow {
     pub subject: String,
     /// What it is called, if it says.
@@ -117,13 +118,13 @@ pub struct DossierFollow {
 }
 
 /// What they mute: the newest, and how many there are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierMutes {
     pub newest: Vec<DossierMute>,
     pub count: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierMute {
     /// `kind`, `actor`, `subject` or `thread`.
     pub sort: String,
@@ -149,7 +150,7 @@ impl DossierMute {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierDevice {
     pub device: String,
     pub platform: String,
@@ -158,14 +159,14 @@ pub struct DossierDevice {
     pub since: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierSighting {
     pub surface: String,
     pub at: String,
 }
 
 /// An open window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierWindow {
     pub window: OpenWindow,
     pub channel: Option<String>,
@@ -174,7 +175,7 @@ pub struct DossierWindow {
 }
 
 /// The message that a window would be now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierPreview {
     pub headline: String,
     pub entries: usize,
@@ -183,7 +184,7 @@ pub struct DossierPreview {
 }
 
 /// A message that is tried again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierRetry {
     pub plan: String,
     pub channel: String,
@@ -192,7 +193,7 @@ pub struct DossierRetry {
 }
 
 /// A message that took entries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierMessage {
     pub ready: String,
     pub channel: String,
@@ -211,7 +212,7 @@ pub struct DossierMessage {
 }
 
 /// A day, with the newest of its entries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DossierDay {
     #[serde(flatten)]
     pub day: DayEntries,

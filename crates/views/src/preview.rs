@@ -19,6 +19,7 @@ use model::{
     plan::Plan, ready::Ready,
 };
 use render::{ListedItem, MessageRenderer};
+use schemars::JsonSchema;
 use sender::MailLinks;
 use serde::{Deserialize, Serialize};
 use source_text::{TextProblems, did_you_mean, list_choices};
@@ -39,7 +40,7 @@ pub struct PreviewStudio {
 }
 
 /// What is to be shown.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreviewRequest {
     /// Only of this kind; else what would be sent if it were released now.
@@ -54,7 +55,7 @@ pub struct PreviewRequest {
 }
 
 /// The message of one plan.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct MessagePreview {
     pub kind: Option<String>,
     pub plan: String,
@@ -78,7 +79,7 @@ pub struct MessagePreview {
 }
 
 /// What a preview tells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PreviewSource {
     /// All that the person's window holds, as a release would send it now.
@@ -92,7 +93,7 @@ pub enum PreviewSource {
 }
 
 /// A push as devices of one platform show it.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct PreviewCard {
     pub platform: String,
     pub title: String,

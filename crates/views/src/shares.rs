@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use model::{Day, EntryView, Fate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::days;
@@ -23,7 +24,7 @@ use due_windows::DueWindows;
 pub const DAYS_BACK: i32 = 7;
 
 /// What was counted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ToldShares {
     /// The first day that was asked for, and the last.
     pub since: String,
@@ -43,7 +44,7 @@ pub struct ToldShares {
     pub due: Option<DueWindows>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DayShares {
     /// By UTC.
     pub day: String,
@@ -52,7 +53,7 @@ pub struct DayShares {
 }
 
 /// Entries, and what became of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ShareTally {
     #[serde(flatten)]
     pub share: EntryShare,
@@ -63,7 +64,7 @@ pub struct ShareTally {
 }
 
 /// What became of entries on any channel: each is told, waits or has ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct EntryShare {
     pub entries: u64,
     /// On one channel at least.
@@ -77,7 +78,7 @@ pub struct EntryShare {
 }
 
 /// What became of entries on one channel: the numbers and those of `ended` add up to `entries`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct FateCounts {
     pub entries: u64,
     pub told: u64,

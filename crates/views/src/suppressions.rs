@@ -6,18 +6,19 @@ use model::{
     person::profile,
     returns::{AddressHash, Suppression, lift_returns, list_suppressions},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{StateKey, Store};
 
 /// A person's suppressions.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct PersonSuppressions {
     pub person: String,
     pub suppressions: Vec<SuppressionLine>,
 }
 
 /// One of them.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct SuppressionLine {
     /// `hard`, `soft`, `complaint`.
     pub what: String,

@@ -8,6 +8,7 @@ use model::{
     ReadyId, Tenant, UtcMillis,
     delivery::{Delivery, DeliveryOutcome},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{JournalOutcome, JournalRecord, JournalRows, Store};
 use topic::Topics;
@@ -22,7 +23,7 @@ pub const HOURS: u16 = 24;
 const HOUR_MS: i64 = 3_600_000;
 
 /// A message that may have gone out.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct UnclearMessage {
     /// When it became unclear.
     pub at: String,
@@ -37,7 +38,7 @@ pub struct UnclearMessage {
 }
 
 /// What becomes of a message that is unclear.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnclearOutcome {
     /// It goes out once more, under the same id, and has not yet.

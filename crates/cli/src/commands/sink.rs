@@ -4,7 +4,6 @@ use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::Context as _;
 use console::{
-    guard::RequestGuard,
     page::PageTemplates,
     sink::{SinkApp, router},
     trial_mailbox::{BOUNDS, TrialMailbox},
@@ -19,6 +18,7 @@ use runtime::{Clock, ShutdownSignal};
 use serde_json::json;
 use settings::config::Config;
 use shell::{datadir::random_hex, failure::CommandError, terminal};
+use web::RequestGuard;
 
 use super::OutputStyle;
 use crate::arguments::SinkArgs as Asked;

@@ -99,7 +99,7 @@ async fn strange_questions_have_plain_answers() {
     check("/v1/people/ann/entries?%FF=1&%22", 400, "there is no parameter").await;
     check("/v1/people/ann/entries?limit=1&limit=2", 400, "limit: it is given twice").await;
     for nothing in ["/v1/people/a/b", "/v1/people/a", "/v1/nothing", "/v1/", "/v1/people/a/b/entries"] {
-        check(nothing, 404, "{\"error\":\"there is nothing here\"}").await;
+        check(nothing, 404, "\"detail\":\"there is nothing here\"}").await;
     }
     check("/v1/people/%00/entries", 400, "control character").await;
     check("/v1/people/%FF/entries", 400, "the person's id is no text in UTF-8").await;
@@ -108,7 +108,7 @@ async fn strange_questions_have_plain_answers() {
     assert_eq!(posted.status, StatusCode::METHOD_NOT_ALLOWED);
     let elsewhere = door.ask(Method::GET, "/v1/people/ann/entries", &[("host", "evil.example")], "").await;
     assert_eq!(elsewhere.status, StatusCode::FORBIDDEN);
-    assert_eq!(elsewhere.text, "{\"error\":\"this is not the name of this service\"}");
+    assert_eq!(elsewhere.json()["detail"], "this is not the name of this service");
     let framed = door.entries("", &[("origin", "https://evil.example")]).await;
     assert_eq!(framed.status, StatusCode::FORBIDDEN);
 }

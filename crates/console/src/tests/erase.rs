@@ -90,7 +90,7 @@ async fn what_is_refused_is_refused_in_json() {
     ] {
         let answer = door.ask_admin(method, path, body).await;
         assert_eq!(answer.status, status, "{path} {body}: {}", answer.text);
-        assert_eq!(answer.headers[header::CONTENT_TYPE], "application/json", "{path} {body}");
-        assert!(answer.json()["error"].as_str().is_some_and(|why| !why.is_empty()), "{}", answer.text);
+        assert_eq!(answer.headers[header::CONTENT_TYPE], "application/problem+json", "{path} {body}");
+        assert!(answer.json()["detail"].as_str().is_some_and(|why| !why.is_empty()), "{}", answer.text);
     }
 }

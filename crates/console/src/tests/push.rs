@@ -90,7 +90,7 @@ async fn what_is_no_subscription_is_refused() {
         "visible letters",
     )
     .await;
-    check("", "begin", &subscription(ENDPOINT), bad, "error").await;
+    check("", "begin", &subscription(ENDPOINT), bad, "\"detail\"").await;
     check("ann", "else", &subscription(ENDPOINT), StatusCode::FORBIDDEN, "too old").await;
     let foreign = [("content-type", "application/x-www-form-urlencoded"), ("origin", "https://evil.example")];
     let body = format!("csrf={}&person=ann&what=begin&subscription=x", door.app.guard.csrf);

@@ -132,7 +132,7 @@ async fn what_makes_no_sense_is_refused() {
     ] {
         let answer = door.shares(query).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}: {}", answer.text);
-        assert!(!answer.json()["error"].as_str().unwrap().is_empty(), "{query}");
+        assert!(!answer.json()["detail"].as_str().unwrap().is_empty(), "{query}");
     }
     for days in ["-1", "10000d", "8", "", "%3Cscript%3E"] {
         let page = door.get(&format!("/told?days={days}")).await;

@@ -2,6 +2,7 @@
 
 use courier_net::smtp::server::{SmtpEnvelope, SmtpMailbox as _};
 use runtime::Clock;
+use web::RequestGuard;
 
 use super::*;
 use crate::{sink::SinkApp, sink::router, trial_mailbox::TrialMailbox};

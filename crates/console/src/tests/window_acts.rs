@@ -136,7 +136,7 @@ async fn slips_are_refused_with_what_can_be_done() {
             "{body}: {}",
             answer.text
         );
-        let error = answer.json()["error"].as_str().unwrap().to_owned();
+        let error = answer.json()["detail"].as_str().unwrap().to_owned();
         assert!(!error.is_empty() && !error.ends_with('.'), "{error}");
     };
     let of = |person: &str, plan: &str| json!({"person": person, "plan": plan, "act": "cancel"});
@@ -159,7 +159,7 @@ async fn slips_are_refused_with_what_can_be_done() {
     check(with(done, "act", json!("release")), 409, "was released already").await;
     let broken = door.ask_admin(Method::POST, "/admin/windows", "{").await;
     assert_eq!(broken.status, StatusCode::BAD_REQUEST);
-    assert!(!broken.json()["error"].as_str().unwrap().is_empty());
+    assert!(!broken.json()["detail"].as_str().unwrap().is_empty());
     let nobody = door.ask_admin(Method::GET, "/admin/windows?person=%00", "").await;
     assert_eq!(nobody.status, StatusCode::BAD_REQUEST);
     // Nothing of all that was done, and a key that means harm is text and can be named.

@@ -2,27 +2,24 @@
 
 use axum::{
     extract::{Path, State},
-    http::StatusCode,
     response::Response,
 };
 use model::Channel;
 use serde_json::{Value as Json, json};
 use views::preview::LookupContext;
 
-use super::{
-    AppState, BUSY, MailPreferences, RequestRefusal, UnsubscribeError, choices, is_young, sender_of,
-};
+use super::{AppState, BUSY, HttpProblem, MailPreferences, ProblemType, choices, is_young, sender_of};
 
-const TOO_OLD: RequestRefusal = RequestRefusal(
-    StatusCode::FORBIDDEN,
+const TOO_OLD: HttpProblem = HttpProblem::from_text(
+    ProblemType::Forbidden,
     "this mail is too old to show what is new; it may be in other hands by now",
 );
 
-pub async fn show_rest(State(app): AppState, Path(text): Path<String>) -> Result<Response, UnsubscribeError> {
+pub async fn show_rest(State(app): AppState, Path(text): Path<String>) -> Result<Response, HttpProblem> {
     let token = app.unsubscribe.read(&text)?;
     // It says what somebody follows, which ending their mails does not.
     if !is_young(&token, app.now()) {
-        return Err(TOO_OLD.into());
+        return Err(TOO_OLD);
     }
     let _permit = app.unsubscribe.permit()?;
     let _list = app.unsubscribe.lists.try_acquire().map_err(|_| BUSY)?;

@@ -51,7 +51,7 @@ async fn deliver_mail(house: &IngestHouse, to: &str, mail: &str) -> Result<(), I
     apply_return_mail(&house.deps, &paths(), &[to.to_owned()].into(), mail.as_bytes().to_vec()).await
 }
 
-fn returns_router(house: &IngestHouse, keys: Option<Vec<IngestApiKey>>) -> Router {
+fn returns_router(house: &IngestHouse, keys: Option<Vec<ApiKey>>) -> Router {
     let http = house.http();
     router(HttpIntake { keys, config: Config { returns: Some(paths()), ..http.config.clone() }, ..http })
 }
@@ -172,7 +172,7 @@ async fn of_who_was_erased_nothing_is_noted() {
 #[tokio::test]
 async fn a_provider_shows_a_key_as_a_password() {
     let house = house_with_slip().await;
-    let keys = vec![IngestApiKey::new(&SecretString::from("one:two"), Tenant::new("other").unwrap())];
+    let keys = vec![ApiKey::new(&SecretString::from("one:two"), Tenant::new("other").unwrap())];
     let door = returns_router(&house, Some(keys));
     let basic = |text: &str| {
         format!("Basic {}", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text))

@@ -12,6 +12,10 @@ async fn check_statuses(served: &ServedRouter, says: &str, expected: &[u16]) {
         said.match_indices("HTTP/1.1 ").map(|(at, _)| said[at + 9..at + 12].parse().unwrap()).collect();
     assert_eq!(answers, expected, "{says:?}: {said}");
     assert!(!said.contains("heard"), "{says:?}: {said}");
+    // What went as far as the router was refused by it.
+    if expected.len() == 1 && expected != [200] && !said.contains("Failed to buffer") {
+        assert!(said.contains("\r\n\r\n{\"type\":\"/problems/"), "{says:?}: {said}");
+    }
 }
 
 #[tokio::test]

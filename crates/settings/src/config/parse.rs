@@ -26,7 +26,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 34] = [
+const CRATES: [&str; 35] = [
     "adapters",
     "bench",
     "catalogue",
@@ -59,6 +59,7 @@ const CRATES: [&str; 34] = [
     "topic_kafka",
     "upkeep",
     "views",
+    "web",
     "wire",
     "rdkafka",
 ];

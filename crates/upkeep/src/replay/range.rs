@@ -8,6 +8,7 @@ use model::{
     civil_time::{self, Zone, ZoneRules},
     plan::LocalTime,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topic::Topics;
 use wire::replay::ReplayPart;
@@ -15,7 +16,7 @@ use wire::replay::ReplayPart;
 use super::{ReplayError, refuse_order};
 
 /// From one place to another.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct ReplayRange {
     pub from: ReplayPlace,
     /// Up to here, and not any more.
@@ -23,7 +24,7 @@ pub struct ReplayRange {
 }
 
 /// A place in a topic.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayPlace {
     Start,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use house::person_windows as windows;
 use model::{Tenant, UtcMillis, limits::DAY_MS};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topic::Topics;
 
@@ -12,7 +13,7 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// Open windows, by when they are due.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DueWindows {
     /// How many records of persons were read at most; there were more than that. `None` if all were read.
     pub cut: Option<u64>,
@@ -21,7 +22,7 @@ pub struct DueWindows {
 }
 
 /// Windows by when they are due: each counts once, and all together are open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DueCounts {
     pub open: u64,
     /// Their instant has come, and they are still open.

@@ -3,13 +3,19 @@
 //! Without API keys only this machine can reach the port, but so can every page in its browsers: the Host
 //! header must be ours (a name that is made to point here is not), and what changes something must come
 //! from our own pages (Origin, Sec-Fetch-Site, and a token in every form). With API keys, page and admin
-//! need the admin token as well. Beside all this stand the links of mails (`http::unsubscribe`): there the
+//! need the admin token as well. Beside all this stand the links of mails (`console::unsubscribe`): there the
 //! token in the address is the right, and the request may come from anywhere under any name.
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, header::HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header, header::HeaderName};
 use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::{
+    api_key::{bearer_token, is_same_secret},
+    origin::is_origin_of,
+    problem::{HttpProblem, ProblemType},
+};
 
 /// What the pages may load: our own style, and nothing that runs.
 pub const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; \
@@ -38,10 +44,6 @@ pub struct RequestGuard {
     pub is_locked: bool,
 }
 
-/// Why a request goes no further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestRefusal(pub StatusCode, pub &'static str);
-
 impl RequestGuard {
     /// `is_locked` where there are API keys: then others may reach us, under names we do not know.
     pub fn new(
@@ -59,12 +61,15 @@ impl RequestGuard {
     }
 
     /// What every request must pass.
-    pub fn admits(&self, method: &Method, headers: &HeaderMap) -> Result<(), RequestRefusal> {
+    pub fn admits(&self, method: &Method, headers: &HeaderMap) -> Result<(), HttpProblem> {
         let host = single_header(headers, &header::HOST)?;
         if let Some(hosts) = &self.hosts
             && !host.is_some_and(|host| hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)))
         {
-            return Err(RequestRefusal(StatusCode::FORBIDDEN, "this is not the name of this service"));
+            return Err(HttpProblem::from_text(
+                ProblemType::ForeignOrigin,
+                "this is not the name of this service",
+            ));
         }
         if method.is_safe() {
             return Ok(());
@@ -75,21 +80,21 @@ impl RequestGuard {
         // all the same, and no page can have it say something else.
         let from_here = match (origin, site) {
             (Some("null"), _) => site == Some("same-origin"),
-            (Some(origin), _) => origin.split_once("://").is_some_and(|(_, from)| Some(from) == host),
+            (Some(origin), _) => host.is_some_and(|host| is_origin_of(origin, host)),
             (None, _) => true,
         };
         if from_here && matches!(site, None | Some("same-origin" | "none")) {
             return Ok(());
         }
-        Err(RequestRefusal(
-            StatusCode::FORBIDDEN,
+        Err(HttpProblem::from_text(
+            ProblemType::ForeignOrigin,
             "this page belongs to another site, which may not change anything here",
         ))
     }
 
     /// Whether a request shows the admin token.
     pub fn is_admin(&self, headers: &HeaderMap) -> bool {
-        bearer(headers).is_some_and(|token| self.opens(token))
+        bearer_token(headers).is_some_and(|token| self.opens(token))
     }
 
     /// Whether this is the admin token.
@@ -155,15 +160,15 @@ fn hosts(listens: SocketAddr) -> Vec<String> {
 }
 
 /// The one value of a header; several are somebody's trick.
-fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, RequestRefusal> {
+fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, HttpProblem> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => match value.to_str() {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(RequestRefusal(StatusCode::BAD_REQUEST, "a header cannot be read")),
+            Err(_) => Err(HttpProblem::from_text(ProblemType::BadRequest, "a header cannot be read")),
         },
-        (Some(_), Some(_)) => Err(RequestRefusal(StatusCode::BAD_REQUEST, "a header is there twice")),
+        (Some(_), Some(_)) => Err(HttpProblem::from_text(ProblemType::BadRequest, "a header is there twice")),
     }
 }
 
@@ -171,24 +176,6 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = given.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value)
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-/// Whether a request shows one of some keys. All are looked at, so that the time says nothing.
-pub fn shows_one(headers: &HeaderMap, keys: &[SecretString]) -> bool {
-    let given = bearer(headers).unwrap_or_default();
-    keys.iter().fold(false, |shown, key| shown | is_same_secret(given, key.expose_secret()))
-}
-
-/// Compares in a time that says nothing about where two secrets differ.
-fn is_same_secret(given: &str, secret: &str) -> bool {
-    let (given, secret) = (given.as_bytes(), secret.as_bytes());
-    let differ = given.iter().zip(secret).fold(0, |differ, (a, b)| differ | (a ^ b));
-    given.len() == secret.len() && differ == 0
 }
 
 #[cfg(test)]

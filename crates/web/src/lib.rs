@@ -1,0 +1,31 @@
+//! What every HTTP interface of the house has, so that rooms and pages need not have it of one another.
+//!
+//! # Tour
+//!
+//! [`problem`] is what is said when something goes wrong, and the one table of its types, which
+//! [`problem_lookup`] shows to whoever asks; [`error_layer`] says it for
+//! the framework too. [`api_key`] is who asks, [`origin`] from which page, and [`guard`] what a process with pages lets
+//! in. [`permits`] is how much is in hand at once, [`body`] how much of a request is read, [`json_body`] what is read of it, [`limits`] has the numbers.
+//! [`answer`] has answers whose type says their status. [`idempotency`] gives the first answer again, [`pagination`] reads what is asked of a list, and [`etag`] saves an
+//! answer that a client has. [`description`] makes OpenAPI of the types of handlers.
+
+pub mod answer;
+pub mod api_key;
+pub mod body;
+pub mod description;
+pub mod error_layer;
+pub mod etag;
+pub mod guard;
+pub mod idempotency;
+pub mod json_body;
+pub mod limits;
+pub mod origin;
+pub mod pagination;
+pub mod permits;
+pub mod problem;
+pub mod problem_lookup;
+
+pub use api_key::ApiKey;
+pub use guard::RequestGuard;
+pub use json_body::JsonBody;
+pub use problem::{HttpProblem, ProblemType};

@@ -1,0 +1,22 @@
+//! What bounds a request, wherever it goes.
+
+use std::time::Duration;
+
+/// A body that takes longer than this to arrive is given up.
+pub const BODY_TIME_MAX: Duration = Duration::from_secs(5);
+/// A request that takes longer than this in all is given up; it may be sent again.
+pub const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
+/// Bytes of bodies that are in memory at once, as far as they have come.
+pub const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of a body that are counted as one.
+pub const BODY_UNIT_BYTES: usize = 1024;
+/// Bytes of an idempotency key.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+/// What `Retry-After` says when an engine is busy.
+pub const BUSY_RETRY_SECS: u32 = 1;
+/// Characters of a name from outside that a reason quotes.
+pub const QUOTED_CHARS_MAX: usize = 60;
+/// Bytes of a reason of the framework's own that are passed on.
+pub const REASON_BYTES_MAX: usize = 4 * 1024;
+
+const _: () = assert!(BODY_TIME_MAX.as_secs() < REQUEST_TIME_MAX.as_secs());
