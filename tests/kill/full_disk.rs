@@ -105,9 +105,9 @@ fn watch_outage(house: &KillHouse, ballast: DiskBallast) -> Result<(), String> {
 /// What everybody is told while there is no room.
 fn check_waiting(house: &KillHouse) -> Result<(), String> {
     let expected = [
-        (house.post_text("/v1/changes", "{}")?, 507, "\"error\":\"the disk is full"),
-        (house.post_text("/admin/v1/facts", "{}")?, 507, "\"error\":\"the disk is full"),
-        (house.get_text("/v1/people/p0/entries")?, 507, "\"error\":\"the disk is full"),
+        (house.post_text("/v1/changes", "{}")?, 507, "\"detail\":\"the disk is full"),
+        (house.post_text("/admin/v1/facts", "{}")?, 507, "\"detail\":\"the disk is full"),
+        (house.get_text("/v1/people/p0/entries")?, 507, "\"detail\":\"the disk is full"),
         (house.get_text("/")?, 503, "No room on the disk"),
         (house.get_text("/health/live")?, 200, "alive"),
     ];

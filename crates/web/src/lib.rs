@@ -2,12 +2,12 @@
 //!
 //! # Tour
 //!
-//! [`problem`] is what is said when something goes wrong, and the one table of its types, which
-//! [`problem_lookup`] shows to whoever asks; [`error_layer`] says it for
-//! the framework too. [`api_key`] is who asks, [`origin`] from which page, and [`guard`] what a process with pages lets
-//! in. [`permits`] is how much is in hand at once, [`body`] how much of a request is read, [`json_body`] what is read of it, [`limits`] has the numbers.
-//! [`answer`] has answers whose type says their status. [`idempotency`] gives the first answer again, [`pagination`] reads what is asked of a list, and [`etag`] saves an
-//! answer that a client has. [`description`] makes OpenAPI of the types of handlers.
+//! [`problem`] is what is said when something goes wrong, and the one table of its types, which [`problem_lookup`] shows
+//! to whoever asks; [`error_layer`] says it for the framework too. [`api_key`] is who asks, [`origin`] from which page, and
+//! [`guard`] what a process with pages lets in. [`permits`] is how much is in hand at once, [`body`] how much of a request is
+//! read, [`json_body`] what is read of it; [`limits`] has the numbers. [`answer`] has answers whose type says their status.
+//! [`idempotency`] gives the first answer again, [`pagination`] reads what is asked of a list, and [`etag`] saves an answer
+//! that a client has. [`description`] makes OpenAPI of the types of handlers.
 
 pub mod answer;
 pub mod api_key;

@@ -182,8 +182,8 @@ pub struct HttpProblem {
     at: Option<String>,
     /// Seconds after which the same may be asked again.
     retry_secs: Option<u32>,
-    /// More members, of this type alone.
-    members: Option<Map<String, Value>>,
+    /// More members, of this type alone. In a box, so that a problem is no burden where there is none.
+    members: Option<Box<Map<String, Value>>>,
 }
 
 /// As it is written.
@@ -244,7 +244,7 @@ impl HttpProblem {
 
     /// With the members of an object beside its own.
     pub fn with_members(self, members: Map<String, Value>) -> Self {
-        Self { members: Some(members), ..self }
+        Self { members: Some(Box::new(members)), ..self }
     }
 
     pub fn status(&self) -> StatusCode {
@@ -260,7 +260,7 @@ impl HttpProblem {
             detail: &self.detail,
             at: self.at.as_deref(),
             retry: self.retry_secs,
-            members: self.members.as_ref(),
+            members: self.members.as_deref(),
         };
         serde_json::to_string(&body).unwrap_or_default()
     }
