@@ -73,7 +73,7 @@ impl FanoutWork {
         let mut of_turn = announcements?;
         match search.rest() {
             Some(next) => {
-                of_turn.push(slice_record(&next, again.as_ref(), self.deps.room.partitions, edition)?)
+                of_turn.push(slice_record(&next, again.as_ref(), self.deps.room.partitions, edition)?);
             }
             None => self.deps.metrics.count_ended_slice(),
         }
