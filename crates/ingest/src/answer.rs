@@ -17,8 +17,8 @@ use crate::{
     admission_error::{AdmissionError, quote_text},
     config::BEHIND_RETRY_SECS,
     effects::IntakeVerdict,
-    note::{self, ChangeNote},
     ingest_error::IngestError,
+    note::{self, ChangeNote},
 };
 
 /// What became of a body's items.

@@ -11,7 +11,7 @@ use scenario::{self, ScenarioGround};
 use serde::Serialize;
 use serde_json::json;
 use shell::{failure::CommandError, terminal};
-use source_text::TextProblems;
+use source_text::{TextProblem, TextProblems};
 
 use self::{
     plans::{PlanCloseSchedule, schedule_plan},
