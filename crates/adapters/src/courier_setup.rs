@@ -57,7 +57,7 @@ pub fn open_courier(
     let pusher = if sends { build_pusher(&config.push, hand_over)? } else { None };
     let caller = if sends { build_caller(&config.hooks, hand_over)? } else { None };
     if let Some(caller) = &caller {
-        tracing::info!(%caller, "hooks are called");
+        tracing::info!(%caller, "hooks are enabled");
     }
     let is_copy = config.demo && sends && pusher.is_none();
     let web = if is_copy { Some(demo_web_settings(data)?) } else { config.push.web.clone() };
@@ -111,7 +111,7 @@ pub fn build_mailer(mail: &MailConfig, hand_over: Duration) -> anyhow::Result<Ma
     let ways = mail_routes::parse_routes(mail.ways.expose_secret(), &common)
         .map_err(|wrong| anyhow!(wrong.join("\n")))?;
     for way in &ways {
-        tracing::info!(%way, "mail goes out");
+        tracing::info!(%way, "mail is sent through this server");
     }
     Ok(MailCourier::new(ways, build_signer(mail.dkim.as_deref())?, hand_over))
 }
@@ -158,8 +158,10 @@ impl BrowserCopies {
         let way = MessagePayload::Push(courier::PushPayload { devices, ..push.clone() });
         match self.0.hand(&Message { way, ..message.clone() }, &CopyGate(gate)).await {
             Ok(HandoverOutcome::Accepted) => {}
-            Ok(handed) => tracing::info!(ready = %message.ready, ?handed, "no browser was shown a copy"),
-            Err(error) => tracing::info!(ready = %message.ready, %error, "no browser was shown a copy"),
+            Ok(handed) => {
+                tracing::info!(ready = %message.ready, ?handed, "no browser got the copy of a push");
+            }
+            Err(error) => tracing::info!(ready = %message.ready, %error, "no browser got the copy of a push"),
         }
     }
 }

@@ -124,7 +124,9 @@ async fn open_log(kafka: &topic_kafka::Settings, clock: &Clock) -> anyhow::Resul
         Err(TopicError::Busy(busy)) => {
             let why = |why: &str| format!("the log, by `kafka.brokers` at {}: {why}", kafka.brokers);
             Err(match log.denial_reason() {
-                Some(reason) => EngineDeniedError(why(&format!("kafka does not let us in: {reason}"))).into(),
+                Some(reason) => {
+                    EngineDeniedError(why(&format!("kafka rejected our credentials: {reason}"))).into()
+                }
                 None => EngineAwayError(why(&busy)).into(),
             })
         }

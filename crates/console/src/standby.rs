@@ -86,7 +86,7 @@ impl StandbyHouse {
                 return "the engines have no room: a quota, or too many files are open; it goes on by itself when there is room".to_owned();
             }
             Ok(free) => format!("{} MiB are free", free >> 20),
-            Err(_) => "nobody can say how much is free".to_owned(),
+            Err(_) => "free space is unknown".to_owned(),
         };
         format!(
             "the disk is full: {free}, the house needs {} MiB; it goes on by itself when there is room",

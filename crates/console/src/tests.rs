@@ -83,7 +83,7 @@ async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> H
         catalogue: catalogue.clone(),
         outbox: ground.outbox.clone(),
         clock,
-        tenant: tenant.clone(),
+        tenant,
         is_demo,
         guard: RequestGuard::new(HOST.parse().unwrap(), is_locked, || random_hex(8)).unwrap(),
         disk_low: Arc::new(|| false),

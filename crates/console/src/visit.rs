@@ -70,7 +70,8 @@ impl VisitCounter {
     pub fn new(secret: LinkSecret, metrics: &Metrics) -> anyhow::Result<Self> {
         let counted = metrics.counter(
             "tidings_visits_total",
-            "Mails opened and links followed, of plans that count them: by a reader, by a proxy that shows pictures to one, by a robot.",
+            "Mails opened and links followed, for plans that count them: by a reader, by an image proxy, by a \
+             robot.",
             &["plan", "what", "who"],
         )?;
         Ok(Self { secret, counted })

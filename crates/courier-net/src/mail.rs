@@ -162,7 +162,7 @@ impl MailCourier {
         if told.len() < UNSIGNED_MAX && told.insert(domain.to_owned()) {
             tracing::warn!(
                 domain,
-                "mails of this domain go out unsigned: there is no key of it, or of a domain above"
+                "mail from this domain is sent unsigned; neither it nor a parent domain has a DKIM key"
             );
         }
     }

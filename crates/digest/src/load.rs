@@ -84,7 +84,7 @@ async fn load_connections(
             match deps.live.find_connected(tenant, some).await {
                 Ok(connected) => live
                     .extend(some.iter().map(|one| ((tenant.clone(), one.clone()), connected.contains(one)))),
-                Err(error) => tracing::debug!(error = format!("{error:#}"), "nobody says who is connected"),
+                Err(error) => tracing::debug!(error = format!("{error:#}"), "it is unknown who is connected"),
             }
         }
     }

@@ -27,43 +27,43 @@ impl DigestMetrics {
         Ok(Self {
             windows_open: metrics.gauge(
                 "tidings_digest_open_windows",
-                "Windows that are open, by person partition; the sum is how many people are waiting to be told something.",
+                "Open windows, by partition; the sum is the number of people waiting for a message.",
                 &["partition"],
             )?,
             windows_due: metrics.gauge(
                 "tidings_digest_due_windows",
-                "Windows whose instant has come and that are still open, by person partition; of 10,000 persons at most.",
+                "Windows that are due and still open, by partition; counted for at most 10,000 people.",
                 &["partition"],
             )?,
             persons_remembered: metrics.gauge(
                 "tidings_digest_remembered_persons",
-                "Persons with a record in memory, by person partition.",
+                "People with a record in memory, by partition.",
                 &["partition"],
             )?,
             windows_closed_total: metrics.counter(
                 "tidings_digest_windows_closed_total",
-                "Windows closed, with or without something to tell.",
+                "Windows closed, with or without a message.",
                 &[],
             )?,
             readys_total: metrics.counter(
                 "tidings_digest_readys_total",
-                "Readys handed to the sender, by plan.",
+                "Messages handed to the sender, by plan.",
                 &["plan"],
             )?,
             quarantined_total: metrics.counter(
                 "tidings_digest_quarantined_total",
-                "Records of pending and inbox that could not be read.",
+                "Records of the topics `pending` and `inbox` that could not be read.",
                 &[],
             )?,
             idle_closings_total: metrics.counter(
                 "tidings_digest_idle_closings_total",
-                "Closings of a window that closes again and again, tells nothing and ends nothing, by plan; the \
-                 person's windows wait up to a minute then. Should stay at zero.",
+                "Closings that told nothing and ended nothing, of a window that closes again and again, by plan; \
+                 the windows of that person then wait up to a minute. Should stay at zero.",
                 &["plan"],
             )?,
             lateness_seconds: metrics.seconds_histogram(
                 "tidings_digest_lateness_seconds",
-                "How long after its due instant a Ready was decided.",
+                "Time from a window's due instant to the decision on it.",
                 &[],
             )?,
         })

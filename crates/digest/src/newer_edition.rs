@@ -67,7 +67,7 @@ pub fn check_newer_edition(
             if is_first {
                 tracing::warn!(
                     %edition,
-                    "nobody came with a newer catalogue: the digest ends what its own does not have"
+                    "no process came with the newer catalogue; the digest ends what its own does not have"
                 );
             }
             Ok(())

@@ -23,41 +23,41 @@ impl FanoutMetrics {
         Ok(Self {
             events: metrics.counter(
                 "tidings_fanout_events_total",
-                "Events read: told to an audience, or expired before they could be. Redelivered ones count again.",
+                "Events read, by outcome: told to an audience, or expired before that. Redelivered events count \
+                 again.",
                 &["outcome"],
             )?,
             slices: metrics.counter(
                 "tidings_fanout_slices_total",
-                "Slices of large audiences: begun (an event's audience was larger than is told at once), told, \
-                 ended (it was the last of its audience), or expired before they could be told, with all that \
-                 was left of their audience.",
+                "Slices of large audiences, by outcome: begun (the audience was too large to tell at once), told, \
+                 ended (the last of its audience), or expired with the rest of the audience.",
                 &["outcome"],
             )?,
             rows: metrics.counter(
                 "tidings_fanout_rows_total",
-                "Rows for persons: written into their day, or only counted because the day is full. Of days that \
-                 are full, those that are urgent count again: urgent (they had room of their own), or urgent_full \
-                 (that is used up as well, and an alert was not told).",
+                "Rows of people, by outcome: written into their day, or full (the day had no room). On full days \
+                 urgent rows count again: urgent (there was room kept for them) or urgent_full (that was used up \
+                 too, and an alert was not told).",
                 &["outcome"],
             )?,
             passed_over: metrics.counter(
                 "tidings_fanout_passed_over_total",
-                "Persons that were found and not told: they were erased, they came later than an event that \
-                 is replayed, or they were looked for near a place and are elsewhere. Many who are elsewhere are \
-                 usual: cells are a little larger than the circle.",
+                "People found and not told, by reason: erased, later (they followed only after an event that is \
+                 replayed), or elsewhere (they are not near the place). Many are usually elsewhere, because the \
+                 cells searched are larger than the circle.",
                 &["because"],
             )?,
             quarantined: metrics.counter(
                 "tidings_fanout_quarantined_total",
-                "Records of the topics `events` and `slices` that are none and were put into quarantine. \
-                 Should stay at zero: only our own rooms write these topics.",
+                "Records of the topics `events` and `slices` that could not be read and went to quarantine. \
+                 Should stay at zero: only Tidings writes these topics.",
                 NO_LABELS,
             )?,
             older: metrics.counter(
                 "tidings_fanout_older_total",
-                "Events and slices that a newer edition of the catalogue wrote and this process told by its own, \
-                 since nobody came with the newer one in time. They lie in quarantine as well: put back, they \
-                 tell whom this one did not know.",
+                "Events and slices written under a newer edition of the catalogue and told under this older one, \
+                 because no process with the newer one came in time. They are in quarantine too; a retry tells \
+                 the people that this edition did not know of.",
                 NO_LABELS,
             )?,
         })

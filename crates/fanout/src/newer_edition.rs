@@ -37,7 +37,7 @@ pub fn quarantine_newer(
                 if is_first {
                     tracing::warn!(
                         topic = %record.topic, %edition, own,
-                        "nobody came with a newer catalogue: fan-out goes on by its own, and puts what it tells aside as well"
+                        "no process came with the newer catalogue; fan-out tells by its own, and also puts the records into quarantine"
                     );
                 }
                 let reason = format!(

@@ -22,7 +22,7 @@ use wire::{AdoptedCatalogue, HouseNote, topics};
 const PAGE: usize = 1_000;
 /// How often a log is asked that is busy, before whoever starts a house begins anew.
 const BUSY_TRIES: u32 = 8;
-/// How often a process looks whether another catalogue was taken up.
+/// How often a process looks whether switched to another catalogue.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// When a catalogue is taken up, although it was before.
@@ -177,16 +177,17 @@ impl EditionWatch {
         if newest != own {
             tracing::warn!(
                 %own, %newest,
-                "a newer catalogue is in use: what only that one knows waits here; `tidings migrate` with this one goes back to it"
+                "a newer catalogue is in use; records that only it knows wait here (to go back, run `tidings migrate` with this one)"
             );
         }
         let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         let editions = EditionTracker::new(own, newest, wait_ms);
         let help = "The catalogue of this process: always 1.";
         let info = metrics.gauge("tidings_catalogue_info", help, &["name", "hash", "edition"])?;
-        let help = "Editions of the catalogue that were taken up after that of this process; 0 where it is the newest.";
+        let help = "How many editions of the catalogue are newer than the one of this process; 0 if it has the newest.";
         let behind = metrics.gauge("tidings_catalogue_behind_editions", help, &[])?;
-        let help = "The number of the newer edition of the catalogue for which a room of this process waits; 0 if none does.";
+        let help =
+            "The newer edition of the catalogue that a room of this process waits for; 0 if none does.";
         let awaited = metrics.gauge("tidings_catalogue_awaited_edition", help, &[])?;
         let watch =
             Self { book, editions: editions.clone(), name: catalogue.name.clone(), info, behind, awaited };
@@ -227,7 +228,7 @@ impl EditionWatch {
         };
         let newest = self.book.newest_edition().unwrap_or(own);
         if self.editions.newest_edition() != Some(newest) {
-            tracing::info!(%own, %newest, "another catalogue was taken up");
+            tracing::info!(%own, %newest, "switched to another catalogue");
         }
         self.editions.learn(own, newest);
     }

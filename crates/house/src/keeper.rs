@@ -33,11 +33,11 @@ pub struct KeeperMetrics {
 
 impl KeeperMetrics {
     pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
-        let help = "Expired days that were dropped.";
+        let help = "Expired days dropped.";
         let dropped = metrics.counter("tidings_keeper_dropped_days_total", help, &[])?;
-        let help = "How often expired days could not be dropped; it is tried again.";
+        let help = "Failed attempts to drop expired days; they are retried.";
         let failures = metrics.counter("tidings_keeper_failures_total", help, &[])?;
-        let help = "When the keeper last had nothing left to drop, in seconds since 1970; 0 if not yet. It is once a UTC day.";
+        let help = "When the keeper last finished its daily work, in seconds since 1970; 0 if it has not yet. It runs once per UTC day.";
         let succeeded = metrics.gauge("tidings_keeper_success_timestamp_seconds", help, &[])?;
         dropped.with_label_values::<&str>(&[]).inc_by(0);
         failures.with_label_values::<&str>(&[]).inc_by(0);
@@ -66,7 +66,7 @@ pub async fn run(ports: Deps) -> anyhow::Result<()> {
             }
             Err(error) => {
                 metrics.failures.with_label_values::<&str>(&[]).inc();
-                tracing::warn!(%error, "expired days could not be dropped; they are tried again");
+                tracing::warn!(%error, "expired days could not be dropped; retrying");
                 tokio::select! {
                     () = retry::pause_before_retry(tries, 0) => {}
                     () = shutdown.wait() => return Ok(()),
@@ -93,7 +93,7 @@ async fn drop_expired(store: &dyn Store, today: Day) -> Result<u64, StoreError> 
     let Some(newest) = store.newest().await? else { return Ok(0) };
     let believed = believed_today(today, newest);
     if believed < today {
-        tracing::warn!(%today, %newest, "the newest rows are of days ago: days are dropped as of then");
+        tracing::warn!(%today, %newest, "the newest rows are days old; days are dropped as of that date");
     }
     store.drop_before(first_kept_day(believed)).await
 }

@@ -49,7 +49,8 @@ impl LagGauges {
         let records = metrics.gauge("tidings_lag_records", help, &LABELS)?;
         let help = "Age of the oldest record that a group has not committed yet; 0 if there is none.";
         let seconds = metrics.float_gauge("tidings_lag_seconds", help, &LABELS)?;
-        let help = "1 while nobody can say how far a group is, since the log does not answer; then its lag is not there.";
+        let help =
+            "1 while the lag of a group is unknown because the log does not answer; its lag is then missing.";
         let unknown = metrics.gauge("tidings_lag_unknown", help, &["group", "topic"])?;
         for StageReading { group, topic, .. } in &readings {
             unknown.with_label_values(&[group, topic]).set(0);
@@ -73,7 +74,7 @@ impl LagGauges {
             if let Err(error) = &asked
                 && knows
             {
-                tracing::warn!(error = format!("{error:#}"), "nobody can say how far all rooms are");
+                tracing::warn!(error = format!("{error:#}"), "the lag of some rooms is unknown");
             }
             knows = asked.is_ok();
         }

@@ -31,7 +31,7 @@ impl SmtpMailbox for ReturnMailbox {
             Ok(()) => MailboxOutcome::Kept,
             Err(IngestError::Busy(_) | IngestError::Full(_)) => MailboxOutcome::Later,
             Err(IngestError::Broken(reason)) => {
-                tracing::error!(reason, "a mail that came back could not be taken");
+                tracing::error!(reason, "a returned mail could not be processed");
                 MailboxOutcome::Later
             }
         }

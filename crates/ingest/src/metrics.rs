@@ -38,28 +38,31 @@ impl IngestMetrics {
         Ok(Self {
             items: metrics.counter(
                 "tidings_ingest_admitted_total",
-                "Changes, facts and feedback that were admitted and are durable; \
-                 `ignored` ones are about persons who were erased, or come behind a later word on that.",
+                "Changes, facts and feedback that were admitted and stored; `ignored` ones concern erased people, \
+                 or are older than what is known of an erasure.",
                 &["way", "sort", "outcome"],
             )?,
             refused: metrics.counter(
                 "tidings_ingest_refused_total",
-                "What was refused with a reason: over HTTP in the answer, by topic into quarantine.",
+                "Changes, facts and feedback refused with a reason: in the answer over HTTP, into quarantine on a \
+                 topic.",
                 &["way"],
             )?,
             requests: metrics.counter(
                 "tidings_ingest_requests_total",
-                "HTTP requests by path and status; 429 means that the house is behind, 507 that its disk is nearly full.",
+                "HTTP requests by path and status; 429 means that the house is behind, 507 that its disk is \
+                 nearly full.",
                 &["path", "status"],
             )?,
             seconds: metrics.seconds_histogram(
                 "tidings_ingest_request_seconds",
-                "How long a request took until its answer; what it brought was durable by then.",
+                "Time from a request to its answer; what it brought is durable by then.",
                 &["path"],
             )?,
             returns: metrics.counter(
                 "tidings_ingest_returns_total",
-                "What came back of mails: hard, soft, complaint; unknown is of no mail of ours, nothing and no_report end nothing.",
+                "Returned mails by what they report: hard, soft, complaint; unknown (of no mail of ours), nothing \
+                 and no_report have no effect.",
                 &["way", "what"],
             )?,
         })

@@ -144,7 +144,7 @@ impl ProcessContext {
 
     /// Waits until engines that were away are back, and opens everything anew.
     pub async fn reopen_when_back(&self) -> anyhow::Result<(ProcessHouse, Router)> {
-        let say = |why: &str| tracing::warn!(why, "an engine is still away");
+        let say = |why: &str| tracing::warn!(why, "an engine is still unreachable");
         engine_setup::retry_while_away(None, say, async || self.try_start().await).await
     }
 
@@ -186,7 +186,7 @@ async fn has_room_for_house(dir: &Path, reserve: u64) -> bool {
     match spawn_blocking(move || has_room(&dir, reserve)).await.context("look for room").flatten() {
         Ok(is_there) => is_there,
         Err(error) => {
-            tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is");
+            tracing::warn!(error = format!("{error:#}"), "the disk usage cannot be read");
             false
         }
     }
@@ -210,7 +210,7 @@ impl ProcessHouse {
             };
             let disks = self.disks.clone();
             if spawn_blocking(move || disks.low_disks()).await.is_err() {
-                tracing::warn!("the disks could not be looked at");
+                tracing::warn!("the disk usage could not be checked");
             }
             if let EngineConfig::Production(_) = site.config.engine {
                 match failed {
@@ -232,7 +232,7 @@ impl ProcessHouse {
                 }
             }));
             let free = disk_free(dir).inspect_err(|error| {
-                tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is");
+                tracing::warn!(error = format!("{error:#}"), "the disk usage cannot be read");
             });
             if let Some(end) = judge_end(free.ok(), reserve, troubles) {
                 return end;

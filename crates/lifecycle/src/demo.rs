@@ -34,7 +34,7 @@ pub async fn seed_demo(site: &ProcessContext, home: &ProcessHouse, admin: &Admin
     };
     match seeded.await {
         Ok(accepted) => terminal::print_talk(format!("demo data is in: {accepted} items")),
-        Err(error) => tracing::warn!(error = format!("{error:#}"), "the demo could not be told"),
+        Err(error) => tracing::warn!(error = format!("{error:#}"), "the demo data could not be published"),
     }
 }
 

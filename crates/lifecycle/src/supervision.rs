@@ -38,16 +38,19 @@ pub async fn run_until_stopped(
         if is_full {
             tracing::error!(
                 why,
-                "no room for the engines; the house stops and goes on by itself when there is"
+                "no disk space for the engines; the house stops, and resumes by itself when there is"
             );
             terminal::print_talk(format!(
-                "no room for the engines in {} ({why}): waiting until there is",
+                "no disk space for the engines in {} ({why}); waiting for space",
                 site.data.path().display()
             ));
             front.swap(site.full_disk_router());
         } else {
-            tracing::error!(why, "an engine is away; the house stops and goes on by itself when it is back");
-            terminal::print_talk("an engine is away: waiting until it is back");
+            tracing::error!(
+                why,
+                "an engine is unreachable; the house stops, and resumes by itself when it is back"
+            );
+            terminal::print_talk("an engine is unreachable; waiting for it");
             front.swap(site.waiting_router(StandbyReason::Away));
         }
         let closed = tokio::select! {
@@ -69,7 +72,7 @@ pub async fn run_until_stopped(
                 front.swap(router);
                 tracing::info!("the house goes on");
                 terminal::print_talk(if is_full {
-                    "there is room again: the house goes on"
+                    "there is disk space again; the house resumes"
                 } else {
                     "the house goes on"
                 });
@@ -107,7 +110,7 @@ pub async fn close_process(
         Err(anyhow!("not waited for: the rooms pick up where they were when the house starts again"))
     });
     if timeout(LETTING_GO, spawn_blocking(move || drop(home))).await.is_err() {
-        tracing::warn!("the engines are left as they are: they take too long to let go of");
+        tracing::warn!("the engines take too long to close; they are left open");
     }
     match why {
         Some(error) => Err(CommandError::Failed(error)),

@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::connection_quota::{ConnectionPermit, ConnectionQuota, ListenerLimits};
 
-/// How long to wait when no connection can be taken, which is when files are out.
+/// How long to wait when cannot accept connections, which is when files are out.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Those who are sent away and may read why, and how long that may take.
 const FAREWELLS_MAX: usize = 16;
@@ -61,7 +61,7 @@ impl LimitedListener {
                 Err(error) => {
                     // It passes, and listening goes on.
                     if !is_out {
-                        tracing::warn!(%error, "no connection can be taken");
+                        tracing::warn!(%error, "cannot accept connections");
                     }
                     is_out = true;
                     runtime::retry::wait_real_time(PAUSE).await;

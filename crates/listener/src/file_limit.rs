@@ -14,7 +14,7 @@ pub fn raise_file_limit() {
     if current.is_some_and(|current| current < wanted) {
         // It may be forbidden; then there are fewer places.
         if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
-            tracing::warn!(%error, "the limit of open files stays as it is");
+            tracing::warn!(%error, "the limit on open files cannot be raised");
         }
     }
 }

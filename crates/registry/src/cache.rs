@@ -59,7 +59,7 @@ impl SchemaCache {
             Ok(kept) => Some(kept),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "the schemas that were learned cannot be read");
+                tracing::warn!(path = %path.display(), %error, "cached schemas cannot be read");
                 None
             }
         });
@@ -121,7 +121,7 @@ impl SchemaCache {
     fn save_file(&self, kept: &SchemaCacheFile) {
         let Some(path) = &self.file else { return };
         if let Err(error) = write_cache_file(path, kept) {
-            tracing::warn!(path = %path.display(), %error, "the schemas that were learned cannot be kept");
+            tracing::warn!(path = %path.display(), %error, "cached schemas cannot be written");
         }
     }
 }

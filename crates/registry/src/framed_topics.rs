@@ -34,7 +34,7 @@ impl FramedTopics {
     ) -> Self {
         let framed = Self { topics, lens: Arc::new(RegistryFrame::new(registry.clone(), prefix)) };
         if let Err(why) = learn_schema_ids(&registry, prefix).await {
-            tracing::warn!(why, "our schemas are not known to the registry; this is tried again");
+            tracing::warn!(why, "the registry does not have our schemas; retrying");
             let prefix = prefix.to_owned();
             tokio::spawn(async move {
                 tokio::select! {
@@ -65,8 +65,8 @@ async fn learn_schema_ids_later(registry: SchemaRegistry, prefix: String) {
     loop {
         retry::pause_before_retry(tries, 0).await;
         match learn_schema_ids(&registry, &prefix).await {
-            Ok(()) => return tracing::info!("our schemas are known to the registry"),
-            Err(why) => tracing::debug!(why, "our schemas are not known to the registry"),
+            Ok(()) => return tracing::info!("the registry has our schemas"),
+            Err(why) => tracing::debug!(why, "the registry does not have our schemas"),
         }
         tries = tries.saturating_add(1);
     }
@@ -141,7 +141,7 @@ impl FramedMember {
             match self.lens.prepare(records).await {
                 Ok(headers) => return headers,
                 Err(reason) if tries == 0 => {
-                    tracing::warn!(reason, "records wait for the schema they were written with");
+                    tracing::warn!(reason, "records are waiting for their schema");
                 }
                 Err(_) => {}
             }

@@ -123,7 +123,7 @@ impl SchemaRegistry {
             && let Err(error) =
                 self.client.put(&format!("/config/{subject}"), &json!({"compatibility": LEVEL})).await
         {
-            tracing::warn!(subject, %error, "the registry does not take a level of compatibility");
+            tracing::warn!(subject, %error, "the registry rejects the compatibility level");
         }
         Ok(id)
     }

@@ -131,7 +131,7 @@ pub fn record_outcome(
             Some(JournalOutcome::Refused)
         }
         HandoverOutcome::Unknown(reason) => {
-            tracing::error!(ready = %ready.id, reason, "nobody can say whether this was sent");
+            tracing::error!(ready = %ready.id, reason, "delivery unknown: the message may have been sent");
             Some(unclear())
         }
     }

@@ -21,14 +21,16 @@ impl SenderMetrics {
         Ok(Self {
             outcomes_total: metrics.counter(
                 "tidings_sender_outcomes_total",
-                "What became of attempts, each counted once: sent, nothing, refused, unknown, returned, deferred where another \
-                 one follows, and unsure where one that may have been sent goes out again; `unknown` wants a person's eye.",
+                "Attempts by outcome, each counted once: sent, nothing, refused, unknown, returned, deferred \
+                 (another attempt follows) and unsure (one that may have been sent goes out again). Look into \
+                 `unknown`.",
                 &["channel", "outcome"],
             )?,
             waits_total: metrics.counter(
                 "tidings_sender_waits_total",
-                "Messages that wait: not now (they were turned away for the time being), away (nobody takes any), busy or no place (too \
-                 many go that way), slow (under way for longer than its round), broken (by a fault of ours).",
+                "Messages that wait, by reason: not now (turned away for now), away (no server or provider takes \
+                 any), busy or no place (too many at once), slow (in flight for longer than a round), broken (a \
+                 fault of ours).",
                 &["channel", "what"],
             )?,
             left_out_total: metrics.counter(
@@ -38,27 +40,27 @@ impl SenderMetrics {
             )?,
             quarantined_total: metrics.counter(
                 "tidings_sender_quarantined_total",
-                "Records of ready that could not be read.",
+                "Records of the topic `ready` that could not be read.",
                 &[],
             )?,
             hand_over_seconds: metrics.seconds_histogram(
                 "tidings_sender_hand_over_seconds",
-                "From the start of a hand-over to the courier's answer.",
+                "Time from the start of a hand-over to the answer of the server or provider.",
                 &["channel"],
             )?,
             devices_gone_total: metrics.counter(
                 "tidings_sender_devices_gone_total",
-                "Devices of which a push service says that it reaches them no more; they leave the profile.",
+                "Devices that a push service reported as gone; they are removed from the profile.",
                 &["platform"],
             )?,
             hooks_gone_total: metrics.counter(
                 "tidings_sender_hooks_gone_total",
-                "Addresses of hooks of which whoever answers there says that nobody is; they leave the profile.",
+                "Webhook addresses that answered that they are gone; they are removed from the profile.",
                 &["channel"],
             )?,
             came_back_total: metrics.counter(
                 "tidings_sender_came_back_total",
-                "Mails of which the receiver's server said at once that the address is dead (hard), or takes none now (soft).",
+                "Mails refused at once because the address is dead (hard) or takes none now (soft).",
                 &["what"],
             )?,
         })

@@ -62,7 +62,7 @@ pub struct Config {
     pub returns: Option<ReturnsConfig>,
     /// And how pushes do.
     pub push: PushConfig,
-    /// And which hooks are called.
+    /// And which hooks are enabled.
     pub hooks: HooksConfig,
     pub partitions: PartitionCount,
     /// Bytes of disk that are never used; intake stops here, the rooms at half of it.

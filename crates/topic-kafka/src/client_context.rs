@@ -52,7 +52,7 @@ impl KafkaClientContext {
     fn note_denial(&self, reason: &str) {
         let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
         if denied.replace(reason.to_owned()).is_none() {
-            tracing::warn!(reason, "kafka does not let us in");
+            tracing::warn!(reason, "kafka rejected our credentials");
         }
         drop(denied);
         self.away.store(true, Ordering::Relaxed);

@@ -90,9 +90,7 @@ impl KafkaState {
 
     /// Nothing works any more until the log is opened anew.
     pub fn give_up(&self) {
-        tracing::warn!(
-            "a client of kafka has lost all brokers and finds none again; all are to be opened anew"
-        );
+        tracing::warn!("a Kafka client has lost all brokers and finds none; all clients will be reopened");
         self.given_up.store(true, Ordering::Release);
         for shared in self.lock_members().iter().filter_map(|(shared, _)| shared.upgrade()) {
             shared.update_for_member(|state| state.broken.get_or_insert_with(deaf_error).clone());

@@ -26,7 +26,7 @@ pub async fn audit_topics(inner: &Arc<KafkaState>, specs: &[TopicSpec]) -> Resul
         Ok(told) => told.into_iter(),
         Err(error) => {
             // Who may not look at topics may still work with them.
-            tracing::warn!(%error, "the topics' properties cannot be seen: nobody compares them with what is needed");
+            tracing::warn!(%error, "the settings of the topics cannot be read, and are not checked");
             Vec::new().into_iter()
         }
     };
@@ -37,7 +37,7 @@ pub async fn audit_topics(inner: &Arc<KafkaState>, specs: &[TopicSpec]) -> Resul
                 found.entries.into_iter().filter_map(|one| Some((one.name, one.value?))).collect()
             }
             Some(Err(error)) => {
-                tracing::warn!(topic = wire, %error, "a topic's properties cannot be seen");
+                tracing::warn!(topic = wire, %error, "the settings of a topic cannot be read");
                 BTreeMap::new()
             }
             None => BTreeMap::new(),
@@ -61,7 +61,7 @@ pub async fn record_life(inner: &Arc<KafkaState>, topic: &str) -> Result<Option<
             Ok(life_from_config(&entries.filter_map(|one| Some((one.name, one.value?))).collect()))
         }
         Err(error) => {
-            tracing::warn!(topic = wire, %error, "the topic's properties cannot be seen: nobody can say until when records stay");
+            tracing::warn!(topic = wire, %error, "the topic's settings cannot be read; its retention is unknown");
             Ok(None)
         }
     }

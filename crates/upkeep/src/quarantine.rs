@@ -126,7 +126,7 @@ fn note(waiting: &mut BTreeMap<u64, QuarantinedRecord>, record: TopicRecord) {
             waiting.insert(record.offset, item);
         }
         Err(error) => {
-            tracing::error!(offset = record.offset, %error, "a record of the quarantine cannot be read");
+            tracing::error!(offset = record.offset, %error, "a quarantine record cannot be read");
         }
     }
 }

@@ -149,7 +149,7 @@ impl MailPreferences {
         let said: Json = serde_json::from_slice(&body).unwrap_or_default();
         let taken = status == StatusCode::ACCEPTED && said["accepted"] == 1;
         if !taken {
-            tracing::warn!(%status, sort, "what somebody wants of their mails could not be taken");
+            tracing::warn!(%status, sort, "a reader's mail preference could not be stored");
         }
         Ok(taken)
     }

@@ -35,7 +35,7 @@ const BODY_BYTES_MAX: usize = 256 * 1024;
 /// How we call ourselves.
 const NAME: HeaderValue = HeaderValue::from_static("tidings");
 
-/// Which hooks are called, and how.
+/// Which hooks are enabled, and how.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub hooks: Vec<Hook>,

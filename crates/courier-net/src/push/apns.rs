@@ -144,7 +144,7 @@ impl DevicePushService for ApnsService {
     async fn renew_authorization(&self, old: &HeaderValue, now: i64) -> Option<HeaderValue> {
         let token = old.to_str().ok()?.strip_prefix("bearer ")?;
         if !self.kept.refuse(token, now, TOKEN_APART_MS) {
-            tracing::error!(service = "apns", "a new token has run out already: is the clock right?");
+            tracing::error!(service = "apns", "a new token has expired already; check the clock");
             return None;
         }
         self.authorization(now).ok()

@@ -195,7 +195,7 @@ struct FcmTokenError {
 
 impl FcmTokenError {
     fn invalid_answer(why: &str) -> Self {
-        tracing::error!(service = "fcm", why, "Google gives us no token: somebody has to look");
+        tracing::error!(service = "fcm", why, "Google refuses to give a token; check the service account");
         Self { why: why.to_owned(), pause: None }
     }
 }

@@ -74,7 +74,7 @@ impl SmtpConnection {
         let stream = match stream.await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return Err(SmtpWireError::from_io("connecting", &error).into()),
-            Err(_) => return Err(SmtpWireError("connecting: nobody answers".to_owned()).into()),
+            Err(_) => return Err(SmtpWireError("connecting: no answer".to_owned()).into()),
         };
         // Small commands wait for their replies: nothing is gained by gathering them.
         stream.set_nodelay(true).map_err(|error| SmtpWireError::from_io("connecting", &error))?;

@@ -155,7 +155,7 @@ impl SmtpDestination {
             SmtpOpenError::Said(reply) => reply.redact(""),
             SmtpOpenError::Unsafe(why) => {
                 let server = &self.server.host;
-                tracing::error!(server, why, "a mail server is not used: somebody has to look");
+                tracing::error!(server, why, "a mail server is out of use until its problem is fixed");
                 why.clone()
             }
         }

@@ -163,7 +163,7 @@ impl ErasureWork {
                 }
                 if since.elapsed() > LONG && !is_told {
                     is_told = true;
-                    tracing::warn!(group, topic, "an erasure waits until this group has read what there is");
+                    tracing::warn!(group, topic, "an erasure is waiting for this group to catch up");
                 }
                 tokio::select! {
                     () = retry::pause_before_retry(WAIT_TRIES, 0) => {}

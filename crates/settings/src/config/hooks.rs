@@ -12,7 +12,7 @@ use super::{
     parse::{parse_path, parse_rate},
 };
 
-/// Which hooks are called; messages of the others stay in the outbox.
+/// Which hooks are enabled; messages of the others stay in the outbox.
 #[derive(Clone, Debug, Default)]
 pub struct HooksConfig {
     pub channels: Vec<Hook>,

@@ -302,7 +302,7 @@ impl StoreWriterThread {
             if self.broken.is_none()
                 && let Err(error) = self.chores.run()
             {
-                tracing::error!(%error, "the store cannot tidy up");
+                tracing::error!(%error, "the store's background work failed");
                 self.broken = Some(self.lasting_error(&error));
             }
         }
@@ -338,7 +338,7 @@ impl StoreWriterThread {
             }
             Err(error) => {
                 if self.broken.is_none() {
-                    tracing::error!(%error, "a write of the store failed; it takes no more");
+                    tracing::error!(%error, "a store write failed; the store accepts no more writes");
                     self.broken = Some(self.lasting_error(&error));
                 }
                 replies.into_iter().for_each(|reply| reply(Err(error.clone())));

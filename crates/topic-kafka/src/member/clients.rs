@@ -65,7 +65,7 @@ impl MemberClients {
             match work() {
                 Err(TopicError::Busy(why)) => {
                     if said.as_ref().is_none_or(|said| said.elapsed() > SAY) {
-                        tracing::warn!(group = %self.name, why, "kafka is waited for");
+                        tracing::warn!(group = %self.name, why, "waiting for kafka");
                         said = Some(SteadyStopwatch::start());
                     }
                 }

@@ -50,7 +50,7 @@ impl ConsumerContext for KafkaGroupContext {
             consumer.incremental_unassign(list)
         };
         if let Err(error) = done {
-            tracing::warn!(%error, ?partitions, "a change of hands went wrong");
+            tracing::warn!(%error, ?partitions, "a rebalance failed");
         }
     }
 }

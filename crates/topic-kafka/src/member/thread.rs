@@ -99,7 +99,7 @@ impl PollThread {
             // After the broker stood still, two of our own requests to join may have waited there, and the later
             // fenced the earlier. Who joins anew is let in.
             (_, KafkaError::MessageConsumptionFatal(Code::FencedInstanceId)) => {
-                TopicError::Busy("somebody of our instance name has joined; we join anew".to_owned())
+                TopicError::Busy("another client with our instance name has joined; joining again".to_owned())
             }
             (Some(Code::UnsupportedVersion | Code::UnsupportedFeature | Code::UnsupportedAssignor), _)
             | (_, KafkaError::MessageConsumptionFatal(_)) => {
@@ -140,7 +140,7 @@ impl PollThread {
                 reading.seen = seen;
             }
             Err(error) => {
-                tracing::warn!(group = %self.name, %error, "reading did not begin");
+                tracing::warn!(group = %self.name, %error, "reading could not start");
                 self.begin_anew(reading);
             }
         }
@@ -150,7 +150,7 @@ impl PollThread {
     fn begin_anew(&self, reading: &mut PollReadings) {
         *reading = PollReadings::default();
         if let Err(error) = self.reader.unassign() {
-            tracing::warn!(group = %self.name, %error, "reading did not end");
+            tracing::warn!(group = %self.name, %error, "reading could not be stopped");
         }
         self.shared.wait(POLL);
     }

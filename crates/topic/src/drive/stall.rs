@@ -135,12 +135,12 @@ impl DriveLoop {
             return;
         }
         if !for_good && failures < FAILURES_UNTOLD {
-            tracing::warn!(%group, partition, error = why, "a turn failed and is tried again");
+            tracing::warn!(%group, partition, error = why, "a turn failed; retrying");
             return;
         }
         let standstill = PartitionStandstill { group: group.clone(), partition, why: why.clone(), for_good };
         if self.drive.quiet.standstills().note(standstill) {
-            tracing::error!(%group, partition, error = why, "a partition stands still; the others go on");
+            tracing::error!(%group, partition, error = why, "a partition is stopped; the others go on");
         }
     }
 
@@ -187,7 +187,7 @@ impl DriveLoop {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 let group = &self.drive.membership.group;
-                tracing::warn!(%group, partition, error = format!("{error:#}"), "owed work failed and is tried again");
+                tracing::warn!(%group, partition, error = format!("{error:#}"), "owed work failed; retrying");
             }
             Err(panicked) => self.stall_partition(partition, &panicked.into(), StallPhase::Remembering, work),
         }
@@ -199,7 +199,7 @@ impl DriveLoop {
         if owned.held.take_if(|held| held.at == done).is_some() {
             let group = &self.drive.membership.group;
             if self.drive.quiet.standstills().clear(group, partition) {
-                tracing::info!(%group, partition, "a partition that stood still goes on");
+                tracing::info!(%group, partition, "a stopped partition goes on");
             }
         }
     }
