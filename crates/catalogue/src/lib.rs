@@ -6,7 +6,7 @@
 //! and [`Catalogue::parse`] from texts; either gives a catalogue of which everything has been checked, or
 //! all [`TextProblems`](source_text::TextProblems) that were found, each with file, line, column and what was probably meant.
 //!
-//! [`mod@format`] is the table of all keys, from which [`schema`] and [`reference`] are made.
+//! [`mod@format`] is the table of all keys, from which [`schema`] and [`mod@reference`] are made.
 //! [`source_text::yaml`] makes a tree in which everything knows its place and [`tree_reader`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`statement_rule`] and [`source_expression`] are a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.

@@ -2,7 +2,7 @@
 //! in the program reads the environment, and nothing has a default of its own.
 //!
 //! [`keys`] lists what can be set, [`mod@file`] makes texts of the YAML, [`merge`] puts everything together, `settle`
-//! and `production` understand it, [`listing`] prints what came of it and from where, [`reference`] writes the page of all keys.
+//! and `production` understand it, [`listing`] prints what came of it and from where, [`mod@reference`] writes the page of all keys.
 
 use std::{
     cell::RefCell,

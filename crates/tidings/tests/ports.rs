@@ -9,7 +9,7 @@ fn a_port_that_is_taken_is_said_with_a_way_out() {
     let dir = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap();
-    let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("scaffold").display().to_string();
+    let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/scaffold").display().to_string();
     let check = |line: &str, flag: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
         let ended = command.args(line.split(' ')).current_dir(dir.path()).env_clear().output().unwrap();
