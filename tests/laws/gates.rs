@@ -11,11 +11,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use courier::{
-    Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
-};
+use courier::{Courier, CourierError, HandoverGate, HandoverOutcome, Message, decorator::CourierDecorator};
 use house::HouseEngines;
-use model::{Channel, Crowd, CrowdEnrolment, DayRow, MarkAction, Tenant, UtcMillis, erasure::EraseMode};
+use model::{Channel, Crowd, CrowdEnrolment, DayRow, MarkAction, Tenant, UtcMillis};
 use store::{
     DayRows, JournalClaim, JournalClaimOutcome, JournalRecord, Store, StoreError, decorator::StoreDecorator,
 };
@@ -246,7 +244,11 @@ struct GatedCourier {
 }
 
 #[async_trait]
-impl Courier for GatedCourier {
+impl CourierDecorator for GatedCourier {
+    fn inner(&self) -> &dyn Courier {
+        &*self.inner
+    }
+
     async fn hand(
         &self,
         message: &Message,
@@ -276,16 +278,8 @@ impl Courier for GatedCourier {
         handed
     }
 
-    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
-        if self.gates.blind {
-            Ok(CourierOutcome::CannotTell)
-        } else {
-            self.inner.outcome(channel, message_id).await
-        }
-    }
-
-    async fn erase(&self, whose: &CourierEraseRequest, how: EraseMode) -> Result<Option<u64>, CourierError> {
-        self.inner.erase(whose, how).await
+    async fn was_sent(&self, channel: Channel, message_id: &str) -> Result<Option<bool>, CourierError> {
+        if self.gates.blind { Ok(None) } else { self.inner.was_sent(channel, message_id).await }
     }
 }
 

@@ -9,8 +9,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 use anyhow::{Context as _, anyhow};
 use async_trait::async_trait;
 use courier::{
-    Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
-    MessagePayload, outbox::OutboxCourier,
+    Courier, CourierEraseRequest, CourierError, HandoverGate, HandoverOutcome, Message, MessagePayload,
+    outbox::OutboxCourier,
 };
 use courier_net::{
     TlsTrust,
@@ -209,8 +209,8 @@ impl Courier for RoutingCourier {
         Ok(handed)
     }
 
-    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
-        self.courier_for(channel).outcome(channel, message_id).await
+    async fn was_sent(&self, channel: Channel, message_id: &str) -> Result<Option<bool>, CourierError> {
+        self.courier_for(channel).was_sent(channel, message_id).await
     }
 
     /// Only the folder keeps anything; what goes to the world is the world's.

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use catalogue::Catalogue;
-use courier::{Courier, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message};
+use courier::{Courier, CourierError, HandoverGate, HandoverOutcome, Message};
 use model::{Channel, Person, partition::PartitionCount, ready::Ready};
 use render::MessageRenderer;
 use runtime::{Clock, metrics::Metrics};
@@ -138,8 +138,8 @@ impl Courier for CollectingCourier {
         Ok(HandoverOutcome::Accepted)
     }
 
-    async fn outcome(&self, _: Channel, _: &str) -> Result<CourierOutcome, CourierError> {
-        Ok(CourierOutcome::CannotTell)
+    async fn was_sent(&self, _: Channel, _: &str) -> Result<Option<bool>, CourierError> {
+        Ok(None)
     }
 }
 

@@ -18,43 +18,6 @@ use tokio::{
 
 use crate::backoff::{BackoffWait, DestinationBackoff, DestinationSignal, WarmupRamp};
 
-/// Why one is not let in. Nobody has been asked about its message.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum LimiterError {
-    /// The destination is left alone, or its rate is used up for a while.
-    Away(String),
-    /// Others go first; one's own turn may come soon.
-    Busy(String),
-}
-
-impl LimiterError {
-    /// As what became of a message that had no other way.
-    pub fn into_outcome(self) -> HandoverOutcome {
-        match self {
-            Self::Away(why) => HandoverOutcome::Away(why),
-            Self::Busy(why) => HandoverOutcome::Busy(why),
-        }
-    }
-
-    /// Of two ways the last says why; where one of them has a turn soon, it is worth waiting for.
-    #[must_use]
-    pub fn or_sooner(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Busy(why), Self::Away(_)) => Self::Busy(why),
-            (_, other) => other,
-        }
-    }
-
-    /// The same of a destination with a name.
-    #[must_use]
-    pub fn with_name(self, name: &str) -> Self {
-        match self {
-            Self::Away(why) => Self::Away(format!("{name}: {why}")),
-            Self::Busy(why) => Self::Busy(format!("{name}: {why}")),
-        }
-    }
-}
-
 /// How many of anything.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimiterWidth {
@@ -88,8 +51,9 @@ impl DestinationLimiter {
         })
     }
 
-    /// Waits where too many went out in this second; a pause is not waited for.
-    pub async fn enter(self: &Arc<Self>, spread: u64) -> Result<LimiterTicket, LimiterError> {
+    /// Waits where too many went out in this second; a pause is not waited for. An error says why one is not let in: the
+    /// destination is away, or others go first. Nobody has been asked about its message.
+    pub async fn enter(self: &Arc<Self>, spread: u64) -> Result<LimiterTicket, HandoverOutcome> {
         let (begun, mut waiting) = (self.watch.elapsed(), None);
         loop {
             let taken = self.lock_backoff().try_take(self.now_ms());
@@ -102,20 +66,24 @@ impl DestinationLimiter {
                     });
                 }
                 Err(BackoffWait::Pause(ms)) => {
-                    return Err(LimiterError::Away(format!("it is left alone for {} s", ms.div_ceil(1_000))));
+                    return Err(HandoverOutcome::Away(format!(
+                        "it is left alone for {} s",
+                        ms.div_ceil(1_000)
+                    )));
                 }
                 Err(BackoffWait::Rate(ms)) => {
                     let wait = Duration::from_millis(ms);
                     if wait > self.width.wait {
-                        return Err(LimiterError::Away("its rate is used up".to_owned()));
+                        return Err(HandoverOutcome::Away("its rate is used up".to_owned()));
                     }
                     if self.watch.elapsed() - begun + wait > self.width.wait {
-                        return Err(LimiterError::Busy("its rate is used up".to_owned()));
+                        return Err(HandoverOutcome::Busy("its rate is used up".to_owned()));
                     }
                     if waiting.is_none() {
                         let room = LimiterWaiter::begin(&self.waiting, self.width.waiting);
-                        waiting =
-                            Some(room.ok_or_else(|| LimiterError::Busy("too many wait for it".to_owned()))?);
+                        waiting = Some(
+                            room.ok_or_else(|| HandoverOutcome::Busy("too many wait for it".to_owned()))?,
+                        );
                     }
                     retry::wait_real_time(wait).await;
                 }
@@ -127,7 +95,7 @@ impl DestinationLimiter {
     pub async fn admit(
         self: &Arc<Self>,
         spread: u64,
-    ) -> Result<(LimiterTicket, OwnedSemaphorePermit), LimiterError> {
+    ) -> Result<(LimiterTicket, OwnedSemaphorePermit), HandoverOutcome> {
         let turn = self.enter(spread).await?;
         let room = turn.wait_for_room().await?;
         Ok((turn, room))
@@ -164,14 +132,14 @@ pub(crate) struct LimiterTicket {
 impl LimiterTicket {
     /// Room on the way, if there is any before long. Who had to wait for it looks again whether the destination wants to
     /// be left alone; who had not was let in a moment ago, maybe with others that belong to the same message.
-    pub async fn wait_for_room(&self) -> Result<OwnedSemaphorePermit, LimiterError> {
+    pub async fn wait_for_room(&self) -> Result<OwnedSemaphorePermit, HandoverOutcome> {
         if let Ok(permit) = self.lane.permits.clone().try_acquire_owned() {
             return Ok(permit);
         }
         let permit = self.lane.wait_for_permit().await;
-        let permit = permit.ok_or_else(|| LimiterError::Busy("too many wait for it".to_owned()))?;
+        let permit = permit.ok_or_else(|| HandoverOutcome::Busy("too many wait for it".to_owned()))?;
         if self.lane.is_resting() {
-            return Err(LimiterError::Away("it is left alone since a moment ago".to_owned()));
+            return Err(HandoverOutcome::Away("it is left alone since a moment ago".to_owned()));
         }
         Ok(permit)
     }
@@ -229,7 +197,7 @@ mod tests {
         let third = lane.enter(0).await.unwrap();
         let room = first.wait_for_room().await.unwrap();
         let (waited, turned_away) = tokio::join!(second.wait_for_room(), third.wait_for_room());
-        let busy = || Some(LimiterError::Busy("too many wait for it".to_owned()));
+        let busy = || Some(HandoverOutcome::Busy("too many wait for it".to_owned()));
         assert_eq!(waited.err(), busy(), "it waited for as long as one waits");
         assert_eq!(turned_away.err(), busy());
         let found_out = async {
@@ -237,12 +205,12 @@ mod tests {
             drop(room);
         };
         let (late, ()) = tokio::join!(second.wait_for_room(), found_out);
-        assert_eq!(late.err(), Some(LimiterError::Away("it is left alone since a moment ago".to_owned())));
+        assert_eq!(late.err(), Some(HandoverOutcome::Away("it is left alone since a moment ago".to_owned())));
         assert!(third.wait_for_room().await.is_ok(), "it was let in and need not wait");
         assert!(
             lane.enter(0)
                 .await
-                .is_err_and(|why| why == LimiterError::Away("it is left alone for 2 s".to_owned()))
+                .is_err_and(|why| why == HandoverOutcome::Away("it is left alone for 2 s".to_owned()))
         );
     }
 
@@ -255,14 +223,14 @@ mod tests {
         let watch = SteadyStopwatch::start();
         assert_eq!(
             second.wait_for_room().await.err(),
-            Some(LimiterError::Busy("too many wait for it".to_owned()))
+            Some(HandoverOutcome::Busy("too many wait for it".to_owned()))
         );
         assert!(watch.elapsed() < Duration::from_secs(4), "{:?}", watch.elapsed());
     }
 
     #[tokio::test]
     async fn who_waits_for_the_rate_waits_too() {
-        let check = async |per_second: f64, waiting: usize, expected: [Option<LimiterError>; 3]| {
+        let check = async |per_second: f64, waiting: usize, expected: [Option<HandoverOutcome>; 3]| {
             let wait = Duration::from_secs(5);
             let lane = DestinationLimiter::new(LimiterWidth {
                 waiting,
@@ -275,8 +243,8 @@ mod tests {
             let found = [entered.0.err(), entered.1.err(), entered.2.err()];
             assert_eq!(found, expected, "{per_second} {waiting}");
         };
-        let busy = || Some(LimiterError::Busy("too many wait for it".to_owned()));
-        let away = || Some(LimiterError::Away("its rate is used up".to_owned()));
+        let busy = || Some(HandoverOutcome::Busy("too many wait for it".to_owned()));
+        let away = || Some(HandoverOutcome::Away("its rate is used up".to_owned()));
         check(1.0, 2, [None, None, busy()]).await;
         check(1.0, 0, [busy(), busy(), busy()]).await;
         check(0.1, 3, [away(), away(), away()]).await;

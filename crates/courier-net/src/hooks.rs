@@ -9,7 +9,7 @@ mod chat;
 mod keys;
 mod webhook;
 
-use courier::{CallPayload, Message};
+use courier::{CallPayload, HandoverOutcome, Message};
 use hyper::{HeaderMap, body::Bytes};
 use model::hook::Hook;
 use url::Url;
@@ -17,10 +17,7 @@ use url::Url;
 pub use caller::{HookCourier, Settings};
 pub use keys::HookSecrets;
 
-use crate::{
-    http::OutboundReply,
-    http_outcome::{HttpOutcome, ReplyVerdict},
-};
+use crate::{http::OutboundReply, send_outcome::SendOutcome};
 
 /// The form of each hook. What is in the table of `model::hook` and not here does not compile.
 fn form_of_hook(hook: Hook) -> &'static dyn HookForm {
@@ -51,7 +48,7 @@ trait HookForm: Send + Sync {
     }
 
     /// What an answer means.
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome {
         judge_status(reply, now)
     }
 }
@@ -67,13 +64,13 @@ struct HookDispatch<'a> {
 }
 
 /// What statuses mean nearly everywhere. Of what a stranger says beside them, nothing comes into our logs.
-fn judge_status(reply: &OutboundReply, now: i64) -> ReplyVerdict {
+fn judge_status(reply: &OutboundReply, now: i64) -> SendOutcome {
     let why = reply.status.to_string();
     match reply.status {
-        200..=299 => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
-        410 => ReplyVerdict::from_outcome(HttpOutcome::Gone(why)),
-        408 | 425 | 429 | 500..=599 => ReplyVerdict::slow_down(why, reply.pause(now)),
+        200..=299 => SendOutcome::decided(HandoverOutcome::Accepted),
+        410 => SendOutcome::gone(why),
+        408 | 425 | 429 | 500..=599 => SendOutcome::slow_down(why, reply.pause(now)),
         // No redirect is followed: nobody has checked where it leads.
-        _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
+        _ => SendOutcome::refused(why),
     }
 }

@@ -3,7 +3,7 @@
 //! [`mail`] takes mails by one way or several, [`mail_routes`] is how an operator writes those; [`smtp`] is how a server is spoken
 //! with, `providers` how those are who take mails by HTTP, [`dkim`] how a mail says whose it is. [`push`] takes pushes to devices, [`hooks`] calls addresses. `destination_limiter`
 //! is how much of a destination is used by any of them, `backoff` when it is left alone, and `known_hosts` those of which others
-//! make up new ones. `http` is a client that knows whether a request may have arrived; `http_outcome` is what that comes to, and
+//! make up new ones. `http` is a client that knows whether a request may have arrived; `send_outcome` is what that comes to, and
 //! `tls_trust` whose certificates are believed.
 
 mod backoff;
@@ -11,13 +11,14 @@ mod destination_limiter;
 pub mod dkim;
 pub mod hooks;
 mod http;
-mod http_outcome;
 mod known_hosts;
 pub mod mail;
+mod mail_destination;
 pub mod mail_routes;
 mod once_gate;
 mod providers;
 pub mod push;
+mod send_outcome;
 pub mod smtp;
 mod tls_trust;
 

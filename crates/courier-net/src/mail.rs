@@ -9,18 +9,20 @@ use std::{
 
 use async_trait::async_trait;
 use courier::{
-    Courier, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, MailPayload, Message,
+    Courier, CourierError, HandoverGate, HandoverOutcome, MailPayload, Message,
     mime::{self, MimeMessage},
 };
 use model::{Channel, ReadyId};
 use runtime::Clock;
 
 use crate::{
-    destination_limiter::{LimiterError, spread_of_ready},
+    destination_limiter::spread_of_ready,
     dkim::DkimSigner,
+    mail_destination::{MailDestination, SmtpLimits},
     once_gate::OnceGate,
     providers,
-    smtp::{self, MailRouteOutcome, SmtpLimits, SmtpRelay},
+    send_outcome::{SendOutcome, name_destination, prefer_sooner},
+    smtp::{self, SmtpRelay, SmtpTransport},
 };
 
 /// Domains that are told of, at most.
@@ -36,13 +38,13 @@ pub struct MailRoute {
     weight: u32,
     /// Whose mails it takes, by their receivers' domains; without any, all.
     domains: Vec<String>,
-    destination: MailDestination,
+    destination: RouteDestination,
 }
 
 #[derive(Debug)]
-enum MailDestination {
-    Smtp(smtp::SmtpDestination),
-    Provider(providers::ProviderDestination),
+enum RouteDestination {
+    Smtp(MailDestination<SmtpTransport>),
+    Provider(MailDestination<providers::ProviderTransport>),
 }
 
 /// A mail, in the forms in which one or the other wants it.
@@ -56,12 +58,18 @@ struct OutgoingMail<'a> {
 
 impl MailRoute {
     pub fn by_smtp(name: &str, weight: u32, server: SmtpRelay, limits: SmtpLimits) -> Self {
-        let destination = MailDestination::Smtp(smtp::SmtpDestination::new(server, limits));
+        let transport = SmtpTransport::new(server, limits);
+        let destination = RouteDestination::Smtp(MailDestination::new(transport, limits));
         Self { name: name.to_owned(), weight, domains: Vec::new(), destination }
     }
 
-    pub(crate) fn by_provider(name: &str, weight: u32, destination: providers::ProviderDestination) -> Self {
-        let destination = MailDestination::Provider(destination);
+    pub(crate) fn by_provider(
+        name: &str,
+        weight: u32,
+        transport: providers::ProviderTransport,
+        limits: SmtpLimits,
+    ) -> Self {
+        let destination = RouteDestination::Provider(MailDestination::new(transport, limits));
         Self { name: name.to_owned(), weight, domains: Vec::new(), destination }
     }
 
@@ -81,23 +89,24 @@ impl MailRoute {
 
     fn takes_bytes(&self) -> bool {
         match &self.destination {
-            MailDestination::Smtp(_) => true,
-            MailDestination::Provider(provider) => provider.takes_bytes(),
+            RouteDestination::Smtp(_) => true,
+            RouteDestination::Provider(provider) => provider.transport.takes_bytes(),
         }
     }
 
-    async fn bring(&self, item: &OutgoingMail<'_>, gate: &dyn HandoverGate) -> MailRouteOutcome {
+    async fn bring(&self, item: &OutgoingMail<'_>, gate: &dyn HandoverGate) -> SendOutcome {
         let OutgoingMail { message, mail, written, bytes } = *item;
         let spread = spread_of_ready(message.ready);
         match &self.destination {
-            MailDestination::Smtp(server) => {
+            RouteDestination::Smtp(server) => {
                 let MimeMessage { return_path: from, to, is_utf8, .. } = written;
-                server.bring(&smtp::SmtpMail { from, to, bytes, is_utf8: *is_utf8 }, gate, spread).await
+                let letter = smtp::SmtpMail { from, to, bytes, is_utf8: *is_utf8 };
+                server.bring(spread, server.transport.carry(&letter, gate)).await
             }
-            MailDestination::Provider(provider) => {
+            RouteDestination::Provider(provider) => {
                 let now = Clock::real(0).now();
                 let letter = providers::ProviderMail { message, mail, written, bytes, now };
-                provider.bring(&letter, gate, spread).await
+                provider.bring(spread, provider.transport.carry(&letter, gate)).await
             }
         }
     }
@@ -107,8 +116,8 @@ impl MailRoute {
 impl fmt::Display for MailRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (told, limits) = match &self.destination {
-            MailDestination::Smtp(server) => (server.to_string(), server.limits()),
-            MailDestination::Provider(provider) => (provider.to_string(), provider.limits()),
+            RouteDestination::Smtp(server) => (server.transport.to_string(), server.limits),
+            RouteDestination::Provider(provider) => (provider.transport.to_string(), provider.limits),
         };
         write!(f, "{}: {told}, weight {}, {} connections", self.name, self.weight, limits.connections)
     }
@@ -199,25 +208,27 @@ impl Courier for MailCourier {
         let (bytes, at) = (std::mem::take(&mut written.bytes), message.date.0.div_euclid(SECOND_MS));
         let bytes = self.sign_bytes(bytes, &domain_of(&written.from), at)?;
         let item = OutgoingMail { message, mail, written: &written, bytes: &bytes };
-        let mut closed = LimiterError::Away("there is no way for mail".to_owned());
+        let mut closed = HandoverOutcome::Away("there is no way for mail".to_owned());
         let gate = OnceGate::new(gate, self.hand_over);
         for way in self.routes_for(message.ready, &domain_of(&written.to)) {
             match way.bring(&item, &gate).await {
                 // It may have been sent had there been more time; it was not.
-                MailRouteOutcome::Here(HandoverOutcome::Stopped) if gate.is_late() => break,
-                MailRouteOutcome::Here(handed) => return Ok(handed),
-                MailRouteOutcome::Away(why) => closed = closed.or_sooner(why.with_name(&way.name)),
+                SendOutcome { handed: HandoverOutcome::Stopped, .. } if gate.is_late() => break,
+                SendOutcome { handed, elsewhere: false, .. } => return Ok(handed),
+                SendOutcome { handed, .. } => {
+                    closed = prefer_sooner(closed, name_destination(handed, &way.name));
+                }
             }
             if gate.is_late() {
                 break;
             }
         }
-        Ok(closed.into_outcome())
+        Ok(closed)
     }
 
     /// Neither SMTP nor any of the providers has a question for this.
-    async fn outcome(&self, _channel: Channel, _message_id: &str) -> Result<CourierOutcome, CourierError> {
-        Ok(CourierOutcome::CannotTell)
+    async fn was_sent(&self, _channel: Channel, _message_id: &str) -> Result<Option<bool>, CourierError> {
+        Ok(None)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     dkim,
     http::secret_header,
     mail::MailRoute,
-    providers::{MailProvider, PostmarkProvider, ProviderDestination, SendGridProvider, SesProvider},
+    providers::{MailProvider, PostmarkProvider, ProviderTransport, SendGridProvider, SesProvider},
     smtp::{SmtpLimits, SmtpLogin, SmtpRelay, SmtpTimeouts, SmtpTls, WarmupRamp},
     tls_trust::TlsTrust,
 };
@@ -99,8 +99,8 @@ fn parse_route(line: &str, common: &RouteDefaults) -> Result<MailRoute, String> 
             .only_for(domains));
     }
     let provider = read_provider(&url, &said, &host)?;
-    let destination = ProviderDestination::new(provider, limits, &common.trust, common.hand_over);
-    Ok(MailRoute::by_provider(&name, weight, destination).only_for(domains))
+    let transport = ProviderTransport::new(provider, &common.trust, common.hand_over);
+    Ok(MailRoute::by_provider(&name, weight, transport, limits).only_for(domains))
 }
 
 fn read_limits(said: &RouteParams) -> Result<SmtpLimits, String> {

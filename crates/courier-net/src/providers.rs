@@ -1,11 +1,11 @@
-//! Mail over the HTTP interfaces of providers: [`ProviderDestination`] is how much of one is used and what its answers come to;
+//! Mail over the HTTP interfaces of providers: [`ProviderTransport`] is the way to any of them;
 //! `ses`, `postmark` and `sendgrid` are what each is told, and what it says.
 
-mod destination;
 mod postmark;
 mod sendgrid;
 mod ses;
 mod sigv4;
+mod transport;
 
 use std::fmt;
 
@@ -21,15 +21,12 @@ use hyper::{
 };
 use serde_json::Value;
 
-pub(crate) use destination::ProviderDestination;
 pub(crate) use postmark::PostmarkProvider;
 pub(crate) use sendgrid::SendGridProvider;
 pub(crate) use ses::SesProvider;
+pub(crate) use transport::ProviderTransport;
 
-use crate::{
-    http::OutboundReply,
-    http_outcome::{HttpOutcome, ReplyVerdict},
-};
+use crate::{http::OutboundReply, send_outcome::SendOutcome};
 
 /// What one provider is told, and what its answers mean.
 pub(crate) trait MailProvider: Send + Sync + fmt::Debug {
@@ -42,7 +39,7 @@ pub(crate) trait MailProvider: Send + Sync + fmt::Debug {
     fn encode_request(&self, letter: &ProviderMail<'_>) -> Result<Request<Bytes>, String>;
 
     /// What an answer means.
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict;
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome;
 
     /// What it is, for operators; without that by which it knows us.
     fn describe(&self) -> String;
@@ -93,24 +90,22 @@ fn json_request(
 }
 
 /// What an answer means that has nothing to do with what a provider is: most of those that are no yes.
-fn judge_common(why: String, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+fn judge_common(why: String, reply: &OutboundReply, now: i64) -> SendOutcome {
     match reply.status {
         // Whoever stands before the provider asked it and heard nothing.
-        502 | 504 => {
-            ReplyVerdict { fared: HttpOutcome::Unknown(why), ..ReplyVerdict::slow_down(String::new(), None) }
-        }
-        408 | 429 | 500..=599 => ReplyVerdict::slow_down(why, reply.pause(now)),
-        _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
+        502 | 504 => SendOutcome::unknown(why),
+        408 | 429 | 500..=599 => SendOutcome::slow_down(why, reply.pause(now)),
+        _ => SendOutcome::refused(why),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use courier::HandoverOutcome;
     use hyper::HeaderMap;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::destination_limiter::LimiterError;
 
     proptest! {
         /// Only a status of success is a yes, whatever else is said, and nothing that is said gets into a log but codes.
@@ -136,13 +131,14 @@ mod tests {
                 Box::new(SendGridProvider { host: "h".to_owned(), key: token }),
             ];
             for provider in providers {
-                let why = match provider.judge(&reply, 1_800_000_000_000).fared {
-                    HttpOutcome::Accepted => {
+                let why = match provider.judge(&reply, 1_800_000_000_000).handed {
+                    HandoverOutcome::Accepted => {
                         prop_assert!(status < 300, "{provider:?} {status}");
                         continue;
                     }
-                    HttpOutcome::Gone(why) | HttpOutcome::Refused(why) | HttpOutcome::Later(why) | HttpOutcome::Unknown(why) => why,
-                    HttpOutcome::Closed(LimiterError::Away(why) | LimiterError::Busy(why)) => why,
+                    HandoverOutcome::Refused(why) | HandoverOutcome::NotNow(why) | HandoverOutcome::Unknown(why) => why,
+                    HandoverOutcome::Away(why) | HandoverOutcome::Busy(why) => why,
+                    HandoverOutcome::Stopped => panic!("no answer stops a mail"),
                 };
                 prop_assert!(why.starts_with(&status.to_string()) && why.len() <= 70, "{why}");
                 prop_assert!(!why.contains('@'), "{why}");

@@ -7,6 +7,7 @@
 //! engine that needs nothing: a folder of mails that one can look at. [`conformance`] is the list of
 //! promises, [`lying_courier`] a courier that breaks each of them: those two are built with the feature `testing` alone.
 
+pub mod decorator;
 pub mod port;
 
 pub mod call;
@@ -26,6 +27,6 @@ pub mod outbox;
 mod tests;
 
 pub use port::{
-    CallItem, CallPayload, Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate,
-    HandoverOutcome, MailPayload, Message, MessagePayload, PushPayload,
+    CallItem, CallPayload, Courier, CourierEraseRequest, CourierError, HandoverGate, HandoverOutcome,
+    MailPayload, Message, MessagePayload, PushPayload,
 };

@@ -14,9 +14,7 @@ use crate::{
     conformance::{BrokenCourierPromise, CourierHarness},
     mime,
     outbox::OutboxMail,
-    port::{
-        Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
-    },
+    port::{Courier, CourierEraseRequest, CourierError, HandoverGate, HandoverOutcome, Message},
 };
 
 macro_rules! lies {
@@ -185,14 +183,14 @@ impl Courier for LyingCourier {
         Ok(HandoverOutcome::Accepted)
     }
 
-    async fn outcome(&self, _channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
+    async fn was_sent(&self, _channel: Channel, message_id: &str) -> Result<Option<bool>, CourierError> {
         let id = mime::bare_id(message_id);
         let there = self.inner().arrived.iter().any(|(other, _)| Some(other.as_str()) == id);
         Ok(match there {
-            true if self.lies(CourierLie::SaysNotSent) => CourierOutcome::NotSent,
-            false if self.lies(CourierLie::SaysSent) => CourierOutcome::Sent,
-            true => CourierOutcome::Sent,
-            false => CourierOutcome::NotSent,
+            true if self.lies(CourierLie::SaysNotSent) => Some(false),
+            false if self.lies(CourierLie::SaysSent) => Some(true),
+            true => Some(true),
+            false => Some(false),
         })
     }
 

@@ -32,9 +32,7 @@ pub use mail::OutboxMail;
 
 use crate::{
     mime::{self, MimeMessage},
-    port::{
-        Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
-    },
+    port::{Courier, CourierEraseRequest, CourierError, HandoverGate, HandoverOutcome, Message},
 };
 use folder::{OutboxFolder, OutboxPlacement};
 use index::OutboxIndex;
@@ -178,9 +176,9 @@ impl Courier for OutboxCourier {
         self.accept_mail(written, message.ready).await
     }
 
-    async fn outcome(&self, _channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
+    async fn was_sent(&self, _channel: Channel, message_id: &str) -> Result<Option<bool>, CourierError> {
         let Some(id) = mime::bare_id(message_id).map(str::to_owned) else {
-            return Ok(CourierOutcome::NotSent);
+            return Ok(Some(false));
         };
         let shared = Arc::clone(&self.shared);
         // Who handed it over may have gone away, and it may still be in the queue.
@@ -189,11 +187,11 @@ impl Courier for OutboxCourier {
             shared.write_queue();
             drop(turn);
             if !shared.folder.has(&id)? {
-                return Ok(CourierOutcome::NotSent);
+                return Ok(Some(false));
             }
             // Whoever wrote it may have been killed before this.
             shared.folder.sync(&id)?;
-            Ok(CourierOutcome::Sent)
+            Ok(Some(true))
         })
         .await
     }

@@ -171,14 +171,6 @@ pub enum HandoverOutcome {
     Unknown(String),
 }
 
-/// What a courier knows about a message it was given earlier.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CourierOutcome {
-    Sent,
-    NotSent,
-    CannotTell,
-}
-
 /// Why the courier could not even say so.
 #[derive(Debug, thiserror::Error)]
 pub enum CourierError {
@@ -207,8 +199,8 @@ pub trait Courier: Send + Sync + fmt::Debug {
     async fn hand(&self, message: &Message, gate: &dyn HandoverGate)
     -> Result<HandoverOutcome, CourierError>;
 
-    /// What became of a message, by its channel and its id.
-    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError>;
+    /// Whether a message that was handed over earlier was sent, by its channel and its id; `None` if nobody can tell.
+    async fn was_sent(&self, channel: Channel, message_id: &str) -> Result<Option<bool>, CourierError>;
 
     /// Removes what it still has of somebody's messages, or counts it; `None` from a courier that keeps none once they
     /// are handed over. What was removed is not in the courier's hands any more: its outcome may be told as not sent.

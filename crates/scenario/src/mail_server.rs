@@ -4,10 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use courier::{
-    Courier, CourierEraseRequest, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
+    Courier, CourierError, HandoverGate, HandoverOutcome, Message, decorator::CourierDecorator,
     outbox::OutboxCourier,
 };
-use model::{Channel, erasure::EraseMode};
 use runtime::Clock;
 use stage::scenario::MailServerState;
 
@@ -61,7 +60,11 @@ pub(super) struct ScriptedMailServer {
 }
 
 #[async_trait]
-impl Courier for ScriptedMailServer {
+impl CourierDecorator for ScriptedMailServer {
+    fn inner(&self) -> &dyn Courier {
+        &*self.outbox
+    }
+
     async fn hand(
         &self,
         message: &Message,
@@ -71,13 +74,5 @@ impl Courier for ScriptedMailServer {
             Ok(()) => self.outbox.hand(message, gate).await,
             Err(why) => Ok(HandoverOutcome::Away(why.to_owned())),
         }
-    }
-
-    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
-        self.outbox.outcome(channel, message_id).await
-    }
-
-    async fn erase(&self, whose: &CourierEraseRequest, how: EraseMode) -> Result<Option<u64>, CourierError> {
-        self.outbox.erase(whose, how).await
     }
 }

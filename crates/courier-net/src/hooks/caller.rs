@@ -3,10 +3,7 @@
 use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
-use courier::{
-    CallPayload, Courier, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message,
-    MessagePayload,
-};
+use courier::{CallPayload, Courier, CourierError, HandoverGate, HandoverOutcome, Message, MessagePayload};
 use hyper::{
     Request,
     body::Bytes,
@@ -18,10 +15,10 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{HookDispatch, HookForm, HookSecrets, form_of_hook};
 use crate::{
-    destination_limiter::{LimiterError, LimiterTicket, spread_of_ready},
+    destination_limiter::{LimiterTicket, spread_of_ready},
     http::{AddressGuard, OutboundClient, OutboundOptions, OutboundTimeouts},
-    http_outcome::{HttpOutcome, ReplyVerdict, send_and_judge},
     known_hosts::{HostLimits, KnownHosts},
+    send_outcome::{SendOutcome, send_and_judge},
     tls_trust::TlsTrust,
 };
 
@@ -99,8 +96,8 @@ impl HookCourier {
     }
 
     /// Makes a request ready. Nothing of the message leaves the house.
-    async fn prepare(&self, message: &Message, call: &CallPayload) -> Result<PreparedCall, HttpOutcome> {
-        let refused = |why: &str| HttpOutcome::Refused(why.to_owned());
+    async fn prepare(&self, message: &Message, call: &CallPayload) -> Result<PreparedCall, SendOutcome> {
+        let refused = |why: &str| SendOutcome::refused(why);
         if !self.calls_hook(call.hook) {
             return Err(refused("this hook is not called"));
         }
@@ -108,40 +105,40 @@ impl HookCourier {
         let url = self.guard.parse_address(&call.address).map_err(refused)?;
         let (headers, body) = form
             .build_request(&HookDispatch { message, call, keys: &self.keys, now })
-            .map_err(HttpOutcome::Refused)?;
+            .map_err(SendOutcome::refused)?;
         if body.len() > BODY_BYTES_MAX {
             let why = format!("it has {} bytes, and no more than {BODY_BYTES_MAX} are sent", body.len());
-            return Err(HttpOutcome::Refused(why));
+            return Err(SendOutcome::refused(why));
         }
         let request = Request::post(url.as_str()).header(USER_AGENT, NAME).body(body);
         let mut request = request.map_err(|_| refused("no request can be made of it"))?;
         request.headers_mut().extend(headers);
         let pace = self.paces.get(&form.limiter_key(&url));
-        let pace = pace.ok_or_else(|| HttpOutcome::closed_away("too many addresses are called"))?;
+        let pace = pace.ok_or_else(|| SendOutcome::away("too many addresses are called"))?;
         let (turn, room) =
-            pace.lane.admit(spread_of_ready(message.ready)).await.map_err(HttpOutcome::Closed)?;
+            pace.lane.admit(spread_of_ready(message.ready)).await.map_err(SendOutcome::turned_away)?;
         Ok(PreparedCall { form, turn, room, request, now })
     }
 
     /// Once more, if who is called knows it again and nobody knows whether it came.
-    async fn send(&self, prepared: PreparedCall) -> HttpOutcome {
+    async fn send(&self, prepared: PreparedCall) -> SendOutcome {
         let PreparedCall { form, turn, room: _room, request, now } = prepared;
         let once =
             async || send_and_judge(&self.client, request.clone(), |reply| form.judge(reply, now)).await;
-        let judged = match once().await {
-            ReplyVerdict { fared: HttpOutcome::Unknown(first), .. } if form.knows_again() => {
+        let outcome = match once().await {
+            SendOutcome { handed: HandoverOutcome::Unknown(first), .. } if form.knows_again() => {
                 let second = once().await;
                 // What the second came to says nothing about the first, but where it was taken.
-                let fared = match second.fared {
-                    HttpOutcome::Accepted => HttpOutcome::Accepted,
-                    _ => HttpOutcome::Unknown(first),
+                let handed = match second.handed {
+                    HandoverOutcome::Accepted => HandoverOutcome::Accepted,
+                    _ => HandoverOutcome::Unknown(first),
                 };
-                ReplyVerdict { fared, ..second }
+                SendOutcome { load: second.load, ..SendOutcome::decided(handed) }
             }
-            judged => judged,
+            outcome => outcome,
         };
-        turn.record_signal(judged.went);
-        judged.fared
+        turn.record_signal(outcome.load);
+        outcome
     }
 }
 
@@ -163,32 +160,25 @@ impl Courier for HookCourier {
         let MessagePayload::Call(call) = &message.way else {
             return Ok(HandoverOutcome::Refused("it is no call of a hook".to_owned()));
         };
-        let fared = match self.prepare(message, call).await {
-            Err(fared) => fared,
+        let outcome = match self.prepare(message, call).await {
+            Err(outcome) => outcome,
             Ok(_) if !gate.may_go().await => return Ok(HandoverOutcome::Stopped),
             Ok(prepared) => match self.send(prepared).await {
-                // Whoever is called answers for this address alone.
-                HttpOutcome::Closed(LimiterError::Away(why) | LimiterError::Busy(why)) => {
-                    HttpOutcome::Later(why)
+                // A host answers for this address alone.
+                SendOutcome { handed: HandoverOutcome::Away(why) | HandoverOutcome::Busy(why), .. } => {
+                    SendOutcome::decided(HandoverOutcome::NotNow(why))
                 }
-                fared => fared,
+                outcome => outcome,
             },
         };
-        Ok(match fared {
-            HttpOutcome::Accepted => HandoverOutcome::Accepted,
-            HttpOutcome::Gone(why) => {
-                gate.note_dead_address(call).await;
-                HandoverOutcome::Refused(why)
-            }
-            HttpOutcome::Refused(why) => HandoverOutcome::Refused(why),
-            HttpOutcome::Later(why) => HandoverOutcome::NotNow(why),
-            HttpOutcome::Closed(closed) => closed.into_outcome(),
-            HttpOutcome::Unknown(why) => HandoverOutcome::Unknown(why),
-        })
+        if outcome.is_gone {
+            gate.note_dead_address(call).await;
+        }
+        Ok(outcome.handed)
     }
 
     /// Nobody has a question for this.
-    async fn outcome(&self, _channel: Channel, _message_id: &str) -> Result<CourierOutcome, CourierError> {
-        Ok(CourierOutcome::CannotTell)
+    async fn was_sent(&self, _channel: Channel, _message_id: &str) -> Result<Option<bool>, CourierError> {
+        Ok(None)
     }
 }

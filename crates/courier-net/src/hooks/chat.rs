@@ -13,10 +13,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{HookDispatch, HookForm, judge_status};
-use crate::{
-    http::OutboundReply,
-    http_outcome::{HttpOutcome, ReplyVerdict},
-};
+use crate::{http::OutboundReply, send_outcome::SendOutcome};
 
 /// Characters of a text in a block, at most: 3,000 by Slack's documentation, and some are for what goes around it.
 const CHARS_MAX: usize = 2_000;
@@ -42,9 +39,9 @@ impl HookForm for ChatForm {
     }
 
     /// An address that is unknown there was taken away by hand.
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome {
         match reply.status {
-            404 => ReplyVerdict::from_outcome(HttpOutcome::Gone("404".to_owned())),
+            404 => SendOutcome::gone("404"),
             _ => judge_status(reply, now),
         }
     }

@@ -1,5 +1,6 @@
 //! Postmark, by its email API: it puts together a mail of its own from what it is told, and signs that.
 
+use courier::HandoverOutcome;
 use hyper::{
     Request,
     body::Bytes,
@@ -8,10 +9,7 @@ use hyper::{
 use serde_json::{Value, json};
 
 use super::{MailProvider, ProviderMail, TRACE, json_request, judge_common};
-use crate::{
-    http::OutboundReply,
-    http_outcome::{HttpOutcome, ReplyVerdict},
-};
+use crate::{http::OutboundReply, send_outcome::SendOutcome};
 
 const TOKEN: HeaderName = HeaderName::from_static("x-postmark-server-token");
 /// By which it leaves a message's id as it is.
@@ -50,7 +48,7 @@ impl MailProvider for PostmarkProvider {
         json_request(format!("https://{}/email", self.host), (TOKEN, self.token.clone()), &body)
     }
 
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome {
         let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         let code = said["ErrorCode"].as_u64();
         let why = match code {
@@ -58,14 +56,14 @@ impl MailProvider for PostmarkProvider {
             None => reply.status.to_string(),
         };
         match (reply.status, code) {
-            (200, None | Some(0)) => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
+            (200, None | Some(0)) => SendOutcome::decided(HandoverOutcome::Accepted),
             // Who we are is not taken, or not as whom we send, or the account is spent or shut: true of every mail.
             (401 | 403 | 404, _)
             | (_, Some(10 | 400 | 401 | 405 | 412 | 413 | 1_221 | 1_222 | 1_226 | 1_235 | 1_236)) => {
-                ReplyVerdict::locked_out("postmark", why)
+                SendOutcome::locked_out("postmark", why)
             }
-            (_, Some(100)) => ReplyVerdict::slow_down(why, reply.pause(now)),
-            (200, Some(_)) => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
+            (_, Some(100)) => SendOutcome::slow_down(why, reply.pause(now)),
+            (200, Some(_)) => SendOutcome::refused(why),
             _ => judge_common(why, reply, now),
         }
     }

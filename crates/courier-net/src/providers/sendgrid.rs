@@ -1,5 +1,6 @@
 //! SendGrid, by its API v3: it puts together a mail of its own from what it is told, and signs that.
 
+use courier::HandoverOutcome;
 use hyper::{
     Request,
     body::Bytes,
@@ -8,10 +9,7 @@ use hyper::{
 use serde_json::{Map, Value, json};
 
 use super::{MailProvider, ProviderMail, TRACE, json_request, judge_common};
-use crate::{
-    http::OutboundReply,
-    http_outcome::{HttpOutcome, ReplyVerdict},
-};
+use crate::{http::OutboundReply, send_outcome::SendOutcome};
 
 /// When there may be more requests, in seconds since 1970.
 const RESET: &str = "x-ratelimit-reset";
@@ -56,12 +54,12 @@ impl MailProvider for SendGridProvider {
     }
 
     /// Its words are no codes, and may quote an address: only the status is told.
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome {
         let why = reply.status.to_string();
         match reply.status {
-            200 | 202 => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
-            401 | 403 | 404 => ReplyVerdict::locked_out("sendgrid", why),
-            429 => ReplyVerdict::slow_down(why, reply.pause(now).or_else(|| read_reset(reply, now))),
+            200 | 202 => SendOutcome::decided(HandoverOutcome::Accepted),
+            401 | 403 | 404 => SendOutcome::locked_out("sendgrid", why),
+            429 => SendOutcome::slow_down(why, reply.pause(now).or_else(|| read_reset(reply, now))),
             _ => judge_common(why, reply, now),
         }
     }

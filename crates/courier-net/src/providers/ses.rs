@@ -1,6 +1,7 @@
 //! Amazon SES, by its API v2: it takes the mail's bytes as they are.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use courier::HandoverOutcome;
 use hyper::{
     Request,
     body::Bytes,
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     http::{OutboundReply, clean_word, secret_header},
-    http_outcome::{HttpOutcome, ReplyVerdict},
+    send_outcome::SendOutcome,
 };
 
 const PATH: &str = "/v2/email/outbound-emails";
@@ -71,22 +72,22 @@ impl MailProvider for SesProvider {
         request.body(body.into()).map_err(|_| "no request can be made of it".to_owned())
     }
 
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome {
         let said = reply.headers.get(ERROR).and_then(|said| said.to_str().ok()).unwrap_or_default();
         // Behind a colon it may say where that is defined.
         let said = clean_word(said.split(':').next().unwrap_or_default());
         let why = format!("{} {said}", reply.status).trim_end().to_owned();
         match (reply.status, said.as_str()) {
-            (200, _) => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
+            (200, _) => SendOutcome::decided(HandoverOutcome::Accepted),
             (_, "ThrottlingException" | "TooManyRequestsException" | "LimitExceededException") => {
-                ReplyVerdict::slow_down(why, reply.pause(now))
+                SendOutcome::slow_down(why, reply.pause(now))
             }
             // What is wrong there is wrong for every mail.
             (401 | 403 | 404, _)
             | (
                 _,
                 "AccountSuspendedException" | "SendingPausedException" | "MailFromDomainNotVerifiedException",
-            ) => ReplyVerdict::locked_out("ses", why),
+            ) => SendOutcome::locked_out("ses", why),
             _ => judge_common(why, reply, now),
         }
     }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use courier::HandoverOutcome;
 use hyper::{
     Request,
     header::{AUTHORIZATION, HeaderValue},
@@ -17,8 +18,8 @@ use super::{
 use crate::{
     destination_limiter::DestinationLimiter,
     http::{OutboundClient, OutboundOptions, OutboundReply, OutboundTimeouts, clean_word, secret_header},
-    http_outcome::{HttpOutcome, ReplyVerdict},
     known_hosts::host_limiter,
+    send_outcome::SendOutcome,
     tls_trust::TlsTrust,
 };
 
@@ -92,14 +93,14 @@ impl ApnsService {
 
 #[async_trait]
 impl DevicePushService for ApnsService {
-    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, HttpOutcome> {
+    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, SendOutcome> {
         let token = &letter.device.token;
         if token.is_empty() || token.len() > 400 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(HttpOutcome::Gone("it is no token of APNs".to_owned()));
+            return Err(SendOutcome::gone("it is no token of APNs"));
         }
         let body = fit_payload(letter, BYTES_MAX)?;
-        let turn = self.lane.enter(letter.spread).await.map_err(HttpOutcome::Closed)?;
-        let authorization = self.authorization(letter.now).map_err(|why| HttpOutcome::closed_away(&why))?;
+        let turn = self.lane.enter(letter.spread).await.map_err(SendOutcome::turned_away)?;
+        let authorization = self.authorization(letter.now).map_err(SendOutcome::away)?;
         let kind = if letter.push.wordless { "background" } else { "alert" };
         let is_quiet = letter.push.silent || letter.push.wordless;
         let request = Request::post(format!("{}/3/device/{token}", self.root))
@@ -110,7 +111,7 @@ impl DevicePushService for ApnsService {
             .header("apns-expiration", letter.push.expires.0.div_euclid(1_000).max(0))
             .header("apns-collapse-id", letter.message.ready.to_string())
             .body(body);
-        let request = request.map_err(|_| HttpOutcome::Refused("no request can be made of it".to_owned()))?;
+        let request = request.map_err(|_| SendOutcome::refused("no request can be made of it"))?;
         Ok(PreparedPush { turn, request })
     }
 
@@ -122,22 +123,20 @@ impl DevicePushService for ApnsService {
         format!("APNs for {} at {}", String::from_utf8_lossy(self.topic.as_bytes()), self.root)
     }
 
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome {
         let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         let reason = clean_word(said["reason"].as_str().unwrap_or_default());
         let why = format!("{} {reason}", reply.status).trim_end().to_owned();
         match (reply.status, reason.as_str()) {
-            (200, _) => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
-            (410, _) | (400, "BadDeviceToken" | "DeviceTokenNotForTopic") => {
-                ReplyVerdict::from_outcome(HttpOutcome::Gone(why))
-            }
+            (200, _) => SendOutcome::decided(HandoverOutcome::Accepted),
+            (410, _) | (400, "BadDeviceToken" | "DeviceTokenNotForTopic") => SendOutcome::gone(why),
             // Of one device there is too much, and of the others not.
-            (429, "TooManyRequests") => ReplyVerdict::from_outcome(HttpOutcome::Later(why)),
-            (429 | 500..=599, _) => ReplyVerdict::slow_down(why, reply.pause(now)),
-            (403, "ExpiredProviderToken") => ReplyVerdict::stale_token(why),
+            (429, "TooManyRequests") => SendOutcome::decided(HandoverOutcome::NotNow(why)),
+            (429 | 500..=599, _) => SendOutcome::slow_down(why, reply.pause(now)),
+            (403, "ExpiredProviderToken") => SendOutcome::stale_token(why),
             // It is us whom it does not know: that is no reason to give up a message.
-            (403, _) => ReplyVerdict::locked_out("apns", why),
-            _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
+            (403, _) => SendOutcome::locked_out("apns", why),
+            _ => SendOutcome::refused(why),
         }
     }
 

@@ -10,6 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use courier::HandoverOutcome;
 use hyper::{
     Request,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},
@@ -30,8 +31,8 @@ use crate::{
         OutboundClient, OutboundError, OutboundOptions, OutboundReply, OutboundTimeouts, clean_word,
         secret_header,
     },
-    http_outcome::{HttpOutcome, ReplyVerdict},
     known_hosts::host_limiter,
+    send_outcome::SendOutcome,
     tls_trust::TlsTrust,
 };
 
@@ -206,21 +207,21 @@ fn bearer_header(token: &str) -> Option<HeaderValue> {
 
 #[async_trait]
 impl DevicePushService for FcmService {
-    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, HttpOutcome> {
+    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, SendOutcome> {
         let body = fit_payload(letter, BYTES_MAX)?;
-        let turn = self.lane.enter(letter.spread).await.map_err(HttpOutcome::Closed)?;
+        let turn = self.lane.enter(letter.spread).await.map_err(SendOutcome::turned_away)?;
         let authorization = match self.authorization(letter.now, None).await {
             Ok(authorization) => authorization,
             Err(FcmTokenError { why, pause }) => {
                 turn.record_signal(DestinationSignal::Slow(pause));
-                return Err(HttpOutcome::closed_away(&why));
+                return Err(SendOutcome::away(why));
             }
         };
         let request = Request::post(&self.messages)
             .header(AUTHORIZATION, authorization)
             .header(CONTENT_TYPE, "application/json")
             .body(body);
-        let request = request.map_err(|_| HttpOutcome::Refused("no request can be made of it".to_owned()))?;
+        let request = request.map_err(|_| SendOutcome::refused("no request can be made of it"))?;
         Ok(PreparedPush { turn, request })
     }
 
@@ -232,7 +233,7 @@ impl DevicePushService for FcmService {
         format!("FCM for {}", self.account.project_id)
     }
 
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome {
         let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         let error = &said["error"];
         let none = Vec::new();
@@ -241,18 +242,16 @@ impl DevicePushService for FcmService {
         let code = clean_word(code.or(error["status"].as_str()).unwrap_or_default());
         let why = format!("{} {code}", reply.status).trim_end().to_owned();
         match (reply.status, code.as_str()) {
-            (200, _) => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
-            (404, "UNREGISTERED") => ReplyVerdict::from_outcome(HttpOutcome::Gone(why)),
-            (400, "INVALID_ARGUMENT") if is_about_token(error, details) => {
-                ReplyVerdict::from_outcome(HttpOutcome::Gone(why))
-            }
-            (429 | 500..=599, _) => ReplyVerdict::slow_down(why, reply.pause(now)),
+            (200, _) => SendOutcome::decided(HandoverOutcome::Accepted),
+            (404, "UNREGISTERED") => SendOutcome::gone(why),
+            (400, "INVALID_ARGUMENT") if is_about_token(error, details) => SendOutcome::gone(why),
+            (429 | 500..=599, _) => SendOutcome::slow_down(why, reply.pause(now)),
             // Of the app, where a token belongs to: this one device is not ours.
-            (403, "SENDER_ID_MISMATCH") => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
-            (401, "THIRD_PARTY_AUTH_ERROR") => ReplyVerdict::locked_out("fcm", why),
-            (401, _) => ReplyVerdict::stale_token(why),
-            (403, _) => ReplyVerdict::locked_out("fcm", why),
-            _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
+            (403, "SENDER_ID_MISMATCH") => SendOutcome::refused(why),
+            (401, "THIRD_PARTY_AUTH_ERROR") => SendOutcome::locked_out("fcm", why),
+            (401, _) => SendOutcome::stale_token(why),
+            (403, _) => SendOutcome::locked_out("fcm", why),
+            _ => SendOutcome::refused(why),
         }
     }
 

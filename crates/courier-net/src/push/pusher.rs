@@ -3,10 +3,7 @@
 use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
-use courier::{
-    Courier, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message, MessagePayload,
-    PushPayload,
-};
+use courier::{Courier, CourierError, HandoverGate, HandoverOutcome, Message, MessagePayload, PushPayload};
 use futures::future::join_all;
 use model::{
     Channel,
@@ -22,9 +19,9 @@ use super::{
 };
 use crate::{
     backoff::is_rate,
-    destination_limiter::{LimiterError, spread_of_ready},
+    destination_limiter::spread_of_ready,
     http::OutboundTimeouts,
-    http_outcome::HttpOutcome,
+    send_outcome::{SendOutcome, name_destination, prefer_sooner},
     tls_trust::TlsTrust,
 };
 
@@ -91,12 +88,12 @@ impl PushCourier {
         message: &Message,
         push: &PushPayload,
         gate: &dyn HandoverGate,
-    ) -> Option<Vec<(PushDevice, HttpOutcome)>> {
+    ) -> Option<Vec<(PushDevice, SendOutcome)>> {
         let now = self.clock.0.now();
         let spread = spread_of_ready(message.ready);
         let prepared = join_all(push.devices.iter().map(async |device| {
             let Some(service) = self.service_for(device.platform) else {
-                return Err(HttpOutcome::Refused(format!(
+                return Err(SendOutcome::refused(format!(
                     "there is no way to {} devices",
                     device.platform.name()
                 )));
@@ -111,10 +108,10 @@ impl PushCourier {
         }
         let sent = prepared.into_iter().map(async |prepared| match prepared {
             Ok((service, prepared)) => send_prepared(service, prepared, now).await,
-            Err(fared) => fared,
+            Err(outcome) => outcome,
         });
-        let fared = join_all(sent).await;
-        Some(push.devices.iter().cloned().zip(fared).collect())
+        let outcomes = join_all(sent).await;
+        Some(push.devices.iter().cloned().zip(outcomes).collect())
     }
 }
 
@@ -141,35 +138,38 @@ impl Courier for PushCourier {
         let Some(brought) = self.send_to_devices(message, push, gate).await else {
             return Ok(HandoverOutcome::Stopped);
         };
-        for (device, fared) in &brought {
-            if let HttpOutcome::Gone(_) = fared {
-                gate.note_dead_device(device).await;
-            }
+        for (device, _) in brought.iter().filter(|(_, outcome)| outcome.is_gone) {
+            gate.note_dead_device(device).await;
         }
-        Ok(sum_outcomes(brought.iter().map(|(device, fared)| (device.platform, fared))))
+        Ok(sum_outcomes(brought.iter().map(|(device, outcome)| (device.platform, &outcome.handed))))
     }
 
     /// None of the services has a question for this.
-    async fn outcome(&self, _channel: Channel, _message_id: &str) -> Result<CourierOutcome, CourierError> {
-        Ok(CourierOutcome::CannotTell)
+    async fn was_sent(&self, _channel: Channel, _message_id: &str) -> Result<Option<bool>, CourierError> {
+        Ok(None)
     }
 }
 
 /// Somebody who has it on one device has it.
-fn sum_outcomes<'a>(fared: impl Iterator<Item = (DevicePlatform, &'a HttpOutcome)>) -> HandoverOutcome {
+fn sum_outcomes<'a>(
+    outcomes: impl Iterator<Item = (DevicePlatform, &'a HandoverOutcome)>,
+) -> HandoverOutcome {
     let (mut unknown, mut later, mut never) = (Vec::new(), Vec::new(), Vec::new());
-    let mut closed: Option<LimiterError> = None;
-    for (platform, fared) in fared {
+    let mut closed: Option<HandoverOutcome> = None;
+    for (platform, outcome) in outcomes {
         let told = |why: &str| format!("{}: {why}", platform.name());
-        match fared {
-            HttpOutcome::Accepted => return HandoverOutcome::Accepted,
-            HttpOutcome::Unknown(why) => unknown.push(told(why)),
-            HttpOutcome::Later(why) => later.push(told(why)),
-            HttpOutcome::Closed(why) => {
-                let why = why.clone().with_name(platform.name());
-                closed = Some(closed.map_or_else(|| why.clone(), |before| before.or_sooner(why.clone())));
+        match outcome {
+            HandoverOutcome::Accepted | HandoverOutcome::Stopped => return outcome.clone(),
+            HandoverOutcome::Unknown(why) => unknown.push(told(why)),
+            HandoverOutcome::NotNow(why) => later.push(told(why)),
+            HandoverOutcome::Away(_) | HandoverOutcome::Busy(_) => {
+                let outcome = name_destination(outcome.clone(), platform.name());
+                closed = Some(match closed {
+                    Some(before) => prefer_sooner(before, outcome),
+                    None => outcome,
+                });
             }
-            HttpOutcome::Refused(why) | HttpOutcome::Gone(why) => never.push(told(why)),
+            HandoverOutcome::Refused(why) => never.push(told(why)),
         }
     }
     if !unknown.is_empty() {
@@ -179,7 +179,7 @@ fn sum_outcomes<'a>(fared: impl Iterator<Item = (DevicePlatform, &'a HttpOutcome
         return HandoverOutcome::NotNow(later.join("; "));
     }
     if let Some(closed) = closed {
-        return closed.into_outcome();
+        return closed;
     }
     if never.is_empty() {
         never.push("there is no device".to_owned());
@@ -190,28 +190,31 @@ fn sum_outcomes<'a>(fared: impl Iterator<Item = (DevicePlatform, &'a HttpOutcome
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::destination_limiter;
 
     #[test]
     fn what_becomes_of_a_message_is_the_best_of_its_devices() {
-        use HttpOutcome::{Accepted, Closed, Gone, Later, Refused, Unknown};
+        use HandoverOutcome::{Accepted, Away, Busy, NotNow, Refused, Unknown};
         let why = || "why".to_owned();
-        let check = |fared: &[HttpOutcome], expected: HandoverOutcome| {
+        let check = |fared: &[HandoverOutcome], expected: HandoverOutcome| {
             let platforms = DevicePlatform::ALL.into_iter().cycle();
             assert_eq!(sum_outcomes(platforms.zip(fared)), expected, "{fared:?}");
         };
-        check(&[Gone(why()), Unknown(why()), Later(why()), Accepted], HandoverOutcome::Accepted);
-        check(&[Gone(why()), Later(why()), Unknown(why())], HandoverOutcome::Unknown("web: why".to_owned()));
+        check(&[Refused(why()), Unknown(why()), NotNow(why()), Accepted], HandoverOutcome::Accepted);
         check(
-            &[Refused(why()), Later(why()), Later(why())],
+            &[Refused(why()), NotNow(why()), Unknown(why())],
+            HandoverOutcome::Unknown("web: why".to_owned()),
+        );
+        check(
+            &[Refused(why()), NotNow(why()), NotNow(why())],
             HandoverOutcome::NotNow("ios: why; web: why".to_owned()),
         );
-        let away = |why: &str| destination_limiter::LimiterError::Away(why.to_owned());
-        let busy = |why: &str| destination_limiter::LimiterError::Busy(why.to_owned());
-        check(&[Refused(why()), Closed(away("why"))], HandoverOutcome::Away("ios: why".to_owned()));
-        check(&[Closed(busy("why")), Closed(away("why"))], HandoverOutcome::Busy("android: why".to_owned()));
-        check(&[Closed(away("why")), Later(why())], HandoverOutcome::NotNow("ios: why".to_owned()));
-        check(&[Refused(why()), Gone(why())], HandoverOutcome::Refused("android: why; ios: why".to_owned()));
+        check(&[Refused(why()), Away(why())], HandoverOutcome::Away("ios: why".to_owned()));
+        check(&[Busy(why()), Away(why())], HandoverOutcome::Busy("android: why".to_owned()));
+        check(&[Away(why()), NotNow(why())], HandoverOutcome::NotNow("ios: why".to_owned()));
+        check(
+            &[Refused(why()), Refused(why())],
+            HandoverOutcome::Refused("android: why; ios: why".to_owned()),
+        );
         check(&[], HandoverOutcome::Refused("there is no device".to_owned()));
     }
 

@@ -15,7 +15,7 @@ use model::device::PushDevice;
 use crate::{
     destination_limiter::LimiterTicket,
     http::{OutboundClient, OutboundReply},
-    http_outcome::{HttpOutcome, ReplyVerdict, send_and_judge},
+    send_outcome::{SendOutcome, send_and_judge},
 };
 
 /// One message for one device.
@@ -40,7 +40,7 @@ pub(super) struct PreparedPush {
 #[async_trait]
 pub(super) trait DevicePushService: Send + Sync + fmt::Debug {
     /// Makes a request ready. Nothing of the message leaves the house.
-    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, HttpOutcome>;
+    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, SendOutcome>;
 
     fn client(&self) -> &OutboundClient;
 
@@ -48,7 +48,7 @@ pub(super) trait DevicePushService: Send + Sync + fmt::Debug {
     fn describe(&self) -> String;
 
     /// What an answer means.
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict;
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome;
 
     /// Another authorization than this one, which is not taken any more; none if there is no other to be had.
     async fn renew_authorization(&self, _old: &HeaderValue, _now: i64) -> Option<HeaderValue> {
@@ -61,24 +61,24 @@ pub(super) async fn send_prepared(
     service: &dyn DevicePushService,
     prepared: PreparedPush,
     now: i64,
-) -> HttpOutcome {
+) -> SendOutcome {
     let PreparedPush { turn, request } = prepared;
     let _room = match turn.wait_for_room().await {
         Ok(room) => room,
-        Err(why) => return HttpOutcome::Closed(why),
+        Err(why) => return SendOutcome::turned_away(why),
     };
     let first = send_and_judge(service.client(), request.clone(), |reply| service.judge(reply, now)).await;
     let judged = match send_again(service, &first, request, now).await {
         Some(request) => send_and_judge(service.client(), request, |reply| service.judge(reply, now)).await,
         None => first,
     };
-    turn.record_signal(judged.went);
-    judged.fared
+    turn.record_signal(judged.load);
+    judged
 }
 
 async fn send_again(
     service: &dyn DevicePushService,
-    first: &ReplyVerdict,
+    first: &SendOutcome,
     mut old: Request<Bytes>,
     now: i64,
 ) -> Option<Request<Bytes>> {
@@ -89,7 +89,7 @@ async fn send_again(
 }
 
 /// The payload of a device in so many bytes, if need be with the short words.
-pub(super) fn fit_payload(letter: &PushDispatch<'_>, bytes_max: usize) -> Result<Bytes, HttpOutcome> {
+pub(super) fn fit_payload(letter: &PushDispatch<'_>, bytes_max: usize) -> Result<Bytes, SendOutcome> {
     let whole = encode_push(letter.message, letter.push, letter.device).to_string();
     if whole.len() <= bytes_max {
         return Ok(whole.into());
@@ -99,7 +99,7 @@ pub(super) fn fit_payload(letter: &PushDispatch<'_>, bytes_max: usize) -> Result
     if short.len() <= bytes_max {
         return Ok(short.into());
     }
-    Err(HttpOutcome::Refused(format!("it has {} bytes, and no more than {bytes_max} are taken", short.len())))
+    Err(SendOutcome::refused(format!("it has {} bytes, and no more than {bytes_max} are taken", short.len())))
 }
 
 /// Seconds until nobody wants it any more.

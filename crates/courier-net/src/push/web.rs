@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use courier::HandoverOutcome;
 use hyper::{
     Request,
     header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue},
@@ -21,8 +22,8 @@ use super::{
 };
 use crate::{
     http::{AddressGuard, OutboundClient, OutboundOptions, OutboundReply, OutboundTimeouts, secret_header},
-    http_outcome::{HttpOutcome, ReplyVerdict},
     known_hosts::{HostLimits, KnownHost, KnownHosts},
+    send_outcome::SendOutcome,
     tls_trust::TlsTrust,
 };
 
@@ -112,11 +113,10 @@ impl WebPushService {
     }
 
     /// Where a subscription leads, and for whom a text is encrypted.
-    fn read_subscription(&self, token: &str) -> Result<(Url, SubscriberKeys), HttpOutcome> {
-        let none = |why: &str| HttpOutcome::Gone(format!("it is no subscription: {why}"));
+    fn read_subscription(&self, token: &str) -> Result<(Url, SubscriberKeys), SendOutcome> {
+        let none = |why: &str| SendOutcome::gone(format!("it is no subscription: {why}"));
         let said: WebPushSubscription = serde_json::from_str(token).map_err(|_| none("not its JSON"))?;
-        let url =
-            self.guard.parse_address(&said.endpoint).map_err(|why| HttpOutcome::Refused(why.to_owned()))?;
+        let url = self.guard.parse_address(&said.endpoint).map_err(SendOutcome::refused)?;
         let p256dh = decode_base64(&said.keys.p256dh).ok_or_else(|| none("a key that is not base64"))?;
         let auth = decode_base64(&said.keys.auth).and_then(|auth| auth.try_into().ok());
         let auth = auth.ok_or_else(|| none("`auth` has not 16 bytes"))?;
@@ -126,16 +126,15 @@ impl WebPushService {
 
 #[async_trait]
 impl DevicePushService for WebPushService {
-    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, HttpOutcome> {
+    async fn prepare(&self, letter: &PushDispatch<'_>) -> Result<PreparedPush, SendOutcome> {
         let (url, keys) = self.read_subscription(&letter.device.token)?;
         let text = fit_payload(letter, encrypt::BYTES_MAX)?;
         let body = encrypt::encrypt_text(&text, &keys)
-            .map_err(|_| HttpOutcome::Gone("it is no subscription: a key that is none".to_owned()))?;
+            .map_err(|_| SendOutcome::gone("it is no subscription: a key that is none"))?;
         let origin = url.origin().ascii_serialization();
-        let host =
-            self.hosts.get(&origin).ok_or_else(|| HttpOutcome::closed_away("there are too many services"))?;
-        let turn = host.lane.enter(letter.spread).await.map_err(HttpOutcome::Closed)?;
-        let unsigned = || HttpOutcome::closed_away("there is no signature");
+        let host = self.hosts.get(&origin).ok_or_else(|| SendOutcome::away("there are too many services"))?;
+        let turn = host.lane.enter(letter.spread).await.map_err(SendOutcome::turned_away)?;
+        let unsigned = || SendOutcome::away("there is no signature");
         let authorization = self.authorization(&host, &origin, letter.now).ok_or_else(unsigned)?;
         let request = Request::post(url.as_str())
             .header(AUTHORIZATION, authorization)
@@ -145,7 +144,7 @@ impl DevicePushService for WebPushService {
             .header("urgency", message_urgency(letter))
             .header("topic", message_topic(letter))
             .body(body.into());
-        let request = request.map_err(|_| HttpOutcome::Refused("no request can be made of it".to_owned()))?;
+        let request = request.map_err(|_| SendOutcome::refused("no request can be made of it"))?;
         Ok(PreparedPush { turn, request })
     }
 
@@ -158,14 +157,14 @@ impl DevicePushService for WebPushService {
     }
 
     /// The status alone: of what a stranger says, nothing comes into our logs.
-    fn judge(&self, reply: &OutboundReply, now: i64) -> ReplyVerdict {
+    fn judge(&self, reply: &OutboundReply, now: i64) -> SendOutcome {
         let why = reply.status.to_string();
         match reply.status {
-            200..=202 | 204 => ReplyVerdict::from_outcome(HttpOutcome::Accepted),
-            404 | 410 => ReplyVerdict::from_outcome(HttpOutcome::Gone(why)),
-            429 | 500..=599 => ReplyVerdict::slow_down(why, reply.pause(now)),
+            200..=202 | 204 => SendOutcome::decided(HandoverOutcome::Accepted),
+            404 | 410 => SendOutcome::gone(why),
+            429 | 500..=599 => SendOutcome::slow_down(why, reply.pause(now)),
             // No redirect is followed: nobody has checked where it leads.
-            _ => ReplyVerdict::from_outcome(HttpOutcome::Refused(why)),
+            _ => SendOutcome::refused(why),
         }
     }
 }

@@ -18,6 +18,7 @@ use super::{
     settings::{SmtpLogin, SmtpRelay, SmtpTimeouts, SmtpTls},
     wire::{SmtpStream, SmtpWire, SmtpWireError},
 };
+use crate::{backoff::DestinationSignal, send_outcome::SendOutcome};
 
 /// One mail as it goes over the wire.
 pub(crate) struct SmtpMail<'a> {
@@ -46,15 +47,6 @@ impl From<SmtpWireError> for SmtpOpenError {
     }
 }
 
-/// How a mail fared.
-pub(super) struct SmtpSendOutcome {
-    pub handed: HandoverOutcome,
-    /// The connection takes another one.
-    pub is_open: bool,
-    /// The server wants less of us for a while.
-    pub is_slow: bool,
-}
-
 /// Why a mail was not even begun on a connection: the server closed it meanwhile.
 pub(super) struct StaleConnectionError;
 
@@ -64,6 +56,8 @@ pub(super) struct SmtpConnection {
     times: SmtpTimeouts,
     /// Mails that were begun on it.
     pub mails: u32,
+    /// It takes another one.
+    pub is_open: bool,
 }
 
 impl SmtpConnection {
@@ -102,7 +96,7 @@ impl SmtpConnection {
                 (wire, offers)
             }
         };
-        let mut connection = Self { wire, offers, times, mails: 0 };
+        let mut connection = Self { wire, offers, times, mails: 0, is_open: true };
         if let Some(login) = &server.login {
             connection.log_in(login).await?;
         }
@@ -152,18 +146,12 @@ impl SmtpConnection {
         &mut self,
         letter: &SmtpMail<'_>,
         gate: &dyn HandoverGate,
-    ) -> Result<SmtpSendOutcome, StaleConnectionError> {
+    ) -> Result<SendOutcome, StaleConnectionError> {
         let is_first = self.mails == 0;
         self.mails += 1;
         let params = match self.mail_params(letter) {
             Ok(params) => params,
-            Err(why) => {
-                return Ok(SmtpSendOutcome {
-                    is_open: true,
-                    is_slow: false,
-                    handed: HandoverOutcome::Refused(why),
-                });
-            }
+            Err(why) => return Ok(SendOutcome::refused(why)),
         };
         let envelope = self.send_envelope(letter, &params).await;
         match envelope {
@@ -172,7 +160,7 @@ impl SmtpConnection {
             Ok(replies) if !is_first && replies.first().is_some_and(SmtpReply::is_goodbye) => {
                 return Err(StaleConnectionError);
             }
-            Err(broken) => return Ok(lost_connection(HandoverOutcome::Away(broken.0))),
+            Err(broken) => return Ok(self.lose_connection(HandoverOutcome::Away(broken.0))),
             Ok(replies) => {
                 let no = replies.iter().enumerate().find(|(_, reply)| reply.meaning() != ReplyMeaning::Yes);
                 if let Some((place, no)) = no {
@@ -188,13 +176,13 @@ impl SmtpConnection {
             }
         }
         if !gate.may_go().await {
-            let is_open = self.reset_mail().await;
-            return Ok(SmtpSendOutcome { handed: HandoverOutcome::Stopped, is_open, is_slow: false });
+            self.is_open = self.reset_mail().await;
+            return Ok(SendOutcome::decided(HandoverOutcome::Stopped));
         }
         match self.send_command("DATA\r\n").await {
             Ok(reply) if reply.code == 354 => Ok(self.send_data(letter).await),
             Ok(reply) => Ok(self.refuse_mail(&reply, letter).await),
-            Err(broken) => Ok(lost_connection(HandoverOutcome::Away(broken.0))),
+            Err(broken) => Ok(self.lose_connection(HandoverOutcome::Away(broken.0))),
         }
     }
 
@@ -240,10 +228,10 @@ impl SmtpConnection {
     }
 
     /// The mail itself. It is on its way for good from the moment at which its last line begins to go out.
-    async fn send_data(&mut self, letter: &SmtpMail<'_>) -> SmtpSendOutcome {
+    async fn send_data(&mut self, letter: &SmtpMail<'_>) -> SendOutcome {
         if let Err(broken) = self.wire.write_mail(letter.bytes, self.times.mail).await {
             // It may be this very mail that it breaks off at.
-            return lost_connection(HandoverOutcome::NotNow(broken.0));
+            return self.lose_connection(HandoverOutcome::NotNow(broken.0));
         }
         let ended = async {
             self.wire.write_text(".\r\n", self.times.command).await?;
@@ -251,23 +239,28 @@ impl SmtpConnection {
         };
         match ended.await {
             Ok(reply) if reply.meaning() == ReplyMeaning::Yes => {
-                SmtpSendOutcome { handed: HandoverOutcome::Accepted, is_open: true, is_slow: false }
+                SendOutcome::decided(HandoverOutcome::Accepted)
             }
             Ok(reply) if reply.is_no() => {
-                let (handed, is_slow) = (verdict_of_reply(&reply, letter), reply.is_goodbye());
-                SmtpSendOutcome { handed, is_open: !is_slow, is_slow }
+                self.is_open = !reply.is_goodbye();
+                judge_reply(&reply, letter)
             }
             // Neither yes nor no: it may mean anything.
-            Ok(reply) => lost_connection(HandoverOutcome::Unknown(reply.redact(letter.to))),
-            Err(broken) => lost_connection(HandoverOutcome::Unknown(broken.0)),
+            Ok(reply) => self.lose_connection(HandoverOutcome::Unknown(reply.redact(letter.to))),
+            Err(broken) => self.lose_connection(HandoverOutcome::Unknown(broken.0)),
         }
     }
 
     /// The server said no before the mail itself.
-    async fn refuse_mail(&mut self, reply: &SmtpReply, letter: &SmtpMail<'_>) -> SmtpSendOutcome {
-        let is_slow = reply.is_goodbye();
-        let is_open = !is_slow && self.reset_mail().await;
-        SmtpSendOutcome { handed: verdict_of_reply(reply, letter), is_open, is_slow }
+    async fn refuse_mail(&mut self, reply: &SmtpReply, letter: &SmtpMail<'_>) -> SendOutcome {
+        self.is_open = !reply.is_goodbye() && self.reset_mail().await;
+        judge_reply(reply, letter)
+    }
+
+    /// The connection broke off, and with it the talk about the mail in hand.
+    fn lose_connection(&mut self, handed: HandoverOutcome) -> SendOutcome {
+        self.is_open = false;
+        SendOutcome { load: DestinationSignal::Slow(None), ..SendOutcome::decided(handed) }
     }
 
     /// Takes back what was begun, and says whether the connection is as it was before.
@@ -281,18 +274,17 @@ impl SmtpConnection {
     }
 }
 
-fn verdict_of_reply(reply: &SmtpReply, letter: &SmtpMail<'_>) -> HandoverOutcome {
+/// What a no means for the mail in hand, and for the server.
+fn judge_reply(reply: &SmtpReply, letter: &SmtpMail<'_>) -> SendOutcome {
     let told = reply.redact(letter.to);
-    match reply.meaning() {
+    let outcome = SendOutcome::decided(match reply.meaning() {
         ReplyMeaning::Never => HandoverOutcome::Refused(told),
         // It leaves, whatever mail this is.
         _ if reply.is_goodbye() => HandoverOutcome::Away(told),
         _ => HandoverOutcome::NotNow(told),
-    }
-}
-
-fn lost_connection(handed: HandoverOutcome) -> SmtpSendOutcome {
-    SmtpSendOutcome { handed, is_open: false, is_slow: true }
+    });
+    let load = if reply.is_goodbye() { DestinationSignal::Slow(None) } else { DestinationSignal::Well };
+    SendOutcome { load, ..outcome }
 }
 
 /// The same stream within TLS, with whom its name says.

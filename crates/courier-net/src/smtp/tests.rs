@@ -17,10 +17,13 @@ use tokio::{
 
 use super::{
     connection::SmtpMail,
-    destination::{MailRouteOutcome, SmtpDestination, SmtpLimits},
     settings::{SmtpRelay, SmtpTimeouts, SmtpTls},
+    transport::SmtpTransport,
 };
-use crate::destination_limiter::LimiterError;
+use crate::{
+    mail_destination::{MailDestination, SmtpLimits},
+    send_outcome::SendOutcome,
+};
 
 const LETTER: SmtpMail<'_> = SmtpMail {
     from: "news@news.example",
@@ -88,25 +91,31 @@ async fn bring_letters(
         }
         ends
     });
-    let destination = SmtpDestination::new(
-        SmtpRelay {
-            host: "127.0.0.1".to_owned(),
-            port,
-            tls_name: None,
-            tls: SmtpTls::None,
-            login: None,
-            ehlo: "us.example".to_owned(),
-            times: SmtpTimeouts::within_hand_over(Duration::from_secs(6)),
-        },
+    let destination = MailDestination::new(
+        SmtpTransport::new(
+            SmtpRelay {
+                host: "127.0.0.1".to_owned(),
+                port,
+                tls_name: None,
+                tls: SmtpTls::None,
+                login: None,
+                ehlo: "us.example".to_owned(),
+                times: SmtpTimeouts::within_hand_over(Duration::from_secs(6)),
+            },
+            SmtpLimits::USUAL,
+        ),
         SmtpLimits::USUAL,
     );
     let (asked, mut told) = (Arc::new(AtomicUsize::new(0)), String::new());
     for _ in 0..times {
-        told = match destination.bring(&LETTER, &TallyGate(asked.clone()), 0).await {
-            MailRouteOutcome::Here(HandoverOutcome::Accepted) => "accepted".to_owned(),
-            MailRouteOutcome::Here(handed) => format!("{handed:?}"),
-            MailRouteOutcome::Away(LimiterError::Away(why)) => format!("away: {why}"),
-            MailRouteOutcome::Away(LimiterError::Busy(why)) => format!("busy: {why}"),
+        told = match destination
+            .bring(0, destination.transport.carry(&LETTER, &TallyGate(asked.clone())))
+            .await
+        {
+            SendOutcome { handed: HandoverOutcome::Accepted, .. } => "accepted".to_owned(),
+            SendOutcome { handed: HandoverOutcome::Away(why), elsewhere: true, .. } => format!("away: {why}"),
+            SendOutcome { handed: HandoverOutcome::Busy(why), elsewhere: true, .. } => format!("busy: {why}"),
+            SendOutcome { handed, .. } => format!("{handed:?}"),
         };
     }
     drop(destination);

@@ -13,10 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use courier::{
-    CallItem, CallPayload, Courier as _, CourierOutcome, HandoverGate, HandoverOutcome, Message,
-    MessagePayload,
-};
+use courier::{CallItem, CallPayload, Courier as _, HandoverGate, HandoverOutcome, Message, MessagePayload};
 use courier_net::{
     TlsTrust,
     hooks::{HookCourier, HookSecrets, Settings},
@@ -324,8 +321,8 @@ async fn stopped_leaves_nothing_and_nothing_is_asked_in_vain() {
         let gate = HookWatchGate { no: true, ..HookWatchGate::new(&receiver, &message) };
         assert_eq!(courier.hand(&message, &gate).await.unwrap(), HandoverOutcome::Stopped);
         assert!(receiver.fake.take_requests().is_empty());
-        let outcome = courier.outcome(Channel::Hook(hook), &message.message_id).await.unwrap();
-        assert_eq!(outcome, CourierOutcome::CannotTell);
+        let outcome = courier.was_sent(Channel::Hook(hook), &message.message_id).await.unwrap();
+        assert_eq!(outcome, None);
         assert_eq!(hand_call(&receiver, &courier, &message).await.0, "accepted", "the next try finds it so");
         assert_eq!(receiver.fake.take_requests().len(), 1);
     }

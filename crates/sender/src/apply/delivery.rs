@@ -80,15 +80,15 @@ impl DeliveryService {
     async fn claim_left_ms(&self, ready: &Ready, claim: &JournalClaim) -> anyhow::Result<Option<i64>> {
         let stood = self.sightings.standing_ms(claim.token, self.deps.room.clock.steady());
         let left_ms = self.config.claim_ms.saturating_sub(stood).saturating_add(1);
-        let is_held = left_ms > 0
-            && !journal::tells_nothing(ready, claim)
-            && self.courier_outcome(ready).await? != courier::CourierOutcome::Sent;
+        let is_held =
+            left_ms > 0 && !journal::tells_nothing(ready, claim) && self.was_sent(ready).await? != Some(true);
         Ok(is_held.then_some(left_ms))
     }
 
-    async fn courier_outcome(&self, ready: &Ready) -> anyhow::Result<courier::CourierOutcome> {
+    /// What the courier says of a message that it was handed; nothing if it cannot tell.
+    async fn was_sent(&self, ready: &Ready) -> anyhow::Result<Option<bool>> {
         let id = message_id(ready, sender_of(ready, &self.deps.room.catalogue));
-        Ok(self.deps.courier.outcome(ready.channel, &id).await?)
+        Ok(self.deps.courier.was_sent(ready.channel, &id).await?)
     }
 
     /// Records what the courier says of a claim that nobody holds any more; only if it cannot tell either is
@@ -100,11 +100,11 @@ impl DeliveryService {
         loaded: &LoadedBatch,
         journalled: &JournalRows,
     ) -> anyhow::Result<JournalRecord> {
-        let what = match self.courier_outcome(ready).await? {
+        let what = match self.was_sent(ready).await? {
             _ if journal::tells_nothing(ready, claim) => JournalOutcome::NotSent,
-            courier::CourierOutcome::Sent => JournalOutcome::Sent,
-            courier::CourierOutcome::NotSent => JournalOutcome::NotSent,
-            courier::CourierOutcome::CannotTell => self.unclear_record(ready, journalled),
+            Some(true) => JournalOutcome::Sent,
+            Some(false) => JournalOutcome::NotSent,
+            None => self.unclear_record(ready, journalled),
         };
         let (facts, now) = (loaded.facts.get(&ready.id), self.now());
         let left = check::untold_entries(ready, claim, facts, &loaded.world, &self.deps.room.catalogue, now);

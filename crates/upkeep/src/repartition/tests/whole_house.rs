@@ -7,13 +7,14 @@ use axum::{
     http::{Request, StatusCode, header},
 };
 use courier::{
-    Courier, CourierError, CourierOutcome, HandoverGate, HandoverOutcome, Message, outbox::OutboxCourier,
+    Courier, CourierError, HandoverGate, HandoverOutcome, Message, decorator::CourierDecorator,
+    outbox::OutboxCourier,
 };
 use house::{
     self, Config, HouseEngines, RunningHouse,
     testing::{START, test_catalogue},
 };
-use model::{Channel, civil_time::ZoneRules};
+use model::civil_time::ZoneRules;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -32,7 +33,11 @@ struct BusyOutboxCourier {
 }
 
 #[async_trait]
-impl Courier for BusyOutboxCourier {
+impl CourierDecorator for BusyOutboxCourier {
+    fn inner(&self) -> &dyn Courier {
+        &self.outbox
+    }
+
     async fn hand(
         &self,
         message: &Message,
@@ -46,10 +51,6 @@ impl Courier for BusyOutboxCourier {
             });
         }
         self.outbox.hand(message, gate).await
-    }
-
-    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<CourierOutcome, CourierError> {
-        self.outbox.outcome(channel, message_id).await
     }
 }
 
