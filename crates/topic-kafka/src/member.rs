@@ -2,7 +2,7 @@
 //!
 //! [`group_context`] is told by the group what is ours, [`thread`] reads it, and [`member_state`] is where both meet the
 //! member. [`partition_life`] decides who has a partition, [`partition_slot`] is one in hand. [`clients`] does what
-//! blocks, [`transaction`] writes turns. A partition goes through the member's hands like this:
+//! blocks, [`transaction`] writes turns, [`owner_watch`] finds partitions that nobody has. A partition goes through the member's hands like this:
 //!
 //! 1. The group says it is ours. The member shuts out its predecessor and looks up where to go on, and only
 //!    then says `Assigned`; reading begins.
@@ -28,6 +28,7 @@ use topic::port::{
 mod clients;
 mod group_context;
 pub(crate) mod member_state;
+mod owner_watch;
 mod partition_life;
 mod partition_slot;
 mod thread;
@@ -39,6 +40,7 @@ mod tests;
 use clients::MemberClients;
 use group_context::KafkaGroupContext;
 use member_state::KafkaMemberShared;
+use owner_watch::OwnerWatch;
 use partition_slot::{PartitionSlot, retire_slots};
 use thread::PollThread;
 
@@ -47,6 +49,7 @@ use crate::{
     errors::kafka_error,
     kafka_state::KafkaState,
     names::{self, WireTopic},
+    settings::GroupProtocol,
 };
 
 /// A hand-over that went wrong is tried again after so long; longer than a heartbeat takes.
@@ -102,6 +105,16 @@ impl KafkaMember {
             .name(format!("kafka {}", membership.group))
             .spawn(move || thread.run())
             .map_err(|error| TopicError::Broken(format!("starting the thread of a member: {error}")))?;
+        if settings.protocol == GroupProtocol::Classic
+            && let Some(lead) = topics.first()
+        {
+            let (shared, group, asker) = (shared.clone(), Arc::downgrade(&group), inner.asker.clone());
+            let watch = OwnerWatch { shared, group, asker, lead: lead.clone(), wire: wire.clone() };
+            std::thread::Builder::new()
+                .name(format!("owners {}", membership.group))
+                .spawn(move || watch.run())
+                .map_err(|error| TopicError::Broken(format!("starting the watch of a group: {error}")))?;
+        }
         let mut members = inner.lock_members();
         members.retain(|(_, thread)| !thread.is_finished());
         members.push((Arc::downgrade(&shared), thread));

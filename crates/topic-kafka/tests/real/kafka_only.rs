@@ -18,7 +18,7 @@ use topic::{
 };
 use topic_kafka::{
     KafkaTopics, Settings,
-    settings::{ClusterSecurity, KafkaLogin, KafkaTls, SaslMechanism},
+    settings::{ClusterSecurity, GroupProtocol, KafkaLogin, KafkaTls, SaslMechanism},
 };
 
 use crate::cluster::cluster_settings;
@@ -284,6 +284,66 @@ async fn an_instance_that_comes_back_keeps_its_partitions() {
         }
         happening = next_happening(&mut *other, 1) => unreachable!("the other one noticed: {happening:?}"),
     }
+}
+
+/// An instance is told to give partitions away, is killed before it has, and comes back under its name.
+async fn check_killed_between_hands(protocol: GroupProtocol) {
+    let one = Settings {
+        protocol,
+        instance: Some("one".to_owned()),
+        ..cluster_settings(&format!("orphans-{protocol:?}"))
+    };
+    let two = Settings { instance: Some("two".to_owned()), ..one.clone() };
+    let (first, second) = (
+        KafkaTopics::open(one.clone(), Clock::real(0)).unwrap(),
+        KafkaTopics::open(two, Clock::real(0)).unwrap(),
+    );
+    let lead = declare_topic(&first, "lead", 4).await;
+    let join = async |kafka: &KafkaTopics| {
+        kafka.join(test_membership("group", &lead, TurnGuarantee::Plain)).await.unwrap()
+    };
+    let mut member = join(&first).await;
+    own_partitions(&mut *member, 4).await;
+    let mut other = join(&second).await;
+    // It asks for nothing more, so its turn has not ended.
+    while !matches!(next_happening(&mut *member, 1).await.unwrap(), MemberEvent::Revoked(_)) {}
+    first.sever();
+    drop(member);
+    let again = KafkaTopics::open(one, Clock::real(0)).unwrap();
+    let mut member = join(&again).await;
+    let mut owned = [Vec::new(), Vec::new()];
+    while owned.concat().len() < 4 {
+        let (at, happening) = tokio::select! {
+            happening = next_happening(&mut *member, 1) => (0, happening),
+            happening = next_happening(&mut *other, 1) => (1, happening),
+        };
+        match happening {
+            Ok(MemberEvent::Assigned(assigned)) => {
+                owned[at].extend(assigned.iter().map(|(partition, _)| *partition))
+            }
+            Ok(MemberEvent::Revoked(revoked)) => owned[at].retain(|partition| !revoked.contains(partition)),
+            Ok(MemberEvent::Records(batch)) => unreachable!("records of partition {}", batch.partition),
+            // As a room does: the brokers may still count on the one that was killed.
+            Err(TopicError::Busy(_)) if at == 0 => {
+                runtime::retry::wait_real_time(Duration::from_secs(1)).await;
+                member = join(&again).await;
+            }
+            Err(error) => panic!("{protocol:?}: {error}"),
+        }
+    }
+    let mut all = owned.concat();
+    all.sort_unstable();
+    assert_eq!(all, [0, 1, 2, 3], "{protocol:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_instance_was_to_give_away_gets_an_owner() {
+    check_killed_between_hands(GroupProtocol::Classic).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_instance_was_to_give_away_gets_an_owner_from_the_brokers() {
+    check_killed_between_hands(GroupProtocol::Consumer).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
