@@ -41,6 +41,9 @@ pub struct SuiteReport {
     pub lane: &'static str,
     pub tally: GateTally,
     pub seconds: f64,
+    pub processor_seconds: Option<f64>,
+    /// What its failed tests said.
+    pub failures: Vec<String>,
     /// Whether these are the tests that must notice planted faults.
     pub notices_faults: bool,
 }
@@ -101,7 +104,7 @@ impl SuiteRun<'_> {
         engines.set_variables(&mut command).args(arguments);
         println!("{lane:>8}| == {name}");
         let (start, mut run) = (Instant::now(), TestRun::default());
-        let succeeded = shell::run_listening(&mut command, |line| {
+        let end = shell::run_listening(&mut command, |line| {
             println!("{lane:>8}| {line}");
             run.hear(line);
         })?;
@@ -110,18 +113,31 @@ impl SuiteRun<'_> {
         }
         // A crate whose tests are all elsewhere has an empty binary.
         let is_empty = suite.is_within_a_crate() && run.announced == 0;
-        let tally = if is_empty && succeeded { GateTally::default() } else { run.tally(succeeded) };
+        let tally = if is_empty && end.succeeded { GateTally::default() } else { run.tally(end.succeeded) };
         let notices_faults = faults::notices_faults(suite);
-        Ok(SuiteReport { name, lane, tally, seconds: start.elapsed().as_secs_f64(), notices_faults })
+        Ok(SuiteReport {
+            name,
+            lane,
+            tally,
+            seconds: start.elapsed().as_secs_f64(),
+            processor_seconds: end.processor_seconds,
+            failures: run.failures,
+            notices_faults,
+        })
     }
 }
 
-/// The longest suites first, a line each.
+/// The longest suites first, a line each. At the end once more what failed, which is far up by now.
 pub fn print_suites(reports: &[SuiteReport]) {
     let mut sorted: Vec<&SuiteReport> = reports.iter().collect();
     sorted.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    for SuiteReport { name, lane, tally, seconds, .. } in sorted {
-        println!("{lane:>8}| {name:30} {seconds:7.1} s  {tally}");
+    for SuiteReport { name, lane, tally, seconds, processor_seconds, .. } in &sorted {
+        let processors = processor_seconds.map(|seconds| format!("{seconds:.1} s")).unwrap_or_default();
+        println!("{lane:>8}| {name:30} {seconds:7.1} s {processors:>9} of processors  {tally}");
+    }
+    for SuiteReport { name, failures, tally, .. } in sorted.iter().filter(|report| !report.tally.is_good()) {
+        println!("\n== {name}: {tally}");
+        failures.iter().for_each(|line| println!("{line}"));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fs,
     io::{BufRead, BufReader},
     path::PathBuf,
     process::{Command, Stdio},
@@ -58,8 +59,15 @@ pub fn run_succeeds(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs a command and hands on its standard output, line by line, as it comes; whether it succeeded.
-pub fn run_listening(command: &mut Command, mut hear: impl FnMut(&str)) -> Result<bool> {
+/// How a command ended.
+pub struct CommandEnd {
+    pub succeeded: bool,
+    /// What it and the processes that it waited for had of processors, where the machine tells.
+    pub processor_seconds: Option<f64>,
+}
+
+/// Runs a command and hands on its standard output, line by line, as it comes.
+pub fn run_listening(command: &mut Command, mut hear: impl FnMut(&str)) -> Result<CommandEnd> {
     let mut child =
         command.stdout(Stdio::piped()).spawn().with_context(|| format!("could not run {command:?}"))?;
     let output = child.stdout.take().context("a piped output")?;
@@ -67,5 +75,32 @@ pub fn run_listening(command: &mut Command, mut hear: impl FnMut(&str)) -> Resul
     for line in BufReader::new(output).split(b'\n') {
         hear(&String::from_utf8_lossy(&line.context("output was cut off")?));
     }
-    Ok(child.wait().context("waiting for the command")?.success())
+    // Between its last word and the wait that takes it off the list.
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok();
+    let processor_seconds = stat.and_then(|stat| read_processor_seconds(&stat));
+    let succeeded = child.wait().context("waiting for the command")?.success();
+    Ok(CommandEnd { succeeded, processor_seconds })
+}
+
+/// The time of processors in a line of `/proc/PID/stat`: the process's own, and that of its children.
+fn read_processor_seconds(stat: &str) -> Option<f64> {
+    const TICKS_A_SECOND: f64 = 100.0;
+    // The program's name stands in parentheses and may have anything in it.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: Vec<f64> =
+        fields.split_whitespace().skip(11).take(4).map_while(|field| field.parse().ok()).collect();
+    (ticks.len() == 4).then(|| ticks.iter().sum::<f64>() / TICKS_A_SECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_read_behind_any_name() {
+        let check = |stat: &str, expect| assert_eq!(read_processor_seconds(stat), expect, "{stat}");
+        check("7 (a b) c) Z 1 7 7 0 -1 4 0 0 0 0 100 50 300 25 20 0 1 0", Some(4.75));
+        check("7 (a) Z 1 7 7 0 -1 4 0 0 0 0 100 50", None);
+        check("", None);
+    }
 }

@@ -44,7 +44,7 @@ pub fn build_suites(house: &WorkspaceRoot) -> Result<Vec<TestSuite>> {
         let suite = read_message(line);
         suites.extend(suite.map(|suite| ((suite.package.clone(), suite.target.clone()), suite)));
     })?;
-    ensure!(built, "the workspace does not build");
+    ensure!(built.succeeded, "the workspace does not build");
     Ok(suites.into_values().collect())
 }
 

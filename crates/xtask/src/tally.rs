@@ -47,17 +47,39 @@ pub struct TestRun {
     pub passed: u64,
     pub failed: u64,
     pub ignored: u64,
+    /// What failed tests printed, each up to some lines.
+    pub failures: Vec<String>,
+    /// How many lines of the failed test that is being told of are still kept; nothing outside of these.
+    kept: Option<usize>,
 }
+
+/// Lines that are kept of what a failed test printed.
+const FAILURE_LINES_MAX: usize = 40;
 
 impl TestRun {
     /// Takes in one line of output.
     pub fn hear(&mut self, line: &str) {
+        self.keep_failure(line);
         if let Some(count) = line.strip_prefix("running ") {
             self.announced += number_before(count, " test");
         } else if let Some(summary) = line.strip_prefix("test result: ") {
             self.passed += number_before(summary, " passed;");
             self.failed += number_before(summary, " failed;");
             self.ignored += number_before(summary, " ignored;");
+        }
+    }
+
+    /// Failed tests are told of between two lines `failures:`, each under a line with its name.
+    fn keep_failure(&mut self, line: &str) {
+        self.kept = match self.kept {
+            None => (line == "failures:").then_some(0),
+            Some(_) if line == "failures:" => None,
+            Some(_) if line.starts_with("---- ") => Some(FAILURE_LINES_MAX),
+            kept => kept,
+        };
+        if let Some(left @ 1..) = self.kept {
+            self.failures.push(line.to_owned());
+            self.kept = Some(left - 1);
         }
     }
 
@@ -102,6 +124,21 @@ mod tests {
             true,
             "0 passed, 1 failed",
         );
+    }
+
+    #[test]
+    fn failures_are_kept_in_part() {
+        let long = "more\n".repeat(FAILURE_LINES_MAX);
+        let output = format!(
+            "running 3 tests\ntest a ... FAILED\n\nfailures:\n\n---- a stdout ----\n{long}---- b stdout ----\nshort\n\n\
+             failures:\n    a\n    b\n\ntest result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured"
+        );
+        let mut run = TestRun::default();
+        output.lines().for_each(|line| run.hear(line));
+        let more = vec!["more"; FAILURE_LINES_MAX - 1];
+        let expect = [&["---- a stdout ----"], &more[..], &["---- b stdout ----", "short", ""]].concat();
+        assert_eq!(run.failures, expect);
+        assert_eq!(run.tally(false).to_string(), "1 passed, 2 failed");
     }
 
     #[test]
