@@ -103,8 +103,16 @@ pub(crate) struct KeyCombination {
     /// The key by which it is chosen, and what stands there.
     pub chosen_by: Option<(&'static str, FormatValue)>,
     pub needs: &'static [&'static str],
-    /// What else may stand there.
-    pub may: &'static [&'static str],
+    pub optional: OptionalKeys,
+}
+
+/// What may stand beside the keys that a combination needs.
+pub(crate) enum OptionalKeys {
+    /// Every other key of the map.
+    Any,
+    Only(&'static [&'static str]),
+    /// Every other key, except these and those of these groups.
+    AllBut(&'static [&'static str], &'static [&'static KeyGroup]),
 }
 
 impl FormatKey {
@@ -150,21 +158,29 @@ impl MapFormat {
 }
 
 impl KeyCombination {
-    const fn new(needs: &'static [&'static str], may: &'static [&'static str]) -> Self {
-        Self { chosen_by: None, needs, may }
+    const fn new(needs: &'static [&'static str], optional: OptionalKeys) -> Self {
+        Self { chosen_by: None, needs, optional }
     }
 
     const fn chosen_by(
         key: &'static str,
         value: FormatValue,
         needs: &'static [&'static str],
-        may: &'static [&'static str],
+        optional: OptionalKeys,
     ) -> Self {
-        Self { chosen_by: Some((key, value)), needs, may }
+        Self { chosen_by: Some((key, value)), needs, optional }
     }
 
+    /// Whether a key of its map may stand there.
     pub fn has(&self, key: &str) -> bool {
-        self.needs.contains(&key) || self.may.contains(&key)
+        let is_optional = match &self.optional {
+            OptionalKeys::Any => true,
+            OptionalKeys::Only(keys) => keys.contains(&key),
+            OptionalKeys::AllBut(keys, groups) => {
+                !keys.contains(&key) && !groups.iter().any(|group| group.has(key))
+            }
+        };
+        is_optional || self.needs.contains(&key)
     }
 }
 
@@ -172,5 +188,9 @@ impl KeyGroup {
     /// The names of its keys.
     pub fn key_names(&self) -> impl Iterator<Item = &'static str> {
         self.keys.iter().map(|key| key.name)
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.key_names().any(|name| name == key)
     }
 }

@@ -79,7 +79,9 @@ fn key_row(key: &FormatKey, is_needed: bool) -> String {
 fn combination_line(map: &MapFormat, one: &KeyCombination) -> String {
     let list = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let Some((key, value)) = &one.chosen_by else {
-        let may = if one.may.is_empty() { String::new() } else { format!("; perhaps {}", list(one.may)) };
+        let optional = map.key_names().filter(|name| one.has(name) && !one.needs.contains(name));
+        let optional: Vec<&str> = optional.collect();
+        let may = if optional.is_empty() { String::new() } else { format!("; perhaps {}", list(&optional)) };
         return format!("- {}{may}", list(one.needs));
     };
     let everywhere = map.needed();

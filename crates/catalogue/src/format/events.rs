@@ -1,7 +1,7 @@
 //! Subjects, kinds and audiences.
 
 use super::{
-    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues,
+    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues, OptionalKeys,
     forms::{A_FIELD, A_NAME, CONDITION, DISTANCE, EVENT, FIELD, FIELD_TYPE, TEXT_WITH_TAGS},
     words::{ACTOR_WORDS, UNSURE_WORDS},
 };
@@ -20,7 +20,7 @@ pub(crate) static SUBJECT: MapFormat = MapFormat {
         )],
     }],
     names: Some(&FIELDS),
-    combinations: &[KeyCombination::new(&[], &["called"])],
+    combinations: &[KeyCombination::new(&[], OptionalKeys::Any)],
 };
 
 static FIELDS: NamedValues =
@@ -81,8 +81,8 @@ pub(crate) static KIND: MapFormat = MapFormat {
     }],
     names: None,
     combinations: &[
-        KeyCombination::new(&["on", "to", "says", "plans"], &["while", "actor", "thread", "unsure"]),
-        KeyCombination::new(&["like"], &["on", "to", "says", "plans", "while", "actor", "thread", "unsure"]),
+        KeyCombination::new(&["on", "to", "says", "plans"], OptionalKeys::AllBut(&["like"], &[])),
+        KeyCombination::new(&["like"], OptionalKeys::Any),
     ],
 };
 
@@ -114,9 +114,9 @@ pub(crate) static AUDIENCE: MapFormat = MapFormat {
     }],
     names: None,
     combinations: &[
-        KeyCombination::new(&["followers_of"], &[]),
-        KeyCombination::new(&["near", "within"], &[]),
-        KeyCombination::new(&["person"], &[]),
-        KeyCombination::new(&["mutual"], &[]),
+        KeyCombination::new(&["followers_of"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["near", "within"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["person"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["mutual"], OptionalKeys::Only(&[])),
     ],
 };

@@ -3,7 +3,7 @@
 use model::limits::{COUNTED_MAX, DAY_MS};
 
 use super::{
-    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat,
+    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, OptionalKeys,
     forms::{A_NAME, A_TIME, A_ZONE, TEXT},
     words::{ASK_WORDS, CHANNELS, THEN_WORDS},
 };
@@ -35,7 +35,7 @@ pub(crate) static SURFACE_MAP: MapFormat = MapFormat {
         ],
     }],
     names: None,
-    combinations: &[KeyCombination::new(&["online"], &["ask"])],
+    combinations: &[KeyCombination::new(&["online"], OptionalKeys::Any)],
 };
 
 /// The time in which messages are counted.
@@ -79,9 +79,9 @@ pub(crate) static CAP: MapFormat = MapFormat {
             "per",
             FormatValue::Words(&["day"]),
             &["most", "per", "zone"],
-            &["channel", "kinds", "tenants"],
+            OptionalKeys::Any,
         ),
-        KeyCombination::chosen_by("per", A_PERIOD, &["most", "per"], &["channel", "kinds", "tenants"]),
+        KeyCombination::chosen_by("per", A_PERIOD, &["most", "per"], OptionalKeys::AllBut(&["zone"], &[])),
     ],
 };
 
@@ -102,7 +102,7 @@ pub(crate) static ONLINE: MapFormat = MapFormat {
         )],
     }],
     names: None,
-    combinations: &[KeyCombination::new(&["postpone"], &[])],
+    combinations: &[KeyCombination::new(&["postpone"], OptionalKeys::Any)],
 };
 
 pub(crate) static QUIET: MapFormat = MapFormat {
@@ -124,7 +124,7 @@ pub(crate) static QUIET: MapFormat = MapFormat {
         ],
     }],
     names: None,
-    combinations: &[KeyCombination::new(&["from", "to", "zone"], &["then"])],
+    combinations: &[KeyCombination::new(&["from", "to", "zone"], OptionalKeys::Any)],
 };
 
 pub(crate) static FOLLOWS: MapFormat = MapFormat {
@@ -143,5 +143,5 @@ pub(crate) static FOLLOWS: MapFormat = MapFormat {
         ],
     }],
     names: None,
-    combinations: &[KeyCombination::new(&["plan", "wait"], &[])],
+    combinations: &[KeyCombination::new(&["plan", "wait"], OptionalKeys::Any)],
 };

@@ -6,7 +6,7 @@ use model::{
 };
 
 use super::{
-    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat,
+    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, OptionalKeys,
     forms::{A_FIELD, A_NAME, A_TIME, A_ZONE, FILE, HOURS, KEY_PART, LINE, MAILBOX, TEXT, TEXT_WITH_TAGS},
     holds::{FOLLOWS, ONLINE, QUIET},
     words::{BELOW_WORDS, CHANNELS, COUNTS, FIRST_WORDS, HOOKS, ONCE_PER_WORDS, ONLINE_WORDS},
@@ -38,76 +38,19 @@ pub(crate) static PLAN: MapFormat = MapFormat {
             "channel",
             FormatValue::Words(&["email"]),
             &["channel", "close", "look_back", "headline", "sections", "from", "template", "text"],
-            &[
-                "key",
-                "once_per",
-                "entries",
-                "first",
-                "alone",
-                "rest",
-                "together",
-                "at_least",
-                "below",
-                "urgent",
-                "online",
-                "quiet",
-                "follows",
-                "counts_on",
-                "count",
-                "lead",
-                "stream",
-                "preheader",
-                "title",
-            ],
+            OptionalKeys::AllBut(&["badge"], &[&PUSH]),
         ),
         KeyCombination::chosen_by(
             "channel",
             FormatValue::Words(&["push"]),
             &["channel", "close", "look_back", "headline", "sections", "body"],
-            &[
-                "key",
-                "once_per",
-                "entries",
-                "first",
-                "alone",
-                "rest",
-                "together",
-                "at_least",
-                "below",
-                "urgent",
-                "online",
-                "badge",
-                "quiet",
-                "follows",
-                "counts_on",
-                "longer",
-                "image",
-                "opens",
-            ],
+            OptionalKeys::AllBut(&[], &[&MAIL]),
         ),
         KeyCombination::chosen_by(
             "channel",
             FormatValue::Words(&HOOKS),
             &["channel", "close", "look_back", "headline", "sections", "body"],
-            &[
-                "key",
-                "once_per",
-                "entries",
-                "first",
-                "alone",
-                "rest",
-                "together",
-                "at_least",
-                "below",
-                "urgent",
-                "online",
-                "quiet",
-                "follows",
-                "counts_on",
-                "longer",
-                "image",
-                "opens",
-            ],
+            OptionalKeys::AllBut(&["badge"], &[&MAIL]),
         ),
     ],
 };
@@ -326,12 +269,12 @@ pub(crate) static CLOSE: MapFormat = MapFormat {
     }],
     names: None,
     combinations: &[
-        KeyCombination::new(&["daily", "zone"], &["spread", "best"]),
-        KeyCombination::new(&["weekly", "on", "zone"], &["spread", "best"]),
-        KeyCombination::new(&["after"], &[]),
-        KeyCombination::new(&["silence", "most"], &[]),
-        KeyCombination::new(&["away"], &[]),
-        KeyCombination::new(&["before"], &["by"]),
+        KeyCombination::new(&["daily", "zone"], OptionalKeys::Only(&["spread", "best"])),
+        KeyCombination::new(&["weekly", "on", "zone"], OptionalKeys::Only(&["spread", "best"])),
+        KeyCombination::new(&["after"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["silence", "most"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["away"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["before"], OptionalKeys::Only(&["by"])),
     ],
 };
 
@@ -370,7 +313,7 @@ pub(crate) static SECTION: MapFormat = MapFormat {
         ],
     }],
     names: None,
-    combinations: &[KeyCombination::new(&["title", "kinds", "most"], &["order", "group"])],
+    combinations: &[KeyCombination::new(&["title", "kinds", "most"], OptionalKeys::Any)],
 };
 
 pub(crate) static ORDER: MapFormat = MapFormat {
@@ -387,9 +330,9 @@ pub(crate) static ORDER: MapFormat = MapFormat {
     }],
     names: None,
     combinations: &[
-        KeyCombination::new(&["soonest"], &[]),
-        KeyCombination::new(&["best"], &[]),
-        KeyCombination::new(&["nearest"], &[]),
+        KeyCombination::new(&["soonest"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["best"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["nearest"], OptionalKeys::Only(&[])),
     ],
 };
 
@@ -410,7 +353,7 @@ pub(crate) static ALONE: MapFormat = MapFormat {
         ],
     }],
     names: None,
-    combinations: &[KeyCombination::new(&["within"], &["most"])],
+    combinations: &[KeyCombination::new(&["within"], OptionalKeys::Any)],
 };
 
 pub(crate) static REST: MapFormat = MapFormat {
@@ -442,5 +385,5 @@ pub(crate) static REST: MapFormat = MapFormat {
         ],
     }],
     names: None,
-    combinations: &[KeyCombination::new(&["start"], &["factor", "most", "each", "reset"])],
+    combinations: &[KeyCombination::new(&["start"], OptionalKeys::Any)],
 };

@@ -1,7 +1,7 @@
 //! The file itself, and its sources.
 
 use super::{
-    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues,
+    FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues, OptionalKeys,
     events::{KIND, SUBJECT},
     forms::{AN_EXPRESSION, EVENT, FIELD, LINE, LINES, NAME, STATEMENT, TOPIC},
     holds::{CAP, SURFACE},
@@ -44,10 +44,7 @@ pub(crate) static CATALOGUE: MapFormat = MapFormat {
         ],
     }],
     names: None,
-    combinations: &[KeyCombination::new(
-        &["catalogue", "subjects", "kinds", "plans"],
-        &["postal", "surfaces", "caps", "sources"],
-    )],
+    combinations: &[KeyCombination::new(&["catalogue", "subjects", "kinds", "plans"], OptionalKeys::Any)],
 };
 
 static SUBJECTS: NamedValues =
@@ -125,20 +122,25 @@ pub(crate) static SOURCE: MapFormat = MapFormat {
             "tells",
             FormatValue::Words(&["follow"]),
             &["topic", "format", "tells", "person", "subject"],
-            &["when", "time", "version", "snapshot"],
+            OptionalKeys::Only(&["when", "time", "version", "snapshot"]),
         ),
         KeyCombination::chosen_by(
             "tells",
             FormatValue::Words(&["mute", "profile"]),
             &["topic", "format", "tells", "person", "data"],
-            &["when", "time", "version", "snapshot"],
+            OptionalKeys::Only(&["when", "time", "version", "snapshot"]),
         ),
         KeyCombination::chosen_by(
             "tells",
             FormatValue::Text(&EVENT),
             &["topic", "format", "tells", "subject"],
-            &["otherwise", "when", "id", "time", "version", "actor", "persons", "data", "snapshot"],
+            OptionalKeys::AllBut(&["person"], &[]),
         ),
-        KeyCombination::chosen_by("format", FormatValue::Words(&["cloudevents"]), &["topic", "format"], &[]),
+        KeyCombination::chosen_by(
+            "format",
+            FormatValue::Words(&["cloudevents"]),
+            &["topic", "format"],
+            OptionalKeys::Only(&[]),
+        ),
     ],
 };
