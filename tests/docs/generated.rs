@@ -1,9 +1,9 @@
 //! What is generated from tables of the program and checked in: reference pages, and the schema of a catalogue.
-//! `TIDINGS_WRITE=1 cargo test -p tests --test docs generated` writes all of it anew.
+//! `UPDATE_GOLDENS=1 cargo test -p tests --test docs generated` writes all of it anew.
 
 use std::{fs, path::Path};
 
-const WRITE: &str = "TIDINGS_WRITE";
+const WRITE: &str = "UPDATE_GOLDENS";
 
 #[test]
 fn generated_files_are_what_the_program_says() {
