@@ -54,6 +54,18 @@ pub fn keep_parts(text: &str, wanted: &[SourcePart]) -> String {
     out
 }
 
+/// The code before the module of tests that a file ends with; one of which the file is elsewhere ends nothing.
+pub fn product_code(text: &str) -> String {
+    let mut code = keep_parts(text, &[SourcePart::Code]);
+    let opens_module = |at: usize| {
+        let below = code[at..].lines().nth(1).unwrap_or_default().trim_end();
+        (at == 0 || code[..at].ends_with('\n')) && below.starts_with("mod ") && below.ends_with('{')
+    };
+    let tests = code.match_indices("#[cfg(test)]").map(|(at, _)| at).find(|at| opens_module(*at));
+    code.truncate(tests.unwrap_or(code.len()));
+    code
+}
+
 /// The string literals of a text, without their quotes and as written (escapes are left alone).
 pub fn string_literals(text: &str) -> Vec<StringLiteral<'_>> {
     let mut literals = Vec::new();
@@ -200,6 +212,14 @@ mod tests {
     fn words_stand_alone() {
         assert_eq!(lines_with("now\nknow\nnow_or\nx.now()", "now"), [1, 4]);
         assert_eq!(lines_with("a.await\na.awaited\nb().await?", ".await"), [1, 3]);
+    }
+
+    #[test]
+    fn product_code_ends_before_a_module_of_tests() {
+        let check = |text: &str, expect: &str| assert_eq!(product_code(text), expect, "{text}");
+        check("a // b\n#[cfg(test)]\nmod tests {\n}\n", "a     \n");
+        check("#[cfg(test)]\nmod tests;\na\n", "#[cfg(test)]\nmod tests;\na\n");
+        check("#[cfg(test)]\nfn f() {}\na\n#[cfg(test)]\nmod b {", "#[cfg(test)]\nfn f() {}\na\n");
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod faults;
 mod lanes;
 mod lex;
 mod manifest;
+mod markdown;
 mod shell;
 mod suites;
 mod tally;

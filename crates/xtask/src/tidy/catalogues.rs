@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{tidy::format_complaint, tree::SourceTree};
+use crate::{tidy::complaints::format_complaint, tree::SourceTree};
 
 /// Words that a catalogue may use for a kind or a subject and that mean something of their own in the code.
 /// A field of one word (title, image, score) is never looked for: such words are everybody's.

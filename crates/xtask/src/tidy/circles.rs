@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    lex::{self, SourcePart},
-    tidy::ratchet,
+    lex,
+    tidy::{complaints::ratchet, sources::is_test},
     tree::SourceTree,
 };
 
@@ -17,10 +17,7 @@ pub fn check_circles(tree: &SourceTree) -> Vec<String> {
 
 /// Tests may look at whatever they test.
 fn is_product(path: &str) -> bool {
-    path.starts_with("crates/")
-        && path.contains("/src/")
-        && !path.contains("/tests/")
-        && !path.ends_with("/tests.rs")
+    path.starts_with("crates/") && path.contains("/src/") && !is_test(path)
 }
 
 fn read_imports(tree: &SourceTree) -> FileImports {
@@ -28,10 +25,8 @@ fn read_imports(tree: &SourceTree) -> FileImports {
         tree.sources().map(|(path, _)| path).filter(|path| is_product(path)).collect();
     let product = tree.sources().filter(|(path, _)| files.contains(path));
     let arrows = product.map(|(path, text)| {
-        let code = lex::keep_parts(text, &[SourcePart::Code]);
-        // A module of tests at the end of a file belongs to the tests.
-        let code = code.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-        let reached = read_paths(code).into_iter().filter_map(|names| resolve(path, &names, &files));
+        let code = lex::product_code(text);
+        let reached = read_paths(&code).into_iter().filter_map(|names| resolve(path, &names, &files));
         (path.to_owned(), reached.filter(|other| other != path).collect())
     });
     arrows.collect()

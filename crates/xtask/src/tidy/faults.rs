@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 
-use crate::{lex, tidy::format_complaint, tree::SourceTree};
+use crate::{lex, tidy::complaints::format_complaint, tree::SourceTree};
 
 /// Which fault must be noticed by which tests.
 pub const LIST: &str = "tests/laws/faults.txt";

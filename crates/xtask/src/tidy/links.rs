@@ -1,6 +1,6 @@
 //! What a document points to is there: the file, and the heading in it.
 
-use crate::{tidy::format_complaint, tree::SourceTree};
+use crate::{markdown::lines_outside_fences, tidy::complaints::format_complaint, tree::SourceTree};
 
 pub fn check_links(tree: &SourceTree) -> Vec<String> {
     let mut found = Vec::new();
@@ -19,15 +19,10 @@ pub fn check_links(tree: &SourceTree) -> Vec<String> {
 
 /// The relative links outside fenced blocks, with their lines.
 fn relative_links(text: &str) -> Vec<(usize, &str)> {
-    let mut fenced = false;
     let mut links = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        fenced ^= line.trim_start().starts_with("```");
-        if fenced {
-            continue;
-        }
+    for (number, line) in lines_outside_fences(text) {
         let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
-        links.extend(targets.filter(|link| !is_external(link)).map(|link| (number + 1, link)));
+        links.extend(targets.filter(|link| !is_external(link)).map(|link| (number, link)));
     }
     links
 }
@@ -40,11 +35,8 @@ fn has_heading(tree: &SourceTree, path: &str, anchor: &str) -> bool {
 
 /// The anchors of a page's headings, as GitHub makes them.
 fn headings(text: &str) -> impl Iterator<Item = String> {
-    let mut fenced = false;
-    text.lines().filter_map(move |line| {
-        fenced ^= line.trim_start().starts_with("```");
-        let title =
-            line.trim_start_matches('#').strip_prefix(' ').filter(|_| !fenced && line.starts_with('#'))?;
+    lines_outside_fences(text).filter_map(|(_, line)| {
+        let title = line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#'))?;
         let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
         Some(kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect())
     })

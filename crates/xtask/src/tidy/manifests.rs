@@ -3,7 +3,7 @@
 
 use crate::{
     manifest::{self, ManifestLine},
-    tidy::format_complaint,
+    tidy::complaints::format_complaint,
     tree::SourceTree,
 };
 

@@ -2,7 +2,7 @@
 
 use crate::{
     lex::{self, StringLiteral},
-    tidy::format_complaint,
+    tidy::complaints::format_complaint,
     tree::SourceTree,
 };
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     lex::{self, SourcePart},
-    tidy::{format_complaint as at, ratchet},
+    tidy::complaints::{format_complaint as at, ratchet},
     tree::SourceTree,
 };
 

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use crate::{
     lex::{self, SourcePart},
-    tidy::format_complaint,
+    markdown::lines_outside_fences,
+    tidy::complaints::format_complaint,
     tree::SourceTree,
 };
 
@@ -47,17 +48,12 @@ pub fn check_prose(tree: &SourceTree) -> Vec<String> {
 
 /// What stands in backticks outside fenced blocks: its line, the text of the line before it, and itself.
 fn code_spans(text: &str) -> Vec<(usize, &str, &str)> {
-    let mut fenced = false;
     let mut spans = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        fenced ^= line.trim_start().starts_with("```");
-        if fenced {
-            continue;
-        }
+    for (number, line) in lines_outside_fences(text) {
         let mut at = 0;
         for (index, part) in line.split('`').enumerate() {
             if index % 2 == 1 {
-                spans.push((number + 1, &line[..at - 1], part));
+                spans.push((number, &line[..at - 1], part));
             }
             at += part.len() + 1;
         }

@@ -1,6 +1,6 @@
 //! The first line of a scenario says which behaviour it proves.
 
-use crate::{tidy::format_complaint, tree::SourceTree};
+use crate::{tidy::complaints::format_complaint, tree::SourceTree};
 
 pub fn check_scenarios(tree: &SourceTree) -> Vec<String> {
     let is_scenario = |path: &str| path.ends_with(".txt") && is_scenario_path(path);

@@ -1,8 +1,8 @@
 //! No crate is too large to be learnt, and the binary is no more than its start.
 
 use crate::{
-    lex::{self, SourcePart},
-    tidy::ratchet,
+    lex,
+    tidy::{complaints::ratchet, sources::is_test},
     tree::SourceTree,
 };
 
@@ -18,8 +18,8 @@ pub fn check_sizes(tree: &SourceTree) -> Vec<String> {
         let sources = format!("{folder}/src/");
         let lines: usize = tree
             .sources()
-            .filter(|(path, _)| path.starts_with(&sources) && !is_test(&path[sources.len()..]))
-            .map(|(_, text)| count_product_lines(text))
+            .filter(|(path, _)| path.starts_with(&sources) && !is_test(&path[folder.len()..]))
+            .map(|(_, text)| lex::product_code(text).lines().count())
             .sum();
         let most = if package.name == ROOT { ROOT_LINES_MAX } else { CRATE_LINES_MAX };
         if lines > most {
@@ -27,16 +27,4 @@ pub fn check_sizes(tree: &SourceTree) -> Vec<String> {
         }
     }
     ratchet(tree, "sizes", found.into_iter())
-}
-
-fn is_test(file: &str) -> bool {
-    file.split('/').any(|part| part == "tests" || part == "tests.rs")
-}
-
-/// The lines before the tests that a file ends with.
-fn count_product_lines(text: &str) -> usize {
-    let code = lex::keep_parts(text, &[SourcePart::Code]);
-    let lines: Vec<&str> = code.lines().map(str::trim_end).collect();
-    let tests = lines.windows(2).position(|pair| pair[0] == "#[cfg(test)]" && pair[1].ends_with('{'));
-    tests.unwrap_or(lines.len())
 }

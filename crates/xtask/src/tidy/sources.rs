@@ -2,7 +2,7 @@
 
 use crate::{
     lex::{self, SourcePart},
-    tidy::{format_complaint, layers::ROOMS},
+    tidy::{complaints::format_complaint, layers::ROOMS},
     tree::SourceTree,
 };
 
@@ -75,7 +75,8 @@ pub fn check_lengths(tree: &SourceTree) -> Vec<String> {
         .collect()
 }
 
-fn is_test(path: &str) -> bool {
+/// Whether a file belongs to the tests, by its path from the root or from its crate.
+pub fn is_test(path: &str) -> bool {
     path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 

@@ -1,6 +1,6 @@
 //! Every text ends in a newline, has no trailing space and names no machine's own paths.
 
-use crate::{tidy::format_complaint, tree::SourceTree};
+use crate::{tidy::complaints::format_complaint, tree::SourceTree};
 
 /// Folders that exist on somebody's machine; a path below one works nowhere else.
 const MACHINES: [&str; 3] = ["root", "home", "work"];
