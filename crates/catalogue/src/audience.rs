@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::place::WITHIN_KM_MAX;
+use expression::OTHER;
+use model::{FieldType, SubjectType, place::WITHIN_KM_MAX};
 use source_text::{
     did_you_mean, list_choices,
     yaml::{TreeNode, TreePlace, TreeValue},
@@ -10,7 +11,6 @@ use source_text::{
 
 use crate::{
     format::AUDIENCE,
-    subjects::{FieldType, SubjectType},
     tree_reader::{MapFields, TreeReader},
     units::parse_distance_km,
 };
@@ -32,13 +32,8 @@ pub enum Audience {
     Everyone,
 }
 
-/// The name by which a text chooses among its variants.
-pub const VARIANT: &str = "variant";
-
 /// The word for the subject itself among the fields of an audience, and for a thread.
 pub const SUBJECT: &str = "subject";
-/// What the sentence of a mutual kind calls the other party.
-pub const OTHER: &str = "other";
 
 /// Audiences that are a word alone.
 const WORDS: [&str; 2] = ["listed", "everyone"];

@@ -1,11 +1,11 @@
 //! Example data, made from the declared types, with which `check` renders every kind and a preview renders one.
 
 use model::{
-    AudienceMatch, GeoPoint, Person, SubjectRef, UtcMillis, Value, ValueCell, VersionedState,
+    AudienceMatch, FieldType, GeoPoint, Person, SubjectRef, UtcMillis, Value, ValueCell, VersionedState,
     entry::PersonScore,
 };
 
-use crate::{Audience, Catalogue, KindDef, audience::SUBJECT, subjects::FieldType};
+use crate::{Audience, Catalogue, KindDef, audience::SUBJECT};
 
 /// A Friday evening, so that texts with days and times look like something.
 const EXAMPLE_TIME: &str = "2026-11-27T18:00:00Z";

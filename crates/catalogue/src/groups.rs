@@ -2,23 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::plan::Plan;
+use model::{FieldType, SubjectType, plan::Plan};
 use source_text::{did_you_mean, yaml::TreePlace};
 
-use crate::{
-    kinds,
-    subjects::{FieldType, SubjectType},
-    tree_reader::TreeReader,
-};
-
-/// What the messages of a plan are about.
-#[derive(Clone, Default)]
-pub(crate) struct PlanSubjectTypes {
-    /// The types of what they tell.
-    pub types: BTreeSet<String>,
-    /// The types of the subjects under whose names things stand together.
-    pub heads: BTreeSet<String>,
-}
+use crate::{kinds, tree_reader::TreeReader};
 
 /// Whether things can stand under what a field says.
 fn is_head(field: &FieldType) -> bool {

@@ -1,11 +1,13 @@
 //! Texts that stand in the catalogue itself, and where in the file a byte of such a text is: YAML may
 //! have quoted, folded or indented it.
+
+use expression::TextFinding;
 use source_text::{
     SourceText, TextProblem,
     yaml::{TreeNode, TreePlace},
 };
 
-use crate::{language::TextFinding, limits::INLINE_BYTES_MAX, tree_reader::TreeReader};
+use crate::{limits::INLINE_BYTES_MAX, tree_reader::TreeReader};
 
 /// A text and where its scalar stands.
 #[derive(Clone, Debug)]

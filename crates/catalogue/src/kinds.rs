@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::{Kind, PlanName, SubjectRef, Value, VersionedState};
+use expression::{KindCondition, check_expression, check_text, condition_scope, says_scope};
+use model::{Kind, PlanName, SubjectRef, SubjectType, Value, VersionedState};
 use source_text::{
     TextProblems, did_you_mean,
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
@@ -10,15 +11,12 @@ use source_text::{
 
 use crate::{
     audience::{self, Audience, SUBJECT},
-    condition::KindCondition,
     format::{
         KIND,
         words::{ACTOR, UNSURE},
     },
     inline_text::InlineText,
-    language::{check_expression, check_text, condition_scope, says_scope},
     limits::{KINDS_MAX, LIKE_DEPTH_MAX},
-    subjects::SubjectType,
     tree_reader::TreeReader,
     word_choice::read_word,
 };
@@ -200,7 +198,7 @@ pub(crate) fn resolve_kind(
     if let Some((field, at)) = &written.thread {
         audience::check_reference(reader, subject, field, *at, "a thread hangs on what a field refers to");
     }
-    let scope = says_scope(subjects, &subject.name, &to);
+    let scope = says_scope(subjects, &subject.name, to.is_mutual());
     let holds = match &written.holds {
         None => Ok(None),
         Some(inline) => compile_condition(reader, inline, &subject.name, subjects).map(Some),

@@ -9,16 +9,14 @@
 //! [`mod@format`] is the table of all keys, from which [`schema`] and [`mod@reference`] are made.
 //! [`source_text::yaml`] makes a tree in which everything knows its place and [`tree_reader`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
-//! [`statement_rule`] and [`source_expression`] are a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
-//! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
-//! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
-//! [`example`] makes data up, [`varied_examples`] data that looks like somebody's, for checks.
+//! [`statement_rule`] is a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
+//! The crate [`expression`] types the texts and conditions: a misspelt field is found before anything is compiled.
+//! [`truth`] asks whether an entry still holds, [`state`] turns JSON into typed cells, [`example`] makes data up, [`varied_examples`] data that looks like somebody's, for checks.
 
 pub mod truth;
 
 mod audience;
 mod close_rule;
-mod condition;
 mod contradictions;
 mod example;
 mod format;
@@ -27,7 +25,6 @@ mod hash;
 mod holds;
 mod inline_text;
 mod kinds;
-pub mod language;
 pub mod limits;
 mod load;
 mod mails;
@@ -39,7 +36,6 @@ mod pushes;
 pub mod reference;
 mod row;
 pub mod schema;
-mod source_expression;
 mod sources;
 mod state;
 mod statement_rule;
@@ -56,21 +52,18 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Channel, Kind, PlanName, SubjectRef, VersionedState,
+    Channel, FieldType, Kind, PlanName, SubjectRef, SubjectType, VersionedState,
     plan::{Plan, PlanSet},
 };
 
-pub use audience::{Audience, OTHER, SUBJECT, VARIANT};
-pub use condition::{ConditionFacts, KindCondition};
+pub use audience::{Audience, SUBJECT};
 pub use kinds::KindDef;
 pub use mails::{MailCounting, MailTemplates};
 pub use pushes::PushTemplates;
 pub use row::{RowError, RowStatement};
-pub use source_expression::{RowChange, SourceRow};
 pub use sources::PROFILE_FIELDS;
 pub use state::{PlaceParseError, SubjectFieldError, parse_place};
 pub use statement_rule::{SourceDef, SourceFormat, StatementRule, StatementSort};
-pub use subjects::{FieldType, SubjectType};
 pub use units::{format_length, is_web_url, parse_duration_ms};
 pub use varied_examples::{ToldExample, example_name};
 

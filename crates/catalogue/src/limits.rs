@@ -1,4 +1,4 @@
-//! How big a catalogue may be, and how long its texts may run.
+//! How big a catalogue may be.
 
 use model::limits::{DAY_LIFE_MS, DAY_MS, ID_BYTES_MAX, LAST_CALL_MS, WINDOWS_PER_PERSON_MAX};
 
@@ -6,10 +6,6 @@ use model::limits::{DAY_LIFE_MS, DAY_MS, ID_BYTES_MAX, LAST_CALL_MS, WINDOWS_PER
 pub const FILE_BYTES_MAX: usize = 256 * 1024;
 /// Bytes of a text that stands in the catalogue itself: a condition, what a kind says, a headline.
 pub const INLINE_BYTES_MAX: usize = 4 * 1024;
-/// Words of one `{{ }}` or `{% %}`: the parser nests as deep as an expression is long.
-pub const TAG_WORDS_MAX: usize = 400;
-/// Values that one value is put together from: a text that is put together from itself is soon as large as memory.
-pub const PARTS_MAX: u64 = 100;
 
 /// Bytes of a name: `type:id` and the like must fit an id.
 pub const NAME_BYTES_MAX: usize = ID_BYTES_MAX / 2;
@@ -48,8 +44,3 @@ pub const SURFACES_MAX: usize = 8;
 pub const CAPS_MAX: usize = 8;
 /// Parts of a key.
 pub const KEY_PARTS_MAX: usize = 4;
-
-/// Steps of one condition, and of one value of a source.
-pub const CONDITION_FUEL: u64 = 10_000;
-/// Levels of loops and the like in one text.
-pub const RECURSION_MAX: usize = 64;

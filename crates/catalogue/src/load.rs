@@ -8,7 +8,10 @@ use std::{
     path::Path,
 };
 
-use model::plan::{OnlineSurface, PlanSet};
+use model::{
+    SubjectType,
+    plan::{OnlineSurface, PlanSet},
+};
 use source_text::{
     SourceText, TextProblems,
     yaml::{TreeNode, TreePlace, parse_yaml},
@@ -24,8 +27,7 @@ use crate::{
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX, POSTAL_BYTES_MAX},
     mails::{self, ReadFile},
     plans::{self, WordsDraft},
-    pushes, sources,
-    subjects::{self, SubjectType},
+    pushes, sources, subjects,
     tree_reader::TreeReader,
 };
 

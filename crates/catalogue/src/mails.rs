@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use model::plan::GENERAL;
+use expression::{PlanSubjectTypes, check_text, headline_scope, mail_scope};
+use model::{SubjectType, plan::GENERAL};
 use source_text::{
     SourceText, did_you_mean, list_choices,
     yaml::{TreeNode, TreePlace},
@@ -10,11 +11,9 @@ use source_text::{
 
 use crate::{
     format::words::COUNTS,
-    groups::{self, PlanSubjectTypes},
+    groups,
     inline_text::InlineText,
-    language::{check_text, headline_scope, mail_scope},
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
-    subjects::SubjectType,
     tree_reader::{MapFields, TreeReader, is_name},
     units::bad_mailbox,
 };

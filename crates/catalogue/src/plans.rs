@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use expression::PlanSubjectTypes;
 use model::{
-    Channel, Kind, PlanName,
+    Channel, FieldType, Kind, PlanName, SubjectType,
     limits::{DAY_MS, READY_ENTRIES_MAX},
     plan::{CloseRule, EscalationRule, KeyPart, OncePer, Plan, PlanSection, SectionOrder},
 };
@@ -15,15 +16,13 @@ use source_text::{
 use crate::{
     close_rule, contradictions,
     format::{ENTRIES_MAX, KeyGroup, MAIL, ORDER, PLAN, PUSH, SECTION, SHARED, words::ONCE_PER},
-    groups::{self, PlanSubjectTypes},
-    hash,
+    groups, hash,
     holds::{self, PlanHolds},
     kinds,
     limits::{KEY_PARTS_MAX, LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
     mails,
     pace::{self, PlanPace},
     pushes,
-    subjects::{FieldType, SubjectType},
     tree_reader::{MapFields, TreeReader},
     word_choice::{read_channel, read_word},
 };

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use expression::{PlanSubjectTypes, check_text, headline_scope};
+use model::SubjectType;
+
 use crate::{
-    groups::PlanSubjectTypes,
     inline_text::InlineText,
-    language::{check_text, headline_scope},
-    subjects::SubjectType,
     tree_reader::{MapFields, TreeReader},
 };
 

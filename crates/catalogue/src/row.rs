@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use expression::{NullMeaning, RowChange, SourceExpression, SourceRow};
 use minijinja::{Error, ErrorKind, Value};
 use model::UtcMillis;
 use serde_json::{Map, Value as Json};
 
-use crate::{
-    source_expression::{NullMeaning, RowChange, SourceExpression, SourceRow},
-    statement_rule::{StatementRule, StatementSort},
-};
+use crate::statement_rule::{StatementRule, StatementSort};
 
 /// One thing that is said: what, and the attributes of a change that says it.
 #[derive(Clone, PartialEq, Debug)]

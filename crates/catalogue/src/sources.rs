@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use expression::{SourceExpression, TextScope, check_source, source_scope};
 use model::{
+    SubjectType,
     hook::Hook,
     person::{mutes, profile},
 };
@@ -14,11 +16,8 @@ use source_text::{
 use crate::{
     format::SOURCE,
     inline_text::InlineText,
-    language::{TextScope, check_source, source_scope},
     limits::SOURCES_MAX,
-    source_expression::SourceExpression,
     statement_rule::{SourceDef, SourceFormat, StatementRule, StatementSort},
-    subjects::SubjectType,
     tree_reader::{MapFields, TreeReader},
 };
 
@@ -225,7 +224,7 @@ fn resolve_tells(
     format: SourceFormat,
     subjects: &BTreeMap<String, SubjectType>,
 ) -> Option<StatementRule> {
-    let scope = source_scope(subjects, format);
+    let scope = source_scope(subjects, format.own_names());
     let what = resolve_sort(reader, &written.what, subjects)?;
     let declared = declared_fields(&what, subjects);
     if let Some(other) = &written.otherwise {

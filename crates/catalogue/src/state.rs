@@ -1,14 +1,14 @@
 //! From what an upstream service states, as JSON, to typed cells.
 
 use model::{
-    GeoPoint, Person, SubjectRef, UtcMillis, Value, ValueCell, VersionedState,
+    FieldType, GeoPoint, Person, SubjectRef, UtcMillis, Value, ValueCell, VersionedState,
     limits::{ID_BYTES_MAX, REFS_MAX, TEXT_BYTES_MAX},
 };
 use serde_json::{Map, Value as Json};
 
 use source_text::did_you_mean;
 
-use crate::{Catalogue, subjects::FieldType, units::is_web_url};
+use crate::{Catalogue, units::is_web_url};
 
 /// A value that is not what its field was declared to be, or a subject of no declared type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

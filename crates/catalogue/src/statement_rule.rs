@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::{hash::CanonicalText, source_expression::SourceExpression};
+use expression::SourceExpression;
+
+use crate::hash::CanonicalText;
 
 /// A topic of others, and what its records mean.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,6 +62,15 @@ impl SourceFormat {
             Self::Avro => "avro",
             Self::CloudEvents => "cloudevents",
             Self::Debezium => "debezium",
+        }
+    }
+
+    /// What expressions over its records read beside what every source has.
+    pub(crate) const fn own_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Debezium => &["before", "source"],
+            Self::CloudEvents => &["event"],
+            Self::Json | Self::Avro => &[],
         }
     }
 }

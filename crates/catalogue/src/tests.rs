@@ -16,7 +16,9 @@ mod sources;
 mod truths;
 mod wide_catalogue;
 
-use crate::{Catalogue, ConditionFacts, limits::FILE_BYTES_MAX};
+use expression::ConditionFacts;
+
+use crate::{Catalogue, limits::FILE_BYTES_MAX};
 
 const GOOD: &str = r#"
 catalogue: sample

@@ -11,6 +11,7 @@
 
 use std::{collections::BTreeSet, slice};
 
+use expression::ConditionFacts;
 use model::{
     AudienceMatch, Channel, EndReason, EntryReason, Person, SubjectRef, Tenant, UtcMillis, Value,
     VersionedState, WorldSnapshot, device,
@@ -18,7 +19,7 @@ use model::{
     returns::{self, AddressHash},
 };
 
-use crate::{Audience, Catalogue, ConditionFacts, KindDef, audience::SUBJECT};
+use crate::{Audience, Catalogue, KindDef, audience::SUBJECT};
 
 /// Who would be told, and what is known of them.
 #[derive(Clone, Copy, Debug)]

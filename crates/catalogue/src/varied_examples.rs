@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{GeoPoint, Person, SubjectRef, UtcMillis, Value, ValueCell, VersionedState};
-
-use crate::{
-    Audience, Catalogue, ConditionFacts, KindDef,
-    subjects::{FieldType, SubjectType},
+use expression::ConditionFacts;
+use model::{
+    FieldType, GeoPoint, Person, SubjectRef, SubjectType, UtcMillis, Value, ValueCell, VersionedState,
 };
+
+use crate::{Audience, Catalogue, KindDef};
 
 /// Tries to make a condition hold. Most hold at once, or with a flag turned.
 const TRIES: usize = 400;

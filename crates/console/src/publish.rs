@@ -11,8 +11,8 @@ use axum::{
     response::Response,
     routing::get,
 };
-use catalogue::{Catalogue, FieldType, SubjectFieldError};
-use model::SubjectRef;
+use catalogue::{Catalogue, SubjectFieldError};
+use model::{FieldType, SubjectRef};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use shell::datadir::random_hex;

@@ -1,6 +1,7 @@
 //! Sources: rows of others become CloudEvents, as the catalogue says, and go the way of all others.
 
-use catalogue::{RowChange, RowError, RowStatement, SourceDef, SourceRow, StatementRule, StatementSort};
+use catalogue::{RowError, RowStatement, SourceDef, StatementRule, StatementSort};
+use expression::{RowChange, SourceRow};
 use model::UtcMillis;
 use serde_json::Value;
 use topic::TopicRecord;

@@ -4,7 +4,7 @@
 //!
 //! # Tour
 //!
-//! First the nouns, which know no rule. [`id`], [`time`], [`local_time`] and [`value`] are the small change. [`event`] is
+//! First the nouns, which know no rule. [`id`], [`time`], [`local_time`], [`value`] and [`subject_type`] are the small change. [`event`] is
 //! what comes in and whether it is in time; [`crowd`] and [`place`] are where those are found who may care; [`entry`] and
 //! [`mark`] are the two sorts of rows in a day ([`day_row`]). [`plan`] holds the rules of a channel, as the catalogue
 //! states them. [`person`] is all that is remembered of somebody between turns ([`habit`] when they come); [`profile`],
@@ -18,6 +18,7 @@
 //! [`escalation`] how another channel tells it next, [`delivery_report`] what a report does, [`badge`] what devices show.
 
 pub mod id;
+pub mod subject_type;
 pub mod time;
 pub mod value;
 pub mod world;
@@ -77,6 +78,7 @@ pub use event::{Event, Fact, FollowFact, ListedPerson};
 pub use fold::{DayView, EntryView, Fate};
 pub use id::{EventKey, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant};
 pub use mark::{Channel, EndReason, Mark, MarkAction};
+pub use subject_type::{FieldType, SubjectType};
 pub use time::{Day, UtcMillis};
 pub use value::{GeoPoint, Value, ValueCell, VersionedState};
 pub use world::WorldSnapshot;

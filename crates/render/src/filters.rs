@@ -12,7 +12,7 @@ pub const ADDRESS: &str = "_address";
 
 /// Everything an author can write, and what the compiler adds.
 pub fn install_filters(env: &mut Environment<'_>) {
-    catalogue::language::install_words(env);
+    expression::install_words(env);
     env.add_filter("day", |at: &Value| {
         at.downcast_object_ref::<WallMoment>().map(WallMoment::day_text).unwrap_or_default()
     });

@@ -1,8 +1,7 @@
 //! The messages that a renderer makes: mails, pushes, and what either would tell.
 
-use catalogue::FieldType;
 use minijinja::Value as Scripted;
-use model::PlanName;
+use model::{FieldType, PlanName};
 
 use crate::{
     input::{ItemInput, ListedItem, MailInput, RenderError, RenderedMail, RenderedPush},

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{FieldType, OTHER, VARIANT};
+use expression::{OTHER, VARIANT};
 use minijinja::Value as Scripted;
-use model::{EntryReason, Kind, SubjectRef};
+use model::{EntryReason, FieldType, Kind, SubjectRef};
 
 use crate::{
     groups::{self, GroupHead, ItemGroup},

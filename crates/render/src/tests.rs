@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{
-    Catalogue,
-    language::{FILTERS, FilterInput, FilterOutput},
-};
+use catalogue::Catalogue;
+use expression::{FILTERS, FilterInput, FilterOutput};
 use model::{
     AudienceMatch, EntryReason, GeoPoint, Kind, PlanName, SubjectRef, UtcMillis, Value, ValueCell,
     VersionedState, civil_time::ZoneRules,

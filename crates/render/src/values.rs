@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use catalogue::{Catalogue, FieldType, is_web_url};
+use catalogue::{Catalogue, is_web_url};
 use jiff::{Timestamp, Zoned};
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value as Scripted};
-use model::{SubjectRef, UtcMillis, Value, VersionedState, civil_time::Zone};
+use model::{FieldType, SubjectRef, UtcMillis, Value, VersionedState, civil_time::Zone};
 
 use crate::text_cleaning;
 

@@ -2,13 +2,14 @@
 
 use std::{fs, path::Path};
 
+use expression::{RowChange, SourceRow};
 use model::UtcMillis;
 use serde_json::{Value, json};
 
 use super::{GOOD, MJML, describe_result, parse_with};
 use source_text::list_choices;
 
-use crate::{Catalogue, PROFILE_FIELDS, RowChange, SourceRow};
+use crate::{Catalogue, PROFILE_FIELDS};
 
 pub const SOURCES: &str = r#"
 sources:

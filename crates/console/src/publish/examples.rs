@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Audience, Catalogue, ConditionFacts};
+use catalogue::{Audience, Catalogue};
+use expression::ConditionFacts;
 use model::{Value, ValueCell, VersionedState};
 
 /// What an event that tells nobody is called: it only changes its subject.

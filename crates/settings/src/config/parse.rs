@@ -26,7 +26,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 35] = [
+const CRATES: [&str; 36] = [
     "adapters",
     "bench",
     "catalogue",
@@ -35,6 +35,7 @@ const CRATES: [&str; 35] = [
     "courier",
     "courier_net",
     "digest",
+    "expression",
     "fanout",
     "house",
     "ingest",

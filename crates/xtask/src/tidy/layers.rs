@@ -8,7 +8,7 @@ use crate::tree::SourceTree;
 pub const ROOMS: [&str; 6] = ["ingest", "fanout", "digest", "sender", "feed", "slots"];
 
 /// Nouns and how they are written.
-const NOUNS: &[&str] = &["model", "source-text", "catalogue", "wire", "render"];
+const NOUNS: &[&str] = &["model", "source-text", "expression", "catalogue", "wire", "render"];
 /// What the house stands on, as it sees it.
 const PORTS: &[&str] = &["topic", "store", "courier", "live", "runtime"];
 /// What every room is given and shares.
@@ -26,9 +26,10 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("runtime", &[]),
     ("listener", &[&["runtime"]]),
     ("source-text", &[]),
-    ("catalogue", &[&["model", "source-text"]]),
+    ("expression", &[&["model", "source-text"]]),
+    ("catalogue", &[&["model", "source-text", "expression"]]),
     ("wire", &[&["model"]]),
-    ("render", &[&["model", "source-text", "catalogue"]]),
+    ("render", &[&["model", "source-text", "expression", "catalogue"]]),
     ("topic", &[&["runtime"]]),
     ("store", &[&["model", "runtime"]]),
     ("courier", &[&["model", "runtime"]]),

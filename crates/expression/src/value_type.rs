@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::subjects::{FieldType, SubjectType};
+use model::{FieldType, SubjectType};
 
 /// What a value in a text can be.
 #[derive(Clone, PartialEq, Eq, Debug)]

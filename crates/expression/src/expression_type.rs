@@ -6,9 +6,9 @@ use minijinja::{
 };
 use source_text::{did_you_mean, list_choices};
 
-use crate::language::{
+use crate::{
     check::{TextChecker, TextSort},
-    types::{RecordType, TextValueType},
+    value_type::{RecordType, TextValueType},
     words::{FILTERS, FilterInput, FilterOutput, SOURCE_FILTERS, TESTS, TextFilter},
 };
 

@@ -8,11 +8,9 @@ use minijinja::{
 };
 
 use crate::{
-    language::{
-        growth::TextGrowth,
-        types::{TextScope, TextValueType},
-    },
+    growth::TextGrowth,
     limits::{PARTS_MAX, TAG_WORDS_MAX},
+    value_type::{TextScope, TextValueType},
 };
 
 /// What is wrong with a text, at a byte of it.

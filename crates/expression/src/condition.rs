@@ -6,8 +6,9 @@ use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value as Scripted};
 use model::{SubjectRef, Value, VersionedState};
 
 use crate::{
-    language::{self, TextReads},
+    check::TextReads,
     limits::{CONDITION_FUEL, RECURSION_MAX},
+    words::install_words,
 };
 
 /// A compiled condition.
@@ -32,9 +33,9 @@ const TEMPLATE: &str = "condition";
 
 impl KindCondition {
     /// Compiles a condition that has been checked.
-    pub(crate) fn compile(text: &str, reads: TextReads) -> Result<Self, String> {
+    pub fn compile(text: &str, reads: TextReads) -> Result<Self, String> {
         let mut env = Environment::empty();
-        language::install_words(&mut env);
+        install_words(&mut env);
         env.set_fuel(Some(CONDITION_FUEL));
         env.set_recursion_limit(RECURSION_MAX);
         // What is missing may be asked for with `not` and `is defined`; compared, it is an error, which
@@ -62,7 +63,7 @@ impl KindCondition {
     }
 
     /// The fields of a type of subject that it reads.
-    pub(crate) fn fields(&self, of: &str) -> Vec<String> {
+    pub fn fields(&self, of: &str) -> Vec<String> {
         self.reads.fields.get(of).into_iter().flatten().cloned().collect()
     }
 

@@ -10,8 +10,9 @@ use model::{Day, UtcMillis};
 use serde_json::Value as Json;
 
 use crate::{
-    language::{self, TextReads},
+    check::TextReads,
     limits::{CONDITION_FUEL, RECURSION_MAX},
+    words::install_words,
 };
 
 /// What happened to a row.
@@ -43,7 +44,7 @@ pub struct SourceRow<'a> {
 
 /// An expression that has been checked.
 #[derive(Clone)]
-pub(crate) struct SourceExpression {
+pub struct SourceExpression {
     pub text: String,
     env: Arc<Environment<'static>>,
     pub reads: Arc<TextReads>,
@@ -57,7 +58,7 @@ const NULL: &str = "\u{FDD0}";
 
 /// What a null is to an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NullMeaning {
+pub enum NullMeaning {
     Nothing,
     Said,
 }
@@ -65,7 +66,7 @@ pub(crate) enum NullMeaning {
 impl SourceExpression {
     pub fn compile(text: &str, reads: TextReads) -> Result<Self, String> {
         let mut env = Environment::empty();
-        language::install_words(&mut env);
+        install_words(&mut env);
         install_source_words(&mut env);
         env.set_fuel(Some(CONDITION_FUEL));
         env.set_recursion_limit(RECURSION_MAX);

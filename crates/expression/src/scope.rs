@@ -2,13 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    audience::{Audience, OTHER, VARIANT},
-    groups::PlanSubjectTypes,
-    language::types::{TextScope, TextValueType},
-    statement_rule::SourceFormat,
-    subjects::SubjectType,
-};
+use model::SubjectType;
+
+use crate::value_type::{TextScope, TextValueType};
+
+/// The name by which a text chooses among its variants.
+pub const VARIANT: &str = "variant";
+/// What the sentence of a mutual kind calls the other party.
+pub const OTHER: &str = "other";
+
+/// What the messages of a plan are about.
+#[derive(Clone, Default)]
+pub struct PlanSubjectTypes {
+    /// The types of what they tell.
+    pub types: BTreeSet<String>,
+    /// The types of the subjects under whose names things stand together.
+    pub heads: BTreeSet<String>,
+}
 
 /// A condition: `subject`, and each of its references by the field's name.
 pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str) -> TextScope<'a> {
@@ -24,10 +34,10 @@ pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject:
 pub fn says_scope<'a>(
     subjects: &'a BTreeMap<String, SubjectType>,
     subject: &str,
-    to: &Audience,
+    is_mutual: bool,
 ) -> TextScope<'a> {
     let mut scope = condition_scope(subjects, subject);
-    if to.is_mutual() {
+    if is_mutual {
         scope.names.insert(OTHER.to_string(), TextValueType::Text);
     }
     scope.names.insert(VARIANT.to_string(), TextValueType::Number);
@@ -58,10 +68,7 @@ fn item_type(types: BTreeSet<String>) -> TextValueType {
 }
 
 /// A headline or a preheader of a plan whose messages are about this.
-pub(crate) fn headline_scope(
-    subjects: &BTreeMap<String, SubjectType>,
-    about: PlanSubjectTypes,
-) -> TextScope<'_> {
+pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: PlanSubjectTypes) -> TextScope<'_> {
     let items = TextValueType::list(item_type(about.types));
     let head = (!about.heads.is_empty())
         .then_some(("subject", TextValueType::Subject { types: about.heads, near: false }));
@@ -97,7 +104,7 @@ pub(crate) fn headline_scope(
 
 /// A mail's two layouts: all that a headline reads, the headline, what leads it if something does, the links of its foot, and
 /// the name of the plan, since several plans may share a layout.
-pub(crate) fn mail_scope(
+pub fn mail_scope(
     subjects: &BTreeMap<String, SubjectType>,
     about: PlanSubjectTypes,
     has_lead: bool,
@@ -118,8 +125,9 @@ pub(crate) fn mail_scope(
     scope
 }
 
-/// What a record of others says. Rows are not declared here, so any column may be asked for.
-pub fn source_scope(subjects: &BTreeMap<String, SubjectType>, format: SourceFormat) -> TextScope<'_> {
+/// What a record of others says, with the names that its format has of its own. Rows are not declared here, so any column
+/// may be asked for.
+pub fn source_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, format_names: &[&str]) -> TextScope<'a> {
     let record = [
         ("topic", TextValueType::Text),
         ("partition", TextValueType::Number),
@@ -132,11 +140,6 @@ pub fn source_scope(subjects: &BTreeMap<String, SubjectType>, format: SourceForm
         ("change".to_string(), TextValueType::Text),
         ("record".to_string(), TextValueType::record("record", false, record)),
     ]);
-    let more: &[&str] = match format {
-        SourceFormat::Debezium => &["before", "source"],
-        SourceFormat::CloudEvents => &["event"],
-        SourceFormat::Json | SourceFormat::Avro => &[],
-    };
-    names.extend(more.iter().map(|name| (name.to_string(), TextValueType::Any)));
+    names.extend(format_names.iter().map(|name| (name.to_string(), TextValueType::Any)));
     TextScope { subjects, names }
 }

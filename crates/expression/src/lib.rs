@@ -1,0 +1,33 @@
+//! The language of conditions, texts and sources: minijinja's, less what a text has no use for, and typed. Every path is
+//! followed through the declared subjects before anything is compiled.
+//!
+//! # Tour
+//!
+//! [`scope`] says what a text of each sort may read, and [`value_type`] which types there are; [`words`] lists filters and
+//! tests with theirs. [`check`] walks a text and finds what does not exist or does not fit: [`expression_type`] is the
+//! walk through its expressions, [`growth`] how large it can make a value.
+//!
+//! What was checked is compiled and evaluated: a [`condition`] over a subject as it is now, a [`source_expression`] over
+//! one record of others. Texts are filled in by the crate `render`.
+
+mod check;
+mod condition;
+mod expression_type;
+mod growth;
+mod limits;
+mod scope;
+mod source_expression;
+mod value_type;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::{TextFinding, TextReads, check_expression, check_source, check_text};
+pub use condition::{ConditionFacts, KindCondition};
+pub use scope::{
+    OTHER, PlanSubjectTypes, VARIANT, condition_scope, headline_scope, mail_scope, says_scope, source_scope,
+};
+pub use source_expression::{NullMeaning, RowChange, SourceExpression, SourceRow};
+pub use value_type::{TextScope, TextValueType};
+pub use words::{FILTERS, FilterInput, FilterOutput, SOURCE_FILTERS, TESTS, TextFilter, install_words};
