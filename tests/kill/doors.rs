@@ -36,7 +36,7 @@ fn a_misspelt_fault_is_refused() {
     let refused = program().arg("config").env("TIDINGS_FAULT", "older-win").output().unwrap();
     let why = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(3), "{why}");
-    assert!(why.contains("`older-win` of TIDINGS_FAULT is no fault: did you mean `older-wins`?"), "{why}");
+    assert!(why.contains("`older-win` of TIDINGS_FAULT is not a fault: did you mean `older-wins`?"), "{why}");
     for fine in ["", "older-wins"] {
         let dir = tempfile::tempdir().unwrap();
         let done =

@@ -123,7 +123,7 @@ fn press_query(house: &ExampleHouse, browser: &str, width: u32, scheme: &str) ->
         ["/nowhere", 404, "Page not found"],
         ["/person/windows", 405, "Not possible here"],
         ["/person/why?id=ann&entry=nonsense", 400, "No explanation"],
-        ["/outbox/mail", 400, "This request is not complete"],
+        ["/outbox/mail", 400, "This request cannot be handled"],
         ["/told?days=1000", 400, "Choose 1, 7 or 21 days"],
     ]);
     let [before, walks] = unsubscribe_doors(house)?;

@@ -41,8 +41,8 @@ fn a_sink_is_of_this_machine_unless_told() {
         ensure!(output.status.code() == Some(3) && said.contains(expected), "{words:?}: {said}");
         Ok(())
     };
-    check(&["--listen", "0.0.0.0:0"], "--from-others says that they may").unwrap();
-    check(&["--from-others", "--page", "0.0.0.0:0"], "on this machine alone").unwrap();
+    check(&["--listen", "0.0.0.0:0"], "allow that with --from-others").unwrap();
+    check(&["--from-others", "--page", "0.0.0.0:0"], "on this machine only").unwrap();
 }
 
 /// The number of a mail to somebody on the page, if there is one.

@@ -146,7 +146,7 @@ struct CopyGate<'a>(&'a dyn HandoverGate);
 
 impl BrowserCopies {
     fn new(push: PushConfig) -> anyhow::Result<Self> {
-        build_pusher(&push, COPY_TIME_MAX)?.map(Self).context("no service for copies")
+        build_pusher(&push, COPY_TIME_MAX)?.map(Self).context("no push service for copies")
     }
 
     async fn show_copy(&self, message: &Message, push: &courier::PushPayload, gate: &dyn HandoverGate) {

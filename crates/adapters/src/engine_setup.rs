@@ -122,10 +122,10 @@ async fn open_log(kafka: &topic_kafka::Settings, clock: &Clock) -> anyhow::Resul
     match log.bounds(topics::EVENTS).await {
         Ok(_) | Err(TopicError::Refused(_)) => Ok(log),
         Err(TopicError::Busy(busy)) => {
-            let why = |why: &str| format!("the log, by `kafka.brokers` at {}: {why}", kafka.brokers);
+            let why = |why: &str| format!("Kafka, `kafka.brokers` at {}: {why}", kafka.brokers);
             Err(match log.denial_reason() {
                 Some(reason) => {
-                    EngineDeniedError(why(&format!("kafka rejected our credentials: {reason}"))).into()
+                    EngineDeniedError(why(&format!("Kafka rejected the credentials: {reason}"))).into()
                 }
                 None => EngineAwayError(why(&busy)).into(),
             })
@@ -139,7 +139,7 @@ async fn open_store(cql: &store_cql::Settings) -> anyhow::Result<CqlStore> {
     CqlStore::open(cql.clone()).await.map_err(|error| match error {
         StoreError::Busy(why) => {
             let points = cql.contact_points.join(",");
-            EngineAwayError(format!("the store, by `cql.contact_points` at {points}: {why}")).into()
+            EngineAwayError(format!("the store, `cql.contact_points` at {points}: {why}")).into()
         }
         StoreError::Broken(why) => NotReadyError(format!("the store: {why}")).into(),
         error @ StoreError::Full(_) => anyhow::Error::new(error).context("the store"),
@@ -178,7 +178,7 @@ pub async fn retry_while_away<T>(
         }
         let secs = waited.elapsed().as_secs();
         if patience.is_some_and(|patience| waited.elapsed() > patience) {
-            return Err(error.context(format!("after {secs} s of waiting")));
+            return Err(error.context(format!("after waiting {secs} s")));
         }
         let why = format!("{error:#}");
         if why != said {
@@ -212,7 +212,7 @@ pub async fn prepare_engines(
         }
         OpenedEngines::Production { store, names: (prefix, keyspace), .. } => {
             let TopicGaps { missing, unlike } =
-                find_topic_gaps(&*log, partitions, prefix).await.context("look at the topics")?;
+                find_topic_gaps(&*log, partitions, prefix).await.context("check the topics")?;
             if !unlike.is_empty() {
                 return Err(NotReadyError(unlike.join("\n")).into());
             }
@@ -256,18 +256,18 @@ pub async fn find_topic_gaps(
         match topic_bounds(log, &name).await {
             Ok(found) if found.len() == wanted as usize || &*name == topics::CHANGES => {}
             Ok(found) => unlike.entry((found.len(), wanted)).or_default().push(format!("`{prefix}{name}`")),
-            Err(TopicError::Refused(_)) => missing.push(format!("topic `{prefix}{name}` is not there")),
+            Err(TopicError::Refused(_)) => missing.push(format!("topic `{prefix}{name}` does not exist")),
             Err(error) => return Err(error),
         }
     }
     let line = |((found, wanted), names): (_, Vec<String>)| {
         let names = names.join(", ");
         if wanted != partitions.count() {
-            return format!("of topics that have {wanted} partitions these have {found}: {names}");
+            return format!("these topics have {found} partitions instead of {wanted}: {names}");
         }
         format!(
-            "`partitions` is {wanted}, and these topics have {found}: {names}; set it to {found}, or have them \
-             changed by `tidings repartition --to {wanted}`"
+            "`partitions` is {wanted}, and these topics have {found}: {names}; set it to {found}, or \
+            change the topics with `tidings repartition --to {wanted}`"
         )
     };
     let mut unlike: Vec<String> = unlike.into_iter().map(line).collect();

@@ -68,12 +68,12 @@ pub(crate) fn read_audience(reader: &mut TreeReader<'_>, node: &TreeNode) -> Opt
         TreeValue::Map(map) => {
             if let Some((key, _)) = map.iter().find(|(key, _)| WORDS.contains(&key.name.as_str())) {
                 let help = format!("write `to: {}`", key.name);
-                reader.problem_with(key.at, format!("`{}` is a word alone", key.name), Some(help));
+                reader.problem_with(key.at, format!("`{}` takes no value", key.name), Some(help));
                 return None;
             }
         }
         other => {
-            let what = format!("`to` must be a map or a word, this is {}", other.sort_name());
+            let what = format!("`to` must be a map or a word, not {}", other.sort_name());
             reader.problem_with(node.at, what, Some(RULE.to_string()));
             return None;
         }
@@ -82,7 +82,7 @@ pub(crate) fn read_audience(reader: &mut TreeReader<'_>, node: &TreeNode) -> Opt
     let written: Vec<(&str, &TreeNode)> =
         AUDIENCE.ways().filter_map(|(sort, _)| Some((sort, fields.get(sort)?))).collect();
     if let Some(within) = fields.get(WITHIN).filter(|_| fields.get("near").is_none() && !fields.strange) {
-        reader.problem(within.at, "`within` belongs to `near`");
+        reader.problem(within.at, "`within` goes with `near` only");
         return None;
     }
     match written[..] {
@@ -97,7 +97,7 @@ pub(crate) fn read_audience(reader: &mut TreeReader<'_>, node: &TreeNode) -> Opt
             None
         }
         _ => {
-            reader.problem_with(node.at, "one audience at a time", Some(RULE.to_string()));
+            reader.problem_with(node.at, "`to` takes one audience", Some(RULE.to_string()));
             None
         }
     }
@@ -143,11 +143,11 @@ fn read_radius(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<f64> {
     }
     let text = reader.text(node, "`within`")?;
     let Some(km) = parse_distance_km(text) else {
-        reader.problem_with(node.at, format!("`{text}` is no distance"), Some(DISTANCE.to_string()));
+        reader.problem_with(node.at, format!("`{text}` is not a distance"), Some(DISTANCE.to_string()));
         return None;
     };
     if km <= 0.0 || km > WITHIN_KM_MAX {
-        reader.problem(node.at, format!("`within` is more than nothing and at most {WITHIN_KM_MAX} km"));
+        reader.problem(node.at, format!("`within` must be more than 0 and at most {WITHIN_KM_MAX} km"));
         return None;
     }
     Some(km)
@@ -156,17 +156,17 @@ fn read_radius(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<f64> {
 fn read_mutual(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<AudienceDraft> {
     let TreeValue::List(list) = &node.what else {
         let help = "write `{mutual: [FIELD, FIELD]}`".to_string();
-        reader.problem_with(node.at, "`mutual` names two fields", Some(help));
+        reader.problem_with(node.at, "`mutual` needs two fields", Some(help));
         return None;
     };
     let [one, other] = &list[..] else {
-        reader.problem(node.at, format!("`mutual` names two fields, these are {}", list.len()));
+        reader.problem(node.at, format!("`mutual` needs two fields, not {}", list.len()));
         return None;
     };
     let (one, other) = (read_mention(reader, one, "`mutual`"), read_mention(reader, other, "`mutual`"));
     let (one, other) = (one?, other?);
     if one.0 == other.0 {
-        let what = format!("`{}` is there twice; the two parties are two fields", other.0);
+        let what = format!("`{}` is given twice; the two parties need two different fields", other.0);
         reader.problem(other.1, what);
     }
     Some(AudienceDraft::Mutual([one, other]))
@@ -185,14 +185,14 @@ impl AudienceDraft {
                 let mut fields: Vec<String> = Vec::new();
                 for (field, at) in named {
                     if fields.contains(field) {
-                        reader.problem(*at, format!("`{field}` is there twice"));
+                        reader.problem(*at, format!("`{field}` is given twice"));
                     }
                     check_reference(
                         reader,
                         subject,
                         field,
                         *at,
-                        "only what a field refers to can be followed",
+                        "only a subject that a field refers to can be followed",
                     );
                     fields.push(field.clone());
                 }
@@ -211,7 +211,7 @@ impl AudienceDraft {
                     check_field_type(reader, subject, field, &FieldType::Person, "`mutual` needs a person");
                 }
                 if subject.fields.get(OTHER).is_some_and(|field| field.target().is_some()) {
-                    let what = "`other` is the other party in what this kind says";
+                    let what = "in the texts of this kind, `other` is the other party";
                     let help = format!("the field `other` of `{}` needs another name", subject.name);
                     reader.problem_with(one.1, what, Some(help));
                 }
@@ -237,11 +237,10 @@ pub(crate) fn check_reference(
         return true;
     }
     if let Some(found) = subject.fields.get(field) {
-        reader.problem(at, format!("`{field}` is {found}, {needed}"));
+        reader.problem(at, format!("`{field}` is {found}, but {needed}"));
     } else {
-        let help = did_you_mean(field, references.iter().copied()).unwrap_or_else(|| {
-            format!("it refers to others by {}", list_choices(references.iter().copied()))
-        });
+        let help = did_you_mean(field, references.iter().copied())
+            .unwrap_or_else(|| format!("use {}", list_choices(references.iter().copied())));
         reader.problem_with(at, format!("`{}` has no field `{field}`", subject.name), Some(help));
     }
     false
@@ -256,14 +255,14 @@ fn check_field_type(
 ) {
     match subject.fields.get(field) {
         Some(found) if found == wanted => {}
-        Some(found) => reader.problem(*at, format!("`{field}` is {found}, {needed}")),
+        Some(found) => reader.problem(*at, format!("`{field}` is {found}, but {needed}")),
         None => {
             let fitting = fields_of_type(&subject.fields, wanted);
             let help = did_you_mean(field, fitting.iter().copied()).unwrap_or_else(|| {
                 if fitting.is_empty() {
                     format!("no field of `{}` is a {wanted}", subject.name)
                 } else {
-                    format!("a {wanted} is in {}", list_choices(fitting.iter().copied()))
+                    format!("use {}", list_choices(fitting.iter().copied()))
                 }
             });
             reader.problem_with(*at, format!("`{}` has no field `{field}`", subject.name), Some(help));

@@ -33,7 +33,7 @@ pub(crate) fn read_close(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option
             return Some(CloseRule::After { ms: 0 });
         }
         let help = did_you_mean(text, [AT_ONCE]).unwrap_or_else(|| RULE.to_string());
-        reader.problem_with(node.at, format!("there is no way to close `{text}`"), Some(help));
+        reader.problem_with(node.at, format!("there is no such way to close: `{text}`"), Some(help));
         return None;
     }
     let fields = reader.fields(node, node.at, &CLOSE)?;
@@ -47,7 +47,7 @@ pub(crate) fn read_close(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option
             None
         }
         (Some(_), Some(_)) => {
-            reader.problem_with(node.at, "one way to close at a time", Some(RULE.to_string()));
+            reader.problem_with(node.at, "`close` takes one rule", Some(RULE.to_string()));
             None
         }
     }
@@ -103,8 +103,8 @@ fn has_no_stray(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, with: &str,
     let mut alone = true;
     for key in keys {
         if let Some(node) = fields.get(key) {
-            let help = (*key == "on").then(|| "on some days of the week is `weekly`".to_string());
-            reader.problem_with(node.at, format!("`{key}` has no meaning with {with}"), help);
+            let help = (*key == "on").then(|| "for some days of the week, write `weekly`".to_string());
+            reader.problem_with(node.at, format!("`{key}` has no effect with {with}"), help);
             alone = false;
         }
     }
@@ -122,7 +122,7 @@ fn read_calendar(
     let spread = fields.get("spread").map_or(Some(0), |node| {
         let ms = read_duration(reader, node, "`spread`")?;
         if ms > SPREAD_MS_MAX {
-            reader.problem(node.at, "`spread` is at most 6h");
+            reader.problem(node.at, "`spread` must be at most 6h");
         }
         Some(ms)
     });
@@ -138,7 +138,7 @@ fn read_best_hours(
 ) -> Result<LocalHours, ()> {
     let hours = reader.text(node, "`best`").ok_or(())?;
     let Some(hours) = LocalHours::parse(hours) else {
-        reader.problem(node.at, "`best` is hours such as `07:00-22:00`");
+        reader.problem(node.at, "`best` must be a range of hours, such as `07:00-22:00`");
         return Err(());
     };
     if let Some(ZoneRule::Fixed(_)) = zone {
@@ -159,7 +159,7 @@ fn read_weekdays(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Weekday
     let mut all_known = !matches!(&node.what, TreeValue::List(list) if list.len() != texts.len());
     for (text, at) in texts {
         match WeekdaySet::NAMES.iter().position(|name| *name == text) {
-            Some(day) if days.contains(&day) => reader.problem(at, format!("`{text}` is there twice")),
+            Some(day) if days.contains(&day) => reader.problem(at, format!("`{text}` is given twice")),
             Some(day) => days.push(day),
             None => {
                 all_known = false;
@@ -175,7 +175,7 @@ fn report_unknown_day(reader: &mut TreeReader<'_>, at: TreePlace, text: &str) {
     let begins = text.to_lowercase().chars().take(3).collect::<String>();
     let help = did_you_mean(&begins, WeekdaySet::NAMES.into_iter().filter(|name| *name == begins))
         .or_else(|| did_you_mean(text, WeekdaySet::NAMES))
-        .unwrap_or_else(|| format!("a day is {}", list_choices(WeekdaySet::NAMES)));
+        .unwrap_or_else(|| format!("use {}", list_choices(WeekdaySet::NAMES)));
     reader.problem_with(at, format!("there is no day `{text}`"), Some(help));
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn read_time_of_day(
     let time = LocalTime::parse(text);
     if time.is_none() {
         let help = "write it like \"09:00\"".to_string();
-        reader.problem_with(node.at, format!("`{text}` is no time of day"), Some(help));
+        reader.problem_with(node.at, format!("`{text}` is not a time of day"), Some(help));
     }
     time
 }
@@ -210,9 +210,9 @@ pub(crate) fn read_zone(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<
     let help = names
         .iter()
         .find(city)
-        .map(|name| format!("`{name}` is probably meant"))
+        .map(|name| format!("did you mean `{name}`?"))
         .or_else(|| did_you_mean(text, names.iter().map(String::as_str).chain(["person"])))
-        .unwrap_or_else(|| "a zone is `person`, or a name such as `Europe/Berlin`".to_string());
+        .unwrap_or_else(|| "write `person`, or a name such as `Europe/Berlin`".to_string());
     reader.problem_with(node.at, format!("there is no time zone `{text}`"), Some(help));
     None
 }
@@ -223,7 +223,7 @@ pub(crate) fn read_duration(reader: &mut TreeReader<'_>, node: &TreeNode, what: 
     let ms = parse_duration_ms(text);
     if ms.is_none() {
         let help = "write it like `20m`, `1h30m` or `7d`".to_string();
-        reader.problem_with(node.at, format!("`{text}` is no length of time"), Some(help));
+        reader.problem_with(node.at, format!("`{text}` is not a length of time"), Some(help));
     }
     ms
 }
@@ -238,7 +238,7 @@ pub(crate) fn read_duration_within(
     let ms = read_duration(reader, node, what)?;
     if !bounds.contains(&ms) {
         let (least, most) = (format_length(*bounds.start()), format_length(*bounds.end()));
-        reader.problem(node.at, format!("{what} is from {least} to {most}"));
+        reader.problem(node.at, format!("{what} must be from {least} to {most}"));
         return None;
     }
     Some(ms)
@@ -256,7 +256,8 @@ pub(crate) fn check_look_back(
         CloseRule::Calendar { on, .. } => {
             let gap = longest_gap(*on);
             let what = format!(
-                "with `look_back` {look_back_days}d, what one mail carries over expires before the next"
+                "with `look_back: {look_back_days}d`, entries that one mail carries over expire before the \
+                next"
             );
             (2 * gap, what, format!(", twice the longest gap between two closings ({gap}d)"))
         }
@@ -264,7 +265,7 @@ pub(crate) fn check_look_back(
         CloseRule::Away { .. } | CloseRule::Before { .. } => return,
         CloseRule::After { ms } | CloseRule::Silence { most_ms: ms, .. } => {
             let way = if matches!(close, CloseRule::After { .. }) { "after" } else { "most" };
-            let what = format!("`{way}` is longer than `look_back`, so what came first would be forgotten");
+            let what = format!("`{way}` is longer than `look_back`, so the first entries would be forgotten");
             ((ms + DAY_MS - 1) / DAY_MS, what, String::new())
         }
     };

@@ -85,9 +85,10 @@ pub(crate) fn check_entry_count(
     let of_subject = plan.key.contains(&KeyPart::Subject);
     if of_subject && plan.once_per != OncePer::Event {
         let what = format!(
-            "`at_least` is {at_least}, and a window of one subject, which is said once, never holds more than one"
+            "`at_least` is {at_least}, but a window of one subject, which is told once, never holds more \
+            than one entry"
         );
-        let help = "leave `subject` out of the `key`, or say `once_per: event`".to_string();
+        let help = "leave `subject` out of the `key`, or write `once_per: event`".to_string();
         reader.problem_with(at, what, Some(help));
         return;
     }
@@ -109,8 +110,8 @@ pub(crate) fn check_entry_count(
         let room: u32 = sections.map(|section| u32::from(section.most)).sum();
         if u32::from(at_least) > room {
             let what =
-                format!("`at_least` is {at_least}, and a window of `{}` has room for {room}", kind.name);
-            let help = "make room for as many, by `most` of its section".to_string();
+                format!("`at_least` is {at_least}, but a window of `{}` has room for {room}", kind.name);
+            let help = "make room for that many with `most` of its section".to_string();
             reader.problem_with(at, what, Some(help));
             return;
         }
@@ -130,7 +131,7 @@ pub(crate) fn check_presence(
     let stays = surfaces.iter().any(|surface| surface.online_ms > ms);
     if plan.online.is_some() && plan.follows.is_none() && !goes_sooner && !stays {
         let what = format!(
-            "`online` has no meaning beside `away: {}`: who was away for so long is on no surface any more",
+            "`online` has no effect beside `away: {}`: a person who was away for that long is not online",
             format_length(ms)
         );
         reader.problem(at, what);

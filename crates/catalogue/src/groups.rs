@@ -22,7 +22,7 @@ pub(crate) fn check_group_field(
     match subject.fields.get(field) {
         Some(found) if is_head(found) => {}
         Some(found) => {
-            let what = format!("`{field}` is {found}, things are grouped by a ref, refs or a text");
+            let what = format!("`{field}` is {found}, but entries are grouped by a ref, refs or a text");
             reader.problem(at, what);
         }
         None => {
@@ -62,6 +62,6 @@ pub(crate) fn check_lead_field(
     }
     let fitting = fields().filter(|(_, found)| **found == FieldType::Url).map(|(name, _)| name.as_str());
     let help = did_you_mean(field, fitting)
-        .or_else(|| Some("`lead` names the field of type `url` that has the picture".to_string()));
-    reader.problem_with(at, format!("nothing that this mail tells has a `url` called `{field}`"), help);
+        .or_else(|| Some("`lead` must be the field of type `url` that has the picture".to_string()));
+    reader.problem_with(at, format!("no subject of this mail has a `url` field `{field}`"), help);
 }

@@ -54,7 +54,12 @@ fn read_surface(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> 
     reader.name(key, "a surface");
     let name: Arc<str> = key.name.as_str().into();
     let online = |reader: &mut TreeReader<'_>, node| {
-        read_duration_within(reader, node, "the time that somebody counts as online", REST_MS_MIN..=DAY_MS)
+        read_duration_within(
+            reader,
+            node,
+            "the time for which a person counts as online",
+            REST_MS_MIN..=DAY_MS,
+        )
     };
     if let TreeValue::Text(_) = &node.what {
         return Some(OnlineSurface { name, online_ms: online(reader, node)?, asks_live: false });
@@ -113,7 +118,7 @@ fn read_tenants(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> Option<V
     for (name, at) in reader.texts(node, "`tenants`") {
         match Tenant::new(name) {
             Ok(tenant) => tenants.push(tenant),
-            Err(error) => reader.problem(at, format!("`{name}` is no tenant: {error}")),
+            Err(error) => reader.problem(at, format!("`{name}` is not a tenant: {error}")),
         }
     }
     if node.is_empty() {
@@ -139,7 +144,7 @@ fn read_cap_period(
             None
         }
         (false, Some(zone)) => {
-            reader.problem(zone.at, "`zone` has no meaning without `per: day`");
+            reader.problem(zone.at, "`zone` has no effect without `per: day`");
             None
         }
         (false, None) => {
@@ -192,8 +197,10 @@ pub(crate) fn read_holds(
     };
     for key in ["online", "quiet"].iter().filter(|_| urgent) {
         if let Some(node) = fields.get(key) {
-            reader
-                .problem(node.at, format!("`{key}` has no meaning where `urgent` is set: nothing holds it"));
+            reader.problem(
+                node.at,
+                format!("`{key}` has no effect if `urgent` is set: nothing holds the window"),
+            );
         }
     }
     Some(PlanHolds { urgent, online, badge, quiet, follows, counts_on })
@@ -220,7 +227,7 @@ fn read_quiet(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<QuietRule>
     };
     let hours = LocalHours { from: from?, to: to? };
     if hours.from == hours.to {
-        reader.problem(node.at, "quiet hours from one time to the same would be all day");
+        reader.problem(node.at, "quiet hours that begin and end at the same time would last all day");
         return None;
     }
     Some(QuietRule { hours, zone: zone?, then })
@@ -237,10 +244,10 @@ fn read_counts_on(
     for node in nodes {
         let channel = read_channel(reader, node)?;
         if Some(channel) == own {
-            let what = format!("`counts_on` is for other channels: this plan is of `{channel}` itself");
+            let what = format!("`counts_on` is for other channels: this plan is on `{channel}` itself");
             reader.problem(node.at, what);
         } else if channels.contains(&channel) {
-            reader.problem(node.at, format!("`{channel}` is there twice"));
+            reader.problem(node.at, format!("`{channel}` is given twice"));
         }
         channels.push(channel);
     }
@@ -291,25 +298,26 @@ pub(crate) fn resolve_follows(
     if let Some(same) =
         before.iter().find_map(|name| all.get(*name).filter(|one| one.channel == plan.channel))
     {
-        let what =
-            format!("`{}` tells on `{}` what `{}` told there before", plan.name, plan.channel, same.name);
-        let help = "what was told on a channel is not told there again: follow a plan of another one";
+        let what = format!(
+            "`{}` would tell on `{}` what `{}` has told there already",
+            plan.name, plan.channel, same.name
+        );
+        let help = "an entry is told once on each channel: follow a plan of another channel";
         reader.problem_with(at, what, Some(help.to_string()));
     }
     let mut earlier = before.iter().filter_map(|name| all.get(*name));
     if let Some(other) = earlier.find(|other| other.counts_on.contains(&plan.channel)) {
         let what = format!(
-            "what `{}` tells counts on `{}` too, so `{}` would have nothing to tell after it",
+            "entries told by `{}` count on `{}`, too, so `{}` would have nothing to tell after it",
             other.name, plan.channel, plan.name
         );
-        let help = format!("take `{}` out of `counts_on` of `{}`", plan.channel, other.name);
+        let help = format!("remove `{}` from `counts_on` of `{}`", plan.channel, other.name);
         reader.problem_with(at, what, Some(help));
     }
     let followed = follows.plans.iter().filter_map(|name| all.get(name));
     if let Some(other) = followed.into_iter().find(|other| !plan.key.is_empty() && other.key != plan.key) {
-        let what = format!("the `key` of `{}` is not that of `{}`, which it follows", plan.name, other.name);
-        let help =
-            "a plan that follows has one window for each of the other's, or without a `key` one for all";
+        let what = format!("`{}` has another `key` than `{}`, which it follows", plan.name, other.name);
+        let help = "a plan that follows needs the same `key`, or none and one window for all";
         reader.problem_with(at, what, Some(help.to_string()));
     }
 }
@@ -322,11 +330,11 @@ pub(crate) fn resolve_offers(reader: &mut TreeReader<'_>, kind: &str, offered: &
     let followed =
         lost.follows.as_ref().map(|follows| list_choices(follows.plans.iter().map(PlanName::as_str)));
     let what = format!(
-        "who prefers `{}` is never told `{kind}` by `{}`, which follows {}",
+        "a person who prefers `{}` is never told `{kind}` by `{}`, which follows {}",
         preferred.name,
         lost.name,
         followed.unwrap_or_default()
     );
-    let help = format!("have a plan of `{}` follow `{}` too", lost.channel, preferred.name);
+    let help = format!("let a plan of `{}` follow `{}`, too", lost.channel, preferred.name);
     reader.problem_with(*at, what, Some(help));
 }

@@ -132,7 +132,10 @@ fn with_likeness(
             return None;
         };
         if seen.contains(&other) || seen.len() > LIKE_DEPTH_MAX {
-            reader.problem(node.at, format!("`{}` is like itself: {}, {other}", seen[0], seen.join(", ")));
+            reader.problem(
+                node.at,
+                format!("`like` of `{}` goes in a circle: {}, {other}", seen[0], seen.join(", ")),
+            );
             return None;
         }
         seen.push(other);
@@ -196,7 +199,13 @@ pub(crate) fn resolve_kind(
     let subject = find_subject_type(reader, written, subjects)?;
     let to = written.to.resolve(reader, subject);
     if let Some((field, at)) = &written.thread {
-        audience::check_reference(reader, subject, field, *at, "a thread hangs on what a field refers to");
+        audience::check_reference(
+            reader,
+            subject,
+            field,
+            *at,
+            "a thread must be a subject that a field refers to",
+        );
     }
     let scope = says_scope(subjects, &subject.name, to.is_mutual());
     let holds = match &written.holds {
@@ -247,8 +256,8 @@ fn find_subject_type<'s>(
 ) -> Option<&'s SubjectType> {
     let (on, at) = &written.on;
     let Some((subject, _)) = on.split_once('.').filter(|(_, what)| !what.is_empty()) else {
-        let help = "an event is written `SUBJECT.WHAT`, such as `work.published`".to_string();
-        reader.problem_with(*at, format!("`{on}` is no event"), Some(help));
+        let help = "write an event as `SUBJECT.WHAT`, such as `work.published`".to_string();
+        reader.problem_with(*at, format!("`{on}` is not an event"), Some(help));
         return None;
     };
     let found = written.subject(subjects);
@@ -267,7 +276,7 @@ fn named_plans(
     let mut named: Vec<PlanName> = Vec::new();
     for (name, at) in &written.plans {
         match plans.get(name) {
-            Some(plan) if named.contains(plan) => reader.problem(*at, format!("`{name}` is there twice")),
+            Some(plan) if named.contains(plan) => reader.problem(*at, format!("`{name}` is given twice")),
             Some(plan) => named.push(plan.clone()),
             None => {
                 let help = did_you_mean(name, plans.keys().map(String::as_str));

@@ -60,7 +60,7 @@ impl Catalogue {
             let root = dir.canonicalize().map_err(|error| error.to_string())?;
             let path = dir.join(template).canonicalize().map_err(|error| error.to_string())?;
             if !path.starts_with(&root) {
-                return Err("it lies outside of the catalogue's folder".to_string());
+                return Err("it is outside the catalogue's folder".to_string());
             }
             read_capped_file(&path).map_err(|error| error.to_string())
         })
@@ -79,7 +79,7 @@ impl Catalogue {
         let written = read_shape(&mut reader, &tree);
         std::mem::take(&mut reader.problems).into_result()?;
         // A shape that is not there has a problem that says so.
-        let written = written.ok_or_else(|| source.problem(1, 1, "the file is no catalogue"))?;
+        let written = written.ok_or_else(|| source.problem(1, 1, "the file is not a catalogue"))?;
         let catalogue = resolve_catalogue(&mut reader, written, read_file);
         reader.problems.into_result()?;
         Ok(catalogue)
@@ -90,7 +90,7 @@ impl Catalogue {
 fn read_name<'n>(reader: &mut TreeReader<'_>, node: &'n TreeNode) -> Option<&'n str> {
     let name = reader.text(node, "`catalogue`")?;
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
-        let what = format!("`catalogue` is a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
+        let what = format!("`catalogue` must be a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
         reader.problem(node.at, what);
     }
     Some(name)
@@ -104,7 +104,7 @@ fn read_postal(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
         || text.len() > POSTAL_BYTES_MAX
         || lines.iter().any(|line| line.contains(char::is_control))
     {
-        let what = format!("`postal` is an address of 1 to {POSTAL_BYTES_MAX} bytes");
+        let what = format!("`postal` must be an address of 1 to {POSTAL_BYTES_MAX} bytes");
         reader.problem(node.at, what);
         return None;
     }
@@ -292,7 +292,7 @@ fn write_audience(text: &mut CanonicalText, to: &Audience) {
 fn read_capped_file(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     let most = FILE_BYTES_MAX as u64 + 1;
     File::open(path)?.take(most).read_to_string(&mut text)?;

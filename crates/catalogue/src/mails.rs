@@ -103,7 +103,7 @@ pub(crate) fn read_stream(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -
     let Some(node) = fields.get("stream") else { return Some(GENERAL.into()) };
     let text = reader.text(node, "`stream`")?;
     if text.len() > NAME_BYTES_MAX || !is_name(text) {
-        let help = "a name has small letters, digits and `_`, and begins with a letter".to_string();
+        let help = "a name has lower-case letters, digits and `_`, and begins with a letter".to_string();
         reader.problem_with(node.at, format!("`{text}` cannot be the name of a stream"), Some(help));
         return None;
     }
@@ -114,7 +114,7 @@ pub(crate) fn read_stream(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -
 fn read_title(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
     let text = reader.text(node, "`title`")?;
     if text.trim().is_empty() || text.len() > NAME_BYTES_MAX || text.contains(char::is_control) {
-        let what = format!("`title` is a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
+        let what = format!("`title` must be a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
         reader.problem(node.at, what);
         return None;
     }
@@ -128,8 +128,7 @@ fn read_counts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<MailCount
             "followed" => counts.followed = true,
             "opened" => counts.opened = true,
             _ => {
-                let what =
-                    format!("`{word}` is nothing that can be counted; there is {}", list_choices(COUNTS));
+                let what = format!("`{word}` cannot be counted; `count` takes {}", list_choices(COUNTS));
                 reader.problem_with(at, what, did_you_mean(word, COUNTS));
                 return None;
             }
@@ -141,8 +140,8 @@ fn read_counts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<MailCount
 fn from(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
     let text = reader.text(node, "`from`")?;
     if let Some(why) = bad_mailbox(text) {
-        let help = "a sender is written `Name <box@host>` or `box@host`".to_string();
-        reader.problem_with(node.at, format!("no sender: {why}"), Some(help));
+        let help = "write a sender as `Name <box@host>` or `box@host`".to_string();
+        reader.problem_with(node.at, format!("this is not a sender: {why}"), Some(help));
         return None;
     }
     Some(text.to_string())
@@ -158,8 +157,8 @@ fn read_file_name(reader: &mut TreeReader<'_>, node: &TreeNode, what: &str) -> O
             || part.contains(|c: char| c.is_control() || matches!(c, '\\' | ':'))
     };
     if parts.clone().any(odd) {
-        let help = "a template is named from the catalogue's folder, like `mail/morning.mjml`".to_string();
-        reader.problem_with(node.at, format!("`{name}` is no file of the catalogue"), Some(help));
+        let help = "the path of a template begins at the catalogue's folder: `mail/morning.mjml`".to_string();
+        reader.problem_with(node.at, format!("`{name}` is not a file of the catalogue"), Some(help));
         return None;
     }
     Some((name.to_string(), node.at))

@@ -10,8 +10,8 @@ use crate::{Catalogue, KindDef};
 
 /// What every mail has to show, by its name in templates, and what its readers lack without it.
 const SHOWN: [(&str, &str); 2] = [
-    ("unsubscribe", "find no link in it that ends these mails"),
-    ("postal", "do not see where the sender can be written to, which many laws ask of such mails"),
+    ("unsubscribe", "find no link to end these mails"),
+    ("postal", "do not see the sender's postal address, which many laws require"),
 ];
 
 impl Catalogue {
@@ -48,8 +48,8 @@ impl Catalogue {
     fn note_missing_address(&self) -> Option<TextProblem> {
         let is_asked = self.mails.values().any(|mail| prints_name(&mail.template, "postal"));
         (is_asked && self.postal.is_none()).then(|| {
-            let help = "say it beside `catalogue`: `postal: 1 Example Street, Example Town`".to_string();
-            build_note(self.file.clone(), 1, "its mails print `postal`, and it has none".to_string(), help)
+            let help = "set it beside `catalogue`: `postal: 1 Example Street, Example Town`".to_string();
+            build_note(self.file.clone(), 1, "its mails print `postal`, but it is not set".to_string(), help)
         })
     }
 
@@ -79,11 +79,11 @@ impl Catalogue {
         }
         let (name, other) = (&first.name, &later.name);
         let what = format!(
-            "`{name}` and `{other}` tell the same people of the same things on `{channel}`, and an entry is told there once: by \
-             the plan that closes first"
+            "`{name}` and `{other}` tell the same people of the same things on `{channel}`, and an entry \
+            is told there once, by the plan that closes first"
         );
         let help = format!(
-            "name {} in the `plans` of `{name}` instead, and each person has one of them",
+            "name {} in the `plans` of `{name}` instead: then each person has one of them",
             join_plan_names(&own)
         );
         Some(build_note(self.file.clone(), later.line, what, help))

@@ -73,20 +73,22 @@ pub(crate) fn check_pace(
 ) {
     let mut idle = |key: &str, what: &str| {
         if let Some(node) = fields.get(key) {
-            reader.problem(node.at, format!("`{key}` has no meaning {what}"));
+            reader.problem(node.at, format!("`{key}` has no effect {what}"));
         }
     };
     if fields.get("follows").is_some() {
         for key in ["entries", "first", "alone", "rest"] {
-            idle(key, "beside `follows`: it closes so long after the other plan has told");
+            idle(key, "beside `follows`: the plan closes when its `wait` is over");
         }
     } else if *close == (CloseRule::After { ms: 0 }) {
         // What rests gathers, though it would not otherwise; but nothing ends a rest before its time.
-        ["first", "alone"].iter().for_each(|key| idle(key, "where each goes at once"));
+        ["first", "alone"].iter().for_each(|key| idle(key, "with `at_once`: each entry goes at once"));
         if pace.rest.is_none() {
-            ["entries", "at_least"].iter().for_each(|key| idle(key, "where each goes at once"));
+            ["entries", "at_least"]
+                .iter()
+                .for_each(|key| idle(key, "with `at_once`: each entry goes at once"));
         } else {
-            idle("entries", "where each goes at once: a rest is over when it is over");
+            idle("entries", "with `at_once` and `rest`: the window closes when the rest is over");
         }
     }
     if pace.at_least == 1 {
@@ -96,7 +98,7 @@ pub(crate) fn check_pace(
         idle("together", "beside `first`");
     }
     if pace.together && fields.get("key").is_none() {
-        idle("together", "without a `key`: there is one window");
+        idle("together", "without a `key`: there is one window only");
     }
     if pace.alone.is_some() && pace.first != FirstRule::Gathered {
         idle("alone", "beside `first`");
@@ -112,9 +114,10 @@ pub(crate) fn check_room(
 ) {
     let room: u32 = sections.iter().map(|section| u32::from(section.most)).sum();
     if let Some(node) = fields.get("at_least").filter(|_| u32::from(at_least) > room) {
-        let help = "make room for as many, by `most` of the sections".to_owned();
-        let what =
-            format!("`at_least` is {at_least}, and a message has room for {room}: nothing is ever told");
+        let help = "make room for that many with `most` of the sections".to_owned();
+        let what = format!(
+            "`at_least` is {at_least}, but a message has room for {room}: nothing would ever be told"
+        );
         reader.problem_with(node.at, what, Some(help));
     }
 }

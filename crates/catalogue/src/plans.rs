@@ -93,14 +93,14 @@ fn read_plan(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Opt
     let holds = holds::read_holds(reader, &fields, channel);
     if let Some(node) = fields.get("badge").filter(|_| channel != Some(Channel::Push)) {
         let own = channel.map_or("none", Channel::name);
-        reader.problem(node.at, format!("`badge` is of channel `push`, and this plan is of `{own}`"));
+        reader.problem(node.at, format!("`badge` is for `push`, but this plan is on `{own}`"));
     }
     let PlanHolds { urgent, online, badge, quiet, follows, counts_on } = holds?;
     let longer = |(follows, _): &&(EscalationRule, TreePlace)| {
         look_back.is_some_and(|days| follows.wait_ms > pace::look_back_ms(days))
     };
     if let Some((_, at)) = follows.as_ref().filter(longer) {
-        reader.problem(*at, "`wait` is longer than `look_back`, so what it waits with would be forgotten");
+        reader.problem(*at, "`wait` is longer than `look_back`, so waiting entries would be forgotten");
     }
     let (follows, followed) = follows.unzip();
     let PlanPace { entries, first, alone, rest, together, at_least, below } = pace?;
@@ -171,7 +171,7 @@ fn read_words(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, channel: Chan
     };
     let strange: Vec<_> = foreign.key_names().filter_map(|name| Some((name, fields.get(name)?.at))).collect();
     for (name, at) in &strange {
-        reader.problem(*at, format!("`{name}` is of channel `{of}`, and this plan is of `{channel}`"));
+        reader.problem(*at, format!("`{name}` is for `{of}`, but this plan is on `{channel}`"));
     }
     let words = match channel {
         Channel::Email => mails::read_mail(reader, fields).map(WordsDraft::Mail),
@@ -182,10 +182,11 @@ fn read_words(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, channel: Chan
 
 /// What windows are told apart by: `kind`, `subject`, `actor`, `subject.FIELD`.
 fn read_key_parts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(KeyPart, TreePlace)>> {
-    const RULE: &str = "a key is of `kind`, `subject`, `actor` and fields, such as `subject.author`";
+    const RULE: &str = "the parts of a key are `kind`, `subject`, `actor` and fields, such as \
+        `subject.author`";
     let texts = reader.texts(node, "`key`");
     if texts.is_empty() || texts.len() > KEY_PARTS_MAX {
-        reader.problem(node.at, format!("a key has from 1 to {KEY_PARTS_MAX} parts"));
+        reader.problem(node.at, format!("a key has 1 to {KEY_PARTS_MAX} parts"));
         return None;
     }
     let part = |(text, at): (&str, TreePlace)| match (text, text.strip_prefix("subject.")) {
@@ -195,14 +196,14 @@ fn read_key_parts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(K
         (_, Some(field)) => Some((KeyPart::Field(field.to_string()), at)),
         _ => {
             let help = did_you_mean(text, ["kind", "subject", "actor"]).unwrap_or_else(|| RULE.to_string());
-            reader.problem_with(at, format!("`{text}` is no part of a key"), Some(help));
+            reader.problem_with(at, format!("`{text}` is not a part of a key"), Some(help));
             None
         }
     };
     let parts: Vec<(KeyPart, TreePlace)> = texts.iter().copied().map(part).collect::<Option<_>>()?;
     for (number, (text, at)) in texts.iter().enumerate() {
         if texts[..number].iter().any(|(before, _)| before == text) {
-            reader.problem(*at, format!("`{text}` is there twice"));
+            reader.problem(*at, format!("`{text}` is given twice"));
         }
     }
     Some(parts)
@@ -212,8 +213,8 @@ fn read_look_back(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<u16> {
     let ms = close_rule::read_duration(reader, node, "`look_back`")?;
     let days = ms / DAY_MS;
     if ms % DAY_MS != 0 || !(1..=LOOK_BACK_DAYS_MAX).contains(&days) {
-        let help = "a day of entries lives that long, and a digest must find it alive".to_string();
-        let what = format!("`look_back` is whole days, from 1d to {LOOK_BACK_DAYS_MAX}d");
+        let help = "entries are kept for that long, and a digest must still find them".to_string();
+        let what = format!("`look_back` must be whole days, from 1d to {LOOK_BACK_DAYS_MAX}d");
         reader.problem_with(node.at, what, Some(help));
         return None;
     }
@@ -222,16 +223,17 @@ fn read_look_back(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<u16> {
 
 fn read_sections(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(PlanSection, SectionDraft)>> {
     let TreeValue::List(list) = &node.what else {
-        reader.problem(node.at, format!("`sections` must be a list, this is {}", node.what.sort_name()));
+        reader.problem(node.at, format!("`sections` must be a list, not {}", node.what.sort_name()));
         return None;
     };
     if list.is_empty() || list.len() > SECTIONS_MAX {
-        reader.problem(node.at, format!("a plan has from 1 to {SECTIONS_MAX} sections"));
+        reader.problem(node.at, format!("a plan has 1 to {SECTIONS_MAX} sections"));
     }
     let sections: Vec<_> = list.iter().filter_map(|node| read_section(reader, node)).collect();
     let room: usize = sections.iter().map(|(section, _)| usize::from(section.most)).sum();
     if room > READY_ENTRIES_MAX {
-        let what = format!("the sections have room for {room} entries, a mail for {READY_ENTRIES_MAX}");
+        let what =
+            format!("the sections have room for {room} entries, but a mail for {READY_ENTRIES_MAX} only");
         reader.problem(node.at, what);
     }
     (sections.len() == list.len()).then_some(sections)
@@ -279,7 +281,7 @@ fn read_order(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<SectionOrd
         // What is there instead has its message.
         (None, None, None) if fields.strange => None,
         _ => {
-            reader.problem_with(node.at, "one order at a time", Some(RULE.to_string()));
+            reader.problem_with(node.at, "a section takes one order", Some(RULE.to_string()));
             None
         }
     }
@@ -365,7 +367,7 @@ fn check_plan_fields(reader: &mut TreeReader<'_>, written: &PlanDraft, subject: 
             None => lacks(field, written.aims),
             Some(FieldType::Time) => {}
             Some(found) => {
-                let what = format!("`{field}` is {found}, a plan closes before a {}", FieldType::Time);
+                let what = format!("`{field}` is {found}, but a plan closes before a {}", FieldType::Time);
                 reader.problem(written.aims, what);
             }
         }
@@ -401,12 +403,12 @@ fn check_order_field(
     };
     match subject.fields.get(field) {
         Some(found) if *found == wanted => {}
-        Some(found) => reader.problem(at, format!("`{field}` is {found}, this order needs a {wanted}")),
+        Some(found) => reader.problem(at, format!("`{field}` is {found}, but this order needs a {wanted}")),
         None => {
             let fitting =
                 subject.fields.iter().filter(|(_, found)| **found == wanted).map(|(name, _)| name.as_str());
             let help = did_you_mean(field, fitting).or_else(|| {
-                (field == "score").then(|| "`order: score` is by the score of who is listed".to_string())
+                (field == "score").then(|| "`order: score` sorts by the score of listed persons".to_string())
             });
             reader.problem_with(at, format!("`{}` has no field `{field}` to order by", subject.name), help);
         }

@@ -18,8 +18,8 @@ how its parts act together, [windows](../windows.md) when something is told. `ti
 editors as a [JSON Schema](../../schemas/{schema}); a catalogue that begins with
 `# yaml-language-server: $schema=PATH` is completed and explained while it is written.
 
-Names have small letters, digits and `_`, begin with a letter, and have at most {NAME_BYTES_MAX} bytes. Every key came
-with version {FIRST_VERSION} unless its row says otherwise.
+Names have lower-case letters, digits and `_`, begin with a letter, and have at most {NAME_BYTES_MAX} bytes. Every key
+came with version {FIRST_VERSION} unless its row says otherwise.
 ",
         schema = crate::schema::FILE
     );

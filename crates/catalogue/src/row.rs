@@ -35,7 +35,7 @@ impl StatementRule {
             RowChange::Empty if is_event => return Ok(Vec::new()),
             RowChange::Empty => {
                 return Err(RowError(
-                    "the table was emptied at once, and which facts ended is not said".to_string(),
+                    "the table was truncated, and the record does not say which facts ended".to_string(),
                 ));
             }
             _ => {}
@@ -93,8 +93,9 @@ impl StatementRule {
         if by_key.is_ok_and(|by_key| by_key.attributes.get("data") == now.attributes.get("data")) {
             return Ok(());
         }
-        let help = "in PostgreSQL the table needs REPLICA IDENTITY FULL, or make both of its key";
-        Err(RowError(format!("whose it was, and of what, this update does not say: {help}")))
+        let help = "in PostgreSQL, set REPLICA IDENTITY FULL for the table, or make person and subject its \
+            key";
+        Err(RowError(format!("the update does not say which person and subject the row had before: {help}")))
     }
 
     fn holds(&self, row: SourceRow<'_>) -> Result<bool, RowError> {
@@ -106,9 +107,9 @@ impl StatementRule {
             return Ok(false);
         }
         if row.change == RowChange::Update && row.before.is_none() && when.reads.roots.contains("before") {
-            let help = "in PostgreSQL the table needs REPLICA IDENTITY FULL";
+            let help = "in PostgreSQL, set REPLICA IDENTITY FULL for the table";
             return Err(RowError(format!(
-                "`when` asks for the row before, which this update does not say: {help}"
+                "`when` reads the row before the update, which the record does not have: {help}"
             )));
         }
         match when.value(row, NullMeaning::Nothing) {
@@ -145,7 +146,7 @@ impl StatementRule {
                 // The others have something that holds without them.
                 if ["subject", "person"].contains(name) {
                     return Err(RowError(format!(
-                        "`{name}`: `{}` is nothing in this record",
+                        "`{name}`: `{}` has no value in this record",
                         expression.text
                     )));
                 }

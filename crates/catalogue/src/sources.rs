@@ -9,7 +9,7 @@ use model::{
     person::{mutes, profile},
 };
 use source_text::{
-    did_you_mean, list_choices,
+    did_you_mean, list_choices, suggest_name,
     yaml::{TreeKey, TreeNode, TreePlace},
 };
 
@@ -119,7 +119,7 @@ fn read_source(reader: &mut TreeReader<'_>, key: &TreeKey, fields: &MapFields<'_
                 if let Some(node) = fields.get(key) {
                     reader.problem(
                         node.at,
-                        format!("without `tells` each record is what it says, and `{key}` means nothing"),
+                        format!("without `tells`, each record is taken as it is, and `{key}` has no effect"),
                     );
                 }
             }
@@ -138,11 +138,11 @@ fn read_topic(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
     let good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if !(1..=TOPIC_BYTES_MAX).contains(&name.len()) || !name.chars().all(good) {
         let rule = format!("a topic's name has 1 to {TOPIC_BYTES_MAX} letters, digits, `.`, `_` or `-`");
-        reader.problem_with(node.at, format!("`{name}` is no topic"), Some(rule));
+        reader.problem_with(node.at, format!("`{name}` is not a topic"), Some(rule));
         return None;
     }
     if OWN.contains(&name) {
-        let help = "a source is a topic of others; `changes` is read without one".to_string();
+        let help = "a source is a topic of another service; `changes` is always read".to_string();
         reader.problem_with(node.at, format!("`{name}` is a topic of the house"), Some(help));
         return None;
     }
@@ -154,8 +154,7 @@ fn read_format(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<SourceFor
     let found = SourceFormat::ALL.into_iter().find(|format| format.name() == name);
     if found.is_none() {
         let names = SourceFormat::ALL.map(SourceFormat::name);
-        let help =
-            did_you_mean(name, names).unwrap_or_else(|| format!("a format is {}", list_choices(names)));
+        let help = did_you_mean(name, names).unwrap_or_else(|| format!("use {}", list_choices(names)));
         reader.problem_with(node.at, format!("there is no format `{name}`"), Some(help));
     }
     found
@@ -234,7 +233,7 @@ fn resolve_tells(
     for (name, at, _) in &written.attributes {
         if !known.contains(name) {
             let help = format!("`tells: {}` has {}", written.what.0, list_choices(known.iter().copied()));
-            reader.problem_with(*at, format!("`{name}` means nothing here"), Some(help));
+            reader.problem_with(*at, format!("`{name}` has no effect here"), Some(help));
         }
     }
     for name in &known[..needed] {
@@ -276,7 +275,7 @@ fn resolve_sort(
     }
     let Some((subject, _)) = what.split_once('.').filter(|(_, what)| !what.is_empty()) else {
         let help = did_you_mean(what, FACTS).unwrap_or_else(|| {
-            format!("it is an event such as `work.published`, or {}", list_choices(FACTS))
+            format!("write an event such as `work.published`, or {}", list_choices(FACTS))
         });
         reader.problem_with(*at, format!("`{what}` cannot be told"), Some(help));
         return None;
@@ -302,7 +301,7 @@ fn check_otherwise(
         StatementSort::Event(_) => {
             let other = resolve_sort(reader, &(other.clone(), *at), subjects);
             if let Some(other) = other {
-                let help = "an event of the same subject".to_string();
+                let help = "it must be an event of the same subject".to_string();
                 let found = match other {
                     StatementSort::Event(other) => other,
                     StatementSort::Follow | StatementSort::Mute | StatementSort::Profile => {
@@ -313,7 +312,7 @@ fn check_otherwise(
             }
         }
         StatementSort::Follow | StatementSort::Mute | StatementSort::Profile => {
-            reader.problem(*at, "`otherwise` is for events: where `when` does not hold, a fact has ended");
+            reader.problem(*at, "`otherwise` is for events: a fact ends if `when` does not hold");
         }
     }
 }
@@ -351,14 +350,12 @@ fn check_data_fields(
         return;
     };
     if *what == StatementSort::Follow {
-        reader.problem(written.data_at, "a follow is its `person` and its `subject`, and has no `data`");
+        reader.problem(written.data_at, "a follow has `person` and `subject`, and no `data`");
         return;
     }
     for (key, _) in data {
         if !declared.contains(&key.name) {
-            let names = || declared.iter().map(String::as_str);
-            let help = did_you_mean(&key.name, names())
-                .unwrap_or_else(|| format!("there is {}", list_choices(names())));
+            let help = suggest_name(&key.name, declared.iter().map(String::as_str));
             reader.problem_with(key.at, format!("there is no field `{}`", key.name), Some(help));
         }
     }

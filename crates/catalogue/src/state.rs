@@ -15,7 +15,7 @@ use crate::{Catalogue, units::is_web_url};
 pub enum SubjectFieldError {
     #[error("{subject}: there is no subject type `{found}`{}", help.as_ref().map(|help| format!(", {help}")).unwrap_or_default())]
     Subject { subject: SubjectRef, found: String, help: Option<String> },
-    #[error("{subject}: field `{field}` is {expected}, found {found}")]
+    #[error("{subject}: field `{field}` must be {expected}, not {found}")]
     Field { subject: SubjectRef, field: String, expected: String, found: String },
 }
 
@@ -101,7 +101,7 @@ fn parse_reference(target: &str, json: &Json) -> Result<SubjectRef, String> {
 pub enum PlaceParseError {
     #[error("neither two degrees nor a map of them")]
     Form,
-    #[error("the {name} {degrees}, which goes from -{most} to {most}")]
+    #[error("the {name} {degrees}, outside of -{most} to {most}")]
     OffGlobe { name: &'static str, degrees: f64, most: f64 },
 }
 
@@ -127,10 +127,10 @@ pub fn parse_place(json: &Json) -> Result<GeoPoint, PlaceParseError> {
 /// What a field must be, with an example where the word alone does not say it.
 fn describe_expected(field: &FieldType) -> String {
     match field {
-        FieldType::Text => format!("text of at most {TEXT_BYTES_MAX} bytes"),
-        FieldType::Url => "a url, absolute, http or https".to_string(),
+        FieldType::Text => format!("a text of at most {TEXT_BYTES_MAX} bytes"),
+        FieldType::Url => "an absolute URL, http or https".to_string(),
         FieldType::Number => "a number".to_string(),
-        FieldType::Flag => "a flag, true or false".to_string(),
+        FieldType::Flag => "true or false".to_string(),
         FieldType::Time => "a time like `2026-11-27T18:00:00Z`".to_string(),
         FieldType::Ref(target) => format!("a reference like `{target}:7`"),
         FieldType::Refs(target) => format!("a list of at most {REFS_MAX} references like `{target}:7`"),

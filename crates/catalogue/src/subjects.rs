@@ -49,7 +49,7 @@ fn read_subject(
     let mut first_text = None;
     for (key, value) in map.iter().filter(|(key, _)| key.name != CALLED) {
         if RESERVED.contains(&key.name.as_str()) {
-            reader.problem(key.at, format!("`{}` is a word of the texts and cannot be a field", key.name));
+            reader.problem(key.at, format!("`{}` is reserved for texts and cannot be a field", key.name));
         } else {
             reader.name(key, "a field");
         }
@@ -75,18 +75,18 @@ fn read_field(reader: &mut TreeReader<'_>, node: &TreeNode, types: &[&str]) -> O
     let Some(field) = FieldType::parse(text) else {
         // The name of a type alone is the likeliest slip.
         let help = if types.contains(&text) {
-            Some(format!("a reference is written `ref {text}` or `refs {text}`"))
+            Some(format!("write a reference as `ref {text}` or `refs {text}`"))
         } else {
-            did_you_mean(text, TYPES).or_else(|| Some(format!("a type is {}", list_choices(TYPES))))
+            did_you_mean(text, TYPES).or_else(|| Some(format!("use {}", list_choices(TYPES))))
         };
-        reader.problem_with(node.at, format!("`{text}` is no type"), help);
+        reader.problem_with(node.at, format!("`{text}` is not a type"), help);
         return None;
     };
     if let Some(target) = field.target()
         && !types.contains(&target)
     {
         let help = if target == FieldType::Person.to_string() {
-            Some("a person is no subject; the type is `person` alone".to_string())
+            Some("a person is not a subject; write `person` alone".to_string())
         } else {
             did_you_mean(target, types.iter().copied())
         };
@@ -97,10 +97,10 @@ fn read_field(reader: &mut TreeReader<'_>, node: &TreeNode, types: &[&str]) -> O
 }
 
 fn read_name_field(reader: &mut TreeReader<'_>, node: &TreeNode, subject: &SubjectType) -> Option<String> {
-    let name = reader.text(node, "the field a subject is called by")?;
+    let name = reader.text(node, "`called`")?;
     match subject.fields.get(name) {
         Some(FieldType::Text) => return Some(name.to_string()),
-        Some(other) => reader.problem(node.at, format!("`{name}` is {other}, a name must be text")),
+        Some(other) => reader.problem(node.at, format!("`{name}` is {other}, but a name must be a text")),
         None => {
             let help = did_you_mean(name, subject.fields.keys().map(String::as_str));
             reader.problem_with(node.at, format!("`{}` has no field `{name}`", subject.name), help);

@@ -221,31 +221,31 @@ fn json_becomes_typed_cells() {
         ("work:1", json!({"out": "2026-11-27T19:00:00+01:00"}), "out=2026-11-27T18:00:00.000Z"),
         ("work:1", json!({"image": "https://example.com/a?b=c#d"}), "image=https://example.com/a?b=c#d"),
         ("wrok:1", json!({}), "wrok:1: there is no subject type `wrok`, did you mean `work`?"),
-        ("work:1", json!({"title": 7}), "work:1: field `title` is text of at most 4096 bytes, found 7"),
-        ("work:1", json!({"title": "x".repeat(4097)}), "work:1: field `title` is text of at most 4096 bytes, found a text of 4097 bytes"),
-        ("work:1", json!({"public": "yes"}), "work:1: field `public` is a flag, true or false, found the text \"yes\""),
-        ("work:1", json!({"score": "7"}), "work:1: field `score` is a number, found the text \"7\""),
-        ("work:1", json!({"out": "tomorrow"}), "work:1: field `out` is a time like `2026-11-27T18:00:00Z`, found the text \"tomorrow\""),
-        ("work:1", json!({"author": "town:7"}), "work:1: field `author` is a reference like `author:7`, found the text \"town:7\""),
-        ("work:1", json!({"author": "7"}), "work:1: field `author` is a reference like `author:7`, found the text \"7\""),
-        ("event:1", json!({"authors": ["author:1", 2]}), "event:1: field `authors` is a list of at most 100 references like `author:7`, found 2"),
-        ("event:1", json!({"authors": vec!["author:1"; 101]}), "event:1: field `authors` is a list of at most 100 references like `author:7`, found a list of 101"),
+        ("work:1", json!({"title": 7}), "work:1: field `title` must be a text of at most 4096 bytes, not 7"),
+        ("work:1", json!({"title": "x".repeat(4097)}), "work:1: field `title` must be a text of at most 4096 bytes, not a text of 4097 bytes"),
+        ("work:1", json!({"public": "yes"}), "work:1: field `public` must be true or false, not the text \"yes\""),
+        ("work:1", json!({"score": "7"}), "work:1: field `score` must be a number, not the text \"7\""),
+        ("work:1", json!({"out": "tomorrow"}), "work:1: field `out` must be a time like `2026-11-27T18:00:00Z`, not the text \"tomorrow\""),
+        ("work:1", json!({"author": "town:7"}), "work:1: field `author` must be a reference like `author:7`, not the text \"town:7\""),
+        ("work:1", json!({"author": "7"}), "work:1: field `author` must be a reference like `author:7`, not the text \"7\""),
+        ("event:1", json!({"authors": ["author:1", 2]}), "event:1: field `authors` must be a list of at most 100 references like `author:7`, not 2"),
+        ("event:1", json!({"authors": vec!["author:1"; 101]}), "event:1: field `authors` must be a list of at most 100 references like `author:7`, not a list of 101"),
         ("match:1", json!({"one": "ann", "other": null}), "one=ann other=gone"),
-        ("match:1", json!({"one": ""}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found the text \"\""),
-        ("match:1", json!({"one": " ann"}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found the text \" ann\""),
-        ("match:1", json!({"one": "a\u{1}"}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found the text \"a\\u{1}\""),
-        ("match:1", json!({"one": ["ann"]}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found a list of 1"),
-        ("match:1", json!({"one": 7}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found 7"),
+        ("match:1", json!({"one": ""}), "match:1: field `one` must be a person's id, a text of 1 to 128 bytes, not the text \"\""),
+        ("match:1", json!({"one": " ann"}), "match:1: field `one` must be a person's id, a text of 1 to 128 bytes, not the text \" ann\""),
+        ("match:1", json!({"one": "a\u{1}"}), "match:1: field `one` must be a person's id, a text of 1 to 128 bytes, not the text \"a\\u{1}\""),
+        ("match:1", json!({"one": ["ann"]}), "match:1: field `one` must be a person's id, a text of 1 to 128 bytes, not a list of 1"),
+        ("match:1", json!({"one": 7}), "match:1: field `one` must be a person's id, a text of 1 to 128 bytes, not 7"),
         ("event:1", json!({"at": {"lat": 90, "lon": -180}}), "at=90,-180"),
         ("event:1", json!({"at": "52.5, 13.4"}), "at=52.5,13.4"),
-        ("event:1", json!({"at": {"lat": 1, "lon": 180.5}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the longitude 180.5, which goes from -180 to 180"),
-        ("event:1", json!({"at": {"lat": 91, "lon": 0}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the latitude 91, which goes from -90 to 90"),
-        ("event:1", json!({"at": "-90.5,181"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the latitude -90.5, which goes from -90 to 90"),
-        ("event:1", json!({"at": {"lat": 1}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found a map"),
-        ("event:1", json!({"at": "here"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the text \"here\""),
-        ("event:1", json!({"at": "1,2,3"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the text \"1,2,3\""),
-        ("event:1", json!({"at": "NaN,inf"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the text \"NaN,inf\""),
-        ("event:1", json!({"at": [1, 2]}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found a list of 2"),
+        ("event:1", json!({"at": {"lat": 1, "lon": 180.5}}), "event:1: field `at` must be a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", not the longitude 180.5, outside of -180 to 180"),
+        ("event:1", json!({"at": {"lat": 91, "lon": 0}}), "event:1: field `at` must be a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", not the latitude 91, outside of -90 to 90"),
+        ("event:1", json!({"at": "-90.5,181"}), "event:1: field `at` must be a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", not the latitude -90.5, outside of -90 to 90"),
+        ("event:1", json!({"at": {"lat": 1}}), "event:1: field `at` must be a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", not a map"),
+        ("event:1", json!({"at": "here"}), "event:1: field `at` must be a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", not the text \"here\""),
+        ("event:1", json!({"at": "1,2,3"}), "event:1: field `at` must be a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", not the text \"1,2,3\""),
+        ("event:1", json!({"at": "NaN,inf"}), "event:1: field `at` must be a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", not the text \"NaN,inf\""),
+        ("event:1", json!({"at": [1, 2]}), "event:1: field `at` must be a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", not a list of 2"),
     ] {
         assert_eq!(describe_cells(of, &json), expected, "{of} {json}");
     }
@@ -265,7 +265,10 @@ fn an_address_is_one_of_the_web() {
         "data:text/html,x",
         "",
     ] {
-        assert!(describe_cells("work:1", &json!({ "image": bad })).contains("is a url"), "{bad}");
+        assert!(
+            describe_cells("work:1", &json!({ "image": bad })).contains("must be an absolute URL"),
+            "{bad}"
+        );
     }
     for fine in
         ["http://example.com", "HTTPS://EXAMPLE.com/ä?q=ü", "http://ä.com", "https://a.b:8080/c(d)'e'"]
@@ -440,10 +443,7 @@ fn a_folder_is_read_and_nothing_outside_of_it() {
     fs::remove_file(dir.path().join("mail/daily.txt")).unwrap();
     assert!(says(dir.path()).starts_with("`mail/daily.txt` cannot be read: No such file"));
     std::os::unix::fs::symlink(other.path().join("secret"), dir.path().join("mail/daily.txt")).unwrap();
-    assert_eq!(
-        says(dir.path()),
-        "`mail/daily.txt` cannot be read: it lies outside of the catalogue's folder"
-    );
+    assert_eq!(says(dir.path()), "`mail/daily.txt` cannot be read: it is outside the catalogue's folder");
     fs::remove_file(dir.path().join("mail/daily.txt")).unwrap();
     fs::write(dir.path().join("mail/daily.txt"), " ".repeat(FILE_BYTES_MAX + 7)).unwrap();
     assert_eq!(says(dir.path()), "`mail/daily.txt` has 262145 bytes, more than 262144");
@@ -516,7 +516,7 @@ fn the_name_of_a_catalogue_fits_a_header() {
         [("\"Ö & <co>\"", true), ("\"a\\r\\nX: y\"", false), ("\"\"", false), (&"a".repeat(70), false)]
     {
         let found = messages(GOOD, line, &format!("{name}{by}"));
-        assert_eq!(!found.contains("is a name of one line, of 1 to 64 bytes"), is_good, "{by}: {found}");
+        assert_eq!(!found.contains("must be a name of one line, of 1 to 64 bytes"), is_good, "{by}: {found}");
     }
 }
 
@@ -528,7 +528,7 @@ fn only_files_are_read() {
     fs::remove_file(&pipe).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let found = Catalogue::load(dir.path()).unwrap_err().0[0].what.clone();
-    assert_eq!(found, "`mail/daily.txt` cannot be read: it is no file");
+    assert_eq!(found, "`mail/daily.txt` cannot be read: it is not a file");
 }
 
 proptest! {

@@ -93,9 +93,7 @@ impl<'a> TreeReader<'a> {
         match &node.what {
             TreeValue::Text(text) => Some(text),
             other => {
-                let quotes = matches!(other, TreeValue::Flag(_) | TreeValue::Number(_));
-                let hint = if quotes { ", write it in quotes" } else { "" };
-                self.report_wrong(node, &format!("{what} must be a text{hint}"), other);
+                self.report_wrong(node, &format!("{what} must be a text"), other);
                 None
             }
         }
@@ -158,7 +156,8 @@ impl<'a> TreeReader<'a> {
         }
         let good = is_name(&key.name);
         if !good {
-            let rule = || "a name has small letters, digits and `_`, and begins with a letter".to_string();
+            let rule =
+                || "a name has lower-case letters, digits and `_`, and begins with a letter".to_string();
             let message = format!("`{}` cannot be the name of {what}", key.name);
             self.problem_with(key.at, message, Some(missing_blank(&key.name).unwrap_or_else(rule)));
         }
@@ -169,15 +168,18 @@ impl<'a> TreeReader<'a> {
         // Of `key:value` YAML makes a text.
         let help = match found {
             TreeValue::Text(text) if rule.ends_with("must be a map") => missing_blank(text),
+            TreeValue::Flag(_) | TreeValue::Number(_) if rule.ends_with("must be a text") => {
+                Some("write it in quotes".to_string())
+            }
             _ => None,
         };
-        self.problem_with(node.at, format!("{rule}, this is {}", found.sort_name()), help);
+        self.problem_with(node.at, format!("{rule}, not {}", found.sort_name()), help);
     }
 }
 
 impl<'a> MapFields<'a> {
     pub fn get(&self, key: &str) -> Option<&'a TreeNode> {
-        debug_assert!(self.format.has(key), "`{key}` is no key of {}", self.format.title);
+        debug_assert!(self.format.has(key), "`{key}` is not a key of {}", self.format.title);
         self.map.iter().find(|(known, _)| known.name == key).map(|(_, node)| node)
     }
 

@@ -93,6 +93,6 @@ pub(crate) fn bad_mailbox(text: &str) -> Option<&'static str> {
     };
     match address.split_once('@') {
         Some((mailbox, host)) if part(mailbox) && part(host) => None,
-        _ => Some("no address of the form `box@host`"),
+        _ => Some("not an address of the form `box@host`"),
     }
 }

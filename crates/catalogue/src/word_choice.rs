@@ -1,7 +1,7 @@
 //! One of several words, among them the channels.
 
 use model::Channel;
-use source_text::{did_you_mean, list_choices, yaml::TreeNode};
+use source_text::{did_you_mean, list_choices, suggest_name, yaml::TreeNode};
 
 use crate::tree_reader::TreeReader;
 
@@ -17,7 +17,7 @@ pub(crate) fn read_word<T: Copy>(
     if found.is_none() {
         let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
         let help = did_you_mean(text, names.iter().copied());
-        reader.problem_with(node.at, format!("{what} is {}", list_choices(names)), help);
+        reader.problem_with(node.at, format!("{what} must be {}", list_choices(names)), help);
     }
     found.map(|(_, value)| *value)
 }
@@ -27,7 +27,7 @@ pub(crate) fn read_channel(reader: &mut TreeReader<'_>, node: &TreeNode) -> Opti
     let channel = Channel::parse(text);
     if channel.is_none() {
         let names = Channel::ALL.map(Channel::name);
-        let help = did_you_mean(text, names).unwrap_or_else(|| format!("there is {}", list_choices(names)));
+        let help = suggest_name(text, names);
         reader.problem_with(node.at, format!("there is no channel `{text}`"), Some(help));
     }
     channel

@@ -6,7 +6,7 @@ use model::fault::{self, PlantedFault};
 use rustix::{fs::Mode, process::umask};
 use settings::config::{self, Config, MergedConfig};
 use shell::{failure::CommandError, terminal, terminal::OutputStyle};
-use source_text::{did_you_mean, list_choices};
+use source_text::suggest_name;
 
 use crate::arguments::{GlobalArgs, TidingsCli, TidingsCommand};
 
@@ -66,15 +66,15 @@ pub fn main(run_process: ProcessRunner) -> Result<(), CommandError> {
     if let Some(name) = fault::find_misspelt() {
         if !fault::CAN_PLANT {
             let why = format!(
-                "{}={name}: this program plants no faults, it was built without `--features faults`",
+                "{}={name}: this program was built without `--features faults` and cannot plant faults",
                 fault::VARIABLE
             );
             return Err(CommandError::from_refusal(why));
         }
         let names = PlantedFault::ALL.map(PlantedFault::name);
-        let help = did_you_mean(&name, names).unwrap_or_else(|| format!("there is {}", list_choices(names)));
+        let help = suggest_name(&name, names);
         return Err(CommandError::from_refusal(format!(
-            "`{name}` of {} is no fault: {help}",
+            "`{name}` of {} is not a fault: {help}",
             fault::VARIABLE
         )));
     }

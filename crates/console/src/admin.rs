@@ -319,11 +319,11 @@ async fn jump_clock(
             let why = format_args!("the clock moves forward only, and at most {most} at once");
             return Err(HttpProblem::bad_request(why));
         }
-        _ => return Err(HttpProblem::bad_request("it is `to` or `by_ms`, one of the two")),
+        _ => return Err(HttpProblem::bad_request("give either `to` or `by_ms`")),
     };
-    let settled = clock::move_to(&app, to).await?.ok_or_else(|| {
-        HttpProblem::bad_request("there is no such instant: it is hour, day, week, morning or due")
-    })?;
+    let settled = clock::move_to(&app, to)
+        .await?
+        .ok_or_else(|| HttpProblem::bad_request("`to` must be hour, day, week, morning or due"))?;
     Ok(Json(AdminClockReport { now: app.now().to_string(), settled }))
 }
 

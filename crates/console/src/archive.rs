@@ -87,10 +87,13 @@ pub async fn begin_archiving(
     JsonBody(asked): JsonBody<AdminArchiveRequest>,
 ) -> Result<AcceptedJson<AdminArchiveBegin>, HttpProblem> {
     let Some(before) = Day::parse(&asked.before) else {
-        return Err(HttpProblem::bad_request(format_args!("`{}` is no day", asked.before)));
+        return Err(HttpProblem::bad_request(format_args!(
+            "`{}` is not a day, such as 2026-11-13",
+            asked.before
+        )));
     };
     if !asked.file.is_absolute() {
-        return Err(HttpProblem::bad_request("the file must be named from the root"));
+        return Err(HttpProblem::bad_request("the path of the file must be absolute"));
     }
     // Before the house is asked whether it rests: what becomes due from here on tells from later days.
     let now = app.now();
@@ -106,7 +109,7 @@ pub async fn begin_archiving(
         return Err(HttpProblem::conflict("the house is still busy with what is due; try again"));
     }
     let Some(run) = app.archive.begin() else {
-        return Err(HttpProblem::conflict("another archiving runs"));
+        return Err(HttpProblem::conflict("days are being archived already"));
     };
     tokio::spawn(run_archiving(app, run, (before, now), asked.file));
     Ok(AcceptedJson(AdminArchiveBegin { before: before.to_string() }))

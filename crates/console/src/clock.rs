@@ -71,13 +71,15 @@ async fn jump_clock(
     let Some(asked) = app.own_form(form) else { return Ok(app.outdated_form()) };
     if !app.is_demo {
         let text = "Only a demo has a clock that can be moved: start with --demo.";
-        return Ok(app.notice_page(StatusCode::FORBIDDEN, "Time takes its time", text));
+        return Ok(app.notice_page(StatusCode::FORBIDDEN, "The clock cannot be moved", text));
     }
     let back = if asked.from == "/" { "/" } else { "/clock" };
     Ok(match move_to(&app, JumpTarget::Instant(&asked.to)).await? {
         Some(true) => page::redirect_to(&format!("{back}?done=moved")),
         Some(false) => page::redirect_to(&format!("{back}?done=moving")),
-        None => app.notice_page(StatusCode::BAD_REQUEST, "When?", "There is no such instant to go to."),
+        None => {
+            app.notice_page(StatusCode::BAD_REQUEST, "When?", "The clock cannot be moved to this instant.")
+        }
     })
 }
 

@@ -78,7 +78,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EntriesAddress {
         let id = Path::<String>::from_request_parts(parts, state).await;
         let id = id
             .map(|Path(id)| id)
-            .map_err(|_| HttpProblem::bad_request("the person's id is no text in UTF-8, percent-encoded"));
+            .map_err(|_| HttpProblem::bad_request("the person's id is not percent-encoded UTF-8"));
         let asked = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
         Ok(Self { id, params: ListParams::parse(asked, &[CURSOR, LIMIT, DAYS]) })
     }
@@ -148,7 +148,7 @@ impl EntriesService {
         match timeout(REQUEST_TIME_MAX, self.read_page(tenant, wanted)).await {
             Ok(Ok(body)) => Ok((body, permit)),
             Ok(Err(error)) => Err(describe_failure(error)),
-            Err(_) => Err(HttpProblem::busy("this took too long")),
+            Err(_) => Err(HttpProblem::busy("the request took too long")),
         }
     }
 
@@ -178,7 +178,7 @@ fn parse_request(id: &str, asked: &ListParams) -> Result<EntriesRequest, HttpPro
     let back = match asked.text(DAYS) {
         None => DAYS_BACK,
         Some(text) => days::parse_days_back(text).ok_or_else(|| {
-            HttpProblem::bad_request(format_args!("{DAYS}: it is a number from 0 to {DAYS_MAX}"))
+            HttpProblem::bad_request(format_args!("{DAYS}: it must be a number from 0 to {DAYS_MAX}"))
         })?,
     };
     Ok(EntriesRequest { person, cursor, most, back })
@@ -220,7 +220,7 @@ mod tests {
         for days in ["22", "-1", "week", ""] {
             check("ann", list_params(None, None, Some(days)), Err("days: "));
         }
-        check("ann", list_params(Some("nonsense!"), None, None), Err("since: this is no cursor"));
+        check("ann", list_params(Some("nonsense!"), None, None), Err("since: it is not a valid cursor"));
         check("", list_params(None, None, None), Err(""));
         check("a\u{0}b", list_params(None, None, None), Err(""));
         check(&"a".repeat(129), list_params(None, None, None), Err("128"));

@@ -78,8 +78,8 @@ impl HttpApp {
 
 fn title(status: StatusCode) -> &'static str {
     match status.as_u16() {
-        400 | 415 | 422 => "This request is not complete",
-        401 => "Who are you?",
+        400 | 415 | 422 => "This request cannot be handled",
+        401 => "A token is needed",
         403 => "Not allowed",
         404 | 410 => "Page not found",
         405 => "Not possible here",

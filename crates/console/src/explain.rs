@@ -33,7 +33,10 @@ impl HttpApp {
         event: &str,
     ) -> Result<Vec<EventExplanation>, HttpProblem> {
         let Some(asked) = ExplainTarget::parse(event) else {
-            return Err(HttpProblem::bad_request("no event is named so"));
+            return Err(HttpProblem::bad_request(
+                "the event is not valid: give its key, an entry, source/id \
+                of the change, or type:id of its subject",
+            ));
         };
         let engines = self.house.engines();
         let (whose, now) = ((&self.tenant, person), self.now());

@@ -115,5 +115,5 @@ pub(super) fn sandbox_html(html: &str) -> Response {
 }
 
 fn no_such_mail(app: &HttpApp) -> Response {
-    app.notice_page(StatusCode::NOT_FOUND, "No such mail", "There is no mail of this id in the outbox.")
+    app.notice_page(StatusCode::NOT_FOUND, "No such mail", "There is no mail with this id in the outbox.")
 }

@@ -125,7 +125,8 @@ impl HttpApp {
 
     /// The answer to a form that is not: its page is older than this process, or not ours at all.
     pub(super) fn outdated_form(&self) -> Response {
-        let text = "The form is from before this house was started. Go back, load the page again, and retry.";
+        let text = "The form is older than the last start of this house. Go back, load the page again, and \
+            retry.";
         self.notice_page(StatusCode::FORBIDDEN, "This form is too old", text)
     }
 }
@@ -173,8 +174,8 @@ pub async fn require_session(
         return next.run(request).await;
     }
     // Nothing of the house: whoever asks may be anybody.
-    let what = "this page needs the token that stands in admin.json of the data directory: \
-                add ?token=... to the address, once";
+    let what = "this page needs the token in admin.json of the data directory: add ?token=... to the \
+        address once";
     HttpProblem::from_text(ProblemType::Unauthorized, what).into_response()
 }
 
@@ -184,7 +185,7 @@ pub async fn style() -> Response {
 }
 
 pub async fn answer_missing(uri: Uri) -> HttpProblem {
-    tracing::debug!(path = uri.path(), "no such path");
+    tracing::debug!(path = uri.path(), "there is no such path");
     HttpProblem::from_text(ProblemType::NotFound, "there is nothing here")
 }
 

@@ -60,7 +60,7 @@ fn describe_topic(topic: &str) -> &'static str {
 fn describe_room(room: &str) -> &'static str {
     match room {
         "ingest" => "accepts or refuses",
-        "fanout" => "finds who cares",
+        "fanout" => "finds the audience",
         "slices" => "walks large audiences",
         "digest" => "holds and closes windows",
         "sender" => "checks, renders, sends",

@@ -130,10 +130,10 @@ fn preview_values(
     let plan = |plan: &String| json!({"name": plan, "link": format!("{query}&{}", field("plan", plan))});
     let plans: Vec<Value> = names.iter().map(plan).collect();
     let of = match preview.of {
-        PreviewSource::Digest => "all that waits, as a release would send it now",
-        PreviewSource::Waiting => "what waits for them",
+        PreviewSource::Digest => "everything that waits, as a release would send it now",
+        PreviewSource::Waiting => "the entries that wait for them",
         PreviewSource::Subject => "as if it came now",
-        PreviewSource::Example => "made up, since nothing of this kind waits for them",
+        PreviewSource::Example => "made up, because nothing of this kind waits for them",
     };
     let cards = preview.cards.iter().map(|card| {
         let payload = serde_json::to_string_pretty(&card.payload).unwrap_or_default();
@@ -154,7 +154,7 @@ fn preview_values(
 
 /// The HTML of a mail, for the frames.
 async fn html(State(app): AppState, Query(form): Query<PreviewForm>) -> Result<Response, HttpProblem> {
-    let gone = || app.notice_page(StatusCode::NOT_FOUND, "No such mail", "There is no mail to show of this.");
+    let gone = || app.notice_page(StatusCode::NOT_FOUND, "No such mail", "There is no mail to show.");
     let Some(asked) = form.to_request(&app) else { return Ok(gone()) };
     let previews = app.build_previews(&asked).await?.unwrap_or_default();
     match previews.into_iter().find_map(|preview| preview.html) {

@@ -153,7 +153,7 @@ fn find_ill_typed(catalogue: &Catalogue, subject: &str, data: &Map<String, Json>
         let alone = Map::from_iter([(name.clone(), value.clone())]);
         match catalogue.state(&any, &alone, 0) {
             Err(SubjectFieldError::Field { expected, found, .. }) => {
-                Some((format!("{FIELD}{name}"), format!("This is {expected}; found {found}.")))
+                Some((format!("{FIELD}{name}"), format!("This must be {expected}, not {found}.")))
             }
             Ok(_) | Err(SubjectFieldError::Subject { .. }) => None,
         }
@@ -230,7 +230,7 @@ pub(super) async fn post_to_intake(
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
     let answer = Router::from(app.intake(&[])).oneshot(request.body(Body::from(event.to_string()))?).await?;
     let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
-    let said: Json = serde_json::from_slice(&body).context("understand the answer")?;
+    let said: Json = serde_json::from_slice(&body).context("decode the answer")?;
     if said["accepted"] == 1 {
         return Ok(None);
     }

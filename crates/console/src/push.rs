@@ -99,7 +99,7 @@ async fn accept_subscription(
     let Some(told) = app.own_form(form) else { return Ok(app.outdated_form()) };
     let person = Person::new(told.person.trim()).map_err(HttpProblem::bad_request)?;
     let Ok(subscription) = serde_json::from_str::<PushPageSubscription>(&told.subscription) else {
-        return Err(HttpProblem::bad_request("this is no subscription as browsers write it"));
+        return Err(HttpProblem::bad_request("this is not the subscription of a browser"));
     };
     let fact = json!({
         "id": random_hex(8)?,

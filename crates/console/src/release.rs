@@ -55,8 +55,7 @@ pub(super) fn known_plan(app: &HttpApp, name: &str) -> Result<PlanName, String> 
     let plans = &app.catalogue.plans.by_name;
     PlanName::new(name).ok().filter(|plan| plans.contains_key(plan)).ok_or_else(|| {
         let names = plans.keys().map(PlanName::as_str);
-        let help = source_text::did_you_mean(name, names.clone())
-            .unwrap_or_else(|| format!("there is {}", source_text::list_choices(names)));
+        let help = source_text::suggest_name(name, names);
         format!("there is no plan `{name}`: {help}")
     })
 }

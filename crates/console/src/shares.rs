@@ -49,15 +49,15 @@ pub async fn shares(
 ) -> Result<Json<ToldShares>, HttpProblem> {
     let bad = |why: String| Err(HttpProblem::bad_request(why));
     let Some(since) = since.as_deref().map_or(Some(DAYS_BACK), days::parse_days_back) else {
-        return bad(format!("since: it is a number of days up to {}d", days::DAYS_MAX));
+        return bad(format!("since: it must be a number of days up to {}d", days::DAYS_MAX));
     };
     let from: Option<ShareCursor> = match from.as_deref().map(str::parse).transpose() {
         Ok(from) => from,
-        Err(error) => return bad(format!("from: {error}; leave it out to begin anew")),
+        Err(error) => return bad(format!("from: {error}; leave it out to start again")),
     };
     let days = count::days(since, app.now());
     if from.as_ref().is_some_and(|from| from.day > *days.end()) {
-        return bad("from: this is no place: its day has not come yet".to_owned());
+        return bad("from: it is not a valid cursor: its day is in the future".to_owned());
     }
     let _one = app.counts.0.lock().await;
     Ok(Json(count_since(&app, since, from, count::PIECE).await?))

@@ -123,7 +123,7 @@ impl SinkApp {
     }
 
     fn no_such_mail(&self) -> Result<Response, HttpProblem> {
-        let text = "There is no mail of this number here any more.";
+        let text = "This mail is no longer here.";
         Ok((
             StatusCode::NOT_FOUND,
             self.render_page("said.html", json!({"title": "No such mail", "text": text}))?,

@@ -60,7 +60,7 @@ pub fn router(waiting: StandbyHouse) -> Router {
 
 async fn answer_later() -> Response {
     let mut response =
-        HttpProblem::from_text(ProblemType::Busy, "this cannot be done right now; try again soon")
+        HttpProblem::from_text(ProblemType::Busy, "this cannot be done right now; try again in a moment")
             .into_response();
     guard::harden_headers(response.headers_mut());
     response
@@ -106,14 +106,16 @@ impl StandbyHouse {
         match self.why {
             StandbyReason::Full { .. } => (
                 "No room on the disk",
-                "The house has stopped in good order. What it acknowledged is safe; what comes in meanwhile is \
-                 refused with 507, and whoever sent it may send it again. Make room on the disk of the data \
+                "The house has stopped in good order. Everything that it acknowledged is safe. Requests \
+                are refused with 507 meanwhile, and can be sent again later. Make room on the disk of the \
+                data \
                  directory; nothing needs to be restarted.",
             ),
             StandbyReason::Away => (
                 "Waiting for the engines",
-                "What was acknowledged is safe; what comes in meanwhile is refused with 503, and whoever sent \
-                 it may send it again. The log of this process says which engine does not answer; nothing \
+                "Everything that was acknowledged is safe. Requests are refused with 503 meanwhile, and \
+                can be sent again later. The log of this process says which engine does not answer; \
+                nothing \
                  needs to be restarted.",
             ),
         }

@@ -304,7 +304,7 @@ async fn what_is_refused_is_told_in_the_form() {
     let answer = door.form("/publish", fields).await;
     assert_eq!(answer.status, StatusCode::OK);
     assert!(
-        answer.text.contains("Not published.") && answer.text.contains("This is a number"),
+        answer.text.contains("Not published.") && answer.text.contains("This must be a number"),
         "{}",
         answer.text
     );

@@ -106,14 +106,15 @@ pub(super) const UNKNOWN: HttpProblem = HttpProblem::from_text(
     "this link is incomplete; open it again from the mail, or copy all of it",
 );
 const BUSY: HttpProblem =
-    HttpProblem::from_text(ProblemType::Busy, "this cannot be done right now; try again soon");
+    HttpProblem::from_text(ProblemType::Busy, "this cannot be done right now; try again in a moment");
 const TOO_OLD: HttpProblem = HttpProblem::from_text(
     ProblemType::Forbidden,
     "this mail is too old for that; it may be in other hands by now",
 );
 const TOO_OFTEN: HttpProblem =
-    HttpProblem::from_text(ProblemType::TooOften, "this was asked for too often; try again in an hour");
-const NO_FORM: HttpProblem = HttpProblem::from_text(ProblemType::BadRequest, "this is no form of this page");
+    HttpProblem::from_text(ProblemType::TooOften, "this was requested too often; try again in an hour");
+const NO_FORM: HttpProblem =
+    HttpProblem::from_text(ProblemType::BadRequest, "this form does not belong to this page");
 const LONG: HttpProblem = HttpProblem::from_text(ProblemType::BodyTooLarge, "this form is too long");
 
 /// The paths. They stand outside of the guard: who may ask is said by the token alone.

@@ -58,7 +58,7 @@ async fn perform_act(
     let plan: PlanName = known_plan(app, &asked.plan).map_err(HttpProblem::bad_request)?;
     let opened = asked.opened.as_deref().map(|text| UtcMillis::parse(text).ok_or(text)).transpose();
     let opened = opened.map_err(|text| {
-        HttpProblem::bad_request(format_args!("`{text}` is no instant such as 2026-11-21T09:00:00.000Z"))
+        HttpProblem::bad_request(format_args!("`{text}` is not an instant, such as 2026-11-21T09:00:00.000Z"))
     })?;
     let which = WindowSelector { plan, key: asked.key.clone(), opened };
     let log = &*app.house.engines().topics;

@@ -40,7 +40,7 @@ pub(crate) async fn load_facts(
         .filter(|(key, news)| profile_need::needs_profile(news, records.get(*key), &deps.room.catalogue));
     let persons: BTreeSet<&PersonKey> = asked.map(|(key, _)| key).chain(&*due).collect();
     let known = load_person_states(place.0, &persons, due).await.context("persons")?;
-    let world = load_world(place, &records, &days, due, closing).await.context("the world of the days")?;
+    let world = load_world(place, &records, &days, due, closing).await.context("facts about the entries")?;
     let live = load_connections(deps, &records, due, (now, closing)).await;
     Ok(DigestFacts { records, known, days, world, live })
 }

@@ -169,7 +169,7 @@ fn to_instant(value: Value, millis: impl Fn(i64) -> Option<i64>) -> Result<Value
     }
     let at = value.as_i64().and_then(millis);
     let error =
-        || Error::new(ErrorKind::InvalidOperation, "it is no time: neither a whole number nor a text");
+        || Error::new(ErrorKind::InvalidOperation, "it is not a time: neither a whole number nor a text");
     at.map(|at| Value::from(UtcMillis(at).to_string())).ok_or_else(error)
 }
 
@@ -179,6 +179,6 @@ fn to_number(value: Value) -> Result<Value, Error> {
     let text = text.trim();
     let whole = text.parse::<i64>().map(Value::from).ok();
     let number = || text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from);
-    let error = || Error::new(ErrorKind::InvalidOperation, "it is no number");
+    let error = || Error::new(ErrorKind::InvalidOperation, "it is not a number");
     whole.or_else(number).ok_or_else(error)
 }

@@ -98,16 +98,18 @@ async fn add_members(
     sheet: &mut RecipientSheet,
 ) -> anyhow::Result<()> {
     if again.is_some() {
-        persons = members_at_event(deps, &slice.event, crowd, persons).await.context("who was there then")?;
+        persons = members_at_event(deps, &slice.event, crowd, persons)
+            .await
+            .context("members at the time of the event")?;
     }
     let places: Vec<Option<GeoPoint>> = match crowd {
         Crowd::Cell(cell) => {
             let tenant = &slice.event.tenant;
             let places = load_places(deps, tenant, &persons).await.context("places of persons")?;
             let left = load_left_enrolments(deps, tenant, *cell, &persons, &places);
-            apply::end_enrolments(deps, left.await.context("who left a cell")?)
+            apply::end_enrolments(deps, left.await.context("persons that left a cell")?)
                 .await
-                .context("who left a cell")?;
+                .context("persons that left a cell")?;
             places.iter().map(PersonWhereabouts::place).collect()
         }
         Crowd::Followers(_) | Crowd::Everyone => Vec::new(),
@@ -199,7 +201,7 @@ async fn load_enrolments(
 ) -> anyhow::Result<Vec<Option<i64>>> {
     let of: Vec<_> = persons.iter().map(|person| (tenant.clone(), person.clone(), crowd.clone())).collect();
     let since = deps.room.store.enrolled_since(&of).await?;
-    ensure!(since.len() == of.len(), "{} answers came back of {}", since.len(), of.len());
+    ensure!(since.len() == of.len(), "{} answers instead of {}", since.len(), of.len());
     Ok(since)
 }
 
@@ -209,7 +211,7 @@ async fn load_states(deps: &Deps, keys: &[StateKey]) -> anyhow::Result<Vec<Versi
         return Ok(Vec::new());
     }
     let states = deps.room.store.states(keys).await?;
-    ensure!(states.len() == keys.len(), "{} states came back of {}", states.len(), keys.len());
+    ensure!(states.len() == keys.len(), "{} states instead of {}", states.len(), keys.len());
     Ok(states)
 }
 

@@ -41,8 +41,8 @@ pub fn quarantine_newer(
                     );
                 }
                 let reason = format!(
-                    "it was written by {edition} and told by {own}; put back when that catalogue is in use again, \
-                     it tells whom this one did not know"
+                    "it was written by {edition} and told by {own}; a retry when that catalogue is in use \
+                    again tells the people that this one did not know of"
                 );
                 aside.push(quarantine_record(record, reason, GROUP, now)?);
             }

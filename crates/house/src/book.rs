@@ -49,14 +49,14 @@ impl HouseBook {
     /// Reads what was noted since, by whomever.
     pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
         loop {
-            let bounds = log.bounds(topics::HOUSE).await.context("the book of the house")?;
+            let bounds = log.bounds(topics::HOUSE).await.context("read the topic `house`")?;
             let (first, end) = bounds.first().copied().unwrap_or_default();
             self.next = self.next.max(first);
             if self.next >= end {
                 return Ok(());
             }
             let records =
-                log.read(topics::HOUSE, 0, self.next, PAGE).await.context("the book of the house")?;
+                log.read(topics::HOUSE, 0, self.next, PAGE).await.context("read the topic `house`")?;
             // Compaction may leave nothing up to the end.
             self.next = records.last().map_or(end, |last| last.offset + 1);
             for record in records {
@@ -133,7 +133,7 @@ async fn write_note(log: &dyn Topics, note: &HouseNote) -> anyhow::Result<()> {
         value: Some(wire::house_note::encode(note)?),
         headers: Vec::new(),
     };
-    log.append(vec![record]).await.context("note it in the book of the house")
+    log.append(vec![record]).await.context("write to the topic `house`")
 }
 
 /// Takes a catalogue up at a log that may be busy for a moment.
@@ -215,7 +215,7 @@ impl EditionWatch {
             match updated {
                 Ok(()) => self.update_editions(),
                 Err(error) => {
-                    tracing::debug!(error = format!("{error:#}"), "the book of the house is not read now");
+                    tracing::debug!(error = format!("{error:#}"), "the topic `house` cannot be read now");
                 }
             }
             self.update_gauges(UtcMillis(clock.now()));

@@ -79,19 +79,24 @@ pub async fn request_erasure(
     now: UtcMillis,
 ) -> anyhow::Result<Result<(), &'static str>> {
     let key = StateKey::Notes(tenant.clone(), person.clone());
-    let known = store.states(std::slice::from_ref(&key)).await.context("the mark")?.pop().unwrap_or_default();
+    let known = store
+        .states(std::slice::from_ref(&key))
+        .await
+        .context("the mark of the erasure")?
+        .pop()
+        .unwrap_or_default();
     // A mark that was set from outside may be of any version; the last word has to stand.
     let before = known.cells.get(notes::ERASED).map_or(i64::MIN, |cell| cell.version);
     let version = now.0.max(before.saturating_add(1));
     let (noted, told) = match decide_erasure(&known, (welcomes, version), now) {
         ErasureDecision::Taken { notes, told } => (notes, told),
         ErasureDecision::Running => return Ok(Err(ingest::STILL_RUNNING)),
-        ErasureDecision::Late => return Ok(Err("a later word on this person stands")),
+        ErasureDecision::Late => return Ok(Err("a later statement about this person holds")),
     };
     let Some((asked, progress)) = told else {
-        return Ok(Err("nobody has this person marked as erased"));
+        return Ok(Err("this person is not marked as erased"));
     };
-    store.merge(vec![(key, noted)]).await.context("the mark")?;
+    store.merge(vec![(key, noted)]).await.context("the mark of the erasure")?;
     let (tenant, person) = (tenant.clone(), person.clone());
     write_erasure(log, &Erasure { tenant, person, asked, at: now, progress }).await.map(Ok)
 }
@@ -181,7 +186,7 @@ async fn read_erasures(
 async fn write_erasure(log: &dyn Topics, erasure: &Erasure) -> anyhow::Result<()> {
     log.append(vec![room::records::erasure_record(erasure)?])
         .await
-        .context("write down how far the erasure is")
+        .context("record the progress of the erasure")
 }
 
 impl ErasureView {

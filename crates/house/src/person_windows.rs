@@ -87,7 +87,7 @@ pub async fn load_person(
         read_partition(log, number, *bounds, &mut RECORDS_MAX.clone(), &mut remembered).await?;
     }
     if let Some(why) = remembered.unreadable.get(&wire::key::person_key(tenant, person)) {
-        bail!("the record of {person} cannot be read: {why}; `tidings state` shows and mends it");
+        bail!("the record of {person} cannot be read: {why}; see `tidings state`");
     }
     Ok(remembered.persons.remove(&(tenant.clone(), person.clone())))
 }

@@ -49,12 +49,15 @@ impl PresenceService {
     fn ask_connected(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<BTreeSet<Person>> {
         let names: Vec<&str> = persons.iter().map(Person::as_str).collect();
         let question = json!({"tenant": tenant.as_str(), "persons": names});
-        let mut answer =
-            self.agent.post(&self.url).send_json(&question).context("no answer about connections")?;
-        ensure!(answer.status().is_success(), "the answer about connections is {}", answer.status());
+        let mut answer = self
+            .agent
+            .post(&self.url)
+            .send_json(&question)
+            .context("the presence service does not answer")?;
+        ensure!(answer.status().is_success(), "the presence service answered {}", answer.status());
         let body = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX);
         let answer: PresenceResponse =
-            body.read_json().context("an answer about connections that is none")?;
+            body.read_json().context("the answer of the presence service cannot be read")?;
         // Whoever was not asked about is nobody's business.
         let connected = answer.connected.iter().map(String::as_str).collect::<BTreeSet<&str>>();
         Ok(persons.iter().filter(|person| connected.contains(person.as_str())).cloned().collect())
@@ -67,7 +70,7 @@ impl LiveConnections for PresenceService {
         let (service, tenant, persons) = (self.clone(), tenant.clone(), persons.to_vec());
         spawn_blocking(move || service.ask_connected(&tenant, &persons))
             .await
-            .context("the question was stopped")?
+            .context("the request was stopped")?
     }
 }
 

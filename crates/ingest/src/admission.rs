@@ -10,7 +10,7 @@ use model::{
     FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, civil_time::ZoneRules,
     event::check_timely,
 };
-use source_text::{did_you_mean, list_choices};
+use source_text::suggest_name;
 use wire::{CloudChange, FeedbackAction};
 
 use crate::{
@@ -107,9 +107,8 @@ impl CloudEventSort {
             FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | ERASE | WELCOME | SEEN => Ok(Self::Fact),
             READ | CLEARED => Ok(Self::Feedback),
             _ if what.starts_with(OUR_PREFIX) => {
-                let help =
-                    did_you_mean(what, OURS).unwrap_or_else(|| format!("it has {}", list_choices(OURS)));
-                refuse_at("/type", format!("tidings has no type `{}`: {help}", quote_text(what)))
+                let help = suggest_name(what, OURS);
+                refuse_at("/type", format!("there is no type `{}`: {help}", quote_text(what)))
             }
             _ => Ok(Self::Change),
         }
@@ -175,10 +174,13 @@ pub fn admit_cloud_event(
 fn check_lists_nothing(cloud: &CloudChange) -> Result<(), AdmissionError> {
     let what = &cloud.what;
     if !cloud.persons.is_empty() {
-        return refuse_at("/persons", format!("only a change lists persons: `{what}` is about one `person`"));
+        return refuse_at(
+            "/persons",
+            format!("only a change can list persons; `{what}` is about one `person`"),
+        );
     }
     if !cloud.subjects.is_empty() {
-        return refuse_at("/subjects", format!("only a change has several subjects, not `{what}`"));
+        return refuse_at("/subjects", format!("only a change can have several subjects; `{what}` cannot"));
     }
     Ok(())
 }
@@ -192,7 +194,7 @@ fn parse_surface(data: FactData<'_>, catalogue: &Catalogue) -> Result<Arc<str>, 
     }
     let help = match catalogue.plans.surfaces.as_slice() {
         [] => "the catalogue declares no `surfaces`".to_owned(),
-        _ => did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known))),
+        _ => suggest_name(text, known),
     };
     refuse_at("/data/surface", format!("there is no surface `{}`: {help}", quote_text(text)))
 }

@@ -1,7 +1,7 @@
 //! Why something is not admitted, where in it, and how somebody else's text is quoted in the reason.
 
 use model::id::BadName;
-use source_text::{did_you_mean, list_choices};
+use source_text::suggest_name;
 
 use crate::config::QUOTED_CHARS_MAX;
 
@@ -27,9 +27,7 @@ pub(crate) fn refuse_at<T>(at: impl Into<String>, reason: impl Into<String>) -> 
 
 /// Refuses a field that does not exist, with the one that was probably meant.
 pub(crate) fn refuse_unknown_field<T>(field: &str, known: &[&str]) -> Result<T, AdmissionError> {
-    let known = known.iter().copied();
-    let help =
-        did_you_mean(field, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known)));
+    let help = suggest_name(field, known.iter().copied());
     refuse_at(data_pointer(&quote_text(field)), format!("there is no field `{}`: {help}", quote_text(field)))
 }
 

@@ -67,7 +67,7 @@ impl IngestReport {
         }
         let detail = match self.rejected.len() {
             0 => "the body has no items".to_owned(),
-            1 => "the one item was refused".to_owned(),
+            1 => "the only item was refused".to_owned(),
             many => format!("all {many} items were refused"),
         };
         let Value::Object(members) = serde_json::to_value(&self)? else {
@@ -85,13 +85,13 @@ pub fn describe_unreadable(error: &CloudError) -> HttpProblem {
 
 /// The house is behind with what it was told already.
 pub fn describe_lag() -> HttpProblem {
-    HttpProblem::from_text(ProblemType::HouseBehind, "the house is behind; come again later")
+    HttpProblem::from_text(ProblemType::HouseBehind, "the house is behind; retry later")
         .with_retry(BEHIND_RETRY_SECS)
 }
 
 /// The lists of this tenant came to more rows than it may have.
 pub fn describe_quota(retry_secs: u32) -> HttpProblem {
-    let reason = "the lists of this tenant came to too many rows a minute; come again later";
+    let reason = "the lists of this tenant make too many rows a minute; retry later";
     HttpProblem::from_text(ProblemType::QuotaExceeded, reason).with_retry(retry_secs)
 }
 
@@ -201,7 +201,7 @@ fn check_path(place: CloudEventSort, what: &str) -> Result<(), AdmissionError> {
     // What is no fact looks like a change, and a slip in a fact's type would be sent astray.
     if sort == CloudEventSort::Change {
         let help = did_you_mean(&what, place.types())
-            .unwrap_or_else(|| format!("here it is {}", list_choices(place.types())));
+            .unwrap_or_else(|| format!("this path takes {}", list_choices(place.types())));
         return Err(AdmissionError::new(
             "/type",
             format!("`{what}` is a change, taken at {}: {help}", sort.path()),

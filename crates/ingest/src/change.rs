@@ -155,7 +155,7 @@ pub(crate) fn judge_change(
     match change.extra_bytes() {
         0..=EXTRA_BYTES_MAX => Ok(change),
         more => {
-            let reason = format!("written out for each subject this has {more} bytes");
+            let reason = format!("written out for each subject, the change has {more} bytes");
             refuse_at("/subjects", format!("{reason}, more than {EXTRA_BYTES_MAX}: send it in parts"))
         }
     }
@@ -273,5 +273,5 @@ fn check_listed_kind(what: &str, catalogue: &Catalogue) -> Result<(), AdmissionE
             near.unwrap_or_else(such)
         }
     };
-    refuse_at("/persons", format!("no kind with `to: listed` is told on `{what}`: {help}"))
+    refuse_at("/persons", format!("no kind with `to: listed` is on `{what}`: {help}"))
 }

@@ -25,7 +25,7 @@ pub(crate) fn device_cells(data: FactData<'_>, version: i64) -> Result<Versioned
     let is_word =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     if id.len() > ID_CHARS_MAX || !id.split('.').all(is_word) {
-        return refuse_at("/data/device", "it is not a word of letters, digits, `-`, `_` and `.`");
+        return refuse_at("/data/device", "it must consist of letters, digits, `-`, `_` and `.`");
     }
     let value = match data.0.get("token") {
         Some(Value::Null) => None,
@@ -40,7 +40,7 @@ fn parse_platform(data: FactData<'_>) -> Result<DevicePlatform, AdmissionError> 
     let text = data.text("platform")?;
     let names = DevicePlatform::ALL.map(DevicePlatform::name);
     let unknown = || {
-        let reason = format!("there is no platform `{}`: it is {}", quote_text(text), list_choices(names));
+        let reason = format!("there is no platform `{}`: use {}", quote_text(text), list_choices(names));
         AdmissionError::new("/data/platform", reason)
     };
     DevicePlatform::parse(text).ok_or_else(unknown)
@@ -52,7 +52,7 @@ fn parse_token(data: FactData<'_>) -> Result<&str, AdmissionError> {
     {
         return refuse_at(
             "/data/token",
-            format!("it is not a word of at most {TOKEN_BYTES_MAX} visible letters"),
+            format!("it must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters without spaces"),
         );
     }
     Ok(token)

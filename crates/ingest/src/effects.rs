@@ -29,8 +29,8 @@ use crate::{
 };
 
 /// Why somebody is not welcome yet.
-pub const STILL_RUNNING: &str = "the erasure of this person is not done yet, and what is said meanwhile goes with it: \
-    welcome them when `tidings erase PERSON --receipt` says that it is done";
+pub const STILL_RUNNING: &str = "the erasure of this person is not done yet, and would remove what is \
+    stated now: welcome them when `tidings erase PERSON --receipt` says that it is done";
 
 /// What is written, then announced.
 #[derive(Debug, Default, PartialEq)]

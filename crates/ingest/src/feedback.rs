@@ -52,14 +52,14 @@ pub(crate) fn parse_target(
         (["all"], _) if data.0["all"] == Value::Bool(true) => {
             Ok(FeedbackTarget::UpTo { kind: None, until: occurred })
         }
-        (["all"], _) => refuse_at("/data/all", "it is not true"),
+        (["all"], _) => refuse_at("/data/all", "it must be true"),
         _ => refuse_at("/data", format!("it must have one of {}", list_choices(ABOUT))),
     }
 }
 
 fn parse_entries(entries: &Value, first_seen: UtcMillis) -> Result<Vec<EntryKey>, AdmissionError> {
     let Some(entries) = entries.as_array().filter(|entries| !entries.is_empty()) else {
-        return refuse_at("/data/entries", "it is not a list with something in it");
+        return refuse_at("/data/entries", "it must be a list with at least one entry");
     };
     if entries.len() > FEEDBACK_ENTRIES_MAX {
         return refuse_at(
@@ -80,7 +80,9 @@ fn parse_entry_key(text: &str) -> Result<EntryKey, String> {
     let key = text.split_once('/').and_then(|(occurred, event)| {
         Some(EntryKey { occurred: UtcMillis::parse(occurred)?, event: EventKey::parse(event)? })
     });
-    key.ok_or_else(|| "it is no entry, as in 2026-11-21T09:00:00.000Z/ and 32 hexadecimal digits".to_owned())
+    key.ok_or_else(|| {
+        "it is not an entry key: 2026-11-21T09:00:00.000Z/ and 32 hexadecimal digits".to_owned()
+    })
 }
 
 /// A mark lives as long as its day, so it may not name a day that is gone or one that is far ahead.

@@ -205,10 +205,7 @@ impl IntakeService {
             Ok(ProviderPost::Came(came)) => came,
             Ok(ProviderPost::Confirm(address)) => {
                 // Nothing is fetched that somebody names; whoever set the topic up opens it once.
-                tracing::warn!(
-                    address,
-                    "Amazon SNS asks whether it may post here: open this address to confirm"
-                );
+                tracing::warn!(address, "Amazon SNS asks to post here: open this address to confirm");
                 Vec::new()
             }
             Err(error) => return Err(HttpProblem::new(ProblemType::UnreadableBody, error)),
@@ -316,7 +313,7 @@ async fn ask_for_password(mut response: Response) -> Response {
 
 /// What comes of a request, unless it takes too long.
 async fn within_time<T>(answer: impl Future<Output = Result<T, HttpProblem>>) -> Result<T, HttpProblem> {
-    let late = |_| Err(HttpProblem::busy("this took too long; nothing was acknowledged"));
+    let late = |_| Err(HttpProblem::busy("the request took too long; nothing was acknowledged"));
     timeout(REQUEST_TIME_MAX, answer).await.unwrap_or_else(late)
 }
 

@@ -46,7 +46,7 @@ impl MuteFact {
         }
         refuse_at(
             "/data",
-            format!("this person has {there} mutes, ended ones included, and no more are kept"),
+            format!("this person has {there} mutes, ended ones included, and can have no more"),
         )
     }
 }

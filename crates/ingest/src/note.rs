@@ -26,9 +26,9 @@ pub enum ChangeNote {
 impl fmt::Display for ChangeNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoKind { what, help } => write!(f, "no kind is told on `{what}`: {help}"),
+            Self::NoKind { what, help } => write!(f, "no kind is on `{what}`: {help}"),
             Self::NobodyListed { what } => {
-                let why = "no persons are listed, so kinds told to listed persons tell nobody";
+                let why = "no persons are listed, so kinds with `to: listed` tell nobody";
                 write!(f, "`{what}`: {why}")
             }
             Self::NoField { field, help } => write!(f, "the field `{field}` is not known; {help}"),

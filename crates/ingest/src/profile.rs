@@ -12,7 +12,7 @@ use model::{
     plan::LocalHours,
 };
 use serde_json::{Map, Value};
-use source_text::{did_you_mean, list_choices};
+use source_text::suggest_name;
 use url::Url;
 
 use crate::admission_error::{AdmissionError, data_pointer, quote_text, refuse_at, refuse_unknown_field};
@@ -47,7 +47,7 @@ pub fn profile_cells(
         state.set(field, ValueCell { version, value });
     }
     if state.is_empty() {
-        return refuse_at("/data", "it states nothing about the person");
+        return refuse_at("/data", "it has no field about the person");
     }
     Ok(state)
 }
@@ -62,7 +62,7 @@ fn parse_value(
     match (field, value) {
         (_, Value::Null) => Ok(None),
         (_, Value::Bool(flag)) if is_off => Ok(Some(model::Value::Flag(*flag))),
-        _ if is_off => Err("it is not true or false".to_owned()),
+        _ if is_off => Err("it must be true or false".to_owned()),
         (PLACE, value) => parse_place(value).map(Some),
         (_, Value::String(text)) => {
             match field {
@@ -90,9 +90,9 @@ fn parse_place(value: &Value) -> Result<model::Value, String> {
     };
     place.map(model::Value::Place).map_err(|why| match why {
         PlaceParseError::Form => {
-            r#"it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#.to_owned()
+            r#"it is not a place, such as {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#.to_owned()
         }
-        off @ PlaceParseError::OffGlobe { .. } => format!("it is no place: {off}"),
+        off @ PlaceParseError::OffGlobe { .. } => format!("it is not a place: {off}"),
     })
 }
 
@@ -105,41 +105,39 @@ fn check_plan(text: &str, channel: Channel, catalogue: &Catalogue) -> Result<(),
     if names.is_empty() {
         return Err(format!("the catalogue has no plan for {channel}"));
     }
-    let known = names.iter().copied();
-    let help =
-        did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", list_choices(known)));
+    let help = suggest_name(text, names);
     Err(format!("there is no plan for {channel} `{}`: {help}", quote_text(text)))
 }
 
 fn check_hours(text: &str) -> Result<(), String> {
-    let wrong = || format!("`{}` is no stretch of a day, as in 22:00-08:00", quote_text(text));
+    let wrong = || format!("`{}` is not a range of hours, such as 22:00-08:00", quote_text(text));
     LocalHours::parse(text).map(drop).ok_or_else(wrong)
 }
 
 fn check_zone(text: &str, zones: &ZoneRules) -> Result<(), String> {
     match zones.get(text) {
         Some(_) => Ok(()),
-        None => Err(format!("`{}` is no time zone, as in Europe/Berlin", quote_text(text))),
+        None => Err(format!("`{}` is not a time zone, such as Europe/Berlin", quote_text(text))),
     }
 }
 
 /// Whether mail could go there. What would be unsafe in a header or in SMTP is out: blanks, controls and
 /// the characters by which lists, comments and quotes are written.
 fn check_mailbox(text: &str) -> Result<(), String> {
-    let wrong = |what: &str| Err(format!("it is no address for mail: {what}"));
+    let wrong = |what: &str| Err(format!("it is not a mail address: {what}"));
     if text.len() > EMAIL_BYTES_MAX {
-        return wrong("too long");
+        return wrong("it is too long");
     }
     if text.chars().any(|c| c.is_control() || c.is_whitespace() || "<>()[],;:\\\"".contains(c)) {
-        return wrong("a character that has no place there");
+        return wrong("it has a character that is not allowed");
     }
-    let Some((local, domain)) = text.split_once('@') else { return wrong("no @") };
+    let Some((local, domain)) = text.split_once('@') else { return wrong("it has no @") };
     let dotted = |part: &str| part.starts_with('.') || part.ends_with('.') || part.contains("..");
     if local.is_empty() || local.len() > LOCAL_PART_BYTES_MAX || dotted(local) {
-        return wrong("the part before the @");
+        return wrong("the part before the @ is wrong");
     }
     if domain.contains('@') || !domain.split('.').all(is_label) {
-        return wrong("the part after the @");
+        return wrong("the part after the @ is wrong");
     }
     Ok(())
 }
@@ -155,16 +153,16 @@ fn is_label(label: &str) -> bool {
 /// Whether a hook could be called there. Whether it may be is found out when it is: a name leads elsewhere by then. No
 /// complaint quotes it, for who knows such an address may call it too.
 fn check_hook_address(text: &str) -> Result<(), String> {
-    let wrong = |what: &str| Err(format!("it is no address of a hook: {what}"));
+    let wrong = |what: &str| Err(format!("it is not an address for hooks: {what}"));
     if text.len() > ADDRESS_BYTES_MAX {
-        return wrong("too long");
+        return wrong("it is too long");
     }
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return wrong("a blank or a control character");
+        return wrong("it has a space or a control character");
     }
     match Url::parse(text) {
         Ok(url) if url.scheme() != "https" => wrong("it does not begin with `https://`"),
-        Ok(url) if !url.username().is_empty() || url.password().is_some() => wrong("it has a user in it"),
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => wrong("it contains a user name"),
         Ok(url) if url.has_host() => Ok(()),
         _ => wrong("it cannot be read"),
     }
@@ -176,12 +174,12 @@ fn check_language(text: &str) -> Result<(), String> {
     if text.len() <= LANGUAGE_BYTES_MAX && text.split('-').all(is_subtag) {
         return Ok(());
     }
-    Err(format!("`{}` is no language tag, as in en or pt-BR", quote_text(text)))
+    Err(format!("`{}` is not a language tag, such as en or pt-BR", quote_text(text)))
 }
 
 fn check_name(text: &str) -> Result<(), String> {
     if text.trim().is_empty() {
-        return Err("it is empty; null takes it away".to_owned());
+        return Err("it is empty; use null to remove it".to_owned());
     }
     if text.len() > NAME_BYTES_MAX || text.chars().any(char::is_control) {
         return Err(format!("it has more than {NAME_BYTES_MAX} bytes or a control character"));

@@ -296,7 +296,7 @@ async fn what_was_accepted_is_stored_and_announced() {
         post_body(&router, "/v1/changes", &[("content-type", "application/json; charset=utf-8")], body).await;
     let expected = json!({"accepted": 1, "rejected": [
         {"index": 1, "reason": "`tidings.follow` is taken at /v1/facts", "at": "/type"},
-        {"index": 2, "reason": "work:1: field `score` is a number, found the text \"x\"", "at": "/data/score"},
+        {"index": 2, "reason": "work:1: field `score` must be a number, not the text \"x\"", "at": "/data/score"},
     ]});
     assert_eq!((status, said), (202, expected.to_string()));
     let state = house.state(StateKey::Subject(tenant(), subject("work:1"))).await;
@@ -365,8 +365,14 @@ async fn requests_are_refused_by_their_form() {
         r#""accepted":0,"rejected":[{"index":0,"reason":"it is missing","at":"/source"}]}"#,
     )
     .await;
-    check("/v1/facts", &json, &good, 400, "`work.published` is a change, taken at /v1/changes: here it is")
-        .await;
+    check(
+        "/v1/facts",
+        &json,
+        &good,
+        400,
+        "`work.published` is a change, taken at /v1/changes: this path takes",
+    )
+    .await;
     check("/v1/changes", &[("content-type", "text/plain")], &good, 415, "application/cloudevents+json").await;
     check("/v1/changes", &[("content-encoding", "gzip")], &good, 415, "compressed").await;
     check("/v1/changes", &[("idempotency-key", "")], &good, 400, "visible ASCII").await;
@@ -640,8 +646,8 @@ async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
     let found: Vec<_> = aside.iter().map(|q| (q.partition, q.offset, q.room.as_str())).collect();
     assert_eq!(found, [(3, 1, "ingest"), (3, 2, "ingest"), (3, 3, "ingest")]);
     assert_eq!(aside[0].value.as_deref(), Some(b"\xff".as_slice()));
-    assert!(aside[0].reason.contains("the body is not utf-8"), "{}", aside[0].reason);
-    assert_eq!(aside[1].reason, "/: it is neither json nor avro");
+    assert!(aside[0].reason.contains("the body is not UTF-8"), "{}", aside[0].reason);
+    assert_eq!(aside[1].reason, "/: it is neither JSON nor Avro");
     assert!(aside[2].reason.starts_with("/time: occurred at"), "{}", aside[2].reason);
 }
 

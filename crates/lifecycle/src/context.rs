@@ -183,7 +183,7 @@ impl ProcessContext {
 /// Whether there is room for a house.
 async fn has_room_for_house(dir: &Path, reserve: u64) -> bool {
     let dir = dir.to_owned();
-    match spawn_blocking(move || has_room(&dir, reserve)).await.context("look for room").flatten() {
+    match spawn_blocking(move || has_room(&dir, reserve)).await.context("check the disk space").flatten() {
         Ok(is_there) => is_there,
         Err(error) => {
             tracing::warn!(error = format!("{error:#}"), "the disk usage cannot be read");
@@ -274,7 +274,7 @@ impl ProcessHouse {
                 looks.tick().await;
             }
         };
-        let held = "a request that does not end holds on to the engines, so they cannot be opened anew";
+        let held = "a request that does not end still holds the engines, so they cannot be opened again";
         timeout(REQUESTS_TIME_MAX, alone).await.map_err(|_| anyhow!(held))?;
         engines.close().await
     }

@@ -48,5 +48,5 @@ pub async fn publish_demo_file(path: PathBuf, admin: &AdminAccess) -> anyhow::Re
             |why: &str| terminal::print_talk(terminal::clean_text(&format!("{}: {why}", path.display())));
         feed::feed_items(&client, items, refused, |_| {}).map_err(|failure| anyhow!("{failure}"))
     });
-    Ok(told.await.context("tell the demo")??.accepted)
+    Ok(told.await.context("publish the demo data")??.accepted)
 }

@@ -133,7 +133,7 @@ pub fn print_address(
     if !config.api_keys.is_empty() && rooms.contains(&RoomName::Ingest) {
         let path = config.data_dir.join("admin.json");
         terminal::print_talk(format!(
-            "the page asks for the token in {}: add ?token=... to the address, once",
+            "the page needs the token in {}: add ?token=... to the address once",
             path.display()
         ));
     }

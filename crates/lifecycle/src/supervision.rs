@@ -77,7 +77,7 @@ pub async fn run_until_stopped(
                     "the house goes on"
                 });
             }
-            Err(error) => return (None, Some(error.context("open everything anew"))),
+            Err(error) => return (None, Some(error.context("open the engines again"))),
         }
     }
 }

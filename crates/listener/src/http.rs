@@ -94,7 +94,7 @@ async fn serve_stream(
     };
     let begins = match peeked {
         Ok(read) => &begins[..read.map_err(text)?],
-        Err(_) => return Err("nothing came".to_owned()),
+        Err(_) => return Err("no bytes arrived".to_owned()),
     };
     if begins == PREFACE {
         let said = timeout(times.head, say_farewell(stream, &ANOTHER_VERSION_TEXT)).await;
@@ -117,7 +117,7 @@ async fn serve_stream(
         ended = &mut talk => return ended.map_err(|error| error.to_string()),
         came = timeout(times.head, asked.notified()) => {
             if came.is_err() {
-                return Err("no head came".to_owned());
+                return Err("no head arrived".to_owned());
             }
         }
         () = stop.wait() => {}

@@ -23,13 +23,13 @@ pub struct OwnAnswer {
 /// No place is free.
 pub const FULL: OwnAnswer = OwnAnswer {
     status_line: "503 Service Unavailable",
-    body: r#"{"type":"/problems/too-many-connections","title":"Too many are connected","status":503,"detail":"no connection is free for this address; come again later","retry":5}"#,
+    body: r#"{"type":"/problems/too-many-connections","title":"There are too many connections","status":503,"detail":"no connection is free for this address; retry later","retry":5}"#,
     retry_secs: Some(5),
 };
 /// HTTP/2 from the first byte.
 pub const ANOTHER_VERSION: OwnAnswer = OwnAnswer {
     status_line: "505 HTTP Version Not Supported",
-    body: r#"{"type":"/problems/http-version","title":"HTTP/1.1 is spoken here","status":505,"detail":"this connection began with another version"}"#,
+    body: r#"{"type":"/problems/http-version","title":"HTTP/1.1 is needed","status":505,"detail":"this connection uses another version of HTTP"}"#,
     retry_secs: None,
 };
 /// A head that is none.

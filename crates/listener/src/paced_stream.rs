@@ -52,7 +52,7 @@ impl PacedStream {
     fn poll_too_slow(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let (time, _) = self.behind.get_or_insert_with(|| (Box::pin(sleep(self.pace.within)), 0));
         ready!(time.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side does not read")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
 }
 

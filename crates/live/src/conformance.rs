@@ -14,16 +14,13 @@ pub async fn check_live_engine(
     let stranger = Person::new("nobody-in-particular")?;
     let all: Vec<Person> = connected.iter().cloned().chain([stranger]).collect();
     let found = live.find_connected(tenant, &all).await.context("everybody")?;
-    ensure!(
-        found.iter().eq(sort_persons(connected).iter()),
-        "whoever is connected is said to be, and nobody else"
-    );
+    ensure!(found.iter().eq(sort_persons(connected).iter()), "the answer has exactly the connected persons");
     for one in connected {
         let found = live.find_connected(tenant, std::slice::from_ref(one)).await.context("one")?;
-        ensure!(found.len() == 1, "only who was asked for is in the answer");
+        ensure!(found.len() == 1, "the answer has only persons that were asked for");
     }
     let none = live.find_connected(tenant, &[]).await.context("nobody")?;
-    ensure!(none.is_empty(), "of nobody nothing is said");
+    ensure!(none.is_empty(), "an empty question has an empty answer");
     Ok(())
 }
 

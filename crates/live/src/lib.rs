@@ -31,6 +31,6 @@ pub struct UnknownConnections;
 #[async_trait]
 impl LiveConnections for UnknownConnections {
     async fn find_connected(&self, _: &Tenant, _: &[Person]) -> anyhow::Result<BTreeSet<Person>> {
-        anyhow::bail!("nobody was named who knows of connections")
+        anyhow::bail!("no presence service is configured")
     }
 }

@@ -67,8 +67,8 @@ impl AwaitedEdition {
             own.map(|own| format!(" while this process has edition {} ({:016x})", own.number, own.hash));
         let own = own.unwrap_or_default();
         format!(
-            "{edition} is in use{own}: it waits until {until} to be replaced by a process with that catalogue; \
-             `tidings migrate` with this one goes back to it"
+            "{edition} is in use{own}: this process waits until {until} to be replaced by one with that \
+            catalogue; to go back to this catalogue, run `tidings migrate` with it"
         )
     }
 }

@@ -153,7 +153,7 @@ pub fn is_planted(fault: PlantedFault) -> bool {
     let planted = PLANTED.get_or_init(|| {
         let name = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty())?;
         let found = PlantedFault::ALL.into_iter().find(|fault| fault.name() == name);
-        assert!(found.is_some(), "`{name}` of {VARIABLE} is no fault that can be planted");
+        assert!(found.is_some(), "`{name}` of {VARIABLE} is not a fault");
         found
     });
     *planted == Some(fault)

@@ -13,7 +13,7 @@ pub enum BadName {
     Empty { what: &'static str },
     #[error("{what} has {bytes} bytes, more than {ID_BYTES_MAX}")]
     Long { what: &'static str, bytes: usize },
-    #[error("{what} has a control character or a blank at its edge")]
+    #[error("{what} has a control character, or a space at its start or end")]
     Character { what: &'static str },
     #[error("`{text}` is not of the form type:id")]
     Form { text: String },

@@ -25,7 +25,7 @@ const NOT_FOUND: RangeInclusive<i64> = 40_401..=40_499;
 /// Why there is no answer that can be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum RegistryError {
-    #[error("no registry answers: {0}")]
+    #[error("the registry does not answer: {0}")]
     Unreachable(String),
     #[error("the registry says {status}: {message}")]
     Refused {
@@ -47,12 +47,12 @@ pub(crate) struct RegistryClient {
 
 impl RegistryClient {
     pub fn new(settings: &Settings) -> anyhow::Result<Self> {
-        ensure!(!settings.urls.is_empty(), "the registry needs an address");
+        ensure!(!settings.urls.is_empty(), "the registry has no address");
         for url in &settings.urls {
             // An address is shown and kept; who knocks is not.
-            ensure!(!url.contains('@'), "user and password stand apart from the registry's address");
+            ensure!(!url.contains('@'), "the registry's address must not contain user and password");
             let known = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
-            ensure!(known, "the registry's address `{url}` begins neither with http:// nor with https://");
+            ensure!(known, "the registry's address `{url}` must begin with http:// or https://");
         }
         let roots = match &settings.ca {
             None => RootCerts::WebPki,
@@ -109,7 +109,7 @@ impl RegistryClient {
 
     /// Asks one after the other until one answers.
     fn send_to_any_url(&self, method: &str, path: &str, body: Option<&str>) -> Result<Value, RegistryError> {
-        let mut last = RegistryError::Unreachable("no address".to_owned());
+        let mut last = RegistryError::Unreachable("there is no address".to_owned());
         for url in &*self.urls {
             match self.send_to_url(method, &format!("{url}{path}"), body) {
                 Err(error @ RegistryError::Unreachable(_)) => last = error,
@@ -146,14 +146,14 @@ fn read_response(mut answer: Response<Body>) -> Result<Value, RegistryError> {
     };
     let said: Option<Value> = serde_json::from_str(&text).ok();
     if status.is_success() {
-        return said.ok_or_else(|| RegistryError::Unreachable("the answer is no json".to_owned()));
+        return said.ok_or_else(|| RegistryError::Unreachable("the answer is not JSON".to_owned()));
     }
     let message = said.as_ref().and_then(|said| said.get("message")?.as_str()).unwrap_or(&text);
     let message: String = message.chars().take(REASON_CHARS_MAX).collect();
     let code = said.and_then(|said| said.get("error_code")?.as_i64()).unwrap_or_default();
     match status.as_u16() {
         404 if !NOT_FOUND.contains(&code) => {
-            Err(RegistryError::Unreachable(format!("404, so this is not the root of its API: {message}")))
+            Err(RegistryError::Unreachable(format!("404: the address is not the root of its API: {message}")))
         }
         status @ (404 | 409 | 422) => Err(RegistryError::Refused { status, code, message }),
         status => Err(RegistryError::Unreachable(format!("{status}: {message}"))),

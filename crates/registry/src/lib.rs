@@ -111,14 +111,14 @@ impl SchemaRegistry {
         let unknown =
             |why: &str| Err(SchemaLookupError::Unknown(format!("schema {id} of the registry {why}")));
         if answer.get("schemaType").and_then(|of| of.as_str()).is_some_and(|of| of != "AVRO") {
-            return unknown("is not avro");
+            return unknown("is not Avro");
         }
         if answer.get("references").and_then(|all| all.as_array()).is_some_and(|all| !all.is_empty()) {
-            return unknown("refers to others, which is not read");
+            return unknown("refers to other schemas, which is not supported");
         }
         let Some(text) = answer.get("schema").and_then(|text| text.as_str()) else {
             return Err(SchemaLookupError::Unreachable(format!(
-                "schema {id}: the registry's answer has none"
+                "schema {id}: the registry's answer has no schema"
             )));
         };
         match WriterSchema::parse(text) {

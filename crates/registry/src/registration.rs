@@ -98,10 +98,10 @@ impl SchemaRegistry {
         }
         let messages = answer.get("messages").filter(|all| all.as_array().is_none_or(|all| !all.is_empty()));
         let messages =
-            messages.map_or_else(|| "the registry does not say in what".to_owned(), ToString::to_string);
+            messages.map_or_else(|| "the registry does not say why".to_owned(), ToString::to_string);
         bail!(
-            "it is not compatible with the latest version there ({messages}): if another house or an upstream registered \
-             that, take another `kafka.prefix` or have it deleted"
+            "it is not compatible with the latest version there ({messages}): if another house or an \
+            upstream service registered that one, set another `kafka.prefix` or delete it there"
         )
     }
 

@@ -128,7 +128,7 @@ async fn an_address_that_is_no_registry_is_told_once() {
             let error =
                 migrate_registry(&open_registry(&wrong), &test_prefix("wrong"), check).await.unwrap_err();
             let said = format!("{error:#}");
-            assert!(said.contains("404, so this is not the root of its API"), "{wrong}: {said}");
+            assert!(said.contains("404: the address is not the root of its API"), "{wrong}: {said}");
             assert_eq!(said.matches("404").count(), 1, "{wrong}: {said}");
         }
     }
@@ -244,9 +244,11 @@ fn secrets_are_not_printed_and_addresses_are_checked() {
     settings.password = Some("geheim".to_owned().into());
     let registry = SchemaRegistry::open(settings.clone(), still_clock()).unwrap();
     assert!(!format!("{settings:?}{registry:?}").contains("geheim"));
-    for (url, why) in
-        [("", "needs an address"), ("ftp://a", "neither with http://"), ("http://u:p@a", "apart")]
-    {
+    for (url, why) in [
+        ("", "has no address"),
+        ("ftp://a", "must begin with http://"),
+        ("http://u:p@a", "must not contain user"),
+    ] {
         let error = SchemaRegistry::open(Settings::from_urls(url), still_clock()).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }

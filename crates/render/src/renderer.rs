@@ -244,7 +244,7 @@ impl MessageRenderer {
         let is_missing = matches!(error.kind(), ErrorKind::UndefinedError);
         let range = error.range().map(|range| path_range(self.compiled_text(part), range));
         let what = match error.kind() {
-            ErrorKind::OutOfFuel => "this text takes too many steps".to_string(),
+            ErrorKind::OutOfFuel => "this text needs too many steps".to_string(),
             ErrorKind::WriteFailure => format!("this text is longer than {PART_BYTES_MAX} bytes"),
             ErrorKind::UndefinedError => {
                 let read =
@@ -260,7 +260,7 @@ impl MessageRenderer {
             }
             _ => offset,
         };
-        let help = is_missing.then(|| "ask with `{% if %}` first".to_string());
+        let help = is_missing.then(|| "test it with `{% if %}` first".to_string());
         self.problem_at(part, origin, what).with_help(help)
     }
 
@@ -284,7 +284,7 @@ impl MessageRenderer {
             TextPart::Push(plan, push, part) => {
                 in_catalogue(push.line, format!("{} of `{plan}`", part.name()))
             }
-            TextPart::Says(kind) => in_catalogue(kind.line, format!("what `{}` says", kind.name)),
+            TextPart::Says(kind) => in_catalogue(kind.line, format!("`says` of `{}`", kind.name)),
         }
     }
 

@@ -290,7 +290,7 @@ fn elements_nest_as_deep_as_a_mail_needs() {
             "</mj-wrapper>".repeat(depth)
         )
     };
-    let too_deep = "more than 64 elements within one another";
+    let too_deep = "elements are nested deeper than 64";
     assert_eq!(layout_problems(&nested("<b>", "</b>", 50)), "fine");
     for mjml in
         [nested("<b>", "</b>", 30_000), nested("<b>", "", 30_000), wrapped(9_000), nested("<b>", "</b>", 60)]
@@ -304,7 +304,7 @@ fn elements_nest_as_deep_as_a_mail_needs() {
 fn an_address_leads_somewhere_and_runs_nothing() {
     let check = |element: &str, is_good: bool| {
         let found = layout_problems(&layout_with_text(element));
-        assert_eq!(!found.contains("cannot begin like this"), is_good, "{element}: {found}");
+        assert_eq!(!found.contains("has a scheme that is not allowed"), is_good, "{element}: {found}");
     };
     for good in [
         "https://a.example/{{ name }}",
@@ -374,27 +374,27 @@ fn a_tag_stands_only_where_it_can() {
         ("<mj-section>{% for s in sections %}<mj-column></mj-column>{% endfor %}</mj-section>", "fine"),
         ("<mj-section><mj-column>{% if name %}<mj-divider />{% endif %}</mj-column></mj-section>", "fine"),
         ("<mj-wrapper>{% if name %}<mj-section></mj-section>{% endif %}</mj-wrapper>", "fine"),
-        ("{{ name }}", "2:1: a value cannot stand between elements; put it into an `<mj-text>`"),
+        ("{{ name }}", "2:1: a value is not allowed between elements; put it into an `<mj-text>`"),
         (
             "<mj-section>{% if name %}</mj-section>{% endif %}",
-            "2:39: `{% endif %}` stands in another element than its `{% if %}` in line 2",
+            "2:39: `{% endif %}` is not in the same element as its `{% if %}` in line 2",
         ),
         (
             "{% for s in sections %}<mj-section>{% endfor %}</mj-section>",
-            "2:36: `{% endfor %}` stands in another element than its `{% for %}` in line 2",
+            "2:36: `{% endfor %}` is not in the same element as its `{% for %}` in line 2",
         ),
         (
             "{% if name %}<mj-section>{% else %}</mj-section>{% endif %}",
-            "2:26: `{% else %}` stands in another element than its `{% if %}` in line 2",
+            "2:26: `{% else %}` is not in the same element as its `{% if %}` in line 2",
         ),
         ("<mj-sectoin></mj-sectoin>", "2:1: there is no element `<mj-sectoin>`; did you mean `mj-section`?"),
-        ("<mj-include path=\"x\" />", "2:1: `<mj-include>` has no place in a mail"),
+        ("<mj-include path=\"x\" />", "2:1: `<mj-include>` is not allowed in a mail"),
         ("<mj-section></mj-column></mj-section>", "2:13: `</mj-column>` closes nothing"),
         ("<mj-section>", "2:1: `<mj-section>` is not closed"),
-        ("<mj-section padding=\"{{ count }}\"></mj-section>", "2:22: a tag cannot stand in `padding`"),
+        ("<mj-section padding=\"{{ count }}\"></mj-section>", "2:22: a tag is not allowed in `padding`"),
         (
             "<mj-section {% if name %}padding=\"1px\"{% endif %}></mj-section>",
-            "2:13: a tag cannot stand between attributes, only in their values\n2:39: a tag cannot stand between attributes, only in their values",
+            "2:13: a tag is allowed in the value of an attribute only\n2:39: a tag is allowed in the value of an attribute only",
         ),
         ("<mj-section css-class=\"{% if name %}a{% endif %}\"></mj-section>", "fine"),
         (
@@ -402,7 +402,7 @@ fn a_tag_stands_only_where_it_can() {
             "2:24: `{% if %}` does not end in this attribute",
         ),
         ("<mj-section padding=1px></mj-section>", "2:20: the value of `padding` needs quotes"),
-        ("tidingstag", "2:1: `tidingstag` is a word of the compiler's own"),
+        ("tidingstag", "2:1: `tidingstag` is reserved for the compiler"),
     ] {
         check(&body(content), expected);
     }
@@ -410,29 +410,29 @@ fn a_tag_stands_only_where_it_can() {
         ("{{ name }} <b>{% if name %}x{% endif %}</b> a > b & c &amp; <br>", "fine"),
         (
             "{% if name %}<b>{% endif %}</b>",
-            "2:26: `{% endif %}` stands in another element than its `{% if %}` in line 2",
+            "2:26: `{% endif %}` is not in the same element as its `{% if %}` in line 2",
         ),
         ("{% if name == '</mj-text>' or count > 2 %}x{% endif %}", "fine"),
         (
             "<a href=\"{{ name }}\" style=\"{{ name }}\" onclick=\"{{ name }}\">x</a>",
-            "2:38: a tag cannot stand in `style`\n2:59: a tag cannot stand in `onclick`",
+            "2:38: a tag is not allowed in `style`\n2:59: a tag is not allowed in `onclick`",
         ),
         (
             "<a href=\"{% if name %}x{% endif %}\">x</a>",
-            "2:19: a statement cannot stand in `href`; choose with `{{ a if condition else b }}`\n2:33: a statement cannot stand in `href`; choose with `{{ a if condition else b }}`",
+            "2:19: a statement is not allowed in `href`; choose with `{{ a if condition else b }}`\n2:33: a statement is not allowed in `href`; choose with `{{ a if condition else b }}`",
         ),
-        ("<style>{{ name }}</style>", "2:17: a tag cannot stand in `<style>`"),
-        ("a < b", "2:12: a `<` that begins no element is written `&lt;`"),
-        ("<p/ class='x'>a</p>", "2:12: no MJML"),
-        ("<script>x</script>", "2:10: `<script>` has no place in a mail"),
+        ("<style>{{ name }}</style>", "2:17: a tag is not allowed in `<style>`"),
+        ("a < b", "2:12: write a `<` that does not begin an element as `&lt;`"),
+        ("<p/ class='x'>a</p>", "2:12: not MJML"),
+        ("<script>x</script>", "2:10: `<script>` is not allowed in a mail"),
     ] {
         check(&layout_with_text(content), expected);
     }
-    check("<p>x</p>", "1:1: this cannot stand here");
+    check("<p>x</p>", "1:1: this is not allowed here");
     check("", "1:1: a layout begins with `<mjml>`: unable to find mjml element");
     check(
         "<mjml><mj-head><mj-style>{{ name }}</mj-style></mj-head></mjml>",
-        "1:26: a tag cannot stand in `<mj-style>`",
+        "1:26: a tag is not allowed in `<mj-style>`",
     );
 }
 
@@ -537,7 +537,7 @@ fn a_check_finds_what_only_some_items_have() {
     assert!(MessageRenderer::check(&parse_catalogue("{{ items | list }}", MJML, TEXT)).is_empty());
     let slow = "{% for a in items %}{% for b in items %}{% for c in items %}{% for d in items %}{% for e in items %}{% for f in items %}{% for g in items %}{% for h in items %}{% for i in items %}{% for j in items %}{% for k in items %}x{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}";
     let found = MessageRenderer::check(&parse_catalogue("x", MJML, slow));
-    assert!(found.to_string().contains("this text takes too many steps"), "{found}");
+    assert!(found.to_string().contains("this text needs too many steps"), "{found}");
     let found = MessageRenderer::check(&parse_catalogue(
         "x",
         "<mjml><mj-body>\n<mj-section>\n<mj-column>\n<mj-text>{{ name }} {{ [1] | batch(count - 3) | length }}</mj-text></mj-column></mj-section></mj-body></mjml>",
@@ -558,7 +558,7 @@ plans:";
     let catalogue =
         Catalogue::parse(&source, "catalogue.yaml", &files).unwrap_or_else(|problems| panic!("{problems}"));
     let said = MessageRenderer::check(&catalogue).0.into_iter().map(|found| {
-        assert_eq!(found.help.as_deref(), Some("ask with `{% if %}` first"));
+        assert_eq!(found.help.as_deref(), Some("test it with `{% if %}` first"));
         format!("{}:{}:{}: {}", found.file, found.line, found.column, found.what)
     });
     said.collect()

@@ -235,12 +235,12 @@ impl TrialRunner<'_> {
         let of_each = (bytes.saturating_sub(one) / more).max(1);
         let fit = HTML_BYTES_MAX.saturating_sub(one) / of_each + usize::from(one <= HTML_BYTES_MAX);
         let what = format!(
-            "a full mail of `{}`, of {things} things, has {bytes} bytes of HTML, {of_each} for each: Gmail cuts it off at 102 KB, \
-             and the link that ends the mails with it",
+            "a full mail of `{}` with {things} entries has {bytes} bytes of HTML, {of_each} for each: \
+            Gmail cuts it off at 102 KB, and the link that ends the mails with it",
             plan.name
         );
         let help = format!(
-            "about {fit} things fit into {HTML_BYTES_MAX} bytes: lessen `most`, or what a thing needs"
+            "about {fit} entries fit into {HTML_BYTES_MAX} bytes: reduce `most`, or the HTML of an entry"
         );
         self.add_finding(plan, TrialSort::Heavy, MailForm::Full, Some(bytes), (what, help));
         Ok(())
@@ -279,16 +279,19 @@ impl TrialRunner<'_> {
             (&plan.name, join_names(&kinds), if alone.len() > 1 { "say" } else { "says" });
         let said = if form == MailForm::Twice {
             (
-                format!("of two events of one subject {kinds} {verb} the same twice in one message of `{name}`: “{says}”"),
-                "`once_per: mail` says a subject once in each message, which is what a digest of things usually wants"
-                    .to_string(),
+                format!(
+                    "for two events of one subject, {kinds} {verb} the same twice in one message of \
+                    `{name}`: “{says}”"
+                ),
+                "with `once_per: mail` each message tells a subject once, as most digests should".to_string(),
             )
         } else {
             (
                 format!(
-                    "{kinds} {verb} the same of every subject, so a message of `{name}` repeats it: “{says}”"
+                    "{kinds} {verb} the same for every subject, so a message of `{name}` repeats it: \
+                    “{says}”"
                 ),
-                "name the subject in what it says".to_string(),
+                "name the subject in `says`".to_string(),
             )
         };
         self.add_finding(plan, TrialSort::Twice, form, None, said);
@@ -393,22 +396,21 @@ impl TrialRunner<'_> {
         let names = join_names(&names);
         let is_says = name.starts_with("says/");
         let of = spot.at.what.trim_end_matches(": ").trim_end_matches(':');
-        let verb = if kinds.len() > 1 { "say" } else { "says" };
         let of = match (is_says, of) {
-            (true, _) => format!("what {names} {verb}"),
+            (true, _) => format!("`says` of {names}"),
             (false, "") => "this text".to_string(),
             (false, of) => of.to_string(),
         };
         let (value, sentence) = (&spot.text, &hole.sentence);
         let what = match hole.sort {
-            HoleSort::Empty if sentence.is_empty() => format!("{of} is nothing where `{value}` is missing"),
-            HoleSort::Empty => format!("{of} has a hole where `{value}` is missing: “{sentence}”"),
+            HoleSort::Empty if sentence.is_empty() => format!("{of} is empty if `{value}` is missing"),
+            HoleSort::Empty => format!("{of} has a gap if `{value}` is missing: “{sentence}”"),
             HoleSort::Raw => format!("{of} prints `{value}` as “{sentence}”"),
-            HoleSort::Plural => format!("{of} has “{sentence}” where `{value}` is 1"),
+            HoleSort::Plural => format!("{of} has “{sentence}” if `{value}` is 1"),
         };
         let help = match hole.sort {
             HoleSort::Empty => help_for_hole(value, is_says),
-            HoleSort::Raw => "ask with `{% if %}` first; `| list` makes a text of a list".to_string(),
+            HoleSort::Raw => "test it with `{% if %}` first; `| list` turns a list into a text".to_string(),
             HoleSort::Plural => format!("choose the word with `{{{{ {value} | plural(\"…\", \"…\") }}}}`"),
         };
         let line = kinds.first().map_or(spot.at.line, |(line, _)| *line);
@@ -424,11 +426,11 @@ fn help_for_hole(value: &str, is_says: bool) -> String {
     let is_path = path.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
     let ask = if is_path { format!("{{% if {path} %}}") } else { "{% if %}".to_string() };
     let never = if is_says && is_path {
-        format!("; or, if nothing is told without it, let `while` ask for it: `{path} is defined`")
+        format!("; or, if nothing may be told without it, let `while` require it: `{path} is defined`")
     } else {
         String::new()
     };
-    format!("ask with `{ask}`, or say something else with `default(\"…\")`{never}")
+    format!("test it with `{ask}`, or write something else with `default(\"…\")`{never}")
 }
 
 /// Whether it has hardly ever two entries: it goes as the first one comes.

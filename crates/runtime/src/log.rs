@@ -21,7 +21,7 @@ pub fn start_logging(filter: &str, format: LogFormat) -> anyhow::Result<()> {
         LogFormat::Json => builder.json().try_init(),
     };
     if started.is_err() {
-        tracing::debug!("logging was started before");
+        tracing::debug!("logging has been started already");
     }
     Ok(())
 }

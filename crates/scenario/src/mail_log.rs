@@ -43,9 +43,9 @@ impl ScenarioMailLog {
             if !self.readys.contains_key(&one.ready) {
                 self.read_readys(log).await?;
             }
-            let ready = self.readys.get(&one.ready).context("a mail left that no Ready asked for")?;
+            let ready = self.readys.get(&one.ready).context("a mail was sent without a Ready")?;
             let mail =
-                outbox.read_mail(&one.message_id).await?.context("a mail was accepted and is not there")?;
+                outbox.read_mail(&one.message_id).await?.context("a mail was accepted, but is not there")?;
             let header = |name| mail.header(name).unwrap_or_default().to_owned();
             if let Some(word) = mail.header(WORD_HEADER) {
                 self.words.insert((ready.tenant.clone(), ready.person.clone()), word.to_owned());
@@ -90,7 +90,8 @@ async fn read_sections(
     store: &dyn Store,
     catalogue: &Catalogue,
 ) -> anyhow::Result<Vec<StageMailSection>> {
-    let plan = catalogue.plans.by_name.get(&ready.plan).context("a mail left whose plan is gone")?;
+    let plan =
+        catalogue.plans.by_name.get(&ready.plan).context("a mail was sent under a plan that is gone")?;
     let told = read_told_entries(ready, store).await?;
     let entries: Vec<&ReadyEntry> = ready.entries.iter().filter(|entry| told.contains(&entry.key)).collect();
     let names = read_names(ready, &entries, store, catalogue).await?;
@@ -117,7 +118,7 @@ async fn read_told_entries(ready: &Ready, store: &dyn Store) -> anyhow::Result<B
     };
     match claim {
         Some(claim) => Ok(claim.told.iter().copied().collect()),
-        None => bail!("a mail left without a claim"),
+        None => bail!("a mail was sent without a claim"),
     }
 }
 

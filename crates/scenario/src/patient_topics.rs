@@ -31,7 +31,7 @@ where
     loop {
         match ask().await {
             Err(TopicError::Busy(why)) if waited.elapsed() < PATIENCE => {
-                tracing::debug!(why, "a story waits for the log");
+                tracing::debug!(why, "waiting for the log");
                 retry::pause_before_retry(tries, 0).await;
                 tries = (tries + 1).min(PAUSES_MAX);
             }

@@ -29,7 +29,7 @@ impl RunningScene {
     pub async fn close(self) -> anyhow::Result<()> {
         let Self { house, intake, topics, store, engines, kafka, outbox } = self;
         drop((house, intake, topics, store, kafka, outbox));
-        ensure!(!engines.is_held(), "somebody still holds the store of a house that is down");
+        ensure!(!engines.is_held(), "the store of a house that is down is still in use");
         engines.close().await
     }
 }

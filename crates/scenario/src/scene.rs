@@ -280,7 +280,7 @@ impl StageWorld for ScenarioScene<'_> {
                 body: String::from_utf8_lossy(&body).into_owned(),
             });
         }
-        anyhow::bail!("the intake is busy for ever")
+        anyhow::bail!("the intake stays busy")
     }
 
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
@@ -327,7 +327,7 @@ impl StageWorld for ScenarioScene<'_> {
         let word = word.with_context(|| format!("no mail went to {person}"))?;
         let (paths, mail) = (return_paths(), bounce_reports::bounce_report(back, word));
         let to = format!("{word}@{}", bounce_reports::DOMAIN);
-        ensure!(paths.takes(&to), "the word of a mail of ours is not ours");
+        ensure!(paths.takes(&to), "the return path of the mail does not belong to this house");
         let to = [to].into();
         // A server tries again, as long as it is told to.
         for tries in 0..POSTS_MAX {
@@ -339,7 +339,7 @@ impl StageWorld for ScenarioScene<'_> {
                 heard => return Ok(heard?),
             }
         }
-        anyhow::bail!("the intake is busy for ever")
+        anyhow::bail!("the intake stays busy")
     }
 
     async fn lift(&mut self, tenant: &Tenant, person: &Person, stream: Option<&str>) -> anyhow::Result<()> {
@@ -418,7 +418,7 @@ impl StageWorld for ScenarioScene<'_> {
         if let Some(person) = person {
             ensure!(
                 release::release_person(log, &release, person).await?,
-                "{person} has no window of `{plan}` open"
+                "{person} has no open window of `{plan}`"
             );
             return Ok(());
         }

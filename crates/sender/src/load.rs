@@ -32,6 +32,6 @@ pub(crate) async fn load_batch(deps: &Deps, readys: &[Ready]) -> anyhow::Result<
     let refers_to = |state: &VersionedState| deps.room.catalogue.related_refs(state);
     let world = world::load_world(&*deps.room.store, collect_wanted(readys), &refers_to)
         .await
-        .context("the world of readys")?;
+        .context("facts about the messages")?;
     Ok(LoadedBatch { at, journal, facts, world })
 }

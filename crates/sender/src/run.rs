@@ -126,7 +126,7 @@ impl SenderWork {
             return Ok(self.defer_slow(&ready));
         }
         let Some(place) = self.places.take(ready.channel, &turn.watch).await else {
-            self.desk.note_wait(&ready, "no place", "as many are under way as there may be");
+            self.desk.note_wait(&ready, "no place", "the maximum is under way");
             return Ok(report::report_comes_again(&ready, self.desk.now()));
         };
         // Whoever is first, the one that ends or the one that waits for it no longer.

@@ -37,7 +37,7 @@ impl HouseClient {
             None => {
                 let dir = dir.display();
                 Err(CommandError::from_unreachable(format!(
-                    "nothing runs on {dir}; start it with `tidings up`"
+                    "no house runs on {dir}; start one with `tidings up`"
                 )))
             }
         }
@@ -59,7 +59,7 @@ impl HouseClient {
         if runs == asked.as_str() {
             return Ok(());
         }
-        let what = format!("the house here speaks for tenant `{runs}`, not `{asked}`; see --tenant");
+        let what = format!("this house runs for tenant `{runs}`, not `{asked}`; see --tenant");
         Err(CommandError::from_refusal(terminal::clean_text(&what)))
     }
 
@@ -104,7 +104,7 @@ impl HouseClient {
     ) -> Result<HouseResponse, CommandError> {
         let AdminAccess { address, pid, .. } = &self.admin;
         let mut answer = answer.map_err(|error| {
-            let what = format!("process {pid} should answer at {address} and does not: {error}");
+            let what = format!("process {pid} does not answer at {address}: {error}");
             CommandError::from_unreachable(what)
         })?;
         let retry_after =
@@ -121,7 +121,7 @@ impl HouseResponse {
     pub fn into_value<T: DeserializeOwned>(self) -> Result<T, CommandError> {
         if (200..300).contains(&self.status) {
             return serde_json::from_value(self.body)
-                .context("understand the answer")
+                .context("decode the answer")
                 .map_err(CommandError::Failed);
         }
         let why = self.error_text();

@@ -116,7 +116,7 @@ impl DataDir {
         };
         let digits = 2 * SECRET_BYTES;
         LinkSecret::parse(text.trim_end())
-            .with_context(|| format!("{} is not of {digits} hexadecimal digits", path.display()))
+            .with_context(|| format!("{} must have {digits} hexadecimal digits", path.display()))
     }
 
     /// The key by which a demo shows pushes in browsers. Made once: browsers that subscribed know its public half.
@@ -185,7 +185,9 @@ fn lock_file(
             let who =
                 if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
             let dir = dir.display();
-            Err(CommandError::from_refusal(format!("another tidings{who} has {dir} open; one at a time")))
+            Err(CommandError::from_refusal(format!(
+                "another tidings{who} uses {dir}; only one can at a time"
+            )))
         }
         Err(TryLockError::Error(error)) => {
             Err(anyhow::Error::new(error).context(format!("lock {}", name.display())).into())
@@ -227,7 +229,7 @@ impl DemoClock {
         let path = dir.join("clock");
         let ahead = match fs::read_to_string(&path) {
             Ok(text) => {
-                text.trim().parse::<i64>().with_context(|| format!("{} is no number", path.display()))?
+                text.trim().parse::<i64>().with_context(|| format!("{} is not a number", path.display()))?
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
@@ -275,7 +277,8 @@ pub fn random_hex(bytes: usize) -> anyhow::Result<String> {
 
 /// Bytes of the disk that this user may still fill.
 pub fn disk_free(dir: &Path) -> anyhow::Result<u64> {
-    let disk = rustix::fs::statvfs(dir).with_context(|| format!("ask the disk of {}", dir.display()))?;
+    let disk =
+        rustix::fs::statvfs(dir).with_context(|| format!("read the free space of {}", dir.display()))?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 

@@ -73,7 +73,7 @@ pub fn read_items<R: BufRead + 'static>(
         reader.take(ARRAY_BYTES_MAX + 1).read_to_string(&mut text)?;
         anyhow::ensure!(
             text.len() as u64 <= ARRAY_BYTES_MAX,
-            "an array this long is better written as lines"
+            "this array is too long: write one item a line"
         );
         let list: Vec<&RawValue> = serde_json::from_str(&text)?;
         let items: Vec<_> = (0..)
@@ -182,7 +182,7 @@ impl FeedPiece {
                 Ok(_) => good.push(i),
                 Err(error) => {
                     fed.refused += 1;
-                    told(&format!("{} is no JSON: {}", item.place, describe_json_error(&error)));
+                    told(&format!("{} is not JSON: {}", item.place, describe_json_error(&error)));
                 }
             }
         }

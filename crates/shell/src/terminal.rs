@@ -93,7 +93,7 @@ pub fn print_failure(why: &str) {
 /// Asks before what cannot be taken back. Where nobody can answer it has to be said beforehand.
 pub fn confirm(question: &str) -> Result<bool, CommandError> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        let why = "this cannot be undone and there is no terminal to ask on; add --yes";
+        let why = "this cannot be undone, and there is no terminal to ask for confirmation; add --yes";
         return Err(CommandError::Usage(why.to_owned()));
     }
     write!(io::stderr().lock(), "{question} [y/N] ").context("ask")?;

@@ -11,6 +11,6 @@ pub mod problem;
 pub mod yaml;
 mod yaml_slip;
 
-pub use nearest_name::{did_you_mean, list_choices, nearest_name};
+pub use nearest_name::{did_you_mean, list_choices, nearest_name, suggest_name};
 pub use problem::{SourceText, TextProblem, TextProblems, line_and_column};
 pub use yaml_slip::missing_blank;

@@ -5,6 +5,14 @@ pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) ->
     nearest_name(word, names).map(|name| format!("did you mean `{name}`?"))
 }
 
+/// Advice beside an unknown name: the nearest one, or else all that there are.
+pub fn suggest_name<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    if names.clone().into_iter().next().is_none() {
+        return "there are none".to_string();
+    }
+    did_you_mean(word, names.clone()).unwrap_or_else(|| format!("use {}", list_choices(names)))
+}
+
 /// The nearest name, unless all of them are far.
 pub fn nearest_name<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();

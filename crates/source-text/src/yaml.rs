@@ -124,7 +124,7 @@ pub fn parse_yaml(source: SourceText<'_>) -> Result<TreeNode, TextProblem> {
     // The crate says its place and its own options in the text; ours comes first already.
     let what = text.split(" at line ").next().unwrap_or(&text);
     let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or(what);
-    let what = what.replace("duplicate mapping key: ", "this key is there twice: ");
+    let what = what.replace("duplicate mapping key: ", "this key is given twice: ");
     Err(source.problem(at.line.max(1), at.column.max(1), what))
 }
 

@@ -55,7 +55,7 @@ pub fn missing_blank(text: &str) -> Option<String> {
     let (key, value) = text.split_once(':')?;
     let is_key = is_word(key.trim());
     let value_stands = value.starts_with(|c: char| !c.is_whitespace() && c != '/' && c != ':');
-    (is_key && value_stands).then(|| format!("a blank is missing after the colon: `{}: {value}`", key.trim()))
+    (is_key && value_stands).then(|| format!("a space is missing after the colon: `{}: {value}`", key.trim()))
 }
 
 fn is_word(text: &str) -> bool {
@@ -77,8 +77,8 @@ fn guess_tab(line: &str) -> Option<YamlGuess> {
     let indent = line.len() - line.trim_start().len();
     let at = line.get(..indent)?.find('\t')?;
     let (before, after) = line.split_at_checked(indent)?;
-    let what = "a tab stands here".to_string();
-    let help = "YAML is indented with blanks".to_string();
+    let what = "this is a tab".to_string();
+    let help = "YAML is indented with spaces".to_string();
     Some(YamlGuess { mended: format!("{}{after}", before.replace('\t', "  ")), column: at + 1, what, help })
 }
 
@@ -122,7 +122,7 @@ fn guess_blank(line: &str) -> Option<YamlGuess> {
     let (at, key) = first?;
     let column = line.get(..at)?.chars().count() + 1;
     let value = line.get(at + 1..)?.split([',', '}', ' ']).next().unwrap_or_default();
-    let what = "there is no blank after this colon".to_string();
+    let what = "there is no space after this colon".to_string();
     Some(YamlGuess { mended, column, what, help: format!("write `{key}: {value}`") })
 }
 

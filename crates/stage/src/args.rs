@@ -46,7 +46,7 @@ impl LineArgs {
                 self.tokens.pop_front();
                 Ok(text)
             }
-            Some(_) => Err(LineError::new(self.column(), format!("{what} must stand here"))),
+            Some(_) => Err(LineError::new(self.column(), format!("expected {what}"))),
             None => Err(LineError::new(self.end, format!("{what} is missing"))),
         }
     }
@@ -54,11 +54,11 @@ impl LineArgs {
     /// One of a few words.
     pub fn one_of<'a>(&mut self, what: &str, known: &[&'a str]) -> Result<&'a str, LineError> {
         let column = self.column();
-        let choice = || format!("{what} is {}", list_choices(known.iter().copied()));
+        let choice = || format!("use {}", list_choices(known.iter().copied()));
         let word = self.text(what).map_err(|wrong| wrong.help(choice()))?;
         known.iter().find(|name| **name == word).copied().ok_or_else(|| {
             let near = did_you_mean(&word, known.iter().copied());
-            LineError::new(column, format!("`{word}` is not {what}")).help(near.unwrap_or_else(choice))
+            LineError::new(column, format!("expected {what}, not `{word}`")).help(near.unwrap_or_else(choice))
         })
     }
 
@@ -71,7 +71,7 @@ impl LineArgs {
     }
 
     pub fn subject(&mut self) -> Result<SubjectRef, LineError> {
-        self.parse_name("a subject, `type:id`,")
+        self.parse_name("a subject (`type:id`)")
     }
 
     pub fn kind(&mut self) -> Result<Kind, LineError> {
@@ -103,7 +103,7 @@ impl LineArgs {
             self.tokens.pop_front();
         }
         if texts.is_empty() {
-            return Err(LineError::new(self.column(), format!("{what} must stand here, in quotes")));
+            return Err(LineError::new(self.column(), format!("expected {what} in quotes")));
         }
         Ok(texts)
     }
@@ -113,8 +113,8 @@ impl LineArgs {
         let mut fields: Vec<ScenarioField> = Vec::new();
         while let Some(LineToken { column, shape }) = self.tokens.pop_front() {
             let TokenShape::Field { name, value } = shape else {
-                return Err(LineError::new(column, "only fields may stand here")
-                    .help("a field is written `name=value`".to_owned()));
+                return Err(LineError::new(column, "only fields are allowed here")
+                    .help("write a field as `name=value`".to_owned()));
             };
             if fields.iter().any(|field| field.name == name) {
                 return Err(LineError::new(column, format!("`{name}` is given twice")));

@@ -47,10 +47,10 @@ impl ScenarioCalendar {
         let Some(weekday) = WEEKDAYS.iter().position(|name| *name == day) else {
             return match Day::parse(word) {
                 Some(date) => Ok(date.0),
-                None => Err(format!("`{word}` is no date")),
+                None => Err(format!("`{word}` is not a date")),
             };
         };
-        let weeks: i32 = weeks.parse().map_err(|_| format!("`{weeks}` is no number of weeks"))?;
+        let weeks: i32 = weeks.parse().map_err(|_| format!("`{weeks}` is not a number of weeks"))?;
         if !(0..=WEEKS_MAX).contains(&weeks) {
             return Err(format!("`{word}` is more than {WEEKS_MAX} weeks away"));
         }
@@ -62,7 +62,7 @@ impl ScenarioCalendar {
 
     /// A time of day on a date: `09:30` or `09:30:15`.
     pub(crate) fn parse_time(&self, date: LocalDate, time: &str) -> Result<UtcMillis, String> {
-        let wrong = || format!("`{time}` is no time of day, such as 09:30");
+        let wrong = || format!("`{time}` is not a time of day, such as 09:30");
         let mut parts = Vec::new();
         for part in time.split(':') {
             let digits = part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -84,7 +84,7 @@ impl ScenarioCalendar {
     pub(crate) fn parse(&self, text: &str) -> Result<UtcMillis, String> {
         match text.split_whitespace().collect::<Vec<_>>()[..] {
             [date, time] => self.parse_time(self.parse_date(date)?, time),
-            _ => Err(format!("`{text}` is no instant, such as `fri 18:00`")),
+            _ => Err(format!("`{text}` is not an instant, such as `fri 18:00`")),
         }
     }
 

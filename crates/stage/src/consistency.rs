@@ -25,17 +25,14 @@ fn find_unfounded(lines: &[ScenarioLine]) -> Vec<(usize, LineError)> {
             |line: &ScenarioLine| matches!(&line.what, ScenarioStep::Do(act) if act.is_answered());
         match &line.what {
             ScenarioStep::Do(ScenarioAct::Again) if !lines[..i].iter().any(is_event) => {
-                found.push((
-                    line.number,
-                    LineError::new(line.column, "there is no event that could come again"),
-                ));
+                found.push((line.number, LineError::new(line.column, "there is no event to repeat")));
             }
             ScenarioStep::Expect(ScenarioExpectation::Rejected { .. })
                 if !lines[..i].last().is_some_and(is_answered) =>
             {
                 let help =
-                    "`expect rejected` is about the line before it, which must be one that is answered";
-                let wrong = LineError::new(line.column, "nothing was asked that could be rejected");
+                    "`expect rejected` is about the line before it, which must be an event or a request";
+                let wrong = LineError::new(line.column, "there is nothing that could be rejected");
                 found.push((line.number, wrong.help(help.to_owned())));
             }
             _ => {}
@@ -60,8 +57,8 @@ fn find_undecided(lines: &[ScenarioLine]) -> Vec<(usize, LineError)> {
     let mut found = Vec::new();
     for (i, line) in stated.iter().enumerate() {
         if let Some(before) = stated[..i].iter().find(|before| lines_contradict(before, line)) {
-            let what = format!("line {} states something else as of the same instant", before.number);
-            let help = "a newer version wins, and a version is a time unless `@version` says it";
+            let what = format!("line {} states something else for the same instant", before.number);
+            let help = "a newer version wins; without `@version`, the version is the time";
             found.push((line.number, LineError::new(line.column, what).help(help.to_owned())));
         }
     }

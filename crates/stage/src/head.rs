@@ -59,8 +59,9 @@ impl ScenarioHead {
             "start" => {
                 let text = args.text("a date")?;
                 let day = Day::parse(&text);
-                let day = day
-                    .ok_or_else(|| LineError::new(column, format!("`{text}` is no date, such as {START}")))?;
+                let day = day.ok_or_else(|| {
+                    LineError::new(column, format!("`{text}` is not a date, such as {START}"))
+                })?;
                 self.start.replace(day).is_some()
             }
             _ => {
@@ -75,7 +76,7 @@ impl ScenarioHead {
         if known {
             return Err(LineError::new(
                 line.tokens[0].column,
-                format!("`{}` is said twice", line.first_word()),
+                format!("`{}` is given twice", line.first_word()),
             ));
         }
         Ok(problems)
@@ -91,7 +92,7 @@ impl ScenarioWords {
                 "word" => self.define_line(&line, source.file),
                 _ => Err(LineError::new(
                     line.tokens[0].column,
-                    "only `word NAME PARAMETER… = line` may stand here",
+                    "only `word NAME PARAMETER… = line` is allowed here",
                 )),
             };
             problems.extend(defined.err().map(|wrong| lines::line_problem(source, line.number, wrong)));

@@ -67,7 +67,7 @@ pub fn load_scenario(path: &Path) -> anyhow::Result<Result<Scenario, TextProblem
 /// Reads a file; a pipe that nobody writes to would never end.
 fn read_file(path: &Path) -> std::io::Result<String> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::other("it is no file"));
+        return Err(std::io::Error::other("it is not a file"));
     }
     std::fs::read_to_string(path)
 }
@@ -102,7 +102,7 @@ impl ScenarioParser<'_> {
         if proves.is_empty() {
             self.note_problem(
                 1,
-                LineError::new(1, "a scenario begins with `# ` and the behaviour it proves"),
+                LineError::new(1, "a scenario must begin with `# ` and the behaviour that it proves"),
             );
         }
         proves
@@ -115,7 +115,7 @@ impl ScenarioParser<'_> {
             if !HEAD.contains(&name) {
                 body = true;
             } else if body {
-                let what = format!("`{name}` must stand above the first thing that happens");
+                let what = format!("`{name}` must stand in the head");
                 self.note_problem(line.number, LineError::new(line.tokens[0].column, what));
             } else {
                 match self.head.read_line(self.source.file, line, find) {
@@ -126,7 +126,7 @@ impl ScenarioParser<'_> {
         }
         if self.head.catalogue.is_none() && self.problems.is_empty() {
             let wrong = LineError::new(1, "the catalogue is missing");
-            self.note_problem(1, wrong.help("a line `catalogue FOLDER` must stand in the head".to_owned()));
+            self.note_problem(1, wrong.help("write a line `catalogue FOLDER` in the head".to_owned()));
         }
     }
 
@@ -176,7 +176,7 @@ impl ScenarioParser<'_> {
             wrong
         })?;
         if from != until && matches!(what, ScenarioStep::Do(_)) {
-            return Err(LineError::new(start, "only `expect` takes a stretch of time"));
+            return Err(LineError::new(start, "only `expect` takes a span of time"));
         }
         Ok(Some(ScenarioLine {
             number: line.number,
@@ -195,7 +195,7 @@ impl ScenarioParser<'_> {
             Ok(word) => {
                 let names: Vec<&str> = VERBS.into_iter().chain(self.head.words.names()).collect();
                 let near = did_you_mean(&word, names.iter().copied().chain(HEAD).chain([TENANT]));
-                let help = near.unwrap_or_else(|| format!("a verb is {}", list_choices(names)));
+                let help = near.unwrap_or_else(|| format!("use {}", list_choices(names)));
                 LineError::new(column, format!("there is no verb `{word}`")).help(help)
             }
             Err(wrong) => wrong,
@@ -226,7 +226,7 @@ impl ScenarioParser<'_> {
         };
         if until < from || until < self.now.1 {
             let help = format!("the line before is at {}", calendar.show(self.now.1));
-            return Err(LineError::new(column, "time would go back").help(help));
+            return Err(LineError::new(column, "the time goes back").help(help));
         }
         self.now = (from, until);
         Ok(&line.tokens[2..])

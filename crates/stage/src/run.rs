@@ -187,7 +187,7 @@ impl ScenarioRun<'_> {
             ScenarioAct::Event(event) => self.send_event(tenant, event.via, request::event_body(event)).await,
             ScenarioAct::Again => match self.last_event.clone() {
                 Some((via, body)) => self.send_event(tenant, via, body).await,
-                None => bail!("there is no event that could come again"),
+                None => bail!("there is no event to repeat"),
             },
             ScenarioAct::Upstream(bytes) => self.world.upstream(bytes).await,
             ScenarioAct::Post { path, body, status, has } => {
@@ -259,14 +259,10 @@ impl ScenarioRun<'_> {
         let show = |at: UtcMillis| self.scenario.calendar.show(at);
         if let Some((at, mail)) = self.arrived.mails.iter().find(|(at, _)| early(*at)) {
             let what = channel_word(mail.channel);
-            bail!(
-                "a {what} came that no line expects:\n    {}  {}",
-                show(*at),
-                expectation::describe_mail(mail)
-            );
+            bail!("an unexpected {what} came:\n    {}  {}", show(*at), expectation::describe_mail(mail));
         }
         if let Some((at, reason)) = self.arrived.aside.iter().find(|(at, _)| early(*at)) {
-            bail!("something was put aside that no line expects:\n    {}  {reason}", show(*at));
+            bail!("something was put aside unexpectedly:\n    {}  {reason}", show(*at));
         }
         Ok(())
     }
@@ -276,8 +272,8 @@ impl ScenarioRun<'_> {
         let lagging = match lagging {
             Ok(Ok(stages)) if stages.is_empty() => "no stage is behind".to_owned(),
             Ok(Ok(stages)) => format!("behind: {}", stages.join(", ")),
-            Ok(Err(error)) => format!("its stages could not be asked: {error:#}"),
-            Err(_) => "its stages do not answer either".to_owned(),
+            Ok(Err(error)) => format!("the lag of its stages is unknown: {error:#}"),
+            Err(_) => "the lag of its stages is unknown, because the log does not answer".to_owned(),
         };
         format!("the house does not come to rest within {:?}; {lagging}", self.pace.line_time_max)
     }

@@ -43,7 +43,7 @@ fn a_message_has_place_caret_and_what_was_probably_meant() {
     );
     check_messages(
         "mon 09:00 expect mial ann",
-        "a.txt:3:18: `mial` is not what can be expected
+        "a.txt:3:18: expected an outcome, not `mial`
     3 | mon 09:00 expect mial ann
       |                  ^
       = did you mean `mail`?",
@@ -61,21 +61,21 @@ fn slips_are_found_where_they_are() {
     let check = |lines: &str, expected: &str| {
         assert_eq!(first_lines(&format!("{HEAD}{lines}")), [expected], "{lines}");
     };
-    check("follow ann", "a.txt:3:11: a subject, `type:id`, is missing");
+    check("follow ann", "a.txt:3:11: a subject (`type:id`) is missing");
     check("follow ann item", "a.txt:3:12: `item` is not of the form type:id");
     check("follow ann item:7 yes", "a.txt:3:19: the line should end here");
-    check("follow x=1 item:7", "a.txt:3:8: a person must stand here");
+    check("follow x=1 item:7", "a.txt:3:8: expected a person");
     check("person ann @id=7", "a.txt:3:12: `@id` cannot stand here");
-    check("person ann zone", "a.txt:3:12: only fields may stand here");
+    check("person ann zone", "a.txt:3:12: only fields are allowed here");
     check("person ann a=1 a=2", "a.txt:3:16: `a` is given twice");
     check("event item.out item:1 @ta=(mon 09:00)", "a.txt:3:23: an event has no `@ta`");
-    check("event item.out item:1 @at=noon", "a.txt:3:23: `noon` is no instant, such as `fri 18:00`");
-    check("event item.out item:1 at=(moon 09:00)", "a.txt:3:23: `moon` is no date");
-    check("event item.out item:1 @via=pigeon", "a.txt:3:23: `pigeon` is no way in: `http` or `topic`");
-    check("event item.out item:1 @version=new", "a.txt:3:23: `new` is no whole number");
-    check("event item.out item:1 @persons=[ann ben=good]", "a.txt:3:23: `good` is no score");
-    check("event item.out item:1 @persons=[ann=]", "a.txt:3:23: `` is no score");
-    check("event item.out item:1 @persons=[ann=inf]", "a.txt:3:23: `inf` is no score");
+    check("event item.out item:1 @at=noon", "a.txt:3:23: `noon` is not an instant, such as `fri 18:00`");
+    check("event item.out item:1 at=(moon 09:00)", "a.txt:3:23: `moon` is not a date");
+    check("event item.out item:1 @via=pigeon", "a.txt:3:23: `pigeon` is not a route: use `http` or `topic`");
+    check("event item.out item:1 @version=new", "a.txt:3:23: `new` is not a whole number");
+    check("event item.out item:1 @persons=[ann ben=good]", "a.txt:3:23: `good` is not a score");
+    check("event item.out item:1 @persons=[ann=]", "a.txt:3:23: `` is not a score");
+    check("event item.out item:1 @persons=[ann=inf]", "a.txt:3:23: `inf` is not a score");
     check("event item.out item:1 @persons=[=1]", "a.txt:3:23: person is empty");
     check("event item.out item:1 @persons=", "a.txt:3:23: `@persons` lists persons, `ann` or `ann=0.93`");
     check("event item.out item:1 @subjects=[item]", "a.txt:3:23: `item` is not of the form type:id");
@@ -84,47 +84,47 @@ fn slips_are_found_where_they_are() {
         "a.txt:3:23: `@subjects` lists subjects, `type:id`",
     );
     check("event item.out item:1 @person=[ann]", "a.txt:3:23: an event has no `@person`");
-    check("mute ann", "a.txt:3:9: what can be muted is missing");
-    check("mute ann item:7", "a.txt:3:10: `item:7` is not what can be muted");
+    check("mute ann", "a.txt:3:9: the thing to mute is missing");
+    check("mute ann item:7", "a.txt:3:10: expected the thing to mute, not `item:7`");
     check("mute ann thread item", "a.txt:3:17: `item` is not of the form type:id");
     check("unmute ann actor", "a.txt:3:17: a person is missing");
     check("release", "a.txt:3:8: a plan is missing");
     check("release daily", "a.txt:3:14: a person is missing");
     check("release daily all ann", "a.txt:3:19: the line should end here");
     check("discard daily", "a.txt:3:14: a person is missing");
-    check("discard daily ann item:7", "a.txt:3:19: `item:7` is not what may stand here");
+    check("discard daily ann item:7", "a.txt:3:19: expected `key`, not `item:7`");
     check("discard daily ann key", "a.txt:3:22: a key is missing");
-    check("archive mon", "a.txt:3:9: `mon` is not what may stand here");
-    check("archive before noon", "a.txt:3:16: `noon` is no date");
-    check("expect why ann item:1", "a.txt:3:22: a part of the explanation must stand here, in quotes");
-    check("again", "a.txt:3:1: there is no event that could come again");
+    check("archive mon", "a.txt:3:9: expected `before`, not `mon`");
+    check("archive before noon", "a.txt:3:16: `noon` is not a date");
+    check("expect why ann item:1", "a.txt:3:22: expected a part of the explanation in quotes");
+    check("again", "a.txt:3:1: there is no event to repeat");
     check("upstream hex 0g", "a.txt:3:14: `0g` is not hexadecimal");
-    check("upstream nothing", "a.txt:3:10: what lies in the topic must stand here, in quotes");
+    check("upstream nothing", "a.txt:3:10: expected the lines for the topic in quotes");
     check("post changes '{}' expect 400", "a.txt:3:6: a path begins with `/`");
-    check("post /v1/changes '{}' 400", "a.txt:3:23: `400` is not what comes after the body");
-    check("mail off", "a.txt:3:6: `off` is not a state of the mail server");
-    check("crash sender", "a.txt:3:7: `sender` is not what goes down");
-    check("expect", "a.txt:3:7: what can be expected is missing");
-    check("expect fate ann item:1 told", "a.txt:3:24: the fate, or `none`, must stand here, in quotes");
+    check("post /v1/changes '{}' 400", "a.txt:3:23: expected `expect`, not `400`");
+    check("mail off", "a.txt:3:6: expected a state of the mail server, not `off`");
+    check("crash sender", "a.txt:3:7: expected `all`, not `sender`");
+    check("expect", "a.txt:3:7: an outcome is missing");
+    check("expect fate ann item:1 told", "a.txt:3:24: expected a fate or `none` in quotes");
     check("expect open ann one", "a.txt:3:17: `one` is not a number of windows");
-    check("expect rejected \"x\"", "a.txt:3:1: nothing was asked that could be rejected");
-    check("mon 9:00 again", "a.txt:3:5: `9:00` is no time of day, such as 09:30");
+    check("expect rejected \"x\"", "a.txt:3:1: there is nothing that could be rejected");
+    check("mon 9:00 again", "a.txt:3:5: `9:00` is not a time of day, such as 09:30");
     check("tenant", "a.txt:3:7: a tenant is missing");
     check("mon", "a.txt:3:4: a time of day is missing");
     check("mon 09:00", "a.txt:3:10: a verb is missing");
-    check("mon 09:00..09:30 follow ann item:7", "a.txt:3:18: only `expect` takes a stretch of time");
-    check("tue 09:00 expect nothing\nmon 09:00 expect nothing", "a.txt:4:1: time would go back");
-    check("mon 09:30..09:00 expect nothing", "a.txt:3:1: time would go back");
-    check("follow ann item:7\nclock UTC", "a.txt:4:1: `clock` must stand above the first thing that happens");
+    check("mon 09:00..09:30 follow ann item:7", "a.txt:3:18: only `expect` takes a span of time");
+    check("tue 09:00 expect nothing\nmon 09:00 expect nothing", "a.txt:4:1: the time goes back");
+    check("mon 09:30..09:00 expect nothing", "a.txt:3:1: the time goes back");
+    check("follow ann item:7\nclock UTC", "a.txt:4:1: `clock` must stand in the head");
     check("clock Mars", "a.txt:3:7: there is no time zone `Mars`");
-    check("start monday", "a.txt:3:7: `monday` is no date, such as 2026-01-05");
-    check("start 2026-01-05\nstart 2026-01-06", "a.txt:4:1: `start` is said twice");
-    check("word go = ", "a.txt:3:10: what the word stands for is missing");
+    check("start monday", "a.txt:3:7: `monday` is not a date, such as 2026-01-05");
+    check("start 2026-01-05\nstart 2026-01-06", "a.txt:4:1: `start` is given twice");
+    check("word go = ", "a.txt:3:10: the line of the word is missing");
     check("word = again", "a.txt:3:6: the word's name is missing");
     check("word go again", "a.txt:3:14: a ` = ` is missing");
-    check("word again X = follow ann $X", "a.txt:3:6: `again` has a meaning already");
-    check("word mon X = follow ann $X", "a.txt:3:6: `mon` has a meaning already");
-    check("word go ITEM = follow ann $ITME", "a.txt:3:27: `$ITME` is none of the word's parameters");
+    check("word again X = follow ann $X", "a.txt:3:6: `again` is taken already");
+    check("word mon X = follow ann $X", "a.txt:3:6: `mon` is taken already");
+    check("word go ITEM = follow ann $ITME", "a.txt:3:27: `$ITME` is not a parameter of the word");
     check("word go ITEM = follow ann $ITEM\ngo", "a.txt:4:1: `go` needs ITEM");
     check("word go ITEM = follow ann $ITEM\ngo item", "a.txt:4:1: `item` is not of the form type:id");
     check("event item.out \"item:1", "a.txt:3:16: this `\"` is never closed");
@@ -134,7 +134,10 @@ fn slips_are_found_where_they_are() {
 fn the_head_must_be_there() {
     let check = |text: &str, expected: &[&str]| assert_eq!(first_lines(text), expected, "{text}");
     check("# fine\ncatalogue toy\n", &[]);
-    check("catalogue toy\n", &["a.txt:1:1: a scenario begins with `# ` and the behaviour it proves"]);
+    check(
+        "catalogue toy\n",
+        &["a.txt:1:1: a scenario must begin with `# ` and the behaviour that it proves"],
+    );
     check("# fine\nexpect nothing\n", &["a.txt:1:1: the catalogue is missing"]);
     check("# fine\ncatalogue\n", &["a.txt:2:10: a folder is missing"]);
 }
@@ -143,7 +146,7 @@ fn the_head_must_be_there() {
 fn one_instant_has_no_order() {
     let check = |lines: &str, good: bool| {
         let expected: &[&str] =
-            if good { &[] } else { &["a.txt:4:1: line 3 states something else as of the same instant"] };
+            if good { &[] } else { &["a.txt:4:1: line 3 states something else for the same instant"] };
         assert_eq!(first_lines(&format!("{HEAD}{lines}")), expected, "{lines}");
     };
     check("follow ann item:7\nunfollow ann item:7", false);
@@ -488,8 +491,8 @@ async fn expectations_are_exact() {
     let check = async |lines: &str, expected: &str| {
         assert_eq!(play_lines(&format!("{STORY}{lines}")).await, expected, "{lines}");
     };
-    let unexpected =
-        "a mail came that no line expects:\n    tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7";
+    let unexpected = "an unexpected mail came:\n    tue 2026-01-06 00:00:00  mail ann: Hello | News: \
+        item:7";
     check("tue 09:00 expect nothing", &format!("5: {unexpected}")).await;
     check("tue 00:01 expect mail ann", &format!("5: {unexpected}")).await;
     check("tue 09:00 follow bob item:7", &format!("5: {unexpected}")).await;
@@ -507,11 +510,8 @@ async fn expectations_are_exact() {
     )
     .await;
     check("mon 23:59 expect mail ann", "5: no mail came to ann").await;
-    check(
-        "upstream \"x\"",
-        "5: something was put aside that no line expects:\n    mon 2026-01-05 10:00:00  1 bytes",
-    )
-    .await;
+    check("upstream \"x\"", "5: something was put aside unexpectedly:\n    mon 2026-01-05 10:00:00  1 bytes")
+        .await;
     check("event item.wrong item:1", "5: it was refused: it is wrong (at /type)").await;
     check("event item.wrong item:1\nexpect nothing", "5: it was refused: it is wrong (at /type)").await;
     check(

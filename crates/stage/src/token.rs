@@ -97,7 +97,7 @@ impl TokenReader {
             return if ends {
                 Ok(TokenShape::Equals)
             } else {
-                Err(LineError::new(column, "a name must stand before `=`"))
+                Err(LineError::new(column, "there must be a name before `=`"))
             };
         }
         let value = if ends { TokenValue::Nothing } else { self.read_value(&[])? };
@@ -114,7 +114,7 @@ impl TokenReader {
         };
         match self.peek() {
             Some(c) if !c.is_whitespace() && !ends.contains(&c) => {
-                Err(LineError::new(self.at + 1, format!("a blank must stand before `{c}`")))
+                Err(LineError::new(self.at + 1, format!("there must be a space before `{c}`")))
             }
             _ => Ok(value),
         }
@@ -143,8 +143,10 @@ impl TokenReader {
                         Some('n') => '\n',
                         Some('t') => '\t',
                         _ => {
-                            let help = r#"between `"` these are understood: \" \\ \n \t; between `'` all stays as it is"#;
-                            return Err(LineError::new(self.at - 1, "an unknown escape").help(help.to_owned()));
+                            let help = r#"in `"` these escapes are allowed: \" \\ \n \t; `'` allows none"#;
+                            return Err(
+                                LineError::new(self.at - 1, "an unknown escape").help(help.to_owned())
+                            );
                         }
                     });
                 }
@@ -176,7 +178,7 @@ impl TokenReader {
                     self.at += 1;
                     return Ok(TokenValue::List(items));
                 }
-                Some('[') => return Err(LineError::new(self.at + 1, "a list cannot stand in a list")),
+                Some('[') => return Err(LineError::new(self.at + 1, "a list cannot contain a list")),
                 Some(_) => items.push(self.read_value(&[',', ']'])?),
             }
         }
@@ -269,9 +271,9 @@ mod tests {
         check("a \"b", 3, "this `\"` is never closed");
         check("x=(fri", 3, "this `(` is never closed");
         check("x=[a b", 3, "this `[` is never closed");
-        check("x=[a [b]]", 6, "a list cannot stand in a list");
-        check("\"a\"b", 4, "a blank must stand before `b`");
-        check("=b", 1, "a name must stand before `=`");
+        check("x=[a [b]]", 6, "a list cannot contain a list");
+        check("\"a\"b", 4, "there must be a space before `b`");
+        check("=b", 1, "there must be a name before `=`");
         check("\"a\\q\"", 3, "an unknown escape");
     }
 }

@@ -87,11 +87,11 @@ pub(crate) fn read_verb(
         "replay" => read_replay(args, place.calendar)?,
         "archive" => ScenarioAct::Archive { before: read_before(args, place.calendar)? },
         "restart" | "crash" => {
-            args.one_of("what goes down", &["all"])?;
+            args.one_of("`all`", &["all"])?;
             ScenarioAct::Restart(if verb == "crash" { RestartMode::Crash } else { RestartMode::Orderly })
         }
         "returned" => {
-            let back = args.one_of("what comes back", &ScenarioReturn::ALL.map(ScenarioReturn::word))?;
+            let back = args.one_of("a sort of return", &ScenarioReturn::ALL.map(ScenarioReturn::word))?;
             let back = ScenarioReturn::ALL
                 .into_iter()
                 .find(|one| one.word() == back)
@@ -103,7 +103,7 @@ pub(crate) fn read_verb(
             "down" => ScenarioAct::Stop,
             _ if args.check_end().is_ok() => ScenarioAct::Start { catalogue: None },
             _ => {
-                args.one_of("what may stand here", &["with"])?;
+                args.one_of("`with`", &["with"])?;
                 ScenarioAct::Start { catalogue: Some(args.text("a folder")?) }
             }
         },
@@ -129,7 +129,7 @@ fn read_about(args: &mut LineArgs) -> Result<ScenarioFeedbackTarget, LineError> 
 }
 
 fn read_muted(args: &mut LineArgs) -> Result<ScenarioMute, LineError> {
-    Ok(match args.one_of("what can be muted", &mutes::SORTS)? {
+    Ok(match args.one_of("the thing to mute", &mutes::SORTS)? {
         "kind" => ScenarioMute::Kind(args.kind()?),
         "actor" => ScenarioMute::Actor(args.person()?),
         "subject" => ScenarioMute::Subject(args.subject()?),
@@ -141,7 +141,7 @@ fn read_stream(args: &mut LineArgs) -> Result<Option<String>, LineError> {
     if args.check_end().is_ok() {
         return Ok(None);
     }
-    args.one_of("what may stand here", &["stream"])?;
+    args.one_of("`stream`", &["stream"])?;
     args.text("a stream").map(Some)
 }
 
@@ -150,7 +150,7 @@ fn read_key(args: &mut LineArgs) -> Result<Option<String>, LineError> {
     if args.check_end().is_ok() {
         return Ok(None);
     }
-    args.one_of("what may stand here", &["key"])?;
+    args.one_of("`key`", &["key"])?;
     args.text("a key").map(Some)
 }
 
@@ -164,20 +164,20 @@ fn one_or_all(args: &mut LineArgs) -> Result<Option<Person>, LineError> {
 
 fn read_replay(args: &mut LineArgs, calendar: &ScenarioCalendar) -> Result<ScenarioAct, LineError> {
     let topic = args.one_of("a topic that is replayed", &["events", "changes"])?.to_owned();
-    args.one_of("what may stand here", &["from"])?;
+    args.one_of("`from`", &["from"])?;
     let column = args.column();
     let at = format!("{} {}", args.text("a day")?, args.text("a time")?);
     let from = value::parse_instant(&at, column, calendar)?;
     let tells_missing = args.check_end().is_err();
     if tells_missing {
-        args.one_of("what may stand here", &["telling"])?;
-        args.one_of("what may stand here", &["missing"])?;
+        args.one_of("`telling`", &["telling"])?;
+        args.one_of("`missing`", &["missing"])?;
     }
     Ok(ScenarioAct::Replay { topic, from, tells_missing })
 }
 
 fn read_before(args: &mut LineArgs, calendar: &ScenarioCalendar) -> Result<Day, LineError> {
-    args.one_of("what may stand here", &["before"])?;
+    args.one_of("`before`", &["before"])?;
     let column = args.column();
     let day = args.text("a day")?;
     calendar.parse_date(&day).map(Day).map_err(|what| LineError::new(column, what))
@@ -253,7 +253,7 @@ fn parse_listed(raw: &TokenValue) -> Result<(Person, Option<f64>), String> {
             None => Ok((person(text)?, None)),
             Some((who, score)) => {
                 let number = score.parse().ok().filter(|score: &f64| score.is_finite());
-                Ok((person(who)?, Some(number.ok_or_else(|| format!("`{score}` is no score"))?)))
+                Ok((person(who)?, Some(number.ok_or_else(|| format!("`{score}` is not a score"))?)))
             }
         },
         _ => Err("`@persons` lists persons, `ann` or `ann=0.93`".to_owned()),
@@ -288,14 +288,17 @@ fn set_attribute(
             let text = text()?;
             let version = text.parse();
             event.version =
-                Some(version.map_err(|_| LineError::new(column, format!("`{text}` is no whole number")))?);
+                Some(version.map_err(|_| LineError::new(column, format!("`{text}` is not a whole number")))?);
         }
         _ => {
             event.via = match text()?.as_str() {
                 "http" => EventRoute::Http,
                 "topic" => EventRoute::Topic,
                 other => {
-                    return Err(LineError::new(column, format!("`{other}` is no way in: `http` or `topic`")));
+                    return Err(LineError::new(
+                        column,
+                        format!("`{other}` is not a route: use `http` or `topic`"),
+                    ));
                 }
             }
         }
@@ -305,7 +308,7 @@ fn set_attribute(
 
 fn read_bytes(args: &mut LineArgs) -> Result<Vec<u8>, LineError> {
     if args.peek() != Some("hex") {
-        return Ok(args.quoted_texts("what lies in the topic")?.join("\n").into_bytes());
+        return Ok(args.quoted_texts("the lines for the topic")?.join("\n").into_bytes());
     }
     args.text("hex")?;
     let column = args.column();
@@ -326,10 +329,9 @@ fn read_post(args: &mut LineArgs) -> Result<ScenarioAct, LineError> {
         return Err(LineError::new(column, "a path begins with `/`"));
     }
     let body = args.quoted_texts("the body of the request")?.join("\n");
-    args.one_of("what comes after the body", &["expect"])?;
+    args.one_of("`expect`", &["expect"])?;
     let status = args.number("an HTTP status")?;
-    let has =
-        if args.check_end().is_ok() { Vec::new() } else { args.quoted_texts("what the answer has in it")? };
+    let has = if args.check_end().is_ok() { Vec::new() } else { args.quoted_texts("a part of the answer")? };
     Ok(ScenarioAct::Post { path, body, status, has })
 }
 
@@ -338,7 +340,7 @@ const EXPECTED: [&str; 6] = ["nothing", "fate", "why", "rejected", "quarantine",
 fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
     let one = |texts: Vec<String>| texts.join("\n");
     let known: Vec<&str> = Channel::ALL.map(channel_word).into_iter().chain(EXPECTED).collect();
-    let expected = args.one_of("what can be expected", &known)?;
+    let expected = args.one_of("an outcome", &known)?;
     if let Some(channel) = Channel::ALL.into_iter().find(|channel| channel_word(*channel) == expected) {
         let expected = ScenarioExpectation::Mail(read_message(args, channel)?);
         args.check_end()?;
@@ -352,7 +354,7 @@ fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectation, LineErro
                 args.text("none")?;
                 Vec::new()
             } else {
-                args.quoted_texts("the fate, or `none`,")?
+                args.quoted_texts("a fate or `none`")?
             };
             ScenarioExpectation::Fates { person, subject, fates }
         }
@@ -384,9 +386,9 @@ fn read_message(args: &mut LineArgs, channel: Channel) -> Result<ExpectedMail, L
             "silent" => mail.silent = true,
             "to" => mail.to = Some(args.text("the address")?),
             "headline" => mail.headline = Some(args.quoted_texts("the headline")?.join(" ")),
-            "sections" => mail.sections.extend(args.quoted_texts("a section, `title: item, item`,")?),
-            "has" => mail.has.extend(args.quoted_texts("what the mail has in it")?),
-            _ => mail.lacks.extend(args.quoted_texts("what the mail does not have in it")?),
+            "sections" => mail.sections.extend(args.quoted_texts("a section (`title: item, item`)")?),
+            "has" => mail.has.extend(args.quoted_texts("a part of the mail")?),
+            _ => mail.lacks.extend(args.quoted_texts("a part that the mail lacks")?),
         }
     }
     Ok(mail)

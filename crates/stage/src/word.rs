@@ -48,7 +48,7 @@ impl ScenarioWords {
         taken: &[&str],
         said: String,
     ) -> Result<(), LineError> {
-        let form = "a word is written `word NAME PARAMETER… = line`";
+        let form = "write a word as `word NAME PARAMETER… = line`";
         let Some(equals) = tokens.iter().position(|token| token.shape == TokenShape::Equals) else {
             return Err(LineError::new(end, "a ` = ` is missing").help(form.to_owned()));
         };
@@ -56,7 +56,7 @@ impl ScenarioWords {
         for token in &tokens[..equals] {
             match &token.shape {
                 TokenShape::Value(TokenValue::Bare(name)) => head.push((token.column, name.clone())),
-                _ => return Err(LineError::new(token.column, "this is no name").help(form.to_owned())),
+                _ => return Err(LineError::new(token.column, "this is not a name").help(form.to_owned())),
             }
         }
         let mut head = head.into_iter();
@@ -69,12 +69,12 @@ impl ScenarioWords {
             || self.by_name.contains_key(&name)
             || ScenarioCalendar::is_date(&name)
         {
-            return Err(LineError::new(column, format!("`{name}` has a meaning already")));
+            return Err(LineError::new(column, format!("`{name}` is taken already")));
         }
         let params: Vec<String> = head.map(|(_, name)| name).collect();
         let line = tokens[equals + 1..].to_vec();
         if line.is_empty() {
-            return Err(LineError::new(end, "what the word stands for is missing").help(form.to_owned()));
+            return Err(LineError::new(end, "the line of the word is missing").help(form.to_owned()));
         }
         // Filled once with the parameters' own names, so that a misspelt one is found where it stands.
         let own: Vec<TokenValue> = params.iter().map(|param| TokenValue::Bare(param.clone())).collect();
@@ -201,8 +201,8 @@ fn fill_text(text: &str, params: &[String], args: &[TokenValue]) -> Result<Strin
             Some(TokenValue::Bare(text) | TokenValue::Quoted(text) | TokenValue::Time(text)) => {
                 out.push_str(text);
             }
-            Some(_) => return Err(parameter_error(name, "is a list and can only stand alone")),
-            None => return Err(parameter_error(name, "is none of the word's parameters")),
+            Some(_) => return Err(parameter_error(name, "is a list, which must stand alone")),
+            None => return Err(parameter_error(name, "is not a parameter of the word")),
         }
         out.push_str(rest);
     }

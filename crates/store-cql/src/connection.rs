@@ -39,7 +39,8 @@ async fn connect_session(settings: &Settings) -> Result<Session, CqlError> {
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
     if !is_word || name.len() > KEYSPACE_BYTES_MAX {
         return Err(CqlError::hopeless(format!(
-            "`{name}` is no name of a keyspace: at most {KEYSPACE_BYTES_MAX} of a-z, 0-9 and _, a letter first"
+            "`{name}` is not a keyspace: it must have a-z, 0-9 and _, begin with a letter and have at most \
+            {KEYSPACE_BYTES_MAX} characters"
         )));
     }
     let profile = ExecutionProfile::builder()
@@ -76,10 +77,10 @@ fn check_datacenter(session: &Session, settings: &Settings) -> Result<(), CqlErr
     let names = || there.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
     match &settings.datacenter {
         Some(ours) if !there.iter().any(|(name, _)| name == ours) => {
-            Err(CqlError::hopeless(format!("the cluster has no data centre `{ours}`, it has {}", names())))
+            Err(CqlError::hopeless(format!("the cluster has no data centre `{ours}`; it has {}", names())))
         }
         None if there.len() > 1 => Err(CqlError::hopeless(format!(
-            "the cluster has the data centres {}: say which one is ours",
+            "the cluster has the data centres {}: set `cql.datacenter` to the one of this house",
             names()
         ))),
         Some(_) | None => Ok(()),
@@ -122,6 +123,6 @@ fn tls_client_config(tls: &CqlTls) -> anyhow::Result<ClientConfig> {
                 .with_context(|| format!("read the key in {}", key.display()))?;
             Ok(builder.with_client_auth_cert(certificates(certificate)?, read)?)
         }
-        _ => anyhow::bail!("a certificate and its key belong together, only one of them is given"),
+        _ => anyhow::bail!("certificate and key must both be set"),
     }
 }

@@ -151,7 +151,7 @@ async fn read_marks(engine: &CqlEngine) -> Result<ClosedDays, CqlError> {
                 (CLOSED, day) => before.closed = Some(Day(day)),
                 (DROPPED, day) => before.dropped = Some(Day(day)),
                 (name, _) => {
-                    let says = format!("a mark `{name}` of days that this version does not know");
+                    let says = format!("a mark `{name}` of days that is unknown to this version");
                     return Err(CqlError { sort: CqlErrorSort::Hopeless, says });
                 }
             }

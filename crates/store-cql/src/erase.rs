@@ -31,10 +31,10 @@ use crate::{
 /// Rows of a page of a walk.
 const PAGE_ROWS: i32 = 5_000;
 
-/// What an operator should know: the cluster hides at once what was deleted, and frees it by compaction.
-const IN_FILES: &str = "no query reads what was removed; the cluster's files lose it by compaction, ten days later at \
-    the earliest (gc_grace_seconds), days and slips when their time is up at the latest: `nodetool garbagecollect` \
-    hastens it, and snapshots and backups of the cluster are yours";
+/// A note for operators: deleted data is hidden at once, and freed by compaction.
+const IN_FILES: &str = "no query returns removed data; the cluster's files lose it by compaction, ten days \
+    later at the earliest (gc_grace_seconds), days and slips when they expire at the latest: `nodetool \
+garbagecollect` hastens it; snapshots and backups of the cluster are up to you";
 
 #[async_trait]
 impl ErasureStore for CqlStore {

@@ -43,7 +43,7 @@ pub async fn migrate_keyspaces(settings: &Settings) -> anyhow::Result<Vec<String
     for keyspace in [settings.keyspace.clone(), settings.journal_keyspace()] {
         done.extend(lay_keyspace(&session, &settings, &keyspace).await?);
     }
-    lay_books(&session, &settings).await.context("lay out the list of versions")?;
+    lay_books(&session, &settings).await.context("create the table of versions")?;
     if laid_out_version(&session, &settings).await?.is_some_and(|version| version >= VERSIONS.len()) {
         return Ok(done);
     }
@@ -65,11 +65,11 @@ pub(crate) async fn check_laid_out(session: &Session, settings: &Settings) -> Re
     match found {
         Some(version) if version >= VERSIONS.len() => check_replicated(session, settings).await,
         Some(version) => Err(CqlError::hopeless(format!(
-            "the keyspace {keyspace} has version {version}, this needs {}: run `tidings migrate`",
+            "keyspace {keyspace} has version {version}, but this release needs {}: run `tidings migrate`",
             VERSIONS.len()
         ))),
         None => {
-            Err(CqlError::hopeless(format!("the keyspace {keyspace} is not laid out: run `tidings migrate`")))
+            Err(CqlError::hopeless(format!("the keyspace {keyspace} does not exist: run `tidings migrate`")))
         }
     }
 }
@@ -255,7 +255,7 @@ impl<'a> SchemaLock<'a> {
         let cql =
             format!("UPDATE {} USING TTL ? SET holder = ? WHERE name = 'schema' IF holder = ?", self.table);
         if !self.run_transaction(&cql, (LOCK_TTL, &self.holder, &self.holder)).await? {
-            bail!("another migration took over; run it again");
+            bail!("another migration took over; run `tidings migrate` again");
         }
         Ok(())
     }
@@ -278,7 +278,7 @@ impl<'a> SchemaLock<'a> {
 
 /// Takes everything out of the tables, where there is anything: for tests and scenarios, which are alone.
 pub(crate) async fn empty_tables(settings: &Settings) -> anyhow::Result<()> {
-    anyhow::ensure!(settings.alone, "a keyspace that others use is not emptied");
+    anyhow::ensure!(settings.alone, "a keyspace in use is not emptied");
     let session = connect(settings).await?;
     let slots = (0..SLOTS).map(|slot| format!("{}.days_{}", settings.keyspace, slot_name(slot)));
     let others = ["days_held", "marks", "slips", "first_words"];

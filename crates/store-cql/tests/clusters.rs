@@ -39,7 +39,7 @@ fn expect_refused<T: std::fmt::Debug>(answer: Result<T, StoreError>, says: &str)
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_migrations_at_once_lay_everything_out_once() {
     let settings = fresh_keyspace("at_once").await;
-    expect_refused(CqlStore::open(settings.clone()).await, "not laid out: run `tidings migrate`");
+    expect_refused(CqlStore::open(settings.clone()).await, "does not exist: run `tidings migrate`");
     let (one, other) = tokio::join!(migrate_keyspaces(&settings), migrate_keyspaces(&settings));
     let done = [one.unwrap(), other.unwrap()].concat();
     let brought = done.iter().filter(|line| *line == "keyspace at_once was brought to version 1").count();
@@ -101,7 +101,7 @@ async fn who_left_a_place_is_forgotten_there_in_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_settings_are_refused_at_once() {
     let right = Settings::from_contact_points(engines::cql().unwrap(), "unheard_of");
-    expect_refused(CqlStore::open(right.clone()).await, "unheard_of is not laid out");
+    expect_refused(CqlStore::open(right.clone()).await, "unheard_of does not exist");
     for keyspace in ["", "Capital", "a;b", "1st", &"a".repeat(41)] {
         expect_refused(
             CqlStore::open(Settings { keyspace: keyspace.to_owned(), ..right.clone() }).await,

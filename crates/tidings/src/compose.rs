@@ -75,7 +75,7 @@ async fn run_process(
     }
     let listener = LimitedListener::bind(config.listen, ListenerLimits::for_http()).await;
     let listener = listener.map_err(|error| explain_bind_error(error, config.listen, "--listen"))?;
-    let listens = listener.address().context("the address")?;
+    let listens = listener.address().context("read the listening address")?;
     terminal::print_talk(format!("opening {}", data.path().display()));
     let clock = Arc::new(DemoClock::open(data.path())?);
     let outbox = open_outbox(&config).await?;
@@ -135,7 +135,9 @@ async fn run_process(
 fn print_moved_clock(clock: &DemoClock) {
     if clock.clock().ahead() > 0 {
         let hours = clock.clock().ahead() / 3_600_000;
-        terminal::print_talk(format!("the clock is {hours} h ahead of this machine's, as it was left"));
+        terminal::print_talk(format!(
+            "the clock is {hours} h ahead of this machine's clock, as before the restart"
+        ));
     }
 }
 

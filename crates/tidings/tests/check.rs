@@ -102,7 +102,7 @@ fn what_a_reader_would_see_is_judged_and_written() {
     }
     change_catalogue(dir.path(), "headline: >-\n", "headline: >-\n      News for {{ name }},{{ \" \" }}\n");
     // The other scenario asks for the headline as it was.
-    let hole = "headline of `morning` has a hole where `name` is missing: “News for ___,";
+    let hole = "headline of `morning` has a gap if `name` is missing: “News for ___,";
     let (code, out, _) = run_line(dir.path(), "check shop --only still");
     assert_eq!(
         (code, out.contains("note: shop/catalogue.yaml:"), out.contains(hole)),
@@ -111,7 +111,7 @@ fn what_a_reader_would_see_is_judged_and_written() {
     );
     let (code, out, why) = run_line(dir.path(), "check shop --strict --only still");
     assert_eq!((code, out.contains(hole)), (3, true), "{out}");
-    assert!(why.contains("1 note, and --strict takes none"), "{why}");
+    assert!(why.contains("1 note, and --strict allows none"), "{why}");
     let (_, out, _) = run_line(dir.path(), "check shop --json --only still");
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();
     let note = &found["notes"][0];

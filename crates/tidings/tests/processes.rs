@@ -96,8 +96,8 @@ fn migrate_makes_what_is_missing_once() {
     let site = ClusterSite::new("m");
     let (code, to_do, why) = site.run("migrate --check", &[]);
     assert_eq!(code, 3, "{to_do}{why}");
-    let events = format!("topic `{}-events` is not there", site.word);
-    assert!(to_do.contains(&events) && to_do.contains("not laid out"), "{to_do}{why}");
+    let events = format!("topic `{}-events` does not exist", site.word);
+    assert!(to_do.contains(&events) && to_do.contains("does not exist: run"), "{to_do}{why}");
     let catalogue = catalogue();
     let (code, _, why) = site.run(&format!("run fanout --catalogue {catalogue}"), &[]);
     assert_eq!(code, 3, "{why}");
@@ -120,7 +120,8 @@ fn migrate_makes_what_is_missing_once() {
         let names = ["events", "slices", "inbox", "pending", "windows", "ready"];
         let names = names.map(|name| format!("`{}-{name}`", site.word)).join(", ");
         let says = format!(
-            "`partitions` is 8, and these topics have 4: {names}; set it to 4, or have them changed by `tidings repartition --to 8`\n"
+            "`partitions` is 8, and these topics have 4: {names}; set it to 4, or change the topics with \
+            `tidings repartition --to 8`\n"
         );
         assert!(why.ends_with(&says) && !why.contains("migrate"), "{line}: {said}{why}");
     }
@@ -130,7 +131,7 @@ fn migrate_makes_what_is_missing_once() {
         (
             "TIDINGS_CQL_KEYSPACE",
             "nothing_here",
-            "the keyspace nothing_here is not laid out: run `tidings migrate`",
+            "the keyspace nothing_here does not exist: run `tidings migrate`",
         ),
         ("TIDINGS_CQL_DATACENTER", "nowhere", "the cluster has no data centre `nowhere`"),
     ] {
@@ -139,8 +140,8 @@ fn migrate_makes_what_is_missing_once() {
         assert!(why.contains(says) && !why.contains("broken"), "{variable}: {why}");
     }
     for (variable, says) in [
-        ("TIDINGS_KAFKA_BROKERS", "the log, by `kafka.brokers` at 127.0.0.1:1: "),
-        ("TIDINGS_CQL_CONTACT_POINTS", "the store, by `cql.contact_points` at 127.0.0.1:1: "),
+        ("TIDINGS_KAFKA_BROKERS", "Kafka, `kafka.brokers` at 127.0.0.1:1: "),
+        ("TIDINGS_CQL_CONTACT_POINTS", "the store, `cql.contact_points` at 127.0.0.1:1: "),
     ] {
         let (code, _, why) = site.run("days ann", &[(variable, "127.0.0.1:1")]);
         assert_eq!(code, 1, "{variable}: {why}");
@@ -155,7 +156,7 @@ fn migrate_makes_what_is_missing_once() {
         let (code, _, why) = site.run(line, &settings);
         assert_eq!(code, 3, "{line}: {why}");
         assert!(
-            why.contains("`kafka.brokers`") && why.contains("kafka rejected our credentials"),
+            why.contains("`kafka.brokers`") && why.contains("Kafka rejected the credentials"),
             "{line}: {why}"
         );
     }

@@ -77,8 +77,8 @@ fn check_count(spec: &TopicSpec, count: u32) -> Result<(), TopicError> {
     }
     let (name, wanted) = (&spec.name, spec.partitions);
     Err(TopicError::Refused(format!(
-        "topic `{name}` has {count} partitions, {wanted} were asked for; the count decides who \
-         owns whom and is for life, unless `tidings repartition` changes it"
+        "topic `{name}` has {count} partitions, not {wanted}; the count decides which partition a person \
+        belongs to, and only `tidings repartition` can change it"
     )))
 }
 
@@ -140,7 +140,7 @@ async fn create_and_wait(
         missing = still;
     }
     let wires: Vec<&String> = missing.iter().map(|(_, wire)| *wire).collect();
-    Err(TopicError::Busy(format!("the topics {wires:?} were made and are not there yet")))
+    Err(TopicError::Busy(format!("the topics {wires:?} were created, but cannot be seen yet")))
 }
 
 async fn create_missing(
@@ -162,7 +162,8 @@ async fn create_missing(
             Ok(_) | Err((_, Code::TopicAlreadyExists)) => {}
             Err((wire, Code::InvalidReplicationFactor)) => {
                 return Err(TopicError::Refused(format!(
-                    "creating topic `{wire}`: the cluster has not the {factor} brokers that are to keep it"
+                    "creating topic `{wire}`: the cluster does not have the {factor} brokers that \
+                    `kafka.replication` asks for"
                 )));
             }
             Err((wire, code)) => return Err(code_error(&format!("creating topic `{wire}`"), code)),

@@ -125,7 +125,7 @@ impl KafkaState {
             if record.partition >= count {
                 let partition = record.partition;
                 return Err(TopicError::Refused(format!(
-                    "topic `{name}` has no partition {partition}, it has {count}"
+                    "topic `{name}` has no partition {partition}; it has {count}"
                 )));
             }
             let (key, value) = (record.key.len(), record.value.as_ref().map_or(0, Vec::len));
@@ -185,7 +185,7 @@ impl KafkaState {
         if partition >= count {
             let name = &named.name;
             return Err(TopicError::Refused(format!(
-                "topic `{name}` has no partition {partition}, it has {count}"
+                "topic `{name}` has no partition {partition}; it has {count}"
             )));
         }
         let (first, end) = self.bounds(&[(&*named.wire, partition)])?.first().copied().unwrap_or_default();
@@ -243,7 +243,7 @@ impl Drop for KafkaState {
         // So that nobody waits for a session to end after a shutdown in good order.
         for (_, thread) in self.lock_members().drain(..) {
             if thread.join().is_err() {
-                tracing::error!("the thread of a member had panicked");
+                tracing::error!("the thread of a member panicked");
             }
         }
     }

@@ -223,7 +223,7 @@ impl KafkaMember {
             self.names.iter().enumerate().map(|(at, name)| named(name).map(|(_, o)| (at, *o))).collect();
         offsets.filter(|offsets| offsets.len() == turn.offsets.len()).ok_or_else(|| {
             let (group, names) = (&self.crew.name, &self.names);
-            TopicError::Refused(format!("a turn of `{group}` names the offsets of {names:?}"))
+            TopicError::Refused(format!("a turn of `{group}` must have the offsets of exactly {names:?}"))
         })
     }
 
@@ -263,11 +263,12 @@ fn check_topics(
         if let Some((other, wanted)) = before.iter().find(|(_, wanted)| wanted != count) {
             let other = &other.name;
             return Err(TopicError::Refused(format!(
-                "`{name}` has {count} partitions and `{other}` has {wanted}: those of one number belong together"
+                "`{name}` has {count} partitions and `{other}` has {wanted}, but they must have the same \
+                number"
             )));
         }
         if before.iter().any(|(other, _)| other.wire == topic.wire) {
-            return Err(TopicError::Refused(format!("`{name}` is named twice")));
+            return Err(TopicError::Refused(format!("`{name}` is given twice")));
         }
     }
     Ok(())

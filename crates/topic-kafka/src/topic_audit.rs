@@ -85,8 +85,8 @@ fn judge_topic(
     let factor = usize::try_from(settings.replication.factor).unwrap_or(1);
     if kept < factor {
         lines.push(format!(
-            "topic `{wire}` is kept by {kept} of the {factor} brokers that `kafka.replication` asks for: have more keep \
-             it with kafka-reassign-partitions.sh, or set `kafka.replication` to {kept}"
+            "topic `{wire}` has {kept} of the {factor} replicas that `kafka.replication` asks for: add \
+            replicas with kafka-reassign-partitions.sh, or set `kafka.replication` to {kept}"
         ));
     }
     let mut needed = declare::topic_properties(settings, spec);
@@ -111,18 +111,20 @@ fn describe_lack(name: &str, value: &str, needed: &str) -> Option<&'static str> 
     let is_less = || number(value).zip(number(needed)).is_some_and(|(value, needed)| value < needed);
     match name {
         "cleanup.policy" => (value != needed).then_some(match needed {
-            "compact" => "what is remembered goes when it is old, whoever still needs it",
+            "compact" => "the state of people is deleted with age, although it is needed",
             _ => "only the latest record of each key stays",
         }),
-        "retention.ms" => (value != "-1" && is_less()).then_some("records go before their time, read or not"),
+        "retention.ms" => {
+            (value != "-1" && is_less()).then_some("records are deleted too early, even unread ones")
+        }
         "retention.bytes" => number(value)
             .is_some_and(|bytes| bytes >= 0)
-            .then_some("records go before their time, read or not"),
-        "min.insync.replicas" => is_less().then_some("what was acknowledged is lost with one broker"),
-        "max.message.bytes" => is_less().then_some("records that are allowed are refused"),
+            .then_some("records are deleted too early, even unread ones"),
+        "min.insync.replicas" => is_less().then_some("acknowledged records are lost with one broker"),
+        "max.message.bytes" => is_less().then_some("records of an allowed size are refused"),
         "message.timestamp.type" => (value != needed).then_some(match needed {
-            "CreateTime" => "records come by the brokers' clock, and not by the one that the demo moves",
-            _ => "whoever writes says when a record came",
+            "CreateTime" => "records have the time of the brokers, and not that of the demo's clock",
+            _ => "the time of a record is set by its writer",
         }),
         _ => None,
     }
@@ -159,7 +161,7 @@ mod tests {
         for retention in [TopicRetention::Compacted, kept] {
             check(retention, &[], 3, "");
             check(retention, &[], 5, "");
-            check(retention, &[], 1, "kept by 1 of the 3 brokers");
+            check(retention, &[], 1, "has 1 of the 3 replicas");
             check(retention, &[("min.insync.replicas", "1")], 3, "min.insync.replicas=1 and needs 2");
             check(retention, &[("min.insync.replicas", "3")], 3, "");
             check(retention, &[("max.message.bytes", "1048588")], 3, "max.message.bytes=1048588");

@@ -130,7 +130,7 @@ pub async fn remove_topics(inner: &Arc<KafkaState>, topics: &[TopicName]) -> Res
         let mut tries = 0;
         while declare::look_up_topic(inner, wire).await? != TopicLookup::Nothing {
             if waited.elapsed() > GONE {
-                return Err(TopicError::Busy(format!("topic `{wire}` was removed and is still there")));
+                return Err(TopicError::Busy(format!("topic `{wire}` was removed, but can still be seen")));
             }
             runtime::retry::pause_before_retry(tries, 0).await;
             tries = 3.min(tries + 1);

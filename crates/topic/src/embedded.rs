@@ -112,7 +112,7 @@ impl EmbeddedTopicsEngine {
         if let Some(thread) = lock_mutex(&self.thread).take()
             && thread.join().is_err()
         {
-            tracing::error!("the writer of the embedded log had panicked");
+            tracing::error!("the writer of the embedded log panicked");
         }
         self.book.close();
     }
@@ -219,7 +219,7 @@ impl Topics for EmbeddedTopics {
         let works =
             |group: &group::MemberGroup| group.topics.iter().any(|topic| topics.contains(&topic.name));
         if self.engine.groups.have_members(works) {
-            let why = format!("a group has members that work on one of {topics:?}");
+            let why = format!("a group that reads one of {topics:?} has members");
             return Err(TopicError::Refused(why));
         }
         let topics = topics.to_vec();

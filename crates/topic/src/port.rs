@@ -214,7 +214,7 @@ pub trait Topics: Send + Sync + fmt::Debug {
     /// begins empty, with any partition count, and what groups had committed in it is forgotten (a cluster
     /// may need a moment for that). Nobody may work on them. A crash may leave some of them there.
     async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
-        Err(TopicError::Refused(format!("this log takes no topics away, also not {topics:?}")))
+        Err(TopicError::Refused(format!("this log cannot remove topics, such as {topics:?}")))
     }
 
     /// Empties single records, by topic, partition and offset: nobody is handed them any more, and the offsets of all

@@ -137,15 +137,15 @@ async fn write_archive(
     while let Some(part) = walk.next().await? {
         ensure!(
             !(watch.disk_low)(),
-            "the disk is down to its reserve; nothing was dropped, and the unfinished file is gone"
+            "the disk is down to its reserve; nothing was dropped, and the unfinished file was removed"
         );
         for (key, row) in rows_of(&part) {
             writer.append(key, row)?;
         }
         archived.add(&part, watch);
     }
-    let out = writer.finish()?.into_inner().context("write the last of it")?;
-    out.sync_all().with_context(|| format!("sync what becomes {}", file.display()))?;
+    let out = writer.finish()?.into_inner().context("write the end of the file")?;
+    out.sync_all().with_context(|| format!("sync the unfinished file of {}", file.display()))?;
     if archived.rows > 0 {
         unfinished.finish(file)?;
     }
@@ -187,10 +187,7 @@ fn file_exists(file: &Path) -> bool {
 }
 
 fn explain_file_in_the_way(file: &Path) -> String {
-    format!(
-        "{} is there already, and is no archive of what the store still has of these days",
-        file.display()
-    )
+    format!("{} exists already, and does not hold what the store still has of these days", file.display())
 }
 
 impl ArchiveReport {
@@ -226,7 +223,7 @@ impl<'a> ArchiveCursor<'a> {
             let day = self.day;
             let part = self.store.scan(day, self.from.as_deref(), PART_MAX).await;
             let DayPart { rows, next } = part.with_context(|| format!("read {day}"))?;
-            ensure!(next.is_none() || next != self.from, "reading {day} does not come forward");
+            ensure!(next.is_none() || next != self.from, "reading {day} makes no progress");
             self.from = next;
             if self.from.is_none() {
                 self.day = day.plus(1);

@@ -82,7 +82,7 @@ pub async fn settle_items(
             let mut wanted = BTreeMap::new();
             for number in numbers {
                 let item = waiting.remove(number);
-                let item = item.with_context(|| format!("no item {number} waits in the quarantine"))?;
+                let item = item.with_context(|| format!("there is no item {number} in the quarantine"))?;
                 wanted.insert(*number, item);
             }
             wanted
@@ -134,7 +134,7 @@ fn note(waiting: &mut BTreeMap<u64, QuarantinedRecord>, record: TopicRecord) {
 /// The record as it was; where only its beginning was kept, as it still lies in its topic.
 async fn original(log: &dyn Topics, item: &QuarantinedRecord) -> anyhow::Result<NewRecord> {
     if item.topic == topics::WINDOWS {
-        bail!("the person has another record by now: `tidings state repair` writes one back from an export");
+        bail!("the person has a newer record: write one back from an export with `tidings state repair`");
     }
     let (key, value, headers) = if item.cut {
         let found = log.read(&item.topic, item.partition, item.offset, 1).await?;

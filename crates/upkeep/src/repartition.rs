@@ -127,7 +127,8 @@ pub async fn execute_repartition(
 pub async fn refuse_unfinished(log: &dyn Topics) -> anyhow::Result<()> {
     if let Some(RepartitionNote { from, to, .. }) = note::read_unfinished(log).await? {
         bail!(
-            "a repartition from {from} to {to} partitions is unfinished; `tidings repartition --to {to} --execute` goes on with it"
+            "a repartition from {from} to {to} partitions is unfinished; finish it with `tidings \
+            repartition --to {to} --execute`"
         );
     }
     Ok(())
@@ -163,7 +164,8 @@ async fn find_state(log: &dyn Topics, to: PartitionCount) -> anyhow::Result<Repa
             let RepartitionNote { from, to: noted, .. } = note;
             ensure!(
                 noted == to.count(),
-                "a repartition from {from} to {noted} partitions is under way; `tidings repartition --to {noted} --execute` finishes it"
+                "a repartition from {from} to {noted} partitions is under way; finish it with `tidings \
+                repartition --to {noted} --execute`"
             );
             Ok(RepartitionState::Moving(note))
         }
@@ -179,15 +181,16 @@ async fn read_partitions(log: &dyn Topics, topic: &str) -> anyhow::Result<Option
     match retry_while_busy(|| log.bounds(topic)).await {
         Ok(bounds) => Ok(Some(PartitionCount::from_topic_count(bounds.len()))),
         Err(TopicError::Refused(_)) => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("look at {topic}")),
+        Err(error) => Err(error).with_context(|| format!("read the bounds of {topic}")),
     }
 }
 
 fn explain_changed_topic(RepartitionNote { from, to, kept, .. }: &RepartitionNote) -> String {
     format!(
-        "`{}` is not what it was when a repartition to {to} partitions began: {kept}. If it is right all the \
-         same, `tidings repartition --to {from} --execute` gives that up; if it was made anew by hand, take it \
-         away, and `tidings repartition --to {to} --execute` puts back what lies in `{MOVING}`",
+        "`{}` has changed since a repartition to {to} partitions began with {kept}: if it is right as it \
+        is now, give the repartition up with `tidings repartition --to {from} --execute`; if it was \
+        created again by hand, delete it and run `tidings repartition --to {to} --execute`, which restores \
+        it from `{MOVING}`",
         topics::WINDOWS
     )
 }
@@ -201,7 +204,8 @@ async fn find_obstacles(log: &dyn Topics) -> anyhow::Result<Vec<String>> {
         let lag: u64 = standing.iter().map(GroupStanding::lag).sum();
         if lag > 0 {
             obstacles.push(format!(
-                "group `{group}` has {lag} records of `{topic}` to read: run the house without intake until nothing lags"
+                "group `{group}` has {lag} unread records of `{topic}`: run the house without intake until \
+                no stage lags"
             ));
         }
     }
@@ -211,11 +215,12 @@ async fn find_obstacles(log: &dyn Topics) -> anyhow::Result<Vec<String>> {
     }
     let moves = |name: &str| keyed.iter().any(|moved| **moved == *name);
     for replay in list_replays(log).await?.iter().filter(|r| r.state.is_open() && moves(&r.topic)) {
-        obstacles.push(format!("the replay {} has not ended: resume or stop it", replay.id));
+        obstacles.push(format!("the replay {} has not ended: resume or stop it first", replay.id));
     }
     for (name, held) in held.into_iter().filter(|(name, _)| moves(name)) {
         obstacles.push(format!(
-            "the quarantine holds {held} records of `{name}`, which could not be put back: retry or drop them"
+            "the quarantine holds {held} records of `{name}`, which could not be retried afterwards: retry \
+            or drop them first"
         ));
     }
     Ok(obstacles)
@@ -245,7 +250,8 @@ async fn find_members(log: &dyn Topics) -> anyhow::Result<Vec<String>> {
     for stage in STAGES {
         if retry_while_busy(|| log.has_members(stage.group)).await? {
             found.push(format!(
-                "group `{}` has members: stop the house; who was killed is gone after the session's time",
+                "group `{}` has members: stop the house; a killed process leaves the group when its \
+                session times out",
                 stage.group
             ));
         }
@@ -273,10 +279,10 @@ async fn set_aside(
         TopicSpec { name: MOVING.into(), partitions: to.count(), retention: TopicRetention::Compacted };
     retry_while_busy(|| log.declare(std::slice::from_ref(&spec)))
         .await
-        .with_context(|| format!("make {MOVING}"))?;
+        .with_context(|| format!("create {MOVING}"))?;
     let kept = count::copy_remembered(log, (topics::WINDOWS, from), (MOVING, to)).await?;
     let copied = count::count_remembered(log, MOVING, to).await?;
-    ensure!(copied == kept, "there were {kept}, and {MOVING} has {copied}; nothing was taken away");
+    ensure!(copied == kept, "there were {kept}, but {MOVING} has {copied}; nothing was deleted");
     tell(format!("copied {kept}"));
     let (who, at) = (order.who.clone(), order.at.to_string());
     let note = RepartitionNote {
@@ -297,7 +303,7 @@ async fn remove_copy(log: &dyn Topics) -> anyhow::Result<()> {
     let copy: TopicName = MOVING.into();
     retry_while_busy(|| log.remove(std::slice::from_ref(&copy)))
         .await
-        .with_context(|| format!("take {MOVING} away"))
+        .with_context(|| format!("delete {MOVING}"))
 }
 
 /// Steps 3 and 4.
@@ -307,19 +313,20 @@ async fn replace_topics(
     tell: &(dyn Fn(String) + Sync),
 ) -> anyhow::Result<()> {
     let to = PartitionCount::from_topic_count(note.to as usize);
-    let copied =
-        count::count_remembered(log, MOVING, to).await.with_context(|| format!("look at {MOVING}"))?;
-    ensure!(copied == note.kept, "{} were noted, and {MOVING} has {copied}", note.kept);
+    let copied = count::count_remembered(log, MOVING, to)
+        .await
+        .with_context(|| format!("count the records of {MOVING}"))?;
+    ensure!(copied == note.kept, "{} were copied, but {MOVING} has {copied}", note.kept);
     let keyed = keyed_topics();
-    retry_while_busy(|| log.remove(&keyed)).await.context("take the topics away")?;
-    retry_while_busy(|| house::declare_topics(log, to)).await.context("make the topics anew")?;
+    retry_while_busy(|| log.remove(&keyed)).await.context("delete the topics")?;
+    retry_while_busy(|| house::declare_topics(log, to)).await.context("create the topics again")?;
     wait_for_fresh_groups(log, &keyed).await?;
-    tell(format!("{} topics begin anew with {} partitions", keyed.len(), note.to));
+    tell(format!("{} topics were created again with {} partitions", keyed.len(), note.to));
     let put_back = count::copy_remembered(log, (MOVING, to), (topics::WINDOWS, to)).await?;
     let found = count::count_remembered(log, topics::WINDOWS, to).await?;
     ensure!(
         found == note.kept && put_back == note.kept,
-        "{} were noted, and {found} are put back; they still lie in {MOVING}",
+        "{} were copied, but {found} were put back; all are still in {MOVING}",
         note.kept
     );
     tell(format!("put back {found}"));

@@ -189,7 +189,7 @@ async fn begin_replay(
         return refuse_order("nothing to replay");
     }
     if !(1..=PER_SECOND_MAX).contains(&per_second) {
-        return refuse_order(format!("records a second are 1 to {PER_SECOND_MAX}"));
+        return refuse_order(format!("the rate must be 1 to {PER_SECOND_MAX} records a second"));
     }
     if let Some(other) = book.holder(&topic) {
         return refuse_order(explain_holder(other));
@@ -259,7 +259,9 @@ async fn resume_replay(
 ) -> Result<ReplayRecord, ReplayError> {
     let mut replay = book.find(id)?;
     match replay.state {
-        ReplayState::Done => return refuse_order(format!("the replay {id} is done; nothing is left of it")),
+        ReplayState::Done => {
+            return refuse_order(format!("the replay {id} is done; there is nothing to resume"));
+        }
         ReplayState::Failed => return refuse_order(format!("the replay {id} never ran; begin a new one")),
         ReplayState::Planned | ReplayState::Running | ReplayState::Stopped => {}
     }
@@ -287,7 +289,10 @@ async fn stop_replay(
 ) -> Result<ReplayRecord, ReplayError> {
     let mut replay = book.find(id)?;
     if !replay.state.is_open() {
-        return refuse_order(format!("the replay {id} does not run: it is {}", describe_state(replay.state)));
+        return refuse_order(format!(
+            "the replay {id} is not running: it is {}",
+            describe_state(replay.state)
+        ));
     }
     (replay.state, replay.at) = (ReplayState::Stopped, now);
     book.write(log, &replay).await?;
@@ -298,22 +303,22 @@ async fn stop_replay(
 fn check_replayable(topic: &str) -> Result<(), ReplayError> {
     let why = match topic {
         topics::EVENTS | topics::CHANGES => return Ok(()),
-        topics::QUARANTINE => "`tidings quarantine retry` puts back what was put aside",
+        topics::QUARANTINE => "put its records back with `tidings quarantine retry`",
         topics::READY | topics::INBOX | topics::WINDOWS => {
-            "it is what was decided; deciding again would tell again"
+            "it holds decisions, and deciding again would tell again"
         }
         topics::SLICES | topics::PENDING => "it follows from `events`; replay those",
-        topics::RETURNS => "it tells others what came back; the house had noted it before",
-        topics::REPLAYS => "it is the book of replays",
+        topics::RETURNS => "it reports returned mails to other services; the house knew of them before",
+        topics::REPLAYS => "it is the record of replays",
         other => {
             let near = did_you_mean(other, [topics::EVENTS, topics::CHANGES]);
             return refuse_order(format!(
                 "there is no topic `{other}` to replay: {}",
-                near.unwrap_or_else(|| "it is `events` or `changes`".to_owned())
+                near.unwrap_or_else(|| "replay `events` or `changes`".to_owned())
             ));
         }
     };
-    refuse_order(format!("`{topic}` is not replayed: {why}"))
+    refuse_order(format!("`{topic}` cannot be replayed: {why}"))
 }
 
 /// Sorts by time, and can be typed.
@@ -326,7 +331,10 @@ fn new_id(now: UtcMillis) -> anyhow::Result<String> {
 
 fn explain_holder(by: &ReplayRecord) -> String {
     let ReplayRecord { id, topic, by, .. } = by;
-    format!("the replay {id} of `{topic}`, by {by}, is not done: --resume or --stop it first")
+    format!(
+        "the replay {id} of `{topic}`, by {by}, is not done: resume it with --resume or end it with \
+        --stop first"
+    )
 }
 
 /// What a replay is doing, for people.

@@ -139,7 +139,7 @@ pub async fn list_unreadable(log: &dyn Topics) -> anyhow::Result<Vec<UnreadableR
 /// A record as it lies in the log, whether it can be read or not.
 pub async fn export_record(log: &dyn Topics, place: StatePlace) -> anyhow::Result<RecordExport> {
     let record = find_record(log, place).await?;
-    let value = record.value.with_context(|| format!("{place} is the end of a record and has no value"))?;
+    let value = record.value.with_context(|| format!("{place} is a tombstone and has no value"))?;
     let (key, value) = (BASE64_STANDARD.encode(&record.key), BASE64_STANDARD.encode(&value));
     Ok(RecordExport { topic: topics::WINDOWS.to_owned(), place, key, value })
 }
@@ -156,7 +156,7 @@ pub async fn settle_record(
         RecordAction::Repair(export) => {
             let (key, value) = decode_export(log, export).await?;
             let old = latest_record(log, export.place.partition, &key).await?;
-            (old.context("nothing stands under its key")?, Some(value), "repaired")
+            (old.context("there is no record under its key")?, Some(value), "repaired")
         }
         RecordAction::Drop(place) => {
             let record = find_record(log, *place).await?;
@@ -166,14 +166,13 @@ pub async fn settle_record(
         }
     };
     let Some(why) = unreadable_reason(&old) else {
-        bail!(
-            "{} can be read: whoever has its partition would write over whatever is done to it",
-            place_of_record(&old)
-        );
+        bail!("{} can be read: the owner of its partition would overwrite any change", place_of_record(&old));
     };
     let whose = wire::key::read_person_key(&old.key).ok();
     let is_dropped = value.is_none();
-    log.append(vec![action_note(&old, &format!("{what} by {by}: {why}"), now)?]).await.context("the note")?;
+    log.append(vec![action_note(&old, &format!("{what} by {by}: {why}"), now)?])
+        .await
+        .context("write the note")?;
     let record = NewRecord {
         topic: topics::WINDOWS.into(),
         partition: old.partition,
@@ -196,10 +195,11 @@ pub async fn settle_record(
 /// Key and value of an export that can take the place of a record.
 async fn decode_export(log: &dyn Topics, export: &RecordExport) -> anyhow::Result<(Vec<u8>, Vec<u8>)> {
     ensure!(export.topic == topics::WINDOWS, "this is a record of `{}`, not of the windows", export.topic);
-    let key = BASE64_STANDARD.decode(&export.key).context("its key is no base64")?;
-    let value = BASE64_STANDARD.decode(&export.value).context("its value is no base64")?;
-    let (tenant, person, _) = wire::window::decode(&value).context("this one cannot be read either")?;
-    ensure!(wire::key::person_key(&tenant, &person) == key, "its key names somebody else than its value");
+    let key = BASE64_STANDARD.decode(&export.key).context("its key is not base64")?;
+    let value = BASE64_STANDARD.decode(&export.value).context("its value is not base64")?;
+    let (tenant, person, _) =
+        wire::window::decode(&value).context("the exported record cannot be read either")?;
+    ensure!(wire::key::person_key(&tenant, &person) == key, "its key names another person than its value");
     let partitions = PartitionCount::from_topic_count(log.bounds(topics::WINDOWS).await?.len());
     let partition = partitions.of_person(&tenant, &person);
     ensure!(partition == export.place.partition, "it belongs to partition {partition}");

@@ -148,7 +148,7 @@ pub fn describe_window(window: &Window, now: UtcMillis) -> &'static str {
         (None, Some(HoldCause::Online)) => "held, they are online",
         (None, Some(HoldCause::Quiet)) => "held, these are quiet hours",
         (None, Some(HoldCause::Cap)) => "held, a cap has no room",
-        (None, None) if window.after.is_some() => "waits whether they come for what was told before",
+        (None, None) if window.after.is_some() => "waits to see whether they come for what was told before",
         (None, None) => "not due yet",
     }
 }
@@ -231,7 +231,7 @@ impl WindowSelector {
                     .map(|key| format!(" with the key `{}`", terminal::clean_text(key)))
                     .unwrap_or_default();
                 return Err(WindowActRefusal::Absent(format!(
-                    "{person} has no window of `{plan}`{what} open"
+                    "{person} has no open window of `{plan}`{what}"
                 )));
             }
             [window] => *window,
@@ -243,7 +243,7 @@ impl WindowSelector {
                 let keys = keys.collect::<Vec<_>>().join(", ");
                 let many = several.len();
                 let what =
-                    format!("{person} has {many} windows of `{plan}` open: name one by its key, {keys}");
+                    format!("{person} has {many} open windows of `{plan}`: name one by its key, {keys}");
                 return Err(WindowActRefusal::Unclear(what));
             }
         };
@@ -299,15 +299,15 @@ mod tests {
         let cancel = WindowAction::Cancel;
         check("daily", None, None, cancel, "1");
         check("daily", Some(""), Some(1), cancel, "1");
-        check("daily", Some("x"), None, cancel, "absent: ann has no window of `daily` with the key `x` open");
+        check("daily", Some("x"), None, cancel, "absent: ann has no open window of `daily` with the key `x`");
         check("daily", None, Some(2), cancel, "absent: the window of `daily` has closed meanwhile");
-        check("weekly", None, None, cancel, "absent: ann has no window of `weekly` open");
+        check("weekly", None, None, cancel, "absent: ann has no open window of `weekly`");
         check("chat", Some("b<i>\u{7}"), None, cancel, "3");
         check("chat", Some(""), None, cancel, "4");
         // Its opening tells it as well.
         check("chat", None, Some(2), cancel, "2");
         let several =
-            "unclear: ann has 3 windows of `chat` open: name one by its key, `a`, `b<i>\u{fffd}`, ``";
+            "unclear: ann has 3 open windows of `chat`: name one by its key, `a`, `b<i>\u{fffd}`, ``";
         check("chat", None, None, cancel, several);
         let already = |done| format!("unclear: the window of `{done}` was {done} already, and closes now");
         check("released", None, None, WindowAction::Release, &already("released"));
@@ -335,7 +335,7 @@ mod tests {
         check(|window| window.act = Some(Act::Cancel), "cancelled by hand, closes now and tells nothing");
         check(
             |window| window.after = Some(model::ReadyId([1; 16])),
-            "waits whether they come for what was told before",
+            "waits to see whether they come for what was told before",
         );
     }
 }

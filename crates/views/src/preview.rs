@@ -165,8 +165,7 @@ impl PreviewStudio {
             Ok(order) => order,
             Err(slip) => return Ok(Err(slip)),
         };
-        let known =
-            load::load_known_person(&order.person, at).await.context("what is known of the person")?;
+        let known = load::load_known_person(&order.person, at).await.context("load the person")?;
         if known.is_nobody() {
             return Ok(Err(PreviewError::absent(
                 "person",
@@ -209,7 +208,7 @@ impl PreviewStudio {
         at: LookupContext<'_>,
     ) -> anyhow::Result<(Vec<ListedItem>, usize)> {
         let wanted = DigestPreviewOrder { person: person.clone(), plans };
-        let known = load::load_known_person(person, at).await.context("what is known of the person")?;
+        let known = load::load_known_person(person, at).await.context("load the person")?;
         let (mut told, mut more) = (Vec::new(), 0);
         for (ready, world) in load::load_digests(&wanted, &known, &self.catalogue, &self.zones, at).await? {
             told.extend(self.list_entries(&ready, &known, &world, at)?);
@@ -228,8 +227,7 @@ impl PreviewStudio {
             Ok(wanted) => wanted,
             Err(slip) => return Ok(Err(slip)),
         };
-        let known =
-            load::load_known_person(&wanted.person, at).await.context("what is known of the person")?;
+        let known = load::load_known_person(&wanted.person, at).await.context("load the person")?;
         if known.is_nobody() {
             return Ok(Err(PreviewError::absent(
                 "person",
@@ -238,7 +236,7 @@ impl PreviewStudio {
         }
         let sheets = load::load_digests(&wanted, &known, &self.catalogue, &self.zones, at).await?;
         if sheets.is_empty() {
-            let why = format!("nothing waits for {} that would be sent now", wanted.person);
+            let why = format!("no waiting entry of {} would be sent now", wanted.person);
             return Ok(Err(PreviewError::absent("person", why)));
         }
         let of_sheet =
@@ -260,7 +258,7 @@ fn parse_digest_order(
     let person =
         Person::new(&asked.person).map_err(|error| PreviewError::wrong("person", error.to_string()))?;
     if asked.subject.is_some() {
-        return Err(PreviewError::wrong("subject", "a subject needs the kind that tells of it"));
+        return Err(PreviewError::wrong("subject", "name the kind, too: a subject can be told by several"));
     }
     let channel = channel(asked)?;
     let all = &catalogue.plans.by_name;
@@ -325,7 +323,7 @@ fn parse_order<'a>(
     let plans: Vec<&Plan> = offered.filter(meant).collect();
     if let Some(channel) = channel.filter(|_| plans.is_empty()) {
         let under = asked.plan.as_ref().map_or_else(|| list_choices(names(kind)), |plan| format!("`{plan}`"));
-        return wrong("channel", format!("kind `{}` has no plan of channel {channel} in {under}", kind.name));
+        return wrong("channel", format!("kind `{}` has no plan on {channel} in {under}", kind.name));
     }
     let subject = asked.subject.as_deref().map(|text| subject_of(text, kind, catalogue)).transpose()?;
     Ok(PreviewOrder { kind, person, plans, subject })
@@ -337,8 +335,7 @@ fn names(kind: &catalogue::KindDef) -> impl Iterator<Item = &str> + Clone {
 
 /// That something is not there, with what was probably meant, else with what there is.
 fn describe_unknown<'a>(what: &str, word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
-    let help =
-        did_you_mean(word, names.clone()).unwrap_or_else(|| format!("there are {}", list_choices(names)));
+    let help = did_you_mean(word, names.clone()).unwrap_or_else(|| format!("use {}", list_choices(names)));
     format!("{what}: {help}")
 }
 

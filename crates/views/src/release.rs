@@ -55,7 +55,7 @@ impl FromStr for ReleaseCursor {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let parts = text.split_once(':').context("a place is written `partition:offset`")?;
+        let parts = text.split_once(':').context("a cursor is written `partition:offset`")?;
         Ok(Self { partition: parts.0.parse()?, offset: parts.1.parse()? })
     }
 }

@@ -42,7 +42,7 @@ pub async fn load_suppressions(
 ) -> anyhow::Result<PersonSuppressions> {
     let keys = [StateKey::Person, StateKey::Notes].map(|key| key(tenant.clone(), person.clone()));
     let states = store.states(&keys).await.context("profile and notes")?;
-    let [known, notes] = &states[..] else { anyhow::bail!("the store answers something else") };
+    let [known, notes] = &states[..] else { anyhow::bail!("the store gave another answer") };
     let address =
         known.text(profile::EMAIL).map(|own| AddressHash::from_address(tenant, person, own).to_string());
     let one = |found: Suppression| SuppressionLine {

@@ -57,7 +57,7 @@ impl UnclearOutcome {
             Self::Waits => "is sent once more, under the same id",
             Self::SentAgain => "was sent once more, under the same id",
             Self::Ended => "ended otherwise",
-            Self::ToldLater => "is told later as a maybe",
+            Self::ToldLater => "is told later, as one that may have been sent",
         }
     }
 }
@@ -70,7 +70,7 @@ pub async fn list_unclear(
     (hours, now): (u16, UtcMillis),
 ) -> anyhow::Result<Vec<UnclearMessage>> {
     let since = now.plus(-HOUR_MS * i64::from(hours));
-    let suspects = load_suspects(log, tenant, since).await.context("what became of messages")?;
+    let suspects = load_suspects(log, tenant, since).await.context("load the deliveries")?;
     let suspects: Vec<Delivery> = suspects.into_values().collect();
     let mut found = Vec::new();
     for some in suspects.chunks(PAGE) {

@@ -92,7 +92,7 @@ pub fn check_media_type(headers: &HeaderMap, known: &[&str]) -> Result<(), HttpP
     if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         return Err(HttpProblem::from_text(
             ProblemType::UnsupportedMediaType,
-            "compressed bodies are not read",
+            "compressed bodies are not accepted",
         ));
     }
     let Some(given) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };

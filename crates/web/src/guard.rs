@@ -68,7 +68,7 @@ impl RequestGuard {
         {
             return Err(HttpProblem::from_text(
                 ProblemType::ForeignOrigin,
-                "this is not the name of this service",
+                "the `Host` of the request is not a name of this service",
             ));
         }
         if method.is_safe() {
@@ -168,7 +168,7 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(HttpProblem::from_text(ProblemType::BadRequest, "a header cannot be read")),
         },
-        (Some(_), Some(_)) => Err(HttpProblem::from_text(ProblemType::BadRequest, "a header is there twice")),
+        (Some(_), Some(_)) => Err(HttpProblem::from_text(ProblemType::BadRequest, "a header is given twice")),
     }
 }
 

@@ -117,9 +117,9 @@ impl IdempotentRequest {
             Some((of, what)) if of == self => Ok(what),
             Some(_) => Err(HttpProblem::from_text(
                 ProblemType::KeyReused,
-                "this idempotency key came with another request before",
+                "this idempotency key was used for another request",
             )),
-            None => Err(anyhow::anyhow!("what is kept under an idempotency key cannot be read").into()),
+            None => Err(anyhow::anyhow!("the answer kept for this idempotency key cannot be read").into()),
         }
     }
 }

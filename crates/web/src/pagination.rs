@@ -28,7 +28,7 @@ impl ListParams {
                 let name: String = name.chars().take(QUOTED_CHARS_MAX).collect();
                 let known = known.join(", ");
                 return Err(HttpProblem::bad_request(format_args!(
-                    "there is no parameter `{name}`: there is {known}"
+                    "there is no parameter `{name}`: the parameters are {known}"
                 )));
             }
             if given[..at].iter().any(|(before, _)| before == name) {
@@ -60,7 +60,7 @@ impl ListParams {
         let Some(text) = self.text(LIMIT) else { return Ok(usual) };
         text.parse().ok().filter(|most| range.contains(most)).ok_or_else(|| {
             let (least, most) = (range.start(), range.end());
-            HttpProblem::bad_request(format_args!("{LIMIT}: it is a number from {least} to {most}"))
+            HttpProblem::bad_request(format_args!("{LIMIT}: it must be a number from {least} to {most}"))
         })
     }
 }
@@ -80,7 +80,7 @@ mod tests {
             let problem = list_params(pairs).unwrap_err();
             assert!(problem.detail.contains(reason), "{pairs:?}: {problem:?}");
         };
-        check(&[("after", "x")], "there is no parameter `after`: there is since, limit");
+        check(&[("after", "x")], "there is no parameter `after`: the parameters are since, limit");
         check(&[("limit", "1"), ("since", ""), ("limit", "1")], "limit: it is given twice");
         check(&[(&"a".repeat(1_000), "")], &format!("`{}`", "a".repeat(QUOTED_CHARS_MAX)));
     }
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(list_params(&[]).unwrap().limit(1..=500, 100), Ok(100));
         assert_eq!((limit("1"), limit("500")), (Ok(1), Ok(500)));
         for text in ["0", "501", "-1", "many", "", "99999999999999999999"] {
-            assert_eq!(limit(text).unwrap_err().detail, "limit: it is a number from 1 to 500", "{text}");
+            assert_eq!(limit(text).unwrap_err().detail, "limit: it must be a number from 1 to 500", "{text}");
         }
     }
 

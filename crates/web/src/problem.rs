@@ -56,7 +56,8 @@ problem_types! {
         "a parameter, a header or a name in the body is invalid, missing, unknown or given twice; a head that cannot be read"
         "corrected";
     UnreadableBody "unreadable-body" 400 "The body cannot be read"
-        "the body is not of its form, has too many items, or did not arrive whole; `at` says where"
+        "the body does not have the right form, has too many items, or did not arrive whole; `at` says \
+        where"
         "corrected";
     NothingAccepted "nothing-accepted" 400 "No item was accepted"
         "every item of the body was refused; `accepted`, `rejected` and `notes` are those of a 202"
@@ -65,7 +66,7 @@ problem_types! {
         "the API key or the token is missing or unknown"
         "with a key";
     Forbidden "forbidden" 403 "This is not allowed"
-        "the house does not do this, such as moving the clock of a house that is no demo"
+        "the house does not do this, such as moving the clock of a house that is not a demo"
         "no";
     ForeignOrigin "foreign-origin" 403 "The request comes from elsewhere"
         "a page of another site asks, or the `Host` is not this service's"
@@ -79,14 +80,14 @@ problem_types! {
     BodyTooSlow "body-too-slow" 408 "The body took too long"
         "the body took more than 5 seconds to arrive"
         "yes";
-    Conflict "conflict" 409 "This cannot be done as things are"
-        "what is asked for does not fit what is so by now; `detail` says what is"
-        "when things have changed";
+    Conflict "conflict" 409 "This cannot be done now"
+        "the request does not fit the present state; `detail` says why"
+        "when the state has changed";
     BodyTooLarge "body-too-large" 413 "The body is too large"
         "the body has more bytes than its path takes"
         "in parts";
-    UnsupportedMediaType "unsupported-media-type" 415 "The body is of a form that is not read"
-        "another content type, or compressed"
+    UnsupportedMediaType "unsupported-media-type" 415 "The form of the body is not supported"
+        "the content type is not supported, or the body is compressed"
         "corrected";
     InvalidBody "invalid-body" 422 "A field of the body is wrong"
         "a field is missing, unknown or of another type"
@@ -95,16 +96,16 @@ problem_types! {
         "the key came with another body or path before"
         "with a key of its own";
     HouseBehind "house-behind" 429 "The house is behind"
-        "too many records wait to be worked on; `retry` says when to come again"
+        "too many records are waiting; `retry` says when to retry"
         "after `Retry-After`";
     QuotaExceeded "quota-exceeded" 429 "The quota is used up"
-        "the lists of this tenant came to more rows a minute than it may have; `retry` says when to come again"
+        "the lists of this tenant make more rows a minute than it may have; `retry` says when to retry"
         "after `Retry-After`";
-    TooOften "too-often" 429 "This was asked for too often"
+    TooOften "too-often" 429 "This was requested too often"
         "the reader of a mail changed their mind ten times within an hour"
         "in an hour";
     HeadTooLarge "head-too-large" 431 "The head is too large"
-        "the lines before the body have more than some 64 KiB, or are more than 100"
+        "the head has more than some 64 KiB or more than 100 lines"
         "shorter";
     Internal "internal" 500 "Something is broken"
         "an engine is broken; the log of the service says more"
@@ -115,11 +116,11 @@ problem_types! {
     NotReady "not-ready" 503 "The house is not ready"
         "the house waits for its engines, or `/health/ready` has found what is missing"
         "later; the house goes on by itself";
-    TooManyConnections "too-many-connections" 503 "Too many are connected"
-        "no connection is free, or none for this address"
+    TooManyConnections "too-many-connections" 503 "There are too many connections"
+        "no connection is free, or the address has too many"
         "after `Retry-After`";
-    HttpVersion "http-version" 505 "HTTP/1.1 is spoken here"
-        "the connection began with another version of HTTP"
+    HttpVersion "http-version" 505 "HTTP/1.1 is needed"
+        "the connection uses another version of HTTP"
         "with HTTP/1.1";
     DiskFull "disk-full" 507 "The disk is full"
         "the disk is down to its reserve (`disk_reserve`), or the house waits for room"

@@ -117,7 +117,7 @@ pub fn open_archive<R: Read>(input: R) -> Result<ArchiveReader<R>, DecodeError> 
     // A schema that is none of ours could be one that never ends.
     match CODEC.knows_schema(reader.writer_schema())? {
         true => Ok(ArchiveReader { reader }),
-        false => Err(DecodeError::new("the file has rows of a schema that is none of ours")),
+        false => Err(DecodeError::new("the file has rows of an unknown schema")),
     }
 }
 

@@ -31,7 +31,7 @@ impl ChangeAttributes {
         let versioned = match self.take_text("specversion")? {
             None => false,
             Some(version) if version == "1.0" => true,
-            Some(_) => return fail_attribute("specversion", "only 1.0 is understood"),
+            Some(_) => return fail_attribute("specversion", "only 1.0 is supported"),
         };
         let (id, source) = (self.take_required("id")?, self.take_required("source")?);
         let what = self.take_required("type")?;
@@ -92,7 +92,7 @@ impl ChangeAttributes {
             None => Ok(None),
             Some(text) => match UtcMillis::parse(&text) {
                 Some(time) => Ok(Some(time)),
-                None => fail_attribute("time", "not a time as in 2026-11-21T09:00:00Z (RFC 3339)"),
+                None => fail_attribute("time", "it is not a time, such as 2026-11-21T09:00:00Z (RFC 3339)"),
             },
         }
     }
@@ -110,7 +110,7 @@ impl ChangeAttributes {
 
     fn check_json_only(&mut self) -> Result<(), AttributeError> {
         if self.take_attribute("data_base64").is_some() {
-            return fail_attribute("data_base64", "only JSON is understood");
+            return fail_attribute("data_base64", "only JSON is supported");
         }
         let is_json = |text: &str| {
             let essence = text.split(';').next().unwrap_or(text).trim().to_ascii_lowercase();
@@ -118,7 +118,7 @@ impl ChangeAttributes {
         };
         self.take_text("dataschema")?;
         match self.take_text("datacontenttype")? {
-            Some(text) if !is_json(&text) => fail_attribute("datacontenttype", "only JSON is understood"),
+            Some(text) if !is_json(&text) => fail_attribute("datacontenttype", "only JSON is supported"),
             _ => Ok(()),
         }
     }
@@ -133,7 +133,7 @@ impl ChangeAttributes {
                     let other = shorten_text(other);
                     fail_attribute(
                         "data",
-                        format!("the fields are in `data`, and there is `{other}` beside it"),
+                        format!("the fields are in `data`, so `{other}` cannot stand beside it"),
                     )
                 }
             },
@@ -160,10 +160,7 @@ fn read_person(item: Value) -> Result<CloudPerson, ListItemError> {
         Value::String(person) if !person.is_empty() => return Ok(CloudPerson { person, score: None }),
         Value::String(_) => return fail_attribute("", EMPTY),
         _ => {
-            return fail_attribute(
-                "",
-                r#"it is neither a person's id nor as {"person": "ann", "score": 0.93}"#,
-            );
+            return fail_attribute("", r#"it is neither a person's id nor {"person": "ann", "score": 0.93}"#);
         }
     };
     let person = match parts.shift_remove("person") {
@@ -179,8 +176,9 @@ fn read_person(item: Value) -> Result<CloudPerson, ListItemError> {
     };
     match parts.keys().next() {
         None => Ok(CloudPerson { person, score }),
-        Some(other) => {
-            fail_attribute("", format!("there is `{}` beside `person` and `score`", shorten_text(other)))
-        }
+        Some(other) => fail_attribute(
+            "",
+            format!("an object of `persons` has `person` and `score` alone, not `{}`", shorten_text(other)),
+        ),
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn to_state(cells: Vec<CellDto<'_>>) -> Result<VersionedState, Decode
         let value = cell.value.model()?;
         if state.cells.insert(cell.name.as_ref().into(), ValueCell { version: cell.version, value }).is_some()
         {
-            return Err(DecodeError::new(format!("cell `{}` is there twice", cell.name)));
+            return Err(DecodeError::new(format!("cell `{}` is given twice", cell.name)));
         }
     }
     Ok(state)

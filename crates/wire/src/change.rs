@@ -84,7 +84,7 @@ pub fn decode(bytes: &[u8]) -> Result<CloudChange, DecodeError> {
         return CODEC.decode::<ChangeDto<'_>>(bytes)?.into_change();
     }
     parse_change(bytes).map_err(|error| match is_no_json(bytes) {
-        true => DecodeError::new("it is neither json nor avro"),
+        true => DecodeError::new("it is neither JSON nor Avro"),
         false => DecodeError::new(error),
     })
 }
@@ -100,7 +100,7 @@ impl<'a> ChangeDto<'a> {
         let text = |text: &'a Option<String>| text.as_deref().map(WireText::Borrowed);
         let field = |(name, value): (&'a String, &'a Value)| {
             let value = DataFieldDto::from_value(value)
-                .ok_or_else(|| format!("`{name}` is neither simple, a list of texts nor a place"));
+                .ok_or_else(|| format!("`{name}` is neither a simple value, a list of texts nor a place"));
             Ok((WireText::Borrowed(name.as_str()), value?))
         };
         if cloud.subject.is_some() && !cloud.subjects.is_empty() {

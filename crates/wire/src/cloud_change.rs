@@ -9,7 +9,7 @@ use crate::quarantine::VALUE_BYTES_KEPT;
 pub const ITEM_BYTES_MAX: usize = 512 * 1024;
 
 /// What is wrong with a change that has `subject` and `subjects`.
-pub(crate) const BOTH_SUBJECTS: &str = "there is either `subject` or `subjects`, and not both";
+pub(crate) const BOTH_SUBJECTS: &str = "give either `subject` or `subjects`, not both";
 
 // Whatever is put aside can be tried again.
 const _: () = assert!(ITEM_BYTES_MAX <= VALUE_BYTES_KEPT);

@@ -80,7 +80,7 @@ fn body_text(body: &[u8]) -> Result<&str, CloudError> {
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     str::from_utf8(body).map_err(|error| {
         let good = &body[..error.valid_up_to()];
-        CloudError::new(text_position(&String::from_utf8_lossy(good), good.len()), "the body is not utf-8")
+        CloudError::new(text_position(&String::from_utf8_lossy(good), good.len()), "the body is not UTF-8")
     })
 }
 
@@ -125,7 +125,7 @@ fn parse_item(body: &str, prefix: &str, range: Range<usize>) -> Result<CloudChan
             let cloud = ChangeAttributes(attributes).into_change();
             cloud.map_err(|(name, reason)| CloudError::new(error_pointer(prefix, &name), reason))
         }
-        _ => Err(CloudError::new(error_pointer(prefix, ""), "a change is an object")),
+        _ => Err(CloudError::new(error_pointer(prefix, ""), "a change must be an object")),
     }
 }
 

@@ -128,10 +128,10 @@ impl RecordCodec {
             return Err(DecodeError::new(reason));
         }
         if !is_single_object(bytes) {
-            return Err(DecodeError::new("no avro record: it does not begin with c3 01"));
+            return Err(DecodeError::new("not an Avro record: it does not begin with c3 01"));
         }
         let Some((header, mut rest)) = bytes.split_at_checked(HEADER_BYTES) else {
-            return Err(DecodeError::new("no avro record: it ends within its header"));
+            return Err(DecodeError::new("not an Avro record: it ends within its header"));
         };
         if versions.headers.accepts(header) {
             let record = versions.reader.read_deser(&mut rest).map_err(DecodeError::new)?;

@@ -217,14 +217,14 @@ impl<'a> DatumWalk<'a> {
     fn read_bytes(&mut self) -> Result<&'a [u8], DecodeError> {
         match usize::try_from(self.read_long()?) {
             Ok(many) => self.take_bytes(many),
-            Err(_) => fail_decoding("a length is less than nothing"),
+            Err(_) => fail_decoding("a length is negative"),
         }
     }
 
     fn read_text(&mut self) -> Result<String, DecodeError> {
         str::from_utf8(self.read_bytes()?)
             .map(str::to_owned)
-            .map_err(|_| DecodeError::new("a text is not utf-8"))
+            .map_err(|_| DecodeError::new("a text is not UTF-8"))
     }
 
     fn read_decimal(&mut self, of: &DecimalSchema) -> Result<Value, DecodeError> {
@@ -264,7 +264,7 @@ fn finite_number(number: f64) -> Result<Value, DecodeError> {
 }
 
 fn format_uuid(bytes: &[u8]) -> Result<Value, DecodeError> {
-    let bytes: [u8; 16] = bytes.try_into().map_err(|_| DecodeError::new("a uuid has not 16 bytes"))?;
+    let bytes: [u8; 16] = bytes.try_into().map_err(|_| DecodeError::new("a UUID does not have 16 bytes"))?;
     let digits = format!("{:032x}", u128::from_be_bytes(bytes));
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
     Ok(Value::String(parts.join("-")))

@@ -19,7 +19,7 @@ pub(crate) fn read_debezium_row(value: Value, key: Value) -> Result<Option<Upstr
     let mut envelope = match unwrap_payload(value) {
         Value::Object(envelope) => DebeziumEnvelope(envelope),
         Value::Null => return Ok(None),
-        _ => return Err(DecodeError::new("it is no change record: not an object")),
+        _ => return Err(DecodeError::new("it is not a change record: not an object")),
     };
     let did = match envelope.0.get("op").and_then(Value::as_str) {
         Some("c") => RowOperation::Insert,
@@ -29,9 +29,9 @@ pub(crate) fn read_debezium_row(value: Value, key: Value) -> Result<Option<Upstr
         Some("t") => RowOperation::Empty,
         // A message of the database's own, and what marks the bounds of a transaction.
         Some("m") => return Ok(None),
-        Some(other) => return Err(DecodeError::new(format!("it is no change record: op `{other}`"))),
+        Some(other) => return Err(DecodeError::new(format!("it is not a change record: op `{other}`"))),
         None if envelope.0.contains_key("status") => return Ok(None),
-        None => return Err(DecodeError::new("it is no change record: there is no `op`")),
+        None => return Err(DecodeError::new("it is not a change record: there is no `op`")),
     };
     let (before, after) = (envelope.take_row("before"), envelope.take_row("after"));
     let key = unwrap_payload(key);
@@ -41,7 +41,7 @@ pub(crate) fn read_debezium_row(value: Value, key: Value) -> Result<Option<Upstr
         RowOperation::Insert | RowOperation::Update | RowOperation::Read => (after, before),
     };
     let Some(row) = row else {
-        return Err(DecodeError::new("it is no change record: the row is missing"));
+        return Err(DecodeError::new("it is not a change record: the row is missing"));
     };
     let source = envelope.0.shift_remove("source").unwrap_or_default();
     let position = DebeziumPosition::from_source(&source);

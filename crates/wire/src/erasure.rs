@@ -118,8 +118,7 @@ impl<'a> ErasureDto<'a> {
 
 fn read_lines(places: Vec<ErasedPlaceDto<'_>>) -> Result<Vec<ReceiptLine>, DecodeError> {
     let line = |place: ErasedPlaceDto<'_>| {
-        let unknown =
-            || DecodeError::new(format!("a place `{}` that this version does not know", place.place));
+        let unknown = || DecodeError::new(format!("a place `{}` unknown to this version", place.place));
         let negative = |_| DecodeError::new(format!("{} things were removed", place.removed));
         Ok(ReceiptLine {
             holding: Holding::parse(&place.place).ok_or_else(unknown)?,

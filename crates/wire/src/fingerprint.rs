@@ -16,7 +16,7 @@ pub(crate) fn standard_fingerprint(schema: &Schema) -> Result<[u8; 8], String> {
 /// The one that the library writes.
 pub(crate) fn library_fingerprint(schema: &Schema) -> Result<[u8; 8], String> {
     let bytes = schema.fingerprint::<Rabin>().bytes;
-    bytes.try_into().map_err(|_| "the fingerprint has not 8 bytes".to_owned())
+    bytes.try_into().map_err(|_| "the fingerprint does not have 8 bytes".to_owned())
 }
 
 /// The specification's canonical form.

@@ -111,7 +111,7 @@ impl<'a> HouseNoteDto<'a> {
     fn model(self) -> Result<HouseNote, DecodeError> {
         let taken = |AdoptedCatalogueDto { number, hash, name }: AdoptedCatalogueDto<'_>| {
             let number = u64::try_from(number).ok().filter(|number| *number > 0);
-            let number = number.ok_or_else(|| DecodeError::new("an edition's number begins at 1"))?;
+            let number = number.ok_or_else(|| DecodeError::new("the number of an edition is at least 1"))?;
             let edition = Edition { number, hash: hash.cast_unsigned() };
             Ok::<_, DecodeError>(AdoptedCatalogue { edition, name: Cow::into_owned(name) })
         };

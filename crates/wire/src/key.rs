@@ -52,6 +52,6 @@ fn join_names(tenant: &Tenant, name: &str) -> Vec<u8> {
 }
 
 fn split_names(key: &[u8]) -> Result<(&str, &str), DecodeError> {
-    let text = str::from_utf8(key).map_err(|_| DecodeError::new("the key is not utf-8"))?;
+    let text = str::from_utf8(key).map_err(|_| DecodeError::new("the key is not UTF-8"))?;
     text.split_once('\0').ok_or_else(|| DecodeError::new("the key has no zero byte after its tenant"))
 }

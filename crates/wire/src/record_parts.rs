@@ -26,7 +26,7 @@ pub(crate) fn entry_keys(keys: &[EntryKey]) -> Vec<EntryKeyDto> {
 
 impl FixedBytes<24> {
     pub(crate) fn model(self) -> Result<EntryKey, DecodeError> {
-        EntryKey::from_bytes(&self.0).ok_or_else(|| DecodeError::new("no entry key"))
+        EntryKey::from_bytes(&self.0).ok_or_else(|| DecodeError::new("not an entry key"))
     }
 }
 

@@ -224,7 +224,7 @@ mod instant {
             return i64::deserialize(deserializer).map(UtcMillis);
         }
         let text = String::deserialize(deserializer)?;
-        UtcMillis::parse(&text).ok_or_else(|| D::Error::custom("it is no instant"))
+        UtcMillis::parse(&text).ok_or_else(|| D::Error::custom("it is not an instant"))
     }
 }
 

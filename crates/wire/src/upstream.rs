@@ -173,8 +173,8 @@ async fn read_key(key: &[u8], schemas: &dyn SchemaSource) -> Result<Value, Upstr
 }
 
 fn parse_json_text(value: &[u8]) -> Result<Value, DecodeError> {
-    let text = str::from_utf8(value).map_err(|_| DecodeError::new("it is neither avro nor text in utf-8"))?;
-    json::parse_strict(text).map_err(|error| DecodeError::new(format!("it is no json: {error}")))
+    let text = str::from_utf8(value).map_err(|_| DecodeError::new("it is neither Avro nor text in UTF-8"))?;
+    json::parse_strict(text).map_err(|error| DecodeError::new(format!("it is not JSON: {error}")))
 }
 
 fn check_size(value: &[u8]) -> Result<(), DecodeError> {
@@ -196,7 +196,7 @@ fn read_attributes(headers: &UpstreamHeaders, prefix: &str) -> Result<Map<String
     for (header, value) in headers {
         let Some(name) = attribute_name(header, prefix) else { continue };
         let text = str::from_utf8(value)
-            .map_err(|_| DecodeError::new(format!("header `{}` is not utf-8", shorten_text(header))))?;
+            .map_err(|_| DecodeError::new(format!("header `{}` is not UTF-8", shorten_text(header))))?;
         let value = match name.as_str() {
             "subjects" | "persons" => parse_json_text(text.as_bytes())
                 .map_err(|error| DecodeError::new(format!("header `{header}`: {error}")))?,
@@ -221,7 +221,7 @@ fn read_flat_record(writer: &WriterSchema, datum: &[u8]) -> Result<CloudChange, 
             }
             change_from_attributes(fields)
         }
-        _ => Err(DecodeError::new("a change is a record")),
+        _ => Err(DecodeError::new("a change must be a record")),
     }
 }
 

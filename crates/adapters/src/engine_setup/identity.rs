@@ -39,7 +39,7 @@ pub async fn check_identity(
     match judge_names(read_house_names(log, store).await?, (prefix, keyspace)) {
         IdentityVerdict::Same => Ok(()),
         IdentityVerdict::New | IdentityVerdict::Adopt(_) => Err(NotReadyError(
-            "run `tidings migrate` first: topics and tables do not say yet which house they are of"
+            "run `tidings migrate` first: topics and tables do not say yet which house they belong to"
                 .to_owned(),
         )
         .into()),
@@ -62,7 +62,7 @@ pub async fn name_house(
             let ours = random_hex(NAME_BYTES)?.into_bytes();
             let elected =
                 store.answer(&house_tenant()?, ELECTION, ours, now).await.context("name the house")?;
-            let name = String::from_utf8(elected).context("the house's name")?;
+            let name = String::from_utf8(elected).context("read the name of the house")?;
             let state = VersionedState::from_values(1, [(NAME, Some(Value::from_text(&name)))]);
             store.merge(vec![(house_key()?, state)]).await.context("name the house")?;
             name
@@ -80,7 +80,7 @@ async fn read_house_names(
 ) -> anyhow::Result<(Option<String>, Option<String>)> {
     let mut book = HouseBook::default();
     book.update(log).await?;
-    let states = store.states(&[house_key()?]).await.context("the house's name")?;
+    let states = store.states(&[house_key()?]).await.context("read the name of the house")?;
     let of_store = states.first().and_then(|state| state.text(NAME)).map(str::to_owned);
     Ok((book.house().map(str::to_owned), of_store))
 }
@@ -96,8 +96,9 @@ fn judge_names(
         (Some(log), store) => {
             let store = store.map_or_else(|| "no house yet".to_owned(), |store| format!("house {store}"));
             IdentityVerdict::Refuse(format!(
-                "the topics that begin with `{prefix}` are of house {log}, and keyspace `{keyspace}` is of {store}: set \
-                 `cql.keyspace` to that of the topics' house, or another `kafka.prefix` for a house of its own"
+                "the topics that begin with `{prefix}` belong to house {log}, and keyspace `{keyspace}` \
+                belongs to {store}: set `cql.keyspace` to the keyspace of the topics' house, or set \
+                another `kafka.prefix` for a house of its own"
             ))
         }
     }
@@ -144,11 +145,11 @@ mod tests {
         assert_eq!(name_house(&first, &own, OF, now).await.unwrap(), None);
         check_identity(&first, &own, OF).await.unwrap();
         // Tables of nobody, then of another house.
-        assert!(refused(&first, &other).await.contains("is of no house yet"));
+        assert!(refused(&first, &other).await.contains("belongs to no house yet"));
         assert!(name_house(&first, &other, OF, now).await.unwrap_err().is::<NotReadyError>());
         let second = log("second").await;
         assert!(name_house(&second, &other, OF, now).await.unwrap().is_some());
-        assert!(refused(&first, &other).await.contains("`srd.` are of house"));
+        assert!(refused(&first, &other).await.contains("`srd.` belong to house"));
         // Topics that were lost and made anew are of the house that the tables are of.
         let anew = log("anew").await;
         assert!(name_house(&anew, &own, OF, now).await.unwrap().is_some());

@@ -29,7 +29,7 @@ pub async fn migrate_engines(
     let log = KafkaTopics::open(engines.kafka.clone(), clock.clone()).context("the log")?;
     repartition::refuse_unfinished(&log).await?;
     let TopicGaps { missing, unlike } =
-        find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("look at the topics")?;
+        find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("check the topics")?;
     if !unlike.is_empty() {
         return Err(NotReadyError(unlike.join("\n")).into());
     }
@@ -78,7 +78,7 @@ pub async fn plan_migration(
 ) -> anyhow::Result<Vec<String>> {
     let log = KafkaTopics::open(engines.kafka.clone(), clock.clone()).context("the log")?;
     let TopicGaps { missing, unlike } =
-        find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("look at the topics")?;
+        find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("check the topics")?;
     let mut lines = [unlike, missing].concat();
     match super::open_store(&engines.cql).await {
         Ok(_) => {}

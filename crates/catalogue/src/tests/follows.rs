@@ -79,32 +79,29 @@ fn what_follows_must_have_something_to_tell() {
     check(
         "plan: loudly",
         "plan: softly",
-        "5:90: who prefers `loudly` is never told `said` by `after_soft`, which follows `softly`; have a plan of `chat` \
-         follow `loudly` too",
+        "5:90: a person who prefers `loudly` is never told `said` by `after_soft`, which follows `softly`; let a plan of `chat` follow `loudly`, too",
     );
     check(
         "    RULES",
         "    follows: {plan: loudly, wait: 10m}",
-        "10:21: `softly` tells on `push` what `loudly` told there before; what was told on a channel is not told there \
-         again: follow a plan of another one",
+        "10:21: `softly` would tell on `push` what `loudly` has told there already; an entry is told once on each channel: follow a plan of another channel",
     );
     check(
         "plan: softly, wait: 10m}",
         "plan: softly, wait: 3d}",
-        "23:21: `wait` is longer than `look_back`, so what it waits with would be forgotten",
+        "23:21: `wait` is longer than `look_back`, so waiting entries would be forgotten",
     );
     check(
         "plan: softly, wait: 10m}",
         "plan: softly, wait: 10m}\n    key: [kind]",
-        "23:21: the `key` of `after_soft` is not that of `softly`, which it follows; a plan that follows has one window \
-         for each of the other's, or without a `key` one for all",
+        "23:21: `after_soft` has another `key` than `softly`, which it follows; a plan that follows needs the same `key`, or none and one window for all",
     );
     for rule in ["entries: 5", "first: alone", "alone: {within: 1h}", "rest: {start: 1h}"] {
         let (key, _) = rule.split_once(':').unwrap();
         let to = format!("plan: softly, wait: 10m}}\n    {rule}");
         let column = key.len() + 7;
         let said = format!(
-            "24:{column}: `{key}` has no meaning beside `follows`: it closes so long after the other plan has told"
+            "24:{column}: `{key}` has no effect beside `follows`: the plan closes when its `wait` is over"
         );
         check("plan: softly, wait: 10m}", &to, &said);
     }
@@ -115,7 +112,6 @@ fn what_follows_must_have_something_to_tell() {
     check(
         "    RULES",
         "    counts_on: [webhook, chat]",
-        "24:21: what `softly` tells counts on `chat` too, so `after_soft` would have nothing to tell after it; take `chat` \
-         out of `counts_on` of `softly`",
+        "24:21: entries told by `softly` count on `chat`, too, so `after_soft` would have nothing to tell after it; remove `chat` from `counts_on` of `softly`",
     );
 }

@@ -222,9 +222,9 @@ fn check_bounds(validator: &Validator, map: &CorpusMap<'_>, key: &FormatKey) -> 
         FormatValue::Length { least_ms, most_ms } => {
             // A look-back is whole days, and a rest no longer than it: their own words.
             let complaint = match key.name {
-                "look_back" => "is whole days",
-                "spread" => "is at most",
-                _ => " is from ",
+                "look_back" => "must be whole days",
+                "spread" => "must be at most",
+                _ => " must be from ",
             };
             if *least_ms > 0 {
                 check(json!(format_length(*least_ms)), complaint, true);

@@ -43,7 +43,7 @@ fn a_mail_without_an_address_to_write_to_is_noted() {
     };
     let missing = "dir/mail/daily.mjml:1: it has no `{{ postal }}`";
     check("{{ postal }}", "postal: 1 Example Street", &[]);
-    check("{{ postal }}", "", &["dir/catalogue.yaml:1: its mails print `postal`, and it has none"]);
+    check("{{ postal }}", "", &["dir/catalogue.yaml:1: its mails print `postal`, but it is not set"]);
     check("", "", &[missing]);
     check("{% if postal %}x{% endif %}", "postal: 1 Example Street", &[missing]);
 }
@@ -72,8 +72,7 @@ fn a_kind_that_another_plan_always_tells_is_noted() {
             "{kind}"
         );
     };
-    let noted = "dir/catalogue.yaml:24: `event_near` and `event_week` tell the same people of the same things on `email`, and \
-                 an entry is told there once: by the plan that closes first";
+    let noted = "dir/catalogue.yaml:24: `event_near` and `event_week` tell the same people of the same things on `email`, and an entry is told there once, by the plan that closes first";
     check("", &[noted]);
     // Other things, or other people, are told by it.
     check(", on: event.opened", &[]);

@@ -8,14 +8,14 @@ const CLOSE: &str =
 /// What stands in place of the plan's rules, and what is said of it.
 pub(super) const PACES: &[(&str, &str)] = &[
     ("close: at_once", "fine"),
-    ("close: at_wonce", "27:12: there is no way to close `at_wonce`; did you mean `at_once`?"),
+    ("close: at_wonce", "27:12: there is no such way to close: `at_wonce`; did you mean `at_once`?"),
     ("close: {silence: 5m, most: 1h}", "fine"),
     ("close: {silence: 5m}", "27:12: `close` needs `most`"),
     ("close: {silence: 2h, most: 1h}", "27:32: `most` is shorter than `silence`"),
-    ("close: {after: 5m, most: 1h}", "27:30: `most` has no meaning with `after`"),
+    ("close: {after: 5m, most: 1h}", "27:30: `most` has no effect with `after`"),
     (
         "close: {silence: 5m, most: 15d}",
-        "28:16: `most` is longer than `look_back`, so what came first would be forgotten; `look_back` must be at least 15d",
+        "28:16: `most` is longer than `look_back`, so the first entries would be forgotten; `look_back` must be at least 15d",
     ),
     ("close: {away: 30m}", "fine"),
     ("close: {before: starts, by: 2h}", "27:12: `work` has no field `starts`"),
@@ -23,25 +23,28 @@ pub(super) const PACES: &[(&str, &str)] = &[
     ("close: at_once\n    key: [kind, subject.title]", "28:17: `event` has no field `title`"),
     (
         "close: at_once\n    key: title",
-        "28:10: `title` is no part of a key; a key is of `kind`, `subject`, `actor` and fields, such as `subject.author`",
+        "28:10: `title` is not a part of a key; the parts of a key are `kind`, `subject`, `actor` and fields, such as `subject.author`",
     ),
     ("close: at_once\n    key: [kind, subject, actor]", "fine"),
-    ("close: at_once\n    key: [kind, actor, kind]", "28:24: `kind` is there twice"),
+    ("close: at_once\n    key: [kind, actor, kind]", "28:24: `kind` is given twice"),
     ("close: {after: 1h}\n    entries: 5\n    first: alone", "fine"),
     (
         "close: {after: 1h}\n    first: allone",
-        "28:12: `first` is `gathered`, `alone` or `both`; did you mean `alone`?",
+        "28:12: `first` must be `gathered`, `alone` or `both`; did you mean `alone`?",
     ),
-    ("close: at_once\n    first: alone", "28:12: `first` has no meaning where each goes at once"),
+    (
+        "close: at_once\n    first: alone",
+        "28:12: `first` has no effect with `at_once`: each entry goes at once",
+    ),
     ("close: {after: 1h}\n    alone: {most: 3, within: 10m}", "fine"),
     (
         "close: {after: 1h}\n    alone: {most: 30, within: 10m}",
         "28:19: `most` must be a whole number from 1 to 10, not 30",
     ),
-    ("close: {after: 1h}\n    alone: {within: 15d}", "28:21: `within` is from 1s to 14d"),
+    ("close: {after: 1h}\n    alone: {within: 15d}", "28:21: `within` must be from 1s to 14d"),
     (
         "close: {after: 1h}\n    alone: {within: 1m}\n    first: both",
-        "28:12: `alone` has no meaning beside `first`",
+        "28:12: `alone` has no effect beside `first`",
     ),
     ("close: at_once\n    rest: {start: 10m, factor: 144, most: 1d, reset: 12h}", "fine"),
     ("close: at_once\n    rest: {start: 4h}", "fine"),
@@ -54,70 +57,73 @@ pub(super) const PACES: &[(&str, &str)] = &[
         "close: at_once\n    rest: {start: 4h, most: 5h}",
         "28:11: a rest with `most` grows by `factor` or by `each`",
     ),
-    ("close: at_once\n    at_least: 2", "28:15: `at_least` has no meaning where each goes at once"),
+    (
+        "close: at_once\n    at_least: 2",
+        "28:15: `at_least` has no effect with `at_once`: each entry goes at once",
+    ),
     ("close: {after: 1h}\n    at_least: 2\n    below: ended", "fine"),
     ("close: {after: 1h}\n    at_least: 13", "fine"),
     (
         "close: {after: 1h}\n    at_least: 14",
-        "28:15: `at_least` is 14, and a message has room for 13: nothing is ever told; make room for as many, by `most` \
-         of the sections",
+        "28:15: `at_least` is 14, but a message has room for 13: nothing would ever be told; make room for that many with `most` of the sections",
     ),
     ("close: at_once\n    rest: {start: 4h}\n    at_least: 2", "fine"),
     // The sample says a subject once.
     (
         "close: {after: 1h}\n    key: [kind, subject]\n    at_least: 2",
-        "29:15: `at_least` is 2, and a window of one subject, which is said once, never holds more than one; leave \
-         `subject` out of the `key`, or say `once_per: event`",
+        "29:15: `at_least` is 2, but a window of one subject, which is told once, never holds more than one entry; leave `subject` out of the `key`, or write `once_per: event`",
     ),
     ("close: {after: 1h}\n    key: [subject]\n    together: true\n    at_least: 2", "fine"),
     ("close: {after: 1h}\n    key: [kind]\n    at_least: 5", "fine"),
     (
         "close: {after: 1h}\n    key: [kind]\n    at_least: 6",
-        "29:15: `at_least` is 6, and a window of `event_near` has room for 5; make room for as many, by `most` of its \
-         section",
+        "29:15: `at_least` is 6, but a window of `event_near` has room for 5; make room for that many with `most` of its section",
     ),
     ("close: {after: 1h}\n    key: [kind]\n    together: true\n    at_least: 6", "fine"),
     ("close: {after: 1h}\n    key: [actor]\n    at_least: 13", "fine"),
-    ("close: {after: 1h}\n    below: ended", "28:12: `below` has no meaning without `at_least`"),
-    ("close: at_once\n    urgent: yes", "28:13: `urgent` must be true or false, this is a text"),
+    ("close: {after: 1h}\n    below: ended", "28:12: `below` has no effect without `at_least`"),
+    ("close: at_once\n    urgent: yes", "28:13: `urgent` must be true or false, not a text"),
     (
         "close: at_once\n    urgent: true\n    online: hold",
-        "29:13: `online` has no meaning where `urgent` is set: nothing holds it",
+        "29:13: `online` has no effect if `urgent` is set: nothing holds the window",
     ),
     (
         "close: at_once\n    urgent: true\n    quiet: {from: \"22:00\", to: \"08:00\", zone: person}",
-        "29:12: `quiet` has no meaning where `urgent` is set: nothing holds it",
+        "29:12: `quiet` has no effect if `urgent` is set: nothing holds the window",
     ),
     ("close: {after: 1h}\n    key: [kind]\n    together: true", "fine"),
     (
         "close: {after: 1h}\n    together: true",
-        "28:15: `together` has no meaning without a `key`: there is one window",
+        "28:15: `together` has no effect without a `key`: there is one window only",
     ),
     (
         "close: {after: 1h}\n    key: [kind]\n    together: true\n    first: alone",
-        "29:15: `together` has no meaning beside `first`",
+        "29:15: `together` has no effect beside `first`",
     ),
-    ("close: at_once\n    entries: 2", "28:14: `entries` has no meaning where each goes at once"),
+    (
+        "close: at_once\n    entries: 2",
+        "28:14: `entries` has no effect with `at_once`: each entry goes at once",
+    ),
     (
         "close: at_once\n    rest: {start: 4h}\n    entries: 2",
-        "29:14: `entries` has no meaning where each goes at once: a rest is over when it is over",
+        "29:14: `entries` has no effect with `at_once` and `rest`: the window closes when the rest is over",
     ),
     (
         "close: {away: 1h30m}\n    online: ended",
-        "28:13: `online` has no meaning beside `away: 1h30m`: who was away for so long is on no surface any more",
+        "28:13: `online` has no effect beside `away: 1h30m`: a person who was away for that long is not online",
     ),
     ("close: {away: 30m}\n    online: ended\n    entries: 2", "fine"),
     ("close: {away: 30m}\n    online: hold\n    first: alone", "fine"),
     ("close: at_once\n    online: {postpone: 20m}", "fine"),
-    ("close: at_once\n    online: holt", "28:13: `online` is `hold` or `ended`; did you mean `hold`?"),
+    ("close: at_once\n    online: holt", "28:13: `online` must be `hold` or `ended`; did you mean `hold`?"),
     ("close: at_once\n    quiet: {from: \"22:00\", to: \"08:00\", zone: person, then: silent}", "fine"),
     (
         "close: at_once\n    quiet: {from: \"22:00\", to: \"22:00\", zone: person}",
-        "28:12: quiet hours from one time to the same would be all day",
+        "28:12: quiet hours that begin and end at the same time would last all day",
     ),
     (
         "close: at_once\n    quiet: {from: 22, to: \"08:00\", zone: person}",
-        "28:19: `from` must be a text, write it in quotes, this is a number",
+        "28:19: `from` must be a text, not a number; write it in quotes",
     ),
     (
         "close: at_once\n    follows: {plan: dayly, wait: 10m}",
@@ -129,9 +135,9 @@ pub(super) const PACES: &[(&str, &str)] = &[
     ("close: at_once\n    counts_on: []", "28:16: `counts_on` names no channel"),
     (
         "close: at_once\n    counts_on: [push, email]",
-        "28:23: `counts_on` is for other channels: this plan is of `email` itself",
+        "28:23: `counts_on` is for other channels: this plan is on `email` itself",
     ),
-    ("close: at_once\n    counts_on: [push, chat, push]", "28:29: `push` is there twice"),
+    ("close: at_once\n    counts_on: [push, chat, push]", "28:29: `push` is given twice"),
     ("close: at_once\n    counts_on: [e-mail]", "28:17: there is no channel `e-mail`; did you mean `email`?"),
 ];
 
@@ -139,7 +145,7 @@ pub(super) const PACES: &[(&str, &str)] = &[
 pub(super) const TOPS: &[(&str, &str)] = &[
     ("surfaces: {site: 15m, app: {online: 15m, ask: live}}", "fine"),
     ("surfaces: {site: 15m, app: {ask: live}}", "3:28: a surface needs `online`"),
-    ("surfaces: {site: 2d}", "3:18: the time that somebody counts as online is from 1s to 1d"),
+    ("surfaces: {site: 2d}", "3:18: the time for which a person counts as online must be from 1s to 1d"),
     ("caps: {few: {most: 3, per: day, zone: person, channel: email}}", "fine"),
     (
         "caps: {few: {most: 3, per: day}}",
@@ -154,9 +160,9 @@ pub(super) const TOPS: &[(&str, &str)] = &[
     ("caps: {few: {most: 3, per: 1h, tenants: []}}", "3:41: `tenants` names no tenant"),
     (
         "caps: {few: {most: 3, per: 1h, tenants: [\" \"]}}",
-        "3:42: ` ` is no tenant: tenant has a control character or a blank at its edge",
+        "3:42: ` ` is not a tenant: tenant has a control character, or a space at its start or end",
     ),
-    ("caps: {few: {most: 3, per: 1h, zone: person}}", "3:38: `zone` has no meaning without `per: day`"),
+    ("caps: {few: {most: 3, per: 1h, zone: person}}", "3:38: `zone` has no effect without `per: day`"),
 ];
 
 /// A calendar, quiet hours that end what is due in them, and whether something is ever told.

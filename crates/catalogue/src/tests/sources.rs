@@ -50,17 +50,17 @@ sources:
 const SLIPS: &[(&str, &str, &str)] = &[
     ("topic: people", "topic: people", "fine"),
     ("topic: people", "topik: people", "24:5: a source has no key `topik`; did you mean `topic`?"),
-    ("topic: people", "topic: a b", "24:12: `a b` is no topic; a topic's name has 1 to 249 letters, digits, `.`, `_` or `-`"),
-    ("topic: people", "topic: events", "24:12: `events` is a topic of the house; a source is a topic of others; `changes` is read without one"),
+    ("topic: people", "topic: a b", "24:12: `a b` is not a topic; a topic's name has 1 to 249 letters, digits, `.`, `_` or `-`"),
+    ("topic: people", "topic: events", "24:12: `events` is a topic of the house; a source is a topic of another service; `changes` is always read"),
     ("format: json", "format: jsn", "25:13: there is no format `jsn`; did you mean `json`?"),
-    ("format: json", "format: xml", "25:13: there is no format `xml`; a format is `json`, `avro`, `cloudevents` or `debezium`"),
+    ("format: json", "format: xml", "25:13: there is no format `xml`; use `json`, `avro`, `cloudevents` or `debezium`"),
     ("tells: work.published", "tells: wrok.published", "5:12: there is no subject `wrok`; did you mean `work`?"),
     ("tells: work.published", "tells: folow", "5:12: `folow` cannot be told; did you mean `follow`?"),
-    ("otherwise: work.changed", "otherwise: author.changed", "6:16: `otherwise` cannot be author.changed; an event of the same subject"),
-    ("tells: follow", "tells: follow\n    otherwise: work.changed", "20:16: `otherwise` is for events: where `when` does not hold, a fact has ended"),
+    ("otherwise: work.changed", "otherwise: author.changed", "6:16: `otherwise` cannot be author.changed; it must be an event of the same subject"),
+    ("tells: follow", "tells: follow\n    otherwise: work.changed", "20:16: `otherwise` is for events: a fact ends if `when` does not hold"),
     ("    person: row.user_id\n", "", "19:12: `tells: follow` needs `person`"),
-    ("    person: row.user_id\n", "    person: row.user_id\n    actor: row.x\n", "22:12: `actor` means nothing here; `tells: follow` has `person`, `subject`, `time` or `version`"),
-    ("person: row.user_id", "person: [row.user_id]", "21:13: `person` must be a text, this is a list"),
+    ("    person: row.user_id\n", "    person: row.user_id\n    actor: row.x\n", "22:12: `actor` has no effect here; `tells: follow` has `person`, `subject`, `time` or `version`"),
+    ("person: row.user_id", "person: [row.user_id]", "21:13: `person` must be a text, not a list"),
     ("person: row.user_id", "person: rwo.user_id", "21:13: there is no `rwo`; did you mean `row`?"),
     ("person: key", "person: before.id", "27:13: there is no `before`; did you mean `record`?"),
     ("version: record.offset", "version: record.ofset", "28:21: `record` has no `ofset`; did you mean `offset`?"),
@@ -69,11 +69,11 @@ const SLIPS: &[(&str, &str, &str)] = &[
     ("title: row.title", "titel: row.title", "11:7: there is no field `titel`; did you mean `title`?"),
     ("row.out | micros", "row.out | micro", "14:22: there is no filter `micro`; did you mean `micros`?"),
     ("when: not row.ended_at", "when: '\"x\"'", "20:12: a condition must be true or false, this is text; say what about it: `\"x\" is defined`, or compare it"),
-    ("when: not row.ended_at", "when: true", "20:11: `when` must be a text, write it in quotes, this is a flag"),
-    ("when: not row.ended_at", "snapshot: no", "20:15: `snapshot` must be true or false, this is a text"),
+    ("when: not row.ended_at", "when: true", "20:11: `when` must be a text, not a flag; write it in quotes"),
+    ("when: not row.ended_at", "snapshot: no", "20:15: `snapshot` must be true or false, not a text"),
     ("when: not row.ended_at", "snapshot: false", "fine"),
-    ("format: cloudevents}", "format: cloudevents, person: key}", "30:54: without `tells` each record is what it says, and `person` means nothing"),
-    ("tells: profile", "tells: follow\n    subject: '\"author:1\"'", "30:11: a follow is its `person` and its `subject`, and has no `data`"),
+    ("format: cloudevents}", "format: cloudevents, person: key}", "30:54: without `tells`, each record is taken as it is, and `person` has no effect"),
+    ("tells: profile", "tells: follow\n    subject: '\"author:1\"'", "30:11: a follow has `person` and `subject`, and no `data`"),
 ];
 
 #[test]
@@ -161,7 +161,7 @@ fn rows_become_events() {
         Update,
         &row(true),
         None,
-        "refused `when` asks for the row before, which this update does not say: in PostgreSQL the table needs REPLICA IDENTITY FULL",
+        "refused `when` reads the row before the update, which the record does not have: in PostgreSQL, set REPLICA IDENTITY FULL for the table",
     );
     // What is null is taken away, what is missing is not stated, and neither is ever a name.
     check(
@@ -171,13 +171,13 @@ fn rows_become_events() {
         r#"Event("work.changed") true {"subject":"work:7","data":{"author":null,"title":null}}"#,
     );
     for nobody in [json!({"title": "x"}), json!({"id": null})] {
-        check(Insert, &nobody, None, r#"refused `subject`: `"work:" ~ row.id` is nothing in this record"#);
+        check(Insert, &nobody, None, r#"refused `subject`: `"work:" ~ row.id` has no value in this record"#);
     }
     check(
         Insert,
         &json!({"id": 7, "price": "much"}),
         None,
-        "refused `score`: `row.price | number`: invalid operation: it is no number (in expression:1)",
+        "refused `score`: `row.price | number`: invalid operation: it is not a number (in expression:1)",
     );
 }
 
@@ -206,12 +206,12 @@ fn rows_become_facts() {
         &format!("{} + {}", on(3, false), on(4, true)),
     );
     check(Delete, &row(3, Value::Null), None, &on(3, false));
-    check(Delete, &json!({"id": 1}), None, "refused `person`: `row.user_id` is nothing in this record");
+    check(Delete, &json!({"id": 1}), None, "refused `person`: `row.user_id` has no value in this record");
     check(
         Empty,
         &json!({}),
         None,
-        "refused the table was emptied at once, and which facts ended is not said",
+        "refused the table was truncated, and the record does not say which facts ended",
     );
     let person = json!("ann");
     let people = |change, row: Value| tell_row("people", change, &row, None, &person);
@@ -231,8 +231,7 @@ fn an_update_without_the_row_before_may_have_moved_a_fact() {
     use RowChange::{Delete, Insert, Update};
     let (row, block) = (json!({"user_id": "ann", "author_id": 3, "ended_at": null}), json!({"lsn": 7}));
     let on = r#"Follow true {"data":{"person":"ann","target":"author:3"}}"#;
-    let refused = "refused whose it was, and of what, this update does not say: \
-        in PostgreSQL the table needs REPLICA IDENTITY FULL, or make both of its key";
+    let refused = "refused the update does not say which person and subject the row had before: in PostgreSQL, set REPLICA IDENTITY FULL for the table, or make person and subject its key";
     let check = |change, before: Option<&Value>, key: Value, block: &Value, expected: &str| {
         let found = tell_row_with_block("follows", change, &row, before, &key, block);
         assert_eq!(found, expected, "{change:?} {before:?} {key} {block}");

@@ -76,7 +76,7 @@ pub struct ReplayArgs {
 /// Records a second, and not none.
 fn parse_per_second(text: &str) -> Result<u32, String> {
     let pace = text.parse().ok().filter(|pace| (1..=PER_SECOND_MAX).contains(pace));
-    pace.ok_or_else(|| format!("it is a whole number of records, 1 to {PER_SECOND_MAX}"))
+    pace.ok_or_else(|| format!("it must be a whole number from 1 to {PER_SECOND_MAX}"))
 }
 
 #[cfg(test)]

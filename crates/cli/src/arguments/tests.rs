@@ -155,8 +155,8 @@ fn a_release_says_what_it_needs() {
     };
     check("tidings release --plan p", &["--person <PERSON>", "--all"]);
     check("tidings release --plan p --all --person ann", &["cannot be used with"]);
-    check("tidings release --plan p --all --per-second 0", &["--per-second", "it is 1 or more"]);
-    check("tidings release --plan p --all --per-second many", &["--per-second", "it is a whole number"]);
+    check("tidings release --plan p --all --per-second 0", &["--per-second", "1 or more"]);
+    check("tidings release --plan p --all --per-second many", &["--per-second", "it must be a whole number"]);
     check("tidings release --plan p --person ann --per-second 5", &["cannot be used with", "--per-second"]);
     for line in ["tidings release --plan p --all --per-second 1", "tidings release --plan p --person ann"] {
         parse_line(line).unwrap_or_else(|error| panic!("{line}: {error}"));

@@ -113,9 +113,9 @@ impl WindowsArgs {
 /// Windows a second, and not none.
 fn parse_windows_per_second(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("0 windows a second would release nothing; it is 1 or more".to_owned()),
+        Ok(0) => Err("it must be a whole number, 1 or more".to_owned()),
         Ok(pace) => Ok(pace),
-        Err(_) => Err("it is a whole number of windows, 1 or more".to_owned()),
+        Err(_) => Err("it must be a whole number, 1 or more".to_owned()),
     }
 }
 

@@ -51,7 +51,7 @@ pub fn reach_any_house(config: &Config) -> Result<HouseAccess, CommandError> {
         EngineConfig::Embedded if !dir.join("topics").exists() => {
             let dir = dir.display();
             return Err(CommandError::from_unreachable(format!(
-                "there is nothing in {dir} yet; `tidings up` begins it"
+                "{dir} is empty; start a house with `tidings up`"
             )));
         }
         EngineConfig::Embedded => DataDir::hold(dir),

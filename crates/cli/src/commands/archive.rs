@@ -20,7 +20,7 @@ pub fn run(config: &Config, asked: &cli::ArchiveArgs, out: OutputStyle) -> Resul
     let client = find_running_house(config)?;
     let Some(before) = archive::parse_day(&asked.before, house_now(&client)?) else {
         let what = format!(
-            "--before is a day such as 2026-11-13, or how long ago, such as 16d, not `{}`",
+            "--before must be a day such as 2026-11-13, or an age such as 16d, not `{}`",
             asked.before
         );
         return Err(CommandError::Usage(what));
@@ -31,7 +31,7 @@ pub fn run(config: &Config, asked: &cli::ArchiveArgs, out: OutputStyle) -> Resul
         return Ok(terminal::print_json(&archived)?);
     }
     match &archived.file {
-        None => terminal::print_talk(format!("nothing lies before {before}")),
+        None => terminal::print_talk(format!("there are no days before {before}")),
         Some(file) => {
             let ArchiveReport { days, rows, bytes, .. } = &archived;
             let days = if days.len() == 1 { "1 day".to_owned() } else { format!("{} days", days.len()) };
@@ -46,7 +46,7 @@ pub fn run(config: &Config, asked: &cli::ArchiveArgs, out: OutputStyle) -> Resul
 fn find_running_house(config: &Config) -> Result<HouseClient, CommandError> {
     HouseClient::find(&config.data_dir).map_err(|failure| match failure {
         CommandError::Unreachable(error) => {
-            let why = "only a running house archives, for it alone knows what it still has to tell";
+            let why = "only a running house can archive, because it alone knows what it still has to tell";
             CommandError::Unreachable(error.context(why))
         }
         other => other,
@@ -56,12 +56,12 @@ fn find_running_house(config: &Config) -> Result<HouseClient, CommandError> {
 /// The house and we may stand in different folders.
 fn absolute_file(out: Option<&Path>, before: Day) -> Result<PathBuf, CommandError> {
     let name = out.map_or_else(|| PathBuf::from(format!("archive-before-{before}.avro")), Path::to_owned);
-    Ok(std::path::absolute(name).context("the name of the file")?)
+    Ok(std::path::absolute(name).context("resolve the path of the file")?)
 }
 
 fn house_now(client: &HouseClient) -> Result<UtcMillis, CommandError> {
     let said: Value = client.get("/admin/clock", &[])?.into_value()?;
-    let now = said["now"].as_str().and_then(UtcMillis::parse).context("understand the house's time")?;
+    let now = said["now"].as_str().and_then(UtcMillis::parse).context("decode the house's time")?;
     Ok(now)
 }
 
@@ -79,7 +79,7 @@ fn archive_by_house(client: &HouseClient, before: Day, file: &Path) -> Result<Ar
         if !said["archived"].is_null() {
             terminal::progress_done();
             let archived = serde_json::from_value(said["archived"].clone());
-            return Ok(archived.context("understand the answer")?);
+            return Ok(archived.context("decode the answer")?);
         }
         progress.show(format!("{} rows written", said["rows"]));
         pace.block_on(clock.sleep_until(clock.now() + LOOK_MS));
@@ -104,8 +104,8 @@ mod tests {
         let failure = run(&merged.config, &asked, OutputStyle { json: false }).unwrap_err();
         assert_eq!(failure.exit_code(), 4);
         let said = failure.to_string();
-        assert!(said.starts_with("only a running house archives"), "{said}");
-        assert!(said.ends_with("start it with `tidings up`"), "{said}");
+        assert!(said.starts_with("only a running house can archive"), "{said}");
+        assert!(said.ends_with("start one with `tidings up`"), "{said}");
         assert!(!dir.path().join("old.avro").exists());
     }
 }

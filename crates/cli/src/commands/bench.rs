@@ -16,7 +16,7 @@ pub fn run(config: Config, asked: &cli::BenchCommandArgs, out: OutputStyle) -> R
     }
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
         return Err(CommandError::Usage(format!(
-            "there is no bench `{name}`; there is {}",
+            "there is no benchmark `{name}`; choose from {}",
             bench_names(|_| true)
         )));
     };
@@ -25,7 +25,8 @@ pub fn run(config: Config, asked: &cli::BenchCommandArgs, out: OutputStyle) -> R
         EngineConfig::Production(_) if !bench.on_clusters => {
             let there = bench_names(|bench| bench.on_clusters);
             let why = format!(
-                "`{name}` measures the embedded engine alone: with `--engine production` there is {there}"
+                "`{name}` measures the embedded engine alone; with `--engine production`, choose from \
+                {there}"
             );
             return Err(CommandError::Usage(why));
         }

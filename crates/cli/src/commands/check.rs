@@ -117,7 +117,7 @@ fn judge_report(found: &CatalogueCheckReport, strict: bool) -> Result<(), Comman
     }
     match found.notes.len() + found.trial.findings.len() {
         notes if strict && notes > 0 => {
-            Err(CommandError::from_refusal(format!("{}, and --strict takes none", pluralise(notes, "note"))))
+            Err(CommandError::from_refusal(format!("{}, and --strict allows none", pluralise(notes, "note"))))
         }
         _ => Ok(()),
     }
@@ -128,7 +128,7 @@ fn play_scenarios(dir: &Path, ask: &CatalogueCheckRequest) -> Result<Vec<Scenari
     if !dir.is_dir() {
         return match &ask.only {
             Some(_) => {
-                Err(CommandError::from_refusal(format!("{} is no folder with scenarios", dir.display())))
+                Err(CommandError::from_refusal(format!("{} is not a folder with scenarios", dir.display())))
             }
             None => Ok(Vec::new()),
         };
@@ -141,7 +141,7 @@ fn play_scenarios(dir: &Path, ask: &CatalogueCheckRequest) -> Result<Vec<Scenari
         let names: Vec<&str> = all.iter().map(|path| scenario_name(path)).collect();
         let there = source_text::list_choices(names);
         return Err(CommandError::from_refusal(format!(
-            "no scenario has `{only}` in its name: there is {there}"
+            "no scenario has `{only}` in its name; choose from {there}"
         )));
     }
     let mut played = Vec::new();

@@ -31,7 +31,7 @@ pub fn run(config: &Config, asked: &cli::ClockArgs, out: OutputStyle) -> Result<
         terminal::print_data(line)?;
     }
     if !settled {
-        terminal::print_talk("the clock was moved; the house still works on what is due by now");
+        terminal::print_talk("the clock was moved; the house is still busy with what is due");
     }
     Ok(())
 }
@@ -40,8 +40,8 @@ fn clock_lines(clock: &Value) -> Vec<String> {
     let text = |name: &str| clock[name].as_str().unwrap_or_default().to_owned();
     let ahead_ms = clock["ahead_ms"].as_i64().unwrap_or_default();
     let ahead = match ahead_ms {
-        0 => "as this machine's".to_owned(),
-        ms => format!("{} ahead of this machine's", catalogue::format_length(ms)),
+        0 => "the same as this machine's clock".to_owned(),
+        ms => format!("{} ahead of this machine's clock", catalogue::format_length(ms)),
     };
     let mut lines = vec![format!("{}  {ahead}", text("now"))];
     if let (Some(due), Some(now)) = (UtcMillis::parse(&text("due")), UtcMillis::parse(&text("now"))) {
@@ -50,7 +50,7 @@ fn clock_lines(clock: &Value) -> Vec<String> {
         lines.push("no window is open".to_owned());
     }
     if clock["demo"] != true {
-        lines.push("it cannot be moved: this is no demo".to_owned());
+        lines.push("it cannot be moved: this is not a demo".to_owned());
     }
     lines
 }
@@ -67,14 +67,14 @@ mod tests {
         };
         assert_eq!(
             clock(0, None, true),
-            ["2026-11-21T10:00:00.000Z  as this machine's", "no window is open"]
+            ["2026-11-21T10:00:00.000Z  the same as this machine's clock", "no window is open"]
         );
         assert_eq!(
             clock(5_400_000, Some("2026-11-22T08:00:00.000Z"), false),
             [
-                "2026-11-21T10:00:00.000Z  1h30m ahead of this machine's",
+                "2026-11-21T10:00:00.000Z  1h30m ahead of this machine's clock",
                 "2026-11-22T08:00:00.000Z  the next window is due, in 22 h",
-                "it cannot be moved: this is no demo",
+                "it cannot be moved: this is not a demo",
             ]
         );
     }

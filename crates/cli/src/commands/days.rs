@@ -21,7 +21,7 @@ pub fn run(config: &Config, asked: &cli::DaysArgs, out: OutputStyle) -> Result<(
     let Some(since) = days::parse_days_back(&asked.since) else {
         let most = days::DAYS_MAX;
         return Err(CommandError::Usage(format!(
-            "--since is a number of days up to {most}d, not `{}`",
+            "--since must be a number of days up to {most}d, not `{}`",
             asked.since
         )));
     };
@@ -34,7 +34,8 @@ pub fn run(config: &Config, asked: &cli::DaysArgs, out: OutputStyle) -> Result<(
             let catalogue = files.catalogue.as_ref();
             if catalogue.is_none() {
                 terminal::print_talk(
-                    "the catalogue is not known, so neither are titles and what still waits; TIDINGS_CATALOGUE names its folder",
+                    "without a catalogue, titles and waiting entries are missing; name its folder with \
+                    TIDINGS_CATALOGUE",
                 );
             }
             let now = UtcMillis(files.clock.now());
@@ -57,7 +58,7 @@ pub fn run(config: &Config, asked: &cli::DaysArgs, out: OutputStyle) -> Result<(
 fn print_days(days: &PersonDays) -> Result<(), CommandError> {
     let paint = TextPainter::for_data();
     if days.days.is_empty() {
-        terminal::print_talk(format!("nothing for {} in these days", terminal::clean_text(&days.person)));
+        terminal::print_talk(format!("no entries for {} in these days", terminal::clean_text(&days.person)));
     }
     Ok(days.days.iter().try_for_each(|day| print_day(day, paint))?)
 }

@@ -25,7 +25,7 @@ pub fn run(config: &Config, asked: &cli::DeviceArgs, out: OutputStyle) -> Result
             publish::publish_device(config, device_fact(&asked.person, device, Some((platform, token))), out)
         }
         (Some(device), _, _) => {
-            let what = "it needs a platform and a token, or --remove";
+            let what = "give a platform and a token, or --remove";
             Err(CommandError::Usage(format!("`{}`: {what}", terminal::clean_text(device))))
         }
         (None, _, _) => list_devices(config, &asked.person, out),
@@ -57,7 +57,7 @@ fn list_devices(config: &Config, person: &str, out: OutputStyle) -> Result<(), C
         return Ok(terminal::print_json(&found)?);
     }
     if found.devices.is_empty() {
-        terminal::print_talk(format!("no device is known of {}", terminal::clean_text(&found.person)));
+        terminal::print_talk(format!("no device of {} is known", terminal::clean_text(&found.person)));
         return Ok(());
     }
     let mut lines = device_table(&found.devices).into_iter();

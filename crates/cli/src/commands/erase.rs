@@ -31,7 +31,8 @@ pub fn run(config: &Config, asked: &cli::ErasePersonArgs, out: OutputStyle) -> R
     let reach = reach_house(config)?;
     if asked.receipt {
         let seen = find_erasure(&reach, config, &person)?;
-        let seen = seen.ok_or_else(|| CommandError::from_refusal("nobody asked to erase this person"))?;
+        let seen =
+            seen.ok_or_else(|| CommandError::from_refusal("no erasure of this person was requested"))?;
         if !out.json {
             seen.earlier.iter().rev().try_for_each(|earlier| print_receipt(earlier, out))?;
         }
@@ -43,7 +44,7 @@ pub fn run(config: &Config, asked: &cli::ErasePersonArgs, out: OutputStyle) -> R
         _ => ErasureAction::Erase,
     };
     if deed == ErasureAction::Erase && !asked.yes && !confirm_erasure(&person)? {
-        terminal::print_talk("left as it is");
+        terminal::print_talk("nothing was changed");
         return Ok(());
     }
     let seen = begin_erasure(&reach, config, &person, deed)?;
@@ -52,7 +53,7 @@ pub fn run(config: &Config, asked: &cli::ErasePersonArgs, out: OutputStyle) -> R
     }
     if matches!((&reach, &config.engine), (HouseAccess::Files(_), EngineConfig::Embedded)) {
         print_receipt(&seen, out)?;
-        terminal::print_talk("no house runs here: the rest is removed when one does");
+        terminal::print_talk("no house runs here; the rest is removed when one does");
         return Ok(());
     }
     wait_for_receipt(&reach, config, &person, &seen, out)
@@ -60,7 +61,7 @@ pub fn run(config: &Config, asked: &cli::ErasePersonArgs, out: OutputStyle) -> R
 
 /// What is erased never comes back, and neither does the id unless somebody welcomes it.
 fn confirm_erasure(person: &Person) -> Result<bool, CommandError> {
-    let what = format!("all that is known of {person} will be removed for good. Erase this person?");
+    let what = format!("everything known about {person} will be removed for good. Erase this person?");
     terminal::confirm(&terminal::clean_text(&what))
 }
 
@@ -85,7 +86,7 @@ fn begin_erasure(
                 erasure::request_erasure((&**store, &**topics), of, deed == ErasureAction::Welcome, now);
             runtime.block_on(ask)?.map_err(CommandError::from_refusal)?;
             let seen = runtime.block_on(erasure::find_erasure(&**topics, of))?;
-            Ok(seen.context("what was asked for is not in the log")?)
+            Ok(seen.context("the request is not in the log")?)
         }
     }
 }
@@ -136,12 +137,12 @@ fn print_receipt(seen: &ErasureView, out: OutputStyle) -> Result<(), CommandErro
     let ErasureView { person, state, asked, at, step, places, earlier: _ } = seen;
     let person = terminal::clean_text(person);
     terminal::print_talk(match state.as_str() {
-        "done" => format!("{person} was erased, asked for at {asked}, done at {at}"),
-        "lifted" => format!("{person} may come back, since {at}"),
-        "looked" => format!("an erasure of {person} would remove, of what is counted before it begins"),
+        "done" => format!("{person} was erased: requested at {asked}, done at {at}"),
+        "lifted" => format!("{person} was welcomed back at {at}"),
+        "looked" => format!("an erasure of {person} would remove (as far as it can be counted beforehand)"),
         _ => format!(
             "{person} is marked as erased since {asked}; {}",
-            step.as_deref().unwrap_or("the rest waits")
+            step.as_deref().unwrap_or("the rest is waiting")
         ),
     });
     if places.is_empty() {

@@ -19,7 +19,8 @@ use crate::arguments as cli;
 pub fn run(config: &Config, asked: &cli::ExplainArgs, out: OutputStyle) -> Result<(), CommandError> {
     let person = Person::new(&asked.person).map_err(CommandError::from_refusal)?;
     let Some(event) = ExplainTarget::parse(&asked.event) else {
-        let what = "--event is 32 hexadecimal digits, an entry as `tidings days` prints it, type:id of a subject, or source/id of a change";
+        let what = "--event must be 32 hexadecimal digits, an entry as `tidings days` prints it, type:id \
+            of a subject, or source/id of a change";
         return Err(CommandError::Usage(what.to_owned()));
     };
     let explanations: Vec<EventExplanation> = match reach_house(config)? {

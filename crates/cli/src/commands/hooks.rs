@@ -33,14 +33,16 @@ pub fn run(config: &Config, asked: &HooksArgs, out: OutputStyle) -> Result<(), C
 fn parse_hook(name: &str) -> Result<Hook, CommandError> {
     let known = || list_choices(Hook::ALL.map(Hook::name));
     Hook::parse(name)
-        .ok_or_else(|| CommandError::from_refusal(format!("`{name}` is no hook; there is {}", known())))
+        .ok_or_else(|| CommandError::from_refusal(format!("`{name}` is not a hook; use {}", known())))
 }
 
 fn print_hook_keys(config: &Config, tenant: &str, hook: Hook, out: OutputStyle) -> Result<(), CommandError> {
     let tenant = Tenant::new(tenant)
-        .map_err(|why| CommandError::from_refusal(format!("`{tenant}` is no tenant: {why}")))?;
+        .map_err(|why| CommandError::from_refusal(format!("`{tenant}` is not a tenant: {why}")))?;
     if config.hooks.keys.is_empty() {
-        return Err(CommandError::from_refusal("there is no key: set `hooks.secret`, of which it is made"));
+        return Err(CommandError::from_refusal(
+            "there is no key: set `hooks.secret`, from which keys are derived",
+        ));
     }
     let keys = config.hooks.keys.receiver_keys(hook, &tenant);
     let keys: Vec<&str> = keys.iter().map(SecretString::expose_secret).collect();
@@ -60,7 +62,7 @@ fn send_test_call(config: &Config, address: &str, hook: Hook, out: OutputStyle) 
     let _within = runtime.enter();
     let caller =
         courier_setup::build_caller(&hooks, config.limits.hand_over).map_err(CommandError::Refused)?;
-    let caller = caller.context("no hook is called")?;
+    let caller = caller.context("hooks are not enabled")?;
     let message = test_call(config, address, hook)?;
     let handed = runtime.block_on(caller.hand(&message, &TestSendGate)).context("call")?;
     report_handed(handed, &message, out)

@@ -67,9 +67,11 @@ fn catalogue_name(dir: &Path) -> Result<String, CommandError> {
     if begins && fits && is_word && name.len() <= NAME_BYTES_MAX {
         return Ok(name.to_owned());
     }
-    let rule = "letters, digits, `-` and `_`, beginning with a letter";
-    let what =
-        format!("`{}` cannot be the name of a catalogue: it is a word of {rule}", terminal::clean_text(name));
+    let rule = "letters, digits, `-` and `_`, and begin with a letter";
+    let what = format!(
+        "`{}` cannot be the name of a catalogue: it must consist of {rule}",
+        terminal::clean_text(name)
+    );
     Err(CommandError::Usage(what))
 }
 
@@ -79,17 +81,15 @@ fn make_empty_folder(dir: &Path) -> Result<(), CommandError> {
     match fs::read_dir(dir) {
         Ok(mut there) => match there.next() {
             None => Ok(()),
-            Some(_) => Err(CommandError::from_refusal(format!(
-                "{shown} is not empty; name a folder that is not there yet"
-            ))),
+            Some(_) => Err(CommandError::from_refusal(format!("{shown} is not empty; name a new folder"))),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Ok(fs::create_dir_all(dir).with_context(|| format!("make {shown}"))?)
         }
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            Err(CommandError::from_refusal(format!("{shown} is a file; name a folder that is not there yet")))
+            Err(CommandError::from_refusal(format!("{shown} is a file; name a new folder")))
         }
-        Err(error) => Err(anyhow::Error::new(error).context(format!("look into {shown}")).into()),
+        Err(error) => Err(anyhow::Error::new(error).context(format!("read {shown}")).into()),
     }
 }
 
@@ -106,9 +106,9 @@ fn print_next_steps(dir: &Path) -> Result<(), CommandError> {
     let shown = dir.display().to_string();
     terminal::print_data(format!("{} is a small catalogue that works:", paint.with(terminal::BOLD, &shown)))?;
     let rows = [
-        ("catalogue.yaml", "who is told what, and when"),
-        (schema::FILE, "by which an editor completes and explains it"),
-        ("mail/", "what the mail looks like, and its plain text"),
+        ("catalogue.yaml", "the kinds and plans: who is told, of what and when"),
+        (schema::FILE, "the schema with which an editor completes and explains it"),
+        ("mail/", "the template of the mail, and its plain text"),
         ("scenarios/", "two stories that prove it; words.txt has their words"),
         ("demo.ndjson", "the people and books that a demo begins with"),
     ];
@@ -117,9 +117,9 @@ fn print_next_steps(dir: &Path) -> Result<(), CommandError> {
     terminal::print_data("")?;
     terminal::print_data("Next:")?;
     let rows = [
-        (format!("tidings check {shown}"), "does it work? plays the scenarios, too"),
-        (format!("tidings check {shown} --watch"), "the same again whenever you change a file"),
-        (format!("tidings up --catalogue {shown} --demo"), "run it here, with a page and a clock to move"),
+        (format!("tidings check {shown}"), "checks the catalogue and plays the scenarios"),
+        (format!("tidings check {shown} --watch"), "does so whenever you change a file"),
+        (format!("tidings up --catalogue {shown} --demo"), "runs it here, with a page and a clock to move"),
     ];
     let rows = rows.map(|(line, what)| [format!("  {line}"), what.to_owned()]);
     Ok(terminal::format_table(&rows).into_iter().try_for_each(terminal::print_data)?)

@@ -37,7 +37,7 @@ fn key_folder(config: &Config, named: Option<&PathBuf>) -> Result<PathBuf, Comma
     let configured = config.mail.as_ref().and_then(|mail| mail.dkim.as_ref());
     let folder = named.or(configured).cloned();
     folder.ok_or_else(|| {
-        CommandError::from_refusal("no folder of keys: name it with --folder, or set `mail.dkim`")
+        CommandError::from_refusal("there is no folder of keys: name one with --folder, or set `mail.dkim`")
     })
 }
 
@@ -47,7 +47,7 @@ fn make_dkim_key(config: &Config, new: &NewDkimKeyArgs, out: OutputStyle) -> Res
     let date = new.from.clone().unwrap_or_else(|| UtcMillis(now).to_string().chars().take(10).collect());
     let since = folder::parse_since(&date);
     let since = since
-        .ok_or_else(|| CommandError::from_refusal(format!("`{date}` is no date, such as 2026-12-01")))?;
+        .ok_or_else(|| CommandError::from_refusal(format!("`{date}` is not a date, such as 2026-12-01")))?;
     let selector = new.selector.clone().unwrap_or_else(|| format!("{}-{}", new.kind, date.replace('-', "")));
     let refused =
         |why: courier_net::dkim::DkimKeyError| CommandError::from_refusal(format!("`{}`: {why}", new.domain));
@@ -55,8 +55,8 @@ fn make_dkim_key(config: &Config, new: &NewDkimKeyArgs, out: OutputStyle) -> Res
     let key = DkimKey::read(&new.domain, &selector, since, &pem).map_err(refused)?;
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let path = folder.join(folder::key_file_name(&new.domain, &selector, new.from.as_deref()));
-    write_new(&path, &pem, "--selector gives the new key another name")?;
-    terminal::print_talk(format!("made {}; this has to stand in the DNS before it is used", path.display()));
+    write_new(&path, &pem, "give the new key another name with --selector")?;
+    terminal::print_talk(format!("made {}; publish this DNS record before the key is used", path.display()));
     print_dkim_records(&[key], now, out)
 }
 
@@ -66,7 +66,7 @@ pub fn write_new(path: &Path, pem: &str, otherwise: &str) -> Result<(), CommandE
     let mut file = match file {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             return Err(CommandError::from_refusal(format!(
-                "{} is there already; {otherwise}",
+                "{} exists already; {otherwise}",
                 path.display()
             )));
         }
@@ -85,7 +85,7 @@ fn list_dkim_keys(folder: &Path, out: OutputStyle) -> Result<(), CommandError> {
 
 fn print_dkim_records(keys: &[DkimKey], now: i64, out: OutputStyle) -> Result<(), CommandError> {
     let used = |key: &DkimKey| key.since() <= now.div_euclid(1_000);
-    let records = keys.iter().map(|key| Ok((key, key.dns_record().context("its record")?)));
+    let records = keys.iter().map(|key| Ok((key, key.dns_record().context("make its DNS record")?)));
     let records = records.collect::<anyhow::Result<Vec<_>>>()?;
     if out.json {
         let one = |(key, (name, text)): &(&DkimKey, (String, String))| json!({"name": name, "record": text, "used": used(key)});
@@ -102,7 +102,7 @@ fn print_dkim_records(keys: &[DkimKey], now: i64, out: OutputStyle) -> Result<()
 pub fn send_test(config: &Config, asked: &SendTestArgs, out: OutputStyle) -> Result<(), CommandError> {
     let Some(mail) = &config.mail else {
         return Err(CommandError::from_refusal(
-            "mails stay in the outbox: `mail.ways` names no server that takes them further",
+            "mails stay in the outbox, because `mail.ways` names no server",
         ));
     };
     let mailer = courier_setup::build_mailer(mail, config.limits.hand_over).map_err(CommandError::Refused)?;
@@ -132,7 +132,7 @@ pub(super) fn report_handed(
             format!("not now: {why}")
         }
         HandoverOutcome::Refused(why) => format!("refused: {why}"),
-        HandoverOutcome::Unknown(why) => format!("nobody can say whether it was taken: {why}"),
+        HandoverOutcome::Unknown(why) => format!("it is not known whether it was accepted: {why}"),
     };
     Err(CommandError::Failed(anyhow::anyhow!(why)))
 }

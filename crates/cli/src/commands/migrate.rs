@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub fn run(config: &Config, asked: &cli::MigrateArgs, out: OutputStyle) -> Result<(), CommandError> {
     let EngineConfig::Production(production) = &config.engine else {
         return Err(CommandError::from_refusal(
-            "there is nothing to migrate: the engine is `embedded`, which `tidings up` makes ready by itself",
+            "there is nothing to migrate: the engine is `embedded`, which `tidings up` prepares by itself",
         ));
     };
     shell::terminal::start_log(config)?;
@@ -49,9 +49,7 @@ pub fn run(config: &Config, asked: &cli::MigrateArgs, out: OutputStyle) -> Resul
         lines.iter().try_for_each(terminal::print_data)?;
     }
     if asked.check && !lines.is_empty() {
-        return Err(CommandError::from_refusal(
-            "the engines are not ready: `tidings migrate` makes them so, where it can",
-        ));
+        return Err(CommandError::from_refusal("the engines are not ready; run `tidings migrate`"));
     }
     Ok(())
 }

@@ -153,7 +153,7 @@ impl PersonSheet<'_> {
         rows.extend(seen.iter().map(|one| {
             ["seen".to_owned(), format!("{} {}", one.surface, self.local_time(&one.at)).trim().to_owned()]
         }));
-        self.print_rows(&rows, "nothing is stated")
+        self.print_rows(&rows, "nothing is known")
     }
 
     fn print_follows(&self) -> PrintResult {
@@ -216,7 +216,7 @@ impl PersonSheet<'_> {
             None if channel.is_empty() => {
                 format!("{} as far as announced", count_entries(window.heard as usize))
             }
-            None => "nothing, as things stand".to_owned(),
+            None => "nothing, as it stands now".to_owned(),
         };
         [self.local_time(&window.due), format!("{}{channel}{key}", window.plan), window.why.clone(), what]
     }

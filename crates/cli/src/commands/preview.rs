@@ -109,7 +109,7 @@ fn print_preview(preview: &MessagePreview) -> Result<(), CommandError> {
     let kind = kind.as_ref().map(|kind| format!(", kind {kind}")).unwrap_or_default();
     line("plan", &format!("{plan} ({channel}){kind}"))?;
     let of = match preview.of {
-        PreviewSource::Digest => "all that waits",
+        PreviewSource::Digest => "everything that waits",
         PreviewSource::Waiting => "waiting",
         PreviewSource::Subject => "as if it came now",
         PreviewSource::Example => "made up",

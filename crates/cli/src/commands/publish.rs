@@ -257,17 +257,13 @@ fn publish_file(client: &HouseClient, path: &Path, out: OutputStyle) -> Result<(
 fn name_and_value(field: &str) -> Result<(&str, &str), CommandError> {
     match field.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name, value)),
-        _ => Err(CommandError::Usage(format!("`{field}` is no FIELD=VALUE"))),
+        _ => Err(CommandError::Usage(format!("`{field}` is not FIELD=VALUE"))),
     }
 }
 
 /// Which of two values was meant nobody can know.
 fn check_first(is_first: bool, field: &str) -> Result<(), CommandError> {
-    if is_first {
-        Ok(())
-    } else {
-        Err(CommandError::Usage(format!("`{field}`: this field was given before")))
-    }
+    if is_first { Ok(()) } else { Err(CommandError::Usage(format!("`{field}`: this field is given twice"))) }
 }
 
 /// `ann`, or `ann=0.93` with a score.
@@ -275,7 +271,7 @@ fn parse_listed_person(person: &str) -> Result<Value, CommandError> {
     let Some((name, score)) = person.rsplit_once('=') else { return Ok(person.into()) };
     match score.parse().ok().filter(|score: &f64| score.is_finite()) {
         Some(score) => Ok(json!({"person": name, "score": score})),
-        None => Err(CommandError::Usage(format!("`{person}`: `{score}` is no score, as in ann=0.93"))),
+        None => Err(CommandError::Usage(format!("`{person}`: `{score}` is not a score, as in ann=0.93"))),
     }
 }
 

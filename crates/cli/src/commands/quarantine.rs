@@ -42,7 +42,7 @@ fn print_items(items: &[QuarantineItemView], out: OutputStyle) -> Result<(), Com
         return Ok(terminal::print_json(&items)?);
     }
     if items.is_empty() {
-        terminal::print_talk("nothing waits in the quarantine");
+        terminal::print_talk("the quarantine is empty");
     }
     let row = |item: &QuarantineItemView| {
         let reason: String = item.reason.chars().take(REASON_CHARS_LISTED).collect();
@@ -58,7 +58,7 @@ fn print_items(items: &[QuarantineItemView], out: OutputStyle) -> Result<(), Com
 
 fn print_item(items: &[QuarantineItemView], number: u64, out: OutputStyle) -> Result<(), CommandError> {
     let Some(item) = items.iter().find(|item| item.number == number) else {
-        return Err(CommandError::from_refusal(format!("no item {number} waits in the quarantine")));
+        return Err(CommandError::from_refusal(format!("there is no item {number} in the quarantine")));
     };
     if out.json {
         return Ok(terminal::print_json(item)?);
@@ -68,7 +68,7 @@ fn print_item(items: &[QuarantineItemView], number: u64, out: OutputStyle) -> Re
         ["since".to_owned(), item.at.clone()],
         ["put aside by".to_owned(), terminal::clean_text(&item.room)],
         [
-            "lies in".to_owned(),
+            "position".to_owned(),
             format!("{}, partition {}, offset {}", item.topic, item.partition, item.offset),
         ],
         ["reason".to_owned(), terminal::clean_text(&item.reason)],
@@ -79,9 +79,7 @@ fn print_item(items: &[QuarantineItemView], number: u64, out: OutputStyle) -> Re
         terminal::print_data(line)?;
     }
     if item.cut {
-        terminal::print_talk(
-            "this is the beginning; the whole record lies where its topic, partition and offset say",
-        );
+        terminal::print_talk("only its beginning is shown; the whole record is at this position");
     }
     Ok(())
 }
@@ -101,7 +99,7 @@ fn check_topics_known(
         let is_known = foreign.contains(&item.topic) || ours.iter().any(|(name, ..)| *name == item.topic);
         if !is_known && numbers.is_none_or(|numbers| numbers.contains(&number)) {
             return Err(CommandError::from_refusal(format!(
-                "item {number} is of `{}`, which no source that is known here reads: name the catalogue with \
+                "item {number} is of `{}`, which is not a known source: name the catalogue with \
                  TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
                 item.topic
             )));

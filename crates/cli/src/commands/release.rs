@@ -30,8 +30,8 @@ pub fn run(config: &Config, asked: &cli::ReleaseArgs, out: OutputStyle) -> Resul
         return Ok(terminal::print_json(&json!({"released": released}))?);
     }
     terminal::print_talk(match (&asked.person, released) {
-        (Some(person), 0) => format!("{} has no window of `{plan}` open", terminal::clean_text(person)),
-        (None, 0) => format!("nobody has a window of `{plan}` open"),
+        (Some(person), 0) => format!("no window of `{plan}` is open for {}", terminal::clean_text(person)),
+        (None, 0) => format!("no window of `{plan}` is open"),
         (_, n) => describe_released(n, matches!(reach, HouseAccess::Running(_))),
     });
     Ok(())
@@ -82,7 +82,7 @@ fn release_all(
         released += part.released;
         progress.show(describe_released(released, by_house));
         let Some(next) = part.next else { break };
-        from = next.parse().context("understand the answer")?;
+        from = next.parse().context("decode the answer")?;
         if part.released > 0 {
             pace.block_on(clock.sleep_until(began + SECOND_MS));
         }
@@ -103,7 +103,7 @@ fn release_part(
             let body = json!({"plan": plan.as_str(), "from": from.to_string(), "most": most, "at": at});
             let said: Value = client.post("/admin/release", &body.to_string(), None)?.into_value()?;
             *at = said["at"].as_i64();
-            Ok(serde_json::from_value(said).context("understand the answer")?)
+            Ok(serde_json::from_value(said).context("decode the answer")?)
         }
         HouseAccess::Files(files) => {
             let at = UtcMillis(*at.get_or_insert_with(|| files.clock.now()));

@@ -14,7 +14,7 @@ use super::{
 use crate::arguments as cli;
 
 pub fn run(config: &Config, asked: &cli::RepartitionArgs, out: OutputStyle) -> Result<(), CommandError> {
-    let to = PartitionCount::new(asked.to).context("so many partitions cannot be")?;
+    let to = PartitionCount::new(asked.to).context("this number of partitions is not possible")?;
     let files = match reach_any_house(config)? {
         HouseAccess::Files(files) => files,
         HouseAccess::Running(_) => {
@@ -47,7 +47,7 @@ fn execute_order(files: &DirectEngines, to: PartitionCount) -> anyhow::Result<re
     let done = files.runtime.block_on(repartition::execute_repartition(&*files.topics, &order, &|step| {
         terminal::print_talk(step);
     }));
-    done.context("the same command goes on where it stopped")
+    done.context("run the same command again to continue")
 }
 
 fn print_plan(plan: &RepartitionPlan, out: OutputStyle) -> Result<(), CommandError> {
@@ -66,9 +66,9 @@ fn print_plan(plan: &RepartitionPlan, out: OutputStyle) -> Result<(), CommandErr
         return Err(CommandError::from_refusal(obstacles.join("\n")));
     }
     if from == to {
-        terminal::print_talk("there are so many already");
+        terminal::print_talk("there are as many partitions already");
     } else {
-        terminal::print_talk(format!("`tidings repartition --to {to} --execute` does it"));
+        terminal::print_talk(format!("to do it, run `tidings repartition --to {to} --execute`"));
     }
     Ok(())
 }

@@ -103,7 +103,8 @@ impl ReplayAccess {
         match &self.reach {
             HouseAccess::Files(files) if self.is_read && files.catalogue.is_none() => {
                 Err(CommandError::from_refusal(
-                    "a house runs on these engines and is waited for, so its catalogue is needed: \
+                    "a house runs on these engines, and a replay waits for it, so its catalogue is needed: \
+                    set \
                  TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
                 ))
             }
@@ -114,7 +115,7 @@ impl ReplayAccess {
     fn send_order<T: DeserializeOwned>(&self, order: &ReplayOrder) -> Result<T, CommandError> {
         let said: Value = match &self.reach {
             HouseAccess::Running(client) => {
-                let body = serde_json::to_string(order).context("write the order")?;
+                let body = serde_json::to_string(order).context("encode the order")?;
                 client.post("/admin/replay", &body, None)?.into_value()?
             }
             HouseAccess::Files(files) => {
@@ -129,7 +130,7 @@ impl ReplayAccess {
                 })?
             }
         };
-        Ok(serde_json::from_value(said).context("understand the answer")?)
+        Ok(serde_json::from_value(said).context("decode the answer")?)
     }
 }
 
@@ -161,7 +162,7 @@ fn print_plan(plan: &ReplayPlan, out: OutputStyle) -> Result<(), CommandError> {
     }
     let topic = terminal::clean_text(&plan.topic);
     terminal::print_talk(format!(
-        "{} of `{topic}`; with --execute they are appended once more",
+        "{} of `{topic}`; --execute appends them again",
         count_records(plan.records)
     ));
     Ok(())
@@ -189,10 +190,7 @@ fn follow_replay(asking: &ReplayAccess, replay: &ReplayRecord, out: OutputStyle)
                 failed += 1;
                 if failed == TRIES_MAX {
                     terminal::progress_done();
-                    terminal::print_talk(format!(
-                        "what is left of it is done by `tidings replay --resume {}`",
-                        replay.id
-                    ));
+                    terminal::print_talk(format!("to continue, run `tidings replay --resume {}`", replay.id));
                     return Err(failure);
                 }
             }
@@ -220,9 +218,11 @@ fn print_outcome(replay: &ReplayRecord, asking: &ReplayAccess, out: OutputStyle)
         state_text(replay),
         count_records(replay.appended)
     ));
-    for (count, why) in [(replay.passed, "copies or nothing readable"), (replay.expired, "of expired days")] {
+    for (count, why) in
+        [(replay.passed, "copies, or unreadable"), (replay.expired, "their days have expired")]
+    {
         if count > 0 {
-            terminal::print_talk(format!("{} passed over: {why}", count_records(count)));
+            terminal::print_talk(format!("{} skipped: {why}", count_records(count)));
         }
     }
     Ok(())
@@ -247,7 +247,7 @@ fn print_replays(all: &[ReplayRecord], out: OutputStyle) -> Result<(), CommandEr
         return Ok(terminal::print_json(&all)?);
     }
     if all.is_empty() {
-        terminal::print_talk("nothing was replayed yet");
+        terminal::print_talk("there are no replays yet");
     }
     let row = |replay: &ReplayRecord| {
         let tells = if replay.tells_missing { "telling missing" } else { "quiet" };
@@ -270,11 +270,11 @@ fn print_replay(replay: &ReplayRecord, out: OutputStyle) -> Result<(), CommandEr
         ["by".to_owned(), terminal::clean_text(&replay.by)],
         ["began".to_owned(), replay.began.to_string()],
         ["state".to_owned(), format!("{}, at {}", state_text(replay), replay.at)],
-        ["tells".to_owned(), if replay.tells_missing { "what is missing" } else { "nobody" }.to_owned()],
+        ["tells".to_owned(), if replay.tells_missing { "missing entries" } else { "nobody" }.to_owned()],
         ["a second".to_owned(), count_records(u64::from(replay.per_second))],
-        ["looked at".to_owned(), progress_text(replay, None)],
+        ["processed".to_owned(), progress_text(replay, None)],
         ["appended".to_owned(), replay.appended.to_string()],
-        ["passed over".to_owned(), replay.passed.to_string()],
+        ["skipped".to_owned(), replay.passed.to_string()],
         ["expired".to_owned(), replay.expired.to_string()],
     ];
     rows.extend(replay.parts.iter().filter(|part| part.record_count() > 0).map(|part| {

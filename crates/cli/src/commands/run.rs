@@ -15,13 +15,13 @@ pub fn rooms_spec(config: &Config, asked: &cli::RunArgs) -> Result<SpecMaker<'st
     let rooms: BTreeSet<RoomName> = asked.rooms.iter().copied().collect();
     let EngineConfig::Production(_) = config.engine else {
         return Err(CommandError::from_refusal(
-            "rooms of several processes need engines that they can share: `engine: production`; \
-             the whole house on embedded ones is `tidings up`",
+            "several processes need engines that they can share (`engine: production`); with embedded \
+            engines, run the whole house with `tidings up`",
         ));
     };
     if config.demo {
         return Err(CommandError::from_refusal(
-            "a demo has one clock, and so one process: `tidings up --demo`",
+            "a demo has one clock and runs in one process: `tidings up --demo`",
         ));
     }
     let secret = require_secret(config, &rooms)?;
@@ -39,8 +39,8 @@ fn require_secret(config: &Config, rooms: &BTreeSet<RoomName>) -> Result<LinkSec
         None if rooms.contains(&RoomName::Ingest) || rooms.contains(&RoomName::Sender) => {
             Err(CommandError::from_refusal(format!(
                 "ingest and sender need the same `secret`, which signs the links of mails: make one with \
-             `openssl rand -hex {SECRET_BYTES}` and give it to all processes by TIDINGS_SECRET, TIDINGS_SECRET_FILE or \
-             `secret_file`; a house that ran by `tidings up` has its own in {}",
+             `openssl rand -hex {SECRET_BYTES}` and give it to all processes with TIDINGS_SECRET, TIDINGS_SECRET_FILE or \
+             `secret_file`; a house that ran with `tidings up` has its own in {}",
                 config.data_dir.join("secret").display()
             )))
         }

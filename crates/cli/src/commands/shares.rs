@@ -24,7 +24,9 @@ use crate::arguments as cli;
 pub fn run(config: &Config, asked: &cli::SharesArgs, out: OutputStyle) -> Result<(), CommandError> {
     let Some(since) = days::parse_days_back(&asked.since) else {
         let (most, since) = (days::DAYS_MAX, terminal::clean_text(&asked.since));
-        return Err(CommandError::Usage(format!("--since is a number of days up to {most}d, not `{since}`")));
+        return Err(CommandError::Usage(format!(
+            "--since must be a number of days up to {most}d, not `{since}`"
+        )));
     };
     let reach = reach_house(config)?;
     let shares = add_up_pieces(|from| piece(&reach, config, since, from));
@@ -47,7 +49,7 @@ fn add_up_pieces(
         progress.show(format!("{} rows counted, down to {}", shares.rows, terminal::clean_text(day)));
         let more = piece(Some(&from))?;
         if more.next.as_ref() == Some(&from) {
-            return Err(CommandError::Failed(anyhow::anyhow!("counting does not come forward")));
+            return Err(CommandError::Failed(anyhow::anyhow!("counting makes no progress")));
         }
         shares.join(more);
     }
@@ -180,7 +182,7 @@ mod tests {
         assert_eq!(asked, [None, Some("b".to_owned()), Some("c".to_owned())]);
         // A house that says the same again and again is not asked for ever.
         let stuck = add_up_pieces(|_| Ok(piece(1, Some("b")))).unwrap_err();
-        assert_eq!(stuck.to_string(), "counting does not come forward");
+        assert_eq!(stuck.to_string(), "counting makes no progress");
     }
 
     #[test]

@@ -38,12 +38,12 @@ pub fn run(config: &Config, asked: &Asked, out: OutputStyle) -> Result<(), Comma
 fn check_reachability(asked: &Asked) -> Result<(), CommandError> {
     if !asked.page.ip().is_loopback() {
         return Err(CommandError::from_refusal(format!(
-            "--page {}: mails are shown on this machine alone",
+            "--page {}: the page may listen on this machine only",
             asked.page
         )));
     }
     if !asked.listen.ip().is_loopback() && !asked.from_others {
-        let what = "others can reach it, and all that they send is taken; --from-others says that they may";
+        let what = "other machines could send mails to it; allow that with --from-others";
         return Err(CommandError::from_refusal(format!("--listen {}: {what}", asked.listen)));
     }
     Ok(())
@@ -56,7 +56,7 @@ async fn serve_sink(asked: &Asked, out: OutputStyle) -> Result<(), CommandError>
         server.map_err(|error| shell::failure::explain_bind_error(error, asked.listen, "--listen"))?;
     let page = LimitedListener::bind(asked.page, ListenerLimits::for_http()).await;
     let page = page.map_err(|error| shell::failure::explain_bind_error(error, asked.page, "--page"))?;
-    let (takes, shows) = (server.address()?, page.address().context("the address")?);
+    let (takes, shows) = (server.address()?, page.address().context("read the listening address")?);
     let sink = Arc::new(TrialMailbox::new(Clock::real(0)));
     let guard = RequestGuard::new(shows, false, || random_hex(SECRET_BYTES))?;
     let way = format!("smtp+plain://{}", reachable_address(takes));
@@ -75,6 +75,6 @@ fn print_addresses(way: &str, shows: SocketAddr, out: OutputStyle) -> anyhow::Re
         terminal::print_data(&address)?;
         terminal::print_talk(format!("a house sends its mails here with TIDINGS_MAIL_WAYS={way}"));
     }
-    terminal::print_talk("ready; Ctrl-C stops it, and its mails are gone");
+    terminal::print_talk("ready; Ctrl-C stops it and discards its mails");
     Ok(())
 }

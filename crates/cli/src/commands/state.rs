@@ -98,24 +98,24 @@ fn print_record(reach: &HouseAccess, place: StatePlace, out: OutputStyle) -> Res
     let bytes = |text: &str| BASE64_STANDARD.decode(text).context("the record");
     let (key, value) = (bytes(&export.key)?, bytes(&export.value)?);
     let reads = match wire::window::decode(&value) {
-        Ok((tenant, person, _)) => format!("as the record of {person} of {tenant}"),
-        Err(undecodable) => format!("not: {undecodable}"),
+        Ok((tenant, person, _)) => format!("the record of {person} of {tenant}"),
+        Err(undecodable) => format!("unreadable: {undecodable}"),
     };
     let rows = [
         [
-            "lies in".to_owned(),
+            "position".to_owned(),
             format!("{}, partition {}, offset {}", export.topic, place.partition, place.offset),
         ],
         ["key".to_owned(), terminal::clean_text(&String::from_utf8_lossy(&key).replace('\0', "/"))],
         ["bytes".to_owned(), value.len().to_string()],
-        ["is read".to_owned(), terminal::clean_text(&reads)],
+        ["decoded".to_owned(), terminal::clean_text(&reads)],
     ];
     terminal::format_table(&rows).into_iter().try_for_each(terminal::print_data)?;
     for line in hex_dump(&value) {
         terminal::print_data(line)?;
     }
     if value.len() > SHOWN_MAX {
-        terminal::print_talk("this is the beginning; `tidings state export` writes all of it");
+        terminal::print_talk("only its beginning is shown; `tidings state export` writes all of it");
     }
     Ok(())
 }
@@ -169,9 +169,9 @@ fn settle_record(reach: &HouseAccess, deed: &RecordAction, out: OutputStyle) -> 
 fn describe_outcome(deed: &RecordAction, done: &RecordActionReport) -> String {
     let whose = done.person.as_deref().map_or_else(|| "nobody".to_owned(), terminal::clean_text);
     match deed {
-        RecordAction::Repair(_) => format!("{}, the record of {whose}, is repaired", done.place),
+        RecordAction::Repair(_) => format!("{}, the record of {whose}, was repaired", done.place),
         RecordAction::Drop(_) => format!(
-            "{}, the record of {whose}, is dropped; {} of their days are announced anew",
+            "{}, the record of {whose}, was dropped; {} of their days are announced again",
             done.place, done.days
         ),
     }

@@ -50,7 +50,7 @@ fn list_suppressions(
         return Ok(terminal::print_json(&found)?);
     }
     if found.suppressions.is_empty() {
-        terminal::print_talk(format!("nothing keeps mails from {}", terminal::clean_text(&found.person)));
+        terminal::print_talk(format!("no suppressions for {}", terminal::clean_text(&found.person)));
         return Ok(());
     }
     let paint = TextPainter::for_data();
@@ -100,7 +100,7 @@ fn lift_suppressions(
         return Ok(terminal::print_json(&json!({"lifted": lifted}))?);
     }
     terminal::print_talk(match lifted {
-        0 => format!("nothing kept mails from {}", terminal::clean_text(person.as_str())),
+        0 => format!("there were no suppressions for {}", terminal::clean_text(person.as_str())),
         1 => "1 suppression lifted".to_owned(),
         many => format!("{many} suppressions lifted"),
     });

@@ -53,17 +53,17 @@ fn a_house_answers_for_its_own_tenant_alone() {
     for line in of_a_tenant {
         for (tenant, runs) in [("", "main"), (" --tenant other", "other")] {
             let failure = asked(&format!("{line}{tenant}"));
-            let expected = format!("the house here speaks for tenant `acme`, not `{runs}`; see --tenant");
+            let expected = format!("this house runs for tenant `acme`, not `{runs}`; see --tenant");
             assert_eq!((failure.to_string(), failure.exit_code()), (expected, 3), "{line}{tenant}");
         }
         let failure = asked(&format!("{line} --tenant acme"));
-        assert!(failure.to_string().starts_with("process 7 should answer"), "{line}: {failure}");
+        assert!(failure.to_string().starts_with("process 7 does not answer"), "{line}: {failure}");
     }
     // What is about the house is about all tenants in it.
     for line in
         ["quarantine list", "state list", "clock", "clock --by 2h", "archive --before 2026-01-05 --out f"]
     {
         let failure = asked(&format!("{line} --tenant other"));
-        assert!(failure.to_string().starts_with("process 7 should answer"), "{line}: {failure}");
+        assert!(failure.to_string().starts_with("process 7 does not answer"), "{line}: {failure}");
     }
 }

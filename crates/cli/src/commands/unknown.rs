@@ -31,10 +31,7 @@ pub fn run(config: &Config, asked: &cli::UnknownArgs, out: OutputStyle) -> Resul
         return Ok(terminal::print_json(&found)?);
     }
     if found.is_empty() {
-        terminal::print_talk(format!(
-            "of all messages of the last {} h one knows what became of them",
-            asked.hours
-        ));
+        terminal::print_talk(format!("the outcome of every message of the last {} h is known", asked.hours));
         return Ok(());
     }
     let rows = std::iter::once(HEAD.map(str::to_owned)).chain(found.iter().map(message_row));
@@ -45,7 +42,7 @@ pub fn run(config: &Config, asked: &cli::UnknownArgs, out: OutputStyle) -> Resul
     lines.try_for_each(terminal::print_data)?;
     if found.len() == unclear_messages::LISTED_MAX {
         terminal::print_talk(format!(
-            "these are the last {}; `--hours` looks at fewer",
+            "only the latest {} are listed; look back less far with `--hours`",
             unclear_messages::LISTED_MAX
         ));
     }

@@ -22,7 +22,7 @@ pub fn run(config: &Config, asked: &cli::WindowsArgs, out: OutputStyle) -> Resul
     let reach = reach_house(config)?;
     match asked.deed() {
         Some((plan, WindowAction::Cancel)) if !asked.yes && !confirm_cancel(plan, &person)? => {
-            terminal::print_talk("left as it is");
+            terminal::print_talk("nothing was changed");
             Ok(())
         }
         Some((plan, deed)) => act_on_window(&reach, config, &person, (plan, asked.key.as_deref()), deed, out),
@@ -57,7 +57,7 @@ fn list_windows(
         return Ok(terminal::print_json(&windows)?);
     }
     if windows.windows.is_empty() {
-        terminal::print_talk(format!("nothing is open for {}", terminal::clean_text(&windows.person)));
+        terminal::print_talk(format!("no window is open for {}", terminal::clean_text(&windows.person)));
         return Ok(());
     }
     let paint = TextPainter::for_data();

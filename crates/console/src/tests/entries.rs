@@ -89,26 +89,30 @@ async fn strange_questions_have_plain_answers() {
     check("/v1/people/%C3%A4%2Fb%20c/entries", 200, "\"more\":false}").await;
     check("/v1/people/ann/entries?since=", 200, "\"entries\":[]").await;
     check("/v1/people/ann/entries?since=AQ", 200, "\"entries\":[]").await;
-    check("/v1/people/ann/entries?since=nonsense", 400, "since: this is no cursor").await;
+    check("/v1/people/ann/entries?since=nonsense", 400, "since: it is not a valid cursor").await;
     check(&format!("/v1/people/ann/entries?since={}", "A".repeat(9_000)), 400, "it is too long").await;
     check("/v1/people/ann/entries?limit=0", 400, "from 1 to 500").await;
     check("/v1/people/ann/entries?limit=501", 400, "from 1 to 500").await;
     check("/v1/people/ann/entries?days=22", 400, "from 0 to 21").await;
-    check("/v1/people/ann/entries?foo=1", 400, "there is no parameter `foo`: there is since, limit, days")
-        .await;
+    check(
+        "/v1/people/ann/entries?foo=1",
+        400,
+        "there is no parameter `foo`: the parameters are since, limit, days",
+    )
+    .await;
     check("/v1/people/ann/entries?%FF=1&%22", 400, "there is no parameter").await;
     check("/v1/people/ann/entries?limit=1&limit=2", 400, "limit: it is given twice").await;
     for nothing in ["/v1/people/a/b", "/v1/people/a", "/v1/nothing", "/v1/", "/v1/people/a/b/entries"] {
         check(nothing, 404, "\"detail\":\"there is nothing here\"}").await;
     }
     check("/v1/people/%00/entries", 400, "control character").await;
-    check("/v1/people/%FF/entries", 400, "the person's id is no text in UTF-8").await;
+    check("/v1/people/%FF/entries", 400, "the person's id is not percent-encoded UTF-8").await;
     check(&format!("/v1/people/{}/entries", "a".repeat(129)), 400, "129 bytes").await;
     let posted = door.ask(Method::POST, "/v1/people/ann/entries", &[], "").await;
     assert_eq!(posted.status, StatusCode::METHOD_NOT_ALLOWED);
     let elsewhere = door.ask(Method::GET, "/v1/people/ann/entries", &[("host", "evil.example")], "").await;
     assert_eq!(elsewhere.status, StatusCode::FORBIDDEN);
-    assert_eq!(elsewhere.json()["detail"], "this is not the name of this service");
+    assert_eq!(elsewhere.json()["detail"], "the `Host` of the request is not a name of this service");
     let framed = door.entries("", &[("origin", "https://evil.example")]).await;
     assert_eq!(framed.status, StatusCode::FORBIDDEN);
 }

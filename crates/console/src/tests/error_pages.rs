@@ -30,7 +30,7 @@ async fn an_error_is_a_page_for_a_browser_and_a_line_for_a_program() {
     let text = check(Method::GET, "/nowhere", &[], 404, "Page not found").await;
     assert!(text.contains("<nav"), "with the head of all pages: {text}");
     check(Method::GET, "/person/windows", &[], 405, "Not possible here").await;
-    check(Method::GET, "/outbox/mail", &[], 400, "This request is not complete").await;
+    check(Method::GET, "/outbox/mail", &[], 400, "This request cannot be handled").await;
     // Of a foreign page, whatever it says of itself, nothing of the house is shown.
     for lines in [
         &[FORM, ("origin", "https://evil.example")][..],
@@ -64,7 +64,7 @@ async fn who_may_not_see_the_page_sees_nothing_of_the_house() {
     let door = door(true, true).await;
     let page = door.ask(Method::GET, "/", &[BROWSER], "").await;
     assert_eq!(page.status.as_u16(), 401);
-    assert!(page.text.contains("<h1>Who are you?</h1>"), "{}", page.text);
+    assert!(page.text.contains("<h1>A token is needed</h1>"), "{}", page.text);
     assert!(!page.text.contains("shop") && !page.text.contains("<nav"), "{}", page.text);
     let missing = door.ask(Method::GET, "/nowhere", &[BROWSER], "").await;
     assert!(!missing.text.contains("shop") && !missing.text.contains("<nav"), "{}", missing.text);

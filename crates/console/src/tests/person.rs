@@ -306,7 +306,7 @@ async fn who_was_erased_is_said_to_be() {
     let follows = places.iter().find(|place| place["place"] == "follows").unwrap();
     assert_eq!(follows["removed"], 1, "{receipt}");
     door.ask_admin(Method::POST, "/admin/erase", r#"{"person":"ann","deed":"welcome"}"#).await;
-    assert_contains(&door.get(PAGE).await.text, &["erased once, and may come back"]);
+    assert_contains(&door.get(PAGE).await.text, &["erased once and welcomed back"]);
 }
 
 #[tokio::test]

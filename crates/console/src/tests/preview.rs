@@ -127,7 +127,7 @@ async fn what_cannot_be_shown_is_said_with_what_was_meant() {
     let (bad, absent) = (StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND);
     check("kind=item_ofered&person=ann", bad, "there is no kind `item_ofered`: did you mean `item_offered`?")
         .await;
-    check("kind=nonsense&person=ann", bad, "there is no kind `nonsense`: there are `item_offered`").await;
+    check("kind=nonsense&person=ann", bad, "there is no kind `nonsense`: use `item_offered`").await;
     check("kind=item_offered&person=an", absent, "nothing is known of a person `an`: did you mean `ann`?")
         .await;
     check("kind=item_offered&person=zoe", absent, "nothing is known of a person `zoe`").await;
@@ -136,7 +136,7 @@ async fn what_cannot_be_shown_is_said_with_what_was_meant() {
     check("kind=item_offered&person=ann&sort=x", bad, "sort").await;
     let of_ann = "kind=item_offered&person=ann";
     check(&format!("{of_ann}&plan=dayly"), bad, "not told under `dayly`: did you mean `daily`?").await;
-    check(&format!("{of_ann}&channel=push"), bad, "has no plan of channel push in `daily`").await;
+    check(&format!("{of_ann}&channel=push"), bad, "has no plan on push in `daily`").await;
     check(&format!("{of_ann}&channel=mail"), bad, "there is no channel `mail`: did you mean `email`?").await;
     check(&format!("{of_ann}&subject=maker:1"), bad, "tells of a subject of type `item`, not of maker:1")
         .await;

@@ -79,15 +79,29 @@ async fn what_is_no_subscription_is_refused() {
         assert_eq!((found, text.contains(says)), (status, true), "{subscription}: {text}");
     };
     let bad = StatusCode::BAD_REQUEST;
-    check("ann", "begin", "", bad, "no subscription").await;
-    check("ann", "begin", r#"{"endpoint":"https://push.example/"}"#, bad, "no subscription").await;
-    check("ann", "begin", &subscription("https://push.example/ with blanks"), bad, "visible letters").await;
+    check("ann", "begin", "", bad, "not the subscription of a browser").await;
+    check(
+        "ann",
+        "begin",
+        r#"{"endpoint":"https://push.example/"}"#,
+        bad,
+        "not the subscription of a browser",
+    )
+    .await;
+    check(
+        "ann",
+        "begin",
+        &subscription("https://push.example/ with blanks"),
+        bad,
+        "visible ASCII characters",
+    )
+    .await;
     check(
         "ann",
         "begin",
         &subscription(&format!("https://push.example/{}", "x".repeat(5_000))),
         bad,
-        "visible letters",
+        "visible ASCII characters",
     )
     .await;
     check("", "begin", &subscription(ENDPOINT), bad, "\"detail\"").await;

@@ -218,7 +218,7 @@ async fn days_are_archived_once_nothing_is_told_from_them_any_more() {
     for (case, before) in [("nothing is left", first.plus(1)), ("nor before", first)] {
         let twice = door.begin_archiving(before, &file).await;
         assert_eq!(twice.status, StatusCode::CONFLICT, "{case}: {}", twice.text);
-        assert!(twice.text.contains("is there already"), "{case}: {}", twice.text);
+        assert!(twice.text.contains("exists already"), "{case}: {}", twice.text);
     }
 }
 

@@ -107,7 +107,7 @@ async fn what_is_cancelled_ends_with_a_fate_and_only_what_was_open() {
     assert_eq!(door.fates("ann").await, ["cancelled by hand"]);
     let told = door.ask_admin(Method::GET, "/admin/explain?person=ann&event=item:1", "").await.json();
     assert_eq!(told[0]["verdict"], "cancelled by hand");
-    assert!(told[0]["steps"].to_string().contains("somebody closed its window"), "{told}");
+    assert!(told[0]["steps"].to_string().contains("an operator cancelled its window"), "{told}");
     // What comes then has a window of its own, which the same act does not mean.
     door.ground.offer_item("item:2", "maker:1", "Sun").await;
     door.ground.house.settle().await.unwrap();
@@ -147,14 +147,14 @@ async fn slips_are_refused_with_what_can_be_done() {
     check(of("ann", "dayly"), 400, "did you mean `daily`").await;
     check(of("", "daily"), 400, "").await;
     check(of(&"x".repeat(200), "daily"), 400, "").await;
-    check(of("zoe", "daily"), 404, "zoe has no window of `daily` open").await;
-    check(with(of("ann", "daily"), "key", json!("x")), 404, "with the key `x` open").await;
+    check(of("zoe", "daily"), 404, "zoe has no open window of `daily`").await;
+    check(with(of("ann", "daily"), "key", json!("x")), 404, "with the key `x`").await;
     check(with(of("ann", "daily"), "key", json!(hostile)), 404, "with the key").await;
-    check(with(of("ann", "daily"), "opened", json!("soon")), 400, "`soon` is no instant").await;
+    check(with(of("ann", "daily"), "opened", json!("soon")), 400, "`soon` is not an instant").await;
     check(with(of("ann", "daily"), "opened", json!("2001-01-01T00:00:00Z")), 404, "closed meanwhile").await;
     check(with(of("ann", "daily"), "act", json!("delete")), 422, "release").await;
     check(with(of("ann", "daily"), "why", json!("x")), 422, "unknown field").await;
-    check(of("bob", "daily"), 409, "3 windows of `daily` open: name one by its key").await;
+    check(of("bob", "daily"), 409, "3 open windows of `daily`: name one by its key").await;
     let done = with(of("bob", "daily"), "key", json!("done"));
     check(with(done, "act", json!("release")), 409, "was released already").await;
     let broken = door.ask_admin(Method::POST, "/admin/windows", "{").await;
@@ -203,6 +203,6 @@ async fn the_page_has_two_buttons() {
     // The same button of a page that was not loaded anew.
     let late = door.form("/person/windows", &fields("release")).await;
     assert_eq!(late.status, StatusCode::NOT_FOUND);
-    assert!(late.text.contains("has no window of"), "{}", late.text);
+    assert!(late.text.contains("has no open window of"), "{}", late.text);
     assert_eq!(door.ground.outbox.len(), 0);
 }

@@ -126,13 +126,13 @@ pub fn has_more(bytes: &[u8]) -> bool {
 /// Reads a record.
 pub fn read_packed(bytes: &[u8], names: &RecordNames) -> anyhow::Result<PersonRecord> {
     let mut bytes = PackedReader(bytes);
-    let flags = bytes.number().context("its flags")?;
+    let flags = bytes.number().context("the flags")?;
     if flags & has::AS_ON_TOPIC != 0 {
-        bytes.count().context("its windows")?;
+        bytes.count().context("the windows")?;
         return Ok(wire::window::decode(bytes.0)?.2);
     }
-    let record = read_record(&mut bytes, flags, names).context("it is not as it was written")?;
-    ensure!(bytes.0.is_empty(), "it is longer than it was written");
+    let record = read_record(&mut bytes, flags, names).context("it differs from what was written")?;
+    ensure!(bytes.0.is_empty(), "it is longer than what was written");
     Ok(record)
 }
 

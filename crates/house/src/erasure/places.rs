@@ -181,11 +181,11 @@ impl RetentionFacts {
 }
 
 const BY_ID: &str =
-    "the person's id, in records that are about others too or that the log needs; nothing of the profile";
+    "the person's id, in records that also concern others or that the log needs; nothing of the profile";
 const WHOLE: &str =
-    "this log cannot take single records away; what was said of the person ends with the topic's retention";
-const TOMBSTONE: &str = "a record without value stands for the person; compaction takes the older ones away, which \
-    the cluster does when it next gathers a segment";
+    "this log cannot remove single records; those about the person end with the topic's retention";
+const TOMBSTONE: &str = "a record without a value stands for the person; compaction removes the older ones \
+    when the cluster next rolls a segment";
 
 /// One line for each place there is.
 pub fn build_receipt(removed: &HoldingCounts, means: &RetentionFacts, now: UtcMillis) -> Receipt {
@@ -205,8 +205,8 @@ fn describe_remainder(
     let retention = means.lives.get(&holding).map(|life| now.plus(*life));
     match holding {
         Holding::Notes => {
-            let stays = "that this id was erased, for good, so that nobody tells it anything; the id may come back \
-                only where somebody welcomes it";
+            let stays = "the mark that this id was erased, for good, so that it is told nothing; only a \
+                welcome removes it";
             (Some(stays), None)
         }
         Holding::Days
@@ -217,15 +217,15 @@ fn describe_remainder(
         | Holding::Slips => (means.store_files, None),
         Holding::Journal => {
             let stays =
-                "what messages told, by hashes that name nobody, where nothing else named the message";
+                "the contents of messages as hashes that name nobody, where nothing else named the message";
             (Some(stays), Some(now.plus(DAY_LIFE_MS)))
         }
         Holding::Answers => {
-            let stays = "answers to requests, by a hash of the client's key; they may quote an id";
+            let stays = "answers to requests, under a hash of the client's key; they may quote an id";
             (Some(stays), Some(now.plus(model::limits::DAY_MS)))
         }
         Holding::FirstWords => {
-            let stays = "when each event was first heard of, by a hash of its source and id; no person";
+            let stays = "when each event was first heard of, under a hash of its source and id; no person";
             (Some(stays), Some(now.plus(model::limits::FIRST_WORD_LIFE_MS)))
         }
         Holding::Events | Holding::Slices | Holding::Pending => (Some(BY_ID), retention),
@@ -238,23 +238,23 @@ fn describe_remainder(
         Holding::Windows => ((!means.log_blanks).then_some(TOMBSTONE), None),
         Holding::Erasures => (Some("this receipt, with the id"), retention),
         Holding::OthersDays => {
-            let stays = "rows of others that name this id as who acted or as the other one of two, for 21 days, and \
-                mutes of others that name it; the name that was shown with it came from the profile";
+            let stays = "rows of others that name this id as the actor or as the other party, for 21 days, \
+                and mutes of others that name it; the name shown with it came from the profile";
             (Some(stays), None)
         }
         Holding::Subjects => {
-            let stays = "what services say of subjects, such as the name of an author: it is the subject's, until they \
-                say it anew without";
+            let stays = "the state of subjects, such as the name of an author: it belongs to the subject \
+                until services state it without the name";
             (Some(stays), None)
         }
         Holding::Archives => {
             (Some("files: `tidings erase PERSON --archive FILE` writes one without the person"), None)
         }
         Holding::Sources => {
-            (Some("what services say on topics of theirs that the house reads: theirs to remove"), None)
+            (Some("topics of other services that the house reads: they have to remove it"), None)
         }
         Holding::Messages => {
-            (Some("what was sent is with those who got it, and with the servers on the way"), None)
+            (Some("sent messages are with their recipients and with the servers on the way"), None)
         }
         Holding::Outbox | Holding::Replays | Holding::House => (None, None),
     }

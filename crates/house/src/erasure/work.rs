@@ -103,7 +103,7 @@ impl ErasureWork {
         }
         if !fault::is_planted(PlantedFault::ErasedOnce) {
             for (one, removed) in &open {
-                self.write_step(one, "waits until what was in flight has landed", removed).await?;
+                self.write_step(one, "waits until the work in flight has landed", removed).await?;
             }
             for (one, removed) in &mut open {
                 let remembered =
@@ -121,7 +121,7 @@ impl ErasureWork {
     /// Who is welcome by now is left alone.
     async fn is_marked(&self, one: &Erasure) -> anyhow::Result<bool> {
         let key = StateKey::Notes(one.tenant.clone(), one.person.clone());
-        let states = self.ports.engines.store.states(&[key]).await.context("the mark")?;
+        let states = self.ports.engines.store.states(&[key]).await.context("the mark of the erasure")?;
         Ok(states.iter().any(|state| state.flag(notes::ERASED)))
     }
 
@@ -129,7 +129,7 @@ impl ErasureWork {
     async fn note_done(&self, one: &Erasure) -> anyhow::Result<()> {
         let key = StateKey::Notes(one.tenant.clone(), one.person.clone());
         let done = vec![(key, notes::note_erasure_done(one.asked))];
-        self.ports.engines.store.merge(done).await.context("that the erasure is done")
+        self.ports.engines.store.merge(done).await.context("record that the erasure is done")
     }
 
     /// Every turn that may have begun before the mark is over, room after room in the order of the way, and then the

@@ -120,12 +120,13 @@ fn changes_are_admitted_or_refused_with_a_reason() {
     check_admission(
         work,
         r#""subject":"work:1","actor":" ""#,
-        "refused /actor: person has a control character or a blank at its edge",
+        "refused /actor: person has a control character, or a space at its start or end",
     );
     check_admission(
         work,
         r#""subject":"work:1","data":{"link":"javascript:alert(1)"}"#,
-        "refused /data/link: work:1: field `link` is a url, absolute, http or https, found the text \"javascript:alert(1)\"",
+        "refused /data/link: work:1: field `link` must be an absolute URL, http or https, not the text \
+        \"javascript:alert(1)\"",
     );
     check_admission(
         work,
@@ -184,17 +185,17 @@ fn a_change_is_about_several_subjects_and_lists_persons() {
     check_admission(
         suggested,
         r#""subjects":["work:1"," "]"#,
-        "refused /subjects/1: subject has a control character or a blank at its edge",
+        "refused /subjects/1: subject has a control character, or a space at its start or end",
     );
     check_admission(
         suggested,
         r#""subject":"work:1","subjects":["work:2"]"#,
-        "unread /subjects: there is either `subject` or `subjects`, and not both",
+        "unread /subjects: give either `subject` or `subjects`, not both",
     );
     check_admission(
         suggested,
         r#""subject":"work:1","persons":["ann"," ben"]"#,
-        "refused /persons/1: person has a control character or a blank at its edge",
+        "refused /persons/1: person has a control character, or a space at its start or end",
     );
     check_admission(
         suggested,
@@ -204,22 +205,23 @@ fn a_change_is_about_several_subjects_and_lists_persons() {
     check_admission(
         "work.published",
         r#""subject":"work:1","persons":["ann"]"#,
-        "refused /persons: no kind with `to: listed` is told on `work.published`: such kinds are on `work.suggested`",
+        "refused /persons: no kind with `to: listed` is on `work.published`: such kinds are on \
+        `work.suggested`",
     );
     check_admission(
         "work.sugested",
         r#""subject":"work:1","persons":["ann"]"#,
-        "refused /persons: no kind with `to: listed` is told on `work.sugested`: did you mean `work.suggested`?",
+        "refused /persons: no kind with `to: listed` is on `work.sugested`: did you mean `work.suggested`?",
     );
     check_admission(
         "tidings.follow",
         r#""persons":["ann"],"data":{"person":"ann","target":"author:7"}"#,
-        "refused /persons: only a change lists persons: `tidings.follow` is about one `person`",
+        "refused /persons: only a change can list persons; `tidings.follow` is about one `person`",
     );
     check_admission(
         "tidings.read",
         r#""subjects":["work:1"],"data":{"person":"ann","subject":"work:1"}"#,
-        "refused /subjects: only a change has several subjects, not `tidings.read`",
+        "refused /subjects: only a change can have several subjects; `tidings.read` cannot",
     );
 }
 
@@ -330,7 +332,7 @@ fn mutes_are_admitted_or_refused_with_a_reason() {
     check_admission(
         "tidings.mutes",
         "",
-        "refused /type: tidings has no type `tidings.mutes`: did you mean `tidings.mute`?",
+        "refused /type: there is no type `tidings.mutes`: did you mean `tidings.mute`?",
     );
 }
 
@@ -393,7 +395,7 @@ fn facts_are_admitted_or_refused_with_a_reason() {
     check_admission(
         "tidings.folow",
         "",
-        "refused /type: tidings has no type `tidings.folow`: did you mean `tidings.follow`?",
+        "refused /type: there is no type `tidings.folow`: did you mean `tidings.follow`?",
     );
     check_admission(
         "tidings.follow",
@@ -416,57 +418,57 @@ fn profiles_are_admitted_or_refused_with_a_reason() {
         "profile ann v3 email=ann@example.com email_off=true language=pt-BR name=Änn zone=Europe/Berlin",
     );
     profile(r#","email":null,"zone":null"#, "profile ann v3 email=- zone=-");
-    profile("", "refused /data: it states nothing about the person");
-    profile(r#","zone":"Berlin""#, "refused /data/zone: `Berlin` is no time zone, as in Europe/Berlin");
+    profile("", "refused /data: it has no field about the person");
+    profile(r#","zone":"Berlin""#, "refused /data/zone: `Berlin` is not a time zone, such as Europe/Berlin");
     profile(
         r#","zone":"../etc/passwd""#,
-        "refused /data/zone: `../etc/passwd` is no time zone, as in Europe/Berlin",
+        "refused /data/zone: `../etc/passwd` is not a time zone, such as Europe/Berlin",
     );
     profile(r#","emial":"a@b""#, "refused /data/emial: there is no field `emial`: did you mean `email`?");
     profile(r#","erased":true"#, "refused /data/erased: `erased` cannot be set from outside");
     profile(r#","full_day":1"#, "refused /data/full_day: `full_day` cannot be set from outside");
-    profile(r#","email_off":"yes""#, "refused /data/email_off: it is not true or false");
-    profile(r#","name":" ""#, "refused /data/name: it is empty; null takes it away");
+    profile(r#","email_off":"yes""#, "refused /data/email_off: it must be true or false");
+    profile(r#","name":" ""#, "refused /data/name: it is empty; use null to remove it");
     profile(r#","name":"a\nb""#, "refused /data/name: it has more than 256 bytes or a control character");
     profile(
         r#","language":"en_GB""#,
-        "refused /data/language: `en_GB` is no language tag, as in en or pt-BR",
+        "refused /data/language: `en_GB` is not a language tag, such as en or pt-BR",
     );
     profile(
         r#","webhook":"https://hooks.example/ann?a=b","chat_off":true"#,
         "profile ann v3 chat_off=true webhook=https://hooks.example/ann?a=b",
     );
-    profile(r#","webhook_off":1"#, "refused /data/webhook_off: it is not true or false");
+    profile(r#","webhook_off":1"#, "refused /data/webhook_off: it must be true or false");
     profile(r#","webook":"x""#, "refused /data/webook: there is no field `webook`: did you mean `webhook`?");
     let no_hook = |address: &str, why: &str| {
         profile(
             &format!(r#","chat":"{address}""#),
-            &format!("refused /data/chat: it is no address of a hook: {why}"),
+            &format!("refused /data/chat: it is not an address for hooks: {why}"),
         );
     };
     no_hook("http://hooks.example/s3cret", "it does not begin with `https://`");
     no_hook("file:///etc/passwd", "it does not begin with `https://`");
     no_hook("hooks.example/s3cret", "it cannot be read");
     no_hook("https://", "it cannot be read");
-    no_hook("https://ann@hooks.example/", "it has a user in it");
-    no_hook("https://:s3cret@hooks.example/", "it has a user in it");
-    no_hook(r"https://hooks.example/\r\nHost: other", "a blank or a control character");
-    no_hook(&format!("https://hooks.example/{}", "x".repeat(2_048)), "too long");
+    no_hook("https://ann@hooks.example/", "it contains a user name");
+    no_hook("https://:s3cret@hooks.example/", "it contains a user name");
+    no_hook(r"https://hooks.example/\r\nHost: other", "it has a space or a control character");
+    no_hook(&format!("https://hooks.example/{}", "x".repeat(2_048)), "it is too long");
     let no_mail = |address: &str, why: &str| {
         profile(
             &format!(r#","email":"{address}""#),
-            &format!("refused /data/email: it is no address for mail: {why}"),
+            &format!("refused /data/email: it is not a mail address: {why}"),
         );
     };
-    no_mail("ann", "no @");
-    no_mail("@example.com", "the part before the @");
-    no_mail("a..n@example.com", "the part before the @");
-    no_mail("ann@", "the part after the @");
-    no_mail("ann@-x.com", "the part after the @");
-    no_mail("ann@a@b", "the part after the @");
-    no_mail("Ann <ann@example.com>", "a character that has no place there");
-    no_mail(r"ann@example.com\r\nBcc: bob@example.com", "a character that has no place there");
-    no_mail("a,b@example.com", "a character that has no place there");
+    no_mail("ann", "it has no @");
+    no_mail("@example.com", "the part before the @ is wrong");
+    no_mail("a..n@example.com", "the part before the @ is wrong");
+    no_mail("ann@", "the part after the @ is wrong");
+    no_mail("ann@-x.com", "the part after the @ is wrong");
+    no_mail("ann@a@b", "the part after the @ is wrong");
+    no_mail("Ann <ann@example.com>", "it has a character that is not allowed");
+    no_mail(r"ann@example.com\r\nBcc: bob@example.com", "it has a character that is not allowed");
+    no_mail("a,b@example.com", "it has a character that is not allowed");
 }
 
 #[test]
@@ -497,15 +499,16 @@ fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
         r#"{"lat":1,"lon":2,"alt":3}"#,
         r#"{"lat":1,"lng":2}"#,
     ] {
-        let place = r#"refused /data/place: it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#;
+        let place =
+            r#"refused /data/place: it is not a place, such as {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#;
         profile(&format!(r#","place":{nowhere}"#), place);
     }
     for (off, why) in [
-        (r#""91,13""#, "the latitude 91, which goes from -90 to 90"),
-        (r#"{"lat":-90.1,"lon":2}"#, "the latitude -90.1, which goes from -90 to 90"),
-        (r#""0,180.1""#, "the longitude 180.1, which goes from -180 to 180"),
+        (r#""91,13""#, "the latitude 91, outside of -90 to 90"),
+        (r#"{"lat":-90.1,"lon":2}"#, "the latitude -90.1, outside of -90 to 90"),
+        (r#""0,180.1""#, "the longitude 180.1, outside of -180 to 180"),
     ] {
-        profile(&format!(r#","place":{off}"#), &format!("refused /data/place: it is no place: {why}"));
+        profile(&format!(r#","place":{off}"#), &format!("refused /data/place: it is not a place: {why}"));
     }
     profile(r#","email_plan":"weekly""#, "profile ann v3 email_plan=weekly");
     profile(r#","email_plan":null"#, "profile ann v3 email_plan=-");
@@ -515,7 +518,7 @@ fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
     );
     profile(
         r#","email_plan":"never""#,
-        "refused /data/email_plan: there is no plan for email `never`: there is `daily` or `weekly`",
+        "refused /data/email_plan: there is no plan for email `never`: use `daily` or `weekly`",
     );
     profile(r#","email_plan":true"#, "refused /data/email_plan: it is not a text");
 }
@@ -535,15 +538,15 @@ fn a_device_is_admitted_or_refused_with_a_reason() {
     device(r#","platform":"ios","token":"t""#, "refused /data/device: it is missing");
     device(phone, "refused /data/token: it is missing");
     for id in ["", "a b", "a\\r\\nBcc: x", "a..b", ".a", "ä", "a@b", &"x".repeat(65)] {
-        let word = "refused /data/device: it is not a word of letters, digits, `-`, `_` and `.`";
+        let word = "refused /data/device: it must consist of letters, digits, `-`, `_` and `.`";
         device(&format!(r#","device":"{id}","platform":"ios","token":"t""#), word);
     }
     device(
         r#","device":"phone","platform":"iso","token":"t""#,
-        "refused /data/platform: there is no platform `iso`: it is `android`, `ios` or `web`",
+        "refused /data/platform: there is no platform `iso`: use `android`, `ios` or `web`",
     );
     for token in ["", "a b", "a\\nb", "ä", &"x".repeat(4_097)] {
-        let word = "refused /data/token: it is not a word of at most 4096 visible letters";
+        let word = "refused /data/token: it must be 1 to 4096 visible ASCII characters without spaces";
         device(&format!(r#"{phone},"token":"{token}""#), word);
     }
     device(&format!(r#"{phone},"token":7"#), "refused /data/token: it is not a text");
@@ -572,7 +575,7 @@ fn feedback_is_admitted_or_refused_with_a_reason() {
     );
     read(r#","kind":"work_out""#, "Read ann work_out until 2026-11-21T12:00:00.000Z");
     read(r#","all":true"#, "Read ann all until 2026-11-21T12:00:00.000Z");
-    read(r#","all":false"#, "refused /data/all: it is not true");
+    read(r#","all":false"#, "refused /data/all: it must be true");
     read(
         r#","all":true,"kind":"work_out""#,
         "refused /data: it must have one of `subject`, `entries`, `kind` or `all`",
@@ -582,8 +585,8 @@ fn feedback_is_admitted_or_refused_with_a_reason() {
         r#","subject":"work:1","entries":[]"#,
         "refused /data: it must have one of `subject`, `entries`, `kind` or `all`",
     );
-    read(r#","entries":[]"#, "refused /data/entries: it is not a list with something in it");
-    let no_entry = "it is no entry, as in 2026-11-21T09:00:00.000Z/ and 32 hexadecimal digits";
+    read(r#","entries":[]"#, "refused /data/entries: it must be a list with at least one entry");
+    let no_entry = "it is not an entry key: 2026-11-21T09:00:00.000Z/ and 32 hexadecimal digits";
     read(r#","entries":["x"]"#, &format!("refused /data/entries/0: {no_entry}"));
     read(&format!(r#","entries":["{key}",7]"#), "refused /data/entries/1: it is not a text");
     let of = |time: &str| format!(r#","entries":["{time}/0123456789abcdef0123456789abcdef"]"#);

@@ -154,7 +154,7 @@ async fn one_mute_more_than_there_may_be_is_refused() {
     };
     assert_eq!(post_body(&router, "/v1/facts", &[], many(0, 999)).await.0, 202);
     let (status, said) = post_body(&router, "/v1/facts", &[], many(998, 1_002)).await;
-    let why = "this person has 1000 mutes, ended ones included, and no more are kept";
+    let why = "this person has 1000 mutes, ended ones included, and can have no more";
     let rejected = |index: usize| json!({"index": index, "reason": why, "at": "/data"});
     let expected = json!({"accepted": 2, "rejected": [rejected(2), rejected(3)]});
     assert_eq!((status, said), (202, expected.to_string()));
@@ -320,7 +320,7 @@ async fn a_slip_in_the_name_of_an_event_is_noted() {
         let mut expected = json!({"accepted": what.len(), "rejected": []});
         if !notes.is_empty() {
             let note = |(index, what, meant): &(usize, &str, &str)| {
-                let note = format!("no kind is told on `{what}`: did you mean `{meant}`?");
+                let note = format!("no kind is on `{what}`: did you mean `{meant}`?");
                 json!({"index": index, "note": note})
             };
             expected["notes"] = notes.iter().map(note).collect();
@@ -343,7 +343,7 @@ async fn a_slip_in_the_name_of_an_event_is_noted() {
     check(&["author.published"], "author:1", &[]).await;
     let unlisted = changes(&["work.published", "work.suggested", "work.suggested"], "work:1");
     let (_, said) = post_body(&router, "/v1/changes", &[], unlisted).await;
-    let note = "`work.suggested`: no persons are listed, so kinds told to listed persons tell nobody";
+    let note = "`work.suggested`: no persons are listed, so kinds with `to: listed` tell nobody";
     let expected = json!({"accepted": 3, "rejected": [], "notes": [{"index": 1, "note": note}]});
     assert_eq!(said, expected.to_string());
     let listed = event_json("work.suggested", r#""subject":"work:1","persons":["ann"]"#);

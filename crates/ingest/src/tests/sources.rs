@@ -142,16 +142,16 @@ async fn what_a_source_cannot_use_is_put_aside_and_the_rest_goes_on() {
     let house = IngestHouse::with_sources(0).await;
     let trace = vec![("trace".to_owned(), b"1".to_vec())];
     let bad: [(&str, Option<&[u8]>, &str); 6] = [
-        ("g.work", Some(b"{"), "it is no json"),
+        ("g.work", Some(b"{"), "it is not JSON"),
         ("g.work", Some(br#"{"op":"u","after":{"id":1,"public":true}}"#), "REPLICA IDENTITY FULL"),
         (
             "g.follow",
             Some(br#"{"op":"d","before":{"id":1}}"#),
-            "`person`: `row.user` is nothing in this record",
+            "`person`: `row.user` has no value in this record",
         ),
         ("g.follow", Some(br#"{"op":"c","after":{"user":"ann","author":"a b\n"}}"#), "/data/target"),
         ("hints", Some(&[0, 0, 0, 0, 9, 1]), "the registry has no schema 9"),
-        ("people", Some(br#"{"id":"ann","tz":"Moon"}"#), "no time zone"),
+        ("people", Some(br#"{"id":"ann","tz":"Moon"}"#), "not a time zone"),
     ];
     for (topic, value, _) in bad {
         house.send_record(topic, &trace, value).await;

@@ -41,7 +41,7 @@ pub fn compile_layout(source: SourceText<'_>) -> Result<HtmlLayout, TextProblems
     let html = parsed
         .element
         .render(&options)
-        .map_err(|error| TextProblems::from(source.problem(1, 1, format!("no MJML: {error}"))))?;
+        .map_err(|error| TextProblems::from(source.problem(1, 1, format!("not MJML: {error}"))))?;
     restore_tags(source, &scanned, &sheet.apply_to(&html))
 }
 
@@ -66,9 +66,9 @@ fn parse_problem(source: SourceText<'_>, scanned: &ScannedLayout, error: &parser
     use parser::Error;
     let (what, position) = match error {
         Error::UnexpectedElement { position, .. } => {
-            ("an element that cannot stand here", Some(position.start))
+            ("an element that is not allowed here", Some(position.start))
         }
-        Error::UnexpectedToken { position, .. } => ("this cannot stand here", Some(position.start)),
+        Error::UnexpectedToken { position, .. } => ("this is not allowed here", Some(position.start)),
         Error::MissingAttribute { name, position, .. } => {
             let problem =
                 source.problem_at(layout_offset(scanned, position.start), format!("this needs `{name}`"));
@@ -85,9 +85,9 @@ fn parse_problem(source: SourceText<'_>, scanned: &ScannedLayout, error: &parser
             let (line, column) = (error.pos().row as usize, error.pos().col as usize);
             let lines = scanned.mjml.split_inclusive('\n').take(line.saturating_sub(1));
             let start: usize = lines.map(str::len).sum();
-            ("no MJML", Some(start + column.saturating_sub(1)))
+            ("not MJML", Some(start + column.saturating_sub(1)))
         }
-        Error::IncludeLoaderError { .. } => ("no MJML", None),
+        Error::IncludeLoaderError { .. } => ("not MJML", None),
     };
     match position {
         Some(position) => source.problem_at(layout_offset(scanned, position), what),
@@ -112,7 +112,7 @@ fn restore_tags(
     // What looks like a tag now was none before.
     if let Some(odd) = ["{{", "{%", "{#"].into_iter().find(|odd| html.contains(odd)) {
         return Err(source
-            .problem(1, 1, format!("`{odd}` that is no tag, perhaps in a style: add a blank"))
+            .problem(1, 1, format!("`{odd}` is not a tag, perhaps in a style: add a space"))
             .into());
     }
     let mut layout = HtmlLayout { html: String::with_capacity(html.len() * 2), tags: Vec::new() };
@@ -134,6 +134,6 @@ fn restore_tags(
     }
     layout.html.push_str(rest);
     let lost = scanned.tags.iter().zip(&seen).filter(|(_, seen)| !**seen);
-    let lost = lost.map(|(taken, _)| source.problem_at(taken.offset, "MJML shows nothing in this place"));
+    let lost = lost.map(|(taken, _)| source.problem_at(taken.offset, "MJML shows nothing here"));
     TextProblems(lost.collect()).into_result().map(|()| layout)
 }

@@ -92,7 +92,7 @@ fn in_attributes(name: &str) -> bool {
 /// Why an element cannot be used, and what was perhaps meant.
 pub fn find_refusal(name: &str, in_attributes: bool) -> Option<(String, Option<String>)> {
     if REFUSED.contains(&name) {
-        return Some((format!("`<{name}>` has no place in a mail"), None));
+        return Some((format!("`<{name}>` is not allowed in a mail"), None));
     }
     // Within mj-attributes any element can have defaults, so only the prefix is checked everywhere.
     if !is_unknown(name) || in_attributes {

@@ -63,7 +63,7 @@ impl StyleSheet {
             for selector in selectors.split(',') {
                 let Some(parts) = parse_selector(selector) else {
                     let what = format!("`{}` cannot be inlined", selector.trim());
-                    let help = "elements and classes can; the rest belongs into an `<mj-style>` of its own";
+                    let help = "elements and classes can be; put the rest into another `<mj-style>`";
                     return Err(problem(what).with_help(help.to_owned()));
                 };
                 let classes = parts.iter().map(|part| part.classes.len()).sum();

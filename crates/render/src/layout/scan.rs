@@ -52,7 +52,7 @@ struct LayoutScanner<'a> {
 
 pub fn scan_layout(source: SourceText<'_>) -> Result<ScannedLayout, TextProblems> {
     if let Some(at) = source.text.find(WORD) {
-        return Err(source.problem_at(at, format!("`{WORD}` is a word of the compiler's own")).into());
+        return Err(source.problem_at(at, format!("`{WORD}` is reserved for the compiler")).into());
     }
     let out = ScannedLayout { mjml: String::new(), tags: Vec::new(), anchors: Vec::new() };
     let mut scan = LayoutScanner {
@@ -114,7 +114,7 @@ impl<'a> LayoutScanner<'a> {
             self.scan_start_tag(rest);
         } else {
             if rest.starts_with('<') {
-                self.problem(self.at, "a `<` that begins no element is written `&lt;`".to_string());
+                self.problem(self.at, "write a `<` that does not begin an element as `&lt;`".to_string());
             }
             // Up to the next `<` or `{`, after at least one character.
             let first = rest.chars().next().map_or(1, char::len_utf8);
@@ -132,10 +132,10 @@ impl<'a> LayoutScanner<'a> {
             (TagSort::Comment, _) => {}
             (_, TagPlace::Closed) => {
                 let within = self.elements.last().map_or("", |(name, _, _)| *name);
-                self.problem(self.at, format!("a tag cannot stand in `<{within}>`"));
+                self.problem(self.at, format!("a tag is not allowed in `<{within}>`"));
             }
             (TagSort::Value, TagPlace::Between) => {
-                let problem = self.source.problem_at(self.at, "a value cannot stand between elements");
+                let problem = self.source.problem_at(self.at, "a value is not allowed between elements");
                 self.problems.push(problem.with_help("put it into an `<mj-text>`".to_string()));
             }
             (TagSort::Value, TagPlace::Text) => self.replace_tag(tag.text.to_string()),
@@ -173,7 +173,7 @@ impl<'a> LayoutScanner<'a> {
                 {
                     let (line, _) = line_and_column(self.source.text, at);
                     let what = format!(
-                        "`{{% {} %}}` stands in another element than its `{{% {word} %}}` in line {line}",
+                        "`{{% {} %}}` is not in the same element as its `{{% {word} %}}` in line {line}",
                         tag.first_word()
                     );
                     self.problem(self.at, what);
@@ -223,7 +223,7 @@ impl<'a> LayoutScanner<'a> {
             if next == '>' {
                 self.copy(1);
                 if !is_void(name) && self.elements.len() == DEPTH_MAX {
-                    self.problem(start, format!("more than {DEPTH_MAX} elements within one another"));
+                    self.problem(start, format!("elements are nested deeper than {DEPTH_MAX}"));
                     // Whatever comes behind it is not parsed by anybody.
                     self.elements.clear();
                     self.at = self.source.text.len();
@@ -233,10 +233,7 @@ impl<'a> LayoutScanner<'a> {
                 return;
             }
             if let Some(tag) = TemplateTag::parse_at(rest) {
-                self.problem(
-                    self.at,
-                    "a tag cannot stand between attributes, only in their values".to_string(),
-                );
+                self.problem(self.at, "a tag is allowed in the value of an attribute only".to_string());
                 self.at += tag.text.len();
             } else if next.is_whitespace() {
                 self.copy(next.len_utf8());
@@ -285,13 +282,13 @@ impl<'a> LayoutScanner<'a> {
             match (sort, tag.sort) {
                 (_, TagSort::Comment) => {}
                 (AttributeRule::Closed, _) => {
-                    self.problem(self.at, format!("a tag cannot stand in `{name}`"));
+                    self.problem(self.at, format!("a tag is not allowed in `{name}`"));
                 }
                 (AttributeRule::Address, TagSort::Value) => {
                     self.replace_tag(address_tag(tag, self.at == start));
                 }
                 (AttributeRule::Address, _) => {
-                    let what = format!("a statement cannot stand in `{name}`");
+                    let what = format!("a statement is not allowed in `{name}`");
                     let help = "choose with `{{ a if condition else b }}`".to_string();
                     self.problems.push(self.source.problem_at(self.at, what).with_help(help));
                 }
@@ -304,12 +301,12 @@ impl<'a> LayoutScanner<'a> {
             self.at += tag.text.len();
         }
         if matches!(sort, AttributeRule::Address) && !may_lead(&written, name) {
-            let problem =
-                self.source.problem_at(start, format!("an address in `{name}` cannot begin like this"));
-            self.problems.push(problem.with_help(format!(
-                "it begins with {}",
-                list_choices(allowed_schemes(name).iter().copied())
-            )));
+            let problem = self
+                .source
+                .problem_at(start, format!("an address in `{name}` has a scheme that is not allowed"));
+            self.problems.push(
+                problem.with_help(format!("use {}", list_choices(allowed_schemes(name).iter().copied()))),
+            );
         }
         // What began in a value must have ended there.
         while let Some((word, at, within)) = self.statements.last().copied()

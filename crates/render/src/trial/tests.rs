@@ -200,42 +200,36 @@ fn each_finding_is_seen_where_it_was_planted() {
     check(
         list_findings(holes, "mail", "x", "10", card),
         &[
-            (
-                TrialSort::Hole,
-                "what `listed` says has a hole where `subject.rooms` is missing: “___ rooms for",
-            ),
-            (TrialSort::Hole, "what `listed` says has a hole where `subject.title` is missing: “"),
-            (TrialSort::Plural, "what `listed` says has “1 rooms” where `subject.rooms` is 1"),
+            (TrialSort::Hole, "`says` of `listed` has a gap if `subject.rooms` is missing: “___ rooms for"),
+            (TrialSort::Hole, "`says` of `listed` has a gap if `subject.title` is missing: “"),
+            (TrialSort::Plural, "`says` of `listed` has “1 rooms” if `subject.rooms` is 1"),
         ],
     );
     check(
         list_findings(says, "mail", "'Hello {{ name }}, {{ count }} things'", "10", card),
         &[
-            (
-                TrialSort::Hole,
-                "headline of `weekly` has a hole where `name` is missing: “Hello ___, 1 things”",
-            ),
-            (TrialSort::Plural, "headline of `weekly` has “1 things” where `count` is 1"),
+            (TrialSort::Hole, "headline of `weekly` has a gap if `name` is missing: “Hello ___, 1 things”"),
+            (TrialSort::Plural, "headline of `weekly` has “1 things” if `count` is 1"),
         ],
     );
     check(
         list_findings(says, "mail", "x", "10", "{{ item.distance }} · {{ item.says }}"),
-        &[(TrialSort::Hole, "this text has a hole where `item.distance` is missing: “___ · ")],
+        &[(TrialSort::Hole, "this text has a gap if `item.distance` is missing: “___ · ")],
     );
     check(
         list_findings(says, "event", "x", "10", card),
         &[(
             TrialSort::Twice,
-            "of two events of one subject `listed` says the same twice in one message of `weekly`: “",
+            "for two events of one subject, `listed` says the same twice in one message of `weekly`: “",
         )],
     );
     check(
         list_findings("'A flat is cheaper'", "mail", "x", "10", card),
-        &[(TrialSort::Twice, "`listed` says the same of every subject")],
+        &[(TrialSort::Twice, "`listed` says the same for every subject")],
     );
     let heavy = format!("{{{{ item.says }}}}{}", "<b></b>".repeat(1_500));
     check(
         list_findings(says, "mail", "x", "40", &heavy),
-        &[(TrialSort::Heavy, "a full mail of `weekly`, of 40 things, has ")],
+        &[(TrialSort::Heavy, "a full mail of `weekly` with 40 entries has ")],
     );
 }

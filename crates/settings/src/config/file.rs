@@ -10,7 +10,7 @@ use super::keys::{ConfigKey, KeyForm};
 /// Why it is probably no map: of `key:value` YAML makes a text. What it says may be a secret.
 pub fn no_map_help(what: &TreeValue) -> &'static str {
     let is_slip = matches!(what, TreeValue::Text(text) if missing_blank(text).is_some());
-    if is_slip { ": there is no blank after the colon" } else { "" }
+    if is_slip { ": there is no space after the colon" } else { "" }
 }
 
 /// One value: what it must be is known to whoever asks for it.
@@ -55,7 +55,7 @@ pub fn lines_of(list: Vec<TreeNode>) -> Option<String> {
 
 /// A map of the environment is written as in the file. What is none is not shown: it may hold a secret.
 pub fn map_of_text(key: &ConfigKey, text: &str) -> Result<String, &'static str> {
-    const WRONG: &str = "is no map such as `{a: 1}`";
+    const WRONG: &str = "is not a map, such as `{a: 1}`";
     let node = parse_yaml(SourceText { file: key.name, text }).map_err(|_| WRONG)?;
     value_as_text(key, node.what).map_err(|_| WRONG)
 }

@@ -46,6 +46,6 @@ fn parse_hook_channels(text: &str) -> Result<Vec<Hook>, String> {
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
     let known = || list_choices(Hook::ALL.map(Hook::name));
     names
-        .map(|name| Hook::parse(name).ok_or_else(|| format!("names a hook that is none of {}", known())))
+        .map(|name| Hook::parse(name).ok_or_else(|| format!("has a hook that is not one of {}", known())))
         .collect()
 }

@@ -55,7 +55,7 @@ pub fn resolve_mail(
 fn parse_host(text: &str) -> Result<String, String> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-.[:]".contains(&byte);
     let is_host = (1..=255).contains(&text.len()) && text.bytes().all(good);
-    if is_host { Ok(text.to_owned()) } else { Err("is no name of a machine".to_owned()) }
+    if is_host { Ok(text.to_owned()) } else { Err("is not a host name".to_owned()) }
 }
 
 fn host_of(url: &str) -> Option<String> {

@@ -146,7 +146,7 @@ impl<'a> ConfigMerge<'a> {
             Ok(TreeNode { what: TreeValue::Nothing, .. }) => {}
             Ok(TreeNode { at, what }) => {
                 let help = no_map_help(&what);
-                self.refused.push(format!("{name}:{at}: a configuration is a map of keys{help}"));
+                self.refused.push(format!("{name}:{at}: a configuration must be a map of keys{help}"));
             }
             // The line, and what was probably meant, would show what stands there, which may be a secret.
             Err(TextProblem { line, column, what, .. }) => {
@@ -165,23 +165,23 @@ impl<'a> ConfigMerge<'a> {
                     self.add_api_key_list(file, path, list);
                 }
                 (Some(key), _) if key.form == KeyForm::ApiKeys => {
-                    self.refuse(&source, "`api_keys` is a list of `{tenant: ..., key: ...}`");
+                    self.refuse(&source, "`api_keys` must be a list of `{tenant: ..., key: ...}`");
                 }
                 (Some(key), what) if key.form == KeyForm::Secret => match what {
                     // A number would have lost its leading zeros by now, and then it is another secret.
                     TreeValue::Text(text) => self.add_secret(key.name, Ok(text), source),
                     TreeValue::List(list) if key.name == keys::MAIL_WAYS => match lines_of(list) {
                         Some(text) => self.add_secret(key.name, Ok(text), source),
-                        None => self.refuse(&source, format!("`{full}` is a list of texts: quote them")),
+                        None => self.refuse(&source, format!("`{full}` must be a list of texts: quote them")),
                     },
-                    _ => self.refuse(&source, format!("`{full}` is a text: quote it")),
+                    _ => self.refuse(&source, format!("`{full}` must be a text: quote it")),
                 },
                 (Some(key), what) => match value_as_text(key, what) {
                     Ok(text) => {
                         let text = if key.form == KeyForm::Path { path_beside(path, &text) } else { text };
                         self.settings.insert(key.name, RawSetting { text, source });
                     }
-                    Err(what) => self.refuse(&source, format!("`{full}` is {what}")),
+                    Err(what) => self.refuse(&source, format!("`{full}` must be {what}")),
                 },
                 (None, TreeValue::Text(from)) if secret_in_file(&full).is_some() => {
                     let read = self.read_secret(Path::new(&path_beside(path, &from)));
@@ -191,7 +191,7 @@ impl<'a> ConfigMerge<'a> {
                     self.add_map(file, path, &full, map);
                 }
                 (None, what @ TreeValue::Text(_)) if is_section(&full) => {
-                    self.refuse(&source, format!("`{full}` is a map of keys{}", no_map_help(&what)));
+                    self.refuse(&source, format!("`{full}` must be a map of keys{}", no_map_help(&what)));
                 }
                 (None, _) => {
                     let what = unknown_key(&full, KEYS.iter().map(|key| key.name));
@@ -205,7 +205,7 @@ impl<'a> ConfigMerge<'a> {
     fn add_secret(&mut self, name: &'static str, secret: Result<String, String>, source: ConfigSource) {
         let before = self.secrets.get(name).map(|(_, before)| before);
         if before.is_some_and(|before| before.is_same_layer(&source)) {
-            return self.refuse(&source, format!("`{name}` or `{name}{FILE_SUFFIX}`, not both"));
+            return self.refuse(&source, format!("set `{name}` or `{name}{FILE_SUFFIX}`, not both"));
         }
         match secret {
             Ok(secret) => {
@@ -226,7 +226,7 @@ impl<'a> ConfigMerge<'a> {
             let TreeValue::Map(map) = node.what else {
                 self.refuse(
                     &source,
-                    "an API key is `{tenant: ..., key: ...}` or `{tenant: ..., key_file: ...}`",
+                    "an API key must be `{tenant: ..., key: ...}` or `{tenant: ..., key_file: ...}`",
                 );
                 continue;
             };
@@ -241,7 +241,7 @@ impl<'a> ConfigMerge<'a> {
                     ("key_file", TreeValue::Text(text)) => from = Some(text),
                     // A number would have lost its leading zeros by now, and then it is another key.
                     ("tenant" | "key" | "key_file", _) => {
-                        self.refuse(&place, format!("`{word}` is a text: quote it"));
+                        self.refuse(&place, format!("`{word}` must be a text: quote it"));
                     }
                     _ => {
                         let what = unknown_key(&word, ["tenant", "key", "key_file"]);
@@ -252,7 +252,7 @@ impl<'a> ConfigMerge<'a> {
             match (key, from) {
                 (Some(key), None) => self.api_keys.push(RawApiKey { tenant, key, source }),
                 (None, Some(from)) => self.key_from(tenant, Path::new(&path_beside(path, &from)), source),
-                (Some(_), Some(_)) => self.refuse(&source, "an API key has `key` or `key_file`, not both"),
+                (Some(_), Some(_)) => self.refuse(&source, "an API key takes `key` or `key_file`, not both"),
                 (None, None) => self.refuse(&source, "an API key needs `key` or `key_file`"),
             }
         }
@@ -266,7 +266,9 @@ impl<'a> ConfigMerge<'a> {
         }
         match (own, from) {
             (Some(_), Some(_)) => {
-                self.refused.push(format!("{API_KEY_VARIABLE} and {API_KEY_FILE_VARIABLE} are both set"));
+                self.refused.push(format!(
+                    "{API_KEY_VARIABLE} and {API_KEY_FILE_VARIABLE} are both set: use one of them"
+                ));
             }
             (Some(key), None) => {
                 let source = ConfigSource::Environment(API_KEY_VARIABLE.to_owned());
@@ -344,7 +346,7 @@ impl<'a> ConfigMerge<'a> {
     /// Refuses what is said in vain.
     pub fn refuse_without(&mut self, name: &str, needed: &str) {
         if let Some(source) = self.source(name).filter(|source| **source != ConfigSource::Default).cloned() {
-            self.refuse(&source, format!("`{name}` is of no use without `{needed}`"));
+            self.refuse(&source, format!("`{name}` has no effect without `{needed}`"));
         }
     }
 
@@ -358,14 +360,14 @@ impl<'a> ConfigMerge<'a> {
             };
             match tenant {
                 Ok(_) if key.expose_secret().chars().count() < API_KEY_CHARS_MIN => {
-                    self.refused
-                        .push(format!("{source}: an API key has at least {API_KEY_CHARS_MIN} characters"));
+                    self.refused.push(format!(
+                        "{source}: an API key must have at least {API_KEY_CHARS_MIN} characters"
+                    ));
                 }
                 Ok(tenant)
                     if keys.iter().any(|other| other.tenant != tenant && is_same_key(&other.key, key)) =>
                 {
-                    self.refused
-                        .push(format!("{source}: this API key is another tenant's too; each has its own"));
+                    self.refused.push(format!("{source}: two tenants have this API key: each needs its own"));
                 }
                 Ok(tenant) => keys.push(ApiKeyConfig { tenant, key: key.clone() }),
                 Err(error) => self.refused.push(format!("{source}: {error}")),

@@ -101,7 +101,7 @@ fn one_directive(directive: &str) -> Result<(), String> {
     let slips = if name.len() > 5 { 2 } else { 1 };
     match nearest_name(name, CRATES).filter(|near| strsim::osa_distance(name, near) <= slips) {
         Some(near) => Err(format!("has no crate `{name}`; did you mean `{near}`?")),
-        None if name.is_empty() => Err(format!("has `{directive}`, which names no crate")),
+        None if name.is_empty() => Err(format!("has `{directive}`, which does not name a crate")),
         None => Ok(()),
     }
 }
@@ -116,17 +116,17 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "mib" => 20,
         "gib" => 30,
         "tib" => 40,
-        _ => return Err("is no size, such as 256 MiB".to_owned()),
+        _ => return Err("is not a size, such as 256 MiB".to_owned()),
     };
     let number: Option<u64> = number.parse().ok();
-    number.and_then(|n| n.checked_mul(1 << shift)).ok_or_else(|| "is no size, such as 256 MiB".to_owned())
+    number.and_then(|n| n.checked_mul(1 << shift)).ok_or_else(|| "is not a size, such as 256 MiB".to_owned())
 }
 
 /// The address of a service, which may be one within our own walls.
 pub fn parse_web_url(text: &str) -> Result<String, String> {
     match catalogue::is_web_url(text) {
         true => Ok(text.to_owned()),
-        false => Err("is no address such as http://presence.internal:8080/connected".to_owned()),
+        false => Err("is not an address, such as http://presence.internal:8080/connected".to_owned()),
     }
 }
 
@@ -138,7 +138,7 @@ const OWN_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// `https://mail.example.org`, with a path or without. Links in mails are a right: they go over the wire
 /// encrypted, and a mailbox offers its one click for no others.
 pub fn parse_public_url(text: &str) -> Result<String, String> {
-    let wrong = || "is no address such as https://mail.example.org".to_owned();
+    let wrong = || "is not an address, such as https://mail.example.org".to_owned();
     let odd = |c: char| !c.is_ascii_alphanumeric() && !"-._~:/[]%".contains(c);
     if text.len() > PUBLIC_URL_CHARS_MAX || text.contains(odd) {
         return Err(wrong());
@@ -156,7 +156,7 @@ pub fn parse_public_url(text: &str) -> Result<String, String> {
         return Err(wrong());
     }
     if scheme != "https" && !OWN_HOSTS.contains(&host) {
-        return Err("is not encrypted: https, unless it is this machine".to_owned());
+        return Err("is not encrypted: use https, except for this machine".to_owned());
     }
     Ok(text.trim_end_matches('/').to_owned())
 }
@@ -173,14 +173,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let number: Option<u64> = text[..text.len() - unit.len()].parse().ok();
     match number.and_then(|number| number.checked_mul(factor)) {
         Some(ms) if ms > 0 => Ok(Duration::from_millis(ms)),
-        _ => Err("is no time, such as 45s, 500ms or 2m".to_owned()),
+        _ => Err("is not a duration, such as 45s, 500ms or 2m".to_owned()),
     }
 }
 
 /// So many a second: `50`, `0.5`.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| is_rate(*rate));
-    rate.ok_or_else(|| "is no rate: a number above 0, and at most a million".to_owned())
+    rate.ok_or_else(|| "is not a rate: a number above 0, at most a million".to_owned())
 }
 
 /// One of some words, in large letters or small ones.
@@ -189,7 +189,7 @@ pub fn parse_word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str)
         let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
         found.map(|(_, value)| *value).ok_or_else(|| {
             let words: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-            format!("is none of {}", words.join(", "))
+            format!("is not one of {}", words.join(", "))
         })
     }
 }
@@ -202,11 +202,11 @@ pub fn parse_addresses(text: &str) -> Result<Vec<String>, String> {
         fits.then(|| address.to_owned())
     };
     let all: Option<Vec<String>> = text.split(',').map(|address| one(address.trim())).collect();
-    all.ok_or_else(|| "is no address such as host:9092, or several with commas".to_owned())
+    all.ok_or_else(|| "is not an address, such as host:9092, or several with commas".to_owned())
 }
 
 pub fn parse_path(text: &str) -> Result<PathBuf, String> {
-    if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) }
+    if text.is_empty() { Err("is not a path".to_owned()) } else { Ok(PathBuf::from(text)) }
 }
 
 /// A path of the file is meant from the file's own folder.
@@ -222,7 +222,7 @@ pub fn path_beside(file: &Path, text: &str) -> String {
 pub fn unknown_key<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     // What stands behind the colon may be a secret.
     if let Some((key, _)) = word.split_once(':') {
-        return format!("`{key}` has no blank after its colon");
+        return format!("`{key}` has no space after its colon");
     }
     match nearest_name(word, names) {
         Some(near) => format!("unknown key `{word}`; did you mean `{near}`?"),
@@ -270,15 +270,15 @@ mod tests {
         };
         for text in ["", "mail.example.org", "https://", "https:///x", "ftp://example.org", "javascript://x"]
         {
-            bad(text, "is no");
+            bad(text, "is not");
         }
         for text in
             ["https://a b", "https://a?b", "https://a#b", "https://u@a", "https://a\r\nX: y", "https://ä"]
         {
-            bad(text, "is no address");
+            bad(text, "is not an address");
         }
-        bad("https://example.org:port", "is no address");
-        bad(&format!("https://example.org/{}", "x".repeat(200)), "is no address");
+        bad("https://example.org:port", "is not an address");
+        bad(&format!("https://example.org/{}", "x".repeat(200)), "is not an address");
         bad("http://mail.example.org", "not encrypted");
         bad("http://127.0.0.1.example.org", "not encrypted");
     }
@@ -304,7 +304,7 @@ mod tests {
         check("info,digset=debug", "did you mean `digest`?");
         check("digest=debgu", "did you mean `debug`?");
         check("digest=", "no level");
-        check("=info", "names no crate");
+        check("=info", "does not name a crate");
         check("nonsense", "neither a level nor a crate of ours");
     }
 }

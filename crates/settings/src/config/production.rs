@@ -115,7 +115,7 @@ fn resolve_kafka(merge: &mut ConfigMerge<'_>, demo: bool) -> Option<topic_kafka:
     if let (Some(factor), Some(min_insync)) = (factor, min_insync)
         && min_insync > factor
     {
-        let why = format!("of {factor} brokers that keep a record {min_insync} cannot have it");
+        let why = format!("{min_insync} is more than `{KAFKA_REPLICATION}`, which is {factor}");
         refuse_key(merge, KAFKA_MIN_INSYNC, &why);
     }
     let login = match login {
@@ -175,13 +175,13 @@ fn resolve_registry(merge: &mut ConfigMerge<'_>) -> Option<RegistryConfig> {
     if merge.source(REGISTRY_URL).is_none() {
         for name in [REGISTRY_USER, REGISTRY_PASSWORD, REGISTRY_CA] {
             if merge.source(name).is_some() {
-                refuse_key(merge, name, &format!("is of no use without `{REGISTRY_URL}`"));
+                refuse_key(merge, name, &format!("has no effect without `{REGISTRY_URL}`"));
             }
         }
     }
     if user.is_some() != password.is_some() {
         let name = if user.is_some() { REGISTRY_USER } else { REGISTRY_PASSWORD };
-        refuse_key(merge, name, "user and password go together");
+        refuse_key(merge, name, "user and password must both be set");
     }
     Some(RegistryConfig { urls: urls?, user, password, ca })
 }
@@ -198,7 +198,11 @@ fn resolve_login(
         (Some(name), Some(secret)) => Some((name, secret)),
         (None, None) => None,
         (name, _) => {
-            refuse_key(merge, if name.is_some() { user } else { password }, "user and password go together");
+            refuse_key(
+                merge,
+                if name.is_some() { user } else { password },
+                "user and password must both be set",
+            );
             None
         }
     }
@@ -214,7 +218,7 @@ fn resolve_tls(
     let paths = files.map(|name| merge.take(name, parse_path));
     if !is_on {
         for name in files.into_iter().filter(|name| merge.source(name).is_some()).collect::<Vec<_>>() {
-            refuse_key(merge, name, &format!("is of no use without `{on}: true`"));
+            refuse_key(merge, name, &format!("has no effect without `{on}: true`"));
         }
         return None;
     }
@@ -224,7 +228,7 @@ fn resolve_tls(
         refuse_key(
             merge,
             if certificate.is_some() { files[1] } else { files[2] },
-            "a certificate and its key go together",
+            "certificate and key must both be set",
         );
     }
     Some(paths)
@@ -254,7 +258,7 @@ fn parse_topic_name(text: &str) -> Result<String, String> {
     if text.len() <= 100 && text.chars().all(fits) {
         return Ok(text.to_owned());
     }
-    Err("has other characters than letters, digits, `.`, `_` and `-`, or more than 100".to_owned())
+    Err("may have only letters, digits, `.`, `_` and `-`, 100 at most".to_owned())
 }
 
 fn parse_keyspace(text: &str) -> Result<String, String> {
@@ -263,12 +267,13 @@ fn parse_keyspace(text: &str) -> Result<String, String> {
     if text.starts_with(|c: char| c.is_ascii_lowercase()) && text.len() <= 40 && text.chars().all(fits) {
         return Ok(text.to_owned());
     }
-    Err("is no keyspace: a small letter, then small letters, digits and `_`, 40 at most".to_owned())
+    Err("is not a keyspace: a lower-case letter, then lower-case letters, digits and `_`, 40 at most"
+        .to_owned())
 }
 
 fn parse_from_one<T: std::str::FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
     let number: Option<T> = text.parse().ok().filter(|number| *number >= T::from(1));
-    number.ok_or_else(|| "is no whole number from 1 on".to_owned())
+    number.ok_or_else(|| "is not a positive integer".to_owned())
 }
 
 fn split_pairs(lines: &str) -> impl Iterator<Item = (&str, &str)> {
@@ -289,12 +294,14 @@ fn parse_properties(lines: &str) -> Result<BTreeMap<String, String>, String> {
         let word = name.trim().to_ascii_lowercase();
         if SECRETS.iter().any(|secret| word.contains(secret)) {
             return Err(format!(
-                "has `{name}`, a secret, and properties are shown; `{KAFKA_PASSWORD}` and `{KAFKA_KEY}` are not"
+                "has `{name}`, a secret, but properties are shown; use `{KAFKA_PASSWORD}` or `{KAFKA_KEY}`"
             ));
         }
         match OURS.iter().find(|(ours, _)| *ours == word) {
-            Some((_, Some(key))) => Err(format!("has `{name}`, which is said by `{key}`")),
-            Some((_, None)) => Err(format!("has `{name}`, on which promises of ours rest; it cannot be set")),
+            Some((_, Some(key))) => Err(format!("has `{name}`, which is set by `{key}`")),
+            Some((_, None)) => {
+                Err(format!("has `{name}`, which cannot be set: delivery guarantees depend on it"))
+            }
             None => Ok((name.to_owned(), value.to_owned())),
         }
     };
@@ -308,5 +315,5 @@ fn parse_urls(text: &str) -> Result<Vec<String>, String> {
         if fits { Ok(url.trim_end_matches('/').to_owned()) } else { Err(()) }
     };
     let all: Result<Vec<String>, ()> = text.split(',').map(|url| one(url.trim())).collect();
-    all.map_err(|()| "is no address such as https://registry.example.org".to_owned())
+    all.map_err(|()| "is not an address, such as https://registry.example.org".to_owned())
 }

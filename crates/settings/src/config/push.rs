@@ -77,7 +77,7 @@ fn take_with_needs<const N: usize>(
     for name in names {
         match merge.take_text(name) {
             Some(text) => found.push(text),
-            None => merge.refuse(&source, format!("`{secret}` is of no use without `{name}`")),
+            None => merge.refuse(&source, format!("`{secret}` has no effect without `{name}`")),
         }
     }
     Some((value, found.try_into().ok()?))

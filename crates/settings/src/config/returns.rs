@@ -27,7 +27,7 @@ const DOMAIN_CHARS_MAX: usize = 180;
 /// Understands them: without a domain the others are said in vain.
 pub fn resolve_returns(merge: &mut ConfigMerge<'_>) -> Option<ReturnsConfig> {
     let provider = merge.take(MAIL_PROVIDER, parse_provider);
-    let intake = merge.take(MAIL_INTAKE, parse_as("is no address and port, such as 127.0.0.1:2525"));
+    let intake = merge.take(MAIL_INTAKE, parse_as("is not an address and port, such as 127.0.0.1:2525"));
     if merge.source(MAIL_RETURNS).is_none() {
         [MAIL_PROVIDER, MAIL_INTAKE].into_iter().for_each(|name| merge.refuse_without(name, MAIL_RETURNS));
     }
@@ -37,7 +37,7 @@ pub fn resolve_returns(merge: &mut ConfigMerge<'_>) -> Option<ReturnsConfig> {
 fn parse_provider(text: &str) -> Result<ReturnProvider, String> {
     let found = ReturnProvider::ALL.into_iter().find(|provider| provider.name() == text);
     let names = ReturnProvider::ALL.map(ReturnProvider::name).join(", ");
-    found.ok_or_else(|| format!("is none of {names}"))
+    found.ok_or_else(|| format!("is not one of {names}"))
 }
 
 fn parse_domain(text: &str) -> Result<String, String> {
@@ -50,6 +50,6 @@ fn parse_domain(text: &str) -> Result<String, String> {
     if text.len() <= DOMAIN_CHARS_MAX && text.split('.').all(good) {
         Ok(text.to_ascii_lowercase())
     } else {
-        Err("is no domain, such as returns.example.com".to_owned())
+        Err("is not a domain, such as returns.example.com".to_owned())
     }
 }

@@ -181,63 +181,66 @@ fn what_is_wrong_with_production_is_refused_with_its_place() {
         "kafka: {replicaton: 3}",
         "tidings.yaml:1:9: unknown key `kafka.replicaton`; did you mean `kafka.replication`?",
     );
-    check(
-        "kafka: {replication: 0}",
-        "tidings.yaml:1:22: kafka.replication: `0` is no whole number from 1 on",
-    );
+    check("kafka: {replication: 0}", "tidings.yaml:1:22: kafka.replication: `0` is not a positive integer");
     check(
         "kafka: {min_insync: 4}",
-        "tidings.yaml:1:21: kafka.min_insync: of 3 brokers that keep a record 4 cannot have it",
+        "tidings.yaml:1:21: kafka.min_insync: 4 is more than `kafka.replication`, which is 3",
     );
     check(
         "kafka: {protocol: new}",
-        "tidings.yaml:1:19: kafka.protocol: `new` is none of `classic`, `consumer`",
+        "tidings.yaml:1:19: kafka.protocol: `new` is not one of `classic`, `consumer`",
     );
     check(
         "kafka: {session: 45}",
-        "tidings.yaml:1:18: kafka.session: `45` is no time, such as 45s, 500ms or 2m",
+        "tidings.yaml:1:18: kafka.session: `45` is not a duration, such as 45s, 500ms or 2m",
     );
-    check("kafka: {user: ann}", "tidings.yaml:1:15: kafka.user: user and password go together");
-    check("kafka: {password: 123}", "tidings.yaml:1:19: `kafka.password` is a text: quote it");
+    check("kafka: {user: ann}", "tidings.yaml:1:15: kafka.user: user and password must both be set");
+    check("kafka: {password: 123}", "tidings.yaml:1:19: `kafka.password` must be a text: quote it");
     check(
         "kafka: {user: ann, password: x, password_file: secret}",
-        "tidings.yaml:1:48: `kafka.password` or `kafka.password_file`, not both",
+        "tidings.yaml:1:48: set `kafka.password` or `kafka.password_file`, not both",
     );
     check(
         "kafka: {user: ann, password_file: none}",
-        "tidings.yaml:1:35: none: entity not found\ntidings.yaml:1:15: kafka.user: user and password go together",
+        "tidings.yaml:1:35: none: entity not found\ntidings.yaml:1:15: kafka.user: user and password must \
+        both be set",
     );
-    check("kafka: {ca: x}", "tidings.yaml:1:13: kafka.ca: is of no use without `kafka.tls: true`");
-    check(
-        "kafka: {tls: true, key: x}",
-        "tidings.yaml:1:25: kafka.key: a certificate and its key go together",
-    );
+    check("kafka: {ca: x}", "tidings.yaml:1:13: kafka.ca: has no effect without `kafka.tls: true`");
+    check("kafka: {tls: true, key: x}", "tidings.yaml:1:25: kafka.key: certificate and key must both be set");
     check(
         "kafka: {properties: {sasl.password: x}}",
-        "tidings.yaml:1:21: kafka.properties: has `sasl.password`, a secret, and properties are shown; `kafka.password` and `kafka.key` are not",
+        "tidings.yaml:1:21: kafka.properties: has `sasl.password`, a secret, but properties are shown; use \
+        `kafka.password` or `kafka.key`",
     );
-    check("kafka: {properties: x}", "tidings.yaml:1:21: `kafka.properties` is a map of names and values");
+    check(
+        "kafka: {properties: x}",
+        "tidings.yaml:1:21: `kafka.properties` must be a map of names and values",
+    );
     check(
         "cql: {keyspace: A-b}",
-        "tidings.yaml:1:17: cql.keyspace: `A-b` is no keyspace: a small letter, then small letters, digits and `_`, 40 at most",
+        "tidings.yaml:1:17: cql.keyspace: `A-b` is not a keyspace: a lower-case letter, then lower-case \
+        letters, digits and `_`, 40 at most",
     );
     check("cql: {tls: true}", "tidings.yaml:1:12: cql.tls: needs `cql.ca`");
     check(
         "cql: {replication: {dc1: many}}",
-        "tidings.yaml:1:20: cql.replication: has `dc1: many`, which is no whole number from 1 on",
+        "tidings.yaml:1:20: cql.replication: has `dc1: many`, which is not a positive integer",
     );
     check(
         "registry: {user: ann}",
-        "tidings.yaml:1:18: registry.user: is of no use without `registry.url`\ntidings.yaml:1:18: registry.user: user and password go together",
+        "tidings.yaml:1:18: registry.user: has no effect without `registry.url`\ntidings.yaml:1:18: \
+        registry.user: user and password must both be set",
     );
     check(
         "registry: {url: 'https://ann:x@r'}",
-        "tidings.yaml:1:17: registry.url: `https://ann:x@r` is no address such as https://registry.example.org",
+        "tidings.yaml:1:17: registry.url: `https://ann:x@r` is not an address, such as \
+        https://registry.example.org",
     );
-    check("partitions: 2000", "tidings.yaml:1:13: partitions: `2000` is no number from 1 to 1024");
+    check("partitions: 2000", "tidings.yaml:1:13: partitions: `2000` is not a number from 1 to 1024");
     check(
         "secret: abc",
-        "tidings.yaml:1:9: `secret` is 64 hexadecimal digits: `openssl rand -hex 32`; those of before stand below it, 4 at most, a line each",
+        "tidings.yaml:1:9: `secret` must be 64 hexadecimal digits (`openssl rand -hex 32`); older secrets \
+        go below it, one a line, 4 at most",
     );
 }
 
@@ -248,7 +251,7 @@ fn an_engine_has_the_keys_that_it_needs_and_no_others() {
     };
     only(
         &[("TIDINGS_ENGINE", "kafka")],
-        "environment TIDINGS_ENGINE: engine: `kafka` is none of `embedded`, `production`",
+        "environment TIDINGS_ENGINE: engine: `kafka` is not one of `embedded`, `production`",
     );
     only(
         &PRODUCTION[..2],
@@ -256,7 +259,8 @@ fn an_engine_has_the_keys_that_it_needs_and_no_others() {
     );
     only(
         &PRODUCTION[1..2],
-        "environment TIDINGS_KAFKA_BROKERS: `kafka.brokers` is for `engine: production`; the engine is `embedded`, which needs none",
+        "environment TIDINGS_KAFKA_BROKERS: `kafka.brokers` is for `engine: production`; the engine is \
+        `embedded`, which does not use it",
     );
     only(
         &[("TIDINGS_KAFKA_BROKER", "x")],
@@ -275,11 +279,11 @@ fn properties_that_are_ours_are_refused() {
         let refused = merge_values(&file, &PRODUCTION, &[]).unwrap_err().to_string();
         assert_eq!(refused, format!("tidings.yaml:1:21: kafka.properties: has `{name}`, {says}"));
     };
-    check("group.id", "which is said by `kafka.prefix`");
-    check("bootstrap.servers", "which is said by `kafka.brokers`");
-    check("session.timeout.ms", "which is said by `kafka.session`");
+    check("group.id", "which is set by `kafka.prefix`");
+    check("bootstrap.servers", "which is set by `kafka.brokers`");
+    check("session.timeout.ms", "which is set by `kafka.session`");
     for name in ["isolation.level", "enable.idempotence", "acks", "enable.auto.commit", "max.in.flight"] {
-        check(name, "on which promises of ours rest; it cannot be set");
+        check(name, "which cannot be set: delivery guarantees depend on it");
     }
 }
 
@@ -325,18 +329,23 @@ fn what_is_wrong_is_refused_with_its_place() {
     check(
         "listen: here",
         &[],
-        "tidings.yaml:1:9: listen: `here` is no address and port, such as 127.0.0.1:7280",
+        "tidings.yaml:1:9: listen: `here` is not an address and port, such as 127.0.0.1:7280",
     );
     check("log: {format: xml}", &[], "tidings.yaml:1:15: log.format: `xml` is neither `text` nor `json`");
-    check("tenant: a\ntenant: b", &[], "tidings.yaml:2:1: this key is there twice: tenant");
-    check("- a", &[], "tidings.yaml:1:1: a configuration is a map of keys");
+    check("tenant: a\ntenant: b", &[], "tidings.yaml:2:1: this key is given twice: tenant");
+    check("- a", &[], "tidings.yaml:1:1: a configuration must be a map of keys");
     check(
         "public_url: http://mail.example.org",
         &[],
-        "tidings.yaml:1:13: public_url: `http://mail.example.org` is not encrypted: https, unless it is this machine",
+        "tidings.yaml:1:13: public_url: `http://mail.example.org` is not encrypted: use https, except for \
+        this machine",
     );
-    check("tenant: [a]", &[], "tidings.yaml:1:9: `tenant` is one value");
-    check("disk_reserve: 1 MB", &[], "tidings.yaml:1:15: disk_reserve: `1 MB` is no size, such as 256 MiB");
+    check("tenant: [a]", &[], "tidings.yaml:1:9: `tenant` must be one value");
+    check(
+        "disk_reserve: 1 MB",
+        &[],
+        "tidings.yaml:1:15: disk_reserve: `1 MB` is not a size, such as 256 MiB",
+    );
     check("", &[("TIDINGS_DEMO", "yes")], "environment TIDINGS_DEMO: demo: `yes` is neither true nor false");
     check(
         "",
@@ -346,7 +355,7 @@ fn what_is_wrong_is_refused_with_its_place() {
     check(
         "listen: x\ndemo: maybe\n",
         &[],
-        "tidings.yaml:1:9: listen: `x` is no address and port, such as 127.0.0.1:7280\n\
+        "tidings.yaml:1:9: listen: `x` is not an address and port, such as 127.0.0.1:7280\n\
          tidings.yaml:2:7: demo: `maybe` is neither true nor false",
     );
 }
@@ -367,7 +376,7 @@ fn beyond_this_machine_there_are_keys() {
     assert!(refused.contains("0.0.0.0:80 can be reached from other machines"), "{refused}");
     merge_values("listen: 0.0.0.0:80", &[("TIDINGS_API_KEY", SECRET)], &[]).unwrap();
     let short = merge_values("", &[("TIDINGS_API_KEY", "short")], &[]).unwrap_err().to_string();
-    assert_eq!(short, "environment TIDINGS_API_KEY: an API key has at least 16 characters");
+    assert_eq!(short, "environment TIDINGS_API_KEY: an API key must have at least 16 characters");
 }
 
 #[test]
@@ -378,13 +387,13 @@ fn keys_have_one_source_and_are_texts() {
     };
     check("[{tenant: t, key: a, key_file: b}]", "not both");
     check("[{tenant: t}]", "needs `key` or `key_file`");
-    check("[{tenant: t, key: 00012345678901234}]", "`key` is a text: quote it");
+    check("[{tenant: t, key: 00012345678901234}]", "`key` must be a text: quote it");
     check("[{tenant: t, kee: a}]", "did you mean `key`?");
     check("[{tenant: t, key_file: nowhere}]", "nowhere: ");
-    check("key", "is a list of");
+    check("key", "must be a list of");
     check(
         &format!("[{{tenant: a, key: {SECRET}}}, {{tenant: b, key_file: secret}}]"),
-        "this API key is another tenant's too; each has its own",
+        "two tenants have this API key: each needs its own",
     );
     merge_values(
         &format!("api_keys: [{{tenant: a, key: {SECRET}}}, {{tenant: a, key_file: secret}}]"),

@@ -51,10 +51,10 @@ pub fn merge_layers(
 impl ConfigMerge<'_> {
     fn resolve(mut self) -> Result<MergedConfig, ConfigError> {
         let tenant =
-            self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is no tenant: {e}")));
+            self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is not a tenant: {e}")));
         let api_keys = self.api_keys(tenant.as_ref());
         let data_dir = self.take(keys::DATA_DIR, parse_path);
-        let listen = self.take(keys::LISTEN, parse_as("is no address and port, such as 127.0.0.1:7280"));
+        let listen = self.take(keys::LISTEN, parse_as("is not an address and port, such as 127.0.0.1:7280"));
         let public_url = self.take(keys::PUBLIC_URL, parse_public_url);
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
         let secret = self.resolve_signing();
@@ -71,7 +71,7 @@ impl ConfigMerge<'_> {
         let filter = self.take(keys::LOG_FILTER, check_log_filter);
         let format = self.take(keys::LOG_FORMAT, parse_log_format);
         let wait = self.take(keys::LIMITS_CATALOGUE, parse_duration);
-        let lag = self.take(keys::LIMITS_LAG, parse_as("is no whole number"));
+        let lag = self.take(keys::LIMITS_LAG, parse_as("is not a whole number"));
         let engine = self.resolve_engine(demo);
         // Everything was looked at by now, so that every problem is told and not only the first.
         let config = (|| {
@@ -124,7 +124,9 @@ impl ConfigMerge<'_> {
             let name = key.name;
             self.refuse(
                 &source,
-                format!("`{name}` is for `engine: production`; the engine is `embedded`, which needs none"),
+                format!(
+                    "`{name}` is for `engine: production`; the engine is `embedded`, which does not use it"
+                ),
             );
         }
         Some(EngineConfig::Embedded)
@@ -138,8 +140,8 @@ impl ConfigMerge<'_> {
             self.refuse(
                 &source,
                 format!(
-                    "`secret` is {digits} hexadecimal digits: `openssl rand -hex {SECRET_BYTES}`; those of before \
-                     stand below it, {OLD_SECRETS_MAX} at most, a line each"
+                    "`secret` must be {digits} hexadecimal digits (`openssl rand -hex {SECRET_BYTES}`); \
+                    older secrets go below it, one a line, {OLD_SECRETS_MAX} at most"
                 ),
             );
         }
@@ -149,7 +151,7 @@ impl ConfigMerge<'_> {
 
 fn parse_partitions(text: &str) -> Result<PartitionCount, String> {
     let most = model::limits::PARTITIONS_MAX;
-    text.parse().ok().and_then(PartitionCount::new).ok_or_else(|| format!("is no number from 1 to {most}"))
+    text.parse().ok().and_then(PartitionCount::new).ok_or_else(|| format!("is not a number from 1 to {most}"))
 }
 
 /// What must hold between values.

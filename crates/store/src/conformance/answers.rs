@@ -10,7 +10,7 @@ use super::{
 pub(super) const PROMISES: &[StorePromise] = &[
     StorePromise {
         name: "the first answer stands",
-        says: "whoever answers later for the same key is given the first answer, also after a crash",
+        says: "later answers for the same key get the first one, also after a crash",
         check: |harness| Box::pin(check_first_answer(harness)),
     },
     StorePromise {

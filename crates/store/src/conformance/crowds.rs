@@ -32,12 +32,12 @@ pub(super) const PROMISES: &[StorePromise] = &[
     },
     StorePromise {
         name: "since when is known",
-        says: "whoever belongs does so by the version that stands, and who does not by none",
+        says: "a member is enrolled by the version that stands, and a non-member by none",
         check: |harness| Box::pin(check_since_when(harness)),
     },
     StorePromise {
         name: "parts cover everybody once",
-        says: "part after part names everybody who belongs throughout exactly once, and nobody who does not, while others come and go",
+        says: "part after part names each lasting member exactly once and no non-member, while others come and go",
         check: |harness| Box::pin(check_parts_cover(harness)),
     },
     StorePromise {
@@ -57,7 +57,7 @@ pub(super) const PROMISES: &[StorePromise] = &[
     },
     StorePromise {
         name: "crowds are apart",
-        says: "who follows, who is in a cell and who is known are crowds of their own, and so is each cell",
+        says: "followers, each cell and everyone are crowds of their own",
         check: |harness| Box::pin(check_crowds_apart(harness)),
     },
 ];

@@ -32,7 +32,7 @@ pub(super) const PROMISES: &[StorePromise] = &[
     },
     StorePromise {
         name: "a look removes nothing",
-        says: "who looks what an erasure would remove leaves everything",
+        says: "a preview of an erasure removes nothing",
         check: |harness| Box::pin(check_look_removes_nothing(harness)),
     },
     StorePromise {

@@ -14,7 +14,7 @@ use crate::port::Store;
 pub(super) const PROMISES: &[StorePromise] = &[
     StorePromise {
         name: "the first word stands",
-        says: "whoever speaks of an event later is told what was said first, also after a crash and within one call",
+        says: "later statements about an event get the first one back, also after a crash and within one call",
         check: |harness| Box::pin(check_first_word(harness)),
     },
     StorePromise {

@@ -23,7 +23,7 @@ pub(super) const PROMISES: &[StorePromise] = &[
     },
     StorePromise {
         name: "a repeated claim is one's own",
-        says: "whoever repeats a claim with the same token is told again that it is theirs",
+        says: "a claim repeated with the same token succeeds again",
         check: |harness| Box::pin(check_repeated_claim(harness)),
     },
     StorePromise {

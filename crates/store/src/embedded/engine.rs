@@ -193,7 +193,7 @@ fn check_format(db: &Database) -> Result<Result<(), StoreError>, fjall::Error> {
         Some(found) => {
             let found = String::from_utf8_lossy(&found).into_owned();
             return Ok(Err(StoreError::Broken(format!(
-                "the directory has format {found}, this release reads {FORMAT}"
+                "the directory has format {found}, but this release reads {FORMAT}"
             ))));
         }
         None => {

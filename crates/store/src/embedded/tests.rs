@@ -267,7 +267,7 @@ async fn a_directory_of_another_format_is_refused() {
         let error = EmbeddedStore::open(dir.path()).unwrap_err().to_string();
         assert_eq!(
             error,
-            format!("the store is broken: the directory has format {format}, this release reads 2")
+            format!("the store is broken: the directory has format {format}, but this release reads 2")
         );
     }
 }

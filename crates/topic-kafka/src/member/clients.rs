@@ -267,7 +267,7 @@ impl MemberClients {
     }
 
     pub fn not_ours_reason(&self, partition: u32) -> String {
-        format!("partition {partition} of group `{}` is not this member's", self.name)
+        format!("partition {partition} of group `{}` does not belong to this member", self.name)
     }
 }
 

@@ -95,12 +95,12 @@ impl PollThread {
                     | Code::GroupMaxSizeReached),
                 ),
                 _,
-            ) => TopicError::Refused(format!("the group does not let us in: {code}")),
+            ) => TopicError::Refused(format!("the group does not accept this member: {code}")),
             // After the broker stood still, two of our own requests to join may have waited there, and the later
             // fenced the earlier. Or the process before this one was killed, and the brokers still count on it until
             // its session ends. Whoever joins anew is let in.
             (_, KafkaError::MessageConsumptionFatal(Code::FencedInstanceId | Code::UnreleasedInstanceId)) => {
-                TopicError::Busy("another client has our instance name; joining again".to_owned())
+                TopicError::Busy("another client has this instance name; joining again".to_owned())
             }
             (Some(Code::UnsupportedVersion | Code::UnsupportedFeature | Code::UnsupportedAssignor), _)
             | (_, KafkaError::MessageConsumptionFatal(_)) => {

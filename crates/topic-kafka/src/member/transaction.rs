@@ -256,7 +256,7 @@ pub fn open_all(
             threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
         });
         for transactor in opened {
-            let ended = |_| TopicError::Broken("opening transactions ended early".to_owned());
+            let ended = |_| TopicError::Broken("opening transactions was stopped".to_owned());
             out.push(Arc::new(transactor.map_err(ended)??));
         }
     }

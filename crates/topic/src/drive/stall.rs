@@ -58,7 +58,7 @@ pub(super) struct WorkPanicError(String);
 fn describe_panic(payload: &(dyn Any + Send)) -> WorkPanicError {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     WorkPanicError(
-        text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no word".to_owned()),
+        text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned()),
     )
 }
 

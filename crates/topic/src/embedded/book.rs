@@ -82,7 +82,7 @@ impl EmbeddedTopic {
     pub fn reach(&self, partition: u32) -> Result<&PartitionReach, TopicError> {
         usize::try_from(partition).ok().and_then(|at| self.partitions.get(at)).ok_or_else(|| {
             let (name, count) = (&self.name, self.partition_count());
-            TopicError::Refused(format!("topic `{name}` has no partition {partition}, it has {count}"))
+            TopicError::Refused(format!("topic `{name}` has no partition {partition}; it has {count}"))
         })
     }
 

@@ -31,7 +31,9 @@ pub(super) fn plan_declaration(
     let mut fresh = TopicDeclaration { created: Vec::new(), kept_for: Vec::new(), next_topic };
     for TopicSpec { name, partitions, retention } in specs {
         if name.is_empty() || name.len() > NAME_MOST || *partitions == 0 || *partitions > PARTITIONS_MOST {
-            return refuse_declaration(format!("topic `{name}` with {partitions} partitions cannot be"));
+            return refuse_declaration(format!(
+                "topic `{name}` cannot be created with {partitions} partitions"
+            ));
         }
         let here = fresh.created.iter().find(|t| t.name == *name).cloned();
         let Some(topic) = here.or_else(|| book.topic(name).ok()) else {
@@ -42,9 +44,7 @@ pub(super) fn plan_declaration(
         };
         let count = topic.partition_count();
         if count != *partitions {
-            return refuse_declaration(format!(
-                "topic `{name}` has {count} partitions, {partitions} were declared"
-            ));
+            return refuse_declaration(format!("topic `{name}` has {count} partitions, not {partitions}"));
         }
         match (topic.compacted, *retention) {
             (true, TopicRetention::Compacted) => {}

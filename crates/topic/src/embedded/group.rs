@@ -86,10 +86,12 @@ fn group_topics(
         let topic = book.topic(name)?;
         if topic.partitions.len() != topics[0].partitions.len() {
             let lead = &membership.lead;
-            return Err(TopicError::Refused(format!("`{name}` has not as many partitions as `{lead}`")));
+            return Err(TopicError::Refused(format!(
+                "`{name}` does not have as many partitions as `{lead}`"
+            )));
         }
         if topics.iter().any(|t| t.id == topic.id) {
-            return Err(TopicError::Refused(format!("`{name}` is named twice")));
+            return Err(TopicError::Refused(format!("`{name}` is given twice")));
         }
         topics.push(topic);
     }

@@ -209,7 +209,10 @@ impl EmbeddedMember {
             topics.iter().map(|topic| named(topic).map(|(_, offset)| (topic.clone(), *offset))).collect();
         offsets.filter(|offsets| offsets.len() == turn.offsets.len()).ok_or_else(|| {
             let all: Vec<&TopicName> = topics.iter().map(|topic| &topic.name).collect();
-            TopicError::Refused(format!("a turn of `{}` names the offsets of {all:?}", self.group.name))
+            TopicError::Refused(format!(
+                "a turn of `{}` must have the offsets of exactly {all:?}",
+                self.group.name
+            ))
         })
     }
 
@@ -242,7 +245,7 @@ impl EmbeddedMember {
     }
 
     fn not_ours_reason(&self, partition: u32) -> String {
-        format!("partition {partition} of group `{}` is not this member's", self.group.name)
+        format!("partition {partition} of group `{}` does not belong to this member", self.group.name)
     }
 }
 

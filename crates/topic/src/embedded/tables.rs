@@ -61,7 +61,10 @@ impl TopicTables {
                 .insert(layout::VERSION_KEY, layout::VERSION.to_be_bytes())
                 .map_err(|error| tables_fault("opening the log", &error)),
             Some(Some(layout::VERSION)) => Ok(()),
-            Some(_) => Err(TopicError::Refused(format!("{} was written by another version", dir.display()))),
+            Some(_) => Err(TopicError::Refused(format!(
+                "{} was written by another version of Tidings",
+                dir.display()
+            ))),
         }
     }
 }
@@ -90,9 +93,9 @@ pub(super) fn tables_fault(doing: &str, error: &fjall::Error) -> TopicError {
     };
     match io {
         Some(io) if resource_limits::is_out_of_room(io) => {
-            TopicError::Full(format!("{doing}: {io}; restart after making room"))
+            TopicError::Full(format!("{doing}: {io}; make room, then restart"))
         }
-        _ => TopicError::Broken(format!("{doing}: {error}; look at the disk and restart")),
+        _ => TopicError::Broken(format!("{doing}: {error}; check the disk, then restart")),
     }
 }
 

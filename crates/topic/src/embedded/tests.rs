@@ -144,11 +144,11 @@ async fn a_broken_engine_says_so_to_everybody_also_to_who_waits() {
     let fault = |kind: std::io::ErrorKind| tables::tables_fault("writing", &fjall::Error::Io(kind.into()));
     for heard in errors_after(&fault(std::io::ErrorKind::StorageFull)).await {
         let TopicError::Full(why) = heard else { panic!("{heard:?}") };
-        assert!(why.contains("restart after making room"), "{why}");
+        assert!(why.contains("make room, then restart"), "{why}");
     }
     for heard in errors_after(&fault(std::io::ErrorKind::PermissionDenied)).await {
         let TopicError::Broken(why) = heard else { panic!("{heard:?}") };
-        assert!(why.contains("look at the disk and restart"), "{why}");
+        assert!(why.contains("check the disk, then restart"), "{why}");
     }
 }
 

@@ -32,8 +32,8 @@ pub fn remove_person(file: &Path, (tenant, person): (&Tenant, &Person)) -> anyho
             writer.append(&key, &row)?;
         }
     }
-    let out = writer.finish()?.into_inner().context("write the last of it")?;
-    out.sync_all().with_context(|| format!("sync what becomes {}", file.display()))?;
+    let out = writer.finish()?.into_inner().context("write the end of the file")?;
+    out.sync_all().with_context(|| format!("sync the unfinished file of {}", file.display()))?;
     unfinished.replace(file)?;
     Ok(gone)
 }

@@ -113,7 +113,7 @@ async fn a_file_that_is_something_else_stays_and_so_do_the_days() {
         let (file, before) = (cellar.file("other.avro"), cellar.persons_left().await);
         fs::write(&file, bytes).unwrap();
         let why = cellar.archive(&file, &|| false).await.unwrap_err();
-        assert!(why.contains("other.avro is there already"), "{case}: {why}");
+        assert!(why.contains("other.avro exists already"), "{case}: {why}");
         assert_eq!(
             (fs::read(&file).unwrap().as_slice(), cellar.persons_left().await),
             (bytes, before),
@@ -177,12 +177,12 @@ fn each_file_is_begun_under_a_name_of_its_own() {
     fs::create_dir(path("folder.unfinished")).unwrap();
     for name in ["link", "folder"] {
         let why = UnfinishedFile::begin(&path(name)).unwrap_err().to_string();
-        assert!(why.ends_with(&format!("{name}.unfinished is in the way, and is no file")), "{why}");
+        assert!(why.ends_with(&format!("{name}.unfinished is in the way, and is not a file")), "{why}");
     }
     assert_eq!(fs::read_to_string(path("dear")).unwrap(), "diary");
     // Whoever made the file meanwhile keeps theirs.
     fs::write(path("days.2026-11"), "theirs").unwrap();
     let why = one.finish(&path("days.2026-11")).unwrap_err().to_string();
-    assert!(why.contains("is there by now"), "{why}");
+    assert!(why.contains("exists by now"), "{why}");
     assert_eq!(fs::read_to_string(path("days.2026-11")).unwrap(), "theirs");
 }

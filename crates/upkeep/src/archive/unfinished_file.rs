@@ -27,24 +27,25 @@ impl UnfinishedFile {
             Ok(found) if found.is_file() => {
                 fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
             }
-            Ok(_) => bail!("{} is in the way, and is no file", path.display()),
+            Ok(_) => bail!("{} is in the way, and is not a file", path.display()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error).with_context(|| format!("look at {}", path.display())),
+            Err(error) => return Err(error).with_context(|| format!("check {}", path.display())),
         }
         let out = OpenOptions::new().write(true).create_new(true).open(&path);
-        let out = out.with_context(|| format!("make {}", path.display()))?;
+        let out = out.with_context(|| format!("create {}", path.display()))?;
         Ok((Self { path, is_finished: false }, out))
     }
 
     /// Gives it its name. It is whole, and synced.
     pub fn finish(self, file: &Path) -> anyhow::Result<()> {
-        ensure!(file.symlink_metadata().is_err(), "{} is there by now", file.display());
+        ensure!(file.symlink_metadata().is_err(), "{} exists by now", file.display());
         self.replace(file)
     }
 
     /// The same, in place of the file that has the name.
     pub fn replace(mut self, file: &Path) -> anyhow::Result<()> {
-        fs::rename(&self.path, file).with_context(|| format!("name {}", file.display()))?;
+        fs::rename(&self.path, file)
+            .with_context(|| format!("rename the unfinished file to {}", file.display()))?;
         self.is_finished = true;
         sync_file(file)
     }

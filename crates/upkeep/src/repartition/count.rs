@@ -73,7 +73,7 @@ async fn walk_topic(
             }
         }
         for page in copies.chunks(PAGE) {
-            retry_while_busy(|| log.append(page.to_vec())).await.context("copy what is remembered")?;
+            retry_while_busy(|| log.append(page.to_vec())).await.context("copy the state of people")?;
         }
     }
     Ok(counting.finish())
@@ -118,7 +118,7 @@ async fn read_page(
     if known < stretch.end {
         let end = stretch.end;
         return Err(TopicError::Busy(format!(
-            "{topic}[{partition}] reaches to {end}, and only {known} is known"
+            "{topic}[{partition}] should reach to {end}, but ends at {known}"
         )));
     }
     // It may have been known since a moment ago only.
@@ -134,7 +134,7 @@ struct RememberedCounter {
 impl RememberedCounter {
     fn add(&mut self, key: &[u8], value: &[u8]) -> anyhow::Result<()> {
         let (tenant, person, record) = wire::window::decode(value)?;
-        ensure!(wire::key::person_key(&tenant, &person) == key, "the record is of {person}");
+        ensure!(wire::key::person_key(&tenant, &person) == key, "the record belongs to {person}");
         self.count.persons += 1;
         self.count.windows += record.windows.len() as u64;
         self.count.waiting += record.waiting.len() as u64;

@@ -42,13 +42,13 @@ pub async fn read_unfinished(log: &dyn Topics) -> anyhow::Result<Option<Repartit
         Ok(bounds) => bounds,
         // There never was one.
         Err(TopicError::Refused(_)) => return Ok(None),
-        Err(error) => return Err(error).context("look for the note of a repartition"),
+        Err(error) => return Err(error).context("read the note of the repartition"),
     };
     let first = bounds.first().map_or(0, |(first, _)| *first);
     let records = retry_while_busy(|| log.read(TOPIC, 0, first, RECORDS_MAX)).await;
-    let records = records.context("read the note of a repartition")?;
+    let records = records.context("read the note of the repartition")?;
     let Some(value) = records.into_iter().rev().find_map(|record| record.value) else { return Ok(None) };
-    let note: RepartitionNote = serde_json::from_slice(&value).context("read the note of a repartition")?;
+    let note: RepartitionNote = serde_json::from_slice(&value).context("read the note of the repartition")?;
     Ok(matches!(note.phase, RepartitionPhase::Moving | RepartitionPhase::Settled).then_some(note))
 }
 
@@ -57,8 +57,10 @@ pub async fn write_note(log: &dyn Topics, note: &RepartitionNote) -> anyhow::Res
     let spec = TopicSpec { name: topic.clone(), partitions: 1, retention: TopicRetention::Compacted };
     retry_while_busy(|| log.declare(std::slice::from_ref(&spec)))
         .await
-        .context("make the topic of the note")?;
+        .context("create the topic of the note")?;
     let value = Some(serde_json::to_vec(note)?);
     let record = NewRecord { topic, partition: 0, key: KEY.to_vec(), value, headers: Vec::new() };
-    retry_while_busy(|| log.append(vec![record.clone()])).await.context("note how far it is")
+    retry_while_busy(|| log.append(vec![record.clone()]))
+        .await
+        .context("record the progress of the repartition")
 }

@@ -334,7 +334,7 @@ async fn what_stands_against_it_is_said_and_nothing_is_touched() {
     check(&ground, &["group `sender` has members"]).await;
     drop(member);
     ground.append(topics::INBOX, 1, Some(b"a release by hand".to_vec())).await;
-    check(&ground, &["group `digest` has 1 records of `inbox` to read"]).await;
+    check(&ground, &["group `digest` has 1 unread records of `inbox`"]).await;
     ground.read_all().await;
     let unusable = wire::UnusableRecord {
         topic: topics::INBOX,
@@ -381,18 +381,20 @@ async fn one_repartition_at_a_time_and_nothing_on_a_guess() {
     let (ground, before) = halfway().await;
     let why = refuse_unfinished(&*ground.log).await.unwrap_err().to_string();
     assert!(
-        why.contains("from 4 to 7 partitions is unfinished; `tidings repartition --to 7 --execute`"),
+        why.contains(
+            "from 4 to 7 partitions is unfinished; finish it with `tidings repartition --to 7 --execute`"
+        ),
         "{why}"
     );
     for other in [4, 9] {
         let why = ground.execute(other).await.unwrap_err();
-        assert!(why.contains("`tidings repartition --to 7 --execute` finishes it"), "{why}");
+        assert!(why.contains("finish it with `tidings repartition --to 7 --execute`"), "{why}");
     }
     // Somebody made the topics anew, with the old count.
     ground.log.remove(&keyed_topics()).await.unwrap();
     house::declare_topics(&*ground.log, partition_count(4)).await.unwrap();
     for asked in [ground.execute(7).await.unwrap_err(), ground.execute(9).await.unwrap_err()] {
-        assert!(asked.contains("is not what it was when a repartition to 7 partitions began"), "{asked}");
+        assert!(asked.contains("has changed since a repartition to 7 partitions began"), "{asked}");
     }
     ground.log.remove(&[topics::WINDOWS.into()]).await.unwrap();
     ground.execute(7).await.unwrap();

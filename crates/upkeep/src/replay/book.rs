@@ -36,14 +36,14 @@ impl ReplayBook {
     /// away meanwhile has a later one behind the end that was known.
     pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
         loop {
-            let bounds = log.bounds(topics::REPLAYS).await.context("the book of replays")?;
+            let bounds = log.bounds(topics::REPLAYS).await.context("read the topic `replays`")?;
             let (first, end) = bounds.first().copied().unwrap_or_default();
             self.next = self.next.max(first);
             if self.next >= end {
                 return Ok(());
             }
             let records =
-                log.read(topics::REPLAYS, 0, self.next, PAGE).await.context("the book of replays")?;
+                log.read(topics::REPLAYS, 0, self.next, PAGE).await.context("read the topic `replays`")?;
             // Compaction may leave nothing up to the end.
             self.next = records.last().map_or(end, |last| last.offset + 1);
             for record in records {
@@ -64,7 +64,7 @@ impl ReplayBook {
             value: Some(wire::replay::encode(replay)?),
             headers: Vec::new(),
         };
-        log.append(vec![record]).await.context("write down how far the replay is")
+        log.append(vec![record]).await.context("record the progress of the replay")
     }
 
     /// All of them, the oldest first.
@@ -79,7 +79,7 @@ impl ReplayBook {
         let near = did_you_mean(id, self.replays.keys().map(String::as_str));
         refuse_order(format!(
             "there is no replay `{id}`: {}",
-            near.unwrap_or_else(|| "`tidings replay --list` names them".to_owned())
+            near.unwrap_or_else(|| "list them with `tidings replay --list`".to_owned())
         ))
     }
 

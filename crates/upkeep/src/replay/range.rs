@@ -83,7 +83,7 @@ impl ReplayPlace {
                     named.keys().find(|number| usize::try_from(**number).is_ok_and(|at| at >= count));
                 if let Some(number) = unknown {
                     return refuse_order(format!(
-                        "`{topic}` has {count} partitions, counted from 0; there is no {number}"
+                        "`{topic}` has {count} partitions, counted from 0; there is no partition {number}"
                     ));
                 }
                 (0..).zip(ends()).map(|(number, end)| named.get(&number).copied().unwrap_or(end)).collect()
@@ -143,8 +143,8 @@ pub fn parse_time(text: &str) -> Result<ReplayPlace, String> {
     at.map(|at| ReplayPlace::At(at.0)).ok_or_else(|| NO_TIME.to_owned())
 }
 
-const NO_TIME: &str = "a time is written 2026-11-21T09:00:00Z, 2026-11-21 09:00 (UTC), \
-     \"2026-11-21 09:00 Europe/Berlin\", or as how long ago, such as 3h";
+const NO_TIME: &str = "write a time as 2026-11-21T09:00:00Z, 2026-11-21 09:00 (UTC), \
+     \"2026-11-21 09:00 Europe/Berlin\", or an age, such as 3h";
 
 fn parse_local_time(text: &str) -> Option<LocalTime> {
     let (hour, minute) = text.split_once(':')?;
@@ -154,7 +154,7 @@ fn parse_local_time(text: &str) -> Option<LocalTime> {
 
 /// How long ago: `90s`, `30m`, `3h`, `2d`.
 pub fn parse_ago(text: &str) -> Result<ReplayPlace, String> {
-    let wrong = || "how long ago is written 90s, 30m, 3h or 2d".to_owned();
+    let wrong = || "write an age as 90s, 30m, 3h or 2d".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let ms = match unit {
         's' => SECOND_MS,
@@ -169,7 +169,7 @@ pub fn parse_ago(text: &str) -> Result<ReplayPlace, String> {
 
 /// `42`, or `0:42,3:7` for these partitions alone.
 pub fn parse_offsets(text: &str) -> Result<ReplayPlace, String> {
-    let wrong = || "an offset is written 42, or 0:42,3:7 for these partitions alone".to_owned();
+    let wrong = || "write an offset as 42, or as 0:42,3:7 for these partitions alone".to_owned();
     if let Ok(offset) = text.parse() {
         return Ok(ReplayPlace::Offset(offset));
     }
@@ -178,7 +178,7 @@ pub fn parse_offsets(text: &str) -> Result<ReplayPlace, String> {
         let (number, offset) = one.split_once(':').ok_or_else(wrong)?;
         let number: u32 = number.trim().parse().map_err(|_| wrong())?;
         if named.insert(number, offset.trim().parse().map_err(|_| wrong())?).is_some() {
-            return Err(format!("the partition {number} is there twice"));
+            return Err(format!("partition {number} is given twice"));
         }
     }
     Ok(ReplayPlace::Offsets(named))
@@ -225,7 +225,7 @@ mod tests {
             "3ü",
         ] {
             let why = parse_time(text).unwrap_err();
-            assert!(why.contains("how long ago"), "{text}: {why}");
+            assert!(why.contains("or an age"), "{text}: {why}");
             assert!(parse_ago(text).is_err(), "{text}");
         }
         assert_eq!(parse_time("2026-11-21 09:00 Mars/Sea").unwrap_err(), "there is no time zone `Mars/Sea`");
@@ -240,6 +240,6 @@ mod tests {
         for text in ["", "-1", "a", "0:", ":1", "0:1,", "0:1,2", "0:1:2"] {
             assert!(parse_offsets(text).unwrap_err().contains("0:42,3:7"), "{text}");
         }
-        assert_eq!(parse_offsets("0:1,0:2").unwrap_err(), "the partition 0 is there twice");
+        assert_eq!(parse_offsets("0:1,0:2").unwrap_err(), "partition 0 is given twice");
     }
 }

@@ -174,13 +174,13 @@ async fn what_makes_no_sense_is_refused_with_the_reason() {
         range: ReplayRange { from, to: ReplayPlace::End },
     };
     check(plan("event", ReplayPlace::Start), "did you mean `events`?").await;
-    check(plan("nothing at all", ReplayPlace::Start), "it is `events` or `changes`").await;
+    check(plan("nothing at all", ReplayPlace::Start), "replay `events` or `changes`").await;
     for topic in ["slices", "inbox", "pending", "windows", "ready", "quarantine", "replays"] {
-        check(plan(topic, ReplayPlace::Start), &format!("`{topic}` is not replayed: ")).await;
+        check(plan(topic, ReplayPlace::Start), &format!("`{topic}` cannot be replayed: ")).await;
     }
     check(
         plan("events", parse_offsets("0:1,3:1").unwrap()),
-        "has 3 partitions, counted from 0; there is no 3",
+        "has 3 partitions, counted from 0; there is no partition 3",
     )
     .await;
     check(ReplayOrder::Begin(request_for("changes", 5)), "nothing to replay").await;
@@ -269,7 +269,7 @@ async fn a_replay_goes_on_after_whoever_did_it_died() {
     // Two were appended twice.
     assert_eq!(log.records(0).await.len(), 7 + 7 + 2);
     let why = log.try_order(ReplayOrder::Resume { id: replay.id.clone() }).await.unwrap_err();
-    assert!(why.contains("nothing is left of it"), "{why}");
+    assert!(why.contains("nothing to resume"), "{why}");
 }
 
 #[tokio::test]

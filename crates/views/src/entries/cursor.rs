@@ -38,7 +38,7 @@ pub(super) struct DayCursor {
 
 /// A text that no client was ever given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no cursor: {0}; leave it out to begin anew")]
+#[error("it is not a valid cursor: {0}; leave it out to start again")]
 pub struct CursorError(&'static str);
 
 impl DayCursor {
@@ -85,7 +85,7 @@ impl EntryCursor {
         }
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| CursorError("it is not base64url"))?;
         let Some((&VERSION, mut rest)) = bytes.split_first() else {
-            return Err(CursorError("it is of another form"));
+            return Err(CursorError("it has another form"));
         };
         let mut days = BTreeMap::new();
         while !rest.is_empty() {

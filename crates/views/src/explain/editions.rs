@@ -29,16 +29,16 @@ impl EditionEvidence {
     pub fn absence_reason(&self, event: &Event) -> Option<String> {
         if self.aside.contains(&event.key) {
             return Some(
-                "it was told by an older catalogue than it was admitted by, which may not have known the kind: it lies \
-                 in quarantine, and `tidings quarantine retry` tells the rest"
+                "it was told under an older catalogue than it was admitted by, which may not have known \
+                the kind: it is in quarantine, and `tidings quarantine retry` tells the rest"
                     .to_owned(),
             );
         }
         let (own, by) = (self.own?, self.admitted.get(&event.key)?);
         (own.hash != by.hash).then(|| {
             format!(
-                "they are in the audience now; it was admitted by {by}, and this is {own}: by that one they were not, or \
-                 the kind was not there"
+                "they are in the audience now; it was admitted under {by}, and this is {own}: under that \
+                one they were not in it, or the kind did not exist"
             )
         })
     }

@@ -77,7 +77,7 @@ impl ExplanationBuilder<'_> {
             self.add_step(
                 StepBearing::Note,
                 format!(
-                    "nothing is known of `{person}`: there is no profile, no entry and no follow of this"
+                    "nothing is known of `{person}`: there is no profile, no entry and no follow for this"
                 ),
             );
         }
@@ -157,9 +157,9 @@ impl ExplanationBuilder<'_> {
             Some(ready) => {
                 format!("`{}`, whose window opened {} and was due {}", ready.plan, ready.opening, ready.due)
             }
-            None => "a plan whose Ready the log no longer has".to_owned(),
+            None => "a plan that the log no longer has".to_owned(),
         };
-        self.add_step(StepBearing::For, format!("{channel}: taken by {by} (Ready {id})"));
+        self.add_step(StepBearing::For, format!("{channel}: taken into a message by {by} (Ready {id})"));
         if let Some(text) = gathered.journal.get(&id).and_then(describe_journal) {
             self.add_step(StepBearing::Note, text);
         }
@@ -195,7 +195,7 @@ impl ExplanationBuilder<'_> {
 
     /// Says why nothing reaches the person there.
     fn explain_unreachable(&mut self, channel: Channel, why: EndReason, by: &str) {
-        let text = format!("{channel}: as things stand it will not be told{by}: {}", why.text());
+        let text = format!("{channel}: as it stands now it will not be told{by}: {}", why.text());
         self.add_step(StepBearing::Against, text);
     }
 
@@ -226,7 +226,7 @@ impl ExplanationBuilder<'_> {
         }
         if !is_open {
             let text = format!(
-                "{channel}: no window of `{plan}` is open for its day; the digest has not come to it yet"
+                "{channel}: no window of `{plan}` is open for its day; the digest has not read it yet"
             );
             self.add_step(StepBearing::Note, text);
         }
@@ -254,7 +254,7 @@ impl ExplanationBuilder<'_> {
             let why = self.describe_reason(why, entry, reasons);
             self.add_step(
                 StepBearing::Against,
-                format!("{channel}: as things stand it will not be told{by}: {why}"),
+                format!("{channel}: as it stands now it will not be told{by}: {why}"),
             );
         }
     }
@@ -267,27 +267,31 @@ impl ExplanationBuilder<'_> {
 /// Why an entry ended, with what one can do about it where there is something.
 fn describe_end(why: EndReason) -> String {
     let more = match why {
-        EndReason::NoLongerTrue => "the kind's `while` does not hold for the subject as it is now",
-        EndReason::Expired => "it lay before the look-back of its plan, or its day was about to expire",
-        EndReason::ToldBefore => "an earlier message told the same subject, and the plan says a subject once",
+        EndReason::NoLongerTrue => "the kind's `while` does not hold for the subject now",
+        EndReason::Expired => "it was older than the look-back of its plan, or its day was about to expire",
+        EndReason::ToldBefore => {
+            "an earlier message told the same subject, and the plan tells a subject once"
+        }
         EndReason::NoAddress => "the profile has no address for this channel",
         EndReason::TooFew => "there were fewer than the plan's `at_least`, and it says `below: ended`",
         EndReason::QuietHours => {
             "it was due in quiet hours, and the plan says `then: ended`, or no later time was left"
         }
-        EndReason::SeesItself => "the person was there and saw it, and the plan does not tell what one sees",
+        EndReason::SeesItself => "the person was online and could see it, and the plan says `online: ended`",
         EndReason::OverCap => "a cap had no room for it before its day expired",
         EndReason::Bounced => {
-            "a mail to this address came back as dead; another address, or `tidings suppressions lift`"
+            "a mail to this address bounced for good; set another address, or use `tidings suppressions \
+            lift`"
         }
         EndReason::BouncedSoftly => {
-            "mails to this address came back on several days; it is tried again after a week"
+            "mails to this address bounced on several days; it is tried again after a week"
         }
         EndReason::Complained => {
-            "the person called mails of this stream spam; `tidings suppressions lift` if they want them"
+            "the person reported mails of this stream as spam; use `tidings suppressions lift` if they \
+            want them again"
         }
-        EndReason::Cancelled => "somebody closed its window and had it tell nothing",
-        EndReason::KindGone | EndReason::PlanGone => "the catalogue was changed since",
+        EndReason::Cancelled => "an operator cancelled its window",
+        EndReason::KindGone | EndReason::PlanGone => "the catalogue has changed since",
         EndReason::Refused => {
             "the channel refused it for good, or its text could not be written; the log of the sender says which"
         }
@@ -300,17 +304,17 @@ fn describe_journal(journalled: &JournalRows) -> Option<String> {
     let claim = journalled.claims.last()?;
     let tries = if claim.attempt == 0 { String::new() } else { format!(", try {}", claim.attempt + 1) };
     Some(match journalled.records.last() {
-        None => format!("journal: claimed at {}{tries}, and nothing recorded yet", claim.at),
+        None => format!("journal: claimed at {}{tries}, no outcome recorded yet", claim.at),
         Some(record) => {
             let what = match record.what {
                 JournalOutcome::Sent => "sent",
                 JournalOutcome::Nothing => "nothing was left to send",
                 JournalOutcome::Refused => "refused for good",
                 JournalOutcome::NotSent => "not sent, tried again",
-                JournalOutcome::Away => "nobody took any message, tried again",
+                JournalOutcome::Away => "no server or provider took it, tried again",
                 JournalOutcome::Returned => "not sent, left to the next message",
-                JournalOutcome::Unknown => "nobody can say whether it was sent",
-                JournalOutcome::Unsure => "nobody can say whether it was sent, sent again",
+                JournalOutcome::Unknown => "it is unknown whether it was sent",
+                JournalOutcome::Unsure => "it is unknown whether it was sent, sent again",
             };
             format!("journal: {what} at {}{tries}", record.at)
         }

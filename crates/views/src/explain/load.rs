@@ -94,7 +94,7 @@ pub async fn load_evidence(
     }
     let keys =
         [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|of| of(tenant.clone(), person.clone()));
-    let mut states = store.states(&keys).await.context("what is known of the person")?.into_iter();
+    let mut states = store.states(&keys).await.context("load the person")?.into_iter();
     gathered.profile = states.next().unwrap_or_default();
     gathered.mutes = states.next().unwrap_or_default();
     gathered.notes = states.next().unwrap_or_default();
@@ -173,7 +173,8 @@ async fn load_events(
     gathered.cut = (is_cut && more == 0).then(|| match asked {
         ExplainTarget::Change { .. } if !gathered.events.is_empty() => {
             format!(
-                "only the latest {RECORDS_MAX} events of the log were looked at; there may be more of this change"
+                "only the latest {RECORDS_MAX} events of the log were read; there may be more of this \
+                change"
             )
         }
         _ => describe_cut(only.is_some()),
@@ -184,10 +185,11 @@ async fn load_events(
 /// That not all was looked at; who has not named the subject can do better.
 pub(super) fn describe_cut(is_of_subject: bool) -> String {
     if is_of_subject {
-        return format!("only the latest {RECORDS_MAX} events of the subject's partition were looked at");
+        return format!("only the latest {RECORDS_MAX} events of the subject's partition were read");
     }
     format!(
-        "only the latest {RECORDS_MAX} events of the log were looked at, and this is none of them; naming its subject, type:id, is quicker and reaches further back"
+        "only the latest {RECORDS_MAX} events of the log were read, and this is not one of them; name its \
+        subject, type:id, to look further back"
     )
 }
 
@@ -202,7 +204,7 @@ async fn find_empty_days(
     let mut gone = BTreeSet::new();
     let days: BTreeSet<Day> = gathered.events.iter().map(|event| event.entry_key().day()).collect();
     for day in days.into_iter().filter(|day| *day < kept) {
-        let part = store.scan(day, None, 1).await.with_context(|| format!("what is left of {day}"))?;
+        let part = store.scan(day, None, 1).await.with_context(|| format!("load the rows of {day}"))?;
         if part.rows.is_empty() && part.next.is_none() {
             gone.insert(day);
         }

@@ -30,7 +30,10 @@ pub fn check_target(
         let entries = gathered.view.entries().map(|(key, _)| key);
         let mut known = gathered.events.iter().map(model::Event::entry_key).chain(entries);
         if let Some(right) = known.find(|key| key.event == given.event && key.occurred != given.occurred) {
-            let what = format!("no entry is called {given}: that event is of {}, as {right}", right.day());
+            let what = format!(
+                "there is no entry {given}: that event is of {}, and its entry is {right}",
+                right.day()
+            );
             return Err(LookupRefusal::Wrong(what));
         }
     }
@@ -42,7 +45,7 @@ pub fn check_target(
     {
         let types = || catalogue.subjects.keys().map(String::as_str);
         let help = did_you_mean(subject.kind(), types());
-        let help = help.unwrap_or_else(|| format!("there are {}", list_choices(types())));
+        let help = help.unwrap_or_else(|| format!("use {}", list_choices(types())));
         let what = format!("the catalogue has no subjects of type `{}`: {help}", subject.kind());
         return Err(LookupRefusal::Wrong(what));
     }
@@ -53,7 +56,8 @@ pub fn check_target(
     if entries.any(|(key, entry)| means(key.event, entry)) {
         let days = DAY_LIFE_MS / DAY_MS;
         let what = format!(
-            "the event is older than the log ({} days), which alone could explain it; `tidings days {person} --since {days}d` shows what became of the entry",
+            "the event is older than the log ({} days), so it cannot be explained; `tidings days {person} \
+            --since {days}d` shows what became of the entry",
             REPLAY_MS / DAY_MS
         );
         return Err(LookupRefusal::Absent(what));
@@ -74,7 +78,8 @@ pub fn explain_absence(asked: &ExplainTarget) -> String {
             )
         }
         ExplainTarget::Event(_) | ExplainTarget::Entry(_) | ExplainTarget::Change { .. } => format!(
-            "the log has no such event: it was never admitted (`tidings quarantine list` shows what was refused), or is older than the log ({days} days)"
+            "the log has no such event: it was never admitted (see `tidings quarantine list`), or it is \
+            older than the log ({days} days)"
         ),
     }
 }

@@ -193,7 +193,7 @@ fn who_was_not_found_learns_why() {
         "a stranger",
         &bare_evidence(),
         "not in the audience",
-        &["`followed`: they do not follow maker:7", "nobody knows where they are"],
+        &["`followed`: they do not follow maker:7", "their place is not known"],
     );
     let mut far = bare_evidence();
     far.profile = VersionedState::from_values(
@@ -206,10 +206,10 @@ fn who_was_not_found_learns_why() {
     check("somebody else's", &sold, "not in the audience", &["`owner` does not name them"]);
     let mut slip = bare_evidence();
     slip.events[0].what = "item.maid".to_owned();
-    check("a slip", &slip, "no kind", &["no kind is told on `item.maid`: did you mean `item.made`?"]);
+    check("a slip", &slip, "no kind", &["no kind is on `item.maid`: did you mean `item.made`?"]);
     let mut own = with_follow(bare_evidence());
     own.events[0].actor = Some(Person::new("ann").unwrap());
-    check("their own doing", &own, "not in the audience", &["it is their own doing"]);
+    check("their own doing", &own, "not in the audience", &["they did it themselves"]);
     let mut erased = with_follow(bare_evidence());
     erased.notes = VersionedState::from_values(1, [(notes::ERASED, Some(Value::Flag(true)))]);
     check("erased", &erased, "erased", &["was erased"]);
@@ -238,21 +238,21 @@ fn who_was_not_found_learns_why() {
         "by another catalogue",
         &by(older, false),
         "no entry",
-        &["admitted by edition 1", "this is edition 2"],
+        &["admitted under edition 1", "this is edition 2"],
     );
     check("by the same", &by(newer, false), "no entry", &["were not when it was told"]);
     check(
         "by an older one",
         &by(newer, true),
         "no entry",
-        &["told by an older catalogue", "quarantine retry"],
+        &["told under an older catalogue", "quarantine retry"],
     );
     let day = Day::from_instant(now());
     let gone = "its day, 2026-11-21, was archived or has expired";
     let archived = ExplanationEvidence { gone: [day].into(), ..with_follow(bare_evidence()) };
     check("archived", &archived, "no entry", &["they follow maker:7", gone, "!were not when it was told"]);
     let left = ExplanationEvidence { gone: [day].into(), ..bare_evidence() };
-    check("nobody's day", &left, "not in the audience", &["nothing is left of its day, 2026-11-21"]);
+    check("nobody's day", &left, "not in the audience", &["its day, 2026-11-21, is gone"]);
     let behind = ExplanationEvidence { unread: 3, ..with_follow(bare_evidence()) };
     check("not yet", &behind, "no entry", &["3 records still to read"]);
 }
@@ -289,7 +289,7 @@ fn who_was_found_learns_what_became_of_it() {
         (MarkAction::Cleared, "cleared", "they cleared it"),
         (MarkAction::Ended(EndReason::ToldBefore), "told before", "an earlier message told the same subject"),
         (MarkAction::Ended(EndReason::NoLongerTrue), "no longer true", "`while` does not hold"),
-        (MarkAction::Ended(EndReason::Cancelled), "cancelled by hand", "somebody closed its window"),
+        (MarkAction::Ended(EndReason::Cancelled), "cancelled by hand", "an operator cancelled its window"),
     ] {
         check_explanation(part, &entry(with_follow(bare_evidence()), Some(what)), verdict, &[part]);
     }
@@ -447,13 +447,13 @@ fn what_is_named_wrongly_is_refused() {
     let none = ExplanationEvidence::default();
     // The entry lives longer than the event does in the log.
     let outlived = ExplanationEvidence { events: Vec::new(), ..entry(bare_evidence(), None) };
-    let name = format!("that event is of 2026-11-21, as {right}");
+    let name = format!("that event is of 2026-11-21, and its entry is {right}");
     check("the wrong day", &bare_evidence(), &wrong, Err((true, &name)));
     check("the wrong day of an old one", &outlived, &wrong, Err((true, &name)));
     check("the right day", &bare_evidence(), &right.to_string(), Ok(()));
     check("an unknown entry", &none, &wrong, Ok(()));
     check("a slip", &none, "itme:1", Err((true, "no subjects of type `itme`: did you mean `item`?")));
-    check("no slip", &none, "foo:1", Err((true, "no subjects of type `foo`: there are `item` or `maker`")));
+    check("no slip", &none, "foo:1", Err((true, "no subjects of type `foo`: use `item` or `maker`")));
     check("a type that is gone", &bare_evidence(), "foo:1", Ok(()));
     check("an unknown subject", &none, "item:9", Ok(()));
     for asked in [key.to_string(), right.to_string(), "item:1".to_owned()] {
@@ -578,6 +578,6 @@ fn it_is_said_that_not_all_was_looked_at() {
     );
     assert_eq!(found.cut_reason(), None);
     let unknown = ExplanationEvidence { cut: Some(describe_cut(false)), ..ExplanationEvidence::default() };
-    assert!(unknown.cut_reason().unwrap().contains("naming its subject"), "{unknown:?}");
+    assert!(unknown.cut_reason().unwrap().contains("name its subject"), "{unknown:?}");
     assert_eq!(ExplanationEvidence::default().cut_reason(), None);
 }

@@ -27,8 +27,8 @@ use crate::{
 
 /// Messages whose instants are looked up, so that the last ones are shown: those that took entries last.
 const GOT_LOOKED_AT: usize = 4 * GOT_LISTED;
-const WITHOUT_CATALOGUE: &str = "the catalogue is not known, so neither are titles, what still waits and the next \
-    messages; TIDINGS_CATALOGUE names its folder";
+const WITHOUT_CATALOGUE: &str = "without a catalogue, titles, waiting entries and the next messages are \
+    missing; name its folder with TIDINGS_CATALOGUE";
 
 /// What is said rests on this.
 pub struct DossierFacts {
@@ -73,7 +73,7 @@ impl DossierFacts {
 /// Reads all that there is.
 pub async fn load_facts(person: &Person, sources: DossierSources<'_>) -> anyhow::Result<DossierFacts> {
     let DossierSources { at, catalogue, studio, .. } = sources;
-    let known = preview::load_known_person(person, at).await.context("what is known of the person")?;
+    let known = preview::load_known_person(person, at).await.context("load the person")?;
     let suppressed = suppressions::load_suppressions(at.store, (at.tenant, person), at.now).await?;
     let mut unknown: Vec<String> =
         catalogue.is_none().then(|| WITHOUT_CATALOGUE.to_owned()).into_iter().collect();
@@ -85,7 +85,7 @@ pub async fn load_facts(person: &Person, sources: DossierSources<'_>) -> anyhow:
             Err(error) => unknown.push(format!("the next messages cannot be made: {error:#}")),
         }
     }
-    let (mut follows, is_cut) = follows(at.store, (at.tenant, person)).await.context("what they follow")?;
+    let (mut follows, is_cut) = follows(at.store, (at.tenant, person)).await.context("load their follows")?;
     let followed = follows.len();
     follows.sort_by(|(one, since), (other, till)| till.cmp(since).then_with(|| one.cmp(other)));
     follows.truncate(FOLLOWS_LISTED);
@@ -194,7 +194,7 @@ async fn load_days(known: &LoadedPerson, sources: DossierSources<'_>) -> anyhow:
         let shown = &entries[more..];
         let beside = EntryContext::load(at.store, at.tenant, shown.iter().copied(), catalogue)
             .await
-            .context("what became of entries")?;
+            .context("load the fates of entries")?;
         let entries = shown.iter().map(|(key, view)| beside.describe(*key, view)).collect();
         days.push(DossierDay { day: DayEntries { day: day.to_string(), entries }, more });
     }

@@ -94,7 +94,8 @@ pub async fn load_digests(
     let Some(record) = &known.record else { return Ok(Vec::new()) };
     let key = (at.tenant.clone(), wanted.person.clone());
     let foresight = ReleaseForecast { store: at.store, catalogue, zones, now: at.now };
-    let readys = foresight.forecast_release(&key, record, &wanted.plans).await.context("what waits")?;
+    let readys =
+        foresight.forecast_release(&key, record, &wanted.plans).await.context("load the waiting entries")?;
     let refers_to = |state: &VersionedState| catalogue.related_refs(state);
     let mut digests = Vec::new();
     for ready in readys {

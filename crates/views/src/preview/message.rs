@@ -161,14 +161,14 @@ impl PreviewStudio {
         let LoadedPerson { profile, mutes, notes, .. } = known;
         let reader = ReaderFacts { tenant: at.tenant, person: &ready.person, profile, mutes, notes };
         let barred = check_reachable(&reader, plan.channel, &plan.stream, at.now).err();
-        barred.map(|why| format!("nothing goes to them: {}", why.text())).into_iter().collect()
+        barred.map(|why| format!("nothing can be sent to them: {}", why.text())).into_iter().collect()
     }
 
     /// By which plan it goes instead.
     fn other_plan(&self, order: &PreviewOrder<'_>, plan: &Plan, known: &LoadedPerson) -> Option<String> {
         let theirs = self.catalogue.plans_for(order.kind, &known.profile);
         let other = theirs.into_iter().find(|other| other.channel == plan.channel && other.name != plan.name);
-        other.map(|other| format!("they are told this under `{}`, as their profile is", other.name))
+        other.map(|other| format!("with their profile, they are told this under `{}`", other.name))
     }
 }
 

@@ -172,10 +172,10 @@ async fn what_stands_against_a_message_is_said_and_it_is_shown_all_the_same() {
         previews
     };
     let email = (profile::EMAIL, Value::from_text("ann@example.org"));
-    check(&[("name", Value::from_text("Ann"))], "nudge", &["nothing goes to them: no address"]).await;
-    check(&[("name", Value::from_text("Ann"))], "mail", &["nothing goes to them: no address"]).await;
+    check(&[("name", Value::from_text("Ann"))], "nudge", &["nothing can be sent to them: no address"]).await;
+    check(&[("name", Value::from_text("Ann"))], "mail", &["nothing can be sent to them: no address"]).await;
     let off = (profile::EMAIL_OFF, Value::Flag(true));
-    let mails = check(&[email.clone(), off], "mail", &["nothing goes to them: unsubscribed"]).await;
+    let mails = check(&[email.clone(), off], "mail", &["nothing can be sent to them: unsubscribed"]).await;
     // What has no room is counted, and nobody is told where she is written to.
     assert_eq!(
         (mails[0].text.trim_end(), mails[0].to.as_str()),
@@ -202,7 +202,7 @@ async fn each_plan_of_the_kind_has_its_message() {
     );
     let neither = world.ask(PreviewRequest { plan: Some("nudge".to_owned()), ..of_mail }).await.unwrap_err();
     assert!(
-        neither.at == "channel" && neither.reason().contains("no plan of channel email in `nudge`"),
+        neither.at == "channel" && neither.reason().contains("no plan on email in `nudge`"),
         "{neither:?}"
     );
     world.add_like(3, "cem", "a").await;

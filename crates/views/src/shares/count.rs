@@ -70,12 +70,12 @@ impl FromStr for ShareCursor {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        ensure!(text.len() <= PLACE_CHARS_MAX, "this is no place: it is too long");
+        ensure!(text.len() <= PLACE_CHARS_MAX, "it is not a valid cursor: it is too long");
         let (day, from) = text.split_once(':').map_or((text, None), |(day, from)| (day, Some(from)));
-        let day = Day::parse(day).context("this is no place: it begins with no day")?;
+        let day = Day::parse(day).context("it is not a valid cursor: it does not begin with a day")?;
         let from = from.map(|from| URL_SAFE_NO_PAD.decode(from)).transpose();
-        let from = from.ok().context("this is no place: it is not as it was given")?;
-        ensure!(from.as_ref().is_none_or(|from| !from.is_empty()), "this is no place: it is cut off");
+        let from = from.ok().context("it is not a valid cursor: it was changed")?;
+        ensure!(from.as_ref().is_none_or(|from| !from.is_empty()), "it is not a valid cursor: it is cut off");
         Ok(Self { day, from })
     }
 }
@@ -134,7 +134,7 @@ impl ShareCounter<'_> {
             let part = SteadyStopwatch::start();
             let DayPart { rows, next } =
                 self.store.scan(day, from.as_deref(), self.bounds.part).await.context("read a part")?;
-            ensure!(next.is_none() || next != from, "reading does not come forward");
+            ensure!(next.is_none() || next != from, "reading makes no progress");
             let goes_on =
                 held.is_some() && held.as_ref().map(|held| &held.key) == rows.first().map(|of| &of.key);
             if !goes_on && self.has_enough() {

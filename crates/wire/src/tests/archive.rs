@@ -205,7 +205,7 @@ fn what_is_no_archive_is_refused() {
         {"name":"next","type":["null","archive"],"default":null}]}"#;
     let schema = apache_avro::Schema::parse_str(schema).unwrap();
     let bytes = apache_avro::Writer::new(&schema, Vec::new()).unwrap().into_inner().unwrap();
-    check(&bytes, "none of ours");
+    check(&bytes, "an unknown schema");
 }
 
 /// A block of a few bytes that becomes one of many millions.

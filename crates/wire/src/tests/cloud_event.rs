@@ -71,25 +71,25 @@ fn errors_say_where() {
     check("{", "line 1 column 1: EOF while parsing an object");
     check("{\n  \"id\": 1,\n  oops\n}", "line 3 column 3: key must be a string");
     check(&format!("{{{HEAD}}} x"), "line 1 column 52: trailing characters");
-    check("7", "/: a change is an object");
+    check("7", "/: a change must be an object");
     check(r#"{"source":"shop","type":"t"}"#, "/id: it is missing");
     check(r#"{"id":"","source":"shop","type":"t"}"#, "/id: it is empty");
     check(r#"{"id":null,"source":"shop","type":"t"}"#, "/id: it is missing");
     check(r#"{"id":7,"source":"shop","type":"t"}"#, "/id: it is not a text");
-    check(&with(r#""time":"yesterday""#), "/time: not a time as in 2026-11-21T09:00:00Z (RFC 3339)");
+    check(&with(r#""time":"yesterday""#), "/time: it is not a time, such as 2026-11-21T09:00:00Z (RFC 3339)");
     check(&with(r#""time":5"#), "/time: it is not a text");
     check(&with(r#""version":1.5"#), "/version: it is not a whole number of 64 bits");
     check(&with(r#""version":"x""#), "/version: it is not a whole number of 64 bits");
     check(&with(r#""version":18446744073709551615"#), "/version: it is not a whole number of 64 bits");
-    check(&with(r#""specversion":"0.3""#), "/specversion: only 1.0 is understood");
+    check(&with(r#""specversion":"0.3""#), "/specversion: only 1.0 is supported");
     check(&with(r#""data":"text""#), "/data: it is not an object");
     check(&with(r#""data":[1]"#), "/data: it is not an object");
     check(
         &with(r#""data":{},"title":"Moon""#),
-        "/data: the fields are in `data`, and there is `title` beside it",
+        "/data: the fields are in `data`, so `title` cannot stand beside it",
     );
-    check(&with(r#""data_base64":"AAAA""#), "/data_base64: only JSON is understood");
-    check(&with(r#""datacontenttype":"text/plain""#), "/datacontenttype: only JSON is understood");
+    check(&with(r#""data_base64":"AAAA""#), "/data_base64: only JSON is supported");
+    check(&with(r#""datacontenttype":"text/plain""#), "/datacontenttype: only JSON is supported");
     check(&with(r#""title":"a","title":"b""#), "line 1 column 69: `title` is given twice");
     check(&with(r#""id":"2""#), "line 1 column 54: `id` is given twice");
     check(&with(r#""x":{"y":{"z":1,"z":2}}"#), "line 1 column 69: `z` is given twice");
@@ -137,7 +137,7 @@ fn errors_in_lists_say_where() {
         let body = format!("{{{HEAD},{more}}}");
         assert_eq!(parse_verdict(&body).unwrap_err(), error, "{body}");
     };
-    let both = "/subjects: there is either `subject` or `subjects`, and not both";
+    let both = "/subjects: give either `subject` or `subjects`, not both";
     check(r#""subject":"item:1","subjects":["item:1"]"#, both);
     check(r#""subjects":"item:1""#, "/subjects: it is not a list");
     check(r#""subjects":{"0":"item:1"}"#, "/subjects: it is not a list");
@@ -145,7 +145,7 @@ fn errors_in_lists_say_where() {
     check(r#""subjects":["item:1",7]"#, "/subjects/1: it is not a text");
     check(r#""subjects":[null]"#, "/subjects/0: it is not a text");
     check(r#""persons":"ann""#, "/persons: it is not a list");
-    let neither = r#"it is neither a person's id nor as {"person": "ann", "score": 0.93}"#;
+    let neither = r#"it is neither a person's id nor {"person": "ann", "score": 0.93}"#;
     check(r#""persons":["ann",7]"#, &format!("/persons/1: {neither}"));
     check(r#""persons":[["ann"]]"#, &format!("/persons/0: {neither}"));
     check(r#""persons":["ann",""]"#, "/persons/1: it is empty");
@@ -156,7 +156,7 @@ fn errors_in_lists_say_where() {
     check(r#""persons":[{"person":"ann","score":"high"}]"#, "/persons/0/score: it is not a number");
     check(
         r#""persons":[{"person":"ann","sore":1}]"#,
-        "/persons/0: there is `sore` beside `person` and `score`",
+        "/persons/0: an object of `persons` has `person` and `score` alone, not `sore`",
     );
     check(r#""persons":[{"person":"ann","person":"bob"}]"#, "line 1 column 85: `person` is given twice");
     check(r#""persons":[{"person":"ann","score":1e999}]"#, "line 1 column 90: number out of range");
@@ -188,8 +188,8 @@ fn lists_have_a_verdict_each() {
     assert_eq!(
         errors,
         [
-            "/1: a change is an object",
-            "/2/time: not a time as in 2026-11-21T09:00:00Z (RFC 3339)",
+            "/1: a change must be an object",
+            "/2/time: it is not a time, such as 2026-11-21T09:00:00Z (RFC 3339)",
             "line 3 column 60: `a` is given twice",
         ]
     );
@@ -210,7 +210,7 @@ fn lines_have_a_verdict_each() {
         [
             "line 4 column 6: EOF while parsing a value",
             "line 5 /actor: it is not a text",
-            "line 6: a change is an object",
+            "line 6: a change must be an object",
         ]
     );
     // One object over several lines is no list of lines.
@@ -252,23 +252,23 @@ fn nesting_is_bounded() {
 #[test]
 fn only_utf8_is_text() {
     let error = parse_changes(b"{\n\"id\":\"\xFF\"}").unwrap_err().to_string();
-    assert_eq!(error, "line 2 column 7: the body is not utf-8");
+    assert_eq!(error, "line 2 column 7: the body is not UTF-8");
 }
 
 #[test]
 fn one_change_is_one_object() {
-    assert!(change::decode(b"[]").unwrap_err().reason.contains("a change is an object"));
+    assert!(change::decode(b"[]").unwrap_err().reason.contains("a change must be an object"));
     assert!(change::decode(format!("{{{HEAD}}}\n{{{HEAD}}}").as_bytes()).is_err());
     for neither in ["", "nonsense", " <xml/>", "- yaml: yes"] {
         assert_eq!(
             change::decode(neither.as_bytes()).unwrap_err().reason,
-            "it is neither json nor avro",
+            "it is neither JSON nor Avro",
             "{neither}"
         );
     }
     // Where JSON is broken off is worth knowing.
     assert!(change::decode(b"{\"id\":}").unwrap_err().reason.contains("column 7"));
-    assert!(change::decode(b"7").unwrap_err().reason.contains("a change is an object"));
+    assert!(change::decode(b"7").unwrap_err().reason.contains("a change must be an object"));
 }
 
 proptest! {

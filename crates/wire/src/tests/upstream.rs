@@ -129,13 +129,13 @@ fn debezium_in_every_shape() {
     ] {
         check(nothing, key, "nothing");
     }
-    let no = "refused it is no change record: ";
+    let no = "refused it is not a change record: ";
     check(Some("[]"), key, &format!("{no}not an object"));
     check(Some("{}"), key, &format!("{no}there is no `op`"));
     check(Some(r#"{"op":"x"}"#), key, &format!("{no}op `x`"));
     check(Some(r#"{"op":"c"}"#), key, &format!("{no}the row is missing"));
     check(Some(r#"{"op":"d"}"#), "", &format!("{no}the row is missing"));
-    check(Some("{"), key, "refused it is no json: EOF while parsing an object at line 1 column 1");
+    check(Some("{"), key, "refused it is not JSON: EOF while parsing an object at line 1 column 1");
     check(
         Some("\0\0\0\0\u{7}x"),
         key,
@@ -252,7 +252,7 @@ fn what_means_harm_is_refused() {
     );
     check(r#"{"type":"map","values":"null"}"#, &[4, 2, b'a', 2, b'a', 0], "`a` is given twice");
     check(r#""string""#, &many, "too early");
-    check(r#""bytes""#, &[1], "less than nothing");
+    check(r#""bytes""#, &[1], "negative");
     check(r#""long""#, &[0xFF; 12], "more than 64 bits");
     check(r#""double""#, &f64::NAN.to_le_bytes(), "not finite");
     let list = r#"{"type":"record","name":"l","fields":[{"name":"n","type":["null","l"]}]}"#;
@@ -382,14 +382,14 @@ fn what_is_no_change_says_why() {
     };
     check(&[], None, "no value");
     check(&[], Some(&framing::add_frame(9, b"x")), "schema 9 of a registry, and none is configured");
-    check(&[], Some(&framing::add_frame(7, &[2])), "a change is a record");
+    check(&[], Some(&framing::add_frame(7, &[2])), "a change must be a record");
     let away = check(&[], Some(&framing::add_frame(8, b"x")), "away");
     assert!(matches!(away, UpstreamError::Unreachable(_)), "{away:?}");
     let id = ("ce_specversion", "1.0");
     check(&headers(&[id]), None, "/id: it is missing");
     check(&headers(&[id, ("ce_id", "1"), ("CE_ID", "2")]), None, "header `CE_ID` is given twice");
-    check(&headers(&[id, ("ce_persons", "ann")]), None, "header `ce_persons`: it is no json");
-    check(&[("ce_specversion".to_owned(), vec![0xFF])], None, "header `ce_specversion` is not utf-8");
+    check(&headers(&[id, ("ce_persons", "ann")]), None, "header `ce_persons`: it is not JSON");
+    check(&[("ce_specversion".to_owned(), vec![0xFF])], None, "header `ce_specversion` is not UTF-8");
     let persons = [id, ("ce_id", "1"), ("ce_source", "s"), ("ce_type", "x"), ("ce_persons", r#"["ann"]"#)];
     let cloud =
         block_on(upstream::read_change(raw_record(&headers(&persons), b"", None), &NoSchemaSource)).unwrap();

@@ -51,7 +51,7 @@ pub fn finding_in_json(finding: &TrialFinding) -> serde_json::Value {
 
 /// Writes each message into a folder: its HTML, and its text.
 pub fn write_sheets(folder: &Path, sheets: &[FormSheet]) -> Result<(), CommandError> {
-    fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     let mut files = 0;
     for sheet in sheets {
         let stem = file_stem(&sheet.plan, sheet.form.name());

@@ -69,7 +69,8 @@ pub fn print_schedules(
     }
     if with_instants && plans.iter().any(|plan| !plan.zones.is_empty()) {
         terminal::print_data(
-            "Where a zone skips a local time, the next one that exists is taken; where it has one twice, the first.",
+            "If a zone skips a local time, the next one that exists counts; if it has one twice, the \
+            first.",
         )?;
     }
     Ok(())
@@ -91,7 +92,7 @@ pub fn schedule_plan(plan: &Plan, now: UtcMillis) -> PlanCloseSchedule {
         Some(EscalationRule { plans, wait_ms }) => {
             let names: Vec<String> = plans.iter().map(|plan| format!("`{plan}`")).collect();
             let (wait, names) = (format_length(*wait_ms), names.join(" or "));
-            format!("{wait} after a message of {names} was delivered, if the person has not come by then")
+            format!("{wait} after a message of {names} was delivered, unless the person has come by then")
         }
         None => describe_close(&plan.close),
     };
@@ -119,7 +120,7 @@ fn describe_close(close: &CloseRule) -> String {
             }
             text
         }
-        CloseRule::After { ms: 0 } => "as soon as an entry comes".to_owned(),
+        CloseRule::After { ms: 0 } => "as soon as an entry arrives".to_owned(),
         CloseRule::After { ms } => format!("{} after its first entry", format_length(*ms)),
         CloseRule::Silence { ms, most_ms } => {
             let (silence, most) = (format_length(*ms), format_length(*most_ms));
@@ -186,7 +187,7 @@ fn describe_pacing(plan: &Plan) -> Vec<String> {
             TooFewRule::Carried => "they wait for more",
             TooFewRule::Ended => "they are not told at all",
         };
-        clauses.push(format!("with fewer than {} items there is no message: {few}", plan.at_least));
+        clauses.push(format!("with fewer than {} entries there is no message: {few}", plan.at_least));
     }
     clauses
 }
@@ -194,10 +195,10 @@ fn describe_pacing(plan: &Plan) -> Vec<String> {
 fn describe_rest(rest: &RestRule) -> String {
     let mut text = format!("after a message it rests for {}", format_length(rest.start_ms));
     if rest.factor > 1 {
-        text += &format!(", {} times longer after each further one in a row", rest.factor);
+        text += &format!(", {} times longer after each further message in a row", rest.factor);
     }
     if rest.each_ms > 0 {
-        text += &format!(", {} longer with each entry that comes meanwhile", format_length(rest.each_ms));
+        text += &format!(", {} longer with each entry that arrives meanwhile", format_length(rest.each_ms));
     }
     if rest.most_ms > rest.start_ms {
         text += &format!(", {} at most", format_length(rest.most_ms));
@@ -280,20 +281,20 @@ mod tests {
         let after = |ms| CloseRule::After { ms };
         let rest =
             RestRule { start_ms: 10 * MINUTE, factor: 1, most_ms: 10 * MINUTE, each_ms: 0, reset_ms: HOUR };
-        check_sentence(|_| (), "as soon as an entry comes");
+        check_sentence(|_| (), "as soon as an entry arrives");
         check_sentence(
             |plan| plan.rest = Some(rest),
-            "as soon as an entry comes; after a message it rests for 10m",
+            "as soon as an entry arrives; after a message it rests for 10m",
         );
         check_sentence(
             |plan| plan.rest = Some(RestRule { factor: 6, most_ms: 24 * HOUR, ..rest }),
-            "as soon as an entry comes; after a message it rests for 10m, 6 times longer after each further one in a row, \
-             1d at most",
+            "as soon as an entry arrives; after a message it rests for 10m, 6 times longer after each \
+             further message in a row, 1d at most",
         );
         check_sentence(
             |plan| plan.rest = Some(RestRule { each_ms: 30_000, most_ms: HOUR, ..rest }),
-            "as soon as an entry comes; after a message it rests for 10m, 30s longer with each entry that comes meanwhile, \
-             1h at most",
+            "as soon as an entry arrives; after a message it rests for 10m, 30s longer with each entry \
+            that arrives meanwhile, 1h at most",
         );
         check_sentence(
             |plan| (plan.close, plan.entries) = (after(HOUR), Some(3)),
@@ -301,12 +302,14 @@ mod tests {
         );
         check_sentence(
             |plan| (plan.close, plan.entries, plan.at_least) = (after(HOUR), Some(3), 5),
-            "1h after its first entry; sooner, once it holds 5 entries; with fewer than 5 items there is no message: they \
+            "1h after its first entry; sooner, once it holds 5 entries; with fewer than 5 entries there is \
+            no message: they \
              wait for more",
         );
         check_sentence(
             |plan| (plan.close, plan.at_least, plan.below) = (after(HOUR), 2, TooFewRule::Ended),
-            "1h after its first entry; with fewer than 2 items there is no message: they are not told at all",
+            "1h after its first entry; with fewer than 2 entries there is no message: they are not told at \
+            all",
         );
         check_sentence(
             |plan| (plan.close, plan.first) = (after(HOUR), FirstRule::Alone),
@@ -353,7 +356,7 @@ mod tests {
         let plans = ["now", "nudge"].map(|name| model::PlanName::new(name).unwrap()).to_vec();
         check_sentence(
             |plan| plan.follows = Some(EscalationRule { plans: plans.clone(), wait_ms: 10 * MINUTE }),
-            "10m after a message of `now` or `nudge` was delivered, if the person has not come by then",
+            "10m after a message of `now` or `nudge` was delivered, unless the person has come by then",
         );
     }
 }

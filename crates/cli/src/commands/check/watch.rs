@@ -88,7 +88,7 @@ fn first_difference(before: &FolderSnapshot, after: &FolderSnapshot) -> Option<P
 
 fn snapshot_folder(dir: &Path) -> Result<FolderSnapshot, CommandError> {
     let mut looks = FolderSnapshot::new();
-    snapshot_into(dir, &mut looks).with_context(|| format!("look into {}", dir.display()))?;
+    snapshot_into(dir, &mut looks).with_context(|| format!("read {}", dir.display()))?;
     if looks.len() > FILES_MAX {
         let what = format!("{} has more than {FILES_MAX} files; is it a catalogue's folder?", dir.display());
         return Err(CommandError::from_refusal(what));

@@ -30,8 +30,8 @@ fn what_is_no_hook_is_refused() {
         assert!(refused.contains(expected), "{refused:?} does not say {expected:?}");
         assert!(!refused.contains("correct-horse"), "{refused}");
     };
-    check("hooks: {channels: [webhook, pager]}", &[], "none of `webhook`");
-    check("hooks: {channels: [email]}", &[], "none of `webhook`");
-    check("hooks: {hosts: [a.lan]}", &[], "`hooks.hosts` is of no use without `hooks.channels`");
+    check("hooks: {channels: [webhook, pager]}", &[], "not one of `webhook`");
+    check("hooks: {channels: [email]}", &[], "not one of `webhook`");
+    check("hooks: {hosts: [a.lan]}", &[], "`hooks.hosts` has no effect without `hooks.channels`");
     check("", &[("TIDINGS_HOOKS_SECRET", "correct-horse")], "at least 32 characters");
 }

@@ -37,7 +37,7 @@ fn ways_may_be_a_list() {
         ["mail: {ways: [7]}", "mail: {ways: [[a]]}", "mail: {ways: {a: b}}", "mail: {ways: ['a\n\nb']}"]
     {
         let refused = merge_values(slip, &[], &[]).unwrap_err().to_string();
-        assert!(refused.contains("`mail.ways` is"), "{slip}: {refused}");
+        assert!(refused.contains("`mail.ways` must be"), "{slip}: {refused}");
     }
     let refused = merge_values("mail: {ways: []}", &[], &[]).unwrap_err().to_string();
     assert!(refused.contains("there is no way in it"), "{refused}");
@@ -55,7 +55,7 @@ fn what_is_wrong_about_mail_is_told_in_full() {
     };
     let both = format!("{WAYS}&wait=3\nsmtp+plain://10.1.1.1");
     check("", &both, &["way 1: `wait` is none of", "way 2: `smtp+plain` is for a server on this machine"]);
-    check("mail: {dkim: keys}", "", &["tidings.yaml:1:14", "`mail.dkim` is of no use without `mail.ways`"]);
-    check("mail: {name: 'a b'}", WAYS, &["mail.name: `a b` is no name of a machine"]);
+    check("mail: {dkim: keys}", "", &["tidings.yaml:1:14", "`mail.dkim` has no effect without `mail.ways`"]);
+    check("mail: {name: 'a b'}", WAYS, &["mail.name: `a b` is not a host name"]);
     check("mail: {way: x}", WAYS, &["`mail.way", "`mail.ways`"]);
 }

@@ -41,11 +41,11 @@ fn half_of_a_service_is_refused() {
     };
     let without = ["without `apns.key_id`", "without `apns.team_id`", "without `apns.topic`"];
     check("", &[KEY], &without);
-    check("apns: {topic: x}", &[], &["tidings.yaml:1:15", "`apns.topic` is of no use without `apns.key`"]);
+    check("apns: {topic: x}", &[], &["tidings.yaml:1:15", "`apns.topic` has no effect without `apns.key`"]);
     check("", &[("TIDINGS_WEBPUSH_KEY", "k")], &["without `webpush.subject`"]);
-    check("fcm: {per_second: 5}", &[], &["`fcm.per_second` is of no use without `fcm.account`"]);
+    check("fcm: {per_second: 5}", &[], &["`fcm.per_second` has no effect without `fcm.account`"]);
     for wrong in ["0", "-1", "nan", "inf", "1e7", "many"] {
-        check(&format!("apns: {{per_second: {wrong}}}"), &[KEY], &["apns.per_second: `", "is no rate"]);
+        check(&format!("apns: {{per_second: {wrong}}}"), &[KEY], &["apns.per_second: `", "is not a rate"]);
     }
-    check("webpush: {hosts: [a.lan]}", &[], &["`webpush.hosts` is of no use without `webpush.key`"]);
+    check("webpush: {hosts: [a.lan]}", &[], &["`webpush.hosts` has no effect without `webpush.key`"]);
 }

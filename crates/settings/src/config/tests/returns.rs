@@ -25,10 +25,10 @@ fn what_is_wrong_about_return_paths_is_told() {
         let refused = merge_values(file, &[], &[]).unwrap_err().to_string();
         assert!(refused.contains(expected), "{refused:?} does not say {expected:?}");
     };
-    check("mail: {returns: a@example.com}", "mail.returns: `a@example.com` is no domain");
-    check("mail: {returns: 'a..b'}", "is no domain");
-    check("mail: {returns: example.com, provider: pigeon}", "`pigeon` is none of ses, postmark, sendgrid");
-    check("mail: {returns: example.com, intake: '25'}", "mail.intake: `25` is no address and port");
-    check("mail: {provider: ses}", "`mail.provider` is of no use without `mail.returns`");
-    check("mail: {intake: '127.0.0.1:2525'}", "`mail.intake` is of no use without `mail.returns`");
+    check("mail: {returns: a@example.com}", "mail.returns: `a@example.com` is not a domain");
+    check("mail: {returns: 'a..b'}", "is not a domain");
+    check("mail: {returns: example.com, provider: pigeon}", "`pigeon` is not one of ses, postmark, sendgrid");
+    check("mail: {returns: example.com, intake: '25'}", "mail.intake: `25` is not an address and port");
+    check("mail: {provider: ses}", "`mail.provider` has no effect without `mail.returns`");
+    check("mail: {intake: '127.0.0.1:2525'}", "`mail.intake` has no effect without `mail.returns`");
 }

@@ -31,7 +31,7 @@ impl ExplanationBuilder<'_> {
         if kinds.peek().is_none() {
             let near = did_you_mean(&event.what, catalogue.kinds.values().map(|kind| kind.on.as_str()));
             let near = near.map(|near| format!(": {near}")).unwrap_or_default();
-            self.add_step(StepBearing::Against, format!("no kind is told on `{}`{near}", event.what));
+            self.add_step(StepBearing::Against, format!("no kind is on `{}`{near}", event.what));
             return "no kind".to_owned();
         }
         let mut meant = false;
@@ -41,8 +41,7 @@ impl ExplanationBuilder<'_> {
         let is_gone = self.gathered.gone.contains(&key.day());
         if !meant {
             if is_gone {
-                let text =
-                    format!("nothing is left of its day, {}: what was told then is not known", key.day());
+                let text = format!("its day, {}, is gone: it is not known what was told then", key.day());
                 self.add_step(StepBearing::Note, text);
             }
             return "not in the audience".to_owned();
@@ -59,7 +58,7 @@ impl ExplanationBuilder<'_> {
             0 => {
                 let why = self.gathered.told_by.absence_reason(self.event);
                 let why =
-                    why.as_deref().unwrap_or("they are in the audience now, and were not when it was told");
+                    why.as_deref().unwrap_or("they are in the audience now, but were not when it was told");
                 self.add_step(StepBearing::Note, why);
             }
             n => self.add_step(
@@ -68,10 +67,7 @@ impl ExplanationBuilder<'_> {
             ),
         }
         if notes::is_full(&self.gathered.notes, key.day()) {
-            self.add_step(
-                StepBearing::Note,
-                "that day of theirs was full; what came after that was only counted",
-            );
+            self.add_step(StepBearing::Note, "their day was full; later entries were only counted");
         }
         "no entry".to_owned()
     }
@@ -87,9 +83,9 @@ impl ExplanationBuilder<'_> {
                 }
                 Some(km) => (false, format!("they are {km:.1} km away, not within {within_km} km")),
                 None if self.reader.profile.get(profile::PLACE).is_none() => {
-                    (false, "nobody knows where they are".to_owned())
+                    (false, "their place is not known".to_owned())
                 }
-                None => (false, "nobody knows where it is".to_owned()),
+                None => (false, "its place is not known".to_owned()),
             },
             Audience::Person(field) => self.check_naming(&[field.as_str()]),
             Audience::Mutual(one, other) => self.check_naming(&[one.as_str(), other.as_str()]),
@@ -101,7 +97,7 @@ impl ExplanationBuilder<'_> {
         };
         let own = self.event.actor.as_ref() == Some(self.reader.person) && !kind.actor_told;
         let (found, text) =
-            if found && own { (false, "it is their own doing".to_owned()) } else { (found, text) };
+            if found && own { (false, "they did it themselves".to_owned()) } else { (found, text) };
         self.add_step(
             if found { StepBearing::For } else { StepBearing::Against },
             format!("`{name}`: {text}"),
