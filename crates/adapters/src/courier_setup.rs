@@ -42,8 +42,8 @@ pub struct CourierSetup {
     pub web_key: WebKey,
 }
 
-/// Opens what the configuration names. What it names and is not there, or is no good, is told in full. A demo without
-/// any service for pushes has a key of its own, and shows browsers copies.
+/// Opens the couriers of the configuration, or fails with everything that is missing or invalid. A demo without a push
+/// service has a key of its own, and shows browsers copies.
 pub fn open_courier(
     config: &Config,
     data: &DataDir,
@@ -69,7 +69,7 @@ pub fn open_courier(
     Ok(CourierSetup { courier, web_key: WebKey { public, is_copy } })
 }
 
-/// Who calls hooks, if any is to be called.
+/// The courier of hooks, if any is enabled.
 pub fn build_caller(hooks: &HooksConfig, hand_over: Duration) -> anyhow::Result<Option<HookCourier>> {
     let HooksConfig { channels, keys, ca, hosts, per_second } = hooks.clone();
     if channels.is_empty() {
@@ -93,7 +93,7 @@ fn public_key(key: &SecretString) -> anyhow::Result<String> {
     Ok(key.map_err(|why| anyhow!("the key for Web Push: {why}"))?.public_base64())
 }
 
-/// Who takes pushes to the world, if any service is named.
+/// The courier of pushes, if any service is configured.
 fn build_pusher(push: &PushConfig, hand_over: Duration) -> anyhow::Result<Option<PushCourier>> {
     let PushConfig { ca, apns, fcm, web } = push.clone();
     if apns.is_none() && fcm.is_none() && web.is_none() {
@@ -104,7 +104,7 @@ fn build_pusher(push: &PushConfig, hand_over: Duration) -> anyhow::Result<Option
     pusher.map(Some).map_err(|why| anyhow!(why))
 }
 
-/// Who takes mails to the world.
+/// The courier of mails.
 pub fn build_mailer(mail: &MailConfig, hand_over: Duration) -> anyhow::Result<MailCourier> {
     let trust = read_trust(mail.ca.as_deref()).context("`mail.ca`")?;
     let common = RouteDefaults { ehlo: mail.name.clone(), hand_over, trust };
@@ -136,12 +136,12 @@ struct RoutingCourier {
     outbox: Arc<OutboxCourier>,
 }
 
-/// Shows browsers what a demo has put into its outbox. The outbox alone decides what became of a message; a copy that does
-/// not arrive is missed by nobody, and one that comes twice has the same tag.
+/// Shows browsers copies of the pushes in a demo's outbox. The outbox alone decides the outcome of a message; a lost
+/// copy does not matter, and a repeated one has the same tag.
 #[derive(Debug)]
 struct BrowserCopies(PushCourier);
 
-/// What may be copied has gone out.
+/// Passes once the original has gone out.
 struct CopyGate<'a>(&'a dyn HandoverGate);
 
 impl BrowserCopies {

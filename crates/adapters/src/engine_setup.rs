@@ -68,7 +68,8 @@ pub async fn open_engines(
     }
 }
 
-/// Opens the engines of a directory, side by side, and both to their end: what is still being opened could not be closed.
+/// Opens both engines of a directory concurrently and waits for both, because an engine that is still opening could not
+/// be closed.
 pub async fn open_embedded(dir: &Path, clock: &Clock) -> anyhow::Result<OpenedEngines> {
     let (topics, store, time) = (dir.join("topics"), dir.join("store"), clock.clone());
     let topics = spawn_blocking(move || topic::embedded::EmbeddedTopics::open(&topics, time));
@@ -105,17 +106,17 @@ async fn open_production(
     Ok(OpenedEngines::Production { topics, store: Arc::new(store), schemas, framing, names })
 }
 
-/// An engine elsewhere that does not answer; a little later it may.
+/// A remote engine that does not answer; it may answer later.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct EngineAwayError(String);
 
-/// An engine elsewhere that does not let us in: a wrong setting, unless it did before.
+/// A remote engine that rejects the credentials: a wrong setting, unless they worked before.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct EngineDeniedError(String);
 
-/// The log elsewhere, which answers.
+/// Opens the remote log and checks that it answers.
 async fn open_log(kafka: &topic_kafka::Settings, clock: &Clock) -> anyhow::Result<KafkaTopics> {
     let log = KafkaTopics::open(kafka.clone(), clock.clone()).context("the log")?;
     // A log that is away is found out when it is asked for something.
@@ -134,7 +135,7 @@ async fn open_log(kafka: &topic_kafka::Settings, clock: &Clock) -> anyhow::Resul
     }
 }
 
-/// The store elsewhere. What it refuses before it was ever used is a setting, and nothing is broken.
+/// Opens the remote store. A refusal before its first use is a wrong setting, and nothing is broken.
 async fn open_store(cql: &store_cql::Settings) -> anyhow::Result<CqlStore> {
     CqlStore::open(cql.clone()).await.map_err(|error| match error {
         StoreError::Busy(why) => {
@@ -153,7 +154,7 @@ pub fn registry_settings(registry: &RegistryConfig, dir: &Path) -> registry::Set
     registry::Settings { urls, user, password, ca, cache: Some(dir.join("schemas.json")), ..usual }
 }
 
-/// Does something at engines that may be away for a while: again and again for so long, or for ever. `say`
+/// Does something at engines that may be away for a while: again and again for so long, or forever. `say`
 /// hears why it waits.
 pub async fn retry_while_away<T>(
     patience: Option<Duration>,
@@ -190,7 +191,7 @@ pub async fn retry_while_away<T>(
     }
 }
 
-/// Engines on which no house can start until a person did something, and what that is.
+/// No house can start on these engines until an operator has done what the text says.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotReadyError(String);
@@ -225,13 +226,13 @@ pub async fn prepare_engines(
     }
 }
 
-/// What a house would miss in its log, in lines.
+/// The problems of the log's topics, in lines.
 #[derive(Debug)]
 pub struct TopicGaps {
     /// Topics that are not there.
     pub missing: Vec<String>,
-    /// Topics of another partition count, which is for life, and topics that keep less than is promised: nobody makes
-    /// those as they should be by the way.
+    /// Topics with another partition count, or with settings that keep less than promised: these are not repaired on
+    /// the fly.
     pub unlike: Vec<String>,
 }
 
@@ -290,7 +291,7 @@ impl OpenedEngines {
         }
     }
 
-    /// Who knows the schemas of upstream records.
+    /// The source of the schemas of upstream records.
     pub fn schemas(&self) -> Arc<dyn SchemaSource> {
         match self {
             Self::Embedded { .. } => Arc::new(NoSchemaSource),
@@ -298,9 +299,8 @@ impl OpenedEngines {
         }
     }
 
-    /// What is wrong with embedded engines for good. Who writes to an engine whose write failed behind its
-    /// back is told; the rooms try again for as long as it takes, so somebody has to ask. Engines elsewhere
-    /// are mended elsewhere.
+    /// The permanent failure of an embedded engine, if there is one. A writer sees it as a failed write and retries for
+    /// ever, so the process has to ask for it. Engines elsewhere are mended elsewhere.
     pub async fn find_errors(&self, tenant: &Tenant, now: UtcMillis) -> Vec<HouseEngineError> {
         let Self::Embedded { topics, store } = self else { return Vec::new() };
         let answer = store.answer(tenant, WELL, Vec::new(), now);

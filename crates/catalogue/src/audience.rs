@@ -15,12 +15,12 @@ use crate::{
     units::parse_distance_km,
 };
 
-/// Who may care.
+/// The audience of a kind.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Audience {
-    /// Whoever follows what these fields refer to; `subject` is the subject itself.
+    /// The followers of the subjects that these fields refer to; `subject` is the subject itself.
     FollowersOf(Vec<String>),
-    /// Whoever is within so many kilometres of the place in this field.
+    /// The people within so many kilometres of the place in this field.
     Near { field: String, within_km: f64 },
     /// The one person whom this field names.
     Person(String),

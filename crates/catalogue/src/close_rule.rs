@@ -98,7 +98,7 @@ fn read_silence(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, node: &Tree
     Some(CloseRule::Silence { ms, most_ms })
 }
 
-/// Whether what has no meaning here is not there; if it is, that is noted.
+/// Whether none of these keys is given; each that is given is reported.
 fn has_no_stray(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, with: &str, keys: &[&str]) -> bool {
     let mut alone = true;
     for key in keys {
@@ -244,8 +244,9 @@ pub(crate) fn read_duration_within(
     Some(ms)
 }
 
-/// What comes right after a closing waits for the next one. Of that what has no room is carried over to the
-/// one after it, and must still be within the look-back then; a shorter one would let all of it expire.
+/// An entry that comes right after a closing waits for the next one. If that message has no room for it, it is carried
+/// over to the closing after that, and must still be within the look-back then. A shorter look-back would let such
+/// entries expire.
 pub(crate) fn check_look_back(
     reader: &mut TreeReader<'_>,
     close: &CloseRule,

@@ -1,5 +1,5 @@
-//! What a plan says that can never come to pass beside what else it says: hours in which it closes and nothing is told, more
-//! entries than a window ever holds, somebody who is here though they have left.
+//! Combinations of knobs that can never act: a plan that closes only in hours in which nothing is told, one that needs
+//! more entries than a window ever holds, one that waits for an absent person to leave.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ fn closes_within(close: &CloseRule, hours: LocalHours, [zone, quiet_zone]: &[Zon
     true
 }
 
-/// What a message needs is more than a window ever holds that it could tell at once.
+/// Refuses an `at_least` that is more than one window can ever tell.
 pub(crate) fn check_entry_count(
     reader: &mut TreeReader<'_>,
     plan: &Plan,
@@ -118,7 +118,7 @@ pub(crate) fn check_entry_count(
     }
 }
 
-/// Who was away for so long is on no surface any more, and what closes only then is never held by their being there.
+/// A person who was away for that long is not online, so a window that closes only then is never held by presence.
 pub(crate) fn check_presence(
     reader: &mut TreeReader<'_>,
     plan: &Plan,

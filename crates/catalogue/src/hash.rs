@@ -144,7 +144,7 @@ fn write_zone(text: &mut CanonicalText, zone: &ZoneRule) {
     }
 }
 
-/// What is not set has no line, so that a plan without it keeps its hash.
+/// A knob that is not set adds no line, so that plans without it keep their hash.
 fn write_pace(text: &mut CanonicalText, plan: &Plan) {
     if let Some(entries) = plan.entries {
         text.line("entries", &entries.to_string());

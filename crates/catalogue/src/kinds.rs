@@ -1,4 +1,4 @@
-//! Kinds: what is worth telling, to whom, as long as what holds, and in which words.
+//! Kinds: which events are told, to which audience, under which condition, and in which words.
 
 use std::collections::BTreeMap;
 

@@ -112,8 +112,8 @@ impl Catalogue {
         plan_choice::choose_plans(&offered.collect::<Vec<_>>(), |channel| profile.text(channel.plan()))
     }
 
-    /// The plans that a reader of this one may have instead, by the catalogue's names: those of its channel which a kind
-    /// names beside it. What follows another plan is nobody's choice.
+    /// The plans that a reader of this one may have instead, by the catalogue's names: those of its channel which a
+    /// kind names beside it. A plan that follows another cannot be chosen.
     pub fn alternatives(&self, of: &PlanName) -> Vec<&Plan> {
         let Some(own) = self.plans.by_name.get(of).filter(|plan| plan.follows.is_none()) else {
             return Vec::new();

@@ -288,7 +288,7 @@ fn write_audience(text: &mut CanonicalText, to: &Audience) {
     }
 }
 
-/// Reads a text file, but not for ever: the name could be that of a device, or of a pipe that nobody writes to.
+/// Reads a text file, but not forever: the name could be that of a device, or of a pipe that nobody writes to.
 fn read_capped_file(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     if !fs::metadata(path)?.is_file() {

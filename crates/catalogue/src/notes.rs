@@ -1,4 +1,4 @@
-//! Notes: what a catalogue says that works and is probably not meant.
+//! Notes: parts of a catalogue that work but are probably not intended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use source_text::TextProblem;
 
 use crate::{Catalogue, KindDef};
 
-/// What every mail has to show, by its name in templates, and what its readers lack without it.
+/// The values that every mail has to show, by their names in templates, and what readers lack without them.
 const SHOWN: [(&str, &str); 2] = [
     ("unsubscribe", "find no link to end these mails"),
     ("postal", "do not see the sender's postal address, which many laws require"),
@@ -44,7 +44,7 @@ impl Catalogue {
         lacking.into_iter().map(of_file).collect()
     }
 
-    /// That mails print an address which nobody has said.
+    /// The note on mails that print `postal` while the catalogue does not set it.
     fn note_missing_address(&self) -> Option<TextProblem> {
         let is_asked = self.mails.values().any(|mail| prints_name(&mail.template, "postal"));
         (is_asked && self.postal.is_none()).then(|| {

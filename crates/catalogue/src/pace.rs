@@ -64,7 +64,7 @@ pub(crate) fn read_pace(
     Some(PlanPace { entries, first, alone, rest, together, at_least, below })
 }
 
-/// What has no meaning with what is there, and would look as if it did something.
+/// Refuses knobs that have no effect beside the others.
 pub(crate) fn check_pace(
     reader: &mut TreeReader<'_>,
     fields: &MapFields<'_>,
@@ -105,7 +105,7 @@ pub(crate) fn check_pace(
     }
 }
 
-/// What wants more than there is room for would wait for ever.
+/// Refuses an `at_least` for which a message has no room: such a window would never be told.
 pub(crate) fn check_room(
     reader: &mut TreeReader<'_>,
     fields: &MapFields<'_>,
@@ -157,7 +157,7 @@ fn read_rest(reader: &mut TreeReader<'_>, node: &TreeNode, look_back_ms: i64) ->
     check_growth(reader, node.at, RestRule { start_ms, factor, most_ms, each_ms, reset_ms })
 }
 
-/// A rest that grows needs somewhere to grow to, and one that cannot has nothing to grow by.
+/// A growing rest needs a maximum above its start, and a maximum needs a way to grow.
 fn check_growth(reader: &mut TreeReader<'_>, at: TreePlace, rest: RestRule) -> Option<RestRule> {
     let can = rest.most_ms > rest.start_ms;
     let wants = rest.factor > 1 || rest.each_ms > 0;

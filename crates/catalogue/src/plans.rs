@@ -137,8 +137,8 @@ fn read_plan(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Opt
     Some(PlanDraft { plan, sections: places, key_parts, aims, followed, at_least, online, words: words? })
 }
 
-/// What a plan says. Keys of another channel have a message of their own; whoever writes one that there is not is offered those
-/// of this.
+/// Reads a plan. A key of another channel has its own message; for an unknown key, only the keys of this channel are
+/// suggested.
 fn read_plan_fields<'n>(
     reader: &mut TreeReader<'_>,
     key: &TreeKey,
@@ -374,7 +374,7 @@ fn check_plan_fields(reader: &mut TreeReader<'_>, written: &PlanDraft, subject: 
     }
 }
 
-/// Only who is listed has a score: where nobody is, ordering by it would do nothing.
+/// Only listed persons have a score, so ordering other kinds by it would have no effect.
 fn check_score_order(
     reader: &mut TreeReader<'_>,
     section: &PlanSection,

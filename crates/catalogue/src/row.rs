@@ -21,7 +21,7 @@ pub struct RowStatement {
     pub attributes: Map<String, Json>,
 }
 
-/// Why a record says nothing that can be used.
+/// Why a record cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct RowError(String);
@@ -60,7 +60,7 @@ impl StatementRule {
         }
     }
 
-    /// A fact that begins or has ended; one whose person or subject has become another ends as well.
+    /// A fact that begins or ends. If its person or subject changed, the old fact ends as well.
     fn tell_moved(&self, row: SourceRow<'_>, holds: bool) -> Result<Vec<RowStatement>, RowError> {
         let now = self.build_statement(row, self.what.clone(), holds)?;
         if row.change != RowChange::Update {
@@ -82,8 +82,8 @@ impl StatementRule {
         Ok(vec![ended, now])
     }
 
-    /// Refuses an update of a table that may have made it a fact of somebody else, or of something else: the row that
-    /// it was is not said, and what was true before would never end. What its key alone decides cannot have moved.
+    /// Refuses an update without the row before it if person or subject may have changed: the old fact would never end.
+    /// A fact that the key alone decides cannot have changed.
     fn check_stays(&self, row: SourceRow<'_>, now: &RowStatement) -> Result<(), RowError> {
         // Other formats have no row before: each record is a statement of its own.
         if !row.source.is_object() {

@@ -82,7 +82,7 @@ impl fmt::Display for SourceFormat {
 }
 
 impl SourceDef {
-    /// What the catalogue's hash is made of.
+    /// The parts that go into the hash of the catalogue.
     pub(crate) fn write(&self, text: &mut CanonicalText) {
         text.line("source", &self.name);
         text.line("topic", &self.topic);

@@ -520,7 +520,7 @@ fn the_name_of_a_catalogue_fits_a_header() {
     }
 }
 
-/// A pipe to which nobody writes would be read for ever.
+/// A pipe to which nobody writes would be read forever.
 #[test]
 fn only_files_are_read() {
     let dir = catalogue_folder();

@@ -1,9 +1,9 @@
 //! Whether an entry still holds: asked when a window closes and again right before a send, by the same
 //! rules in both places.
 //!
-//! Each reason is asked three things in this order: whether the audience still finds the person, whether
-//! the person muted it, and whether the kind's condition is true. The audience is that of the kind of today,
-//! asked of the subject of today: what is another author's by now is not told to who follows the first.
+//! Each reason is asked three things in this order: whether the audience still finds the person, whether the person
+//! muted it, and whether the kind's condition is true. The audience is that of the kind of today, asked of the subject
+//! of today: what is another author's by now is not told to followers of the first.
 //!
 //! One reason that passes is enough. If none does, the answer is that of the reason which came furthest; of
 //! those that the audience does not find any more it is the first of [`EndReason::Unfollowed`], [`EndReason::MovedAway`],

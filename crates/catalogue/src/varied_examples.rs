@@ -1,5 +1,5 @@
-//! Example data that looks like somebody's: words of plausible lengths, distinct by their number, and states under which a
-//! kind is really told. What a hasty service sends is made of the same, by leaving out all that can be left out.
+//! Realistic example data: words of plausible lengths, made distinct by a number, and states under which a kind is
+//! told. The sparse variant leaves out every optional field.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{Audience, Catalogue, KindDef};
 
 /// Tries to make a condition hold. Most hold at once, or with a flag turned.
 const TRIES: usize = 400;
-/// Whom the other one of two is, where a kind speaks of two.
+/// The other party, for kinds about two persons.
 const OTHER: &str = "ben";
 /// How many different subjects are referred to.
 const REFERRED: usize = 5;
@@ -140,7 +140,7 @@ impl ToldExample {
         (without != *self && without.is_told(kind)).then_some(without)
     }
 
-    /// What is left where all is left out that can be: as a hasty service sends it.
+    /// The sparse variant: every optional field is left out.
     pub fn reduce_to_least(&self, kind: &KindDef) -> Self {
         let mut least = self.clone();
         for (of, field) in self.fields() {

@@ -52,7 +52,7 @@ impl ArchivingService {
     }
 }
 
-/// Who is behind by more than this may still be about to tell from days that the clock lets go.
+/// With a longer backlog, entries of days that are old enough to archive may still be told.
 const BEHIND_MS_MAX: i64 = 3_600_000;
 
 #[derive(Deserialize, JsonSchema)]

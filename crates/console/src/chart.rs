@@ -16,7 +16,7 @@ const POINTS_MAX: usize = 180;
 #[derive(Debug, Serialize, PartialEq)]
 pub struct HistoryChart {
     pub name: &'static str,
-    /// In words, for everybody and for who cannot see the picture.
+    /// The values in words, also for readers who cannot see the picture.
     pub now: String,
     pub most: String,
     /// For an SVG of 600 by 60.

@@ -97,8 +97,7 @@ pub async fn next_due(app: &HttpApp) -> anyhow::Result<Option<UtcMillis>> {
     Ok(person_windows::load_persons(&*app.house.engines().topics).await?.next_due())
 }
 
-/// Moves the clock; says whether the house came to rest there, or nothing if there is no instant of that name.
-/// Only for a demo.
+/// Moves the clock of a demo. Returns whether the house came to rest there, or `None` for an unknown instant.
 pub async fn move_to(app: &HttpApp, to: JumpTarget<'_>) -> anyhow::Result<Option<bool>> {
     // Otherwise a window that is about to open could be jumped over.
     app.wait_for_rest().await;

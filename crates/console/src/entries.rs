@@ -42,7 +42,7 @@ use super::HttpApp;
 const REQUESTS_MAX: usize = 64;
 /// Characters of a cursor, as clients may rely on it.
 const CURSOR_CHARS_MAX: usize = 1_200;
-/// The parameter that says how many days back are looked at.
+/// The parameter that says how many days back are read.
 const DAYS: &str = "days";
 
 struct EntriesService {

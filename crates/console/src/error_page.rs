@@ -1,4 +1,4 @@
-//! Errors as people see them: who asks with a browser is answered with a page, and a program with the line it always had.
+//! Errors as people see them: a browser gets a page, a program the problem as JSON.
 
 use axum::{
     body::to_bytes,

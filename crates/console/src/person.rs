@@ -1,5 +1,5 @@
-//! A person, as somebody who answers their questions has them open: the page, why an entry was told or not, and the same
-//! as the command line asks for it.
+//! The page of a person, for support: what they get, why an entry was told or not; and the same data for the command
+//! line.
 
 use std::{collections::BTreeMap, sync::Arc};
 

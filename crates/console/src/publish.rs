@@ -214,7 +214,7 @@ fn parse_field(field: &FieldType, text: &str) -> Json {
     }
 }
 
-/// What the way in said against something.
+/// A refusal of the intake, with its place.
 pub(super) struct PublishRefusal {
     /// A pointer into what was sent.
     pub at: String,

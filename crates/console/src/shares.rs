@@ -25,8 +25,8 @@ use super::{AppState, HttpApp};
 /// For so long a page shows again what was counted for it, however often it is asked for.
 const KEPT_MS: i64 = 5_000;
 
-/// Who counts has this in hand, so that there is one at a time: the engines have better things to do. In it what pages
-/// were last shown, by how many days back they look.
+/// Held while counting, so that one count runs at a time and the engines stay free. It caches the last counts of the
+/// page, by days back.
 #[derive(Default)]
 pub struct ShareCountCache(Mutex<BTreeMap<i32, CachedShares>>);
 

@@ -1,7 +1,7 @@
 //! The page of what was told: each day's share as a bar, each kind's, and when the windows of each plan are due.
 //!
-//! The bars are drawn here, as rectangles in a picture without words; the words and numbers stand beside them in a table, for
-//! whoever cannot see the bars and for every width.
+//! The bars are drawn here, as rectangles in a picture without words; the words and numbers stand beside them in a
+//! table, for readers who cannot see the bars and for narrow screens.
 
 use std::{cmp::Reverse, sync::Arc};
 

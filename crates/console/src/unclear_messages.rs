@@ -1,4 +1,4 @@
-//! Messages of which nobody can say whether they went out, as the command line asks for them.
+//! Messages whose delivery is unknown, for the command line.
 
 use axum::{
     Json,

@@ -53,7 +53,7 @@ const LISTS_MAX: usize = 4;
 const AGAIN_MAX: u32 = 10;
 const PERSONS_COUNTED_MAX: usize = 10_000;
 const HOUR_MS: i64 = 3_600_000;
-/// For so many days after its mail a link does all that it can. Off it turns mail for ever.
+/// For this many days after its mail a link does everything; it turns mail off without an end.
 const AGAIN_DAYS_MAX: i32 = 30;
 /// What the paths work with.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use wire::{
 
 use super::{AppState, HttpApp, unsubscribe::UNKNOWN, unsubscribe::harden_link};
 
-/// Whoever follows a link so soon after its mail was due had no time to read it.
+/// A visit this soon after the mail was due comes from a program: nobody could have read the mail.
 const READS_MS: i64 = 10_000;
 /// A picture of one point that cannot be seen.
 const POINT: &[u8] =

@@ -39,7 +39,7 @@ use crate::{
 /// there are none yet.
 pub type OtherWindowDays = BTreeSet<(WindowTarget, Day)>;
 
-/// What becomes of an entry at a closing.
+/// The fate of an entry at a closing.
 enum ClosingVerdict {
     /// With the instant that it is about, and the keys of its windows.
     Ours(Result<Vec<EntryReason>, EndReason>, Option<UtcMillis>, BTreeSet<Arc<str>>),

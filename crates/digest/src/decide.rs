@@ -156,8 +156,8 @@ impl DigestDecider<'_> {
         wanted.collect()
     }
 
-    /// What was gathered under one plan may be for another that the person prefers by now. It is told when
-    /// that one closes, and does not wait for the old one, which may be a week away.
+    /// Entries gathered under one plan may belong to another that the person prefers by now. They are told when that
+    /// one closes, instead of waiting for the old one, which may be a week away.
     fn follow_preference(&self, decided: &mut DigestDecision, key: &PersonKey) {
         let Some(record) = self.record(decided, key) else { return };
         let profile = &self.facts.person_states(key).profile;

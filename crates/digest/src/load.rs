@@ -45,7 +45,7 @@ pub(crate) async fn load_facts(
     Ok(DigestFacts { records, known, days, world, live })
 }
 
-/// What those days speak of that are told; a day that is only looked back on tells nothing.
+/// The facts about the entries of days that are told; a day that is only looked back on tells nothing.
 pub(crate) async fn load_world(
     (store, catalogue): (&dyn Store, &Catalogue),
     records: &PersonRecords,

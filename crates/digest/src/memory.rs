@@ -195,7 +195,7 @@ impl PartitionMemory {
         u32::try_from(self.hasher.hash_one(key) >> 32).unwrap_or_default()
     }
 
-    /// Whose bytes begin with this key; no key begins with another.
+    /// The slot whose bytes begin with this key. No key is a prefix of another.
     fn find_slot(&self, key: &[u8]) -> Option<u32> {
         self.index.find(self.hash(key), |place| self.bytes(place).starts_with(key))
     }
@@ -213,8 +213,8 @@ impl PartitionMemory {
         self.queue.first().map(UtcMillis)
     }
 
-    /// Who is due at an instant: first those for whom something urgent is, then the longest overdue. They stay due until
-    /// another record is put.
+    /// The persons due at an instant: urgent ones first, then the longest overdue. They stay due until another record
+    /// is put.
     pub fn due_at(&mut self, at: UtcMillis, most: usize) -> anyhow::Result<Vec<PersonKey>> {
         let mut first = self.ahead.due_at(at, most);
         let mut due = Vec::new();

@@ -1,5 +1,5 @@
-//! Of whom a turn has to read the profile. Most of what comes says something of a window that is open already, or that
-//! somebody is still there: then the record says it all, and the store is not asked.
+//! Decides for which persons a turn has to read the profile. Most records concern a window that is open already, or say
+//! that a person is still online; then the person's record is enough, and the store is not asked.
 
 use std::collections::BTreeSet;
 

@@ -20,7 +20,7 @@ pub struct KindCondition {
     reads: Arc<TextReads>,
 }
 
-/// What a condition is asked of.
+/// The facts on which a condition is evaluated.
 #[derive(Clone, Copy)]
 pub struct ConditionFacts<'a> {
     pub subject: &'a SubjectRef,

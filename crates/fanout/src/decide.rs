@@ -1,4 +1,5 @@
-//! The decision of the fan-out: whom an event is for, and who of a crowd is told. Pure: what is known is an argument.
+//! The decision of the fan-out: the audience of an event, and which members of a crowd are told. It is pure: the facts
+//! are arguments.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use crate::{
     recipient_sheet::RecipientSheet,
 };
 
-/// Whom an event is for, with the state of its subject as it is known. Of an event that is there once more only
-/// what was known when it occurred: whom a later word brought is told of what came after it.
+/// The audience of an event, by the known state of its subject. For a replayed event, only what was known when it
+/// occurred counts: people whom a later statement added are told of later events only.
 pub fn find_reach(
     heard: &FanoutItem<Event>,
     known: &VersionedState,

@@ -1,4 +1,4 @@
-//! The fan-out: finds who cares about an event, and writes one row per person and reason into their day.
+//! The fan-out: finds the audience of an event, and writes one row per person and reason into their day.
 //!
 //! It reads `events`, stores rows in days, and then announces on `pending` whose days have new rows. All of
 //! it may be repeated: rows are a function of the event and of who was found, so writing them again

@@ -1,6 +1,6 @@
-//! What a newer edition of the catalogue wrote: it may mean kinds that ours does not have, and nobody would be told of
-//! them. So it waits until this process is replaced. After the longest wait it is told by our edition, and put into
-//! quarantine as well, from where `tidings quarantine retry` has the rest told once that edition is back.
+//! Records of a newer edition of the catalogue. They may mean kinds that this process does not have, and these would be
+//! lost. So such records wait until the process is replaced. After the longest wait they are told under our edition and
+//! put into quarantine as well; `tidings quarantine retry` tells the rest once that edition is back.
 
 use model::{
     UtcMillis,

@@ -1,4 +1,4 @@
-//! Reaches: whom an event is for, and why. Persons whom it names itself are told at once; the others are found in
+//! Reaches: the audience of an event, and the reasons. Persons that it names are told at once; the others are found in
 //! crowds, which are cut into slices.
 
 use std::slice;

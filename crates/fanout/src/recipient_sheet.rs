@@ -1,7 +1,7 @@
-//! A sheet: persons that were found, who are told together, and what comes of it: rows and announcements.
+//! A sheet: persons who are told together, and the rows and announcements that follow.
 //!
-//! Pure: whatever is asked of the store is an argument. A kind's condition is not asked here, nor what
-//! people mute; both are asked at the end, when it matters whether they hold and there is a fate to say so.
+//! It is pure: the facts from the store are arguments. Conditions of kinds and mutes are not evaluated here, but at the
+//! closing, where it matters whether they hold and a fate can say so.
 
 use std::borrow::Cow;
 
@@ -150,7 +150,8 @@ impl RecipientSheet {
         resolved
     }
 
-    /// What a person may be told by whether they were erased: who is welcome again is told nothing from before it.
+    /// Whether a person may be told, given the mark of an erasure: a welcomed person is told nothing from before the
+    /// erasure.
     fn without_erased<'a>(
         &self,
         of: &'a [(Person, usize)],
@@ -164,7 +165,7 @@ impl RecipientSheet {
         Cow::Owned(of.iter().filter(is_after).cloned().collect())
     }
 
-    /// What comes of one day of a person: rows and an announcement, or where it is full the announcement alone.
+    /// The result for one day of a person: rows and an announcement, or the announcement alone if the day is full.
     fn add_day(&self, of_day: &[(Person, usize)], full: bool, partition: u32, resolved: &mut ResolvedSheet) {
         let Some((person, way)) = of_day.first() else { return };
         let (tenant, day) = (&self.ways[*way].tenant, self.ways[*way].day());
@@ -190,8 +191,8 @@ impl RecipientSheet {
         self.found.chunk_by(same)
     }
 
-    /// What is said of a day of a person, if anything is. A replay counts no rows, for they were counted the
-    /// first time; where the day is full it has nothing to say, for nothing was written.
+    /// The announcement of a person's day, if there is one. A replay counts no rows, because they were counted the
+    /// first time; for a full day it announces nothing, because nothing was written.
     fn announcement(
         &self,
         found: &[(Person, usize)],

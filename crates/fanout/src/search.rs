@@ -33,7 +33,7 @@ impl CrowdSearch {
         Self { slice, next: 0, at_once: 1 }
     }
 
-    /// What is told, and of what.
+    /// The event and the kinds that are told.
     pub fn slice(&self) -> &Slice {
         &self.slice
     }

@@ -1,4 +1,4 @@
-//! Whereabouts: where somebody is who was found in a cell, and which rows were left there.
+//! Whereabouts: the places of persons that were found in a cell, and the enrolments that they left behind there.
 
 use model::{Crowd, CrowdEnrolment, Person, Tenant, place};
 

@@ -46,7 +46,7 @@ pub struct HouseBook {
 }
 
 impl HouseBook {
-    /// Reads what was noted since, by whomever.
+    /// Reads the notes of all processes since the last call.
     pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
         loop {
             let bounds = log.bounds(topics::HOUSE).await.context("read the topic `house`")?;

@@ -1,7 +1,7 @@
-//! Erasing a person. Whoever asks for it marks the person at once, for good, and writes down on the topic `erasures`
-//! that it was asked for; from then on nothing is heard of the person and nobody tells them. The keeper does the rest
-//! ([`work`]), when what was in flight has landed, and leaves a receipt. Everything in it may be repeated, so whoever
-//! is killed begins again.
+//! Erasing a person. A request marks the person at once and for good, and is recorded on the topic `erasures`; from
+//! then on everything about the person is ignored and nothing is told to them. The keeper does the rest ([`work`]),
+//! when what was in flight has landed, and leaves a receipt. Every step may be repeated, so a killed process starts
+//! over.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What a process did in the last hours, for the pictures of the page: its own figures, looked at now and then and kept in
-//! memory. Whoever needs more than a few hours, or several processes, has `/metrics`.
+//! What a process did in the last hours, for the pictures of the page: its own figures, looked at now and then and kept
+//! in memory. `/metrics` covers longer times and several processes.
 
 use std::{
     collections::VecDeque,

@@ -1,6 +1,6 @@
-//! How far behind rooms are, for whoever watches: in records, and in the age of the oldest record that was not read.
-//! Asked of the log now and then, for all partitions of a group, whoever has them; so it is told also of a room whose
-//! processes are all dead, and of records that nobody can read.
+//! The lag of rooms, for monitoring: in records, and as the age of the oldest unread record. It is read from the log
+//! for all partitions of a group, whichever process has them, so it covers rooms whose processes are all dead and
+//! records that cannot be read.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -117,7 +117,7 @@ impl LagGauges {
         first
     }
 
-    /// What nobody can say is not shown: an old figure would look like a good one.
+    /// An unknown lag is not shown: a stale figure would look valid.
     fn remove_gauges(&self, group: &str, topic: &str) {
         let shown = self.shown_partitions().remove(&(group.to_owned(), topic.to_owned())).unwrap_or_default();
         for partition in shown {

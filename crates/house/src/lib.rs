@@ -73,9 +73,9 @@ pub struct HouseEngines {
     pub topics: Arc<dyn Topics>,
     pub store: Arc<dyn Store>,
     pub courier: Arc<dyn Courier>,
-    /// Who knows whether somebody's app is connected.
+    /// The service that knows whether apps are connected.
     pub live: Arc<dyn LiveConnections>,
-    /// Who knows the schemas of upstream records.
+    /// The source of the schemas of upstream records.
     pub schemas: Arc<dyn SchemaSource>,
 }
 
@@ -110,7 +110,7 @@ pub struct HouseFailure {
     pub is_passing: bool,
 }
 
-/// Whose rules of time zones are at work.
+/// The origin of the time zone rules in use.
 fn declare_zones(metrics: &Metrics, origin: &ZoneOrigin) -> anyhow::Result<()> {
     let help = "By which rules local times become instants: the newer of the machine's and of those that were built in.";
     let info = metrics.gauge("tidings_zone_data_info", help, &["version", "place"])?;

@@ -13,7 +13,7 @@ use topic::{
     decorator::{MemberDecorator, TopicsDecorator},
 };
 
-/// What the log has said is ours, by group; nothing before it said anything.
+/// The partitions that the log has assigned to this process, by group; none before the first assignment.
 type HeldPartitions = BTreeMap<Arc<str>, Option<BTreeSet<u32>>>;
 
 /// The groups that the rooms asked to join, and what is theirs.

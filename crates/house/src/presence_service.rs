@@ -1,8 +1,7 @@
 //! Asking the product whether its apps are connected: `POST` of `{"tenant": "main", "persons": ["ann"]}` to the address
 //! that `presence.url` names, answered with `{"connected": ["ann"]}`.
 //!
-//! Somebody is always better told than held up, so it has half a second, and whatever goes wrong means that nobody
-//! can say.
+//! A message is better told than held up, so the service has half a second, and any failure counts as "unknown".
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

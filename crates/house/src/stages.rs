@@ -1,4 +1,4 @@
-//! The stages of the way: who reads what, and how far they are. Lag is what the log says, end minus
+//! The stages of the pipeline: which group reads which topics, and how far it is. Lag is what the log says, end minus
 //! committed, so it is the same before and after a restart.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What stands still in this process, for whoever watches: a gauge by group, and words.
+//! The stopped partitions of this process, for monitoring: a gauge by group, and reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 

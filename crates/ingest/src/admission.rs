@@ -170,7 +170,7 @@ pub fn admit_cloud_event(
     }
 }
 
-/// What only a change has. Somebody who gives it with a fact means something that would not come of it.
+/// Refuses lists that only a change may have: with a fact they would have no effect.
 fn check_lists_nothing(cloud: &CloudChange) -> Result<(), AdmissionError> {
     let what = &cloud.what;
     if !cloud.persons.is_empty() {

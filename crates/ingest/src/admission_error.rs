@@ -1,4 +1,4 @@
-//! Why something is not admitted, where in it, and how somebody else's text is quoted in the reason.
+//! The reason and place of a refusal, and how foreign text is quoted in it.
 
 use model::id::BadName;
 use source_text::suggest_name;

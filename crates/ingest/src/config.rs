@@ -15,8 +15,8 @@ pub const LAG_RECORDS_MAX: u64 = 200_000;
 /// Requests that are worked on at once, unless it is set otherwise.
 pub const REQUESTS_MAX: usize = 64;
 
-/// Whose lag says that we are ahead of the house: groups, what they read, and for how many records one counts: a slice has
-/// at least as many rows.
+/// The stages whose lag throttles intake: groups, their topics, and for how many records one counts; a slice has at
+/// least as many rows.
 pub const LAG_OF: [(&str, &str, u64); 3] =
     [("fanout", topics::EVENTS, 1), ("fanout-slices", topics::SLICES, 250), ("digest", topics::PENDING, 1)];
 /// Rows a minute that one tenant's lists may come to over HTTP, persons times subjects, so that the others are not kept waiting.
@@ -24,7 +24,7 @@ pub const LISTED_ROWS_A_MINUTE: u64 = 600_000;
 /// For so long a measured lag is believed.
 pub const LAG_BELIEVED_MS: i64 = 1_000;
 
-/// What comes without a time lies a millisecond apart, and so far at most from when it was first seen.
+/// Items without a time are a millisecond apart, and at most this far from when they were first seen.
 pub const IN_A_ROW_MAX: i64 = 999;
 
 /// What `Retry-After` says when the house is behind.

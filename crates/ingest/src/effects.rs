@@ -79,7 +79,7 @@ impl IntakeEffects {
         effects
     }
 
-    /// What is refused here has been written nowhere: what cannot be announced is not stored either.
+    /// An item that is refused here is written nowhere: what cannot be announced must not be stored.
     fn add_item(
         &mut self,
         admitted: AdmittedItem,
@@ -135,7 +135,7 @@ impl IntakeEffects {
         Ok(IntakeVerdict::Taken)
     }
 
-    /// Whoever closes a window or sends a mail asks the store; only a badge waits for it.
+    /// The closing of a window and the sending of a mail read the store; only a badge waits for this record.
     fn add_read_up_to(
         &mut self,
         (tenant, person): (Tenant, Person),

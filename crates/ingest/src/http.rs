@@ -1,7 +1,7 @@
 //! The HTTP way: three paths, one for each sort, and one for each provider that tells what came back of mails. An answer with 202 means that what it counts as accepted
 //! is durable; any answer without it means that the same may be sent again, best with an idempotency key.
 //!
-//! Which hosts may be asked for is checked by who mounts this router.
+//! The `Host` header is checked by the code that mounts this router.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -151,7 +151,7 @@ impl IntakeService {
         answer
     }
 
-    /// What can be said without the body comes first, and what needs the engines last.
+    /// Checks without the body come first, and those that need the engines last.
     async fn answer_items(
         &self,
         sort: CloudEventSort,
@@ -176,7 +176,7 @@ impl IntakeService {
         }
     }
 
-    /// What a provider tells: it says the same again until it hears that it was taken.
+    /// Returned mails of a provider, which repeats them until they are accepted.
     async fn take_returns(
         &self,
         provider: ReturnProvider,

@@ -1,9 +1,9 @@
 //! Moves: how the crowds of places follow a person's profile.
 //!
-//! The place itself is a cell of the profile, and whoever is found by a crowd is asked for it: a crowd in
-//! which somebody stands too long costs a look and tells nobody. One from which somebody is missing loses
-//! them. So a statement never takes anybody out of a crowd that a later one puts them into, in whatever order
-//! they come, however often, and however many at once. Of the statement that holds and the one that comes,
+//! The place itself is a cell of the profile, and is checked for each member that a crowd finds. So a person who stays
+//! too long in a crowd costs one lookup and is not told, but a person who is missing from a crowd is lost. Therefore a
+//! statement never removes a person from a crowd into which a later one puts them, in whatever order they come, however
+//! often, and however many at once. Of the statement that holds and the one that comes,
 //!
 //! - the cells of the newer place are entered with its version;
 //! - those of the older one alone are left with the version of the *older* one. At one version the end wins,

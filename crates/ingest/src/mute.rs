@@ -1,4 +1,4 @@
-//! What a person does not want to hear of any more: a kind, what somebody does, a subject or a thread.
+//! Mutes: a person is no longer told of a kind, an actor, a subject or a thread.
 
 use catalogue::Catalogue;
 use model::{Kind, Person, SubjectRef, Tenant, Value, ValueCell, VersionedState, person::mutes};

@@ -1,5 +1,5 @@
-//! Quota: how many rows the lists of one tenant may come to. A minute's worth may come at once; who has spent it comes
-//! again when there is some left, and one request more than fits is taken then, however large.
+//! Quota: how many rows the lists of one tenant may come to. A minute's worth may come at once. When it is used up,
+//! requests are refused until some is left; then one more is accepted, however large.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ const MINUTE_MS: i64 = 60_000;
 
 pub(crate) struct ListedRowQuota {
     rows_a_minute: i64,
-    /// What each tenant has left, below nought if the last request was large; and when that was so.
+    /// The remaining quota of each tenant, negative after a large request, and its time.
     left: Mutex<HashMap<Tenant, (i64, UtcMillis)>>,
 }
 

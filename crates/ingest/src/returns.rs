@@ -1,8 +1,8 @@
 //! What comes back of mails: which mail it is of, what the house notes of it, and what it tells others.
 //!
-//! Whoever says that a mail came back has to say the mail's own word, which only we can make: a provider's key, or that
-//! a mail reached us, opens the door and nothing more. So nobody can have mails to somebody ended by a letter of theirs,
-//! and a key of one tenant is good for all: whose mail it was the word says.
+//! A report has to contain the signed word of the mail, which only we can make; a provider's key, or a mail that
+//! reaches us, is not enough. So nobody can end another person's mails with a forged bounce, and a key of one tenant is
+//! good for all: whose mail it was the word says.
 
 use courier::mail_returns::{ReturnPathMail, ReturnedMail};
 use model::{
@@ -101,7 +101,7 @@ pub fn notes_key(slip: &Slip) -> StateKey {
     StateKey::Notes(slip.tenant.clone(), slip.person.clone())
 }
 
-/// What follows from what came back.
+/// The consequences of a returned mail.
 pub fn decide_returns<'a>(
     of: impl IntoIterator<Item = (&'a MailReturn, &'a Slip)>,
     now: UtcMillis,

@@ -1,4 +1,4 @@
-//! A process with rooms, around whatever house it has at the moment.
+//! A process with rooms, around its current house.
 //!
 //! [`context`] is what stays while houses come and go, and opens one anew after a disk was full or an engine away; [`start`] is what
 //! comes before the first, [`supervision`] what follows until the last is closed, [`demo`] fills an empty one.

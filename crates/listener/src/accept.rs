@@ -27,7 +27,7 @@ pub struct LimitedListener {
     farewells: Arc<Semaphore>,
 }
 
-/// Who came, and has a place.
+/// An accepted connection with its place in the quota.
 #[derive(Debug)]
 pub struct AcceptedClient {
     pub stream: TcpStream,

@@ -1,4 +1,4 @@
-//! Who may be connected: so many in all, and so many of one address.
+//! The quota of connections: a total, and a maximum for each address.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,5 @@
-//! HTTP/1.1 with an end to everything: to a head that does not come, to a connection that rests, to an answer that nobody
-//! reads. HTTP/2 is not spoken: who speaks it from the first byte is told so.
+//! HTTP/1.1 with a timeout for everything: for the head, for an idle connection, for an answer that the client does not
+//! read. HTTP/2 is refused with an answer that says so.
 
 use std::{
     convert::Infallible,

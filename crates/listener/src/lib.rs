@@ -1,8 +1,10 @@
-//! What every port that listens has: places, times, and an end to each talk.
+//! The common parts of every listening port: a quota, timeouts, and an end to each connection.
 //!
-//! A connection costs a file and memory, and who opens one need not say a word. So each listener has a number of
-//! [`connection_quota`], and each address of a client some of them; who finds none is told so and sent away. [`accept`] takes
-//! connections, [`http`] talks HTTP/1.1 on them with a time for everything, [`paced_stream`] gives up on whoever does not read.
+//! A connection costs a file and memory, even if the client sends nothing. So each listener has a [`connection_quota`],
+//! and
+//! each client address a share of it; a client beyond it is told so and disconnected. [`accept`] takes connections,
+//! [`http`] speaks HTTP/1.1 on them with a timeout for everything, [`paced_stream`] gives up on clients that do not
+//! read.
 //! Mail servers talk for themselves (`courier_net::smtp::server`), on connections that came through [`accept`].
 //! [`own_answers`] is what a listener says by itself. [`file_limit`] says how many connections a process can have.
 

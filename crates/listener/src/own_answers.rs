@@ -63,8 +63,7 @@ impl OwnAnswer {
         )
     }
 
-    /// What to say instead of a head that says nothing else: hyper answers so when it cannot read a request, and asks
-    /// nobody what to say.
+    /// The replacement for an empty answer of hyper: it answers so by itself when it cannot read a request.
     fn from_bare_head(head: &[u8]) -> Option<Self> {
         let mut lines = str::from_utf8(head).ok()?.strip_suffix("\r\n\r\n")?.split("\r\n");
         let status = lines.next()?.strip_prefix("HTTP/1.1 ")?;

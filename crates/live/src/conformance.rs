@@ -1,4 +1,4 @@
-//! The promises of whoever knows of connections, for any engine.
+//! The promises of the port of live connections, for any engine.
 
 use anyhow::{Context as _, ensure};
 use model::{Person, Tenant};

@@ -1,6 +1,6 @@
-//! The port of live connections: whether somebody's app is connected at this moment. Only the product knows, so it
-//! is asked, and only when it matters: for who was seen lately on a surface that says `ask: live`, when a window
-//! that is not told to people who are here is due.
+//! The port of live connections: whether somebody's app is connected at this moment. Only the product knows, so it is
+//! asked, and only when it matters: for persons who were seen lately on a surface with `ask: live`, when a window is
+//! due that presence would hold.
 //!
 //! [`LiveConnections`] is the contract, [`UnknownConnections`] the engine where no service was named, [`conformance`] what every engine
 //! keeps.
@@ -16,7 +16,7 @@ use model::{Person, Tenant};
 /// Persons of one question.
 pub const PERSONS_AT_ONCE: usize = 100;
 
-/// Who can say.
+/// The service that knows of live connections.
 #[async_trait]
 pub trait LiveConnections: Send + Sync + fmt::Debug {
     /// Which of these persons have a connection now, and nobody else. An error means that nobody can say; whoever

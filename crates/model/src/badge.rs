@@ -1,8 +1,8 @@
 //! The number on an app's icon: what pushes told and the person has not seen. When they see it elsewhere, a push
 //! without words sets the number right on all of their devices.
 //!
-//! Nobody keeps a count, for it would drift. The record keeps the days and the instant from which on something
-//! counts; whoever sends the push counts in the days themselves.
+//! Nobody keeps a count, for it would drift. The record keeps the days and the instant from which on something counts;
+//! the sender of the push counts in the days themselves.
 
 use std::collections::BTreeSet;
 

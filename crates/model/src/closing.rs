@@ -24,14 +24,14 @@ use crate::{
     window_opening,
 };
 
-/// What a window does that was asked to close. What is over has ended by then.
+/// The closing of a window. Entries that are over have ended by then.
 enum ClosingCase {
     /// It is due later by now, or the record has no room for more marks: the store must have some of those that are owed
     /// first.
     NotYet,
     /// Cancelled by hand: all that waits in it ends.
     Cancelled(Vec<ClosingCandidate>),
-    /// It waited in vain for the person to leave: its oldest day ends.
+    /// The person never left in time: the oldest day of the window ends.
     Outlived(Vec<ClosingCandidate>),
     /// The person came after they were told of it elsewhere, and what they were told since waits until then.
     Visited(UtcMillis),
@@ -225,7 +225,7 @@ fn learn_days(
     learned
 }
 
-/// What would be told is not: it ends, or it is carried over.
+/// Entries that would be told are not: they end, or are carried over.
 fn put_back(sorted: &mut SortedClosing, ends: bool) {
     let back = std::mem::take(&mut sorted.told).into_iter().flatten().map(|(_, one)| one);
     let back = back.filter(|one| !one.repeated);

@@ -42,8 +42,9 @@ pub struct CrowdEnrolment {
 }
 
 impl CrowdEnrolment {
-    /// How long it is kept, if not for ever. A place forgets who left it, or each walk would meet all who were ever there;
-    /// who comes late into its old place is told nothing, for their distance is asked. An unfollow is kept.
+    /// How long an ended enrolment is kept; `None` is forever. A place forgets persons who left it, or each search
+    /// would read everybody who was ever there; a late enrolment in an old place tells nothing, because the distance is
+    /// checked. An unfollow is kept.
     pub fn life_ms(&self) -> Option<i64> {
         (!self.on && matches!(self.crowd, Crowd::Cell(_))).then_some(LEFT_LIFE_MS)
     }

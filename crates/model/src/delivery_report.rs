@@ -61,7 +61,7 @@ pub(crate) fn apply_report(
     None
 }
 
-/// What a Ready did not tell does not count as told on other channels either, so that it waits there again.
+/// Entries that a Ready did not tell do not count as told on other channels, either, so they wait there again.
 pub(crate) fn count_no_more(
     record: &mut PersonRecord,
     delivery: &Delivery,
@@ -87,7 +87,7 @@ pub(crate) fn count_no_more(
     }
 }
 
-/// What waits for what becomes of this Ready, since its subject is said once, need not wait any more.
+/// Entries that waited for the outcome of this Ready, because their subject is told once, need not wait any longer.
 pub(crate) fn hurry_waiting(record: &mut PersonRecord, delivery: &Delivery, at: &StepContext<'_>) {
     for window in record.windows.iter_mut().filter(|window| !window.is_kept()) {
         let Some(plan) = at.plans.by_name.get(&window.plan) else { continue };

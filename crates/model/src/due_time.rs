@@ -186,7 +186,7 @@ pub(crate) fn choose_visit_hour(
 /// Fewer visits than these say nothing of somebody.
 const VISITS_MIN: u32 = 5;
 
-/// What makes a window close before its time: it is to tell at once, or it holds so many entries.
+/// Rules that close a window early: entries that are told at once, or a number of entries.
 pub(crate) fn early_due(plan: &Plan, window: &Window, past: WindowHistory<'_>) -> Option<UtcMillis> {
     if is_first(plan, window) || goes_alone(plan, window, past) {
         return Some(window.opening);
@@ -263,7 +263,7 @@ fn earliest_last_call(plan: &Plan, window: &Window, from: UtcMillis) -> UtcMilli
     window.days.iter().map(of).min().unwrap_or(UtcMillis(i64::MAX))
 }
 
-/// Whether a plan that waits for the person to leave does so in vain: it is the last call, and they are here.
+/// Whether it is the last call of a plan that waits for the person to leave, and they are still online.
 pub(crate) fn waits_in_vain(
     plan: &Plan,
     window: &Window,

@@ -1,6 +1,6 @@
 //! Editions: catalogues in the order in which the house took them up. Processes are rolled out one after the other, so
-//! for a while some have an older edition than others: who meets what an edition said that is newer than their own
-//! waits until they are replaced, and does not take what they do not know for something that is gone.
+//! for a while some have an older edition than others. A process that meets records of a newer edition waits until it
+//! is replaced, instead of taking unknown names for removed ones.
 //!
 //! The wait has an end, for nobody may come: after it they go on by their own edition, and say so.
 
@@ -14,7 +14,8 @@ use crate::time::UtcMillis;
 
 /// How long somebody who says nothing about it waits for a newer edition.
 pub const EDITION_WAIT_MS: i64 = 10 * 60_000;
-/// Who has not met it again for so long waits no more. Longer than the pause between two tries of a turn.
+/// A process that has not met the newer edition for this long stops waiting. It is longer than the pause between two
+/// tries of a turn.
 const MET_MS: i64 = 30_000;
 
 /// A catalogue as the house took it up.
@@ -117,7 +118,7 @@ impl EditionTracker {
         self.lock_state().newest
     }
 
-    /// What to do with what this edition said; nobody says it of what was written before there were any.
+    /// What to do with a record of this edition; records from before editions have none.
     pub fn judge(&self, said: Option<Edition>, now: UtcMillis) -> EditionVerdict {
         let mut known = self.lock_state();
         let (Some(own), Some(edition)) = (known.own, said) else { return EditionVerdict::Known };

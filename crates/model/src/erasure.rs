@@ -1,8 +1,8 @@
-//! Erasing a person: every place where something of them lies, and what is said when it is gone.
+//! Erasing a person: every place that holds something of them, and the receipt of its removal.
 //!
-//! [`Holding`] is the one list of these places. A store names each of its own in every answer to an erasure, each
-//! topic has one, and so do the files of a house: whoever adds a place adds it here, and tests ask each of them how a
-//! person leaves it.
+//! [`Holding`] is the one list of these places. A store names each of its own in every answer to an erasure, each topic
+//! has one, and so do the files of a house: a new place is added here, and tests ask each of them how a person leaves
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -167,7 +167,7 @@ pub struct ReceiptLine {
     pub until: Option<UtcMillis>,
 }
 
-/// What comes of a word on whether a person is erased.
+/// The decision on a request to erase or welcome a person.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ErasureDecision {
     Taken {
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(known.flag(notes::ERASED), is_marked, "{words:?}");
     }
 
-    /// Who was marked by an earlier release has no instant.
+    /// A mark of an earlier release has no instant.
     #[test]
     fn a_mark_alone_is_lifted() {
         let known = VersionedState::from_values(1, [(notes::ERASED, Some(Value::Flag(true)))]);

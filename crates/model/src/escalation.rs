@@ -1,8 +1,8 @@
-//! Escalation: what was told on one channel and nobody came for is told on the next.
+//! Escalation: entries that were told on one channel, but that the person has not come for, are told on the next.
 //!
-//! A plan that follows another has no windows of its own accord. One opens when the other plan tells something,
-//! waits for the report that it was delivered, and then for the person. Whoever comes meanwhile, on any surface,
-//! has seen it.
+//! A plan that follows another has no windows of its own accord. One opens when the other plan tells something, waits
+//! for the report that it was delivered, and then for the person. A person who comes meanwhile, on any surface, has
+//! seen it.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -65,7 +65,8 @@ pub(crate) fn pass_on_closing(
     }
 }
 
-/// What a Ready told counts as told on other channels: plans that follow one there tell it next, where it does not count.
+/// Entries that a Ready told count as told on other channels: plans that follow a plan of such a channel tell them
+/// next, unless they count there, too.
 pub(crate) fn pass_on_told(
     record: &mut PersonRecord,
     plan: &Plan,
@@ -127,7 +128,7 @@ pub(crate) fn offer_to_follower(
     record.windows.push(window);
 }
 
-/// What a Ready came to is known: who follows it waits from here on, or no longer.
+/// The outcome of a Ready is known: the plans that follow it wait from now on, or not at all.
 pub(crate) fn apply_follow_report(record: &mut PersonRecord, delivery: &Delivery, at: &StepContext<'_>) {
     let plan_of = |window: &Window| at.plans.by_name.get(&window.plan);
     for window in record.windows.iter_mut().filter(|window| window.after == Some(delivery.ready)) {

@@ -32,8 +32,8 @@ impl Event {
     }
 }
 
-/// What the first who told of an event said of it. An event is named by its source and id, and this is its time
-/// however often, and with whatever time, it is told of again.
+/// The first statement about an event. An event is named by its source and id, and this time stays its time, however
+/// often and with whatever time it is sent again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FirstWord {
     pub occurred: UtcMillis,

@@ -136,7 +136,7 @@ impl PlantedFault {
 /// The environment variable by which a fault is planted.
 pub const VARIABLE: &str = "TIDINGS_FAULT";
 
-/// What stands in the variable and cannot be planted: a test that plants nothing proves nothing.
+/// A name in the variable that is not a fault: a test that plants nothing would prove nothing.
 pub fn find_misspelt() -> Option<String> {
     let name = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty())?;
     (!CAN_PLANT || PlantedFault::ALL.into_iter().all(|fault| fault.name() != name)).then_some(name)

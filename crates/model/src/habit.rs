@@ -1,5 +1,5 @@
-//! When somebody comes: how often in each hour of their own day. By that a plan may choose the hour in which they
-//! read ([`crate::due_time`]).
+//! The habit of a person: how often they come in each hour of their own day. A plan with `best` closes in the hour in
+//! which they read most ([`crate::due_time`]).
 
 use std::collections::BTreeMap;
 

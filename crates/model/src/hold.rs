@@ -1,7 +1,8 @@
-//! What keeps a window that is due from being told: the person is here, it is night, it would be one too many.
+//! Holds: presence, quiet hours and caps keep a due window from being told.
 //!
-//! One planner for all of them: each says up to when it holds, and the latest one is asked again by all the
-//! others, until nobody objects. What is held is told later and never dropped unseen, unless the plan says so.
+//! One planner serves all of them: each says until when it holds, and the latest instant is checked by all others
+//! again,
+//! until none objects. Held entries are told later, and never dropped unless the plan says so.
 
 use crate::{
     civil_time::{self, Zone},
@@ -29,7 +30,7 @@ pub enum WindowGate {
     Ended(EndReason),
 }
 
-/// Rounds of asking: a quiet night and a cap may push each other on, but not for ever.
+/// Rounds of asking: a quiet night and a cap may push each other on, but not forever.
 const ROUNDS_MAX: usize = 16;
 
 /// Asks all that may hold a plan. Of several that do, the first is named: it is what holds it now.

@@ -34,7 +34,7 @@ pub(crate) fn end_over(
     end_days(record, (index, joined), plan, candidates, |day| plan.end_of(day) <= asked_for, why, at)
 }
 
-/// Ends the oldest day of a window that waited in vain for the person to leave; its other days wait on.
+/// Ends the oldest day of a window whose person did not leave in time; its other days wait on.
 pub(crate) fn end_outlived_day(
     record: &mut PersonRecord,
     (index, joined): (usize, &[Window]),
@@ -121,8 +121,8 @@ pub(crate) fn owe_ended_marks(
     rest.into_iter().map(|(key, _)| key.day()).collect()
 }
 
-/// What is carried opens the next windows in the same turn, one for each that was closed, and so does the rest of what
-/// ended, which is found ended again.
+/// Entries that are carried over open the next windows in the same turn, one for each window that was closed;
+/// so does the rest of the entries that ended, which is found ended again.
 pub(crate) fn carry_over(
     record: &mut PersonRecord,
     plan: &Plan,

@@ -16,17 +16,16 @@ pub const AHEAD_MS_MAX: i64 = 60_000;
 pub const DAY_MS: i64 = 86_400_000;
 /// A day and all its rows expire this long after the day began.
 pub const DAY_LIFE_MS: i64 = 21 * DAY_MS;
-/// Who left a place is known there for so long: nothing that was said of it before comes so late.
+/// How long an ended enrolment of a place is kept: no older statement about it arrives later than this.
 pub const LEFT_LIFE_MS: i64 = 30 * DAY_MS;
-/// What was said first of an event is known for so long: past the last of its days.
+/// How long the first word on an event is kept: beyond the last of its days.
 pub const FIRST_WORD_LIFE_MS: i64 = DAY_LIFE_MS + DAY_MS;
 /// A window closes at the latest this long before its oldest day expires.
 pub const LAST_CALL_MS: i64 = DAY_MS;
 
 /// From this many rows on a person's day is full: further events are announced as a count only.
 pub const DAY_ROWS_FULL: u32 = 2_000;
-/// What an urgent plan tells still has room in a full day, up to so many rows: whoever causes many events about somebody
-/// must not keep an alert from them.
+/// Rows for which an urgent plan still has room in a full day: many events about a person must not suppress an alert.
 pub const DAY_ROWS_SHUT: u32 = 3_000;
 /// How many rows were announced for a day is kept in steps of so many, for it is a hint.
 pub const ROWS_STEP: u32 = 100;
@@ -40,9 +39,9 @@ pub const WAITING_BYTES_MAX: usize = 6 * 1024;
 /// Bytes that a closing adds to the record for what it tells and what it names as carried; what ended takes
 /// what room is left.
 pub const CLOSING_BYTES_MAX: usize = 4 * 1024;
-/// Whoever waits for a report of a message goes on without it after so long.
+/// How long a window waits for the report of a message.
 pub const UNREPORTED_MS: i64 = HOUR_MS;
-/// What is held is told at the latest so long before it expires.
+/// Held entries are told this long before they expire, at the latest.
 pub const LAST_MS: i64 = HOUR_MS;
 pub(crate) const HOUR_MS: i64 = 3_600_000;
 /// Messages that a cap counts, each by its instant.
@@ -59,17 +58,19 @@ pub const CARRIED_KEYS_MAX: usize = 40;
 pub const WINDOW_DAYS_MAX: usize = 21;
 /// Windows that one person may have open at once.
 pub const WINDOWS_PER_PERSON_MAX: usize = 16;
-/// What a message had no room for is told so much later at the soonest, where its plan has no length of its own.
+/// Entries for which a message had no room are told this much later at the earliest, if their plan has no period of its
+/// own.
 pub const NEXT_WAIT_MS: i64 = 60_000;
-/// What came back unsent is told again after so long at the soonest, so that an outage makes no loop.
+/// Entries of an unsent message are told again after this time at the earliest, so that an outage does not make a loop.
 pub const BACK_WAIT_MS: i64 = 60_000;
-/// Who is seen on a surface is noted at most so often: flapping is no news.
+/// Visits on a surface are recorded at most this often.
 pub const SEEN_EVERY_MS: i64 = 30_000;
 /// When somebody comes is remembered for so long after they came last.
 pub const HABIT_LIFE_MS: i64 = 60 * DAY_MS;
-/// What somebody saw elsewhere is off their devices so soon: who reads several things in a row makes one push of it.
+/// The delay before a push corrects the badge after the person saw something elsewhere: several reads in a row make one
+/// push.
 pub const BADGE_WAIT_MS: i64 = 5_000;
-/// Whoever comes later than this after a push finds its number as it was.
+/// After this time since the last push, the badge is not corrected any more.
 pub const BADGE_LIFE_MS: i64 = 7 * DAY_MS;
 /// Keys of plans of one person whose last messages are remembered.
 pub const TOLD_MAX: usize = 24;

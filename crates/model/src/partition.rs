@@ -1,5 +1,5 @@
-//! Who owns whom: one function gives a person's (and a subject's) partition, on every engine, and it is
-//! given explicitly with every record. No client's own partitioner is ever used.
+//! Partitioning: one function gives the partition of a person or subject on every engine, and every record states it
+//! explicitly. The partitioner of a client is never used.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -49,7 +49,7 @@ pub struct PersonRecord {
     pub owed: Vec<OwedMark>,
     /// Readys that came back deferred and are issued again at their instant; each until it is reported for good.
     pub waiting: Vec<DeferredReady>,
-    /// What opens in a later step opens later, so that no two windows of a plan are ever the same one.
+    /// Windows opened in a later step have a later opening, so that no two windows of a plan are ever the same.
     pub last_opening: UtcMillis,
     /// The local date of each plan's last digest: a date is told once under each key.
     pub told_on: BTreeMap<PlanName, ToldDate>,
@@ -98,8 +98,7 @@ pub struct Window {
     pub days: BTreeSet<Day>,
 }
 
-/// What somebody does to a window by hand. Of both the later one here holds, in whatever order they come: what was
-/// cancelled is not told after all.
+/// A manual act on a window. If both come, the later variant here wins in any order: a cancelled window is not told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Act {
     /// It tells what it holds.

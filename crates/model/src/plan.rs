@@ -21,7 +21,7 @@ pub struct Plan {
     /// A hash of the rules; a window names it.
     pub hash: u64,
     pub channel: Channel,
-    /// What a complaint about its mails holds for.
+    /// The stream for which a complaint about its mails holds.
     pub stream: Arc<str>,
     /// One window a person for each of these; without any there is one window.
     pub key: Vec<KeyPart>,
@@ -128,7 +128,7 @@ pub struct EscalationRule {
     pub wait_ms: i64,
 }
 
-/// What a plan does while the person is here and sees for themselves.
+/// The rule of a plan while the person is online.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnlineRule {
     /// It waits until they have left.
@@ -224,7 +224,7 @@ impl CloseRule {
     }
 }
 
-/// Whose wall.
+/// The zone of a local time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ZoneRule {
     /// The person's own zone; UTC for who has none.

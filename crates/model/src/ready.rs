@@ -69,11 +69,11 @@ pub struct ReadyEntry {
 pub struct UnseenDays {
     /// The days of what was told.
     pub days: BTreeSet<Day>,
-    /// What was told until here the person has seen.
+    /// The person has seen everything that was told until this instant.
     pub since: UtcMillis,
 }
 
-/// What makes a Ready that one and no other. The part counts the Readys of one window.
+/// The identity of a Ready. The part counts the Readys of one window.
 pub fn derive_ready_id(
     tenant: &Tenant,
     person: &Person,

@@ -1,10 +1,10 @@
-//! What comes back of mails, and what it means for the mails after them.
+//! Returned mails, and what they mean for later mails.
 //!
 //! A mail leaves a [`Slip`], by which a bounce or a complaint finds the person again. What came back is cells among the
-//! house's notes of them, one for each sort: whoever closes a window or sends a mail has those in hand already. They
-//! name a hash of the address and never the address, so a person who gives another one is free again. A cell's version
-//! is the instant at which the mail left: the same told twice changes nothing, and what is lifted stays so, however late
-//! more comes of the mails before.
+//! house's notes of them, one for each sort: the closing of a window and the sending of a mail have loaded these
+//! already. They name a hash of the address and never the address, so a person who gives another one is free again. A
+//! cell's version is the instant at which the mail left: the same told twice changes nothing, and what is lifted stays
+//! so, however late more comes of the mails before.
 //!
 //! | what came back | ends mails to the address | for how long |
 //! | --- | --- | --- |
@@ -28,7 +28,7 @@ pub const SOFT_DAYS: usize = 3;
 pub const SOFT_WITHIN_MS: i64 = 14 * DAY_MS;
 /// For so long after the last of them nothing is sent.
 pub const SOFT_REST_MS: i64 = 7 * DAY_MS;
-/// Days whose soft bounces have a cell each, used again in a ring: an address that fails for ever has no more.
+/// Days whose soft bounces have a cell each, used again in a ring: an address that fails forever has no more.
 const SOFT_SLOTS: i32 = 16;
 /// Characters of a code that are kept.
 pub const CODE_CHARS_MAX: usize = 32;
@@ -46,7 +46,7 @@ const _: () = assert!(SOFT_REST_MS < SOFT_WITHIN_MS);
 pub struct AddressHash(pub [u8; 16]);
 
 impl AddressHash {
-    /// Whose it is goes in too, so that two who share an address cannot be told to.
+    /// The person goes into the hash, too, so that a shared address does not link two persons.
     pub fn from_address(tenant: &Tenant, person: &Person, address: &str) -> Self {
         // An address that differs in its case alone is the same one to nearly every server.
         let address = address.trim().to_lowercase();

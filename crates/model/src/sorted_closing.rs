@@ -16,8 +16,8 @@ use crate::{
 /// A candidate and the best section that tells it.
 pub(crate) type PlacedCandidate = (usize, ClosingCandidate);
 
-/// What is said once, together: usually one candidate, several where a subject is said once. The best one
-/// leads, and all of them stand in its section.
+/// Candidates that are told as one: usually one, several if a subject is told once. The best one leads, and all of them
+/// are in its section.
 pub(crate) type CandidateGroup = Vec<PlacedCandidate>;
 
 /// What a closing came to.

@@ -7,7 +7,7 @@ use crate::{
     value::VersionedState,
 };
 
-/// What is known, by tenant: who decides or writes for one looks at that tenant's share as it is, and at no other.
+/// The known facts, by tenant: a decision for a tenant sees the facts of that tenant only.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct WorldSnapshot(BTreeMap<Tenant, TenantSnapshot>);
 
@@ -15,7 +15,7 @@ pub struct WorldSnapshot(BTreeMap<Tenant, TenantSnapshot>);
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct TenantSnapshot {
     pub subjects: BTreeMap<SubjectRef, VersionedState>,
-    /// What is not known is not followed.
+    /// An unknown follow counts as none.
     pub follows: BTreeMap<Person, BTreeSet<SubjectRef>>,
     pub persons: BTreeMap<Person, VersionedState>,
 }

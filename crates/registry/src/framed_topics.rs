@@ -123,7 +123,7 @@ impl TopicsDecorator for FramedTopics {
 struct FramedMember {
     member: Box<dyn Member>,
     lens: Arc<dyn ValueLens>,
-    /// What came and waits for a schema: whoever drops `next` half-way loses nothing.
+    /// Records that wait for their schema; dropping `next` half-way loses none.
     held: Option<MemberEvent>,
 }
 
@@ -134,7 +134,7 @@ impl FramedMember {
         }
     }
 
-    /// Waits until they can be read: what could be read later is nobody's to put aside.
+    /// Waits until they can be read: a record that can be read later must not be put aside.
     async fn await_schemas(&self, records: &[TopicRecord]) -> SchemaHeaderMap {
         let mut tries = 0;
         loop {

@@ -1,4 +1,4 @@
-//! A schema registry that speaks Confluent's API: who upstream teams share their schemas with.
+//! A schema registry with Confluent's API, where upstream teams share their schemas.
 //!
 //! # Tour
 //!
@@ -38,7 +38,7 @@ pub struct Settings {
     pub urls: Vec<String>,
     pub user: Option<String>,
     pub password: Option<SecretString>,
-    /// Who signs its certificate, instead of those whom browsers trust.
+    /// The certificate authorities of the registry, instead of those that the machine trusts.
     pub ca: Option<PathBuf>,
     /// For one question.
     pub timeout: Duration,

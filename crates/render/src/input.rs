@@ -1,4 +1,4 @@
-//! What is rendered: the facts of one mail, borrowed from whoever has them.
+//! The input of a rendering: the facts of one mail, borrowed.
 
 use std::collections::BTreeMap;
 

@@ -45,7 +45,7 @@ impl FootLinks<'_> {
     }
 }
 
-/// What somebody mutes who wants less of a thing: all that hangs where it hangs, if that is one thing, else it alone.
+/// The target of "less of this": the thread of the entry if it has exactly one, else its subject.
 pub fn mute_target<'a>(
     kind: &'a KindDef,
     subject: &'a SubjectRef,

@@ -1,5 +1,5 @@
-//! Marks around every value that a text prints, so that whoever reads what came of it knows which expression stood where,
-//! and which was empty. Only the checks put them in: no mail has one.
+//! Marks around every value that a text prints, by which the checks find which expression printed what, and which was
+//! empty. No mail has them.
 
 use minijinja::{Value as Scripted, value::ValueKind};
 

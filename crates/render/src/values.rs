@@ -106,7 +106,7 @@ pub struct MailViews<'a> {
     pub zone: &'a Zone,
     pub due: UtcMillis,
     pub related: &'a BTreeMap<SubjectRef, VersionedState>,
-    /// What is referred to is made once.
+    /// Referenced subjects are built once.
     made: BTreeMap<&'a SubjectRef, Scripted>,
 }
 

@@ -1,8 +1,8 @@
 //! Named points between two effects, at which a test stops the process and kills it for real.
 //!
-//! With the feature, `TIDINGS_STOP_AT=<point>:<n>` makes the process stand still for ever when it passes
-//! that point for the n-th time, after writing one line to the standard error; the test reads the line
-//! and sends SIGKILL. Without the feature a point is nothing.
+//! With the feature, `TIDINGS_STOP_AT=<point>:<n>` makes the process stop for good when it passes that point for the
+//! n-th time, after writing one line to the standard error; the test reads the line and sends SIGKILL. Without the
+//! feature a point is nothing.
 
 // The points, one between each two effects that must not be lost or doubled.
 pub const STORED: &str = "after store before pending";

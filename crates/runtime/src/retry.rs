@@ -1,5 +1,4 @@
-//! Spacing between tries: doubling, capped, with jitter, so that many who failed together do not come
-//! back together.
+//! Backoff between retries: doubling, capped, with jitter, so that callers that failed together do not retry together.
 
 use std::time::Duration;
 

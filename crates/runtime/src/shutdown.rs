@@ -1,4 +1,4 @@
-//! When to stop. One token goes to everybody; who holds it finishes what it has in hand and returns.
+//! Shutdown. Every task has a copy of one token; when it is started, each finishes its work in hand and returns.
 
 use tokio::sync::watch;
 

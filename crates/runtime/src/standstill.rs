@@ -1,5 +1,4 @@
-//! What stands still: partitions that cannot go on, and why. Their loops note them here; who looks after the house
-//! reads it.
+//! Stopped partitions, with the reasons. Their loops record them here, for health checks and operators.
 
 use std::{
     collections::BTreeMap,

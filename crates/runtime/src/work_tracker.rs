@@ -1,5 +1,5 @@
-//! When everything has settled. Each loop says whether it is at work; whoever moves a virtual clock waits
-//! here until nobody is, without ever sleeping.
+//! Idle detection. Each loop reports whether it is at work; before a virtual clock is moved, one waits here until none
+//! is, without sleeping.
 
 use std::sync::{
     Arc,
@@ -38,7 +38,7 @@ impl WorkTracker {
         (self.inner.busy.load(Ordering::SeqCst) == 0, changes)
     }
 
-    /// What stands still, and therefore is neither at work nor at rest.
+    /// Stopped partitions, which are neither at work nor at rest.
     pub fn standstills(&self) -> &StandstillList {
         &self.inner.standstills
     }

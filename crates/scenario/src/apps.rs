@@ -1,4 +1,4 @@
-//! The product's service of live connections in a scenario: it knows of whom the story says so.
+//! The product's service of live connections in a scenario: it knows what the story states.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

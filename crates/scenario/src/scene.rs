@@ -54,9 +54,9 @@ use super::{
     running_scene::RunningScene,
 };
 
-/// Bytes of an answer that are looked at.
+/// Bytes of an answer that are read.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// A busy intake may be asked again; on rough ground that happens often, and never for ever.
+/// A busy intake may be asked again; on rough ground that happens often, and never forever.
 const POSTS_MAX: usize = 100;
 /// Records that may wait before intake asks to come later: no scenario writes so many.
 const LAG_MAX: u64 = 100_000;

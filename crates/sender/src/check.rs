@@ -58,7 +58,7 @@ pub fn check_ready(
     checked
 }
 
-/// What a claim did not tell: it stays behind, for the reason that it has now.
+/// Entries that a claim did not tell stay behind, for their present reason.
 pub fn untold_entries(
     ready: &Ready,
     claim: &JournalClaim,

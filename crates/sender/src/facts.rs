@@ -103,8 +103,8 @@ pub(crate) fn days_of(ready: &Ready) -> Vec<DayKey> {
     own.chain(counted).map(key).collect()
 }
 
-/// What takes a device out of a profile as it was read: a removal that is newer than that very registration, and older
-/// than any that comes after it. None if it is not there, or with another token by now.
+/// The removal of a device from a profile as it was read: newer than that registration, and older than any later one.
+/// `None` if the device is gone, or has another token by now.
 pub(crate) fn device_removal(profile: &VersionedState, device: &PushDevice) -> Option<VersionedState> {
     field_removal(
         profile,

@@ -57,8 +57,8 @@ pub fn retry_at(record: &JournalRecord) -> UtcMillis {
     record.at.plus(retry_ms(record.ready, record.attempt))
 }
 
-/// What is recorded of an attempt that failed: the last one ends it, where there were as many as there may be, or the next
-/// would come too late.
+/// The record of a failed attempt. The attempt is final if there were enough of them, or if the next would come too
+/// late.
 pub fn record_failure(
     ready: &Ready,
     attempt: u16,
@@ -88,7 +88,7 @@ fn was_unsure(journalled: &JournalRows) -> bool {
     journalled.records.iter().any(|record| record.what == JournalOutcome::Unsure)
 }
 
-/// What is recorded of a Ready that is called back. What may have been sent before says so.
+/// The record of a recalled Ready; it says so if the message may have been sent before.
 pub fn record_recall(journalled: &JournalRows) -> JournalOutcome {
     if was_unsure(journalled) { JournalOutcome::Unknown } else { JournalOutcome::Returned }
 }
@@ -142,7 +142,7 @@ pub fn tells_nothing(ready: &Ready, claim: &JournalClaim) -> bool {
     claim.told.is_empty() && !ready.is_badge()
 }
 
-/// Whose attempt it is. Asked for once more after an answer that was lost, it may be our own claim that stands.
+/// The owner of an attempt. If an answer was lost and the claim is retried, the standing claim may be our own.
 pub fn is_ours(claim: &JournalClaim, claimed: &JournalClaimOutcome) -> bool {
     match claimed {
         JournalClaimOutcome::Yours => true,

@@ -1,5 +1,5 @@
 //! The sender in the loop: reads the journal and the facts of a batch at once, then delivers each Ready, several at a
-//! time. Its reports are the turn's records; who takes longer than a turn waits reports by itself.
+//! time. Its reports are the records of the turn; a delivery that takes longer than a turn reports by itself later.
 
 mod places;
 mod slow_deliveries;
@@ -119,8 +119,8 @@ impl SenderWork {
         Ok(records)
     }
 
-    /// What became of a Ready. Where the other side takes its time nobody else waits for it: its owner keeps the Ready
-    /// until the report comes by itself, or, should we die, until the journal is asked again.
+    /// Delivers a Ready. A slow server holds up no other delivery: the owner keeps the Ready until its report arrives,
+    /// or, after a crash, until the journal is read again.
     async fn deliver_or_defer(&self, ready: Arc<Ready>, turn: &DeliveryRound) -> anyhow::Result<Delivery> {
         if !ready.is_recalled() && self.slow.has(ready.id) {
             return Ok(self.defer_slow(&ready));
@@ -174,7 +174,7 @@ impl SenderWork {
         report::report_deferred(ready, now.plus(self.desk.config.claim_ms), now)
     }
 
-    /// Waits for the deliveries that are under way, but not for ever: what becomes of the others the journal finds out.
+    /// Waits for the deliveries that are under way, but not forever: what becomes of the others the journal finds out.
     async fn close(&self) {
         let ended =
             join_all(self.slow.take().into_iter().map(|mut one| async move { one.join_next().await }));

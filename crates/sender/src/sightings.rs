@@ -1,5 +1,5 @@
-//! For how long the claims of others have stood. Clocks of two processes may be minutes apart, so the deadline that somebody
-//! wrote says nothing here: a claim is over when it has stood before our own eyes for as long as a claim may hold.
+//! How long the claims of other processes have stood. Clocks of two processes may be minutes apart, so a written
+//! deadline cannot be trusted: a claim has expired when this process has seen it for as long as a claim may hold.
 
 use std::{
     collections::BTreeMap,

@@ -8,7 +8,7 @@ use std::{
 /// Tokens that nobody else has, and none twice.
 #[derive(Debug)]
 pub(crate) struct ClaimTokens {
-    /// What no other process has.
+    /// A random value that no other process has.
     own: [u8; 8],
     given: AtomicU64,
 }

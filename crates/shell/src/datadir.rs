@@ -1,5 +1,5 @@
-//! The data directory: who holds it, how the command line finds the house that runs on it, and how far the
-//! demo's clock was moved.
+//! The data directory: its lock, how the command line finds the house that runs on it, and how far the demo's clock was
+//! moved.
 //!
 //! `topics/ store/ outbox/` belong to the engines; `lock_file` is held by the process that has them open, or by
 //! those that share the directory because their engines are elsewhere, one of which holds `lock.admin`;
@@ -101,8 +101,8 @@ impl DataDir {
         self.path.join("store")
     }
 
-    /// What the links of mails are signed with. Made once; another one would make every link in a mail that
-    /// was sent worthless, so what cannot be read is never replaced.
+    /// The secret that signs the links of mails. It is made once and never replaced, even if it cannot be read: another
+    /// one would invalidate the links of every mail that was sent.
     pub fn secret(&self) -> anyhow::Result<LinkSecret> {
         let path = self.path.join("secret");
         let text = match fs::read_to_string(&path) {

@@ -1,4 +1,4 @@
-//! The disks on which a process keeps something: how full each is, for whoever watches.
+//! The disks that a process uses, and how full they are, for monitoring.
 
 use std::{
     path::{Path, PathBuf},

@@ -13,7 +13,7 @@ pub enum CommandError {
     Refused(anyhow::Error),
     /// Nothing runs here, or it does not answer.
     Unreachable(anyhow::Error),
-    /// Whoever read the output has left; nobody needs to be told.
+    /// The reader of the output has gone, so nothing is reported.
     Closed,
 }
 

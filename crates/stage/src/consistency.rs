@@ -1,5 +1,5 @@
-//! What is wrong with lines only together: an answer that nothing asked for, an event again that was not
-//! there before, and two lines of which nobody could say which is the later one, the house included.
+//! Contradictions between lines: an answer without a request, a repetition without an event, and two statements for the
+//! same instant whose order is undefined.
 
 use model::SubjectRef;
 use serde_json::{Map, Value};

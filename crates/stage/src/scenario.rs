@@ -97,7 +97,7 @@ pub enum ScenarioAct {
         back: ScenarioReturn,
         person: Person,
     },
-    /// What came back keeps no mails from a person any more; of one stream alone, if it is named.
+    /// Lifts the suppressions of a person, or of one stream alone.
     Lift {
         person: Person,
         stream: Option<String>,
@@ -148,13 +148,13 @@ pub enum ScenarioAct {
         plan: PlanName,
         person: Option<Person>,
     },
-    /// What waits for a person under a plan is told nowhere; of several windows the one with this key is meant.
+    /// Cancels a window of a person under a plan; of several windows, the one with this key.
     Discard {
         plan: PlanName,
         person: Person,
         key: Option<String>,
     },
-    /// What a topic took in since an instant is there once more.
+    /// Replays the records of a topic since an instant.
     Replay {
         topic: String,
         from: UtcMillis,

@@ -46,7 +46,7 @@ pub trait StageWorld: Send {
         back: ScenarioReturn,
     ) -> anyhow::Result<()>;
 
-    /// What came back keeps no mails from a person any more; of one stream alone, if it is named.
+    /// Lifts the suppressions of a person, or of one stream alone.
     async fn lift(&mut self, tenant: &Tenant, person: &Person, stream: Option<&str>) -> anyhow::Result<()>;
 
     /// Whether the person's app has a live connection from now on.

@@ -137,7 +137,7 @@ impl CqlStore {
         }
         let (crowd, standing) = (crowd_name(&one.crowd), encode_standing(one.version, one.on));
         let shard = i16::from(shard_of(&one.crowd, &one.person));
-        // None is for ever.
+        // None is forever.
         let ttl = one.life_ms().and_then(|life| i32::try_from(life / 1_000).ok()).unwrap_or(0);
         let attempt = || async {
             let (tenant, person) = (one.tenant.as_str(), one.person.as_str());

@@ -1,4 +1,4 @@
-//! What a driver's error asks for: patience, fewer requests, or somebody who sets it right.
+//! The class of a driver's error: retry, fewer requests, or a wrong setting.
 
 use scylla::errors::{
     BadQuery, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError, ExecutionError,
@@ -170,7 +170,7 @@ fn classify_db(error: &DbError) -> CqlErrorSort {
     }
 }
 
-/// Who is not let in will not be let in next time.
+/// Rejected credentials will be rejected next time, too.
 fn classify_pool(error: &ConnectionPoolError) -> CqlErrorSort {
     let ConnectionPoolError::Broken { last_connection_error } = error else { return CqlErrorSort::Busy };
     let ConnectionError::ConnectionSetupRequestError(error) = last_connection_error else {

@@ -29,7 +29,7 @@ const VERSIONS: &[&str] = &[
 
 /// The lock falls by itself so many seconds after its holder last did something.
 const LOCK_TTL: i32 = 120;
-/// Who waits for it asks about twice a second.
+/// The lease is polled about twice a second.
 const LOCK_TRIES: u32 = 4;
 /// Changing a schema takes longer than reading a row.
 const DDL_TIMEOUT: Duration = Duration::from_secs(60);

@@ -35,7 +35,7 @@ pub struct CqlLogin {
 /// PEM files. Nodes are known by their IP addresses, which their certificates have to name.
 #[derive(Clone, Debug)]
 pub struct CqlTls {
-    /// Who vouches for the nodes.
+    /// The certificate authorities of the nodes.
     pub ca: PathBuf,
     /// What we show, if the nodes ask for it.
     pub certificate: Option<PathBuf>,

@@ -114,7 +114,7 @@ struct StoredWord {
     version: i64,
 }
 
-/// What cannot be read, as an error.
+/// The error for a row that cannot be read.
 pub fn unreadable_error(what: &str) -> StoreError {
     StoreError::Broken(format!("{what} in the store cannot be read"))
 }

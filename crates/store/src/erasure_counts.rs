@@ -39,7 +39,7 @@ pub fn readys_in_rows<'a>(rows: impl IntoIterator<Item = &'a DayRow>) -> BTreeSe
     rows.into_iter().filter_map(ready).collect()
 }
 
-/// What stays of somebody's notes.
+/// The notes of a person that outlive an erasure.
 pub fn retain_lasting_notes(mut notes: VersionedState) -> VersionedState {
     notes.cells.retain(|name, _| notes::outlives(name));
     notes

@@ -1,6 +1,5 @@
-//! Engines that lie: a store that keeps every promise but one. Each lie names the promises of
-//! [`crate::conformance`] that must catch it; a promise that no lie breaks would be one that nobody knows
-//! to hold.
+//! Engines that lie: a store that keeps every promise but one. Each lie names the promises of [`crate::conformance`]
+//! that must catch it; a promise that no lie breaks is not tested.
 
 mod engine;
 mod ports;
@@ -112,7 +111,7 @@ lies! {
     PartTooLarge breaks "a part has its size";
     /// Everybody belongs to every crowd, if one asks for them by name.
     EverybodyBelongs breaks "both sides of a crowd agree";
-    /// Whoever belongs has done so for ever.
+    /// Whoever belongs has done so forever.
     SinceForgotten breaks "since when is known";
     /// Each part of what a person follows leaves one out at its end.
     FollowsSkip breaks "what a person follows is listed";
@@ -134,17 +133,17 @@ lies! {
     JournalDisorder breaks "the journal is complete";
     /// A later answer overrides the first.
     LastAnswerStands breaks "the first answer stands", "one of many answers stands";
-    /// Answers stand for ever.
+    /// Answers stand forever.
     AnswersForEver breaks "an answer is gone after a day";
     /// Whoever speaks of an event is told what they said themselves.
     LastWordStands breaks "the first word stands", "first words come to stand";
-    /// First words stand for ever.
+    /// First words stand forever.
     WordsForEver breaks "a first word is gone when it has had its time";
     /// Events whose ids begin alike share a first word.
     WordsShared breaks "first words are apart";
     /// A later slip of the same Ready is not kept.
     FirstSlipStands breaks "the last slip stands";
-    /// Slips are kept for ever.
+    /// Slips are kept forever.
     SlipsForEver breaks "a slip is gone when it has had its time";
     /// Readys whose ids begin alike share a slip.
     SlipsShared breaks "slips are apart";

@@ -131,8 +131,8 @@ pub trait CrowdStore: Send + Sync {
         most: usize,
     ) -> Result<CrowdMembers, StoreError>;
 
-    /// What a person follows, behind the subject that an earlier part named: of the next `most` subjects, never more than
-    /// `model::limits::FOLLOWS_PART_MAX`, those which they still follow.
+    /// The follows of a person after the subject that an earlier part named: of the next `most` subjects, at most
+    /// `model::limits::FOLLOWS_PART_MAX`, those that they still follow.
     async fn list_followed(
         &self,
         tenant: &Tenant,
@@ -173,7 +173,7 @@ pub enum JournalClaimOutcome {
     Theirs(JournalClaim),
 }
 
-/// What became of an attempt: written once, never changed.
+/// The outcome of an attempt: written once, never changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalRecord {
     pub ready: ReadyId,

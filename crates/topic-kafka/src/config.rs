@@ -21,7 +21,7 @@ const SILENCE: Duration = Duration::from_secs(300);
 /// What a broker holds a fetch back for when there is nothing. A partition that is assigned joins the next
 /// fetch, so this is also how long it may take until its first record comes.
 const FETCH_WAIT_MS: &str = "100";
-/// The same for who looks, and must learn soon that there is nothing more.
+/// The same for reads outside of groups, which must learn soon that there is nothing more.
 const LOOK_WAIT_MS: &str = "10";
 /// Above the largest record that is accepted: key, value, headers and the batch around them.
 pub const MESSAGE_MOST: usize = VALUE_MOST + KEY_MOST + (512 << 10);
@@ -211,7 +211,7 @@ fn producer_config(settings: &Settings) -> ClientConfig {
     config
 }
 
-/// Who appends for everybody.
+/// The producer of plain appends.
 pub fn appender_config(settings: &Settings) -> ClientConfig {
     let mut config = producer_config(settings);
     config

@@ -57,7 +57,7 @@ pub struct KafkaTopics {
     inner: Arc<KafkaState>,
 }
 
-/// What a client of one's own has to be told to reach the cluster: for whoever measures what we add.
+/// The settings by which another client reaches the cluster, for benchmarks of our overhead.
 pub fn client_config(settings: &Settings) -> rdkafka::ClientConfig {
     config::query_config(settings, ReadIsolation::Committed)
 }

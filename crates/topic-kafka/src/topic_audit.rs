@@ -1,5 +1,5 @@
-//! Topics that somebody else made, or changed: whether our promises can rest on them. What is larger than needed is the
-//! business of whoever made it; what is smaller loses records, or what is remembered of persons.
+//! Audits the settings of topics that others created or changed. A value that is larger than needed is fine; a smaller
+//! one loses records, or the state of persons.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! For whoever keeps house: whether a group has members, and taking topics away.
+//! Maintenance: whether a group has members, and removing topics.
 
 use std::{sync::Arc, time::Duration};
 

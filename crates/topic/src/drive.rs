@@ -1,8 +1,8 @@
 //! The one loop. Every room runs in it: wait for what happens, let the room decide a turn, commit it, and
 //! only then let the room believe it.
 //!
-//! Several partitions that have something to do have their turns in one round: decided one after the other, committed
-//! together. So a log whose answers are late makes a round late, and not each partition after the other.
+//! Several partitions have their turns in one round: decided one after the other, committed together. So a slow log
+//! delays each round once, and not once for each partition.
 //!
 //! A partition that cannot go on (its state cannot be read, a turn fails, something panics) is held by itself and
 //! tried again; the others do not wait for it. Letting go of it would only hand the same records to somebody else.

@@ -84,7 +84,7 @@ pub enum TopicsLie {
     StandsBack,
     /// Counts one record too many as handed out.
     PositionsAhead,
-    /// Asks for the ends once and believes them for ever.
+    /// Asks for the ends once and believes them forever.
     StaleEnds,
     /// Stays where it is when it should go back.
     IgnoresRewind,

@@ -54,7 +54,7 @@ pub struct ArchiveReport {
     pub file: Option<PathBuf>,
 }
 
-/// What an archiving tells whoever waits for it, and asks while it writes.
+/// The progress of an archiving, and its check of the disk while it writes.
 pub struct ArchiveWatch<'a> {
     /// Rows written so far.
     pub rows: &'a AtomicU64,

@@ -1,7 +1,7 @@
 //! Another partition count for everything that lies by person or subject, while no house runs.
 //!
-//! What is remembered of each person is copied to where they belong under the new count, and everything else
-//! that lies by person or subject begins empty, since all of it was read. In this order:
+//! The state of each person is copied to the partition that they have under the new count; all other topics keyed by
+//! person or subject start empty, because everything in them was read. In this order:
 //!
 //! 1. the records of `windows` go to [`MOVING`], which has the new count, and are counted there;
 //! 2. it is noted that this is under way: no house starts from here on;
@@ -123,7 +123,7 @@ pub async fn execute_repartition(
     Ok(note.kept)
 }
 
-/// For whoever is about to work on these topics: refused while a repartition is unfinished.
+/// Refuses to work on these topics while a repartition is unfinished.
 pub async fn refuse_unfinished(log: &dyn Topics) -> anyhow::Result<()> {
     if let Some(RepartitionNote { from, to, .. }) = note::read_unfinished(log).await? {
         bail!(

@@ -1,4 +1,4 @@
-//! Replays: records of a topic are appended once more, so that what went wrong the first time is made good.
+//! Replays: records of a topic are appended once more, so that what went wrong the first time is repaired.
 //!
 //! Rows are a function of their event, so events that are there once more write the same rows into the same
 //! days, and only what is missing is new. Unless it is to tell what is missing, a replay says so in the headers
@@ -299,7 +299,8 @@ async fn stop_replay(
     Ok(replay)
 }
 
-/// What can be replayed: what comes after these follows from them, and would be told twice.
+/// Refuses topics that cannot be replayed: those behind `events` and `changes` follow from them, and would be told
+/// twice.
 fn check_replayable(topic: &str) -> Result<(), ReplayError> {
     let why = match topic {
         topics::EVENTS | topics::CHANGES => return Ok(()),

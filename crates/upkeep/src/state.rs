@@ -1,4 +1,4 @@
-//! Records of the topic `windows` by hand: which ones nobody can read, and what to do about one of them.
+//! Manual repair of the topic `windows`: lists records that cannot be read, and repairs or drops one.
 //!
 //! A partition with a record that its owner cannot read stands still, for a person's record is never skipped. It can be
 //! written over with one that can be read, from an export, or dropped. Either is done only to a record that cannot be
@@ -97,7 +97,7 @@ pub enum RecordAction {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RecordActionReport {
     pub place: StatePlace,
-    /// Whose record it is; nobody's if its key names nobody.
+    /// The person of the record; null if its key names no person.
     pub person: Option<String>,
     /// Days of the person that were announced anew, so that what waits in them is told.
     pub days: usize,

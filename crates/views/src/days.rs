@@ -43,7 +43,7 @@ pub struct EntryReport {
     pub name: Option<String>,
     pub kinds: Vec<String>,
     pub reasons: Vec<String>,
-    /// Who did it, if somebody did.
+    /// The actor, if there is one.
     pub actor: Option<String>,
     pub fates: Vec<ChannelFate>,
 }
@@ -168,7 +168,7 @@ pub fn describe_entry(
     let subject = view.subject().map(ToString::to_string).unwrap_or_default();
     let kinds: BTreeSet<String> = view.reasons.iter().map(|reason| reason.kind.to_string()).collect();
     let reasons: BTreeSet<String> = view.reasons.iter().map(|reason| reason.because.to_string()).collect();
-    // Without a catalogue nobody knows where it is to be told, and so not where it waits; what was read or cleared is so
+    // Without a catalogue it is unknown where it is to be told, and so not where it waits; what was read or cleared is so
     // on every channel, whoever marked it.
     let is_known =
         |channel: &Channel| catalogue.is_some() || view.is_marked_on(*channel) || !view.waits(*channel);

@@ -41,7 +41,7 @@ pub struct EntryPage<'a> {
     pub more: bool,
 }
 
-/// The next page for a client that is at `cursor`. `days` are the days that are looked at, oldest first, each
+/// The next page for a client that is at `cursor`. `days` are the days that are read, oldest first, each
 /// with its entries in the order of their keys; of days that do not live any more the cursor is forgotten.
 pub fn cut_page<'a>(
     days: &'a [(Day, Vec<EntryReport>)],
@@ -74,8 +74,8 @@ fn bytes_of(entry: &EntryReport) -> usize {
     serde_json::to_string(entry).map_or(PAGE_BYTES_MAX, |text| text.len() + 1)
 }
 
-/// What the first 0, 1, 2 … entries are like: their keys, reasons and fates. Not the names of their subjects:
-/// to call something otherwise is no news.
+/// Fingerprints of the first 0, 1, 2 … entries: of their keys, reasons and fates, but not of the names of subjects,
+/// because a new name is no change of an entry.
 fn beginnings(entries: &[EntryReport]) -> Vec<PrefixHash> {
     let mut hash = Sha256::new();
     let check = |hash: &Sha256| {

@@ -1,4 +1,4 @@
-//! What can be asked of a house. The command line, the pages, clients and scenarios ask the same.
+//! The views of a house, shared by the command line, the pages, clients and scenarios.
 //!
 //! [`days`] and [`entries`] are what was kept for a person, [`person`] all that is known of one, [`explain`] why somebody was told or
 //! not, [`preview`] a message before it is sent, [`open_windows`] what gathers and [`release`] ends it by hand, [`shares`] how much was

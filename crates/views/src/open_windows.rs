@@ -1,4 +1,4 @@
-//! What is open for a person: each window, why it waits and until when; and what one does to it by hand.
+//! The open windows of a person: why each waits and until when; and the manual acts on them.
 //!
 //! An act names a window by its plan, its key and its opening, and openings strictly increase: so it means the window
 //! that somebody looked at, and none that opened since. It only says so on the `inbox`; the owner of the person closes

@@ -1,5 +1,5 @@
-//! All that is known of one person, as somebody who answers their questions wants to have it open: who they are, what
-//! they follow and mute, what they will get and got, and what became of every entry.
+//! Everything that is known about one person, for support: who they are, what they follow and mute, what they will get
+//! and got, and what became of every entry.
 //!
 //! [`load_facts`] reads, [`build_dossier`] decides what is said; only the first reads anything. Addresses and tokens are masked here
 //! already, so that no view can forget to.

@@ -1,5 +1,5 @@
-//! A message before anybody gets it: of one kind, or all that waits as it would be told now, for one person who is known; by
-//! the very code of digest and sender.
+//! The preview of a message: of one kind, or everything that waits for a known person, as it would be told now; made by
+//! the code of digest and sender.
 //!
 //! [`load`] reads what is known of the person and what it would tell, [`message`] makes the message; only the first reads
 //! anything, and neither writes.
@@ -114,7 +114,7 @@ pub struct LookupContext<'a> {
     pub now: UtcMillis,
 }
 
-/// What is wrong with what was asked.
+/// The problem with a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PreviewError {
     /// The field that it is about.
@@ -137,7 +137,7 @@ impl PreviewError {
     }
 }
 
-/// What was asked, understood.
+/// The request, parsed.
 struct PreviewOrder<'a> {
     kind: &'a catalogue::KindDef,
     person: Person,
@@ -333,7 +333,7 @@ fn names(kind: &catalogue::KindDef) -> impl Iterator<Item = &str> + Clone {
     kind.plans.iter().map(PlanName::as_str)
 }
 
-/// That something is not there, with what was probably meant, else with what there is.
+/// The message for an unknown name, with the nearest name, or else all names.
 fn describe_unknown<'a>(what: &str, word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let help = did_you_mean(word, names.clone()).unwrap_or_else(|| format!("use {}", list_choices(names)));
     format!("{what}: {help}")

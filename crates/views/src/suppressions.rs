@@ -1,4 +1,4 @@
-//! What keeps mails from a person's addresses, because of what came back of them; and how somebody lifts it.
+//! The suppressions of a person's addresses because of returned mails, and lifting them.
 
 use anyhow::Context as _;
 use model::{
@@ -24,7 +24,7 @@ pub struct SuppressionLine {
     pub what: String,
     /// The only stream that it holds for; all of them without.
     pub stream: Option<String>,
-    /// What whoever sent it back calls it.
+    /// The code that the other side gave.
     pub code: String,
     /// When the mail left that came back.
     pub since: String,

@@ -1,5 +1,5 @@
-//! Messages of which nobody can say whether they went out. What became of every message lies in the log of persons'
-//! inboxes; what of it is unclear, and what was sent once more because of that, the journal says.
+//! Messages whose delivery is unknown. The outcome of every message is in the log of persons' inboxes; the journal says
+//! which outcomes are unclear, and what was sent again because of that.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who asks: a service shows a key, which says whose data it may speak of.
+//! Authentication: a service shows an API key, which names its tenant.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What the framework refuses by itself is said as handlers say it: whoever reads an answer needs to know one form.
+//! Turns refusals of the framework into problems, so that clients need to know one form only.
 
 use axum::{
     body::to_bytes,

@@ -1,4 +1,4 @@
-//! Who may talk to this process, and what a browser may do with its answers.
+//! Access to this process, and what a browser may do with its answers.
 //!
 //! Without API keys only this machine can reach the port, but so can every page in its browsers: the Host
 //! header must be ours (a name that is made to point here is not), and what changes something must come
@@ -36,7 +36,7 @@ pub struct RequestGuard {
     pub token: SecretString,
     /// In every form of ours.
     pub csrf: String,
-    /// What the cookie of somebody who showed the token holds.
+    /// The value of the cookie of a session that has shown the token.
     session: SecretString,
     /// The Host headers we answer to; `None` is any.
     hosts: Option<Vec<String>>,

@@ -111,7 +111,7 @@ impl IdempotentRequest {
         Some((Self(*asked), IdempotentAnswer::from_parts(status, body)))
     }
 
-    /// What stands under a key, if it stands there for the same request.
+    /// The answer under a key, if it belongs to the same request.
     fn check_same<T>(self, stands: Option<(Self, T)>) -> Result<T, HttpProblem> {
         match stands {
             Some((of, what)) if of == self => Ok(what),

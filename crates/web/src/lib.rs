@@ -1,4 +1,4 @@
-//! What every HTTP interface of the house has, so that rooms and pages need not have it of one another.
+//! The common parts of every HTTP interface, so that rooms and pages do not depend on one another.
 //!
 //! # Tour
 //!

@@ -1,4 +1,4 @@
-//! What is said when something goes wrong: a problem of RFC 9457, with a type that a program can rely on.
+//! Errors of HTTP: problems of RFC 9457, with a type that a program can rely on.
 //!
 //! A type is a path of the house itself, `/problems/house-behind`: it is the same text wherever the house runs, and
 //! whoever has one can look it up at the house that said it.
@@ -31,7 +31,7 @@ struct ProblemRow {
 
 macro_rules! problem_types {
     ($($variant:ident $name:literal $status:literal $title:literal $when:literal $again:literal;)*) => {
-        /// What went wrong, as far as a program has to know it.
+        /// The type of a problem, for programs.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub enum ProblemType { $(#[doc = $when] $variant,)* }
 

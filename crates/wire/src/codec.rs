@@ -86,7 +86,7 @@ struct OlderSchema {
 /// By what a record of one schema begins.
 struct SchemaHeaders {
     written: [u8; HEADER_BYTES],
-    /// What others write who use the same library.
+    /// The prefix that other writers with the same library use.
     also: [u8; HEADER_BYTES],
 }
 

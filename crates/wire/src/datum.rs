@@ -274,7 +274,7 @@ fn format_instant(ms: i64) -> Value {
     Value::String(UtcMillis(ms).to_string())
 }
 
-/// An instant of nobody's zone.
+/// A local time without a zone.
 fn format_local(ms: i64) -> Value {
     Value::String(UtcMillis(ms).to_string().trim_end_matches('Z').to_owned())
 }

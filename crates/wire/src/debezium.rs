@@ -11,10 +11,10 @@ use crate::{
     upstream_row::{RowOperation, UpstreamRow},
 };
 
-/// What stands for a column that the database did not send since it did not change.
+/// The placeholder for an unchanged column that the database did not send.
 const UNAVAILABLE: &str = "__debezium_unavailable_value";
 
-/// What a record says; `None` if nothing is said of a row: tombstones, and what Debezium says of itself.
+/// The change in a record; `None` for tombstones and Debezium's own records.
 pub(crate) fn read_debezium_row(value: Value, key: Value) -> Result<Option<UpstreamRow>, DecodeError> {
     let mut envelope = match unwrap_payload(value) {
         Value::Object(envelope) => DebeziumEnvelope(envelope),

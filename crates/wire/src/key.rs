@@ -27,7 +27,7 @@ pub fn partition_key(number: u32) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-/// Whose record this is.
+/// Reads the person of a record's key.
 pub fn read_person_key(key: &[u8]) -> Result<(Tenant, Person), DecodeError> {
     let (tenant, name) = split_names(key)?;
     Ok((Tenant::new(tenant)?, Person::new(name)?))

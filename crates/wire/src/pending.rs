@@ -138,7 +138,7 @@ impl<'a> WantedWindowDto<'a> {
     }
 }
 
-/// What several announcements name, each once, and where it stands.
+/// A table of the names in several announcements, each once, with its place.
 struct NamePlaces<'a, T> {
     all: Vec<&'a T>,
     by: BTreeMap<&'a T, i32>,

@@ -8,7 +8,7 @@ use model::ReadyId;
 
 use crate::token::LinkSecret;
 
-/// What else is ever signed with this secret begins otherwise.
+/// A prefix that distinguishes these signatures from all others made with this secret.
 const DOMAIN: &[u8] = b"tidings return\0";
 /// What the word begins with: another form begins with another letter.
 const VERSION: char = 'b';

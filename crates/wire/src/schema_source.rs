@@ -10,7 +10,7 @@ use crate::codec::{HEADER_BYTES, schema_header, shorten_text};
 /// Bytes of a schema of others.
 pub const SCHEMA_BYTES_MAX: usize = 512 * 1024;
 
-/// Who knows the schemas of others by their ids.
+/// The source of foreign schemas, by their ids.
 #[async_trait]
 pub trait SchemaSource: Send + Sync + fmt::Debug {
     async fn schema(&self, id: u32) -> Result<Arc<WriterSchema>, SchemaLookupError>;

@@ -1,9 +1,8 @@
 //! A token: the right to say one thing for one person without signing in, as the link of a mail carries it.
 //!
-//! It is text of URL-safe base64: a version, whose and what it is for, and an HMAC-SHA256 of all before it.
-//! Whoever has the secret can make and read it; nobody else can make one, or turn one person's into
-//! another's (law 12: the tenant is in it). It does not expire: a mail is opened years later, and "no more
-//! mail" must work then too. The same right is the same text.
+//! It is text of URL-safe base64: a version, whose and what it is for, and an HMAC-SHA256 of all before it. Only a
+//! holder of the secret can make one, or turn one person's into another's (law 12: the tenant is in it). It does not
+//! expire: a mail is opened years later, and "no more mail" must work then too. The same right is the same text.
 
 use std::fmt;
 
@@ -24,7 +23,7 @@ const DAYLESS: u8 = 1;
 const VERSION: u8 = 2;
 /// Bytes of the HMAC.
 const PROOF_BYTES: usize = 32;
-/// What else may ever be signed with this secret begins otherwise.
+/// A prefix that distinguishes these signatures from all others made with this secret.
 const DOMAIN: &[u8] = b"tidings link\0";
 
 /// What a link may speak for.

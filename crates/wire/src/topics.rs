@@ -35,7 +35,7 @@ pub const REPLAY_MS: i64 = 14 * DAY_MS;
 /// Somebody looks at the quarantine once a month at the latest.
 pub const QUARANTINE_MS: i64 = 30 * DAY_MS;
 
-/// A receipt can be shown for a year; that somebody was erased is known for ever.
+/// A receipt can be shown for a year; that somebody was erased is known forever.
 pub const RECEIPTS_MS: i64 = 365 * DAY_MS;
 
 const _: () = assert!(REPLAY_MS > LATE_MS_MAX + DAY_MS);

@@ -31,7 +31,7 @@ pub struct UpstreamRow {
     pub source: Value,
     /// The attributes of a CloudEvent.
     pub event: Value,
-    /// What the format itself says; whoever reads the record knows something for the rest.
+    /// The metadata of the format itself; the reader of the record adds the rest.
     pub id: Option<String>,
     pub version: Option<i64>,
     pub time: Option<UtcMillis>,

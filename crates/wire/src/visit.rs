@@ -1,5 +1,5 @@
-//! A visit: what a link of a mail says to whoever follows it, if its plan counts that. It is signed, so nobody can make
-//! the house lead anywhere else, and it names no person: a count needs none.
+//! A visit: the token in a counted link of a mail. It is signed, so that the house cannot be used as an open redirect,
+//! and it names no person, because a count needs none.
 //!
 //! It is text of URL-safe base64: a version, what it is, whose mail it was in, and the first half of an HMAC-SHA256.
 

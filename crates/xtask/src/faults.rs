@@ -23,7 +23,7 @@ use crate::{
 
 /// The package and the test target that must notice.
 const NOTICING: (&str, &str) = ("tests", "laws");
-/// How long the tests of one filter may take. A fault that makes them wait for ever counts as not caught.
+/// How long the tests of one filter may take. A fault that makes them wait forever counts as not caught.
 const RUN_SECS_MAX: u64 = 300;
 /// How often a fault is looked for. Laws draw their cases by chance, and one run in some may draw none that shows the
 /// fault; a test that needs more luck than this is too weak for its law.

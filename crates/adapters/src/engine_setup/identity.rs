@@ -1,6 +1,6 @@
-//! Which house topics and tables belong to. Two houses with one `kafka.prefix` and two keyspaces would share groups and
-//! transactional ids: each would shut the other out, and the partitions of one would be split between two stores. So
-//! both keep the house's name, and nobody starts where they differ.
+//! Checks that topics and tables belong to the same house. Two houses with one `kafka.prefix` and two keyspaces would
+//! share groups and transactional ids: each would fence the other, and the partitions of one would be split between two
+//! stores. So topics and tables both keep the name of the house, and a house does not start if the names differ.
 
 use anyhow::Context as _;
 use house::book::HouseBook;

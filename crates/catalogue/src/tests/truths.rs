@@ -275,7 +275,7 @@ fn who_follows_is_told_as_long_as_the_subject_refers_to_it() {
     check(both, asked, TruthScene::new().clear_field("cities").set_field("city", city("city:2")), gone);
     check(both, asked, TruthScene::new().clear_field("city"), gone);
     check(both, asked, TruthScene::new().clear_field("city").clear_field("cities"), "fan");
-    // The subject is itself for ever, and of that something is always known.
+    // The subject is itself forever, and of that something is always known.
     check(itself, "fan follows match:1", TruthScene::new().follow("match:1"), "fan");
     check(itself, asked, TruthScene::new(), gone);
     check(or_itself, asked, TruthScene::new(), "fan");

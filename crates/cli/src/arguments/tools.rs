@@ -1,4 +1,4 @@
-//! The tools of operators and of those who ask why: release, windows, shares, archive, explain, preview.
+//! The tools of operators and support: release, windows, shares, archive, explain, preview.
 
 use std::path::PathBuf;
 

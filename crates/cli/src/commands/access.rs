@@ -1,4 +1,4 @@
-//! Who answers a question about a data directory: the house that runs on it, or its engines.
+//! Access to a data directory: through the house that runs on it, or to its engines directly.
 
 use std::sync::Arc;
 

@@ -109,7 +109,7 @@ fn check_once(
     judge_report(&found, asked.strict)
 }
 
-/// What makes the command fail after all has been said.
+/// Whether the command fails, decided after everything was printed.
 fn judge_report(found: &CatalogueCheckReport, strict: bool) -> Result<(), CommandError> {
     let failed = found.played.iter().filter(|played| !played.passed).count();
     if failed > 0 {

@@ -59,7 +59,7 @@ pub fn run(config: &Config, asked: &cli::ErasePersonArgs, out: OutputStyle) -> R
     wait_for_receipt(&reach, config, &person, &seen, out)
 }
 
-/// What is erased never comes back, and neither does the id unless somebody welcomes it.
+/// Erased data never comes back, and the id only with a welcome.
 fn confirm_erasure(person: &Person) -> Result<bool, CommandError> {
     let what = format!("everything known about {person} will be removed for good. Erase this person?");
     terminal::confirm(&terminal::clean_text(&what))
@@ -107,7 +107,7 @@ fn find_erasure(
     }
 }
 
-/// Whoever stops waiting stops nothing else.
+/// Stopping this wait does not stop the erasure.
 fn wait_for_receipt(
     reach: &HouseAccess,
     config: &Config,

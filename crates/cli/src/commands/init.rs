@@ -1,4 +1,4 @@
-//! `tidings init`: a folder with a small catalogue that works, to be changed into one's own.
+//! `tidings init`: creates a folder with a small catalogue that works, to start from.
 
 use std::{
     fs::{self, OpenOptions},

@@ -1,4 +1,4 @@
-//! `tidings person` without fields: all that is known of somebody.
+//! `tidings person` without fields: prints everything that is known about a person.
 
 use std::sync::Arc;
 

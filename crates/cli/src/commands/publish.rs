@@ -261,7 +261,7 @@ fn name_and_value(field: &str) -> Result<(&str, &str), CommandError> {
     }
 }
 
-/// Which of two values was meant nobody can know.
+/// Refuses a field that is given twice.
 fn check_first(is_first: bool, field: &str) -> Result<(), CommandError> {
     if is_first { Ok(()) } else { Err(CommandError::Usage(format!("`{field}`: this field is given twice"))) }
 }

@@ -37,7 +37,7 @@ pub fn run(config: &Config, asked: &cli::ReleaseArgs, out: OutputStyle) -> Resul
     Ok(())
 }
 
-/// What became of so many windows. Without a house it only stands on the log that they are to be closed.
+/// The result in words. Without a running house, the order to close the windows is only in the log.
 fn describe_released(released: usize, by_house: bool) -> String {
     let windows = if released == 1 { "window" } else { "windows" };
     let when = if by_house { "released" } else { "will be released when the house runs" };
@@ -63,8 +63,8 @@ fn release_one(
     }
 }
 
-/// All windows, so many a second: the sender and whoever reads the mails have to keep up. Who stops it in the
-/// middle has released a part; the rest close in their own time.
+/// Releases all windows at a limited rate, so that the sender and the readers can keep up. If it is stopped midway,
+/// part of the windows are released, and the rest close at their own time.
 fn release_all(
     reach: &HouseAccess,
     config: &Config,

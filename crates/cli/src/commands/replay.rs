@@ -27,7 +27,7 @@ const SECOND_MS: i64 = 1_000;
 /// Seconds for which it asks again where the house does not answer or cannot do it.
 const TRIES_MAX: u32 = 10;
 
-/// Who does what is asked for.
+/// The executor of the orders: the house, or this process on the engines.
 struct ReplayAccess {
     reach: HouseAccess,
     desk: ReplayService,
@@ -78,7 +78,7 @@ fn range_from_args(asked: &cli::ReplayArgs) -> ReplayRange {
     }
 }
 
-/// Who asks, as far as this machine knows.
+/// The name of the operator, as far as this machine knows.
 pub(super) fn operator_name() -> String {
     let user = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -88,7 +88,7 @@ pub(super) fn operator_name() -> String {
 }
 
 impl ReplayAccess {
-    /// Who only looks need not know whether there is a house.
+    /// Only an order that appends needs to know whether a house is running.
     fn new(reach: HouseAccess, is_work: bool) -> Result<Self, CommandError> {
         let is_read = match &reach {
             HouseAccess::Running(_) => true,
@@ -98,7 +98,8 @@ impl ReplayAccess {
         Ok(Self { reach, desk: ReplayService::default(), is_read })
     }
 
-    /// A house that reads is waited for where it is behind, and the catalogue says what it reads.
+    /// Refuses to pace a replay without a catalogue: a running house is waited for when it lags, and the catalogue says
+    /// which topics it reads.
     fn check_pacing(&self) -> Result<(), CommandError> {
         match &self.reach {
             HouseAccess::Files(files) if self.is_read && files.catalogue.is_none() => {

@@ -31,8 +31,8 @@ pub fn rooms_spec(config: &Config, asked: &cli::RunArgs) -> Result<SpecMaker<'st
     }))
 }
 
-/// What links are signed with where they are made, and known by where they come back. Never a fresh one: with
-/// one for each process the links of mails would lead nowhere.
+/// The secret that signs links in one process and verifies them in another. It is never generated here: with a secret
+/// per process, the links of mails would be invalid.
 fn require_secret(config: &Config, rooms: &BTreeSet<RoomName>) -> Result<LinkSecret, CommandError> {
     match &config.secret {
         Some(secret) => Ok(secret.clone()),

@@ -180,7 +180,7 @@ mod tests {
         let found = found.unwrap();
         assert_eq!((found.rows, found.next), (30, None));
         assert_eq!(asked, [None, Some("b".to_owned()), Some("c".to_owned())]);
-        // A house that says the same again and again is not asked for ever.
+        // A house that says the same again and again is not asked forever.
         let stuck = add_up_pieces(|_| Ok(piece(1, Some("b")))).unwrap_err();
         assert_eq!(stuck.to_string(), "counting makes no progress");
     }

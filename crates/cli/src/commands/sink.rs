@@ -34,7 +34,7 @@ pub fn run(config: &Config, asked: &Asked, out: OutputStyle) -> Result<(), Comma
     runtime.block_on(serve_sink(asked, out))
 }
 
-/// Nobody who asks shows a key, so nobody else reaches it unless that is said.
+/// Clients show no key, so other machines are kept out unless they are explicitly allowed.
 fn check_reachability(asked: &Asked) -> Result<(), CommandError> {
     if !asked.page.ip().is_loopback() {
         return Err(CommandError::from_refusal(format!(

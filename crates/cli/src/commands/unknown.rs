@@ -1,4 +1,4 @@
-//! `tidings unknown`: messages of which nobody can say whether they went out.
+//! `tidings unknown`: lists messages whose delivery is unknown.
 
 use model::UtcMillis;
 use settings::config::Config;

@@ -118,7 +118,7 @@ fn act_on_window(
     Ok(())
 }
 
-/// What became of a window. Without a house it only stands on the log that it is to be closed.
+/// The result in words. Without a running house, the order to close the window is only in the log.
 fn describe_act(done: &WindowActReport, by_house: bool) -> String {
     let WindowActReport { act, plan, key, .. } = done;
     let key =

@@ -6,7 +6,7 @@ use catalogue::{Audience, Catalogue};
 use expression::ConditionFacts;
 use model::{Value, ValueCell, VersionedState};
 
-/// What an event that tells nobody is called: it only changes its subject.
+/// The name of an event that tells nobody and only changes its subject.
 const CHANGED: &str = "changed";
 /// Flags whose values are tried out; each doubles the work.
 const FLAGS_TRIED: usize = 8;

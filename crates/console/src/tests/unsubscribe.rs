@@ -164,7 +164,7 @@ async fn what_holds_is_not_written_again_and_a_mind_is_not_changed_for_ever() {
     assert_eq!(door.press(&other, "do=on").await.status, StatusCode::OK);
 }
 
-/// A mail may be in other hands by then. It ends mails for ever, and does not begin them again.
+/// A mail may be in other hands by then. It ends mails forever, and does not begin them again.
 #[tokio::test]
 async fn an_old_link_only_turns_mail_off() {
     let door = door(true, false).await;

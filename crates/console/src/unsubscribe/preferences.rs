@@ -26,7 +26,7 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024;
 const SOURCE: &str = "unsubscribe";
 /// Mutes that are shown; whoever has more of them has an app for that.
 const MUTES_SHOWN_MAX: usize = 100;
-/// What somebody was told last, as far as it is asked for names.
+/// The subjects that the person was told of last, for which names are looked up.
 const TOLD_READ_MAX: usize = 500;
 
 /// What is known of a person's mails.

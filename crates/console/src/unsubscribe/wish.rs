@@ -32,7 +32,7 @@ pub enum MuteTarget {
     Thread(SubjectRef),
 }
 
-/// What a link or a form says. What is said twice is said by nobody of ours.
+/// What a link or a form says. A parameter that is given twice does not come from our pages.
 #[derive(Default, Deserialize)]
 struct WishParams {
     #[serde(rename = "do")]

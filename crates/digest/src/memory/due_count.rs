@@ -5,7 +5,7 @@ use model::UtcMillis;
 
 use super::{PartitionMemory, record_codec};
 
-/// Who has windows that are due is counted up to so many persons.
+/// The maximum of persons with due windows that are counted.
 const PERSONS_MAX: usize = 10_000;
 /// Between two counts, unless there is nothing to count.
 const EVERY_MS: i64 = 5_000;

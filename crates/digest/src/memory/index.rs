@@ -1,5 +1,5 @@
-//! Where somebody's slot is: a table of hashes and slots, and nothing of the keys. It holds the hashes itself, so that it
-//! grows without a look at anybody; eleven to twenty-two bytes for each.
+//! The index of persons: a table of hashes and slots, without the keys. It stores the hashes, so that it can grow
+//! without reading the records; it takes eleven to twenty-two bytes a person.
 
 /// In the place of a slot where there is none.
 pub const NOBODY: u32 = u32::MAX;
@@ -8,7 +8,7 @@ pub const NOBODY: u32 = u32::MAX;
 const FULL: (usize, usize) = (3, 4);
 const LEAST: usize = 16;
 
-/// Whoever finds their place taken goes to the next one that is free.
+/// Linear probing: if a place is taken, the next free one is used.
 #[derive(Default, Debug)]
 pub struct SlotIndex {
     /// A power of two of them, or none.

@@ -1,6 +1,6 @@
-//! Whom the queue does not have right: who goes before all others, since something urgent is due for them, and who is
-//! to wait, since their windows close again and again and nothing comes of it. Both are few, and known to memory alone:
-//! a closing that comes later is a closing all the same.
+//! Exceptions to the order of the queue: persons who go first, because something urgent is due for them, and persons
+//! who wait, because their windows close again and again without telling anything. Both are few and kept in memory
+//! only, because a later closing is still a closing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::PersonKey;
 
 /// Closings in a row that come to nothing and leave something due at once, before anybody waits for it.
 const IDLE_MAX: u32 = 3;
-/// What is due within so long is due at once.
+/// Windows that are due within this time count as due at once.
 const AT_ONCE_MS: i64 = 1_000;
 /// How long one waits at first, doubling, and at most.
 const BRAKE_MS: i64 = 1_000;

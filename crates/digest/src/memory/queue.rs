@@ -1,11 +1,11 @@
-//! Who is due when: a heap of instants and slots. What has changed since stays in it and is passed over, for a slot
+//! The queue of due persons: a heap of instants and slots. Outdated items stay in it and are skipped, because a slot
 //! itself knows when it is due.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{NEVER, RecordSlot};
 
-/// What is out of date may be as much as what holds, and so much more.
+/// The number of outdated items that is tolerated beyond the number of current ones.
 const SPARE: usize = 64;
 
 #[derive(Default, Debug)]

@@ -1,5 +1,5 @@
-//! A record in few bytes, for memory alone: nobody else ever reads it. Instants stand beside one another, so most are
-//! written as what lies between; what a record does not have takes no byte, or a bit of its flags.
+//! A compact encoding of records, for memory only. Instants are close to one another, so most are written as
+//! differences; a missing part takes no byte, or one bit of the flags.
 //!
 //! A record with marks or Readys has those for a moment and is long with them: it is kept as it is on the topic.
 
@@ -292,7 +292,7 @@ fn sum_flags(bits: &[(u64, bool)]) -> u64 {
     bits.iter().filter(|(_, has)| *has).map(|(bit, _)| bit).sum()
 }
 
-/// What lies between two instants, also where that is more than an instant can say: reading wraps back.
+/// The difference of two instants; it may wrap around, and reading wraps back.
 fn instant_difference(at: UtcMillis, near: UtcMillis) -> i64 {
     at.0.wrapping_sub(near.0)
 }

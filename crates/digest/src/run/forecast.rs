@@ -1,4 +1,5 @@
-//! What would be told if windows of a person were released now: the decision of a turn that nobody commits, for previews.
+//! A preview of what would be told if windows of a person were released now: the decision of a turn that is never
+//! committed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Events: each is told to whom it names and to the first of its crowds; what is left of a large audience becomes slices.
+//! Events: each is told to the persons that it names and to the first members of its crowds; the rest of a large
+//! audience becomes slices.
 
 use anyhow::bail;
 use futures::{StreamExt as _, stream};

@@ -1,4 +1,4 @@
-//! What the keeper does about erasures: it waits until what was in flight has landed, has the digest forget the
+//! What the keeper does about erasures: it waits until the work in flight has landed, has the digest forget the
 //! person, removes everything, and writes a receipt. A step that was cut short is done again.
 
 use std::collections::BTreeMap;
@@ -118,14 +118,14 @@ impl ErasureWork {
         Ok(())
     }
 
-    /// Who is welcome by now is left alone.
+    /// A person who was welcomed meanwhile is left alone.
     async fn is_marked(&self, one: &Erasure) -> anyhow::Result<bool> {
         let key = StateKey::Notes(one.tenant.clone(), one.person.clone());
         let states = self.ports.engines.store.states(&[key]).await.context("the mark of the erasure")?;
         Ok(states.iter().any(|state| state.flag(notes::ERASED)))
     }
 
-    /// From now on the person may be welcome again.
+    /// From now on the person may be welcomed.
     async fn note_done(&self, one: &Erasure) -> anyhow::Result<()> {
         let key = StateKey::Notes(one.tenant.clone(), one.person.clone());
         let done = vec![(key, notes::note_erasure_done(one.asked))];

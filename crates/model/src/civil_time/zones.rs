@@ -1,7 +1,7 @@
 //! Time zones: the newer of the machine's rules and of those that were built in.
 //!
-//! Laws about clocks change with a few weeks' notice. Neither a machine that nobody updates nor an old release may
-//! be an hour wrong where the other knows better; and whoever asks, `check` or `up`, is told the same.
+//! Laws about clocks change with a few weeks' notice. A machine without updates must not be an hour wrong if the
+//! release knows better, nor the other way round; and `check` and `up` must agree.
 
 use std::{
     fmt,

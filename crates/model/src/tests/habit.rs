@@ -89,7 +89,7 @@ fn visits_in_an_hour_are_one_and_old_ones_fade() {
 }
 
 proptest! {
-    /// Whenever somebody comes, whatever is quiet, and whatever changes meanwhile, each date is told once and nothing waits for ever.
+    /// Whenever somebody comes, whatever is quiet, and whatever changes meanwhile, each date is told once and nothing waits forever.
     #[test]
     fn a_date_is_told_once_at_whatever_hour(
         visits in prop::collection::vec(-7_000..4_000_i64, 0..40),

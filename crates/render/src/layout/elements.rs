@@ -45,7 +45,7 @@ const OTHERS: [&str; 7] =
 const VOID: [&str; 13] =
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
 
-/// What has no place in a mail.
+/// HTML elements that are not allowed in a mail.
 const REFUSED: [&str; 7] = ["script", "iframe", "object", "embed", "form", "base", "mj-include"];
 
 /// Attributes whose value is an address.
@@ -66,8 +66,8 @@ pub enum TagPlace {
     Closed,
 }
 
-/// What the inside of an element is; HTML elements are like what they stand in. One that there is not is like the one that was
-/// probably meant, so that a slip is one problem and not one more for all that stands in it.
+/// The content of an element; HTML elements take that of their parent. An unknown element takes that of the nearest
+/// name, so that a slip is one problem and not one for each element in it.
 pub fn inside_place(name: &str, outside: TagPlace) -> TagPlace {
     if is_unknown(name) {
         return nearest_name(name, known_elements())

@@ -83,7 +83,7 @@ pub fn find_holes(block: &[MarkedPiece]) -> Vec<SentenceHole> {
     found
 }
 
-/// Values that say what is nobody's word.
+/// Values that look like raw data in a sentence.
 fn find_raw_values(block: &[MarkedPiece]) -> impl Iterator<Item = SentenceHole> {
     block.iter().filter_map(move |piece| {
         let MarkedPiece::Raw(value, text) = piece else { return None };

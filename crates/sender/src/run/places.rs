@@ -42,7 +42,7 @@ impl DeliveryPlaces {
         std::mem::take(&mut *self.lock_seating())
     }
 
-    /// What a panic left behind is still good: every change is one step.
+    /// The value is valid even after a panic: every change is a single step.
     fn lock_seating(&self) -> MutexGuard<'_, RoundSeating> {
         self.seating.lock().unwrap_or_else(PoisonError::into_inner)
     }

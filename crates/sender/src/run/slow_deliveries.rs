@@ -71,7 +71,7 @@ impl SlowDeliveries {
     }
 }
 
-/// What a panic left behind is still good: every change is one step.
+/// The value is valid even after a panic: every change is a single step.
 fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

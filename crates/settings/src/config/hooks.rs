@@ -23,7 +23,7 @@ pub struct HooksConfig {
     pub per_second: Option<f64>,
 }
 
-/// Understands them. A secret may be there without a hook that is called: then keys can be given out ahead.
+/// Parses them. A secret may be set without an enabled hook, so that keys can be given out in advance.
 pub fn resolve_hooks(merge: &mut ConfigMerge<'_>) -> HooksConfig {
     let channels = merge.take(HOOKS_CHANNELS, parse_hook_channels).unwrap_or_default();
     if channels.is_empty() {

@@ -24,7 +24,7 @@ pub struct MailConfig {
     pub dkim: Option<PathBuf>,
 }
 
-/// What a house is called that nobody gave a name.
+/// The name of a house that has none configured.
 const NAMELESS: &str = "localhost";
 
 /// Understands them; every line of the ways that is wrong is told.

@@ -343,7 +343,7 @@ impl<'a> ConfigMerge<'a> {
         self.refused.push(format!("{source}: {what}"));
     }
 
-    /// Refuses what is said in vain.
+    /// Refuses a key that has no effect.
     pub fn refuse_without(&mut self, name: &str, needed: &str) {
         if let Some(source) = self.source(name).filter(|source| **source != ConfigSource::Default).cloned() {
             self.refuse(&source, format!("`{name}` has no effect without `{needed}`"));

@@ -49,8 +49,8 @@ const SESSION_OF_NAMELESS: &str = "10s";
 const SWITCH: &str = "is neither true nor false";
 /// What a property that must not be shown has in its name.
 const SECRETS: [&str; 5] = ["password", "passphrase", "secret", ".pem", "token"];
-/// Properties that are not the operator's, and the key that says it instead. Where there is none our promises
-/// rest on it: with another value records would be lost, read twice, or read before they are decided.
+/// Properties that cannot be set directly, with the key that sets them instead. Those without a key must keep their
+/// value: with another one records would be lost, read twice, or read before they are committed.
 const OURS: &[(&str, Option<&str>)] = &[
     ("acks", None),
     ("auto.commit.enable", None),
@@ -288,7 +288,7 @@ fn parse_copies(lines: &str) -> Result<BTreeMap<String, u16>, String> {
     split_pairs(lines).map(one).collect()
 }
 
-/// What is wrong with one of them is said without its value: it may be a secret.
+/// A problem is reported without the value, which may be a secret.
 fn parse_properties(lines: &str) -> Result<BTreeMap<String, String>, String> {
     let one = |(name, value): (&str, &str)| {
         let word = name.trim().to_ascii_lowercase();

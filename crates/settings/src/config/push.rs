@@ -63,7 +63,7 @@ pub fn resolve_push(merge: &mut ConfigMerge<'_>) -> PushConfig {
     PushConfig { ca, apns, fcm, web }
 }
 
-/// A secret and what it is of no use without: all of it or nothing.
+/// A secret and what it has no effect without: all of it or nothing.
 fn take_with_needs<const N: usize>(
     merge: &mut ConfigMerge<'_>,
     secret: &'static str,

@@ -24,7 +24,7 @@ pub struct ReturnsConfig {
 /// Characters of a domain that leave room for the rest of an address.
 const DOMAIN_CHARS_MAX: usize = 180;
 
-/// Understands them: without a domain the others are said in vain.
+/// Parses them; without a domain the others have no effect.
 pub fn resolve_returns(merge: &mut ConfigMerge<'_>) -> Option<ReturnsConfig> {
     let provider = merge.take(MAIL_PROVIDER, parse_provider);
     let intake = merge.take(MAIL_INTAKE, parse_as("is not an address and port, such as 127.0.0.1:2525"));

@@ -154,7 +154,7 @@ fn parse_partitions(text: &str) -> Result<PartitionCount, String> {
     text.parse().ok().and_then(PartitionCount::new).ok_or_else(|| format!("is not a number from 1 to {most}"))
 }
 
-/// What must hold between values.
+/// Checks across values.
 fn check_config(
     config: Config,
     sources: &BTreeMap<&'static str, ConfigSource>,

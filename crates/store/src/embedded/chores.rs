@@ -1,5 +1,5 @@
-//! What the writer does between writes: it moves keyspaces that have gone quiet from memory to disk, and
-//! sweeps journal rows, answers, first words, slips and who left a place once they have served their time, a little at a time.
+//! What the writer does between writes: it moves keyspaces that have gone quiet from memory to disk, and sweeps journal
+//! rows, answers, first words, slips and ended enrolments once they have expired, a little at a time.
 
 use std::{collections::HashMap, ops::Bound, sync::Arc, time::Duration};
 
@@ -104,7 +104,7 @@ impl WriterChores {
         Ok(())
     }
 
-    /// Flushing happens behind our back: waiting for it would stop all writes, for ever if it failed.
+    /// Flushing happens behind our back: waiting for it would stop all writes, forever if it failed.
     fn rotate(&mut self) -> Result<(), StoreError> {
         let idle = self.idle;
         for (_, (keyspace, _)) in self.unflushed.extract_if(|_, (_, since)| since.elapsed() >= idle) {

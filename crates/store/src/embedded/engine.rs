@@ -222,7 +222,7 @@ pub(super) fn map_database_error(doing: &str, error: &fjall::Error) -> StoreErro
 pub(super) const POISONED: &str =
     "an earlier write failed; make room on the disk if it is full, then restart";
 
-/// What every write is told after one has failed.
+/// The error of every write after one has failed.
 pub(super) fn poisoned_error() -> StoreError {
     StoreError::Broken(POISONED.into())
 }

@@ -1,4 +1,4 @@
-//! First words: a row for each event, decided by the writer, so that the first stands whoever speaks at once.
+//! First words: a row for each event, decided by the writer, so that the first of concurrent writes stands.
 
 use async_trait::async_trait;
 use model::{EventKey, UtcMillis, event::FirstWord};

@@ -45,7 +45,7 @@ pub(super) fn push_day(out: &mut Vec<u8>, key: &DayKey) {
     push_name(out, key.person.as_str());
 }
 
-/// Whose day a row's key is of, and how many bytes of the key say so.
+/// The owner of the day in a row's key, and the length of that part.
 pub(super) fn split_day(key: &[u8], day: Day) -> Option<(DayKey, usize)> {
     let (tenant, rest) = split_name(key)?;
     let (person, rest) = split_name(rest)?;

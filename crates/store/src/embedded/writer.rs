@@ -286,8 +286,8 @@ struct StoreWriterThread {
     requests: Receiver<StoreWriterRequest>,
     engine: Arc<EmbeddedStoreEngine>,
     chores: WriterChores,
-    /// What every request is told since the first write failed: nobody knows what is on disk then. A disk
-    /// without room is told apart, since it is the one reason that goes away.
+    /// The error of every request after the first failed write, because the state of the disk is unknown then. A full
+    /// disk is a case of its own, because it is the only reason that can go away.
     broken: Option<StoreError>,
 }
 
@@ -353,7 +353,7 @@ impl StoreWriterThread {
         }
     }
 
-    /// What fails behind our back poisons the database without a word to us.
+    /// A failure in the background poisons the database silently.
     fn write_error(&self, error: fjall::Error) -> StoreError {
         let error = match error {
             fjall::Error::Poisoned => self.engine.room_error().unwrap_or(error),

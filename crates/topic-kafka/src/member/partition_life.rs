@@ -90,7 +90,7 @@ pub struct LifeEffects {
     pub is_revoked: bool,
     /// Not in hand any more, or refused: to be closed.
     pub dropped: Option<PartitionSlot>,
-    /// What had been read ahead and is of no use now.
+    /// Records read ahead that are useless now.
     pub forgotten: ReadAhead,
     /// Something else is to be read than before: the number that came with the input is used up.
     pub is_reread: bool,
@@ -228,7 +228,7 @@ impl PartitionLife {
         }
     }
 
-    /// What is in hand is read from somewhere else, or not at all; what was read is forgotten.
+    /// The partition in hand is read from another offset, or not at all; records read ahead are dropped.
     fn read_anew(mut self, change: impl FnOnce(&mut PartitionSlot)) -> (Self, LifeEffects) {
         let mut effects = LifeEffects::default();
         if let Some(slot) = self.slot_mut() {

@@ -1,7 +1,7 @@
 //! The producer of one partition of one group: writes its turns, each as one transaction.
 //!
-//! Whoever opens it shuts out whoever had it before, and what that one had begun is aborted. So its name,
-//! group and partition, is what makes a replaced owner unable to commit, whatever the group believes.
+//! Opening it fences the previous owner and aborts its open transaction. So the transactional id, made of group and
+//! partition, keeps a replaced owner from committing, whatever the group believes.
 
 use std::{sync::Arc, time::Duration};
 

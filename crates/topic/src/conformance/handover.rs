@@ -1,4 +1,4 @@
-//! Promises to several members of a group: who has what, and how it passes on.
+//! Promises to several members of a group: how partitions are assigned and handed over.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Promises to whoever keeps house: who works, and how topics go.
+//! Promises for maintenance: knowing members of groups, and removing topics.
 
 use anyhow::{bail, ensure};
 use futures::FutureExt as _;

@@ -1,5 +1,4 @@
-//! Who of a group has which partition. Nothing here waits or writes; it is told what happened and says
-//! what follows.
+//! The assignment of partitions to members of a group. It is pure: it is given what happened and returns what follows.
 //!
 //! A partition passes through three hands: its *owner* works on it; an *heir* is who should have it; when
 //! the owner has let go, the heir becomes the owner, and works on it once that was *announced*.

@@ -76,7 +76,7 @@ impl TopicWriterRequest {
     }
 }
 
-/// Should the writer ever panic, nobody waits for it in vain.
+/// If the writer panics, waiting callers get an error.
 struct TopicWriterGuard(Arc<TopicBook>);
 
 impl Drop for TopicWriterGuard {

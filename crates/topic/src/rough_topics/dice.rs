@@ -51,7 +51,7 @@ impl TopicsDice {
             *count
         };
         let text = what.bytes().chain([0]).chain(place.bytes());
-        // FNV-1a, then a finisher: the same everywhere and for ever, so that a seed can be told on.
+        // FNV-1a, then a finisher: the same everywhere and forever, so that a seed can be told on.
         let hash =
             text.fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
         mix_number(mix_number(mix_number(hash ^ self.seed) ^ u64::from(partition)) ^ count)

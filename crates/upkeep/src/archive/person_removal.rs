@@ -1,4 +1,4 @@
-//! An archive without a person: written anew beside the old one, whose name it gets when it is whole.
+//! Removes a person from an archive: a new file is written beside the old one and takes its name when it is complete.
 
 use std::{
     fs::File,

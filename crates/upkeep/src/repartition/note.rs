@@ -17,7 +17,7 @@ const RECORDS_MAX: usize = 10_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RepartitionPhase {
-    /// What is remembered lies where it waits to be put back; topics are being taken away.
+    /// The state of people is in the copy, to be put back; topics are being deleted.
     Moving,
     /// It is put back and counted.
     Settled,

@@ -32,8 +32,8 @@ struct KnownReplay {
 }
 
 impl ReplayBook {
-    /// Reads what was written since, by whomever. The end is asked for after each page: a record that was compacted
-    /// away meanwhile has a later one behind the end that was known.
+    /// Reads the records of all processes since the last call. The end is read after each page: a record that was
+    /// compacted away meanwhile has a later one behind the end that was known.
     pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
         loop {
             let bounds = log.bounds(topics::REPLAYS).await.context("read the topic `replays`")?;
@@ -83,8 +83,8 @@ impl ReplayBook {
         ))
     }
 
-    /// Who holds a topic: the one that runs, else of those that are planned the one that the log spoke of first. Of
-    /// one that runs the first word may be gone, since the log keeps the last.
+    /// The replay that holds a topic: the running one, else the first of the planned ones in the log. The first record
+    /// of a running one may be gone, because the log keeps the latest.
     pub fn holder(&self, topic: &str) -> Option<&ReplayRecord> {
         let open =
             self.replays.values().filter(|known| known.replay.topic == topic && known.replay.state.is_open());

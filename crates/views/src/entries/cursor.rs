@@ -1,5 +1,5 @@
-//! Where a client is in somebody's entries. It is the client's to keep and to bring back, so it is bounded,
-//! and nothing is believed of it: at worst a client is given again what it has.
+//! The cursor of a client in a person's entries. The client keeps it and sends it back, so it is bounded and not
+//! trusted: at worst a client gets again what it has.
 
 use std::{collections::BTreeMap, fmt};
 

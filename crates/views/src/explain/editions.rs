@@ -1,4 +1,5 @@
-//! By which catalogue an event was told, as far as can be found: not always by that of whoever asks.
+//! The edition of the catalogue under which an event was told, as far as it is known. It may differ from the present
+//! one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use wire::{house_note, topics};
 
 use super::spans::latest_spans;
 
-/// Records of the quarantine that are looked at, the latest ones.
+/// Records of the quarantine that are read, the latest ones.
 const ASIDE_MAX: u64 = 5_000;
 const PAGE: usize = 1_000;
 

@@ -25,7 +25,7 @@ use super::{ExplainTarget, editions::EditionEvidence, spans::latest_spans};
 
 /// Records read at once.
 const PAGE: usize = 1_000;
-/// Records of a topic that are looked at, the latest ones: so many are read well within the time for which a
+/// Records of a topic that are read, the latest ones: so many are read well within the time for which a
 /// client waits.
 const RECORDS_MAX: u64 = 500_000;
 /// Events about one subject that are explained, the latest ones.
@@ -36,7 +36,7 @@ pub const EVENTS_MAX: usize = 20;
 pub struct ExplanationEvidence {
     /// As the log has them, in order; an event that comes twice stands there once.
     pub events: Vec<Event>,
-    /// What has to be said if the log was longer than one look, so that what is meant may lie further back.
+    /// The note if the log was too long to be read to its end, so that the event may lie further back.
     pub cut: Option<String>,
     /// Days of the events that are empty, and may have been archived.
     pub gone: BTreeSet<Day>,
@@ -182,7 +182,7 @@ async fn load_events(
     Ok(())
 }
 
-/// That not all was looked at; who has not named the subject can do better.
+/// The note that not everything was read; naming the subject reaches further back.
 pub(super) fn describe_cut(is_of_subject: bool) -> String {
     if is_of_subject {
         return format!("only the latest {RECORDS_MAX} events of the subject's partition were read");

@@ -68,7 +68,7 @@ pub fn check_target(
     }
 }
 
-/// What is said where the log was read to its end and has no such event.
+/// The text if the log was read to its end and has no such event.
 pub fn explain_absence(asked: &ExplainTarget) -> String {
     let days = REPLAY_MS / DAY_MS;
     match asked {

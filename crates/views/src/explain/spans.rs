@@ -3,8 +3,8 @@
 /// A partition, with its first and its next offset.
 type PartitionSpan = (u32, (u64, u64));
 
-/// What is looked at of partitions, at most so many records of all together and the latest of each; and
-/// whether anything was left out. What a short one does not need is there for the others.
+/// The spans of partitions that are read: at most so many records in total, the latest of each partition; and whether
+/// anything was left out. Partitions with fewer records leave more for the others.
 pub(super) fn latest_spans(mut bounds: Vec<PartitionSpan>, mut most: u64) -> (Vec<PartitionSpan>, bool) {
     bounds.sort_by_key(|(number, (first, next))| (next.saturating_sub(*first), *number));
     let (count, mut is_cut) = (bounds.len() as u64, false);

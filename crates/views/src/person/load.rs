@@ -30,7 +30,7 @@ const GOT_LOOKED_AT: usize = 4 * GOT_LISTED;
 const WITHOUT_CATALOGUE: &str = "without a catalogue, titles, waiting entries and the next messages are \
     missing; name its folder with TIDINGS_CATALOGUE";
 
-/// What is said rests on this.
+/// The loaded facts.
 pub struct DossierFacts {
     pub known: LoadedPerson,
     pub suppressed: PersonSuppressions,

@@ -202,7 +202,7 @@ fn other_person(order: &PreviewOrder<'_>, state: &VersionedState) -> Option<Pers
     named.into_iter().find(|named| *named != order.person).or_else(|| Person::new(OTHER.0).ok())
 }
 
-/// What is made up from the types of the catalogue: nothing of it is in the store.
+/// Example data made from the types of the catalogue; none of it is in the store.
 fn example(
     order: &PreviewOrder<'_>,
     plan: &Plan,

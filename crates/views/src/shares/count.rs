@@ -32,7 +32,7 @@ pub struct ShareCountLimits {
 /// What one request may take.
 pub const PIECE: ShareCountLimits =
     ShareCountLimits { part: 2_000, rows: 100_000, time: Duration::from_secs(3) };
-/// What a page may take, which somebody waits for.
+/// The limit for the page, for which a person waits.
 pub const PAGE: ShareCountLimits =
     ShareCountLimits { part: 2_000, rows: 50_000, time: Duration::from_secs(1) };
 

@@ -1,4 +1,4 @@
-//! What earlier releases wrote: their goldens are read for ever, and mean what they meant.
+//! What earlier releases wrote: their goldens are read forever, and mean what they meant.
 
 use std::{collections::BTreeSet, fs, sync::LazyLock};
 

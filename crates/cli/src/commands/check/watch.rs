@@ -1,4 +1,4 @@
-//! `tidings check --watch`: the same again whenever a file of the folder changes, until somebody ends it.
+//! `tidings check --watch`: repeats the check whenever a file of the folder changes, until Ctrl-C.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use crate::{
 
 /// How often the folder is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
-/// Files that are looked at: a folder with more is hardly a catalogue's.
+/// Files that are read: a folder with more is hardly a catalogue's.
 const FILES_MAX: usize = 10_000;
 
 /// What a folder was like: of each file when it was changed and how long it is.

@@ -1,4 +1,4 @@
-//! Who has no entry: whether the person is in the audience as things stand, and if not, why.
+//! The explanation if there is no entry: whether the person is in the audience now, and if not, why.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ impl ExplanationBuilder<'_> {
         "no entry".to_owned()
     }
 
-    /// Whether a kind is for the person, as things stand now; says why.
+    /// Whether the person is in the audience of a kind now, with the reason.
     fn check_kind(&mut self, kind: &KindDef) -> bool {
         let name = &kind.name;
         let (found, text) = match &kind.to {
