@@ -81,14 +81,17 @@ fn check_shape(lines: &[ManifestLine<'_>]) -> Vec<String> {
 /// Dependencies of the product that turn on a feature which is for tests alone.
 fn find_test_features(path: &str, lines: &[ManifestLine<'_>]) -> Vec<String> {
     let asks = |line: &&ManifestLine<'_>| {
-        let is_features = line.key == "features" || line.value.contains("features");
+        let is_default = line.section == "features" && line.key == "default";
+        let is_dependency = dependency_name(line).is_some();
+        let is_features = is_default
+            || is_dependency && (line.key.ends_with("features") || line.value.contains("features"));
         is_features && TEST_FEATURES.iter().any(|feature| line.value.contains(&format!("\"{feature}\"")))
     };
     let of_product = lines.iter().filter(|line| !line.section.starts_with("dev-")).filter(asks);
     let complain = |line: &ManifestLine<'_>| {
         format_complaint(path, line.number, "a feature for tests is turned on by [dev-dependencies] alone")
     };
-    of_product.filter(|line| dependency_name(line).is_some()).map(complain).collect()
+    of_product.map(complain).collect()
 }
 
 /// The name of the dependency that a line asks for.
