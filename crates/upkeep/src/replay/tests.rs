@@ -189,7 +189,7 @@ async fn what_makes_no_sense_is_refused_with_the_reason() {
     for order in
         [ReplayOrder::Part { id: id() }, ReplayOrder::Resume { id: id() }, ReplayOrder::Stop { id: id() }]
     {
-        check(order, "there is no replay `2026`: `tidings replay --list`").await;
+        check(order, "there is no replay `2026`: list them with `tidings replay --list`").await;
     }
     assert_eq!(log.order::<Vec<ReplayRecord>>(ReplayOrder::List).await, []);
 }
