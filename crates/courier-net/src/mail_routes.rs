@@ -57,18 +57,16 @@ pub fn parse_routes(text: &str, common: &RouteDefaults) -> Result<Vec<MailRoute>
         match parse_route(line, common) {
             Ok(way) if ways.iter().any(|other: &MailRoute| other.name() == way.name()) => {
                 wrong.push(format!(
-                    "way {number}: another one is called `{}`; `?name=` tells them apart",
+                    "route {number}: another one is called `{}`; `?name=` tells them apart",
                     way.name()
                 ));
             }
             Ok(way) => ways.push(way),
-            Err(why) => wrong.push(format!("way {number}: {why}")),
+            Err(why) => wrong.push(format!("route {number}: {why}")),
         }
     }
     if ways.is_empty() && wrong.is_empty() {
-        wrong.push(
-            "there is no way in it; one is such as `smtp://user:password@mail.example.com:587`".to_owned(),
-        );
+        wrong.push("it is empty; write a URL such as `smtp://user:password@mail.example.com:587`".to_owned());
     }
     if wrong.is_empty() { Ok(ways) } else { Err(wrong) }
 }
@@ -80,12 +78,12 @@ fn parse_route(line: &str, common: &RouteDefaults) -> Result<MailRoute, String> 
         "ses" => &SES_WORDS,
         "postmark" => &POSTMARK_WORDS,
         "sendgrid" => &[],
-        other => return Err(format!("`{other}` is none of {SCHEMES}")),
+        other => return Err(format!("`{other}` is not one of {SCHEMES}")),
     };
-    let host = url.host_str().filter(|host| !host.is_empty()).ok_or("it names no server")?;
+    let host = url.host_str().filter(|host| !host.is_empty()).ok_or("it has no server")?;
     let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
     if !matches!(url.path(), "" | "/") || url.fragment().is_some() {
-        return Err("behind the server there is only `?`".to_owned());
+        return Err("after the server, only parameters behind a `?` are allowed".to_owned());
     }
     let said = RouteParams::read(&url, own)?;
     let weight = match said.get_param("weight").as_deref() {
@@ -130,7 +128,9 @@ fn read_relay(
         _ => (SmtpTls::None, 25),
     };
     if matches!(tls, SmtpTls::None) && !is_local_host(&host) {
-        return Err("`smtp+plain` is for a server on this machine; beyond it mail goes within TLS".to_owned());
+        return Err(
+            "`smtp+plain` is for a server on this machine; mail to another machine needs TLS".to_owned()
+        );
     }
     Ok(SmtpRelay {
         port: url.port().unwrap_or(port),
@@ -151,7 +151,7 @@ fn read_provider(url: &Url, said: &RouteParams, host: &str) -> Result<Box<dyn Ma
         };
         let is_region = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !is_region || url.port().is_some() {
-            return Err("behind the @ there is a region, such as `eu-west-1`".to_owned());
+            return Err("after the @ there must be a region, such as `eu-west-1`".to_owned());
         }
         let (endpoint, set) = (
             said.get_param("endpoint").map(|at| parse_host(&at)).transpose()?,
@@ -166,7 +166,7 @@ fn read_provider(url: &Url, said: &RouteParams, host: &str) -> Result<Box<dyn Ma
     let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
     let host = parse_host(&host)?;
     let header = |text: &str| {
-        secret_header(text).ok_or_else(|| "its token has a character that has no place there".to_owned())
+        secret_header(text).ok_or_else(|| "its token has a character that is not allowed".to_owned())
     };
     Ok(match url.scheme() {
         "postmark" => {
@@ -183,7 +183,7 @@ fn parse_host(text: &str) -> Result<String, String> {
         let port = url.port().map_or(String::new(), |port| format!(":{port}"));
         url.host_str().is_some_and(|host| format!("{host}{port}") == text) && url.path() == "/"
     };
-    url.filter(is_whole).map(|_| text.to_owned()).ok_or_else(|| format!("`{text}` is no host"))
+    url.filter(is_whole).map(|_| text.to_owned()).ok_or_else(|| format!("`{text}` is not a host name"))
 }
 
 fn is_local_host(host: &str) -> bool {
@@ -218,13 +218,13 @@ impl RouteParams {
         let mut said: Vec<(String, String)> = Vec::new();
         for (word, value) in url.query_pairs() {
             if !words.contains(&&*word) {
-                return Err(format!("`{word}` is none of {}", words.join(", ")));
+                return Err(format!("`{word}` is not one of {}", words.join(", ")));
             }
             if said.iter().any(|(other, _)| **other == *word) {
-                return Err(format!("`{word}` is said twice"));
+                return Err(format!("`{word}` is given twice"));
             }
             if value.is_empty() || value.chars().any(char::is_control) {
-                return Err(format!("`{word}` says nothing"));
+                return Err(format!("`{word}` has no value"));
             }
             said.push((word.into_owned(), value.into_owned()));
         }
@@ -248,7 +248,7 @@ impl RouteParams {
             let alone = first_day.map(|_| "`warm_up_first` goes with `warm_up`, a date".to_owned());
             return alone.map_or(Ok(None), Err);
         };
-        let since = dkim::folder::parse_since(&date).ok_or("`warm_up` is a date, such as 2026-12-01")?;
+        let since = dkim::folder::parse_since(&date).ok_or("`warm_up` must be a date, such as 2026-12-01")?;
         let age_ms = Clock::real(0).now().saturating_sub(since.saturating_mul(1_000));
         Ok(Some(WarmupRamp { age_ms, first_day: first_day.unwrap_or(WARM_UP_FIRST) }))
     }
@@ -256,13 +256,15 @@ impl RouteParams {
     fn number(&self, word: &str) -> Result<Option<f64>, String> {
         let Some(text) = self.get_param(word) else { return Ok(None) };
         let number = text.parse::<f64>().ok().filter(|number| *number > 0.0 && *number <= NUMBER_MAX);
-        number.map(Some).ok_or_else(|| format!("`{word}` is a number above 0, and at most a million"))
+        number.map(Some).ok_or_else(|| format!("`{word}` must be a number above 0, and at most a million"))
     }
 
     fn count(&self, word: &str) -> Result<Option<usize>, String> {
         let Some(text) = self.get_param(word) else { return Ok(None) };
         let count = text.parse::<usize>().ok().filter(|count| (1..=1_000_000).contains(count));
-        count.map(Some).ok_or_else(|| format!("`{word}` is a whole number above 0, and at most a million"))
+        count
+            .map(Some)
+            .ok_or_else(|| format!("`{word}` must be a whole number above 0, and at most a million"))
     }
 }
 
@@ -307,36 +309,36 @@ mod tests {
             assert!(wrong.contains(expected), "{wrong:?} does not say {expected:?}");
             assert!(!wrong.contains("s3cret"), "{wrong:?}");
         };
-        check("", "there is no way in it");
+        check("", "it is empty");
         check("mail.example.com", "not an address");
-        check("http://ann:s3cret@mail.example.com", "`http` is none of");
-        check("smtp+plain://ann:s3cret@mail.example.com", "within TLS");
-        check("smtp+plain://10.0.0.1", "within TLS");
+        check("http://ann:s3cret@mail.example.com", "`http` is not one of");
+        check("smtp+plain://ann:s3cret@mail.example.com", "needs TLS");
+        check("smtp+plain://10.0.0.1", "needs TLS");
         check("smtp://ann@mail.example.com", "but not both");
         check("smtp://:s3cret@mail.example.com", "but not both");
         check("smtp://ann:s3cret%0d%0aQUIT@mail.example.com", "control character");
-        check("smtp://ann:s3cret@mail.example.com?wieght=3", "`wieght` is none of name, weight");
-        check("smtp://mail.example.com?weight=-1", "`weight` is a whole number");
-        check("smtp://mail.example.com?connections=0", "`connections` is a whole number");
-        check("smtp://mail.example.com?per_second=NaN", "`per_second` is a number");
-        check("smtp://mail.example.com?weight=1&weight=2", "said twice");
-        check("smtp://mail.example.com?warm_up=soon", "`warm_up` is a date");
+        check("smtp://ann:s3cret@mail.example.com?wieght=3", "`wieght` is not one of name, weight");
+        check("smtp://mail.example.com?weight=-1", "`weight` must be a whole number");
+        check("smtp://mail.example.com?connections=0", "`connections` must be a whole number");
+        check("smtp://mail.example.com?per_second=NaN", "`per_second` must be a number");
+        check("smtp://mail.example.com?weight=1&weight=2", "given twice");
+        check("smtp://mail.example.com?warm_up=soon", "`warm_up` must be a date");
         check("smtp://mail.example.com?warm_up_first=10", "`warm_up_first` goes with `warm_up`");
-        check("smtp://mail.example.com?domains=a.example,b c", "`b c` is no host");
-        check("smtp://mail.example.com/inbox", "only `?`");
+        check("smtp://mail.example.com?domains=a.example,b c", "`b c` is not a host name");
+        check("smtp://mail.example.com/inbox", "behind a `?`");
         check("ses://KEY@eu-west-1", "but not both");
         check("ses://eu-west-1", "a key and its secret");
-        check("ses://KEY:s3cret@email.eu-west-1.amazonaws.com", "there is a region");
-        check("ses://KEY:s3cret@eu-west-1?endpoint=a/b", "`a/b` is no host");
-        check("ses://KEY:s3cret@eu-west-1?endpoint=a@b", "`a@b` is no host");
-        check("ses://KEY:s3cret@eu-west-1?stream=x", "`stream` is none of name, weight");
+        check("ses://KEY:s3cret@email.eu-west-1.amazonaws.com", "there must be a region");
+        check("ses://KEY:s3cret@eu-west-1?endpoint=a/b", "`a/b` is not a host name");
+        check("ses://KEY:s3cret@eu-west-1?endpoint=a@b", "`a@b` is not a host name");
+        check("ses://KEY:s3cret@eu-west-1?stream=x", "`stream` is not one of name, weight");
         check("postmark://api.postmarkapp.com", "a token before the @");
         check("postmark://ann:s3cret@api.postmarkapp.com", "and nothing else");
-        check("postmark://s3cret@api.postmarkapp.com/email", "only `?`");
-        check("postmark://s3cret@api.postmarkapp.com?mails_each=3", "`mails_each` is none of");
+        check("postmark://s3cret@api.postmarkapp.com/email", "behind a `?`");
+        check("postmark://s3cret@api.postmarkapp.com?mails_each=3", "`mails_each` is not one of");
         check("sendgrid://s3cret%0d%0ax@api.sendgrid.com", "control character");
-        check("sendgrid://s3crét@api.sendgrid.com?tls_name=x", "`tls_name` is none of");
-        check("smtp://mail.example.com\nsmtps://mail.example.com", "way 2: another one is called");
+        check("sendgrid://s3crét@api.sendgrid.com?tls_name=x", "`tls_name` is not one of");
+        check("smtp://mail.example.com\nsmtps://mail.example.com", "route 2: another one is called");
     }
 
     proptest! {

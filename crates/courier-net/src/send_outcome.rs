@@ -58,7 +58,7 @@ impl SendOutcome {
 
     /// Nothing goes before somebody has looked.
     pub fn locked_out(service: &'static str, why: String) -> Self {
-        tracing::error!(service, why, "a service does not take who we are: somebody has to look");
+        tracing::error!(service, why, "a service rejects the credentials: check them");
         Self::slow_down(why, None)
     }
 

@@ -105,7 +105,7 @@ async fn wrong_settings_are_refused_at_once() {
     for keyspace in ["", "Capital", "a;b", "1st", &"a".repeat(41)] {
         expect_refused(
             CqlStore::open(Settings { keyspace: keyspace.to_owned(), ..right.clone() }).await,
-            "is no name",
+            "is not a keyspace",
         );
     }
     let elsewhere = Settings { datacenter: Some("elsewhere".into()), ..right.clone() };
@@ -195,5 +195,5 @@ async fn a_cluster_with_login_and_tls_lets_in_who_has_both() {
     });
     CqlStore::open(Settings { tls: other, ..quick.clone() }).await.unwrap_err();
     let half = Some(CqlTls { ca, certificate: Some("client.pem".into()), key: None });
-    expect_refused(CqlStore::open(Settings { tls: half, ..quick }).await, "belong together");
+    expect_refused(CqlStore::open(Settings { tls: half, ..quick }).await, "must both be set");
 }

@@ -40,7 +40,7 @@ fn a_key_is_made_and_a_test_mail_arrives_signed() {
     check(&good, &["dkim", "new", "shop.example", "--selector", "s1"], 0, "s1._domainkey.shop.example  TXT");
     check(&good, &["dkim", "new", "shop.example", "--selector", "s1"], 3, "exists already");
     check(&good, &["dkim", "new", "shop.example", "--kind", "dsa"], 2, "[possible values: rsa, ed25519]");
-    check(&[], &["dkim", "new", "shop example", "--folder", "keys"], 3, "no name in the DNS");
+    check(&[], &["dkim", "new", "shop example", "--folder", "keys"], 3, "not a DNS name");
     check(
         &[],
         &["dkim", "new", "shop.example", "--folder", "keys", "--from", "soon"],

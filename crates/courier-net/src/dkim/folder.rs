@@ -27,7 +27,7 @@ pub fn read_keys(folder: &Path) -> Result<Vec<DkimKey>, Vec<String>> {
         }
     }
     if names.is_empty() {
-        wrong.push(format!("{shown}: there is no key in it; `tidings dkim new DOMAIN` makes one"));
+        wrong.push(format!("{shown}: the folder has no key; `tidings dkim new DOMAIN` makes one"));
     }
     if wrong.is_empty() { Ok(keys) } else { Err(wrong) }
 }

@@ -40,7 +40,7 @@ impl DkimKey {
     /// Reads a private key in PEM.
     pub fn read(domain: &str, selector: &str, since: i64, pem: &str) -> Result<Self, DkimKeyError> {
         if !is_dns_name(domain) || !is_dns_name(selector) {
-            return Err(DkimKeyError("its domain or selector is no name in the DNS"));
+            return Err(DkimKeyError("its domain or selector is not a DNS name"));
         }
         let der = PrivateKeyDer::from_pem_slice(pem.as_bytes());
         let secret = match der.map_err(|_| DkimKeyError("not a private key in PEM"))? {

@@ -76,7 +76,7 @@ impl HookCourier {
     pub fn new(settings: &Settings, clock: Clock) -> Result<Self, String> {
         let Settings { hooks, keys, hosts, per_second, trust, hand_over } = settings;
         if let Some(hook) = hooks.iter().find(|hook| form_of_hook(**hook).is_signed() && keys.is_empty()) {
-            return Err(format!("`{}` is signed, and there is no secret to sign it with", hook.name()));
+            return Err(format!("`{}` must be signed, but `hooks.secret` is not set", hook.name()));
         }
         let (times, guard) = (OutboundTimeouts::within_hand_over(*hand_over), AddressGuard::new(hosts));
         let reach = HostLimits { most: PACES_MAX, at_once: REQUESTS, per_second: *per_second, times };
@@ -158,7 +158,7 @@ impl Courier for HookCourier {
         gate: &dyn HandoverGate,
     ) -> Result<HandoverOutcome, CourierError> {
         let MessagePayload::Call(call) = &message.way else {
-            return Ok(HandoverOutcome::Refused("it is no call of a hook".to_owned()));
+            return Ok(HandoverOutcome::Refused("it is not a hook call".to_owned()));
         };
         let outcome = match self.prepare(message, call).await {
             Err(outcome) => outcome,

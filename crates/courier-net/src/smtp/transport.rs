@@ -73,7 +73,7 @@ impl SmtpTransport {
             SmtpOpenError::Said(reply) => reply.redact(""),
             SmtpOpenError::Unsafe(why) => {
                 let server = &self.server.host;
-                tracing::error!(server, why, "a mail server is not used: somebody has to look");
+                tracing::error!(server, why, "a mail server is not used until its settings are checked");
                 why.clone()
             }
         }

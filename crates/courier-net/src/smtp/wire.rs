@@ -46,7 +46,7 @@ impl<S: SmtpStream> SmtpWire<S> {
         if self.received.is_empty() {
             return Ok(self.stream);
         }
-        Err(SmtpWireError("the server spoke before it was asked, or somebody between".to_owned()))
+        Err(SmtpWireError("the server, or something in between, sent data before it was asked".to_owned()))
     }
 
     /// Sends commands in one piece.

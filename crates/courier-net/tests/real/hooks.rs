@@ -342,7 +342,7 @@ async fn stopped_leaves_nothing_and_nothing_is_asked_in_vain() {
     let (told, asked, _) = hand_call(&receiver, &courier, &large).await;
     assert!(told.starts_with("refused: it has 300") && asked == 0, "{told}");
     let push = Message { way: MessagePayload::Push(push_payload()), ..receiver.message(1, Hook::Chat) };
-    check(&courier, &push, "it is no call of a hook").await;
+    check(&courier, &push, "it is not a hook call").await;
     assert!(receiver.fake.take_requests().is_empty());
 }
 
@@ -413,5 +413,5 @@ fn what_is_signed_needs_a_secret() {
     };
     assert!(HookCourier::new(&settings(&[Hook::Chat]), Clock::real(0)).is_ok());
     let why = HookCourier::new(&settings(&Hook::ALL), Clock::real(0)).unwrap_err();
-    assert_eq!(why, "`webhook` is signed, and there is no secret to sign it with");
+    assert_eq!(why, "`webhook` must be signed, but `hooks.secret` is not set");
 }

@@ -40,7 +40,7 @@ fn ways_may_be_a_list() {
         assert!(refused.contains("`mail.ways` must be"), "{slip}: {refused}");
     }
     let refused = merge_values("mail: {ways: []}", &[], &[]).unwrap_err().to_string();
-    assert!(refused.contains("there is no way in it"), "{refused}");
+    assert!(refused.contains("it is empty"), "{refused}");
 }
 
 #[test]
@@ -54,7 +54,11 @@ fn what_is_wrong_about_mail_is_told_in_full() {
         assert!(!refused.contains("correct-horse-battery"), "{refused}");
     };
     let both = format!("{WAYS}&wait=3\nsmtp+plain://10.1.1.1");
-    check("", &both, &["way 1: `wait` is none of", "way 2: `smtp+plain` is for a server on this machine"]);
+    check(
+        "",
+        &both,
+        &["route 1: `wait` is not one of", "route 2: `smtp+plain` is for a server on this machine"],
+    );
     check("mail: {dkim: keys}", "", &["tidings.yaml:1:14", "`mail.dkim` has no effect without `mail.ways`"]);
     check("mail: {name: 'a b'}", WAYS, &["mail.name: `a b` is not a host name"]);
     check("mail: {way: x}", WAYS, &["`mail.way", "`mail.ways`"]);
