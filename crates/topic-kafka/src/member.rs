@@ -109,7 +109,7 @@ impl KafkaMember {
             && let Some(lead) = topics.first()
         {
             let (shared, group, asker) = (shared.clone(), Arc::downgrade(&group), inner.asker.clone());
-            let watch = OwnerWatch { shared, group, asker, lead: lead.clone(), wire: wire.clone() };
+            let watch = OwnerWatch { shared, group, asker, lead: lead.clone(), wire };
             std::thread::Builder::new()
                 .name(format!("owners {}", membership.group))
                 .spawn(move || watch.run())
