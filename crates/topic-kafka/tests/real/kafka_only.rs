@@ -319,7 +319,7 @@ async fn check_killed_between_hands(protocol: GroupProtocol) {
         };
         match happening {
             Ok(MemberEvent::Assigned(assigned)) => {
-                owned[at].extend(assigned.iter().map(|(partition, _)| *partition))
+                owned[at].extend(assigned.iter().map(|(partition, _)| *partition));
             }
             Ok(MemberEvent::Revoked(revoked)) => owned[at].retain(|partition| !revoked.contains(partition)),
             Ok(MemberEvent::Records(batch)) => unreachable!("records of partition {}", batch.partition),
@@ -328,7 +328,7 @@ async fn check_killed_between_hands(protocol: GroupProtocol) {
                 runtime::retry::wait_real_time(Duration::from_secs(1)).await;
                 member = join(&again).await;
             }
-            Err(error) => panic!("{protocol:?}: {error}"),
+            Err(error) => unreachable!("{protocol:?}: {error}"),
         }
     }
     let mut all = owned.concat();
