@@ -60,7 +60,7 @@ To begin:
   tidings up --catalogue shop --demo
 and open the address it prints.";
 
-const ABOUT: &str = "Tidings turns model-change events into the few messages that people want.";
+const ABOUT: &str = "Tidings turns change events into the few messages that people want.";
 
 /// The version, and by whose rules local times become instants.
 fn long_version() -> String {
@@ -219,9 +219,9 @@ pub enum TidingsCommand {
 }
 
 const UP: &str = "\
-The data directory holds everything: topics/ store/ outbox/ clock, and admin.json while the house runs. The \
-other commands find the running house through that file. On Ctrl-C every room finishes the work in hand, \
-then stops.
+The data directory holds everything: topics/ store/ outbox/ secret clock lock, webpush.pem of a demo, and \
+admin.json while the house runs. The other commands find the running house through admin.json. On Ctrl-C \
+every room finishes the work in hand, then stops.
 
 Examples:
   tidings up --catalogue examples/gallery --demo

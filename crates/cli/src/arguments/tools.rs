@@ -7,7 +7,7 @@ use views::open_windows::WindowAction;
 
 pub const RELEASE: &str = "\
 Sends what each window holds at once, after the usual checks at closing; what is told today is not told \
-again tomorrow. With --all the rate is limited to --per-second windows. If you stop it midway, part of the \
+again tomorrow. With --all the rate is limited to --per-second windows. If you stop it midway, some of the \
 windows are released, and you can run it again.
 
 Examples:

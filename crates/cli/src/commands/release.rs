@@ -64,7 +64,7 @@ fn release_one(
 }
 
 /// Releases all windows at a limited rate, so that the sender and the readers can keep up. If it is stopped midway,
-/// part of the windows are released, and the rest close at their own time.
+/// some of the windows are released, and the rest close at their own time.
 fn release_all(
     reach: &HouseAccess,
     config: &Config,
