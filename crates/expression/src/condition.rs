@@ -2,14 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value as Scripted};
+use minijinja::{Environment, ErrorKind, Value as Scripted};
 use model::{SubjectRef, Value, VersionedState};
 
-use crate::{
-    check::TextReads,
-    limits::{CONDITION_FUEL, RECURSION_MAX},
-    words::install_words,
-};
+use crate::{check::TextReads, words::bounded_environment};
 
 /// A compiled condition.
 #[derive(Clone)]
@@ -34,13 +30,7 @@ const TEMPLATE: &str = "condition";
 impl KindCondition {
     /// Compiles a condition that has been checked.
     pub fn compile(text: &str, reads: TextReads) -> Result<Self, String> {
-        let mut env = Environment::empty();
-        install_words(&mut env);
-        env.set_fuel(Some(CONDITION_FUEL));
-        env.set_recursion_limit(RECURSION_MAX);
-        // What is missing may be asked for with `not` and `is defined`; compared, it is an error, which
-        // `holds` takes for no.
-        env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+        let mut env = bounded_environment();
         // An expression of minijinja borrows its environment and a template does not, so the condition is
         // compiled as a text that is empty when it does not hold.
         let template = format!("{{% if ({text}\n) %}}1{{% endif %}}");

@@ -5,15 +5,11 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
+use minijinja::{Environment, Error, ErrorKind, Value};
 use model::{Day, UtcMillis};
 use serde_json::Value as Json;
 
-use crate::{
-    check::TextReads,
-    limits::{CONDITION_FUEL, RECURSION_MAX},
-    words::install_words,
-};
+use crate::{check::TextReads, words::bounded_environment};
 
 /// What happened to a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,12 +61,8 @@ pub enum NullMeaning {
 
 impl SourceExpression {
     pub fn compile(text: &str, reads: TextReads) -> Result<Self, String> {
-        let mut env = Environment::empty();
-        install_words(&mut env);
+        let mut env = bounded_environment();
         install_source_words(&mut env);
-        env.set_fuel(Some(CONDITION_FUEL));
-        env.set_recursion_limit(RECURSION_MAX);
-        env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         let template = format!("{{% set {RESULT} = ({text}\n) %}}");
         env.add_template_owned(TEMPLATE, template).map_err(|error| error.to_string())?;
         Ok(Self { text: text.to_string(), env: Arc::new(env), reads: Arc::new(reads) })

@@ -1,6 +1,8 @@
 //! Filters and tests: which there are, what they take and what they give.
 
-use minijinja::{Environment, filters, tests};
+use minijinja::{Environment, UndefinedBehavior, filters, tests};
+
+use crate::limits::{CONDITION_FUEL, RECURSION_MAX};
 
 /// What a filter takes before the bar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +57,7 @@ const fn text_only(
     least: usize,
     most: usize,
 ) -> TextFilter {
-    TextFilter { name, takes, gives, least, most, in_texts_only: true }
+    TextFilter { in_texts_only: true, ..filter_word(name, takes, gives, least, most) }
 }
 
 /// Every filter there is.
@@ -90,6 +92,18 @@ pub const SOURCE_FILTERS: [TextFilter; 6] = [
 
 /// Every test there is: `x is defined`.
 pub const TESTS: [&str; 5] = ["defined", "undefined", "none", "odd", "even"];
+
+/// Where conditions and expressions of sources are evaluated: with the shared words, and within bounds.
+pub fn bounded_environment() -> Environment<'static> {
+    let mut env = Environment::empty();
+    install_words(&mut env);
+    env.set_fuel(Some(CONDITION_FUEL));
+    env.set_recursion_limit(RECURSION_MAX);
+    // What is missing may be asked for with `not` and `is defined`; compared, it is an error. A condition then does
+    // not hold.
+    env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    env
+}
 
 /// The words that conditions and texts share. Nothing else is in an environment that was made empty: no
 /// function, no way out.
