@@ -241,15 +241,17 @@ async fn a_group_goes_on_though_all_it_had_read_is_gone_with_its_marks() {
     }
 }
 
+/// Two instances with names; of the first also the settings, to open it again.
+fn open_two_instances(settings: Settings) -> (Settings, KafkaTopics, KafkaTopics) {
+    let one = Settings { instance: Some("one".to_owned()), ..settings };
+    let two = Settings { instance: Some("two".to_owned()), ..one.clone() };
+    let [first, second] = [one.clone(), two].map(|one| KafkaTopics::open(one, Clock::real(0)).unwrap());
+    (one, first, second)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_that_comes_back_keeps_its_partitions() {
-    let mut one = cluster_settings("static");
-    one.instance = Some("one".to_owned());
-    let two = Settings { instance: Some("two".to_owned()), ..one.clone() };
-    let (first, second) = (
-        KafkaTopics::open(one.clone(), Clock::real(0)).unwrap(),
-        KafkaTopics::open(two, Clock::real(0)).unwrap(),
-    );
+    let (one, first, second) = open_two_instances(cluster_settings("static"));
     let lead = declare_topic(&first, "lead", 4).await;
     let join = async |kafka: &KafkaTopics| {
         kafka.join(test_membership("group", &lead, TurnGuarantee::Plain)).await.unwrap()
@@ -288,16 +290,8 @@ async fn an_instance_that_comes_back_keeps_its_partitions() {
 
 /// An instance is told to give partitions away, is killed before it has, and comes back under its name.
 async fn check_killed_between_hands(protocol: GroupProtocol) {
-    let one = Settings {
-        protocol,
-        instance: Some("one".to_owned()),
-        ..cluster_settings(&format!("orphans-{protocol:?}"))
-    };
-    let two = Settings { instance: Some("two".to_owned()), ..one.clone() };
-    let (first, second) = (
-        KafkaTopics::open(one.clone(), Clock::real(0)).unwrap(),
-        KafkaTopics::open(two, Clock::real(0)).unwrap(),
-    );
+    let settings = cluster_settings(&format!("orphans-{protocol:?}"));
+    let (one, first, second) = open_two_instances(Settings { protocol, ..settings });
     let lead = declare_topic(&first, "lead", 4).await;
     let join = async |kafka: &KafkaTopics| {
         kafka.join(test_membership("group", &lead, TurnGuarantee::Plain)).await.unwrap()
