@@ -390,7 +390,10 @@ fn a_template_is_checked_as_a_file_of_its_own() {
         "{% for s in sections %}{{ s.items | first | day }}{% endfor %}",
         "mail/daily.mjml:1:45: `day` cannot be used on item",
     );
-    check("{% set x = name %}{{ x }}{{ y }}", "mail/daily.mjml:1:29: there is no `y`; did you mean `x`?");
+    check(
+        "{% set sum = name %}{{ sum }}{{ som }}",
+        "mail/daily.mjml:1:33: there is no `som`; did you mean `sum`?",
+    );
     check("{% if name %}{% set x = 1 %}{% endif %}{{ x + 1 }}", "fine");
     check(
         "{% for x in [1] %}{% endfor %}{{ x }}",

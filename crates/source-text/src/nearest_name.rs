@@ -16,15 +16,24 @@ pub fn suggest_name<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + C
 /// The nearest name, unless all of them are far.
 pub fn nearest_name<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
-    // Swapped letters are one slip; a third of the word may be wrong.
-    let far = word.chars().count() / 3 + 1;
+    // Swapped letters are one slip; about a third of the word may be wrong, and not two letters of three.
+    let far = (word.chars().count() + 1) / 3;
     names
         .into_iter()
         .map(|name| (strsim::osa_distance(&word, &name.to_lowercase()), name))
-        .filter(|(distance, _)| *distance <= far)
+        .filter(|(distance, name)| *distance <= far || begins(&word, name))
         .min()
         .map(|(_, name)| name)
 }
+
+/// Whether a name only goes on behind the word, and not for long.
+fn begins(word: &str, name: &str) -> bool {
+    let rest = name.to_lowercase().strip_prefix(word).map(|rest| rest.chars().count());
+    word.chars().count() > GOES_ON_MAX && rest.is_some_and(|rest| rest <= GOES_ON_MAX)
+}
+
+/// Letters that may be missing at the end of a word that is longer than they are.
+const GOES_ON_MAX: usize = 2;
 
 /// Names in a row for a message: `a, b or c`.
 pub fn list_choices<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
@@ -33,5 +42,32 @@ pub fn list_choices<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         None => "nothing".to_string(),
         Some(last) if names.is_empty() => last,
         Some(last) => format!("{} or {last}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_near_name_is_suggested() {
+        let check = |word: &str, name: &str, is_near: bool| {
+            assert_eq!(nearest_name(word, [name]).is_some(), is_near, "{word}, {name}");
+        };
+        check("zoe", "eve", false);
+        check("ben", "ann", false);
+        check("a", "b", false);
+        check("no", "on", true);
+        check("eva", "eve", true);
+        check("too", "to", true);
+        check("wrok", "work", true);
+        check("uper", "upper", true);
+        check("mail", "email", true);
+        check("mail", "push", false);
+        check("list", "listed", true);
+        check("li", "listed", false);
+        check("artis", "artist", true);
+        check("catalog", "catalogue", true);
+        check("Europe/Belrin", "Europe/Berlin", true);
     }
 }

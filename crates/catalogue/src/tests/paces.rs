@@ -19,7 +19,7 @@ pub(super) const PACES: &[(&str, &str)] = &[
     ),
     ("close: {away: 30m}", "fine"),
     ("close: {before: starts, by: 2h}", "27:12: `work` has no field `starts`"),
-    ("close: {before: out, by: 2h}", "27:12: `event` has no field `out`; did you mean `at`?"),
+    ("close: {before: out, by: 2h}", "27:12: `event` has no field `out`"),
     ("close: at_once\n    key: [kind, subject.title]", "28:17: `event` has no field `title`"),
     (
         "close: at_once\n    key: title",

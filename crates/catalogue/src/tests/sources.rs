@@ -62,7 +62,7 @@ const SLIPS: &[(&str, &str, &str)] = &[
     ("    person: row.user_id\n", "    person: row.user_id\n    actor: row.x\n", "22:12: `actor` has no effect here; `tells: follow` has `person`, `subject`, `time` or `version`"),
     ("person: row.user_id", "person: [row.user_id]", "21:13: `person` must be a text, not a list"),
     ("person: row.user_id", "person: rwo.user_id", "21:13: there is no `rwo`; did you mean `row`?"),
-    ("person: key", "person: before.id", "27:13: there is no `before`; did you mean `record`?"),
+    ("person: key", "person: before.id", "27:13: there is no `before`; a text here reads `change`, `key`, `record` or `row`"),
     ("version: record.offset", "version: record.ofset", "28:21: `record` has no `ofset`; did you mean `offset`?"),
     ("zone: row.tz", "zon: row.tz", "29:12: there is no field `zon`; did you mean `zone`?"),
     ("    data: {zone: row.tz, email: row.contact.mail}\n", "", "26:12: `tells: profile` needs `data`; it has FIELDS"),
