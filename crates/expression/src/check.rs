@@ -1,6 +1,9 @@
 //! Walks a text: which statements it uses and whether every value it reads exists and fits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use minijinja::{
     Error, ErrorKind,
@@ -336,6 +339,10 @@ fn syntax_finding(text: &str, error: &Error) -> TextFinding {
         let start = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         start..start
     });
+    let expected = error.detail().and_then(|said| said.strip_prefix("unexpected end of input, expected "));
+    if let Some(expected) = expected {
+        return early_end_finding(text, range, expected);
+    }
     let what = match (error.kind(), error.detail()) {
         (ErrorKind::SyntaxError, Some(detail)) => detail.to_string(),
         _ => error.to_string(),
@@ -345,4 +352,21 @@ fn syntax_finding(text: &str, error: &Error) -> TextFinding {
         .is_some_and(|rest| rest.starts_with('='))
         .then(|| "a comparison is written `==`".to_string());
     TextFinding { offset: range.start.min(text.len()), len: range.len(), what, help }
+}
+
+/// What a text lacks where it ends; the range is that of its last word.
+fn early_end_finding(text: &str, last: Range<usize>, expected: &str) -> TextFinding {
+    let (expected, help) = match expected {
+        "expression" => ("a value", "write a field, a number or a text in quotes"),
+        "identifier" => ("a name", "write the name of a field, a filter or a test"),
+        "identifier or integer" => ("a name", "write the name of a field"),
+        "end of variable block" => ("`}}`", "write it where the value ends"),
+        "end of block" => ("`%}`", "write it where the statement ends"),
+        other => (other, "write it where it belongs"),
+    };
+    let what = match text.get(last.clone()).filter(|word| !word.trim().is_empty()) {
+        Some(word) => format!("{expected} is expected after `{word}`, where the text ends"),
+        None => format!("{expected} is expected, and there is none"),
+    };
+    TextFinding { offset: last.start.min(text.len()), len: last.len(), what, help: Some(help.to_string()) }
 }

@@ -73,6 +73,19 @@ fn a_condition_reads_what_is_declared_and_is_true_or_false() {
         "[home] `home` is a reference of a reference; only what the subject itself refers to is loaded for texts",
     );
     check("subject.title > subject.score", "[subject.score] text cannot be compared with number");
+    let value = "write a field, a number or a text in quotes";
+    check(
+        "subject.public and",
+        &format!("[and] a value is expected after `and`, where the text ends; {value}"),
+    );
+    check("not", &format!("[not] a value is expected after `not`, where the text ends; {value}"));
+    check("subject.score >", &format!("[>] a value is expected after `>`, where the text ends; {value}"));
+    check("", &format!("[] a value is expected, and there is none; {value}"));
+    check(
+        "(subject.public",
+        "[public] `)` is expected after `public`, where the text ends; write it where it belongs",
+    );
+    check("subject.", "[.] a name is expected after `.`, where the text ends; write the name of a field");
     check("subject.title = 'x'", "[=] unexpected input after expression; a comparison is written `==`");
     check(
         "subject.title | day == 'x'",
