@@ -136,9 +136,10 @@ fn read_best_hours(
     node: &TreeNode,
     zone: Option<&ZoneRule>,
 ) -> Result<LocalHours, ()> {
-    let hours = reader.text(node, "`best`").ok_or(())?;
-    let Some(hours) = LocalHours::parse(hours) else {
-        reader.problem(node.at, "`best` must be a range of hours, such as `07:00-22:00`");
+    let help = "write it like \"07:00-22:00\"";
+    let text = reader.text_like(node, "`best`", help).ok_or(())?;
+    let Some(hours) = LocalHours::parse(text) else {
+        reader.problem_with(node.at, format!("`{text}` is not a range of hours"), Some(help.to_string()));
         return Err(());
     };
     if let Some(ZoneRule::Fixed(_)) = zone {
@@ -184,11 +185,11 @@ pub(crate) fn read_time_of_day(
     node: &TreeNode,
     what: &str,
 ) -> Option<LocalTime> {
-    let text = reader.text(node, what)?;
+    let help = "write it like \"09:00\"";
+    let text = reader.text_like(node, what, help)?;
     let time = LocalTime::parse(text);
     if time.is_none() {
-        let help = "write it like \"09:00\"".to_string();
-        reader.problem_with(node.at, format!("`{text}` is not a time of day"), Some(help));
+        reader.problem_with(node.at, format!("`{text}` is not a time of day"), Some(help.to_string()));
     }
     time
 }
@@ -219,11 +220,11 @@ pub(crate) fn read_zone(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<
 
 /// A length of time.
 pub(crate) fn read_duration(reader: &mut TreeReader<'_>, node: &TreeNode, what: &str) -> Option<i64> {
-    let text = reader.text(node, what)?;
+    let help = "write it like `20m`, `1h30m` or `7d`";
+    let text = reader.text_like(node, what, help)?;
     let ms = parse_duration_ms(text);
     if ms.is_none() {
-        let help = "write it like `20m`, `1h30m` or `7d`".to_string();
-        reader.problem_with(node.at, format!("`{text}` is not a length of time"), Some(help));
+        reader.problem_with(node.at, format!("`{text}` is not a length of time"), Some(help.to_string()));
     }
     ms
 }

@@ -459,10 +459,11 @@ fn a_folder_is_read_and_nothing_outside_of_it() {
 
 #[test]
 fn what_nests_too_deep_is_refused() {
-    for (levels, expected) in [(5_000, "recursion limit"), (20, "depth")] {
+    for levels in [5_000, 20] {
         let deep = GOOD.replace("most: 8", &format!("most: {}1{}", "[".repeat(levels), "]".repeat(levels)));
         assert!(
-            describe_result(parse_with(&deep, MJML)).contains(expected),
+            describe_result(parse_with(&deep, MJML))
+                .contains("the maps and lists within each other are too many"),
             "{}",
             describe_result(parse_with(&deep, MJML))
         );

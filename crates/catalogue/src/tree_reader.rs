@@ -99,6 +99,16 @@ impl<'a> TreeReader<'a> {
         }
     }
 
+    /// A text of a form, such as a length of time; `help` shows it.
+    pub fn text_like<'n>(&mut self, node: &'n TreeNode, what: &str, help: &str) -> Option<&'n str> {
+        if let TreeValue::Text(text) = &node.what {
+            return Some(text);
+        }
+        let what = format!("{what} must be a text, not {}", node.what.sort_name());
+        self.problem_with(node.at, what, Some(help.to_string()));
+        None
+    }
+
     pub fn flag(&mut self, node: &TreeNode, what: &str) -> Option<bool> {
         match &node.what {
             TreeValue::Flag(flag) => Some(*flag),
@@ -165,15 +175,25 @@ impl<'a> TreeReader<'a> {
     }
 
     fn report_wrong(&mut self, node: &TreeNode, rule: &str, found: &TreeValue) {
-        // Of `key:value` YAML makes a text.
         let help = match found {
-            TreeValue::Text(text) if rule.ends_with("must be a map") => missing_blank(text),
-            TreeValue::Flag(_) | TreeValue::Number(_) if rule.ends_with("must be a text") => {
-                Some("write it in quotes".to_string())
+            // Of `key:value` YAML makes a text.
+            TreeValue::Text(text) if rule.ends_with("must be a map") => {
+                missing_blank(text).unwrap_or_else(|| "write `key: value`".to_string())
             }
-            _ => None,
+            TreeValue::List(_) if rule.ends_with("must be a map") => {
+                "write `key: value` without the `-` or the brackets of a list".to_string()
+            }
+            _ if rule.ends_with("must be a map") => "write `key: value`".to_string(),
+            _ if rule.ends_with("must be a list of texts") => "write it like `[one, other]`".to_string(),
+            TreeValue::Flag(_) | TreeValue::Number(_) if rule.ends_with("must be a text") => {
+                "write it in quotes".to_string()
+            }
+            TreeValue::Text(text) if rule.ends_with("must be a number") && text.parse::<f64>().is_ok() => {
+                "write it without quotes".to_string()
+            }
+            _ => return self.problem(node.at, format!("{rule}, not {}", found.sort_name())),
         };
-        self.problem_with(node.at, format!("{rule}, not {}", found.sort_name()), help);
+        self.problem_with(node.at, format!("{rule}, not {}", found.sort_name()), Some(help));
     }
 }
 

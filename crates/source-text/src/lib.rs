@@ -10,6 +10,7 @@ mod nearest_name;
 pub mod problem;
 pub mod yaml;
 mod yaml_slip;
+mod yaml_words;
 
 pub use nearest_name::{did_you_mean, list_choices, nearest_name, suggest_name};
 pub use problem::{SourceText, TextProblem, TextProblems, line_and_column};

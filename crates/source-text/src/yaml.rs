@@ -9,6 +9,7 @@ use serde_saphyr::{Location, Spanned};
 use crate::{
     problem::{SourceText, TextProblem},
     yaml_slip::find_slip,
+    yaml_words::describe_parser_error,
 };
 
 /// Levels of a file.
@@ -116,16 +117,16 @@ pub fn parse_yaml(source: SourceText<'_>) -> Result<TreeNode, TextProblem> {
     let fails = |text: &str| {
         read_raw(text).err().map(|error| error.location().map_or(1, |at| TreePlace::from(at).line))
     };
-    let text = error.without_snippet().to_string();
-    let is_twice = text.contains("duplicate mapping key");
-    if let Some(slip) = (!is_twice).then(|| find_slip(source.text, at.line.max(1), &fails)).flatten() {
+    let said = error.without_snippet().to_string();
+    let twice = said.split_once("duplicate mapping key: ").map(|(_, key)| key);
+    if let Some(slip) = twice.is_none().then(|| find_slip(source.text, at.line.max(1), &fails)).flatten() {
         return Err(source.problem(slip.line, slip.column, slip.what).with_help(slip.help));
     }
-    // The crate says its place and its own options in the text; ours comes first already.
-    let what = text.split(" at line ").next().unwrap_or(&text);
-    let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or(what);
-    let what = what.replace("duplicate mapping key: ", "this key is given twice: ");
-    Err(source.problem(at.line.max(1), at.column.max(1), what))
+    let (what, help) = describe_parser_error(&said);
+    // The crate has its own options behind the key.
+    let key = twice.map(|key| key.split(", set DuplicateKeyPolicy").next().unwrap_or(key));
+    let what = key.map_or_else(|| what.to_owned(), |key| format!("{what}: {key}"));
+    Err(source.problem(at.line.max(1), at.column.max(1), what).with_help(help.to_owned()))
 }
 
 fn read_raw(text: &str) -> Result<RawTree, serde_saphyr::Error> {

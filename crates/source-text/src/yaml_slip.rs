@@ -4,6 +4,10 @@
 
 /// Guesses that are tried, from the line of the error upwards.
 const TRIES_MAX: usize = 60;
+/// Lines, from that of the error upwards, whose indentation may be the slip.
+const INDENTED_LINES_MAX: usize = 3;
+/// Indentations that are tried of such a line.
+const INDENTS_MAX: usize = 3;
 
 /// A slip, where it is and what was probably meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,8 +35,13 @@ pub fn find_slip(text: &str, line: usize, fails: &dyn Fn(&str) -> Option<usize>)
         let next = lines.get(number + 1).copied().unwrap_or_default();
         list_guesses(written, next).into_iter().map(move |guess| (number, guess))
     });
+    // Another indentation makes another tree, so it comes after what is wrong within a line.
+    let indents = above.iter().enumerate().rev().take(INDENTED_LINES_MAX).flat_map(|(number, written)| {
+        let before = lines.get(..number).unwrap_or_default();
+        guess_indents(written, before).into_iter().map(move |guess| (number, guess))
+    });
     let mut best: Option<(usize, YamlSlip)> = None;
-    for (number, guess) in guesses.take(TRIES_MAX) {
+    for (number, guess) in guesses.take(TRIES_MAX).chain(indents) {
         let YamlGuess { mended, column, what, help } = guess;
         let mut tried: Vec<&str> = lines.clone();
         if let Some(place) = tried.get_mut(number) {
@@ -66,15 +75,25 @@ fn is_word(text: &str) -> bool {
 
 /// What may be wrong with a line, the likeliest first.
 fn list_guesses(line: &str, next: &str) -> Vec<YamlGuess> {
-    if line.trim().is_empty() || line.trim_start().starts_with('#') {
+    if is_empty_line(line) {
         return Vec::new();
     }
     let guesses = [guess_tab(line), guess_blank(line), guess_bracket(line), guess_colon(line, next)];
-    guesses.into_iter().flatten().chain(guess_quote(line)).collect()
+    let later = [guess_no_quotes(line), guess_dash(line)];
+    guesses.into_iter().flatten().chain(guess_quote(line)).chain(later.into_iter().flatten()).collect()
+}
+
+/// Whether it says nothing.
+fn is_empty_line(line: &str) -> bool {
+    line.trim().is_empty() || line.trim_start().starts_with('#')
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 fn guess_tab(line: &str) -> Option<YamlGuess> {
-    let indent = line.len() - line.trim_start().len();
+    let indent = indent_of(line);
     let at = line.get(..indent)?.find('\t')?;
     let (before, after) = line.split_at_checked(indent)?;
     let what = "this is a tab".to_string();
@@ -209,4 +228,71 @@ fn guess_quote(line: &str) -> Vec<YamlGuess> {
         })
     };
     std::iter::once(line.len()).chain(ends).filter_map(guess).collect()
+}
+
+/// A key of a map that begins like an item of a list.
+fn guess_dash(line: &str) -> Option<YamlGuess> {
+    let item = line.trim_start().strip_prefix("- ")?.trim_start();
+    let indent = indent_of(line);
+    let key = item.split_once(':').map(|(key, _)| key).filter(|key| is_word(key))?;
+    Some(YamlGuess {
+        mended: format!("{}{item}", " ".repeat(indent)),
+        column: indent + 1,
+        what: "a map has no `-` before its keys".to_string(),
+        help: format!("write `{key}:` without it"),
+    })
+}
+
+/// A text that YAML takes for something else: it begins like a map or an alias, or has a colon in it.
+fn guess_no_quotes(line: &str) -> Option<YamlGuess> {
+    let item = line.trim_start();
+    let item = item.strip_prefix("- ").unwrap_or(item).trim_start();
+    let value = match item.split_once(": ") {
+        Some((key, value)) if is_word(key) => value.trim_start(),
+        _ => item,
+    };
+    let start = line.len() - value.len();
+    let text = value.split(" #").next()?.trim_end();
+    let begins = ["{{", "{%", "*", "&", "@", "%", "!", "`"].iter().any(|mark| text.starts_with(mark));
+    let has_colon = !text.starts_with(['"', '\'', '[', '{', '|', '>']) && text.contains(": ");
+    // A whole line would be a text of several lines.
+    if !begins && (value.len() == item.len() || !has_colon) {
+        return None;
+    }
+    let quoted = if text.contains('\'') && !text.contains(['"', '\\']) {
+        format!("\"{text}\"")
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
+    };
+    Some(YamlGuess {
+        mended: format!("{}{quoted}{}", line.get(..start)?, value.get(text.len()..)?),
+        column: line.get(..start)?.chars().count() + 1,
+        what: "this text needs quotes".to_string(),
+        help: format!("write `{quoted}`"),
+    })
+}
+
+/// A line that is indented as no line above it, or not as the one it belongs beside.
+fn guess_indents(line: &str, before: &[&str]) -> Vec<YamlGuess> {
+    let indent = indent_of(line);
+    if is_empty_line(line) || line.get(..indent).is_none_or(|blank| blank.contains('\t')) {
+        return Vec::new();
+    }
+    let mut indents = Vec::new();
+    for other in before.iter().rev().filter(|other| !is_empty_line(other)).map(|other| indent_of(other)) {
+        if other != indent && !indents.contains(&other) {
+            indents.push(other);
+        }
+    }
+    let guess = |by: usize| YamlGuess {
+        mended: format!("{}{}", " ".repeat(by), line.trim_start()),
+        column: indent + 1,
+        what: "the indentation of this line does not fit the lines above it".to_string(),
+        help: match by {
+            0 => "write it at the beginning of the line".to_string(),
+            1 => "indent it by 1 space".to_string(),
+            by => format!("indent it by {by} spaces"),
+        },
+    };
+    indents.into_iter().take(INDENTS_MAX).map(guess).collect()
 }

@@ -123,7 +123,7 @@ pub(super) const PACES: &[(&str, &str)] = &[
     ),
     (
         "close: at_once\n    quiet: {from: 22, to: \"08:00\", zone: person}",
-        "28:19: `from` must be a text, not a number; write it in quotes",
+        "28:19: `from` must be a text, not a number; write it like \"09:00\"",
     ),
     (
         "close: at_once\n    follows: {plan: dayly, wait: 10m}",
