@@ -19,6 +19,7 @@ mod audience;
 mod close_rule;
 mod contradictions;
 mod example;
+mod file_text;
 mod format;
 mod groups;
 mod hash;

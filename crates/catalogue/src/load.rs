@@ -1,12 +1,7 @@
 //! Reading a catalogue, in two stages: the shape of the file, and then what its parts say of each other.
 //! All problems of a stage are reported at once; the second has no meaning while the first has some.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io::{self, Read as _},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use model::{
     SubjectType,
@@ -14,13 +9,14 @@ use model::{
 };
 use source_text::{
     SourceText, TextProblems,
-    yaml::{TreeNode, TreePlace, parse_yaml},
+    yaml::{TreeNode, TreePlace, TreeValue, parse_yaml},
 };
 
 use crate::{
     Catalogue,
     audience::Audience,
     contradictions,
+    file_text::{FileTextError, read_file_text},
     format::CATALOGUE,
     hash::{self, CanonicalText},
     holds, kinds,
@@ -51,18 +47,24 @@ impl Catalogue {
     pub fn load(dir: &Path) -> Result<Self, TextProblems> {
         let path = dir.join(FILE);
         let name = path.display().to_string();
-        let text = read_capped_file(&path).map_err(|error| {
-            let source = SourceText { file: &name, text: "" };
-            source.problem(1, 1, format!("cannot be read: {error}"))
+        let text = read_file_text(&path).map_err(|error| match &error {
+            FileTextError::NotUtf8 { good } => SourceText { file: &name, text: good }
+                .problem_at(good.len(), "the file is not UTF-8 here")
+                .with_help("save it in the encoding UTF-8".to_string()),
+            _ => {
+                let (what, help) = describe_unreadable(dir, &error);
+                SourceText { file: &name, text: "" }.problem(1, 1, what).with_help(help)
+            }
         })?;
         Self::parse(&text, &name, &|template| {
             // A link may lead out of the folder even if the name does not.
-            let root = dir.canonicalize().map_err(|error| error.to_string())?;
-            let path = dir.join(template).canonicalize().map_err(|error| error.to_string())?;
+            let whole =
+                |path: &Path| path.canonicalize().map_err(|error| FileTextError::from(error).to_string());
+            let (root, path) = (whole(dir)?, whole(&dir.join(template))?);
             if !path.starts_with(&root) {
                 return Err("it is outside the catalogue's folder".to_string());
             }
-            read_capped_file(&path).map_err(|error| error.to_string())
+            read_file_text(&path).map_err(|error| error.to_string())
         })
     }
 
@@ -71,10 +73,14 @@ impl Catalogue {
     pub fn parse(text: &str, file: &str, read_file: ReadFile<'_>) -> Result<Self, TextProblems> {
         let source = SourceText { file, text };
         if text.len() > FILE_BYTES_MAX {
-            let what = format!("the file has {} bytes, more than {FILE_BYTES_MAX}", text.len());
-            return Err(source.problem(1, 1, what).into());
+            let help = "move long texts into templates".to_string();
+            return Err(source.problem(1, 1, FileTextError::TooLong.to_string()).with_help(help).into());
         }
         let tree = parse_yaml(source)?;
+        if let TreeValue::Nothing = tree.what {
+            let help = "begin with `catalogue: NAME`, or let `tidings init DIR` write one".to_string();
+            return Err(source.problem(1, 1, "the file is empty").with_help(help).into());
+        }
         let mut reader = TreeReader::new(source);
         let written = read_shape(&mut reader, &tree);
         std::mem::take(&mut reader.problems).into_result()?;
@@ -83,6 +89,27 @@ impl Catalogue {
         let catalogue = resolve_catalogue(&mut reader, written, read_file);
         reader.problems.into_result()?;
         Ok(catalogue)
+    }
+}
+
+/// Why there is no catalogue in a folder, and what helps.
+fn describe_unreadable(dir: &Path, error: &FileTextError) -> (String, Option<String>) {
+    let help = || Some("name the folder of a catalogue, or let `tidings init DIR` make one".to_string());
+    if dir.is_dir() {
+        return match error {
+            FileTextError::Absent => (format!("this folder has no `{FILE}`"), help()),
+            FileTextError::TooLong => (error.to_string(), Some("move long texts into templates".to_string())),
+            other => (other.to_string(), None),
+        };
+    }
+    let name = dir.display();
+    match dir.parent() {
+        Some(folder) if dir.exists() => {
+            let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+            let help = format!("name the folder that it is in: `{}`", folder.display());
+            (format!("`{name}` is a file and not a folder"), Some(help))
+        }
+        _ => (format!("there is no folder `{name}`"), help()),
     }
 }
 
@@ -286,15 +313,4 @@ fn write_audience(text: &mut CanonicalText, to: &Audience) {
         Audience::Listed => text.line("to", "listed"),
         Audience::Everyone => text.line("to", "everyone"),
     }
-}
-
-/// Reads a text file, but not forever: the name could be that of a device, or of a pipe that nobody writes to.
-fn read_capped_file(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    let most = FILE_BYTES_MAX as u64 + 1;
-    File::open(path)?.take(most).read_to_string(&mut text)?;
-    Ok(text)
 }

@@ -439,22 +439,42 @@ fn a_folder_is_read_and_nothing_outside_of_it() {
     let dir = catalogue_folder();
     let loaded = Catalogue::load(dir.path()).unwrap();
     assert_eq!((loaded.hash, &loaded.plans), (good_catalogue().hash, &good_catalogue().plans));
-    let says = |dir: &Path| Catalogue::load(dir).unwrap_err().0[0].what.clone();
-
-    let other = tempfile::tempdir().unwrap();
+    let check = |dir: &Path, expected: &str| {
+        let problem = Catalogue::load(dir).unwrap_err().0.remove(0);
+        let help = problem.help.map(|help| format!("; {help}")).unwrap_or_default();
+        assert_eq!(format!("{}:{}: {}{help}", problem.line, problem.column, problem.what), expected);
+    };
+    let (text, other) = (dir.path().join("mail/daily.txt"), tempfile::tempdir().unwrap());
     fs::write(other.path().join("secret"), "secret").unwrap();
-    fs::remove_file(dir.path().join("mail/daily.txt")).unwrap();
-    assert!(says(dir.path()).starts_with("`mail/daily.txt` cannot be read: No such file"));
-    std::os::unix::fs::symlink(other.path().join("secret"), dir.path().join("mail/daily.txt")).unwrap();
-    assert_eq!(says(dir.path()), "`mail/daily.txt` cannot be read: it is outside the catalogue's folder");
-    fs::remove_file(dir.path().join("mail/daily.txt")).unwrap();
-    fs::write(dir.path().join("mail/daily.txt"), " ".repeat(FILE_BYTES_MAX + 7)).unwrap();
-    assert_eq!(says(dir.path()), "`mail/daily.txt` has 262145 bytes, more than 262144");
-    fs::write(dir.path().join("mail/daily.txt"), [0xFF]).unwrap();
-    assert!(says(dir.path()).contains("UTF-8"));
-    assert!(says(other.path()).starts_with("cannot be read: No such file"));
-    fs::write(dir.path().join("catalogue.yaml"), "#".repeat(FILE_BYTES_MAX + 1)).unwrap();
-    assert_eq!(says(dir.path()), "the file has 262145 bytes, more than 262144");
+    fs::remove_file(&text).unwrap();
+    check(dir.path(), "34:11: `mail/daily.txt` cannot be read: there is no such file");
+    std::os::unix::fs::symlink(other.path().join("secret"), &text).unwrap();
+    check(dir.path(), "34:11: `mail/daily.txt` cannot be read: it is outside the catalogue's folder");
+    fs::remove_file(&text).unwrap();
+    fs::write(&text, " ".repeat(FILE_BYTES_MAX + 7)).unwrap();
+    check(dir.path(), "34:11: `mail/daily.txt` cannot be read: the file has more than 262144 bytes");
+    fs::write(&text, b"a\n\xFF").unwrap();
+    check(
+        dir.path(),
+        "34:11: `mail/daily.txt` cannot be read: it is not UTF-8 in line 2; save it in the encoding UTF-8",
+    );
+    let make = "name the folder of a catalogue, or let `tidings init DIR` make one";
+    check(other.path(), &format!("1:1: this folder has no `catalogue.yaml`; {make}"));
+    let gone = other.path().join("gone");
+    check(&gone, &format!("1:1: there is no folder `{}`; {make}", gone.display()));
+    let (file, folder) = (dir.path().join("catalogue.yaml"), dir.path().display());
+    let name = file.display();
+    check(
+        &file,
+        &format!("1:1: `{name}` is a file and not a folder; name the folder that it is in: `{folder}`"),
+    );
+    fs::write(&file, b"catalogue: a\nsubjects: \xE4").unwrap();
+    check(dir.path(), "2:11: the file is not UTF-8 here; save it in the encoding UTF-8");
+    fs::write(&file, "# nothing yet\n").unwrap();
+    let begin = "begin with `catalogue: NAME`, or let `tidings init DIR` write one";
+    check(dir.path(), &format!("1:1: the file is empty; {begin}"));
+    fs::write(&file, "\u{e4}".repeat(FILE_BYTES_MAX)).unwrap();
+    check(dir.path(), "1:1: the file has more than 262144 bytes; move long texts into templates");
 }
 
 #[test]

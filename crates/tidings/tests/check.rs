@@ -121,6 +121,26 @@ fn what_a_reader_would_see_is_judged_and_written() {
     assert!(full["html_bytes"].as_u64().is_some_and(|bytes| bytes > 1_000), "{full}");
 }
 
+#[test]
+fn what_is_no_catalogue_gets_a_sentence_of_ours() {
+    let dir = shop();
+    let check = |line: &str, part: &str| {
+        let (code, out, why) = run_line(dir.path(), line);
+        assert_eq!(
+            (code, why.contains(part), why.contains("os error")),
+            (3, true, false),
+            "{line}: {out}{why}"
+        );
+    };
+    check("check zzz", "there is no folder `zzz`");
+    check("check zzz --watch", "there is no folder `zzz`");
+    check("check shop/catalogue.yaml", "`shop/catalogue.yaml` is a file and not a folder");
+    check("check shop/catalogue.yaml", "name the folder that it is in: `shop`");
+    check("check shop/mail", "this folder has no `catalogue.yaml`");
+    fs::remove_file(dir.path().join("shop/mail/morning.txt")).unwrap();
+    check("check shop", "`mail/morning.txt` cannot be read: there is no such file");
+}
+
 /// A check that goes on, and its lines as they come.
 struct WatchingCheck {
     child: Child,

@@ -30,7 +30,12 @@ const SCENARIOS: &str = "scenarios";
 
 pub fn run(asked: &cli::CatalogueCheckArgs, out: OutputStyle) -> Result<(), CommandError> {
     let ask = CatalogueCheckRequest { only: asked.only.clone(), stop: ShutdownSignal::default() };
-    if asked.watch { watch::run(asked, &ask, out) } else { check_once(asked, &ask, out) }
+    // What is no folder will not change.
+    if asked.watch && asked.dir.is_dir() {
+        watch::run(asked, &ask, out)
+    } else {
+        check_once(asked, &ask, out)
+    }
 }
 
 /// What is looked at of a catalogue.
