@@ -2,14 +2,16 @@
 
 use model::id::BadName;
 use source_text::suggest_name;
+use wire::cloud_event::join_place;
 
 use crate::config::QUOTED_CHARS_MAX;
 
 /// Why a CloudEvent was not admitted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{at}: {reason}")]
+#[error("{}", join_place(.at, .reason))]
 pub struct AdmissionError {
-    /// A JSON pointer such as `/time`. Fields of the flat form are pointed to as if they stood in `data`.
+    /// A JSON pointer such as `/time`, empty for the whole. Fields of the flat form are pointed to as if they
+    /// stood in `data`.
     pub at: String,
     pub reason: String,
 }

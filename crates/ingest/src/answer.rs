@@ -40,7 +40,7 @@ pub struct RejectedItem {
     /// Its place in the body, from 0.
     pub index: usize,
     pub reason: String,
-    /// A JSON pointer into the item.
+    /// A JSON pointer into the item, empty for the whole of it; or line and column of the body.
     pub at: String,
 }
 
@@ -213,10 +213,10 @@ fn check_path(place: CloudEventSort, what: &str) -> Result<(), AdmissionError> {
 /// An item's own errors point into the item: its place in the body is told by its index.
 fn pointer_in_item(at: &str, index: usize) -> &str {
     let of_list = at.strip_prefix('/').and_then(|at| at.strip_prefix(&index.to_string()));
-    let of_line = at.strip_prefix("line ").and_then(|at| at.split_once(' ')).map(|(_, at)| at);
+    // What is about a whole line ends behind its number.
+    let of_line = at.strip_prefix("line ").map(|at| at.split_once(' ').map_or("", |(_, inside)| inside));
     match of_list.or(of_line) {
-        Some("") => "/",
-        Some(inside) if inside.starts_with('/') => inside,
+        Some(inside) if inside.is_empty() || inside.starts_with('/') => inside,
         _ => at,
     }
 }

@@ -281,6 +281,6 @@ impl IntakeEffects {
 
 impl From<WireError> for AdmissionError {
     fn from(error: WireError) -> Self {
-        Self::new("/", error.to_string())
+        Self::new("", error.to_string())
     }
 }

@@ -334,7 +334,7 @@ async fn read_items(
     match read {
         Ok(one) => Ok(Ok(vec![Ok(one)])),
         Err(UpstreamError::Undecodable(error)) => {
-            Ok(Err(CloudError { at: "/".to_owned(), reason: error.reason }))
+            Ok(Err(CloudError { at: String::new(), reason: error.reason }))
         }
         Err(UpstreamError::Unreachable(reason)) => Err(reason),
     }

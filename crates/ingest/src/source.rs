@@ -26,7 +26,7 @@ pub(crate) enum SourceRecordError {
 impl From<UpstreamError> for SourceRecordError {
     fn from(unread: UpstreamError) -> Self {
         match unread {
-            UpstreamError::Undecodable(error) => Self::Refused(AdmissionError::new("/", error.to_string())),
+            UpstreamError::Undecodable(error) => Self::Refused(AdmissionError::new("", error.to_string())),
             UpstreamError::Unreachable(reason) => Self::Unreachable(reason),
         }
     }
@@ -34,7 +34,7 @@ impl From<UpstreamError> for SourceRecordError {
 
 impl From<RowError> for SourceRecordError {
     fn from(bad: RowError) -> Self {
-        Self::Refused(AdmissionError::new("/", bad.to_string()))
+        Self::Refused(AdmissionError::new("", bad.to_string()))
     }
 }
 

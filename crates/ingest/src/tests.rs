@@ -357,6 +357,12 @@ async fn requests_are_refused_by_their_form() {
     check("/v1/changes", &json, "{", 400, r#""at":"line 1 column"#).await;
     check("/v1/changes", &json, "[]", 400, r#""accepted":0,"rejected":[]}"#).await;
     check("/v1/changes", &json, "", 400, "the body is empty").await;
+    check("/v1/changes", &json, "7", 400, r#""reason":"a change must be an object","at":""}]}"#).await;
+    check("/v1/changes", &json, "[7]", 400, r#""index":0,"reason":"a change must be an object","at":""}]"#)
+        .await;
+    let lines = format!("{good}\n7\n");
+    check("/v1/changes", &json, &lines, 202, r#""index":1,"reason":"a change must be an object","at":""}]"#)
+        .await;
     check(
         "/v1/changes",
         &json,
@@ -647,7 +653,7 @@ async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
     assert_eq!(found, [(3, 1, "ingest"), (3, 2, "ingest"), (3, 3, "ingest")]);
     assert_eq!(aside[0].value.as_deref(), Some(b"\xff".as_slice()));
     assert!(aside[0].reason.contains("the body is not UTF-8"), "{}", aside[0].reason);
-    assert_eq!(aside[1].reason, "/: it is neither JSON nor Avro");
+    assert_eq!(aside[1].reason, "it is neither JSON nor Avro");
     assert!(aside[2].reason.starts_with("/time: occurred at"), "{}", aside[2].reason);
 }
 

@@ -179,7 +179,7 @@ pub struct HttpProblem {
     pub kind: ProblemType,
     /// In words, for people; nothing of the inside of the house.
     pub detail: Cow<'static, str>,
-    /// Where in the body: a JSON pointer, or line and column.
+    /// Where in the body: a JSON pointer, empty for the whole of it, or line and column.
     at: Option<String>,
     /// Seconds after which the same may be asked again.
     retry_secs: Option<u32>,

@@ -29,9 +29,9 @@ pub const ITEMS_MAX: usize = 1_000;
 
 /// Why something is no change.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{at}: {reason}")]
+#[error("{}", join_place(.at, .reason))]
 pub struct CloudError {
-    /// Where: a line and column of the body, or a JSON pointer such as `/3/time`.
+    /// Where: a line and column of the body, or a JSON pointer such as `/3/time`; empty for the whole of it.
     pub at: String,
     pub reason: String,
 }
@@ -42,12 +42,17 @@ impl CloudError {
     }
 }
 
+/// A reason behind its place; what is about the whole has none.
+pub fn join_place(at: &str, reason: &str) -> String {
+    if at.is_empty() { reason.to_owned() } else { format!("{at}: {reason}") }
+}
+
 /// Reads a body of one or many changes. Each has its own verdict; a body that cannot be taken apart has
 /// one for all.
 pub fn parse_changes(body: &[u8]) -> Result<Vec<Result<CloudChange, CloudError>>, CloudError> {
     if body.len() > BODY_BYTES_MAX {
         let reason = format!("the body has {} bytes, more than {BODY_BYTES_MAX}", body.len());
-        return Err(CloudError::new("/", reason));
+        return Err(CloudError::new("", reason));
     }
     let body = body_text(body)?;
     let parts = match body.trim_ascii_start().as_bytes().first() {
@@ -58,7 +63,7 @@ pub fn parse_changes(body: &[u8]) -> Result<Vec<Result<CloudChange, CloudError>>
     };
     if parts.len() > ITEMS_MAX {
         let reason = format!("the body has {} changes, more than {ITEMS_MAX}", parts.len());
-        return Err(CloudError::new("/", reason));
+        return Err(CloudError::new("", reason));
     }
     // One object that is not even JSON is a body that cannot be taken apart.
     if let [(prefix, range)] = parts.as_slice()
@@ -131,7 +136,6 @@ fn parse_item(body: &str, prefix: &str, range: Range<usize>) -> Result<CloudChan
 
 fn error_pointer(prefix: &str, name: &str) -> String {
     match (prefix, name) {
-        ("", "") => "/".to_owned(),
         (prefix, "") => prefix.trim_ascii_end().to_owned(),
         (prefix, name) => format!("{prefix}/{name}"),
     }

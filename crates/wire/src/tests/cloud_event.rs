@@ -71,8 +71,8 @@ fn errors_say_where() {
     check("{", "line 1 column 1: EOF while parsing an object");
     check("{\n  \"id\": 1,\n  oops\n}", "line 3 column 3: key must be a string");
     check(&format!("{{{HEAD}}} x"), "line 1 column 52: trailing characters");
-    check("7", "/: a change must be an object");
-    check(r#"{"source":"shop","type":"t"}"#, "/id: it is missing");
+    check("7", "a change must be an object");
+    check(r#"{"source":"shop","type":"t"}"#, "/id: `id` is missing");
     check(r#"{"id":"","source":"shop","type":"t"}"#, "/id: it is empty");
     check(r#"{"id":null,"source":"shop","type":"t"}"#, "/id: it is missing");
     check(r#"{"id":7,"source":"shop","type":"t"}"#, "/id: it is not a text");
