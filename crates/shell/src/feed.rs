@@ -2,6 +2,7 @@
 //! the order in which they come.
 
 use std::{
+    borrow::Cow,
     fmt,
     io::{BufRead, Read as _},
 };
@@ -9,6 +10,7 @@ use std::{
 use anyhow::Context as _;
 use runtime::retry;
 use serde_json::{Value, value::RawValue};
+use wire::cloud_event::join_place;
 
 use crate::{
     client::{HouseClient, HouseResponse},
@@ -31,6 +33,8 @@ const TRIES_MAX: u32 = 40;
 pub struct FeedItem {
     pub place: FeedPlace,
     pub text: String,
+    /// Its line is not UTF-8: the text has other characters in place of some bytes, and is not sent.
+    pub is_garbled: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,16 +73,24 @@ pub fn read_items<R: BufRead + 'static>(
         reader.consume(1);
     };
     if first == Some(b'[') {
-        let mut text = String::new();
-        reader.take(ARRAY_BYTES_MAX + 1).read_to_string(&mut text)?;
+        let mut bytes = Vec::new();
+        reader.take(ARRAY_BYTES_MAX + 1).read_to_end(&mut bytes)?;
         anyhow::ensure!(
-            text.len() as u64 <= ARRAY_BYTES_MAX,
+            bytes.len() as u64 <= ARRAY_BYTES_MAX,
             "this array is too long: write one item a line"
         );
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+            let line = good.filter(|byte| **byte == b'\n').count() + 1;
+            anyhow::anyhow!("line {line} is not UTF-8; save the file in this encoding")
+        })?;
         let list: Vec<&RawValue> = serde_json::from_str(&text)?;
         let items: Vec<_> = (0..)
             .zip(list)
-            .map(|(place, item)| Ok(FeedItem { place: FeedPlace::Item(place), text: join_lines(item.get()) }))
+            .map(|(place, item)| {
+                let (place, text) = (FeedPlace::Item(place), join_lines(item.get()));
+                Ok(FeedItem { place, text, is_garbled: false })
+            })
             .collect();
         return Ok(Box::new(items.into_iter()));
     }
@@ -101,8 +113,8 @@ impl<R: BufRead> Iterator for FeedLines<R> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             self.number += 1;
-            let mut text = String::new();
-            match self.reader.by_ref().take(LINE_BYTES_MAX + 1).read_line(&mut text) {
+            let mut line = Vec::new();
+            match self.reader.by_ref().take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line) {
                 Ok(0) => return None,
                 Ok(read) if read as u64 > LINE_BYTES_MAX => {
                     return Some(Err(anyhow::anyhow!(
@@ -110,12 +122,13 @@ impl<R: BufRead> Iterator for FeedLines<R> {
                         self.number
                     )));
                 }
-                Ok(_) if text.trim().is_empty() => {}
                 Ok(_) => {
-                    return Some(Ok(FeedItem {
-                        place: FeedPlace::Line(self.number),
-                        text: text.trim().to_owned(),
-                    }));
+                    let text = String::from_utf8_lossy(&line);
+                    let is_garbled = matches!(text, Cow::Owned(_));
+                    if !text.trim().is_empty() {
+                        let (place, text) = (FeedPlace::Line(self.number), text.trim().to_owned());
+                        return Some(Ok(FeedItem { place, text, is_garbled }));
+                    }
                 }
                 Err(error) => return Some(Err(error).with_context(|| format!("line {}", self.number))),
             }
@@ -178,6 +191,11 @@ impl FeedPiece {
         // An array of texts, so that one bad item cannot make the whole body unreadable.
         let mut good = Vec::new();
         for (i, item) in items.iter().enumerate() {
+            if item.is_garbled {
+                fed.refused += 1;
+                told(&format!("{} is not UTF-8; save the file in this encoding", item.place));
+                continue;
+            }
             match serde_json::from_str::<&RawValue>(&item.text) {
                 Ok(_) => good.push(i),
                 Err(error) => {
@@ -208,7 +226,7 @@ impl FeedPiece {
             let text = |name: &str| rejected[name].as_str().unwrap_or_default();
             fed.refused += 1;
             if let Some(item) = item(rejected) {
-                told(&format!("{}: {}: {}", item.place, text("at"), text("reason")));
+                told(&format!("{}: {}", item.place, join_place(text("at"), text("reason"))));
             }
         }
         Ok(())
@@ -281,6 +299,18 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_not_utf8_is_one_bad_line() {
+        let bytes = b"{\"a\":1}\n{\"b\":\"\xE4\"}\n{\"c\":3}\n";
+        let items: Vec<FeedItem> = read_items(Cursor::new(&bytes[..])).unwrap().map(Result::unwrap).collect();
+        let found: Vec<_> = items.iter().map(|item| (item.place, item.is_garbled)).collect();
+        let line = FeedPlace::Line;
+        assert_eq!(found, [(line(1), false), (line(2), true), (line(3), false)]);
+        // An array is read whole, so its line is all that can be said.
+        let error = read_items(Cursor::new(&b"[{},\n{\"b\":\"\xE4\"}]"[..])).err().unwrap();
+        assert_eq!(error.to_string(), "line 2 is not UTF-8; save the file in this encoding");
+    }
+
+    #[test]
     fn what_is_no_json_is_named_by_its_line_in_the_file() {
         let error = serde_json::from_str::<&RawValue>("nonsense").unwrap_err();
         assert_eq!(describe_json_error(&error), "expected ident at column 2");
@@ -297,7 +327,8 @@ mod tests {
 
     #[test]
     fn a_piece_has_one_path_and_an_end() {
-        let item = |text: &str| FeedItem { place: FeedPlace::Line(1), text: text.to_owned() };
+        let item =
+            |text: &str| FeedItem { place: FeedPlace::Line(1), text: text.to_owned(), is_garbled: false };
         let mut piece = FeedPiece::default();
         piece.add(item("{}"));
         assert!(piece.has_room_for(&item("{}")));
