@@ -165,7 +165,7 @@ pub(crate) fn judge_change(
 fn parse_subjects(cloud: &CloudChange) -> Result<Vec<(String, SubjectRef)>, AdmissionError> {
     let many = cloud.subjects.iter().enumerate().map(|(i, text)| (format!("/subjects/{i}"), text));
     let given: Vec<(String, &String)> = match (&cloud.subject, cloud.subjects.len()) {
-        (None, 0) => return refuse_at("/subject", "it is missing"),
+        (None, 0) => return refuse_at("/subject", "`subject` is missing"),
         (Some(one), 0) => vec![("/subject".to_owned(), one)],
         (None, 1..=SUBJECTS_MAX) => many.collect(),
         (None, more) => return refuse_at("/subjects", format!("{more} subjects, more than {SUBJECTS_MAX}")),

@@ -17,7 +17,7 @@ impl<'a> FactData<'a> {
     pub fn text(self, field: &str) -> Result<&'a str, AdmissionError> {
         match self.0.get(field) {
             Some(Value::String(text)) => Ok(text),
-            None | Some(Value::Null) => refuse_at(data_pointer(field), "it is missing"),
+            None | Some(Value::Null) => refuse_at(data_pointer(field), format!("`{field}` is missing")),
             Some(_) => refuse_at(data_pointer(field), "it is not a text"),
         }
     }

@@ -368,7 +368,7 @@ async fn requests_are_refused_by_their_form() {
         &json,
         r#"[{"id":"1"}]"#,
         400,
-        r#""accepted":0,"rejected":[{"index":0,"reason":"it is missing","at":"/source"}]}"#,
+        r#""accepted":0,"rejected":[{"index":0,"reason":"`source` is missing","at":"/source"}]}"#,
     )
     .await;
     check(

@@ -64,7 +64,7 @@ impl ChangeAttributes {
     }
 
     fn take_required(&mut self, name: &'static str) -> Result<String, AttributeError> {
-        self.take_text(name)?.ok_or_else(|| (name.into(), "it is missing".to_owned()))
+        self.take_text(name)?.ok_or_else(|| (name.into(), format!("`{name}` is missing")))
     }
 
     /// A list of what the items are read as; an empty one is as good as missing.
@@ -166,7 +166,7 @@ fn read_person(item: Value) -> Result<CloudPerson, ListItemError> {
     let person = match parts.shift_remove("person") {
         Some(Value::String(person)) if !person.is_empty() => person,
         Some(Value::String(_)) => return fail_attribute("/person", EMPTY),
-        Some(Value::Null) | None => return fail_attribute("/person", "it is missing"),
+        Some(Value::Null) | None => return fail_attribute("/person", "`person` is missing"),
         Some(_) => return fail_attribute("/person", NO_TEXT),
     };
     let score = match parts.shift_remove("score") {

@@ -105,7 +105,7 @@ fn changes_are_admitted_or_refused_with_a_reason() {
         r#""subject":"author:1","data":{"name":"A"}"#,
         &format!("change renamed author:1 at {noon} v{ms} name=A"),
     );
-    check_admission(work, "", "refused /subject: it is missing");
+    check_admission(work, "", "refused /subject: `subject` is missing");
     check_admission(work, r#""subject":"work""#, "refused /subject: `work` is not of the form type:id");
     check_admission(
         work,
@@ -170,7 +170,7 @@ fn a_change_is_about_several_subjects_and_lists_persons() {
         r#""subject":"work:1","data":{"score":2},"persons":["ben",{"person":"ann","score":0.5},{"person":"ann","score":0.93},"ann"]"#,
         &format!("change {suggested} work:1 {at_noon} score=2 for ann=0.93 ben=0"),
     );
-    check_admission(suggested, r#""subjects":[]"#, "refused /subject: it is missing");
+    check_admission(suggested, r#""subjects":[]"#, "refused /subject: `subject` is missing");
     check_admission(
         suggested,
         r#""subjects":["work:1","wrok:1"]"#,
@@ -366,7 +366,7 @@ fn facts_are_admitted_or_refused_with_a_reason() {
         check_admission("tidings.follow", &format!(r#""data":{{"person":"ann"{rest}}}"#), expected);
     };
     follow(r#","target":"author:7""#, &format!("follow ann author:7 v{ms}"));
-    follow("", "refused /data/target: it is missing");
+    follow("", "refused /data/target: `target` is missing");
     follow(r#","target":7"#, "refused /data/target: it is not a text");
     follow(
         r#","target":"athor:7""#,
@@ -400,7 +400,7 @@ fn facts_are_admitted_or_refused_with_a_reason() {
     check_admission(
         "tidings.follow",
         r#""data":{"target":"author:7"}"#,
-        "refused /data/person: it is missing",
+        "refused /data/person: `person` is missing",
     );
 }
 
@@ -535,8 +535,8 @@ fn a_device_is_admitted_or_refused_with_a_reason() {
     let phone = r#","device":"phone","platform":"ios""#;
     device(&format!(r#"{phone},"token":"t:1""#), "profile ann v3 device phone=ios t:1");
     device(r#","device":"phone","token":null"#, "profile ann v3 device phone=-");
-    device(r#","platform":"ios","token":"t""#, "refused /data/device: it is missing");
-    device(phone, "refused /data/token: it is missing");
+    device(r#","platform":"ios","token":"t""#, "refused /data/device: `device` is missing");
+    device(phone, "refused /data/token: `token` is missing");
     for id in ["", "a b", "a\\r\\nBcc: x", "a..b", ".a", "ä", "a@b", &"x".repeat(65)] {
         let word = "refused /data/device: it must consist of letters, digits, `-`, `_` and `.`";
         device(&format!(r#","device":"{id}","platform":"ios","token":"t""#), word);
@@ -557,8 +557,12 @@ fn a_device_is_admitted_or_refused_with_a_reason() {
     );
     check_admission("tidings.erase", r#""version":7,"data":{"person":"ann"}"#, "erase ann v7");
     check_admission("tidings.welcome", r#""version":8,"data":{"person":"ann"}"#, "welcome ann v8");
-    check_admission("tidings.erase", r#""data":{}"#, "refused /data/person: it is missing");
-    check_admission("tidings.seen", r#""data":{"person":"ann"}"#, "refused /data/surface: it is missing");
+    check_admission("tidings.erase", r#""data":{}"#, "refused /data/person: `person` is missing");
+    check_admission(
+        "tidings.seen",
+        r#""data":{"person":"ann"}"#,
+        "refused /data/surface: `surface` is missing",
+    );
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn errors_say_where() {
     check("7", "a change must be an object");
     check(r#"{"source":"shop","type":"t"}"#, "/id: `id` is missing");
     check(r#"{"id":"","source":"shop","type":"t"}"#, "/id: it is empty");
-    check(r#"{"id":null,"source":"shop","type":"t"}"#, "/id: it is missing");
+    check(r#"{"id":null,"source":"shop","type":"t"}"#, "/id: `id` is missing");
     check(r#"{"id":7,"source":"shop","type":"t"}"#, "/id: it is not a text");
     check(&with(r#""time":"yesterday""#), "/time: it is not a time, such as 2026-11-21T09:00:00Z (RFC 3339)");
     check(&with(r#""time":5"#), "/time: it is not a text");
@@ -149,8 +149,8 @@ fn errors_in_lists_say_where() {
     check(r#""persons":["ann",7]"#, &format!("/persons/1: {neither}"));
     check(r#""persons":[["ann"]]"#, &format!("/persons/0: {neither}"));
     check(r#""persons":["ann",""]"#, "/persons/1: it is empty");
-    check(r#""persons":[{}]"#, "/persons/0/person: it is missing");
-    check(r#""persons":[{"person":null}]"#, "/persons/0/person: it is missing");
+    check(r#""persons":[{}]"#, "/persons/0/person: `person` is missing");
+    check(r#""persons":[{"person":null}]"#, "/persons/0/person: `person` is missing");
     check(r#""persons":[{"person":""}]"#, "/persons/0/person: it is empty");
     check(r#""persons":[{"person":7}]"#, "/persons/0/person: it is not a text");
     check(r#""persons":[{"person":"ann","score":"high"}]"#, "/persons/0/score: it is not a number");

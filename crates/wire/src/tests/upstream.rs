@@ -386,7 +386,7 @@ fn what_is_no_change_says_why() {
     let away = check(&[], Some(&framing::add_frame(8, b"x")), "away");
     assert!(matches!(away, UpstreamError::Unreachable(_)), "{away:?}");
     let id = ("ce_specversion", "1.0");
-    check(&headers(&[id]), None, "/id: it is missing");
+    check(&headers(&[id]), None, "/id: `id` is missing");
     check(&headers(&[id, ("ce_id", "1"), ("CE_ID", "2")]), None, "header `CE_ID` is given twice");
     check(&headers(&[id, ("ce_persons", "ann")]), None, "header `ce_persons`: it is not JSON");
     check(&[("ce_specversion".to_owned(), vec![0xFF])], None, "header `ce_specversion` is not UTF-8");
