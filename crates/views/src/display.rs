@@ -40,6 +40,7 @@ pub fn format_until(ms: i64) -> String {
     let minutes = ms.max(0) / 60_000;
     let (days, hours, minutes) = (minutes / 1_440, minutes / 60 % 24, minutes % 60);
     match (days, hours, minutes) {
+        (0, 0, 0) if ms > 0 => "in less than a minute".to_owned(),
         (0, 0, 0) => "now".to_owned(),
         (0, 0, m) => format!("in {m} min"),
         (0, h, 0) => format!("in {h} h"),
@@ -114,7 +115,10 @@ mod tests {
         assert_eq!(format_clock(early, &Zone::fixed(jiff::tz::offset(-5))), "Wed 21:18");
         assert_eq!(format_date(Day::parse("2026-11-01").unwrap()), "Sun 1 Nov");
         assert_eq!(format_whole_date(Day::parse("2026-11-01").unwrap()), "Sun 1 Nov 2026");
-        assert_eq!(format_until(59_999), "now");
+        assert_eq!(format_until(-1), "now");
+        assert_eq!(format_until(0), "now");
+        assert_eq!(format_until(59_999), "in less than a minute");
+        assert_eq!(format_until(60_000), "in 1 min");
         assert_eq!(format_until(90 * 60_000), "in 1 h 30 min");
         assert_eq!(format_until(25 * 3_600_000), "in 1 d 1 h");
     }

@@ -15,8 +15,9 @@ Examples:
   tidings release --plan morning_mail --all --per-second 50";
 
 pub const WINDOWS: &str = "\
-Shows each window with its plan and key, when it opened and is due, the number of entries announced to it, \
-and why it is open: not due yet, or held because the person is online, in quiet hours or over a cap. A \
+Shows each window with its plan and key, when it opened and is due, and why it is open: not due yet, or held \
+because the person is online, in quiet hours or over a cap. `announced` is how often an entry was announced to \
+it. It is a hint: an entry may be announced twice, and what the window tells is decided when it closes. A \
 released window sends what it holds now. A cancelled one sends nothing, and its entries end as `cancelled by \
 hand`. Both concern this window only, and none that opens later. --key is needed where the plan has several \
 windows. Cancelling cannot be undone: it asks for confirmation on a terminal, and needs --yes elsewhere.

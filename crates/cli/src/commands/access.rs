@@ -51,7 +51,7 @@ pub fn reach_any_house(config: &Config) -> Result<HouseAccess, CommandError> {
         EngineConfig::Embedded if !dir.join("topics").exists() => {
             let dir = dir.display();
             return Err(CommandError::from_unreachable(format!(
-                "{dir} is empty; start a house with `tidings up`"
+                "no house keeps its data in `{dir}`; start one with `tidings up`, or name its directory with --data-dir"
             )));
         }
         EngineConfig::Embedded => DataDir::hold(dir),

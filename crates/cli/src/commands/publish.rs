@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader, Read as _},
+    io::{BufRead, BufReader, ErrorKind, Read as _},
     path::Path,
 };
 
@@ -17,6 +17,7 @@ use shell::{
     feed::{self, FeedReport},
     terminal,
 };
+use wire::cloud_event::join_place;
 
 use super::OutputStyle;
 use crate::arguments as cli;
@@ -151,11 +152,8 @@ fn publish_one(
     let said = feed::post_patiently(client, path, &event.to_string())?;
     if let Some(rejected) = said.body["rejected"].get(0) {
         let text = |name: &str| rejected[name].as_str().unwrap_or_default();
-        return Err(CommandError::from_refusal(terminal::clean_text(&format!(
-            "{}: {}",
-            text("at"),
-            text("reason")
-        ))));
+        let said = describe_rejection(text("at"), text("reason"));
+        return Err(CommandError::from_refusal(terminal::clean_text(&said)));
     }
     let taken: Value = said.into_value()?;
     let notes: Vec<&str> =
@@ -175,13 +173,32 @@ fn publish_one(
     Ok(())
 }
 
+/// A reason with the name of what is wrong, as it stands on the command line and not in the event made of it.
+fn describe_rejection(at: &str, reason: &str) -> String {
+    let name = at.strip_prefix('/').map(|inside| match inside.strip_prefix("data/") {
+        Some(field) => format!("`{}`", field.replace("~1", "/").replace("~0", "~")),
+        None => format!("`{inside}`"),
+    });
+    match name {
+        Some(name) if reason.contains(&name) => reason.to_owned(),
+        Some(name) => format!("{name}: {reason}"),
+        None => join_place(at, reason),
+    }
+}
+
 /// A file, or the standard input for `-`, and how to call it.
 fn open_input(path: &Path) -> Result<(Box<dyn BufRead>, String), CommandError> {
     if path == Path::new("-") {
         return Ok((Box::new(BufReader::new(std::io::stdin())), "standard input".to_owned()));
     }
     let name = path.display().to_string();
-    let file = File::open(path).with_context(|| name.clone()).map_err(CommandError::Refused)?;
+    if path.is_dir() {
+        return Err(CommandError::from_refusal(format!("`{name}` is a folder and not a file")));
+    }
+    let file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => CommandError::from_refusal(format!("there is no file `{name}`")),
+        _ => CommandError::Refused(anyhow::Error::new(error).context(name.clone())),
+    })?;
     Ok((Box::new(BufReader::new(file)), name))
 }
 
@@ -313,6 +330,21 @@ mod tests {
         for slip in ["ann=", "ann=good", "ann=0,9", "ann=NaN", "ann=inf"] {
             assert_eq!(parse_listed_person(slip).unwrap_err().exit_code(), 2, "{slip}");
         }
+    }
+
+    #[test]
+    fn what_is_refused_is_called_as_it_was_written() {
+        let check = |at: &str, reason: &str, expected: &str| {
+            assert_eq!(describe_rejection(at, reason), expected);
+        };
+        let bad = "it is not a mail address: it has no @";
+        check("/data/email", bad, &format!("`email`: {bad}"));
+        check("/data/a~1b", "it is empty", "`a/b`: it is empty");
+        check("/data/titel", "there is no field `titel`", "there is no field `titel`");
+        check("/persons/1/score", "it is not a number", "`persons/1/score`: it is not a number");
+        check("/subject", "`subject` is missing", "`subject` is missing");
+        check("/data", "it has no field about the person", "`data`: it has no field about the person");
+        check("", "the change is too long", "the change is too long");
     }
 
     #[test]

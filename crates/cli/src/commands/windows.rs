@@ -68,7 +68,7 @@ fn list_windows(
     Ok(lines.try_for_each(terminal::print_data)?)
 }
 
-const HEAD: [&str; 7] = ["plan", "key", "opened", "due", "entries", "why", ""];
+const HEAD: [&str; 7] = ["plan", "key", "opened", "due", "announced", "why", ""];
 
 fn window_table(windows: &[OpenWindow]) -> Vec<String> {
     let rows = std::iter::once(HEAD.map(str::to_owned)).chain(windows.iter().map(window_row));
@@ -157,9 +157,9 @@ mod tests {
         };
         let found = window_table(&[open_window("daily", ""), follows]);
         let expected = [
-            "plan   key    opened                    due                       entries  why",
-            "daily  -      2026-11-21T08:00:00.000Z  2026-11-21T09:00:00.000Z  2        not due yet  of 2026-11-20, 2026-11-21",
-            "nudge  a\u{fffd}[2J  2026-11-21T08:00:00.000Z  2026-11-21T09:00:00.000Z  2        not due yet  of 2026-11-21; follows daily",
+            "plan   key    opened                    due                       announced  why",
+            "daily  -      2026-11-21T08:00:00.000Z  2026-11-21T09:00:00.000Z  2          not due yet  of 2026-11-20, 2026-11-21",
+            "nudge  a\u{fffd}[2J  2026-11-21T08:00:00.000Z  2026-11-21T09:00:00.000Z  2          not due yet  of 2026-11-21; follows daily",
         ];
         assert_eq!(found, expected);
     }
