@@ -9,7 +9,7 @@ use crate::{
     network::LoopbackNetwork,
     node::{EngineCluster, EngineNode, node_folder},
     proxy::ToxicProxy,
-    tools::{self, CASSANDRA, JAVA, path_option},
+    tools::{self, CASSANDRA, ClassArchive, JAVA, path_option},
 };
 
 const READY: &str = "Starting listening for CQL clients";
@@ -114,11 +114,18 @@ impl CassandraCluster {
 
     /// Starts a cluster and waits until it is ready.
     pub fn start(options: CassandraOptions) -> Result<Self> {
+        let classes = CASSANDRA.class_archive(|classes| {
+            Self::start_with(CassandraOptions::default(), classes)?.node(0)?.end()
+        })?;
+        Self::start_with(options, &classes)
+    }
+
+    fn start_with(options: CassandraOptions, classes: &ClassArchive) -> Result<Self> {
         let network = LoopbackNetwork::claim()?;
         let (port, storage_port) = (network.port(9042)?, network.port(7000)?);
         let (nodes, proxies) = (Vec::new(), Vec::new());
         let mut cassandra = Self { network, port, storage_port, nodes, proxies, certificates: None };
-        cassandra.start_all(options).context("cannot start Cassandra")?;
+        cassandra.start_all(options, classes).context("cannot start Cassandra")?;
         Ok(cassandra)
     }
 
@@ -138,7 +145,7 @@ impl CassandraCluster {
     }
 
     /// One after the other, since only one may join the ring at a time. Ready is who knows the others.
-    fn start_all(&mut self, options: CassandraOptions) -> Result<()> {
+    fn start_all(&mut self, options: CassandraOptions, classes: &ClassArchive) -> Result<()> {
         ensure!([1, 3].contains(&options.nodes), "a cluster has 1 node or 3");
         let hosts: Vec<String> = (0..options.nodes).map(|node| self.network.host(node)).collect();
         if options.behind_proxy {
@@ -147,7 +154,7 @@ impl CassandraCluster {
         }
         for number in 0..options.nodes {
             let folder = node_folder("cassandra")?;
-            let command = java_command(folder.path(), options.nodes)?;
+            let command = java_command(folder.path(), options.nodes, classes)?;
             let listens = format!("{}:{}", self.network.host(number), self.port);
             let node = EngineNode::new(folder, command, READY)?.listening_at(listens);
             if options.tls && number == 0 {
@@ -249,16 +256,16 @@ fn ring_token(node: usize, nodes: usize) -> i128 {
     i128::from(i64::MIN) + (1 << 64) / nodes * node
 }
 
-fn java_command(folder: &Path, nodes: usize) -> Result<Vec<OsString>> {
-    let (java, version) = tools::find_java()?;
+fn java_command(folder: &Path, nodes: usize, classes: &ClassArchive) -> Result<Vec<OsString>> {
+    let (_, version) = tools::find_java()?;
     ensure!(
         version == JAVA,
         "Cassandra 5 runs on Java {JAVA} and this is {version}: set JAVA_HOME to a Java {JAVA}"
     );
     // A single node is shared by many tests, each with tables of its own, and a table takes half a megabyte with its metrics.
     let heap = if nodes == 1 { "-Xmx2g" } else { "-Xmx700m" };
-    let mut command: Vec<OsString> =
-        vec![java.into(), heap.into(), "-Djdk.attach.allowAttachSelf=true".into()];
+    let mut command = CASSANDRA.java_command(heap, Some(classes))?;
+    command.push("-Djdk.attach.allowAttachSelf=true".into());
     for (flag, packages) in [("--add-exports", EXPORTS), ("--add-opens", OPENS)] {
         command.extend(packages.iter().map(|package| format!("{flag}={package}=ALL-UNNAMED").into()));
     }
@@ -271,7 +278,6 @@ fn java_command(folder: &Path, nodes: usize) -> Result<Vec<OsString>> {
     command.push("-Dcassandra.superuser_setup_delay_ms=1000".into());
     // Who may log in is known to all, so that it can be done while one is down.
     command.push(format!("-Dcassandra.system_auth.default_rf={nodes}").into());
-    command.extend(["-cp".into(), CASSANDRA.class_path()?.into()]);
     command.push("org.apache.cassandra.service.CassandraDaemon".into());
     Ok(command)
 }

@@ -9,7 +9,7 @@ use crate::{
     network::LoopbackNetwork,
     node::{EngineCluster, EngineNode, node_folder},
     proxy::ToxicProxy,
-    tools::{self, KAFKA, path_option},
+    tools::{self, ClassArchive, KAFKA, path_option},
 };
 
 /// Any will do: clusters are told apart by their addresses.
@@ -86,6 +86,10 @@ struct KafkaPorts {
 impl KafkaCluster {
     /// Starts a cluster and waits until it is ready.
     pub fn start(options: KafkaOptions) -> Result<Self> {
+        Self::start_with(options, &class_archive()?)
+    }
+
+    fn start_with(options: KafkaOptions, classes: &ClassArchive) -> Result<Self> {
         let network = LoopbackNetwork::claim()?;
         let ports = KafkaPorts {
             client: network.port(9092)?,
@@ -94,7 +98,7 @@ impl KafkaCluster {
             by_certificate: network.port(9095)?,
         };
         let mut kafka = Self { network, ports, nodes: Vec::new(), proxies: Vec::new(), secured: None };
-        kafka.start_all(options).context("cannot start Kafka")?;
+        kafka.start_all(options, classes).context("cannot start Kafka")?;
         Ok(kafka)
     }
 
@@ -125,7 +129,7 @@ impl KafkaCluster {
         run_kafka_tool(&self.servers(self.nodes.len(), self.ports.internal), class, arguments)
     }
 
-    fn start_all(&mut self, options: KafkaOptions) -> Result<()> {
+    fn start_all(&mut self, options: KafkaOptions, classes: &ClassArchive) -> Result<()> {
         ensure!([1, 3].contains(&options.nodes), "a cluster has 1 node or 3");
         let upstream: Vec<String> = (0..options.nodes).map(|node| self.client_address(node)).collect();
         if options.behind_proxy {
@@ -134,13 +138,13 @@ impl KafkaCluster {
         }
         for number in 0..options.nodes {
             let folder = node_folder("kafka")?;
-            let command = java_command(folder.path())?;
+            let command = java_command(folder.path(), classes)?;
             let node = EngineNode::new(folder, command, READY)?;
             if options.secured && number == 0 {
                 self.secured = Some(self.secure(node.folder(), options.nodes)?);
             }
             fs::write(node.folder().join("server.properties"), self.properties(number, options.nodes))?;
-            self.format(node.folder())?;
+            self.format(node.folder(), classes)?;
             self.nodes.push(node);
         }
         self.nodes.iter().try_for_each(EngineNode::start)?;
@@ -200,8 +204,8 @@ impl KafkaCluster {
     }
 
     /// Prepares the folder of a node, as Kafka wants it before the first start.
-    fn format(&self, folder: &Path) -> Result<()> {
-        let mut java = java_tool("kafka.tools.StorageTool")?;
+    fn format(&self, folder: &Path, classes: &ClassArchive) -> Result<()> {
+        let mut java = java_tool("kafka.tools.StorageTool", classes)?;
         java.current_dir(folder).args(["format", "-t", CLUSTER, "-c", "server.properties"]);
         if let Some(KafkaClusterLogin { user, password, .. }) = &self.secured {
             java.arg("--add-scram").arg(format!("SCRAM-SHA-256=[name={user},password=\"{password}\"]"));
@@ -218,26 +222,24 @@ impl EngineCluster for KafkaCluster {
 
 /// [`KafkaCluster::run_tool`] for a cluster that somebody else has started, such as [`crate::kafka`].
 pub fn run_kafka_tool(bootstrap: &str, class: &str, arguments: &[&str]) -> Result<String> {
-    let mut java = java_tool(&format!("org.apache.kafka.tools.{class}"))?;
+    let mut java = java_tool(&format!("org.apache.kafka.tools.{class}"), &class_archive()?)?;
     tools::run_command(java.args(["--bootstrap-server", bootstrap]).args(arguments))
 }
 
-/// A command line tool of Kafka. Such live for a second: to compile well is not worth their while.
-fn java_tool(class: &str) -> Result<Command> {
-    let mut java = Command::new(tools::find_java()?.0);
-    java.args([
-        "-Xmx256m",
-        "-XX:TieredStopAtLevel=1",
-        "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-        "-cp",
-    ]);
-    java.arg(KAFKA.class_path()?).arg(class);
+fn class_archive() -> Result<ClassArchive> {
+    KAFKA.class_archive(|classes| KafkaCluster::start_with(KafkaOptions::default(), classes)?.node(0)?.end())
+}
+
+/// A command line tool of Kafka.
+fn java_tool(class: &str, classes: &ClassArchive) -> Result<Command> {
+    let command = KAFKA.java_command("-Xmx256m", classes.if_made())?;
+    let mut java = Command::new(&command[0]);
+    java.args(&command[1..]).arg("-Dorg.slf4j.simpleLogger.defaultLogLevel=error").arg(class);
     Ok(java)
 }
 
-fn java_command(folder: &Path) -> Result<Vec<OsString>> {
-    let mut command =
-        vec![tools::find_java()?.0.into(), "-Xmx512m".into(), "-cp".into(), KAFKA.class_path()?.into()];
+fn java_command(folder: &Path, classes: &ClassArchive) -> Result<Vec<OsString>> {
+    let mut command = KAFKA.java_command("-Xmx512m", Some(classes))?;
     command.extend(["kafka.Kafka".into(), path_option("", &folder.join("server.properties"))]);
     Ok(command)
 }

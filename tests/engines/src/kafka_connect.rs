@@ -1,13 +1,13 @@
 //! Kafka Connect with Debezium's connector for PostgreSQL, as one worker of a cluster of its own.
 
-use std::{ffi::OsString, fs};
+use std::fs;
 
 use anyhow::{Context, Result};
 
 use crate::{
     network::LoopbackNetwork,
     node::{EngineNode, node_folder},
-    tools::{self, CONNECT, path_option},
+    tools::{CONNECT, path_option},
 };
 
 pub struct KafkaConnect {
@@ -42,9 +42,7 @@ plugin.discovery=service_load
 "
         );
         fs::write(folder.path().join("connect.properties"), properties)?;
-        let mut command: Vec<OsString> = vec![tools::find_java()?.0.into(), "-Xmx512m".into()];
-        command.push("-XX:TieredStopAtLevel=1".into());
-        command.extend(["-cp".into(), CONNECT.class_path()?.into()]);
+        let mut command = CONNECT.java_command("-Xmx512m", None)?;
         command.push("org.apache.kafka.connect.cli.ConnectDistributed".into());
         command.push(path_option("", &folder.path().join("connect.properties")));
         let node = EngineNode::new(folder, command, "")?;

@@ -36,3 +36,4 @@ pub use proxy::ToxicProxy;
 pub use receiver::{HookReceiver, ReceivedCall};
 pub use registry::ApicurioRegistry;
 pub use shared_engines::{cql, kafka, registry};
+pub use tools::use_full_speed;

@@ -122,13 +122,18 @@ impl EngineNode {
     }
 
     /// Waits until this is so, as long as the process runs.
-    #[allow(clippy::disallowed_methods, reason = "it waits for a process of the machine, by its clock")]
     pub fn wait_for(&self, ready: impl Fn() -> bool) -> Result<()> {
+        self.wait_until_so(|| {
+            let is_ready = ready();
+            ensure!(is_ready || self.is_alive()?, "it ended: {}", last_lines(&self.log()));
+            Ok(is_ready)
+        })
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "it waits for a process of the machine, by its clock")]
+    fn wait_until_so(&self, is_so: impl Fn() -> Result<bool>) -> Result<()> {
         let start = Instant::now();
-        while !ready() {
-            if !self.is_alive()? {
-                bail!("it ended: {}", last_lines(&self.log()));
-            }
+        while !is_so()? {
             if start.elapsed() > PATIENCE {
                 bail!("not ready after {} s: {}", PATIENCE.as_secs(), last_lines(&self.log()));
             }
@@ -140,6 +145,12 @@ impl EngineNode {
     /// Kills it without a warning, and waits until it is gone. Its folder stays.
     pub fn kill(&self) -> Result<()> {
         self.signal("KILL")
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub fn end(&self) -> Result<()> {
+        self.signal("TERM")?;
+        self.wait_until_so(|| Ok(!self.is_alive()?))
     }
 
     /// Makes it stand still, as a machine that swaps or a network that swallows.

@@ -2,11 +2,12 @@
 
 use std::{
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs::{self, File},
     io::ErrorKind,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +17,37 @@ const INSTALL: &str = "apt-get install openjdk-17-jdk-headless maven golang open
 /// Kafka 4 needs it; Cassandra 5 runs on no later one.
 pub const JAVA: u32 = 17;
 
+/// Engines of tests live for minutes and share processors with what they serve: Java is to start fast and to compile little.
+const FRUGAL: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
+static IS_FULL_SPEED: AtomicBool = AtomicBool::new(false);
+
 const TOXIPROXY: &str = "2.5.0";
+
+/// Engines that this process starts from now on compile as in production: for measurements, and for engines that stay.
+pub fn use_full_speed() {
+    IS_FULL_SPEED.store(true, Ordering::Relaxed);
+}
+
+/// The classes that an engine loads when it starts, in a file from which Java maps them. A start with it takes half as long.
+pub enum ClassArchive {
+    /// Write it when Java ends.
+    Make(PathBuf),
+    Use(PathBuf),
+}
+
+impl ClassArchive {
+    /// Itself, unless it is not there yet.
+    pub fn if_made(&self) -> Option<&Self> {
+        matches!(self, Self::Use(_)).then_some(self)
+    }
+
+    fn java_option(&self) -> OsString {
+        match self {
+            Self::Make(file) => path_option("-XX:ArchiveClassesAtExit=", file),
+            Self::Use(file) => path_option("-XX:SharedArchiveFile=", file),
+        }
+    }
+}
 
 /// An engine as Maven knows it: a list of jars whose version is that of its `pom.xml`.
 pub struct EngineJars {
@@ -32,9 +63,7 @@ pub const REGISTRY: EngineJars = EngineJars { name: "registry", pom: include_str
 impl EngineJars {
     /// The folder with everything the engine needs, fetched if it is not there yet.
     pub fn folder(&self) -> Result<PathBuf> {
-        let version = self.pom.split_once("<version>").and_then(|(_, rest)| rest.split_once("</version>"));
-        let (version, _) = version.with_context(|| format!("the pom.xml of {} has no version", self.name))?;
-        fill_once(&format!("{}-{version}", self.name), self.pom, |folder| {
+        fill_once(&self.versioned_name()?, self.pom, |folder| {
             let pom = folder.join("pom.xml");
             fs::write(&pom, self.pom)?;
             let mut maven = Command::new("mvn");
@@ -51,9 +80,33 @@ impl EngineJars {
         })
     }
 
-    /// The class path of all jars.
-    pub fn class_path(&self) -> Result<PathBuf> {
-        Ok(self.folder()?.join("*"))
+    fn versioned_name(&self) -> Result<String> {
+        let version = self.pom.split_once("<version>").and_then(|(_, rest)| rest.split_once("</version>"));
+        let (version, _) = version.with_context(|| format!("the pom.xml of {} has no version", self.name))?;
+        Ok(format!("{}-{version}", self.name))
+    }
+
+    /// Java with all jars; what to run comes after that.
+    pub fn java_command(&self, heap: &str, classes: Option<&ClassArchive>) -> Result<Vec<OsString>> {
+        let mut command: Vec<OsString> = vec![find_java()?.0.into(), heap.into()];
+        if !IS_FULL_SPEED.load(Ordering::Relaxed) {
+            command.extend(FRUGAL.map(OsString::from));
+        }
+        command.extend(classes.map(ClassArchive::java_option));
+        command.extend(["-cp".into(), self.folder()?.join("*").into()]);
+        Ok(command)
+    }
+
+    /// The engine's class archive, made if it is not there yet by a run that starts the engine and ends it.
+    pub fn class_archive(&self, run: impl FnOnce(&ClassArchive) -> Result<()>) -> Result<ClassArchive> {
+        let recipe = format!("{}{}", self.pom, run_command(Command::new(java_path()).arg("--version"))?);
+        let file = |folder: &Path| folder.join("classes.jsa");
+        let folder = fill_once(&format!("{}-classes", self.versioned_name()?), &recipe, |folder| {
+            run(&ClassArchive::Make(file(folder)))?;
+            ensure!(file(folder).exists(), "Java has written no archive of classes");
+            Ok(())
+        })?;
+        Ok(ClassArchive::Use(file(&folder)))
     }
 }
 
@@ -66,9 +119,13 @@ pub fn toxiproxy_path() -> Result<PathBuf> {
     Ok(folder.join("server"))
 }
 
+fn java_path() -> PathBuf {
+    env::var_os("JAVA_HOME").map_or("java".into(), |home| Path::new(&home).join("bin/java"))
+}
+
 /// The Java to run with, and its major version.
 pub fn find_java() -> Result<(PathBuf, u32)> {
-    let java = env::var_os("JAVA_HOME").map_or("java".into(), |home| Path::new(&home).join("bin/java"));
+    let java = java_path();
     let said = run_command(Command::new(&java).args(["--version"]))?;
     let version = said.split_whitespace().nth(1).unwrap_or_default();
     let major = version.split('.').next().and_then(|major| major.parse().ok());
@@ -97,8 +154,8 @@ pub fn last_lines(text: &str) -> String {
 }
 
 /// An option whose value is a path.
-pub fn path_option(name: &str, path: &Path) -> std::ffi::OsString {
-    let mut option = std::ffi::OsString::from(name);
+pub fn path_option(name: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(name);
     option.push(path);
     option
 }
