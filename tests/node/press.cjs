@@ -1,6 +1,9 @@
 // Presses every control of the pages of a running house, as somebody with a mouse and a keyboard does, in Chromium or Firefox.
 //
-//   node press.cjs '{"browser": "firefox", "width": 390, "scheme": "dark", "url": "http://127.0.0.1:7280", "starts": ["/"]}'
+//   node press.cjs '{"browser": "firefox", "width": 1200, "scheme": "light", "other_width": 390, "url": "http://127.0.0.1:7280", "starts": ["/"]}'
+//
+// It presses at one width. At the other it looks at each page as well, and finds whether a finger could press the same
+// controls there.
 //
 // Prints JSON: `wrong`, all that went wrong; `controls`, the opening tag of each control that was there and whether it was
 // pressed; `pages`, how many there were.
@@ -11,7 +14,8 @@ const puppeteer = require('puppeteer-core');
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const asked = JSON.parse(process.argv[2]);
-const {url, width, scheme} = asked;
+const {url, width, scheme, other_width: otherWidth} = asked;
+const HEIGHT = 800;
 const PROGRAMS = {chromium: ['chromium', 'chromium-browser', 'google-chrome'], firefox: ['firefox', 'firefox-esr']};
 const CONTROLS = 'a[href], button, input:not([type=hidden]), select, textarea, summary';
 const PAGES_MAX = 120;
@@ -60,6 +64,16 @@ function shape(address) {
   return `${pathname.replace(/^(\/[ucov])\/.*/, '$1/…')}?${names.join('&')}`;
 }
 
+// Whether there is something to press at an address: not at figures for a machine, nor at a mail alone.
+function isPage(address) {
+  return !/^\/(metrics|[a-z]+\/html\?)/.test(address.replace(url, ''));
+}
+
+// A link to another page does the same in every browser: Chromium presses it, Firefox opens where it leads.
+function isPlainLink({href}) {
+  return asked.browser === 'firefox' && href !== '' && !href.includes('#');
+}
+
 // All controls of the page, in order. Runs in the page.
 function list(selector) {
   return [...document.querySelectorAll(selector)].map((element, index) => {
@@ -93,24 +107,46 @@ function sameness(page, control) {
 // Axe, and what it does not ask. Axe judges elements and colours: Chromium's are those of Firefox, and of another scheme
 // only the colours differ.
 async function look(page) {
-  if (asked.browser === 'firefox') return measure(page, scheme, null);
-  await measure(page, scheme, {resultTypes: ['violations'], iframes: false});
-  const other = scheme === 'dark' ? 'light' : 'dark';
-  await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: other}]);
-  await measure(page, other, {resultTypes: ['violations'], iframes: false, runOnly: ['color-contrast']});
-  await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
+  const isAxed = asked.browser !== 'firefox';
+  const rules = {resultTypes: ['violations'], iframes: false};
+  await measure(page, [width, scheme], isAxed && rules);
+  if (isAxed) {
+    const other = scheme === 'dark' ? 'light' : 'dark';
+    await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: other}]);
+    await measure(page, [width, other], {...rules, runOnly: ['color-contrast']});
+    await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
+  }
+  await page.setViewport({width: otherWidth, height: HEIGHT});
+  await measure(page, [otherWidth, scheme], isAxed && rules);
+  for (const opening of await page.evaluate(unreachable, CONTROLS)) note(`at ${otherWidth} px ${opening} cannot be pressed`);
+  await page.setViewport({width, height: HEIGHT});
 }
 
-async function measure(page, shown, rules) {
+// The controls that a finger does not hit, because they are not shown or lie under something else. Runs in the page.
+function unreachable(selector) {
+  // Links within the page are for keyboards, which bring them into sight.
+  const all = [...document.querySelectorAll(selector)].filter(element => !element.disabled && !element.getAttribute('href')?.includes('#'));
+  const missed = all.filter(element => {
+    element.scrollIntoView({block: 'center', behavior: 'instant'});
+    const [box] = element.getClientRects();
+    if (!box || box.width === 0 || box.height === 0) return true;
+    const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    return !top || !(element.contains(top) || top.contains(element));
+  });
+  scrollTo(0, 0);
+  return missed.map(element => element.outerHTML.slice(0, element.outerHTML.indexOf('>') + 1));
+}
+
+async function measure(page, [wide, shown], rules) {
   if (rules) {
     if (await page.evaluate(() => typeof window.axe === 'undefined')) await page.evaluate(axe);
     const {violations} = await page.evaluate(rules => axe.run(document, rules), rules);
-    for (const {id, nodes} of violations) note(`axe in ${shown} ${id}: ${nodes.map(node => node.target.join(' ')).slice(0, 3).join(', ')}`);
+    for (const {id, nodes} of violations) note(`axe at ${wide} px in ${shown} ${id}: ${nodes.map(node => node.target.join(' ')).slice(0, 3).join(', ')}`);
   }
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  if (over > 0) note(`it is ${over} px wider than the screen`);
+  if (over > 0) note(`at ${wide} px it is ${over} px wider than the screen`);
   if (asked.pictures) {
-    const name = `${asked.browser}-${width}-${shown}-${shape(at).replace(/[^a-z0-9]+/gi, '-')}.png`;
+    const name = `${asked.browser}-${wide}-${shown}-${shape(at).replace(/[^a-z0-9]+/gi, '-')}.png`;
     await page.screenshot({path: path.join(asked.pictures, name), fullPage: true});
   }
 }
@@ -200,6 +236,16 @@ async function visit(page, address, changes = false) {
       note(`${control.opening} cannot be pressed`);
       continue;
     }
+    if (isPlainLink(control)) {
+      pressed.add(same);
+      controls.set(control.opening, true);
+      if (!visited.has(shape(control.href)) && isPage(control.href)) {
+        await visit(page, control.href);
+        isFresh = false;
+      }
+      at = address.replace(url, '');
+      continue;
+    }
     if (!isFresh) await open(page, address);
     isFresh = true;
     const now = (await page.evaluate(list, CONTROLS)).find(other => sameness(address, other) === same);
@@ -212,7 +258,7 @@ async function visit(page, address, changes = false) {
     isFresh = ['input', 'select', 'textarea'].includes(now.tag);
     controls.set(control.opening, true);
     const landed = page.url();
-    if (landed.startsWith(url) && !visited.has(shape(landed)) && !/^\/(metrics|[a-z]+\/html\?)/.test(landed.replace(url, ''))) {
+    if (landed.startsWith(url) && !visited.has(shape(landed)) && isPage(landed)) {
       // At once: what is pressed later may take it away.
       await visit(page, landed);
       if (changes) await visit(page, landed, true);
@@ -294,7 +340,7 @@ async function foreign(page) {
   const browser = await launch();
   try {
     const page = await browser.newPage();
-    await page.setViewport({width, height: 800});
+    await page.setViewport({width, height: HEIGHT});
     if (asked.browser !== 'firefox') await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
     // A mail's pictures from elsewhere are not loaded, and errors are asked for here.
     const hear = text => /img-src|status of [45]/.test(text) || note(`says ${text}`);

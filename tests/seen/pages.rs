@@ -1,5 +1,6 @@
-//! The pages of a house, pressed by two real browsers: each link, button, form and field, on a phone and on a desk, by day and
-//! by night. What a template can show and nobody pressed is an error too.
+//! The pages of a house in two real browsers, which press each link, button, form and field: one as on a phone, the other as
+//! on a desk. Each looks at every page at the other's width too, and by day and by night. What a template can show and nobody
+//! pressed is an error.
 
 use std::{collections::BTreeMap, fs, path::Path, thread};
 
@@ -13,15 +14,25 @@ use crate::{
     judges::run_json,
 };
 
-/// Each browser on a phone and on a desk. Firefox has one scheme from its start on; Chromium looks at each page in both.
-const LOOKS: [[(&str, u32, &str); 2]; 2] = [
-    [("chromium", 390, "light"), ("chromium", 1200, "dark")],
-    [("firefox", 390, "dark"), ("firefox", 1200, "light")],
+/// A browser, the width at which it presses, the one at which it looks as well, and its scheme. Firefox keeps its scheme from
+/// the start on; Chromium looks at each page in both.
+const LOOKS: [BrowserScreens; 2] = [
+    BrowserScreens { browser: "chromium", width: 390, other_width: 1200, scheme: "light" },
+    BrowserScreens { browser: "firefox", width: 1200, other_width: 390, scheme: "dark" },
 ];
 /// What people can press, as templates write it.
 const CONTROLS: [&str; 5] = ["a", "button", "input", "select", "textarea"];
 /// Templates that are of no house that runs, or hold nothing to press.
 const ELSEWHERE: [&str; 2] = ["waiting.html", "inbox.html"];
+
+/// How a browser is used.
+#[derive(Clone, Copy)]
+struct BrowserScreens {
+    browser: &'static str,
+    width: u32,
+    other_width: u32,
+    scheme: &'static str,
+}
 
 /// What a browser found.
 #[derive(Deserialize)]
@@ -79,12 +90,13 @@ fn busy_day() -> Vec<Value> {
 #[test]
 fn every_control_of_every_page_is_pressed() {
     let found: Vec<PressReport> = thread::scope(|scope| {
-        let one = |(browser, width, scheme)| {
-            let house = start_house().unwrap();
-            press_pages(&press_query(&house, browser, width, scheme).unwrap()).unwrap()
+        let press = |look: BrowserScreens| {
+            scope.spawn(move || {
+                let house = start_house().unwrap();
+                press_pages(&press_query(&house, look).unwrap()).unwrap()
+            })
         };
-        let of_browser = |looks: [_; 2]| scope.spawn(move || looks.map(one));
-        LOOKS.map(of_browser).into_iter().flat_map(|browser| browser.join().unwrap()).collect()
+        LOOKS.map(press).into_iter().map(|browser| browser.join().unwrap()).collect()
     });
     let mut seen = ControlCoverage::default();
     let mut wrong = Vec::new();
@@ -97,7 +109,8 @@ fn every_control_of_every_page_is_pressed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn press_query(house: &ExampleHouse, browser: &str, width: u32, scheme: &str) -> Result<Value> {
+fn press_query(house: &ExampleHouse, look: BrowserScreens) -> Result<Value> {
+    let BrowserScreens { browser, width, other_width, scheme } = look;
     let starts = [
         "/",
         "/person?id=ann",
@@ -128,7 +141,7 @@ fn press_query(house: &ExampleHouse, browser: &str, width: u32, scheme: &str) ->
     ]);
     let [before, walks] = unsubscribe_doors(house)?;
     Ok(json!({
-        "url": house.address, "browser": browser, "width": width, "scheme": scheme,
+        "url": house.address, "browser": browser, "width": width, "other_width": other_width, "scheme": scheme,
         "starts": starts, "before": before, "walks": walks, "slips": slips, "faces": faces, "scripted": ["what=begin", "what=end"],
     }))
 }

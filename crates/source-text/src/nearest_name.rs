@@ -66,7 +66,7 @@ mod tests {
         check("mail", "push", false);
         check("list", "listed", true);
         check("li", "listed", false);
-        check("artis", "artist", true);
+        check("autho", "author", true);
         check("catalog", "catalogue", true);
         check("Europe/Belrin", "Europe/Berlin", true);
     }
