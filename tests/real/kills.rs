@@ -187,7 +187,7 @@ fn tell_all(house: &RealHouse, input: &HouseInput) -> Result<Result<CanonicalTel
 fn find_waiting(house: &RealHouse, input: &HouseInput) -> Result<Option<String>> {
     for person in &input.persons {
         let days = house.days(person)?.to_string();
-        let waits = ["\"waiting\"", "\"being sent\"", "\"on its way\"", "carried over"];
+        let waits = ["\"waiting\"", "\"being sent\"", "\"not sent yet\"", "carried over"];
         if waits.iter().any(|word| days.contains(word)) {
             return Ok(Some(person.clone()));
         }

@@ -38,6 +38,7 @@ async fn overview(State(app): AppState, Query(asked): Query<PageQuery>) -> Resul
             "until": display::format_until(window.due.since(now)),
         })
     });
+    let (deferred, next_try) = remembered.deferred_messages(&app.tenant);
     let messages: Vec<Value> = app.outbox.list_newest(LISTED).iter().map(summary_values).collect();
     let own = json!({
         "messages": messages,
@@ -45,6 +46,8 @@ async fn overview(State(app): AppState, Query(asked): Query<PageQuery>) -> Resul
         "waiting": quarantine::count_items(log).await?,
         "open": open.len(),
         "is_cut": remembered.is_cut,
+        "deferred": deferred,
+        "next_try": next_try.map(|at| display::format_instant(at, &Zone::UTC)),
         "windows": listed.collect::<Vec<_>>(),
         "lag": app.house.stages().await?.iter().map(|stage| stage.lag).sum::<u64>(),
     });

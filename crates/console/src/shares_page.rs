@@ -112,6 +112,7 @@ fn windows(due: &DueWindows) -> Value {
         "now": due.total.now,
         "open": due.total.open,
         "cut": due.cut,
+        "deferred": due.deferred,
         "plans": plans.iter().take(LISTED_MAX).map(plan).collect::<Vec<_>>(),
         "plans_more": plans.len().saturating_sub(LISTED_MAX),
     })

@@ -6,7 +6,7 @@ use anyhow::bail;
 use model::{
     Person, Tenant, UtcMillis,
     partition::PartitionCount,
-    person::{PersonRecord, Window},
+    person::{DeferredReady, PersonRecord, Window},
 };
 use topic::{TopicRecord, Topics};
 use wire::topics;
@@ -51,6 +51,13 @@ impl RememberedPersons {
         let deferred =
             self.persons.values().flat_map(|record| record.waiting.iter().map(|waiting| waiting.at));
         windows.chain(deferred).min()
+    }
+
+    /// Messages of one tenant that no server has taken yet and that are sent again: how many, and when the next one is.
+    pub fn deferred_messages(&self, of: &Tenant) -> (usize, Option<UtcMillis>) {
+        let records = self.persons.iter().filter(|((tenant, _), _)| tenant == of);
+        let deferred: Vec<&DeferredReady> = records.flat_map(|(_, record)| &record.waiting).collect();
+        (deferred.len(), deferred.iter().filter_map(|deferred| deferred.next_try()).min())
     }
 
     /// Whose windows are open, of one tenant, the soonest first.

@@ -10,7 +10,10 @@ use axum::{
 };
 use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
-use model::{Tenant, civil_time::ZoneRules};
+use model::{
+    Channel, Person, PlanName, ReadyId, Tenant, UtcMillis, civil_time::ZoneRules, limits::DAY_MS,
+    person::DeferredReady, ready::Ready,
+};
 use runtime::Clock;
 use sender::MailLinks;
 use tower::ServiceExt as _;
@@ -55,6 +58,28 @@ pub const SECRET: [u8; 32] = [7; 32];
 
 /// Saturday morning.
 pub const START: &str = "2026-11-21T10:00:00Z";
+
+/// A mail that no server has taken: made at an instant, and tried again at another.
+#[allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a test panics")]
+pub fn deferred_message(person: &str, id: ReadyId, made: UtcMillis, at: UtcMillis) -> DeferredReady {
+    let ready = Ready {
+        id,
+        tenant: Tenant::new("main").unwrap(),
+        person: Person::new(person).unwrap(),
+        plan: PlanName::new("daily").unwrap(),
+        key: "".into(),
+        opening: made,
+        channel: Channel::Email,
+        silent: false,
+        attempt: 1,
+        due: made,
+        expires: made.plus(DAY_MS),
+        entries: Vec::new(),
+        more: Vec::new(),
+        badge: None,
+    };
+    DeferredReady { at, ready }
+}
 
 pub fn test_catalogue() -> Arc<Catalogue> {
     parse_catalogue(CATALOGUE)

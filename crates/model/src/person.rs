@@ -211,6 +211,11 @@ impl DeferredReady {
     pub fn is_issued(&self) -> bool {
         self.at >= self.ready.expires
     }
+
+    /// When it is issued again; `None` if it was, and is tried now.
+    pub fn next_try(&self) -> Option<UtcMillis> {
+        (!self.is_issued()).then_some(self.at)
+    }
 }
 
 /// How many bytes a window takes at most when written.

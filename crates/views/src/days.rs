@@ -234,7 +234,7 @@ pub fn describe_journal(journalled: &JournalRows) -> (Option<String>, Option<Str
             JournalOutcome::Unsure => "may have been sent, sent again",
         },
         (None, Some(_)) => "being sent",
-        (None, None) => "on its way",
+        (None, None) => "not sent yet",
     };
     (Some(what.to_owned()), since_when(journalled).map(|at| at.to_string()))
 }

@@ -99,11 +99,17 @@ fn print_shares(shares: &ToldShares) -> Result<(), CommandError> {
     print_table([CHANNELS_HEAD.map(str::to_owned)].into_iter().chain(of_channels).chain(all))?;
     let kinds = total.kinds.iter().map(|(kind, of)| share_row(&terminal::clean_text(kind), of));
     print_table([KINDS_HEAD.map(str::to_owned)].into_iter().chain(kinds))?;
-    if let Some(DueWindows { cut, total, plans }) = due {
+    if let Some(DueWindows { cut, deferred, total, plans }) = due {
         let plans = plans.iter().map(|(plan, of)| soon_row(&terminal::clean_text(plan), of));
         print_table(
             [PLANS_HEAD.map(str::to_owned)].into_iter().chain(plans).chain([soon_row("all", total)]),
         )?;
+        if *deferred > 0 {
+            let (messages, are) = if *deferred == 1 { ("message", "is") } else { ("messages", "are") };
+            terminal::print_talk(format!(
+                "{deferred} {messages} that no server has taken yet {are} sent again; their entries count as told"
+            ));
+        }
         if let Some(most) = cut {
             terminal::print_talk(format!(
                 "these are the windows of the first {most} records; there are more"

@@ -28,7 +28,8 @@ async fn a_preview_is_the_mail_that_then_arrives() {
     door.offer_item().await;
     // One more, which is taken back before it is told.
     door.ground.offer_item("item:2", "maker:1", "Sun").await;
-    let withdrawn = r#"{"id":"w","source":"t","type":"item.changed","subject":"item:2","offered":false}"#;
+    let withdrawn = r#"{"id":"w","source":"t","type":"item.changed","subject":"item:2","offered":false,
+        "version":9000000000000}"#;
     let lines = [("content-type", "application/json")];
     let taken = door.ask(Method::POST, "/v1/changes", &lines, withdrawn).await;
     assert!(taken.text.contains("\"rejected\":[]"), "{}", taken.text);

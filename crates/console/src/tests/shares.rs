@@ -1,9 +1,10 @@
 //! What share was told, and how many windows are due: by the command line's path, and on the page.
 
 use axum::http::{Method, StatusCode};
-use house::testing::read_response;
+use house::testing::{deferred_message, read_response};
 use model::{
-    Day, DayRow, Entry, EntryKey, EntryReason, EventKey, Kind, Person, PlanName, SubjectRef, Tenant,
+    Day, DayRow, Entry, EntryKey, EntryReason, EventKey, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant,
+    UtcMillis,
     entry::{AudienceMatch, DayKey},
     person::{PersonRecord, Window},
 };
@@ -42,10 +43,19 @@ impl HouseDoor {
 
     /// Writes a window, as its owner would; nobody closes it.
     async fn write_window(&self, person: &str, plan: &str, due: i64) {
-        let (tenant, person) = (Tenant::new("main").unwrap(), Person::new(person).unwrap());
         let opened = Window::new(PlanName::new(plan).unwrap(), 0, "".into(), self.app.now());
         let windows = vec![Window { due: self.app.now().plus(due), ..opened }];
-        let record = PersonRecord { windows, ..PersonRecord::default() };
+        self.write_record(person, PersonRecord { windows, ..PersonRecord::default() }).await;
+    }
+
+    /// A message that no server has taken, which is tried again at an instant.
+    async fn write_deferred(&self, person: &str, at: UtcMillis) {
+        let waiting = vec![deferred_message(person, ReadyId([9; 16]), self.app.now(), at)];
+        self.write_record(person, PersonRecord { waiting, ..PersonRecord::default() }).await;
+    }
+
+    async fn write_record(&self, person: &str, record: PersonRecord) {
+        let (tenant, person) = (Tenant::new("main").unwrap(), Person::new(person).unwrap());
         let record = NewRecord {
             topic: topics::WINDOWS.into(),
             partition: 0,
@@ -159,9 +169,15 @@ async fn windows_are_counted_by_when_they_are_due() {
     {
         door.write_window(person, "daily", due).await;
     }
+    door.write_deferred("g", door.app.now().plus(3_600_000)).await;
     let due = &door.shares("").await.json()["due"];
     let daily = json!({"open": 6, "now": 2, "minute": 1, "hour": 1, "day": 1, "later": 1});
-    assert_eq!(*due, json!({"cut": null, "total": daily, "plans": {"daily": daily}}));
+    assert_eq!(*due, json!({"cut": null, "deferred": 1, "total": daily, "plans": {"daily": daily}}));
+    let report = door.get("/told").await.text;
+    assert!(report.contains("1 message that no server has taken yet is sent again."), "{report}");
+    let first = door.get("/").await.text;
+    assert!(first.contains("<b>1</b> message could not be handed to a mail server"), "{first}");
+    assert!(first.contains("is tried again, next at "), "{first}");
     // Who goes on counting is not told again.
     let more = door.shares(&format!("?from={}", Day::from_instant(door.app.now()))).await.json();
     assert_eq!(more["due"], Value::Null);

@@ -12,7 +12,7 @@ use catalogue::{
 use model::{
     AudienceMatch, Channel, EndReason, EntryKey, EntryReason, EntryView, Event, Fate, Kind, Person, PlanName,
     ReadyId, Tenant, UtcMillis,
-    person::{Act, Window},
+    person::{Act, DeferredReady, Window},
     plan::GENERAL,
 };
 use store::{JournalOutcome, JournalRows};
@@ -116,7 +116,13 @@ impl ExplanationBuilder<'_> {
         for channel in days::channels(entry, Some(self.catalogue)) {
             let fate = entry.fate(channel);
             match fate {
-                Fate::Told { ready } => self.explain_ready(channel, ready),
+                Fate::Told { ready } => {
+                    self.explain_ready(channel, ready);
+                    if self.is_deferred(ready) {
+                        verdict.push("not sent yet".to_owned());
+                        continue;
+                    }
+                }
                 Fate::Waiting { carried } => self.explain_waiting(key, entry, channel, carried),
                 Fate::Read => {
                     self.add_step(
@@ -160,9 +166,28 @@ impl ExplanationBuilder<'_> {
             None => "a plan that the log no longer has".to_owned(),
         };
         self.add_step(StepBearing::For, format!("{channel}: taken into a message by {by} (Ready {id})"));
-        if let Some(text) = gathered.journal.get(&id).and_then(describe_journal) {
-            self.add_step(StepBearing::Note, text);
+        match gathered.journal.get(&id).map(describe_journal) {
+            Some(Some(text)) => self.add_step(StepBearing::Note, text),
+            Some(None) => self.add_step(StepBearing::Note, "journal: nothing yet, it is not sent"),
+            None => {}
         }
+        if let Some(deferred) = self.find_deferred(id) {
+            let when = deferred.next_try().map_or_else(|| "now".to_owned(), |at| format!("at {at}"));
+            let until = deferred.ready.expires;
+            let text =
+                format!("{channel}: no server has taken it yet; it is tried again {when}, until {until}");
+            self.add_step(StepBearing::Against, text);
+        }
+    }
+
+    /// The message, if it waits for a server that takes it.
+    fn find_deferred(&self, id: ReadyId) -> Option<&DeferredReady> {
+        let mut waiting = self.gathered.record.iter().flat_map(|record| &record.waiting);
+        waiting.find(|deferred| deferred.ready.id == id)
+    }
+
+    fn is_deferred(&self, id: ReadyId) -> bool {
+        self.find_deferred(id).is_some()
     }
 
     fn explain_waiting(&mut self, key: EntryKey, entry: &EntryView, channel: Channel, carried: bool) {

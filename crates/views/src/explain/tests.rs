@@ -284,6 +284,15 @@ fn who_was_found_learns_what_became_of_it() {
         "told",
         &["the log no longer has", "sent at 2026-11-21T12:00:00.000Z, try 2"],
     );
+    told.journal = BTreeMap::from([(id, JournalRows::default())]);
+    check_explanation("not tried yet", &told, "told", &["journal: nothing yet", "!tried again"]);
+    told.record = Some(PersonRecord {
+        waiting: vec![testing::deferred_message("ann", id, now(), now().plus(3_600_000))],
+        ..PersonRecord::default()
+    });
+    let again =
+        "no server has taken it yet; it is tried again at 2026-11-21T13:00:00.000Z, until 2026-11-22T12:00";
+    check_explanation("refused for now", &told, "not sent yet", &["journal: nothing yet", again]);
     for (what, verdict, part) in [
         (MarkAction::Read, "read before", "they read it"),
         (MarkAction::Cleared, "cleared", "they cleared it"),

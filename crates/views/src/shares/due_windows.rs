@@ -1,4 +1,4 @@
-//! How many windows are due now, and how many soon, by plan. For looking at: the log's compacted topic says what is open,
+//! How many windows are due now, and how many soon, by plan, and how many messages wait for a server. For looking at: the log's compacted topic says what is open,
 //! and its first records alone are read, as for a person's windows.
 
 use std::collections::BTreeMap;
@@ -17,6 +17,9 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 pub struct DueWindows {
     /// How many records of persons were read at most; there were more than that. `None` if all were read.
     pub cut: Option<u64>,
+    /// Messages that no server has taken yet, and that are sent again. Their entries count as told.
+    #[serde(default)]
+    pub deferred: u64,
     pub total: DueCounts,
     pub plans: BTreeMap<String, DueCounts>,
 }
@@ -67,8 +70,11 @@ pub async fn count_due_windows(
     now: UtcMillis,
 ) -> anyhow::Result<DueWindows> {
     let remembered = windows::load_persons(log).await?;
-    let mut due =
-        DueWindows { cut: remembered.is_cut.then_some(windows::RECORDS_MAX as u64), ..DueWindows::default() };
+    let mut due = DueWindows {
+        cut: remembered.is_cut.then_some(windows::RECORDS_MAX as u64),
+        deferred: remembered.deferred_messages(tenant).0 as u64,
+        ..DueWindows::default()
+    };
     for ((of, _), record) in &remembered.persons {
         if of == tenant {
             record.windows.iter().for_each(|window| due.add(window.plan.as_str(), window.due.since(now)));
