@@ -2,7 +2,14 @@
 //! on a desk. Each looks at every page at the other's width too, and by day and by night. What a template can show and nobody
 //! pressed is an error.
 
-use std::{collections::BTreeMap, fs, path::Path, thread};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, BufRead as _, BufReader, Write as _},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    thread,
+};
 
 use anyhow::{Context as _, Result, ensure};
 use engines::node;
@@ -293,4 +300,40 @@ fn a_control_that_nobody_pressed_is_found() {
     seen.0.insert("<a href=\"/\">".to_owned(), true);
     let wrong = find_unpressed(&seen).unwrap();
     assert!(wrong.iter().any(|line| line.contains("no page had <button")), "{wrong:?}");
+}
+
+/// A page with a link that lies under something else on a phone, and is in sight on a desk.
+const COVERED: &str = "<!doctype html><html lang='en'><head><title>t</title><meta name='viewport' content='width=device-width'>\
+    <style>#over { position: fixed; inset: 0; } @media (min-width: 600px) { #over { display: none } }</style></head>\
+    <body><main><h1>t</h1><a href='/'>home</a><div id='over'></div></main></body></html>";
+
+#[test]
+fn a_control_that_no_finger_hits_at_the_other_width_is_found() {
+    let address = serve_page(COVERED).unwrap();
+    let look = BrowserScreens { browser: "chromium", width: 1200, other_width: 390, scheme: "light" };
+    let BrowserScreens { browser, width, other_width, scheme } = look;
+    let asked = json!({"url": address, "browser": browser, "width": width, "other_width": other_width, "scheme": scheme, "starts": ["/"]});
+    let found = press_pages(&asked).unwrap();
+    let covered = |line: &String| line.contains("at 390 px <a href=\"/\"> cannot be pressed");
+    assert!(found.wrong.iter().any(covered) && found.controls.len() == 1, "{:?}", found.wrong);
+}
+
+/// Answers every request with one page, for as long as the tests run.
+fn serve_page(page: &'static str) -> Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = format!("http://{}", listener.local_addr()?);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            answer_with(stream, page).ok();
+        }
+    });
+    Ok(address)
+}
+
+fn answer_with(mut stream: TcpStream, page: &str) -> io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\nconnection: close\r\ncontent-length";
+    write!(stream, "{head}: {}\r\n\r\n{page}", page.len())
 }
