@@ -44,9 +44,10 @@ test: ## runs the whole gate: format, checks, lints, tests, documentation, plant
 	@setup/prepare.sh test
 	@cargo xtask ci
 
-soak: ## kills and restarts the real process KILLS=50 times, and eight processes under EVENTS=200000
+soak: ## kills and restarts the real process KILLS=50 times, eight processes under EVENTS=200000, all scenarios on engines
 	@setup/prepare.sh test
 	TIDINGS_KILLS=$(KILLS) TIDINGS_EVENTS=$(EVENTS) cargo test --package tests --features faults -- soak --nocapture
+	TIDINGS_REAL=all cargo test --package tests --features faults --test scenarios -- real::
 
 nightly: ## draws CATALOGUES=1000000 catalogues at random and lives each of them, on all cores
 	@setup/prepare.sh up

@@ -1,11 +1,13 @@
 //! Every scenario is a test: those of the house in `tests/scenarios`, those of each example beside its
 //! catalogue. A file is played twice, since what happens in it must be the same in every run, once more on
-//! rough ground, where engines do whatever a cluster may do (but for those that hang on minutes), and once on real engines, of which
-//! [`engines`] has one of each for this process.
+//! rough ground, where engines do whatever a cluster may do (but for those that hang on minutes). Those of the house and one of
+//! each example are played on real engines as well, of which [`engines`] has one of each for this process; with
+//! `TIDINGS_REAL=all` all are.
 //!
 //! `cargo test -p tests --test scenarios -- NAME --trace` prints what happened.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     process::ExitCode,
     sync::{
@@ -26,6 +28,10 @@ use topic::rough_topics::{RoughTopics, RoughTopicsOdds};
 
 /// Prints each trace; not a flag of the harness.
 const TRACE: &str = "--trace";
+/// Whether every scenario is played on real engines: `all` or nothing.
+const REAL_FROM: &str = "TIDINGS_REAL";
+/// The group of the house's own scenarios.
+const HOUSE_GROUP: &str = "scenarios";
 /// What rough engines draw from, unless the environment says otherwise.
 const SEED: u64 = 1;
 const SEED_FROM: &str = "TIDINGS_SEED";
@@ -44,6 +50,14 @@ fn main() -> anyhow::Result<ExitCode> {
         Ok(seed) => seed.parse().with_context(|| format!("{SEED_FROM}={seed} is no number"))?,
         Err(_) => SEED,
     };
+    let plays_all_on_real = match std::env::var(REAL_FROM).as_deref() {
+        Ok("all") => true,
+        Ok(other) if !other.is_empty() => {
+            anyhow::bail!("{REAL_FROM}={other}: write it like `{REAL_FROM}=all`")
+        }
+        _ => false,
+    };
+    let mut groups_on_real = BTreeSet::new();
     let mut trials = Vec::new();
     let mut on_real = Vec::new();
     for NamedScenario { name, path, to_the_minute } in scenarios::all_scenarios()? {
@@ -51,6 +65,11 @@ fn main() -> anyhow::Result<ExitCode> {
         trials.push(Trial::test(name.clone(), move || run_even(&path, trace)));
         if !to_the_minute {
             trials.push(Trial::test(format!("rough::{name}"), move || run_uneven(&rough, seed)));
+        }
+        let group = name.split("::").next().unwrap_or_default();
+        let is_first_of_group = groups_on_real.insert(group.to_owned());
+        if !plays_all_on_real && group != HOUSE_GROUP && !is_first_of_group {
+            continue;
         }
         on_real.push(Trial::test(format!("real::{name}"), move || run_real(&elsewhere, trace)));
     }

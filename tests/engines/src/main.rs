@@ -1,6 +1,6 @@
 //! Starts one of each engine and keeps them until Ctrl-C: `engines up [--nodes 3]`; or for as long as a command
-//! runs, which is told where they are: `engines up -- tidings up --engine production`. With `--for-tests` their Java starts fast
-//! and compiles little.
+//! runs, which is told where they are: `engines up -- tidings up --engine production`.
+//! They run for long, so their Java compiles fully.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool talks on its terminal")]
 
@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow};
 use engines::{ApicurioRegistry, CassandraCluster, CassandraOptions, KafkaCluster, KafkaOptions};
 
-const USAGE: &str = "usage: engines up [--nodes 1|3] [--for-tests] [-- COMMAND ...]";
+const USAGE: &str = "usage: engines up [--nodes 1|3] [-- COMMAND ...]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -20,11 +20,7 @@ fn main() -> ExitCode {
         Some(at) => (&arguments[..at], &arguments[at + 1..]),
         None => (&arguments[..], &[][..]),
     };
-    let (for_tests, ours): (Vec<&str>, Vec<&str>) =
-        ours.iter().map(String::as_str).partition(|argument| *argument == "--for-tests");
-    if for_tests.is_empty() {
-        engines::use_full_speed();
-    }
+    let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
     let nodes = match ours[..] {
         ["up"] | ["up", "--nodes", "1"] => 1,
         ["up", "--nodes", "3"] => 3,
@@ -33,6 +29,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    engines::use_full_speed();
     match start_engines(nodes, command) {
         Ok(code) => code,
         Err(error) => {
