@@ -106,7 +106,6 @@ async fn run_process(
         () = stop.wait() => return close_process(None, server, stop, None).await,
     };
     let (home, router) = opened.map_err(start_failure)?;
-    front.swap(router);
     let admin = AdminAccess {
         address: site.address.clone(),
         token: site.guard.token.clone(),
@@ -119,6 +118,8 @@ async fn run_process(
     } else {
         None
     };
+    // Whoever hears that the house is ready finds the way in.
+    front.swap(router);
     terminal::print_talk(format!("ready in {} ms", watch.elapsed().as_millis()));
     print_address(&site, &admin, out)?;
     if site.config.demo && home.is_new().await? {
