@@ -1,0 +1,39 @@
+{{/* Rules of egress to some ports: `dict "ports" (list 9092) "to" (list …)`. */}}
+{{- define "tidings.egressRule" -}}
+- ports:
+  {{- range .ports }}
+    - {port: {{ . }}, protocol: TCP}
+  {{- end }}
+  {{- with .to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{/* What a room, or a Job with its settings, reaches: `dict "root" $ "room" "ingest"`. */}}
+{{- define "tidings.egress" -}}
+{{- $policy := .root.Values.networkPolicy -}}
+{{- $config := .root.Values.config -}}
+- ports:
+    - {port: 53, protocol: UDP}
+    - {port: 53, protocol: TCP}
+{{- $kafka := $policy.kafkaPorts | default (include "tidings.portsOf" (dict "addresses" $config.kafka.brokers) | fromJsonArray) }}
+{{ include "tidings.egressRule" (dict "ports" $kafka "to" $policy.kafka) }}
+{{- $cql := $policy.cqlPorts | default (include "tidings.portsOf" (dict "addresses" $config.cql.contact_points) | fromJsonArray) }}
+{{ include "tidings.egressRule" (dict "ports" $cql "to" $policy.cql) }}
+{{- with ($config.registry | default dict).url }}
+{{ include "tidings.egressRule" (dict "ports" (include "tidings.portsOf" (dict "addresses" .) | fromJsonArray) "to" $policy.registry) }}
+{{- end }}
+{{- if and (has .room (list "digest" "sender")) ($config.presence | default dict).url }}
+{{ include "tidings.egressRule" (dict "ports" (include "tidings.portsOf" (dict "addresses" (list (urlParse $config.presence.url).host)) | fromJsonArray)) }}
+{{- end }}
+{{- if eq .room "sender" }}
+{{ include "tidings.egressRule" (dict "ports" (concat $policy.mailPorts $policy.webPorts | uniq)) }}
+{{- end }}
+{{- if eq .root.Values.catalogue.source "git" }}
+{{ include "tidings.egressRule" (dict "ports" (list 22 443)) }}
+{{- end }}
+{{- with $policy.extraEgress }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
