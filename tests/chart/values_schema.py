@@ -183,6 +183,7 @@ def catalogue():
     ])
 
 
+DIGEST = text(pattern="^(sha256:[0-9a-f]{64})?$")
 PULL = {"enum": ["Always", "IfNotPresent", "Never"]}
 # Keys of KEDA's Kafka trigger that the chart does not set itself. KEDA takes any text there and ignores what it does not know.
 TRIGGER = {
@@ -203,6 +204,7 @@ def room():
     })
     spread = {"type": "object", "required": ["maxSkew", "topologyKey", "whenUnsatisfiable"]}
     return closed({
+        "image": closed({"tag": text(examples=["0.1.0"]), "digest": DIGEST}),
         "kind": {"enum": ["Deployment", "StatefulSet"]}, "replicas": number(1, 1000, examples=[2]), "autoscaling": scaling, "resources": RESOURCES,
         "preStopSeconds": number(0, 600), "terminationGracePeriodSeconds": number(20, 3600, examples=[45]),
         "strategy": OBJECT, "minReadySeconds": number(), "revisionHistoryLimit": number(), "dataSizeLimit": QUANTITY,
@@ -237,7 +239,7 @@ def values():
             "nameOverride": NAME, "fullnameOverride": NAME, "commonLabels": LABELS,
             "image": closed({
                 "repository": text(minLength=1, examples=["registry.example.com/tidings"]), "tag": text(examples=["0.1.0"]),
-                "digest": text(pattern="^(sha256:[0-9a-f]{64})?$"), "pullPolicy": PULL,
+                "digest": DIGEST, "pullPolicy": PULL,
             }, required=["repository"]),
             "imagePullSecrets": listed(closed({"name": GIVEN_NAME}, required=["name"])),
             "config": settings(), "secrets": secrets(), "catalogue": catalogue(),

@@ -40,12 +40,15 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
+{{/* The image, or another version of it for one room: `dict "root" $ "own" $room.image`. */}}
 {{- define "tidings.image" -}}
-{{- $image := .Values.image -}}
-{{- if $image.digest -}}
-{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- $image := .root.Values.image -}}
+{{- $own := .own | default dict -}}
+{{- $digest := or $own.digest (and (not $own.tag) $image.digest) -}}
+{{- if $digest -}}
+{{- printf "%s@%s" $image.repository $digest -}}
 {{- else -}}
-{{- printf "%s:%s" $image.repository (default .Chart.AppVersion $image.tag) -}}
+{{- printf "%s:%s" $image.repository (coalesce $own.tag $image.tag .root.Chart.AppVersion) -}}
 {{- end -}}
 {{- end -}}
 

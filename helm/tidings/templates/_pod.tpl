@@ -131,7 +131,7 @@ spec:
   {{- end }}
   containers:
     - name: tidings
-      image: {{ include "tidings.image" .root | quote }}
+      image: {{ include "tidings.image" (dict "root" .root) | quote }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       args:
         {{- toYaml .args | nindent 8 }}
