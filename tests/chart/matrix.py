@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -151,6 +152,8 @@ def check_objects(documents):
                     for path, value in leaves(yaml.safe_load(text)):
                         if path not in KNOWN:
                             yield f"{where}: the program does not know `{path}` of {name}"
+        if kind == "PrometheusRule":
+            yield from check_rules(document)
         if kind == "ScaledObject":
             for trigger in document["spec"]["triggers"]:
                 for key in set(trigger["metadata"]) - TRIGGER if trigger["type"] == "kafka" else ():
@@ -202,6 +205,37 @@ def find(documents, kind, ending=""):
     return next(d for d in documents if d["kind"] == kind and d["metadata"]["name"].endswith(ending))
 
 
+def check_rules(document):
+    """Has promtool read the alerts as they are rendered: no schema knows PromQL."""
+    if not (promtool := shutil.which("promtool")):
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(document["spec"], file)
+        file.flush()
+        ran = run(promtool, "check", "rules", file.name)
+        if ran.returncode != 0:
+            yield f"promtool: {ran.stdout}{ran.stderr}"
+
+
+def check_dashboards(tools):
+    """Puts a dashboard into a copy of the chart: it must come out as it went in, beside those that are there."""
+    with tempfile.TemporaryDirectory() as folder:
+        chart = pathlib.Path(folder) / "tidings"
+        shutil.copytree(CHART, chart)
+        panels = {"title": "{{ not a template }}", "panels": [{"title": "a"}]}
+        (chart / "files/dashboards/Some_Thing.json").write_text(json.dumps(panels, indent=2))
+        made = run(tools / "helm", "template", "news", chart, "--kube-version", KUBERNETES, "-f", CHART / "ci/full-values.yaml")
+        if made.returncode != 0:
+            return [made.stderr]
+        documents = [document for document in yaml.load_all(made.stdout, Loader) if document]
+        try:
+            found = find(documents, "ConfigMap", "-dashboard-some-thing")
+        except StopIteration:
+            return ["no ConfigMap"]
+        wrong = [] if json.loads(found["data"]["Some_Thing.json"]) == panels else ["it came out otherwise"]
+        return wrong + ([] if found["metadata"]["labels"].get("grafana_dashboard") == "1" else ["the sidecar does not see it"])
+
+
 # A fault, and what makes it. Each must be found by kubeconform or by the checks above.
 def planted():
     pod = lambda documents, kind="Deployment", ending="-sender": next(pods(find(documents, kind, ending)))[1]
@@ -230,6 +264,7 @@ def planted():
         "a volume is shared": lambda d: pod(d)["volumes"].append({"name": "outbox", "persistentVolumeClaim": {"claimName": "outbox"}}),
         "a Pod is killed while it drains": lambda d: pod(d).update(terminationGracePeriodSeconds=10),
         "a label is missing": lambda d: find(d, "Deployment", "-sender")["metadata"]["labels"].pop("helm.sh/chart"),
+        **({"an expression is broken": lambda d: find(d, "PrometheusRule")["spec"]["groups"][0]["rules"][0].update(expr="max by (")} if shutil.which("promtool") else {}),
         "a Secret is made": lambda d: d.append({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}),
     }
 
@@ -269,6 +304,7 @@ def main():
         if program:
             wrong += read_by_program(program, documents)
         tell(name, wrong)
+    tell("dashboards", check_dashboards(tools))
     conforms = conform(tools, schemas, [document for documents in rendered.values() for document in documents])
     tell("kubeconform", [] if conforms.returncode == 0 else [conforms.stdout + conforms.stderr])
     count = sum(len(documents) for documents in rendered.values())
