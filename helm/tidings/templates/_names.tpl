@@ -69,11 +69,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
-{{/* Annotations of what the migrate Job needs before it: `dict "root" $ "weight" "-10"`. */}}
+{{/*
+Annotations of the migrate Job, and of what it needs before it: `dict "weight" "-10"`. The Job stays, so that its log can
+be read; what it needed goes.
+*/}}
 {{- define "tidings.migrateHook" -}}
 helm.sh/hook: pre-install,pre-upgrade,pre-rollback
 helm.sh/hook-weight: {{ .weight | quote }}
-helm.sh/hook-delete-policy: before-hook-creation
+helm.sh/hook-delete-policy: before-hook-creation{{ if ne .weight "-10" }},hook-succeeded{{ end }}
 {{- end -}}
 
 {{/* A room's values: its own over those of all rooms. `dict "root" $ "room" "ingest"`. */}}
