@@ -5,7 +5,7 @@
 #                            of Kubernetes. About five minutes on two cores the first time, nothing after
 #   setup/chart.sh schemas   that, and the schemas of the custom resources: KEDA, Prometheus operator, Gateway API, Strimzi
 #   setup/chart.sh all       that, and a control plane: etcd, kube-apiserver, its controllers and scheduler, kwok.
-#                            About fifteen minutes on two cores the first time
+#                            About twenty minutes the first time, one core busy
 #   setup/chart.sh bin       prints the folder of the tools
 #   setup/chart.sh cached    exits with 0 if nothing of `all` is missing, and builds nothing
 #

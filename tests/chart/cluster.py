@@ -72,11 +72,9 @@ class Cluster:
     def spawn(self, name, *words):
         log = open(self.folder / f"{name}.log", "w")
         binary = self.tools / name
-        # Watches that begin with a list need an etcd that is newer than Debian's; without this they are tried again and again.
-        environment = {**self.environment, "KUBE_FEATURE_WatchListClient": "false"}
         process = subprocess.Popen(
             [str(binary if binary.exists() else name), *map(str, words)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            env=environment,
+            env={**self.environment, "KUBE_FEATURE_WatchListClient": "false"},
         )
         self.processes.append((name, process))
 
@@ -92,6 +90,8 @@ class Cluster:
             "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd}", "--bind-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={self.folder}/certs",
             f"--token-auth-file={self.folder}/tokens.csv", "--authorization-mode=RBAC", "--service-account-issuer=https://tidings.example",
             f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}", "--service-cluster-ip-range=10.0.0.0/16",
+            # Watches that begin with a list need an etcd that is newer than Debian's: clients try them, wait, and try again.
+            "--feature-gates=WatchList=false,WatchListClient=false",
         )
         self.kubeconfig.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "here", "contexts": [{"name": "here", "context": {"cluster": "here", "user": "admin"}}],
@@ -341,6 +341,8 @@ class Life:
 
 
 def main():
+    # What was started is stopped, also when somebody stops us.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     tools = pathlib.Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
