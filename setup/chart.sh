@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gets the tools with which the Helm chart is checked. It builds each once, into a cache outside of the tree.
 #
-#   setup/chart.sh quick     what `make chart-quick` needs: Helm, helm-unittest, helm-docs, kubeconform and the schemas
+#   setup/chart.sh quick     what `make chart ARGS=quick` needs: Helm, helm-unittest, helm-docs, kubeconform and the schemas
 #                            of Kubernetes. About five minutes on two cores the first time, nothing after
 #   setup/chart.sh schemas   that, and the schemas of the custom resources: KEDA, Prometheus operator, Gateway API, Strimzi
 #   setup/chart.sh all       that, and a control plane: etcd, kube-apiserver, its controllers and scheduler, kwok.
@@ -197,7 +197,7 @@ drop_go_caches() {
 }
 
 case "${1:-}" in
-  quick) quick ;;
+  quick) quick && drop_go_caches ;;
   schemas) quick && crds && drop_go_caches ;;
   all) quick && crds && control_plane && drop_go_caches ;;
   bin) echo "$bin" ;;
