@@ -193,7 +193,9 @@ cached() {
 # What the Go builds leave is larger than all tools together.
 drop_go_caches() {
   [ -d "$cache/go" ] && [ -z "${TIDINGS_CHART_KEEP:-}" ] || return 0
-  chmod -R u+w "$cache/go" && rm -rf "$cache/go"
+  # First out of the way: half a cache of modules would break the next build.
+  rm -rf "$cache/go.old" && mv "$cache/go" "$cache/go.old"
+  chmod -R u+w "$cache/go.old" && rm -rf "$cache/go.old"
 }
 
 case "${1:-}" in
