@@ -11,6 +11,7 @@ mod check;
 mod clock;
 mod completions;
 mod erase;
+mod health;
 mod hooks;
 mod mail;
 mod publish;
@@ -30,6 +31,7 @@ pub use check::{CatalogueCheckArgs, InitArgs};
 pub use clock::{ClockArgs, DeviceArgs};
 pub use completions::CompletionsArgs;
 pub use erase::ErasePersonArgs;
+pub use health::HealthArgs;
 pub use hooks::{HooksArgs, HooksCommand};
 pub use mail::{DkimArgs, DkimCommand, NewDkimKeyArgs, SendTestArgs};
 pub use publish::{FeedbackArgs, FollowArgs, MuteArgs, MuteTargetArgs, PersonArgs, PublishArgs};
@@ -192,6 +194,9 @@ pub enum TidingsCommand {
     /// List messages whose delivery is unknown
     #[command(after_help = unknown::UNKNOWN)]
     Unknown(UnknownArgs),
+    /// Ask whether a process is ready, or alive
+    #[command(after_help = health::HEALTH)]
+    Health(HealthArgs),
     /// Show a demo's clock, or move it forward so that due work runs
     #[command(after_help = clock::CLOCK)]
     Clock(ClockArgs),

@@ -21,6 +21,7 @@ mod device;
 mod effective_config;
 mod erase;
 mod explain;
+mod health;
 mod hooks;
 mod init;
 mod mail;
@@ -134,6 +135,7 @@ fn run_command(
         TidingsCommand::Suppressions(asked) => suppressions::run(&config, &asked, out),
         TidingsCommand::Erase(asked) => erase::run(&config, &asked, out),
         TidingsCommand::Unknown(asked) => unknown::run(&config, &asked, out),
+        TidingsCommand::Health(asked) => health::run(&config, &asked, out),
         TidingsCommand::Clock(asked) => clock::run(&config, &asked, out),
         TidingsCommand::Check(check) => check::run(&check, out),
         TidingsCommand::Completions(asked) => completions::run(&asked),

@@ -20,6 +20,37 @@ pub struct HouseClient {
     admin: AdminAccess,
 }
 
+/// How long a process may take to say that it is well: it looks at its engines for 2 seconds at most.
+const HEALTH_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// Asks a process what it tells anybody.
+pub fn ask_openly(address: &str, path: &str) -> Result<HouseResponse, CommandError> {
+    let answer = new_agent(HEALTH_TIME_MAX).get(format!("{address}{path}")).call();
+    read_answer(
+        answer.map_err(|error| {
+            CommandError::from_unreachable(format!("nobody answers at {address}: {error}"))
+        })?,
+    )
+}
+
+fn new_agent(answer_time_max: Duration) -> Agent {
+    let config = Agent::config_builder()
+        .timeout_global(Some(answer_time_max))
+        .http_status_as_error(false)
+        // An address of this machine, whatever the environment says about proxies.
+        .proxy(None)
+        .max_redirects(0);
+    config.build().into()
+}
+
+fn read_answer(mut answer: Response<ureq::Body>) -> Result<HouseResponse, CommandError> {
+    let retry_after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+    let status = answer.status().as_u16();
+    let text = answer.body_mut().read_to_string().context("read the answer")?;
+    let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    Ok(HouseResponse { status, body, retry_after })
+}
+
 /// What the house said.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HouseResponse {
@@ -44,13 +75,7 @@ impl HouseClient {
     }
 
     pub fn new(admin: AdminAccess) -> Self {
-        let config = Agent::config_builder()
-            .timeout_global(Some(ANSWER_TIME_MAX))
-            .http_status_as_error(false)
-            // An address of this machine, whatever the environment says about proxies.
-            .proxy(None)
-            .max_redirects(0);
-        Self { agent: config.build().into(), admin }
+        Self { agent: new_agent(ANSWER_TIME_MAX), admin }
     }
 
     /// Whether the house speaks for the tenant that was asked for: nobody tells it of another one.
@@ -103,16 +128,10 @@ impl HouseClient {
         answer: Result<Response<ureq::Body>, ureq::Error>,
     ) -> Result<HouseResponse, CommandError> {
         let AdminAccess { address, pid, .. } = &self.admin;
-        let mut answer = answer.map_err(|error| {
+        read_answer(answer.map_err(|error| {
             let what = format!("process {pid} does not answer at {address}: {error}");
             CommandError::from_unreachable(what)
-        })?;
-        let retry_after =
-            answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let status = answer.status().as_u16();
-        let text = answer.body_mut().read_to_string().context("read the answer")?;
-        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Ok(HouseResponse { status, body, retry_after })
+        })?)
     }
 }
 

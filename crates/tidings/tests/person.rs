@@ -1,5 +1,5 @@
-//! `tidings person` and a cancelled window, as somebody who answers questions meets them: the real program beside a house,
-//! and on a folder on which none runs.
+//! Commands beside a house and on a folder on which none runs, as somebody who answers questions meets them: `tidings person`,
+//! a cancelled window, `tidings health`. The program is the real one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
@@ -114,4 +114,23 @@ fn told_without_catalogue(dir: &Path) -> (i32, String, String) {
         command(dir, "person ann").env_remove("TIDINGS_CATALOGUE").output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+#[test]
+fn a_house_says_whether_it_is_ready() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    run_ok(dir, "init shop");
+    let check = |line: &str, code: i32, says: &str| {
+        let (ended, out, why) = run_line(dir, line);
+        assert_eq!(ended, code, "{line}: {out}{why}");
+        assert!(format!("{out}{why}").contains(says), "{line}: {out}{why}");
+    };
+    let mut house = start_house(dir);
+    check("health", 0, "ready");
+    check("health --live --json", 0, "\"state\":");
+    check("health --url http://127.0.0.1:1", 4, "nobody answers at http://127.0.0.1:1");
+    house.kill().unwrap();
+    house.wait().unwrap();
+    check("health", 4, "nobody answers at");
 }
