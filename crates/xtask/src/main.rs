@@ -9,6 +9,7 @@ mod changes;
 mod ci;
 mod engines;
 mod faults;
+mod image;
 mod lanes;
 mod lex;
 mod manifest;
@@ -19,7 +20,7 @@ mod tally;
 mod tidy;
 mod tree;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand, builder::PossibleValuesParser};
@@ -60,6 +61,18 @@ enum XtaskCommand {
         #[arg(long)]
         list: bool,
     },
+    /// Makes a container image, without a container engine
+    ///
+    /// An OCI layout, which `skopeo copy oci:DIR docker://…` or `crane push DIR …` brings to a registry. It holds the program,
+    /// linked statically, certificate authorities and time zones. The same commit gives the same digest.
+    Image {
+        /// The folder to make; what an earlier run left there is replaced
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// A static program that is there already, instead of building it
+        #[arg(long, value_name = "FILE")]
+        program: Option<PathBuf>,
+    },
     /// Plants each fault of tests/laws/faults.txt and demands that its test fails
     ///
     /// Each line there names a fault and a filter for the tests that must notice it. The tests of the filter
@@ -98,6 +111,11 @@ fn run_command(verb: XtaskCommand) -> Result<bool> {
             Ok(true)
         }
         XtaskCommand::Tidy { checks, .. } => Ok(tidy::run_checks(&house, &checks)?.print_tally()),
+        XtaskCommand::Image { out, program } => {
+            let out = out.unwrap_or_else(|| image::default_folder(&house));
+            image::make_image(&house, &image::ImageRequest { out, program })?;
+            Ok(true)
+        }
         XtaskCommand::Faults { faults } => {
             let suites = suites::build_suites(&house)?;
             Ok(faults::run_faults(&house, &suites, PlainRuns::Unknown, &faults)?.print_tally())

@@ -36,9 +36,10 @@ impl WorkspaceRoot {
         command
     }
 
-    /// All packages of the build, as cargo tells them.
-    pub fn metadata(&self) -> Result<Value> {
+    /// All packages of the build, as cargo tells them: those for every machine, or for one platform.
+    pub fn metadata(&self, platform: Option<&str>) -> Result<Value> {
         let mut command = self.cargo(&["metadata", "--format-version", "1"]);
+        command.args(platform.into_iter().flat_map(|platform| ["--filter-platform", platform]));
         let output = command.stderr(Stdio::inherit()).output().context("cargo metadata")?;
         ensure!(output.status.success(), "cargo metadata failed");
         serde_json::from_slice(&output.stdout).context("what cargo metadata printed")

@@ -45,7 +45,7 @@ impl SourceTree {
         let ignored = fs::read_to_string(house.root.join(".gitignore")).unwrap_or_default();
         let mut files = BTreeMap::new();
         walk_folder(&house.root, "", &IgnoredNames::parse(&ignored), &mut files)?;
-        let packages = read_packages(&house.metadata()?, &house.root)?;
+        let packages = read_packages(&house.metadata(None)?, &house.root)?;
         Ok(Self { files, packages })
     }
 
