@@ -50,11 +50,11 @@ function launch() {
       // Nobody is there to be asked.
       'permissions.default.desktop-notification': 2,
     };
-    return puppeteer.launch({...common, extraPrefsFirefox, protocolTimeout: 60_000});
+    return puppeteer.launch({...common, extraPrefsFirefox, protocolTimeout: 180_000});
   }
   const args = ['--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update'];
   // Its sandbox does not start for root, who runs tests in containers.
-  return puppeteer.launch({...common, protocolTimeout: 60_000, args: process.getuid() === 0 ? [...args, '--no-sandbox'] : args});
+  return puppeteer.launch({...common, protocolTimeout: 180_000, args: process.getuid() === 0 ? [...args, '--no-sandbox'] : args});
 }
 
 // Pages that differ only in what they tell are one.
@@ -193,7 +193,7 @@ async function press(page, element, control) {
   if (tag === 'button' && (!action || asked.scripted?.includes(control.name + '=' + control.value))) {
     // A script does what is to be done.
     await element.click();
-    await page.waitForFunction(() => !document.querySelector('#said')?.hidden, {timeout: 30_000});
+    await page.waitForFunction(() => !document.querySelector('#said')?.hidden, {timeout: 120_000});
     return;
   }
   const [response] = await Promise.all([page.waitForNavigation({waitUntil: 'load'}), element.click()]);
@@ -340,6 +340,8 @@ async function foreign(page) {
   const browser = await launch();
   try {
     const page = await browser.newPage();
+    // Machines that test everything else beside are slow.
+    page.setDefaultTimeout(120_000);
     await page.setViewport({width, height: HEIGHT});
     if (asked.browser !== 'firefox') await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
     // A mail's pictures from elsewhere are not loaded, and errors are asked for here.
