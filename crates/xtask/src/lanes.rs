@@ -1,7 +1,7 @@
 //! All tests, in lanes side by side: one computes, the others wait, each for something else. What waits leaves
 //! processors idle for minutes, which the others use.
 
-use std::{env, path::Path, process::Command, thread, time::Instant};
+use std::{process::Command, thread, time::Instant};
 
 use anyhow::{Result, bail};
 
@@ -15,11 +15,6 @@ use crate::{
 
 /// The lane of all that is in no other.
 const COMPUTING: &str = "computes";
-
-/// Where the computing lane has its folders: it makes and deletes thousands, which a disk takes longer for than the tests do.
-/// What a disk promises is tried in the lane `kills`.
-const IN_MEMORY: &str = "/dev/shm";
-const TEMPORARY: &str = "TMPDIR";
 
 /// Test targets that mostly wait: for engines, for processes that are killed and started, for browsers. The lanes
 /// take about as long as each other.
@@ -106,9 +101,7 @@ impl SuiteRun<'_> {
         let name =
             [&[suite.package.as_str(), suite.target.as_str()], arguments.as_slice()].concat().join(" ");
         let mut command: Command = suite.command();
-        if lane == COMPUTING && Path::new(IN_MEMORY).is_dir() && env::var_os(TEMPORARY).is_none() {
-            command.env(TEMPORARY, IN_MEMORY);
-        }
+        shell::keep_folders_in_memory(&mut command);
         engines.set_variables(&mut command).args(arguments);
         println!("{lane:>8}| == {name}");
         let (start, mut run) = (Instant::now(), TestRun::default());

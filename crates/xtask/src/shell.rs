@@ -15,6 +15,13 @@ use serde_json::Value;
 /// the package `tests` passes this one on to all that has points to crash at or faults to plant.
 const TEST_FEATURES: &[&str] = &["tests/faults"];
 
+/// Where tests have their folders if there is room: they make and delete thousands and wait for each write, which a busy disk
+/// takes longer for than the tests do. Processes are killed here and machines are not, so a disk would keep no more.
+const IN_MEMORY: &str = "/dev/shm";
+const TEMPORARY: &str = "TMPDIR";
+/// All suites together have about 2 GB of folders.
+const MEMORY_KIB_MIN: u64 = 8 << 20;
+
 /// The workspace on disk.
 pub struct WorkspaceRoot {
     pub root: PathBuf,
@@ -60,6 +67,31 @@ pub fn run_succeeds(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
+/// Has a command make its folders in memory, unless somebody said where.
+pub fn keep_folders_in_memory(command: &mut Command) {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let has_room = has_room_in_memory(&read("/proc/mounts"), &read("/proc/meminfo"));
+    if has_room && std::env::var_os(TEMPORARY).is_none() {
+        command.env(TEMPORARY, IN_MEMORY);
+    }
+}
+
+/// Whether there is a file system in memory that is large enough and from which programs may run, as tests make some.
+fn has_room_in_memory(mounts: &str, meminfo: &str) -> bool {
+    let kib =
+        |text: &str| text.trim().trim_end_matches("kB").trim_end_matches('k').trim().parse::<u64>().ok();
+    let available = meminfo.lines().find_map(|line| kib(line.strip_prefix("MemAvailable:")?));
+    let mounted = mounts.lines().rev().find_map(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        (fields.next() == Some(IN_MEMORY)).then(|| fields.nth(1)).flatten()
+    });
+    let is_fit = |option: &str| {
+        option != "noexec"
+            && option.strip_prefix("size=").is_none_or(|size| kib(size) >= Some(MEMORY_KIB_MIN))
+    };
+    available >= Some(MEMORY_KIB_MIN) && mounted.is_some_and(|options| options.split(',').all(is_fit))
+}
+
 /// How a command ended.
 pub struct CommandEnd {
     pub succeeded: bool,
@@ -96,6 +128,22 @@ fn read_processor_seconds(stat: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_are_in_memory_where_there_is_room() {
+        let check = |options: &str, available: u64, expect: bool| {
+            let mounts = format!("proc /proc proc rw 0 0\ntmpfs /dev/shm tmpfs {options} 0 0\n");
+            let meminfo = format!("MemTotal: 24683520 kB\nMemAvailable:   {available} kB\n");
+            assert_eq!(has_room_in_memory(&mounts, &meminfo), expect, "{options}, {available}");
+        };
+        check("rw,relatime", 9 << 20, true);
+        check("rw,relatime,size=24684092k", 9 << 20, true);
+        check("rw,relatime,size=65536k", 9 << 20, false);
+        check("rw,nosuid,noexec", 9 << 20, false);
+        check("rw,relatime", 7 << 20, false);
+        assert!(!has_room_in_memory("", "MemAvailable: 18597000 kB"), "none is mounted");
+        assert!(!has_room_in_memory("tmpfs /dev/shm tmpfs rw 0 0", ""), "nobody knows how much is there");
+    }
 
     #[test]
     fn processor_time_is_read_behind_any_name() {
