@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::shell::{self, WorkspaceRoot};
+use crate::shell::WorkspaceRoot;
 
 /// What says where engines are; whoever sets all of them has some that run already.
 const VARIABLES: [&str; 3] = ["TIDINGS_KAFKA", "TIDINGS_CQL", "TIDINGS_REGISTRY"];
@@ -25,7 +25,6 @@ impl GateEngines {
             return Ok(Self { child: None, variables: Vec::new() });
         }
         let mut command = house.cargo(&["run", "--quiet", "--package", "engines", "--", "up"]);
-        shell::keep_folders_in_memory(&mut command);
         let mut child = command.stdout(Stdio::piped()).spawn().context("start the engines")?;
         let output = child.stdout.take().context("a piped output")?;
         let mut engines = Self { child: Some(child), variables: Vec::new() };
