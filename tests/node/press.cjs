@@ -238,7 +238,6 @@ async function visit(page, address, changes = false) {
     }
     if (isPlainLink(control)) {
       pressed.add(same);
-      controls.set(control.opening, true);
       if (!visited.has(shape(control.href)) && isPage(control.href)) {
         await visit(page, control.href);
         isFresh = false;

@@ -1,5 +1,5 @@
-//! The pages of a house in two real browsers, which press each link, button, form and field: one as on a phone, the other as
-//! on a desk. Each looks at every page at the other's width too, and by day and by night. What a template can show and nobody
+//! The pages of a house in two real browsers, which press each button, form and field: one as on a phone, the other as on a
+//! desk. The first presses each link too, and the second opens where it leads. Each looks at every page at the other's width too, and by day and by night. What a template can show and nobody
 //! pressed is an error.
 
 use std::{
@@ -310,9 +310,7 @@ const COVERED: &str = "<!doctype html><html lang='en'><head><title>t</title><met
 #[test]
 fn a_control_that_no_finger_hits_at_the_other_width_is_found() {
     let address = serve_page(COVERED).unwrap();
-    let look = BrowserScreens { browser: "chromium", width: 1200, other_width: 390, scheme: "light" };
-    let BrowserScreens { browser, width, other_width, scheme } = look;
-    let asked = json!({"url": address, "browser": browser, "width": width, "other_width": other_width, "scheme": scheme, "starts": ["/"]});
+    let asked = json!({"url": address, "browser": "chromium", "width": 1200, "other_width": 390, "scheme": "light", "starts": ["/"]});
     let found = press_pages(&asked).unwrap();
     let covered = |line: &String| line.contains("at 390 px <a href=\"/\"> cannot be pressed");
     assert!(found.wrong.iter().any(covered) && found.controls.len() == 1, "{:?}", found.wrong);
