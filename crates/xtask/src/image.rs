@@ -9,11 +9,7 @@ mod files;
 mod layout;
 mod program;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -173,11 +169,4 @@ fn attach_bill(image: &mut ImageLayout, subject: &BlobDescriptor, bill: &[u8]) -
     let manifest = image.add_json(layout::MANIFEST, &manifest)?;
     image.refer(&manifest, BILL);
     Ok(())
-}
-
-/// Where images are made unless somebody says otherwise.
-pub fn default_folder(house: &WorkspaceRoot) -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new("target").to_owned(), PathBuf::from);
-    house.root.join(target).join("image")
 }

@@ -112,7 +112,7 @@ fn run_command(verb: XtaskCommand) -> Result<bool> {
         }
         XtaskCommand::Tidy { checks, .. } => Ok(tidy::run_checks(&house, &checks)?.print_tally()),
         XtaskCommand::Image { out, program } => {
-            let out = out.unwrap_or_else(|| image::default_folder(&house));
+            let out = out.unwrap_or_else(|| house.target_folder().join("image"));
             image::make_image(&house, &image::ImageRequest { out, program })?;
             Ok(true)
         }

@@ -43,6 +43,11 @@ impl WorkspaceRoot {
         command
     }
 
+    /// Where cargo puts what it builds.
+    pub fn target_folder(&self) -> PathBuf {
+        self.root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+    }
+
     /// All packages of the build, as cargo tells them: those for every machine, or for one platform.
     pub fn metadata(&self, platform: Option<&str>) -> Result<Value> {
         let mut command = self.cargo(&["metadata", "--format-version", "1"]);

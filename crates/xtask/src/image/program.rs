@@ -23,8 +23,7 @@ pub fn build_program(house: &WorkspaceRoot) -> Result<PathBuf> {
     // Debian's own libraries, of which it has the static ones too.
     cargo.env("RUSTFLAGS", flags).env("OPENSSL_STATIC", "1").env("LIBZ_SYS_STATIC", "1");
     ensure!(shell::run_succeeds(&mut cargo)?, "the program does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    Ok(house.root.join(target).join(TARGET).join("release/tidings"))
+    Ok(house.target_folder().join(TARGET).join("release/tidings"))
 }
 
 /// Whether a program runs without any other file; the architecture that it is for.
