@@ -118,7 +118,7 @@ impl ExplanationBuilder<'_> {
             match fate {
                 Fate::Told { ready } => {
                     self.explain_ready(channel, ready);
-                    if self.is_deferred(ready) {
+                    if self.find_deferred(ready).is_some() {
                         verdict.push("not sent yet".to_owned());
                         continue;
                     }
@@ -184,10 +184,6 @@ impl ExplanationBuilder<'_> {
     fn find_deferred(&self, id: ReadyId) -> Option<&DeferredReady> {
         let mut waiting = self.gathered.record.iter().flat_map(|record| &record.waiting);
         waiting.find(|deferred| deferred.ready.id == id)
-    }
-
-    fn is_deferred(&self, id: ReadyId) -> bool {
-        self.find_deferred(id).is_some()
     }
 
     fn explain_waiting(&mut self, key: EntryKey, entry: &EntryView, channel: Channel, carried: bool) {
