@@ -11,6 +11,7 @@ fn generated_files_are_what_the_program_says() {
     let files = [
         ("docs/reference/configuration.md", settings::config::reference::reference_page()),
         ("docs/reference/catalogue.md", catalogue::reference::reference_page()),
+        ("docs/reference/metrics.md", lifecycle::metrics_reference::reference_page().unwrap()),
         ("schemas/catalogue.schema.json", catalogue::schema::write_schema()),
     ];
     let mut stale = Vec::new();

@@ -18,6 +18,7 @@ use courier_net::{
     hooks::{self, HookCourier},
     mail::MailCourier,
     mail_routes::{self, RouteDefaults},
+    metrics::CourierMetrics,
     push::{JwtKey, PushCourier, Settings, web},
 };
 use model::{
@@ -25,7 +26,7 @@ use model::{
     device::{DevicePlatform, PushDevice},
     erasure::EraseMode,
 };
-use runtime::Clock;
+use runtime::{Clock, clock::SteadyStopwatch, metrics::Metrics};
 use secrecy::{ExposeSecret as _, SecretString};
 use settings::config::{Config, HooksConfig, MailConfig, PushConfig};
 use shell::datadir::DataDir;
@@ -33,6 +34,8 @@ use views::devices::WebKey;
 
 /// What a browser of a demo may take for a copy: whoever looks waits for it.
 const COPY_TIME_MAX: Duration = Duration::from_secs(10);
+/// What the folder is called in the metrics.
+const OUTBOX: &str = "outbox";
 /// Where the push services of browsers would find somebody to talk to about a demo.
 const DEMO_SUBJECT: &str = "mailto:demo@tidings.invalid";
 
@@ -48,14 +51,17 @@ pub fn open_courier(
     config: &Config,
     data: &DataDir,
     outbox: Arc<OutboxCourier>,
-    sends: bool,
+    (sends, metrics): (bool, &Metrics),
 ) -> anyhow::Result<CourierSetup> {
-    let hand_over = config.limits.hand_over;
+    let (hand_over, metrics) = (config.limits.hand_over, CourierMetrics::declare(metrics)?);
     // Where nothing is sent nobody needs passwords and keys.
     let mail = config.mail.as_ref().filter(|_| sends);
     let mailer = mail.map(|mail| build_mailer(mail, hand_over)).transpose()?;
+    let mailer = mailer.map(|mailer| mailer.with_metrics(metrics.clone()));
     let pusher = if sends { build_pusher(&config.push, hand_over)? } else { None };
+    let pusher = pusher.map(|pusher| pusher.with_metrics(metrics.clone()));
     let caller = if sends { build_caller(&config.hooks, hand_over)? } else { None };
+    let caller = caller.map(|caller| caller.with_metrics(metrics.clone()));
     if let Some(caller) = &caller {
         tracing::info!(%caller, "hooks are enabled");
     }
@@ -65,7 +71,9 @@ pub fn open_courier(
     let copies = web
         .filter(|_| is_copy)
         .map(|web| BrowserCopies::new(PushConfig { web: Some(web), ..PushConfig::default() }));
-    let courier = Arc::new(RoutingCourier { mailer, pusher, caller, copies: copies.transpose()?, outbox });
+    let copies = copies.transpose()?;
+    let courier = RoutingCourier { mailer, pusher, caller, copies, outbox, metrics };
+    let courier = Arc::new(courier);
     Ok(CourierSetup { courier, web_key: WebKey { public, is_copy } })
 }
 
@@ -134,6 +142,7 @@ struct RoutingCourier {
     caller: Option<HookCourier>,
     copies: Option<BrowserCopies>,
     outbox: Arc<OutboxCourier>,
+    metrics: CourierMetrics,
 }
 
 /// Shows browsers copies of the pushes in a demo's outbox. The outbox alone decides the outcome of a message; a lost
@@ -178,18 +187,22 @@ impl HandoverGate for CopyGate<'_> {
 }
 
 impl RoutingCourier {
-    fn courier_for(&self, channel: Channel) -> &dyn Courier {
+    /// By whom messages of a channel leave the house; nobody, where they become files.
+    fn find_outside(&self, channel: Channel) -> Option<&dyn Courier> {
         let mailer = self.mailer.as_ref().map(|mailer| mailer as &dyn Courier);
         let pusher = self.pusher.as_ref().map(|pusher| pusher as &dyn Courier);
-        let outside = match channel {
+        match channel {
             Channel::Email => mailer,
             Channel::Push => pusher,
             Channel::Hook(hook) => {
                 let caller = self.caller.as_ref().filter(|caller| caller.calls_hook(hook));
                 caller.map(|caller| caller as &dyn Courier)
             }
-        };
-        outside.unwrap_or(&*self.outbox)
+        }
+    }
+
+    fn courier_for(&self, channel: Channel) -> &dyn Courier {
+        self.find_outside(channel).unwrap_or(&*self.outbox)
     }
 }
 
@@ -200,7 +213,11 @@ impl Courier for RoutingCourier {
         message: &Message,
         gate: &dyn HandoverGate,
     ) -> Result<HandoverOutcome, CourierError> {
-        let handed = self.courier_for(message.channel()).hand(message, gate).await?;
+        let (channel, watch) = (message.channel(), SteadyStopwatch::start());
+        let handed = self.courier_for(channel).hand(message, gate).await?;
+        if self.find_outside(channel).is_none() {
+            self.metrics.note_handover(channel, OUTBOX, &handed, watch.elapsed());
+        }
         if let (HandoverOutcome::Accepted, Some(copies), MessagePayload::Push(push)) =
             (&handed, &self.copies, &message.way)
         {

@@ -42,7 +42,7 @@ pub enum OpenedEngines {
     Production {
         topics: Arc<dyn Topics>,
         store: Arc<dyn Store>,
-        schemas: Arc<dyn SchemaSource>,
+        registry: Option<registry::SchemaRegistry>,
         framing: ShutdownSignal,
         /// The prefix of the topics, and the keyspace.
         names: (String, String),
@@ -92,18 +92,18 @@ async fn open_production(
     let store = open_store(cql).await?;
     let topics = open_log(&kafka, clock).await?;
     let framing = ShutdownSignal::default();
-    let (topics, schemas): (Arc<dyn Topics>, Arc<dyn SchemaSource>) = match registry {
+    let (topics, registry): (Arc<dyn Topics>, _) = match registry {
         Some(settings) => {
             let settings = registry_settings(settings, dir);
             let registry = registry::SchemaRegistry::open(settings, clock.clone()).context("the registry")?;
             let (known, stop) = (registry.clone(), framing.clone());
             let framed = registry::FramedTopics::open(Arc::new(topics), registry, &prefix, stop).await;
-            (Arc::new(framed), Arc::new(known))
+            (Arc::new(framed), Some(known))
         }
-        None => (Arc::new(topics), Arc::new(NoSchemaSource)),
+        None => (Arc::new(topics), None),
     };
     let names = (prefix, cql.keyspace.clone());
-    Ok(OpenedEngines::Production { topics, store: Arc::new(store), schemas, framing, names })
+    Ok(OpenedEngines::Production { topics, store: Arc::new(store), registry, framing, names })
 }
 
 /// A remote engine that does not answer; it may answer later.
@@ -294,8 +294,16 @@ impl OpenedEngines {
     /// The source of the schemas of upstream records.
     pub fn schemas(&self) -> Arc<dyn SchemaSource> {
         match self {
-            Self::Embedded { .. } => Arc::new(NoSchemaSource),
-            Self::Production { schemas, .. } => schemas.clone(),
+            Self::Production { registry: Some(registry), .. } => Arc::new(registry.clone()),
+            Self::Embedded { .. } | Self::Production { registry: None, .. } => Arc::new(NoSchemaSource),
+        }
+    }
+
+    /// The schema registry, if there is one.
+    pub fn registry(&self) -> Option<&registry::SchemaRegistry> {
+        match self {
+            Self::Embedded { .. } => None,
+            Self::Production { registry, .. } => registry.as_ref(),
         }
     }
 
@@ -343,9 +351,9 @@ impl OpenedEngines {
                 topics.close();
                 drop(store);
             }
-            Self::Production { topics, store, schemas, framing, .. } => {
+            Self::Production { topics, store, registry, framing, .. } => {
                 framing.start();
-                drop((topics, store, schemas));
+                drop((topics, store, registry));
             }
         };
         // Threads are waited for, and files are synced.

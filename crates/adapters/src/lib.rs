@@ -3,3 +3,4 @@
 
 pub mod courier_setup;
 pub mod engine_setup;
+pub mod metrics;

@@ -12,16 +12,20 @@ use std::{
 use axum::{Json, extract::State};
 use house::person_windows;
 use model::{Day, UtcMillis};
+use runtime::metrics::{Gauges, Metrics};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use upkeep::archive::{self, ArchiveReport, ArchiveWatch};
 use web::{HttpProblem, JsonBody, answer::AcceptedJson};
 
-use super::{AppState, HttpApp};
+use super::{AppState, HttpApp, metrics::declare_archives};
 
 /// The archiving that runs, or the last one that did.
-#[derive(Debug, Default)]
-pub struct ArchivingService(Mutex<Option<Arc<ArchivingRun>>>);
+#[derive(Debug)]
+pub struct ArchivingService {
+    run: Mutex<Option<Arc<ArchivingRun>>>,
+    succeeded: Gauges,
+}
 
 #[derive(Debug, Default)]
 struct ArchivingRun {
@@ -36,13 +40,17 @@ impl ArchivingRun {
 }
 
 impl ArchivingService {
+    pub fn new(metrics: &Metrics) -> anyhow::Result<Self> {
+        Ok(Self { run: Mutex::default(), succeeded: declare_archives(metrics)? })
+    }
+
     fn last(&self) -> Option<Arc<ArchivingRun>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.run.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Begins one, unless one runs.
     fn begin(&self) -> Option<Arc<ArchivingRun>> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_some_and(|run| run.outcome().is_none()) {
             return None;
         }
@@ -146,6 +154,9 @@ async fn run_archiving(
     };
     if let Err(error) = &archived {
         tracing::warn!(error = format!("{error:#}"), "days could not be archived");
+    }
+    if archived.is_ok() {
+        app.archive.succeeded.with_label_values::<&str>(&[]).set(app.now().0 / 1_000);
     }
     let ended = archived.map_err(|error| format!("{error:#}"));
     *run.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);

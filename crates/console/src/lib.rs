@@ -34,6 +34,7 @@ mod erase;
 mod error_page;
 mod explain;
 mod health;
+pub mod metrics;
 mod outbox;
 mod overview;
 pub mod page;

@@ -40,6 +40,7 @@ mod description;
 mod entries;
 mod erase;
 mod error_pages;
+mod metrics;
 mod person;
 mod preview;
 mod push;
@@ -90,7 +91,7 @@ async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> H
         disks: WatchedDisks::declare(dir.path(), None, 0, ground.house.metrics()).unwrap(),
         intake,
         pages: PageTemplates::new().unwrap(),
-        archive: ArchivingService::default(),
+        archive: ArchivingService::new(ground.house.metrics()).unwrap(),
         replays: upkeep::replay::ReplayService::default(),
         counts: ShareCountCache::default(),
         unsubscribe: UnsubscribeService::new(LinkSecret::new(SECRET)),
@@ -481,7 +482,7 @@ async fn machines_are_told_lag_and_health() {
     assert_eq!(door.get("/health/live").await.status, StatusCode::OK);
     door.ground.house.settle().await.unwrap();
     assert_eq!(door.get("/health/ready").await.text, "ready\n");
-    let lag = "tidings_lag_records{group=\"digest\",partition=\"0\",topic=\"inbox\"} 0";
+    let lag = "tidings_consumergroup_lag{consumergroup=\"digest\",partition=\"0\",topic=\"inbox\"} 0";
     let measured = async {
         while !door.get("/metrics").await.text.contains(lag) {
             tokio::task::yield_now().await;

@@ -19,7 +19,7 @@ use wire::{
     visit::{self, LinkVisit, LinkVisitAction},
 };
 
-use super::{AppState, HttpApp, unsubscribe::UNKNOWN, unsubscribe::harden_link};
+use super::{AppState, HttpApp, metrics::declare_visits, unsubscribe::UNKNOWN, unsubscribe::harden_link};
 
 /// A visit this soon after the mail was due comes from a program: nobody could have read the mail.
 const READS_MS: i64 = 10_000;
@@ -68,13 +68,7 @@ pub struct VisitCounter {
 
 impl VisitCounter {
     pub fn new(secret: LinkSecret, metrics: &Metrics) -> anyhow::Result<Self> {
-        let counted = metrics.counter(
-            "tidings_visits_total",
-            "Mails opened and links followed, for plans that count them: by a reader, by an image proxy, by a \
-             robot.",
-            &["plan", "what", "who"],
-        )?;
-        Ok(Self { secret, counted })
+        Ok(Self { secret, counted: declare_visits(metrics)? })
     }
 }
 

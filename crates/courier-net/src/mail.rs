@@ -13,12 +13,13 @@ use courier::{
     mime::{self, MimeMessage},
 };
 use model::{Channel, ReadyId};
-use runtime::Clock;
+use runtime::{Clock, clock::SteadyStopwatch};
 
 use crate::{
     destination_limiter::spread_of_ready,
     dkim::DkimSigner,
     mail_destination::{MailDestination, SmtpLimits},
+    metrics::CourierMetrics,
     once_gate::OnceGate,
     providers,
     send_outcome::{SendOutcome, name_destination, prefer_sooner},
@@ -94,6 +95,13 @@ impl MailRoute {
         }
     }
 
+    fn is_resting(&self) -> bool {
+        match &self.destination {
+            RouteDestination::Smtp(server) => server.is_resting(),
+            RouteDestination::Provider(provider) => provider.is_resting(),
+        }
+    }
+
     async fn bring(&self, item: &OutgoingMail<'_>, gate: &dyn HandoverGate) -> SendOutcome {
         let OutgoingMail { message, mail, written, bytes } = *item;
         let spread = spread_of_ready(message.ready);
@@ -132,11 +140,36 @@ pub struct MailCourier {
     hand_over: Duration,
     /// Domains of which it was said that there is no key.
     unsigned: Mutex<BTreeSet<String>>,
+    metrics: Option<CourierMetrics>,
 }
 
 impl MailCourier {
     pub fn new(ways: Vec<MailRoute>, signer: DkimSigner, hand_over: Duration) -> Self {
-        Self { ways, signer, hand_over, unsigned: Mutex::default() }
+        Self { ways, signer, hand_over, unsigned: Mutex::default(), metrics: None }
+    }
+
+    /// The same, counted by way.
+    #[must_use]
+    pub fn with_metrics(self, metrics: CourierMetrics) -> Self {
+        for way in &self.ways {
+            metrics.begin_provider(Channel::Email, way.name());
+        }
+        Self { metrics: Some(metrics), ..self }
+    }
+
+    async fn bring_by(
+        &self,
+        way: &MailRoute,
+        item: &OutgoingMail<'_>,
+        gate: &dyn HandoverGate,
+    ) -> SendOutcome {
+        let watch = SteadyStopwatch::start();
+        let outcome = way.bring(item, gate).await;
+        if let Some(metrics) = &self.metrics {
+            metrics.note_handover(Channel::Email, way.name(), &outcome.handed, watch.elapsed());
+            metrics.note_up(Channel::Email, way.name(), !way.is_resting());
+        }
+        outcome
     }
 
     /// The ways in the order in which they are asked: those for the receiver's domain first, and else by lot, but a mail
@@ -211,7 +244,7 @@ impl Courier for MailCourier {
         let mut closed = HandoverOutcome::Away("there is no way for mail".to_owned());
         let gate = OnceGate::new(gate, self.hand_over);
         for way in self.routes_for(message.ready, &domain_of(&written.to)) {
-            match way.bring(&item, &gate).await {
+            match self.bring_by(way, &item, &gate).await {
                 // It may have been sent had there been more time; it was not.
                 SendOutcome { handed: HandoverOutcome::Stopped, .. } if gate.is_late() => break,
                 SendOutcome { handed, elsewhere: false, .. } => return Ok(handed),

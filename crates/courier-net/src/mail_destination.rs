@@ -54,6 +54,11 @@ impl<T> MailDestination<T> {
         Self { transport, limits, lane }
     }
 
+    /// Whether it is left alone by now.
+    pub fn is_resting(&self) -> bool {
+        self.lane.is_resting()
+    }
+
     /// Brings a mail there: it is carried as soon as there is room. `spread` is any number that differs from mail to mail.
     pub async fn bring(&self, spread: u64, carried: impl Future<Output = SendOutcome>) -> SendOutcome {
         let (turn, _room) = match self.lane.admit(spread).await {

@@ -13,6 +13,7 @@ mod names;
 mod priority;
 mod queue;
 mod record_codec;
+mod window_counts;
 
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,8 @@ use names::RecordNames;
 use priority::TurnPriority;
 use queue::DueQueue;
 
+pub use window_counts::WindowCounts;
+
 /// Whose record.
 pub type PersonKey = (Tenant, Person);
 
@@ -50,7 +53,7 @@ pub struct PartitionMemory {
     queue: DueQueue,
     names: RecordNames,
     hasher: RandomState,
-    windows: usize,
+    windows: WindowCounts,
     /// Who goes first, and who waits.
     pub ahead: TurnPriority,
     /// When it was last counted how many windows are due.
@@ -150,7 +153,7 @@ impl PartitionMemory {
             None => self.allot_slot(&bytes[..length])?,
         };
         self.windows -= self.windows_of(place, length);
-        self.windows += record.windows.len();
+        self.windows += WindowCounts::of_windows(&record.windows);
         let due = record.next_due().map_or(NEVER, |at| self.ahead.delayed_due(key, at.0));
         let Some(slot) = self.slots.get_mut(place as usize) else { return Ok(()) };
         let moved = due != slot.due;
@@ -201,8 +204,8 @@ impl PartitionMemory {
     }
 
     /// Of somebody whose key has so many bytes.
-    fn windows_of(&self, place: u32, key: usize) -> usize {
-        self.bytes(place).get(key..).map_or(0, record_codec::count_windows)
+    fn windows_of(&self, place: u32, key: usize) -> WindowCounts {
+        self.bytes(place).get(key..).map(record_codec::count_windows).unwrap_or_default()
     }
 
     /// The next instant at which this partition wants a turn: at once while marks are on their way.
@@ -237,8 +240,8 @@ impl PartitionMemory {
         self.len() == 0
     }
 
-    /// How many windows are open.
-    pub fn windows(&self) -> usize {
+    /// How many windows are open, and how many are held.
+    pub fn windows(&self) -> WindowCounts {
         self.windows
     }
 }

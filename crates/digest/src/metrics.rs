@@ -1,12 +1,13 @@
 //! What the digest counts.
 
-use model::{PlanName, UtcMillis};
+use catalogue::Catalogue;
+use model::{PlanName, UtcMillis, person::HoldCause};
 use prometheus::{IntCounterVec, IntGaugeVec};
-use runtime::metrics::Metrics;
+use runtime::metrics::{Metrics, begin_counters};
 
 use crate::{
     decide::DigestDecision,
-    memory::{PartitionMemory, PersonKey},
+    memory::{PartitionMemory, PersonKey, WindowCounts},
 };
 
 /// The digest's metrics.
@@ -14,6 +15,7 @@ use crate::{
 pub struct DigestMetrics {
     pub windows_open: IntGaugeVec,
     pub windows_due: IntGaugeVec,
+    pub windows_held: IntGaugeVec,
     pub persons_remembered: IntGaugeVec,
     pub windows_closed_total: IntCounterVec,
     pub readys_total: IntCounterVec,
@@ -34,6 +36,12 @@ impl DigestMetrics {
                 "tidings_digest_due_windows",
                 "Windows that are due and still open, by partition; counted for at most 10,000 people.",
                 &["partition"],
+            )?,
+            windows_held: metrics.gauge(
+                "tidings_digest_held_windows",
+                "Open windows that were due and are held, by partition and by what holds them: online (the app shows it \
+                 already), quiet (the person's quiet hours) or cap (enough was told for now).",
+                &["partition", "because"],
             )?,
             persons_remembered: metrics.gauge(
                 "tidings_digest_remembered_persons",
@@ -69,6 +77,17 @@ impl DigestMetrics {
         })
     }
 
+    /// Makes what is counted by plan exist.
+    pub(crate) fn begin_plans(&self, catalogue: &Catalogue) {
+        for counters in [&self.windows_closed_total, &self.quarantined_total] {
+            begin_counters(counters, &[&[]]);
+        }
+        for plan in catalogue.plans.by_name.keys() {
+            begin_counters(&self.readys_total, &[&[plan.as_str()]]);
+            begin_counters(&self.idle_closings_total, &[&[plan.as_str()]]);
+        }
+    }
+
     pub(crate) fn count_decision(&self, decided: &DigestDecision, now: UtcMillis) {
         self.windows_closed_total.with_label_values::<&str>(&[]).inc_by(decided.closed as u64);
         for ready in decided.ready.iter().filter(|ready| !ready.is_recalled()) {
@@ -94,10 +113,19 @@ impl DigestMetrics {
         mut memory: Option<&mut PartitionMemory>,
         now: UtcMillis,
     ) {
-        let (windows, persons) = memory.as_ref().map_or((0, 0), |memory| (memory.windows(), memory.len()));
-        let label = [partition.to_string()];
-        self.windows_open.with_label_values(&label).set(i64::try_from(windows).unwrap_or(i64::MAX));
-        self.persons_remembered.with_label_values(&label).set(i64::try_from(persons).unwrap_or(i64::MAX));
+        let (windows, persons) = match &memory {
+            Some(memory) => (memory.windows(), memory.len()),
+            None => (WindowCounts::default(), 0),
+        };
+        let partition_label = partition.to_string();
+        let set = |gauge: &IntGaugeVec, labels: &[&str], count: usize| {
+            gauge.with_label_values(labels).set(i64::try_from(count).unwrap_or(i64::MAX));
+        };
+        set(&self.windows_open, &[&partition_label], windows.open);
+        set(&self.persons_remembered, &[&partition_label], persons);
+        for (cause, held) in HoldCause::ALL.into_iter().zip(windows.held) {
+            set(&self.windows_held, &[&partition_label, cause.name()], held);
+        }
         self.set_due(partition, memory.as_mut().map_or(Some(0), |memory| memory.count_due(now)));
     }
 

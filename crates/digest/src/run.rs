@@ -44,6 +44,7 @@ pub fn membership() -> GroupMembership {
 /// Runs the digest until the shutdown.
 pub async fn run(deps: Deps, config: Config) -> anyhow::Result<()> {
     let drive_with = deps.room.build_drive(membership(), config.records_max);
+    deps.metrics.begin_plans(&deps.room.catalogue);
     let mut digest = DigestWork { deps, partitions: BTreeMap::new(), decided: BTreeMap::new() };
     run_room(drive_with, &mut digest).await
 }

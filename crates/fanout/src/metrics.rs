@@ -1,9 +1,13 @@
 //! What the fan-out counts.
 
-use prometheus::IntCounterVec;
-use runtime::metrics::Metrics;
+use model::{Event, UtcMillis};
+use prometheus::{HistogramVec, IntCounterVec};
+use runtime::metrics::{Metrics, begin_counters};
 
-use crate::{read::FanoutBatch, recipient_sheet::SheetCounts};
+use crate::{
+    read::{FanoutBatch, FanoutItem},
+    recipient_sheet::SheetCounts,
+};
 
 /// The fan-out's metrics. Cheap to clone.
 #[derive(Clone)]
@@ -14,13 +18,14 @@ pub struct FanoutMetrics {
     passed_over: IntCounterVec,
     quarantined: IntCounterVec,
     older: IntCounterVec,
+    to_entry_seconds: HistogramVec,
 }
 
 const NO_LABELS: &[&str] = &[];
 
 impl FanoutMetrics {
     pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
-        Ok(Self {
+        let fanout = Self {
             events: metrics.counter(
                 "tidings_fanout_events_total",
                 "Events read, by outcome: told to an audience, or expired before that. Redelivered events count \
@@ -60,7 +65,33 @@ impl FanoutMetrics {
                  the people that this edition did not know of.",
                 NO_LABELS,
             )?,
-        })
+            to_entry_seconds: metrics.seconds_histogram(
+                "tidings_event_to_entry_seconds",
+                "Time from an event, by its source's clock, until its first entries are stored; of a large audience the \
+                 others are told by slices. Replayed events do not count.",
+                NO_LABELS,
+            )?,
+        };
+        fanout.begin();
+        Ok(fanout)
+    }
+
+    fn begin(&self) {
+        begin_counters(&self.events, &[&["told"], &["expired"]]);
+        begin_counters(&self.slices, &[&["begun"], &["told"], &["ended"], &["expired"]]);
+        begin_counters(&self.rows, &[&["written"], &["full"], &["urgent"], &["urgent_full"]]);
+        begin_counters(&self.passed_over, &[&["erased"], &["later"], &["elsewhere"]]);
+        begin_counters(&self.quarantined, &[NO_LABELS]);
+        begin_counters(&self.older, &[NO_LABELS]);
+    }
+
+    /// Events whose first entries are stored.
+    pub(crate) fn note_told(&self, events: &[FanoutItem<Event>], now: UtcMillis) {
+        for event in events.iter().filter(|event| event.again.is_none()) {
+            #[allow(clippy::cast_precision_loss, reason = "a time for people to read")]
+            let late = now.since(event.what.occurred).max(0) as f64 / 1_000.0;
+            self.to_entry_seconds.with_label_values(NO_LABELS).observe(late);
+        }
     }
 
     pub(crate) fn count_events<T>(&self, read: &FanoutBatch<T>) {

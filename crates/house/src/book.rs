@@ -9,14 +9,12 @@ use model::{
     UtcMillis,
     edition::{Edition, EditionTracker},
 };
-use runtime::{
-    Clock, ShutdownSignal,
-    metrics::{Gauges, Metrics},
-    retry,
-};
+use runtime::{Clock, ShutdownSignal, retry};
 use tokio::time::interval;
 use topic::{NewRecord, Topics};
 use wire::{AdoptedCatalogue, HouseNote, topics};
+
+use crate::metrics::EditionMetrics;
 
 /// Notes read at once.
 const PAGE: usize = 1_000;
@@ -157,9 +155,7 @@ pub struct EditionWatch {
     book: HouseBook,
     editions: EditionTracker,
     name: String,
-    info: Gauges,
-    behind: Gauges,
-    awaited: Gauges,
+    metrics: EditionMetrics,
 }
 
 impl EditionWatch {
@@ -169,7 +165,7 @@ impl EditionWatch {
         catalogue: &Catalogue,
         (how, wait): (TakeUpPolicy, Duration),
         now: UtcMillis,
-        metrics: &Metrics,
+        metrics: EditionMetrics,
     ) -> anyhow::Result<(Self, EditionTracker)> {
         let mut book = HouseBook::default();
         let own = take_up_patiently(&mut book, log, catalogue, (how, now)).await?;
@@ -182,15 +178,7 @@ impl EditionWatch {
         }
         let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         let editions = EditionTracker::new(own, newest, wait_ms);
-        let help = "The catalogue of this process: always 1.";
-        let info = metrics.gauge("tidings_catalogue_info", help, &["name", "hash", "edition"])?;
-        let help = "How many editions of the catalogue are newer than the one of this process; 0 if it has the newest.";
-        let behind = metrics.gauge("tidings_catalogue_behind_editions", help, &[])?;
-        let help =
-            "The newer edition of the catalogue that a room of this process waits for; 0 if none does.";
-        let awaited = metrics.gauge("tidings_catalogue_awaited_edition", help, &[])?;
-        let watch =
-            Self { book, editions: editions.clone(), name: catalogue.name.clone(), info, behind, awaited };
+        let watch = Self { book, editions: editions.clone(), name: catalogue.name.clone(), metrics };
         watch.update_gauges(now);
         Ok((watch, editions))
     }
@@ -237,13 +225,13 @@ impl EditionWatch {
         let (Some(own), Some(newest)) = (self.editions.own_edition(), self.editions.newest_edition()) else {
             return;
         };
-        self.info.reset();
+        self.metrics.info.reset();
         let (hash, number) = (format!("{:016x}", own.hash), own.number.to_string());
-        self.info.with_label_values(&[self.name.as_str(), &hash, &number]).set(1);
+        self.metrics.info.with_label_values(&[self.name.as_str(), &hash, &number]).set(1);
         let behind = if newest.hash == own.hash { 0 } else { newest.number.saturating_sub(own.number) };
-        self.behind.with_label_values::<&str>(&[]).set(i64::try_from(behind).unwrap_or(i64::MAX));
+        self.metrics.behind.with_label_values::<&str>(&[]).set(i64::try_from(behind).unwrap_or(i64::MAX));
         let awaited = self.editions.awaited_edition(now).map_or(0, |awaited| awaited.edition.number);
-        self.awaited.with_label_values::<&str>(&[]).set(i64::try_from(awaited).unwrap_or(i64::MAX));
+        self.metrics.awaited.with_label_values::<&str>(&[]).set(i64::try_from(awaited).unwrap_or(i64::MAX));
     }
 }
 

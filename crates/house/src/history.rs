@@ -67,7 +67,7 @@ impl MetricHistory {
             events: sum("tidings_ingest_admitted_total", None),
             told: sum("tidings_sender_outcomes_total", Some(("outcome", "sent"))),
             held: sum("tidings_digest_open_windows", None),
-            lag: sum("tidings_lag_records", None),
+            lag: sum("tidings_consumergroup_lag", None),
         }
     }
 

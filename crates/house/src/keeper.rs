@@ -8,11 +8,10 @@ use model::{
     Day, UtcMillis,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
-use runtime::{
-    metrics::{Counters, Gauges, Metrics},
-    retry,
-};
+use runtime::retry;
 use store::{Store, StoreError};
+
+use crate::metrics::KeeperMetrics;
 
 /// Days without an event that are no reason to doubt the clock.
 const QUIET_DAYS: i32 = 2;
@@ -21,29 +20,6 @@ const QUIET_DAYS: i32 = 2;
 pub struct Deps {
     pub room: room::Deps,
     pub metrics: KeeperMetrics,
-}
-
-/// What the keeper counts.
-#[derive(Clone)]
-pub struct KeeperMetrics {
-    dropped: Counters,
-    failures: Counters,
-    succeeded: Gauges,
-}
-
-impl KeeperMetrics {
-    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
-        let help = "Expired days dropped.";
-        let dropped = metrics.counter("tidings_keeper_dropped_days_total", help, &[])?;
-        let help = "Failed attempts to drop expired days; they are retried.";
-        let failures = metrics.counter("tidings_keeper_failures_total", help, &[])?;
-        let help = "When the keeper last finished its daily work, in seconds since 1970; 0 if it has not yet. It runs once per UTC day.";
-        let succeeded = metrics.gauge("tidings_keeper_success_timestamp_seconds", help, &[])?;
-        dropped.with_label_values::<&str>(&[]).inc_by(0);
-        failures.with_label_values::<&str>(&[]).inc_by(0);
-        succeeded.with_label_values::<&str>(&[]).set(0);
-        Ok(Self { dropped, failures, succeeded })
-    }
 }
 
 /// Runs until the shutdown. A store that cannot drop a day now is asked again; the rows are unreadable

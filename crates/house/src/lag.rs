@@ -11,51 +11,42 @@ use std::{
 use anyhow::Context as _;
 use futures::{StreamExt as _, future::join_all, stream};
 use model::UtcMillis;
-use runtime::{
-    Clock, ShutdownSignal,
-    metrics::{Gauges, Measures, Metrics},
-};
+use runtime::{Clock, ShutdownSignal};
 use tokio::time::{interval, timeout};
 use topic::{Topics, port::GroupStanding};
 
-use super::stages::StageReading;
+use crate::{
+    metrics::{ClusterNames, LagMetrics},
+    stages::StageReading,
+};
 
 /// How long the log may take for one answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 /// Oldest records that are looked up at once.
 const LOOKS: usize = 8;
-const LABELS: [&str; 3] = ["group", "topic", "partition"];
 
 /// The gauges, and what they are asked of.
 pub struct LagGauges {
     readings: Vec<StageReading>,
     log: Arc<dyn Topics>,
     clock: Clock,
-    records: Gauges,
-    seconds: Measures,
-    unknown: Gauges,
-    /// The partitions that are shown, by group and topic.
+    metrics: LagMetrics,
+    names: ClusterNames,
+    /// The partitions that are shown, by group and topic as the cluster calls them.
     shown: Mutex<BTreeMap<(String, String), BTreeSet<u32>>>,
 }
 
 impl LagGauges {
-    pub fn declare(
-        metrics: &Metrics,
+    pub fn new(
+        (metrics, names): (LagMetrics, ClusterNames),
         readings: Vec<StageReading>,
         log: Arc<dyn Topics>,
         clock: Clock,
-    ) -> anyhow::Result<Self> {
-        let help = "Records that a group has not committed yet.";
-        let records = metrics.gauge("tidings_lag_records", help, &LABELS)?;
-        let help = "Age of the oldest record that a group has not committed yet; 0 if there is none.";
-        let seconds = metrics.float_gauge("tidings_lag_seconds", help, &LABELS)?;
-        let help =
-            "1 while the lag of a group is unknown because the log does not answer; its lag is then missing.";
-        let unknown = metrics.gauge("tidings_lag_unknown", help, &["group", "topic"])?;
-        for StageReading { group, topic, .. } in &readings {
-            unknown.with_label_values(&[group, topic]).set(0);
+    ) -> Self {
+        for reading in &readings {
+            metrics.unknown.with_label_values(&[names.group(&reading.group), names.topic(reading)]).set(0);
         }
-        Ok(Self { readings, log, clock, records, seconds, unknown, shown: Mutex::default() })
+        Self { readings, log, clock, metrics, names, shown: Mutex::default() }
     }
 
     /// Runs until the shutdown.
@@ -87,12 +78,12 @@ impl LagGauges {
     }
 
     async fn measure_reading(&self, reading: &StageReading) -> anyhow::Result<()> {
-        let StageReading { group, topic, .. } = reading;
+        let (group, topic) = (&self.names.group(&reading.group), &self.names.topic(reading));
         let asked = timeout(ANSWER_TIME_MAX, reading.standing(&*self.log)).await;
         let asked = asked.map_err(anyhow::Error::from).and_then(|asked| Ok(asked?));
-        self.unknown.with_label_values(&[group, topic]).set(i64::from(asked.is_err()));
+        self.metrics.unknown.with_label_values(&[group, topic]).set(i64::from(asked.is_err()));
         let standings = asked.inspect_err(|_| self.remove_gauges(group, topic));
-        let standings = standings.with_context(|| format!("`{group}` in `{topic}`"))?;
+        let standings = standings.with_context(|| format!("`{}` in `{}`", reading.group, reading.topic))?;
         let age = async |standing: GroupStanding| {
             let age = timeout(ANSWER_TIME_MAX, self.oldest_age(&standing)).await;
             (age.map_err(anyhow::Error::from).flatten(), standing)
@@ -104,12 +95,12 @@ impl LagGauges {
             let of_topic = (group.clone(), topic.clone());
             self.shown_partitions().entry(of_topic).or_default().insert(standing.partition);
             let lag = i64::try_from(standing.lag()).unwrap_or(i64::MAX);
-            self.records.with_label_values(&labels).set(lag);
+            self.metrics.records.with_label_values(&labels).set(lag);
             match seconds {
-                Ok(seconds) => self.seconds.with_label_values(&labels).set(seconds),
+                Ok(seconds) => self.metrics.seconds.with_label_values(&labels).set(seconds),
                 Err(error) => {
                     // How many there are is known, and how old they are is not.
-                    drop(self.seconds.remove_label_values(&labels));
+                    drop(self.metrics.seconds.remove_label_values(&labels));
                     first = first.and(Err(error));
                 }
             }
@@ -122,8 +113,8 @@ impl LagGauges {
         let shown = self.shown_partitions().remove(&(group.to_owned(), topic.to_owned())).unwrap_or_default();
         for partition in shown {
             let labels = [group, topic, &partition.to_string()];
-            drop(self.records.remove_label_values(&labels));
-            drop(self.seconds.remove_label_values(&labels));
+            drop(self.metrics.records.remove_label_values(&labels));
+            drop(self.metrics.seconds.remove_label_values(&labels));
         }
     }
 
@@ -147,11 +138,22 @@ impl LagGauges {
 mod tests {
     use async_trait::async_trait;
     use model::partition::PartitionCount;
+    use runtime::metrics::Metrics;
     use topic::{NewRecord, TopicError, TopicRecord, decorator::TopicsDecorator, embedded::EmbeddedTopics};
     use wire::topics;
 
     use super::*;
     use crate::{declare_topics, stages::list_readings, testing::test_catalogue};
+
+    fn watch_lag(metrics: &Metrics, log: Arc<dyn Topics>, clock: Clock) -> LagGauges {
+        let names = ClusterNames { prefix: "a.".into() };
+        LagGauges::new(
+            (LagMetrics::declare(metrics).unwrap(), names),
+            list_readings(&test_catalogue()),
+            log,
+            clock,
+        )
+    }
 
     /// Nobody can read its records, and of one group it says nothing.
     #[derive(Debug)]
@@ -190,20 +192,28 @@ mod tests {
         log.append((0..4).map(record).collect()).await.unwrap();
         clock.advance(5_000);
         let metrics = Metrics::default();
-        let lag =
-            LagGauges::declare(&metrics, list_readings(&test_catalogue()), Arc::new(MuteTopics(log)), clock)
-                .unwrap();
+        let lag = watch_lag(&metrics, Arc::new(MuteTopics(log)), clock);
         let why = format!("{:#}", lag.refresh().await.unwrap_err());
         assert!(why.contains("`digest` in `pending`"), "{why}");
         let text = metrics.render_text();
         for partition in 0..4 {
-            let of = format!("{{group=\"fanout\",partition=\"{partition}\",topic=\"events\"}}");
-            assert!(text.contains(&format!("tidings_lag_records{of} 1\n")), "{text}");
-            assert!(text.contains(&format!("tidings_lag_seconds{of} 5\n")), "{text}");
+            let of = format!("{{consumergroup=\"a.fanout\",partition=\"{partition}\",topic=\"a.events\"}}");
+            assert!(text.contains(&format!("tidings_consumergroup_lag{of} 1\n")), "{text}");
+            assert!(text.contains(&format!("tidings_consumergroup_lag_seconds{of} 5\n")), "{text}");
         }
-        assert!(text.contains("tidings_lag_unknown{group=\"digest\",topic=\"pending\"} 1\n"), "{text}");
-        assert!(text.contains("tidings_lag_unknown{group=\"fanout\",topic=\"events\"} 0\n"), "{text}");
-        assert!(!text.contains("tidings_lag_records{group=\"digest\""), "{text}");
+        assert!(
+            text.contains(
+                "tidings_consumergroup_lag_unknown{consumergroup=\"a.digest\",topic=\"a.pending\"} 1\n"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "tidings_consumergroup_lag_unknown{consumergroup=\"a.fanout\",topic=\"a.events\"} 0\n"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("tidings_consumergroup_lag{consumergroup=\"a.digest\""), "{text}");
     }
 
     #[tokio::test]
@@ -212,8 +222,7 @@ mod tests {
         let log = Arc::new(EmbeddedTopics::open(dir.path(), clock.clone()).unwrap());
         declare_topics(&*log, PartitionCount::new(4).unwrap()).await.unwrap();
         let metrics = Metrics::default();
-        let lag = LagGauges::declare(&metrics, list_readings(&test_catalogue()), log.clone(), clock.clone())
-            .unwrap();
+        let lag = watch_lag(&metrics, log.clone(), clock.clone());
         let append = async || {
             let record = NewRecord {
                 topic: topics::EVENTS.into(),
@@ -227,10 +236,10 @@ mod tests {
         let check = async |records: u64, seconds: &str| {
             lag.refresh().await.unwrap();
             let text = metrics.render_text();
-            for (name, value) in [("records", records.to_string()), ("seconds", seconds.to_owned())] {
+            for (name, value) in [("lag", records.to_string()), ("lag_seconds", seconds.to_owned())] {
                 let line = |partition: u32, value: &str| {
                     format!(
-                        "tidings_lag_{name}{{group=\"fanout\",partition=\"{partition}\",topic=\"events\"}} {value}\n"
+                        "tidings_consumergroup_{name}{{consumergroup=\"a.fanout\",partition=\"{partition}\",topic=\"a.events\"}} {value}\n"
                     )
                 };
                 assert!(text.contains(&line(3, &value)), "{value}: {text}");

@@ -16,11 +16,7 @@ use anyhow::bail;
 use catalogue::Catalogue;
 use courier::Courier;
 use live::LiveConnections;
-use model::{
-    Tenant, UtcMillis,
-    civil_time::{ZoneOrigin, ZoneRules},
-    edition::EditionTracker,
-};
+use model::{Tenant, UtcMillis, civil_time::ZoneRules, edition::EditionTracker};
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, standstill::PartitionStandstill};
 use store::{Store, StoreError};
 use tokio::{
@@ -34,8 +30,11 @@ use wire::{SchemaSource, topics};
 pub mod book;
 pub mod erasure;
 pub mod history;
+pub mod house_watch;
 mod keeper;
 mod lag;
+mod measured_engines;
+pub mod metrics;
 pub mod person_windows;
 mod presence;
 pub mod presence_service;
@@ -51,7 +50,9 @@ mod tests;
 
 use book::{EditionWatch, TakeUpPolicy};
 use history::MetricHistory;
+use house_watch::WatchDeps;
 use lag::LagGauges;
+use metrics::{EditionMetrics, EngineMetrics, LagMetrics, PresenceMetrics};
 use presence::RoomPresence;
 use rooms::HouseDeps;
 use standstills::StandstillGauges;
@@ -110,14 +111,6 @@ pub struct HouseFailure {
     pub is_passing: bool,
 }
 
-/// The origin of the time zone rules in use.
-fn declare_zones(metrics: &Metrics, origin: &ZoneOrigin) -> anyhow::Result<()> {
-    let help = "By which rules local times become instants: the newer of the machine's and of those that were built in.";
-    let info = metrics.gauge("tidings_zone_data_info", help, &["version", "place"])?;
-    info.with_label_values(&[origin.version.as_str(), &origin.describe_place()]).set(1);
-    Ok(())
-}
-
 impl RunningHouse {
     /// Starts the rooms on topics that are there ([`declare_topics`]). The rooms take what they were in the middle
     /// of from the engines; [`RunningHouse::settle`] says when they have.
@@ -131,16 +124,16 @@ impl RunningHouse {
         let (own, look_again, tenant) =
             (config.rooms.clone(), config.look_again, config.ingest.tenant.clone());
         let (measure_lag, readings) = (config.measure_lag, stages::list_readings(&catalogue));
-        let metrics = Metrics::default();
-        let help = "The program of this process: always 1.";
-        let build = metrics.gauge("tidings_build_info", help, &["version"])?;
-        build.with_label_values(&[settings::version::version()]).set(1);
-        declare_zones(&metrics, zones.origin())?;
+        let watches = config.watches.clone();
+        let (metrics, names) = (config.metrics.clone(), config.names.clone());
+        metrics::declare_infos(&metrics, zones.origin())?;
+        let engines = engines.measured(&EngineMetrics::declare(&metrics)?);
         let (how, now) = (config.takes_up, UtcMillis(clock.now()));
         let (log, waits) = (engines.topics.clone(), (how, config.catalogue_wait));
-        let (watch, editions) = EditionWatch::open(&*log, &catalogue, waits, now, &metrics).await?;
-        let of_house = (editions.clone(), metrics);
-        let furniture = HouseDeps::new(engines, catalogue, clock, zones, (config.partitions, of_house))?;
+        let (watch, editions) =
+            EditionWatch::open(&*log, &catalogue, waits, now, EditionMetrics::declare(&metrics)?).await?;
+        let numbers = (config.partitions, editions.clone());
+        let furniture = HouseDeps::new(engines, catalogue, clock, zones, numbers, (metrics, &names))?;
         let (intake, rooms) = furniture.build_rooms(config)?;
         let HouseDeps { engines, room, metrics, presence, .. } = furniture;
         let room::Deps { clock, quiet, shutdown, .. } = room;
@@ -148,7 +141,8 @@ impl RunningHouse {
         let of_own: Vec<StageReading> =
             readings.iter().filter(|reading| own.contains(&reading.room)).cloned().collect();
         let groups = of_own.iter().map(|reading| reading.group.clone()).collect();
-        let still = StandstillGauges::declare(&metrics, groups, quiet.clone())?;
+        let presence_metrics = PresenceMetrics::declare(&metrics)?;
+        let still = StandstillGauges::new(&presence_metrics, names.clone(), groups, quiet.clone());
         let history = MetricHistory::new(metrics.clone());
         if let Some(every) = measure_lag {
             let run = history.clone().run(shutdown.clone());
@@ -157,9 +151,14 @@ impl RunningHouse {
             let tells_all = own.contains(&RoomName::Ingest) || own.contains(&RoomName::Keeper);
             let told = readings.iter().filter(|reading| tells_all || own.contains(&reading.room));
             let told = told.cloned().collect();
-            let lag = LagGauges::declare(&metrics, told, engines.topics.clone(), clock.clone())?;
+            let gauges = (LagMetrics::declare(&metrics)?, names);
+            let lag = LagGauges::new(gauges, told, engines.topics.clone(), clock.clone());
             let run = lag.run(every, shutdown.clone());
             tasks.spawn(async move { ("the measuring of lag", run.await) });
+        }
+        for watch in watches {
+            let run = watch.start(WatchDeps { topics: log.clone(), shutdown: shutdown.clone() });
+            tasks.spawn(async move { (watch.name, run.await) });
         }
         // Where one process is the house nobody else takes anything up.
         if how == TakeUpPolicy::IfNew {

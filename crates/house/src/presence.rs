@@ -7,11 +7,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use runtime::metrics::{Counters, Gauges, Metrics};
 use topic::{
     CommitError, GroupMembership, Member, MemberEvent, RecordBatch, TopicError, Topics, Turn,
     decorator::{MemberDecorator, TopicsDecorator},
 };
+
+use crate::metrics::{ClusterNames, PresenceMetrics};
 
 /// The partitions that the log has assigned to this process, by group; none before the first assignment.
 type HeldPartitions = BTreeMap<Arc<str>, Option<BTreeSet<u32>>>;
@@ -20,18 +21,13 @@ type HeldPartitions = BTreeMap<Arc<str>, Option<BTreeSet<u32>>>;
 #[derive(Clone)]
 pub struct RoomPresence {
     groups: Arc<Mutex<HeldPartitions>>,
-    assigned: Gauges,
-    changes: Counters,
+    metrics: PresenceMetrics,
+    names: ClusterNames,
 }
 
 impl RoomPresence {
-    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
-        let help = "Partitions that are this process's, by group.";
-        let assigned = metrics.gauge("tidings_assigned_partitions", help, &["group"])?;
-        let help = "How often partitions were given to this process (`assigned`), taken from it (`revoked`), or lost \
-                    because another had them already (`lost`).";
-        let changes = metrics.counter("tidings_assignments_total", help, &["group", "what"])?;
-        Ok(Self { groups: Arc::default(), assigned, changes })
+    pub fn new(metrics: PresenceMetrics, names: ClusterNames) -> Self {
+        Self { groups: Arc::default(), metrics, names }
     }
 
     /// The groups that wait for their first partitions.
@@ -41,10 +37,11 @@ impl RoomPresence {
 
     fn note_join(&self, group: &Arc<str>) {
         self.groups().insert(group.clone(), None);
+        let group = self.names.group(group);
         for what in ["assigned", "revoked", "lost"] {
-            self.changes.with_label_values(&[group, what]).inc_by(0);
+            self.metrics.changes.with_label_values(&[group.as_str(), what]).inc_by(0);
         }
-        self.assigned.with_label_values(&[&**group]).set(0);
+        self.metrics.assigned.with_label_values(&[group]).set(0);
     }
 
     fn note_change(&self, group: &Arc<str>, what: &str, partitions: &[u32]) {
@@ -56,9 +53,10 @@ impl RoomPresence {
         }
         let now = held.len();
         drop(groups);
-        self.assigned.with_label_values(&[&**group]).set(i64::try_from(now).unwrap_or(i64::MAX));
+        let shown = self.names.group(group);
+        self.metrics.assigned.with_label_values(&[&shown]).set(i64::try_from(now).unwrap_or(i64::MAX));
         if !partitions.is_empty() {
-            self.changes.with_label_values(&[group, what]).inc();
+            self.metrics.changes.with_label_values(&[shown.as_str(), what]).inc();
             tracing::info!(%group, partitions = format_ranges(partitions), now, "partitions {what}");
         }
     }
@@ -169,12 +167,16 @@ impl MemberDecorator for PresenceMember {
 
 #[cfg(test)]
 mod tests {
+    use runtime::metrics::Metrics;
+
     use super::*;
 
     #[test]
     fn what_is_ours_is_counted_and_written_short() {
         let metrics = Metrics::default();
-        let (presence, group) = (RoomPresence::declare(&metrics).unwrap(), Arc::from("fanout"));
+        let names = ClusterNames { prefix: "a.".into() };
+        let presence = RoomPresence::new(PresenceMetrics::declare(&metrics).unwrap(), names);
+        let group = Arc::from("fanout");
         presence.note_join(&group);
         assert_eq!(presence.awaited_groups(), std::slice::from_ref(&group));
         presence.note_change(&group, "assigned", &[0, 1, 2, 7]);
@@ -182,9 +184,14 @@ mod tests {
         presence.note_change(&group, "revoked", &[7]);
         assert_eq!(presence.awaited_groups(), Vec::<Arc<str>>::new());
         let text = metrics.render_text();
-        assert!(text.contains("tidings_assigned_partitions{group=\"fanout\"} 2\n"), "{text}");
+        assert!(
+            text.contains("tidings_consumergroup_assigned_partitions{consumergroup=\"a.fanout\"} 2\n"),
+            "{text}"
+        );
         for what in ["assigned", "lost", "revoked"] {
-            let line = format!("tidings_assignments_total{{group=\"fanout\",what=\"{what}\"}} 1\n");
+            let line = format!(
+                "tidings_consumergroup_assignments_total{{consumergroup=\"a.fanout\",what=\"{what}\"}} 1\n"
+            );
             assert!(text.contains(&line), "{text}");
         }
         assert_eq!(format_ranges(&[7, 0, 2, 1, 63]), "0-2,7,63");

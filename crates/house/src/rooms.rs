@@ -12,14 +12,16 @@ use model::{
 };
 use render::MessageRenderer;
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, work_tracker::WorkGuard};
+use topic::metrics::TurnMetrics;
 
 use super::{
     HouseEngines,
     book::TakeUpPolicy,
     keeper,
+    metrics::{ClusterNames, KeeperMetrics, PresenceMetrics},
     presence::{PresenceTopics, RoomPresence},
 };
-use crate::erasure::work;
+use crate::{erasure::work, house_watch::HouseWatch};
 
 /// A part of the house that can run without the others, by the name that the command line has for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
@@ -63,6 +65,12 @@ pub struct Config {
     pub measure_lag: Option<Duration>,
     /// How many partitions the installation was made with.
     pub partitions: PartitionCount,
+    /// What is counted and measured.
+    pub metrics: Metrics,
+    /// How the cluster calls our groups and topics.
+    pub names: ClusterNames,
+    /// Who else looks after it.
+    pub watches: Vec<HouseWatch>,
     /// When the catalogue counts as taken up.
     pub takes_up: TakeUpPolicy,
     /// How long what a newer catalogue wrote is waited for.
@@ -81,6 +89,9 @@ impl Config {
             look_again: None,
             measure_lag: None,
             partitions: PartitionCount::USUAL,
+            metrics: Metrics::default(),
+            names: ClusterNames::default(),
+            watches: Vec::new(),
             takes_up: TakeUpPolicy::Anew,
             catalogue_wait: Duration::from_millis(EDITION_WAIT_MS.unsigned_abs()),
             ingest: ingest::Config {
@@ -124,15 +135,27 @@ impl HouseDeps {
         catalogue: Arc<Catalogue>,
         clock: Clock,
         zones: ZoneRules,
-        (partitions, (editions, metrics)): (PartitionCount, (EditionTracker, Metrics)),
+        (partitions, editions): (PartitionCount, EditionTracker),
+        (metrics, names): (Metrics, &ClusterNames),
     ) -> anyhow::Result<Self> {
         let renderer = Arc::new(MessageRenderer::new(&catalogue)?);
         let (quiet, shutdown) = (WorkTracker::default(), ShutdownSignal::default());
-        let presence = RoomPresence::declare(&metrics)?;
+        let presence = RoomPresence::new(PresenceMetrics::declare(&metrics)?, names.clone());
+        let turns = Some(TurnMetrics::declare(&metrics, &names.prefix)?);
         let topics = Arc::new(PresenceTopics { log: engines.topics.clone(), presence: presence.clone() });
         let store = engines.store.clone();
-        let room =
-            room::Deps { topics, store, catalogue, editions, zones, partitions, clock, quiet, shutdown };
+        let room = room::Deps {
+            topics,
+            store,
+            catalogue,
+            editions,
+            zones,
+            partitions,
+            clock,
+            quiet,
+            shutdown,
+            turns,
+        };
         Ok(Self { engines, room, renderer, metrics, presence })
     }
 
@@ -187,7 +210,7 @@ impl HouseDeps {
     }
 
     fn keeper_deps(&self) -> anyhow::Result<keeper::Deps> {
-        let metrics = keeper::KeeperMetrics::declare(&self.metrics)?;
+        let metrics = KeeperMetrics::declare(&self.metrics)?;
         Ok(keeper::Deps { room: self.room.clone(), metrics })
     }
 }

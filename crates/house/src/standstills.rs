@@ -2,26 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use runtime::{
-    WorkTracker,
-    metrics::{Gauges, Metrics},
-    standstill::PartitionStandstill,
-};
+use runtime::{WorkTracker, metrics::Gauges, standstill::PartitionStandstill};
+
+use crate::metrics::{ClusterNames, PresenceMetrics};
 
 /// Partitions of this process's rooms that cannot go on.
 pub struct StandstillGauges {
     quiet: WorkTracker,
     groups: BTreeSet<String>,
+    names: ClusterNames,
     partitions: Gauges,
 }
 
 impl StandstillGauges {
-    pub fn declare(metrics: &Metrics, groups: BTreeSet<String>, quiet: WorkTracker) -> anyhow::Result<Self> {
-        let help = "Partitions that this process has and that stand still; the log says why.";
-        let partitions = metrics.gauge("tidings_standstill_partitions", help, &["group"])?;
-        let still = Self { quiet, groups, partitions };
+    pub fn new(
+        metrics: &PresenceMetrics,
+        names: ClusterNames,
+        groups: BTreeSet<String>,
+        quiet: WorkTracker,
+    ) -> Self {
+        let still = Self { quiet, groups, names, partitions: metrics.standing_still.clone() };
         still.refresh();
-        Ok(still)
+        still
     }
 
     /// The gauge as of now.
@@ -32,7 +34,7 @@ impl StandstillGauges {
             *counts.entry(&standstill.group).or_default() += 1;
         }
         for (group, count) in counts {
-            self.partitions.with_label_values(&[group]).set(count);
+            self.partitions.with_label_values(&[self.names.group(group)]).set(count);
         }
     }
 

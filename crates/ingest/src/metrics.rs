@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prometheus::{HistogramVec, IntCounterVec};
-use runtime::metrics::Metrics;
+use runtime::metrics::{Metrics, begin_counters};
 
 use crate::{admission::AdmittedItem, effects::IntakeVerdict};
 
@@ -35,7 +35,7 @@ impl IntakeWay {
 
 impl IngestMetrics {
     pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
-        Ok(Self {
+        let intake = Self {
             items: metrics.counter(
                 "tidings_ingest_admitted_total",
                 "Changes, facts and feedback that were admitted and stored; `ignored` ones concern erased people, \
@@ -65,7 +65,17 @@ impl IngestMetrics {
                  and no_report have no effect.",
                 &["way", "what"],
             )?,
-        })
+        };
+        for way in [IntakeWay::Topic, IntakeWay::Http] {
+            begin_counters(&intake.refused, &[&[way.name()]]);
+            for sort in SORTS {
+                begin_counters(
+                    &intake.items,
+                    &[&[way.name(), sort, "taken"], &[way.name(), sort, "ignored"]],
+                );
+            }
+        }
+        Ok(intake)
     }
 
     pub(crate) fn count_verdict(&self, way: IntakeWay, sort: &str, verdict: &IntakeVerdict) {
@@ -90,6 +100,9 @@ impl IngestMetrics {
         self.returns.with_label_values(&[way, what]).inc();
     }
 }
+
+/// All of them.
+const SORTS: [&str; 7] = ["change", "follow", "profile", "mute", "erase", "seen", "feedback"];
 
 /// What an admitted thing is called in the metrics.
 pub(crate) fn sort_of(admitted: &AdmittedItem) -> &'static str {

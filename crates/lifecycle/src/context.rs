@@ -17,7 +17,7 @@ use courier::{Courier, outbox::OutboxCourier};
 use futures::future::BoxFuture;
 use house::{self, RoomName, RunningHouse};
 use model::UtcMillis;
-use runtime::{ShutdownSignal, retry};
+use runtime::{ShutdownSignal, metrics::Metrics, retry};
 use settings::config::{Config, EngineConfig};
 use shell::{
     datadir::{DataDir, DemoClock, disk_free, has_room},
@@ -64,6 +64,8 @@ pub struct ProcessContext {
     pub secret: LinkSecret,
     /// Which rooms live here.
     pub rooms: BTreeSet<RoomName>,
+    /// What this process counts, whether or not there is a house.
+    pub metrics: Metrics,
     /// Starts a house on engines that were opened, and what answers for it.
     pub compose: ComposeHouse,
 }

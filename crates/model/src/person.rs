@@ -116,6 +116,17 @@ pub enum HoldCause {
 }
 
 impl HoldCause {
+    pub const ALL: [Self; 3] = [Self::Online, Self::Quiet, Self::Cap];
+
+    /// For operators.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Quiet => "quiet",
+            Self::Cap => "cap",
+        }
+    }
+
     /// The fate of what is held until it expires.
     pub fn end_reason(self) -> EndReason {
         match self {

@@ -12,6 +12,7 @@ mod cache;
 mod client;
 mod framed_topics;
 mod lens;
+pub mod metrics;
 pub mod registration;
 
 #[cfg(test)]
@@ -86,6 +87,11 @@ impl SchemaRegistry {
             asking: Arc::default(),
             clock,
         })
+    }
+
+    /// Whether it answers, whatever it says.
+    async fn answers(&self) -> bool {
+        !matches!(self.client.get("/config").await, Err(RegistryError::Unreachable(_)))
     }
 
     /// From memory.

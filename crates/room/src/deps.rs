@@ -6,7 +6,7 @@ use catalogue::Catalogue;
 use model::{UtcMillis, civil_time::ZoneRules, edition::EditionTracker, partition::PartitionCount};
 use runtime::{Clock, ShutdownSignal, WorkTracker};
 use store::Store;
-use topic::{GroupMembership, Topics, drive::DriveDeps};
+use topic::{GroupMembership, Topics, drive::DriveDeps, metrics::TurnMetrics};
 
 /// What every room works with. Cheap to clone.
 #[derive(Clone)]
@@ -21,6 +21,8 @@ pub struct Deps {
     pub clock: Clock,
     pub quiet: WorkTracker,
     pub shutdown: ShutdownSignal,
+    /// What loops count; nothing where nobody looks.
+    pub turns: Option<TurnMetrics>,
 }
 
 impl Deps {
@@ -41,6 +43,7 @@ impl Deps {
             clock,
             quiet: WorkTracker::default(),
             shutdown: ShutdownSignal::default(),
+            turns: None,
         }
     }
 
@@ -50,6 +53,7 @@ impl Deps {
 
     /// What a loop needs that reads as this member, so many records a round at most.
     pub fn build_drive(&self, membership: GroupMembership, records_max: usize) -> DriveDeps {
+        let metrics = self.turns.as_ref().map(|turns| turns.of_group(&membership.group)).unwrap_or_default();
         DriveDeps {
             topics: self.topics.clone(),
             membership,
@@ -57,6 +61,7 @@ impl Deps {
             quiet: self.quiet.clone(),
             shutdown: self.shutdown.clone(),
             records_max,
+            metrics,
         }
     }
 }

@@ -18,7 +18,6 @@ use topic_kafka::{
     KafkaTopics,
     settings::{ReplicationSettings, StampSource},
 };
-use wire::NoSchemaSource;
 
 use super::patient_topics::retry_while_busy;
 
@@ -117,7 +116,7 @@ impl ScenarioLot {
         let opened = OpenedEngines::Production {
             topics: Arc::new(kafka.clone()),
             store: Arc::new(store),
-            schemas: Arc::new(NoSchemaSource),
+            registry: None,
             framing: ShutdownSignal::default(),
             names: (self.kafka.prefix.clone(), self.cql.keyspace.clone()),
         };

@@ -136,6 +136,10 @@ impl DeliveryService {
         let metrics = &self.deps.metrics;
         let outcome = report::outcome_name(record.what);
         metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
+        if record.what == JournalOutcome::Sent {
+            let plan = self.deps.room.catalogue.plans.by_name.get(&ready.plan);
+            metrics.note_told(ready, plan.is_some_and(|plan| plan.urgent), record.at);
+        }
         for (_, why) in &record.left {
             metrics.left_out_total.with_label_values(&[why.text()]).inc();
         }

@@ -68,6 +68,10 @@ fn unknown_outcome(ready: &Ready, mut left: LeftOutEntries) -> DeliveryOutcome {
     DeliveryOutcome::Unknown { back, left }
 }
 
+/// Every word for what became of an attempt.
+pub const OUTCOME_NAMES: [&str; 7] =
+    ["sent", "nothing", "refused", "unknown", "unsure", "returned", "deferred"];
+
 /// What became of an attempt, in a word.
 pub fn outcome_name(what: JournalOutcome) -> &'static str {
     match what {

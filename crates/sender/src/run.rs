@@ -48,7 +48,8 @@ pub fn membership() -> GroupMembership {
 /// Runs the sender until the shutdown.
 pub async fn run(deps: Deps, config: Config) -> anyhow::Result<()> {
     let drive_with = deps.room.build_drive(membership(), config.records_max);
-    let (places, slow) = (DeliveryPlaces::new(config.at_once_max), SlowDeliveries::default());
+    let places = DeliveryPlaces::new(config.at_once_max, deps.metrics.in_flight.clone());
+    let slow = SlowDeliveries::default();
     let desk = Arc::new(DeliveryService::new(deps, config));
     let mut sender = SenderWork { desk, places, slow, appetite: AdaptiveBatchLimit::default() };
     run_room(drive_with, &mut sender).await?;

@@ -8,16 +8,16 @@ use std::{
     },
 };
 
-use runtime::metrics::{Gauges, Metrics};
+use runtime::metrics::Metrics;
 
-use crate::datadir::disk_free;
+use crate::{datadir::disk_free, metrics::DiskMetrics};
 
 /// What may not fill up: a name, and a folder on it.
 #[derive(Clone)]
 pub struct WatchedDisks {
     all: Arc<[(&'static str, PathBuf, AtomicBool)]>,
     reserve: u64,
-    free: Gauges,
+    metrics: DiskMetrics,
 }
 
 impl WatchedDisks {
@@ -28,11 +28,13 @@ impl WatchedDisks {
         reserve: u64,
         metrics: &Metrics,
     ) -> anyhow::Result<Self> {
-        let help = "Bytes that are free on the disk of the data directory, and on that of the outbox.";
-        let free = metrics.gauge("tidings_disk_free_bytes", help, &["of"])?;
+        let metrics = DiskMetrics::declare(metrics)?;
+        metrics.reserve.with_label_values::<&str>(&[]).set(i64::try_from(reserve).unwrap_or(i64::MAX));
         let data = Some(("data_dir", data.to_owned(), AtomicBool::default()));
         let outbox = outbox.map(|path| ("outbox", path.to_owned(), AtomicBool::default()));
-        Ok(Self { all: data.into_iter().chain(outbox).collect(), reserve, free })
+        let disks = Self { all: data.into_iter().chain(outbox).collect(), reserve, metrics };
+        disks.low_disks();
+        Ok(disks)
     }
 
     /// Looks at each; says which are down to the reserve. One that cannot be asked is not full: whoever writes will be
@@ -41,7 +43,7 @@ impl WatchedDisks {
         let mut low = Vec::new();
         for (of, path, was_low) in &*self.all {
             let Ok(free) = disk_free(path) else { continue };
-            self.free.with_label_values(&[of]).set(i64::try_from(free).unwrap_or(i64::MAX));
+            self.metrics.free.with_label_values(&[of]).set(i64::try_from(free).unwrap_or(i64::MAX));
             let is_low = free < self.reserve;
             if is_low {
                 low.push(*of);

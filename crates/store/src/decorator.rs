@@ -22,9 +22,17 @@ use crate::port::{
     StateKey, StateStore, Store, StoreError,
 };
 
+/// A call of a store's port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoreCall {
+    /// The method.
+    pub operation: &'static str,
+    pub effect: CallEffect,
+}
+
 /// What a call does to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StoreCall {
+pub enum CallEffect {
     Read,
     /// It may be repeated without harm.
     Write,
@@ -36,6 +44,9 @@ macro_rules! decorate_store {
     ($($port:ident {
         $($call:ident $method:ident($($arg:ident: $type:ty),*) -> $answer:ty;)+
     })+) => {
+        /// The methods of all ports, as a [`StoreCall`] names them.
+        pub const STORE_OPERATIONS: &[&str] = &[$($(stringify!($method)),+),+];
+
         /// A store around another; each method hands on unless it is overridden.
         #[async_trait]
         pub trait StoreDecorator: Send + Sync + fmt::Debug {
@@ -70,14 +81,15 @@ macro_rules! decorate_store {
         $(#[async_trait]
         impl<D: StoreDecorator> $port for D {
             $(async fn $method(&self, $($arg: $type),*) -> Result<$answer, StoreError> {
+                let call = StoreCall { operation: stringify!($method), effect: CallEffect::$call };
                 if D::REPEATS {
                     let ask = || {
                         let once = StoreDecorator::$method(self, $(Clone::clone(&$arg)),*);
-                        self.around(StoreCall::$call, once)
+                        self.around(call, once)
                     };
                     return self.repeat(ask).await;
                 }
-                self.around(StoreCall::$call, StoreDecorator::$method(self, $($arg),*)).await
+                self.around(call, StoreDecorator::$method(self, $($arg),*)).await
             })+
         })+
     };

@@ -15,7 +15,7 @@ use std::{
 use async_trait::async_trait;
 
 use crate::{
-    decorator::{StoreCall, StoreDecorator},
+    decorator::{CallEffect, StoreCall, StoreDecorator},
     port::{Store, StoreError},
 };
 
@@ -99,21 +99,21 @@ impl StoreDecorator for RoughStore {
 
     async fn around<T: Send>(
         &self,
-        call: StoreCall,
+        StoreCall { effect, .. }: StoreCall,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let weather = self.next_weather();
         yield_times(weather.yields_before).await;
         let turned_away = || Err(StoreError::Busy("it was turned away".into()));
         let done = if weather.busy_before { turned_away() } else { operation.await };
-        if done.is_err() && call == StoreCall::Write {
+        if done.is_err() && effect == CallEffect::Write {
             return done;
         }
         yield_times(weather.yields_after).await;
         // A read has no effect, and one that tells how much went could not tell it again.
-        match call {
-            StoreCall::Write if weather.busy_after => Err(StoreError::Busy("no answer came back".into())),
-            StoreCall::Read | StoreCall::Write | StoreCall::Removal => done,
+        match effect {
+            CallEffect::Write if weather.busy_after => Err(StoreError::Busy("no answer came back".into())),
+            CallEffect::Read | CallEffect::Write | CallEffect::Removal => done,
         }
     }
 }

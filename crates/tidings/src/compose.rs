@@ -11,8 +11,8 @@ use axum::Router;
 use catalogue::Catalogue;
 use console::{HttpApp, SwappableRouter, page::PageTemplates, standby::StandbyReason};
 use house::{
-    HouseEngines, RoomName, RunningHouse, book::TakeUpPolicy, presence_service::PresenceService,
-    return_intake,
+    HouseEngines, RoomName, RunningHouse, book::TakeUpPolicy, house_watch::HouseWatch, metrics::ClusterNames,
+    presence_service::PresenceService, return_intake,
 };
 use lifecycle::{
     context::{ProcessContext, ProcessHouse},
@@ -26,7 +26,7 @@ use lifecycle::{
 use listener::{LimitedListener, ListenerLimits};
 use live::UnknownConnections;
 use model::civil_time::ZoneRules;
-use runtime::{ShutdownSignal, clock::SteadyStopwatch};
+use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use sender::{MailLinks, ReturnAddresses};
 use settings::config::{Config, EngineConfig, ReturnsConfig};
 use shell::{
@@ -35,7 +35,7 @@ use shell::{
     failure::{CommandError, explain_bind_error},
     terminal::{self, OutputStyle, start_log},
 };
-use upkeep::replay::ReplayService;
+use upkeep::{metrics::UpkeepMetrics, replay::ReplayService};
 use views::preview::PreviewStudio;
 use web::RequestGuard;
 
@@ -79,9 +79,11 @@ async fn run_process(
     terminal::print_talk(format!("opening {}", data.path().display()));
     let clock = Arc::new(DemoClock::open(data.path())?);
     let outbox = open_outbox(&config).await?;
+    let metrics = Metrics::default();
+    metrics.watch_process().context("the metrics of the process")?;
+    let counts = (rooms.contains(&RoomName::Sender), &metrics);
     let courier_setup::CourierSetup { courier, web_key } =
-        courier_setup::open_courier(&config, &data, outbox.clone(), rooms.contains(&RoomName::Sender))
-            .map_err(CommandError::Refused)?;
+        courier_setup::open_courier(&config, &data, outbox.clone(), counts).map_err(CommandError::Refused)?;
     print_moved_clock(&clock);
     let guard = RequestGuard::new(listens, !config.api_keys.is_empty(), || random_hex(SECRET_BYTES))?;
     let address = format!("http://{}", reachable_address(listens));
@@ -97,6 +99,7 @@ async fn run_process(
         address,
         secret,
         rooms,
+        metrics,
         compose: |context, engines| Box::pin(compose_house(context, engines)),
     };
     let front = SwappableRouter::new(site.waiting_router(StandbyReason::Away));
@@ -154,7 +157,8 @@ async fn compose_house(
         place = zones.origin().describe_place(),
         "rules of time zones"
     );
-    let settings = house_settings(site);
+    let mut settings = house_settings(site);
+    settings.watches = house_watches(site, &engines)?;
     let intake = settings.ingest.clone();
     let (catalogue, clock) = (site.catalogue.clone(), site.clock.clock().clone());
     let house = RunningHouse::start(house_engines(site, &engines), catalogue, clock, zones, settings).await?;
@@ -177,7 +181,7 @@ async fn compose_house(
         disks: disks.clone(),
         intake,
         pages: PageTemplates::new()?,
-        archive: console::ArchivingService::default(),
+        archive: console::ArchivingService::new(house.metrics())?,
         replays: ReplayService::default(),
         counts: console::ShareCountCache::default(),
         unsubscribe: console::UnsubscribeService::new(site.secret.clone()),
@@ -198,9 +202,11 @@ fn house_settings(site: &ProcessContext) -> house::Config {
     settings.rooms = site.rooms.clone();
     settings.partitions = *partitions;
     settings.measure_lag = Some(MEASURE_LAG);
+    settings.metrics = site.metrics.clone();
     settings.catalogue_wait = limits.catalogue;
     settings.sender.claim_ms = i64::try_from(limits.hand_over.as_millis()).unwrap_or(i64::MAX);
-    if let EngineConfig::Production(_) = engine {
+    if let EngineConfig::Production(engines) = engine {
+        settings.names = ClusterNames { prefix: engines.kafka.prefix.as_str().into() };
         settings.look_again = Some(LOOK_AGAIN);
         settings.takes_up = TakeUpPolicy::IfNew;
     }
@@ -210,6 +216,19 @@ fn house_settings(site: &ProcessContext) -> house::Config {
         settings.ingest.returns = Some(ingest::ReturnPaths::new(domain, site.secret.clone()));
     }
     settings
+}
+
+/// Who looks after the house beside its rooms.
+fn house_watches(site: &ProcessContext, engines: &OpenedEngines) -> anyhow::Result<Vec<HouseWatch>> {
+    let mut watches = Vec::new();
+    if site.rooms.contains(&RoomName::Keeper) {
+        let upkeep = UpkeepMetrics::declare(&site.metrics)?;
+        watches.push(HouseWatch::new("the watch on quarantine and replays", move |deps| {
+            upkeep.clone().watch(deps)
+        }));
+    }
+    watches.extend(adapters::metrics::watch_registry(engines, &site.metrics)?);
+    Ok(watches)
 }
 
 /// What the rooms stand on.

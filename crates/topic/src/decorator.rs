@@ -15,6 +15,9 @@ use crate::port::{
 
 macro_rules! decorate_topics {
     ($($method:ident($($arg:ident: $type:ty),*) -> $answer:ty;)+) => {
+        /// The methods of the port, as `around` is told them.
+        pub const TOPICS_OPERATIONS: &[&str] = &[$(stringify!($method)),+];
+
         /// A log around another; each method hands on unless it is overridden.
         #[async_trait]
         pub trait TopicsDecorator: Send + Sync + fmt::Debug {
@@ -24,9 +27,10 @@ macro_rules! decorate_topics {
             /// The log within.
             fn inner(&self) -> &dyn Topics;
 
-            /// Stands around every call: before it, after it, or instead of its answer.
+            /// Stands around every call: before it, after it, or instead of its answer. The operation is its method.
             async fn around<T: Send>(
                 &self,
+                _operation: &'static str,
                 call: impl Future<Output = Result<T, TopicError>> + Send,
             ) -> Result<T, TopicError> {
                 call.await
@@ -49,10 +53,10 @@ macro_rules! decorate_topics {
         impl<D: TopicsDecorator> Topics for D {
             $(async fn $method(&self, $($arg: $type),*) -> Result<$answer, TopicError> {
                 if D::REPEATS {
-                    let ask = || self.around(TopicsDecorator::$method(self, $(Clone::clone(&$arg)),*));
+                    let ask = || self.around(stringify!($method), TopicsDecorator::$method(self, $(Clone::clone(&$arg)),*));
                     return self.repeat(ask).await;
                 }
-                self.around(TopicsDecorator::$method(self, $($arg),*)).await
+                self.around(stringify!($method), TopicsDecorator::$method(self, $($arg),*)).await
             })+
         }
     };

@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use futures::{FutureExt as _, StreamExt as _, future::try_join_all, stream};
 use runtime::{Clock, ShutdownSignal, WorkTracker, retry, work_tracker::WorkGuard};
 
+use crate::metrics::GroupTurnMetrics;
 use crate::port::{
     GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, TopicError, TopicOffsets, TopicRecord,
     Topics,
@@ -111,6 +112,7 @@ pub struct DriveDeps {
     pub shutdown: ShutdownSignal,
     /// Records handed to one round at most.
     pub records_max: usize,
+    pub metrics: GroupTurnMetrics,
 }
 
 /// Runs a room until the shutdown, or until the engine cannot go on.

@@ -5,12 +5,13 @@
 //! needs nothing; [`conformance`] is the list of promises that every engine must keep, [`lying_topics`] an engine
 //! that breaks each of them, to prove that the list notices, and [`rough_topics`] one that is allowed to be as
 //! unpleasant as a real network: those three are built with the feature `testing` alone. [`decorator`] is for logs that
-//! stand around another.
+//! stand around another, and [`metrics`] what the loop counts.
 
 pub mod decorator;
 pub mod port;
 
 pub mod drive;
+pub mod metrics;
 
 #[cfg(any(test, doc, feature = "testing"))]
 pub mod conformance;

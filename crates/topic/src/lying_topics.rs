@@ -229,6 +229,7 @@ impl TopicsDecorator for LyingTopics {
 
     async fn around<T: Send>(
         &self,
+        _operation: &'static str,
         call: impl Future<Output = Result<T, TopicError>> + Send,
     ) -> Result<T, TopicError> {
         self.flush().await?;

@@ -188,6 +188,7 @@ impl TopicsDecorator for RoughTopics {
 
     async fn around<T: Send>(
         &self,
+        _operation: &'static str,
         call: impl Future<Output = Result<T, TopicError>> + Send,
     ) -> Result<T, TopicError> {
         self.while_alive(call).await?

@@ -102,18 +102,39 @@ pub async fn settle_items(
 }
 
 pub async fn load_waiting(log: &dyn Topics) -> anyhow::Result<BTreeMap<u64, QuarantinedRecord>> {
-    let mut waiting = BTreeMap::new();
-    for (partition, (mut from, end)) in (0..).zip(log.bounds(topics::QUARANTINE).await?) {
-        while from < end {
-            let records = log.read(topics::QUARANTINE, partition, from, PAGE).await?;
+    let mut waiting = WaitingItems::default();
+    waiting.update(log).await?;
+    Ok(waiting.items)
+}
+
+/// The items that wait, as far as the topic was read.
+#[derive(Debug, Default)]
+pub struct WaitingItems {
+    next: u64,
+    items: BTreeMap<u64, QuarantinedRecord>,
+}
+
+impl WaitingItems {
+    /// Reads what came since the last call. What the log has dropped by now nobody can settle.
+    pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
+        let bounds = log.bounds(topics::QUARANTINE).await?;
+        let (first, end) = bounds.first().copied().unwrap_or_default();
+        self.items = self.items.split_off(&first);
+        self.next = self.next.max(first);
+        while self.next < end {
+            let records = log.read(topics::QUARANTINE, 0, self.next, PAGE).await?;
             let Some(last) = records.last() else { break };
-            from = last.offset + 1;
+            self.next = last.offset + 1;
             for record in records {
-                note(&mut waiting, record);
+                note(&mut self.items, record);
             }
         }
+        Ok(())
     }
-    Ok(waiting)
+
+    pub fn items(&self) -> impl Iterator<Item = &QuarantinedRecord> {
+        self.items.values()
+    }
 }
 
 fn note(waiting: &mut BTreeMap<u64, QuarantinedRecord>, record: TopicRecord) {

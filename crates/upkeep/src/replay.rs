@@ -32,7 +32,7 @@ mod law;
 #[cfg(test)]
 mod tests;
 
-use book::ReplayBook;
+pub(crate) use book::ReplayBook;
 use range::{ReplayPlace, ReplayRange};
 use source_text::did_you_mean;
 

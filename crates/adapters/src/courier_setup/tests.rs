@@ -68,6 +68,7 @@ async fn browsers_are_shown_what_lies_in_the_outbox() {
         caller: None,
         copies: Some(copies),
         outbox: outbox.clone(),
+        metrics: CourierMetrics::declare(&Metrics::default()).unwrap(),
     };
 
     let subscribed = service.subscribe(&known).unwrap();

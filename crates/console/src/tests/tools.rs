@@ -167,7 +167,7 @@ impl HouseDoor {
             disks: app.disks.clone(),
             intake: app.intake.clone(),
             pages: PageTemplates::new().unwrap(),
-            archive: ArchivingService::default(),
+            archive: ArchivingService::new(app.house.metrics()).unwrap(),
             replays: upkeep::replay::ReplayService::default(),
             counts: ShareCountCache::default(),
             unsubscribe: UnsubscribeService::new(LinkSecret::new(SECRET)),

@@ -10,7 +10,7 @@ use hyper::{
     header::{HeaderValue, USER_AGENT},
 };
 use model::{Channel, hook::Hook};
-use runtime::Clock;
+use runtime::{Clock, clock::SteadyStopwatch};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{HookDispatch, HookForm, HookSecrets, form_of_hook};
@@ -18,6 +18,7 @@ use crate::{
     destination_limiter::{LimiterTicket, spread_of_ready},
     http::{AddressGuard, OutboundClient, OutboundOptions, OutboundTimeouts},
     known_hosts::{HostLimits, KnownHosts},
+    metrics::CourierMetrics,
     send_outcome::{SendOutcome, send_and_judge},
     tls_trust::TlsTrust,
 };
@@ -54,6 +55,7 @@ pub struct HookCourier {
     paces: KnownHosts<()>,
     client: OutboundClient,
     clock: Clock,
+    metrics: Option<CourierMetrics>,
 }
 
 impl fmt::Debug for HookCourier {
@@ -88,7 +90,17 @@ impl HookCourier {
             paces: KnownHosts::new(reach),
             client: OutboundClient::new(trust, manner),
             clock,
+            metrics: None,
         })
+    }
+
+    /// The same, counted by hook: addresses are not told apart.
+    #[must_use]
+    pub fn with_metrics(self, metrics: CourierMetrics) -> Self {
+        for hook in &self.hooks {
+            metrics.begin_provider(Channel::Hook(*hook), hook.name());
+        }
+        Self { metrics: Some(metrics), ..self }
     }
 
     pub fn calls_hook(&self, hook: Hook) -> bool {
@@ -160,6 +172,7 @@ impl Courier for HookCourier {
         let MessagePayload::Call(call) = &message.way else {
             return Ok(HandoverOutcome::Refused("it is not a hook call".to_owned()));
         };
+        let watch = SteadyStopwatch::start();
         let outcome = match self.prepare(message, call).await {
             Err(outcome) => outcome,
             Ok(_) if !gate.may_go().await => return Ok(HandoverOutcome::Stopped),
@@ -171,6 +184,10 @@ impl Courier for HookCourier {
                 outcome => outcome,
             },
         };
+        if let Some(metrics) = &self.metrics {
+            let hook = call.hook;
+            metrics.note_handover(Channel::Hook(hook), hook.name(), &outcome.handed, watch.elapsed());
+        }
         if outcome.is_gone {
             gate.note_dead_address(call).await;
         }

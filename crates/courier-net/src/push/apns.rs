@@ -119,6 +119,10 @@ impl DevicePushService for ApnsService {
         &self.client
     }
 
+    fn name(&self) -> &'static str {
+        "apns"
+    }
+
     fn describe(&self) -> String {
         format!("APNs for {} at {}", String::from_utf8_lossy(self.topic.as_bytes()), self.root)
     }

@@ -229,6 +229,10 @@ impl DevicePushService for FcmService {
         &self.client
     }
 
+    fn name(&self) -> &'static str {
+        "fcm"
+    }
+
     fn describe(&self) -> String {
         format!("FCM for {}", self.account.project_id)
     }

@@ -9,7 +9,7 @@ use model::{
     Channel,
     device::{DevicePlatform, PushDevice},
 };
-use runtime::Clock;
+use runtime::{Clock, clock::SteadyStopwatch};
 
 use super::{
     apns::{self, ApnsService},
@@ -21,6 +21,7 @@ use crate::{
     backoff::is_rate,
     destination_limiter::spread_of_ready,
     http::OutboundTimeouts,
+    metrics::CourierMetrics,
     send_outcome::{SendOutcome, name_destination, prefer_sooner},
     tls_trust::TlsTrust,
 };
@@ -43,6 +44,7 @@ pub struct PushCourier {
     fcm: Option<FcmService>,
     web: Option<WebPushService>,
     clock: RealClock,
+    metrics: Option<CourierMetrics>,
 }
 
 struct RealClock(Clock);
@@ -71,7 +73,30 @@ impl PushCourier {
             fcm: fcm.as_ref().map(|settings| FcmService::new(settings, trust, times)).transpose()?,
             web: web.as_ref().map(|settings| WebPushService::new(settings, trust, times)).transpose()?,
             clock: RealClock(clock),
+            metrics: None,
         })
+    }
+
+    /// The same, counted by service.
+    #[must_use]
+    pub fn with_metrics(self, metrics: CourierMetrics) -> Self {
+        for platform in DevicePlatform::ALL {
+            if let Some(service) = self.service_for(platform) {
+                metrics.begin_provider(Channel::Push, service.name());
+            }
+        }
+        Self { metrics: Some(metrics), ..self }
+    }
+
+    fn note_sent(&self, service: &dyn DevicePushService, outcome: &SendOutcome, watch: &SteadyStopwatch) {
+        if let Some(metrics) = &self.metrics {
+            metrics.note_handover(Channel::Push, service.name(), &outcome.handed, watch.elapsed());
+            metrics.note_up(
+                Channel::Push,
+                service.name(),
+                !matches!(outcome.handed, HandoverOutcome::Away(_)),
+            );
+        }
     }
 
     fn service_for(&self, platform: DevicePlatform) -> Option<&dyn DevicePushService> {
@@ -99,7 +124,10 @@ impl PushCourier {
                 )));
             };
             let letter = PushDispatch { message, push, device, now, spread };
-            Ok((service, service.prepare(&letter).await?))
+            let watch = SteadyStopwatch::start();
+            let prepared = service.prepare(&letter).await;
+            let prepared = prepared.inspect_err(|outcome| self.note_sent(service, outcome, &watch))?;
+            Ok((service, prepared))
         }));
         let prepared = prepared.await;
         // Nothing can go out: there is no need to ask.
@@ -107,7 +135,12 @@ impl PushCourier {
             return None;
         }
         let sent = prepared.into_iter().map(async |prepared| match prepared {
-            Ok((service, prepared)) => send_prepared(service, prepared, now).await,
+            Ok((service, prepared)) => {
+                let watch = SteadyStopwatch::start();
+                let outcome = send_prepared(service, prepared, now).await;
+                self.note_sent(service, &outcome, &watch);
+                outcome
+            }
             Err(outcome) => outcome,
         });
         let outcomes = join_all(sent).await;

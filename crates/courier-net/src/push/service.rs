@@ -44,6 +44,9 @@ pub(super) trait DevicePushService: Send + Sync + fmt::Debug {
 
     fn client(&self) -> &OutboundClient;
 
+    /// What it is called in the metrics.
+    fn name(&self) -> &'static str;
+
     /// What it is, for operators.
     fn describe(&self) -> String;
 

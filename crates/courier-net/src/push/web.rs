@@ -152,6 +152,10 @@ impl DevicePushService for WebPushService {
         &self.client
     }
 
+    fn name(&self) -> &'static str {
+        "web_push"
+    }
+
     fn describe(&self) -> String {
         format!("Web Push with the key {}", self.public)
     }

@@ -33,7 +33,7 @@ impl PartitionMemory {
     fn due_windows_of(&self, place: u32, at: UtcMillis) -> usize {
         // What cannot be read stops the turn that needs it; a count goes on.
         let bytes = self.names.behind_key(self.bytes(place)).unwrap_or_default();
-        match record_codec::count_windows(bytes) {
+        match record_codec::count_windows(bytes).open {
             0 => 0,
             // Nearly everybody has one and waits for nothing else: then it is the one that is due.
             1 if !record_codec::has_more(bytes) => 1,

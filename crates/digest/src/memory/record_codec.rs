@@ -17,6 +17,7 @@ use super::{
     PersonKey,
     bytes::{PackedReader, put_count, put_number, put_signed, put_text},
     names::RecordNames,
+    window_counts::WindowCounts,
 };
 
 /// What a record has, or what it is.
@@ -29,6 +30,8 @@ mod has {
     pub const AS_ON_TOPIC: u64 = 1 << 4;
     pub const HABIT: u64 = 1 << 5;
     pub const BADGE: u64 = 1 << 6;
+    // It takes a second byte.
+    pub const HELD: u64 = 1 << 7;
 }
 
 /// What a window has.
@@ -69,9 +72,10 @@ pub fn write_packed(
         rows,
         keep_until,
     } = record;
+    let counts = WindowCounts::of_windows(windows);
     if !owed.is_empty() || !waiting.is_empty() {
-        put_number(out, has::AS_ON_TOPIC);
-        put_count(out, windows.len());
+        put_number(out, has::AS_ON_TOPIC | sum_flags(&[(has::HELD, counts.has_held())]));
+        write_counts(out, &counts);
         out.extend(wire::window::encode(&key.0, &key.1, record)?);
         return Ok(());
     }
@@ -82,9 +86,10 @@ pub fn write_packed(
         (has::SEEN, !seen.is_empty()),
         (has::HABIT, !habit.is_empty()),
         (has::BADGE, badge.is_some()),
+        (has::HELD, counts.has_held()),
     ];
     put_number(out, sum_flags(&bits));
-    put_count(out, windows.len());
+    write_counts(out, &counts);
     put_signed(out, last_opening.0);
     put_signed(out, instant_difference(*keep_until, *last_opening));
     for window in windows {
@@ -112,10 +117,27 @@ pub fn write_packed(
     Ok(())
 }
 
-/// How many windows are open in a record.
-pub fn count_windows(bytes: &[u8]) -> usize {
+fn write_counts(out: &mut Vec<u8>, counts: &WindowCounts) {
+    put_count(out, counts.open);
+    if counts.has_held() {
+        counts.held.iter().for_each(|held| put_count(out, *held));
+    }
+}
+
+fn read_counts(bytes: &mut PackedReader<'_>, flags: u64) -> Option<WindowCounts> {
+    let mut counts = WindowCounts { open: bytes.count()?, ..WindowCounts::default() };
+    if flags & has::HELD != 0 {
+        for held in &mut counts.held {
+            *held = bytes.count()?;
+        }
+    }
+    Some(counts)
+}
+
+/// How many windows are open in a record, and how many of them are held.
+pub fn count_windows(bytes: &[u8]) -> WindowCounts {
     let mut bytes = PackedReader(bytes);
-    bytes.number().and_then(|_| bytes.count()).unwrap_or(0)
+    bytes.number().and_then(|flags| read_counts(&mut bytes, flags)).unwrap_or_default()
 }
 
 /// Whether a record has marks, Readys or a badge, and so may want a turn for something else than a window.
@@ -128,7 +150,7 @@ pub fn read_packed(bytes: &[u8], names: &RecordNames) -> anyhow::Result<PersonRe
     let mut bytes = PackedReader(bytes);
     let flags = bytes.number().context("the flags")?;
     if flags & has::AS_ON_TOPIC != 0 {
-        bytes.count().context("the windows")?;
+        read_counts(&mut bytes, flags).context("the windows")?;
         return Ok(wire::window::decode(bytes.0)?.2);
     }
     let record = read_record(&mut bytes, flags, names).context("it differs from what was written")?;
@@ -137,7 +159,7 @@ pub fn read_packed(bytes: &[u8], names: &RecordNames) -> anyhow::Result<PersonRe
 }
 
 fn read_record(bytes: &mut PackedReader<'_>, flags: u64, names: &RecordNames) -> Option<PersonRecord> {
-    let windows = bytes.count()?;
+    let windows = read_counts(bytes, flags)?.open;
     let last_opening = UtcMillis(bytes.signed()?);
     let keep_until = read_instant(bytes, last_opening)?;
     let windows = (0..windows).map(|_| read_window(bytes, last_opening, names)).collect::<Option<_>>()?;

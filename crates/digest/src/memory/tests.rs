@@ -33,8 +33,12 @@ impl PlainMemory {
         windows.filter(|window| window.due <= at).count()
     }
 
-    fn windows(&self) -> usize {
-        self.0.values().map(|record| record.windows.len()).sum()
+    fn windows(&self) -> WindowCounts {
+        let mut counts = WindowCounts::default();
+        for record in self.0.values() {
+            counts += WindowCounts::of_windows(&record.windows);
+        }
+        counts
     }
 }
 

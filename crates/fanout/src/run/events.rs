@@ -52,6 +52,7 @@ impl FanoutWork {
         }
         // Most turns have one sheet: it is announced with the turn's own records, and synced once.
         let mut of_turn = self.tell_sheet(sheet, now).await?;
+        self.deps.metrics.note_told(events, self.deps.room.now());
         self.deps.metrics.count_begun_slices(slices.len());
         for (slice, again) in &slices {
             let (partitions, edition) = (self.deps.room.partitions, self.deps.room.editions.own_edition());

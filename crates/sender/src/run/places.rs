@@ -6,7 +6,7 @@ use std::{
 };
 
 use model::Channel;
-use runtime::clock::SteadyStopwatch;
+use runtime::{clock::SteadyStopwatch, metrics::Gauges};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -17,16 +17,30 @@ use crate::{batch_limit::RoundSeating, config::ROUND};
 pub(crate) struct DeliveryPlaces {
     of: BTreeMap<Channel, Arc<Semaphore>>,
     seating: Mutex<RoundSeating>,
+    in_flight: Gauges,
+}
+
+/// A place, until it is dropped.
+pub(crate) struct DeliveryPlace {
+    _permit: OwnedSemaphorePermit,
+    channel: Channel,
+    in_flight: Gauges,
+}
+
+impl Drop for DeliveryPlace {
+    fn drop(&mut self) {
+        self.in_flight.with_label_values(&[self.channel.name()]).dec();
+    }
 }
 
 impl DeliveryPlaces {
-    pub fn new(at_once_max: usize) -> Self {
+    pub fn new(at_once_max: usize, in_flight: Gauges) -> Self {
         let of = |channel| (channel, Arc::new(Semaphore::new(at_once_max.max(1))));
-        Self { of: Channel::ALL.into_iter().map(of).collect(), seating: Mutex::default() }
+        Self { of: Channel::ALL.into_iter().map(of).collect(), seating: Mutex::default(), in_flight }
     }
 
     /// A place of this channel, if one is free before the round has begun what it begins.
-    pub async fn take(&self, channel: Channel, round: &SteadyStopwatch) -> Option<OwnedSemaphorePermit> {
+    pub async fn take(&self, channel: Channel, round: &SteadyStopwatch) -> Option<DeliveryPlace> {
         let waits = ROUND.saturating_sub(round.elapsed());
         let free = self.of.get(&channel)?.clone().acquire_owned();
         let place = timeout(waits, free).await.ok().and_then(Result::ok);
@@ -34,7 +48,9 @@ impl DeliveryPlaces {
         let seated = if place.is_some() { &mut seating.placed } else { &mut seating.turned_away };
         *seated.entry(channel).or_default() += 1;
         seating.took = seating.took.max(round.elapsed());
-        place
+        let permit = place?;
+        self.in_flight.with_label_values(&[channel.name()]).inc();
+        Some(DeliveryPlace { _permit: permit, channel, in_flight: self.in_flight.clone() })
     }
 
     /// How it went since this was asked last.

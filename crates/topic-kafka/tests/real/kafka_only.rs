@@ -14,6 +14,7 @@ use topic::{
     GroupMembership, Member, NewRecord, RecordBatch, TopicError, TopicRecord, TopicSpec, Topics, Turn,
     TurnGuarantee,
     drive::{DriveDeps, RoomWork, run_room},
+    metrics::GroupTurnMetrics,
     port::{GroupStanding, MemberEvent, TopicName, TopicRetention},
 };
 use topic_kafka::{
@@ -170,7 +171,15 @@ async fn what_is_due_closes_though_a_mark_comes_last() {
     let topics: Arc<dyn Topics> = Arc::new(kafka);
     let membership = test_membership("closes", &to, TurnGuarantee::Atomic);
     let drive = run_room(
-        DriveDeps { topics, membership, clock, quiet: WorkTracker::default(), shutdown, records_max: 2 },
+        DriveDeps {
+            topics,
+            membership,
+            clock,
+            quiet: WorkTracker::default(),
+            shutdown,
+            records_max: 2,
+            metrics: GroupTurnMetrics::default(),
+        },
         &mut work,
     );
     tokio::time::timeout(PATIENCE, drive).await.unwrap().unwrap();
@@ -219,7 +228,15 @@ async fn a_group_goes_on_though_all_it_had_read_is_gone_with_its_marks() {
         let (clock, shutdown) = (Clock::real(0), ShutdownSignal::default());
         let (topics, quiet, membership) =
             (topics.clone(), WorkTracker::default(), test_membership(group, &to, mode));
-        let room = DriveDeps { topics, membership, clock, quiet, shutdown: shutdown.clone(), records_max: 2 };
+        let room = DriveDeps {
+            topics,
+            membership,
+            clock,
+            quiet,
+            shutdown: shutdown.clone(),
+            records_max: 2,
+            metrics: GroupTurnMetrics::default(),
+        };
         let mut work = SinkWork;
         let (driven, ()) = tokio::join!(run_room(room, &mut work), async {
             // The record, and the mark behind it.

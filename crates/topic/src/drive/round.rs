@@ -1,14 +1,15 @@
 //! A round: the turns of several partitions, decided one after the other and committed together.
 
 use anyhow::anyhow;
-use runtime::retry;
+use runtime::{clock::SteadyStopwatch, retry};
 
 use super::{
-    DriveLoop, DrivenPartition, RoomWork, UNSETTLED, or_stop,
+    DriveLoop, DrivenPartition, RoomWork, TurnDeferredError, UNSETTLED, or_stop,
     stall::{self, StallPhase},
 };
-use crate::port::{
-    CommitError, NewRecord, RecordBatch, TopicError, TopicOffsets, Topics, Turn, TurnGuarantee,
+use crate::{
+    metrics::{RoundPart, TurnOutcome},
+    port::{CommitError, NewRecord, RecordBatch, TopicError, TopicOffsets, Topics, Turn, TurnGuarantee},
 };
 
 /// Partitions that have a turn in one round. What one of them decided waits for what the others decide.
@@ -102,25 +103,46 @@ impl DriveLoop {
                 batches.iter().find(|(batch, _)| batch.partition == partition).and_then(|of| of.1),
             )
         };
+        let (metrics, watch) = (self.drive.metrics.clone(), SteadyStopwatch::start());
         let decided = stall::decide_round(work, &batches).await;
+        metrics.note_part(RoundPart::Decide, watch.elapsed());
+        metrics.count_records(batches.iter().map(|(batch, _)| batch.records.len()).sum());
         for ((batch, closing), decided) in batches.iter().zip(decided) {
             let partition = batch.partition;
             match decided {
                 // Read again it says the same again, and so it need not be committed by itself.
                 Ok(records) if records.is_empty() && closing.is_none() => {
+                    metrics.count_turn(TurnOutcome::Silent);
                     self.leave_unsettled(partition);
                     committed.push(partition);
                 }
                 Ok(records) => turns.push(self.build_turn(batch, records)),
-                Err(error) => self.stall_partition(partition, &error, StallPhase::of_closing(*closing), work),
+                Err(error) => {
+                    let waits = error.is::<TurnDeferredError>();
+                    metrics.count_turn(if waits { TurnOutcome::Deferred } else { TurnOutcome::Failed });
+                    self.stall_partition(partition, &error, StallPhase::of_closing(*closing), work);
+                }
             }
         }
+        let watch = SteadyStopwatch::start();
         let outcomes = if turns.is_empty() { Vec::new() } else { self.commit_turns(turns).await };
+        if !outcomes.is_empty() {
+            metrics.note_part(RoundPart::Commit, watch.elapsed());
+        }
+        for (_, outcome) in &outcomes {
+            metrics.count_turn(match outcome {
+                Ok(()) => TurnOutcome::Committed,
+                Err(CommitError::Lost(_)) => TurnOutcome::Lost,
+                Err(CommitError::Aborted(_) | CommitError::Engine(_)) => TurnOutcome::Aborted,
+            });
+        }
         committed.extend(outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(p, _)| *p));
+        let watch = SteadyStopwatch::start();
         for partition in &committed {
             self.clear_stall(*partition, doing(*partition));
             self.confirm_commit(*partition, work).await;
         }
+        metrics.note_part(RoundPart::Confirm, watch.elapsed());
         self.settle_failed(outcomes, doing, work)?;
         Ok(committed)
     }

@@ -152,8 +152,18 @@ async fn a_log_that_is_away_keeps_nobody_from_stopping() {
         let topics = Arc::new(SilentTopics { engine, call, shutdown: shutdown.clone(), commits, happens });
         let mut work = DueWork((call == "ends").then_some(1_000));
         let quiet = WorkTracker::default();
-        let drive =
-            run_room(DriveDeps { topics, membership, clock, quiet, shutdown, records_max: 9 }, &mut work);
+        let drive = run_room(
+            DriveDeps {
+                topics,
+                membership,
+                clock,
+                quiet,
+                shutdown,
+                records_max: 9,
+                metrics: GroupTurnMetrics::default(),
+            },
+            &mut work,
+        );
         timeout(PATIENCE, drive).await.unwrap_or_else(|_| panic!("{call} is waited for")).unwrap();
     }
 }
@@ -205,7 +215,18 @@ async fn turns_that_write_nothing_share_a_commit_and_are_believed_once() {
         (topics.commits.clone(), CountingWork::default(), CountingWork::default());
     (work.heard, work.turns) = (counts.heard.clone(), counts.turns.clone());
     let (topics, quiet, stop) = (Arc::new(topics), WorkTracker::default(), shutdown.clone());
-    let drive = run_room(DriveDeps { topics, membership, clock, quiet, shutdown, records_max: 1 }, &mut work);
+    let drive = run_room(
+        DriveDeps {
+            topics,
+            membership,
+            clock,
+            quiet,
+            shutdown,
+            records_max: 1,
+            metrics: GroupTurnMetrics::default(),
+        },
+        &mut work,
+    );
     let settled = async {
         while engine.standing("group", "lead").await.unwrap()[0].lag() > 0 {
             retry::wait_real_time(Duration::from_millis(1)).await;
@@ -231,7 +252,15 @@ async fn who_lost_all_partitions_is_not_idle() {
         Arc::new(SilentTopics { engine, call: "revokes", shutdown: shutdown.clone(), commits, happens });
     let (quiet, mut work) = (WorkTracker::default(), DueWork(None));
     let watched = quiet.clone();
-    let drive = DriveDeps { topics, membership, clock, quiet, shutdown: shutdown.clone(), records_max: 9 };
+    let drive = DriveDeps {
+        topics,
+        membership,
+        clock,
+        quiet,
+        shutdown: shutdown.clone(),
+        records_max: 9,
+        metrics: GroupTurnMetrics::default(),
+    };
     let mut room = Box::pin(super::run_room(drive, &mut work));
     let lost = async {
         shutdown.wait().await;

@@ -13,6 +13,7 @@ use crate::{
     },
     drive::{DriveDeps, RoomWork, run_room},
     embedded::EmbeddedTopics,
+    metrics::GroupTurnMetrics,
     port::{
         GroupMembership, NewRecord, RecordBatch, TopicError, TopicName, TopicRecord, TopicRetention,
         TopicSpec, Topics, TurnGuarantee,
@@ -166,6 +167,7 @@ async fn live_through(seed: u64) -> (BTreeMap<&'static str, u64>, Vec<String>) {
             quiet: WorkTracker::default(),
             shutdown: shutdown.clone(),
             records_max: 3,
+            metrics: GroupTurnMetrics::default(),
         };
         let (out, state) = ("out".into(), "state".into());
         let mut work =

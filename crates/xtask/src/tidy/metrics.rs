@@ -1,4 +1,4 @@
-//! Each metric of a room's `metrics.rs` has a name with its unit and a help text.
+//! Each metric is declared in the `metrics.rs` of its crate, with a name that ends in its unit and a help text.
 
 use crate::{
     lex::{self, StringLiteral},
@@ -6,31 +6,73 @@ use crate::{
     tree::SourceTree,
 };
 
-/// Units of gauges: what a number can be measured in, and what can be counted.
-const UNITS: [&str; 15] = [
+/// Units of gauges: what a number can be measured in, and what can be counted. The lag of a group has none, for it is
+/// called what the exporters of Kafka call it.
+const UNITS: [&str; 21] = [
     "bytes",
     "days",
+    "edition",
+    "editions",
     "entries",
     "info",
+    "lag",
     "messages",
     "partitions",
     "persons",
     "ratio",
     "records",
+    "replays",
     "requests",
     "rows",
     "seconds",
     "slices",
     "turns",
+    "unknown",
+    "up",
     "windows",
 ];
 
 /// The calls that take a metric from the registry, each with the ends its name may have.
-const CALLS: [(&str, &[&str]); 3] = [("counter", &["total"]), ("seconds", &["seconds"]), ("gauge", &UNITS)];
+const CALLS: [(&str, &[&str]); 4] = [
+    ("counter", &["total"]),
+    ("seconds_histogram", &["seconds"]),
+    ("gauge", &UNITS),
+    ("float_gauge", &UNITS),
+];
+
+/// Where metrics come from.
+const REGISTRY: &str = "crates/runtime/src/metrics.rs";
 
 pub fn check_metrics(tree: &SourceTree) -> Vec<String> {
-    let declares = |path: &str| path.starts_with("crates/") && path.ends_with("/src/metrics.rs");
-    tree.texts(declares).flat_map(|(path, text)| check_metrics_file(path, text)).collect()
+    let is_source = |path: &str| {
+        path.starts_with("crates/")
+            && path.contains("/src/")
+            && path.ends_with(".rs")
+            && path != REGISTRY
+            && !path.contains("/tests")
+    };
+    let check = |(path, text): (&str, &str)| {
+        if path.ends_with("/src/metrics.rs") {
+            check_metrics_file(path, text)
+        } else {
+            find_strays(path, text)
+        }
+    };
+    tree.texts(is_source).flat_map(check).collect()
+}
+
+/// Metrics that are declared elsewhere.
+fn find_strays(path: &str, text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let literals = lex::string_literals(text);
+    let strays = literals
+        .iter()
+        .filter(|name| name.value.starts_with("tidings_") && enclosing_call(name).is_some())
+        .map(|name| {
+            let what = format_args!("{}: a metric is declared in the metrics.rs of its crate", name.value);
+            format_complaint(path, name.line, what)
+        });
+    strays.collect()
 }
 
 fn check_metrics_file(path: &str, text: &str) -> Vec<String> {

@@ -93,8 +93,18 @@ async fn run_beside<F: Future<Output = ()>>(room: &ChoosyWork, look: impl FnOnce
     let (quiet, stop, mut work) = (WorkTracker::default(), shutdown.clone(), room.clone());
     let standstills = quiet.standstills().clone();
     let looks = look(quiet.clone());
-    let drive =
-        run_room(DriveDeps { topics: engine, membership, clock, quiet, shutdown, records_max: 3 }, &mut work);
+    let drive = run_room(
+        DriveDeps {
+            topics: engine,
+            membership,
+            clock,
+            quiet,
+            shutdown,
+            records_max: 3,
+            metrics: GroupTurnMetrics::default(),
+        },
+        &mut work,
+    );
     let looked = async {
         wait_until(|| room.heard_count(1) == usize::from(RECORDS)).await;
         looks.await;

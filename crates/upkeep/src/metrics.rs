@@ -1,0 +1,122 @@
+//! What waits for an operator, and how far replays are: read from the log now and then, by the process that keeps house.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::Context as _;
+use house::house_watch::WatchDeps;
+use runtime::metrics::{Counters, Gauges, Metrics, begin_counters};
+use tokio::time::interval;
+use topic::Topics;
+use wire::topics;
+
+use crate::{quarantine::WaitingItems, replay::ReplayBook};
+
+/// How often it is looked.
+const EVERY: Duration = Duration::from_secs(15);
+
+/// What is measured of upkeep.
+#[derive(Clone)]
+pub struct UpkeepMetrics {
+    waiting: Gauges,
+    replays: Gauges,
+    remaining: Gauges,
+    replayed: Counters,
+}
+
+impl UpkeepMetrics {
+    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
+        let upkeep = Self {
+            waiting: metrics.gauge(
+                "tidings_quarantine_waiting_records",
+                "Records in quarantine that nobody has settled, by the room that could not use them and the topic in which \
+                 they lie; `tidings quarantine list` has the reason of each.",
+                &["room", "topic"],
+            )?,
+            replays: metrics.gauge(
+                "tidings_replay_open_replays",
+                "Replays that are planned, run or wait to be resumed.",
+                &[],
+            )?,
+            remaining: metrics.gauge(
+                "tidings_replay_remaining_records",
+                "Records that open replays have not looked at yet.",
+                &[],
+            )?,
+            replayed: metrics.counter(
+                "tidings_replay_records_total",
+                "Records that replays appended once more.",
+                &[],
+            )?,
+        };
+        begin_counters(&upkeep.replayed, &[&[]]);
+        for (room, topic) in PLACES {
+            upkeep.waiting.with_label_values(&[room, topic]).set(0);
+        }
+        Ok(upkeep)
+    }
+
+    /// Looks until the shutdown. A log that does not answer is asked again.
+    pub async fn watch(self, deps: WatchDeps) -> anyhow::Result<()> {
+        let WatchDeps { topics: log, shutdown } = deps;
+        let (mut looks, mut seen) = (interval(EVERY), SeenUpkeep::default());
+        loop {
+            tokio::select! {
+                _ = looks.tick() => {}
+                () = shutdown.wait() => return Ok(()),
+            }
+            let looked = tokio::select! {
+                looked = self.refresh(&mut seen, &*log) => looked,
+                () = shutdown.wait() => return Ok(()),
+            };
+            if let Err(error) = looked {
+                tracing::debug!(error = format!("{error:#}"), "quarantine and replays cannot be read now");
+            }
+        }
+    }
+
+    async fn refresh(&self, seen: &mut SeenUpkeep, log: &dyn Topics) -> anyhow::Result<()> {
+        seen.waiting.update(log).await.context("the quarantine")?;
+        let mut counts: BTreeMap<(&str, &str), i64> = PLACES.into_iter().map(|place| (place, 0)).collect();
+        for item in seen.waiting.items() {
+            *counts.entry((&item.room, &item.topic)).or_default() += 1;
+        }
+        self.waiting.reset();
+        for ((room, topic), count) in counts {
+            self.waiting.with_label_values(&[room, topic]).set(count);
+        }
+        seen.replays.update(log).await.context("the replays")?;
+        let (mut open, mut remaining, mut appended) = (0, 0, 0);
+        for replay in seen.replays.all() {
+            appended += replay.appended;
+            if replay.state.is_open() {
+                open += 1;
+                remaining += replay.parts.iter().map(|part| part.remaining()).sum::<u64>();
+            }
+        }
+        self.replays.with_label_values::<&str>(&[]).set(open);
+        self.remaining.with_label_values::<&str>(&[]).set(i64::try_from(remaining).unwrap_or(i64::MAX));
+        // What was there at the first look was counted by somebody else.
+        let more = seen.appended.map_or(0, |before: u64| appended.saturating_sub(before));
+        self.replayed.with_label_values::<&str>(&[]).inc_by(more);
+        seen.appended = Some(appended);
+        Ok(())
+    }
+}
+
+/// The rooms that put records aside, and of which topics: they are told from the start.
+const PLACES: [(&str, &str); 6] = [
+    ("ingest", topics::CHANGES),
+    ("fanout", topics::EVENTS),
+    ("fanout", topics::SLICES),
+    ("digest", topics::PENDING),
+    ("digest", topics::INBOX),
+    ("sender", topics::READY),
+];
+
+/// What was read so far.
+#[derive(Default)]
+struct SeenUpkeep {
+    waiting: WaitingItems,
+    replays: ReplayBook,
+    appended: Option<u64>,
+}
