@@ -22,6 +22,7 @@ use model::{
     entry::DayKey,
     fold::{DayView, fold_rows},
     limits::TURN_CLOSINGS_MAX,
+    pause::PausedPlans,
     person::{OwedMark, PersonRecord, Window, profile},
     ready::Ready,
 };
@@ -155,7 +156,15 @@ impl DigestSimulation {
             live: self.live.clone(),
         };
         let (catalogue, zones, now) = (&*self.catalogue, &self.zones, self.now);
-        let deciding = DigestDecider { facts: &facts, acknowledged, catalogue, zones, now, closing: now };
+        let deciding = DigestDecider {
+            facts: &facts,
+            acknowledged,
+            catalogue,
+            zones,
+            paused: &PausedPlans::default(),
+            now,
+            closing: now,
+        };
         let decided = deciding.decide(news, &due);
         self.world = facts.world;
         self.readys.extend(decided.ready.iter().cloned());

@@ -14,6 +14,7 @@ mod erase;
 mod health;
 mod hooks;
 mod mail;
+mod pause;
 mod publish;
 mod push;
 mod repartition;
@@ -34,6 +35,7 @@ pub use erase::ErasePersonArgs;
 pub use health::HealthArgs;
 pub use hooks::{HooksArgs, HooksCommand};
 pub use mail::{DkimArgs, DkimCommand, NewDkimKeyArgs, SendTestArgs};
+pub use pause::PauseCommand;
 pub use publish::{FeedbackArgs, FollowArgs, MuteArgs, MuteTargetArgs, PersonArgs, PublishArgs};
 pub use push::{PushArgs, PushCommand};
 pub use repartition::RepartitionArgs;
@@ -161,6 +163,9 @@ pub enum TidingsCommand {
     /// Close a plan's windows now, for one person or for everybody
     #[command(after_help = tools::RELEASE)]
     Release(ReleaseArgs),
+    /// Pause a plan, a channel or a tenant at once, list pauses, or end one
+    #[command(subcommand, after_help = pause::PAUSE)]
+    Pause(PauseCommand),
     /// Append a topic's records once more to repair a failure; prints the plan unless given --execute
     #[command(after_help = replay::REPLAY)]
     Replay(ReplayArgs),

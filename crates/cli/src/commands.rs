@@ -26,6 +26,7 @@ mod hooks;
 mod init;
 mod mail;
 mod migrate;
+mod pause;
 mod person;
 mod preview;
 mod publish;
@@ -124,6 +125,7 @@ fn run_command(
         TidingsCommand::Explain(explain) => explain::run(&config, &explain, out),
         TidingsCommand::Preview(preview) => preview::run(&config, &preview, out),
         TidingsCommand::Release(release) => release::run(&config, &release, out),
+        TidingsCommand::Pause(asked) => pause::run(&config, &asked, out),
         TidingsCommand::Replay(replay) => replay::run(&config, &replay, out),
         TidingsCommand::Repartition(asked) => repartition::run(&config, &asked, out),
         TidingsCommand::Archive(archive) => archive::run(&config, &archive, out),

@@ -39,8 +39,8 @@ use web::{
 use wire::topics;
 
 use super::{
-    AppState, HttpApp, archive, clock, devices, erase, explain, person, preview, release, replay, shares,
-    state, suppressions, unclear_messages, window_acts,
+    AppState, HttpApp, archive, clock, devices, erase, explain, pauses, person, preview, release, replay,
+    shares, state, suppressions, unclear_messages, window_acts,
 };
 
 /// Bytes of a record that is put onto the topic `changes`.
@@ -146,6 +146,14 @@ fn house_routes() -> ApiRouter<Arc<HttpApp>> {
                 release::release_windows,
                 describe("postRelease", "Releases a plan's windows, a part at a time", &[]),
             ),
+        )
+        .api_route(
+            "/admin/pauses",
+            get_with(pauses::list_pauses, describe("getPauses", "What an operator has paused", &[]))
+                .post_with(
+                    pauses::order_pause,
+                    describe("postPauses", "Pauses a plan, a channel or a tenant, or ends that", &[Conflict]),
+                ),
         )
         .api_route(
             "/admin/replay",

@@ -38,6 +38,7 @@ pub mod metrics;
 mod outbox;
 mod overview;
 pub mod page;
+mod pauses;
 mod person;
 mod pipeline;
 mod preview;
@@ -131,6 +132,7 @@ impl HttpApp {
 pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
     let pages = Router::new()
         .merge(overview::routes())
+        .merge(pauses::routes())
         .merge(pipeline::routes())
         .merge(outbox::routes())
         .merge(person::routes())

@@ -16,7 +16,7 @@ use upkeep::quarantine;
 use views::display;
 use web::HttpProblem;
 
-use super::{AppState, HttpApp, page::PageQuery};
+use super::{AppState, HttpApp, page::PageQuery, pauses};
 
 /// Messages and windows that the page lists.
 const LISTED: usize = 6;
@@ -48,6 +48,7 @@ async fn overview(State(app): AppState, Query(asked): Query<PageQuery>) -> Resul
         "is_cut": remembered.is_cut,
         "deferred": deferred,
         "next_try": next_try.map(|at| display::format_instant(at, &Zone::UTC)),
+        "paused": pauses::view_pauses(&house::pauses::list_pauses(log).await?),
         "windows": listed.collect::<Vec<_>>(),
         "lag": app.house.stages().await?.iter().map(|stage| stage.lag).sum::<u64>(),
     });

@@ -22,7 +22,7 @@ pub struct PageTemplates {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 21] = [
+const TEMPLATES: [(&str, &str); 22] = [
     ("frame.html", include_str!("../page/frame.html")),
     ("overview.html", include_str!("../page/overview.html")),
     ("pipeline.html", include_str!("../page/pipeline.html")),
@@ -37,6 +37,7 @@ const TEMPLATES: [(&str, &str); 21] = [
     ("told.html", include_str!("../page/told.html")),
     ("bars.html", include_str!("../page/bars.html")),
     ("publish.html", include_str!("../page/publish.html")),
+    ("pauses.html", include_str!("../page/pauses.html")),
     ("quarantine.html", include_str!("../page/quarantine.html")),
     ("clock.html", include_str!("../page/clock.html")),
     ("said.html", include_str!("../page/said.html")),
@@ -67,7 +68,7 @@ impl PageTemplates {
 }
 
 /// The pages that the frame links to, by their path and name.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
     ("/", "Overview"),
     ("/pipeline", "Pipeline"),
     ("/outbox", "Outbox"),
@@ -75,6 +76,7 @@ const PLACES: [(&str, &str); 9] = [
     ("/preview", "Preview"),
     ("/told", "Delivery"),
     ("/publish", "Publish"),
+    ("/pauses", "Pauses"),
     ("/quarantine", "Quarantine"),
     ("/clock", "Clock"),
 ];
@@ -146,6 +148,7 @@ fn place_of(template: &str) -> &str {
         "preview.html" => "/preview",
         "told.html" => "/told",
         "publish.html" => "/publish",
+        "pauses.html" => "/pauses",
         "quarantine.html" => "/quarantine",
         "clock.html" => "/clock",
         _ => "",

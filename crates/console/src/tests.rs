@@ -41,6 +41,7 @@ mod entries;
 mod erase;
 mod error_pages;
 mod metrics;
+mod pauses;
 mod person;
 mod preview;
 mod push;

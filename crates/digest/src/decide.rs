@@ -9,6 +9,7 @@ use model::{
     civil_time::ZoneRules,
     fault::{self, PlantedFault},
     mark::MarkAction,
+    pause::PausedPlans,
     person::{OwedMark, PersonRecord, Window, profile},
     plan::{LocalHours, Plan},
     ready::Ready,
@@ -47,6 +48,8 @@ pub struct DigestDecider<'a> {
     pub acknowledged: &'a [(PersonKey, OwedMark)],
     pub catalogue: &'a Catalogue,
     pub zones: &'a ZoneRules,
+    /// Windows of these stay open, however long they are due.
+    pub paused: &'a PausedPlans,
     pub now: UtcMillis,
     /// Windows that were due by this instant may close: the partition has been read that far. What fell due
     /// since has to wait for its own reading.
@@ -186,7 +189,7 @@ impl DigestDecider<'_> {
         let Some(record) = self.record(decided, key).cloned() else { return };
         // In an order of their own: that in which they lie in the record depends on what was announced last, which is a hint.
         let mut due: Vec<&Window> =
-            record.windows.iter().filter(|window| window.due <= self.closing).collect();
+            record.windows.iter().filter(|window| self.may_close(key, window)).collect();
         due.sort_by_key(|window| (window.due, &window.plan, &window.key));
         for window in due {
             // Folded with what this very turn already owes, for two plans may share a channel.
@@ -219,10 +222,15 @@ impl DigestDecider<'_> {
         decided.records.insert(key.clone(), record);
     }
 
+    /// Whether a window is due, and nobody has paused its plan.
+    fn may_close(&self, (tenant, _): &PersonKey, window: &Window) -> bool {
+        window.due <= self.closing && !self.paused.has(tenant, &window.plan)
+    }
+
     /// Whether what was closed of a person came to nothing at all.
     fn note_idle(&self, decided: &mut DigestDecision, key: &PersonKey) {
         let before = self.facts.records.get(key).map_or(&[][..], |record| &record.windows);
-        let Some(closed) = before.iter().find(|window| window.due <= self.closing) else { return };
+        let Some(closed) = before.iter().find(|window| self.may_close(key, window)) else { return };
         let (tenant, person) = key;
         let tells = decided.ready.iter().any(|ready| ready.tenant == *tenant && ready.person == *person);
         let owes = self.record(decided, key).is_some_and(|record| !record.owed.is_empty());

@@ -21,11 +21,13 @@ mod tests;
 use std::{
     collections::{BTreeMap, BTreeSet, hash_map::RandomState},
     hash::BuildHasher as _,
+    sync::Arc,
 };
 
 use anyhow::Context as _;
 use model::{
     Person, Tenant, UtcMillis,
+    pause::PausedPlans,
     person::{OwedMark, PersonRecord, Window},
     plan::PlanSet,
 };
@@ -54,6 +56,8 @@ pub struct PartitionMemory {
     names: RecordNames,
     hasher: RandomState,
     windows: WindowCounts,
+    /// What an operator has stopped: its windows are not due.
+    paused: Arc<PausedPlans>,
     /// Who goes first, and who waits.
     pub ahead: TurnPriority,
     /// When it was last counted how many windows are due.
@@ -137,10 +141,49 @@ impl PartitionMemory {
         record: Option<&PersonRecord>,
         plans: &PlanSet,
     ) -> anyhow::Result<()> {
-        let is_urgent = |window: &&Window| plans.by_name.get(&window.plan).is_some_and(|plan| plan.urgent);
-        let windows = record.map_or(&[][..], |record| &record.windows);
-        self.ahead.set_urgent(key, windows.iter().filter(is_urgent).map(|window| window.due).min());
+        self.set_urgent(key, record, plans);
         self.put(key, record)
+    }
+
+    /// Windows of these plans are not due from here on, and those of others are. Everybody's next turn is found anew.
+    pub fn pause_plans(&mut self, paused: &Arc<PausedPlans>, plans: &PlanSet) -> anyhow::Result<()> {
+        if self.paused == *paused {
+            return Ok(());
+        }
+        self.paused = paused.clone();
+        for place in 0..u32::try_from(self.slots.len()).unwrap_or(u32::MAX) {
+            if self.bytes(place).is_empty() {
+                continue;
+            }
+            let key = self.names.read_key(self.bytes(place)).context("a key in memory")?;
+            let Some(record) = self.get(&key)? else { continue };
+            self.set_urgent(&key, Some(&record), plans);
+            let due = self.next_turn(&key, &record);
+            if let Some(slot) = self.slots.get_mut(place as usize).filter(|slot| slot.due != due) {
+                slot.due = due;
+                if due != NEVER {
+                    self.queue.push(due, place);
+                }
+            }
+        }
+        self.queue.tidy(&self.slots);
+        Ok(())
+    }
+
+    fn set_urgent(&mut self, key: &PersonKey, record: Option<&PersonRecord>, plans: &PlanSet) {
+        let is_urgent = |window: &&Window| {
+            plans.by_name.get(&window.plan).is_some_and(|plan| plan.urgent)
+                && !self.paused.has(&key.0, &window.plan)
+        };
+        let windows = record.map_or(&[][..], |record| &record.windows);
+        let due = windows.iter().filter(is_urgent).map(|window| window.due).min();
+        self.ahead.set_urgent(key, due);
+    }
+
+    /// When a record wants a turn.
+    fn next_turn(&self, key: &PersonKey, record: &PersonRecord) -> i64 {
+        let due = record.next_due_of(|window| !self.paused.has(&key.0, &window.plan));
+        due.map_or(NEVER, |at| self.ahead.delayed_due(key, at.0))
     }
 
     fn remember(&mut self, key: &PersonKey, record: &PersonRecord) -> anyhow::Result<()> {
@@ -154,7 +197,7 @@ impl PartitionMemory {
         };
         self.windows -= self.windows_of(place, length);
         self.windows += WindowCounts::of_windows(&record.windows);
-        let due = record.next_due().map_or(NEVER, |at| self.ahead.delayed_due(key, at.0));
+        let due = self.next_turn(key, record);
         let Some(slot) = self.slots.get_mut(place as usize) else { return Ok(()) };
         let moved = due != slot.due;
         *slot = RecordSlot { due, bytes: bytes.into_boxed_slice() };

@@ -1,7 +1,7 @@
 //! What the digest counts.
 
 use catalogue::Catalogue;
-use model::{PlanName, UtcMillis, person::HoldCause};
+use model::{PlanName, UtcMillis, pause::PausedPlans, person::HoldCause};
 use prometheus::{IntCounterVec, IntGaugeVec};
 use runtime::metrics::{Metrics, begin_counters};
 
@@ -88,12 +88,13 @@ impl DigestMetrics {
         }
     }
 
-    pub(crate) fn count_decision(&self, decided: &DigestDecision, now: UtcMillis) {
+    pub(crate) fn count_decision(&self, decided: &DigestDecision, paused: &PausedPlans, now: UtcMillis) {
         self.windows_closed_total.with_label_values::<&str>(&[]).inc_by(decided.closed as u64);
         for ready in decided.ready.iter().filter(|ready| !ready.is_recalled()) {
             self.readys_total.with_label_values(&[ready.plan.as_str()]).inc();
+            let since = paused.count_from(&ready.tenant, &ready.plan, ready.due);
             #[allow(clippy::cast_precision_loss, reason = "a lateness for people to read")]
-            let late = now.since(ready.due).max(0) as f64 / 1_000.0;
+            let late = now.since(since).max(0) as f64 / 1_000.0;
             self.lateness_seconds.with_label_values::<&str>(&[]).observe(late);
         }
     }

@@ -3,7 +3,7 @@
 
 pub mod forecast;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -11,8 +11,10 @@ use model::{
     UtcMillis,
     fault::{self, PlantedFault},
     limits::TURN_CLOSINGS_MAX,
+    pause::PausedPlans,
     person::PersonRecord,
 };
+use room::pause_board::PauseListener;
 use runtime::crash_point;
 use topic::{
     GroupMembership, NewRecord, RecordBatch, TopicRecord, TurnGuarantee,
@@ -45,12 +47,18 @@ pub fn membership() -> GroupMembership {
 pub async fn run(deps: Deps, config: Config) -> anyhow::Result<()> {
     let drive_with = deps.room.build_drive(membership(), config.records_max);
     deps.metrics.begin_plans(&deps.room.catalogue);
-    let mut digest = DigestWork { deps, partitions: BTreeMap::new(), decided: BTreeMap::new() };
+    let pauses = deps.room.pauses.listen();
+    let paused = Arc::default();
+    let (partitions, decided) = Default::default();
+    let mut digest = DigestWork { deps, pauses, paused, partitions, decided };
     run_room(drive_with, &mut digest).await
 }
 
 struct DigestWork {
     deps: Deps,
+    pauses: PauseListener,
+    /// As of the last change that was taken up.
+    paused: Arc<PausedPlans>,
     partitions: BTreeMap<u32, PartitionMemory>,
     /// Decided but not yet committed.
     decided: BTreeMap<u32, DigestDecision>,
@@ -60,6 +68,7 @@ struct DigestWork {
 impl RoomWork for DigestWork {
     fn restore(&mut self, partition: u32, state: Vec<TopicRecord>) -> anyhow::Result<()> {
         let mut memory = PartitionMemory::with_room(state.len());
+        memory.pause_plans(&self.paused, &self.deps.room.catalogue.plans)?;
         for record in state {
             let Some(value) = record.value else { continue };
             // State that cannot be read stops the partition; it is never skipped.
@@ -78,6 +87,20 @@ impl RoomWork for DigestWork {
         self.partitions.remove(&partition);
         self.decided.remove(&partition);
         self.set_gauges(partition);
+    }
+
+    async fn outside_change(&self) {
+        self.pauses.wait_for_change().await;
+    }
+
+    fn take_change(&mut self) {
+        self.paused = self.pauses.take_up();
+        for (partition, memory) in &mut self.partitions {
+            if let Err(error) = memory.pause_plans(&self.paused, &self.deps.room.catalogue.plans) {
+                // Its next turn finds what cannot be read.
+                tracing::error!(partition, error = format!("{error:#}"), "a pause could not be taken up");
+            }
+        }
     }
 
     fn due(&self, partition: u32) -> Option<i64> {
@@ -109,7 +132,8 @@ impl RoomWork for DigestWork {
         let facts = load::load_facts(&self.deps, memory, &read.of, &mut due, (now, closing)).await?;
         let (catalogue, zones) = (&*room.catalogue, &room.zones);
         let acknowledged = &memory.acknowledged;
-        let deciding = DigestDecider { facts: &facts, acknowledged, catalogue, zones, now, closing };
+        let paused = &*self.paused;
+        let deciding = DigestDecider { facts: &facts, acknowledged, catalogue, zones, paused, now, closing };
         let decided = deciding.decide(&read.of, &due);
         if newer_edition::ends_unknown(&decided, &facts.records, catalogue) {
             newer_edition::check_newer_edition(&batch.records, &room.editions, now)?;
@@ -126,7 +150,7 @@ impl RoomWork for DigestWork {
         let Deps { room, metrics, .. } = &self.deps;
         let now = room.now();
         let Some(decided) = self.decided.remove(&partition) else { return Ok(()) };
-        metrics.count_decision(&decided, now);
+        metrics.count_decision(&decided, &self.paused, now);
         let memory = self.partitions.entry(partition).or_default();
         memory.acknowledged.clear();
         let plans = &room.catalogue.plans;

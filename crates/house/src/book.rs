@@ -8,11 +8,12 @@ use catalogue::Catalogue;
 use model::{
     UtcMillis,
     edition::{Edition, EditionTracker},
+    pause::{PauseNote, PauseNotes},
 };
 use runtime::{Clock, ShutdownSignal, retry};
 use tokio::time::interval;
 use topic::{NewRecord, Topics};
-use wire::{AdoptedCatalogue, HouseNote, topics};
+use wire::{AdoptedCatalogue, HouseNote, HouseNoteBody, topics};
 
 use crate::metrics::EditionMetrics;
 
@@ -41,6 +42,8 @@ pub struct HouseBook {
     house: Option<String>,
     /// By hash: the number that it has now, and where that stands.
     taken: BTreeMap<u64, (u64, u64)>,
+    /// The latest word on whatever was ever paused.
+    pauses: PauseNotes,
 }
 
 impl HouseBook {
@@ -61,11 +64,14 @@ impl HouseBook {
                 let Some(value) = &record.value else { continue };
                 let note = wire::house_note::decode(value)
                     .with_context(|| format!("{} at offset {}", topics::HOUSE, record.offset))?;
-                match note.catalogue {
-                    Some(AdoptedCatalogue { edition, .. }) => {
+                match note.what {
+                    HouseNoteBody::Catalogue(AdoptedCatalogue { edition, .. }) => {
                         self.taken.insert(edition.hash, (edition.number, record.offset));
                     }
-                    None => self.house = Some(note.house),
+                    HouseNoteBody::Pause(pause) => {
+                        self.pauses.insert(pause.scope.clone(), pause);
+                    }
+                    HouseNoteBody::Name => self.house = Some(note.house),
                 }
             }
         }
@@ -76,9 +82,20 @@ impl HouseBook {
         self.house.as_deref()
     }
 
+    /// The latest word on whatever was ever paused.
+    pub fn pauses(&self) -> &PauseNotes {
+        &self.pauses
+    }
+
+    /// Notes that something is paused, or goes on.
+    pub async fn write_pause(&self, log: &dyn Topics, note: PauseNote) -> anyhow::Result<()> {
+        let (house, at) = (self.house.clone().unwrap_or_default(), note.at);
+        write_note(log, &HouseNote { house, what: HouseNoteBody::Pause(note), at }).await
+    }
+
     /// Notes which house it is.
     pub async fn write_house_name(log: &dyn Topics, house: &str, now: UtcMillis) -> anyhow::Result<()> {
-        write_note(log, &HouseNote { house: house.to_owned(), catalogue: None, at: now }).await
+        write_note(log, &HouseNote { house: house.to_owned(), what: HouseNoteBody::Name, at: now }).await
     }
 
     /// The edition of a catalogue, by its hash.
@@ -118,7 +135,7 @@ impl HouseBook {
             let edition = Edition { number, hash: catalogue.hash };
             let taken = AdoptedCatalogue { edition, name: catalogue.name.clone() };
             let house = self.house.clone().unwrap_or_default();
-            write_note(log, &HouseNote { house, catalogue: Some(taken), at: now }).await?;
+            write_note(log, &HouseNote { house, what: HouseNoteBody::Catalogue(taken), at: now }).await?;
         }
     }
 }
@@ -278,9 +295,8 @@ mod tests {
         declare_topics(&log, PartitionCount::new(4).unwrap()).await.unwrap();
         for hash in [7, 9] {
             let taken = AdoptedCatalogue { edition: Edition { number: 1, hash }, name: "x".to_owned() };
-            write_note(&log, &HouseNote { house: String::new(), catalogue: Some(taken), at: UtcMillis(1) })
-                .await
-                .unwrap();
+            let what = HouseNoteBody::Catalogue(taken);
+            write_note(&log, &HouseNote { house: String::new(), what, at: UtcMillis(1) }).await.unwrap();
         }
         let mut book = HouseBook::default();
         for (hash, number) in [(7, 1), (9, 2), (7, 1)] {

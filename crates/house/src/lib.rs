@@ -35,6 +35,7 @@ mod keeper;
 mod lag;
 mod measured_engines;
 pub mod metrics;
+pub mod pauses;
 pub mod person_windows;
 mod presence;
 pub mod presence_service;
@@ -52,7 +53,8 @@ use book::{EditionWatch, TakeUpPolicy};
 use history::MetricHistory;
 use house_watch::WatchDeps;
 use lag::LagGauges;
-use metrics::{EditionMetrics, EngineMetrics, LagMetrics, PresenceMetrics};
+use metrics::{EditionMetrics, EngineMetrics, LagMetrics, PresenceMetrics, declare_pauses};
+use pauses::PauseWatch;
 use presence::RoomPresence;
 use rooms::HouseDeps;
 use standstills::StandstillGauges;
@@ -92,6 +94,7 @@ pub struct RunningHouse {
     presence: RoomPresence,
     editions: EditionTracker,
     still: StandstillGauges,
+    pauses: PauseWatch,
     rooms: BTreeSet<RoomName>,
     readings: Vec<StageReading>,
     tenant: Tenant,
@@ -133,7 +136,11 @@ impl RunningHouse {
         let (watch, editions) =
             EditionWatch::open(&*log, &catalogue, waits, now, EditionMetrics::declare(&metrics)?).await?;
         let numbers = (config.partitions, editions.clone());
-        let furniture = HouseDeps::new(engines, catalogue, clock, zones, numbers, (metrics, &names))?;
+        let furniture = HouseDeps::new(engines, catalogue.clone(), clock, zones, numbers, (metrics, &names))?;
+        let board = furniture.room.pauses.clone();
+        let pauses = PauseWatch::new(log.clone(), catalogue, board, declare_pauses(&furniture.metrics)?);
+        // Before any room decides anything.
+        pauses.refresh().await?;
         let (intake, rooms) = furniture.build_rooms(config)?;
         let HouseDeps { engines, room, metrics, presence, .. } = furniture;
         let room::Deps { clock, quiet, shutdown, .. } = room;
@@ -162,6 +169,8 @@ impl RunningHouse {
         }
         // Where one process is the house nobody else takes anything up.
         if how == TakeUpPolicy::IfNew {
+            let run = pauses.clone().run(shutdown.clone());
+            tasks.spawn(async move { ("the watch on pauses", run.await) });
             let run = watch.run(log, clock.clone(), shutdown.clone());
             tasks.spawn(async move { ("the watch on the catalogue", run.await) });
         }
@@ -185,6 +194,7 @@ impl RunningHouse {
             presence,
             editions,
             still,
+            pauses,
             rooms: own,
             readings,
             tenant,
@@ -231,7 +241,8 @@ impl RunningHouse {
         let mut found = None;
         loop {
             let (idle, changes) = self.quiet.idle_state();
-            let calm = idle && self.awaits_the_clock() && self.is_caught_up().await?;
+            let calm =
+                idle && self.awaits_the_clock() && self.pauses.is_taken() && self.is_caught_up().await?;
             if let Some(failed) = self.failed.borrow().clone() {
                 return Err(failed.into());
             }
@@ -320,6 +331,11 @@ impl RunningHouse {
     /// Partitions of this house that cannot go on; all others do.
     pub fn standstills(&self) -> Vec<PartitionStandstill> {
         self.still.list()
+    }
+
+    /// What an operator has stopped.
+    pub fn pauses(&self) -> &PauseWatch {
+        &self.pauses
     }
 
     pub fn runs_room(&self, room: RoomName) -> bool {

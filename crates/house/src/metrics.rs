@@ -41,6 +41,15 @@ pub fn declare_infos(metrics: &Metrics, zones: &ZoneOrigin) -> anyhow::Result<()
     Ok(())
 }
 
+/// What is paused.
+pub fn declare_pauses(metrics: &Metrics) -> anyhow::Result<Gauges> {
+    metrics.gauge(
+        "tidings_pause_info",
+        "1 for each plan, channel or tenant that an operator has paused; nothing where none is.",
+        &["what", "name"],
+    )
+}
+
 /// How far groups are behind.
 #[derive(Clone)]
 pub struct LagMetrics {
@@ -213,6 +222,7 @@ impl KeeperMetrics {
 pub fn declare_all(metrics: &Metrics) -> anyhow::Result<()> {
     declare_infos(metrics, ZoneRules::load_bundled().origin())?;
     TurnMetrics::declare(metrics, "")?;
+    declare_pauses(metrics)?;
     LagMetrics::declare(metrics)?;
     PresenceMetrics::declare(metrics)?;
     EditionMetrics::declare(metrics)?;

@@ -11,6 +11,7 @@ use model::{
     partition::PartitionCount,
 };
 use render::MessageRenderer;
+use room::pause_board::PauseBoard;
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, work_tracker::WorkGuard};
 use topic::metrics::TurnMetrics;
 
@@ -154,6 +155,7 @@ impl HouseDeps {
             clock,
             quiet,
             shutdown,
+            pauses: PauseBoard::default(),
             turns,
         };
         Ok(Self { engines, room, renderer, metrics, presence })

@@ -9,8 +9,8 @@
 //! [`mark`] are the two sorts of rows in a day ([`day_row`]). [`plan`] holds the rules of a channel, as the catalogue
 //! states them. [`person`] is all that is remembered of somebody between turns ([`habit`] when they come); [`profile`],
 //! [`mutes`] and [`notes`] name the fields of what is known of them. [`ready`] and [`delivery`] are what leaves and what
-//! becomes of it, [`returns`] what others send back later, [`erasure`] how somebody is forgotten. [`partition`] says who
-//! owns a person, [`limits`] how much of anything there may be.
+//! becomes of it, [`returns`] what others send back later, [`erasure`] how somebody is forgotten. [`pause`] is what an operator stopped, [`partition`]
+//! says who owns a person, [`limits`] how much of anything there may be.
 //!
 //! Then the rules. [`fold`] is the only reader of a day, and [`civil_time`] turns local times into instants. [`window`] is
 //! the one function that decides. What it decides with stands below it: [`due_time`] when a window closes, [`hold`] what
@@ -70,6 +70,7 @@ mod tests;
 pub mod fault;
 pub mod limits;
 pub mod partition;
+pub mod pause;
 
 pub use crowd::{Crowd, CrowdEnrolment, Slice};
 pub use day_row::DayRow;

@@ -247,12 +247,18 @@ impl PersonRecord {
 
     /// The next instant at which this record wants a turn of its own.
     pub fn next_due(&self) -> Option<UtcMillis> {
-        let windows = self.windows.iter().map(|window| window.due);
+        self.next_due_of(|_| true)
+    }
+
+    /// The same, where some windows may not close now.
+    pub fn next_due_of(&self, may_close: impl Fn(&Window) -> bool) -> Option<UtcMillis> {
+        let windows = self.windows.iter().filter(|window| may_close(window)).map(|window| window.due);
         let waiting = self.waiting.iter().map(|waiting| waiting.at);
         let badge = self.badge.iter().filter_map(|badge| badge.due);
         let next = windows.chain(waiting).chain(badge).min();
         // Nothing open: wake once more, to be forgotten.
-        next.or_else(|| (self.owed.is_empty() && self.keep_until > UtcMillis(0)).then_some(self.keep_until))
+        let is_spent = self.windows.is_empty() && self.owed.is_empty() && self.keep_until > UtcMillis(0);
+        next.or_else(|| is_spent.then_some(self.keep_until))
     }
 
     /// Whether it differs from what it was by no more than hints: how much was heard lately, and how many rows a day has,

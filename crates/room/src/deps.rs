@@ -8,6 +8,8 @@ use runtime::{Clock, ShutdownSignal, WorkTracker};
 use store::Store;
 use topic::{GroupMembership, Topics, drive::DriveDeps, metrics::TurnMetrics};
 
+use crate::pause_board::PauseBoard;
+
 /// What every room works with. Cheap to clone.
 #[derive(Clone)]
 pub struct Deps {
@@ -21,6 +23,8 @@ pub struct Deps {
     pub clock: Clock,
     pub quiet: WorkTracker,
     pub shutdown: ShutdownSignal,
+    /// What an operator has paused.
+    pub pauses: PauseBoard,
     /// What loops count; nothing where nobody looks.
     pub turns: Option<TurnMetrics>,
 }
@@ -43,6 +47,7 @@ impl Deps {
             clock,
             quiet: WorkTracker::default(),
             shutdown: ShutdownSignal::default(),
+            pauses: PauseBoard::default(),
             turns: None,
         }
     }

@@ -16,11 +16,12 @@ use axum::{
 };
 use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
+use house::pauses::{self, PauseOrder};
 use house::{self, Config, HouseEngines, RunningHouse};
 use ingest::{IngestError, ReturnPaths};
 use model::{
     Channel, Day, Person, PlanName, SubjectRef, Tenant, UtcMillis, civil_time::ZoneRules,
-    partition::PartitionCount,
+    partition::PartitionCount, pause::PauseScope,
 };
 use runtime::{Clock, retry};
 use secrecy::SecretString;
@@ -427,6 +428,15 @@ impl StageWorld for ScenarioScene<'_> {
             from = next.parse()?;
         }
         Ok(())
+    }
+
+    async fn set_pause(&mut self, scope: &PauseScope, is_paused: bool) -> anyhow::Result<()> {
+        let (by, why) = ("scenario".to_owned(), String::new());
+        let order = PauseOrder { scope: scope.to_string(), is_paused, by, why };
+        let now = UtcMillis(self.clock.now());
+        let running = self.running_house()?;
+        pauses::order_pause(&*running.topics, Some(&self.catalogue), order, now).await?;
+        running.house.pauses().refresh().await
     }
 
     async fn discard(

@@ -138,7 +138,8 @@ impl DeliveryService {
         metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
         if record.what == JournalOutcome::Sent {
             let plan = self.deps.room.catalogue.plans.by_name.get(&ready.plan);
-            metrics.note_told(ready, plan.is_some_and(|plan| plan.urgent), record.at);
+            let paused = self.deps.room.pauses.current();
+            metrics.note_told(ready, plan.is_some_and(|plan| plan.urgent), &paused, record.at);
         }
         for (_, why) in &record.left {
             metrics.left_out_total.with_label_values(&[why.text()]).inc();

@@ -1,7 +1,8 @@
 //! What the sender counts.
 
 use model::{
-    Channel, EndReason, UtcMillis, device::DevicePlatform, hook::Hook, ready::Ready, returns::ReturnSort,
+    Channel, EndReason, UtcMillis, device::DevicePlatform, hook::Hook, pause::PausedPlans, ready::Ready,
+    returns::ReturnSort,
 };
 use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 use runtime::metrics::{Metrics, begin_counters};
@@ -124,13 +125,15 @@ impl SenderMetrics {
     }
 
     /// How late a message was accepted.
-    pub(crate) fn note_told(&self, ready: &Ready, is_urgent: bool, now: UtcMillis) {
+    pub(crate) fn note_told(&self, ready: &Ready, is_urgent: bool, paused: &PausedPlans, now: UtcMillis) {
         let (times, since) = if is_urgent {
             let first = ready.entries.iter().map(|entry| entry.key.occurred).min();
             (&self.event_to_told, first.unwrap_or(ready.due))
         } else {
             (&self.due_to_told, ready.due)
         };
+        // Nobody is late for what an operator had stopped.
+        let since = paused.count_from(&ready.tenant, &ready.plan, since);
         #[allow(clippy::cast_precision_loss, reason = "a time for people to read")]
         let late = now.since(since).max(0) as f64 / 1_000.0;
         times.with_label_values(&[ready.channel.name()]).observe(late);

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, str::FromStr};
 
-use model::{Kind, Person, PlanName, SubjectRef, Tenant};
+use model::{Kind, Person, PlanName, SubjectRef, Tenant, pause::PauseScope};
 use source_text::{did_you_mean, list_choices};
 
 use crate::token::{LineError, LineToken, TokenShape, TokenValue};
@@ -80,6 +80,13 @@ impl LineArgs {
 
     pub fn plan(&mut self) -> Result<PlanName, LineError> {
         self.parse_name("a plan")
+    }
+
+    pub fn pause_scope(&mut self) -> Result<PauseScope, LineError> {
+        const WHAT: &str = "plan:NAME, channel:NAME or tenant:NAME";
+        let column = self.column();
+        let text = self.text(WHAT)?;
+        PauseScope::parse(&text).ok_or_else(|| LineError::new(column, format!("`{text}` is not {WHAT}")))
     }
 
     pub fn number<T: FromStr>(&mut self, what: &str) -> Result<T, LineError> {

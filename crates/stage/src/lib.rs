@@ -34,6 +34,7 @@
 //!         | "post" PATH "body" "expect" STATUS ["part of the answer"…]
 //!         | "returned" ("hard"|"soft"|"complaint"|"away") P | "lift" P ["stream" NAME]
 //!         | "mail" "down"|"up" | "release" PLAN (P|"all") | "discard" PLAN P ["key" KEY] | "archive" "before" DAY
+//!         | "pause" SCOPE | "resume" SCOPE, where SCOPE = "plan:"PLAN | "channel:"CHANNEL | "tenant:"NAME
 //!         | "replay" "events"|"changes" "from" DAY TIME ["telling" "missing"]
 //!         | "restart" "all" | "crash" "all" | "house" "down"|"up" ["with" FOLDER]
 //!         | "tenant" NAME, whose all lines from here on are

@@ -213,6 +213,7 @@ impl ScenarioRun<'_> {
             ScenarioAct::Discard { plan, person, key } => {
                 self.world.discard(tenant, plan, person, key.as_deref()).await
             }
+            ScenarioAct::Pause { scope, is_paused } => self.world.set_pause(scope, *is_paused).await,
             ScenarioAct::Archive { before } => self.world.archive(*before).await,
         }
     }

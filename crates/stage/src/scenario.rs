@@ -1,6 +1,6 @@
 //! What a scenario is, once it has been read.
 
-use model::{Channel, Day, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis};
+use model::{Channel, Day, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis, pause::PauseScope};
 use serde_json::{Map, Value};
 
 use crate::calendar::ScenarioCalendar;
@@ -142,6 +142,11 @@ pub enum ScenarioAct {
     /// What the other side takes of our mail.
     MailServer {
         takes: MailServerState,
+    },
+    /// An operator stops something, or lets it go on.
+    Pause {
+        scope: PauseScope,
+        is_paused: bool,
     },
     /// What waits under a plan is told now: one person's, or everybody's.
     Release {
@@ -328,6 +333,7 @@ impl ScenarioLine {
                 | ScenarioAct::Stop
                 | ScenarioAct::Start { .. }
                 | ScenarioAct::MailServer { .. }
+                | ScenarioAct::Pause { .. }
                 | ScenarioAct::Replay { .. }
                 | ScenarioAct::Archive { .. },
             )
@@ -376,6 +382,7 @@ impl ScenarioAct {
             | Self::Stop
             | Self::Start { .. }
             | Self::MailServer { .. }
+            | Self::Pause { .. }
             | Self::Release { .. }
             | Self::Discard { .. }
             | Self::Replay { .. }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Day, Person, PlanName, SubjectRef, Tenant, UtcMillis};
+use model::{Day, Person, PlanName, SubjectRef, Tenant, UtcMillis, pause::PauseScope};
 use runtime::Clock;
 use serde_json::Value;
 
@@ -88,6 +88,8 @@ fn slips_are_found_where_they_are() {
     check("mute ann item:7", "a.txt:3:10: expected the thing to mute, not `item:7`");
     check("mute ann thread item", "a.txt:3:17: `item` is not of the form type:id");
     check("unmute ann actor", "a.txt:3:17: a person is missing");
+    check("pause", "a.txt:3:6: plan:NAME, channel:NAME or tenant:NAME is missing");
+    check("resume daily", "a.txt:3:8: `daily` is not plan:NAME, channel:NAME or tenant:NAME");
     check("release", "a.txt:3:8: a plan is missing");
     check("release daily", "a.txt:3:14: a person is missing");
     check("release daily all ann", "a.txt:3:19: the line should end here");
@@ -408,6 +410,11 @@ impl StageWorld for ToyWorld {
             }
         }
         self.done.push(format!("{plan} was released"));
+        Ok(())
+    }
+
+    async fn set_pause(&mut self, scope: &PauseScope, is_paused: bool) -> anyhow::Result<()> {
+        self.done.push(format!("{scope} was {}", if is_paused { "paused" } else { "resumed" }));
         Ok(())
     }
 

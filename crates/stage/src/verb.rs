@@ -15,10 +15,10 @@ use crate::{
     value,
 };
 
-pub(crate) const VERBS: [&str; 27] = [
+pub(crate) const VERBS: [&str; 29] = [
     "person", "device", "follow", "unfollow", "mute", "unmute", "event", "again", "read", "clear", "seen",
-    "app", "upstream", "post", "mail", "release", "discard", "replay", "archive", "restart", "crash",
-    "house", "returned", "lift", "erase", "welcome", "expect",
+    "app", "upstream", "post", "mail", "release", "discard", "pause", "resume", "replay", "archive",
+    "restart", "crash", "house", "returned", "lift", "erase", "welcome", "expect",
 ];
 
 /// Says whose the lines after it are; nothing happens by it.
@@ -84,6 +84,7 @@ pub(crate) fn read_verb(
         "discard" => {
             ScenarioAct::Discard { plan: args.plan()?, person: args.person()?, key: read_key(args)? }
         }
+        "pause" | "resume" => ScenarioAct::Pause { scope: args.pause_scope()?, is_paused: verb == "pause" },
         "replay" => read_replay(args, place.calendar)?,
         "archive" => ScenarioAct::Archive { before: read_before(args, place.calendar)? },
         "restart" | "crash" => {

@@ -2,7 +2,7 @@
 //! a product person could not see too: answers, mails, days, the quarantine.
 
 use async_trait::async_trait;
-use model::{Channel, Day, Person, PlanName, SubjectRef, Tenant, UtcMillis};
+use model::{Channel, Day, Person, PlanName, SubjectRef, Tenant, UtcMillis, pause::PauseScope};
 use runtime::Clock;
 use serde_json::Value;
 
@@ -80,6 +80,9 @@ pub trait StageWorld: Send {
         person: &Person,
         key: Option<&str>,
     ) -> anyhow::Result<()>;
+
+    /// Pauses a plan, a channel or a tenant, or ends that.
+    async fn set_pause(&mut self, scope: &PauseScope, is_paused: bool) -> anyhow::Result<()>;
 
     /// Why a person was told of a subject, or not: a line for each reason.
     async fn explain(

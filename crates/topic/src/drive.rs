@@ -67,6 +67,14 @@ pub trait RoomWork: Send + Sync {
         true
     }
 
+    /// Returns when something outside of the log has changed that the room has not taken up.
+    async fn outside_change(&self) {
+        pending().await
+    }
+
+    /// Takes up what has changed outside.
+    fn take_change(&mut self) {}
+
     /// How many records it wants in its next round; whoever cannot go on with more leaves them in the log. At least one.
     fn record_limit(&self, usual: usize) -> usize {
         usual
@@ -190,6 +198,8 @@ enum WakeReason {
     Close(Vec<(u32, i64)>),
     Due,
     Moved,
+    /// Something outside of the log has changed.
+    Outside,
     /// A partition is to be tried again, if it still has this generation.
     Again(u32, u64),
     Stop,
@@ -266,6 +276,7 @@ impl DriveLoop {
             () = drive.shutdown.wait() => (WakeReason::Stop, None),
             // Before the member is, for the same reason.
             () = moved => (WakeReason::Moved, None),
+            () = work.outside_change() => (WakeReason::Outside, None),
             (partition, generation) = again => (WakeReason::Again(partition, generation), None),
             happening = member.next(work.record_limit(drive.records_max).max(1)) => (WakeReason::Happening(happening?), None),
             asleep = wake => (WakeReason::Due, Some(asleep)),
@@ -315,6 +326,10 @@ impl DriveLoop {
     async fn handle(&mut self, woken: WakeReason, work: &mut dyn RoomWork) -> anyhow::Result<()> {
         match woken {
             WakeReason::Stop => Ok(()),
+            WakeReason::Outside => {
+                work.take_change();
+                Ok(())
+            }
             WakeReason::Due => self.note_due(work).await,
             WakeReason::Moved => self.commit_moved(work).await,
             WakeReason::Close(partitions) => self.close_due(partitions, work).await,

@@ -78,7 +78,7 @@ pub fn mask_address(address: &str) -> String {
 }
 
 /// What a page says after something was done; the address names it, the words are ours.
-const DONE: [(&str, &str); 7] = [
+const DONE: [(&str, &str); 9] = [
     ("published", "Published and stored. It is being worked on now."),
     ("moved", "The clock was moved, and everything due by then was done."),
     ("moving", "The clock was moved; the house is still busy with what was due."),
@@ -88,6 +88,8 @@ const DONE: [(&str, &str); 7] = [
         "released",
         "Released: what waited there is told now, unless something speaks against it at the closing.",
     ),
+    ("paused", "Paused. What gathers there waits until the pause ends."),
+    ("resumed", "The pause is over; what gathered is told now."),
     ("cancelled", "Cancelled: what waited there is not told."),
 ];
 

@@ -3,7 +3,11 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use model::{UtcMillis, edition::Edition};
+use model::{
+    UtcMillis,
+    edition::Edition,
+    pause::{PauseNote, PauseScope},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -22,9 +26,19 @@ const HOUSE: &[u8] = b"house";
 pub struct HouseNote {
     /// Names the house; empty where one directory is the house.
     pub house: String,
-    /// A catalogue that was taken up; nothing in the note of the house itself.
-    pub catalogue: Option<AdoptedCatalogue>,
+    pub what: HouseNoteBody,
     pub at: UtcMillis,
+}
+
+/// What a note is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HouseNoteBody {
+    /// Which house it is.
+    Name,
+    /// A catalogue that was taken up.
+    Catalogue(AdoptedCatalogue),
+    /// Something that was paused, or goes on.
+    Pause(PauseNote),
 }
 
 /// A catalogue that was taken up.
@@ -35,11 +49,12 @@ pub struct AdoptedCatalogue {
 }
 
 impl HouseNote {
-    /// The latest note of each key stays: one of the house, one of each catalogue.
+    /// The latest note of each key stays: one of the house, one of each catalogue, one of whatever was ever paused.
     pub fn key(&self) -> Vec<u8> {
-        match &self.catalogue {
-            None => HOUSE.to_vec(),
-            Some(taken) => format!("catalogue {:016x}", taken.edition.hash).into_bytes(),
+        match &self.what {
+            HouseNoteBody::Name => HOUSE.to_vec(),
+            HouseNoteBody::Catalogue(taken) => format!("catalogue {:016x}", taken.edition.hash).into_bytes(),
+            HouseNoteBody::Pause(note) => format!("pause {}", note.scope).into_bytes(),
         }
     }
 }
@@ -70,15 +85,28 @@ pub fn newest_edition<'a>(headers: impl IntoIterator<Item = &'a WireHeaders>) ->
     headers.into_iter().filter_map(|headers| read_edition(headers)).max_by_key(|edition| edition.number)
 }
 
-pub(crate) static CODEC: LazyLock<RecordCodec> =
-    LazyLock::new(|| RecordCodec::new("note", &[include_str!("../../../schemas/note.avsc")]));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| {
+    let schemas =
+        [include_str!("../../../schemas/note.avsc"), include_str!("../../../schemas/old/note.1.avsc")];
+    RecordCodec::new("note", &schemas)
+});
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "note")]
 pub(crate) struct HouseNoteDto<'a> {
     house: WireText<'a>,
     catalogue: Option<AdoptedCatalogueDto<'a>>,
+    pause: Option<PauseDto<'a>>,
     at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "pause")]
+struct PauseDto<'a> {
+    scope: WireText<'a>,
+    is_paused: bool,
+    by: WireText<'a>,
+    why: WireText<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,13 +127,26 @@ pub fn decode(bytes: &[u8]) -> Result<HouseNote, DecodeError> {
 
 impl<'a> HouseNoteDto<'a> {
     pub(crate) fn from_note(note: &'a HouseNote) -> Self {
-        let catalogue =
-            note.catalogue.as_ref().map(|AdoptedCatalogue { edition, name }| AdoptedCatalogueDto {
-                number: edition.number.cast_signed(),
-                hash: edition.hash.cast_signed(),
-                name: name.as_str().into(),
-            });
-        Self { house: note.house.as_str().into(), catalogue, at: note.at.0 }
+        let (mut catalogue, mut pause) = (None, None);
+        match &note.what {
+            HouseNoteBody::Name => {}
+            HouseNoteBody::Catalogue(AdoptedCatalogue { edition, name }) => {
+                catalogue = Some(AdoptedCatalogueDto {
+                    number: edition.number.cast_signed(),
+                    hash: edition.hash.cast_signed(),
+                    name: name.as_str().into(),
+                });
+            }
+            HouseNoteBody::Pause(PauseNote { scope, is_paused, by, why, .. }) => {
+                pause = Some(PauseDto {
+                    scope: scope.to_string().into(),
+                    is_paused: *is_paused,
+                    by: by.as_str().into(),
+                    why: why.as_str().into(),
+                });
+            }
+        }
+        Self { house: note.house.as_str().into(), catalogue, pause, at: note.at.0 }
     }
 
     fn model(self) -> Result<HouseNote, DecodeError> {
@@ -115,8 +156,19 @@ impl<'a> HouseNoteDto<'a> {
             let edition = Edition { number, hash: hash.cast_unsigned() };
             Ok::<_, DecodeError>(AdoptedCatalogue { edition, name: Cow::into_owned(name) })
         };
-        let catalogue = self.catalogue.map(taken).transpose()?;
-        Ok(HouseNote { house: self.house.into_owned(), catalogue, at: UtcMillis(self.at) })
+        let at = UtcMillis(self.at);
+        let what = match (self.catalogue, self.pause) {
+            (Some(of), _) => HouseNoteBody::Catalogue(taken(of)?),
+            (None, Some(PauseDto { scope, is_paused, by, why })) => {
+                let scope = PauseScope::parse(&scope).ok_or_else(|| {
+                    DecodeError::new("a pause is of `plan:`, `channel:` or `tenant:` and a name")
+                })?;
+                let (by, why) = (by.into_owned(), why.into_owned());
+                HouseNoteBody::Pause(PauseNote { scope, is_paused, by, why, at })
+            }
+            (None, None) => HouseNoteBody::Name,
+        };
+        Ok(HouseNote { house: self.house.into_owned(), what, at })
     }
 }
 

@@ -69,7 +69,7 @@ mod tests;
 
 pub use cloud_event::{CloudChange, CloudError, CloudPerson};
 pub use codec::{DecodeError, LIST_MAX, RECORD_BYTES_MAX, WireError};
-pub use house_note::{AdoptedCatalogue, HouseNote};
+pub use house_note::{AdoptedCatalogue, HouseNote, HouseNoteBody};
 pub use inbox::{Feedback, FeedbackAction, InboxItem};
 pub use pending::{AnnouncementBatch, DayAnnouncement};
 pub use quarantine::{QuarantinedRecord, UnusableRecord};

@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    CloudChange, DecodeError, QuarantinedRecord, UnusableRecord, change, change::ChangeDto,
+    CloudChange, DecodeError, HouseNote, QuarantinedRecord, UnusableRecord, change, change::ChangeDto,
     codec::RecordCodec, erasure, erasure::ErasureDto, event, event::EventDto, fingerprint, house_note,
     house_note::HouseNoteDto, inbox, inbox::InboxItemDto, key, pending, pending::AnnouncementBatchDto,
     quarantine, quarantine::QuarantinedRecordDto, ready, ready::ReadyDto, replay, returns,
@@ -131,7 +131,8 @@ fn samples() -> Vec<WireSample> {
         sample("replay", replay::encode(&samples::replay()).unwrap(), describe(samples::replay()), |bytes| {
             replay::decode(bytes).map(describe)
         }),
-        note_sample(),
+        note_sample("note", &samples::note()),
+        note_sample("note-pause", &samples::pause_note()),
         returned_sample(),
         erasure_sample(),
         change_sample(&samples::change()),
@@ -158,13 +159,12 @@ fn erasure_sample() -> WireSample {
     }
 }
 
-fn note_sample() -> WireSample {
-    let note = samples::note();
+fn note_sample(golden: &str, note: &HouseNote) -> WireSample {
     WireSample {
         schema: "note",
-        golden: "note".to_owned(),
-        bytes: house_note::encode(&note).unwrap(),
-        json: describe(HouseNoteDto::from_note(&note)),
+        golden: golden.to_owned(),
+        bytes: house_note::encode(note).unwrap(),
+        json: describe(HouseNoteDto::from_note(note)),
         decode: |bytes| house_note::decode(bytes).map(|note| describe(HouseNoteDto::from_note(&note))),
     }
 }
@@ -622,7 +622,7 @@ const VERSIONS: [(&str, u32, &str); 13] = [
     ("erasure", 1, "0a2a9915a43df08c"),
     ("event", 2, "a5079a780a680505"),
     ("inbox", 6, "c6fa20b3317ff67f"),
-    ("note", 1, "74d68af4456c7992"),
+    ("note", 2, "42bc58d75d56d12c"),
     ("pending", 2, "3f55e1d34764ee68"),
     ("quarantined", 2, "9c279e9c1afb97dd"),
     ("ready", 4, "b6a24bdc13aea8cc"),

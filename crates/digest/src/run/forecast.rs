@@ -7,6 +7,7 @@ use catalogue::Catalogue;
 use model::{
     PlanName, UtcMillis,
     civil_time::ZoneRules,
+    pause::PausedPlans,
     person::{Act, PersonRecord},
     ready::Ready,
 };
@@ -67,6 +68,8 @@ impl ReleaseForecast<'_> {
         due: &[PersonKey],
     ) -> DigestDecision {
         let Self { catalogue, zones, now, .. } = *self;
-        DigestDecider { facts, acknowledged: &[], catalogue, zones, now, closing: now }.decide(news, due)
+        let paused = &PausedPlans::default();
+        DigestDecider { facts, acknowledged: &[], catalogue, zones, paused, now, closing: now }
+            .decide(news, due)
     }
 }

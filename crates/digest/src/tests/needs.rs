@@ -6,6 +6,7 @@ use catalogue::Catalogue;
 use model::{
     Day, Kind, PlanName, UtcMillis, Value, VersionedState,
     civil_time::ZoneRules,
+    pause::PausedPlans,
     person::{Act, PersonRecord, Window, profile},
     window::WindowTarget,
 };
@@ -105,7 +106,7 @@ proptest! {
                 let facts = DigestFacts { records, known, ..DigestFacts::default() };
                 let (now, closing) = (UtcMillis(now), UtcMillis(now));
                 let deciding =
-                    DigestDecider { facts: &facts, acknowledged: &[], catalogue: &catalogue, zones: &zones, now, closing };
+                    DigestDecider { facts: &facts, acknowledged: &[], catalogue: &catalogue, zones: &zones, paused: &PausedPlans::default(), now, closing };
                 deciding.decide(&of, &[])
             };
             let with = decide([(key.clone(), distant_person())].into());

@@ -70,9 +70,19 @@ impl DeliveryService {
                     let what = journal::record_recall(&journalled);
                     self.end_attempt(ready, attempt, what, LeftOutEntries::new()).await
                 }
+                DeliveryStep::Send(attempt) if self.is_paused(ready) => {
+                    self.tally.note_message(ready.channel, "given back", "an operator has paused it");
+                    let what = journal::record_recall(&journalled);
+                    self.end_attempt(ready, attempt, what, LeftOutEntries::new()).await
+                }
                 DeliveryStep::Send(attempt) => self.send_ready(ready, attempt, loaded, &journalled).await,
             };
         }
+    }
+
+    /// Whether an operator has stopped what it belongs to: then what it tells waits in the person's days.
+    pub(super) fn is_paused(&self, ready: &Ready) -> bool {
+        self.deps.room.pauses.current().has(&ready.tenant, &ready.plan)
     }
 
     /// For how many milliseconds a claim without a record may still be in the hands of whoever has it. That runs from when

@@ -53,6 +53,9 @@ pub(super) struct ClaimGate<'a> {
 #[async_trait]
 impl HandoverGate for ClaimGate<'_> {
     async fn may_go(&self) -> bool {
+        if self.desk.is_paused(self.ready) {
+            return false;
+        }
         match self.still_fits().await {
             Ok(true) => {}
             Ok(false) => return false,

@@ -15,6 +15,7 @@ use model::{
     erasure::{Erasure, ErasureProgress, Holding, Receipt, ReceiptLine},
     habit::VisitHabit,
     hook::Hook,
+    pause::{PauseNote, PauseScope},
     person::{
         Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldDate, Window,
     },
@@ -26,7 +27,7 @@ use serde_json::json;
 
 use crate::{
     AdoptedCatalogue, AnnouncementBatch, CloudChange, CloudPerson, DayAnnouncement, Feedback, FeedbackAction,
-    HouseNote, InboxItem, QuarantinedRecord, ReturnNotice,
+    HouseNote, HouseNoteBody, InboxItem, QuarantinedRecord, ReturnNotice,
     replay::{ReplayPart, ReplayRecord, ReplayState},
 };
 
@@ -440,9 +441,21 @@ pub(super) fn note() -> HouseNote {
     let edition = Edition { number: 4, hash: 0xF00D_0000_0000_0007 };
     HouseNote {
         house: "7c0ffee1".to_owned(),
-        catalogue: Some(AdoptedCatalogue { edition, name: "gallery".to_owned() }),
+        what: HouseNoteBody::Catalogue(AdoptedCatalogue { edition, name: "gallery".to_owned() }),
         at: parse_instant("2026-11-21T09:00:00Z"),
     }
+}
+
+pub(super) fn pause_note() -> HouseNote {
+    let at = parse_instant("2026-11-21T09:00:00Z");
+    let pause = PauseNote {
+        scope: PauseScope::Channel(Channel::Email),
+        is_paused: true,
+        by: "ops".to_owned(),
+        why: "the pictures are broken".to_owned(),
+        at,
+    };
+    HouseNote { house: "7c0ffee1".to_owned(), what: HouseNoteBody::Pause(pause), at }
 }
 
 pub(super) fn quarantined_record() -> QuarantinedRecord {

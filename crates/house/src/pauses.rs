@@ -1,0 +1,214 @@
+//! What an operator has paused: a plan, a channel or a tenant. The notes are on the topic `house`, so every process of a
+//! house hears of them, also one that starts later; the rooms are told by the [`PauseBoard`].
+
+use std::{sync::Arc, time::Duration};
+
+use catalogue::Catalogue;
+use model::{
+    Channel, PlanName, UtcMillis,
+    pause::{PauseNote, PauseNotes, PauseScope, PausedPlans},
+};
+use room::pause_board::PauseBoard;
+use runtime::{ShutdownSignal, metrics::Gauges};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use source_text::suggest_name;
+use tokio::{sync::Mutex, time::interval};
+use topic::Topics;
+
+use crate::book::HouseBook;
+
+/// How often a process looks whether something was paused elsewhere.
+const LOOK: Duration = Duration::from_secs(2);
+/// Characters of a reason, at most.
+const WHY_CHARS_MAX: usize = 500;
+
+/// Something that is paused.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
+pub struct PauseView {
+    /// `plan:NAME`, `channel:NAME` or `tenant:NAME`.
+    pub scope: String,
+    pub since: String,
+    pub by: String,
+    pub why: String,
+}
+
+/// What is to be paused, or to go on.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PauseOrder {
+    /// `plan:NAME`, `channel:NAME` or `tenant:NAME`.
+    pub scope: String,
+    pub is_paused: bool,
+    pub by: String,
+    #[serde(default)]
+    pub why: String,
+}
+
+/// Why it was not done: what was asked for makes no sense, or it failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PauseError {
+    #[error("{0}")]
+    Refused(String),
+    #[error("{0:#}")]
+    Failed(anyhow::Error),
+}
+
+/// Reads what is paused now.
+pub async fn list_pauses(log: &dyn Topics) -> anyhow::Result<Vec<PauseView>> {
+    let mut book = HouseBook::default();
+    book.update(log).await?;
+    Ok(view_pauses(book.pauses()))
+}
+
+/// Pauses something, or lets it go on; says what is paused then.
+pub async fn order_pause(
+    log: &dyn Topics,
+    catalogue: Option<&Catalogue>,
+    order: PauseOrder,
+    now: UtcMillis,
+) -> Result<Vec<PauseView>, PauseError> {
+    let mut book = HouseBook::default();
+    book.update(log).await.map_err(PauseError::Failed)?;
+    let scope = read_scope(&order.scope, catalogue, &book).map_err(PauseError::Refused)?;
+    let was_paused = book.pauses().get(&scope).is_some_and(|note| note.is_paused);
+    if was_paused == order.is_paused {
+        let how = if was_paused { "is paused already" } else { "is not paused" };
+        return Err(PauseError::Refused(format!("{scope} {how}")));
+    }
+    let PauseOrder { is_paused, by, why, .. } = order;
+    if why.chars().count() > WHY_CHARS_MAX {
+        return Err(PauseError::Refused(format!("a reason has at most {WHY_CHARS_MAX} characters")));
+    }
+    let note = PauseNote { scope, is_paused, by, why, at: now };
+    tracing::warn!(scope = %note.scope, is_paused, by = note.by, why = note.why, "an operator paused something, or let it go on");
+    book.write_pause(log, note).await.map_err(PauseError::Failed)?;
+    book.update(log).await.map_err(PauseError::Failed)?;
+    Ok(view_pauses(book.pauses()))
+}
+
+/// The scope that is meant, if there is such a thing. What is paused may go on although the catalogue has it no more.
+fn read_scope(text: &str, catalogue: Option<&Catalogue>, book: &HouseBook) -> Result<PauseScope, String> {
+    let scope = PauseScope::parse(text).ok_or_else(|| explain_scope(text))?;
+    let plans = catalogue.map(|catalogue| &catalogue.plans.by_name);
+    match (&scope, plans) {
+        (PauseScope::Plan(plan), Some(plans))
+            if !plans.contains_key(plan) && !book.pauses().contains_key(&scope) =>
+        {
+            let names = plans.keys().map(PlanName::as_str);
+            Err(format!("there is no plan `{plan}`: {}", suggest_name(plan.as_str(), names)))
+        }
+        _ => Ok(scope),
+    }
+}
+
+fn explain_scope(text: &str) -> String {
+    if let Some(("channel", name)) = text.split_once(':') {
+        return format!(
+            "there is no channel `{name}`: {}",
+            suggest_name(name, Channel::ALL.map(Channel::name))
+        );
+    }
+    format!("`{text}` is not `plan:NAME`, `channel:NAME` or `tenant:NAME`")
+}
+
+fn view_pauses(notes: &PauseNotes) -> Vec<PauseView> {
+    let paused = notes.values().filter(|note| note.is_paused);
+    let view = |note: &PauseNote| PauseView {
+        scope: note.scope.to_string(),
+        since: note.at.to_string(),
+        by: note.by.clone(),
+        why: note.why.clone(),
+    };
+    paused.map(view).collect()
+}
+
+/// Keeps the rooms of a process informed of pauses.
+#[derive(Clone)]
+pub struct PauseWatch {
+    book: Arc<Mutex<HouseBook>>,
+    log: Arc<dyn Topics>,
+    catalogue: Arc<Catalogue>,
+    board: PauseBoard,
+    info: Gauges,
+}
+
+impl PauseWatch {
+    pub fn new(log: Arc<dyn Topics>, catalogue: Arc<Catalogue>, board: PauseBoard, info: Gauges) -> Self {
+        Self { book: Arc::default(), log, catalogue, board, info }
+    }
+
+    /// Looks once.
+    pub async fn refresh(&self) -> anyhow::Result<()> {
+        let mut book = self.book.lock().await;
+        book.update(&*self.log).await?;
+        self.board.set(PausedPlans::new(book.pauses(), &self.catalogue.plans));
+        self.info.reset();
+        for scope in book.pauses().values().filter(|note| note.is_paused).map(|note| &note.scope) {
+            self.info.with_label_values(&[scope.sort(), scope.name()]).set(1);
+        }
+        Ok(())
+    }
+
+    /// Whether the rooms of this process have heard of all pauses that were read.
+    pub fn is_taken(&self) -> bool {
+        self.board.is_taken()
+    }
+
+    /// Looks until the shutdown. A log that does not answer is asked again.
+    pub async fn run(self, shutdown: ShutdownSignal) -> anyhow::Result<()> {
+        let mut looks = interval(LOOK);
+        loop {
+            tokio::select! {
+                _ = looks.tick() => {}
+                () = shutdown.wait() => return Ok(()),
+            }
+            let looked = tokio::select! {
+                looked = self.refresh() => looked,
+                () = shutdown.wait() => return Ok(()),
+            };
+            if let Err(error) = looked {
+                tracing::debug!(error = format!("{error:#}"), "the pauses cannot be read now");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{START, open_fixture, test_catalogue};
+    use runtime::Clock;
+
+    fn order(scope: &str, is_paused: bool) -> PauseOrder {
+        PauseOrder { scope: scope.to_owned(), is_paused, by: "ops".to_owned(), why: "why".to_owned() }
+    }
+
+    #[tokio::test]
+    async fn what_makes_no_sense_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Clock::still(UtcMillis::parse(START).unwrap().0);
+        let ground = open_fixture(dir.path(), &clock).await;
+        let (log, catalogue) = (ground.house.engines().topics.clone(), test_catalogue());
+        let check = async |scope: &str, is_paused: bool, expected: Result<&[&str], &str>| {
+            let done = order_pause(&*log, Some(&catalogue), order(scope, is_paused), UtcMillis(7)).await;
+            let done = done.map(|paused| paused.into_iter().map(|one| one.scope).collect::<Vec<_>>());
+            let done = done.map_err(|error| error.to_string());
+            let expected = expected.map(|scopes| scopes.iter().map(|scope| (*scope).to_owned()).collect());
+            assert_eq!(done, expected.map_err(str::to_owned), "{scope}");
+        };
+        check("plan:daly", true, Err("there is no plan `daly`: did you mean `daily`?")).await;
+        check("channel:mail", true, Err("there is no channel `mail`: did you mean `email`?")).await;
+        check("daily", true, Err("`daily` is not `plan:NAME`, `channel:NAME` or `tenant:NAME`")).await;
+        check("plan:daily", false, Err("plan:daily is not paused")).await;
+        check("plan:daily", true, Ok(&["plan:daily"])).await;
+        check("plan:daily", true, Err("plan:daily is paused already")).await;
+        check("tenant:main", true, Ok(&["plan:daily", "tenant:main"])).await;
+        check("plan:daily", false, Ok(&["tenant:main"])).await;
+        assert_eq!(list_pauses(&*log).await.unwrap()[0].why, "why");
+        let long = PauseOrder { why: "x".repeat(501), ..order("plan:daily", true) };
+        let refused = order_pause(&*log, Some(&catalogue), long, UtcMillis(7)).await.unwrap_err();
+        assert_eq!(refused.to_string(), "a reason has at most 500 characters");
+        ground.house.stop().await.unwrap();
+    }
+}
