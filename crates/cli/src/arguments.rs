@@ -7,6 +7,7 @@ use house::RoomName;
 use model::civil_time::ZoneRules;
 use settings::config::{FlagValue, keys};
 
+mod catalogue;
 mod check;
 mod clock;
 mod completions;
@@ -28,6 +29,7 @@ mod unknown;
 #[cfg(test)]
 mod tests;
 
+pub use catalogue::CatalogueCommand;
 pub use check::{CatalogueCheckArgs, InitArgs};
 pub use clock::{ClockArgs, DeviceArgs};
 pub use completions::CompletionsArgs;
@@ -163,6 +165,9 @@ pub enum TidingsCommand {
     /// Close a plan's windows now, for one person or for everybody
     #[command(after_help = tools::RELEASE)]
     Release(ReleaseArgs),
+    /// List the catalogues that a house took up, or go back to the one before
+    #[command(subcommand, after_help = catalogue::CATALOGUE)]
+    Catalogue(CatalogueCommand),
     /// Pause a plan, a channel or a tenant at once, list pauses, or end one
     #[command(subcommand, after_help = pause::PAUSE)]
     Pause(PauseCommand),

@@ -1,7 +1,9 @@
 //! What each command does. They say what they find through [`shell::terminal`], and fail with an exit code.
 
+use std::sync::Arc;
+
 use clap::Parser as _;
-use lifecycle::start::ProcessRunner;
+use lifecycle::start::{ProcessRunner, ProcessSettings};
 use model::fault::{self, PlantedFault};
 use rustix::{fs::Mode, process::umask};
 use settings::config::{self, Config, MergedConfig};
@@ -13,6 +15,7 @@ use crate::arguments::{GlobalArgs, TidingsCli, TidingsCommand};
 mod access;
 mod archive;
 mod bench;
+mod catalogue;
 mod check;
 mod clock;
 mod completions;
@@ -105,8 +108,10 @@ fn run_command(
 ) -> Result<(), CommandError> {
     match command {
         TidingsCommand::Init(init) => init::run(&init, out),
-        TidingsCommand::Up(_) => run_process(Box::new(up::whole_house_spec), config, out),
-        TidingsCommand::Run(run) => run_process(run::rooms_spec(&config, &run)?, config, out),
+        TidingsCommand::Up(_) => run_process(Box::new(up::whole_house_spec), process_settings(config), out),
+        TidingsCommand::Run(run) => {
+            run_process(run::rooms_spec(&config, &run)?, process_settings(config), out)
+        }
         TidingsCommand::Migrate(migrate) => migrate::run(&config, &migrate, out),
         TidingsCommand::Publish(publish) => publish::publish_change(&config, publish, out),
         TidingsCommand::Follow(follow) => publish::publish_follow(&config, &follow, "tidings.follow", out),
@@ -125,6 +130,7 @@ fn run_command(
         TidingsCommand::Explain(explain) => explain::run(&config, &explain, out),
         TidingsCommand::Preview(preview) => preview::run(&config, &preview, out),
         TidingsCommand::Release(release) => release::run(&config, &release, out),
+        TidingsCommand::Catalogue(asked) => catalogue::run(&config, &asked, out),
         TidingsCommand::Pause(asked) => pause::run(&config, &asked, out),
         TidingsCommand::Replay(replay) => replay::run(&config, &replay, out),
         TidingsCommand::Repartition(asked) => repartition::run(&config, &asked, out),
@@ -147,6 +153,15 @@ fn run_command(
         TidingsCommand::Quarantine(what) => quarantine::run(&config, what, out),
         TidingsCommand::State(asked) => state::run(&config, asked, out),
     }
+}
+
+/// The settings of a process, with how they are read once more: by the same line, and files and variables as they are then.
+fn process_settings(config: Config) -> ProcessSettings {
+    let reader = || {
+        let cli = TidingsCli::try_parse().map_err(|error| CommandError::from_refusal(error.to_string()))?;
+        Ok(merge_config(&cli)?.config)
+    };
+    ProcessSettings { config, reader: Arc::new(reader) }
 }
 
 fn merge_config(cli: &TidingsCli) -> Result<MergedConfig, CommandError> {

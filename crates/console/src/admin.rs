@@ -39,8 +39,8 @@ use web::{
 use wire::topics;
 
 use super::{
-    AppState, HttpApp, archive, clock, devices, erase, explain, pauses, person, preview, release, replay,
-    shares, state, suppressions, unclear_messages, window_acts,
+    AppState, HttpApp, archive, clock, devices, editions, erase, explain, pauses, person, preview, release,
+    replay, shares, state, suppressions, unclear_messages, window_acts,
 };
 
 /// Bytes of a record that is put onto the topic `changes`.
@@ -145,6 +145,17 @@ fn house_routes() -> ApiRouter<Arc<HttpApp>> {
             post_with(
                 release::release_windows,
                 describe("postRelease", "Releases a plan's windows, a part at a time", &[]),
+            ),
+        )
+        .api_route(
+            "/admin/editions",
+            get_with(
+                editions::list_editions,
+                describe("getEditions", "The catalogues that the house took up", &[]),
+            )
+            .post_with(
+                editions::step_back,
+                describe("postEditions", "Goes back to the catalogue before the newest", &[Conflict]),
             ),
         )
         .api_route(

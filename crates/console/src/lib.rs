@@ -29,6 +29,7 @@ mod chart;
 mod clock;
 mod description;
 mod devices;
+mod editions;
 pub mod entries;
 mod erase;
 mod error_page;

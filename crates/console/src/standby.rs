@@ -24,6 +24,7 @@ use super::{health, page};
 const PAGE: &str = include_str!("../page/waiting.html");
 /// When it is worth while to ask again.
 const RETRY_SECS: u32 = 30;
+const RELOAD_RETRY_SECS: u32 = 2;
 
 /// A house that waits.
 pub struct StandbyHouse {
@@ -37,6 +38,8 @@ pub enum StandbyReason {
     Full { dir: PathBuf, needs: u64 },
     /// For engines that are being opened, or are elsewhere and do not answer.
     Away,
+    /// For its rooms, which begin again with another catalogue.
+    Reload,
 }
 
 /// All paths, without a house.
@@ -78,8 +81,14 @@ async fn guard_request(State(waiting): State<Arc<StandbyHouse>>, request: Reques
 impl StandbyHouse {
     /// The same for everybody, so it names no place of this machine.
     fn describe_wait(&self) -> String {
-        let StandbyReason::Full { dir, needs } = &self.why else {
-            return "the house waits for its engines; it goes on by itself when they answer".to_owned();
+        let (dir, needs) = match &self.why {
+            StandbyReason::Full { dir, needs } => (dir, needs),
+            StandbyReason::Away => {
+                return "the house waits for its engines; it goes on by itself when they answer".to_owned();
+            }
+            StandbyReason::Reload => {
+                return "the house takes up another catalogue; it goes on by itself in a moment".to_owned();
+            }
         };
         let free = match disk_free(dir) {
             Ok(free) if free >= *needs => {
@@ -97,8 +106,13 @@ impl StandbyHouse {
     fn problem_type(&self) -> ProblemType {
         match self.why {
             StandbyReason::Full { .. } => ProblemType::DiskFull,
-            StandbyReason::Away => ProblemType::NotReady,
+            StandbyReason::Away | StandbyReason::Reload => ProblemType::NotReady,
         }
+    }
+
+    /// When it is worth while to ask again, in seconds.
+    fn retry_after(&self) -> u32 {
+        if matches!(self.why, StandbyReason::Reload) { RELOAD_RETRY_SECS } else { RETRY_SECS }
     }
 
     /// For the page: a title, and what can be done.
@@ -118,13 +132,18 @@ impl StandbyHouse {
                 nothing \
                  needs to be restarted.",
             ),
+            StandbyReason::Reload => (
+                "Taking up another catalogue",
+                "Everything that was acknowledged is safe. Requests are refused with 503 for a moment, and can be \
+                 sent again.",
+            ),
         }
     }
 }
 
 async fn refuse_intake(State(waiting): State<Arc<StandbyHouse>>, request: Request) -> HttpProblem {
     drain_body(request, BODY_BYTES_MAX).await;
-    HttpProblem::new(waiting.problem_type(), waiting.describe_wait()).with_retry(RETRY_SECS)
+    HttpProblem::new(waiting.problem_type(), waiting.describe_wait()).with_retry(waiting.retry_after())
 }
 
 async fn answer_not_ready(State(waiting): State<Arc<StandbyHouse>>) -> HttpProblem {

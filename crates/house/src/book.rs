@@ -42,6 +42,8 @@ pub struct HouseBook {
     house: Option<String>,
     /// By hash: the number that it has now, and where that stands.
     taken: BTreeMap<u64, (u64, u64)>,
+    /// What each was called, and when it was taken up.
+    known: BTreeMap<u64, (String, UtcMillis)>,
     /// The latest word on whatever was ever paused.
     pauses: PauseNotes,
 }
@@ -65,7 +67,8 @@ impl HouseBook {
                 let note = wire::house_note::decode(value)
                     .with_context(|| format!("{} at offset {}", topics::HOUSE, record.offset))?;
                 match note.what {
-                    HouseNoteBody::Catalogue(AdoptedCatalogue { edition, .. }) => {
+                    HouseNoteBody::Catalogue(AdoptedCatalogue { edition, name }) => {
+                        self.known.insert(edition.hash, (name, note.at));
                         self.taken.insert(edition.hash, (edition.number, record.offset));
                     }
                     HouseNoteBody::Pause(pause) => {
@@ -108,6 +111,29 @@ impl HouseBook {
     pub fn newest_edition(&self) -> Option<Edition> {
         let newest = self.taken.iter().max_by_key(|(_, (number, at))| (*number, u64::MAX - *at));
         newest.map(|(hash, (number, _))| Edition { number: *number, hash: *hash })
+    }
+
+    /// Every edition that is known, the newest first, with what it was called and when it was taken up.
+    pub fn list_editions(&self) -> Vec<(Edition, &str, UtcMillis)> {
+        let edition = |(hash, (number, _)): (&u64, &(u64, u64))| {
+            let (name, at) = self.known.get(hash)?;
+            Some((Edition { number: *number, hash: *hash }, name.as_str(), *at))
+        };
+        let mut editions: Vec<_> = self.taken.iter().filter_map(edition).collect();
+        editions.sort_by_key(|(edition, ..)| std::cmp::Reverse(edition.number));
+        editions
+    }
+
+    /// Goes back to the catalogue before the newest; says which that is, or that there is none.
+    pub async fn step_back(&mut self, log: &dyn Topics, now: UtcMillis) -> anyhow::Result<Option<Edition>> {
+        self.update(log).await?;
+        let editions = self.list_editions();
+        let [(newest, ..), (before, name, _), ..] = editions[..] else { return Ok(None) };
+        let edition = Edition { number: newest.number + 1, hash: before.hash };
+        let what = HouseNoteBody::Catalogue(AdoptedCatalogue { edition, name: name.to_owned() });
+        let house = self.house.clone().unwrap_or_default();
+        write_note(log, &HouseNote { house, what, at: now }).await?;
+        Ok(Some(edition))
     }
 
     /// Takes a catalogue up, where that is due. Two processes that do so at once come to two numbers.

@@ -28,6 +28,7 @@ use topic::{TopicError, Topics};
 use wire::{SchemaSource, topics};
 
 pub mod book;
+pub mod editions;
 pub mod erasure;
 pub mod history;
 pub mod house_watch;
@@ -128,6 +129,8 @@ impl RunningHouse {
             (config.rooms.clone(), config.look_again, config.ingest.tenant.clone());
         let (measure_lag, readings) = (config.measure_lag, stages::list_readings(&catalogue));
         let watches = config.watches.clone();
+        // Where one process is the house of a test nobody else pauses anything, or takes anything up.
+        let watches_house = measure_lag.is_some();
         let (metrics, names) = (config.metrics.clone(), config.names.clone());
         metrics::declare_infos(&metrics, zones.origin())?;
         let engines = engines.measured(&EngineMetrics::declare(&metrics)?);
@@ -167,8 +170,7 @@ impl RunningHouse {
             let run = watch.start(WatchDeps { topics: log.clone(), shutdown: shutdown.clone() });
             tasks.spawn(async move { (watch.name, run.await) });
         }
-        // Where one process is the house nobody else takes anything up.
-        if how == TakeUpPolicy::IfNew {
+        if how == TakeUpPolicy::IfNew || watches_house {
             let run = pauses.clone().run(shutdown.clone());
             tasks.spawn(async move { ("the watch on pauses", run.await) });
             let run = watch.run(log, clock.clone(), shutdown.clone());
@@ -331,6 +333,11 @@ impl RunningHouse {
     /// Partitions of this house that cannot go on; all others do.
     pub fn standstills(&self) -> Vec<PartitionStandstill> {
         self.still.list()
+    }
+
+    /// Which editions of the catalogue there are.
+    pub fn editions(&self) -> &EditionTracker {
+        &self.editions
     }
 
     /// What an operator has stopped.

@@ -48,7 +48,7 @@ const START_TIME_MAX: Duration = Duration::from_secs(60);
 /// All that stays, whether or not there is a house.
 pub struct ProcessContext {
     pub config: Config,
-    pub data: DataDir,
+    pub data: Arc<DataDir>,
     pub catalogue: Arc<Catalogue>,
     pub clock: Arc<DemoClock>,
     /// Stays open: it is a folder of files, and one that could not be written is written again.

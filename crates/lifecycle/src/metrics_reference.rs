@@ -9,6 +9,8 @@ use runtime::metrics::Metrics;
 use shell::metrics::DiskMetrics;
 use upkeep::metrics::UpkeepMetrics;
 
+use crate::metrics::ReloadMetrics;
+
 type MetricDeclarer = fn(&Metrics) -> anyhow::Result<()>;
 
 /// Where a metric is told, and who declares it.
@@ -16,6 +18,7 @@ const SECTIONS: [(&str, MetricDeclarer); 6] = [
     ("Every process", |metrics| {
         house_metrics::declare_all(metrics)?;
         DiskMetrics::declare(metrics)?;
+        ReloadMetrics::declare(metrics)?;
         adapter_metrics::declare_engines(metrics)
     }),
     ("`ingest`", |metrics| {

@@ -44,7 +44,16 @@ pub struct ProcessSpec {
 pub type SpecMaker<'a> = Box<dyn FnOnce(Config) -> Result<ProcessSpec, CommandError> + 'a>;
 
 /// Runs a process until it is asked to stop.
-pub type ProcessRunner = fn(SpecMaker<'_>, Config, OutputStyle) -> Result<(), CommandError>;
+pub type ProcessRunner = fn(SpecMaker<'_>, ProcessSettings, OutputStyle) -> Result<(), CommandError>;
+
+/// Reads the configuration once more, as at the start.
+pub type ConfigReader = Arc<dyn Fn() -> Result<Config, CommandError> + Send + Sync>;
+
+/// The configuration of a process, and how it is read once more.
+pub struct ProcessSettings {
+    pub config: Config,
+    pub reader: ConfigReader,
+}
 
 /// By what the brokers know this process: its rooms, and its name or where it runs.
 pub fn client_id(rooms: &BTreeSet<RoomName>, instance: Option<&str>) -> String {
@@ -102,16 +111,16 @@ pub fn spawn_server(listener: LimitedListener, router: axum::Router, stop: Shutd
 }
 
 /// `admin.json` is there as long as this is.
-pub struct AdminFileGuard<'a>(&'a DataDir);
+pub struct AdminFileGuard(Arc<DataDir>);
 
-impl<'a> AdminFileGuard<'a> {
-    pub fn new(data: &'a DataDir, admin: &AdminAccess) -> anyhow::Result<Self> {
+impl AdminFileGuard {
+    pub fn new(data: &Arc<DataDir>, admin: &AdminAccess) -> anyhow::Result<Self> {
         data.publish(admin)?;
-        Ok(Self(data))
+        Ok(Self(data.clone()))
     }
 }
 
-impl Drop for AdminFileGuard<'_> {
+impl Drop for AdminFileGuard {
     fn drop(&mut self) {
         self.0.unpublish();
     }

@@ -11,7 +11,10 @@ use tokio::{
     time::timeout,
 };
 
-use crate::context::{HouseEnd, ProcessContext, ProcessHouse};
+use crate::{
+    context::{HouseEnd, ProcessContext, ProcessHouse},
+    reload::{ProcessChange, ReloadWatch},
+};
 
 /// How long requests in flight may take when the house stops.
 pub const LAST_REQUESTS: Duration = Duration::from_secs(5);
@@ -23,17 +26,29 @@ const LETTING_GO: Duration = Duration::from_secs(4);
 /// Lives until somebody asks us to stop, or until what cannot be waited for; goes on by itself after a disk
 /// was full or an engine away. What is left of the house is given back, with what ended it.
 pub async fn run_until_stopped(
-    site: &ProcessContext,
+    site: &mut ProcessContext,
     mut home: ProcessHouse,
-    front: &SwappableRouter,
+    (front, reloads): (&SwappableRouter, &mut ReloadWatch),
     stop: &ShutdownSignal,
 ) -> (Option<ProcessHouse>, Option<anyhow::Error>) {
     loop {
-        let (why, is_full) = match home.wait_for_end(site, stop).await {
-            HouseEnd::Asked => return (Some(home), None),
-            HouseEnd::Failed(error) => return (Some(home), Some(error)),
-            HouseEnd::NoRoom(why) => (why, true),
-            HouseEnd::Away(why) => (why, false),
+        let change = tokio::select! {
+            end = home.wait_for_end(site, stop) => Err(end),
+            change = reloads.wait_for_change(site, &home.house) => Ok(change),
+        };
+        let (why, is_full) = match change {
+            Err(HouseEnd::Asked) => return (Some(home), None),
+            Err(HouseEnd::Failed(error)) => return (Some(home), Some(error)),
+            Err(HouseEnd::NoRoom(why)) => (why, true),
+            Err(HouseEnd::Away(why)) => (why, false),
+            Ok(change) => match change_house(site, home, (front, reloads), change, stop).await {
+                Ok(Some(again)) => {
+                    home = again;
+                    continue;
+                }
+                Ok(None) => return (None, None),
+                Err(error) => return (None, Some(error.context("reload"))),
+            },
         };
         if is_full {
             tracing::error!(
@@ -80,6 +95,47 @@ pub async fn run_until_stopped(
             Err(error) => return (None, Some(error.context("open the engines again"))),
         }
     }
+}
+
+/// Closes a house and begins the next with what is new; with what was before, if nothing begins with that. `None` if it was
+/// asked to stop meanwhile.
+async fn change_house(
+    site: &mut ProcessContext,
+    home: ProcessHouse,
+    (front, reloads): (&SwappableRouter, &mut ReloadWatch),
+    change: ProcessChange,
+    stop: &ShutdownSignal,
+) -> anyhow::Result<Option<ProcessHouse>> {
+    let watch = SteadyStopwatch::start();
+    front.swap(site.waiting_router(StandbyReason::Reload));
+    tokio::select! {
+        () = stop.wait() => return Ok(None),
+        closed = home.close() => closed?,
+    }
+    reloads.apply(site, change);
+    let opened = tokio::select! {
+        () = stop.wait() => return Ok(None),
+        opened = site.reopen_when_back() => opened,
+    };
+    let (again, router) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            tracing::error!(
+                error = format!("{error:#}"),
+                "no house begins with what is new; it goes on with what was before"
+            );
+            reloads.undo(site);
+            tokio::select! {
+                () = stop.wait() => return Ok(None),
+                opened = site.reopen_when_back() => opened?,
+            }
+        }
+    };
+    front.swap(router);
+    let (name, hash) = (site.catalogue.name.as_str(), format!("{:016x}", site.catalogue.hash));
+    tracing::info!(catalogue = name, hash, ms = watch.elapsed().as_millis(), "reloaded");
+    terminal::print_talk(format!("reloaded in {} ms: catalogue {name}", watch.elapsed().as_millis()));
+    Ok(Some(again))
 }
 
 /// Closes the door first, then the rooms, then the engines. A second signal does not wait.

@@ -51,6 +51,8 @@ pub struct Config {
     pub tenant: Tenant,
     /// The folder of the catalogue; `up` needs one, the other commands do not.
     pub catalogue: Option<PathBuf>,
+    /// Whether a change of its files is taken up by itself.
+    pub catalogue_watch: bool,
     pub api_keys: Vec<ApiKeyConfig>,
     /// What links are signed with; the one in the data directory unless it is given.
     pub secret: Option<LinkSecret>,

@@ -17,9 +17,11 @@ use house::{
 use lifecycle::{
     context::{ProcessContext, ProcessHouse},
     demo::seed_demo,
+    metrics::ReloadMetrics,
+    reload::ReloadWatch,
     start::{
-        AdminFileGuard, ProcessSpec, SpecMaker, client_id, load_catalogue, open_outbox, print_address,
-        reachable_address, spawn_server, start_failure,
+        AdminFileGuard, ConfigReader, ProcessSettings, ProcessSpec, SpecMaker, client_id, load_catalogue,
+        open_outbox, print_address, reachable_address, spawn_server, start_failure,
     },
     supervision::{LAST_REQUESTS, close_process, run_until_stopped},
 };
@@ -46,12 +48,13 @@ const MEASURE_LAG: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Runs a process until it is asked to stop.
-pub fn run(spec: SpecMaker<'_>, config: Config, out: OutputStyle) -> Result<(), CommandError> {
+pub fn run(spec: SpecMaker<'_>, settings: ProcessSettings, out: OutputStyle) -> Result<(), CommandError> {
+    let ProcessSettings { config, reader } = settings;
     start_log(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let ran = runtime.block_on(async {
         let catalogue = load_catalogue(&config)?;
-        run_process(spec(config)?, catalogue, out).await
+        run_process(spec(config)?, catalogue, reader, out).await
     });
     // A read of the disk that hangs must not keep the process.
     runtime.shutdown_timeout(LAST_REQUESTS);
@@ -61,6 +64,7 @@ pub fn run(spec: SpecMaker<'_>, config: Config, out: OutputStyle) -> Result<(), 
 async fn run_process(
     spec: ProcessSpec,
     catalogue: Arc<Catalogue>,
+    reader: ConfigReader,
     out: OutputStyle,
 ) -> Result<(), CommandError> {
     let watch = SteadyStopwatch::start();
@@ -81,15 +85,17 @@ async fn run_process(
     let outbox = open_outbox(&config).await?;
     let metrics = Metrics::default();
     metrics.watch_process().context("the metrics of the process")?;
+    let mut reloads =
+        ReloadWatch::new(reader, ReloadMetrics::declare(&metrics).context("the metrics of reloads")?);
     let counts = (rooms.contains(&RoomName::Sender), &metrics);
     let courier_setup::CourierSetup { courier, web_key } =
         courier_setup::open_courier(&config, &data, outbox.clone(), counts).map_err(CommandError::Refused)?;
     print_moved_clock(&clock);
     let guard = RequestGuard::new(listens, !config.api_keys.is_empty(), || random_hex(SECRET_BYTES))?;
     let address = format!("http://{}", reachable_address(listens));
-    let site = ProcessContext {
+    let mut site = ProcessContext {
         config,
-        data,
+        data: Arc::new(data),
         catalogue,
         clock,
         outbox,
@@ -131,7 +137,7 @@ async fn run_process(
             () = stop.wait() => {}
         }
     }
-    let (home, why) = run_until_stopped(&site, home, &front, &stop).await;
+    let (home, why) = run_until_stopped(&mut site, home, (&front, &mut reloads), &stop).await;
     drop(open_door);
     close_process(home, server, stop, why).await
 }

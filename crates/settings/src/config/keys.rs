@@ -94,6 +94,8 @@ config_keys! {
         "the address at which readers of mails reach the house, for the links in mails; the one it listens on unless set";
     TENANT "tenant": Text = "main", "the tenant of events and persons that name none";
     CATALOGUE "catalogue": Path, "folder of the catalogue";
+    CATALOGUE_WATCH "catalogue_watch": Flag = "false",
+        "whether a change of the catalogue's files is taken up by itself within seconds, if it passes its check; SIGHUP asks for it in any case";
     API_KEYS "api_keys": ApiKeys, "the keys of callers, a list of `{tenant: ..., key: ...}`; needed where other machines reach the house";
     SECRET "secret": Secret,
         "signs the links of mails: 64 hexadecimal digits, and older secrets below them, a line each; the one in the data directory unless set";

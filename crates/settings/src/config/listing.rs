@@ -78,6 +78,7 @@ fn value_as_json(merged: &MergedConfig, key: &ConfigKey) -> Value {
         keys::PARTITIONS => config.partitions.count().into(),
         keys::DISK_RESERVE => config.disk_reserve.into(),
         keys::DEMO => config.demo.into(),
+        keys::CATALOGUE_WATCH => config.catalogue_watch.into(),
         keys::LIMITS_LAG => config.limits.lag.into(),
         name => written_value(merged, name, key.form),
     }

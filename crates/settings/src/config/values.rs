@@ -68,6 +68,7 @@ impl ConfigMerge<'_> {
         let disk_reserve = self.take(keys::DISK_RESERVE, parse_bytes);
         let presence_url = self.take(keys::PRESENCE_URL, parse_web_url);
         let demo = self.take(keys::DEMO, parse_as("is neither true nor false"));
+        let catalogue_watch = self.take(keys::CATALOGUE_WATCH, parse_as("is neither true nor false"));
         let filter = self.take(keys::LOG_FILTER, check_log_filter);
         let format = self.take(keys::LOG_FORMAT, parse_log_format);
         let wait = self.take(keys::LIMITS_CATALOGUE, parse_duration);
@@ -94,6 +95,7 @@ impl ConfigMerge<'_> {
                 disk_reserve: disk_reserve?,
                 presence_url,
                 demo: demo?,
+                catalogue_watch: catalogue_watch?,
                 log: LogConfig { filter: filter?, format: format? },
                 limits: LimitsConfig { lag: lag?, hand_over: hand_over?, catalogue: wait? },
             })

@@ -1,0 +1,243 @@
+//! A reload: the catalogue, the couriers and the log filter are read anew, without a restart of the process.
+//!
+//! What is read is checked before anything is touched; what does not pass is told, and everything stays as it was. Then
+//! the rooms end in good order, as for a full disk, and begin again with what is new. The catalogue before is kept: when
+//! the house goes back to it (`tidings catalogue back`), every process that had it does so too.
+
+use std::{
+    collections::{BTreeMap, hash_map::DefaultHasher},
+    fs,
+    hash::{Hash as _, Hasher as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use adapters::courier_setup::{self, CourierSetup};
+use anyhow::Context as _;
+use catalogue::Catalogue;
+use house::{RoomName, RunningHouse};
+use settings::config::Config;
+use shell::failure::CommandError;
+use tokio::{task::spawn_blocking, time::interval};
+
+use crate::{
+    context::ProcessContext,
+    metrics::ReloadMetrics,
+    start::{ConfigReader, load_catalogue},
+};
+
+/// Files of a catalogue's folder that are looked at.
+const FILES_MAX: usize = 10_000;
+/// How often it is looked.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What is new, checked.
+pub struct ProcessChange {
+    catalogue: Arc<Catalogue>,
+    /// Couriers and what they are made of, where the configuration was read too.
+    config: Option<(Box<Config>, CourierSetup)>,
+}
+
+/// Why there is a reload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ReloadCause {
+    /// Somebody asked for all of it.
+    Signal,
+    /// A file of the catalogue has changed.
+    Files,
+}
+
+/// Notices what there is to reload.
+pub struct ReloadWatch {
+    reader: ConfigReader,
+    metrics: ReloadMetrics,
+    hangup: Option<tokio::signal::unix::Signal>,
+    /// The folder as it was read last.
+    print: Option<u64>,
+    /// The catalogue that was in use before this one.
+    previous: Option<Arc<Catalogue>>,
+}
+
+impl ReloadWatch {
+    pub fn new(reader: ConfigReader, metrics: ReloadMetrics) -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hangup = signal(SignalKind::hangup()).inspect_err(|error| {
+            tracing::warn!(%error, "SIGHUP cannot be heard; a new catalogue needs a restart");
+        });
+        Self { reader, metrics, hangup: hangup.ok(), print: None, previous: None }
+    }
+
+    /// Returns when there is something new that passes its check.
+    pub async fn wait_for_change(&mut self, site: &ProcessContext, house: &RunningHouse) -> ProcessChange {
+        let mut looks = interval(LOOK);
+        loop {
+            let change = tokio::select! {
+                () = self.wait_for_signal() => self.reload_all(site).await,
+                _ = looks.tick() => self.look(site, house).await,
+            };
+            if let Some(change) = change {
+                return change;
+            }
+        }
+    }
+
+    /// Returns when somebody asks for a reload.
+    async fn wait_for_signal(&mut self) {
+        match &mut self.hangup {
+            Some(hangup) => drop(hangup.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What the signal asks for, if it passes.
+    async fn reload_all(&mut self, site: &ProcessContext) -> Option<ProcessChange> {
+        tracing::info!("a reload was asked for");
+        let read = self.read_change(site, ReloadCause::Signal).await;
+        self.judge_change(read)
+    }
+
+    /// What has changed since the last look: the files of the catalogue, or which catalogue the house uses.
+    async fn look(&mut self, site: &ProcessContext, house: &RunningHouse) -> Option<ProcessChange> {
+        if let Some(before) = self.find_step_back(&site.catalogue, house) {
+            tracing::warn!(
+                catalogue = before.name,
+                "the house went back to the catalogue before, and so does this process"
+            );
+            self.metrics.count("back");
+            return Some(ProcessChange { catalogue: before, config: None });
+        }
+        let folder = site.config.catalogue.clone().filter(|_| site.config.catalogue_watch)?;
+        let print = spawn_blocking(move || print_folder(&folder)).await.ok()?;
+        match self.print.replace(print) {
+            Some(before) if before != print => {}
+            _ => return None,
+        }
+        let read = self.read_change(site, ReloadCause::Files).await;
+        let change = self.judge_change(read)?;
+        (change.catalogue.hash != site.catalogue.hash).then_some(change)
+    }
+
+    /// Uses what is new from here on.
+    pub fn apply(&mut self, site: &mut ProcessContext, change: ProcessChange) {
+        let ProcessChange { catalogue, config } = change;
+        if catalogue.hash != site.catalogue.hash {
+            self.previous = Some(std::mem::replace(&mut site.catalogue, catalogue));
+        }
+        if let Some((config, CourierSetup { courier, web_key })) = config {
+            let Config { mail, push, hooks, log, .. } = *config;
+            (site.config.mail, site.config.push, site.config.hooks) = (mail, push, hooks);
+            (site.courier, site.web_key) = (courier, web_key);
+            if let Err(error) = runtime::log::set_filter(&log.filter) {
+                tracing::error!(error = format!("{error:#}"), "the log filter stays as it was");
+            }
+            site.config.log = log;
+        }
+    }
+
+    /// Nothing came of what is new: what was before is used again.
+    pub fn undo(&mut self, site: &mut ProcessContext) {
+        if let Some(before) = self.previous.take() {
+            site.catalogue = before;
+        }
+    }
+
+    /// The catalogue before, if the house uses that one again.
+    fn find_step_back(&self, own: &Catalogue, house: &RunningHouse) -> Option<Arc<Catalogue>> {
+        let newest = house.editions().newest_edition()?;
+        let before = self.previous.as_ref()?;
+        (newest.hash == before.hash && own.hash != before.hash).then(|| before.clone())
+    }
+
+    async fn read_change(
+        &self,
+        site: &ProcessContext,
+        cause: ReloadCause,
+    ) -> Result<ProcessChange, CommandError> {
+        let reader = self.reader.clone();
+        let read = move || {
+            let config = reader()?;
+            Ok::<_, CommandError>((load_catalogue(&config)?, config))
+        };
+        let (catalogue, config) = spawn_blocking(read).await.context("read what is new")??;
+        if cause == ReloadCause::Files {
+            return Ok(ProcessChange { catalogue, config: None });
+        }
+        let counts = (site.rooms.contains(&RoomName::Sender), &site.metrics);
+        let courier = courier_setup::open_courier(&config, &site.data, site.outbox.clone(), counts);
+        let courier = courier.map_err(CommandError::Refused)?;
+        Ok(ProcessChange { catalogue, config: Some((Box::new(config), courier)) })
+    }
+
+    fn judge_change(&self, read: Result<ProcessChange, CommandError>) -> Option<ProcessChange> {
+        match read {
+            Ok(change) => {
+                self.metrics.count("taken");
+                Some(change)
+            }
+            Err(refused) => {
+                self.metrics.count("refused");
+                tracing::error!(
+                    why = refused.to_string(),
+                    "nothing is reloaded: what is new does not pass its check"
+                );
+                None
+            }
+        }
+    }
+}
+
+/// What a folder looks like from outside: names, sizes and times of all files, wherever links lead.
+fn print_folder(folder: &Path) -> u64 {
+    let mut files: BTreeMap<PathBuf, (u64, Option<std::time::SystemTime>)> = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(items) = fs::read_dir(&folder) else { continue };
+        for path in items.filter_map(|item| Some(item.ok()?.path())) {
+            if files.len() >= FILES_MAX {
+                break;
+            }
+            match fs::metadata(&path) {
+                // A volume of Kubernetes keeps its files once more in folders with such names.
+                Ok(found)
+                    if found.is_dir()
+                        && !path
+                            .file_name()
+                            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"..")) =>
+                {
+                    folders.push(path);
+                }
+                Ok(found) if found.is_file() => {
+                    files.insert(path, (found.len(), found.modified().ok()));
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut print = DefaultHasher::new();
+    files.hash(&mut print);
+    print.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_known_by_what_its_files_look_like() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+        fs::create_dir(dir.path().join("mail")).unwrap();
+        write("catalogue.yaml", "a");
+        let mut seen = vec![print_folder(dir.path())];
+        assert_eq!(seen[0], print_folder(dir.path()));
+        write("mail/a.mjml", "a");
+        seen.push(print_folder(dir.path()));
+        write("mail/a.mjml", "ab");
+        seen.push(print_folder(dir.path()));
+        fs::remove_file(dir.path().join("mail/a.mjml")).unwrap();
+        let (first, others) = seen.split_first().unwrap();
+        assert_eq!(print_folder(dir.path()), *first);
+        assert!(others.iter().all(|print| print != first) && others[0] != others[1], "{seen:?}");
+    }
+}
