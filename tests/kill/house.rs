@@ -203,6 +203,15 @@ impl KillHouse {
         self.lines.lock().unwrap().try_iter().collect::<Vec<_>>().join("\n")
     }
 
+    /// SIGTERM; the exit code, and how long it took.
+    pub fn end(&self) -> (Option<i32>, Duration) {
+        let watch = SteadyStopwatch::start();
+        let pid = self.pid().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let code = self.child.lock().unwrap().wait().unwrap().code();
+        (code, watch.elapsed())
+    }
+
     /// SIGKILL.
     pub fn kill(&self) {
         let mut child = self.child.lock().unwrap();

@@ -9,6 +9,7 @@
 
 mod bench;
 mod doors;
+mod drain;
 mod full_disk;
 mod hooks;
 mod house;
