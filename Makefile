@@ -9,7 +9,7 @@ EVENTS ?= 200000
 CATALOGUES ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up sink engines test chart soak nightly advisories bench fmt
+.PHONY: help setup up sink engines test chart image soak nightly advisories bench fmt
 
 help: ## lists these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ test: ## runs the whole gate: format, checks, lints, tests, documentation, plant
 
 chart: ## checks the Helm chart, and lives a release on a real API server; ARGS=quick leaves the server out
 	@tests/chart/run.sh $(or $(ARGS),all)
+
+image: ## makes the container image, has public tools judge it and runs it; ARGS=FILE takes a static program that is there
+	@setup/prepare.sh up
+	@tests/image/run.sh $(ARGS)
 
 soak: ## kills and restarts the real process KILLS=50 times, eight processes under EVENTS=200000, all scenarios on engines
 	@setup/prepare.sh test

@@ -5,11 +5,16 @@
 //! gives the same digests, for nothing in it depends on when or where it was made.
 
 mod bill;
+mod container;
 mod files;
 mod layout;
 mod program;
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -24,12 +29,17 @@ const PROGRAM: &str = "usr/local/bin/tidings";
 const DATA: &str = "var/lib/tidings";
 const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
 const ZONES: &str = "usr/share/zoneinfo";
+/// The folder of the bill of materials, below that of the image. It is a layout of its own, for tools that push images take
+/// one in which there is one.
+const BILL: &str = "bill";
 
 /// What an image is made from, and where.
 pub struct ImageRequest {
     pub out: PathBuf,
     /// A program that is there already; it is built otherwise.
     pub program: Option<PathBuf>,
+    /// Where its files are to be laid out, too.
+    pub files: Option<PathBuf>,
 }
 
 /// Which commit it is of.
@@ -57,9 +67,12 @@ pub fn make_image(house: &WorkspaceRoot, asked: &ImageRequest) -> Result<()> {
         serde_json::to_vec_pretty(&bill::list_components(&metadata, &source.version, &source.created)?)?;
     let mut image = ImageLayout::begin(&asked.out)?;
     let manifest = write_manifest(&mut image, &layer, &source, architecture)?;
-    attach_bill(&mut image, &manifest, &bill)?;
     image.finish(&manifest, &source.version)?;
+    attach_bill(&asked.out.join(BILL), &manifest, &bill, &source.version)?;
     fs::write(asked.out.join("bill-of-materials.cdx.json"), &bill)?;
+    if let Some(folder) = &asked.files {
+        layer.unpack_into(folder).with_context(|| folder.display().to_string())?;
+    }
     println!("{}  {} bytes", asked.out.display(), manifest.size + layer.packed.len() as u64);
     println!("{}", manifest.digest);
     Ok(())
@@ -102,41 +115,11 @@ fn write_manifest(
     source: &ImageSource,
     architecture: &str,
 ) -> Result<BlobDescriptor> {
-    let annotations = json!({
-        "org.opencontainers.image.title": "tidings",
-        "org.opencontainers.image.description": "Gathers change events into one good mail or push for each person",
-        "org.opencontainers.image.version": source.version,
-        "org.opencontainers.image.revision": source.revision,
-        "org.opencontainers.image.created": source.created,
-        "org.opencontainers.image.licenses": "Apache-2.0",
-    });
-    let program = format!("/{PROGRAM}");
     let settings = json!({
         "created": source.created,
         "architecture": architecture,
         "os": "linux",
-        "config": {
-            "User": format!("{USER}:{USER}"),
-            "Env": [
-                "PATH=/usr/local/bin",
-                format!("SSL_CERT_FILE=/{CERTIFICATES}"),
-                format!("TIDINGS_DATA_DIR=/{DATA}"),
-            ],
-            "Entrypoint": [program],
-            "Cmd": ["--help"],
-            "WorkingDir": format!("/{DATA}"),
-            "ExposedPorts": {"7280/tcp": {}},
-            "StopSignal": "SIGTERM",
-            "Labels": annotations,
-            // Engines of Docker's kind read it; Kubernetes has probes of its own.
-            "Healthcheck": {
-                "Test": ["CMD", program, "health"],
-                "Interval": 10_000_000_000_u64,
-                "Timeout": 6_000_000_000_u64,
-                "StartPeriod": 60_000_000_000_u64,
-                "Retries": 3,
-            },
-        },
+        "config": container::describe_container(source),
         "rootfs": {"type": "layers", "diff_ids": [layer.unpacked_digest]},
         "history": [{"created": source.created, "created_by": "cargo xtask image"}],
     });
@@ -147,26 +130,26 @@ fn write_manifest(
         "mediaType": layout::MANIFEST,
         "config": settings.to_json(),
         "layers": [packed.to_json()],
-        "annotations": annotations,
+        "annotations": container::describe_source(source),
     });
     let manifest = image.add_json(layout::MANIFEST, &manifest)?;
     Ok(manifest.on_platform(architecture))
 }
 
 /// The bill of materials refers to the image, as registries expect.
-fn attach_bill(image: &mut ImageLayout, subject: &BlobDescriptor, bill: &[u8]) -> Result<()> {
-    const BILL: &str = "application/vnd.cyclonedx+json";
-    let empty = image.add_blob("application/vnd.oci.empty.v1+json", b"{}")?;
-    let bill = image.add_blob(BILL, bill)?;
+fn attach_bill(folder: &Path, subject: &BlobDescriptor, bill: &[u8], version: &str) -> Result<()> {
+    const BILL_TYPE: &str = "application/vnd.cyclonedx+json";
+    let mut layout = ImageLayout::begin(folder)?;
+    let empty = layout.add_blob("application/vnd.oci.empty.v1+json", b"{}")?;
+    let bill = layout.add_blob(BILL_TYPE, bill)?;
     let manifest = json!({
         "schemaVersion": 2,
         "mediaType": layout::MANIFEST,
-        "artifactType": BILL,
+        "artifactType": BILL_TYPE,
         "config": empty.to_json(),
         "layers": [bill.to_json()],
         "subject": subject.plain_json(),
     });
-    let manifest = image.add_json(layout::MANIFEST, &manifest)?;
-    image.refer(&manifest, BILL);
-    Ok(())
+    let manifest = layout.add_json(layout::MANIFEST, &manifest)?;
+    layout.finish(&manifest.of_type(BILL_TYPE), &format!("{version}-{BILL}"))
 }

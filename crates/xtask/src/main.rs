@@ -63,8 +63,9 @@ enum XtaskCommand {
     },
     /// Makes a container image, without a container engine
     ///
-    /// An OCI layout, which `skopeo copy oci:DIR docker://…` or `crane push DIR …` brings to a registry. It holds the program,
-    /// linked statically, certificate authorities and time zones. The same commit gives the same digest.
+    /// An OCI layout, which `crane push DIR …` or `skopeo copy oci:DIR docker://…` brings to a registry. It holds the program,
+    /// linked statically, certificate authorities and time zones. The same commit gives the same digest. DIR/bill is a layout
+    /// with the bill of materials.
     Image {
         /// The folder to make; what an earlier run left there is replaced
         #[arg(long, value_name = "DIR")]
@@ -72,6 +73,9 @@ enum XtaskCommand {
         /// A static program that is there already, instead of building it
         #[arg(long, value_name = "FILE")]
         program: Option<PathBuf>,
+        /// A new folder in which the files of the image are laid out, too
+        #[arg(long, value_name = "DIR")]
+        files: Option<PathBuf>,
     },
     /// Plants each fault of tests/laws/faults.txt and demands that its test fails
     ///
@@ -111,9 +115,9 @@ fn run_command(verb: XtaskCommand) -> Result<bool> {
             Ok(true)
         }
         XtaskCommand::Tidy { checks, .. } => Ok(tidy::run_checks(&house, &checks)?.print_tally()),
-        XtaskCommand::Image { out, program } => {
+        XtaskCommand::Image { out, program, files } => {
             let out = out.unwrap_or_else(|| house.target_folder().join("image"));
-            image::make_image(&house, &image::ImageRequest { out, program })?;
+            image::make_image(&house, &image::ImageRequest { out, program, files })?;
             Ok(true)
         }
         XtaskCommand::Faults { faults } => {

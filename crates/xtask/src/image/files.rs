@@ -8,8 +8,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use flate2::{Compression, GzBuilder};
-use tar::{Builder, EntryType, Header};
+use flate2::{Compression, GzBuilder, read::GzDecoder};
+use tar::{Archive, Builder, EntryType, Header};
 
 use super::{CERTIFICATES, DATA, PROGRAM, USER, ZONES, layout::digest_bytes};
 
@@ -19,14 +19,24 @@ pub struct PackedLayer {
     pub unpacked_digest: String,
 }
 
+impl PackedLayer {
+    /// Lays its files out in a folder that is not there yet; whose they are, only root can keep.
+    pub fn unpack_into(&self, folder: &Path) -> Result<()> {
+        ensure!(!folder.exists(), "it is there already");
+        let mut tar = Archive::new(GzDecoder::new(self.packed.as_slice()));
+        tar.set_preserve_permissions(true);
+        Ok(tar.unpack(folder)?)
+    }
+}
+
 /// What stands at a path.
 enum LayerEntry {
     Folder { mode: u32, owner: u64 },
     File { bytes: Vec<u8>, mode: u32 },
 }
 
-/// Names of time zones that are the same once more: by another count of seconds, or under a second name.
-const ZONES_LEFT_OUT: [&str; 2] = ["posix", "right"];
+/// Names that are no zone of their own: all of them once more, by another count of seconds, and the zone of this machine.
+const ZONES_LEFT_OUT: [&str; 3] = ["localtime", "posix", "right"];
 
 /// Packs the program with what it needs.
 pub fn pack_layer(program: &[u8], seconds: u64) -> Result<PackedLayer> {
@@ -39,6 +49,8 @@ pub fn pack_layer(program: &[u8], seconds: u64) -> Result<PackedLayer> {
     entries.insert(PathBuf::from("etc/passwd"), file(passwd.into_bytes(), 0o644));
     let group = format!("root:x:0:\ntidings:x:{USER}:\n");
     entries.insert(PathBuf::from("etc/group"), file(group.into_bytes(), 0o644));
+    // Unless it is said, names are asked of DNS first, and what a cluster writes into the file of hosts may never count.
+    entries.insert(PathBuf::from("etc/nsswitch.conf"), file(b"hosts: files dns\n".to_vec(), 0o644));
     let certificates = fs::read(Path::new("/").join(CERTIFICATES)).context("install ca-certificates")?;
     entries.insert(PathBuf::from(CERTIFICATES), file(certificates, 0o644));
     add_zones(&mut entries).context("install tzdata")?;
@@ -108,6 +120,8 @@ fn write_tar(entries: &BTreeMap<PathBuf, LayerEntry>, seconds: u64) -> Result<Ve
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -117,8 +131,7 @@ mod tests {
         assert_eq!(one.unpacked_digest, other.unpacked_digest);
         assert_eq!(one.packed, other.packed);
         assert_ne!(one.unpacked_digest, pack_layer(b"program", 1).unwrap().unpacked_digest);
-        let unpacked = flate2::read::GzDecoder::new(one.packed.as_slice());
-        let mut tar = tar::Archive::new(unpacked);
+        let mut tar = Archive::new(GzDecoder::new(one.packed.as_slice()));
         let mut found = BTreeMap::new();
         for entry in tar.entries().unwrap() {
             let header = entry.unwrap().header().clone();
@@ -130,9 +143,23 @@ mod tests {
         check("usr/local/bin", (0o755, 0));
         check("var/lib/tidings", (0o700, USER));
         check("tmp", (0o1777, 0));
+        check("etc/nsswitch.conf", (0o644, 0));
         check("etc/ssl/certs/ca-certificates.crt", (0o644, 0));
         check("usr/share/zoneinfo/Europe/Berlin", (0o644, 0));
         assert!(!found.keys().any(|path| path.contains("zoneinfo/right")), "zones that count leap seconds");
+        assert!(!found.keys().any(|path| path.ends_with("/localtime")), "the zone of this machine");
         assert!(!found.keys().any(|path| path.ends_with("/sh")), "a shell");
+    }
+
+    #[test]
+    fn its_files_are_laid_out_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        let layer = pack_layer(b"program", 1_700_000_000).unwrap();
+        layer.unpack_into(&root).unwrap();
+        let mode = |name: &str| fs::metadata(root.join(name)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode(PROGRAM), mode(DATA), mode("tmp")), (0o755, 0o700, 0o1777));
+        assert_eq!(fs::read(root.join(PROGRAM)).unwrap(), b"program");
+        assert!(layer.unpack_into(&root).is_err_and(|error| error.to_string().contains("there already")));
     }
 }

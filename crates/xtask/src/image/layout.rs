@@ -15,8 +15,6 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// A layout that is being written.
 pub struct ImageLayout {
     folder: PathBuf,
-    /// Manifests that refer to the image.
-    referring: Vec<Value>,
 }
 
 /// How a blob is named where it is used.
@@ -26,6 +24,8 @@ pub struct BlobDescriptor {
     pub digest: String,
     pub size: u64,
     architecture: Option<String>,
+    /// What it is, if it is no image.
+    artifact_type: Option<&'static str>,
 }
 
 /// `sha256:…` of bytes.
@@ -44,32 +44,30 @@ impl ImageLayout {
             fs::remove_dir_all(folder)?;
         }
         fs::create_dir_all(folder.join("blobs/sha256")).with_context(|| folder.display().to_string())?;
-        Ok(Self { folder: folder.to_owned(), referring: Vec::new() })
+        Ok(Self { folder: folder.to_owned() })
     }
 
     pub fn add_blob(&mut self, media_type: &'static str, bytes: &[u8]) -> Result<BlobDescriptor> {
         let digest = digest_bytes(bytes);
         fs::write(self.folder.join("blobs").join(digest.replace(':', "/")), bytes)?;
-        Ok(BlobDescriptor { media_type, digest, size: bytes.len() as u64, architecture: None })
+        Ok(BlobDescriptor {
+            media_type,
+            digest,
+            size: bytes.len() as u64,
+            architecture: None,
+            artifact_type: None,
+        })
     }
 
     pub fn add_json(&mut self, media_type: &'static str, value: &Value) -> Result<BlobDescriptor> {
         self.add_blob(media_type, &serde_json::to_vec(value)?)
     }
 
-    /// Lists a manifest that refers to the image.
-    pub fn refer(&mut self, manifest: &BlobDescriptor, artifact_type: &str) {
-        let mut descriptor = manifest.plain_json();
-        descriptor["artifactType"] = json!(artifact_type);
-        self.referring.push(descriptor);
-    }
-
     /// Writes the index, by which the rest is found.
     pub fn finish(self, manifest: &BlobDescriptor, tag: &str) -> Result<()> {
         let mut first = manifest.to_json();
         first["annotations"] = json!({"org.opencontainers.image.ref.name": tag});
-        let manifests: Vec<Value> = [first].into_iter().chain(self.referring).collect();
-        let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests});
+        let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [first]});
         fs::write(self.folder.join("index.json"), serde_json::to_vec(&index)?)?;
         Ok(fs::write(self.folder.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?)
     }
@@ -80,6 +78,10 @@ impl BlobDescriptor {
         Self { architecture: Some(architecture.to_owned()), ..self }
     }
 
+    pub fn of_type(self, artifact_type: &'static str) -> Self {
+        Self { artifact_type: Some(artifact_type), ..self }
+    }
+
     pub fn plain_json(&self) -> Value {
         json!({"mediaType": self.media_type, "digest": self.digest, "size": self.size})
     }
@@ -88,6 +90,9 @@ impl BlobDescriptor {
         let mut descriptor = self.plain_json();
         if let Some(architecture) = &self.architecture {
             descriptor["platform"] = json!({"architecture": architecture, "os": "linux"});
+        }
+        if let Some(artifact_type) = self.artifact_type {
+            descriptor["artifactType"] = json!(artifact_type);
         }
         descriptor
     }

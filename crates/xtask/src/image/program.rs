@@ -6,8 +6,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::shell::{self, WorkspaceRoot};
 
-/// What it is built for; `--target` keeps the flags from build scripts and macros, which run here.
-pub const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// What it is built for, which is this machine's kind; `--target` keeps the flags from build scripts and macros, which run
+/// here.
+pub const TARGET: &str =
+    if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
 
 /// Builds the program; where it is.
 pub fn build_program(house: &WorkspaceRoot) -> Result<PathBuf> {
