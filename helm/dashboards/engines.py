@@ -1,6 +1,6 @@
 """The dashboard of the engines: log, store, registry, groups, disks and the keeper."""
 
-from board import Board, greatest, quantiles, rate
+from board import Board, quantiles, rate
 
 
 def board():
@@ -44,11 +44,11 @@ def board():
 
     made.row("Keeper and archive")
     made.lines(
-        "Since the keeper's last round", "The keeper deletes expired days and erases people, and ends a round at least once a day.", "s",
-        [("time() - max by (release) (tidings_keeper_success_timestamp_seconds{@} > 0)", "keeper {{release}}")], "runbooks/TidingsKeeperLate.md", limits=(86400,))
+        "Since the keeper's daily work", "The keeper deletes expired days once in each day of UTC.", "s",
+        [("time() - max by (release) (tidings_keeper_success_timestamp_seconds{@} > 0)", "keeper {{release}}")], "runbooks/TidingsKeeperLate.md", limits=(90000,))
     made.lines(
         "What the keeper does", "Days that it deleted and rounds that failed, an hour.", "none",
-        [("sum(increase(tidings_keeper_dropped_days_total{@}[1h]))", "days deleted"), ("sum(increase(tidings_keeper_failures_total{@}[1h]))", "failures")],
+        [("sum(increase(tidings_keeper_drops_total{@}[1h]))", "days deleted"), ("sum(increase(tidings_keeper_failures_total{@}[1h]))", "failures")],
         "runbooks/TidingsKeeperLate.md")
     made.lines(
         "Since the last archive", "How long ago a day was archived. Days that are not archived are deleted after 21 days.", "s",

@@ -24,8 +24,8 @@ def board():
         "Told in the last hour", "Messages that providers accepted in the last hour.", "none",
         'sum(increase(tidings_sender_outcomes_total{@, outcome="sent"}[1h]))', "watching.md#what-is-promised", 8)
     made.number(
-        "Outcome unknown", "Messages of which nobody knows whether they left, and that are still open.", "none",
-        f"sum({greatest('tidings_sender_unknown_messages', 'release, channel')})", "runbooks/TidingsUnknownMessages.md", 8, (1,))
+        "Outcome unknown", "Messages of the last 24 hours of which nobody knows whether they left.", "none",
+        'sum(increase(tidings_sender_outcomes_total{@, outcome="unknown"}[1d]))', "runbooks/TidingsUnknownMessages.md", 8, (1,))
     made.number(
         "Full days in the last day", "Rows for which a person's day had no room in the last 24 hours, urgent ones included.", "none",
         'sum(increase(tidings_fanout_rows_total{@, outcome=~"full|urgent_full"}[1d]))', "operating.md#metrics", 8, (1,))
@@ -57,6 +57,9 @@ def board():
     made.lines(
         "Due", "Windows whose time has come and that are not closed yet; 10,000 people of a partition are counted at most.", "none",
         [(f"sum by (release) ({greatest('tidings_digest_due_windows', 'release, partition')})", "due {{release}}")], "runbooks/TidingsDueWindowsWait.md", limits=(1,))
+    made.lines(
+        "Held", "Windows whose time has come and that wait: the person is online, has quiet hours, or has heard enough for now.", "none",
+        [(f"sum by (because) ({greatest('tidings_digest_held_windows', 'release, partition, because')})", "{{because}}")], "windows.md#what-holds-it")
     made.lines(
         "People remembered", "People of whom the digest remembers something. It takes at most 4 KB of memory for each.", "none",
         [(f"sum by (release) ({greatest('tidings_digest_remembered_persons', 'release, partition')})", "people {{release}}")], "kubernetes.md#sizes")

@@ -6,12 +6,13 @@ from board import DIGEST, URGENT, Board, greatest, quantiles, rate
 def board():
     made = Board("tidings-replay", "Tidings / Replay", "How far a replay is, what it puts into days, and whether others wait because of it.", "replay.md")
     made.row("How far it is")
-    made.number("Records left", "Records that running replays have still to append.", "none", "max(tidings_replay_remaining_records{@})", "replay.md#while-it-runs", 8)
+    made.number("Open replays", "Replays that are planned, run or wait to be resumed.", "none", "max(tidings_replay_open_replays{@})", "replay.md#while-it-runs", 6)
+    made.number("Records left", "Records that open replays have not looked at yet.", "none", "max(tidings_replay_remaining_records{@})", "replay.md#while-it-runs", 6)
     made.number(
-        "Records a second", "Records that replays append a second.", "cps", "sum(rate(tidings_replay_records_total{@}[$__rate_interval]))", "replay.md#while-it-runs", 8)
+        "Records a second", "Records that replays append a second.", "cps", "sum(rate(tidings_replay_records_total{@}[$__rate_interval]))", "replay.md#while-it-runs", 6)
     made.number(
         "Time left", "What is left, at the present rate.", "s",
-        "max(tidings_replay_remaining_records{@}) / (sum(rate(tidings_replay_records_total{@}[$__rate_interval])) > 0) or vector(0)", "replay.md#while-it-runs", 8)
+        "max(tidings_replay_remaining_records{@}) / (sum(rate(tidings_replay_records_total{@}[$__rate_interval])) > 0) or vector(0)", "replay.md#while-it-runs", 6)
     made.lines(
         "Records left and appended", "The first line falls to 0; the second is the rate of the replay.", "none",
         [("max(tidings_replay_remaining_records{@})", "left"), ("sum(rate(tidings_replay_records_total{@}[$__rate_interval]))", "a second")],

@@ -1,6 +1,6 @@
 """The dashboard of senders and providers: what leaves, by which way, what comes back."""
 
-from board import Board, greatest, quantiles, rate
+from board import Board, quantiles, rate
 
 
 
@@ -14,10 +14,10 @@ def board():
         "In flight", "Messages that senders have in hand; at most 128 by channel and process.", "none",
         "sum(tidings_sender_in_flight_messages{@})", "mail.md", 8)
     made.number(
-        "Outcome unknown", "Messages of which nobody knows whether they left, and that are still open.", "none",
-        f"sum({greatest('tidings_sender_unknown_messages', 'release, channel')})", "runbooks/TidingsUnknownMessages.md", 8, (1,))
+        "Outcome unknown", "Messages of the last 24 hours of which nobody knows whether they left.", "none",
+        'sum(increase(tidings_sender_outcomes_total{@, outcome="unknown"}[1d]))', "runbooks/TidingsUnknownMessages.md", 8, (1,))
     made.lines(
-        "Providers in use", "1 while a sender uses a provider, 0 while it is left alone; the least of all senders.", "none",
+        "Providers in use", "1 while a sender uses a provider, 0 while it is left alone, as of the last message for it; the least of all senders.", "none",
         [("min by (channel, provider) (tidings_courier_provider_up{@})", "{{channel}} {{provider}}")], "runbooks/TidingsProviderLeftAlone.md", limits=(-1,))
     made.lines(
         "Hand-overs", "What providers answer, a second.", "cps",
@@ -44,8 +44,8 @@ def board():
         "In flight by channel", "Messages that senders have in hand.", "none",
         [("sum by (channel) (tidings_sender_in_flight_messages{@})", "{{channel}}")], "mail.md")
     made.lines(
-        "Unknown by channel", "Messages of which nobody knows whether they left, and that are still open.", "none",
-        [(greatest("tidings_sender_unknown_messages", "channel"), "{{channel}}")], "runbooks/TidingsUnknownMessages.md", limits=(1,))
+        "Unknown by channel", "Messages of an hour of which nobody knows whether they left.", "none",
+        [('sum by (channel) (increase(tidings_sender_outcomes_total{@, outcome="unknown"}[1h]))', "{{channel}}")], "runbooks/TidingsUnknownMessages.md", limits=(1,))
     made.lines(
         "Left out", "Entries a second that were no longer to be told at the last check, and why.", "cps",
         [(rate("tidings_sender_left_out_total", "why"), "{{why}}")], "operating.md#why-was-she-told-or-not")
