@@ -59,6 +59,9 @@ def board():
         "Answers of the intake", "Requests a second by status. 429, 503 and 507 turn a service away for a while.", "reqps",
         [(rate("tidings_ingest_requests_total", "status"), "{{status}}")], "runbooks/TidingsIntakeTurnsAway.md")
     made.lines(
+        "Time of a request", "How long the intake takes to answer, the 99th percentile by path. What a request brought is durable by then.", "s",
+        quantiles("tidings_ingest_request_seconds", "path", "{{path}}", (0.99,)), "http.md")
+    made.lines(
         "Fan-out", "Events told and expired a second, and slices of large audiences.", "cps",
         [(rate("tidings_fanout_events_total", "outcome"), "events {{outcome}}"), (rate("tidings_fanout_slices_total", "outcome"), "slices {{outcome}}")],
         "runbooks/TidingsLagGrows.md")

@@ -20,7 +20,7 @@ RULES = HERE.parents[1] / "helm/tidings/files/alerts.yaml"
 HOUSE = {"job": "tidings", "namespace": "news", "release": "news"}
 # What a number or a time of a rule is multiplied by when it is wrong.
 WRONG = (0.6, 1.7)
-MARKED = re.compile(r"(\S+)( # [a-zA-Z]+)$")
+MARKED = re.compile(r"(\S+) # ([a-zA-Z]+)$", re.M)
 
 
 def full_name(rule):
@@ -100,19 +100,18 @@ def alerts_of(rules):
 
 def planted(text):
     """Faults: what is wrong, with which alert, and the rules as they are then."""
-    lines = text.splitlines()
-    for number, line in enumerate(lines):
-        found = MARKED.search(line)
-        if not found or line.lstrip().startswith("#"):
-            continue
+    marks = dict(reversed(mark) for mark in MARKED.findall(text))
+    for mark, value in marks.items():
         for factor in WRONG:
-            value = found.group(1)
-            scaled = f"{minutes(value) * factor * 60:g}s" if "for:" in line else f"{float(value) * factor:g}"
-            changed = [*lines[:number], line[: found.start()] + scaled + found.group(2), *lines[number + 1 :]]
-            rules = read("\n".join(changed))
+            scaled = f"{minutes(value) * factor * 60:g}s" if value[-1] in "smhd" else f"{float(value) * factor:g}"
+            # A number that is 0 has no wrong neighbour but 1.
+            scaled = "1" if scaled == "0" else scaled
+            changed = alerts_of(read(re.sub(rf"\S+ # {mark}\b", f"{scaled} # {mark}", text)))
             for name, rule in alerts_of(read(text)).items():
-                if alerts_of(rules)[name] != rule:
-                    yield f"line {number + 1} of {name}, {scaled} instead of {value}{found.group(2)}", name, rules
+                if changed[name] != rule:
+                    rules = copy.deepcopy(read(text))
+                    alerts_of(rules)[name].update(changed[name])
+                    yield f"{mark} of {name} is {scaled} instead of {value}", name, rules
     for name, rule in alerts_of(read(text)).items():
         faults = {"never fires": {"expr": f"({rule['expr']}\n) and vector(1) < 0"}, "says the opposite": {"expr": flip(rule["expr"])}}
         if "keep_firing_for" in rule:
