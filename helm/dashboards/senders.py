@@ -59,12 +59,12 @@ def board():
         [(rate("tidings_sender_came_back_total", "what"), "{{what}}")], "runbooks/TidingsBouncesHigh.md")
     made.lines(
         "Bounces", "Hard bounces of an hour as a share of the mails of that hour. Providers stop senders at 5 to 10 %.", "percentunit",
-        [('(sum(rate(tidings_ingest_returns_total{@, what="hard"}[1h])) + sum(rate(tidings_sender_came_back_total{@, what="hard"}[1h])))'
+        [('((sum(rate(tidings_ingest_returns_total{@, what="hard"}[1h])) or vector(0)) + (sum(rate(tidings_sender_came_back_total{@, what="hard"}[1h])) or vector(0)))'
           ' / sum(rate(tidings_sender_outcomes_total{@, channel="email", outcome=~"sent|refused"}[1h]))', "bounces")],
         "runbooks/TidingsBouncesHigh.md", limits=(0.05,))
     made.lines(
         "Complaints", "Complaints of an hour as a share of the mails of that hour. Mailbox providers filter senders above 0.3 %.", "percentunit",
-        [('sum(rate(tidings_ingest_returns_total{@, what="complaint"}[1h])) / sum(rate(tidings_sender_outcomes_total{@, channel="email", outcome="sent"}[1h]))', "complaints")],
+        [('(sum(rate(tidings_ingest_returns_total{@, what="complaint"}[1h])) or vector(0)) / sum(rate(tidings_sender_outcomes_total{@, channel="email", outcome="sent"}[1h]))', "complaints")],
         "runbooks/TidingsComplaintsHigh.md", limits=(0.003,))
     made.lines(
         "Devices gone", "Devices a second that a push service no longer knows.", "cps",

@@ -126,6 +126,8 @@ def flip(expression):
     """The same with its last comparison the other way round."""
     if expression.startswith("absent("):
         return expression.removeprefix("absent")
+    if "unless" in expression and not re.search(r"\s[<>=]=? ", expression):
+        return expression.replace("unless", "and")
     at = list(re.finditer(r"(?<=\s)(<=|>=|==|<|>)(?= )", expression))[-1]
     other = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!="}[at.group(1)]
     return f"{expression[: at.start()]}{other}{expression[at.end() :]}"

@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import subprocess
+import tempfile
 
 import promql_parser
 import yaml
@@ -84,6 +85,7 @@ def check_dashboard(path, known):
     variables = {variable["name"]: variable for variable in board["templating"]["list"]}
     if list(variables) != VARIABLES:
         yield f"its variables are {list(variables)}"
+        return
     for name in ("job", "namespace", "release", "instance"):
         variable = variables[name]
         if not (variable["includeAll"] and variable["multi"] and variable["allValue"] == ".*" and variable["refresh"] == 2):
@@ -248,9 +250,46 @@ def all_checks():
     return found
 
 
+def plant(name, change):
+    """What the checks find in a dashboard with one thing wrong."""
+    board = json.loads((DASHBOARDS / f"{name}.json").read_text())
+    change(board, [panel for panel in board["panels"] if panel["type"] != "row"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / f"{name}.json"
+        path.write_text(json.dumps(board, separators=(",", ":")))
+        return list(check_dashboard(path, metrics_known()))
+
+
+def ask(query):
+    return lambda board, panels: panels[0]["targets"][0].update(expr=query)
+
+
+ALL = "{" + ", ".join(CHOSEN) + "}"
+FAULTS = {
+    "a panel has no description": lambda board, panels: panels[3].pop("description"),
+    "a panel has no unit": lambda board, panels: panels[3]["fieldConfig"]["defaults"].pop("unit"),
+    "a panel links to no page": lambda board, panels: panels[3]["links"][0].update(url="${docs}/runbooks/TidingsNothing.md"),
+    "a panel links to no heading": lambda board, panels: panels[3]["links"][0].update(url="${docs}/windows.md#never"),
+    "a data source is fixed": lambda board, panels: panels[3]["datasource"].update(uid="prometheus"),
+    "a dashboard can be edited": lambda board, panels: board.update(editable=True),
+    "a variable is missing": lambda board, panels: board["templating"]["list"].pop(2),
+    "two panels have one title": lambda board, panels: panels[3].update(title=panels[4]["title"]),
+    "a query is broken": ask(f"max(tidings_consumergroup_lag{ALL}"),
+    "a query is not confined": ask("max(tidings_digest_due_windows)"),
+    "a query has no namespace": ask('max(tidings_digest_due_windows{job=~"$job"})'),
+    "lag is added up": ask(f"sum by (topic) (tidings_consumergroup_lag{ALL})"),
+    "a metric does not exist": ask(f"sum(tidings_mails_total{ALL})"),
+    "a label does not exist": ask("sum(tidings_sender_outcomes_total{" + ", ".join([*CHOSEN, 'way="mail"']) + "})"),
+    "a rate has an interval of its own": ask(f"sum(rate(tidings_sender_outcomes_total{ALL}[5m]))"),
+    "a gauge has a rate": ask(f"sum(rate(tidings_digest_due_windows{ALL}[$__rate_interval]))"),
+}
+
+
 def main():
     failed = 0
     found = all_checks()
+    for fault, change in FAULTS.items():
+        found[f"planted: {fault}"] = [] if plant("pipeline", change) else ["nothing finds it"]
     for name, wrong in found.items():
         print(f"{name}: {'ok' if not wrong else 'FAILED'}")
         failed += bool(wrong)
