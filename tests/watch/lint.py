@@ -223,9 +223,14 @@ def check_runbooks(known):
             yield f"{name}.md has other headings than {', '.join(SECTIONS)}"
         if not fences(text, "promql") and not fences(text, "sh"):
             yield f"{name}.md has nothing to run"
-        for number, block in enumerate(fences(text, "promql"), 1):
+    for path in pages_with_queries():
+        for number, block in enumerate(fences(path.read_text(), "promql"), 1):
             for line in block.splitlines():
-                yield from check_query(f"{name}.md, query {number}", line, known)
+                yield from check_query(f"{path.name}, query {number}", line, known)
+
+
+def pages_with_queries():
+    return [*sorted(RUNBOOKS.glob("*.md")), ROOT / "docs/watching.md"]
 
 
 def check_coverage(known):
