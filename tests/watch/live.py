@@ -90,7 +90,7 @@ def trouble(house):
 
 
 def what_comes_back(house):
-    """Reports of a bounce and of a complaint about mails that left, an opened mail, and an archive."""
+    """Reports of a bounce and of a complaint about mails that left, and an opened mail."""
 
     def mail_to(address):
         for path in (house.folder / "mails").glob("*.json"):
@@ -108,7 +108,6 @@ def what_comes_back(house):
         if found := re.search(r"http://[^\"\s>]+/u/o/[^\"\s>]+", message.get_body(("html",)).get_content()):
             opened = found[0]
     print(f"a mail is opened: {len(fetch(opened))} bytes" if opened else "no mail can be opened")
-    wait_for("an archive", lambda: house.tidings("archive", "--before", "16d", "--out", str(house.folder / "old.avro"), code=None).returncode == 0)
 
 
 def shortened():
@@ -250,6 +249,8 @@ def main():
             house.start_watching(shortened())
             since = time.time()
             people(house)
+            # It begins when all is done that is due, so before there is much.
+            wait_for("an archive", lambda: house.tidings("archive", "--before", "16d", "--out", str(house.folder / "old.avro"), code=None).returncode == 0)
             load = Load(house)
             load.start()
             trouble(house)
