@@ -107,7 +107,9 @@ class House:
         """Those that somebody runs already, as `make engines` says where, or new ones."""
         if "TIDINGS_KAFKA" not in os.environ:
             self.spawn("engines", [self.engines, "up"])
-            text = wait_for("the engines", lambda: (found := (self.folder / "engines.log").read_text()) if "TIDINGS_REGISTRY=" in found else None)
+            # The registry is the last that it names.
+            log = self.folder / "engines.log"
+            text = wait_for("the engines", lambda: next((text for text in [log.read_text()] if "TIDINGS_REGISTRY=" in text), None))
             os.environ.update(re.findall(r"export (\w+)=(\S+)", text))
 
     def settings(self):
