@@ -9,7 +9,7 @@ EVENTS ?= 200000
 CATALOGUES ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up sink engines test chart image soak nightly advisories bench fmt
+.PHONY: help setup up sink engines test chart image watch soak nightly advisories bench fmt
 
 help: ## lists these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,13 @@ chart: ## checks the Helm chart, and lives a release on a real API server; ARGS=
 image: ## makes the container image, has public tools judge it and runs it; ARGS=FILE takes a static program that is there
 	@setup/prepare.sh up
 	@tests/image/run.sh $(ARGS)
+
+watch: ## checks dashboards, alerts and runbooks, on a real house that Prometheus watches; ARGS=quick leaves the house out
+ifneq ($(ARGS),quick)
+	@setup/prepare.sh engines
+	cargo build --package tidings --package engines
+endif
+	@tests/watch/run.sh $(or $(ARGS),all)
 
 soak: ## kills and restarts the real process KILLS=50 times, eight processes under EVENTS=200000, all scenarios on engines
 	@setup/prepare.sh test

@@ -1,7 +1,7 @@
 """Makes helm/tidings/values.schema.json: `values_schema.py` writes it, `values_schema.py --check` says whether it is up to date.
 
 The settings below `config` come from the table of docs/reference/configuration.md, so the chart knows no setting that the
-program does not know. Every object is closed: a misspelt value is one that does nothing.
+program does not know; the thresholds come from the alerts. Every object is closed: a misspelt value is one that does nothing.
 """
 
 import json
@@ -12,6 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs/reference/configuration.md"
 SCHEMA = ROOT / "helm/tidings/values.schema.json"
+ALERTS = ROOT / "helm/tidings/files/alerts.yaml"
 
 # What the chart sets itself, and what is secret. `kafka.instance` is the name of a Pod.
 OF_THE_CHART = {
@@ -218,6 +219,18 @@ def room():
     })
 
 
+def alerts():
+    return set(re.findall(r"- alert: (\w+)", ALERTS.read_text()))
+
+
+def thresholds():
+    """Each number and time of the alerts that has a name."""
+    found = {}
+    for value, name in re.findall(r"(\S+) # ([a-zA-Z]+)$", ALERTS.read_text(), re.M):
+        found[name] = DURATION if value[-1] in "smhd" else {"type": "number", "minimum": 0}
+    return found
+
+
 def values():
     every = room()
     ref = {"$ref": "#/$defs/room"}
@@ -265,7 +278,11 @@ def values():
             }),
             "monitoring": closed({
                 "serviceMonitor": monitor, "podMonitor": monitor,
-                "rules": closed({"enabled": FLAG, "labels": LABELS, "alertLabels": LABELS}),
+                "docs": text(minLength=1, examples=["https://git.example.com/tidings/docs"]),
+                "rules": closed({
+                    "enabled": FLAG, "labels": LABELS, "alertLabels": LABELS, "disabled": listed({"enum": sorted(alerts())}),
+                    "thresholds": closed(thresholds()),
+                }),
                 "dashboards": closed({"enabled": FLAG, "labels": LABELS, "annotations": LABELS}),
             }, **not_both("serviceMonitor", "podMonitor")),
             "strimzi": closed({
