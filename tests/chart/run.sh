@@ -67,7 +67,7 @@ matrix() {
   # The quick part is the same on every machine, whatever its cache has.
   [ "$what" = all ] || { mkdir "$scratch/schemas" && ln -s "$cache/schemas/core" "$scratch/schemas/core" && schemas=$scratch/schemas; }
   if [ -x "$program" ]; then
-    "$python" tests/chart/matrix.py "$bin" "$schemas" "$program"
+    "$python" tests/chart/matrix.py "$bin" "$schemas" "$(realpath "$program")"
   else
     "$python" tests/chart/matrix.py "$bin" "$schemas"
   fi

@@ -9,6 +9,7 @@ use crate::{
     changes::ChangeReach,
     faults::{self, PlainRuns},
     lanes::{self, SuiteReport},
+    operations,
     shell::{self, WorkspaceRoot},
     suites::{self, TestSuite},
     tally::GateTally,
@@ -32,6 +33,8 @@ pub enum GateStage {
     Clippy,
     /// cargo doc; in the whole gate while tests wait for engines
     Doc,
+    /// What is quick of `make chart` and `make watch`, if their tools are built; in the whole gate while tests wait
+    Operations,
 }
 
 impl GateStage {
@@ -41,7 +44,7 @@ impl GateStage {
 
     /// Whether it needs nothing but processors, which are free while tests wait.
     fn fills_waits(self) -> bool {
-        matches!(self, Self::Faults | Self::Clippy | Self::Doc)
+        matches!(self, Self::Faults | Self::Clippy | Self::Doc | Self::Operations)
     }
 }
 
@@ -101,6 +104,7 @@ impl GateRun<'_> {
             GateStage::Faults => self.plant_faults(computed),
             GateStage::Clippy => run_single(house, &shell::workspace_arguments(&["clippy", "--all-targets"])),
             GateStage::Doc => run_single(house, &shell::workspace_arguments(&["doc", "--no-deps"])),
+            GateStage::Operations => operations::run_quick_checks(house),
         }
     }
 

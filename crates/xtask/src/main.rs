@@ -14,6 +14,7 @@ mod lanes;
 mod lex;
 mod manifest;
 mod markdown;
+mod operations;
 mod shell;
 mod suites;
 mod tally;
