@@ -7,7 +7,7 @@ use console::metrics as console_metrics;
 use house::{RoomName, metrics as house_metrics};
 use runtime::metrics::Metrics;
 use shell::metrics::DiskMetrics;
-use upkeep::metrics::UpkeepMetrics;
+use upkeep::metrics::{ReturnMetrics, UpkeepMetrics};
 
 use crate::metrics::ReloadMetrics;
 
@@ -34,7 +34,8 @@ const SECTIONS: [(&str, MetricDeclarer); 6] = [
     }),
     ("`keeper`", |metrics| {
         house_metrics::declare_room(metrics, RoomName::Keeper)?;
-        UpkeepMetrics::declare(metrics).map(drop)
+        UpkeepMetrics::declare(metrics)?;
+        ReturnMetrics::declare(metrics).map(drop)
     }),
 ];
 

@@ -104,6 +104,9 @@ pub struct LogConfig {
 pub struct LimitsConfig {
     /// Records that any stage may be behind before intake answers 429.
     pub lag: u64,
+    /// Shares of a plan's mails that may come back before the plan is paused, in parts of a hundred thousand.
+    pub bounces: Option<u32>,
+    pub complaints: Option<u32>,
     /// How long one message may be in the hands of whoever sends it, before nobody knows what became of it.
     pub hand_over: Duration,
     /// How long what a newer catalogue wrote is waited for, before it is told by the one that is here.

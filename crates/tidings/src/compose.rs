@@ -37,7 +37,11 @@ use shell::{
     failure::{CommandError, explain_bind_error},
     terminal::{self, OutputStyle, start_log},
 };
-use upkeep::{metrics::UpkeepMetrics, replay::ReplayService};
+use upkeep::{
+    metrics::{ReturnMetrics, UpkeepMetrics},
+    replay::ReplayService,
+    return_guard::{ReturnGuard, ReturnLimits},
+};
 use views::preview::PreviewStudio;
 use web::RequestGuard;
 
@@ -231,6 +235,14 @@ fn house_watches(site: &ProcessContext, engines: &OpenedEngines) -> anyhow::Resu
         let upkeep = UpkeepMetrics::declare(&site.metrics)?;
         watches.push(HouseWatch::new("the watch on quarantine and replays", move |deps| {
             upkeep.clone().watch(deps)
+        }));
+    }
+    if site.rooms.contains(&RoomName::Keeper) {
+        let limits =
+            ReturnLimits { bounces: site.config.limits.bounces, complaints: site.config.limits.complaints };
+        let (metrics, clock) = (ReturnMetrics::declare(&site.metrics)?, site.clock.clock().clone());
+        watches.push(HouseWatch::new("the watch on returned mails", move |deps| {
+            ReturnGuard::new(limits, metrics.clone(), clock.clone()).watch(deps)
         }));
     }
     watches.extend(adapters::metrics::watch_registry(engines, &site.metrics)?);

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::Context as _;
 use house::house_watch::WatchDeps;
-use runtime::metrics::{Counters, Gauges, Metrics, begin_counters};
+use model::PlanName;
+use runtime::metrics::{Counters, Gauges, Measures, Metrics, begin_counters};
 use tokio::time::interval;
 use topic::Topics;
 use wire::topics;
@@ -100,6 +101,37 @@ impl UpkeepMetrics {
         self.replayed.with_label_values::<&str>(&[]).inc_by(more);
         seen.appended = Some(appended);
         Ok(())
+    }
+}
+
+/// Which shares of mails come back.
+#[derive(Clone)]
+pub struct ReturnMetrics {
+    share: Measures,
+}
+
+impl ReturnMetrics {
+    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
+        Ok(Self {
+            share: metrics.float_gauge(
+                "tidings_returns_ratio",
+                "The share of a plan's mails of the last hour that came back for good (hard) or was reported as spam \
+                 (complaint). Above `limits.bounces` or `limits.complaints` the plan pauses itself.",
+                &["plan", "what"],
+            )?,
+        })
+    }
+
+    pub(crate) fn clear(&self) {
+        self.share.reset();
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a share for people to read")]
+    pub(crate) fn note(&self, plan: &PlanName, sent: u64, back: [(&str, u64); 2]) {
+        for (what, back) in back {
+            let share = back as f64 / sent.max(1) as f64;
+            self.share.with_label_values(&[plan.as_str(), what]).set(share);
+        }
     }
 }
 

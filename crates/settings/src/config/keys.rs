@@ -30,6 +30,8 @@ pub enum KeyForm {
     Bytes,
     /// A number above 0, so often a second.
     Rate,
+    /// `0.5%`, or `off`.
+    Share,
     /// An IP address and a port.
     Address,
     Url,
@@ -155,6 +157,10 @@ config_keys! {
     LIMITS_LAG "limits.lag": Count = "100000", "records a stage may be behind before intake answers 429";
     LIMITS_CATALOGUE "limits.catalogue": Duration = "10m",
         "how long records of a newer catalogue wait for a process that has it, before one with an older catalogue goes on";
+    LIMITS_BOUNCES "limits.bounces": Share = "10%",
+        "the share of a plan's mails of the last hour that may come back for good, before the plan is paused; `off` for no limit";
+    LIMITS_COMPLAINTS "limits.complaints": Share = "0.5%",
+        "the same of mails that their readers report as spam";
     LIMITS_HAND_OVER "limits.hand_over": Duration = "2m",
         "how long handing over one message may take; a killed sender's message waits as long";
     KAFKA_BROKERS "kafka.brokers": List, "some brokers, as host:port";

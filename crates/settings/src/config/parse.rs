@@ -161,6 +161,22 @@ pub fn parse_public_url(text: &str) -> Result<String, String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
+/// `10%` or `0.5%` in parts of a hundred thousand; `off` is none.
+pub fn parse_share(text: &str) -> Result<Option<u32>, String> {
+    const WRONG: &str = "is not a share such as 0.5% or 10%, nor `off`";
+    if text == "off" {
+        return Ok(None);
+    }
+    let number = text.strip_suffix('%').ok_or(WRONG)?.trim();
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let is_number = |digits: &str| digits.chars().all(|c| c.is_ascii_digit());
+    if whole.is_empty() || part.len() > 3 || !is_number(whole) || !is_number(part) {
+        return Err(WRONG.to_owned());
+    }
+    let parts: u32 = format!("{whole}{part:0<3}").parse().map_err(|_| WRONG)?;
+    if (1..=100_000).contains(&parts) { Ok(Some(parts)) } else { Err(WRONG.to_owned()) }
+}
+
 /// `45s`, `500ms`, `2m`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -74,6 +74,7 @@ fn describe(form: KeyForm) -> String {
         KeyForm::Duration => "time such as `45s`, `500ms` or `2m`",
         KeyForm::Bytes => "size such as `256 MiB`",
         KeyForm::Rate => "number above 0",
+        KeyForm::Share => "share such as `0.5%`, or `off`",
         KeyForm::Address => "IP address and port",
         KeyForm::Url => "address",
         KeyForm::Words(words) => return list_choices(words.iter().copied()),

@@ -17,7 +17,7 @@ use super::{
     merge::{ConfigMerge, ConfigSource, FlagValue},
     parse::{
         check_log_filter, parse_as, parse_bytes, parse_duration, parse_log_format, parse_path,
-        parse_public_url, parse_web_url, parse_word,
+        parse_public_url, parse_share, parse_web_url, parse_word,
     },
     production, push, returns,
 };
@@ -72,6 +72,8 @@ impl ConfigMerge<'_> {
         let filter = self.take(keys::LOG_FILTER, check_log_filter);
         let format = self.take(keys::LOG_FORMAT, parse_log_format);
         let wait = self.take(keys::LIMITS_CATALOGUE, parse_duration);
+        let bounces = self.take(keys::LIMITS_BOUNCES, parse_share);
+        let complaints = self.take(keys::LIMITS_COMPLAINTS, parse_share);
         let lag = self.take(keys::LIMITS_LAG, parse_as("is not a whole number"));
         let engine = self.resolve_engine(demo);
         // Everything was looked at by now, so that every problem is told and not only the first.
@@ -97,7 +99,13 @@ impl ConfigMerge<'_> {
                 demo: demo?,
                 catalogue_watch: catalogue_watch?,
                 log: LogConfig { filter: filter?, format: format? },
-                limits: LimitsConfig { lag: lag?, hand_over: hand_over?, catalogue: wait? },
+                limits: LimitsConfig {
+                    lag: lag?,
+                    bounces: bounces?,
+                    complaints: complaints?,
+                    hand_over: hand_over?,
+                    catalogue: wait?,
+                },
             })
         })();
         let sources = self.sources();
