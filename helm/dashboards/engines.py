@@ -59,6 +59,9 @@ def board():
         "Catalogues in use", "Processes by the catalogue that they have. Two lines are a rollout.", "none",
         [("count by (name, edition) (tidings_catalogue_info{@})", "{{name}} {{edition}}")], "operating.md#several-processes")
     made.lines(
+        "Reloads", "Reloads of an hour: taken, refused because something new did not pass its check, or back to the catalogue before.", "none",
+        [("sum by (outcome) (increase(tidings_reloads_total{@}[1h]))", "{{outcome}}")], "operating.md#several-processes")
+    made.lines(
         "Editions behind", "How many editions a process is behind the newest catalogue.", "none",
         [("max by (instance) (tidings_catalogue_behind_editions{@})", "{{instance}}")], "runbooks/TidingsCatalogueBehind.md", limits=(1,))
     made.lines(

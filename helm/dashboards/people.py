@@ -61,6 +61,9 @@ def board():
         "Held", "Windows whose time has come and that wait: the person is online, has quiet hours, or has heard enough for now.", "none",
         [(f"sum by (because) ({greatest('tidings_digest_held_windows', 'release, partition, because')})", "{{because}}")], "windows.md#what-holds-it")
     made.lines(
+        "Paused", "Plans, channels and tenants that an operator has paused. Nothing of them is told until the pause ends.", "none",
+        [("count(max by (release, what, name) (tidings_pause_info{@})) or vector(0)", "paused")], "runbooks/TidingsPaused.md", limits=(1,))
+    made.lines(
         "People remembered", "People of whom the digest remembers something. It takes at most 4 KB of memory for each.", "none",
         [(f"sum by (release) ({greatest('tidings_digest_remembered_persons', 'release, partition')})", "people {{release}}")], "kubernetes.md#sizes")
     made.lines(

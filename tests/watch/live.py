@@ -259,6 +259,7 @@ def main():
             wait_for("digests", lambda: has_data(house, 'sum(tidings_due_to_told_seconds_count{channel="email"}) > 0', since), 180)
             wait_for("urgent messages", lambda: has_data(house, "sum(tidings_event_to_told_seconds_count) > 0", since), 60)
             what_comes_back(house)
+            house.tidings("pause", "begin", "plan:soon", "--why", "it is watched")
             wait_for("a replay", lambda: house.tidings("replay", "events", "--last", "1h", "--execute", "--per-second", "20", code=None).returncode == 0)
             time.sleep(5)
             tell("promtool check metrics, under load", check_metrics(house))
