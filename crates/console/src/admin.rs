@@ -1,4 +1,5 @@
-//! The admin paths: what the command line asks of a running house. Each needs the token of `admin.json`.
+//! The admin paths: what the command line asks of a running house. Each needs the token of `admin.json`, or one of the
+//! settings that has the role for it.
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -35,6 +36,7 @@ use web::{
     HttpProblem, JsonBody, ProblemType,
     answer::AcceptedJson,
     description::{OperationAccess, OperationDoc, describe_operation},
+    guard::{needed_role, refuse_role},
 };
 use wire::topics;
 
@@ -210,13 +212,17 @@ fn time_routes() -> ApiRouter<Arc<HttpApp>> {
         )
 }
 
-/// Stops who does not show the token.
+/// Stops who does not show a token, or one that may not do this.
 pub async fn require_admin(State(app): AppState, request: Request, next: Next) -> Response {
-    if app.guard.is_admin(request.headers()) {
-        return next.run(request).await;
+    let needs = needed_role(request.method());
+    match app.guard.find_role(request.headers()) {
+        Some(has) if has >= needs => next.run(request).await,
+        Some(has) => refuse_role(has, needs).into_response(),
+        None => {
+            let why = "an access token or the token of admin.json is needed: `Authorization: Bearer <token>`";
+            HttpProblem::from_text(ProblemType::Unauthorized, why).into_response()
+        }
     }
-    let why = "the token of admin.json is needed: `Authorization: Bearer <token>`";
-    HttpProblem::from_text(ProblemType::Unauthorized, why).into_response()
 }
 
 async fn stages(State(app): AppState) -> Result<Json<Vec<StageView>>, HttpProblem> {

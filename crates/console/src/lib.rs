@@ -108,8 +108,9 @@ impl HttpApp {
     async fn wait_for_rest(&self) -> bool {
         matches!(timeout(self.rest_time, self.house.settle()).await, Ok(Ok(())))
     }
+
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
-    fn intake(&self, keys: &[ApiKeyConfig]) -> ApiRouter {
+    fn intake(&self, keys: Option<&[ApiKeyConfig]>) -> ApiRouter {
         ingest::api_router(ingest::HttpIntake {
             deps: self.house.intake().clone(),
             config: self.intake.clone(),
@@ -119,10 +120,14 @@ impl HttpApp {
     }
 
     /// Who may ask for what is not the operators' alone.
-    fn access(&self, keys: &[ApiKeyConfig]) -> TenantAccess {
+    fn access(&self, keys: Option<&[ApiKeyConfig]>) -> TenantAccess {
         let key = |key: &ApiKeyConfig| web::ApiKey::new(&key.key, key.tenant.clone());
-        let keys = (!keys.is_empty()).then(|| keys.iter().map(key).collect());
-        TenantAccess { keys, tenant: self.tenant.clone() }
+        TenantAccess { keys: keys.map(|keys| keys.iter().map(key).collect()), tenant: self.tenant.clone() }
+    }
+
+    /// The keys of services, where they need one: a house that others may reach is open to nobody without.
+    fn needed_keys<'a>(&self, keys: &'a [ApiKeyConfig]) -> Option<&'a [ApiKeyConfig]> {
+        self.guard.is_locked.then_some(keys)
     }
 }
 
@@ -142,7 +147,7 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
         .merge(clock::routes())
         .layer(from_fn_with_state(app.clone(), page::require_session));
     begin_description();
-    let operators = ApiRouter::new().nest("/admin", app.intake(&[]).with_state(()));
+    let operators = ApiRouter::new().nest("/admin", app.intake(None).with_state(()));
     let admin = admin::routes()
         .merge(operators.with_path_items(description::describe_for_operators))
         .layer(from_fn_with_state(app.clone(), admin::require_admin));
@@ -151,7 +156,7 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
         .merge(health::routes(&app, keys))
         .merge(problem_lookup::routes())
         .with_state(app.clone())
-        .merge(app.intake(keys))
+        .merge(app.intake(app.needed_keys(keys)))
         .merge(entries::routes(&app, keys));
     Router::new()
         .merge(pages)

@@ -42,7 +42,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
         .route("/outbox/html", get(html))
 }
 
-async fn list_mails(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
+async fn list_mails(State(app): AppState, asked: PageQuery) -> Result<Response, HttpProblem> {
     let mails: Vec<_> = app.outbox.list_newest(MAILS_LISTED).iter().map(summary_values).collect();
     app.render_page(
         "outbox.html",
@@ -60,7 +60,7 @@ struct OutboxMailQuery {
 async fn mail(
     State(app): AppState,
     Query(OutboxMailQuery { id, show }): Query<OutboxMailQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     let Some(mail) = app.outbox.read_mail(&id).await? else { return Ok(no_such_mail(&app)) };
     app.render_page("mail.html", &asked, mail_values(&mail, &id, show.as_deref(), ("outbox", "Outbox")))

@@ -2,12 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    extract::{Query, State},
-    response::Response,
-    routing::get,
-};
+use axum::{Router, extract::State, response::Response, routing::get};
 use courier::outbox::OutboxSummary;
 use house::person_windows;
 use model::civil_time::Zone;
@@ -25,7 +20,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/", get(overview))
 }
 
-async fn overview(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
+async fn overview(State(app): AppState, asked: PageQuery) -> Result<Response, HttpProblem> {
     let log = &*app.house.engines().topics;
     let remembered = person_windows::load_persons(log).await?;
     let open = remembered.open_windows(&app.tenant);

@@ -99,7 +99,7 @@ struct PersonPageQuery {
 async fn person(
     State(app): AppState,
     Query(PersonPageQuery { id, day }): Query<PersonPageQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let mut own = json!({"offered": list_offered(&app).await?});
@@ -333,7 +333,7 @@ struct WhyPageQuery {
 async fn show_explanation(
     State(app): AppState,
     Query(WhyPageQuery { id, entry }): Query<WhyPageQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     let title = "No explanation";
     let person = match Person::new(&id) {

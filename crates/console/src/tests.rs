@@ -35,6 +35,7 @@ use super::{
     ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, page::PageTemplates, router,
 };
 
+mod access_roles;
 mod choices;
 mod description;
 mod entries;
@@ -85,7 +86,7 @@ async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> H
         clock,
         tenant,
         is_demo,
-        guard: RequestGuard::new(HOST.parse().unwrap(), is_locked, || random_hex(8)).unwrap(),
+        guard: access_roles::guard(is_locked),
         disk_low: Arc::new(|| false),
         disks: WatchedDisks::declare(dir.path(), None, 0, ground.house.metrics()).unwrap(),
         intake,

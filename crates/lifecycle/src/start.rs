@@ -130,10 +130,10 @@ pub fn print_address(
     } else {
         terminal::print_data(&page)?;
     }
-    if !config.api_keys.is_empty() && rooms.contains(&RoomName::Ingest) {
+    if config.is_locked() && rooms.contains(&RoomName::Ingest) {
         let path = config.data_dir.join("admin.json");
         terminal::print_talk(format!(
-            "the page needs the token in {}: add ?token=... to the address once",
+            "the page needs an access token, or the token in {}: add ?token=... to the address once",
             path.display()
         ));
     }

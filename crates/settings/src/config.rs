@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use model::{Tenant, partition::PartitionCount};
+use model::{AccessRole, Tenant, partition::PartitionCount};
 use runtime::log::LogFormat;
 use secrecy::SecretString;
 use wire::token::LinkSecret;
@@ -28,6 +28,8 @@ mod production;
 mod push;
 pub mod reference;
 mod returns;
+mod secret_list;
+mod server;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -38,6 +40,7 @@ pub use merge::FlagValue;
 pub use production::{ProductionConfig, RegistryConfig};
 pub use push::PushConfig;
 pub use returns::ReturnsConfig;
+pub use server::ServerConfig;
 pub use values::MergedConfig;
 
 /// Everything that can be set, settled.
@@ -52,6 +55,10 @@ pub struct Config {
     /// The folder of the catalogue; `up` needs one, the other commands do not.
     pub catalogue: Option<PathBuf>,
     pub api_keys: Vec<ApiKeyConfig>,
+    /// What opens the page, the admin paths and the metrics, beside the token that a process makes at its start.
+    pub access_tokens: Vec<AccessTokenConfig>,
+    /// The house that commands ask; the one on the data directory without it.
+    pub server: Option<ServerConfig>,
     /// What links are signed with; the one in the data directory unless it is given.
     pub secret: Option<LinkSecret>,
     /// The folder of the mails.
@@ -91,6 +98,13 @@ pub struct ApiKeyConfig {
     pub key: SecretString,
 }
 
+/// Who may look or do something as an operator.
+#[derive(Clone, Debug)]
+pub struct AccessTokenConfig {
+    pub role: AccessRole,
+    pub token: SecretString,
+}
+
 #[derive(Clone, Debug)]
 pub struct LogConfig {
     /// In the syntax of tracing's `EnvFilter`.
@@ -106,6 +120,13 @@ pub struct LimitsConfig {
     pub hand_over: Duration,
     /// How long what a newer catalogue wrote is waited for, before it is told by the one that is here.
     pub catalogue: Duration,
+}
+
+impl Config {
+    /// Whether page, metrics and `/v1` are for those alone who show a key or a token.
+    pub fn is_locked(&self) -> bool {
+        !self.api_keys.is_empty() || !self.access_tokens.is_empty()
+    }
 }
 
 /// Why a configuration is refused: every reason, each a line with its place.

@@ -28,7 +28,7 @@ use live::UnknownConnections;
 use model::civil_time::ZoneRules;
 use runtime::{ShutdownSignal, clock::SteadyStopwatch};
 use sender::{MailLinks, ReturnAddresses};
-use settings::config::{Config, EngineConfig, ReturnsConfig};
+use settings::config::{AccessTokenConfig, Config, EngineConfig, ReturnsConfig};
 use shell::{
     datadir::{AdminAccess, DemoClock, disk_free, random_hex},
     disks::WatchedDisks,
@@ -37,7 +37,7 @@ use shell::{
 };
 use upkeep::replay::ReplayService;
 use views::preview::PreviewStudio;
-use web::RequestGuard;
+use web::{RequestGuard, guard::RoleToken};
 
 /// Bytes of each of the process's secrets.
 const SECRET_BYTES: usize = 24;
@@ -83,7 +83,12 @@ async fn run_process(
         courier_setup::open_courier(&config, &data, outbox.clone(), rooms.contains(&RoomName::Sender))
             .map_err(CommandError::Refused)?;
     print_moved_clock(&clock);
-    let guard = RequestGuard::new(listens, !config.api_keys.is_empty(), || random_hex(SECRET_BYTES))?;
+    let tokens = config
+        .access_tokens
+        .iter()
+        .map(|AccessTokenConfig { role, token }| RoleToken { role: *role, token: token.clone() });
+    let guard =
+        RequestGuard::new(listens, config.is_locked(), || random_hex(SECRET_BYTES))?.with_tokens(tokens);
     let address = format!("http://{}", reachable_address(listens));
     let site = ProcessContext {
         config,

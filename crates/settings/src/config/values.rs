@@ -19,7 +19,7 @@ use super::{
         check_log_filter, parse_as, parse_bytes, parse_duration, parse_log_format, parse_path,
         parse_public_url, parse_web_url, parse_word,
     },
-    production, push, returns,
+    production, push, returns, server,
 };
 
 /// The configuration, and where each value of it comes from.
@@ -52,7 +52,9 @@ impl ConfigMerge<'_> {
     fn resolve(mut self) -> Result<MergedConfig, ConfigError> {
         let tenant =
             self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is not a tenant: {e}")));
-        let api_keys = self.api_keys(tenant.as_ref());
+        let api_keys = self.resolve_api_keys(tenant.as_ref());
+        let access_tokens = self.resolve_access_tokens(&api_keys);
+        let server = server::resolve_server(&mut self);
         let data_dir = self.take(keys::DATA_DIR, parse_path);
         let listen = self.take(keys::LISTEN, parse_as("is not an address and port, such as 127.0.0.1:7280"));
         let public_url = self.take(keys::PUBLIC_URL, parse_public_url);
@@ -89,6 +91,8 @@ impl ConfigMerge<'_> {
                 tenant: tenant?,
                 catalogue,
                 api_keys,
+                access_tokens,
+                server,
                 secret,
                 partitions: partitions?,
                 disk_reserve: disk_reserve?,
@@ -159,13 +163,13 @@ fn check_config(
     config: Config,
     sources: &BTreeMap<&'static str, ConfigSource>,
 ) -> Result<Config, ConfigError> {
-    if config.listen.ip().is_loopback() || !config.api_keys.is_empty() {
+    if config.listen.ip().is_loopback() || config.is_locked() {
         return Ok(config);
     }
     let source = sources.get(keys::LISTEN).unwrap_or(&ConfigSource::Default);
     let listen = config.listen;
     Err(ConfigError(vec![format!(
-        "{source}: {listen} can be reached from other machines, and there are no API keys: \
-         set `api_keys` or {API_KEY_FILE_VARIABLE}, or listen on 127.0.0.1"
+        "{source}: {listen} can be reached from other machines, and there are no API keys and no access \
+         tokens: set `api_keys` or {API_KEY_FILE_VARIABLE}, or `access_tokens`, or listen on 127.0.0.1"
     )]))
 }
