@@ -11,7 +11,7 @@ use axum::{
     routing::get,
 };
 use catalogue::Catalogue;
-use courier::outbox::OutboxCourier;
+use courier::outbox::{OutboxCourier, OutboxSummary};
 use house::RunningHouse;
 use model::{Tenant, UtcMillis};
 use settings::config::ApiKeyConfig;
@@ -72,7 +72,8 @@ pub use visit::VisitCounter;
 pub struct HttpApp {
     pub house: Arc<RunningHouse>,
     pub catalogue: Arc<Catalogue>,
-    pub outbox: Arc<OutboxCourier>,
+    /// Nothing where messages only leave by ways.
+    pub outbox: Option<Arc<OutboxCourier>>,
     pub clock: Arc<DemoClock>,
     pub tenant: Tenant,
     /// Whether the clock may be moved.
@@ -107,6 +108,16 @@ impl HttpApp {
     /// Waits a little for the house to do what there is to do; says whether it has.
     async fn wait_for_rest(&self) -> bool {
         matches!(timeout(self.rest_time, self.house.settle()).await, Ok(Ok(())))
+    }
+
+    /// The newest messages of the outbox, as many as there are at most.
+    fn list_newest(&self, most: usize) -> Vec<OutboxSummary> {
+        self.outbox.as_ref().map(|outbox| outbox.list_newest(most)).unwrap_or_default()
+    }
+
+    /// How many messages the outbox has; nothing where there is none.
+    fn count_messages(&self) -> Option<usize> {
+        self.outbox.as_ref().map(|outbox| outbox.len())
     }
 
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.

@@ -34,10 +34,11 @@ async fn overview(State(app): AppState, asked: PageQuery) -> Result<Response, Ht
         })
     });
     let (deferred, next_try) = remembered.deferred_messages(&app.tenant);
-    let messages: Vec<Value> = app.outbox.list_newest(LISTED).iter().map(summary_values).collect();
+    let messages: Vec<Value> = app.list_newest(LISTED).iter().map(summary_values).collect();
     let own = json!({
         "messages": messages,
-        "sent": app.outbox.len(),
+        "sent": app.count_messages(),
+        "has_outbox": app.outbox.is_some(),
         "waiting": quarantine::count_items(log).await?,
         "open": open.len(),
         "is_cut": remembered.is_cut,

@@ -58,7 +58,7 @@ impl HttpApp {
             at: LookupContext { log, store, tenant: &self.tenant, now: self.now() },
             catalogue: Some(&self.catalogue),
             studio: Some(&self.studio),
-            outbox: Some(&self.outbox),
+            outbox: self.outbox.as_deref(),
             day,
         };
         let gathered = person::load_facts(person, sources).await?;
@@ -281,7 +281,8 @@ fn profile_of(whole: &PersonDossier, wall: &PersonWallClock<'_>) -> Vec<Value> {
 fn mails_of(whole: &PersonDossier, app: &HttpApp) -> BTreeMap<String, String> {
     let fates = whole.days.iter().flat_map(|one| &one.day.entries).flat_map(|entry| &entry.fates);
     let readys = fates.filter_map(|fate| ReadyId::parse(fate.ready.as_ref()?)).collect();
-    let mails = app.outbox.list_of_readys(&readys).into_iter();
+    let Some(outbox) = &app.outbox else { return BTreeMap::new() };
+    let mails = outbox.list_of_readys(&readys).into_iter();
     mails.filter_map(|mail| Some((mail.ready?.to_string(), mail.message_id))).collect()
 }
 

@@ -70,7 +70,7 @@ async fn pipeline(State(app): AppState, asked: PageQuery) -> Result<Response, Ht
         "stops": list_stops(stages.iter().filter(|stage| stage.topic != topics::ERASURES)),
         // Nothing of the others flows into this one.
         "beside": list_stops(stages.iter().filter(|stage| stage.topic == topics::ERASURES)),
-        "mails": app.outbox.len(),
+        "mails": app.count_messages(),
         "lag": stages.iter().map(|stage| stage.lag).sum::<u64>(),
         "charts": chart::charts(&app.house.history().list()),
     });

@@ -81,10 +81,11 @@ pub fn load_catalogue(config: &Config) -> Result<Arc<Catalogue>, CommandError> {
     })
 }
 
-pub async fn open_outbox(config: &Config) -> anyhow::Result<Arc<OutboxCourier>> {
-    let path = config.outbox.clone();
+/// The outbox, if there is to be one.
+pub async fn open_outbox(config: &Config) -> anyhow::Result<Option<Arc<OutboxCourier>>> {
+    let Some(path) = config.outbox.clone() else { return Ok(None) };
     let opened = spawn_blocking(move || OutboxCourier::open(&path)).await.context("open the outbox")?;
-    opened.map(Arc::new).context("open the outbox")
+    opened.map(|opened| Some(Arc::new(opened))).context("open the outbox")
 }
 
 /// The address by which this machine reaches us.

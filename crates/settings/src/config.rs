@@ -61,8 +61,8 @@ pub struct Config {
     pub server: Option<ServerConfig>,
     /// What links are signed with; the one in the data directory unless it is given.
     pub secret: Option<LinkSecret>,
-    /// The folder of the mails.
-    pub outbox: PathBuf,
+    /// The folder of messages that have no other way; without it there is none.
+    pub outbox: Option<PathBuf>,
     /// How mails leave the house; without it they stay in the outbox.
     pub mail: Option<MailConfig>,
     /// Where mails come back to; to their senders without it.

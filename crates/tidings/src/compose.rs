@@ -73,6 +73,9 @@ async fn run_process(
     if let EngineConfig::Production(engines) = &mut config.engine {
         engines.kafka.client = client_id(&rooms, engines.kafka.instance.as_deref());
     }
+    if rooms.contains(&RoomName::Sender) {
+        courier_setup::check_ways(&config, &catalogue).map_err(CommandError::Refused)?;
+    }
     let listener = LimitedListener::bind(config.listen, ListenerLimits::for_http()).await;
     let listener = listener.map_err(|error| explain_bind_error(error, config.listen, "--listen"))?;
     let listens = listener.address().context("read the listening address")?;
@@ -168,7 +171,7 @@ async fn compose_house(
     // A disk that cannot be asked is not full; whoever writes will be told.
     let disk_low: ingest::DiskGauge = Arc::new(move || disk_free(&dir).is_ok_and(|free| free < reserve));
     open_intake(site, &house, &intake, &disk_low).await?;
-    let outbox = site.rooms.contains(&RoomName::Sender).then_some(site.config.outbox.as_path());
+    let outbox = site.config.outbox.as_deref().filter(|_| site.rooms.contains(&RoomName::Sender));
     let disks = WatchedDisks::declare(site.data.path(), outbox, reserve, house.metrics())?;
     let app = HttpApp {
         house: house.clone(),

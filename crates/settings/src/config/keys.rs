@@ -37,6 +37,8 @@ pub enum KeyForm {
     Words(&'static [&'static str]),
     /// Meant from the folder of the file in which it stands.
     Path,
+    /// The same, or `none`.
+    PathOrNone,
     /// A list, or one text with commas; kept as that text.
     List,
     /// A map, also in the environment: `{a: 1}`; kept as lines of `a=1`.
@@ -101,8 +103,8 @@ config_keys! {
         "tokens that outlast a restart, a list of `{role: ..., token: ...}`: `metrics` opens only the metrics, `read` everything for looking, `operate` everything; a file may hold several, a line each";
     SECRET "secret": Secret,
         "signs the links of mails: 64 hexadecimal digits, and older secrets below them, a line each; the one in the data directory unless set";
-    OUTBOX "outbox": Path,
-        "folder of the mails, the same for all processes that send; in the data directory unless set";
+    OUTBOX "outbox": PathOrNone,
+        "folder of the messages that have no other way, the same for all processes that send; `none`: there is none, and a sender does not start while a channel of the catalogue has no way; in the data directory unless set";
     MAIL_WAYS "mail.ways": Secret,
         "mail servers, a list of addresses or one a line: `smtp://user:password@mail.example.com:587`; mails go to the outbox unless set";
     MAIL_CA "mail.ca": Path, "certificate authorities of the mail servers, a PEM file; those that browsers trust unless set";
@@ -219,6 +221,8 @@ pub const API_KEY_CHARS_MIN: usize = 16;
 pub const ACCESS_TOKEN_CHARS_MAX: usize = 512;
 pub const ACCESS_TOKENS_MAX: usize = 64;
 
+/// Instead of a path: there is no folder. YAML reads `off` as a flag where it is read as its older version, as Helm does.
+pub const NO_FOLDER: &str = "none";
 pub fn find_key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
 }

@@ -78,7 +78,10 @@ fn value_as_json(merged: &MergedConfig, key: &ConfigKey) -> Value {
             let one = |token: &AccessTokenConfig| json!({"role": token.role.name(), "token": SECRET});
             config.access_tokens.iter().map(one).collect()
         }
-        keys::OUTBOX => config.outbox.display().to_string().into(),
+        keys::OUTBOX => match &config.outbox {
+            Some(folder) => folder.display().to_string().into(),
+            None => keys::NO_FOLDER.into(),
+        },
         keys::PARTITIONS => config.partitions.count().into(),
         keys::DISK_RESERVE => config.disk_reserve.into(),
         keys::DEMO => config.demo.into(),

@@ -13,7 +13,7 @@ use super::{
     file::{lines_of, map_of_text, no_map_help, value_as_text},
     keys::{
         self, ACCESS_TOKENS, API_KEY_FILE_VARIABLE, API_KEY_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
-        FILE_SUFFIX_VARIABLE, KEYS, KeyForm,
+        FILE_SUFFIX_VARIABLE, KEYS, KeyForm, NO_FOLDER,
     },
     parse::{nearest_variable, path_beside, unknown_key},
     secret_list::{RawListedSecret, SecretListForm},
@@ -183,7 +183,12 @@ impl<'a> ConfigMerge<'a> {
                 },
                 (Some(key), what) => match value_as_text(key, what) {
                     Ok(text) => {
-                        let text = if key.form == KeyForm::Path { path_beside(path, &text) } else { text };
+                        let is_path = match key.form {
+                            KeyForm::Path => true,
+                            KeyForm::PathOrNone => text != NO_FOLDER,
+                            _ => false,
+                        };
+                        let text = if is_path { path_beside(path, &text) } else { text };
                         self.settings.insert(key.name, RawSetting { text, source });
                     }
                     Err(what) => self.refuse(&source, format!("`{full}` must be {what}")),

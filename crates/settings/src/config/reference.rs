@@ -79,6 +79,7 @@ fn describe(form: KeyForm) -> String {
         KeyForm::Url => "address",
         KeyForm::Words(words) => return list_choices(words.iter().copied()),
         KeyForm::Path => "path",
+        KeyForm::PathOrNone => "path, or `none`; write a folder of that name `./none`",
         KeyForm::List => "list",
         KeyForm::Map => "map",
         KeyForm::Secret => "secret",

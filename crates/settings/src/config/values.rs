@@ -12,7 +12,7 @@ use wire::token::{LinkSecret, OLD_SECRETS_MAX, SECRET_BYTES};
 
 use super::{
     Config, ConfigError, EngineConfig, LimitsConfig, LogConfig, hooks,
-    keys::{self, API_KEY_FILE_VARIABLE, KEYS},
+    keys::{self, API_KEY_FILE_VARIABLE, KEYS, NO_FOLDER},
     mail,
     merge::{ConfigMerge, ConfigSource, FlagValue},
     parse::{
@@ -60,7 +60,7 @@ impl ConfigMerge<'_> {
         let public_url = self.take(keys::PUBLIC_URL, parse_public_url);
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
         let secret = self.resolve_signing();
-        let outbox = self.take(keys::OUTBOX, parse_path);
+        let outbox = self.take(keys::OUTBOX, parse_folder);
         let hand_over = self.take(keys::LIMITS_HAND_OVER, parse_duration);
         let mail = mail::resolve_mail(&mut self, public_url.as_deref(), hand_over);
         let returns = returns::resolve_returns(&mut self);
@@ -79,7 +79,7 @@ impl ConfigMerge<'_> {
         let config = (|| {
             let data_dir = data_dir?;
             Some(Config {
-                outbox: outbox.unwrap_or_else(|| data_dir.join("outbox")),
+                outbox: outbox.unwrap_or_else(|| Some(data_dir.join("outbox"))),
                 data_dir,
                 mail,
                 returns,
@@ -151,6 +151,11 @@ impl ConfigMerge<'_> {
         }
         parsed
     }
+}
+
+/// A path, or that there is none.
+fn parse_folder(text: &str) -> Result<Option<PathBuf>, String> {
+    if text == NO_FOLDER { Ok(None) } else { parse_path(text).map(Some) }
 }
 
 fn parse_partitions(text: &str) -> Result<PartitionCount, String> {

@@ -1,4 +1,4 @@
-//! Access tokens, and the house that commands ask.
+//! Access tokens, the house that commands ask, and no outbox.
 
 use model::AccessRole;
 
@@ -144,4 +144,22 @@ fn commands_can_be_told_of_a_house_elsewhere() {
         &[("server", "--server", "http://news.example.org")],
         "flag --server: server: `http://news.example.org` is not encrypted",
     );
+}
+
+#[test]
+fn an_outbox_can_be_none_and_a_folder_of_that_name_is_another() {
+    let check = |file: &str, environment: &[(&str, &str)], expected: Option<&str>, shown: &str| {
+        let path = Path::new("conf/tidings.yaml");
+        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let merged = values::merge_layers(Some((path, file)), environment, vec![], read_fake_file).unwrap();
+        assert_eq!(merged.config.outbox.as_deref(), expected.map(Path::new), "{file}");
+        assert_eq!(show_value(&merged, "outbox"), shown);
+    };
+    check("data_dir: d", &[], Some("conf/d/outbox"), "conf/d/outbox (default)");
+    check("outbox: none", &[], None, "none (conf/tidings.yaml:1:9)");
+    check("outbox: 'none'", &[], None, "none (conf/tidings.yaml:1:9)");
+    check("outbox: ./none", &[], Some("conf/./none"), "conf/./none (conf/tidings.yaml:1:9)");
+    check("outbox: None", &[], Some("conf/None"), "conf/None (conf/tidings.yaml:1:9)");
+    check("outbox: o", &[("TIDINGS_OUTBOX", "none")], None, "none (environment TIDINGS_OUTBOX)");
+    check("outbox: none", &[("TIDINGS_OUTBOX", "/o")], Some("/o"), "/o (environment TIDINGS_OUTBOX)");
 }

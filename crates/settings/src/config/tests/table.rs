@@ -32,6 +32,7 @@ fn sample(key: &ConfigKey) -> String {
     let of_form = match key.form {
         KeyForm::Text
         | KeyForm::Path
+        | KeyForm::PathOrNone
         | KeyForm::List
         | KeyForm::Map
         | KeyForm::ApiKeys
