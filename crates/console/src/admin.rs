@@ -134,6 +134,7 @@ fn person_routes() -> ApiRouter<Arc<HttpApp>> {
 fn house_routes() -> ApiRouter<Arc<HttpApp>> {
     use ProblemType::{Conflict, NotFound};
     ApiRouter::new()
+        .api_route("/admin/house", get_with(show_house, describe("getHouse", "Which house this is", &[])))
         .api_route(
             "/admin/stages",
             get_with(stages, describe("getStages", "How far each room has read", &[])),
@@ -172,6 +173,24 @@ fn house_routes() -> ApiRouter<Arc<HttpApp>> {
             .post_with(
                 archive::begin_archiving,
                 describe("postArchive", "Archives days that nothing is told from", &[Conflict]),
+            ),
+        )
+        .api_route(
+            "/admin/archive/export",
+            post_with(
+                archive::send_days,
+                describe(
+                    "postArchiveExport",
+                    "Sends the rows of days that nothing is told from",
+                    &[Conflict],
+                ),
+            ),
+        )
+        .api_route(
+            "/admin/archive/drop",
+            post_with(
+                archive::drop_days,
+                describe("postArchiveDrop", "Drops days whose rows the caller has", &[Conflict]),
             ),
         )
         .api_route(
@@ -223,6 +242,20 @@ pub async fn require_admin(State(app): AppState, request: Request, next: Next) -
             HttpProblem::from_text(ProblemType::Unauthorized, why).into_response()
         }
     }
+}
+
+/// Which house this is.
+#[derive(JsonSchema, Serialize)]
+struct AdminHouseView {
+    /// For whom the command line acts here.
+    tenant: String,
+    catalogue: String,
+    version: &'static str,
+}
+
+async fn show_house(State(app): AppState) -> Json<AdminHouseView> {
+    let (tenant, catalogue) = (app.tenant.to_string(), app.catalogue.name.to_string());
+    Json(AdminHouseView { tenant, catalogue, version: settings::version::version() })
 }
 
 async fn stages(State(app): AppState) -> Result<Json<Vec<StageView>>, HttpProblem> {
