@@ -16,7 +16,7 @@ ALERTS = ROOT / "helm/tidings/files/alerts.yaml"
 
 # What the chart sets itself, and what is secret. `kafka.instance` is the name of a Pod.
 OF_THE_CHART = {
-    "data_dir", "engine", "listen", "catalogue", "api_keys", "secret", "outbox", "demo", "mail.ways", "mail.ca",
+    "data_dir", "engine", "listen", "catalogue", "api_keys", "access_tokens", "server", "token", "ca_file", "secret", "outbox", "demo", "mail.ways", "mail.ca",
     "mail.dkim", "mail.intake", "push.ca", "apns.key", "fcm.account", "webpush.key", "hooks.secret", "hooks.ca",
     "kafka.instance", "kafka.password", "kafka.ca", "kafka.certificate", "kafka.key", "cql.password", "cql.ca",
     "cql.certificate", "cql.key", "registry.password", "registry.ca",
@@ -143,11 +143,13 @@ def secrets():
     authority["not"] = {"properties": {"existingSecret": {"minLength": 1}, "existingConfigMap": {"minLength": 1}}}
     certificate = secret({"certificateKey": "tls.crt", "keyKey": "tls.key"}, certificateKey=KEY, keyKey=KEY)
     api_key = closed({"tenant": text(minLength=1), "existingSecret": GIVEN_NAME, "key": KEY}, required=["tenant", "existingSecret"])
+    access_token = closed({"role": {"enum": ["read", "operate"]}, "existingSecret": GIVEN_NAME, "key": KEY}, required=["role", "existingSecret"])
     given = lambda schema: {**schema, "properties": {**schema["properties"], "existingSecret": GIVEN_NAME}, "required": ["existingSecret"]}
     return closed({
         "link": given(plain("link")),
         "apiKeys": listed(api_key, minItems=1, examples=[[{"tenant": "main", "existingSecret": "tidings", "key": "api-key"}]]),
-        "metrics": given(secret({"key": "metrics-key", "tenant": "metrics"}, key=KEY, tenant=text(minLength=1))),
+        "accessTokens": listed(access_token, examples=[[{"role": "operate", "existingSecret": "tidings", "key": "operate-token"}]]),
+        "metrics": given(secret({"key": "metrics-key"}, key=KEY)),
         "kafkaPassword": secret({"key": "password"}, key=KEY, usernameKey=text(pattern="^[-._a-zA-Z0-9]*$")),
         "kafkaCa": authority, "kafkaCertificate": certificate,
         "cqlPassword": plain("password"), "cqlCa": authority, "cqlCertificate": certificate,

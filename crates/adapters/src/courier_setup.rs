@@ -1,13 +1,14 @@
 //! How messages leave the house: mail by its ways, pushes by their services and calls to hooks, where there are any, and
-//! else into the outbox.
+//! else into the outbox, unless there is none.
 
 #[cfg(test)]
 mod tests;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
 use async_trait::async_trait;
+use catalogue::Catalogue;
 use courier::{
     Courier, CourierEraseRequest, CourierError, HandoverGate, HandoverOutcome, Message, MessagePayload,
     outbox::OutboxCourier,
@@ -25,6 +26,7 @@ use model::{
     Channel,
     device::{DevicePlatform, PushDevice},
     erasure::EraseMode,
+    plan::Plan,
 };
 use runtime::{Clock, clock::SteadyStopwatch, metrics::Metrics};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -50,7 +52,7 @@ pub struct CourierSetup {
 pub fn open_courier(
     config: &Config,
     data: &DataDir,
-    outbox: Arc<OutboxCourier>,
+    outbox: Option<Arc<OutboxCourier>>,
     (sends, metrics): (bool, &Metrics),
 ) -> anyhow::Result<CourierSetup> {
     let (hand_over, metrics) = (config.limits.hand_over, CourierMetrics::declare(metrics)?);
@@ -75,6 +77,37 @@ pub fn open_courier(
     let courier = RoutingCourier { mailer, pusher, caller, copies, outbox, metrics };
     let courier = Arc::new(courier);
     Ok(CourierSetup { courier, web_key: WebKey { public, is_copy } })
+}
+
+/// Fails where messages of the catalogue would have no way out: without an outbox nothing keeps them. Each plan is named,
+/// and what gives it a way.
+pub fn check_ways(config: &Config, catalogue: &Catalogue) -> anyhow::Result<()> {
+    if config.outbox.is_some() {
+        return Ok(());
+    }
+    let missing = |plan: &Plan| {
+        let setting = missing_way(config, plan.channel)?;
+        Some(format!(
+            "the plan `{}` tells by `{}`, which has no way out: set {setting}, or an `outbox` that is not `none`",
+            plan.name, plan.channel
+        ))
+    };
+    let wrong: Vec<String> = catalogue.plans.by_name.values().filter_map(missing).collect();
+    ensure!(wrong.is_empty(), wrong.join("\n"));
+    Ok(())
+}
+
+/// What would have to be set for messages of a channel to leave the house, if they do not.
+fn missing_way(config: &Config, channel: Channel) -> Option<&'static str> {
+    let PushConfig { apns, fcm, web, .. } = &config.push;
+    match channel {
+        Channel::Email => config.mail.is_none().then_some("`mail.ways`"),
+        Channel::Push => {
+            let is_missing = apns.is_none() && fcm.is_none() && web.is_none();
+            is_missing.then_some("`apns.key`, `fcm.account` or `webpush.key`")
+        }
+        Channel::Hook(hook) => (!config.hooks.channels.contains(&hook)).then_some("`hooks.channels`"),
+    }
 }
 
 /// The courier of hooks, if any is enabled.
@@ -141,8 +174,26 @@ struct RoutingCourier {
     pusher: Option<PushCourier>,
     caller: Option<HookCourier>,
     copies: Option<BrowserCopies>,
-    outbox: Arc<OutboxCourier>,
+    outbox: Option<Arc<OutboxCourier>>,
     metrics: CourierMetrics,
+}
+
+/// Takes nothing, and keeps nothing: of a channel that lost its way while messages of it were still due. They wait, and
+/// end in time as what could not be sent.
+#[derive(Debug)]
+struct WaylessCourier;
+
+#[async_trait]
+impl Courier for WaylessCourier {
+    async fn hand(&self, message: &Message, _: &dyn HandoverGate) -> Result<HandoverOutcome, CourierError> {
+        let channel = message.channel();
+        Ok(HandoverOutcome::Away(format!("`{channel}` has no way out of this house, and `outbox` is `none`")))
+    }
+
+    /// An outbox that was there before may have had it.
+    async fn was_sent(&self, _: Channel, _: &str) -> Result<Option<bool>, CourierError> {
+        Ok(None)
+    }
 }
 
 /// Shows browsers copies of the pushes in a demo's outbox. The outbox alone decides the outcome of a message; a lost
@@ -202,7 +253,8 @@ impl RoutingCourier {
     }
 
     fn courier_for(&self, channel: Channel) -> &dyn Courier {
-        self.find_outside(channel).unwrap_or(&*self.outbox)
+        let outbox = self.outbox.as_deref().map(|outbox| outbox as &dyn Courier);
+        self.find_outside(channel).or(outbox).unwrap_or(&WaylessCourier)
     }
 }
 
@@ -232,6 +284,9 @@ impl Courier for RoutingCourier {
 
     /// Only the folder keeps anything; what goes to the world is the world's.
     async fn erase(&self, whose: &CourierEraseRequest, how: EraseMode) -> Result<Option<u64>, CourierError> {
-        self.outbox.erase(whose, how).await
+        match &self.outbox {
+            Some(outbox) => outbox.erase(whose, how).await,
+            None => Ok(None),
+        }
     }
 }

@@ -54,7 +54,7 @@ Exit codes:
   1  something went wrong
   2  the command line is wrong
   3  a catalogue, the configuration or an input was refused
-  4  no house runs on this data directory, or it does not answer
+  4  no house runs on this data directory or at --server, or it does not answer
 
 Flags override the environment (TIDINGS_DATA_DIR, ...), which overrides the configuration file, which overrides \
 the defaults; `tidings config` prints every value and its source. Data goes to standard output, messages to \
@@ -98,6 +98,15 @@ pub struct GlobalArgs {
     /// The tenant to act for; a running house answers for its own tenant only
     #[arg(long, global = true, value_name = "TENANT", help_heading = "Everywhere")]
     pub tenant: Option<String>,
+    /// The house to ask, instead of the one on the data directory [env: TIDINGS_SERVER]
+    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Everywhere")]
+    pub server: Option<String>,
+    /// The file of an access token for --server [env: TIDINGS_TOKEN_FILE]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Everywhere")]
+    pub token_file: Option<String>,
+    /// Certificate authorities of --server, a PEM file [env: TIDINGS_CA_FILE]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Everywhere")]
+    pub ca_file: Option<String>,
     /// `embedded` or `production`
     #[arg(long, global = true, value_name = "ENGINE", help_heading = "Everywhere")]
     pub engine: Option<String>,
@@ -396,6 +405,9 @@ impl TidingsCli {
         add(keys::ENGINE, "--engine", self.shared.engine.as_deref());
         add(keys::TENANT, "--tenant", self.shared.tenant.as_deref());
         add(keys::LOG_FILTER, "--log", self.shared.log.as_deref());
+        add(keys::SERVER, "--server", self.shared.server.as_deref());
+        add(keys::TOKEN, "--token-file", self.shared.token_file.as_deref());
+        add(keys::CA_FILE, "--ca-file", self.shared.ca_file.as_deref());
         if let TidingsCommand::Up(up) = &self.command {
             add(keys::CATALOGUE, "--catalogue", up.catalogue.as_deref());
             add(keys::LISTEN, "--listen", up.listen.as_deref());

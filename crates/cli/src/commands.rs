@@ -83,6 +83,7 @@ pub fn main(run_process: ProcessRunner) -> Result<(), CommandError> {
             fault::VARIABLE
         )));
     }
+    refuse_server_flag(&cli)?;
     let merged = merge_config(&cli)?;
     if matches!(cli.command, TidingsCommand::Config) {
         return effective_config::run(&merged, OutputStyle { json: cli.shared.json });
@@ -162,6 +163,25 @@ fn process_settings(config: Config) -> ProcessSettings {
         Ok(merge_config(&cli)?.config)
     };
     ProcessSettings { config, reader: Arc::new(reader) }
+}
+
+/// Refuses to name a house to a command that asks none.
+fn refuse_server_flag(cli: &TidingsCli) -> Result<(), CommandError> {
+    let is_own = matches!(
+        cli.command,
+        TidingsCommand::Up(_)
+            | TidingsCommand::Run(_)
+            | TidingsCommand::Migrate(_)
+            | TidingsCommand::Repartition(_)
+            | TidingsCommand::SendTest(_)
+            | TidingsCommand::Sink(_)
+            | TidingsCommand::Bench(_)
+    );
+    if is_own && cli.shared.server.is_some() {
+        let what = "this command asks no house: it works here, on the engines and services of the settings; leave out --server";
+        return Err(CommandError::Usage(what.to_owned()));
+    }
+    Ok(())
 }
 
 fn merge_config(cli: &TidingsCli) -> Result<MergedConfig, CommandError> {

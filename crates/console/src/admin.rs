@@ -1,4 +1,5 @@
-//! The admin paths: what the command line asks of a running house. Each needs the token of `admin.json`.
+//! The admin paths: what the command line asks of a running house. Each needs the token of `admin.json`, or one of the
+//! settings that has the role for it.
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -35,6 +36,7 @@ use web::{
     HttpProblem, JsonBody, ProblemType,
     answer::AcceptedJson,
     description::{OperationAccess, OperationDoc, describe_operation},
+    guard::{needed_role, refuse_role},
 };
 use wire::topics;
 
@@ -132,6 +134,7 @@ fn person_routes() -> ApiRouter<Arc<HttpApp>> {
 fn house_routes() -> ApiRouter<Arc<HttpApp>> {
     use ProblemType::{Conflict, NotFound};
     ApiRouter::new()
+        .api_route("/admin/house", get_with(show_house, describe("getHouse", "Which house this is", &[])))
         .api_route(
             "/admin/stages",
             get_with(stages, describe("getStages", "How far each room has read", &[])),
@@ -192,6 +195,24 @@ fn house_routes() -> ApiRouter<Arc<HttpApp>> {
             ),
         )
         .api_route(
+            "/admin/archive/export",
+            post_with(
+                archive::send_days,
+                describe(
+                    "postArchiveExport",
+                    "Sends the rows of days that nothing is told from",
+                    &[Conflict],
+                ),
+            ),
+        )
+        .api_route(
+            "/admin/archive/drop",
+            post_with(
+                archive::drop_days,
+                describe("postArchiveDrop", "Drops days whose rows the caller has", &[Conflict]),
+            ),
+        )
+        .api_route(
             "/admin/quarantine",
             get_with(list_quarantine, describe("getQuarantine", "Records that could not be used", &[]))
                 .post_with(
@@ -229,13 +250,31 @@ fn time_routes() -> ApiRouter<Arc<HttpApp>> {
         )
 }
 
-/// Stops who does not show the token.
+/// Stops who does not show a token, or one that may not do this.
 pub async fn require_admin(State(app): AppState, request: Request, next: Next) -> Response {
-    if app.guard.is_admin(request.headers()) {
-        return next.run(request).await;
+    let needs = needed_role(request.method());
+    match app.guard.find_role(request.headers()) {
+        Some(has) if has >= needs => next.run(request).await,
+        Some(has) => refuse_role(has, needs).into_response(),
+        None => {
+            let why = "an access token or the token of admin.json is needed: `Authorization: Bearer <token>`";
+            HttpProblem::from_text(ProblemType::Unauthorized, why).into_response()
+        }
     }
-    let why = "the token of admin.json is needed: `Authorization: Bearer <token>`";
-    HttpProblem::from_text(ProblemType::Unauthorized, why).into_response()
+}
+
+/// Which house this is.
+#[derive(JsonSchema, Serialize)]
+struct AdminHouseView {
+    /// For whom the command line acts here.
+    tenant: String,
+    catalogue: String,
+    version: &'static str,
+}
+
+async fn show_house(State(app): AppState) -> Json<AdminHouseView> {
+    let (tenant, catalogue) = (app.tenant.to_string(), app.catalogue.name.to_string());
+    Json(AdminHouseView { tenant, catalogue, version: settings::version::version() })
 }
 
 async fn stages(State(app): AppState) -> Result<Json<Vec<StageView>>, HttpProblem> {

@@ -20,6 +20,10 @@ use web::{HttpProblem, JsonBody, answer::AcceptedJson};
 
 use super::{AppState, HttpApp, metrics::declare_archives};
 
+mod transfer;
+
+pub use transfer::{drop_days, send_days};
+
 /// The archiving that runs, or the last one that did.
 #[derive(Debug)]
 pub struct ArchivingService {
@@ -34,6 +38,10 @@ struct ArchivingRun {
 }
 
 impl ArchivingRun {
+    fn end(&self, ended: Result<ArchiveReport, String>) {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+    }
+
     fn outcome(&self) -> Option<Result<ArchiveReport, String>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -94,33 +102,39 @@ pub async fn begin_archiving(
     State(app): AppState,
     JsonBody(asked): JsonBody<AdminArchiveRequest>,
 ) -> Result<AcceptedJson<AdminArchiveBegin>, HttpProblem> {
-    let Some(before) = Day::parse(&asked.before) else {
-        return Err(HttpProblem::bad_request(format_args!(
-            "`{}` is not a day, such as 2026-11-13",
-            asked.before
-        )));
-    };
     if !asked.file.is_absolute() {
         return Err(HttpProblem::bad_request("the path of the file must be absolute"));
     }
-    // Before the house is asked whether it rests: what becomes due from here on tells from later days.
-    let now = app.now();
+    let (before, now) = check_archivable(&app, &asked.before).await?;
     let store = &*app.house.engines().store;
     if let Some(why) =
         archive::find_archive_obstacle(store, &app.catalogue, (before, now), &asked.file).await?
     {
         return Err(HttpProblem::conflict(why));
     }
-    // The clock alone does not say what is still owed: what is overdue tells from older days, and what was
-    // not read yet still has to be written to its day.
-    if has_overdue_work(&app).await? {
-        return Err(HttpProblem::conflict("the house is still busy with what is due; try again"));
-    }
     let Some(run) = app.archive.begin() else {
         return Err(HttpProblem::conflict("days are being archived already"));
     };
     tokio::spawn(run_archiving(app, run, (before, now), asked.file));
     Ok(AcceptedJson(AdminArchiveBegin { before: before.to_string() }))
+}
+
+/// The day before which all may go, and the instant for which that holds; or why it may not.
+async fn check_archivable(app: &HttpApp, before: &str) -> Result<(Day, UtcMillis), HttpProblem> {
+    let Some(before) = Day::parse(before) else {
+        return Err(HttpProblem::bad_request(format_args!("`{before}` is not a day, such as 2026-11-13")));
+    };
+    // Before the house is asked whether it rests: what becomes due from here on tells from later days.
+    let now = app.now();
+    if let Some(why) = archive::find_day_obstacle(&app.catalogue, (before, now)) {
+        return Err(HttpProblem::conflict(why));
+    }
+    // The clock alone does not say what is still owed: what is overdue tells from older days, and what was
+    // not read yet still has to be written to its day.
+    if has_overdue_work(app).await? {
+        return Err(HttpProblem::conflict("the house is still busy with what is due; try again"));
+    }
+    Ok((before, now))
 }
 
 /// Whether something has waited for so long that it may concern days that could go. A house under steady
@@ -159,7 +173,7 @@ async fn run_archiving(
         app.archive.succeeded.with_label_values::<&str>(&[]).set(app.now().0 / 1_000);
     }
     let ended = archived.map_err(|error| format!("{error:#}"));
-    *run.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+    run.end(ended);
 }
 
 pub async fn show_archiving(State(app): AppState) -> Result<Json<AdminArchiveState>, HttpProblem> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Form, Router,
-    extract::{Query, State, rejection::FormRejection},
+    extract::{State, rejection::FormRejection},
     http::StatusCode,
     response::Response,
     routing::get,
@@ -34,7 +34,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/clock", get(show_clock).post(jump_clock))
 }
 
-async fn show_clock(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
+async fn show_clock(State(app): AppState, asked: PageQuery) -> Result<Response, HttpProblem> {
     let remembered = person_windows::load_persons(&*app.house.engines().topics).await?;
     let now = app.now();
     let due = remembered.next_due();

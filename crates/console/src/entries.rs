@@ -52,7 +52,7 @@ struct EntriesService {
 }
 
 pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> ApiRouter {
-    let access = app.access(keys);
+    let access = app.access(app.needed_keys(keys));
     let requests = TenantPermits::new(REQUESTS_MAX, access.known_tenants());
     let desk = EntriesService { app: app.clone(), access, requests };
     let doc = OperationDoc {

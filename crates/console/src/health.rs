@@ -54,18 +54,21 @@ pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> ApiRouter<Arc<HttpAp
         .api_route("/health/ready", get_with(ready, describe_operation(is_ready)))
 }
 
-/// Stops who shows neither an API key, nor the admin token, nor the page's cookie.
+/// Stops who shows neither an API key, nor a token of any role, nor the page's cookie.
 async fn require_key(
     State((app, keys)): State<(Arc<HttpApp>, Arc<[SecretString]>)>,
     request: Request,
     next: Next,
 ) -> Response {
     let headers = request.headers();
-    if app.guard.is_known(headers) || app.guard.is_admin(headers) || shows_one(headers, &keys) {
+    if app.guard.is_known(headers) || app.guard.find_role(headers).is_some() || shows_one(headers, &keys) {
         return next.run(request).await;
     }
-    HttpProblem::from_text(ProblemType::Unauthorized, "an API key or the token of admin.json is needed")
-        .into_response()
+    HttpProblem::from_text(
+        ProblemType::Unauthorized,
+        "an access token, an API key or the token of admin.json is needed",
+    )
+    .into_response()
 }
 
 /// The process answers.

@@ -1,6 +1,6 @@
 //! The HTTP of `up`: the way in, metrics, health, the admin paths of the command line, and the page.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use aide::axum::ApiRouter;
 use axum::{
@@ -11,7 +11,7 @@ use axum::{
     routing::get,
 };
 use catalogue::Catalogue;
-use courier::outbox::OutboxCourier;
+use courier::outbox::{OutboxCourier, OutboxSummary};
 use house::RunningHouse;
 use model::{Tenant, UtcMillis};
 use settings::config::ApiKeyConfig;
@@ -75,9 +75,12 @@ pub use visit::VisitCounter;
 pub struct HttpApp {
     pub house: Arc<RunningHouse>,
     pub catalogue: Arc<Catalogue>,
-    pub outbox: Arc<OutboxCourier>,
+    /// Nothing where messages only leave by ways.
+    pub outbox: Option<Arc<OutboxCourier>>,
     pub clock: Arc<DemoClock>,
     pub tenant: Tenant,
+    /// Whose changes are taken here.
+    pub tenants: BTreeSet<Tenant>,
     /// Whether the clock may be moved.
     pub is_demo: bool,
     pub guard: RequestGuard,
@@ -111,8 +114,19 @@ impl HttpApp {
     async fn wait_for_rest(&self) -> bool {
         matches!(timeout(self.rest_time, self.house.settle()).await, Ok(Ok(())))
     }
+
+    /// The newest messages of the outbox, as many as there are at most.
+    fn list_newest(&self, most: usize) -> Vec<OutboxSummary> {
+        self.outbox.as_ref().map(|outbox| outbox.list_newest(most)).unwrap_or_default()
+    }
+
+    /// How many messages the outbox has; nothing where there is none.
+    fn count_messages(&self) -> Option<usize> {
+        self.outbox.as_ref().map(|outbox| outbox.len())
+    }
+
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
-    fn intake(&self, keys: &[ApiKeyConfig]) -> ApiRouter {
+    fn intake(&self, keys: Option<&[ApiKeyConfig]>) -> ApiRouter {
         ingest::api_router(ingest::HttpIntake {
             deps: self.house.intake().clone(),
             config: self.intake.clone(),
@@ -122,10 +136,14 @@ impl HttpApp {
     }
 
     /// Who may ask for what is not the operators' alone.
-    fn access(&self, keys: &[ApiKeyConfig]) -> TenantAccess {
+    fn access(&self, keys: Option<&[ApiKeyConfig]>) -> TenantAccess {
         let key = |key: &ApiKeyConfig| web::ApiKey::new(&key.key, key.tenant.clone());
-        let keys = (!keys.is_empty()).then(|| keys.iter().map(key).collect());
-        TenantAccess { keys, tenant: self.tenant.clone() }
+        TenantAccess { keys: keys.map(|keys| keys.iter().map(key).collect()), tenant: self.tenant.clone() }
+    }
+
+    /// The keys of services, where they need one: a house that others may reach is open to nobody without.
+    fn needed_keys<'a>(&self, keys: &'a [ApiKeyConfig]) -> Option<&'a [ApiKeyConfig]> {
+        self.guard.is_locked.then_some(keys)
     }
 }
 
@@ -146,7 +164,7 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
         .merge(clock::routes())
         .layer(from_fn_with_state(app.clone(), page::require_session));
     begin_description();
-    let operators = ApiRouter::new().nest("/admin", app.intake(&[]).with_state(()));
+    let operators = ApiRouter::new().nest("/admin", app.intake(None).with_state(()));
     let admin = admin::routes()
         .merge(operators.with_path_items(description::describe_for_operators))
         .layer(from_fn_with_state(app.clone(), admin::require_admin));
@@ -155,7 +173,7 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
         .merge(health::routes(&app, keys))
         .merge(problem_lookup::routes())
         .with_state(app.clone())
-        .merge(app.intake(keys))
+        .merge(app.intake(app.needed_keys(keys)))
         .merge(entries::routes(&app, keys));
     Router::new()
         .merge(pages)

@@ -42,13 +42,22 @@ pub fn routes() -> Router<Arc<HttpApp>> {
         .route("/outbox/html", get(html))
 }
 
-async fn list_mails(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
-    let mails: Vec<_> = app.outbox.list_newest(MAILS_LISTED).iter().map(summary_values).collect();
+async fn list_mails(State(app): AppState, asked: PageQuery) -> Result<Response, HttpProblem> {
+    let mails: Vec<_> = app.list_newest(MAILS_LISTED).iter().map(summary_values).collect();
     app.render_page(
         "outbox.html",
         &asked,
-        json!({"mails": mails, "count": app.outbox.len(), "most": MAILS_LISTED}),
+        json!({"mails": mails, "count": app.count_messages(), "most": MAILS_LISTED, "has_outbox": app.outbox.is_some()}),
     )
+}
+
+impl HttpApp {
+    async fn read_mail(&self, id: &str) -> anyhow::Result<Option<OutboxMail>> {
+        match &self.outbox {
+            Some(outbox) => Ok(outbox.read_mail(id).await?),
+            None => Ok(None),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -60,9 +69,9 @@ struct OutboxMailQuery {
 async fn mail(
     State(app): AppState,
     Query(OutboxMailQuery { id, show }): Query<OutboxMailQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
-    let Some(mail) = app.outbox.read_mail(&id).await? else { return Ok(no_such_mail(&app)) };
+    let Some(mail) = app.read_mail(&id).await? else { return Ok(no_such_mail(&app)) };
     app.render_page("mail.html", &asked, mail_values(&mail, &id, show.as_deref(), ("outbox", "Outbox")))
 }
 
@@ -97,7 +106,7 @@ async fn html(
     State(app): AppState,
     Query(OutboxMailQuery { id, .. }): Query<OutboxMailQuery>,
 ) -> Result<Response, HttpProblem> {
-    let Some(OutboxMail { html, .. }) = app.outbox.read_mail(&id).await? else {
+    let Some(OutboxMail { html, .. }) = app.read_mail(&id).await? else {
         return Ok(no_such_mail(&app));
     };
     Ok(frame_html(&html, &app.catalogue.file).await)

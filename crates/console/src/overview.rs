@@ -2,12 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    extract::{Query, State},
-    response::Response,
-    routing::get,
-};
+use axum::{Router, extract::State, response::Response, routing::get};
 use courier::outbox::OutboxSummary;
 use house::person_windows;
 use model::civil_time::Zone;
@@ -25,7 +20,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/", get(overview))
 }
 
-async fn overview(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
+async fn overview(State(app): AppState, asked: PageQuery) -> Result<Response, HttpProblem> {
     let log = &*app.house.engines().topics;
     let remembered = person_windows::load_persons(log).await?;
     let open = remembered.open_windows(&app.tenant);
@@ -39,10 +34,11 @@ async fn overview(State(app): AppState, Query(asked): Query<PageQuery>) -> Resul
         })
     });
     let (deferred, next_try) = remembered.deferred_messages(&app.tenant);
-    let messages: Vec<Value> = app.outbox.list_newest(LISTED).iter().map(summary_values).collect();
+    let messages: Vec<Value> = app.list_newest(LISTED).iter().map(summary_values).collect();
     let own = json!({
         "messages": messages,
-        "sent": app.outbox.len(),
+        "sent": app.count_messages(),
+        "has_outbox": app.outbox.is_some(),
         "waiting": quarantine::count_items(log).await?,
         "open": open.len(),
         "is_cut": remembered.is_cut,

@@ -3,13 +3,16 @@
 use anyhow::Context as _;
 use axum::{
     Form,
-    extract::{Query, Request, State, rejection::FormRejection},
-    http::{StatusCode, Uri, header},
+    extract::{
+        FromRequestParts, Query, Request, State,
+        rejection::{FormRejection, QueryRejection},
+    },
+    http::{StatusCode, Uri, header, request::Parts},
     middleware::Next,
     response::{Html, IntoResponse, Redirect, Response},
 };
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
-use model::civil_time::Zone;
+use model::{AccessRole, civil_time::Zone};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use views::display;
@@ -81,12 +84,40 @@ const PLACES: [(&str, &str); 10] = [
     ("/clock", "Clock"),
 ];
 
-/// What every page may be asked for.
-#[derive(Debug, Default, Deserialize)]
+/// What every page may be asked for, and who asks.
+#[derive(Debug)]
 pub struct PageQuery {
     /// What was just done, one of `look::DONE`.
     pub done: Option<String>,
+    /// Whether forms are offered.
+    pub may_change: bool,
 }
+
+impl Default for PageQuery {
+    fn default() -> Self {
+        Self { done: None, may_change: true }
+    }
+}
+
+#[derive(Deserialize)]
+struct DoneQuery {
+    done: Option<String>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
+    type Rejection = QueryRejection;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, QueryRejection> {
+        let Query(DoneQuery { done }) = Query::from_request_parts(parts, state).await?;
+        let may_change =
+            parts.extensions.get::<PageVisitor>().is_some_and(|who| who.0 >= AccessRole::Operate);
+        Ok(Self { done, may_change })
+    }
+}
+
+/// Who looks at a page: beside each request that got past [`require_session`].
+#[derive(Clone, Copy)]
+struct PageVisitor(AccessRole);
 
 impl HttpApp {
     /// Makes a page: its own values within what the frame needs.
@@ -106,6 +137,7 @@ impl HttpApp {
             "tenant": self.tenant.as_str(),
             "catalogue": self.catalogue.name.as_str(),
             "csrf": self.guard.csrf.as_str(),
+            "may_change": asked.may_change,
             "done": asked.done.as_deref().and_then(display::done_message),
             "problems": {},
         });
@@ -160,26 +192,33 @@ pub struct TokenQuery {
     token: Option<String>,
 }
 
-/// Stops whoever may not see the page; takes the token once, and gives a cookie for it.
+/// Stops whoever may not see the page, or only look at it and change nothing; takes a token once, and gives a cookie
+/// for it.
 pub async fn require_session(
     State(app): AppState,
     Query(TokenQuery { token }): Query<TokenQuery>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    let shown = token.is_some_and(|token| app.guard.opens(&token));
-    if shown && let Some(cookie) = app.guard.cookie() {
+    if let Some(cookie) = token.and_then(|token| app.guard.cookie_for(&token)) {
         // The token must not stay in the address bar, nor in the browser's history.
         let back = Redirect::to(&guard::without_token(request.uri()));
         return ([(header::SET_COOKIE, cookie)], back).into_response();
     }
-    if app.guard.is_known(request.headers()) {
-        return next.run(request).await;
+    let needs = guard::needed_role(request.method());
+    match app.guard.find_page_role(request.headers()) {
+        Some(has) if has >= needs => {
+            request.extensions_mut().insert(PageVisitor(has));
+            next.run(request).await
+        }
+        Some(has) => guard::refuse_role(has, needs).into_response(),
+        None => {
+            // Nothing of the house: whoever asks may be anybody.
+            let what = "this page needs an access token, or the token in admin.json of the data directory: add \
+                ?token=... to the address once";
+            HttpProblem::from_text(ProblemType::Unauthorized, what).into_response()
+        }
     }
-    // Nothing of the house: whoever asks may be anybody.
-    let what = "this page needs the token in admin.json of the data directory: add ?token=... to the \
-        address once";
-    HttpProblem::from_text(ProblemType::Unauthorized, what).into_response()
 }
 
 pub async fn style() -> Response {

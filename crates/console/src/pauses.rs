@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use axum::{
     Form, Json, Router,
-    extract::{Query, State, rejection::FormRejection},
+    extract::{State, rejection::FormRejection},
     http::StatusCode,
     response::Response,
     routing::get,
 };
-use house::pauses::{self, PauseError, PauseOrder, PauseView};
+use house::pauses::{self, KnownScopes, PauseError, PauseOrder, PauseView};
 use model::{Channel, UtcMillis, civil_time::Zone};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,7 +38,8 @@ pub async fn order_pause(
 /// Does it, and lets the rooms of this process know at once.
 async fn apply_order(app: &HttpApp, order: PauseOrder) -> Result<Vec<PauseView>, PauseError> {
     let log = &*app.house.engines().topics;
-    let paused = pauses::order_pause(log, Some(&app.catalogue), order, app.now()).await?;
+    let known = KnownScopes { catalogue: Some(&app.catalogue), tenants: Some(&app.tenants) };
+    let paused = pauses::order_pause(log, known, order, app.now()).await?;
     app.house.pauses().refresh().await.map_err(PauseError::Failed)?;
     Ok(paused)
 }
@@ -47,7 +48,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/pauses", get(show_pauses).post(press_button))
 }
 
-async fn show_pauses(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
+async fn show_pauses(State(app): AppState, asked: PageQuery) -> Result<Response, HttpProblem> {
     let paused = pauses::list_pauses(&*app.house.engines().topics).await?;
     let own = json!({"paused": view_pauses(&paused), "scopes": list_scopes(&app, &paused)});
     app.render_page("pauses.html", &asked, own)

@@ -58,7 +58,7 @@ impl HttpApp {
             at: LookupContext { log, store, tenant: &self.tenant, now: self.now() },
             catalogue: Some(&self.catalogue),
             studio: Some(&self.studio),
-            outbox: Some(&self.outbox),
+            outbox: self.outbox.as_deref(),
             day,
         };
         let gathered = person::load_facts(person, sources).await?;
@@ -99,7 +99,7 @@ struct PersonPageQuery {
 async fn person(
     State(app): AppState,
     Query(PersonPageQuery { id, day }): Query<PersonPageQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let mut own = json!({"offered": list_offered(&app).await?});
@@ -281,7 +281,8 @@ fn profile_of(whole: &PersonDossier, wall: &PersonWallClock<'_>) -> Vec<Value> {
 fn mails_of(whole: &PersonDossier, app: &HttpApp) -> BTreeMap<String, String> {
     let fates = whole.days.iter().flat_map(|one| &one.day.entries).flat_map(|entry| &entry.fates);
     let readys = fates.filter_map(|fate| ReadyId::parse(fate.ready.as_ref()?)).collect();
-    let mails = app.outbox.list_of_readys(&readys).into_iter();
+    let Some(outbox) = &app.outbox else { return BTreeMap::new() };
+    let mails = outbox.list_of_readys(&readys).into_iter();
     mails.filter_map(|mail| Some((mail.ready?.to_string(), mail.message_id))).collect()
 }
 
@@ -333,7 +334,7 @@ struct WhyPageQuery {
 async fn show_explanation(
     State(app): AppState,
     Query(WhyPageQuery { id, entry }): Query<WhyPageQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     let title = "No explanation";
     let person = match Person::new(&id) {

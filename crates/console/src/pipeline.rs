@@ -2,12 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    extract::{Query, State},
-    response::Response,
-    routing::get,
-};
+use axum::{Router, extract::State, response::Response, routing::get};
 use house::StageView;
 use serde::Serialize;
 use serde_json::json;
@@ -69,13 +64,13 @@ fn describe_room(room: &str) -> &'static str {
     }
 }
 
-async fn pipeline(State(app): AppState, Query(asked): Query<PageQuery>) -> Result<Response, HttpProblem> {
+async fn pipeline(State(app): AppState, asked: PageQuery) -> Result<Response, HttpProblem> {
     let stages = app.house.stages().await?;
     let own = json!({
         "stops": list_stops(stages.iter().filter(|stage| stage.topic != topics::ERASURES)),
         // Nothing of the others flows into this one.
         "beside": list_stops(stages.iter().filter(|stage| stage.topic == topics::ERASURES)),
-        "mails": app.outbox.len(),
+        "mails": app.count_messages(),
         "lag": stages.iter().map(|stage| stage.lag).sum::<u64>(),
         "charts": chart::charts(&app.house.history().list()),
     });

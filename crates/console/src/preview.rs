@@ -86,7 +86,7 @@ fn plans(app: &HttpApp, kind: &str) -> Vec<PlanName> {
 async fn show_preview(
     State(app): AppState,
     Query(form): Query<PreviewForm>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     let remembered = person_windows::load_persons(&*app.house.engines().topics).await?;
     let persons = remembered.persons.keys().filter(|(tenant, _)| *tenant == app.tenant);

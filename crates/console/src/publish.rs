@@ -44,7 +44,7 @@ struct PublishPageQuery {
 async fn form(
     State(app): AppState,
     Query(wanted): Query<PublishPageQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     render_form(&app, &asked, wanted.event.as_deref(), &BTreeMap::new(), &FieldProblems::new())
 }
@@ -228,7 +228,7 @@ pub(super) async fn post_to_intake(
     event: &Json,
 ) -> anyhow::Result<Option<PublishRefusal>> {
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
-    let answer = Router::from(app.intake(&[])).oneshot(request.body(Body::from(event.to_string()))?).await?;
+    let answer = Router::from(app.intake(None)).oneshot(request.body(Body::from(event.to_string()))?).await?;
     let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
     let said: Json = serde_json::from_slice(&body).context("decode the answer")?;
     if said["accepted"] == 1 {

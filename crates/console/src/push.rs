@@ -48,7 +48,7 @@ struct PushPageQuery {
 async fn show_push_page(
     State(app): AppState,
     Query(whose): Query<PushPageQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     let views::devices::WebKey { public, is_copy } = &app.web_key;
     let own = json!({"person": whose.person.trim(), "key": public, "is_copy": is_copy});

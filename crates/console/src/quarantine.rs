@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Form, Router,
-    extract::{Query, State, rejection::FormRejection},
+    extract::{State, rejection::FormRejection},
     http::StatusCode,
     response::Response,
     routing::get,
@@ -27,10 +27,7 @@ pub fn routes() -> Router<Arc<HttpApp>> {
     Router::new().route("/quarantine", get(show_quarantine).post(settle_item))
 }
 
-async fn show_quarantine(
-    State(app): AppState,
-    Query(asked): Query<PageQuery>,
-) -> Result<Response, HttpProblem> {
+async fn show_quarantine(State(app): AppState, asked: PageQuery) -> Result<Response, HttpProblem> {
     let items = quarantine::list_items(&*app.house.engines().topics).await?;
     let shown = items.iter().take(SHOWN_MAX).map(|item: &QuarantineItemView| {
         let value = item.value.as_deref().unwrap_or_default();

@@ -45,7 +45,7 @@ struct SharesPageQuery {
 async fn show_shares(
     State(app): AppState,
     Query(SharesPageQuery { days }): Query<SharesPageQuery>,
-    Query(asked): Query<PageQuery>,
+    asked: PageQuery,
 ) -> Result<Response, HttpProblem> {
     let back = days.as_deref().map_or(Some(DAYS_BACK), |text| text.parse().ok());
     let Some(back) = back.filter(|back| BACK.contains(back)) else {

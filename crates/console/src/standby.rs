@@ -87,7 +87,7 @@ impl StandbyHouse {
                 return "the house waits for its engines; it goes on by itself when they answer".to_owned();
             }
             StandbyReason::Reload => {
-                return "the house takes up another catalogue; it goes on by itself in a moment".to_owned();
+                return "the house is reloading; it goes on by itself in a moment".to_owned();
             }
         };
         let free = match disk_free(dir) {
@@ -133,7 +133,7 @@ impl StandbyHouse {
                  needs to be restarted.",
             ),
             StandbyReason::Reload => (
-                "Taking up another catalogue",
+                "Reloading",
                 "Everything that was acknowledged is safe. Requests are refused with 503 for a moment, and can be \
                  sent again.",
             ),

@@ -35,6 +35,7 @@ use super::{
     ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, page::PageTemplates, router,
 };
 
+mod access_roles;
 mod choices;
 mod description;
 mod entries;
@@ -71,6 +72,14 @@ async fn door(is_demo: bool, is_locked: bool) -> HouseDoor {
 }
 
 async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> HouseDoor {
+    door_with((catalogue, is_demo, is_locked), |app| app).await
+}
+
+/// The same, with something else than usual.
+async fn door_with(
+    (catalogue, is_demo, is_locked): (Arc<Catalogue>, bool, bool),
+    change: impl FnOnce(HttpApp) -> HttpApp,
+) -> HouseDoor {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(DemoClock::open(dir.path()).unwrap());
     let ground = open_fixture_with(dir.path(), clock.clock(), catalogue.clone()).await;
@@ -80,14 +89,15 @@ async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> H
     // With all paths that there can be.
     let returns = Some(ingest::ReturnPaths::new("returns.example.org", LinkSecret::new(SECRET)));
     let intake = ingest::Config { returns, ..Config::with_defaults(tenant.clone(), 1_000).ingest };
-    let app = Arc::new(HttpApp {
+    let app = Arc::new(change(HttpApp {
         house: ground.house.clone(),
         catalogue: catalogue.clone(),
-        outbox: ground.outbox.clone(),
+        outbox: Some(ground.outbox.clone()),
         clock,
+        tenants: [tenant.clone()].into(),
         tenant,
         is_demo,
-        guard: RequestGuard::new(HOST.parse().unwrap(), is_locked, || random_hex(8)).unwrap(),
+        guard: access_roles::guard(is_locked),
         disk_low: Arc::new(|| false),
         disks: WatchedDisks::declare(dir.path(), None, 0, ground.house.metrics()).unwrap(),
         intake,
@@ -101,7 +111,7 @@ async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> H
         visits: VisitCounter::new(LinkSecret::new(SECRET), ground.house.metrics()).unwrap(),
         // What is shown after it must not hang on how busy the machine is.
         rest_time: std::time::Duration::from_secs(30),
-    });
+    }));
     HouseDoor { ground, router: router(app.clone(), keys), app, _dir: dir }
 }
 
@@ -187,6 +197,23 @@ async fn every_page_answers_and_lets_nothing_run() {
     assert!(!door.get("/").await.text.contains("http-equiv"));
     assert_eq!(door.get("/style.css").await.headers[header::CONTENT_TYPE], "text/css; charset=utf-8");
     assert_eq!(door.get("/person?id=%00").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn pages_say_that_there_is_no_outbox() {
+    let door = door_with((test_catalogue(), true, false), |app| HttpApp { outbox: None, ..app }).await;
+    door.offer_item().await;
+    for (path, says) in [
+        ("/", "This house has no outbox"),
+        ("/outbox", "This house has no outbox"),
+        ("/pipeline", "there is none: messages leave by their ways"),
+        ("/person?id=ann", "ann"),
+    ] {
+        let answer = door.get(path).await;
+        assert!(answer.status.is_success() && answer.text.contains(says), "{path}: {}", answer.text);
+    }
+    assert_eq!(door.get("/outbox/mail?id=x").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(door.get("/outbox/html?id=x").await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

@@ -86,8 +86,9 @@ struct CancelPageQuery {
 async fn confirm_cancel(
     State(app): AppState,
     Query(named): Query<CancelPageQuery>,
+    asked: Asking,
 ) -> Result<Response, HttpProblem> {
-    app.render_page("cancel.html", &Asking::default(), json!(named))
+    app.render_page("cancel.html", &asked, json!(named))
 }
 
 /// The two buttons that a window has on a person's page.

@@ -1,11 +1,11 @@
 //! What an operator has paused: a plan, a channel or a tenant. The notes are on the topic `house`, so every process of a
 //! house hears of them, also one that starts later; the rooms are told by the [`PauseBoard`].
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use catalogue::Catalogue;
 use model::{
-    Channel, PlanName, UtcMillis,
+    Channel, PlanName, Tenant, UtcMillis,
     pause::{PauseNote, PauseNotes, PauseScope, PausedPlans},
 };
 use room::pause_board::PauseBoard;
@@ -20,8 +20,11 @@ use crate::book::HouseBook;
 
 /// How often a process looks whether something was paused elsewhere.
 const LOOK: Duration = Duration::from_secs(2);
-/// Characters of a reason, at most.
+/// Characters of a reason, and of who pauses, at most.
 const WHY_CHARS_MAX: usize = 500;
+const BY_CHARS_MAX: usize = 100;
+/// And of a scope that is quoted in an answer.
+const QUOTED_CHARS_MAX: usize = 100;
 
 /// Something that is paused.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize, Deserialize)]
@@ -45,6 +48,13 @@ pub struct PauseOrder {
     pub why: String,
 }
 
+/// What there is to be paused; nothing where that is not known.
+#[derive(Clone, Copy, Default)]
+pub struct KnownScopes<'a> {
+    pub catalogue: Option<&'a Catalogue>,
+    pub tenants: Option<&'a BTreeSet<Tenant>>,
+}
+
 /// Why it was not done: what was asked for makes no sense, or it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PauseError {
@@ -64,13 +74,13 @@ pub async fn list_pauses(log: &dyn Topics) -> anyhow::Result<Vec<PauseView>> {
 /// Pauses something, or lets it go on; says what is paused then.
 pub async fn order_pause(
     log: &dyn Topics,
-    catalogue: Option<&Catalogue>,
+    known: KnownScopes<'_>,
     order: PauseOrder,
     now: UtcMillis,
 ) -> Result<Vec<PauseView>, PauseError> {
     let mut book = HouseBook::default();
     book.update(log).await.map_err(PauseError::Failed)?;
-    let scope = read_scope(&order.scope, catalogue, &book).map_err(PauseError::Refused)?;
+    let scope = read_scope(&order.scope, known, &book).map_err(PauseError::Refused)?;
     let was_paused = book.pauses().get(&scope).is_some_and(|note| note.is_paused);
     if was_paused == order.is_paused {
         let how = if was_paused { "is paused already" } else { "is not paused" };
@@ -80,18 +90,32 @@ pub async fn order_pause(
     if why.chars().count() > WHY_CHARS_MAX {
         return Err(PauseError::Refused(format!("a reason has at most {WHY_CHARS_MAX} characters")));
     }
+    if by.trim().is_empty() || by.chars().count() > BY_CHARS_MAX {
+        return Err(PauseError::Refused(format!("`by` has 1 to {BY_CHARS_MAX} characters")));
+    }
     let note = PauseNote { scope, is_paused, by, why, at: now };
-    tracing::warn!(scope = %note.scope, is_paused, by = note.by, why = note.why, "an operator paused something, or let it go on");
+    if is_paused {
+        tracing::warn!(scope = %note.scope, by = note.by, why = note.why, "paused");
+    } else {
+        tracing::warn!(scope = %note.scope, by = note.by, "a pause is over");
+    }
     book.write_pause(log, note).await.map_err(PauseError::Failed)?;
     book.update(log).await.map_err(PauseError::Failed)?;
     Ok(view_pauses(book.pauses()))
 }
 
 /// The scope that is meant, if there is such a thing. What is paused may go on although the catalogue has it no more.
-fn read_scope(text: &str, catalogue: Option<&Catalogue>, book: &HouseBook) -> Result<PauseScope, String> {
+fn read_scope(text: &str, known: KnownScopes<'_>, book: &HouseBook) -> Result<PauseScope, String> {
     let scope = PauseScope::parse(text).ok_or_else(|| explain_scope(text))?;
-    let plans = catalogue.map(|catalogue| &catalogue.plans.by_name);
+    let plans = known.catalogue.map(|catalogue| &catalogue.plans.by_name);
     match (&scope, plans) {
+        (PauseScope::Tenant(tenant), _)
+            if known.tenants.is_some_and(|tenants| !tenants.contains(tenant))
+                && !book.pauses().contains_key(&scope) =>
+        {
+            let names = known.tenants.into_iter().flatten().map(Tenant::as_str);
+            Err(format!("there is no tenant `{tenant}`: {}", suggest_name(tenant.as_str(), names)))
+        }
         (PauseScope::Plan(plan), Some(plans))
             if !plans.contains_key(plan) && !book.pauses().contains_key(&scope) =>
         {
@@ -109,6 +133,7 @@ fn explain_scope(text: &str) -> String {
             suggest_name(name, Channel::ALL.map(Channel::name))
         );
     }
+    let text: String = text.chars().take(QUOTED_CHARS_MAX).collect();
     format!("`{text}` is not `plan:NAME`, `channel:NAME` or `tenant:NAME`")
 }
 
@@ -190,8 +215,10 @@ mod tests {
         let clock = Clock::still(UtcMillis::parse(START).unwrap().0);
         let ground = open_fixture(dir.path(), &clock).await;
         let (log, catalogue) = (ground.house.engines().topics.clone(), test_catalogue());
+        let tenants = BTreeSet::from([Tenant::new("main").unwrap()]);
+        let known = KnownScopes { catalogue: Some(&catalogue), tenants: Some(&tenants) };
         let check = async |scope: &str, is_paused: bool, expected: Result<&[&str], &str>| {
-            let done = order_pause(&*log, Some(&catalogue), order(scope, is_paused), UtcMillis(7)).await;
+            let done = order_pause(&*log, known, order(scope, is_paused), UtcMillis(7)).await;
             let done = done.map(|paused| paused.into_iter().map(|one| one.scope).collect::<Vec<_>>());
             let done = done.map_err(|error| error.to_string());
             let expected = expected.map(|scopes| scopes.iter().map(|scope| (*scope).to_owned()).collect());
@@ -200,6 +227,7 @@ mod tests {
         check("plan:daly", true, Err("there is no plan `daly`: did you mean `daily`?")).await;
         check("channel:mail", true, Err("there is no channel `mail`: did you mean `email`?")).await;
         check("daily", true, Err("`daily` is not `plan:NAME`, `channel:NAME` or `tenant:NAME`")).await;
+        check("tenant:mian", true, Err("there is no tenant `mian`: did you mean `main`?")).await;
         check("plan:daily", false, Err("plan:daily is not paused")).await;
         check("plan:daily", true, Ok(&["plan:daily"])).await;
         check("plan:daily", true, Err("plan:daily is paused already")).await;
@@ -207,8 +235,11 @@ mod tests {
         check("plan:daily", false, Ok(&["tenant:main"])).await;
         assert_eq!(list_pauses(&*log).await.unwrap()[0].why, "why");
         let long = PauseOrder { why: "x".repeat(501), ..order("plan:daily", true) };
-        let refused = order_pause(&*log, Some(&catalogue), long, UtcMillis(7)).await.unwrap_err();
+        let refused = order_pause(&*log, known, long, UtcMillis(7)).await.unwrap_err();
         assert_eq!(refused.to_string(), "a reason has at most 500 characters");
+        let nobody = PauseOrder { by: " ".to_owned(), ..order("plan:daily", true) };
+        let refused = order_pause(&*log, known, nobody, UtcMillis(7)).await.unwrap_err();
+        assert_eq!(refused.to_string(), "`by` has 1 to 100 characters");
         ground.house.stop().await.unwrap();
     }
 }

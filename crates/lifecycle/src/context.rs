@@ -52,7 +52,8 @@ pub struct ProcessContext {
     pub catalogue: Arc<Catalogue>,
     pub clock: Arc<DemoClock>,
     /// Stays open: it is a folder of files, and one that could not be written is written again.
-    pub outbox: Arc<OutboxCourier>,
+    /// Nothing where messages only leave by ways.
+    pub outbox: Option<Arc<OutboxCourier>>,
     /// By which messages leave the house.
     pub courier: Arc<dyn Courier>,
     /// By what browsers know the house.

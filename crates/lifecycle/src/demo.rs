@@ -40,7 +40,7 @@ pub async fn seed_demo(site: &ProcessContext, home: &ProcessHouse, admin: &Admin
 
 /// Tells a file's lines; gives how many were accepted.
 pub async fn publish_demo_file(path: PathBuf, admin: &AdminAccess) -> anyhow::Result<u64> {
-    let client = HouseClient::new(admin.clone());
+    let client = HouseClient::new(admin.clone()).map_err(|failure| anyhow!("{failure}"))?;
     let told = spawn_blocking(move || {
         let file = std::fs::File::open(&path).with_context(|| path.display().to_string())?;
         let items = feed::read_items(std::io::BufReader::new(file))?;

@@ -12,11 +12,11 @@ impl ReloadMetrics {
     pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
         let reloads = metrics.counter(
             "tidings_reloads_total",
-            "Reloads by outcome: taken, refused (what is new does not pass its check, and nothing changed), or back (the \
-             house went back to the catalogue before).",
+            "Reloads by outcome: taken, also on the way back to the catalogue before, or refused (what is new does not \
+             pass its check, and nothing changed).",
             &["outcome"],
         )?;
-        begin_counters(&reloads, &[&["taken"], &["refused"], &["back"]]);
+        begin_counters(&reloads, &[&["taken"], &["refused"]]);
         Ok(Self { reloads })
     }
 

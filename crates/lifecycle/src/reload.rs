@@ -57,6 +57,10 @@ pub struct ReloadWatch {
     print: Option<u64>,
     /// The catalogue that was in use before this one.
     previous: Option<Arc<Catalogue>>,
+    /// What the last change replaced, until a house has begun with it.
+    replaced: Option<Arc<Catalogue>>,
+    /// The catalogue of the house that this process does not have, once that was told.
+    missing: Option<u64>,
 }
 
 impl ReloadWatch {
@@ -65,7 +69,15 @@ impl ReloadWatch {
         let hangup = signal(SignalKind::hangup()).inspect_err(|error| {
             tracing::warn!(%error, "SIGHUP cannot be heard; a new catalogue needs a restart");
         });
-        Self { reader, metrics, hangup: hangup.ok(), print: None, previous: None }
+        Self {
+            reader,
+            metrics,
+            hangup: hangup.ok(),
+            print: None,
+            previous: None,
+            replaced: None,
+            missing: None,
+        }
     }
 
     /// Returns when there is something new that passes its check.
@@ -104,7 +116,6 @@ impl ReloadWatch {
                 catalogue = before.name,
                 "the house went back to the catalogue before, and so does this process"
             );
-            self.metrics.count("back");
             return Some(ProcessChange { catalogue: before, config: None });
         }
         let folder = site.config.catalogue.clone().filter(|_| site.config.catalogue_watch)?;
@@ -115,17 +126,33 @@ impl ReloadWatch {
         }
         let read = self.read_change(site, ReloadCause::Files).await;
         let change = self.judge_change(read)?;
-        (change.catalogue.hash != site.catalogue.hash).then_some(change)
+        if change.catalogue.hash == site.catalogue.hash {
+            tracing::info!("the files of the catalogue pass their check, and say what was said before");
+            return None;
+        }
+        Some(change)
     }
 
     /// Uses what is new from here on.
     pub fn apply(&mut self, site: &mut ProcessContext, change: ProcessChange) {
         let ProcessChange { catalogue, config } = change;
+        self.replaced = None;
         if catalogue.hash != site.catalogue.hash {
-            self.previous = Some(std::mem::replace(&mut site.catalogue, catalogue));
+            let before = std::mem::replace(&mut site.catalogue, catalogue);
+            self.replaced = Some(before.clone());
+            self.previous = Some(before);
         }
+        self.metrics.count("taken");
         if let Some((config, CourierSetup { courier, web_key })) = config {
-            let Config { mail, push, hooks, log, .. } = *config;
+            if config.listen != site.config.listen
+                || config.tenant != site.config.tenant
+                || config.data_dir != site.config.data_dir
+            {
+                tracing::warn!("`listen`, `tenant` or `data_dir` has changed, which needs a restart");
+            }
+            let Config { catalogue, mail, push, hooks, log, .. } = *config;
+            site.config.catalogue = catalogue;
+            self.print = None;
             (site.config.mail, site.config.push, site.config.hooks) = (mail, push, hooks);
             (site.courier, site.web_key) = (courier, web_key);
             if let Err(error) = runtime::log::set_filter(&log.filter) {
@@ -137,16 +164,22 @@ impl ReloadWatch {
 
     /// Nothing came of what is new: what was before is used again.
     pub fn undo(&mut self, site: &mut ProcessContext) {
-        if let Some(before) = self.previous.take() {
-            site.catalogue = before;
+        if let Some(before) = self.replaced.take() {
+            self.previous = Some(std::mem::replace(&mut site.catalogue, before));
         }
     }
 
     /// The catalogue before, if the house uses that one again.
-    fn find_step_back(&self, own: &Catalogue, house: &RunningHouse) -> Option<Arc<Catalogue>> {
-        let newest = house.editions().newest_edition()?;
-        let before = self.previous.as_ref()?;
-        (newest.hash == before.hash && own.hash != before.hash).then(|| before.clone())
+    fn find_step_back(&mut self, own: &Catalogue, house: &RunningHouse) -> Option<Arc<Catalogue>> {
+        let newest = house.editions().newest_edition().filter(|newest| newest.hash != own.hash)?;
+        let before = self.previous.clone().filter(|before| before.hash == newest.hash);
+        if before.is_none() && self.missing.replace(newest.hash) != Some(newest.hash) {
+            tracing::error!(
+                %newest,
+                "the house uses another catalogue, which this process does not have: start it, or reload it, with those files"
+            );
+        }
+        before
     }
 
     async fn read_change(
@@ -171,10 +204,7 @@ impl ReloadWatch {
 
     fn judge_change(&self, read: Result<ProcessChange, CommandError>) -> Option<ProcessChange> {
         match read {
-            Ok(change) => {
-                self.metrics.count("taken");
-                Some(change)
-            }
+            Ok(change) => Some(change),
             Err(refused) => {
                 self.metrics.count("refused");
                 tracing::error!(

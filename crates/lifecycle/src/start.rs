@@ -90,10 +90,11 @@ pub fn load_catalogue(config: &Config) -> Result<Arc<Catalogue>, CommandError> {
     })
 }
 
-pub async fn open_outbox(config: &Config) -> anyhow::Result<Arc<OutboxCourier>> {
-    let path = config.outbox.clone();
+/// The outbox, if there is to be one.
+pub async fn open_outbox(config: &Config) -> anyhow::Result<Option<Arc<OutboxCourier>>> {
+    let Some(path) = config.outbox.clone() else { return Ok(None) };
     let opened = spawn_blocking(move || OutboxCourier::open(&path)).await.context("open the outbox")?;
-    opened.map(Arc::new).context("open the outbox")
+    opened.map(|opened| Some(Arc::new(opened))).context("open the outbox")
 }
 
 /// The address by which this machine reaches us.
@@ -139,10 +140,10 @@ pub fn print_address(
     } else {
         terminal::print_data(&page)?;
     }
-    if !config.api_keys.is_empty() && rooms.contains(&RoomName::Ingest) {
+    if config.is_locked() && rooms.contains(&RoomName::Ingest) {
         let path = config.data_dir.join("admin.json");
         terminal::print_talk(format!(
-            "the page needs the token in {}: add ?token=... to the address once",
+            "the page needs an access token, or the token in {}: add ?token=... to the address once",
             path.display()
         ));
     }

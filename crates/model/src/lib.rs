@@ -10,7 +10,7 @@
 //! states them. [`person`] is all that is remembered of somebody between turns ([`habit`] when they come); [`profile`],
 //! [`mutes`] and [`notes`] name the fields of what is known of them. [`ready`] and [`delivery`] are what leaves and what
 //! becomes of it, [`returns`] what others send back later, [`erasure`] how somebody is forgotten. [`pause`] is what an operator stopped, [`partition`]
-//! says who owns a person, [`limits`] how much of anything there may be.
+//! says who owns a person, [`limits`] how much of anything there may be, [`access_role`] what a token opens.
 //!
 //! Then the rules. [`fold`] is the only reader of a day, and [`civil_time`] turns local times into instants. [`window`] is
 //! the one function that decides. What it decides with stands below it: [`due_time`] when a window closes, [`hold`] what
@@ -67,11 +67,13 @@ mod window_opening;
 #[cfg(test)]
 mod tests;
 
+pub mod access_role;
 pub mod fault;
 pub mod limits;
 pub mod partition;
 pub mod pause;
 
+pub use access_role::AccessRole;
 pub use crowd::{Crowd, CrowdEnrolment, Slice};
 pub use day_row::DayRow;
 pub use entry::{AudienceMatch, Entry, EntryKey, EntryReason, PersonScore};

@@ -16,7 +16,7 @@ use axum::{
 };
 use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
-use house::pauses::{self, PauseOrder};
+use house::pauses::{self, KnownScopes, PauseOrder};
 use house::{self, Config, HouseEngines, RunningHouse};
 use ingest::{IngestError, ReturnPaths};
 use model::{
@@ -435,7 +435,7 @@ impl StageWorld for ScenarioScene<'_> {
         let order = PauseOrder { scope: scope.to_string(), is_paused, by, why };
         let now = UtcMillis(self.clock.now());
         let running = self.running_house()?;
-        pauses::order_pause(&*running.topics, Some(&self.catalogue), order, now).await?;
+        pauses::order_pause(&*running.topics, KnownScopes::default(), order, now).await?;
         running.house.pauses().refresh().await
     }
 

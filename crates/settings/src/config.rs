@@ -6,13 +6,14 @@
 
 use std::{
     cell::RefCell,
+    collections::BTreeSet,
     net::SocketAddr,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use model::{Tenant, partition::PartitionCount};
+use model::{AccessRole, Tenant, partition::PartitionCount};
 use runtime::log::LogFormat;
 use secrecy::SecretString;
 use wire::token::LinkSecret;
@@ -28,6 +29,8 @@ mod production;
 mod push;
 pub mod reference;
 mod returns;
+mod secret_list;
+mod server;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -38,6 +41,7 @@ pub use merge::FlagValue;
 pub use production::{ProductionConfig, RegistryConfig};
 pub use push::PushConfig;
 pub use returns::ReturnsConfig;
+pub use server::ServerConfig;
 pub use values::MergedConfig;
 
 /// Everything that can be set, settled.
@@ -54,10 +58,14 @@ pub struct Config {
     /// Whether a change of its files is taken up by itself.
     pub catalogue_watch: bool,
     pub api_keys: Vec<ApiKeyConfig>,
+    /// What opens the page, the admin paths and the metrics, beside the token that a process makes at its start.
+    pub access_tokens: Vec<AccessTokenConfig>,
+    /// The house that commands ask; the one on the data directory without it.
+    pub server: Option<ServerConfig>,
     /// What links are signed with; the one in the data directory unless it is given.
     pub secret: Option<LinkSecret>,
-    /// The folder of the mails.
-    pub outbox: PathBuf,
+    /// The folder of messages that have no other way; without it there is none.
+    pub outbox: Option<PathBuf>,
     /// How mails leave the house; without it they stay in the outbox.
     pub mail: Option<MailConfig>,
     /// Where mails come back to; to their senders without it.
@@ -77,6 +85,13 @@ pub struct Config {
     pub limits: LimitsConfig,
 }
 
+impl Config {
+    /// Whose changes are taken: the configured tenant's, and those of whoever has a key.
+    pub fn tenants(&self) -> BTreeSet<Tenant> {
+        self.api_keys.iter().map(|key| key.tenant.clone()).chain([self.tenant.clone()]).collect()
+    }
+}
+
 /// What the house stands on.
 #[derive(Clone, Debug)]
 pub enum EngineConfig {
@@ -91,6 +106,13 @@ pub enum EngineConfig {
 pub struct ApiKeyConfig {
     pub tenant: Tenant,
     pub key: SecretString,
+}
+
+/// Who may look or do something as an operator.
+#[derive(Clone, Debug)]
+pub struct AccessTokenConfig {
+    pub role: AccessRole,
+    pub token: SecretString,
 }
 
 #[derive(Clone, Debug)]
@@ -111,6 +133,13 @@ pub struct LimitsConfig {
     pub hand_over: Duration,
     /// How long what a newer catalogue wrote is waited for, before it is told by the one that is here.
     pub catalogue: Duration,
+}
+
+impl Config {
+    /// Whether page, metrics and `/v1` are for those alone who show a key or a token.
+    pub fn is_locked(&self) -> bool {
+        !self.api_keys.is_empty() || !self.access_tokens.is_empty()
+    }
 }
 
 /// Why a configuration is refused: every reason, each a line with its place.

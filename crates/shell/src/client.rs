@@ -1,31 +1,51 @@
-//! The command line as a client of the house that runs on the data directory.
+//! The command line as a client of a house: of the one that runs on the data directory, or of one elsewhere.
 
-use std::{path::Path, time::Duration};
+use std::{fs, io::Read, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use model::Tenant;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use ureq::{Agent, http::Response};
+use settings::config::{Config, ServerConfig};
+use ureq::{
+    Agent,
+    http::Response,
+    tls::{PemItem, RootCerts, TlsConfig, parse_pem},
+};
 
 use crate::{datadir::AdminAccess, failure::CommandError, terminal};
 
 /// Longer than the house itself takes for any request.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
+/// The same for an answer that comes bit by bit, such as an archive.
+const STREAM_TIME_MAX: Duration = Duration::from_secs(6 * 60 * 60);
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Talks to a running house.
 pub struct HouseClient {
     agent: Agent,
-    admin: AdminAccess,
+    /// For answers that take as long as they take.
+    streams: Agent,
+    target: HouseTarget,
+}
+
+/// Which house.
+enum HouseTarget {
+    /// The one of the data directory.
+    Own(AdminAccess),
+    Elsewhere {
+        url: String,
+        token: SecretString,
+    },
 }
 
 /// How long a process may take to say that it is well: it looks at its engines for 2 seconds at most.
 const HEALTH_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Asks a process what it tells anybody.
-pub fn ask_openly(address: &str, path: &str) -> Result<HouseResponse, CommandError> {
-    let answer = new_agent(HEALTH_TIME_MAX).get(format!("{address}{path}")).call();
+pub fn ask_openly(address: &str, ca: Option<&Path>, path: &str) -> Result<HouseResponse, CommandError> {
+    let answer = new_agent(HEALTH_TIME_MAX, ca)?.get(format!("{address}{path}")).call();
     read_answer(
         answer.map_err(|error| {
             CommandError::from_unreachable(format!("nobody answers at {address}: {error}"))
@@ -33,14 +53,34 @@ pub fn ask_openly(address: &str, path: &str) -> Result<HouseResponse, CommandErr
     )
 }
 
-fn new_agent(answer_time_max: Duration) -> Agent {
+fn new_agent(answer_time_max: Duration, ca: Option<&Path>) -> anyhow::Result<Agent> {
+    let roots = match ca {
+        None => RootCerts::WebPki,
+        Some(path) => read_authorities(path)?,
+    };
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build();
     let config = Agent::config_builder()
         .timeout_global(Some(answer_time_max))
+        .timeout_connect(Some(CONNECT_TIME_MAX))
         .http_status_as_error(false)
-        // An address of this machine, whatever the environment says about proxies.
+        // Whatever the environment says about proxies: a token goes to nobody but the house.
         .proxy(None)
-        .max_redirects(0);
-    config.build().into()
+        .max_redirects(0)
+        .tls_config(tls);
+    Ok(config.build().into())
+}
+
+/// The certificates of a PEM file.
+fn read_authorities(path: &Path) -> anyhow::Result<RootCerts> {
+    let pem = fs::read(path).with_context(|| format!("read {}", path.display()))?;
+    let certificates = parse_pem(&pem).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let certificates: Vec<_> = certificates.collect();
+    anyhow::ensure!(!certificates.is_empty(), "there is no certificate in {}", path.display());
+    Ok(RootCerts::from(certificates))
 }
 
 fn read_answer(mut answer: Response<ureq::Body>) -> Result<HouseResponse, CommandError> {
@@ -61,12 +101,15 @@ pub struct HouseResponse {
 }
 
 impl HouseClient {
-    /// Finds the house that runs on a data directory.
-    pub fn find(dir: &Path) -> Result<Self, CommandError> {
-        match AdminAccess::read(dir)? {
-            Some(admin) => Ok(Self::new(admin)),
+    /// Finds the house that the settings name: one elsewhere, or the one that runs on the data directory.
+    pub fn find(config: &Config) -> Result<Self, CommandError> {
+        if let Some(server) = &config.server {
+            return Self::for_server(server);
+        }
+        match AdminAccess::read(&config.data_dir)? {
+            Some(admin) => Self::new(admin),
             None => {
-                let dir = dir.display();
+                let dir = config.data_dir.display();
                 Err(CommandError::from_unreachable(format!(
                     "no house runs on {dir}; start one with `tidings up`"
                 )))
@@ -74,13 +117,39 @@ impl HouseClient {
         }
     }
 
-    pub fn new(admin: AdminAccess) -> Self {
-        Self { agent: new_agent(ANSWER_TIME_MAX), admin }
+    pub fn new(admin: AdminAccess) -> Result<Self, CommandError> {
+        Self::for_target(HouseTarget::Own(admin), None)
+    }
+
+    fn for_server(ServerConfig { url, token, ca }: &ServerConfig) -> Result<Self, CommandError> {
+        let Some(token) = token.clone() else {
+            return Err(CommandError::from_refusal(format!(
+                "{url} needs a token: name a file with one of its `access_tokens` with --token-file or TIDINGS_TOKEN_FILE"
+            )));
+        };
+        Self::for_target(HouseTarget::Elsewhere { url: url.clone(), token }, ca.as_deref())
+    }
+
+    fn for_target(target: HouseTarget, ca: Option<&Path>) -> Result<Self, CommandError> {
+        let agent = |time| new_agent(time, ca).map_err(CommandError::Refused);
+        Ok(Self { agent: agent(ANSWER_TIME_MAX)?, streams: agent(STREAM_TIME_MAX)?, target })
+    }
+
+    /// Whether it may have another disk than this process.
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self.target, HouseTarget::Elsewhere { .. })
     }
 
     /// Whether the house speaks for the tenant that was asked for: nobody tells it of another one.
     pub fn speaks_for(&self, asked: &Tenant) -> Result<(), CommandError> {
-        let runs = &self.admin.tenant;
+        let runs = match &self.target {
+            HouseTarget::Own(admin) => admin.tenant.clone(),
+            HouseTarget::Elsewhere { url, .. } => {
+                let house: Value = self.get("/admin/house", &[])?.into_value()?;
+                let tenant = house["tenant"].as_str().map(str::to_owned);
+                tenant.with_context(|| format!("{url} does not answer as a house of Tidings does"))?
+            }
+        };
         if runs == asked.as_str() {
             return Ok(());
         }
@@ -115,23 +184,72 @@ impl HouseClient {
         self.read_response(request.header("content-type", "application/octet-stream").send(body))
     }
 
+    /// Posts JSON, and gives a good answer as it comes.
+    pub fn post_for_stream(&self, path: &str, body: &str) -> Result<impl Read + use<>, CommandError> {
+        let request = self.streams.post(self.url(path)).header("authorization", self.bearer());
+        let answer = self.check_answer(request.header("content-type", "application/json").send(body))?;
+        if answer.status().is_success() {
+            return Ok(answer.into_body().into_reader());
+        }
+        read_answer(answer)?.into_value::<Value>()?;
+        Err(CommandError::Failed(anyhow::anyhow!("the house did not answer")))
+    }
+
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.admin.address)
+        match &self.target {
+            HouseTarget::Own(admin) => format!("{}{path}", admin.address),
+            HouseTarget::Elsewhere { url, .. } => format!("{url}{path}"),
+        }
     }
 
     fn bearer(&self) -> String {
-        format!("Bearer {}", self.admin.token.expose_secret())
+        let (HouseTarget::Own(AdminAccess { token, .. }) | HouseTarget::Elsewhere { token, .. }) =
+            &self.target;
+        format!("Bearer {}", token.expose_secret())
     }
 
     fn read_response(
         &self,
         answer: Result<Response<ureq::Body>, ureq::Error>,
     ) -> Result<HouseResponse, CommandError> {
-        let AdminAccess { address, pid, .. } = &self.admin;
-        read_answer(answer.map_err(|error| {
-            let what = format!("process {pid} does not answer at {address}: {error}");
-            CommandError::from_unreachable(what)
-        })?)
+        read_answer(self.check_answer(answer)?)
+    }
+
+    /// Says what is wrong where the house was not reached, or a house elsewhere does not let us in.
+    fn check_answer(
+        &self,
+        answer: Result<Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Response<ureq::Body>, CommandError> {
+        let url = match &self.target {
+            HouseTarget::Own(AdminAccess { address, pid, .. }) => {
+                return answer.map_err(|error| {
+                    let what = format!("process {pid} does not answer at {address}: {error}");
+                    CommandError::from_unreachable(what)
+                });
+            }
+            HouseTarget::Elsewhere { url, .. } => url,
+        };
+        let answer = answer.map_err(|error| {
+            let error = error.to_string();
+            let is_distrusted = error.to_ascii_lowercase().contains("certificate");
+            let hint = if is_distrusted { "; --ca-file names who signed its certificate" } else { "" };
+            CommandError::from_unreachable(format!("no house answers at {url}: {error}{hint}"))
+        })?;
+        match answer.status().as_u16() {
+            401 => Err(CommandError::from_refusal(format!(
+                "{url} does not know this token: --token-file (TIDINGS_TOKEN_FILE) must name a file with one of its \
+                `access_tokens`, of the role `read` to look or `operate` to change something"
+            ))),
+            300..=399 => {
+                let to =
+                    answer.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or("elsewhere");
+                Err(CommandError::from_refusal(terminal::clean_text(&format!(
+                    "{url} leads to {to}, and a token goes nowhere but to the address that was named: name that one \
+                    with --server"
+                ))))
+            }
+            _ => Ok(answer),
+        }
     }
 }
 

@@ -159,7 +159,9 @@ pub fn format_table<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
         }
     }
     let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        // By hand: a width of the format macros has 16 bits.
+        let pad = |cell: &String, width: usize| " ".repeat(width.saturating_sub(cell.chars().count()));
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell}{}", pad(cell, width)));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()

@@ -30,7 +30,7 @@ use live::UnknownConnections;
 use model::civil_time::ZoneRules;
 use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use sender::{MailLinks, ReturnAddresses};
-use settings::config::{Config, EngineConfig, ReturnsConfig};
+use settings::config::{AccessTokenConfig, Config, EngineConfig, ReturnsConfig};
 use shell::{
     datadir::{AdminAccess, DemoClock, disk_free, random_hex},
     disks::WatchedDisks,
@@ -43,7 +43,7 @@ use upkeep::{
     return_guard::{ReturnGuard, ReturnLimits},
 };
 use views::preview::PreviewStudio;
-use web::RequestGuard;
+use web::{RequestGuard, guard::RoleToken};
 
 /// Bytes of each of the process's secrets.
 const SECRET_BYTES: usize = 24;
@@ -81,6 +81,9 @@ async fn run_process(
     if let EngineConfig::Production(engines) = &mut config.engine {
         engines.kafka.client = client_id(&rooms, engines.kafka.instance.as_deref());
     }
+    if rooms.contains(&RoomName::Sender) {
+        courier_setup::check_ways(&config, &catalogue).map_err(CommandError::Refused)?;
+    }
     let listener = LimitedListener::bind(config.listen, ListenerLimits::for_http()).await;
     let listener = listener.map_err(|error| explain_bind_error(error, config.listen, "--listen"))?;
     let listens = listener.address().context("read the listening address")?;
@@ -95,7 +98,12 @@ async fn run_process(
     let courier_setup::CourierSetup { courier, web_key } =
         courier_setup::open_courier(&config, &data, outbox.clone(), counts).map_err(CommandError::Refused)?;
     print_moved_clock(&clock);
-    let guard = RequestGuard::new(listens, !config.api_keys.is_empty(), || random_hex(SECRET_BYTES))?;
+    let tokens = config
+        .access_tokens
+        .iter()
+        .map(|AccessTokenConfig { role, token }| RoleToken { role: *role, token: token.clone() });
+    let guard =
+        RequestGuard::new(listens, config.is_locked(), || random_hex(SECRET_BYTES))?.with_tokens(tokens);
     let address = format!("http://{}", reachable_address(listens));
     let mut site = ProcessContext {
         config,
@@ -177,7 +185,7 @@ async fn compose_house(
     // A disk that cannot be asked is not full; whoever writes will be told.
     let disk_low: ingest::DiskGauge = Arc::new(move || disk_free(&dir).is_ok_and(|free| free < reserve));
     open_intake(site, &house, &intake, &disk_low).await?;
-    let outbox = site.rooms.contains(&RoomName::Sender).then_some(site.config.outbox.as_path());
+    let outbox = site.config.outbox.as_deref().filter(|_| site.rooms.contains(&RoomName::Sender));
     let disks = WatchedDisks::declare(site.data.path(), outbox, reserve, house.metrics())?;
     let app = HttpApp {
         house: house.clone(),
@@ -185,6 +193,7 @@ async fn compose_house(
         outbox: site.outbox.clone(),
         clock: site.clock.clone(),
         tenant: site.config.tenant.clone(),
+        tenants: site.config.tenants(),
         is_demo: site.config.demo,
         guard: site.guard.clone(),
         disk_low,

@@ -130,7 +130,7 @@ fn a_catalogue_is_taken_up_checked_and_taken_back_without_a_restart() {
     let said = house.run("catalogue back");
     assert!(said.contains("as edition 3"), "{said}");
     house.wait_for_line("edition=\"3\"");
-    house.wait_for_line("tidings_reloads_total{outcome=\"back\"} 1\n");
+    house.wait_for_line("tidings_reloads_total{outcome=\"taken\"} 2\n");
     // The same process, and what it knew it still knows.
     assert_eq!(house.admin().unwrap()["pid"], pid);
     assert!(house.run("person ann").contains("author:7"));

@@ -29,12 +29,14 @@ use serde::{Deserialize, Serialize};
 use store::{DayPart, DayRows, Store};
 
 mod person_removal;
+mod transfer;
 mod unfinished_file;
 
 #[cfg(test)]
 mod tests;
 
 pub use person_removal::remove_person;
+pub use transfer::{ArchiveDayDigest, digest_file, drop_archived_days, export_days, receive_archive};
 use unfinished_file::UnfinishedFile;
 
 /// Rows read at once.
@@ -77,6 +79,13 @@ pub fn parse_day(text: &str, now: UtcMillis) -> Option<Day> {
     }
 }
 
+/// Why these days cannot go yet, by the clock alone.
+pub fn find_day_obstacle(catalogue: &Catalogue, (before, now): (Day, UtcMillis)) -> Option<String> {
+    let kept = first_unarchivable_day(catalogue, now);
+    (before > kept)
+        .then(|| format!("entries of {kept} and later may still be told; the days before {kept} can go"))
+}
+
 /// Why nothing can be archived, as far as can be told without reading all of it.
 pub async fn find_archive_obstacle(
     store: &dyn Store,
@@ -84,9 +93,7 @@ pub async fn find_archive_obstacle(
     (before, now): (Day, UtcMillis),
     file: &Path,
 ) -> anyhow::Result<Option<String>> {
-    let kept = first_unarchivable_day(catalogue, now);
-    if before > kept {
-        let why = format!("entries of {kept} and later may still be told; the days before {kept} can go");
+    if let Some(why) = find_day_obstacle(catalogue, (before, now)) {
         return Ok(Some(why));
     }
     if !file_exists(file) {

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use house::{
     book::HouseBook,
     house_watch::WatchDeps,
-    pauses::{self, PauseError, PauseOrder},
+    pauses::{self, KnownScopes, PauseError, PauseOrder},
 };
 use model::{
     Channel, PlanName, UtcMillis, delivery::DeliveryOutcome, pause::PauseScope, returns::ReturnSort,
@@ -161,7 +161,7 @@ impl ReturnGuard {
         tracing::error!(%plan, why, "a plan is paused, since its mails come back; end the pause when that is mended");
         let scope = PauseScope::Plan(plan.clone()).to_string();
         let order = PauseOrder { scope, is_paused: true, by: BY.to_owned(), why };
-        match pauses::order_pause(log, None, order, now).await {
+        match pauses::order_pause(log, KnownScopes::default(), order, now).await {
             // Somebody was quicker.
             Ok(_) | Err(PauseError::Refused(_)) => Ok(()),
             Err(PauseError::Failed(error)) => Err(error),
@@ -339,7 +339,7 @@ mod tests {
         async fn end_pause(&mut self) {
             let (scope, by) = ("plan:daily".to_owned(), "ops".to_owned());
             let order = PauseOrder { scope, is_paused: false, by, why: String::new() };
-            pauses::order_pause(&self.log, None, order, self.now()).await.unwrap();
+            pauses::order_pause(&self.log, KnownScopes::default(), order, self.now()).await.unwrap();
         }
     }
 

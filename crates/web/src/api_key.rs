@@ -112,9 +112,13 @@ fn split_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
     text.split_once(' ').filter(|(given, _)| given.eq_ignore_ascii_case(scheme)).map(|(_, rest)| rest)
 }
 
-/// The token that a request shows, if it shows one.
+/// The token that a request shows, if it shows one and not several.
 pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    split_scheme(headers.get(header::AUTHORIZATION)?.to_str().ok()?, "bearer").map(str::trim)
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    match (given.next(), given.next()) {
+        (Some(value), None) => split_scheme(value.to_str().ok()?, "bearer").map(str::trim),
+        _ => None,
+    }
 }
 
 /// Whether a request shows one of some keys. All are looked at, so that the time says nothing.

@@ -35,9 +35,10 @@ use crate::{
 pub enum OperationAccess {
     /// A service with an API key, where there are keys.
     Key,
-    /// The operator, with the token of `admin.json`.
+    /// The operator, with the token of `admin.json` or an access token: of the role `read` to look, of the role `operate`
+    /// to change something.
     Token,
-    /// Either of them, where there are keys.
+    /// Either of them, where there are keys or tokens.
     KeyOrToken,
     /// Everybody.
     Open,
@@ -85,8 +86,11 @@ pub fn describe_operation(
         set_access(described, doc.access);
         let body: &[ProblemType] = if described.request_body.is_some() { &OF_BODY } else { &[] };
         let standby: &[ProblemType] = if doc.access == OperationAccess::Open { &[] } else { &STANDBY };
-        let key: &[ProblemType] =
-            if doc.access == OperationAccess::Open { &[] } else { &[ProblemType::Unauthorized] };
+        let key: &[ProblemType] = match doc.access {
+            OperationAccess::Open => &[],
+            OperationAccess::Token => &[ProblemType::Unauthorized, ProblemType::Forbidden],
+            OperationAccess::Key | OperationAccess::KeyOrToken => &[ProblemType::Unauthorized],
+        };
         for kind in ALWAYS.iter().chain(standby).chain(key).chain(body).chain(doc.problems) {
             let status = kind.status().as_u16();
             let responses = described.responses.get_or_insert_default();
@@ -124,7 +128,11 @@ pub fn add_components(api: &mut OpenApi) {
     components.schemas.insert("Problem".to_owned(), schema_object(problem_schema()));
     let schemes = [
         ("key", "an API key of `api_keys`; none is needed where none is set"),
-        ("token", "the token of `admin.json` in the data directory, which the command line shows"),
+        (
+            "token",
+            "an access token of `access_tokens`: `metrics` for `/metrics` alone, `read` for every `GET`, `operate` for \
+            everything; or the token of `admin.json` in the data directory, which may do everything",
+        ),
     ];
     for (name, description) in schemes {
         let scheme = SecurityScheme::Http {

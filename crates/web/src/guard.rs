@@ -2,14 +2,20 @@
 //!
 //! Without API keys only this machine can reach the port, but so can every page in its browsers: the Host
 //! header must be ours (a name that is made to point here is not), and what changes something must come
-//! from our own pages (Origin, Sec-Fetch-Site, and a token in every form). With API keys, page and admin
-//! need the admin token as well. Beside all this stand the links of mails (`console::unsubscribe`): there the
-//! token in the address is the right, and the request may come from anywhere under any name.
+//! from our own pages (Origin, Sec-Fetch-Site, and a token in every form). With API keys or access tokens, page and
+//! admin need a token as well: the one that a process makes at its start, which may do everything, or one that the
+//! settings give a role. Beside all this stand the links of mails (`console::unsubscribe`): there the token in the
+//! address is the right, and the request may come from anywhere under any name.
+//!
+//! What a browser keeps of a token of the settings, and what stands in our forms, are hashes that every process with
+//! the same settings makes alike: several of them may stand behind one address.
 
 use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header, header::HeaderName};
+use model::AccessRole;
 use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     api_key::{bearer_token, is_same_secret},
@@ -29,35 +35,70 @@ pub const MAIL_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-in
 
 const COOKIE: &str = "tidings";
 
+/// A token of the settings, and what it may do.
+#[derive(Clone, Debug)]
+pub struct RoleToken {
+    pub role: AccessRole,
+    pub token: SecretString,
+}
+
+/// A token, and the value of the cookie of a browser that has shown it.
+#[derive(Clone, Debug)]
+struct GuardedEntrance {
+    role: AccessRole,
+    token: SecretString,
+    session: SecretString,
+}
+
 /// The secrets of one process, and what it answers to.
 #[derive(Clone, Debug)]
 pub struct RequestGuard {
-    /// Opens the admin paths, and the page where it is locked.
+    /// May do everything; new at each start.
     pub token: SecretString,
     /// In every form of ours.
     pub csrf: String,
-    /// The value of the cookie of a session that has shown the token.
-    session: SecretString,
+    /// That token, and those of the settings.
+    entrances: Vec<GuardedEntrance>,
     /// The Host headers we answer to; `None` is any.
     hosts: Option<Vec<String>>,
-    /// Whether the page needs the token.
+    /// Whether the page needs a token.
     pub is_locked: bool,
 }
 
 impl RequestGuard {
-    /// `is_locked` where there are API keys: then others may reach us, under names we do not know.
+    /// `is_locked` where there are API keys or access tokens: then others may reach us, under names we do not know.
     pub fn new(
         listens: SocketAddr,
         is_locked: bool,
         random: impl Fn() -> anyhow::Result<String>,
     ) -> anyhow::Result<Self> {
-        Ok(Self {
-            token: SecretString::from(random()?),
-            csrf: random()?,
-            session: SecretString::from(random()?),
-            hosts: (!is_locked).then(|| hosts(listens)),
-            is_locked,
-        })
+        let token = SecretString::from(random()?);
+        let csrf = random()?;
+        let session = SecretString::from(random()?);
+        let own = GuardedEntrance { role: AccessRole::Operate, token: token.clone(), session };
+        let hosts = (!is_locked).then(|| hosts(listens));
+        Ok(Self { token, csrf, entrances: vec![own], hosts, is_locked })
+    }
+
+    /// The same with tokens of the settings.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: impl IntoIterator<Item = RoleToken>) -> Self {
+        let tokens: Vec<RoleToken> = tokens.into_iter().collect();
+        // Only who may change something fills in a form, so the others' tokens say nothing about what stands in it.
+        let mut operators: Vec<&str> = tokens
+            .iter()
+            .filter(|token| token.role == AccessRole::Operate)
+            .map(|token| token.token.expose_secret())
+            .collect();
+        operators.sort_unstable();
+        if !operators.is_empty() {
+            self.csrf = derive_secret("form", &operators.join("\n"));
+        }
+        self.entrances.extend(tokens.into_iter().map(|RoleToken { role, token }| {
+            let session = SecretString::from(derive_secret("session", token.expose_secret()));
+            GuardedEntrance { role, token, session }
+        }));
+        self
     }
 
     /// What every request must pass.
@@ -92,19 +133,36 @@ impl RequestGuard {
         ))
     }
 
-    /// Whether a request shows the admin token.
-    pub fn is_admin(&self, headers: &HeaderMap) -> bool {
-        bearer_token(headers).is_some_and(|token| self.opens(token))
+    /// What a request may do by the token in its header.
+    pub fn find_role(&self, headers: &HeaderMap) -> Option<AccessRole> {
+        self.entrance_of(bearer_token(headers)?).map(|entrance| entrance.role)
     }
 
-    /// Whether this is the admin token.
-    pub fn opens(&self, token: &str) -> bool {
-        is_same_secret(token, self.token.expose_secret())
+    /// What a browser may do on the page; `None` if it may not see it.
+    pub fn find_page_role(&self, headers: &HeaderMap) -> Option<AccessRole> {
+        if !self.is_locked {
+            return Some(AccessRole::Operate);
+        }
+        let role = |value: &str| {
+            let known = |found: Option<AccessRole>, entrance: &GuardedEntrance| {
+                let is_same = is_same_secret(value, entrance.session.expose_secret());
+                if is_same { found.max(Some(entrance.role)) } else { found }
+            };
+            self.entrances.iter().fold(None, known)
+        };
+        cookies(headers).filter_map(role).max().filter(|role| *role >= AccessRole::Read)
     }
 
     /// Whether a browser may see the page.
     pub fn is_known(&self, headers: &HeaderMap) -> bool {
-        !self.is_locked || cookies(headers).any(|value| is_same_secret(value, self.session.expose_secret()))
+        self.find_page_role(headers).is_some()
+    }
+
+    /// The token that is this text. All are looked at, so that the time says nothing.
+    fn entrance_of(&self, token: &str) -> Option<&GuardedEntrance> {
+        let known =
+            |found, entrance| if is_same_secret(token, token_of(entrance)) { Some(entrance) } else { found };
+        self.entrances.iter().fold(None, known)
     }
 
     /// Whether a form is one of ours.
@@ -112,12 +170,36 @@ impl RequestGuard {
         is_same_secret(csrf, &self.csrf)
     }
 
-    /// The cookie of somebody who showed the token. Not `Secure`: the house itself speaks plain HTTP, and
-    /// who stands in front of it with TLS adds that.
-    pub fn cookie(&self) -> Option<HeaderValue> {
-        let session = self.session.expose_secret();
+    /// The cookie of somebody who showed a token with which one may see the page. Not `Secure`: the house itself speaks
+    /// plain HTTP, and who stands in front of it with TLS adds that.
+    pub fn cookie_for(&self, token: &str) -> Option<HeaderValue> {
+        let entrance = self.entrance_of(token).filter(|entrance| entrance.role >= AccessRole::Read)?;
+        let session = entrance.session.expose_secret();
         HeaderValue::from_str(&format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict")).ok()
     }
+}
+
+/// What a request must be allowed, by its method.
+pub fn needed_role(method: &Method) -> AccessRole {
+    if method.is_safe() { AccessRole::Read } else { AccessRole::Operate }
+}
+
+/// What is said to a token of another role.
+pub fn refuse_role(has: AccessRole, needs: AccessRole) -> HttpProblem {
+    HttpProblem::new(
+        ProblemType::Forbidden,
+        format!("this token has the role `{has}`; this needs the role `{needs}`"),
+    )
+}
+
+fn token_of(entrance: &GuardedEntrance) -> &str {
+    entrance.token.expose_secret()
+}
+
+/// Another secret for each use of one.
+fn derive_secret(used: &str, secret: &str) -> String {
+    let digest = Sha256::digest(format!("tidings {used}\0{secret}"));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Headers that every answer has, unless it has its own.
@@ -246,6 +328,84 @@ mod tests {
         assert!(!guard(true).is_known(&headers(&[("cookie", "tidings=wrong")])));
         assert!(!guard(true).is_known(&headers(&[("cookie", "other=secret")])));
         assert!(guard(true).is_known(&headers(&[("cookie", "a=b; tidings=secret")])));
+    }
+
+    const READER: &str = "reader-0123456789abcdef";
+    const OPERATOR: &str = "operator-0123456789abcdef";
+    const SCRAPER: &str = "scraper-0123456789abcdef";
+
+    fn guard_with_tokens(order: &[(AccessRole, &str)]) -> RequestGuard {
+        let tokens = order.iter().map(|(role, token)| RoleToken { role: *role, token: (*token).into() });
+        guard(true).with_tokens(tokens)
+    }
+
+    fn guard_of_all() -> RequestGuard {
+        use AccessRole::{Metrics, Operate, Read};
+        guard_with_tokens(&[(Operate, OPERATOR), (Read, READER), (Metrics, SCRAPER)])
+    }
+
+    #[test]
+    fn a_token_has_its_role_and_no_other() {
+        let check = |lines: &[&str], expected: Option<AccessRole>| {
+            let lines: Vec<_> = lines.iter().map(|line| ("authorization", *line)).collect();
+            assert_eq!(guard_of_all().find_role(&headers(&lines)), expected, "{lines:?}");
+        };
+        check(&[&format!("Bearer {OPERATOR}")], Some(AccessRole::Operate));
+        check(&[&format!("bearer  {READER} ")], Some(AccessRole::Read));
+        check(&[&format!("Bearer {SCRAPER}")], Some(AccessRole::Metrics));
+        check(&["Bearer secret"], Some(AccessRole::Operate));
+        check(&[], None);
+        check(&[""], None);
+        check(&["Bearer"], None);
+        check(&["Bearer "], None);
+        check(&[&format!("Basic {OPERATOR}")], None);
+        check(&[&format!("Bearer {}", &OPERATOR[1..])], None);
+        check(&[&format!("Bearer {OPERATOR}0")], None);
+        check(&[&format!("Bearer {}", OPERATOR.to_uppercase())], None);
+        check(&[&format!("Bearer {OPERATOR}, Bearer {READER}")], None);
+        check(&[&format!("Bearer {}", "x".repeat(60_000))], None);
+        // Who says two things says nothing, in whatever order.
+        check(&[&format!("Bearer {READER}"), &format!("Bearer {OPERATOR}")], None);
+        check(&[&format!("Bearer {OPERATOR}"), "Bearer wrong"], None);
+    }
+
+    #[test]
+    fn a_cookie_is_worth_what_its_token_is() {
+        let all = guard_of_all();
+        let cookie = |token: &str| {
+            let cookie = all.cookie_for(token)?;
+            cookie.to_str().unwrap().split(';').next().map(str::to_owned)
+        };
+        let (read, operate) = (cookie(READER).unwrap(), cookie(OPERATOR).unwrap());
+        assert!(!read.contains(READER) && read != operate);
+        assert_eq!(cookie(SCRAPER), None, "whoever reads metrics sees no page");
+        assert_eq!(cookie("wrong"), None);
+        let check = |cookie: &str, expected: Option<AccessRole>| {
+            assert_eq!(all.find_page_role(&headers(&[("cookie", cookie)])), expected, "{cookie}");
+        };
+        check(&read, Some(AccessRole::Read));
+        check(&operate, Some(AccessRole::Operate));
+        check(&format!("tidings=; {read}"), Some(AccessRole::Read));
+        check(&format!("{read}0"), None);
+        check(&read[..read.len() - 1], None);
+        check(&read.to_uppercase(), None);
+        check(&format!("tidings={READER}"), None);
+        check(&format!("tidings={}", derive_secret("session", SCRAPER)), None);
+        check(&format!("tidings={}; role=operate", derive_secret("form", READER)), None);
+    }
+
+    #[test]
+    fn processes_with_the_same_tokens_know_each_others_cookies_and_forms() {
+        use AccessRole::{Operate, Read};
+        let one = guard_with_tokens(&[(Operate, OPERATOR), (Read, READER)]);
+        let other = guard_with_tokens(&[(Read, READER), (Operate, OPERATOR)]);
+        assert_eq!(one.cookie_for(READER), other.cookie_for(READER));
+        assert!(other.is_own_csrf(&one.csrf));
+        // Whose token is gone is gone with it.
+        let later = guard_with_tokens(&[(Operate, "another-0123456789abcdef")]);
+        let cookie = one.cookie_for(OPERATOR).unwrap();
+        assert!(!later.is_known(&headers(&[("cookie", cookie.to_str().unwrap())])));
+        assert!(!later.is_own_csrf(&one.csrf));
     }
 
     #[test]

@@ -92,6 +92,11 @@ impl<W: Write> ArchiveWriter<W> {
     }
 }
 
+/// A row by itself, as its schema writes it: the same bytes wherever it is.
+pub fn encode_row(of: &DayKey, row: &DayRow) -> Result<Vec<u8>, WireError> {
+    CODEC.encode(&ArchiveDto::from_row(of, row))
+}
+
 fn spoilt_error() -> WireError {
     CODEC.unfit_error(&"an earlier row could not be written")
 }

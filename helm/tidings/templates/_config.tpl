@@ -58,6 +58,9 @@ hooks: [sender]
 {{- range $index, $one := $values.apiKeys -}}
 {{- $found = append $found (dict "file" (printf "api-key-%d" $index) "at" "" "kind" "secret" "object" $one.existingSecret "key" (default "api-key" $one.key)) -}}
 {{- end -}}
+{{- range $index, $one := $values.accessTokens -}}
+{{- $found = append $found (dict "file" (printf "access-token-%d" $index) "at" "" "kind" "secret" "object" $one.existingSecret "key" (default (printf "%s-token" $one.role) $one.key)) -}}
+{{- end -}}
 {{- end -}}
 {{- $found | toYaml -}}
 {{- end -}}
@@ -98,18 +101,23 @@ hooks: [sender]
 {{- if not (get $config $section) -}}{{- $_ := unset $config $section -}}{{- end -}}
 {{- end -}}
 {{- $_ := set $config "engine" "production" -}}
+{{- $_ := set $config "outbox" "none" -}}
 {{- $_ := set $config "data_dir" "/var/lib/tidings/data" -}}
 {{- $_ := set $config "catalogue" (include "tidings.cataloguePath" $root) -}}
 {{- if ne $room "migrate" -}}
 {{- $_ := set $config "listen" "0.0.0.0:7280" -}}
-{{- $keys := list -}}
+{{- $tokens := list (dict "role" "metrics" "token_file" "/etc/tidings/secrets/metrics-key") -}}
 {{- if eq $room "ingest" -}}
+{{- $keys := list -}}
 {{- range $index, $one := $root.Values.secrets.apiKeys -}}
 {{- $keys = append $keys (dict "tenant" $one.tenant "key_file" (printf "/etc/tidings/secrets/api-key-%d" $index)) -}}
 {{- end -}}
-{{- end -}}
-{{- $keys = append $keys (dict "tenant" $root.Values.secrets.metrics.tenant "key_file" "/etc/tidings/secrets/metrics-key") -}}
 {{- $_ := set $config "api_keys" $keys -}}
+{{- range $index, $one := $root.Values.secrets.accessTokens -}}
+{{- $tokens = append $tokens (dict "role" $one.role "token_file" (printf "/etc/tidings/secrets/access-token-%d" $index)) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $config "access_tokens" $tokens -}}
 {{- end -}}
 {{- $config | toYaml -}}
 {{- end -}}

@@ -56,6 +56,12 @@ impl PushService {
         Ok(Self { host, browsers, certificates, node, _network: network })
     }
 
+    /// Where the service is, with its port.
+    pub fn address(&self) -> String {
+        let port = self.browsers.rsplit(':').next().unwrap_or_default();
+        format!("{}:{port}", self.host)
+    }
+
     /// Where the service is.
     pub fn host(&self) -> &str {
         &self.host

@@ -1,4 +1,4 @@
-//! A demo's copies: browsers are shown what lies in the outbox, and nothing depends on them.
+//! A demo's copies: browsers are shown what lies in the outbox, and nothing depends on them. And a house without one.
 
 use std::{fs, sync::Mutex};
 
@@ -67,7 +67,7 @@ async fn browsers_are_shown_what_lies_in_the_outbox() {
         pusher: None,
         caller: None,
         copies: Some(copies),
-        outbox: outbox.clone(),
+        outbox: Some(outbox.clone()),
         metrics: CourierMetrics::declare(&Metrics::default()).unwrap(),
     };
 
@@ -100,4 +100,66 @@ async fn browsers_are_shown_what_lies_in_the_outbox() {
     let alone = Message { message_id: "8@example.org".to_owned(), ..message(&[phone]) };
     assert_eq!(post.hand(&alone, &CopyCountingGate::default()).await.unwrap(), HandoverOutcome::Accepted);
     assert_eq!((outbox.len(), service.read_notifications(&subscribed).unwrap().len()), (2, 2));
+}
+
+/// A catalogue of the tests, and the settings of a file.
+fn check_ways_of(catalogue: &str, file: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tidings.yaml");
+    fs::write(&path, file).unwrap();
+    let merged =
+        settings::config::load_config(Some(&path), [], vec![]).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let catalogues = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/catalogues");
+    let catalogue = Catalogue::load(&catalogues.join(catalogue)).unwrap_or_else(|wrong| panic!("{wrong}"));
+    check_ways(&merged.config, &catalogue).map_err(|wrong| wrong.to_string())
+}
+
+#[test]
+fn without_an_outbox_each_channel_needs_a_way() {
+    let (mail, fcm) = ("mail: {ways: ['smtp://mail.example.com:587']}\n", "fcm: {account: '{}'}\n");
+    let hooks = "hooks: {channels: [webhook, chat], secret: 0123456789abcdef0123456789abcdefg}\n";
+    let check = |catalogue: &str, file: &str, expected: &[&str]| {
+        let found = check_ways_of(catalogue, file);
+        let lines: Vec<&str> = found.as_ref().err().map(|wrong| wrong.lines().collect()).unwrap_or_default();
+        assert_eq!(lines.len(), expected.len(), "{catalogue} {file}: {lines:?}");
+        for (line, says) in lines.iter().zip(expected) {
+            assert!(line.contains(says) && line.contains("which has no way out"), "{line}");
+        }
+    };
+    check("hooks", "", &[]);
+    check("hooks", "outbox: ./none\n", &[]);
+    check("blog", &format!("outbox: none\n{mail}"), &[]);
+    let mails = check_ways_of("blog", "outbox: none\n").unwrap_err();
+    assert!(mails.contains("tells by `email`") && mails.contains("set `mail.ways`"), "{mails}");
+    assert_eq!(check_ways_of("pushes", &format!("outbox: none\n{mail}{fcm}")), Ok(()));
+    let pushes = check_ways_of("pushes", &format!("outbox: none\n{mail}")).unwrap_err();
+    assert!(pushes.contains("`apns.key`, `fcm.account` or `webpush.key`"), "{pushes}");
+    assert_eq!(check_ways_of("hooks", &format!("outbox: none\n{mail}{hooks}")), Ok(()));
+    let some = hooks.replace("webhook, ", "");
+    let calls = check_ways_of("hooks", &format!("outbox: none\n{mail}{some}")).unwrap_err();
+    assert!(calls.contains("tells by `webhook`") && calls.contains("set `hooks.channels`"), "{calls}");
+    assert!(!calls.contains("`chat`"), "{calls}");
+}
+
+/// A channel that a newer catalogue does not have, of which a message is still due.
+#[tokio::test]
+async fn a_message_without_a_way_waits_and_nobody_says_that_it_was_sent() {
+    let post = RoutingCourier {
+        mailer: None,
+        pusher: None,
+        caller: None,
+        copies: None,
+        outbox: None,
+        metrics: CourierMetrics::declare(&Metrics::default()).unwrap(),
+    };
+    let gate = CopyCountingGate::default();
+    let handed = post.hand(&message(&[]), &gate).await.unwrap();
+    assert!(
+        matches!(&handed, HandoverOutcome::Away(why) if why.contains("`push` has no way out")),
+        "{handed:?}"
+    );
+    assert_eq!(*gate.asked.lock().unwrap(), 0, "nothing is claimed");
+    assert_eq!(post.was_sent(Channel::Push, "7@example.org").await.unwrap(), None);
+    let erased = post.erase(&CourierEraseRequest::default(), EraseMode::Look).await.unwrap();
+    assert_eq!(erased, None);
 }

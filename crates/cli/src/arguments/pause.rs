@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 pub const PAUSE: &str = "\
 A pause holds at once, in every process: messages that were not handed over yet are given back, and windows stay \
-open. What gathers meanwhile is not lost: it is told when the pause ends.
+open. What gathers meanwhile waits: what still holds is told when the pause ends.
 
 Examples:
   tidings pause begin plan:daily --why 'the pictures are broken'

@@ -40,11 +40,13 @@ pub const ARCHIVE: &str = "\
 Writes every row of the days before DAY to an Avro container file, then drops those days, one whole day at a \
 time; everything else goes on. Days that a plan may still tell from, or that may still get events, cannot be \
 archived yet. Only a running house archives, and it first finishes what is due. If it was interrupted, run \
-the same command with the same DAY. The file's schema is schemas/archive.avsc.
+the same command with the same DAY. With --server the rows come over HTTP and the file is written here; the \
+house drops the days once it is shown that the file has every row. The file's schema is schemas/archive.avsc.
 
 Examples:
   tidings archive --before 2026-11-13
-  tidings archive --before 16d --out /backup/gallery.avro";
+  tidings archive --before 16d --out /backup/gallery.avro
+  tidings archive --before 16d --server https://news.example.org --token-file operate-token";
 
 pub const EXPLAIN: &str = "\
 Name an event by its key, by an entry as `tidings days` prints it, by source/id of the change (which has an \

@@ -1,4 +1,4 @@
-//! Access to a data directory: through the house that runs on it, or to its engines directly.
+//! Access to a house: to one elsewhere, to the one that runs on the data directory, or to the engines directly.
 
 use std::sync::Arc;
 
@@ -46,6 +46,14 @@ pub fn reach_house(config: &Config) -> Result<HouseAccess, CommandError> {
 
 /// Finds out who answers a question that is about no tenant in particular.
 pub fn reach_any_house(config: &Config) -> Result<HouseAccess, CommandError> {
+    match config.server {
+        Some(_) => HouseClient::find(config).map(HouseAccess::Running),
+        None => reach_own_house(config),
+    }
+}
+
+/// The same of the engines and the directory of the settings, whatever house is named beside them.
+pub fn reach_own_house(config: &Config) -> Result<HouseAccess, CommandError> {
     let dir = &config.data_dir;
     let held = match config.engine {
         EngineConfig::Embedded if !dir.join("topics").exists() => {
@@ -62,7 +70,7 @@ pub fn reach_any_house(config: &Config) -> Result<HouseAccess, CommandError> {
         Ok(held) => Ok(HouseAccess::Files(Box::new(open_direct_engines(config, held)?))),
         // By the house that runs on it, or by somebody who does not say so (yet, or any more).
         Err(CommandError::Refused(held)) => match AdminAccess::read(dir)? {
-            Some(admin) => Ok(HouseAccess::Running(HouseClient::new(admin))),
+            Some(admin) => HouseClient::new(admin).map(HouseAccess::Running),
             None => Err(CommandError::Unreachable(held)),
         },
         Err(other) => Err(other),

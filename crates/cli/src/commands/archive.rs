@@ -1,4 +1,4 @@
-//! `tidings archive`: has the running house write old days to a file, and drop them.
+//! `tidings archive`: has the running house write old days to a file, and drop them. A house elsewhere sends them.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,8 @@ use shell::{client::HouseClient, failure::CommandError, terminal};
 use upkeep::archive::{self, ArchiveReport};
 
 use super::OutputStyle;
+
+mod remote;
 use crate::arguments as cli;
 
 /// Between two looks at how far it is.
@@ -26,7 +28,11 @@ pub fn run(config: &Config, asked: &cli::ArchiveArgs, out: OutputStyle) -> Resul
         return Err(CommandError::Usage(what));
     };
     let file = absolute_file(asked.out.as_deref(), before)?;
-    let archived = archive_by_house(&client, before, &file)?;
+    let archived = if client.is_elsewhere() {
+        remote::archive_to_file(&client, before, &file)?
+    } else {
+        archive_by_house(&client, before, &file)?
+    };
     if out.json {
         return Ok(terminal::print_json(&archived)?);
     }
@@ -44,7 +50,7 @@ pub fn run(config: &Config, asked: &cli::ArchiveArgs, out: OutputStyle) -> Resul
 
 /// Files alone do not say what is still owed from their days.
 fn find_running_house(config: &Config) -> Result<HouseClient, CommandError> {
-    HouseClient::find(&config.data_dir).map_err(|failure| match failure {
+    HouseClient::find(config).map_err(|failure| match failure {
         CommandError::Unreachable(error) => {
             let why = "only a running house can archive, because it alone knows what it still has to tell";
             CommandError::Unreachable(error.context(why))

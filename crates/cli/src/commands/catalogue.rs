@@ -27,7 +27,9 @@ pub fn run(config: &Config, asked: &cli::CatalogueCommand, out: OutputStyle) -> 
             }
             let EditionView { number, name, hash, .. } = &edition;
             let name = terminal::clean_text(name);
-            terminal::print_talk(format!("the house goes back to {name} ({hash}), as edition {number}"));
+            terminal::print_talk(format!(
+                "{name} ({hash}) is the newest again, as edition {number}; processes that had it since they started go back to it"
+            ));
             Ok(())
         }
     }
@@ -64,7 +66,7 @@ fn print_editions(editions: &[EditionView], out: OutputStyle) -> Result<(), Comm
     }
     let row = |one: &EditionView| {
         let EditionView { number, hash, name, at, is_newest } = one;
-        let state = if *is_newest { "in use" } else { "" };
+        let state = if *is_newest { "newest" } else { "" };
         [number.to_string(), terminal::clean_text(name), hash.clone(), at.clone(), state.to_owned()]
     };
     let rows = std::iter::once(HEAD.map(str::to_owned)).chain(editions.iter().map(row));

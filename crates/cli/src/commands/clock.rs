@@ -10,7 +10,7 @@ use super::OutputStyle;
 use crate::arguments as cli;
 
 pub fn run(config: &Config, asked: &cli::ClockArgs, out: OutputStyle) -> Result<(), CommandError> {
-    let client = HouseClient::find(&config.data_dir)?;
+    let client = HouseClient::find(config)?;
     let to = match (&asked.to, asked.by) {
         (Some(to), _) => Some(json!({"to": to})),
         (None, Some(by_ms)) => Some(json!({"by_ms": by_ms})),

@@ -10,12 +10,15 @@ use super::OutputStyle;
 use crate::arguments as cli;
 
 pub fn run(config: &Config, asked: &cli::HealthArgs, out: OutputStyle) -> Result<(), CommandError> {
-    let address = match &asked.url {
-        Some(url) => url.trim_end_matches('/').to_owned(),
-        None => find_address(config)?,
+    let (address, ca) = match (&asked.url, &config.server) {
+        (Some(url), server) => {
+            (url.trim_end_matches('/').to_owned(), server.as_ref().and_then(|server| server.ca.as_deref()))
+        }
+        (None, Some(server)) => (server.url.clone(), server.ca.as_deref()),
+        (None, None) => (find_address(config)?, None),
     };
     let path = if asked.live { "/health/live" } else { "/health/ready" };
-    let answer = client::ask_openly(&address, path)?;
+    let answer = client::ask_openly(&address, ca, path)?;
     if !(200..300).contains(&answer.status) {
         return Err(CommandError::from_unreachable(format!("{address}: {}", answer.error_text())));
     }

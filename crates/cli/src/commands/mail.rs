@@ -101,9 +101,11 @@ fn print_dkim_records(keys: &[DkimKey], now: i64, out: OutputStyle) -> Result<()
 /// Sends one mail. Its failure is the answer, with the server's own codes.
 pub fn send_test(config: &Config, asked: &SendTestArgs, out: OutputStyle) -> Result<(), CommandError> {
     let Some(mail) = &config.mail else {
-        return Err(CommandError::from_refusal(
-            "mails stay in the outbox, because `mail.ways` names no server",
-        ));
+        let what = match config.outbox {
+            Some(_) => "mails stay in the outbox, because `mail.ways` names no server",
+            None => "no mail can be sent: `mail.ways` names no server, and there is no outbox",
+        };
+        return Err(CommandError::from_refusal(what));
     };
     let mailer = courier_setup::build_mailer(mail, config.limits.hand_over).map_err(CommandError::Refused)?;
     let message = test_message(config, asked);

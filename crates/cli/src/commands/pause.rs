@@ -1,6 +1,6 @@
 //! `tidings pause`: stops a plan, a channel or a tenant at once, and lets it go on.
 
-use house::pauses::{self, PauseError, PauseOrder, PauseView};
+use house::pauses::{self, KnownScopes, PauseError, PauseOrder, PauseView};
 use model::UtcMillis;
 use settings::config::Config;
 use shell::{
@@ -27,8 +27,8 @@ pub fn run(config: &Config, asked: &cli::PauseCommand, out: OutputStyle) -> Resu
     };
     let paused = match asked {
         cli::PauseCommand::List => list_pauses(&reach)?,
-        cli::PauseCommand::Begin { scope, why } => order_pause(&reach, &order(scope, true, why))?,
-        cli::PauseCommand::End { scope } => order_pause(&reach, &order(scope, false, ""))?,
+        cli::PauseCommand::Begin { scope, why } => order_pause(&reach, config, &order(scope, true, why))?,
+        cli::PauseCommand::End { scope } => order_pause(&reach, config, &order(scope, false, ""))?,
     };
     if out.json {
         return Ok(terminal::print_json(&paused)?);
@@ -38,7 +38,7 @@ pub fn run(config: &Config, asked: &cli::PauseCommand, out: OutputStyle) -> Resu
             terminal::print_talk(format!("{} is paused", terminal::clean_text(scope)));
         }
         cli::PauseCommand::End { scope } => {
-            terminal::print_talk(format!("{} goes on", terminal::clean_text(scope)));
+            terminal::print_talk(format!("{} is no longer paused", terminal::clean_text(scope)));
         }
         cli::PauseCommand::List if paused.is_empty() => terminal::print_talk("nothing is paused"),
         cli::PauseCommand::List => print_pauses(&paused)?,
@@ -56,7 +56,11 @@ fn list_pauses(reach: &HouseAccess) -> Result<Vec<PauseView>, CommandError> {
     }
 }
 
-fn order_pause(reach: &HouseAccess, order: &PauseOrder) -> Result<Vec<PauseView>, CommandError> {
+fn order_pause(
+    reach: &HouseAccess,
+    config: &Config,
+    order: &PauseOrder,
+) -> Result<Vec<PauseView>, CommandError> {
     match reach {
         HouseAccess::Running(client) => {
             let body = serde_json::to_string(order).map_err(anyhow::Error::from)?;
@@ -65,7 +69,9 @@ fn order_pause(reach: &HouseAccess, order: &PauseOrder) -> Result<Vec<PauseView>
         HouseAccess::Files(files) => {
             let DirectEngines { runtime, topics, clock, catalogue, .. } = &**files;
             let now = UtcMillis(clock.now());
-            let done = pauses::order_pause(&**topics, catalogue.as_ref(), order.clone(), now);
+            let tenants = config.tenants();
+            let known = KnownScopes { catalogue: catalogue.as_ref(), tenants: Some(&tenants) };
+            let done = pauses::order_pause(&**topics, known, order.clone(), now);
             runtime.block_on(done).map_err(|error| match error {
                 PauseError::Refused(why) => CommandError::from_refusal(why),
                 PauseError::Failed(error) => CommandError::Failed(error),

@@ -58,7 +58,8 @@ fn read_from_engines(
         |catalogue: &Catalogue| PreviewStudio::new(Arc::new(catalogue.clone()), zones.clone(), public_url);
     let studio = catalogue.as_ref().map(studio).transpose().map_err(CommandError::from_refusal)?;
     // Only to look: where there is no outbox none is made.
-    let outbox = config.outbox.exists().then(|| OutboxCourier::open(&config.outbox).ok()).flatten();
+    let outbox = config.outbox.as_ref().filter(|folder| folder.exists());
+    let outbox = outbox.and_then(|folder| OutboxCourier::open(folder).ok());
     let sources = DossierSources {
         at: LookupContext { log: &**topics, store: &**store, tenant: &config.tenant, now },
         catalogue: catalogue.as_ref(),

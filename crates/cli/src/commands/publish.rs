@@ -133,7 +133,7 @@ pub fn publish_feedback(
 
 /// The house, if it speaks for the tenant that was asked for.
 fn find_tenant_house(config: &Config) -> Result<HouseClient, CommandError> {
-    let client = HouseClient::find(&config.data_dir)?;
+    let client = HouseClient::find(config)?;
     client.speaks_for(&config.tenant)?;
     Ok(client)
 }

@@ -8,14 +8,14 @@ use upkeep::repartition::{self, RepartitionOrder, RepartitionPlan};
 
 use super::{
     OutputStyle,
-    access::{DirectEngines, HouseAccess, reach_any_house},
+    access::{DirectEngines, HouseAccess, reach_own_house},
     replay::operator_name,
 };
 use crate::arguments as cli;
 
 pub fn run(config: &Config, asked: &cli::RepartitionArgs, out: OutputStyle) -> Result<(), CommandError> {
     let to = PartitionCount::new(asked.to).context("this number of partitions is not possible")?;
-    let files = match reach_any_house(config)? {
+    let files = match reach_own_house(config)? {
         HouseAccess::Files(files) => files,
         HouseAccess::Running(_) => {
             return Err(CommandError::from_refusal("a house runs here; stop it first"));

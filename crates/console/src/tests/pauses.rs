@@ -21,9 +21,9 @@ async fn a_pause_holds_what_is_due_until_it_ends() {
     check("plan:daily", false, StatusCode::CONFLICT, "plan:daily is not paused").await;
     check("plan:daily", true, StatusCode::OK, "\"scope\":\"plan:daily\"").await;
     let page = door.get("/pauses").await.text;
-    assert!(page.contains("by ops: &lt;b&gt;"), "{page}");
+    assert!(page.contains(", by ops: &lt;b&gt;"), "{page}");
     assert!(!page.contains("<option>plan:daily"), "{page}");
-    assert!(door.get("/").await.text.contains("is <a href=\"/pauses\">paused</a>"));
+    assert!(door.get("/").await.text.contains("has been <a href=\"/pauses\">paused</a>"));
     let told = "tidings_pause_info{name=\"daily\",what=\"plan\"} 1\n";
     assert!(door.get("/metrics").await.text.contains(told));
 

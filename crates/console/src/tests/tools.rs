@@ -161,6 +161,7 @@ impl HouseDoor {
             outbox: app.outbox.clone(),
             clock: app.clock.clone(),
             tenant: app.tenant.clone(),
+            tenants: app.tenants.clone(),
             is_demo: app.is_demo,
             guard: app.guard.clone(),
             disk_low: Arc::new(|| true),
@@ -220,6 +221,67 @@ async fn days_are_archived_once_nothing_is_told_from_them_any_more() {
         assert_eq!(twice.status, StatusCode::CONFLICT, "{case}: {}", twice.text);
         assert!(twice.text.contains("exists already"), "{case}: {}", twice.text);
     }
+}
+
+/// The last of the lines that are told while days are dropped.
+fn last_line(answer: &DoorAnswer) -> Value {
+    serde_json::from_str(answer.text.lines().last().unwrap_or_default()).unwrap()
+}
+
+#[tokio::test]
+async fn days_are_dropped_for_whoever_shows_their_rows() {
+    let door = door(true, false).await;
+    door.offer_item().await;
+    let first = Day::from_instant(door.app.now());
+    let ask = async |path: &str, body: &Value| door.ask_admin(Method::POST, path, &body.to_string()).await;
+    let (export, drop_path) = ("/admin/archive/export", "/admin/archive/drop");
+    let digest = json!([{"day": first.to_string(), "rows": 2, "digest": "00"}]);
+    let next = first.plus(1).to_string();
+    let check = async |path: &str, body: Value, status: u16, says: &str| {
+        let answer = ask(path, &body).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.text.contains(says)),
+            (status, true),
+            "{body}: {}",
+            answer.text
+        );
+    };
+    check(export, json!({"before": next}), 409, "may still be told").await;
+    check(drop_path, json!({"before": next, "days": digest}), 409, "may still be told").await;
+    door.app.clock.clock().advance(10 * DAY_MS);
+    check(export, json!({"before": "soon"}), 400, "is not a day").await;
+    check(export, json!({"before": next, "file": "/x"}), 422, "unknown field").await;
+    check(export, json!({}), 422, "before").await;
+    check(drop_path, json!({"before": next, "days": []}), 400, "must have 1 to").await;
+    check(drop_path, json!({"before": next, "days": vec![digest[0].clone(); 1_001]}), 400, "must have 1 to")
+        .await;
+    check(drop_path, json!({"before": next, "days": [{"day": "x"}]}), 422, "rows").await;
+    let sent = ask(export, &json!({"before": next})).await;
+    assert_eq!((sent.status, sent.text.starts_with("Obj")), (StatusCode::OK, true), "{}", sent.text);
+    assert_eq!(sent.headers["content-type"], "application/octet-stream");
+    let rows = async || {
+        let days = door.ask_admin(Method::GET, "/admin/days?person=ann", "").await.json();
+        days["days"][0]["entries"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(rows().await, 1, "sending drops nothing");
+    let refused = ask(drop_path, &json!({"before": next, "days": digest})).await;
+    let why = last_line(&refused);
+    assert!(why["failed"].as_str().unwrap().contains("does not hold the 2 rows"), "{why}");
+    assert_eq!(rows().await, 1);
+    // What a caller would make of the file.
+    let file = door._dir.path().join("received.avro");
+    let (sender, mut pieces) = tokio::sync::mpsc::channel(100);
+    let range = (first.plus(1), door.app.now());
+    upkeep::archive::export_days(&*door.app.house.engines().store, range, &sender).await.unwrap();
+    drop(sender);
+    let mut bytes = Vec::new();
+    while let Some(piece) = pieces.recv().await {
+        bytes.extend(piece);
+    }
+    let days = upkeep::archive::receive_archive(&bytes[..], &file, |_| {}).unwrap();
+    let dropped = ask(drop_path, &json!({"before": next, "days": days})).await;
+    assert_eq!(last_line(&dropped)["archived"]["rows"], 2, "{}", dropped.text);
+    assert_eq!(rows().await, 0);
 }
 
 #[tokio::test]

@@ -39,6 +39,8 @@ pub enum KeyForm {
     Words(&'static [&'static str]),
     /// Meant from the folder of the file in which it stands.
     Path,
+    /// The same, or `none`.
+    PathOrNone,
     /// A list, or one text with commas; kept as that text.
     List,
     /// A map, also in the environment: `{a: 1}`; kept as lines of `a=1`.
@@ -46,6 +48,8 @@ pub enum KeyForm {
     /// Never shown; `<name>_file` names a file that holds it.
     Secret,
     ApiKeys,
+    /// A list, also in the environment.
+    AccessTokens,
 }
 
 /// The version in which most keys came.
@@ -99,10 +103,12 @@ config_keys! {
     CATALOGUE_WATCH "catalogue_watch": Flag = "false",
         "whether a change of the catalogue's files is taken up by itself within seconds, if it passes its check; SIGHUP asks for it in any case";
     API_KEYS "api_keys": ApiKeys, "the keys of callers, a list of `{tenant: ..., key: ...}`; needed where other machines reach the house";
+    ACCESS_TOKENS "access_tokens": AccessTokens,
+        "tokens that outlast a restart, a list of `{role: ..., token: ...}`: `metrics` opens only the metrics, `read` everything for looking, `operate` everything; a file may hold several, a line each";
     SECRET "secret": Secret,
         "signs the links of mails: 64 hexadecimal digits, and older secrets below them, a line each; the one in the data directory unless set";
-    OUTBOX "outbox": Path,
-        "folder of the mails, the same for all processes that send; in the data directory unless set";
+    OUTBOX "outbox": PathOrNone,
+        "folder of the messages that have no other way, the same for all processes that send; `none`: there is none, and a sender does not start while a channel of the catalogue has no way; in the data directory unless set";
     MAIL_WAYS "mail.ways": Secret,
         "mail servers, a list of addresses or one a line: `smtp://user:password@mail.example.com:587`; mails go to the outbox unless set";
     MAIL_CA "mail.ca": Path, "certificate authorities of the mail servers, a PEM file; those that browsers trust unless set";
@@ -152,6 +158,11 @@ config_keys! {
     PRESENCE_URL "presence.url": Url,
         "the service of your product that knows which apps are connected, for surfaces with `ask: live`; none is asked unless set";
     DEMO "demo": Flag = "false", "a clock that can be moved forward, and a little world to begin with";
+    SERVER "server": Url,
+        "the house that commands ask, such as https://news.example.org or http://tidings.news.svc; the one that runs on the data directory unless set";
+    TOKEN "token": Secret, "one of the `access_tokens` of `server`, which commands show it; of a file its first line";
+    CA_FILE "ca_file": Path,
+        "certificate authorities of `server`, a PEM file; those that browsers trust unless set";
     LOG_FILTER "log.filter": Text = "info,scylla=off", "what is logged, such as `info,digest=debug`";
     LOG_FORMAT "log.format": Words(&["text", "json"]) = "text", "how log lines are written";
     LIMITS_LAG "limits.lag": Count = "100000", "records a stage may be behind before intake answers 429";
@@ -213,9 +224,13 @@ pub const FILE_SUFFIX_VARIABLE: &str = "_FILE";
 /// The one API key that the environment may give, and the file that holds it.
 pub const API_KEY_VARIABLE: &str = "TIDINGS_API_KEY";
 pub const API_KEY_FILE_VARIABLE: &str = "TIDINGS_API_KEY_FILE";
-/// Fewer characters than this are no key.
+/// Fewer characters than this are no key, and no token.
 pub const API_KEY_CHARS_MIN: usize = 16;
+pub const ACCESS_TOKEN_CHARS_MAX: usize = 512;
+pub const ACCESS_TOKENS_MAX: usize = 64;
 
+/// Instead of a path: there is no folder. YAML reads `off` as a flag where it is read as its older version, as Helm does.
+pub const NO_FOLDER: &str = "none";
 pub fn find_key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
 }

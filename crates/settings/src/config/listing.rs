@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    MergedConfig,
+    AccessTokenConfig, MergedConfig,
     keys::{self, ConfigKey, KEYS, KeyForm},
 };
 
@@ -31,8 +31,8 @@ pub fn config_lines(merged: &MergedConfig) -> Vec<ConfigLine> {
             Value::Array(list) if list.is_empty() => "-".to_owned(),
             Value::Object(map) if map.is_empty() => "-".to_owned(),
             Value::Array(list) => {
-                let tenants = list.iter().filter_map(|key| key["tenant"].as_str());
-                tenants.map(|tenant| format!("{tenant} {SECRET}")).collect::<Vec<_>>().join(", ")
+                let words = list.iter().filter_map(|one| one["tenant"].as_str().or(one["role"].as_str()));
+                words.map(|word| format!("{word} {SECRET}")).collect::<Vec<_>>().join(", ")
             }
             Value::Object(map) => {
                 let pairs =
@@ -74,7 +74,14 @@ fn value_as_json(merged: &MergedConfig, key: &ConfigKey) -> Value {
         keys::API_KEYS => {
             config.api_keys.iter().map(|key| json!({"tenant": key.tenant.as_str(), "key": SECRET})).collect()
         }
-        keys::OUTBOX => config.outbox.display().to_string().into(),
+        keys::ACCESS_TOKENS => {
+            let one = |token: &AccessTokenConfig| json!({"role": token.role.name(), "token": SECRET});
+            config.access_tokens.iter().map(one).collect()
+        }
+        keys::OUTBOX => match &config.outbox {
+            Some(folder) => folder.display().to_string().into(),
+            None => keys::NO_FOLDER.into(),
+        },
         keys::PARTITIONS => config.partitions.count().into(),
         keys::DISK_RESERVE => config.disk_reserve.into(),
         keys::DEMO => config.demo.into(),

@@ -3,21 +3,20 @@
 
 use std::{collections::BTreeMap, fmt, io, path::Path};
 
-use model::Tenant;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 use source_text::{
     SourceText, TextProblem,
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue, parse_yaml},
 };
 
 use super::{
-    ApiKeyConfig,
-    file::{lines_of, map_of_text, no_map_help, scalar_text, value_as_text},
+    file::{lines_of, map_of_text, no_map_help, value_as_text},
     keys::{
-        self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEY_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
-        FILE_SUFFIX_VARIABLE, KEYS, KeyForm,
+        self, ACCESS_TOKENS, API_KEY_FILE_VARIABLE, API_KEY_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
+        FILE_SUFFIX_VARIABLE, KEYS, KeyForm, NO_FOLDER,
     },
     parse::{nearest_variable, path_beside, unknown_key},
+    secret_list::{RawListedSecret, SecretListForm},
 };
 
 /// A value given by a flag.
@@ -63,13 +62,6 @@ pub(super) struct RawSetting {
     pub source: ConfigSource,
 }
 
-/// An API key before it is understood.
-struct RawApiKey {
-    tenant: Option<String>,
-    key: SecretString,
-    source: ConfigSource,
-}
-
 /// How a file with a secret is read; an argument, so that the merge itself touches nothing.
 pub(super) type SecretFileReader<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
@@ -92,7 +84,8 @@ fn stable_host(environment: &BTreeMap<String, String>) -> Option<String> {
 pub(super) struct ConfigMerge<'a> {
     pub settings: BTreeMap<&'static str, RawSetting>,
     pub secrets: BTreeMap<&'static str, (SecretString, ConfigSource)>,
-    api_keys: Vec<RawApiKey>,
+    pub(super) api_keys: Vec<RawListedSecret>,
+    pub(super) access_tokens: Vec<RawListedSecret>,
     pub refused: Vec<String>,
     /// A name that this process will have again when it is started anew.
     pub host: Option<String>,
@@ -111,6 +104,7 @@ impl<'a> ConfigMerge<'a> {
             settings: BTreeMap::new(),
             secrets: BTreeMap::new(),
             api_keys: Vec::new(),
+            access_tokens: Vec::new(),
             refused: Vec::new(),
             host: None,
             read,
@@ -125,7 +119,14 @@ impl<'a> ConfigMerge<'a> {
             environment.into_iter().filter(|(name, _)| name.starts_with("TIDINGS_")).collect(),
         );
         for FlagValue { name, flag, text } in flags {
-            merge.settings.insert(name, RawSetting { text, source: ConfigSource::Flag(flag) });
+            let source = ConfigSource::Flag(flag);
+            // On a command line only the file of a secret is named, since every process can see the line.
+            if keys::find_key(name).is_some_and(|key| key.form == KeyForm::Secret) {
+                let read = merge.read_secret(Path::new(&text));
+                merge.add_secret(name, read, source);
+            } else {
+                merge.settings.insert(name, RawSetting { text, source });
+            }
         }
         merge
     }
@@ -161,11 +162,15 @@ impl<'a> ConfigMerge<'a> {
             let full = if above.is_empty() { word.clone() } else { format!("{above}.{word}") };
             let source = ConfigSource::File(file.to_owned(), node.at);
             match (keys::find_key(&full), node.what) {
-                (Some(key), TreeValue::List(list)) if key.form == KeyForm::ApiKeys => {
-                    self.add_api_key_list(file, path, list);
-                }
-                (Some(key), _) if key.form == KeyForm::ApiKeys => {
-                    self.refuse(&source, "`api_keys` must be a list of `{tenant: ..., key: ...}`");
+                (Some(key), what) if let Some(form) = SecretListForm::of_key(key) => {
+                    let place = |node: &TreeNode| ConfigSource::File(file.to_owned(), node.at);
+                    match what {
+                        TreeValue::List(list) => {
+                            let read = self.read_secret_list(form, (&place, path), list);
+                            self.listed_secrets(key).extend(read);
+                        }
+                        _ => self.refuse(&source, format!("`{full}` must be {}", form.describe())),
+                    }
                 }
                 (Some(key), what) if key.form == KeyForm::Secret => match what {
                     // A number would have lost its leading zeros by now, and then it is another secret.
@@ -178,7 +183,12 @@ impl<'a> ConfigMerge<'a> {
                 },
                 (Some(key), what) => match value_as_text(key, what) {
                     Ok(text) => {
-                        let text = if key.form == KeyForm::Path { path_beside(path, &text) } else { text };
+                        let is_path = match key.form {
+                            KeyForm::Path => true,
+                            KeyForm::PathOrNone => text != NO_FOLDER,
+                            _ => false,
+                        };
+                        let text = if is_path { path_beside(path, &text) } else { text };
                         self.settings.insert(key.name, RawSetting { text, source });
                     }
                     Err(what) => self.refuse(&source, format!("`{full}` must be {what}")),
@@ -215,47 +225,9 @@ impl<'a> ConfigMerge<'a> {
         }
     }
 
-    fn read_secret(&self, path: &Path) -> Result<String, String> {
+    pub(super) fn read_secret(&self, path: &Path) -> Result<String, String> {
         let read = (self.read)(path).map_err(|error| format!("{}: {error}", path.display()));
         read.map(|text| text.trim_end_matches(['\n', '\r']).to_owned())
-    }
-
-    fn add_api_key_list(&mut self, file: &str, path: &Path, list: Vec<TreeNode>) {
-        for node in list {
-            let source = ConfigSource::File(file.to_owned(), node.at);
-            let TreeValue::Map(map) = node.what else {
-                self.refuse(
-                    &source,
-                    "an API key must be `{tenant: ..., key: ...}` or `{tenant: ..., key_file: ...}`",
-                );
-                continue;
-            };
-            let (mut tenant, mut key, mut from) = (None, None, None);
-            for (TreeKey { name: word, at }, node) in map {
-                let place = ConfigSource::File(file.to_owned(), node.at);
-                match (word.as_str(), node.what) {
-                    ("tenant", what) if !matches!(what, TreeValue::List(_) | TreeValue::Map(_)) => {
-                        tenant = scalar_text(what);
-                    }
-                    ("key", TreeValue::Text(text)) => key = Some(SecretString::from(text)),
-                    ("key_file", TreeValue::Text(text)) => from = Some(text),
-                    // A number would have lost its leading zeros by now, and then it is another key.
-                    ("tenant" | "key" | "key_file", _) => {
-                        self.refuse(&place, format!("`{word}` must be a text: quote it"));
-                    }
-                    _ => {
-                        let what = unknown_key(&word, ["tenant", "key", "key_file"]);
-                        self.refused.push(format!("{file}:{at}: {what}"));
-                    }
-                }
-            }
-            match (key, from) {
-                (Some(key), None) => self.api_keys.push(RawApiKey { tenant, key, source }),
-                (None, Some(from)) => self.key_from(tenant, Path::new(&path_beside(path, &from)), source),
-                (Some(_), Some(_)) => self.refuse(&source, "an API key takes `key` or `key_file`, not both"),
-                (None, None) => self.refuse(&source, "an API key needs `key` or `key_file`"),
-            }
-        }
     }
 
     fn add_environment(&mut self, mut given: BTreeMap<String, String>) {
@@ -272,14 +244,17 @@ impl<'a> ConfigMerge<'a> {
             }
             (Some(key), None) => {
                 let source = ConfigSource::Environment(API_KEY_VARIABLE.to_owned());
-                self.api_keys.push(RawApiKey { tenant: None, key: SecretString::from(key), source });
+                self.api_keys.push(RawListedSecret { word: None, secret: SecretString::from(key), source });
             }
             (None, Some(from)) => {
-                self.key_from(
-                    None,
-                    Path::new(&from),
-                    ConfigSource::Environment(API_KEY_FILE_VARIABLE.to_owned()),
-                );
+                let source = ConfigSource::Environment(API_KEY_FILE_VARIABLE.to_owned());
+                match self.read_secret(Path::new(&from)) {
+                    Ok(key) => {
+                        let secret = SecretString::from(key);
+                        self.api_keys.push(RawListedSecret { word: None, secret, source });
+                    }
+                    Err(why) => self.refuse(&source, why),
+                }
             }
             (None, None) => {}
         }
@@ -294,6 +269,7 @@ impl<'a> ConfigMerge<'a> {
             } else if let Some(key) = KEYS.iter().find(|key| key.variable() == name) {
                 match key.form {
                     KeyForm::Secret => self.add_secret(key.name, Ok(text), source),
+                    KeyForm::AccessTokens => self.add_access_tokens(&text, &source),
                     KeyForm::Map => match map_of_text(key, &text) {
                         Ok(text) => drop(self.settings.insert(key.name, RawSetting { text, source })),
                         Err(what) => self.refuse(&source, format!("{}: {what}", key.name)),
@@ -307,12 +283,23 @@ impl<'a> ConfigMerge<'a> {
         }
     }
 
-    /// An API key that lies in a file of its own.
-    fn key_from(&mut self, tenant: Option<String>, path: &Path, source: ConfigSource) {
-        match self.read_secret(path) {
-            Ok(key) => self.api_keys.push(RawApiKey { tenant, key: SecretString::from(key), source }),
-            Err(why) => self.refuse(&source, why),
+    /// The list as the environment has it, in place of the file's. What is no list is not shown: it may hold a secret.
+    fn add_access_tokens(&mut self, text: &str, source: &ConfigSource) {
+        self.access_tokens.clear();
+        let file = source.to_string();
+        match (parse_yaml(SourceText { file: &file, text }), keys::find_key(ACCESS_TOKENS)) {
+            (Ok(TreeNode { what: TreeValue::List(list), .. }), Some(key))
+                if let Some(form) = SecretListForm::of_key(key) =>
+            {
+                let place = |_: &TreeNode| source.clone();
+                self.access_tokens = self.read_secret_list(form, (&place, Path::new("")), list);
+            }
+            _ => self.refuse(source, "is not a list, such as `[{role: read, token_file: read-token}]`"),
         }
+    }
+
+    fn listed_secrets(&mut self, key: &ConfigKey) -> &mut Vec<RawListedSecret> {
+        if key.name == ACCESS_TOKENS { &mut self.access_tokens } else { &mut self.api_keys }
     }
 
     /// The value of a key, understood; a value that is not is refused with its place.
@@ -350,37 +337,12 @@ impl<'a> ConfigMerge<'a> {
         }
     }
 
-    pub fn api_keys(&mut self, own: Option<&Tenant>) -> Vec<ApiKeyConfig> {
-        let mut keys: Vec<ApiKeyConfig> = Vec::new();
-        for RawApiKey { tenant, key, source } in &self.api_keys {
-            let tenant = match (tenant, own) {
-                (Some(tenant), _) => Tenant::new(tenant),
-                (None, Some(own)) => Ok(own.clone()),
-                (None, None) => continue,
-            };
-            match tenant {
-                Ok(_) if key.expose_secret().chars().count() < API_KEY_CHARS_MIN => {
-                    self.refused.push(format!(
-                        "{source}: an API key must have at least {API_KEY_CHARS_MIN} characters"
-                    ));
-                }
-                Ok(tenant)
-                    if keys.iter().any(|other| other.tenant != tenant && is_same_key(&other.key, key)) =>
-                {
-                    self.refused.push(format!("{source}: two tenants have this API key: each needs its own"));
-                }
-                Ok(tenant) => keys.push(ApiKeyConfig { tenant, key: key.clone() }),
-                Err(error) => self.refused.push(format!("{source}: {error}")),
-            }
-        }
-        keys
-    }
-
     pub fn sources(&self) -> BTreeMap<&'static str, ConfigSource> {
         let of = |key: &ConfigKey| {
-            let source = match self.api_keys.first() {
-                Some(first) if key.name == API_KEYS => Some(&first.source),
-                _ => self.source(key.name),
+            let source = match key.name {
+                API_KEYS => self.api_keys.first().map(|first| &first.source),
+                ACCESS_TOKENS => self.access_tokens.first().map(|first| &first.source),
+                name => self.source(name),
             };
             (key.name, source.cloned().unwrap_or(ConfigSource::Default))
         };
@@ -392,11 +354,6 @@ impl<'a> ConfigMerge<'a> {
         let setting = self.settings.get(name).map(|setting| &setting.source);
         setting.or_else(|| self.secrets.get(name).map(|(_, source)| source))
     }
-}
-
-/// Whether two keys open the same door: white space around them counts for nothing.
-fn is_same_key(one: &SecretString, other: &SecretString) -> bool {
-    one.expose_secret().trim() == other.expose_secret().trim()
 }
 
 /// The secret that a name of the file says is kept elsewhere.

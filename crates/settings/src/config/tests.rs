@@ -1,5 +1,6 @@
 //! The merge as a table, the refusals with the nearest name, and that no secret is ever shown.
 
+mod access;
 mod hooks;
 mod mail;
 mod push;
@@ -42,6 +43,8 @@ fn read_fake_file(path: &Path) -> io::Result<String> {
     match path.to_str() {
         Some("secret" | "conf/secret") => Ok(format!("{SECRET}\n")),
         Some("hex") => Ok(format!("{HEX}\n")),
+        Some("tokens" | "conf/tokens") => Ok("new-0123456789abcdef\n\nold-0123456789abcdef\n".to_owned()),
+        Some("empty") => Ok("\n".to_owned()),
         _ => Err(io::ErrorKind::NotFound.into()),
     }
 }

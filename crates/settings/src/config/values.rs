@@ -12,14 +12,14 @@ use wire::token::{LinkSecret, OLD_SECRETS_MAX, SECRET_BYTES};
 
 use super::{
     Config, ConfigError, EngineConfig, LimitsConfig, LogConfig, hooks,
-    keys::{self, API_KEY_FILE_VARIABLE, KEYS},
+    keys::{self, API_KEY_FILE_VARIABLE, KEYS, NO_FOLDER},
     mail,
     merge::{ConfigMerge, ConfigSource, FlagValue},
     parse::{
         check_log_filter, parse_as, parse_bytes, parse_duration, parse_log_format, parse_path,
         parse_public_url, parse_share, parse_web_url, parse_word,
     },
-    production, push, returns,
+    production, push, returns, server,
 };
 
 /// The configuration, and where each value of it comes from.
@@ -52,13 +52,15 @@ impl ConfigMerge<'_> {
     fn resolve(mut self) -> Result<MergedConfig, ConfigError> {
         let tenant =
             self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is not a tenant: {e}")));
-        let api_keys = self.api_keys(tenant.as_ref());
+        let api_keys = self.resolve_api_keys(tenant.as_ref());
+        let access_tokens = self.resolve_access_tokens(&api_keys);
+        let server = server::resolve_server(&mut self);
         let data_dir = self.take(keys::DATA_DIR, parse_path);
         let listen = self.take(keys::LISTEN, parse_as("is not an address and port, such as 127.0.0.1:7280"));
         let public_url = self.take(keys::PUBLIC_URL, parse_public_url);
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
         let secret = self.resolve_signing();
-        let outbox = self.take(keys::OUTBOX, parse_path);
+        let outbox = self.take(keys::OUTBOX, parse_folder);
         let hand_over = self.take(keys::LIMITS_HAND_OVER, parse_duration);
         let mail = mail::resolve_mail(&mut self, public_url.as_deref(), hand_over);
         let returns = returns::resolve_returns(&mut self);
@@ -80,7 +82,7 @@ impl ConfigMerge<'_> {
         let config = (|| {
             let data_dir = data_dir?;
             Some(Config {
-                outbox: outbox.unwrap_or_else(|| data_dir.join("outbox")),
+                outbox: outbox.unwrap_or_else(|| Some(data_dir.join("outbox"))),
                 data_dir,
                 mail,
                 returns,
@@ -92,6 +94,8 @@ impl ConfigMerge<'_> {
                 tenant: tenant?,
                 catalogue,
                 api_keys,
+                access_tokens,
+                server,
                 secret,
                 partitions: partitions?,
                 disk_reserve: disk_reserve?,
@@ -159,6 +163,11 @@ impl ConfigMerge<'_> {
     }
 }
 
+/// A path, or that there is none.
+fn parse_folder(text: &str) -> Result<Option<PathBuf>, String> {
+    if text == NO_FOLDER { Ok(None) } else { parse_path(text).map(Some) }
+}
+
 fn parse_partitions(text: &str) -> Result<PartitionCount, String> {
     let most = model::limits::PARTITIONS_MAX;
     text.parse().ok().and_then(PartitionCount::new).ok_or_else(|| format!("is not a number from 1 to {most}"))
@@ -169,13 +178,13 @@ fn check_config(
     config: Config,
     sources: &BTreeMap<&'static str, ConfigSource>,
 ) -> Result<Config, ConfigError> {
-    if config.listen.ip().is_loopback() || !config.api_keys.is_empty() {
+    if config.listen.ip().is_loopback() || config.is_locked() {
         return Ok(config);
     }
     let source = sources.get(keys::LISTEN).unwrap_or(&ConfigSource::Default);
     let listen = config.listen;
     Err(ConfigError(vec![format!(
-        "{source}: {listen} can be reached from other machines, and there are no API keys: \
-         set `api_keys` or {API_KEY_FILE_VARIABLE}, or listen on 127.0.0.1"
+        "{source}: {listen} can be reached from other machines, and there are no API keys and no access \
+         tokens: set `api_keys` or {API_KEY_FILE_VARIABLE}, or `access_tokens`, or listen on 127.0.0.1"
     )]))
 }

@@ -9,6 +9,8 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod transfer;
+
 fn now() -> UtcMillis {
     UtcMillis::parse(START).unwrap()
 }

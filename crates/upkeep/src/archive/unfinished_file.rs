@@ -36,6 +36,11 @@ impl UnfinishedFile {
         Ok((Self { path, is_finished: false }, out))
     }
 
+    /// Where it is until then.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Gives it its name. It is whole, and synced.
     pub fn finish(self, file: &Path) -> anyhow::Result<()> {
         ensure!(file.symlink_metadata().is_err(), "{} exists by now", file.display());

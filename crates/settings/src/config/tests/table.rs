@@ -4,7 +4,7 @@ use super::{HEX, SECRET, merge_values};
 use crate::config::keys::{self, ConfigKey, KEYS, KeyForm};
 
 /// A value for each key that is more than its form, so that all of them can be set at once.
-const OWN: [(&str, &str); 19] = [
+const OWN: [(&str, &str); 20] = [
     (keys::ENGINE, keys::PRODUCTION),
     (keys::PUBLIC_URL, "https://mail.example.com"),
     (keys::SECRET, HEX),
@@ -22,6 +22,7 @@ const OWN: [(&str, &str); 19] = [
     (keys::CQL_REPLICATION, "{dc1: 3}"),
     (keys::REGISTRY_URL, "https://registry.example.com"),
     (keys::API_KEYS, SECRET),
+    (keys::ACCESS_TOKENS, "[{role: read, token: another-horse-battery}]"),
     (keys::APNS_URL, "https://apns.example.com"),
     (keys::FCM_URL, "https://fcm.example.com"),
 ];
@@ -29,7 +30,13 @@ const OWN: [(&str, &str); 19] = [
 fn sample(key: &ConfigKey) -> String {
     let own = OWN.iter().find(|(name, _)| *name == key.name).map(|(_, value)| *value);
     let of_form = match key.form {
-        KeyForm::Text | KeyForm::Path | KeyForm::List | KeyForm::Map | KeyForm::ApiKeys => "x",
+        KeyForm::Text
+        | KeyForm::Path
+        | KeyForm::PathOrNone
+        | KeyForm::List
+        | KeyForm::Map
+        | KeyForm::ApiKeys
+        | KeyForm::AccessTokens => "x",
         KeyForm::Flag => "true",
         KeyForm::Count => "2",
         KeyForm::Duration => "45s",
@@ -56,6 +63,7 @@ fn bad_sample(form: KeyForm) -> Option<&'static str> {
         KeyForm::Address => Some("localhost"),
         KeyForm::Words(_) => Some("nonsense"),
         KeyForm::Map => Some("[x]"),
+        KeyForm::AccessTokens => Some("{role: read}"),
         _ => None,
     }
 }
