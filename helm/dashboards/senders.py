@@ -67,6 +67,9 @@ def board():
         [('(sum(rate(tidings_ingest_returns_total{@, what="complaint"}[1h])) or vector(0)) / sum(rate(tidings_sender_outcomes_total{@, channel="email", outcome="sent"}[1h]))', "complaints")],
         "runbooks/TidingsComplaintsHigh.md", limits=(0.003,))
     made.lines(
+        "Bounces and complaints by plan", "The share of each plan's mails of the last hour. Above limits.bounces or limits.complaints the plan pauses itself.", "percentunit",
+        [("max by (plan, what) (tidings_returns_ratio{@})", "{{plan}} {{what}}")], "runbooks/TidingsPaused.md")
+    made.lines(
         "Devices gone", "Devices a second that a push service no longer knows.", "cps",
         [(rate("tidings_sender_devices_gone_total", "platform"), "{{platform}}")], "push.md")
     made.lines(

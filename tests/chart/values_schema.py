@@ -91,6 +91,8 @@ def setting(name, form):
         return DURATION
     if form.startswith("size such as"):
         return text(pattern=r"^[0-9]+ ?([KMGT]i?)?B?$")
+    if form.startswith("share such as"):
+        return text(pattern=r"^([0-9]+(\.[0-9]+)?%|off)$")
     if form == "address":
         # Readers of mails are elsewhere, so their address is https.
         return text(pattern="^https://[^/]" if name == "public_url" else "^https?://[^/]")
