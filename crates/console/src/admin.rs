@@ -59,7 +59,7 @@ fn describe(
 
 /// All paths of the command line.
 pub fn routes() -> ApiRouter<Arc<HttpApp>> {
-    person_routes().merge(house_routes()).merge(time_routes())
+    person_routes().merge(house_routes()).merge(archive_routes()).merge(time_routes())
 }
 
 /// What is asked about one person.
@@ -184,6 +184,31 @@ fn house_routes() -> ApiRouter<Arc<HttpApp>> {
             ),
         )
         .api_route(
+            "/admin/quarantine",
+            get_with(list_quarantine, describe("getQuarantine", "Records that could not be used", &[]))
+                .post_with(
+                    settle_quarantine,
+                    describe("postQuarantine", "Retries or drops such records", &[Conflict]),
+                ),
+        )
+        .api_route(
+            "/admin/state",
+            get_with(
+                state::show_state,
+                describe("getState", "Records of windows that cannot be read, or one", &[NotFound]),
+            )
+            .post_with(
+                state::settle_record,
+                describe("postState", "Repairs or drops a record of windows", &[Conflict]),
+            ),
+        )
+}
+
+/// How old days leave the house.
+fn archive_routes() -> ApiRouter<Arc<HttpApp>> {
+    use ProblemType::{Conflict, NotFound};
+    ApiRouter::new()
+        .api_route(
             "/admin/archive",
             get_with(
                 archive::show_archiving,
@@ -210,25 +235,6 @@ fn house_routes() -> ApiRouter<Arc<HttpApp>> {
             post_with(
                 archive::drop_days,
                 describe("postArchiveDrop", "Drops days whose rows the caller has", &[Conflict]),
-            ),
-        )
-        .api_route(
-            "/admin/quarantine",
-            get_with(list_quarantine, describe("getQuarantine", "Records that could not be used", &[]))
-                .post_with(
-                    settle_quarantine,
-                    describe("postQuarantine", "Retries or drops such records", &[Conflict]),
-                ),
-        )
-        .api_route(
-            "/admin/state",
-            get_with(
-                state::show_state,
-                describe("getState", "Records of windows that cannot be read, or one", &[NotFound]),
-            )
-            .post_with(
-                state::settle_record,
-                describe("postState", "Repairs or drops a record of windows", &[Conflict]),
             ),
         )
 }

@@ -18,6 +18,7 @@ use runtime::log::LogFormat;
 use secrecy::SecretString;
 use wire::token::LinkSecret;
 
+mod access;
 pub mod file;
 mod hooks;
 pub mod keys;
@@ -31,6 +32,7 @@ pub mod reference;
 mod returns;
 mod secret_list;
 mod server;
+mod source;
 #[cfg(test)]
 mod tests;
 mod values;

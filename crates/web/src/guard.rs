@@ -135,7 +135,7 @@ impl RequestGuard {
 
     /// What a request may do by the token in its header.
     pub fn find_role(&self, headers: &HeaderMap) -> Option<AccessRole> {
-        self.entrance_of(bearer_token(headers)?).map(|entrance| entrance.role)
+        self.find_entrance(bearer_token(headers)?).map(|entrance| entrance.role)
     }
 
     /// What a browser may do on the page; `None` if it may not see it.
@@ -159,10 +159,10 @@ impl RequestGuard {
     }
 
     /// The token that is this text. All are looked at, so that the time says nothing.
-    fn entrance_of(&self, token: &str) -> Option<&GuardedEntrance> {
-        let known =
-            |found, entrance| if is_same_secret(token, token_of(entrance)) { Some(entrance) } else { found };
-        self.entrances.iter().fold(None, known)
+    fn find_entrance(&self, token: &str) -> Option<&GuardedEntrance> {
+        self.entrances.iter().fold(None, |found, entrance| {
+            if is_same_secret(token, entrance.token.expose_secret()) { Some(entrance) } else { found }
+        })
     }
 
     /// Whether a form is one of ours.
@@ -173,7 +173,7 @@ impl RequestGuard {
     /// The cookie of somebody who showed a token with which one may see the page. Not `Secure`: the house itself speaks
     /// plain HTTP, and who stands in front of it with TLS adds that.
     pub fn cookie_for(&self, token: &str) -> Option<HeaderValue> {
-        let entrance = self.entrance_of(token).filter(|entrance| entrance.role >= AccessRole::Read)?;
+        let entrance = self.find_entrance(token).filter(|entrance| entrance.role >= AccessRole::Read)?;
         let session = entrance.session.expose_secret();
         HeaderValue::from_str(&format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict")).ok()
     }
@@ -190,10 +190,6 @@ pub fn refuse_role(has: AccessRole, needs: AccessRole) -> HttpProblem {
         ProblemType::Forbidden,
         format!("this token has the role `{has}`; this needs the role `{needs}`"),
     )
-}
-
-fn token_of(entrance: &GuardedEntrance) -> &str {
-    entrance.token.expose_secret()
 }
 
 /// Another secret for each use of one.

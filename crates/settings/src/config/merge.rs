@@ -9,6 +9,7 @@ use source_text::{
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue, parse_yaml},
 };
 
+pub use super::source::ConfigSource;
 use super::{
     file::{lines_of, map_of_text, no_map_help, value_as_text},
     keys::{
@@ -16,7 +17,7 @@ use super::{
         FILE_SUFFIX_VARIABLE, KEYS, KeyForm, NO_FOLDER,
     },
     parse::{nearest_variable, path_beside, unknown_key},
-    secret_list::{RawListedSecret, SecretListForm},
+    secret_list::{RawListedSecret, SecretListForm, SecretListReading},
 };
 
 /// A value given by a flag.
@@ -27,33 +28,6 @@ pub struct FlagValue {
     /// The flag as it is written, `--data-dir`.
     pub flag: &'static str,
     pub text: String,
-}
-
-/// Where a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConfigSource {
-    Default,
-    File(String, TreePlace),
-    Environment(String),
-    Flag(&'static str),
-}
-
-impl ConfigSource {
-    /// Whether two values of one key come from one layer, where neither can win.
-    fn is_same_layer(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
-    }
-}
-
-impl fmt::Display for ConfigSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::File(path, at) => write!(f, "{path}:{at}"),
-            Self::Environment(name) => write!(f, "environment {name}"),
-            Self::Flag(flag) => write!(f, "flag {flag}"),
-        }
-    }
 }
 
 /// A value before it is understood.
@@ -163,11 +137,12 @@ impl<'a> ConfigMerge<'a> {
             let source = ConfigSource::File(file.to_owned(), node.at);
             match (keys::find_key(&full), node.what) {
                 (Some(key), what) if let Some(form) = SecretListForm::of_key(key) => {
-                    let place = |node: &TreeNode| ConfigSource::File(file.to_owned(), node.at);
+                    let place = |at: TreePlace| ConfigSource::File(file.to_owned(), at);
                     match what {
                         TreeValue::List(list) => {
-                            let read = self.read_secret_list(form, (&place, path), list);
-                            self.listed_secrets(key).extend(read);
+                            let read = |from: &str| self.read_secret(Path::new(&path_beside(path, from)));
+                            let reading = form.read_list((&place, &read), list);
+                            self.add_listed_secrets(key, reading);
                         }
                         _ => self.refuse(&source, format!("`{full}` must be {}", form.describe())),
                     }
@@ -291,15 +266,23 @@ impl<'a> ConfigMerge<'a> {
             (Ok(TreeNode { what: TreeValue::List(list), .. }), Some(key))
                 if let Some(form) = SecretListForm::of_key(key) =>
             {
-                let place = |_: &TreeNode| source.clone();
-                self.access_tokens = self.read_secret_list(form, (&place, Path::new("")), list);
+                let place = |_: TreePlace| source.clone();
+                let read = |from: &str| self.read_secret(Path::new(from));
+                let reading = form.read_list((&place, &read), list);
+                self.add_listed_secrets(key, reading);
             }
             _ => self.refuse(source, "is not a list, such as `[{role: read, token_file: read-token}]`"),
         }
     }
 
-    fn listed_secrets(&mut self, key: &ConfigKey) -> &mut Vec<RawListedSecret> {
-        if key.name == ACCESS_TOKENS { &mut self.access_tokens } else { &mut self.api_keys }
+    fn add_listed_secrets(
+        &mut self,
+        key: &ConfigKey,
+        SecretListReading { items, refused }: SecretListReading,
+    ) {
+        let list = if key.name == ACCESS_TOKENS { &mut self.access_tokens } else { &mut self.api_keys };
+        list.extend(items);
+        self.refused.extend(refused);
     }
 
     /// The value of a key, understood; a value that is not is refused with its place.

@@ -1,17 +1,13 @@
 //! Lists of secrets, each with a word beside it: the keys of tenants, and the tokens of roles.
 
-use std::{collections::BTreeSet, path::Path};
-
-use model::{AccessRole, Tenant};
 use secrecy::{ExposeSecret as _, SecretString};
-use source_text::yaml::{TreeKey, TreeNode, TreeValue};
+use source_text::yaml::{TreeKey, TreeNode, TreePlace, TreeValue};
 
 use super::{
-    AccessTokenConfig, ApiKeyConfig,
     file::scalar_text,
-    keys::{ACCESS_TOKEN_CHARS_MAX, ACCESS_TOKENS_MAX, API_KEY_CHARS_MIN, ConfigKey, KeyForm},
-    merge::{ConfigMerge, ConfigSource},
-    parse::{path_beside, unknown_key},
+    keys::{ACCESS_TOKEN_CHARS_MAX, API_KEY_CHARS_MIN, ConfigKey, KeyForm},
+    parse::unknown_key,
+    source::ConfigSource,
 };
 
 /// How the items of a list are written.
@@ -51,36 +47,46 @@ impl SecretListForm {
     }
 }
 
-impl ConfigMerge<'_> {
-    /// Reads a list. `place` makes the source of what stands at a place, `path` is the file from which paths are meant.
-    pub(super) fn read_secret_list(
-        &mut self,
-        form: &SecretListForm,
-        (place, path): (&dyn Fn(&TreeNode) -> ConfigSource, &Path),
-        list: Vec<TreeNode>,
-    ) -> Vec<RawListedSecret> {
-        list.into_iter().filter_map(|node| self.read_listed_secret(form, (place, path), node)).collect()
+/// What a list holds, and what is wrong with the rest of it.
+#[derive(Default)]
+pub(super) struct SecretListReading {
+    pub items: Vec<RawListedSecret>,
+    pub refused: Vec<String>,
+}
+
+/// How the source of what stands at a place is called, and how a file with a secret is read.
+type ListSurroundings<'a> =
+    (&'a dyn Fn(TreePlace) -> ConfigSource, &'a dyn Fn(&str) -> Result<String, String>);
+
+impl SecretListForm {
+    /// Reads a list. What is no item is refused with its place, and without what stands there.
+    pub fn read_list(&self, surroundings: ListSurroundings<'_>, list: Vec<TreeNode>) -> SecretListReading {
+        let mut reading = SecretListReading::default();
+        for node in list {
+            let source = surroundings.0(node.at);
+            match self.read_item(surroundings, node, &mut reading.refused) {
+                Ok((word, secret)) => reading.items.push(RawListedSecret { word, secret, source }),
+                Err(why) => reading.refused.push(format!("{source}: {why}")),
+            }
+        }
+        reading
     }
 
-    fn read_listed_secret(
-        &mut self,
-        form: &SecretListForm,
-        (place, path): (&dyn Fn(&TreeNode) -> ConfigSource, &Path),
+    /// One item; what else is wrong in it is refused beside it.
+    fn read_item(
+        &self,
+        (place, read): ListSurroundings<'_>,
         node: TreeNode,
-    ) -> Option<RawListedSecret> {
-        let SecretListForm { noun, word: own_word, secret, secret_file } = form;
-        let source = place(&node);
+        refused: &mut Vec<String>,
+    ) -> Result<(Option<String>, SecretString), String> {
+        let Self { noun, word: own_word, secret, secret_file } = self;
         let TreeValue::Map(map) = node.what else {
-            let what = format!(
+            return Err(format!(
                 "{noun} must be `{{{own_word}: ..., {secret}: ...}}` or `{{{own_word}: ..., {secret_file}: ...}}`"
-            );
-            self.refuse(&source, what);
-            return None;
+            ));
         };
         let (mut word, mut given, mut from) = (None, None, None);
         for (TreeKey { name, at }, node) in map {
-            let here = place(&TreeNode { what: TreeValue::Nothing, at });
-            let value = place(&node);
             match node.what {
                 what if name == *own_word && !matches!(what, TreeValue::List(_) | TreeValue::Map(_)) => {
                     word = scalar_text(what);
@@ -89,99 +95,20 @@ impl ConfigMerge<'_> {
                 TreeValue::Text(text) if name == *secret_file => from = Some(text),
                 // A number would have lost its leading zeros by now, and then it is another secret.
                 _ if [own_word, secret, secret_file].contains(&&name.as_str()) => {
-                    self.refuse(&value, format!("`{name}` must be a text: quote it"));
+                    refused.push(format!("{}: `{name}` must be a text: quote it", place(node.at)));
                 }
-                _ => self.refuse(&here, unknown_key(&name, [*own_word, *secret, *secret_file])),
+                _ => {
+                    let what = unknown_key(&name, [*own_word, *secret, *secret_file]);
+                    refused.push(format!("{}: {what}", place(at)));
+                }
             }
         }
         match (given, from) {
-            (Some(secret), None) => Some(RawListedSecret { word, secret, source }),
-            (None, Some(from)) => match self.read_secret(Path::new(&path_beside(path, &from))) {
-                Ok(secret) => Some(RawListedSecret { word, secret: SecretString::from(secret), source }),
-                Err(why) => {
-                    self.refuse(&source, why);
-                    None
-                }
-            },
-            (Some(_), Some(_)) => {
-                self.refuse(&source, format!("{noun} takes `{secret}` or `{secret_file}`, not both"));
-                None
-            }
-            (None, None) => {
-                self.refuse(&source, format!("{noun} needs `{secret}` or `{secret_file}`"));
-                None
-            }
+            (Some(secret), None) => Ok((word, secret)),
+            (None, Some(from)) => Ok((word, SecretString::from(read(&from)?))),
+            (Some(_), Some(_)) => Err(format!("{noun} takes `{secret}` or `{secret_file}`, not both")),
+            (None, None) => Err(format!("{noun} needs `{secret}` or `{secret_file}`")),
         }
-    }
-
-    pub(super) fn resolve_api_keys(&mut self, own: Option<&Tenant>) -> Vec<ApiKeyConfig> {
-        let mut keys: Vec<ApiKeyConfig> = Vec::new();
-        for RawListedSecret { word, secret: key, source } in &self.api_keys {
-            let tenant = match (word, own) {
-                (Some(tenant), _) => Tenant::new(tenant),
-                (None, Some(own)) => Ok(own.clone()),
-                (None, None) => continue,
-            };
-            match tenant {
-                Ok(_) if key.expose_secret().chars().count() < API_KEY_CHARS_MIN => {
-                    self.refused.push(format!(
-                        "{source}: an API key must have at least {API_KEY_CHARS_MIN} characters"
-                    ));
-                }
-                Ok(tenant)
-                    if keys.iter().any(|other| other.tenant != tenant && is_same_key(&other.key, key)) =>
-                {
-                    self.refused.push(format!("{source}: two tenants have this API key: each needs its own"));
-                }
-                Ok(tenant) => keys.push(ApiKeyConfig { tenant, key: key.clone() }),
-                Err(error) => self.refused.push(format!("{source}: {error}")),
-            }
-        }
-        keys
-    }
-
-    /// The tokens, several of one item where its file has several lines: the new one and the old ones, for as long as
-    /// somebody shows those.
-    pub(super) fn resolve_access_tokens(&mut self, api_keys: &[ApiKeyConfig]) -> Vec<AccessTokenConfig> {
-        let mut tokens: Vec<AccessTokenConfig> = Vec::new();
-        let keys: BTreeSet<&str> = api_keys.iter().map(|key| key.key.expose_secret().trim()).collect();
-        let mut refused = Vec::new();
-        for RawListedSecret { word, secret, source } in &self.access_tokens {
-            let role = match word.as_deref().map(str::parse::<AccessRole>) {
-                Some(Ok(role)) => role,
-                Some(Err(why)) => {
-                    refused.push(format!("{source}: role: {why}"));
-                    continue;
-                }
-                None => {
-                    refused.push(format!("{source}: an access token needs a `role`"));
-                    continue;
-                }
-            };
-            let lines: Vec<&str> = lines_of_secret(secret).collect();
-            if lines.is_empty() {
-                refused.push(format!("{source}: an access token is empty"));
-            }
-            for line in lines {
-                let token = SecretString::from(line);
-                let same = tokens.iter().find(|other| is_same_key(&other.token, &token));
-                if let Err(why) = check_access_token(line) {
-                    refused.push(format!("{source}: {why}"));
-                } else if keys.contains(line) {
-                    refused
-                        .push(format!("{source}: this access token is an API key, too: each needs its own"));
-                } else if same.is_some_and(|other| other.role != role) {
-                    refused.push(format!("{source}: two roles have this access token: each needs its own"));
-                } else if same.is_none() {
-                    tokens.push(AccessTokenConfig { role, token });
-                }
-            }
-        }
-        if tokens.len() > ACCESS_TOKENS_MAX {
-            refused.push(format!("`access_tokens` has more than {ACCESS_TOKENS_MAX} tokens"));
-        }
-        self.refused.extend(refused);
-        tokens
     }
 }
 
@@ -202,9 +129,4 @@ pub(super) fn check_access_token(token: &str) -> Result<(), String> {
         API_KEY_CHARS_MIN..=ACCESS_TOKEN_CHARS_MAX => Ok(()),
         _ => Err(format!("an access token must have at most {ACCESS_TOKEN_CHARS_MAX} characters")),
     }
-}
-
-/// Whether two keys open the same door: white space around them counts for nothing.
-fn is_same_key(one: &SecretString, other: &SecretString) -> bool {
-    one.expose_secret().trim() == other.expose_secret().trim()
 }
