@@ -5,8 +5,7 @@ use std::{fs, path::Path};
 use anyhow::{Context as _, Result};
 use clap::{CommandFactory as _, error::ErrorKind};
 use cli::arguments::TidingsCli;
-
-use crate::markdown::parse_fences;
+use tests::markdown::parse_fences;
 
 /// What may stand before the program's name in a line: who runs it, and the fields of a line for cron.
 const BEFORE: [&str; 6] = ["sudo", "exec", "env", "-u", "$", "then"];

@@ -15,8 +15,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use engines::TestCertificates;
 use runtime::clock::SteadyStopwatch;
 use tempfile::TempDir;
-
-use crate::markdown::{BlockUse, PageBlock, find_difference, parse_blocks};
+use tests::markdown::{BlockUse, PageBlock, find_difference, parse_blocks};
 
 /// Folders of a machine that lie in the test's own.
 const FOLDERS: [&str; 5] =

@@ -7,8 +7,9 @@ use engines::{
     BrowserPage, KafkaConnect, MailOptions, MailTls, PostgresServer, PushService, PythonMailServer,
 };
 use serde_json::{Value, json};
+use tests::markdown::ANYTHING;
 
-use crate::{machine::PageMachine, markdown::ANYTHING};
+use crate::machine::PageMachine;
 
 /// An address at which nobody listens yet.
 fn free_address() -> Result<String> {

@@ -168,7 +168,7 @@ impl RealHouse {
 
     /// What a person has open, as the command line sees it.
     pub fn windows(&self, person: &str) -> Result<Vec<Value>> {
-        let mut found = self.door().get_json(&format!("/admin/windows?person={person}"))?;
+        let mut found = self.get_patiently(&format!("/admin/windows?person={person}"))?;
         Ok(found["windows"].as_array_mut().map(std::mem::take).unwrap_or_default())
     }
 
@@ -190,6 +190,11 @@ impl RealHouse {
     /// Records that are not read yet, over all stages.
     pub fn lag(&self) -> Result<u64> {
         tests::lag(&self.stages()?).context("no lag")
+    }
+
+    /// What a command line of this house finds in its environment.
+    pub fn settings(&self) -> Result<&[(String, String)]> {
+        self.migration.as_ref().map(RealProcess::environment).context("the house has engines of its own")
     }
 
     pub fn outbox(&self) -> &Path {

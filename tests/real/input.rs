@@ -73,7 +73,7 @@ pub fn profile_fact(number: u64, plan: Option<&str>) -> String {
     .to_string()
 }
 
-fn follow_fact(number: u64, author: u64) -> String {
+pub fn follow_fact(number: u64, author: u64) -> String {
     json!({"id": format!("follow-{number}-{author}"), "source": "real", "type": "tidings.follow", "version": 1,
         "data": {"person": person_name(number), "target": format!("author:{author}")}})
     .to_string()

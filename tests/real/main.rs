@@ -21,6 +21,7 @@ mod nodes;
 mod nonsense;
 mod outbox_mails;
 mod process;
+mod restore;
 mod upstream;
 mod windows;
 

@@ -43,6 +43,10 @@ impl RealProcess {
         self.environment.push((name.to_owned(), value.to_owned()));
     }
 
+    pub fn environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+
     /// Starts it and does not wait for it. What it says is added to what it said in earlier lives.
     pub fn start(&self) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.folder.join("log"))?;

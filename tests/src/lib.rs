@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
+pub mod markdown;
 pub mod scenarios;
 pub mod sink;
 

@@ -20,6 +20,7 @@ use topic_kafka::KafkaTopics;
 use upkeep::repartition;
 use wire::{NoSchemaSource, SchemaSource, topics};
 
+pub mod backup_mark;
 mod identity;
 pub mod migrate;
 
@@ -223,6 +224,14 @@ pub async fn prepare_engines(
             }
             identity::check_identity(&*log, &**store, (prefix, keyspace)).await
         }
+    }
+}
+
+/// Notes that a house starts, where a backup was marked.
+pub async fn note_start(opened: &OpenedEngines, now: UtcMillis) -> anyhow::Result<()> {
+    match opened {
+        OpenedEngines::Embedded { .. } => Ok(()),
+        OpenedEngines::Production { store, .. } => backup_mark::note_start(&**store, now).await,
     }
 }
 

@@ -7,6 +7,7 @@ use house::RoomName;
 use model::civil_time::ZoneRules;
 use settings::config::{FlagValue, keys};
 
+mod backup;
 mod catalogue;
 mod check;
 mod clock;
@@ -21,6 +22,7 @@ mod push;
 mod repartition;
 mod replay;
 mod sink;
+mod size;
 mod state;
 mod suppressions;
 mod tools;
@@ -29,6 +31,7 @@ mod unknown;
 #[cfg(test)]
 mod tests;
 
+pub use backup::BackupCommand;
 pub use catalogue::CatalogueCommand;
 pub use check::{CatalogueCheckArgs, InitArgs};
 pub use clock::{ClockArgs, DeviceArgs};
@@ -43,6 +46,7 @@ pub use push::{PushArgs, PushCommand};
 pub use repartition::RepartitionArgs;
 pub use replay::ReplayArgs;
 pub use sink::SinkArgs;
+pub use size::SizeArgs;
 pub use state::StateCommand;
 pub use suppressions::SuppressionsCommand;
 pub use tools::{ArchiveArgs, ExplainArgs, PreviewArgs, ReleaseArgs, SharesArgs, WindowsArgs};
@@ -186,6 +190,12 @@ pub enum TidingsCommand {
     /// Change the number of partitions while no house runs
     #[command(after_help = repartition::REPARTITION)]
     Repartition(RepartitionArgs),
+    /// Mark a stopped house before it is copied, or check topics and tables that were restored
+    #[command(subcommand, after_help = backup::BACKUP)]
+    Backup(BackupCommand),
+    /// Work out partitions, processes, memory and disks for a number of persons
+    #[command(after_help = size::SIZE)]
+    Size(SizeArgs),
     /// Write old days to a file, then drop them
     #[command(after_help = tools::ARCHIVE)]
     Archive(ArchiveArgs),
@@ -268,7 +278,8 @@ const MIGRATE: &str = "\
 Prints a line for each change made, or `nothing to do`. Running it again is safe, even twice at once. \
 Partition counts cannot change here: a topic whose count differs from `partitions` is refused, and `tidings \
 repartition` changes the count. With --check nothing is changed, and the exit code is 3 if there is anything \
-to do.
+to do. --tables-only is for a restore (docs/how-to/backup-and-restore.md): the name of the house comes with \
+the backup, so none is made.
 
 Examples:
   tidings migrate
@@ -334,6 +345,9 @@ pub struct MigrateArgs {
     /// Only print what would be done
     #[arg(long)]
     pub check: bool,
+    /// Create keyspaces and tables alone, into which a backup is read
+    #[arg(long, conflicts_with = "check")]
+    pub tables_only: bool,
 }
 
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@ use crate::arguments::{GlobalArgs, TidingsCli, TidingsCommand};
 
 mod access;
 mod archive;
+mod backup;
 mod bench;
 mod catalogue;
 mod check;
@@ -42,6 +43,7 @@ mod run;
 mod schema;
 mod shares;
 mod sink;
+mod size;
 mod state;
 mod suppressions;
 mod unknown;
@@ -135,6 +137,8 @@ fn run_command(
         TidingsCommand::Pause(asked) => pause::run(&config, &asked, out),
         TidingsCommand::Replay(replay) => replay::run(&config, &replay, out),
         TidingsCommand::Repartition(asked) => repartition::run(&config, &asked, out),
+        TidingsCommand::Backup(asked) => backup::run(&config, &asked, out),
+        TidingsCommand::Size(asked) => size::run(&asked, out),
         TidingsCommand::Archive(archive) => archive::run(&config, &archive, out),
         TidingsCommand::Dkim(asked) => mail::run_dkim(&config, &asked, out),
         TidingsCommand::Hooks(asked) => hooks::run(&config, &asked, out),

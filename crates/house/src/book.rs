@@ -40,6 +40,8 @@ pub struct HouseBook {
     next: u64,
     /// Which house it is; nothing where nobody noted it.
     house: Option<String>,
+    /// As of when the latest note of the house itself is, and when it was appended.
+    house_noted: Option<(UtcMillis, i64)>,
     /// By hash: the number that it has now, and where that stands.
     taken: BTreeMap<u64, (u64, u64)>,
     /// What each was called, and when it was taken up.
@@ -74,7 +76,10 @@ impl HouseBook {
                     HouseNoteBody::Pause(pause) => {
                         self.pauses.insert(pause.scope.clone(), pause);
                     }
-                    HouseNoteBody::Name => self.house = Some(note.house),
+                    HouseNoteBody::Name => {
+                        self.house = Some(note.house);
+                        self.house_noted = Some((note.at, record.appended));
+                    }
                 }
             }
         }
@@ -94,6 +99,16 @@ impl HouseBook {
     pub async fn write_pause(&self, log: &dyn Topics, note: PauseNote) -> anyhow::Result<()> {
         let (house, at) = (self.house.clone().unwrap_or_default(), note.at);
         write_note(log, &HouseNote { house, what: HouseNoteBody::Pause(note), at }).await
+    }
+
+    /// As of when the latest note of the house itself is.
+    pub fn house_at(&self) -> Option<UtcMillis> {
+        self.house_noted.map(|(at, _)| at)
+    }
+
+    /// When that note was appended, by the log's clock.
+    pub fn house_appended(&self) -> Option<i64> {
+        self.house_noted.map(|(_, appended)| appended)
     }
 
     /// Notes which house it is.

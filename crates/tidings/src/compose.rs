@@ -27,7 +27,7 @@ use lifecycle::{
 };
 use listener::{LimitedListener, ListenerLimits};
 use live::UnknownConnections;
-use model::civil_time::ZoneRules;
+use model::{UtcMillis, civil_time::ZoneRules};
 use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use sender::{MailLinks, ReturnAddresses};
 use settings::config::{AccessTokenConfig, Config, EngineConfig, ReturnsConfig};
@@ -169,6 +169,7 @@ async fn compose_house(
     engines: OpenedEngines,
 ) -> anyhow::Result<(ProcessHouse, Router)> {
     engine_setup::prepare_engines(&engines, site.config.partitions, &site.foreign_topics()).await?;
+    engine_setup::note_start(&engines, UtcMillis(site.clock.clock().now())).await?;
     let zones = ZoneRules::load_newest();
     tracing::info!(
         version = zones.origin().version,

@@ -244,8 +244,8 @@ fn own_readings(keyed: &[TopicName]) -> impl Iterator<Item = (&'static str, &'st
     all.filter(|(_, topic)| keyed.iter().any(|name| **name == **topic))
 }
 
-/// Groups that somebody works in.
-async fn find_members(log: &dyn Topics) -> anyhow::Result<Vec<String>> {
+/// Groups that somebody works in, in lines for whoever has to stop the house.
+pub async fn find_members(log: &dyn Topics) -> anyhow::Result<Vec<String>> {
     let mut found = Vec::new();
     for stage in STAGES {
         if retry_while_busy(|| log.has_members(stage.group)).await? {

@@ -1,6 +1,6 @@
 //! Apache Cassandra, one node or three.
 
-use std::{ffi::OsString, fs, path::Path};
+use std::{ffi::OsString, fs, net::TcpListener, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
@@ -89,11 +89,13 @@ pub struct CassandraOptions {
     pub tls: bool,
     /// Clients reach each node through a [`ToxicProxy`] only.
     pub behind_proxy: bool,
+    /// Its one node listens to `nodetool`, see [`CassandraCluster::nodetool_command`].
+    pub managed: bool,
 }
 
 impl Default for CassandraOptions {
     fn default() -> Self {
-        Self { nodes: 1, login: false, tls: false, behind_proxy: false }
+        Self { nodes: 1, login: false, tls: false, behind_proxy: false, managed: false }
     }
 }
 
@@ -103,6 +105,8 @@ pub struct CassandraCluster {
     certificates: Option<TestCertificates>,
     port: u16,
     storage_port: u16,
+    /// Where its one node listens to `nodetool`, on the loopback address that Java takes for that.
+    managed_port: Option<u16>,
     /// The last to go, so that nobody moves in before the nodes have left.
     network: LoopbackNetwork,
 }
@@ -124,7 +128,9 @@ impl CassandraCluster {
         let network = LoopbackNetwork::claim()?;
         let (port, storage_port) = (network.port(9042)?, network.port(7000)?);
         let (nodes, proxies) = (Vec::new(), Vec::new());
-        let mut cassandra = Self { network, port, storage_port, nodes, proxies, certificates: None };
+        let managed_port = options.managed.then(free_loopback_port).transpose()?;
+        let mut cassandra =
+            Self { network, port, storage_port, managed_port, nodes, proxies, certificates: None };
         cassandra.start_all(options, classes).context("cannot start Cassandra")?;
         Ok(cassandra)
     }
@@ -144,9 +150,26 @@ impl CassandraCluster {
         self.certificates.as_ref()
     }
 
+    /// The command line of Cassandra's own `nodetool`, up to what it is told.
+    pub fn nodetool_command(&self) -> Result<Vec<String>> {
+        let port = self.managed_port.context("the cluster was not started to be managed")?;
+        let mut command = CASSANDRA.java_command("-Xmx128m", None)?;
+        command.extend(access_options());
+        // It notes what it was told in the home of its user.
+        command.push(path_option("-Duser.home=", self.node(0)?.folder()));
+        command.extend(
+            ["-Dcom.sun.jndi.rmiURLParsing=legacy", "org.apache.cassandra.tools.NodeTool"]
+                .map(OsString::from),
+        );
+        command.extend(["-h", "127.0.0.1", "-p", &port.to_string()].map(OsString::from));
+        let words = command.into_iter().map(|word| word.into_string().ok().context("a path that is no text"));
+        words.collect()
+    }
+
     /// One after the other, since only one may join the ring at a time. Ready is who knows the others.
     fn start_all(&mut self, options: CassandraOptions, classes: &ClassArchive) -> Result<()> {
         ensure!([1, 3].contains(&options.nodes), "a cluster has 1 node or 3");
+        ensure!(options.nodes == 1 || !options.managed, "only a single node listens to nodetool");
         let hosts: Vec<String> = (0..options.nodes).map(|node| self.network.host(node)).collect();
         if options.behind_proxy {
             let proxies = hosts.iter().map(|host| ToxicProxy::start_before(&format!("{host}:{}", self.port)));
@@ -154,7 +177,7 @@ impl CassandraCluster {
         }
         for number in 0..options.nodes {
             let folder = node_folder("cassandra")?;
-            let command = java_command(folder.path(), options.nodes, classes)?;
+            let command = java_command(folder.path(), options.nodes, self.managed_port, classes)?;
             let listens = format!("{}:{}", self.network.host(number), self.port);
             let node = EngineNode::new(folder, command, READY)?.listening_at(listens);
             if options.tls && number == 0 {
@@ -256,7 +279,26 @@ fn ring_token(node: usize, nodes: usize) -> i128 {
     i128::from(i64::MIN) + (1 << 64) / nodes * node
 }
 
-fn java_command(folder: &Path, nodes: usize, classes: &ClassArchive) -> Result<Vec<OsString>> {
+/// Opens to Cassandra what it uses of Java's inside.
+fn access_options() -> impl Iterator<Item = OsString> {
+    let flags = [("--add-exports", EXPORTS), ("--add-opens", OPENS)];
+    let option = |(flag, package): (&str, &str)| format!("{flag}={package}=ALL-UNNAMED").into();
+    flags
+        .into_iter()
+        .flat_map(|(flag, packages)| packages.iter().map(move |package| (flag, *package)))
+        .map(option)
+}
+
+fn free_loopback_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn java_command(
+    folder: &Path,
+    nodes: usize,
+    managed_port: Option<u16>,
+    classes: &ClassArchive,
+) -> Result<Vec<OsString>> {
     let (_, version) = tools::find_java()?;
     ensure!(
         version == JAVA,
@@ -266,9 +308,7 @@ fn java_command(folder: &Path, nodes: usize, classes: &ClassArchive) -> Result<V
     let heap = if nodes == 1 { "-Xmx2g" } else { "-Xmx700m" };
     let mut command = CASSANDRA.java_command(heap, Some(classes))?;
     command.push("-Djdk.attach.allowAttachSelf=true".into());
-    for (flag, packages) in [("--add-exports", EXPORTS), ("--add-opens", OPENS)] {
-        command.extend(packages.iter().map(|package| format!("{flag}={package}=ALL-UNNAMED").into()));
-    }
+    command.extend(access_options());
     command.push(path_option("-Dcassandra.config=file://", &folder.join("cassandra.yaml")));
     command.push(path_option("-Dlogback.configurationFile=", &folder.join("logback.xml")));
     command.push(path_option("-Dcassandra.storagedir=", folder));
@@ -278,6 +318,7 @@ fn java_command(folder: &Path, nodes: usize, classes: &ClassArchive) -> Result<V
     command.push("-Dcassandra.superuser_setup_delay_ms=1000".into());
     // Who may log in is known to all, so that it can be done while one is down.
     command.push(format!("-Dcassandra.system_auth.default_rf={nodes}").into());
+    command.extend(managed_port.map(|port| format!("-Dcassandra.jmx.local.port={port}").into()));
     command.push("org.apache.cassandra.service.CassandraDaemon".into());
     Ok(command)
 }

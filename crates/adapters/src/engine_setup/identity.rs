@@ -108,7 +108,7 @@ fn house_tenant() -> anyhow::Result<Tenant> {
     Ok(Tenant::new(TENANT)?)
 }
 
-fn house_key() -> anyhow::Result<StateKey> {
+pub(super) fn house_key() -> anyhow::Result<StateKey> {
     Ok(StateKey::Subject(house_tenant()?, SubjectRef::new(HOUSE)?))
 }
 

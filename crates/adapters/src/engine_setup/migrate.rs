@@ -56,6 +56,12 @@ pub async fn migrate_engines(
     Ok(done)
 }
 
+/// Makes keyspaces and tables alone, into which a backup is read: the topics come from the same backup, with the name of the
+/// house that both keep.
+pub async fn migrate_tables(engines: &ProductionConfig) -> anyhow::Result<Vec<String>> {
+    store_cql::migrate_keyspaces(&engines.cql).await.context("lay out the tables")
+}
+
 /// Makes a catalogue the newest one, also if it was in use before: so one goes back to it.
 async fn take_up_catalogue(
     log: &dyn Topics,
@@ -122,9 +128,14 @@ async fn register_schemas(
 
 /// Fails while an engine does not answer at all.
 pub async fn check_reachable(engines: &ProductionConfig, clock: &Clock) -> anyhow::Result<()> {
-    let (log, store) = tokio::join!(super::open_log(&engines.kafka, clock), super::open_store(&engines.cql));
+    let (log, tables) = tokio::join!(super::open_log(&engines.kafka, clock), check_tables_reachable(engines));
     log?;
-    match store {
+    tables
+}
+
+/// The same of the tables alone.
+pub async fn check_tables_reachable(engines: &ProductionConfig) -> anyhow::Result<()> {
+    match super::open_store(&engines.cql).await {
         // What is missing there is made afterwards.
         Err(error) if error.is::<EngineAwayError>() => Err(error),
         Ok(_) | Err(_) => Ok(()),

@@ -28,11 +28,14 @@ pub fn run(config: &Config, asked: &cli::MigrateArgs, out: OutputStyle) -> Resul
     let (clock, partitions) = (Clock::real(0), config.partitions);
     let lines = runtime.block_on(async {
         let say = |why: &str| terminal::print_talk(format!("waiting: {why}"));
-        engine_setup::retry_while_away(Some(PATIENCE), say, async || {
-            migrate::check_reachable(production, &clock).await
+        engine_setup::retry_while_away(Some(PATIENCE), say, async || match asked.tables_only {
+            true => migrate::check_tables_reachable(production).await,
+            false => migrate::check_reachable(production, &clock).await,
         })
         .await?;
-        if asked.check {
+        if asked.tables_only {
+            migrate::migrate_tables(production).await
+        } else if asked.check {
             migrate::plan_migration(production, partitions, &config.data_dir, &clock).await
         } else {
             migrate::migrate_engines(production, partitions, &config.data_dir, (catalogue.as_deref(), &clock))
