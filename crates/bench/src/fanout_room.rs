@@ -14,10 +14,10 @@ use model::{
     SubjectRef, Tenant, UtcMillis, Value, VersionedState, entry::DayKey, limits::SLICE_PERSONS_MAX,
     partition::PartitionCount,
 };
-use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics, retry};
+use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use store::Store;
 use tokio::task::JoinHandle;
-use topic::{NewRecord, TopicError, TopicRetention, TopicSpec, Topics};
+use topic::{NewRecord, TopicRetention, TopicSpec, Topics};
 use wire::topics;
 
 /// One kind for the followers of an author, one mail a day.
@@ -156,24 +156,7 @@ pub async fn declare_topics(topics: &dyn Topics) -> anyhow::Result<()> {
     let specs =
         [(topics::EVENTS, many), (topics::SLICES, many), (topics::PENDING, many), (topics::QUARANTINE, 1)];
     let specs = specs.map(spec);
-    topics.declare(&specs).await?;
-    await_topics(topics, &specs).await
-}
-
-/// Waits until a cluster knows of topics that were made just now: a node may hear of them a moment later.
-async fn await_topics(topics: &dyn Topics, specs: &[TopicSpec]) -> anyhow::Result<()> {
-    const TRIES_MAX: u32 = 100;
-    for spec in specs {
-        let mut tries = 0;
-        while let Err(error) = topics.bounds(&spec.name).await {
-            if tries == TRIES_MAX || !matches!(error, TopicError::Busy(_)) {
-                return Err(error.into());
-            }
-            retry::pause_before_retry(1, 0).await;
-            tries += 1;
-        }
-    }
-    Ok(())
+    Ok(topics.declare(&specs).await?)
 }
 
 pub fn parse_catalogue(text: &str) -> anyhow::Result<Catalogue> {

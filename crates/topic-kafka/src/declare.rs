@@ -118,10 +118,11 @@ async fn create_and_wait(
     missing: &[(&TopicSpec, &String)],
 ) -> Result<(), TopicError> {
     let waited = SteadyStopwatch::start();
+    let made = missing.to_vec();
     let mut missing = missing.to_vec();
     for tries in 0.. {
         if missing.is_empty() {
-            return Ok(());
+            return await_leaders(inner, &made, &waited).await;
         }
         if waited.elapsed() > KNOWN {
             break;
@@ -141,6 +142,28 @@ async fn create_and_wait(
     }
     let wires: Vec<&String> = missing.iter().map(|(_, wire)| *wire).collect();
     Err(TopicError::Busy(format!("the topics {wires:?} were created, but cannot be seen yet")))
+}
+
+/// Waits until the leaders of topics that were made just now know that they are: whoever asks them before is turned away.
+async fn await_leaders(
+    inner: &std::sync::Arc<KafkaState>,
+    made: &[(&TopicSpec, &String)],
+    waited: &SteadyStopwatch,
+) -> Result<(), TopicError> {
+    for (spec, wire) in made {
+        for tries in 0.. {
+            let (name, wire) = (spec.name.clone(), (*wire).clone());
+            let ask = move |inner: &KafkaState| inner.bounds(&inner.all_partitions(&name, &wire)?);
+            match inner.run_blocking(ask).await {
+                Ok(_) => break,
+                Err(TopicError::Busy(_)) if waited.elapsed() < KNOWN => {
+                    runtime::retry::pause_before_retry(tries.min(3), 0).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
 }
 
 async fn create_missing(

@@ -31,7 +31,7 @@ type AccessCase = (Method, &'static str, &'static str, [u16; 4]);
 async fn each_role_opens_what_it_is_for() {
     let door = door(true, true).await;
     let fact =
-        r#"{"id":"1","source":"t","type":"tidings.follow","data":{"person":"ann","subject":"maker:1"}}"#;
+        r#"{"id":"1","source":"t","type":"tidings.follow","data":{"person":"ann","target":"maker:1"}}"#;
     let cases: [AccessCase; 15] = [
         (Method::GET, "/metrics", "", [401, 200, 200, 200]),
         (Method::GET, "/health/live", "", [200, 200, 200, 200]),

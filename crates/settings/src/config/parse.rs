@@ -26,7 +26,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 36] = [
+const CRATES: [&str; 37] = [
     "adapters",
     "bench",
     "catalogue",
@@ -51,6 +51,7 @@ const CRATES: [&str; 36] = [
     "sender",
     "settings",
     "shell",
+    "sizing",
     "source_text",
     "stage",
     "store",
