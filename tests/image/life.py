@@ -275,7 +275,7 @@ class Life:
             assert int(self.status(name)[0], 16) == 0, f"{name} is {self.status(name)}"
         assert self.status("NoNewPrivs") == ["1"]
         assert self.status("NSpid")[-1] == "1", "it is not the first process of its namespace"
-        return f"uid {self.status('Uid')[0]}, no capability, the first process of its namespace"
+        return f"uid {self.image.user}, no capability, the first process of its namespace"
 
     def has_a_root_that_nobody_writes_to(self):
         with open(f"/proc/{self.pid}/mountinfo", encoding="ascii") as file:

@@ -14,16 +14,25 @@ pub const TARGET: &str =
 /// Builds the program; where it is.
 pub fn build_program(house: &WorkspaceRoot) -> Result<PathBuf> {
     let mut cargo = house.cargo(&["build", "--release", "--package", "tidings", "--target", TARGET]);
-    let root = house.root.display();
-    // Paths of this machine would make another program of the same commit.
-    let mut flags = format!("-C target-feature=+crt-static --remap-path-prefix={root}=/tidings");
-    if let Some(home) = std::env::var_os("CARGO_HOME")
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo").into()))
-    {
-        flags += &format!(" --remap-path-prefix={}=/cargo", home.display());
-    }
-    // Debian's own libraries, of which it has the static ones too.
-    cargo.env("RUSTFLAGS", flags).env("OPENSSL_STATIC", "1").env("LIBZ_SYS_STATIC", "1");
+    // Paths of this machine would make another program of the same commit. Of several the last one counts.
+    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let target = house.target_folder();
+    let places = [
+        Some((house.root.clone(), "/tidings")),
+        (!target.starts_with(&house.root)).then_some((target, "/tidings/target")),
+        cargo_home.map(|folder| (folder, "/cargo")),
+    ];
+    let names: Vec<String> =
+        places.iter().flatten().map(|(from, to)| format!("{}={to}", from.display())).collect();
+    let renamed = |flag: &str| names.iter().map(|name| format!(" {flag}={name}")).collect::<String>();
+    cargo
+        .env("RUSTFLAGS", "-C target-feature=+crt-static".to_owned() + &renamed("--remap-path-prefix"))
+        // What is in C has lines of its own, with the folders in which it was built.
+        .env("CFLAGS", renamed("-ffile-prefix-map").trim_start())
+        // Debian's own libraries, of which it has the static ones too.
+        .env("OPENSSL_STATIC", "1")
+        .env("LIBZ_SYS_STATIC", "1");
     ensure!(shell::run_succeeds(&mut cargo)?, "the program does not build");
     Ok(house.target_folder().join(TARGET).join("release/tidings"))
 }
