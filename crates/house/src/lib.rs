@@ -52,7 +52,7 @@ mod tests;
 
 use book::{EditionWatch, TakeUpPolicy};
 use history::MetricHistory;
-use house_watch::WatchDeps;
+use house_watch::{HouseWatch, WatchDeps};
 use lag::LagGauges;
 use metrics::{EditionMetrics, EngineMetrics, LagMetrics, PresenceMetrics, declare_pauses};
 use pauses::PauseWatch;
@@ -127,8 +127,8 @@ impl RunningHouse {
     ) -> anyhow::Result<Self> {
         let (own, look_again, tenant) =
             (config.rooms.clone(), config.look_again, config.ingest.tenant.clone());
-        let (measure_lag, readings) = (config.measure_lag, stages::list_readings(&catalogue));
-        let watches = config.watches.clone();
+        let (measure_lag, watches) = (config.measure_lag, config.watches.clone());
+        let readings = stages::list_readings(&catalogue);
         // Where one process is the house of a test nobody else pauses anything, or takes anything up.
         let watches_house = measure_lag.is_some();
         let (metrics, names) = (config.metrics.clone(), config.names.clone());
@@ -140,19 +140,18 @@ impl RunningHouse {
             EditionWatch::open(&*log, &catalogue, waits, now, EditionMetrics::declare(&metrics)?).await?;
         let numbers = (config.partitions, editions.clone());
         let furniture = HouseDeps::new(engines, catalogue.clone(), clock, zones, numbers, (metrics, &names))?;
-        let board = furniture.room.pauses.clone();
-        let pauses = PauseWatch::new(log.clone(), catalogue, board, declare_pauses(&furniture.metrics)?);
+        let (board, info) = (furniture.room.pauses.clone(), declare_pauses(&furniture.metrics)?);
+        let pauses = PauseWatch::new(log.clone(), catalogue, board, info);
         // Before any room decides anything.
         pauses.refresh().await?;
         let (intake, rooms) = furniture.build_rooms(config)?;
         let HouseDeps { engines, room, metrics, presence, .. } = furniture;
         let room::Deps { clock, quiet, shutdown, .. } = room;
         let mut tasks = JoinSet::new();
-        let of_own: Vec<StageReading> =
-            readings.iter().filter(|reading| own.contains(&reading.room)).cloned().collect();
-        let groups = of_own.iter().map(|reading| reading.group.clone()).collect();
-        let presence_metrics = PresenceMetrics::declare(&metrics)?;
-        let still = StandstillGauges::new(&presence_metrics, names.clone(), groups, quiet.clone());
+        let of_own = readings.iter().filter(|reading| own.contains(&reading.room));
+        let groups = of_own.map(|reading| reading.group.clone()).collect();
+        let gauges = PresenceMetrics::declare(&metrics)?;
+        let still = StandstillGauges::new(&gauges, names.clone(), groups, quiet.clone());
         let history = MetricHistory::new(metrics.clone());
         if let Some(every) = measure_lag {
             let run = history.clone().run(shutdown.clone());
@@ -160,29 +159,21 @@ impl RunningHouse {
             // A room whose processes are all dead tells nobody anything: whoever has the door or keeps house does.
             let tells_all = own.contains(&RoomName::Ingest) || own.contains(&RoomName::Keeper);
             let told = readings.iter().filter(|reading| tells_all || own.contains(&reading.room));
-            let told = told.cloned().collect();
             let gauges = (LagMetrics::declare(&metrics)?, names);
-            let lag = LagGauges::new(gauges, told, engines.topics.clone(), clock.clone());
+            let lag = LagGauges::new(gauges, told.cloned().collect(), engines.topics.clone(), clock.clone());
             let run = lag.run(every, shutdown.clone());
             tasks.spawn(async move { ("the measuring of lag", run.await) });
         }
-        for watch in watches {
-            let run = watch.start(WatchDeps { topics: log.clone(), shutdown: shutdown.clone() });
-            tasks.spawn(async move { (watch.name, run.await) });
-        }
+        spawn_watches(&mut tasks, watches, &log, &shutdown);
         if how == TakeUpPolicy::IfNew || watches_house {
-            let run = pauses.clone().run(shutdown.clone());
-            tasks.spawn(async move { ("the watch on pauses", run.await) });
-            let run = watch.run(log, clock.clone(), shutdown.clone());
-            tasks.spawn(async move { ("the watch on the catalogue", run.await) });
+            spawn_book_watches(&mut tasks, (pauses.clone(), watch), (log, clock.clone()), &shutdown);
         }
         for room in rooms {
             // Counted as busy until its own loop is, so that nobody finds a quiet house before it is open.
             let opening = quiet.begin_work();
             tasks.spawn(async move { (room.name, rooms::open_room(room.run, opening).await) });
         }
-        let (fail, failed) = watch::channel(None);
-        let (crash, crashed) = oneshot::channel();
+        let ((fail, failed), (crash, crashed)) = (watch::channel(None), oneshot::channel());
         let supervisor = tokio::spawn(supervise_rooms(tasks, shutdown.clone(), fail, crashed));
         let crash = Mutex::new(Some(crash));
         Ok(Self {
@@ -372,6 +363,35 @@ impl RunningHouse {
     }
 }
 
+/// What runs beside the rooms, and the rooms, each with its name.
+type HouseTasks = JoinSet<(&'static str, anyhow::Result<()>)>;
+
+/// Starts who else looks after the house.
+fn spawn_watches(
+    tasks: &mut HouseTasks,
+    watches: Vec<HouseWatch>,
+    log: &Arc<dyn Topics>,
+    shutdown: &ShutdownSignal,
+) {
+    for watch in watches {
+        let run = watch.start(WatchDeps { topics: log.clone(), shutdown: shutdown.clone() });
+        tasks.spawn(async move { (watch.name, run.await) });
+    }
+}
+
+/// Starts those who read what other processes note of the house.
+fn spawn_book_watches(
+    tasks: &mut HouseTasks,
+    (pauses, editions): (PauseWatch, EditionWatch),
+    (log, clock): (Arc<dyn Topics>, Clock),
+    shutdown: &ShutdownSignal,
+) {
+    let run = pauses.run(shutdown.clone());
+    tasks.spawn(async move { ("the watch on pauses", run.await) });
+    let run = editions.run(log, clock, shutdown.clone());
+    tasks.spawn(async move { ("the watch on the catalogue", run.await) });
+}
+
 async fn pause_between_looks(every: Option<Duration>) {
     match every {
         Some(every) => sleep(every).await,
@@ -395,7 +415,7 @@ impl Drop for RunningHouse {
 
 /// Waits for the rooms. The first that ends before it was asked to takes the others along.
 async fn supervise_rooms(
-    mut tasks: JoinSet<(&'static str, anyhow::Result<()>)>,
+    mut tasks: HouseTasks,
     shutdown: ShutdownSignal,
     fail: watch::Sender<Option<HouseFailure>>,
     crashed: oneshot::Receiver<()>,

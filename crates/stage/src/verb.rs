@@ -73,13 +73,7 @@ pub(crate) fn read_verb(
         }
         "upstream" => ScenarioAct::Upstream(read_bytes(args)?),
         "post" => read_post(args)?,
-        "mail" => ScenarioAct::MailServer {
-            takes: match args.one_of("a state of the mail server", &["up", "down", "slow"])? {
-                "up" => MailServerState::All,
-                "down" => MailServerState::Nothing,
-                _ => MailServerState::OneIn(args.number("a number of minutes")?),
-            },
-        },
+        "mail" => read_mail_server(args)?,
         "release" => ScenarioAct::Release { plan: args.plan()?, person: one_or_all(args)? },
         "discard" => {
             ScenarioAct::Discard { plan: args.plan()?, person: args.person()?, key: read_key(args)? }
@@ -112,6 +106,17 @@ pub(crate) fn read_verb(
     };
     args.check_end()?;
     Ok(ScenarioStep::Do(act))
+}
+
+/// What the other side takes of our mail.
+fn read_mail_server(args: &mut LineArgs) -> Result<ScenarioAct, LineError> {
+    Ok(ScenarioAct::MailServer {
+        takes: match args.one_of("a state of the mail server", &["up", "down", "slow"])? {
+            "up" => MailServerState::All,
+            "down" => MailServerState::Nothing,
+            _ => MailServerState::OneIn(args.number("a number of minutes")?),
+        },
+    })
 }
 
 /// What was read or cleared: all there is about a subject, of a kind, or at all.

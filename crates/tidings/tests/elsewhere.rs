@@ -319,7 +319,7 @@ fn what_is_wrong_with_a_house_elsewhere_is_said() {
 fn answer_always(answer: String) -> (String, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, heard) = mpsc::channel();
+    let (sender, heard) = mpsc::sync_channel(100);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();

@@ -69,7 +69,7 @@ pub trait RoomWork: Send + Sync {
 
     /// Returns when something outside of the log has changed that the room has not taken up.
     async fn outside_change(&self) {
-        pending().await;
+        pending::<()>().await;
     }
 
     /// Takes up what has changed outside.

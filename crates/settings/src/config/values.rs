@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use model::{Tenant, partition::PartitionCount};
@@ -73,10 +74,7 @@ impl ConfigMerge<'_> {
         let catalogue_watch = self.take(keys::CATALOGUE_WATCH, parse_as("is neither true nor false"));
         let filter = self.take(keys::LOG_FILTER, check_log_filter);
         let format = self.take(keys::LOG_FORMAT, parse_log_format);
-        let wait = self.take(keys::LIMITS_CATALOGUE, parse_duration);
-        let bounces = self.take(keys::LIMITS_BOUNCES, parse_share);
-        let complaints = self.take(keys::LIMITS_COMPLAINTS, parse_share);
-        let lag = self.take(keys::LIMITS_LAG, parse_as("is not a whole number"));
+        let limits = self.resolve_limits(hand_over);
         let engine = self.resolve_engine(demo);
         // Everything was looked at by now, so that every problem is told and not only the first.
         let config = (|| {
@@ -103,13 +101,7 @@ impl ConfigMerge<'_> {
                 demo: demo?,
                 catalogue_watch: catalogue_watch?,
                 log: LogConfig { filter: filter?, format: format? },
-                limits: LimitsConfig {
-                    lag: lag?,
-                    bounces: bounces?,
-                    complaints: complaints?,
-                    hand_over: hand_over?,
-                    catalogue: wait?,
-                },
+                limits: limits?,
             })
         })();
         let sources = self.sources();
@@ -122,6 +114,20 @@ impl ConfigMerge<'_> {
             }
             _ => Err(ConfigError(self.refused)),
         }
+    }
+
+    fn resolve_limits(&mut self, hand_over: Option<Duration>) -> Option<LimitsConfig> {
+        let bounces = self.take(keys::LIMITS_BOUNCES, parse_share);
+        let complaints = self.take(keys::LIMITS_COMPLAINTS, parse_share);
+        let catalogue = self.take(keys::LIMITS_CATALOGUE, parse_duration);
+        let lag = self.take(keys::LIMITS_LAG, parse_as("is not a whole number"));
+        Some(LimitsConfig {
+            lag: lag?,
+            bounces: bounces?,
+            complaints: complaints?,
+            hand_over: hand_over?,
+            catalogue: catalogue?,
+        })
     }
 
     fn resolve_engine(&mut self, demo: Option<bool>) -> Option<EngineConfig> {
