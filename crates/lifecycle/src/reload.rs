@@ -193,6 +193,9 @@ impl ReloadWatch {
             Ok::<_, CommandError>((load_catalogue(&config)?, config))
         };
         let (catalogue, config) = spawn_blocking(read).await.context("read what is new")??;
+        if site.rooms.contains(&RoomName::Sender) {
+            courier_setup::check_ways(&config, &catalogue).map_err(CommandError::Refused)?;
+        }
         if cause == ReloadCause::Files {
             return Ok(ProcessChange { catalogue, config: None });
         }

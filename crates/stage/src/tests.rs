@@ -57,6 +57,15 @@ fn first_lines(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn slips_of_pauses_are_found() {
+    let check = |lines: &str, expected: &str| {
+        assert_eq!(first_lines(&format!("{HEAD}{lines}")), [expected], "{lines}");
+    };
+    check("pause", "a.txt:3:6: plan:NAME, channel:NAME or tenant:NAME is missing");
+    check("resume daily", "a.txt:3:8: `daily` is not plan:NAME, channel:NAME or tenant:NAME");
+}
+
+#[test]
 fn slips_are_found_where_they_are() {
     let check = |lines: &str, expected: &str| {
         assert_eq!(first_lines(&format!("{HEAD}{lines}")), [expected], "{lines}");
@@ -88,8 +97,6 @@ fn slips_are_found_where_they_are() {
     check("mute ann item:7", "a.txt:3:10: expected the thing to mute, not `item:7`");
     check("mute ann thread item", "a.txt:3:17: `item` is not of the form type:id");
     check("unmute ann actor", "a.txt:3:17: a person is missing");
-    check("pause", "a.txt:3:6: plan:NAME, channel:NAME or tenant:NAME is missing");
-    check("resume daily", "a.txt:3:8: `daily` is not plan:NAME, channel:NAME or tenant:NAME");
     check("release", "a.txt:3:8: a plan is missing");
     check("release daily", "a.txt:3:14: a person is missing");
     check("release daily all ann", "a.txt:3:19: the line should end here");

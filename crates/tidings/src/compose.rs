@@ -1,6 +1,6 @@
 //! The start of a house, in reading order: the process, its engines and couriers, the rooms on them, and what answers over HTTP.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use adapters::{
     courier_setup,
@@ -77,49 +77,13 @@ async fn run_process(
         let stop = stop.clone();
         async move { stop.start_on_signals().await }
     });
-    let ProcessSpec { mut config, data, secret, rooms, migrates } = spec;
-    if let EngineConfig::Production(engines) = &mut config.engine {
-        engines.kafka.client = client_id(&rooms, engines.kafka.instance.as_deref());
-    }
-    if rooms.contains(&RoomName::Sender) {
-        courier_setup::check_ways(&config, &catalogue).map_err(CommandError::Refused)?;
-    }
-    let listener = LimitedListener::bind(config.listen, ListenerLimits::for_http()).await;
-    let listener = listener.map_err(|error| explain_bind_error(error, config.listen, "--listen"))?;
+    let listener = LimitedListener::bind(spec.config.listen, ListenerLimits::for_http()).await;
+    let listener = listener.map_err(|error| explain_bind_error(error, spec.config.listen, "--listen"))?;
     let listens = listener.address().context("read the listening address")?;
-    terminal::print_talk(format!("opening {}", data.path().display()));
-    let clock = Arc::new(DemoClock::open(data.path())?);
-    let outbox = open_outbox(&config).await?;
-    let metrics = Metrics::default();
-    metrics.watch_process().context("the metrics of the process")?;
-    let mut reloads =
-        ReloadWatch::new(reader, ReloadMetrics::declare(&metrics).context("the metrics of reloads")?);
-    let counts = (rooms.contains(&RoomName::Sender), &metrics);
-    let courier_setup::CourierSetup { courier, web_key } =
-        courier_setup::open_courier(&config, &data, outbox.clone(), counts).map_err(CommandError::Refused)?;
-    print_moved_clock(&clock);
-    let tokens = config
-        .access_tokens
-        .iter()
-        .map(|AccessTokenConfig { role, token }| RoleToken { role: *role, token: token.clone() });
-    let guard =
-        RequestGuard::new(listens, config.is_locked(), || random_hex(SECRET_BYTES))?.with_tokens(tokens);
-    let address = format!("http://{}", reachable_address(listens));
-    let mut site = ProcessContext {
-        config,
-        data: Arc::new(data),
-        catalogue,
-        clock,
-        outbox,
-        courier,
-        web_key,
-        guard,
-        address,
-        secret,
-        rooms,
-        metrics,
-        compose: |context, engines| Box::pin(compose_house(context, engines)),
-    };
+    let migrates = spec.migrates;
+    let mut site = open_site(spec, catalogue, listens).await?;
+    let counts = ReloadMetrics::declare(&site.metrics).context("the metrics of reloads")?;
+    let mut reloads = ReloadWatch::new(reader, counts);
     let front = SwappableRouter::new(site.waiting_router(StandbyReason::Away));
     let server = spawn_server(listener, front.service(), stop.clone());
     let opened = tokio::select! {
@@ -152,6 +116,52 @@ async fn run_process(
     let (home, why) = run_until_stopped(&mut site, home, (&front, &mut reloads), &stop).await;
     drop(open_door);
     close_process(home, server, stop, why).await
+}
+
+/// All that stays while houses come and go.
+async fn open_site(
+    spec: ProcessSpec,
+    catalogue: Arc<Catalogue>,
+    listens: SocketAddr,
+) -> Result<ProcessContext, CommandError> {
+    let ProcessSpec { mut config, data, secret, rooms, .. } = spec;
+    if let EngineConfig::Production(engines) = &mut config.engine {
+        engines.kafka.client = client_id(&rooms, engines.kafka.instance.as_deref());
+    }
+    if rooms.contains(&RoomName::Sender) {
+        courier_setup::check_ways(&config, &catalogue).map_err(CommandError::Refused)?;
+    }
+    terminal::print_talk(format!("opening {}", data.path().display()));
+    let clock = Arc::new(DemoClock::open(data.path())?);
+    let outbox = open_outbox(&config).await?;
+    let metrics = Metrics::default();
+    metrics.watch_process().context("the metrics of the process")?;
+    let counts = (rooms.contains(&RoomName::Sender), &metrics);
+    let courier_setup::CourierSetup { courier, web_key } =
+        courier_setup::open_courier(&config, &data, outbox.clone(), counts).map_err(CommandError::Refused)?;
+    print_moved_clock(&clock);
+    let tokens = config
+        .access_tokens
+        .iter()
+        .map(|AccessTokenConfig { role, token }| RoleToken { role: *role, token: token.clone() });
+    let guard =
+        RequestGuard::new(listens, config.is_locked(), || random_hex(SECRET_BYTES))?.with_tokens(tokens);
+    let address = format!("http://{}", reachable_address(listens));
+    Ok(ProcessContext {
+        config,
+        data: Arc::new(data),
+        catalogue,
+        clock,
+        outbox,
+        courier,
+        web_key,
+        guard,
+        address,
+        secret,
+        rooms,
+        metrics,
+        compose: |context, engines| Box::pin(compose_house(context, engines)),
+    })
 }
 
 fn print_moved_clock(clock: &DemoClock) {
