@@ -120,6 +120,15 @@ impl RepartitionFixture {
                     }
                 }
             }
+            self.leave(stage.group, member).await;
+        }
+    }
+
+    /// Leaving a group of a cluster takes a moment.
+    async fn leave(&self, group: &str, member: Box<dyn Member>) {
+        drop(member);
+        while retry_while_busy(|| self.log.has_members(group)).await.unwrap() {
+            retry::pause_before_retry(1, 0).await;
         }
     }
 
@@ -332,7 +341,7 @@ async fn what_stands_against_it_is_said_and_nothing_is_touched() {
     let ground = RepartitionFixture::new(4).await;
     let member = ground.join("sender", &[topics::READY]).await;
     check(&ground, &["group `sender` has members"]).await;
-    drop(member);
+    ground.leave("sender", member).await;
     ground.append(topics::INBOX, 1, Some(b"a release by hand".to_vec())).await;
     check(&ground, &["group `digest` has 1 unread records of `inbox`"]).await;
     ground.read_all().await;

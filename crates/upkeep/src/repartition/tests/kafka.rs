@@ -16,11 +16,7 @@ async fn on_kafka_it_is_the_same() {
     let before = ground.read_remembered(4).await;
     let member = ground.join("sender", &[topics::READY]).await;
     assert!(ground.execute(3).await.is_err_and(|why| why.contains("`sender` has members")));
-    drop(member);
-    // Leaving takes a moment.
-    while retry_while_busy(|| ground.log.has_members("sender")).await.unwrap() {
-        retry::pause_before_retry(1, 0).await;
-    }
+    ground.leave("sender", member).await;
     for to in [3, 6] {
         // When the records are copied, between two topics that go, and when they are put back.
         for nth in [3, 10, 14] {
