@@ -167,6 +167,23 @@ pub fn format_table<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
+/// Rows in columns, below a head.
+pub fn format_headed_table<const N: usize>(
+    head: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> Vec<String> {
+    format_table(&std::iter::once(head.map(str::to_owned)).chain(rows).collect::<Vec<_>>())
+}
+
+/// Data: the lines of a table, of which the first is its head.
+pub fn print_headed_table(lines: Vec<String>) -> io::Result<()> {
+    let mut lines = lines.into_iter();
+    if let Some(head) = lines.next() {
+        print_data(TextPainter::for_data().with(FAINT, head))?;
+    }
+    lines.try_for_each(print_data)
+}
+
 /// Text from outside, made fit for a terminal: no control characters, so nothing can move the cursor or
 /// change a line that was written before.
 pub fn clean_text(text: &str) -> String {

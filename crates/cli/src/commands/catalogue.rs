@@ -3,10 +3,7 @@
 use house::editions::{self, EditionView};
 use model::UtcMillis;
 use settings::config::Config;
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 
 use super::{
     OutputStyle,
@@ -69,10 +66,5 @@ fn print_editions(editions: &[EditionView], out: OutputStyle) -> Result<(), Comm
         let state = if *is_newest { "newest" } else { "" };
         [number.to_string(), terminal::clean_text(name), hash.clone(), at.clone(), state.to_owned()]
     };
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(editions.iter().map(row));
-    let mut lines = terminal::format_table(&rows.collect::<Vec<_>>()).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
-    }
-    Ok(lines.try_for_each(terminal::print_data)?)
+    Ok(terminal::print_headed_table(terminal::format_headed_table(HEAD, editions.iter().map(row)))?)
 }

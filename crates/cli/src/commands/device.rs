@@ -3,10 +3,7 @@
 use model::Person;
 use serde_json::{Value, json};
 use settings::config::Config;
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 use views::devices::{self, PersonDeviceView, PersonDevices};
 
 use super::{
@@ -60,11 +57,7 @@ fn list_devices(config: &Config, person: &str, out: OutputStyle) -> Result<(), C
         terminal::print_talk(format!("no device of {} is known", terminal::clean_text(&found.person)));
         return Ok(());
     }
-    let mut lines = device_table(&found.devices).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
-    }
-    Ok(lines.try_for_each(terminal::print_data)?)
+    Ok(terminal::print_headed_table(device_table(&found.devices))?)
 }
 
 const HEAD: [&str; 3] = ["device", "platform", "since"];
@@ -72,8 +65,7 @@ const HEAD: [&str; 3] = ["device", "platform", "since"];
 fn device_table(of: &[PersonDeviceView]) -> Vec<String> {
     let row =
         |one: &PersonDeviceView| [terminal::clean_text(&one.device), one.platform.clone(), one.since.clone()];
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(of.iter().map(row));
-    terminal::format_table(&rows.collect::<Vec<_>>())
+    terminal::format_headed_table(HEAD, of.iter().map(row))
 }
 
 #[cfg(test)]

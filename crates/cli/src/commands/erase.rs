@@ -8,10 +8,7 @@ use model::{Person, UtcMillis};
 use runtime::Clock;
 use serde_json::json;
 use settings::config::{Config, EngineConfig};
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 use upkeep::archive;
 
 use super::{
@@ -149,13 +146,8 @@ fn print_receipt(seen: &ErasureView, out: OutputStyle) -> Result<(), CommandErro
         return Ok(());
     }
     let removed = if state == "looked" { "would be removed" } else { "removed" };
-    let head = ["place", removed, "until", "stays"].map(str::to_owned);
-    let rows: Vec<_> = std::iter::once(head).chain(places.iter().map(place_row)).collect();
-    let mut lines = terminal::format_table(&rows).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
-    }
-    Ok(lines.try_for_each(terminal::print_data)?)
+    let head = ["place", removed, "until", "stays"];
+    Ok(terminal::print_headed_table(terminal::format_headed_table(head, places.iter().map(place_row)))?)
 }
 
 fn place_row(place: &ErasurePlaceView) -> [String; 4] {

@@ -3,10 +3,7 @@
 use house::pauses::{self, KnownScopes, PauseError, PauseOrder, PauseView};
 use model::UtcMillis;
 use settings::config::Config;
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 
 use super::{
     OutputStyle,
@@ -86,10 +83,5 @@ fn print_pauses(paused: &[PauseView]) -> anyhow::Result<()> {
         let why = if why.is_empty() { "-".to_owned() } else { terminal::clean_text(why) };
         [scope.clone(), since.clone(), terminal::clean_text(by), why]
     };
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(paused.iter().map(row));
-    let mut lines = terminal::format_table(&rows.collect::<Vec<_>>()).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
-    }
-    Ok(lines.try_for_each(terminal::print_data)?)
+    Ok(terminal::print_headed_table(terminal::format_headed_table(HEAD, paused.iter().map(row)))?)
 }

@@ -2,10 +2,7 @@
 
 use model::UtcMillis;
 use settings::config::Config;
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 use views::{
     days,
     shares::{
@@ -91,19 +88,17 @@ fn print_shares(shares: &ToldShares) -> Result<(), CommandError> {
     terminal::print_talk(format!("{rows} rows of {since} to {until}, days by UTC"));
     let of_days = days.iter().map(|day| share_row(&day.day, &day.tally.share));
     let all = [share_row("all", &total.share)];
-    print_table([DAYS_HEAD.map(str::to_owned)].into_iter().chain(of_days).chain(all))?;
+    print_table(DAYS_HEAD, of_days.chain(all))?;
     let of_channels = days
         .iter()
         .flat_map(|day| day.tally.channels.iter().map(|(channel, of)| fates_row(&day.day, channel, of)));
     let all = total.channels.iter().map(|(channel, of)| fates_row("all", channel, of));
-    print_table([CHANNELS_HEAD.map(str::to_owned)].into_iter().chain(of_channels).chain(all))?;
+    print_table(CHANNELS_HEAD, of_channels.chain(all))?;
     let kinds = total.kinds.iter().map(|(kind, of)| share_row(&terminal::clean_text(kind), of));
-    print_table([KINDS_HEAD.map(str::to_owned)].into_iter().chain(kinds))?;
+    print_table(KINDS_HEAD, kinds)?;
     if let Some(DueWindows { cut, deferred, total, plans }) = due {
         let plans = plans.iter().map(|(plan, of)| soon_row(&terminal::clean_text(plan), of));
-        print_table(
-            [PLANS_HEAD.map(str::to_owned)].into_iter().chain(plans).chain([soon_row("all", total)]),
-        )?;
+        print_table(PLANS_HEAD, plans.chain([soon_row("all", total)]))?;
         if *deferred > 0 {
             let (messages, are) = if *deferred == 1 { ("message", "is") } else { ("messages", "are") };
             terminal::print_talk(format!(
@@ -126,16 +121,15 @@ const CHANNELS_HEAD: [&str; 9] =
 const PLANS_HEAD: [&str; 7] = ["windows of", "open", "due now", "in 1 min", "in 1 h", "in 1 d", "later"];
 
 /// A table and an empty line; nothing where there is nothing but its head.
-fn print_table<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> Result<(), CommandError> {
-    let rows: Vec<[String; N]> = rows.collect();
-    if rows.len() < 2 {
+fn print_table<const N: usize>(
+    head: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> Result<(), CommandError> {
+    let lines = terminal::format_headed_table(head, rows);
+    if lines.len() < 2 {
         return Ok(());
     }
-    let mut lines = terminal::format_table(&rows).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
-    }
-    lines.try_for_each(terminal::print_data)?;
+    terminal::print_headed_table(lines)?;
     Ok(terminal::print_data("")?)
 }
 

@@ -11,10 +11,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use model::UtcMillis;
 use serde_json::json;
 use settings::config::Config;
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 use upkeep::state::{self, RecordAction, RecordActionReport, RecordExport, StatePlace, UnreadableRecord};
 
 use super::{
@@ -58,12 +55,7 @@ fn list_unreadable(reach: &HouseAccess, out: OutputStyle) -> Result<(), CommandE
         terminal::print_talk("all records of `windows` can be read");
         return Ok(());
     }
-    let paint = TextPainter::for_data();
-    let mut lines = unreadable_table(&records).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(paint.with(terminal::FAINT, head))?;
-    }
-    Ok(lines.try_for_each(terminal::print_data)?)
+    Ok(terminal::print_headed_table(unreadable_table(&records))?)
 }
 
 const HEAD: [&str; 6] = ["record", "since", "key", "bytes", "readable before", "reason"];
@@ -74,8 +66,7 @@ fn unreadable_table(of: &[UnreadableRecord]) -> Vec<String> {
         let (key, reason) = (terminal::clean_text(&one.key), terminal::clean_text(&one.reason));
         [one.place.to_string(), one.since.clone(), key, one.bytes.to_string(), before, reason]
     };
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(of.iter().map(row));
-    terminal::format_table(&rows.collect::<Vec<_>>())
+    terminal::format_headed_table(HEAD, of.iter().map(row))
 }
 
 fn export_record(reach: &HouseAccess, place: StatePlace) -> Result<RecordExport, CommandError> {

@@ -3,10 +3,7 @@
 use model::{Person, UtcMillis};
 use serde_json::{Value, json};
 use settings::config::Config;
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 use views::suppressions::{self, PersonSuppressions, SuppressionLine};
 
 use super::{
@@ -53,19 +50,13 @@ fn list_suppressions(
         terminal::print_talk(format!("no suppressions for {}", terminal::clean_text(&found.person)));
         return Ok(());
     }
-    let paint = TextPainter::for_data();
-    let mut lines = suppression_table(&found.suppressions).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(paint.with(terminal::FAINT, head))?;
-    }
-    Ok(lines.try_for_each(terminal::print_data)?)
+    Ok(terminal::print_headed_table(suppression_table(&found.suppressions))?)
 }
 
 const HEAD: [&str; 6] = ["what", "stream", "code", "since", "until", "address"];
 
 fn suppression_table(of: &[SuppressionLine]) -> Vec<String> {
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(of.iter().map(suppression_row));
-    terminal::format_table(&rows.collect::<Vec<_>>())
+    terminal::format_headed_table(HEAD, of.iter().map(suppression_row))
 }
 
 fn suppression_row(one: &SuppressionLine) -> [String; 6] {

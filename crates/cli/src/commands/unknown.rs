@@ -2,10 +2,7 @@
 
 use model::UtcMillis;
 use settings::config::Config;
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 use views::unclear_messages::{self, UnclearMessage};
 
 use super::{
@@ -34,12 +31,7 @@ pub fn run(config: &Config, asked: &cli::UnknownArgs, out: OutputStyle) -> Resul
         terminal::print_talk(format!("the outcome of every message of the last {} h is known", asked.hours));
         return Ok(());
     }
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(found.iter().map(message_row));
-    let mut lines = terminal::format_table(&rows.collect::<Vec<_>>()).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(TextPainter::for_data().with(terminal::FAINT, head))?;
-    }
-    lines.try_for_each(terminal::print_data)?;
+    terminal::print_headed_table(terminal::format_headed_table(HEAD, found.iter().map(message_row)))?;
     if found.len() == unclear_messages::LISTED_MAX {
         terminal::print_talk(format!(
             "only the latest {} are listed; look back less far with `--hours`",

@@ -3,10 +3,7 @@
 use model::{Person, PlanName, UtcMillis};
 use serde_json::json;
 use settings::config::Config;
-use shell::{
-    failure::CommandError,
-    terminal::{self, TextPainter},
-};
+use shell::{failure::CommandError, terminal};
 use views::open_windows::{
     self, OpenWindow, PersonWindows, WindowActRefusal, WindowActReport, WindowAction, WindowSelector,
 };
@@ -60,19 +57,13 @@ fn list_windows(
         terminal::print_talk(format!("no window is open for {}", terminal::clean_text(&windows.person)));
         return Ok(());
     }
-    let paint = TextPainter::for_data();
-    let mut lines = window_table(&windows.windows).into_iter();
-    if let Some(head) = lines.next() {
-        terminal::print_data(paint.with(terminal::FAINT, head))?;
-    }
-    Ok(lines.try_for_each(terminal::print_data)?)
+    Ok(terminal::print_headed_table(window_table(&windows.windows))?)
 }
 
 const HEAD: [&str; 7] = ["plan", "key", "opened", "due", "announced", "why", ""];
 
 fn window_table(windows: &[OpenWindow]) -> Vec<String> {
-    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(windows.iter().map(window_row));
-    terminal::format_table(&rows.collect::<Vec<_>>())
+    terminal::format_headed_table(HEAD, windows.iter().map(window_row))
 }
 
 fn window_row(window: &OpenWindow) -> [String; 7] {
