@@ -13,7 +13,7 @@ impl ReloadMetrics {
         let reloads = metrics.counter(
             "tidings_reloads_total",
             "Reloads by outcome: taken, also on the way back to the catalogue before, or refused (what is new does not \
-             pass its check, and nothing changed).",
+             pass its check, or no room begins with it: nothing changed).",
             &["outcome"],
         )?;
         begin_counters(&reloads, &[&["taken"], &["refused"]]);

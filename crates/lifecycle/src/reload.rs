@@ -39,6 +39,36 @@ pub struct ProcessChange {
     config: Option<(Box<Config>, CourierSetup)>,
 }
 
+impl ProcessChange {
+    /// Uses what is new from here on; returns what that replaced, which can be applied in its turn.
+    pub fn apply(self, site: &mut ProcessContext) -> Self {
+        let catalogue = std::mem::replace(&mut site.catalogue, self.catalogue);
+        let Some((config, CourierSetup { courier, web_key })) = self.config else {
+            return Self { catalogue, config: None };
+        };
+        if config.listen != site.config.listen
+            || config.tenant != site.config.tenant
+            || config.data_dir != site.config.data_dir
+        {
+            tracing::warn!("`listen`, `tenant` or `data_dir` has changed, which needs a restart");
+        }
+        let before = (
+            Box::new(site.config.clone()),
+            CourierSetup {
+                courier: std::mem::replace(&mut site.courier, courier),
+                web_key: std::mem::replace(&mut site.web_key, web_key),
+            },
+        );
+        let Config { catalogue: folder, mail, push, hooks, log, .. } = *config;
+        if let Err(error) = runtime::log::set_filter(&log.filter) {
+            tracing::error!(error = format!("{error:#}"), "the log filter stays as it was");
+        }
+        let own = &mut site.config;
+        (own.catalogue, own.mail, own.push, own.hooks, own.log) = (folder, mail, push, hooks, log);
+        Self { catalogue, config: Some(before) }
+    }
+}
+
 /// Why there is a reload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ReloadCause {
@@ -57,8 +87,6 @@ pub struct ReloadWatch {
     print: Option<u64>,
     /// The catalogue that was in use before this one.
     previous: Option<Arc<Catalogue>>,
-    /// What the last change replaced, until a house has begun with it.
-    replaced: Option<Arc<Catalogue>>,
     /// The catalogue of the house that this process does not have, once that was told.
     missing: Option<u64>,
 }
@@ -69,15 +97,7 @@ impl ReloadWatch {
         let hangup = signal(SignalKind::hangup()).inspect_err(|error| {
             tracing::warn!(%error, "SIGHUP cannot be heard; a new catalogue needs a restart");
         });
-        Self {
-            reader,
-            metrics,
-            hangup: hangup.ok(),
-            print: None,
-            previous: None,
-            replaced: None,
-            missing: None,
-        }
+        Self { reader, metrics, hangup: hangup.ok(), print: None, previous: None, missing: None }
     }
 
     /// Returns when there is something new that passes its check.
@@ -133,40 +153,20 @@ impl ReloadWatch {
         Some(change)
     }
 
-    /// Uses what is new from here on.
-    pub fn apply(&mut self, site: &mut ProcessContext, change: ProcessChange) {
-        let ProcessChange { catalogue, config } = change;
-        self.replaced = None;
-        if catalogue.hash != site.catalogue.hash {
-            let before = std::mem::replace(&mut site.catalogue, catalogue);
-            self.replaced = Some(before.clone());
-            self.previous = Some(before);
-        }
+    /// The rooms have begun with what is new; `before` is what that replaced.
+    pub fn confirm(&mut self, site: &ProcessContext, before: ProcessChange) {
         self.metrics.count("taken");
-        if let Some((config, CourierSetup { courier, web_key })) = config {
-            if config.listen != site.config.listen
-                || config.tenant != site.config.tenant
-                || config.data_dir != site.config.data_dir
-            {
-                tracing::warn!("`listen`, `tenant` or `data_dir` has changed, which needs a restart");
-            }
-            let Config { catalogue, mail, push, hooks, log, .. } = *config;
-            site.config.catalogue = catalogue;
+        if before.catalogue.hash != site.catalogue.hash {
+            self.previous = Some(before.catalogue);
+        }
+        if before.config.is_some() {
             self.print = None;
-            (site.config.mail, site.config.push, site.config.hooks) = (mail, push, hooks);
-            (site.courier, site.web_key) = (courier, web_key);
-            if let Err(error) = runtime::log::set_filter(&log.filter) {
-                tracing::error!(error = format!("{error:#}"), "the log filter stays as it was");
-            }
-            site.config.log = log;
         }
     }
 
-    /// Nothing came of what is new: what was before is used again.
-    pub fn undo(&mut self, site: &mut ProcessContext) {
-        if let Some(before) = self.replaced.take() {
-            self.previous = Some(std::mem::replace(&mut site.catalogue, before));
-        }
+    /// No room begins with what is new.
+    pub fn reject(&mut self) {
+        self.metrics.count("refused");
     }
 
     /// The catalogue before, if the house uses that one again.

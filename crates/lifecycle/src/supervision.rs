@@ -112,19 +112,23 @@ async fn change_house(
         () = stop.wait() => return Ok(None),
         closed = home.close() => closed?,
     }
-    reloads.apply(site, change);
+    let before = change.apply(site);
     let opened = tokio::select! {
         () = stop.wait() => return Ok(None),
         opened = site.reopen_when_back() => opened,
     };
     let (again, router) = match opened {
-        Ok(opened) => opened,
+        Ok(opened) => {
+            reloads.confirm(site, before);
+            opened
+        }
         Err(error) => {
             tracing::error!(
                 error = format!("{error:#}"),
                 "no house begins with what is new; it goes on with what was before"
             );
-            reloads.undo(site);
+            reloads.reject();
+            before.apply(site);
             tokio::select! {
                 () = stop.wait() => return Ok(None),
                 opened = site.reopen_when_back() => opened?,
