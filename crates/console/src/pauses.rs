@@ -40,7 +40,7 @@ async fn apply_order(app: &HttpApp, order: PauseOrder) -> Result<Vec<PauseView>,
     let log = &*app.house.engines().topics;
     let known = KnownScopes { catalogue: Some(&app.catalogue), tenants: Some(&app.tenants) };
     let paused = pauses::order_pause(log, known, order, app.now()).await?;
-    app.house.pauses().refresh().await.map_err(PauseError::Failed)?;
+    app.house.book().refresh().await.map_err(PauseError::Failed)?;
     Ok(paused)
 }
 

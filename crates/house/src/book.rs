@@ -1,29 +1,20 @@
 //! What the house notes of itself on the topic `house`: which house it is, and which catalogues it took up. All
 //! processes of a house read the same book, so all agree on which of two editions is the newer one.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
 use model::{
     UtcMillis,
-    edition::{Edition, EditionTracker},
+    edition::Edition,
     pause::{PauseNote, PauseNotes},
 };
-use runtime::{Clock, ShutdownSignal, retry};
-use tokio::time::interval;
 use topic::{NewRecord, Topics};
 use wire::{AdoptedCatalogue, HouseNote, HouseNoteBody, topics};
 
-use crate::metrics::EditionMetrics;
-
 /// Notes read at once.
 const PAGE: usize = 1_000;
-/// How often a log is asked that is busy, before whoever starts a house begins anew.
-const BUSY_TRIES: u32 = 8;
-/// How often a process looks whether switched to another catalogue.
-const LOOK: Duration = Duration::from_secs(5);
-
 /// When a catalogue is taken up, although it was before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TakeUpPolicy {
@@ -51,7 +42,14 @@ pub struct HouseBook {
 }
 
 impl HouseBook {
-    /// Reads the notes of all processes since the last call.
+    /// Reads the notes of all processes.
+    pub async fn read(log: &dyn Topics) -> anyhow::Result<Self> {
+        let mut book = Self::default();
+        book.update(log).await?;
+        Ok(book)
+    }
+
+    /// Reads the notes since the last call.
     pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
         loop {
             let bounds = log.bounds(topics::HOUSE).await.context("read the topic `house`")?;
@@ -141,7 +139,6 @@ impl HouseBook {
 
     /// Goes back to the catalogue before the newest; says which that is, or that there is none.
     pub async fn step_back(&mut self, log: &dyn Topics, now: UtcMillis) -> anyhow::Result<Option<Edition>> {
-        self.update(log).await?;
         let editions = self.list_editions();
         let [(newest, ..), (before, name, _), ..] = editions[..] else { return Ok(None) };
         let edition = Edition { number: newest.number + 1, hash: before.hash };
@@ -192,110 +189,10 @@ async fn write_note(log: &dyn Topics, note: &HouseNote) -> anyhow::Result<()> {
     log.append(vec![record]).await.context("write to the topic `house`")
 }
 
-/// Takes a catalogue up at a log that may be busy for a moment.
-async fn take_up_patiently(
-    book: &mut HouseBook,
-    log: &dyn Topics,
-    catalogue: &Catalogue,
-    (how, now): (TakeUpPolicy, UtcMillis),
-) -> anyhow::Result<Edition> {
-    for tries in 0..BUSY_TRIES {
-        match book.take_up(log, catalogue, how, now).await {
-            Err(error) if super::is_transient_error(&error) => retry::pause_before_retry(tries, 0).await,
-            taken => return taken,
-        }
-    }
-    book.take_up(log, catalogue, how, now).await
-}
-
-/// Keeps a process informed of which catalogues are taken up, and whoever watches of which it has.
-pub struct EditionWatch {
-    book: HouseBook,
-    editions: EditionTracker,
-    name: String,
-    metrics: EditionMetrics,
-}
-
-impl EditionWatch {
-    /// Takes the catalogue of this process up, or finds that it was.
-    pub async fn open(
-        log: &dyn Topics,
-        catalogue: &Catalogue,
-        (how, wait): (TakeUpPolicy, Duration),
-        now: UtcMillis,
-        metrics: EditionMetrics,
-    ) -> anyhow::Result<(Self, EditionTracker)> {
-        let mut book = HouseBook::default();
-        let own = take_up_patiently(&mut book, log, catalogue, (how, now)).await?;
-        let newest = book.newest_edition().unwrap_or(own);
-        if newest != own {
-            tracing::warn!(
-                %own, %newest,
-                "a newer catalogue is in use; records that only it knows wait here (to go back, run `tidings migrate` with this one)"
-            );
-        }
-        let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
-        let editions = EditionTracker::new(own, newest, wait_ms);
-        let watch = Self { book, editions: editions.clone(), name: catalogue.name.clone(), metrics };
-        watch.update_gauges(now);
-        Ok((watch, editions))
-    }
-
-    /// Runs until the shutdown. A log that does not answer is asked again.
-    pub async fn run(
-        mut self,
-        log: std::sync::Arc<dyn Topics>,
-        clock: Clock,
-        shutdown: ShutdownSignal,
-    ) -> anyhow::Result<()> {
-        let mut looks = interval(LOOK);
-        loop {
-            tokio::select! {
-                _ = looks.tick() => {}
-                () = shutdown.wait() => return Ok(()),
-            }
-            let updated = tokio::select! {
-                updated = self.book.update(&*log) => updated,
-                () = shutdown.wait() => return Ok(()),
-            };
-            match updated {
-                Ok(()) => self.update_editions(),
-                Err(error) => {
-                    tracing::debug!(error = format!("{error:#}"), "the topic `house` cannot be read now");
-                }
-            }
-            self.update_gauges(UtcMillis(clock.now()));
-        }
-    }
-
-    fn update_editions(&self) {
-        let Some(own) = self.editions.own_edition().and_then(|own| self.book.edition(own.hash)) else {
-            return;
-        };
-        let newest = self.book.newest_edition().unwrap_or(own);
-        if self.editions.newest_edition() != Some(newest) {
-            tracing::info!(%own, %newest, "switched to another catalogue");
-        }
-        self.editions.learn(own, newest);
-    }
-
-    fn update_gauges(&self, now: UtcMillis) {
-        let (Some(own), Some(newest)) = (self.editions.own_edition(), self.editions.newest_edition()) else {
-            return;
-        };
-        self.metrics.info.reset();
-        let (hash, number) = (format!("{:016x}", own.hash), own.number.to_string());
-        self.metrics.info.with_label_values(&[self.name.as_str(), &hash, &number]).set(1);
-        let behind = if newest.hash == own.hash { 0 } else { newest.number.saturating_sub(own.number) };
-        self.metrics.behind.with_label_values::<&str>(&[]).set(i64::try_from(behind).unwrap_or(i64::MAX));
-        let awaited = self.editions.awaited_edition(now).map_or(0, |awaited| awaited.edition.number);
-        self.metrics.awaited.with_label_values::<&str>(&[]).set(i64::try_from(awaited).unwrap_or(i64::MAX));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use model::partition::PartitionCount;
+    use runtime::Clock;
     use topic::embedded::EmbeddedTopics;
 
     use super::*;

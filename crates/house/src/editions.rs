@@ -21,15 +21,13 @@ pub struct EditionView {
 
 /// Reads all of them, the newest first.
 pub async fn list_editions(log: &dyn Topics) -> anyhow::Result<Vec<EditionView>> {
-    let mut book = HouseBook::default();
-    book.update(log).await?;
-    Ok(view_editions(&book))
+    Ok(view_editions(&HouseBook::read(log).await?))
 }
 
 /// Goes back to the catalogue before the newest. Every process that has it in memory uses it within seconds; the others
 /// need its files. `None` if there is none.
 pub async fn step_back(log: &dyn Topics, now: UtcMillis) -> anyhow::Result<Option<EditionView>> {
-    let mut book = HouseBook::default();
+    let mut book = HouseBook::read(log).await?;
     if book.step_back(log, now).await?.is_none() {
         return Ok(None);
     }

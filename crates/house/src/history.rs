@@ -7,8 +7,7 @@ use std::{
     time::Duration,
 };
 
-use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
-use tokio::time::interval;
+use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics, periodic::PeriodicTimer};
 
 /// Between two looks.
 pub const EVERY: Duration = Duration::from_secs(20);
@@ -45,13 +44,11 @@ impl MetricHistory {
 
     /// Looks at the figures until the shutdown.
     pub async fn run(self, shutdown: ShutdownSignal) -> anyhow::Result<()> {
-        let mut looks = interval(EVERY);
-        loop {
-            tokio::select! {
-                _ = looks.tick() => self.push_sample(self.take_sample()),
-                () = shutdown.wait() => return Ok(()),
-            }
+        let mut timer = PeriodicTimer::new(EVERY, shutdown);
+        while timer.wait().await {
+            self.push_sample(self.take_sample());
         }
+        Ok(())
     }
 
     /// What was seen, the oldest first, and last what is so now.

@@ -11,8 +11,8 @@ use std::{
 use anyhow::Context as _;
 use futures::{StreamExt as _, future::join_all, stream};
 use model::UtcMillis;
-use runtime::{Clock, ShutdownSignal};
-use tokio::time::{interval, timeout};
+use runtime::{Clock, ShutdownSignal, periodic::PeriodicTimer};
+use tokio::time::timeout;
 use topic::{Topics, port::GroupStanding};
 
 use crate::{
@@ -51,17 +51,9 @@ impl LagGauges {
 
     /// Runs until the shutdown.
     pub async fn run(self, every: Duration, shutdown: ShutdownSignal) -> anyhow::Result<()> {
-        let mut looks = interval(every);
-        let mut knows = true;
-        loop {
-            tokio::select! {
-                _ = looks.tick() => {}
-                () = shutdown.wait() => return Ok(()),
-            }
-            let asked = tokio::select! {
-                asked = self.refresh() => asked,
-                () = shutdown.wait() => return Ok(()),
-            };
+        let (mut timer, mut knows) = (PeriodicTimer::new(every, shutdown), true);
+        while timer.wait().await {
+            let Some(asked) = timer.run(self.refresh()).await else { break };
             if let Err(error) = &asked
                 && knows
             {
@@ -69,6 +61,7 @@ impl LagGauges {
             }
             knows = asked.is_ok();
         }
+        Ok(())
     }
 
     /// Asks once, for each topic by itself: one that nobody can speak for hides no other. The error is the first.

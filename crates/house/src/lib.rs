@@ -28,6 +28,7 @@ use topic::{TopicError, Topics};
 use wire::{SchemaSource, topics};
 
 pub mod book;
+pub mod book_watch;
 pub mod editions;
 pub mod erasure;
 pub mod history;
@@ -50,12 +51,12 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
-use book::{EditionWatch, TakeUpPolicy};
+use book::TakeUpPolicy;
+use book_watch::BookWatch;
 use history::MetricHistory;
 use house_watch::{HouseWatch, WatchDeps};
 use lag::LagGauges;
-use metrics::{EditionMetrics, EngineMetrics, LagMetrics, PresenceMetrics, declare_pauses};
-use pauses::PauseWatch;
+use metrics::{EngineMetrics, LagMetrics, PresenceMetrics};
 use presence::RoomPresence;
 use rooms::HouseDeps;
 use standstills::StandstillGauges;
@@ -93,9 +94,8 @@ pub struct RunningHouse {
     metrics: Metrics,
     history: MetricHistory,
     presence: RoomPresence,
-    editions: EditionTracker,
     still: StandstillGauges,
-    pauses: PauseWatch,
+    book: BookWatch,
     rooms: BTreeSet<RoomName>,
     readings: Vec<StageReading>,
     tenant: Tenant,
@@ -134,16 +134,12 @@ impl RunningHouse {
         let (metrics, names) = (config.metrics.clone(), config.names.clone());
         metrics::declare_infos(&metrics, zones.origin())?;
         let engines = engines.measured(&EngineMetrics::declare(&metrics)?);
-        let (how, now) = (config.takes_up, UtcMillis(clock.now()));
-        let (log, waits) = (engines.topics.clone(), (how, config.catalogue_wait));
-        let (watch, editions) =
-            EditionWatch::open(&*log, &catalogue, waits, now, EditionMetrics::declare(&metrics)?).await?;
-        let numbers = (config.partitions, editions.clone());
-        let furniture = HouseDeps::new(engines, catalogue.clone(), clock, zones, numbers, (metrics, &names))?;
-        let (board, info) = (furniture.room.pauses.clone(), declare_pauses(&furniture.metrics)?);
-        let pauses = PauseWatch::new(log.clone(), catalogue, board, info);
+        let (how, log) = (config.takes_up, engines.topics.clone());
         // Before any room decides anything.
-        pauses.refresh().await?;
+        let (read, waits) = ((log.clone(), catalogue.clone()), (how, config.catalogue_wait));
+        let book = BookWatch::open(read, waits, clock.clone(), &metrics).await?;
+        let furniture =
+            HouseDeps::new(engines, catalogue, clock, zones, (config.partitions, &book), (metrics, &names))?;
         let (intake, rooms) = furniture.build_rooms(config)?;
         let HouseDeps { engines, room, metrics, presence, .. } = furniture;
         let room::Deps { clock, quiet, shutdown, .. } = room;
@@ -166,7 +162,8 @@ impl RunningHouse {
         }
         spawn_watches(&mut tasks, watches, &log, &shutdown);
         if how == TakeUpPolicy::IfNew || watches_house {
-            spawn_book_watches(&mut tasks, (pauses.clone(), watch), (log, clock.clone()), &shutdown);
+            let run = book.clone().run(shutdown.clone());
+            tasks.spawn(async move { ("the watch on the topic `house`", run.await) });
         }
         for room in rooms {
             // Counted as busy until its own loop is, so that nobody finds a quiet house before it is open.
@@ -185,9 +182,8 @@ impl RunningHouse {
             metrics,
             history,
             presence,
-            editions,
             still,
-            pauses,
+            book,
             rooms: own,
             readings,
             tenant,
@@ -234,8 +230,7 @@ impl RunningHouse {
         let mut found = None;
         loop {
             let (idle, changes) = self.quiet.idle_state();
-            let calm =
-                idle && self.awaits_the_clock() && self.pauses.is_taken() && self.is_caught_up().await?;
+            let calm = idle && self.awaits_the_clock() && self.book.is_taken() && self.is_caught_up().await?;
             if let Some(failed) = self.failed.borrow().clone() {
                 return Err(failed.into());
             }
@@ -271,9 +266,9 @@ impl RunningHouse {
         let (log, store) = tokio::join!(log, store);
         let awaited = self.presence.awaited_groups();
         let newer = self
-            .editions
+            .editions()
             .awaited_edition(now)
-            .map(|awaited| awaited.describe_wait(self.editions.own_edition()));
+            .map(|awaited| awaited.describe_wait(self.editions().own_edition()));
         match (log, store) {
             (Ok(Ok(_)), Ok(Ok(_))) if awaited.is_empty() => newer,
             (Ok(Ok(_)), Ok(Ok(_))) => Some(format!("{} has not joined its group yet", awaited.join(", "))),
@@ -328,12 +323,12 @@ impl RunningHouse {
 
     /// Which editions of the catalogue there are.
     pub fn editions(&self) -> &EditionTracker {
-        &self.editions
+        &self.book.editions
     }
 
-    /// What an operator has stopped.
-    pub fn pauses(&self) -> &PauseWatch {
-        &self.pauses
+    /// What keeps this process informed of what the house notes of itself.
+    pub fn book(&self) -> &BookWatch {
+        &self.book
     }
 
     pub fn runs_room(&self, room: RoomName) -> bool {
@@ -377,19 +372,6 @@ fn spawn_watches(
         let run = watch.start(WatchDeps { topics: log.clone(), shutdown: shutdown.clone() });
         tasks.spawn(async move { (watch.name, run.await) });
     }
-}
-
-/// Starts those who read what other processes note of the house.
-fn spawn_book_watches(
-    tasks: &mut HouseTasks,
-    (pauses, editions): (PauseWatch, EditionWatch),
-    (log, clock): (Arc<dyn Topics>, Clock),
-    shutdown: &ShutdownSignal,
-) {
-    let run = pauses.run(shutdown.clone());
-    tasks.spawn(async move { ("the watch on pauses", run.await) });
-    let run = editions.run(log, clock, shutdown.clone());
-    tasks.spawn(async move { ("the watch on the catalogue", run.await) });
 }
 
 async fn pause_between_looks(every: Option<Duration>) {

@@ -1,25 +1,20 @@
 //! What an operator has paused: a plan, a channel or a tenant. The notes are on the topic `house`, so every process of a
-//! house hears of them, also one that starts later; the rooms are told by the [`PauseBoard`].
+//! house hears of them, also one that starts later; its rooms are told by the [`BookWatch`](crate::book_watch::BookWatch).
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::collections::BTreeSet;
 
 use catalogue::Catalogue;
 use model::{
     Channel, PlanName, Tenant, UtcMillis,
-    pause::{PauseNote, PauseNotes, PauseScope, PausedPlans},
+    pause::{PauseNote, PauseNotes, PauseScope},
 };
-use room::pause_board::PauseBoard;
-use runtime::{ShutdownSignal, metrics::Gauges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source_text::suggest_name;
-use tokio::{sync::Mutex, time::interval};
 use topic::Topics;
 
 use crate::book::HouseBook;
 
-/// How often a process looks whether something was paused elsewhere.
-const LOOK: Duration = Duration::from_secs(2);
 /// Characters of a reason, and of who pauses, at most.
 const WHY_CHARS_MAX: usize = 500;
 const BY_CHARS_MAX: usize = 100;
@@ -66,9 +61,7 @@ pub enum PauseError {
 
 /// Reads what is paused now.
 pub async fn list_pauses(log: &dyn Topics) -> anyhow::Result<Vec<PauseView>> {
-    let mut book = HouseBook::default();
-    book.update(log).await?;
-    Ok(view_pauses(book.pauses()))
+    Ok(view_pauses(HouseBook::read(log).await?.pauses()))
 }
 
 /// Pauses something, or lets it go on; says what is paused then.
@@ -78,8 +71,7 @@ pub async fn order_pause(
     order: PauseOrder,
     now: UtcMillis,
 ) -> Result<Vec<PauseView>, PauseError> {
-    let mut book = HouseBook::default();
-    book.update(log).await.map_err(PauseError::Failed)?;
+    let mut book = HouseBook::read(log).await.map_err(PauseError::Failed)?;
     let scope = read_scope(&order.scope, known, &book).map_err(PauseError::Refused)?;
     let was_paused = book.pauses().get(&scope).is_some_and(|note| note.is_paused);
     if was_paused == order.is_paused {
@@ -146,57 +138,6 @@ fn view_pauses(notes: &PauseNotes) -> Vec<PauseView> {
         why: note.why.clone(),
     };
     paused.map(view).collect()
-}
-
-/// Keeps the rooms of a process informed of pauses.
-#[derive(Clone)]
-pub struct PauseWatch {
-    book: Arc<Mutex<HouseBook>>,
-    log: Arc<dyn Topics>,
-    catalogue: Arc<Catalogue>,
-    board: PauseBoard,
-    info: Gauges,
-}
-
-impl PauseWatch {
-    pub fn new(log: Arc<dyn Topics>, catalogue: Arc<Catalogue>, board: PauseBoard, info: Gauges) -> Self {
-        Self { book: Arc::default(), log, catalogue, board, info }
-    }
-
-    /// Looks once.
-    pub async fn refresh(&self) -> anyhow::Result<()> {
-        let mut book = self.book.lock().await;
-        book.update(&*self.log).await?;
-        self.board.set(PausedPlans::new(book.pauses(), &self.catalogue.plans));
-        self.info.reset();
-        for scope in book.pauses().values().filter(|note| note.is_paused).map(|note| &note.scope) {
-            self.info.with_label_values(&[scope.sort(), scope.name()]).set(1);
-        }
-        Ok(())
-    }
-
-    /// Whether the rooms of this process have heard of all pauses that were read.
-    pub fn is_taken(&self) -> bool {
-        self.board.is_taken()
-    }
-
-    /// Looks until the shutdown. A log that does not answer is asked again.
-    pub async fn run(self, shutdown: ShutdownSignal) -> anyhow::Result<()> {
-        let mut looks = interval(LOOK);
-        loop {
-            tokio::select! {
-                _ = looks.tick() => {}
-                () = shutdown.wait() => return Ok(()),
-            }
-            let looked = tokio::select! {
-                looked = self.refresh() => looked,
-                () = shutdown.wait() => return Ok(()),
-            };
-            if let Err(error) = looked {
-                tracing::debug!(error = format!("{error:#}"), "the pauses cannot be read now");
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,20 +4,15 @@ use std::{collections::BTreeSet, future::pending, pin::pin, sync::Arc, time::Dur
 
 use catalogue::Catalogue;
 use futures::future::BoxFuture;
-use model::{
-    Tenant,
-    civil_time::ZoneRules,
-    edition::{EDITION_WAIT_MS, EditionTracker},
-    partition::PartitionCount,
-};
+use model::{Tenant, civil_time::ZoneRules, edition::EDITION_WAIT_MS, partition::PartitionCount};
 use render::MessageRenderer;
-use room::pause_board::PauseBoard;
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, work_tracker::WorkGuard};
 use topic::metrics::TurnMetrics;
 
 use super::{
     HouseEngines,
     book::TakeUpPolicy,
+    book_watch::BookWatch,
     keeper,
     metrics::{ClusterNames, KeeperMetrics, PresenceMetrics},
     presence::{PresenceTopics, RoomPresence},
@@ -136,7 +131,7 @@ impl HouseDeps {
         catalogue: Arc<Catalogue>,
         clock: Clock,
         zones: ZoneRules,
-        (partitions, editions): (PartitionCount, EditionTracker),
+        (partitions, watch): (PartitionCount, &BookWatch),
         (metrics, names): (Metrics, &ClusterNames),
     ) -> anyhow::Result<Self> {
         let renderer = Arc::new(MessageRenderer::new(&catalogue)?);
@@ -149,13 +144,13 @@ impl HouseDeps {
             topics,
             store,
             catalogue,
-            editions,
+            editions: watch.editions.clone(),
             zones,
             partitions,
             clock,
             quiet,
             shutdown,
-            pauses: PauseBoard::default(),
+            pauses: watch.board.clone(),
             turns,
         };
         Ok(Self { engines, room, renderer, metrics, presence })

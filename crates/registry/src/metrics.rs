@@ -5,8 +5,8 @@ use std::time::Duration;
 use runtime::{
     ShutdownSignal,
     metrics::{Gauges, Metrics},
+    periodic::PeriodicTimer,
 };
-use tokio::time::interval;
 
 use crate::SchemaRegistry;
 
@@ -35,17 +35,12 @@ impl RegistryMetrics {
 impl SchemaRegistry {
     /// Asks whether it answers, until the shutdown.
     pub async fn watch(self, metrics: RegistryMetrics, shutdown: ShutdownSignal) -> anyhow::Result<()> {
-        let mut looks = interval(EVERY);
-        loop {
-            tokio::select! {
-                _ = looks.tick() => {}
-                () = shutdown.wait() => return Ok(()),
+        let mut timer = PeriodicTimer::new(EVERY, shutdown);
+        while timer.wait().await {
+            if let Some(answers) = timer.run(self.answers()).await {
+                metrics.up.with_label_values::<&str>(&[]).set(i64::from(answers));
             }
-            let answers = tokio::select! {
-                answers = self.answers() => answers,
-                () = shutdown.wait() => return Ok(()),
-            };
-            metrics.up.with_label_values::<&str>(&[]).set(i64::from(answers));
         }
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The shell around the rooms: what touches the machine and is the same everywhere.
 //!
-//! [`clock`] is the only place that reads a clock; [`shutdown`] says when to stop; [`retry`] spaces tries; [`resource_limits`] knows
+//! [`clock`] is the only place that reads a clock; [`shutdown`] says when to stop; [`periodic`] repeats work until then; [`retry`] spaces tries; [`resource_limits`] knows
 //! what a machine may run out of; `files` rewrites those of an embedded database; [`work_tracker`] knows when everything has settled, [`standstill`] what cannot go on;
 //! [`crash_point`] names the points at which a test kills the
 //! process; [`metrics`] and [`log`] tell what happens.
@@ -11,6 +11,7 @@ pub mod crash_point;
 pub mod file_rewrite;
 pub mod log;
 pub mod metrics;
+pub mod periodic;
 pub mod resource_limits;
 pub mod retry;
 pub mod shutdown;

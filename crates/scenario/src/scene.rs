@@ -436,7 +436,7 @@ impl StageWorld for ScenarioScene<'_> {
         let now = UtcMillis(self.clock.now());
         let running = self.running_house()?;
         pauses::order_pause(&*running.topics, KnownScopes::default(), order, now).await?;
-        running.house.pauses().refresh().await
+        running.house.book().refresh().await
     }
 
     async fn discard(

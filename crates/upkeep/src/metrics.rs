@@ -5,8 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::Context as _;
 use house::house_watch::WatchDeps;
 use model::PlanName;
-use runtime::metrics::{Counters, Gauges, Measures, Metrics, begin_counters};
-use tokio::time::interval;
+use runtime::{
+    metrics::{Counters, Gauges, Measures, Metrics, begin_counters},
+    periodic::PeriodicTimer,
+};
 use topic::Topics;
 use wire::topics;
 
@@ -59,20 +61,13 @@ impl UpkeepMetrics {
     /// Looks until the shutdown. A log that does not answer is asked again.
     pub async fn watch(self, deps: WatchDeps) -> anyhow::Result<()> {
         let WatchDeps { topics: log, shutdown } = deps;
-        let (mut looks, mut seen) = (interval(EVERY), SeenUpkeep::default());
-        loop {
-            tokio::select! {
-                _ = looks.tick() => {}
-                () = shutdown.wait() => return Ok(()),
-            }
-            let looked = tokio::select! {
-                looked = self.refresh(&mut seen, &*log) => looked,
-                () = shutdown.wait() => return Ok(()),
-            };
-            if let Err(error) = looked {
+        let (mut timer, mut seen) = (PeriodicTimer::new(EVERY, shutdown), SeenUpkeep::default());
+        while timer.wait().await {
+            if let Some(Err(error)) = timer.run(self.refresh(&mut seen, &*log)).await {
                 tracing::debug!(error = format!("{error:#}"), "quarantine and replays cannot be read now");
             }
         }
+        Ok(())
     }
 
     async fn refresh(&self, seen: &mut SeenUpkeep, log: &dyn Topics) -> anyhow::Result<()> {

@@ -15,8 +15,7 @@ use house::{
 use model::{
     Channel, PlanName, UtcMillis, delivery::DeliveryOutcome, pause::PauseScope, returns::ReturnSort,
 };
-use runtime::Clock;
-use tokio::time::interval;
+use runtime::{Clock, periodic::PeriodicTimer};
 use topic::Topics;
 use wire::{InboxItem, topics};
 
@@ -97,20 +96,13 @@ impl ReturnGuard {
     /// Looks until the shutdown. A log that does not answer is asked again.
     pub async fn watch(mut self, deps: WatchDeps) -> anyhow::Result<()> {
         let WatchDeps { topics: log, shutdown } = deps;
-        let mut looks = interval(EVERY);
-        loop {
-            tokio::select! {
-                _ = looks.tick() => {}
-                () = shutdown.wait() => return Ok(()),
-            }
-            let looked = tokio::select! {
-                looked = self.refresh(&*log) => looked,
-                () = shutdown.wait() => return Ok(()),
-            };
-            if let Err(error) = looked {
+        let mut timer = PeriodicTimer::new(EVERY, shutdown);
+        while timer.wait().await {
+            if let Some(Err(error)) = timer.run(self.refresh(&*log)).await {
                 tracing::debug!(error = format!("{error:#}"), "returned mails cannot be counted now");
             }
         }
+        Ok(())
     }
 
     /// Looks once, and pauses what must pause.

@@ -98,7 +98,7 @@ pub async fn write_backup_mark(
     if !members.is_empty() {
         return Err(NotReadyError(members.join("\n")).into());
     }
-    let house = read_book(log).await?.house().unwrap_or_default().to_owned();
+    let house = HouseBook::read(log).await?.house().unwrap_or_default().to_owned();
     let state = VersionedState::from_values(
         now.0,
         [(MARK, Some(Value::from_text(&now.0.to_string()))), (START, None)],
@@ -115,7 +115,7 @@ pub async fn read_backup_marks(
     names: (&str, &str),
 ) -> anyhow::Result<BackupMarks> {
     identity::check_identity(log, store, names).await?;
-    let book = read_book(log).await?;
+    let book = HouseBook::read(log).await?;
     let states = store.states(&[house_key()?]).await.context("read the mark of the tables")?;
     let read = |field: &str| {
         let text = states.first().and_then(|state| state.text(field))?;
@@ -150,12 +150,6 @@ pub async fn note_start(store: &dyn Store, now: UtcMillis) -> anyhow::Result<()>
         store.merge(vec![(house_key()?, started)]).await.context("note the start in the tables")?;
     }
     Ok(())
-}
-
-async fn read_book(log: &dyn Topics) -> anyhow::Result<HouseBook> {
-    let mut book = HouseBook::default();
-    book.update(log).await?;
-    Ok(book)
 }
 
 /// Records from an instant on. The end of a transaction takes an offset and is no record.

@@ -78,8 +78,7 @@ async fn read_house_names(
     log: &dyn Topics,
     store: &dyn Store,
 ) -> anyhow::Result<(Option<String>, Option<String>)> {
-    let mut book = HouseBook::default();
-    book.update(log).await?;
+    let book = HouseBook::read(log).await?;
     let states = store.states(&[house_key()?]).await.context("read the name of the house")?;
     let of_store = states.first().and_then(|state| state.text(NAME)).map(str::to_owned);
     Ok((book.house().map(str::to_owned), of_store))

@@ -68,8 +68,7 @@ async fn take_up_catalogue(
     catalogue: &Catalogue,
     now: UtcMillis,
 ) -> anyhow::Result<Option<String>> {
-    let mut book = HouseBook::default();
-    book.update(log).await?;
+    let mut book = HouseBook::read(log).await?;
     let before = book.newest_edition();
     let own = book.take_up(log, catalogue, TakeUpPolicy::Anew, now).await?;
     Ok((before != Some(own)).then(|| format!("`{}` is in use now: {own}", catalogue.name)))

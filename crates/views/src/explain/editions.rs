@@ -46,9 +46,7 @@ impl EditionEvidence {
 
     /// Looks up what else there is to know about these events.
     pub async fn load(&mut self, log: &dyn Topics, hash: u64, events: &[Event]) -> anyhow::Result<()> {
-        let mut book = HouseBook::default();
-        book.update(log).await?;
-        self.own = book.edition(hash);
+        self.own = HouseBook::read(log).await?.edition(hash);
         let bounds = log.bounds(topics::QUARANTINE).await?;
         let (looks, _) = latest_spans((0..).zip(bounds).collect(), ASIDE_MAX);
         for (partition, (mut from, end)) in looks {
