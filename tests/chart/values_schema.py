@@ -173,6 +173,10 @@ def catalogue():
     return closed({
         "source": {"enum": ["files", "configMaps", "image", "git"]},
         "subPath": text(pattern="^([^/].*)?$", examples=["catalogue"]),
+        "canary": closed({
+            "subPath": text(pattern="^([^/].*)?$", examples=["catalogue-next"]),
+            "share": text(pattern="^(off|[0-9]+([.][0-9]{1,3})?%)$", examples=["5%", "0.5%"]),
+        }),
         "files": {"type": "object", "propertyNames": {"pattern": "^[-._a-zA-Z0-9]+(/[-._a-zA-Z0-9]+)*$"}, "additionalProperties": text()},
         "configMaps": listed(config_map, examples=[[{"name": "catalogue"}]]),
         "image": closed({"reference": text(examples=["registry.example.com/catalogue@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"]), "pullPolicy": PULL}),

@@ -183,19 +183,19 @@ impl DigestSimulation {
     /// with them.
     fn days_of(&self, due: &[PersonKey]) -> BTreeMap<DayKey, Vec<DayRow>> {
         let records: Vec<_> = due.iter().map(|key| (key, self.record(key))).collect();
-        let plans = &self.catalogue.plans;
+        let plans_of = |key: &PersonKey| &self.catalogue.for_person(&key.1).plans;
         let is_due = |window: &Window| window.due <= self.now;
-        let closes = |record: &PersonRecord, window: &Window| {
-            let together = plans.by_name.get(&window.plan).is_some_and(|plan| plan.together);
+        let closes = |key: &PersonKey, record: &PersonRecord, window: &Window| {
+            let together = plans_of(key).by_name.get(&window.plan).is_some_and(|plan| plan.together);
             is_due(window)
                 || together && record.windows.iter().any(|due| due.plan == window.plan && is_due(due))
         };
         let windows = records.iter().flat_map(|(key, record)| {
-            let closing = record.windows.iter().filter(|window| closes(record, window));
+            let closing = record.windows.iter().filter(|window| closes(key, record, window));
             closing.map(move |window| (*key, window))
         });
         let days = windows.flat_map(|(key, window)| {
-            days_to_read(window, plans, self.now).into_iter().map(|day| day_key(key, day))
+            days_to_read(window, plans_of(key), self.now).into_iter().map(|day| day_key(key, day))
         });
         let alive = days.filter(|key| key.day.expires_at() > self.now);
         let rows = |key: &DayKey| self.days.get(key).into_iter().flatten().cloned().collect();

@@ -11,11 +11,13 @@
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`statement_rule`] is a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! The crate [`expression`] types the texts and conditions: a misspelt field is found before anything is compiled.
+//! [`canary`] is a second catalogue that is tried on a share of the persons.
 //! [`truth`] asks whether an entry still holds, [`state`] turns JSON into typed cells, [`example`] makes data up, [`varied_examples`] data that looks like somebody's, for checks.
 
 pub mod truth;
 
 mod audience;
+pub mod canary;
 mod close_rule;
 mod contradictions;
 mod example;
@@ -58,6 +60,7 @@ use model::{
 };
 
 pub use audience::{Audience, SUBJECT};
+use canary::CanaryCatalogue;
 pub use kinds::KindDef;
 pub use mails::{MailCounting, MailTemplates};
 pub use pushes::PushTemplates;
@@ -87,6 +90,8 @@ pub struct Catalogue {
     pub sources: BTreeMap<String, SourceDef>,
     /// Kinds by the event they are told on.
     by_event: BTreeMap<String, Vec<Kind>>,
+    /// Another one that is tried on a share of the persons.
+    pub canary: Option<CanaryCatalogue>,
 }
 
 impl Catalogue {

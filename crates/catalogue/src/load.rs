@@ -222,8 +222,20 @@ fn resolve_catalogue(
         sources.into_iter().filter_map(|written| sources::resolve_source(reader, written, &subjects));
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
     let file = reader.source.file.to_string();
-    let mut catalogue =
-        Catalogue { name, hash: 0, file, subjects, kinds, plans, mails, pushes, postal, sources, by_event };
+    let mut catalogue = Catalogue {
+        name,
+        hash: 0,
+        file,
+        subjects,
+        kinds,
+        plans,
+        mails,
+        pushes,
+        postal,
+        sources,
+        by_event,
+        canary: None,
+    };
     catalogue.hash = hash(&catalogue);
     catalogue
 }

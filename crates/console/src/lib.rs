@@ -13,7 +13,7 @@ use axum::{
 use catalogue::Catalogue;
 use courier::outbox::{OutboxCourier, OutboxSummary};
 use house::RunningHouse;
-use model::{Tenant, UtcMillis};
+use model::{Person, Tenant, UtcMillis};
 use settings::config::ApiKeyConfig;
 use shell::{datadir::DemoClock, disks::WatchedDisks};
 use tokio::time::timeout;
@@ -106,6 +106,11 @@ pub const REST_TIME_MAX: Duration = Duration::from_secs(5);
 type AppState = State<Arc<HttpApp>>;
 
 impl HttpApp {
+    /// The one that a person has.
+    fn catalogue_of(&self, person: &Person) -> &Catalogue {
+        self.catalogue.for_person(person)
+    }
+
     fn now(&self) -> UtcMillis {
         UtcMillis(self.clock.clock().now())
     }

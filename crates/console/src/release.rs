@@ -1,5 +1,7 @@
 //! Releasing windows by hand, as the command line asks for it.
 
+use std::collections::BTreeSet;
+
 use axum::{Json, extract::State};
 use model::{Person, PlanName, UtcMillis};
 use schemars::JsonSchema;
@@ -52,9 +54,9 @@ pub async fn release_windows(
 
 /// A plan of the catalogue, or that there is none of this name.
 pub(super) fn known_plan(app: &HttpApp, name: &str) -> Result<PlanName, String> {
-    let plans = &app.catalogue.plans.by_name;
-    PlanName::new(name).ok().filter(|plan| plans.contains_key(plan)).ok_or_else(|| {
-        let names = plans.keys().map(PlanName::as_str);
+    let plans: BTreeSet<&PlanName> = app.catalogue.plans_of_arms().map(|plan| &plan.name).collect();
+    PlanName::new(name).ok().filter(|plan| plans.contains(plan)).ok_or_else(|| {
+        let names = plans.iter().map(|plan| plan.as_str());
         let help = source_text::suggest_name(name, names);
         format!("there is no plan `{name}`: {help}")
     })

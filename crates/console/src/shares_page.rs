@@ -72,6 +72,7 @@ pub(super) fn shares_values(shares: &ToldShares, back: i32) -> Value {
         "cut": cut.as_ref().map(date),
         "total": line("", &total.share),
         "days": days.iter().map(|day| line(&date(&day.day), &day.tally.share)).collect::<Vec<_>>(),
+        "arms": total.arms.iter().map(|(arm, share)| line(arm, share)).collect::<Vec<_>>(),
         "kinds": kinds.iter().take(LISTED_MAX).map(kind).collect::<Vec<_>>(),
         "kinds_more": kinds.len().saturating_sub(LISTED_MAX),
         "due": due.as_ref().map(windows),

@@ -157,7 +157,9 @@ async fn show_choice(
         return Ok(render_gone(&app, &token)?);
     };
     let query = query.filter(|query| ReaderWish::is_in_link(query));
-    let asked = query.as_ref().and_then(|query| ReaderWish::from_link(query, &token, &app.catalogue));
+    let asked = query
+        .as_ref()
+        .and_then(|query| ReaderWish::from_link(query, &token, app.catalogue_of(&token.person)));
     let asked = asked.filter(|_| is_young(&token, app.now()));
     let is_outdated = query.is_some() && asked.is_none();
     let holds = asked.as_ref().is_some_and(|wish| facts.satisfies(wish, &app, &token));
@@ -178,7 +180,12 @@ async fn press_button(
         Ok(Err(error)) => return Err(too_long(&error)),
         Err(_) => return Err(NO_FORM),
     };
-    let wish = ReaderWish::from_form(&form, &String::from_utf8_lossy(&body), &token, &app.catalogue);
+    let wish = ReaderWish::from_form(
+        &form,
+        &String::from_utf8_lossy(&body),
+        &token,
+        app.catalogue_of(&token.person),
+    );
     let wish = wish.ok_or(NO_FORM)?;
     let _permit = app.unsubscribe.permit()?;
     // What holds already is not said again: whoever has a link could fill the disk with it.
@@ -268,7 +275,7 @@ async fn render_choice(
         "undo": is_young,
         "plans": plans(app, token, facts),
         "plan": match wished {
-            Some(ReaderWish::Plan(plan)) => Some(one_plan(app, plan)),
+            Some(ReaderWish::Plan(plan)) => Some(one_plan(app, token, plan)),
             _ => None,
         },
         "mutes": mutes.iter().zip(&names).map(named).collect::<Vec<_>>(),
@@ -282,20 +289,20 @@ async fn render_choice(
 fn plans(app: &HttpApp, token: &LinkToken, facts: &MailPreferences) -> Vec<Json> {
     let on = facts.plan(app, token);
     let plan = |plan: PlanName| {
-        let mut one = one_plan(app, &plan);
+        let mut one = one_plan(app, token, &plan);
         one["on"] = json!(on.as_ref() == Some(&plan));
         one
     };
-    choices(token, &app.catalogue).into_iter().map(plan).collect()
+    choices(token, app.catalogue_of(&token.person)).into_iter().map(plan).collect()
 }
 
-fn one_plan(app: &HttpApp, plan: &PlanName) -> Json {
-    json!({"name": plan.as_str(), "title": app.catalogue.title_of(plan)})
+fn one_plan(app: &HttpApp, token: &LinkToken, plan: &PlanName) -> Json {
+    json!({"name": plan.as_str(), "title": app.catalogue_of(&token.person).title_of(plan)})
 }
 
 /// Whose mails these are, as the mails themselves say: the name of the sender, or its address.
 fn sender_of(app: &HttpApp, token: &LinkToken) -> String {
-    let from = app.catalogue.mails.get(&token.plan).map_or("", |mail| mail.from.as_str());
+    let from = app.catalogue_of(&token.person).mails.get(&token.plan).map_or("", |mail| mail.from.as_str());
     let name = from.split('<').next().unwrap_or_default().trim().trim_matches('"');
     let known = [name, from, app.catalogue.name.as_str()].into_iter().find(|name| !name.is_empty());
     known.unwrap_or_default().to_owned()

@@ -113,7 +113,7 @@ const UNKEPT: HeaderValue = HeaderValue::from_static("no-store");
 impl HttpApp {
     fn count_visit(&self, visit: &LinkVisit, method: &Method, headers: &HeaderMap) {
         // A plan that is gone is counted no more, and so nobody makes up names.
-        if !self.catalogue.mails.contains_key(&visit.plan) {
+        if !self.catalogue.arms().any(|(_, of)| of.mails.contains_key(&visit.plan)) {
             return;
         }
         let (what, is_soon) = match visit.what {

@@ -83,9 +83,8 @@ impl DigestDecider<'_> {
             Some(old) => old != record || record.is_spent(self.now),
             None => *record != PersonRecord::default(),
         });
-        let plans = &self.catalogue.plans;
         let hints = decided.records.iter().filter(|(key, record)| {
-            let before = self.facts.records.get(*key);
+            let (before, plans) = (self.facts.records.get(*key), &self.catalogue_of(key).plans);
             !record.is_spent(self.now)
                 && before.is_some_and(|before| record.differs_by_hints_only(before, plans))
         });
@@ -131,15 +130,23 @@ impl DigestDecider<'_> {
         }
     }
 
+    /// The one that a person has.
+    fn catalogue_of(&self, (_, person): &PersonKey) -> &Catalogue {
+        if fault::is_planted(PlantedFault::CanaryForgotten) {
+            return self.catalogue;
+        }
+        self.catalogue.for_person(person)
+    }
+
     /// The plans under which a person is told these kinds.
     fn plans_of(&self, key: &PersonKey, kinds: &[Kind]) -> Vec<PlanName> {
-        let profile = &self.facts.person_states(key).profile;
-        let kinds = kinds.iter().filter_map(|kind| self.catalogue.kinds.get(kind));
-        let plans = kinds.flat_map(|kind| self.catalogue.plans_for(kind, profile));
+        let (profile, catalogue) = (&self.facts.person_states(key).profile, self.catalogue_of(key));
+        let kinds = kinds.iter().filter_map(|kind| catalogue.kinds.get(kind));
+        let plans = kinds.flat_map(|kind| catalogue.plans_for(kind, profile));
         let plans: BTreeSet<&PlanName> = plans.map(|plan| &plan.name).collect();
         if plans.is_empty() {
             // A kind that is gone still has rows in the day: on each channel the closing of any plan ends them.
-            return self.catalogue.plans.one_per_channel().map(|plan| plan.name.clone()).collect();
+            return catalogue.plans.one_per_channel().map(|plan| plan.name.clone()).collect();
         }
         plans.into_iter().cloned().collect()
     }
@@ -163,11 +170,11 @@ impl DigestDecider<'_> {
     /// one closes, instead of waiting for the old one, which may be a week away.
     fn follow_preference(&self, decided: &mut DigestDecision, key: &PersonKey) {
         let Some(record) = self.record(decided, key) else { return };
-        let profile = &self.facts.person_states(key).profile;
+        let (profile, catalogue) = (&self.facts.person_states(key).profile, self.catalogue_of(key));
         let mut others = OtherWindowDays::new();
         for window in &record.windows {
-            for kind in self.catalogue.kinds.values().filter(|kind| kind.plans.contains(&window.plan)) {
-                let plans = self.catalogue.plans_for(kind, profile);
+            for kind in catalogue.kinds.values().filter(|kind| kind.plans.contains(&window.plan)) {
+                let plans = catalogue.plans_for(kind, profile);
                 if plans.iter().all(|plan| plan.name != window.plan) {
                     // Of a plan with several windows none is named here: its closing finds which are meant.
                     let names = plans.iter().map(|plan| &plan.name);
@@ -199,11 +206,12 @@ impl DigestDecider<'_> {
                 continue;
             }
             let live = self.facts.live.get(key).copied();
-            let plan = self.catalogue.plans.by_name.get(&window.plan);
+            let catalogue = self.catalogue_of(key);
+            let plan = catalogue.plans.by_name.get(&window.plan);
             let joined = plan.map_or_else(Vec::new, |plan| self.joined_windows(key, window, record, plan));
             let open: Vec<&Window> = joined.iter().chain([window]).collect();
             let (candidates, others) = match plan {
-                Some(plan) => self.facts.candidates(key, &open, record, plan, (self.catalogue, self.now)),
+                Some(plan) => self.facts.candidates(key, &open, record, plan, (catalogue, self.now)),
                 None => Default::default(),
             };
             self.step_windows(decided, key, StepInput::Due { window, joined: &joined, candidates, live });
@@ -280,7 +288,7 @@ impl DigestDecider<'_> {
         let zone = self.zones.get_or_utc(profile.text(profile::ZONE));
         let quiet = profile.text(profile::QUIET).and_then(LocalHours::parse);
         let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
-        let plans = &self.catalogue.plans;
+        let plans = &self.catalogue_of(key).plans;
         let at = StepContext { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans, quiet };
         let (mut record, StepEffects { ready, full, shut }) = window::decide_step(record, input, &at);
         decided.ready.extend(ready);

@@ -35,9 +35,9 @@ pub(crate) async fn load_facts(
     let records = memory.records(news.keys().chain(&*due).chain(acknowledged))?;
     let place = (&*deps.room.store, &*deps.room.catalogue);
     let days = read_days(place, &records, due, (now, closing)).await.context("days")?;
-    let asked = news
-        .iter()
-        .filter(|(key, news)| profile_need::needs_profile(news, records.get(*key), &deps.room.catalogue));
+    let asked = news.iter().filter(|(key, news)| {
+        profile_need::needs_profile(news, records.get(*key), deps.room.catalogue.for_person(&key.1))
+    });
     let persons: BTreeSet<&PersonKey> = asked.map(|(key, _)| key).chain(&*due).collect();
     let known = load_person_states(place.0, &persons, due).await.context("persons")?;
     let world = load_world(place, &records, &days, due, closing).await.context("facts about the entries")?;
@@ -54,7 +54,8 @@ pub(crate) async fn load_world(
     closing: UtcMillis,
 ) -> Result<WorldSnapshot, StoreError> {
     let told = due.iter().flat_map(|key| {
-        let days = closing_windows(records, key, closing, &catalogue.plans).flat_map(|window| &window.days);
+        let plans = &catalogue.for_person(&key.1).plans;
+        let days = closing_windows(records, key, closing, plans).flat_map(|window| &window.days);
         days.map(|day| day_key(key, *day))
     });
     let told: BTreeSet<DayKey> = told.collect();
@@ -70,8 +71,8 @@ async fn load_connections(
     due: &[PersonKey],
     (now, closing): (UtcMillis, UtcMillis),
 ) -> BTreeMap<PersonKey, bool> {
-    let plans = &deps.room.catalogue.plans;
     let matters = |key: &&PersonKey| {
+        let plans = &deps.room.catalogue.for_person(&key.1).plans;
         records.get(*key).is_some_and(|record| connection_matters(record, plans, closing, now))
     };
     let mut of: BTreeMap<&Tenant, Vec<Person>> = BTreeMap::new();
@@ -107,9 +108,9 @@ pub(crate) async fn read_days(
             if keys.len() >= DAYS_AT_ONCE {
                 break;
             }
-            let windows = closing_windows(records, key, closing, &catalogue.plans);
-            let own: BTreeSet<Day> =
-                windows.flat_map(|window| days_to_read(window, &catalogue.plans, now)).collect();
+            let plans = &catalogue.for_person(&key.1).plans;
+            let windows = closing_windows(records, key, closing, plans);
+            let own: BTreeSet<Day> = windows.flat_map(|window| days_to_read(window, plans, now)).collect();
             keys.extend(own.into_iter().map(|day| day_key(key, day)));
             persons += 1;
         }

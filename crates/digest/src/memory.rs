@@ -25,11 +25,11 @@ use std::{
 };
 
 use anyhow::Context as _;
+use catalogue::Catalogue;
 use model::{
     Person, Tenant, UtcMillis,
     pause::PausedPlans,
     person::{OwedMark, PersonRecord, Window},
-    plan::PlanSet,
 };
 
 use index::SlotIndex;
@@ -139,14 +139,14 @@ impl PartitionMemory {
         &mut self,
         key: &PersonKey,
         record: Option<&PersonRecord>,
-        plans: &PlanSet,
+        catalogue: &Catalogue,
     ) -> anyhow::Result<()> {
-        self.set_urgent(key, record, plans);
+        self.set_urgent(key, record, catalogue);
         self.put(key, record)
     }
 
     /// Windows of these plans are not due from here on, and those of others are. Everybody's next turn is found anew.
-    pub fn pause_plans(&mut self, paused: &Arc<PausedPlans>, plans: &PlanSet) -> anyhow::Result<()> {
+    pub fn pause_plans(&mut self, paused: &Arc<PausedPlans>, catalogue: &Catalogue) -> anyhow::Result<()> {
         if self.paused == *paused {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl PartitionMemory {
             }
             let key = self.names.read_key(self.bytes(place)).context("a key in memory")?;
             let Some(record) = self.get(&key)? else { continue };
-            self.set_urgent(&key, Some(&record), plans);
+            self.set_urgent(&key, Some(&record), catalogue);
             let due = self.next_turn(&key, &record);
             if let Some(slot) = self.slots.get_mut(place as usize).filter(|slot| slot.due != due) {
                 slot.due = due;
@@ -170,7 +170,8 @@ impl PartitionMemory {
         Ok(())
     }
 
-    fn set_urgent(&mut self, key: &PersonKey, record: Option<&PersonRecord>, plans: &PlanSet) {
+    fn set_urgent(&mut self, key: &PersonKey, record: Option<&PersonRecord>, catalogue: &Catalogue) {
+        let plans = &catalogue.for_person(&key.1).plans;
         let is_urgent = |window: &&Window| {
             plans.by_name.get(&window.plan).is_some_and(|plan| plan.urgent)
                 && !self.paused.has(&key.0, &window.plan)

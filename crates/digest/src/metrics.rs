@@ -1,7 +1,7 @@
 //! What the digest counts.
 
 use catalogue::Catalogue;
-use model::{PlanName, UtcMillis, pause::PausedPlans, person::HoldCause};
+use model::{PlanName, UtcMillis, pause::PausedPlans, person::HoldCause, plan::Plan};
 use prometheus::{IntCounterVec, IntGaugeVec};
 use runtime::metrics::{Metrics, begin_counters};
 
@@ -82,9 +82,9 @@ impl DigestMetrics {
         for counters in [&self.windows_closed_total, &self.quarantined_total] {
             begin_counters(counters, &[&[]]);
         }
-        for plan in catalogue.plans.by_name.keys() {
-            begin_counters(&self.readys_total, &[&[plan.as_str()]]);
-            begin_counters(&self.idle_closings_total, &[&[plan.as_str()]]);
+        for Plan { name, .. } in catalogue.plans_of_arms() {
+            begin_counters(&self.readys_total, &[&[name.as_str()]]);
+            begin_counters(&self.idle_closings_total, &[&[name.as_str()]]);
         }
     }
 

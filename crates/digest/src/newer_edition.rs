@@ -20,12 +20,16 @@ use crate::{
 
 /// Whether somebody announced kinds or windows of plans that we do not have.
 pub fn announces_unknown(of: &BTreeMap<PersonKey, Vec<PersonNews>>, catalogue: &Catalogue) -> bool {
-    of.values().flatten().any(|news| match news {
+    let is_unknown = |catalogue: &Catalogue, news: &PersonNews| match news {
         PersonNews::Announced { kinds, windows, .. } => {
             kinds.iter().any(|kind| !catalogue.kinds.contains_key(kind))
                 || windows.iter().any(|window| !catalogue.plans.by_name.contains_key(&window.plan))
         }
         _ => false,
+    };
+    of.iter().any(|((_, person), news)| {
+        let catalogue = catalogue.for_person(person);
+        news.iter().any(|news| is_unknown(catalogue, news))
     })
 }
 
@@ -38,7 +42,8 @@ pub fn ends_unknown(decided: &DigestDecision, records: &PersonRecords, catalogue
         || decided.records.iter().any(|(key, after)| {
             let before = records.get(key);
             let windows = before.map_or(&[][..], |before| &before.windows).iter();
-            let mut strange = windows.filter(|window| !catalogue.plans.by_name.contains_key(&window.plan));
+            let plans = &catalogue.for_person(&key.1).plans.by_name;
+            let mut strange = windows.filter(|window| !plans.contains_key(&window.plan));
             let is_new = |owed: &&OwedMark| before.is_none_or(|before| !before.owed.contains(owed));
             strange.any(|window| !after.windows.contains(window))
                 || after.owed.iter().filter(is_new).any(is_gone)

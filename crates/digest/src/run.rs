@@ -68,7 +68,7 @@ struct DigestWork {
 impl RoomWork for DigestWork {
     fn restore(&mut self, partition: u32, state: Vec<TopicRecord>) -> anyhow::Result<()> {
         let mut memory = PartitionMemory::with_room(state.len());
-        memory.pause_plans(&self.paused, &self.deps.room.catalogue.plans)?;
+        memory.pause_plans(&self.paused, &self.deps.room.catalogue)?;
         for record in state {
             let Some(value) = record.value else { continue };
             // State that cannot be read stops the partition; it is never skipped.
@@ -76,7 +76,7 @@ impl RoomWork for DigestWork {
                 .with_context(|| format!("{}[{partition}] at offset {}", topics::WINDOWS, record.offset))?;
             let key = (tenant, person);
             memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
-            memory.put_of_plans(&key, Some(&record), &self.deps.room.catalogue.plans)?;
+            memory.put_of_plans(&key, Some(&record), &self.deps.room.catalogue)?;
         }
         self.partitions.insert(partition, memory);
         self.set_gauges(partition);
@@ -96,7 +96,7 @@ impl RoomWork for DigestWork {
     fn take_change(&mut self) {
         self.paused = self.pauses.take_up();
         for (partition, memory) in &mut self.partitions {
-            if let Err(error) = memory.pause_plans(&self.paused, &self.deps.room.catalogue.plans) {
+            if let Err(error) = memory.pause_plans(&self.paused, &self.deps.room.catalogue) {
                 // Its next turn finds what cannot be read.
                 tracing::error!(partition, error = format!("{error:#}"), "a pause could not be taken up");
             }
@@ -121,7 +121,7 @@ impl RoomWork for DigestWork {
         apply::write_owed(&self.deps, memory).await?;
         // Before anything that may fail: what is due and cannot be told is what one wants to see.
         self.deps.metrics.set_due(batch.partition, memory.count_due(now));
-        let read = read::read_batch(&batch.records, room.catalogue.plans.have_badges(), now)?;
+        let read = read::read_batch(&batch.records, room.catalogue.have_badges(), now)?;
         if newer_edition::announces_unknown(&read.of, &room.catalogue) {
             newer_edition::check_newer_edition(&batch.records, &room.editions, now)?;
         }
@@ -153,14 +153,13 @@ impl RoomWork for DigestWork {
         metrics.count_decision(&decided, &self.paused, now);
         let memory = self.partitions.entry(partition).or_default();
         memory.acknowledged.clear();
-        let plans = &room.catalogue.plans;
         for (key, plan) in &decided.idle {
             let before = if decided.records.contains_key(key) { None } else { memory.get(key)? };
             let next = decided.records.get(key).or(before.as_ref()).and_then(PersonRecord::next_due);
             if memory.ahead.note_idle_closing(key, next, now) {
                 metrics.count_idle_closing(key, plan);
                 if let Some(record) = &before {
-                    memory.put_of_plans(key, Some(record), plans)?;
+                    memory.put_of_plans(key, Some(record), &room.catalogue)?;
                 }
             }
         }
@@ -170,7 +169,7 @@ impl RoomWork for DigestWork {
             if !decided.idle.contains_key(&key) {
                 memory.ahead.release(&key);
             }
-            memory.put_of_plans(&key, (!record.is_spent(now)).then_some(&record), plans)?;
+            memory.put_of_plans(&key, (!record.is_spent(now)).then_some(&record), &room.catalogue)?;
         }
         metrics.set_gauges(partition, Some(&mut *memory), now);
         apply::write_owed(&self.deps, memory).await

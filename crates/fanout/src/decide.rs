@@ -3,15 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Audience, Catalogue};
+use catalogue::{Audience, Catalogue, KindDef, canary::CatalogueArm};
 use model::{AudienceMatch, Crowd, Event, GeoPoint, Kind, Person, Slice, UtcMillis, Value, VersionedState};
 use wire::replay::ReplayStamp;
 
 use crate::{
     config::CROWDS_OF_SLICE_MAX,
-    reach::{
-        EventReach, build_entry, field_cell, field_person, kinds_of_event, reason_in_crowd, target_refs,
-    },
+    reach::{EventReach, build_entry, field_cell, field_person, kinds_of_arms, reason_in_crowd, target_refs},
     read::FanoutItem,
     recipient_sheet::RecipientSheet,
 };
@@ -37,15 +35,17 @@ pub fn find_reach(
     let mut crowds: BTreeMap<Crowd, Vec<Kind>> = BTreeMap::new();
     let mut listed = Vec::new();
     let mut carried = carry_window_fields(event, known, catalogue);
-    for kind in kinds_of_event(event, catalogue) {
+    for (arm, of_arm, kind) in kinds_of_arms(event, catalogue) {
         let of_windows = carried.clone();
         let mut tell = |because, person: &Person| {
-            named.add(build_entry(&of_windows, again.as_ref(), kind, because, catalogue), [person.clone()]);
+            if catalogue.arm_of(person) == arm {
+                named.add(build_entry(&of_windows, again.as_ref(), kind, because, of_arm), [person.clone()]);
+            }
         };
         let mut list = |crowd| {
             let kinds = crowds.entry(crowd).or_default();
-            // Two fields of one kind may name the same subject: that is one reason.
-            if kinds.last() != Some(&kind.name) {
+            // Two fields of one kind may name the same subject, and two arms have the same kind: that is one reason.
+            if !kinds.contains(&kind.name) {
                 kinds.push(kind.name.clone());
             }
         };
@@ -78,7 +78,11 @@ pub fn find_reach(
                     tell(AudienceMatch::Mutual(one), &other);
                 }
             }
-            Audience::Listed if event.persons.len() > inline => listed.push(kind.name.clone()),
+            Audience::Listed if event.persons.len() > inline => {
+                if !listed.contains(&kind.name) {
+                    listed.push(kind.name.clone());
+                }
+            }
             Audience::Listed => {
                 event
                     .persons
@@ -99,11 +103,12 @@ pub fn find_reach(
 /// Whom a slice lists itself.
 pub fn listed_sheet(slice: &Slice, again: Option<&ReplayStamp>, catalogue: &Catalogue) -> RecipientSheet {
     let mut sheet = RecipientSheet::default();
-    let kinds = slice.kinds.iter().filter_map(|kind| catalogue.kinds.get(kind));
-    for kind in kinds.filter(|kind| kind.to == Audience::Listed) {
-        for one in &slice.event.persons {
+    for (arm, of_arm, kind) in
+        kinds_of_slice(slice, catalogue).filter(|(.., kind)| kind.to == Audience::Listed)
+    {
+        for one in slice.event.persons.iter().filter(|one| catalogue.arm_of(&one.person) == arm) {
             let because = AudienceMatch::Listed(one.score);
-            sheet.add(build_entry(&slice.event, again, kind, because, catalogue), [one.person.clone()]);
+            sheet.add(build_entry(&slice.event, again, kind, because, of_arm), [one.person.clone()]);
         }
     }
     sheet
@@ -120,16 +125,18 @@ pub(crate) fn decide_members(
     catalogue: &Catalogue,
 ) -> usize {
     let mut elsewhere = 0;
-    for kind in slice.kinds.iter().filter_map(|kind| catalogue.kinds.get(kind)) {
+    for (arm, of_arm, kind) in kinds_of_slice(slice, catalogue) {
         let Some((because, circle)) = reason_in_crowd(kind, crowd, &slice.event) else { continue };
-        let way = build_entry(&slice.event, again, kind, because, catalogue);
+        let way = build_entry(&slice.event, again, kind, because, of_arm);
+        let has_arm = |person: &Person| catalogue.arm_of(person) == arm;
         let Some(circle) = circle else {
-            sheet.add(way, persons.iter().cloned());
+            sheet.add(way, persons.iter().filter(|person| has_arm(person)).cloned());
             continue;
         };
-        let there = persons.iter().zip(places).filter(|(_, place)| circle.contains(**place));
+        let of_arm = || persons.iter().zip(places).filter(|(person, _)| has_arm(person));
+        let there = of_arm().filter(|(_, place)| circle.contains(**place));
         let there: Vec<Person> = there.map(|(person, _)| person.clone()).collect();
-        elsewhere += persons.len() - there.len();
+        elsewhere += of_arm().count() - there.len();
         sheet.add(way, there);
     }
     elsewhere
@@ -138,12 +145,23 @@ pub(crate) fn decide_members(
 /// The event as its slices carry it, with every field that a window's key is made of.
 fn carry_window_fields(event: &Event, known: &VersionedState, catalogue: &Catalogue) -> Event {
     let mut carried = event_for_slices(event);
-    for field in kinds_of_event(event, catalogue).flat_map(|kind| catalogue.window_fields(kind)) {
+    for field in kinds_of_arms(event, catalogue).flat_map(|(_, of_arm, kind)| of_arm.window_fields(kind)) {
         if let Some(cell) = field_cell(event, field, known) {
             carried.state.cells.insert(field.into(), cell.clone());
         }
     }
     carried
+}
+
+/// The kinds of a slice, of each catalogue that has them.
+fn kinds_of_slice<'a>(
+    slice: &'a Slice,
+    catalogue: &'a Catalogue,
+) -> impl Iterator<Item = (CatalogueArm, &'a Catalogue, &'a KindDef)> {
+    let of_arm = move |(arm, of): (CatalogueArm, &'a Catalogue)| {
+        slice.kinds.iter().filter_map(move |kind| Some((arm, of, of.kinds.get(kind)?)))
+    };
+    catalogue.arms().flat_map(of_arm)
 }
 
 /// What was known by an instant, as far as the versions say.

@@ -7,7 +7,7 @@ use model::{Event, GeoPoint, Value, ValueCell, VersionedState, person::profile, 
 use store::StateKey;
 
 use crate::{
-    reach::{audience_fields, kinds_of_event},
+    reach::{audience_fields, kinds_of_arms},
     read::FanoutItem,
 };
 
@@ -39,8 +39,8 @@ pub(crate) fn unstated_subjects(events: &[FanoutItem<Event>], catalogue: &Catalo
 /// The state of the subject of an event, if it must be asked: an event need not state every field, and the
 /// audience is then that of the subject as it is known.
 pub fn unstated_subject(event: &Event, catalogue: &Catalogue) -> Option<StateKey> {
-    let of = |kind| audience_fields(kind).into_iter().chain(catalogue.window_fields(kind));
-    let mut fields = kinds_of_event(event, catalogue).flat_map(of);
+    let mut fields = kinds_of_arms(event, catalogue)
+        .flat_map(|(_, of, kind)| audience_fields(kind).into_iter().chain(of.window_fields(kind)));
     let lacks = fields.any(|field| field != SUBJECT && !event.state.cells.contains_key(field));
     lacks.then(|| StateKey::Subject(event.tenant.clone(), event.subject.clone()))
 }

@@ -3,7 +3,7 @@
 
 use std::slice;
 
-use catalogue::{Audience, Catalogue, KindDef, SUBJECT, windows::WindowEntry};
+use catalogue::{Audience, Catalogue, KindDef, SUBJECT, canary::CatalogueArm, windows::WindowEntry};
 use model::{
     AudienceMatch, Crowd, Entry, EntryReason, Event, GeoPoint, Person, Slice, SubjectRef, Value, ValueCell,
     VersionedState,
@@ -87,6 +87,15 @@ impl ReachCircle {
 /// The kinds that an event is told under.
 pub fn kinds_of_event<'a>(event: &'a Event, catalogue: &'a Catalogue) -> impl Iterator<Item = &'a KindDef> {
     catalogue.kinds_on(&event.what).filter(|kind| kind.subject() == event.subject.kind())
+}
+
+/// The same of each catalogue that persons have.
+pub fn kinds_of_arms<'a>(
+    event: &'a Event,
+    catalogue: &'a Catalogue,
+) -> impl Iterator<Item = (CatalogueArm, &'a Catalogue, &'a KindDef)> {
+    let of_arm = move |(arm, of)| kinds_of_event(event, of).map(move |kind| (arm, of, kind));
+    catalogue.arms().flat_map(of_arm)
 }
 
 /// The fields of a subject that say who its audience is.

@@ -171,7 +171,7 @@ impl HouseBook {
             }
             let number = newest.map_or(0, |newest| newest.number) + 1;
             let edition = Edition { number, hash: catalogue.hash };
-            let taken = AdoptedCatalogue { edition, name: catalogue.name.clone() };
+            let taken = AdoptedCatalogue { edition, name: catalogue.edition_name() };
             let house = self.house.clone().unwrap_or_default();
             write_note(log, &HouseNote { house, what: HouseNoteBody::Catalogue(taken), at: now }).await?;
         }

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use catalogue::Catalogue;
+use catalogue::{Catalogue, canary::WHOLE};
 use model::{
     UtcMillis,
     edition::{Edition, EditionTracker},
@@ -102,7 +102,7 @@ impl BookWatch {
     }
 
     fn update_pauses(&self, book: &HouseBook) {
-        self.board.set(PausedPlans::new(book.pauses(), &self.catalogue.plans));
+        self.board.set(PausedPlans::new(book.pauses(), self.catalogue.plans_of_arms()));
         self.pauses.reset();
         for scope in book.pauses().values().filter(|note| note.is_paused).map(|note| &note.scope) {
             self.pauses.with_label_values(&[scope.sort(), scope.name()]).set(1);
@@ -122,7 +122,9 @@ impl BookWatch {
     }
 
     fn update_edition_gauges(&self, own: Edition, newest: Edition) {
-        let EditionMetrics { info, behind, awaited } = &self.metrics;
+        let EditionMetrics { info, behind, awaited, canary } = &self.metrics;
+        let share = self.catalogue.canary.as_ref().map_or(0, |canary| canary.share);
+        canary.with_label_values::<&str>(&[]).set(f64::from(share) / f64::from(WHOLE));
         info.reset();
         let (hash, number) = (format!("{:016x}", own.hash), own.number.to_string());
         info.with_label_values(&[self.catalogue.name.as_str(), &hash, &number]).set(1);

@@ -119,6 +119,7 @@ pub struct EditionMetrics {
     pub info: Gauges,
     pub behind: Gauges,
     pub awaited: Gauges,
+    pub canary: Measures,
 }
 
 impl EditionMetrics {
@@ -132,6 +133,11 @@ impl EditionMetrics {
             behind: metrics.gauge(
                 "tidings_catalogue_behind_editions",
                 "How many editions of the catalogue are newer than the one of this process; 0 if it has the newest.",
+                &[],
+            )?,
+            canary: metrics.float_gauge(
+                "tidings_catalogue_canary_ratio",
+                "The share of the persons who have the catalogue of `canary.catalogue`; 0 without one.",
                 &[],
             )?,
             awaited: metrics.gauge(

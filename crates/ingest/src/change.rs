@@ -219,7 +219,7 @@ fn check_subject_type(
     at: &str,
     catalogue: &Catalogue,
 ) -> Result<(), AdmissionError> {
-    match catalogue.kinds_on(what).find(|kind| kind.subject() != subject.kind()) {
+    match catalogue.kinds_of_arms_on(what).find(|kind| kind.subject() != subject.kind()) {
         None => Ok(()),
         Some(kind) => refuse_at(at, format!("`{what}` is about `{}:id`, not `{subject}`", kind.subject())),
     }
@@ -257,10 +257,10 @@ fn parse_listed(
 
 /// A list that no kind reads would tell nobody, and nobody would notice.
 fn check_listed_kind(what: &str, catalogue: &Catalogue) -> Result<(), AdmissionError> {
-    if catalogue.kinds_on(what).any(|kind| kind.to == Audience::Listed) {
+    if catalogue.kinds_of_arms_on(what).any(|kind| kind.to == Audience::Listed) {
         return Ok(());
     }
-    let is_told = catalogue.kinds_on(what).next().is_some();
+    let is_told = catalogue.kinds_of_arms_on(what).next().is_some();
     let all = || catalogue.kinds.values().filter(|kind| kind.to == Audience::Listed);
     let mut names: Vec<&str> = all().map(|kind| kind.on.as_str()).collect();
     names.dedup();

@@ -77,7 +77,7 @@ pub(crate) async fn load_facts(
         Ok::<BTreeMap<_, _>, StoreError>(keys.into_iter().zip(rows).collect())
     };
     let (states, days) = try_join!(states, days)?;
-    let have_badges = deps.room.catalogue.plans.have_badges();
+    let have_badges = deps.room.catalogue.have_badges();
     Ok(IntakeFacts { states, days, partitions: deps.room.partitions, have_badges })
 }
 

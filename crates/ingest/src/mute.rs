@@ -75,7 +75,7 @@ pub(crate) fn parse_mute(data: FactData<'_>, catalogue: &Catalogue) -> Result<St
 }
 
 pub(crate) fn check_kind(kind: &Kind, catalogue: &Catalogue) -> Result<(), AdmissionError> {
-    if catalogue.kinds.contains_key(kind) {
+    if catalogue.knows_kind(kind) {
         return Ok(());
     }
     let near = did_you_mean(kind.as_str(), catalogue.kinds.keys().map(Kind::as_str));

@@ -83,7 +83,7 @@ fn missing_attributes(cloud: &CloudChange) -> impl Iterator<Item = &str> {
 /// The note on a change, if there is one.
 pub fn note_change(change: &AdmittedChange, catalogue: &Catalogue) -> Option<ChangeNote> {
     let what = change.what.as_str();
-    let mut kinds = catalogue.kinds_on(what).peekable();
+    let mut kinds = catalogue.kinds_of_arms_on(what).peekable();
     if kinds.peek().is_none() {
         return near_miss(change, catalogue);
     }

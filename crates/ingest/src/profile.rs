@@ -1,5 +1,7 @@
 //! The fields of a person's profile as they may be stated from outside.
 
+use std::collections::BTreeSet;
+
 use catalogue::{Catalogue, PROFILE_FIELDS, PlaceParseError};
 use model::{
     Channel, ValueCell, VersionedState,
@@ -97,8 +99,8 @@ fn parse_place(value: &Value) -> Result<model::Value, String> {
 }
 
 fn check_plan(text: &str, channel: Channel, catalogue: &Catalogue) -> Result<(), String> {
-    let plans = catalogue.plans.by_name.values().filter(|plan| plan.channel == channel);
-    let names: Vec<&str> = plans.map(|plan| plan.name.as_str()).collect();
+    let plans = catalogue.plans_of_arms().filter(|plan| plan.channel == channel);
+    let names: BTreeSet<&str> = plans.map(|plan| plan.name.as_str()).collect();
     if names.contains(&text) {
         return Ok(());
     }

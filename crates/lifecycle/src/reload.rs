@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, hash_map::DefaultHasher},
     fs,
     hash::{Hash as _, Hasher as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -59,12 +59,13 @@ impl ProcessChange {
                 web_key: std::mem::replace(&mut site.web_key, web_key),
             },
         );
-        let Config { catalogue: folder, mail, push, hooks, log, .. } = *config;
+        let Config { catalogue: folder, canary, mail, push, hooks, log, .. } = *config;
         if let Err(error) = runtime::log::set_filter(&log.filter) {
             tracing::error!(error = format!("{error:#}"), "the log filter stays as it was");
         }
         let own = &mut site.config;
-        (own.catalogue, own.mail, own.push, own.hooks, own.log) = (folder, mail, push, hooks, log);
+        (own.catalogue, own.canary, own.log) = (folder, canary, log);
+        (own.mail, own.push, own.hooks) = (mail, push, hooks);
         Self { catalogue, config: Some(before) }
     }
 }
@@ -138,8 +139,13 @@ impl ReloadWatch {
             );
             return Some(ProcessChange { catalogue: before, config: None });
         }
-        let folder = site.config.catalogue.clone().filter(|_| site.config.catalogue_watch)?;
-        let print = spawn_blocking(move || print_folder(&folder)).await.ok()?;
+        let mut folders: Vec<PathBuf> =
+            site.config.catalogue.iter().filter(|_| site.config.catalogue_watch).cloned().collect();
+        if folders.is_empty() {
+            return None;
+        }
+        folders.extend(site.config.canary.as_ref().map(|canary| canary.catalogue.clone()));
+        let print = spawn_blocking(move || print_folders(folders)).await.ok()?;
         match self.print.replace(print) {
             Some(before) if before != print => {}
             _ => return None,
@@ -220,10 +226,9 @@ impl ReloadWatch {
     }
 }
 
-/// What a folder looks like from outside: names, sizes and times of all files, wherever links lead.
-fn print_folder(folder: &Path) -> u64 {
+/// What folders look like from outside: names, sizes and times of all files, wherever links lead.
+fn print_folders(mut folders: Vec<PathBuf>) -> u64 {
     let mut files: BTreeMap<PathBuf, (u64, Option<std::time::SystemTime>)> = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let Ok(items) = fs::read_dir(&folder) else { continue };
         for path in items.filter_map(|item| Some(item.ok()?.path())) {
@@ -262,15 +267,15 @@ mod tests {
         let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
         fs::create_dir(dir.path().join("mail")).unwrap();
         write("catalogue.yaml", "a");
-        let mut seen = vec![print_folder(dir.path())];
-        assert_eq!(seen[0], print_folder(dir.path()));
+        let mut seen = vec![print_folders(vec![dir.path().to_owned()])];
+        assert_eq!(seen[0], print_folders(vec![dir.path().to_owned()]));
         write("mail/a.mjml", "a");
-        seen.push(print_folder(dir.path()));
+        seen.push(print_folders(vec![dir.path().to_owned()]));
         write("mail/a.mjml", "ab");
-        seen.push(print_folder(dir.path()));
+        seen.push(print_folders(vec![dir.path().to_owned()]));
         fs::remove_file(dir.path().join("mail/a.mjml")).unwrap();
         let (first, others) = seen.split_first().unwrap();
-        assert_eq!(print_folder(dir.path()), *first);
+        assert_eq!(print_folders(vec![dir.path().to_owned()]), *first);
         assert!(others.iter().all(|print| print != first) && others[0] != others[1], "{seen:?}");
     }
 }

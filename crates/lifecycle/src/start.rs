@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::Path,
     sync::Arc,
 };
 
@@ -17,7 +18,7 @@ use listener::{
 };
 use runtime::ShutdownSignal;
 use serde_json::json;
-use settings::config::Config;
+use settings::config::{CanaryConfig, Config};
 use shell::{
     datadir::{AdminAccess, DataDir},
     failure::CommandError,
@@ -83,10 +84,21 @@ pub fn load_catalogue(config: &Config) -> Result<Arc<Catalogue>, CommandError> {
         let what = "no catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml";
         return Err(CommandError::from_refusal(what));
     };
-    Catalogue::load(dir).map(Arc::new).map_err(|problems| {
+    let catalogue = read_catalogue(dir, "the catalogue")?;
+    let Some(CanaryConfig { catalogue: dir, share }) = &config.canary else { return Ok(Arc::new(catalogue)) };
+    let canary = read_catalogue(dir, "the catalogue of `canary.catalogue`")?;
+    let both = catalogue.with_canary(canary, *share).map_err(|differences| {
+        let what = "the catalogue of `canary.catalogue` does not fit the other one";
+        CommandError::from_refusal(format!("{what}\n{}", differences.join("\n")))
+    });
+    both.map(Arc::new)
+}
+
+fn read_catalogue(dir: &Path, what: &str) -> Result<Catalogue, CommandError> {
+    Catalogue::load(dir).map_err(|problems| {
         let n = problems.0.len();
-        let what = if n == 1 { "a problem".to_owned() } else { format!("{n} problems") };
-        CommandError::from_refusal(format!("{what} in the catalogue\n{problems}"))
+        let many = if n == 1 { "a problem".to_owned() } else { format!("{n} problems") };
+        CommandError::from_refusal(format!("{many} in {what}\n{problems}"))
     })
 }
 

@@ -62,10 +62,12 @@ pub enum PlantedFault {
     CrowdsKept,
     /// Law 14: an erasure is told to be done before what was in flight has landed.
     ErasedOnce,
+    /// Law 15: the digest has one catalogue for everybody.
+    CanaryForgotten,
 }
 
 impl PlantedFault {
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
         Self::MarkCoversAll,
@@ -95,6 +97,7 @@ impl PlantedFault {
         Self::SliceSkipped,
         Self::CrowdsKept,
         Self::ErasedOnce,
+        Self::CanaryForgotten,
     ];
 
     /// The name by which a test plants it, in the environment variable `TIDINGS_FAULT`.
@@ -129,6 +132,7 @@ impl PlantedFault {
             Self::SliceSkipped => "slice-skipped",
             Self::CrowdsKept => "crowds-kept",
             Self::ErasedOnce => "erased-once",
+            Self::CanaryForgotten => "canary-forgotten",
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     id::{PlanName, Tenant},
     mark::Channel,
-    plan::PlanSet,
+    plan::Plan,
     time::UtcMillis,
 };
 
@@ -81,7 +81,7 @@ pub struct PausedPlans {
 }
 
 impl PausedPlans {
-    pub fn new(notes: &PauseNotes, plans: &PlanSet) -> Self {
+    pub fn new<'a>(notes: &PauseNotes, plans: impl Iterator<Item = &'a Plan> + Clone) -> Self {
         let mut paused = Self::default();
         for note in notes.values() {
             match &note.scope {
@@ -93,7 +93,7 @@ impl PausedPlans {
                 }
                 PauseScope::Plan(plan) => paused.note_plan(plan, note),
                 PauseScope::Channel(channel) => {
-                    for plan in plans.by_name.values().filter(|plan| plan.channel == *channel) {
+                    for plan in plans.clone().filter(|plan| plan.channel == *channel) {
                         paused.note_plan(&plan.name, note);
                     }
                 }
@@ -159,7 +159,7 @@ mod tests {
                 };
                 all.insert(scope, note);
             }
-            let paused = PausedPlans::new(&all, &PlanSet::default());
+            let paused = PausedPlans::new(&all, std::iter::empty());
             let found = [paused.has(&main, &daily), paused.has(&main, &weekly), paused.has(&other, &daily)];
             assert_eq!(found, expected, "{notes:?}");
             assert_eq!(paused.count_from(&main, &daily, UtcMillis(5)), UtcMillis(late_from), "{notes:?}");

@@ -8,11 +8,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use catalogue::{Catalogue, KindDef, MailTemplates, PushTemplates};
+use catalogue::{Catalogue, KindDef, MailTemplates, PushTemplates, canary::CatalogueArm};
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
-use model::PlanName;
+use model::{Person, PlanName};
 use source_text::{SourceText, TextProblem, TextProblems};
 
 use crate::{
@@ -29,6 +29,8 @@ pub struct MessageRenderer {
     env: Environment<'static>,
     layouts: BTreeMap<PlanName, HtmlLayout>,
     marking: Option<ValueMarking>,
+    /// For the persons who have the catalogue on trial.
+    canary: Option<Box<Self>>,
 }
 
 /// Beside a renderer whose texts mark what they print: where each expression is written, and what came of the texts.
@@ -110,7 +112,19 @@ impl MessageRenderer {
     /// Compiles every layout and text of a catalogue.
     pub fn new(catalogue: &Catalogue) -> Result<Self, TextProblems> {
         // A field that is not there is empty: a mail is not held back for a missing picture.
-        Self::compile(catalogue, UndefinedBehavior::Chainable)
+        let mut renderer = Self::compile(catalogue, UndefinedBehavior::Chainable)?;
+        if let Some(canary) = &catalogue.canary {
+            renderer.canary = Some(Box::new(Self::new(&canary.catalogue)?));
+        }
+        Ok(renderer)
+    }
+
+    /// The one for the catalogue that a person has.
+    pub fn for_person(&self, person: &Person) -> &Self {
+        match (&self.canary, self.catalogue.arm_of(person)) {
+            (Some(canary), CatalogueArm::Canary) => canary,
+            _ => self,
+        }
     }
 
     /// A renderer that keeps what its texts made, with a mark around each value.
@@ -140,7 +154,8 @@ impl MessageRenderer {
         env.set_fuel(Some(FUEL));
         env.set_recursion_limit(RECURSION_MAX);
         env.set_debug(true);
-        let mut renderer = Self { catalogue: catalogue.clone(), env, layouts: BTreeMap::new(), marking };
+        let mut renderer =
+            Self { catalogue: catalogue.clone(), env, layouts: BTreeMap::new(), marking, canary: None };
         let mut problems = TextProblems::default();
         for kind in catalogue.kinds.values() {
             renderer.add(TextPart::Says(kind), &kind.says, &mut problems);

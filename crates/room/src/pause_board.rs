@@ -95,7 +95,6 @@ mod tests {
     use model::{
         PlanName, Tenant, UtcMillis,
         pause::{PauseNote, PauseNotes, PauseScope},
-        plan::PlanSet,
     };
 
     use super::*;
@@ -104,7 +103,7 @@ mod tests {
         let scope = PauseScope::Plan(PlanName::new("daily").unwrap());
         let (by, why) = (String::new(), String::new());
         let note = PauseNote { scope: scope.clone(), is_paused, by, why, at: UtcMillis(1) };
-        PausedPlans::new(&PauseNotes::from([(scope, note)]), &PlanSet::default())
+        PausedPlans::new(&PauseNotes::from([(scope, note)]), std::iter::empty())
     }
 
     #[tokio::test]

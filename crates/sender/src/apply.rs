@@ -137,7 +137,7 @@ impl DeliveryService {
         let outcome = report::outcome_name(record.what);
         metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
         if record.what == JournalOutcome::Sent {
-            let plan = self.deps.room.catalogue.plans.by_name.get(&ready.plan);
+            let plan = self.catalogue_of(ready).plans.by_name.get(&ready.plan);
             let paused = self.deps.room.pauses.current();
             metrics.note_told(ready, plan.is_some_and(|plan| plan.urgent), &paused, record.at);
         }

@@ -46,6 +46,14 @@ pub use returns::ReturnsConfig;
 pub use server::ServerConfig;
 pub use values::MergedConfig;
 
+/// A catalogue that a share of the persons have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CanaryConfig {
+    pub catalogue: PathBuf,
+    /// In parts of a hundred thousand.
+    pub share: u32,
+}
+
 /// Everything that can be set, settled.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -57,6 +65,8 @@ pub struct Config {
     pub tenant: Tenant,
     /// The folder of the catalogue; `up` needs one, the other commands do not.
     pub catalogue: Option<PathBuf>,
+    /// Another one, for a share of the persons.
+    pub canary: Option<CanaryConfig>,
     /// Whether a change of its files is taken up by itself.
     pub catalogue_watch: bool,
     pub api_keys: Vec<ApiKeyConfig>,

@@ -145,3 +145,60 @@ fn a_changed_file_is_taken_up_by_itself_where_that_is_wanted() {
     house.write_catalogue(&first.replacen("look_back: 7d", "look_back: 9d", 1));
     house.wait_for_line("edition=\"2\"");
 }
+
+#[test]
+fn a_share_of_the_persons_is_told_by_a_canary() {
+    let house = ReloadHouse::start(false);
+    let persons: Vec<String> = (0..24).map(|number| format!("p{number}")).collect();
+    let said = |one: &String| {
+        format!(
+            "{{\"id\":\"a{one}\",\"source\":\"t\",\"type\":\"tidings.profile\",\"person\":\"{one}\",\"email\":\"{one}@example.org\"}}\n\
+             {{\"id\":\"b{one}\",\"source\":\"t\",\"type\":\"tidings.follow\",\"person\":\"{one}\",\"target\":\"author:1\"}}\n"
+        )
+    };
+    fs::write(house.dir.path().join("facts"), persons.iter().map(said).collect::<String>()).unwrap();
+    house.run("publish --file facts");
+
+    copy_folder(&house.dir.path().join("shop"), &house.dir.path().join("next"));
+    let text = fs::read_to_string(house.catalogue_file()).unwrap();
+    let tried = text.replacen("{{ items[0].says }}", "On trial: {{ items[0].says }}", 1);
+    assert_ne!(tried, text);
+    let next = house.dir.path().join("next/catalogue.yaml");
+    let settings = house.dir.path().join("tidings.yaml");
+    fs::write(&settings, "canary: {catalogue: next, share: 50%}\n").unwrap();
+    // One that does not fit is refused, and everything stays as it was.
+    fs::write(&next, tried.replacen("author:  {name: text}", "author:  {name: text, born: time}", 1))
+        .unwrap();
+    house.hang_up();
+    house.wait_for_line("tidings_reloads_total{outcome=\"refused\"} 1\n");
+    house.wait_for_line("tidings_catalogue_canary_ratio 0\n");
+    fs::write(&next, &tried).unwrap();
+    house.hang_up();
+    house.wait_for_line("tidings_catalogue_canary_ratio 0.5\n");
+    assert!(house.run("catalogue list").contains("library, canary for 50 %"));
+
+    house.run("publish book.added book:1 title=North author=author:1 available=true");
+    house.wait_until("an entry of each", |house| {
+        persons.iter().all(|one| house.run(&format!("windows {one}")).contains("morning"))
+    });
+    house.run("release --plan morning --all");
+    let headline = |house: &ReloadHouse, one: &String| {
+        let dossier: Value = serde_json::from_str(&house.run(&format!("person {one} --json"))).unwrap();
+        dossier["got"][0]["headline"].as_str().map(str::to_owned)
+    };
+    house.wait_until("a mail of each", |house| persons.iter().all(|one| headline(house, one).is_some()));
+    let on_trial = |one: &&String| headline(&house, one).is_some_and(|line| line.starts_with("On trial: "));
+    let count = persons.iter().filter(on_trial).count();
+    assert!((4..=20).contains(&count), "{count} of 24 at a share of a half");
+    // Both side by side, and as many as were told so.
+    let shares: Value = serde_json::from_str(&house.run("shares --json")).unwrap();
+    let entries = |arm: &str| shares["total"]["arms"][arm]["told"].as_u64().unwrap();
+    assert_eq!((entries("canary"), entries("base")), (count as u64, 24 - count as u64));
+
+    // Without a canary everybody has the one catalogue again.
+    fs::write(&settings, "").unwrap();
+    house.hang_up();
+    house.wait_for_line("tidings_catalogue_canary_ratio 0\n");
+    let shares: Value = serde_json::from_str(&house.run("shares --json")).unwrap();
+    assert_eq!(shares["total"].get("arms"), None);
+}

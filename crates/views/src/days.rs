@@ -79,6 +79,7 @@ pub async fn read_days(
     now: UtcMillis,
     catalogue: Option<&Catalogue>,
 ) -> anyhow::Result<PersonDays> {
+    let catalogue = catalogue.map(|catalogue| catalogue.for_person(person));
     let newest = Day::from_instant(now.plus(model::limits::AHEAD_MS_MAX));
     let days = since.clamp(0, DAYS_MAX);
     let key = |back: i32| DayKey { tenant: tenant.clone(), person: person.clone(), day: newest.plus(-back) };

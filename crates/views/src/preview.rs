@@ -154,6 +154,12 @@ impl PreviewStudio {
         Ok(Self { catalogue, renderer, zones, links })
     }
 
+    /// The one that the person has of whom it is asked; who is named wrongly is refused later.
+    fn catalogue_of(&self, asked: &PreviewRequest) -> &Catalogue {
+        let person = Person::new(&asked.person).ok();
+        person.map_or(&self.catalogue, |person| self.catalogue.for_person(&person))
+    }
+
     /// The message of each plan that was asked for, in the catalogue's order.
     pub async fn build_previews(
         &self,
@@ -161,7 +167,8 @@ impl PreviewStudio {
         at: LookupContext<'_>,
     ) -> anyhow::Result<Result<Vec<MessagePreview>, PreviewError>> {
         let Some(kind) = &asked.kind else { return self.preview_digests(asked, at).await };
-        let order = match parse_order(kind, asked, &self.catalogue) {
+        let catalogue = self.catalogue_of(asked);
+        let order = match parse_order(kind, asked, catalogue) {
             Ok(order) => order,
             Err(slip) => return Ok(Err(slip)),
         };
@@ -174,7 +181,7 @@ impl PreviewStudio {
         }
         let mut previews = Vec::new();
         for plan in &order.plans {
-            match load::load_plan_sheet(&order, plan, &known, &self.catalogue, at).await? {
+            match load::load_plan_sheet(&order, plan, &known, catalogue, at).await? {
                 Ok(sheet) => previews.push(self.preview_plan(&order, plan, &known, &sheet, at)?),
                 Err(slip) => return Ok(Err(slip)),
             }
@@ -190,7 +197,7 @@ impl PreviewStudio {
         known: &LoadedPerson,
         at: LookupContext<'_>,
     ) -> anyhow::Result<Vec<(Ready, MessagePreview)>> {
-        let plans = self.catalogue.plans.by_name.keys().cloned().collect();
+        let plans = self.catalogue.for_person(person).plans.by_name.keys().cloned().collect();
         let wanted = DigestPreviewOrder { person: person.clone(), plans };
         let sheets = load::load_digests(&wanted, known, &self.catalogue, &self.zones, at).await?;
         let of_sheet = |(ready, world): (Ready, WorldSnapshot)| {
@@ -223,7 +230,7 @@ impl PreviewStudio {
         asked: &PreviewRequest,
         at: LookupContext<'_>,
     ) -> anyhow::Result<Result<Vec<MessagePreview>, PreviewError>> {
-        let wanted = match parse_digest_order(asked, &self.catalogue) {
+        let wanted = match parse_digest_order(asked, self.catalogue_of(asked)) {
             Ok(wanted) => wanted,
             Err(slip) => return Ok(Err(slip)),
         };

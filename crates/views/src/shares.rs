@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
-use model::{Day, EntryView, Fate};
+use model::{Day, EntryView, Fate, Person};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,9 @@ pub struct ShareTally {
     pub channels: BTreeMap<String, FateCounts>,
     /// An entry of several kinds counts under each.
     pub kinds: BTreeMap<String, EntryShare>,
+    /// While a canary is on trial: of the persons who have it, and of all others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arms: BTreeMap<String, EntryShare>,
 }
 
 /// What became of entries on any channel: each is told, waits or has ended.
@@ -117,10 +120,10 @@ impl ToldShares {
     }
 
     /// Counts an entry of the day that was begun last.
-    fn add(&mut self, view: &EntryView, catalogue: Option<&Catalogue>) {
-        self.total.add(view, catalogue);
+    fn add(&mut self, view: &EntryView, person: &Person, catalogue: Option<&Catalogue>) {
+        self.total.add(view, person, catalogue);
         if let Some(day) = self.days.last_mut() {
-            day.tally.add(view, catalogue);
+            day.tally.add(view, person, catalogue);
         }
     }
 
@@ -141,9 +144,9 @@ impl ToldShares {
 }
 
 impl ShareTally {
-    fn add(&mut self, view: &EntryView, catalogue: Option<&Catalogue>) {
+    fn add(&mut self, view: &EntryView, person: &Person, catalogue: Option<&Catalogue>) {
         let mut best = None;
-        for channel in days::channels(view, catalogue) {
+        for channel in days::channels(view, catalogue.map(|catalogue| catalogue.for_person(person))) {
             let fate = view.fate(channel);
             self.channels.entry(channel.to_string()).or_default().add(fate);
             best = best.max(Some(BestFate::from_fate(fate)));
@@ -155,16 +158,22 @@ impl ShareTally {
         for kind in kinds {
             self.kinds.entry(kind.to_owned()).or_default().add(best);
         }
+        if let Some(catalogue) = catalogue.filter(|catalogue| catalogue.canary.is_some()) {
+            self.arms.entry(catalogue.arm_of(person).name().to_owned()).or_default().add(best);
+        }
     }
 
     fn join(&mut self, more: Self) {
-        let Self { share, channels, kinds } = more;
+        let Self { share, channels, kinds, arms } = more;
         self.share.join(&share);
         for (channel, fates) in channels {
             self.channels.entry(channel).or_default().join(fates);
         }
         for (kind, share) in kinds {
             self.kinds.entry(kind).or_default().join(&share);
+        }
+        for (arm, share) in arms {
+            self.arms.entry(arm).or_default().join(&share);
         }
     }
 }

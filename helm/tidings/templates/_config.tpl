@@ -103,7 +103,13 @@ hooks: [sender]
 {{- $_ := set $config "engine" "production" -}}
 {{- $_ := set $config "outbox" "none" -}}
 {{- $_ := set $config "data_dir" "/var/lib/tidings/data" -}}
-{{- $_ := set $config "catalogue" (include "tidings.cataloguePath" $root) -}}
+{{- $_ := set $config "catalogue" (include "tidings.cataloguePath" (dict "root" $root "folder" $root.Values.catalogue.subPath)) -}}
+{{- with $root.Values.catalogue.canary -}}
+{{- if .subPath -}}
+{{- $folder := include "tidings.cataloguePath" (dict "root" $root "folder" .subPath) -}}
+{{- $_ := set $config "canary" (dict "catalogue" $folder "share" .share) -}}
+{{- end -}}
+{{- end -}}
 {{- if ne $room "migrate" -}}
 {{- $_ := set $config "listen" "0.0.0.0:7280" -}}
 {{- $tokens := list (dict "role" "metrics" "token_file" "/etc/tidings/secrets/metrics-key") -}}
@@ -122,10 +128,10 @@ hooks: [sender]
 {{- $config | toYaml -}}
 {{- end -}}
 
-{{/* The folder of the catalogue in the container. */}}
+{{/* A folder of the catalogue's source in the container: `dict "root" $ "folder" "..."`. */}}
 {{- define "tidings.cataloguePath" -}}
-{{- $root := eq .Values.catalogue.source "git" | ternary "/etc/tidings/catalogue/current" "/etc/tidings/catalogue" -}}
-{{- with .Values.catalogue.subPath }}{{ printf "%s/%s" $root . }}{{ else }}{{ $root }}{{ end -}}
+{{- $root := eq .root.Values.catalogue.source "git" | ternary "/etc/tidings/catalogue/current" "/etc/tidings/catalogue" -}}
+{{- with .folder }}{{ printf "%s/%s" $root . }}{{ else }}{{ $root }}{{ end -}}
 {{- end -}}
 
 {{/* A path as the key of a ConfigMap, which has no slashes. */}}

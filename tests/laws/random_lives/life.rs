@@ -112,7 +112,7 @@ impl<'a> RandomLife<'a> {
             key: key.clone(),
             later: BTreeMap::new(),
             number: 0,
-            oracle: PlanOracle::new(catalogue),
+            oracle: PlanOracle::new(Arc::new(catalogue.for_person(&key.1).clone())),
             journal: BTreeMap::new(),
             written: PersonRecord::default(),
             turns: 0,
@@ -128,6 +128,11 @@ impl<'a> RandomLife<'a> {
             life.put(step.at, LaterHappening::Happens(step.what.clone()));
         }
         life
+    }
+
+    /// The one that the person has.
+    fn catalogue(&self) -> &Catalogue {
+        self.desk.catalogue.for_person(&self.key.1)
     }
 
     fn put(&mut self, at: UtcMillis, what: LaterHappening) {
@@ -338,7 +343,7 @@ impl<'a> RandomLife<'a> {
             }
             ScriptHappening::Prefers { plan } => {
                 let plan = self.plan(*plan)?;
-                let channel = self.desk.catalogue.plans.by_name[&plan].channel;
+                let channel = self.catalogue().plans.by_name[&plan].channel;
                 self.desk.set_profile(&key, channel.plan(), Some(Value::from_text(plan.as_str())));
                 return Some(PersonNews::Profile);
             }
@@ -361,7 +366,7 @@ impl<'a> RandomLife<'a> {
     }
 
     fn plan(&self, number: usize) -> Option<PlanName> {
-        self.desk.catalogue.plans.by_name.keys().nth(number).cloned()
+        self.catalogue().plans.by_name.keys().nth(number).cloned()
     }
 
     /// An event is stored for the person, and announced sooner or later.
@@ -395,8 +400,8 @@ impl<'a> RandomLife<'a> {
             actor: entry.actor.as_ref(),
             state: &state,
         };
-        let kind = self.desk.catalogue.kinds.get(&entry.reason.kind);
-        let windows = kind.map(|kind| self.desk.catalogue.windows_of(kind, &thing)).unwrap_or_default();
+        let kind = self.catalogue().kinds.get(&entry.reason.kind);
+        let windows = kind.map(|kind| self.catalogue().windows_of(kind, &thing)).unwrap_or_default();
         PersonNews::Announced { day: event.day(), rows: 1, kinds: vec![entry.reason.kind], windows }
     }
 

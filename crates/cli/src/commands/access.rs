@@ -5,6 +5,7 @@ use std::sync::Arc;
 use adapters::engine_setup;
 use anyhow::Context as _;
 use catalogue::Catalogue;
+use lifecycle::start::load_catalogue;
 use runtime::Clock;
 use settings::config::{Config, EngineConfig};
 use shell::{
@@ -80,7 +81,8 @@ pub fn reach_own_house(config: &Config) -> Result<HouseAccess, CommandError> {
 fn open_direct_engines(config: &Config, held: DataDir) -> Result<DirectEngines, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let clock = DemoClock::open(held.path())?.clock().clone();
-    let catalogue = config.catalogue.as_deref().and_then(|dir| Catalogue::load(dir).ok());
+    let catalogue =
+        config.catalogue.as_ref().and_then(|_| load_catalogue(config).ok().map(Arc::unwrap_or_clone));
     let foreign = catalogue.as_ref().map(Catalogue::foreign_topics).unwrap_or_default();
     let opened = runtime
         .block_on(engine_setup::open_engines(config, &clock, foreign))

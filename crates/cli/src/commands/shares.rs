@@ -96,6 +96,7 @@ fn print_shares(shares: &ToldShares) -> Result<(), CommandError> {
     print_table(CHANNELS_HEAD, of_channels.chain(all))?;
     let kinds = total.kinds.iter().map(|(kind, of)| share_row(&terminal::clean_text(kind), of));
     print_table(KINDS_HEAD, kinds)?;
+    print_table(ARMS_HEAD, total.arms.iter().map(|(arm, of)| share_row(arm, of)))?;
     if let Some(DueWindows { cut, deferred, total, plans }) = due {
         let plans = plans.iter().map(|(plan, of)| soon_row(&terminal::clean_text(plan), of));
         print_table(PLANS_HEAD, plans.chain([soon_row("all", total)]))?;
@@ -116,6 +117,7 @@ fn print_shares(shares: &ToldShares) -> Result<(), CommandError> {
 
 const DAYS_HEAD: [&str; 6] = ["day", "entries", "told", "waiting", "ended", "share told"];
 const KINDS_HEAD: [&str; 6] = ["kind", "entries", "told", "waiting", "ended", "share told"];
+const ARMS_HEAD: [&str; 6] = ["catalogue", "entries", "told", "waiting", "ended", "share told"];
 const CHANNELS_HEAD: [&str; 9] =
     ["day", "channel", "entries", "told", "read", "cleared", "carried", "waiting", "ended"];
 const PLANS_HEAD: [&str; 7] = ["windows of", "open", "due now", "in 1 min", "in 1 h", "in 1 d", "later"];

@@ -218,6 +218,7 @@ async fn what_was_not_looked_at_is_not_said_to_be_nothing() {
     let mut tally = counted.clone();
     tally["channels"] = json!({});
     tally["kinds"] = kinds.into();
+    tally["arms"] = json!({"base": counted, "canary": counted});
     let mut day = tally.clone();
     day["day"] = json!("2026-11-20");
     let soon = json!({"open": 1, "now": 1, "minute": 0, "hour": 0, "day": 0, "later": 0});
@@ -240,6 +241,8 @@ async fn what_was_not_looked_at_is_not_said_to_be_nothing() {
         "50.0 %",
         "And 10 more.",
         "And 10 more plans.",
+        "By catalogue",
+        "canary",
         "1 window is due now",
     ] {
         assert!(text.contains(part), "{part}: {text}");

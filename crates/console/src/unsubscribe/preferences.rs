@@ -53,11 +53,12 @@ impl MailPreferences {
 
     /// By which of the plans that are alternatives the person's mails come now.
     pub fn plan(&self, app: &HttpApp, token: &LinkToken) -> Option<PlanName> {
-        let choices = choices(token, &app.catalogue);
-        let named = app.catalogue.kinds.values().filter(|kind| kind.plans.contains(&token.plan));
+        let choices = choices(token, app.catalogue_of(&token.person));
+        let named =
+            app.catalogue_of(&token.person).kinds.values().filter(|kind| kind.plans.contains(&token.plan));
         let offers = named.filter(|kind| kind.plans.iter().filter(|plan| choices.contains(plan)).count() > 1);
         let told = |kind| {
-            let plans = app.catalogue.plans_for(kind, &self.profile);
+            let plans = app.catalogue_of(&token.person).plans_for(kind, &self.profile);
             let of_mails = plans.into_iter().find(|plan| plan.channel == Channel::Email);
             of_mails.map(|plan| plan.name.clone()).filter(|plan| choices.contains(plan))
         };
@@ -68,7 +69,7 @@ impl MailPreferences {
     pub fn mutes(&self, app: &HttpApp) -> Vec<MuteTarget> {
         let on = self.mutes.cells.keys().filter(|name| self.mutes.flag(name));
         let known = |mute: &MuteTarget| match mute {
-            MuteTarget::Kind(kind) => app.catalogue.kinds.contains_key(kind),
+            MuteTarget::Kind(kind) => app.catalogue.knows_kind(kind),
             MuteTarget::Actor(_) => true,
             MuteTarget::Subject(subject) | MuteTarget::Thread(subject) => {
                 app.catalogue.subjects.contains_key(subject.kind())
@@ -222,7 +223,7 @@ async fn load_known_subjects(
 
 /// What readers call a kind: the section of their mails in which it alone stands, else its name.
 fn title(app: &HttpApp, token: &LinkToken, kind: &model::Kind) -> String {
-    let plan = app.catalogue.plans.by_name.get(&token.plan);
+    let plan = app.catalogue_of(&token.person).plans.by_name.get(&token.plan);
     let sections = plan.map(|plan| plan.sections.as_slice()).unwrap_or_default();
     let own = sections.iter().find(|section| section.kinds == [kind.clone()]);
     own.map_or_else(|| kind.as_str().replace('_', " "), |section| section.title.clone())

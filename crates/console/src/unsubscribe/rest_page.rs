@@ -24,13 +24,14 @@ pub async fn show_rest(State(app): AppState, Path(text): Path<String>) -> Result
     let _permit = app.unsubscribe.permit()?;
     let _list = app.unsubscribe.lists.try_acquire().map_err(|_| BUSY)?;
     let known = MailPreferences::load(&app, &token).await?;
-    let is_told = token.channel == Channel::Email && app.catalogue.mails.contains_key(&token.plan);
+    let is_told =
+        token.channel == Channel::Email && app.catalogue_of(&token.person).mails.contains_key(&token.plan);
     let (items, more) = match &known {
         // What goes by another plan by now waits there.
         Some(_) if is_told => {
             let engines = app.house.engines();
             let (log, store) = (&*engines.topics, &*engines.store);
-            let plans = [choices(&token, &app.catalogue), vec![token.plan.clone()]].concat();
+            let plans = [choices(&token, app.catalogue_of(&token.person)), vec![token.plan.clone()]].concat();
             let at = LookupContext { log, store, tenant: &token.tenant, now: app.now() };
             app.studio.list_rest(&token.person, plans, at).await?
         }

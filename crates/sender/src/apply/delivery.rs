@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicBool};
 
+use catalogue::Catalogue;
 use courier::{HandoverOutcome, Message};
 use model::{
     delivery::Delivery,
@@ -45,7 +46,7 @@ impl DeliveryService {
         ready: &Ready,
         loaded: Arc<LoadedBatch>,
     ) -> anyhow::Result<Delivery> {
-        let (now, catalogue) = (self.now(), &self.deps.room.catalogue);
+        let (now, catalogue) = (self.now(), self.catalogue_of(ready));
         let mut journalled = loaded.journal.get(&ready.id).cloned().unwrap_or_default();
         loop {
             return match decide_delivery(ready, &journalled, catalogue, now) {
@@ -97,7 +98,7 @@ impl DeliveryService {
 
     /// What the courier says of a message that it was handed; nothing if it cannot tell.
     async fn was_sent(&self, ready: &Ready) -> anyhow::Result<Option<bool>> {
-        let id = message_id(ready, sender_of(ready, &self.deps.room.catalogue));
+        let id = message_id(ready, sender_of(ready, self.catalogue_of(ready)));
         Ok(self.deps.courier.was_sent(ready.channel, &id).await?)
     }
 
@@ -117,14 +118,14 @@ impl DeliveryService {
             None => self.unclear_record(ready, journalled),
         };
         let (facts, now) = (loaded.facts.get(&ready.id), self.now());
-        let left = check::untold_entries(ready, claim, facts, &loaded.world, &self.deps.room.catalogue, now);
+        let left = check::untold_entries(ready, claim, facts, &loaded.world, self.catalogue_of(ready), now);
         let (what, left) = journal::record_failure(ready, claim.attempt, journalled, (what, left), now);
         self.record_attempt(ready, claim.attempt, what, left).await
     }
 
     /// How an attempt is recorded of which nobody can say whether it was sent.
     fn unclear_record(&self, ready: &Ready, journalled: &JournalRows) -> JournalOutcome {
-        record_unclear(ready, journalled, &self.deps.room.catalogue)
+        record_unclear(ready, journalled, self.catalogue_of(ready))
     }
 
     /// Makes the message and hands it over, as long as others go first or other facts come.
@@ -164,7 +165,7 @@ impl DeliveryService {
         past: &JournalRows,
         given_up: usize,
     ) -> anyhow::Result<SendAttempt> {
-        let (now, facts, catalogue) = (self.now(), loaded.facts_of(ready), &self.deps.room.catalogue);
+        let (now, facts, catalogue) = (self.now(), loaded.facts_of(ready), self.catalogue_of(ready));
         let mut checked = check::check_ready(ready, facts, &loaded.world, catalogue, now);
         if checked.told.is_empty() && !check::wants_badge(ready, facts, catalogue, now) {
             return self
@@ -172,7 +173,8 @@ impl DeliveryService {
                 .await
                 .map(SendAttempt::from_delivery);
         }
-        let Some(message) = decide_message(&self.message_maker(loaded), ready, facts, &mut checked) else {
+        let Some(message) = decide_message(&self.message_maker(ready, loaded), ready, facts, &mut checked)
+        else {
             return self
                 .end_attempt(ready, attempt, JournalOutcome::Refused, checked.left)
                 .await
@@ -220,10 +222,15 @@ impl DeliveryService {
         )))
     }
 
-    fn message_maker<'a>(&'a self, loaded: &'a LoadedBatch) -> MessageMaker<'a> {
+    /// The one that the person of a Ready has.
+    pub(super) fn catalogue_of(&self, ready: &Ready) -> &Catalogue {
+        self.deps.room.catalogue.for_person(&ready.person)
+    }
+
+    fn message_maker<'a>(&'a self, ready: &Ready, loaded: &'a LoadedBatch) -> MessageMaker<'a> {
         MessageMaker {
-            catalogue: &self.deps.room.catalogue,
-            renderer: &self.deps.renderer,
+            catalogue: self.catalogue_of(ready),
+            renderer: self.deps.renderer.for_person(&ready.person),
             zones: &self.deps.room.zones,
             world: &loaded.world,
             links: self.config.links.as_ref(),

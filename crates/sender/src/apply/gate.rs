@@ -119,11 +119,11 @@ impl ClaimGate<'_> {
         }
         let loaded = load::load_batch(deps, std::slice::from_ref(self.ready)).await?;
         let (facts, now) = (loaded.facts_of(self.ready), self.desk.now());
-        let checked = check::check_ready(self.ready, facts, &loaded.world, &deps.room.catalogue, now);
+        let catalogue = self.desk.catalogue_of(self.ready);
+        let checked = check::check_ready(self.ready, facts, &loaded.world, catalogue, now);
         // What changes all the time, such as where somebody is, does not hold a message for ever.
         let as_made = self.given_up >= REMADE_MAX || is_as_known(&facts.profile, &self.facts.profile);
-        let is_wanted =
-            !self.ready.is_badge() || check::wants_badge(self.ready, facts, &deps.room.catalogue, now);
+        let is_wanted = !self.ready.is_badge() || check::wants_badge(self.ready, facts, catalogue, now);
         let fits = as_made && is_wanted && checked.told == self.checked.told;
         if !fits {
             *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(loaded));
@@ -133,7 +133,7 @@ impl ClaimGate<'_> {
 
     /// What leads from the mail in hand back to its person.
     fn slip(&self, now: UtcMillis) -> Option<Slip> {
-        let plan = self.desk.deps.room.catalogue.plans.by_name.get(&self.ready.plan)?;
+        let plan = self.desk.catalogue_of(self.ready).plans.by_name.get(&self.ready.plan)?;
         returns::build_slip(self.ready, &plan.stream, &self.facts.profile, now)
     }
 

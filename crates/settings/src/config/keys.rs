@@ -102,6 +102,10 @@ config_keys! {
     CATALOGUE "catalogue": Path, "folder of the catalogue";
     CATALOGUE_WATCH "catalogue_watch": Flag = "false",
         "whether a change of the catalogue's files is taken up by itself within seconds, if it passes its check; SIGHUP asks for it in any case";
+    CANARY_CATALOGUE "canary.catalogue": Path,
+        "folder of a second catalogue, which a share of the persons have instead; it goes with `catalogue` when that is reloaded";
+    CANARY_SHARE "canary.share": Share = "5%",
+        "the share of the persons who have that catalogue, always the same ones; `off` for nobody";
     API_KEYS "api_keys": ApiKeys, "the keys of callers, a list of `{tenant: ..., key: ...}`; needed where other machines reach the house";
     ACCESS_TOKENS "access_tokens": AccessTokens,
         "tokens that outlast a restart, a list of `{role: ..., token: ...}`: `metrics` opens only the metrics, `read` everything for looking, `operate` everything; a file may hold several, a line each";

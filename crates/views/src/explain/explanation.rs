@@ -27,6 +27,7 @@ pub fn explain_events(
     catalogue: &Catalogue,
     now: UtcMillis,
 ) -> Vec<EventExplanation> {
+    let catalogue = catalogue.for_person(person);
     let reader = ReaderFacts {
         tenant,
         person,

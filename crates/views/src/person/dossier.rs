@@ -36,6 +36,7 @@ pub fn build_dossier(
     now: UtcMillis,
 ) -> PersonDossier {
     let DossierFacts { known, suppressed, .. } = gathered;
+    let catalogue = catalogue.map(|catalogue| catalogue.for_person(person));
     let record = known.record.as_ref();
     let stated = known.profile.text(profile::ZONE).filter(|name| zones.get(name).is_some());
     PersonDossier {

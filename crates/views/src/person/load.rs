@@ -72,6 +72,8 @@ impl DossierFacts {
 
 /// Reads all that there is.
 pub async fn load_facts(person: &Person, sources: DossierSources<'_>) -> anyhow::Result<DossierFacts> {
+    let own = sources.catalogue.map(|catalogue| catalogue.for_person(person));
+    let sources = DossierSources { catalogue: own, ..sources };
     let DossierSources { at, catalogue, studio, .. } = sources;
     let known = preview::load_known_person(person, at).await.context("load the person")?;
     let suppressed = suppressions::load_suppressions(at.store, (at.tenant, person), at.now).await?;

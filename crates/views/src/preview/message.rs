@@ -7,7 +7,7 @@ use courier::{
     push,
 };
 use model::{
-    Channel, EndReason, EntryKey, Value, ValueCell, VersionedState, WorldSnapshot,
+    Channel, EndReason, EntryKey, Person, Value, ValueCell, VersionedState, WorldSnapshot,
     device::{self, DevicePlatform, PushDevice},
     hook::Hook,
     person::profile,
@@ -60,7 +60,8 @@ impl PreviewStudio {
         world: &WorldSnapshot,
         at: LookupContext<'_>,
     ) -> anyhow::Result<MessagePreview> {
-        let plan = self.catalogue.plans.by_name.get(&ready.plan).context("the plan")?;
+        let plans = &self.catalogue.for_person(&ready.person).plans;
+        let plan = plans.by_name.get(&ready.plan).context("the plan")?;
         let remarks = self.list_obstacles(ready, known, plan, at);
         self.draw_preview(ready, (None, PreviewSource::Digest), &facts(known), world, remarks, at)
     }
@@ -74,17 +75,18 @@ impl PreviewStudio {
         at: LookupContext<'_>,
     ) -> anyhow::Result<Vec<ListedItem>> {
         let facts = SenderFacts { profile: known.profile.clone(), ..facts(known) };
-        let checked = check::check_ready(ready, &facts, world, &self.catalogue, at.now);
+        let checked =
+            check::check_ready(ready, &facts, world, self.catalogue.for_person(&ready.person), at.now);
         if checked.told.is_empty() {
             return Ok(Vec::new());
         }
-        self.message_maker(world).list_items(ready, &facts, &checked)
+        self.message_maker(&ready.person, world).list_items(ready, &facts, &checked)
     }
 
-    fn message_maker<'a>(&'a self, world: &'a WorldSnapshot) -> MessageMaker<'a> {
+    fn message_maker<'a>(&'a self, person: &Person, world: &'a WorldSnapshot) -> MessageMaker<'a> {
         MessageMaker {
-            catalogue: &self.catalogue,
-            renderer: &self.renderer,
+            catalogue: self.catalogue.for_person(person),
+            renderer: self.renderer.for_person(person),
             zones: &self.zones,
             world,
             links: Some(&self.links),
@@ -106,7 +108,8 @@ impl PreviewStudio {
         let checked = match of {
             PreviewSource::Example => whole,
             PreviewSource::Waiting | PreviewSource::Subject | PreviewSource::Digest => {
-                let checked = check::check_ready(ready, facts, world, &self.catalogue, at.now);
+                let checked =
+                    check::check_ready(ready, facts, world, self.catalogue.for_person(&ready.person), at.now);
                 remarks.extend(
                     checked.left.iter().filter_map(|(key, why)| describe_left_out(ready, *key, *why)),
                 );
@@ -114,7 +117,7 @@ impl PreviewStudio {
                 if checked.told.is_empty() { whole } else { checked }
             }
         };
-        let message = self.message_maker(world).message(ready, facts, &checked)?;
+        let message = self.message_maker(&ready.person, world).message(ready, facts, &checked)?;
         let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
         let mut preview = MessagePreview {
             kind,
@@ -166,7 +169,7 @@ impl PreviewStudio {
 
     /// By which plan it goes instead.
     fn other_plan(&self, order: &PreviewOrder<'_>, plan: &Plan, known: &LoadedPerson) -> Option<String> {
-        let theirs = self.catalogue.plans_for(order.kind, &known.profile);
+        let theirs = self.catalogue.for_person(&order.person).plans_for(order.kind, &known.profile);
         let other = theirs.into_iter().find(|other| other.channel == plan.channel && other.name != plan.name);
         other.map(|other| format!("with their profile, they are told this under `{}`", other.name))
     }

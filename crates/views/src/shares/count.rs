@@ -166,16 +166,16 @@ impl ShareCounter<'_> {
     /// Counts days of persons, each with all its rows.
     async fn add(&mut self, persons: impl IntoIterator<Item = DayRows>) -> anyhow::Result<()> {
         let ours = persons.into_iter().filter(|of| of.key.tenant == *self.tenant);
-        let (mut keys, mut rows) = (Vec::new(), Vec::new());
-        for of in ours {
-            keys.push(StateKey::Notes(of.key.tenant, of.key.person));
-            rows.push(of.rows);
+        let (mut keys, mut of_persons) = (Vec::new(), Vec::new());
+        for DayRows { key, rows } in ours {
+            keys.push(StateKey::Notes(key.tenant, key.person.clone()));
+            of_persons.push((key.person, rows));
         }
         // Who read all there is said so in one place.
         let notes = self.store.states(&keys).await.context("read what persons read or cleared at once")?;
-        for (rows, notes) in rows.iter().zip(&notes) {
+        for ((person, rows), notes) in of_persons.iter().zip(&notes) {
             let view = fold_rows(rows).with_notes(notes);
-            view.entries().for_each(|(_, entry)| self.shares.add(entry, self.catalogue));
+            view.entries().for_each(|(_, entry)| self.shares.add(entry, person, self.catalogue));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use catalogue::canary::CatalogueArm;
 use model::{
     AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
     MarkAction, Person, ReadyId, SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey,
@@ -14,6 +15,19 @@ use super::{
     *,
 };
 
+const CATALOGUE: &str = "catalogue: sample
+subjects: {item: {title: text}}
+kinds:
+  a: {on: item.made, to: everyone, says: 'made', plans: [daily]}
+plans:
+  daily:
+    channel: push
+    close: {daily: \"09:00\", zone: person}
+    look_back: 3d
+    headline: 'x'
+    body: 'x'
+    sections: [{title: New, kinds: a, most: 5}]
+";
 const READY: ReadyId = ReadyId([9; 16]);
 
 fn now() -> UtcMillis {
@@ -44,8 +58,8 @@ fn mark(day: Day, n: u16, channel: Option<Channel>, what: MarkAction) -> DayRow 
 
 /// Counts the entries of one day.
 fn tally(rows: &[DayRow]) -> ShareTally {
-    let mut tally = ShareTally::default();
-    fold_rows(rows).entries().for_each(|(_, view)| tally.add(view, None));
+    let (mut tally, ann) = (ShareTally::default(), Person::new("ann").unwrap());
+    fold_rows(rows).entries().for_each(|(_, view)| tally.add(view, &ann, None));
     tally
 }
 
@@ -169,6 +183,33 @@ async fn pieces_add_up_to_the_whole() {
             assert_eq!(found, whole, "parts of {part}, pieces of {rows}");
             assert!(pieces > 1, "parts of {part}, pieces of {rows}");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_shares_of_a_canary_stand_beside_those_of_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(dir.path()).unwrap();
+    let people: Vec<Person> = (0..40).map(|n| Person::new(&format!("p{n}")).unwrap()).collect();
+    let mut days = Vec::new();
+    for one in &people {
+        days.push(person(one.as_str(), today(), vec![entry(today(), 1, "a")]));
+    }
+    store.write(days, now()).await.unwrap();
+    let parse = || Catalogue::parse(CATALOGUE, "catalogue.yaml", &|_| Ok(String::new())).unwrap();
+    let tried = parse().with_canary(parse(), 30_000).unwrap();
+    let tenant = Tenant::new("main").unwrap();
+    let bounds = ShareCountLimits { part: 7, rows: u64::MAX, time: Duration::from_secs(3_600) };
+    let count = async |catalogue: &Catalogue| {
+        let asked = (count::days(1, now()), None);
+        count::count_shares(&store, &tenant, Some(catalogue), asked, bounds).await.unwrap().total.arms
+    };
+    assert!(count(&parse()).await.is_empty());
+    let arms = count(&tried).await;
+    for arm in CatalogueArm::ALL {
+        let many = people.iter().filter(|person| tried.arm_of(person) == arm).count();
+        assert_eq!(arms[arm.name()].entries, many as u64);
+        assert!(many > 0);
     }
 }
 

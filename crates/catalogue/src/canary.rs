@@ -1,0 +1,225 @@
+//! A canary: a catalogue that is tried on a share of the persons, while all others have the one of before.
+//!
+//! Who has which is a function of the person alone, so it is the same in each room, after a restart and when the share
+//! grows. Both are checked as one: what comes in, and whom a kind is for, is the same in both; what is told, when and
+//! in which words may differ.
+
+use std::sync::Arc;
+
+use model::{Kind, Person, PlanName, plan::Plan};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{Catalogue, KindDef};
+
+/// Shares are counted in parts of so many.
+pub const WHOLE: u32 = 100_000;
+/// Keeps who has the canary apart from who has which partition.
+const SALT: &[u8] = b"canary\0";
+
+/// A catalogue on trial.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CanaryCatalogue {
+    pub catalogue: Arc<Catalogue>,
+    /// For how many of [`WHOLE`] persons.
+    pub share: u32,
+}
+
+/// Which of two catalogues a person has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum CatalogueArm {
+    Base,
+    Canary,
+}
+
+impl CatalogueArm {
+    pub const ALL: [Self; 2] = [Self::Base, Self::Canary];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Canary => "canary",
+        }
+    }
+}
+
+impl Catalogue {
+    /// The same with another one on trial; all that stands against it, if anything does.
+    pub fn with_canary(mut self, canary: Self, share: u32) -> Result<Self, Vec<String>> {
+        let problems = find_differences(&self, &canary);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let of_all = [self.hash, canary.hash, u64::from(share)].map(u64::to_le_bytes);
+        self.hash = xxh3_64(of_all.as_flattened());
+        self.canary = Some(CanaryCatalogue { catalogue: Arc::new(canary), share });
+        Ok(self)
+    }
+
+    /// The one that a person has.
+    pub fn for_person(&self, person: &Person) -> &Self {
+        match (&self.canary, self.arm_of(person)) {
+            (Some(canary), CatalogueArm::Canary) => &canary.catalogue,
+            _ => self,
+        }
+    }
+
+    pub fn arm_of(&self, person: &Person) -> CatalogueArm {
+        match &self.canary {
+            Some(canary) if draw_person(person) < canary.share => CatalogueArm::Canary,
+            _ => CatalogueArm::Base,
+        }
+    }
+
+    /// Each with its arm.
+    pub fn arms(&self) -> impl Iterator<Item = (CatalogueArm, &Self)> + Clone {
+        let canary = self.canary.as_ref().map(|canary| (CatalogueArm::Canary, &*canary.catalogue));
+        std::iter::once((CatalogueArm::Base, self)).chain(canary)
+    }
+
+    /// Kinds that are told on an event, of each arm.
+    pub fn kinds_of_arms_on(&self, what: &str) -> impl Iterator<Item = &KindDef> {
+        self.arms().flat_map(move |(_, of)| of.kinds_on(what))
+    }
+
+    /// Whether a kind is in either.
+    pub fn knows_kind(&self, kind: &Kind) -> bool {
+        self.arms().any(|(_, of)| of.kinds.contains_key(kind))
+    }
+
+    /// The plans of both.
+    pub fn plans_of_arms(&self) -> impl Iterator<Item = &Plan> + Clone {
+        self.arms().flat_map(|(_, of)| of.plans.by_name.values())
+    }
+
+    /// Whether a plan of either has pushes with a number.
+    pub fn have_badges(&self) -> bool {
+        self.arms().any(|(_, of)| of.plans.have_badges())
+    }
+
+    /// What the house calls it, among the catalogues that it took up.
+    pub fn edition_name(&self) -> String {
+        match &self.canary {
+            None => self.name.clone(),
+            Some(canary) => format!("{}, canary for {}", self.name, format_share(canary.share)),
+        }
+    }
+}
+
+/// A share as people write it.
+pub fn format_share(share: u32) -> String {
+    let (whole, rest) = (share / 1_000, share % 1_000);
+    match rest {
+        0 => format!("{whole} %"),
+        rest => format!("{} %", format!("{whole}.{rest:03}").trim_end_matches('0')),
+    }
+}
+
+/// A number below [`WHOLE`] for each person.
+fn draw_person(person: &Person) -> u32 {
+    let hash = xxh3_64(&[SALT, person.as_str().as_bytes()].concat());
+    u32::try_from(hash % u64::from(WHOLE)).unwrap_or_default()
+}
+
+/// In what two catalogues may not differ.
+fn find_differences(base: &Catalogue, canary: &Catalogue) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut compare = |is_same: bool, what: &str| {
+        if !is_same {
+            found.push(format!("`{what}` must be the same in both"));
+        }
+    };
+    compare(base.name == canary.name, "catalogue");
+    compare(base.subjects == canary.subjects, "subjects");
+    compare(base.sources == canary.sources, "sources");
+    compare(base.plans.surfaces == canary.plans.surfaces, "surfaces");
+    let is_told_alike = |name: &Kind, other: &KindDef| {
+        base.kinds.get(name).is_none_or(|own| own.on == other.on && own.to == other.to)
+    };
+    for (name, _) in canary.kinds.iter().filter(|(name, other)| !is_told_alike(name, other)) {
+        found.push(format!("kind `{name}` must have the same `on` and `to` in both, or another name"));
+    }
+    let has_same_channel = |name: &PlanName, other: &Plan| {
+        base.plans.by_name.get(name).is_none_or(|own| own.channel == other.channel)
+    };
+    for (name, _) in canary.plans.by_name.iter().filter(|(name, other)| !has_same_channel(name, other)) {
+        found.push(format!("plan `{name}` must have the same channel in both, or another name"));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `KIND` is the kind that there is.
+    const TEXT: &str = "catalogue: flats
+subjects:
+  flat: {title: text, price: number}
+kinds:
+  KIND: {on: flat.cheaper, to: {followers_of: subject}, says: 'cheaper', plans: [daily]}
+plans:
+  daily:
+    channel: push
+    close: {daily: \"09:00\", zone: person}
+    look_back: 3d
+    headline: 'x'
+    body: 'x'
+    sections: [{title: New, kinds: KIND, most: 5}]
+";
+
+    fn parse(text: &str) -> Catalogue {
+        Catalogue::parse(text, "catalogue.yaml", &|_| Ok(String::new()))
+            .unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    fn base() -> Catalogue {
+        parse(&TEXT.replace("KIND", "cheaper"))
+    }
+
+    fn persons() -> impl Iterator<Item = Person> {
+        (0..20_000).filter_map(|number| Person::new(&format!("p{number}")).ok())
+    }
+
+    #[test]
+    fn what_may_not_differ_is_refused() {
+        let base = TEXT.replace("KIND", "cheaper");
+        let check = |from: &str, to: &str, expected: &[&str]| {
+            let other = TEXT.replace(from, to).replace("KIND", "cheaper");
+            assert_ne!(other, base);
+            let found = parse(&base).with_canary(parse(&other), 5_000);
+            assert_eq!(found.err().unwrap_or_default(), expected, "{to}");
+        };
+        check("says: 'cheaper'", "says: 'less'", &[]);
+        check("\"09:00\"", "\"10:00\"", &[]);
+        check("KIND", "less", &[]);
+        check("catalogue: flats", "catalogue: rooms", &["`catalogue` must be the same in both"]);
+        check("price: number", "price: text", &["`subjects` must be the same in both"]);
+        let kind = "kind `cheaper` must have the same `on` and `to` in both, or another name";
+        check("on: flat.cheaper", "on: flat.gone", &[kind]);
+        check("{followers_of: subject}", "everyone", &[kind]);
+        let plan = "plan `daily` must have the same channel in both, or another name";
+        check("channel: push", "channel: chat", &[plan]);
+    }
+
+    #[test]
+    fn a_share_of_the_persons_has_it_and_keeps_it_as_the_share_grows() {
+        let tried = |share: u32| base().with_canary(base(), share).unwrap();
+        let (few, more) = (tried(5_000), tried(20_000));
+        let has = |of: &Catalogue, person: &Person| of.arm_of(person) == CatalogueArm::Canary;
+        let count = persons().filter(|person| has(&few, person)).count();
+        assert!((850..1_150).contains(&count), "{count} of 20,000");
+        assert!(persons().all(|person| !has(&few, &person) || has(&more, &person)));
+        let (nobody, all) = (tried(0), tried(WHOLE));
+        assert!(persons().all(|person| !has(&nobody, &person) && has(&all, &person)));
+        assert!(few.hash != more.hash && few.hash != base().hash);
+    }
+
+    #[test]
+    fn a_share_is_written_as_people_write_it() {
+        for (share, expected) in [(5_000, "5 %"), (500, "0.5 %"), (1, "0.001 %"), (WHOLE, "100 %")] {
+            assert_eq!(format_share(share), expected);
+        }
+        let tried = base().with_canary(base(), 500).unwrap();
+        assert_eq!(tried.edition_name(), "flats, canary for 0.5 %");
+    }
+}
