@@ -193,7 +193,12 @@ fn split_text(bytes: &[u8]) -> Option<(String, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Crowd, CrowdEnrolment, Person, Tenant};
+    use std::fs;
+
+    use model::{
+        Crowd, CrowdEnrolment, Person, Tenant,
+        format::{FORMAT_WRITTEN, FORMATS_READ},
+    };
     use proptest::prelude::*;
 
     use super::*;
@@ -218,6 +223,49 @@ mod tests {
     /// What the cluster goes by.
     fn rank(version: i64, bytes: Vec<u8>) -> (i64, Vec<u8>) {
         (version_stamp(version), bytes)
+    }
+
+    /// By name, the cells of `schemas/rows/cells.<format>.txt`.
+    fn golden_cells() -> Vec<(&'static str, ValueCell)> {
+        let subject = |name| SubjectRef::new(name).unwrap();
+        let values = [
+            ("flag", Some(Value::Flag(true))),
+            ("gone", None),
+            ("number", Some(Value::Number(2.5))),
+            ("place", Some(Value::Place(GeoPoint { lat: 52.5, lon: -13.25 }))),
+            ("ref", Some(Value::Ref(subject("maker:7")))),
+            ("refs", Some(Value::Refs(vec![subject("maker:7"), subject("maker:8,9")]))),
+            ("text", Some(Value::from_text("Grüße"))),
+            ("time", Some(Value::Time(UtcMillis(1_795_264_000_000)))),
+        ];
+        values.into_iter().map(|(name, value)| (name, ValueCell { version: 7, value })).collect()
+    }
+
+    /// `UPDATE_GOLDENS=1` rewrites those of the format of today.
+    #[test]
+    fn cells_are_those_of_the_goldens_of_each_format() {
+        let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let path =
+            |format: u32| format!("{}/../../schemas/rows/cells.{format}.txt", env!("CARGO_MANIFEST_DIR"));
+        let lines =
+            golden_cells().into_iter().map(|(name, cell)| format!("{name} {}\n", hex(encode_cell(&cell))));
+        let written = lines.collect::<String>() + &format!("standing {}\n", hex(encode_standing(7, true)));
+        if std::env::var_os("UPDATE_GOLDENS").is_some() {
+            fs::write(path(FORMAT_WRITTEN), &written).unwrap();
+        }
+        assert_eq!(fs::read_to_string(path(FORMAT_WRITTEN)).unwrap(), written);
+        for format in FORMATS_READ {
+            let golden = fs::read_to_string(path(format)).unwrap();
+            assert!(!golden.is_empty(), "format {format}");
+            for (name, text) in golden.lines().map(|line| line.split_once(' ').unwrap()) {
+                let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+                let bytes: Vec<u8> = (0..text.len()).step_by(2).map(byte).collect();
+                match golden_cells().into_iter().find(|(sample, _)| *sample == name) {
+                    Some((_, cell)) => assert_eq!(decode_cell(&bytes).unwrap(), cell, "{name} of {format}"),
+                    None => assert_eq!(belongs_since(&bytes).unwrap(), Some(7), "{name} of {format}"),
+                }
+            }
+        }
     }
 
     proptest! {

@@ -12,7 +12,7 @@ mod erase;
 mod first_words;
 mod isolation;
 mod journal;
-mod samples;
+pub(crate) mod samples;
 mod slips;
 mod states;
 

@@ -1,4 +1,6 @@
-//! The suite on the embedded engine: honest, rough and lying; locks, restarts and kills.
+//! The suite on the embedded engine: honest, rough and lying; locks, restarts and kills. And what lies there, byte by byte.
+
+mod goldens;
 
 use std::{
     collections::HashMap,

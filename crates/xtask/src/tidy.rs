@@ -6,6 +6,7 @@ mod catalogues;
 mod circles;
 mod complaints;
 mod faults;
+mod formats;
 mod goldens;
 mod layers;
 mod licences;
@@ -40,7 +41,7 @@ const fn tidy_check(name: &'static str, run: fn(&SourceTree) -> Vec<String>, why
 }
 
 /// All checks, in the order in which they run.
-pub const CHECKS: [TidyCheck; 22] = [
+pub const CHECKS: [TidyCheck; 23] = [
     tidy_check(
         "layers",
         layers::check_layers,
@@ -80,6 +81,11 @@ pub const CHECKS: [TidyCheck; 22] = [
         "goldens",
         goldens::check_goldens,
         "every version of a record that was ever written can still be read",
+    ),
+    tidy_check(
+        "formats",
+        formats::check_formats,
+        "who changes what is persisted decides whether the release before can read it",
     ),
     tidy_check("scenarios", scenarios::check_scenarios, "a scenario says which behaviour it proves"),
     tidy_check(

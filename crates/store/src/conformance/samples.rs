@@ -11,39 +11,39 @@ use super::BrokenStorePromise;
 use crate::port::{DayRows, DayStore, Store};
 
 /// 2026-11-21T12:26:40Z. Not the machine's time: it is an argument everywhere.
-pub(super) const NOW: UtcMillis = UtcMillis(1_795_264_000_000);
+pub(crate) const NOW: UtcMillis = UtcMillis(1_795_264_000_000);
 
 fn name_error(error: &model::id::BadName) -> BrokenStorePromise {
     BrokenStorePromise(format!("a sample is no name: {error}"))
 }
 
-pub(super) fn tenant(name: &str) -> Result<Tenant, BrokenStorePromise> {
+pub(crate) fn tenant(name: &str) -> Result<Tenant, BrokenStorePromise> {
     Tenant::new(name).map_err(|error| name_error(&error))
 }
 
-pub(super) fn person(name: &str) -> Result<Person, BrokenStorePromise> {
+pub(crate) fn person(name: &str) -> Result<Person, BrokenStorePromise> {
     Person::new(name).map_err(|error| name_error(&error))
 }
 
-pub(super) fn subject(name: &str) -> Result<SubjectRef, BrokenStorePromise> {
+pub(crate) fn subject(name: &str) -> Result<SubjectRef, BrokenStorePromise> {
     SubjectRef::new(name).map_err(|error| name_error(&error))
 }
 
-pub(super) fn day_key(of: &str, who: &str, day: Day) -> Result<DayKey, BrokenStorePromise> {
+pub(crate) fn day_key(of: &str, who: &str, day: Day) -> Result<DayKey, BrokenStorePromise> {
     Ok(DayKey { tenant: tenant(of)?, person: person(who)?, day })
 }
 
-pub(super) fn today() -> Day {
+pub(crate) fn today() -> Day {
     Day::from_instant(NOW)
 }
 
-pub(super) fn entry_key(n: u16, day: Day) -> EntryKey {
+pub(crate) fn entry_key(n: u16, day: Day) -> EntryKey {
     let mut event = [0xff; 16];
     event[..2].copy_from_slice(&n.to_be_bytes());
     EntryKey { occurred: day.start().plus(i64::from(n % 7) * 1_000), event: EventKey(event) }
 }
 
-pub(super) fn entry_row(n: u16, day: Day) -> Result<DayRow, BrokenStorePromise> {
+pub(crate) fn entry_row(n: u16, day: Day) -> Result<DayRow, BrokenStorePromise> {
     entry_because(n, day, AudienceMatch::Follows(subject("author:7")?), None)
 }
 
@@ -75,16 +75,16 @@ fn every_because() -> Result<Vec<AudienceMatch>, BrokenStorePromise> {
     Ok(all)
 }
 
-pub(super) fn entry_rows(from: u16, to: u16, day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
+pub(crate) fn entry_rows(from: u16, to: u16, day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
     (from..to).map(|n| entry_row(n, day)).collect()
 }
 
-pub(super) fn ready_id(n: u8) -> ReadyId {
+pub(crate) fn ready_id(n: u8) -> ReadyId {
     ReadyId([n; 16])
 }
 
 /// A row of every sort that there is.
-pub(super) fn every_row(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
+pub(crate) fn every_row(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
     let mut rows = entry_rows(0, 3, day)?;
     // All of one event, so that only the reason tells them apart.
     for because in every_because()? {
@@ -113,7 +113,7 @@ pub(super) fn every_row(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
 }
 
 /// Writes rows to one day.
-pub(super) async fn write_rows(
+pub(crate) async fn write_rows(
     store: &dyn Store,
     key: &DayKey,
     rows: &[DayRow],
@@ -122,7 +122,7 @@ pub(super) async fn write_rows(
 }
 
 /// Reads one day, sorted; the order of rows is the engine's.
-pub(super) async fn read_rows(store: &dyn Store, key: &DayKey) -> Result<Vec<DayRow>, BrokenStorePromise> {
+pub(crate) async fn read_rows(store: &dyn Store, key: &DayKey) -> Result<Vec<DayRow>, BrokenStorePromise> {
     let mut days = DayStore::read(store, std::slice::from_ref(key), NOW).await?;
     let mut rows = days
         .pop()
@@ -133,7 +133,7 @@ pub(super) async fn read_rows(store: &dyn Store, key: &DayKey) -> Result<Vec<Day
 
 /// Names that an engine may trip over: long ones, beginnings of each other, separators, the edges of
 /// UTF-8, what looks like the engine's own.
-pub(super) fn hostile_names() -> Vec<String> {
+pub(crate) fn hostile_names() -> Vec<String> {
     let mut names: BTreeSet<String> = [
         "a",
         "b",

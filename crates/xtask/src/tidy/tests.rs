@@ -40,7 +40,7 @@ macro_rules! check_samples {
 }
 
 check_samples! {
-    layers manifests unused licences openings fences lengths sizes awaits rooms clocks limits products names circles goldens scenarios metrics faults texts links prose
+    layers manifests unused licences openings fences lengths sizes awaits rooms clocks limits products names circles goldens formats scenarios metrics faults texts links prose
 }
 
 fn read_samples(name: &str) -> Vec<TidySample> {
