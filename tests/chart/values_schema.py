@@ -266,7 +266,7 @@ def values():
             "config": settings(), "secrets": secrets(), "catalogue": catalogue(),
             "roomDefaults": ref,
             "rooms": closed({"ingest": ref, "fanout": ref, "digest": ref, "sender": ref, "keeper": keeper}),
-            "migrate": closed({"mode": {"enum": ["hook", "job", "off"]}, "backoffLimit": number(), "activeDeadlineSeconds": number(60), "ttlSecondsAfterFinished": number(), "resources": RESOURCES}),
+            "migrate": closed({"mode": {"enum": ["hook", "job", "off"]}, "noWayBack": FLAG, "backoffLimit": number(), "activeDeadlineSeconds": number(60), "ttlSecondsAfterFinished": number(), "resources": RESOURCES}),
             "command": closed({"args": listed(text(), examples=[["days", "ann"]]), "room": {"enum": ["ingest", "fanout", "digest", "sender", "keeper"]}}),
             "serviceAccount": closed({"create": FLAG, "name": NAME, "annotations": LABELS}),
             "podSecurityContext": closed({name: number(1) for name in ("runAsUser", "runAsGroup", "fsGroup")}),

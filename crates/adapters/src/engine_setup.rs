@@ -21,6 +21,7 @@ use upkeep::repartition;
 use wire::{NoSchemaSource, SchemaSource, topics};
 
 pub mod backup_mark;
+pub mod format_gate;
 mod identity;
 pub mod migrate;
 
@@ -198,19 +199,23 @@ pub async fn retry_while_away<T>(
 pub struct NotReadyError(String);
 
 /// Makes sure that a house can start on these engines: embedded ones are made ready, for the others that is
-/// done by `tidings migrate`.
+/// done by `tidings migrate`. A line for what somebody should know.
 pub async fn prepare_engines(
     opened: &OpenedEngines,
     partitions: PartitionCount,
     foreign: &BTreeSet<String>,
-) -> anyhow::Result<()> {
+    (way_back, now): (format_gate::WayBack, UtcMillis),
+) -> anyhow::Result<Option<String>> {
     let log = opened.topics();
     repartition::refuse_unfinished(&*log).await?;
+    let gate = format_gate::FormatGate::read(&*log).await?;
     match opened {
         OpenedEngines::Embedded { .. } => {
+            gate.refuse_raise(way_back, format_gate::RaisingCommand::Up)?;
             house::declare_topics(&*log, partitions).await.context("declare the topics")?;
             // Others would write to these; here nobody else can make them.
-            Ok(log.declare(&house::foreign_topic_specs(foreign)).await.context("declare the sources")?)
+            log.declare(&house::foreign_topic_specs(foreign)).await.context("declare the sources")?;
+            gate.raise(&*log, now).await
         }
         OpenedEngines::Production { store, names: (prefix, keyspace), .. } => {
             let TopicGaps { missing, unlike } =
@@ -222,7 +227,8 @@ pub async fn prepare_engines(
                 let missing = missing.join("\n  ");
                 return Err(NotReadyError(format!("run `tidings migrate` first:\n  {missing}")).into());
             }
-            identity::check_identity(&*log, &**store, (prefix, keyspace)).await
+            gate.refuse_unfit()?;
+            identity::check_identity(&*log, &**store, (prefix, keyspace)).await.map(|()| None)
         }
     }
 }

@@ -281,6 +281,9 @@ repartition` changes the count. With --check nothing is changed, and the exit co
 to do. --tables-only is for a restore (docs/how-to/backup-and-restore.md): the name of the house comes with \
 the backup, so none is made.
 
+A release that writes what the one before cannot read says so here and makes nothing, until --no-way-back says \
+that only a backup leads back (docs/how-to/upgrade.md).
+
 Examples:
   tidings migrate
   tidings migrate --check";
@@ -325,6 +328,9 @@ pub struct UpArgs {
     /// Start with sample data and a clock that can be moved forward
     #[arg(long)]
     pub demo: bool,
+    /// Start, although the release before cannot read what is then written
+    #[arg(long)]
+    pub no_way_back: bool,
 }
 
 #[derive(Debug, Args)]
@@ -348,6 +354,9 @@ pub struct MigrateArgs {
     /// Create keyspaces and tables alone, into which a backup is read
     #[arg(long, conflicts_with = "check")]
     pub tables_only: bool,
+    /// Go on, although the release before cannot read what is written afterwards
+    #[arg(long)]
+    pub no_way_back: bool,
 }
 
 #[derive(Debug, Args)]

@@ -111,7 +111,11 @@ fn run_command(
 ) -> Result<(), CommandError> {
     match command {
         TidingsCommand::Init(init) => init::run(&init, out),
-        TidingsCommand::Up(_) => run_process(Box::new(up::whole_house_spec), process_settings(config), out),
+        TidingsCommand::Up(up) => {
+            let way_back = migrate::way_back(up.no_way_back);
+            let spec = Box::new(move |config| up::whole_house_spec(config, way_back));
+            run_process(spec, process_settings(config), out)
+        }
         TidingsCommand::Run(run) => {
             run_process(run::rooms_spec(&config, &run)?, process_settings(config), out)
         }

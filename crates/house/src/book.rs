@@ -8,10 +8,13 @@ use catalogue::Catalogue;
 use model::{
     UtcMillis,
     edition::Edition,
+    format::HouseFormat,
     pause::{PauseNote, PauseNotes},
 };
 use topic::{NewRecord, Topics};
-use wire::{AdoptedCatalogue, HouseNote, HouseNoteBody, topics};
+use wire::{AdoptedCatalogue, HouseNote, HouseNoteBody, house_note, topics};
+
+use crate::house_format::keep_newest;
 
 /// Notes read at once.
 const PAGE: usize = 1_000;
@@ -33,6 +36,8 @@ pub struct HouseBook {
     house: Option<String>,
     /// As of when the latest note of the house itself is, and when it was appended.
     house_noted: Option<(UtcMillis, i64)>,
+    /// The newest format that was noted.
+    format: Option<HouseFormat>,
     /// By hash: the number that it has now, and where that stands.
     taken: BTreeMap<u64, (u64, u64)>,
     /// What each was called, and when it was taken up.
@@ -64,8 +69,12 @@ impl HouseBook {
             self.next = records.last().map_or(end, |last| last.offset + 1);
             for record in records {
                 let Some(value) = &record.value else { continue };
-                let note = wire::house_note::decode(value)
-                    .with_context(|| format!("{} at offset {}", topics::HOUSE, record.offset))?;
+                let at = || format!("{} at offset {}", topics::HOUSE, record.offset);
+                if let Some(format) = house_note::read_format(&record.key).with_context(at)? {
+                    keep_newest(&mut self.format, Some(format));
+                    continue;
+                }
+                let note = house_note::decode(value).with_context(at)?;
                 match note.what {
                     HouseNoteBody::Catalogue(AdoptedCatalogue { edition, name }) => {
                         self.known.insert(edition.hash, (name, note.at));
@@ -86,6 +95,11 @@ impl HouseBook {
     /// Which house it is, if anybody noted it.
     pub fn house(&self) -> Option<&str> {
         self.house.as_deref()
+    }
+
+    /// The newest format that was noted.
+    pub fn format(&self) -> Option<&HouseFormat> {
+        self.format.as_ref()
     }
 
     /// The latest word on whatever was ever paused.

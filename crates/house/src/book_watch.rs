@@ -7,6 +7,7 @@ use catalogue::{Catalogue, canary::WHOLE};
 use model::{
     UtcMillis,
     edition::{Edition, EditionTracker},
+    format::FORMATS_READ,
     pause::PausedPlans,
 };
 use room::pause_board::PauseBoard;
@@ -79,7 +80,11 @@ impl BookWatch {
     /// Looks once.
     pub async fn refresh(&self) -> anyhow::Result<()> {
         let mut book = self.book.lock().await;
+        let format = book.format().cloned();
         let read = book.update(&*self.log).await;
+        if format.as_ref() != book.format() {
+            warn_of_format(&book);
+        }
         self.update_editions(&book);
         self.update_pauses(&book);
         read
@@ -134,6 +139,16 @@ impl BookWatch {
         let now = UtcMillis(self.clock.now());
         let number = self.editions.awaited_edition(now).map_or(0, |awaited| awaited.edition.number);
         awaited.with_label_values::<&str>(&[]).set(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+}
+
+/// Says that the house was raised to a format that only newer programs read.
+fn warn_of_format(book: &HouseBook) {
+    if let Some(format) = book.format().filter(|format| !FORMATS_READ.contains(&format.number)) {
+        tracing::warn!(
+            %format,
+            "the house has a format now that this program cannot read: replace it; its partitions stand still where they meet it"
+        );
     }
 }
 

@@ -32,6 +32,7 @@ pub mod book_watch;
 pub mod editions;
 pub mod erasure;
 pub mod history;
+pub mod house_format;
 pub mod house_watch;
 mod keeper;
 mod lag;

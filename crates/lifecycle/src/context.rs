@@ -8,7 +8,10 @@
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use adapters::engine_setup::{self, HouseEngineError, OpenedEngines};
+use adapters::engine_setup::{
+    self, HouseEngineError, OpenedEngines,
+    format_gate::{RaisingCommand, WayBack},
+};
 use anyhow::{Context as _, anyhow};
 use axum::Router;
 use catalogue::Catalogue;
@@ -65,6 +68,8 @@ pub struct ProcessContext {
     pub secret: LinkSecret,
     /// Which rooms live here.
     pub rooms: BTreeSet<RoomName>,
+    /// Whether the format of the house may be raised to one that the release before cannot read.
+    pub way_back: WayBack,
     /// What this process counts, whether or not there is a house.
     pub metrics: Metrics,
     /// Starts a house on engines that were opened, and what answers for it.
@@ -106,11 +111,9 @@ impl ProcessContext {
                 engine_setup::migrate::check_reachable(engines, clock).await
             })
             .await?;
-            for line in
-                engine_setup::migrate::migrate_engines(engines, partitions, self.data.path(), what).await?
-            {
-                terminal::print_talk(line);
-            }
+            let (dir, raise) = (self.data.path(), (self.way_back, RaisingCommand::Up));
+            let done = engine_setup::migrate::migrate_engines(engines, partitions, dir, what, raise).await?;
+            done.into_iter().for_each(terminal::print_talk);
         }
         engine_setup::retry_while_away(Some(START_TIME_MAX), say, async || self.try_start().await).await
     }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use adapters::engine_setup::NotReadyError;
+use adapters::engine_setup::{NotReadyError, format_gate::WayBack};
 use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
@@ -39,6 +39,8 @@ pub struct ProcessSpec {
     pub rooms: BTreeSet<RoomName>,
     /// Whether it makes in its engines what is missing there.
     pub migrates: bool,
+    /// Whether it may raise the format of the house to one that the release before cannot read.
+    pub way_back: WayBack,
 }
 
 /// Makes the process that a command asks for, once the log is there to speak to.

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use adapters::engine_setup::{self, OpenedEngines};
+use adapters::engine_setup::{self, OpenedEngines, format_gate::WayBack};
 use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
 use axum::{
@@ -146,8 +146,9 @@ impl<'a> ScenarioScene<'a> {
             return Ok((opened, Some(kafka)));
         }
         let opened = engine_setup::open_embedded(&self.dir, &self.clock).await?;
-        engine_setup::prepare_engines(&opened, PartitionCount::USUAL, &self.catalogue.foreign_topics())
-            .await?;
+        let (foreign, start) =
+            (self.catalogue.foreign_topics(), (WayBack::Kept, UtcMillis(self.clock.now())));
+        engine_setup::prepare_engines(&opened, PartitionCount::USUAL, &foreign, start).await?;
         Ok((opened, None))
     }
 

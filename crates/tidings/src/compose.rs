@@ -124,7 +124,7 @@ async fn open_site(
     catalogue: Arc<Catalogue>,
     listens: SocketAddr,
 ) -> Result<ProcessContext, CommandError> {
-    let ProcessSpec { mut config, data, secret, rooms, .. } = spec;
+    let ProcessSpec { mut config, data, secret, rooms, way_back, .. } = spec;
     if let EngineConfig::Production(engines) = &mut config.engine {
         engines.kafka.client = client_id(&rooms, engines.kafka.instance.as_deref());
     }
@@ -159,6 +159,7 @@ async fn open_site(
         address,
         secret,
         rooms,
+        way_back,
         metrics,
         compose: |context, engines| Box::pin(compose_house(context, engines)),
     })
@@ -178,8 +179,12 @@ async fn compose_house(
     site: &ProcessContext,
     engines: OpenedEngines,
 ) -> anyhow::Result<(ProcessHouse, Router)> {
-    engine_setup::prepare_engines(&engines, site.config.partitions, &site.foreign_topics()).await?;
-    engine_setup::note_start(&engines, UtcMillis(site.clock.clock().now())).await?;
+    let now = UtcMillis(site.clock.clock().now());
+    let (partitions, foreign) = (site.config.partitions, site.foreign_topics());
+    let prepared =
+        engine_setup::prepare_engines(&engines, partitions, &foreign, (site.way_back, now)).await?;
+    prepared.into_iter().for_each(terminal::print_talk);
+    engine_setup::note_start(&engines, now).await?;
     let zones = ZoneRules::load_newest();
     tracing::info!(
         version = zones.origin().version,

@@ -6,6 +6,7 @@ use std::{borrow::Cow, sync::LazyLock};
 use model::{
     UtcMillis,
     edition::Edition,
+    format::HouseFormat,
     pause::{PauseNote, PauseScope},
 };
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ use crate::{
 pub const EDITION: &str = "tidings-edition";
 /// The key of the note of the house itself.
 const HOUSE: &[u8] = b"house";
+/// What the key of a format begins with.
+const FORMAT: &str = "format ";
 
 /// What is noted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,6 +60,20 @@ impl HouseNote {
             HouseNoteBody::Pause(note) => format!("pause {}", note.scope).into_bytes(),
         }
     }
+}
+
+/// The key under which a format is noted. The format stands there and not in the value, which is the note of the house
+/// itself: programs that know of no formats read that and pass over the key.
+pub fn format_key(format: &HouseFormat) -> Vec<u8> {
+    format!("{FORMAT}{}", format.text()).into_bytes()
+}
+
+/// The format that a key of the topic `house` notes, if it notes one.
+pub fn read_format(key: &[u8]) -> Result<Option<HouseFormat>, DecodeError> {
+    let Some(text) = key.strip_prefix(FORMAT.as_bytes()) else { return Ok(None) };
+    let format = str::from_utf8(text).ok().and_then(HouseFormat::parse);
+    let unreadable = || DecodeError::new(format!("`{}` is no format", String::from_utf8_lossy(key)));
+    format.map(Some).ok_or_else(unreadable)
 }
 
 /// The header of a record that was written by this edition.
@@ -175,6 +192,17 @@ impl<'a> HouseNoteDto<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_format_stands_in_the_key_and_its_value_is_read_by_programs_that_know_of_none() {
+        let format = HouseFormat { number: 12, release: Some("0.4.0 (ab12)".to_owned()) };
+        assert_eq!(read_format(&format_key(&format)).unwrap(), Some(format));
+        let note = HouseNote { house: "a".to_owned(), what: HouseNoteBody::Name, at: UtcMillis(1) };
+        assert_eq!(read_format(&note.key()).unwrap(), None);
+        for odd in [&b"format "[..], b"format x", b"format 0", b"format \xff"] {
+            assert!(read_format(odd).is_err(), "{odd:?}");
+        }
+    }
 
     #[test]
     fn a_record_says_by_which_edition_it_was_written() {

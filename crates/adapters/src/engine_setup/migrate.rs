@@ -16,7 +16,11 @@ use topic::Topics;
 use topic_kafka::KafkaTopics;
 use upkeep::repartition;
 
-use super::{EngineAwayError, NotReadyError, TopicGaps, find_topic_gaps, identity};
+use super::{
+    EngineAwayError, NotReadyError, TopicGaps, find_topic_gaps,
+    format_gate::{FormatGate, RaisingCommand, WayBack},
+    identity,
+};
 
 /// Makes what is missing; a line for each thing that was done.
 pub async fn migrate_engines(
@@ -24,6 +28,7 @@ pub async fn migrate_engines(
     partitions: PartitionCount,
     dir: &Path,
     (catalogue, clock): (Option<&Catalogue>, &Clock),
+    (way_back, command): (WayBack, RaisingCommand),
 ) -> anyhow::Result<Vec<String>> {
     // What is refused is refused before anything was made.
     let log = KafkaTopics::open(engines.kafka.clone(), clock.clone()).context("the log")?;
@@ -33,6 +38,8 @@ pub async fn migrate_engines(
     if !unlike.is_empty() {
         return Err(NotReadyError(unlike.join("\n")).into());
     }
+    let gate = FormatGate::read(&log).await?;
+    gate.refuse_raise(way_back, command)?;
     house::declare_topics(&log, partitions).await.context("make the topics")?;
     let mut done: Vec<String> = Vec::new();
     if !missing.is_empty() {
@@ -49,6 +56,7 @@ pub async fn migrate_engines(
         None => Arc::new(log),
     };
     done.extend(identity::name_house(&*log, &store, names, now).await?);
+    done.extend(gate.raise(&*log, now).await?);
     if let Some(catalogue) = catalogue {
         done.extend(take_up_catalogue(&*log, catalogue, now).await?);
     }
@@ -85,6 +93,9 @@ pub async fn plan_migration(
     let TopicGaps { missing, unlike } =
         find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("check the topics")?;
     let mut lines = [unlike, missing].concat();
+    let gate = FormatGate::read(&log).await?;
+    gate.refuse_unreadable()?;
+    lines.extend(gate.describe_raise());
     match super::open_store(&engines.cql).await {
         Ok(_) => {}
         Err(error) if error.is::<NotReadyError>() => lines.push(error.to_string()),

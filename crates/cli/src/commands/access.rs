@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adapters::engine_setup;
+use adapters::engine_setup::{self, format_gate::FormatGate};
 use anyhow::Context as _;
 use catalogue::Catalogue;
 use lifecycle::start::load_catalogue;
@@ -88,5 +88,7 @@ fn open_direct_engines(config: &Config, held: DataDir) -> Result<DirectEngines, 
         .block_on(engine_setup::open_engines(config, &clock, foreign))
         .map_err(lifecycle::start::start_failure)?;
     let (topics, store) = (opened.topics(), opened.store());
+    let is_read = async { FormatGate::read(&*topics).await?.refuse_unreadable() };
+    runtime.block_on(is_read).map_err(lifecycle::start::start_failure)?;
     Ok(DirectEngines { runtime, topics, store, clock, catalogue, _held: held })
 }

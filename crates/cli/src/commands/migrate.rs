@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use adapters::engine_setup::{self, migrate};
+use adapters::engine_setup::{
+    self,
+    format_gate::{RaisingCommand, WayBack},
+    migrate,
+};
 use anyhow::Context as _;
 use lifecycle::start::{load_catalogue, start_failure};
 use runtime::Clock;
@@ -15,6 +19,11 @@ use crate::arguments as cli;
 
 /// How long engines that are away are waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether the release before may be given up.
+pub fn way_back(is_given_up: bool) -> WayBack {
+    if is_given_up { WayBack::GivenUp } else { WayBack::Kept }
+}
 
 pub fn run(config: &Config, asked: &cli::MigrateArgs, out: OutputStyle) -> Result<(), CommandError> {
     let EngineConfig::Production(production) = &config.engine else {
@@ -38,8 +47,9 @@ pub fn run(config: &Config, asked: &cli::MigrateArgs, out: OutputStyle) -> Resul
         } else if asked.check {
             migrate::plan_migration(production, partitions, &config.data_dir, &clock).await
         } else {
-            migrate::migrate_engines(production, partitions, &config.data_dir, (catalogue.as_deref(), &clock))
-                .await
+            let (what, raise) =
+                ((catalogue.as_deref(), &clock), (way_back(asked.no_way_back), RaisingCommand::Migrate));
+            migrate::migrate_engines(production, partitions, &config.data_dir, what, raise).await
         }
     });
     let lines = lines.map_err(start_failure)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use adapters::engine_setup::format_gate::WayBack;
 use house::RoomName;
 use lifecycle::start::{ProcessSpec, SpecMaker};
 use settings::config::{Config, EngineConfig};
@@ -27,7 +28,7 @@ pub fn rooms_spec(config: &Config, asked: &cli::RunArgs) -> Result<SpecMaker<'st
     let secret = require_secret(config, &rooms)?;
     Ok(Box::new(|config: Config| {
         let data = DataDir::share(&config.data_dir, rooms.contains(&RoomName::Ingest))?;
-        Ok(ProcessSpec { config, data, secret, rooms, migrates: false })
+        Ok(ProcessSpec { config, data, secret, rooms, migrates: false, way_back: WayBack::Kept })
     }))
 }
 
