@@ -9,7 +9,7 @@ EVENTS ?= 200000
 CATALOGUES ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up sink engines test chart image watch soak nightly advisories bench fmt
+.PHONY: help setup up sink engines test chart upgrade image watch soak nightly advisories bench fmt
 
 help: ## lists these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ test: ## runs the whole gate: format, checks, lints, tests, documentation, plant
 
 chart: ## checks the Helm chart, and lives a release on a real API server; ARGS=quick leaves the server out
 	@tests/chart/run.sh $(or $(ARGS),all)
+
+upgrade: ## upgrades a house and takes it back, both versions at work on real engines; ARGS=COMMIT is another one before
+ifneq ($(ARGS),quick)
+	@setup/prepare.sh engines
+endif
+	@tests/upgrade/run.sh $(ARGS)
 
 image: ## makes the container image, has public tools judge it and runs it; ARGS=FILE takes a static program that is there
 	@setup/prepare.sh up

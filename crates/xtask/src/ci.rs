@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use crate::{
     changes::ChangeReach,
+    engines::GateEngines,
     faults::{self, PlainRuns},
     lanes::{self, SuiteReport},
     operations,
@@ -33,7 +34,8 @@ pub enum GateStage {
     Clippy,
     /// cargo doc; in the whole gate while tests wait for engines
     Doc,
-    /// What is quick of `make chart` and `make watch`, if their tools are built; in the whole gate while tests wait
+    /// What is quick of `make chart`, `make watch` and `make upgrade`, if what they need is built; in the whole gate while
+    /// tests wait
     Operations,
 }
 
@@ -78,10 +80,11 @@ pub fn run_stages(house: &WorkspaceRoot, wanted: &[GateStage], reach: &ChangeRea
         let mut meanwhile = Vec::new();
         reports.push(time_stage(stage, || {
             if stage != GateStage::Test {
-                return gate.run(stage, &[]);
+                return gate.run(stage, &[], None);
             }
-            suite_reports = lanes::run_lanes(house, gate.suites()?, |computed| {
-                meanwhile.extend(fills.iter().map(|stage| time_stage(*stage, || gate.run(*stage, computed))));
+            suite_reports = lanes::run_lanes(house, gate.suites()?, |computed, engines| {
+                let run = |stage| time_stage(stage, || gate.run(stage, computed, Some(engines)));
+                meanwhile.extend(fills.iter().map(|stage| run(*stage)));
             })?;
             Ok(add_up(suite_reports.iter().map(|report: &SuiteReport| report.tally)))
         }));
@@ -95,7 +98,12 @@ pub fn run_stages(house: &WorkspaceRoot, wanted: &[GateStage], reach: &ChangeRea
 
 impl GateRun<'_> {
     /// Runs a stage that is not the tests; some of those may have run already.
-    fn run(&self, stage: GateStage, computed: &[SuiteReport]) -> Result<GateTally> {
+    fn run(
+        &self,
+        stage: GateStage,
+        computed: &[SuiteReport],
+        engines: Option<&GateEngines>,
+    ) -> Result<GateTally> {
         let house = self.house;
         match stage {
             GateStage::Fmt => run_single(house, &["fmt", "--all", "--check", "--", "-l"]),
@@ -104,7 +112,7 @@ impl GateRun<'_> {
             GateStage::Faults => self.plant_faults(computed),
             GateStage::Clippy => run_single(house, &shell::workspace_arguments(&["clippy", "--all-targets"])),
             GateStage::Doc => run_single(house, &shell::workspace_arguments(&["doc", "--no-deps"])),
-            GateStage::Operations => operations::run_quick_checks(house),
+            GateStage::Operations => operations::run_quick_checks(house, engines),
         }
     }
 

@@ -49,11 +49,11 @@ pub struct SuiteReport {
 }
 
 /// Runs all, and counts the tests one by one while their output is shown. What is to be done afterwards is told how
-/// the computing lane fared, and has the processors until the other lanes are done.
+/// the computing lane fared and where the engines are, and has the processors until the other lanes are done.
 pub fn run_lanes(
     house: &WorkspaceRoot,
     suites: &[TestSuite],
-    afterwards: impl FnOnce(&[SuiteReport]),
+    afterwards: impl FnOnce(&[SuiteReport], &GateEngines),
 ) -> Result<Vec<SuiteReport>> {
     let engines = GateEngines::start(house)?;
     thread::scope(|scope| {
@@ -61,7 +61,7 @@ pub fn run_lanes(
         let waiting: Vec<_> =
             WAITING.iter().map(|&(lane, _)| scope.spawn(move || run_lane(lane, suites, engines))).collect();
         let mut reports = run_lane(COMPUTING, suites, engines)?;
-        afterwards(&reports);
+        afterwards(&reports, engines);
         for lane in waiting {
             let Ok(lane) = lane.join() else { bail!("a lane died") };
             reports.extend(lane?);

@@ -1,33 +1,58 @@
-//! The checks of the chart, and of dashboards and alerts, as far as they are quick and their tools were built: nothing of
-//! Kubernetes is built by the gate.
+//! The checks of the chart, of dashboards and alerts, and the upgrade from the release before, as far as they are quick and
+//! what they need was built: nothing of Kubernetes and no older program is built by the gate.
 
 use std::{path::Path, process::Command};
 
 use anyhow::Result;
 
 use crate::{
+    engines::GateEngines,
     shell::{self, WorkspaceRoot},
     tally::GateTally,
 };
 
-/// A set of checks: its make target, its script, and the script that says where its tools are, by which word.
-const CHECKS: [(&str, &str, &str, &str); 2] = [
-    ("chart", "tests/chart/run.sh", "setup/chart.sh", "bin"),
-    ("watch", "tests/watch/run.sh", "setup/watch.sh", "python"),
+/// A set of checks: its script, the script that says where what it needs is, by which word, and what builds that.
+struct QuickCheck {
+    script: &'static str,
+    setup: &'static str,
+    word: &'static str,
+    build: &'static str,
+}
+
+const CHECKS: [QuickCheck; 3] = [
+    QuickCheck {
+        script: "tests/chart/run.sh",
+        setup: "setup/chart.sh",
+        word: "bin",
+        build: "make chart ARGS=quick",
+    },
+    QuickCheck {
+        script: "tests/watch/run.sh",
+        setup: "setup/watch.sh",
+        word: "python",
+        build: "make watch ARGS=quick",
+    },
+    QuickCheck {
+        script: "tests/upgrade/run.sh",
+        setup: "setup/upgrade.sh",
+        word: "cached",
+        build: "make upgrade",
+    },
 ];
 
-/// Runs what can be run here, and says what cannot.
-pub fn run_quick_checks(house: &WorkspaceRoot) -> Result<GateTally> {
+/// Runs what can be run here, and says what cannot. Engines that run are used by who needs some.
+pub fn run_quick_checks(house: &WorkspaceRoot, engines: Option<&GateEngines>) -> Result<GateTally> {
     let mut sum = GateTally::default();
-    for (target, script, setup, tool) in CHECKS {
-        if !has_tools(house, setup, tool) {
-            println!(
-                "{target}: not run here, since its tools are not built; `make {target} ARGS=quick` builds them"
-            );
+    for QuickCheck { script, setup, word, build } in CHECKS {
+        if !has_tools(house, setup, word) {
+            println!("{script}: not run here, since what it needs is not built; `{build}` builds it");
             continue;
         }
         let mut last = String::new();
         let mut command = Command::new(house.root.join(script));
+        if let Some(engines) = engines {
+            engines.set_variables(&mut command);
+        }
         let ended = shell::run_listening(command.arg("quick").current_dir(&house.root), |line| {
             println!("{line}");
             last = line.to_owned();
@@ -37,8 +62,8 @@ pub fn run_quick_checks(house: &WorkspaceRoot) -> Result<GateTally> {
     Ok(sum)
 }
 
-fn has_tools(house: &WorkspaceRoot, setup: &str, tool: &str) -> bool {
-    let asked = Command::new(house.root.join(setup)).arg(tool).current_dir(&house.root).output();
+fn has_tools(house: &WorkspaceRoot, setup: &str, word: &str) -> bool {
+    let asked = Command::new(house.root.join(setup)).arg(word).current_dir(&house.root).output();
     asked.is_ok_and(|answer| {
         let at = String::from_utf8_lossy(&answer.stdout);
         answer.status.success() && house.root.join(Path::new(at.trim())).exists()
