@@ -16,7 +16,7 @@ ALERTS = ROOT / "helm/tidings/files/alerts.yaml"
 
 # What the chart sets itself, and what is secret. `kafka.instance` is the name of a Pod.
 OF_THE_CHART = {
-    "data_dir", "engine", "listen", "catalogue", "api_keys", "access_tokens", "server", "token", "ca_file", "secret", "outbox", "demo", "mail.ways", "mail.ca",
+    "data_dir", "engine", "listen", "catalogue", "canary.catalogue", "canary.share", "api_keys", "access_tokens", "server", "token", "ca_file", "secret", "outbox", "demo", "mail.ways", "mail.ca",
     "mail.dkim", "mail.intake", "push.ca", "apns.key", "fcm.account", "webpush.key", "hooks.secret", "hooks.ca",
     "kafka.instance", "kafka.password", "kafka.ca", "kafka.certificate", "kafka.key", "cql.password", "cql.ca",
     "cql.certificate", "cql.key", "registry.password", "registry.ca",
