@@ -165,16 +165,7 @@ fn resolve_catalogue(
     written: CatalogueDraft,
     read_file: ReadFile<'_>,
 ) -> Catalogue {
-    let CatalogueDraft {
-        name,
-        postal,
-        subjects,
-        kinds: written_kinds,
-        plans: written_plans,
-        surfaces,
-        caps,
-        sources,
-    } = written;
+    let CatalogueDraft { name, postal, subjects, kinds: written_kinds, plans: written_plans, .. } = written;
     let plan_names = written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
     let mut kinds = BTreeMap::new();
     let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
@@ -186,8 +177,8 @@ fn resolve_catalogue(
     }
     let folder = reader.source.file.rfind('/').map_or("", |at| &reader.source.file[..=at]);
     let names: Vec<&str> = written_kinds.iter().map(|kind| kind.name.as_str()).collect();
-    let caps = caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
-    let mut plans = PlanSet { surfaces, caps, ..PlanSet::default() };
+    let caps = written.caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
+    let mut plans = PlanSet { surfaces: written.surfaces, caps, ..PlanSet::default() };
     let mut followed = Vec::new();
     let (mut mails, mut pushes) = (BTreeMap::new(), BTreeMap::new());
     for written in written_plans {
@@ -219,7 +210,7 @@ fn resolve_catalogue(
         }
     }
     let sources =
-        sources.into_iter().filter_map(|written| sources::resolve_source(reader, written, &subjects));
+        written.sources.into_iter().filter_map(|one| sources::resolve_source(reader, one, &subjects));
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
     let file = reader.source.file.to_string();
     let mut catalogue = Catalogue {

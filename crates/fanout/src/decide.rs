@@ -1,7 +1,7 @@
 //! The decision of the fan-out: the audience of an event, and which members of a crowd are told. It is pure: the facts
 //! are arguments.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use catalogue::{Audience, Catalogue, KindDef, canary::CatalogueArm};
 use model::{AudienceMatch, Crowd, Event, GeoPoint, Kind, Person, Slice, UtcMillis, Value, VersionedState};
@@ -23,14 +23,11 @@ pub fn find_reach(
     inline: usize,
 ) -> EventReach {
     let FanoutItem { what: event, again } = heard;
-    let then;
     let known = match again {
-        None => known,
-        Some(_) => {
-            then = state_as_of(known, event.occurred);
-            &then
-        }
+        None => Cow::Borrowed(known),
+        Some(_) => Cow::Owned(state_as_of(known, event.occurred)),
     };
+    let known = &*known;
     let mut named = RecipientSheet::default();
     let mut crowds: BTreeMap<Crowd, Vec<Kind>> = BTreeMap::new();
     let mut listed = Vec::new();
@@ -91,12 +88,9 @@ pub fn find_reach(
             }
         }
     }
-    let listed = (!listed.is_empty()).then(|| Slice {
-        event: Event { persons: event.persons.clone(), ..carried.clone() },
-        kinds: listed,
-        crowds: Vec::new(),
-        from: None,
-    });
+    let all = || Event { persons: event.persons.clone(), ..carried.clone() };
+    let listed =
+        (!listed.is_empty()).then(|| Slice { event: all(), kinds: listed, crowds: Vec::new(), from: None });
     EventReach { named, slices: cut_slices(&carried, crowds), listed }
 }
 

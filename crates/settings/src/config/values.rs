@@ -60,7 +60,8 @@ impl ConfigMerge<'_> {
         let listen = self.take(keys::LISTEN, parse_as("is not an address and port, such as 127.0.0.1:7280"));
         let public_url = self.take(keys::PUBLIC_URL, parse_public_url);
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
-        let canary = self.resolve_canary();
+        let canary = self.settings.get(keys::CANARY_CATALOGUE).map(|setting| PathBuf::from(&setting.text));
+        let canary_share = self.take(keys::CANARY_SHARE, parse_share);
         let secret = self.resolve_signing();
         let outbox = self.take(keys::OUTBOX, parse_folder);
         let hand_over = self.take(keys::LIMITS_HAND_OVER, parse_duration);
@@ -92,7 +93,7 @@ impl ConfigMerge<'_> {
                 public_url,
                 tenant: tenant?,
                 catalogue,
-                canary: canary?,
+                canary: canary.zip(canary_share?).map(|(catalogue, share)| CanaryConfig { catalogue, share }),
                 api_keys,
                 access_tokens,
                 server,
@@ -116,13 +117,6 @@ impl ConfigMerge<'_> {
             }
             _ => Err(ConfigError(self.refused)),
         }
-    }
-
-    /// Nothing where nobody has it.
-    fn resolve_canary(&mut self) -> Option<Option<CanaryConfig>> {
-        let share = self.take(keys::CANARY_SHARE, parse_share)?;
-        let catalogue = self.settings.get(keys::CANARY_CATALOGUE).map(|setting| PathBuf::from(&setting.text));
-        Some(catalogue.zip(share).map(|(catalogue, share)| CanaryConfig { catalogue, share }))
     }
 
     fn resolve_limits(&mut self, hand_over: Option<Duration>) -> Option<LimitsConfig> {

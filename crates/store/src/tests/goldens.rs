@@ -20,11 +20,14 @@ use crate::{
 /// Between the key and the value of a row.
 const BETWEEN: &str = "|";
 
+/// Whether rows are what was meant.
+type RowCheck = Box<dyn Fn(&[Vec<u8>]) -> bool>;
+
 /// A value that is stored, and whether bytes mean the same.
 struct StoredSample {
     name: String,
     parts: Vec<Vec<u8>>,
-    is_meant: Box<dyn Fn(&[Vec<u8>]) -> bool>,
+    is_meant: RowCheck,
 }
 
 fn sample(
