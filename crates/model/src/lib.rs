@@ -10,8 +10,8 @@
 //! states them. [`person`] is all that is remembered of somebody between turns ([`habit`] when they come); [`profile`],
 //! [`mutes`] and [`notes`] name the fields of what is known of them. [`ready`] and [`delivery`] are what leaves and what
 //! becomes of it, [`returns`] what others send back later, [`erasure`] how somebody is forgotten. [`pause`] is what an operator stopped, [`partition`]
-//! says who owns a person, [`limits`] how much of anything there may be, [`access_role`] what a token opens, [`mod@format`] which format
-//! of what is persisted a program reads and writes.
+//! says who owns a person, [`limits`] how much of anything there may be, [`access_role`] what a token opens. [`mod@format`] is
+//! which format of what is persisted a program reads and writes; [`trace`] is carried along and decides nothing.
 //!
 //! Then the rules. [`fold`] is the only reader of a day, and [`civil_time`] turns local times into instants. [`window`] is
 //! the one function that decides. What it decides with stands below it: [`due_time`] when a window closes, [`hold`] what
@@ -74,6 +74,7 @@ pub mod fault;
 pub mod limits;
 pub mod partition;
 pub mod pause;
+pub mod trace;
 
 pub use access_role::AccessRole;
 pub use crowd::{Crowd, CrowdEnrolment, Slice};

@@ -13,11 +13,12 @@ use crate::{
     entry::EntryKey,
     habit::VisitHabit,
     id::{PlanName, ReadyId},
-    limits::{CLOSING_BYTES_MAX, ID_BYTES_MAX, RECORD_BYTES_MAX, ROWS_STEP},
+    limits::{CLOSING_BYTES_MAX, ID_BYTES_MAX, RECORD_BYTES_MAX, ROWS_STEP, TRACES_MAX},
     mark::{EndReason, Mark},
     plan::{Plan, PlanSet},
     ready::{Ready, ReadyEntry, UnseenDays},
     time::{Day, UtcMillis},
+    trace::{EntryTraces, TRACE_BYTES},
 };
 
 pub use crate::{
@@ -65,6 +66,8 @@ pub struct PersonRecord {
     pub badge: Option<PersonBadge>,
     /// Rows announced per day: a hint, counted high when announcements double.
     pub rows: BTreeMap<Day, u32>,
+    /// Of which traces it is what may still be told; mostly of none. Nothing is decided by it.
+    pub traces: EntryTraces,
     /// Until when `told_on`, `told` and `rows` matter; a record with nothing else is dropped then.
     pub keep_until: UtcMillis,
 }
@@ -266,7 +269,7 @@ impl PersonRecord {
     /// that is open costs no record.
     pub fn differs_by_hints_only(&self, before: &Self, plans: &PlanSet) -> bool {
         let Self { windows, owed, waiting, last_opening, told_on, told, .. } = self;
-        let Self { counted, seen, habit, badge, rows, keep_until, .. } = self;
+        let Self { counted, seen, habit, badge, rows, traces, keep_until, .. } = self;
         let steps = |rows: &BTreeMap<Day, u32>| -> Vec<(Day, u32)> {
             rows.iter().map(|(day, rows)| (*day, rows / ROWS_STEP)).collect()
         };
@@ -281,7 +284,7 @@ impl PersonRecord {
             && (owed, waiting, last_opening) == (&before.owed, &before.waiting, &before.last_opening)
             && (told_on, told, counted) == (&before.told_on, &before.told, &before.counted)
             && (seen, habit, badge) == (&before.seen, &before.habit, &before.badge)
-            && keep_until == &before.keep_until
+            && (traces, keep_until) == (&before.traces, &before.keep_until)
             && steps(rows) == steps(&before.rows)
     }
 
@@ -343,6 +346,31 @@ impl PersonRecord {
     /// The marks owed, as rows: whoever folds a day for a decision folds these in as if written.
     pub fn owed_rows(&self) -> impl Iterator<Item = DayRow> {
         self.owed.iter().map(|owed| DayRow::Mark(owed.mark.clone()))
+    }
+
+    /// Remembers of which traces it is what was announced. The latest stay.
+    pub fn add_traces(&mut self, of: &EntryTraces) {
+        self.traces.extend(of);
+        while self.traces.len() > TRACES_MAX {
+            self.traces.pop_first();
+        }
+    }
+
+    /// Forgets what nothing that is open, or waits, can still tell. All of it where a record is nearly full: windows and
+    /// marks never make room for it.
+    pub fn drop_old_traces(&mut self) {
+        if self.traces.is_empty() {
+            return;
+        }
+        let (windows, waiting) = (&self.windows, &self.waiting);
+        let gathers = |window: &Window, key: EntryKey| window.days.contains(&key.day());
+        self.traces.retain(|key, _| {
+            windows.iter().any(|window| gathers(window, *key))
+                || waiting.iter().any(|one| one.ready.entries.iter().any(|entry| entry.key == *key))
+        });
+        if self.weight() + TRACE_BYTES * self.traces.len() > RECORD_BYTES_MAX {
+            self.traces.clear();
+        }
     }
 
     /// Keys that owed marks name.

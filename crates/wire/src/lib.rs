@@ -11,7 +11,8 @@
 //! A record is Avro in single-object encoding: two fixed bytes, the fingerprint of the schema it was
 //! written with, the datum. The schemas lie in `schemas/` and are built in. With a registry records travel in
 //! its frame instead ([`framing`]), which is no business of the rooms; [`mod@schemas`] lists ours and is the port by
-//! which others' are asked for. [`upstream`] reads what others send in formats of their own.
+//! which others' are asked for. [`mod@trace`] is what headers say of
+//! traces. [`upstream`] reads what others send in formats of their own.
 //! To change one: copy it to `schemas/old/<name>.<version>.avsc`, add that file to the list in the record's
 //! own module, and only then edit; new fields need a default. What was written before stays readable, and
 //! readers go out before writers. The version is also in the names of the goldens and in the tests' table;
@@ -62,6 +63,7 @@ pub mod returns;
 
 pub mod return_path;
 pub mod token;
+pub mod trace;
 pub mod visit;
 
 #[cfg(test)]

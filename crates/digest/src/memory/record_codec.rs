@@ -11,6 +11,7 @@ use model::{
     habit::VisitHabit,
     person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldDate, Window},
     ready::UnseenDays,
+    trace::TraceContext,
 };
 
 use super::{
@@ -32,6 +33,7 @@ mod has {
     pub const BADGE: u64 = 1 << 6;
     // It takes a second byte.
     pub const HELD: u64 = 1 << 7;
+    pub const TRACES: u64 = 1 << 8;
 }
 
 /// What a window has.
@@ -70,6 +72,7 @@ pub fn write_packed(
         habit,
         badge,
         rows,
+        traces,
         keep_until,
     } = record;
     let counts = WindowCounts::of_windows(windows);
@@ -87,6 +90,7 @@ pub fn write_packed(
         (has::HABIT, !habit.is_empty()),
         (has::BADGE, badge.is_some()),
         (has::HELD, counts.has_held()),
+        (has::TRACES, !traces.is_empty()),
     ];
     put_number(out, sum_flags(&bits));
     write_counts(out, &counts);
@@ -114,6 +118,10 @@ pub fn write_packed(
     });
     write_each(out, habit.visits(), |out, (hour, count)| out.extend([hour, count]));
     write_each(out, badge, |out, badge| write_badge(out, badge, *last_opening, names));
+    write_each(out, traces, |out, (key, context)| {
+        out.extend(key.to_bytes());
+        out.extend(context.to_bytes());
+    });
     Ok(())
 }
 
@@ -184,6 +192,10 @@ fn read_record(bytes: &mut PackedReader<'_>, flags: u64, names: &RecordNames) ->
     })?;
     let badge: Vec<PersonBadge> =
         read_each(bytes, flags & has::BADGE, |bytes| read_badge(bytes, last_opening, names))?;
+    let traces = read_each(bytes, flags & has::TRACES, |bytes| {
+        let key = EntryKey::from_bytes(bytes.take(ENTRY_KEY_BYTES)?)?;
+        Some((key, TraceContext::from_bytes(bytes.array()?)))
+    })?;
     let (owed, waiting) = (Vec::new(), Vec::new());
     Some(PersonRecord {
         windows,
@@ -197,6 +209,7 @@ fn read_record(bytes: &mut PackedReader<'_>, flags: u64, names: &RecordNames) ->
         habit: VisitHabit::from_visits(habit),
         badge: badge.into_iter().next(),
         rows,
+        traces,
         keep_until,
     })
 }

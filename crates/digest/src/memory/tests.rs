@@ -7,6 +7,7 @@ use model::{
     habit::VisitHabit,
     person::{Act, DeferredReady, HoldCause, MessageHistory, PersonBadge, ToldDate, Window},
     ready::{Ready, UnseenDays},
+    trace::TraceContext,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
@@ -175,6 +176,10 @@ fn any_entry_key() -> impl Strategy<Value = EntryKey> {
         .prop_map(|(occurred, event)| EntryKey { occurred, event: EventKey(event) })
 }
 
+fn any_trace() -> impl Strategy<Value = TraceContext> {
+    any::<[u8; 24]>().prop_map(TraceContext::from_bytes)
+}
+
 fn any_days() -> impl Strategy<Value = BTreeSet<Day>> {
     prop::collection::btree_set(any::<i32>().prop_map(Day), 0..4)
 }
@@ -268,14 +273,15 @@ fn any_record() -> impl Strategy<Value = PersonRecord> {
     let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
     let habit = vec((0_u8..24, any::<u8>()), 0..4).prop_map(VisitHabit::from_visits);
     let badge = option::of(any_badge());
-    let past = (dates, vec(any_told(), 0..3), counted, seen, rows, habit, badge);
+    let traces = prop::collection::btree_map(any_entry_key(), any_trace(), 0..3);
+    let past = (dates, vec(any_told(), 0..3), counted, seen, rows, habit, badge, traces);
     (vec(any_window(), 0..3), moment, any_instant(), any_instant(), past).prop_map(
         |(
             windows,
             (owed, waiting),
             last_opening,
             keep_until,
-            (told_on, told, counted, seen, rows, habit, badge),
+            (told_on, told, counted, seen, rows, habit, badge, traces),
         )| {
             PersonRecord {
                 windows,
@@ -289,6 +295,7 @@ fn any_record() -> impl Strategy<Value = PersonRecord> {
                 habit,
                 badge,
                 rows,
+                traces,
                 keep_until,
             }
         },
