@@ -10,13 +10,13 @@ pub const ROOMS: [&str; 6] = ["ingest", "fanout", "digest", "sender", "feed", "s
 /// Nouns and how they are written.
 const NOUNS: &[&str] = &["model", "source-text", "expression", "catalogue", "wire", "render"];
 /// What the house stands on, as it sees it.
-const PORTS: &[&str] = &["topic", "store", "courier", "live", "runtime"];
+const PORTS: &[&str] = &["topic", "store", "courier", "live", "traces", "runtime"];
 /// What every room is given and shares.
 const ROOM: &[&str] = &["room"];
 /// The rooms that there are.
 const FOUR_ROOMS: &[&str] = &["ingest", "fanout", "digest", "sender"];
 /// The engines and couriers of others.
-const ADAPTERS: &[&str] = &["topic-kafka", "store-cql", "courier-net", "registry"];
+const ADAPTERS: &[&str] = &["topic-kafka", "store-cql", "courier-net", "registry", "otlp"];
 /// A house and what is done with it, each above those before it.
 const HOUSE: &[&str] = &["settings", "shell", "house", "upkeep", "views"];
 
@@ -34,12 +34,14 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("store", &[&["model", "runtime"]]),
     ("courier", &[&["model", "runtime"]]),
     ("live", &[&["model"]]),
+    ("traces", &[&["model", "runtime"]]),
     ("web", &[&["model", "store"]]),
     ("sizing", &[&["model", "wire"]]),
     ("topic-kafka", &[&["topic", "runtime"]]),
     ("store-cql", &[&["model", "store", "runtime"]]),
     ("courier-net", &[&["model", "courier", "runtime", "listener"]]),
     ("registry", &[&["model", "wire", "topic", "runtime"]]),
+    ("otlp", &[&["model", "traces", "runtime"]]),
     ("engines", &[]),
     ("room", &[NOUNS, PORTS]),
     // A room may use nouns, ports and what rooms share, never an adapter and never another room.
@@ -50,7 +52,10 @@ const MAY: &[(&str, &[&[&str]])] = &[
     // The scenario runner runs the rooms over the embedded engines.
     ("stage", &[NOUNS, PORTS, ROOM, FOUR_ROOMS]),
     // The adapters too: a raw loop beside a figure needs what the adapter stands on.
-    ("bench", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["topic-kafka", "store-cql", "courier-net", "stage"]]),
+    (
+        "bench",
+        &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["topic-kafka", "store-cql", "courier-net", "otlp", "stage"]],
+    ),
     // What is set of an adapter is read by the adapter's own words.
     ("settings", &[NOUNS, PORTS, ADAPTERS]),
     ("shell", &[NOUNS, PORTS, &["courier-net", "settings"]]),

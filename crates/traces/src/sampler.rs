@@ -1,0 +1,61 @@
+//! Which traces begin here, and how they are named.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// Parts of the whole in which shares are given.
+pub const WHOLE: u32 = 100_000;
+
+/// Numbers that nobody can foresee well enough to meet them again, by the standard library's keyed hash of a counter.
+#[derive(Debug, Default)]
+pub(crate) struct IdSource {
+    keys: RandomState,
+    next: AtomicU64,
+}
+
+impl IdSource {
+    /// Never zero, which is no id.
+    fn next_number(&self) -> u64 {
+        self.keys.hash_one(self.next.fetch_add(1, Ordering::Relaxed)).max(1)
+    }
+
+    pub fn next_span(&self) -> [u8; 8] {
+        self.next_number().to_be_bytes()
+    }
+
+    pub fn next_trace(&self) -> [u8; 16] {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&self.next_span());
+        id[8..].copy_from_slice(&self.next_span());
+        id
+    }
+
+    /// Whether one of so many parts of the whole was drawn.
+    pub fn draws(&self, share: u32) -> bool {
+        share > 0 && self.next_number() % u64::from(WHOLE) < u64::from(share)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_share_of_all_is_drawn_and_no_id_comes_twice() {
+        let source = IdSource::default();
+        let check = |share: u32, least: usize, most: usize| {
+            let drawn = (0..100_000).filter(|_| source.draws(share)).count();
+            assert!((least..=most).contains(&drawn), "{share}: {drawn}");
+        };
+        check(0, 0, 0);
+        check(1_000, 800, 1_200);
+        check(50_000, 49_000, 51_000);
+        check(WHOLE, 100_000, 100_000);
+        let ids: BTreeSet<[u8; 16]> = (0..10_000).map(|_| source.next_trace()).collect();
+        assert_eq!(ids.len(), 10_000);
+    }
+}
