@@ -117,7 +117,13 @@ impl DigestSimulation {
 
     /// The announcement of a row, as `digest::news` reads it.
     pub fn announcement(&self, day: Day, kind: &Kind) -> PersonNews {
-        PersonNews::Announced { day, rows: 1, kinds: vec![kind.clone()], windows: vec![] }
+        PersonNews::Announced {
+            day,
+            rows: 1,
+            kinds: vec![kind.clone()],
+            windows: vec![],
+            traces: Default::default(),
+        }
     }
 
     /// The person's days as they stand, with nothing that is only owed.

@@ -226,7 +226,13 @@ fn a_full_day(mut dice: LawDice) {
         let some = u32::try_from(1 + dice.below(300)).unwrap();
         let decided = desk.hear(
             &key,
-            vec![PersonNews::Announced { day: a_day(), rows: some, kinds: kinds.clone(), windows: vec![] }],
+            vec![PersonNews::Announced {
+                day: a_day(),
+                rows: some,
+                kinds: kinds.clone(),
+                windows: vec![],
+                traces: Default::default(),
+            }],
         );
         let before = rows;
         rows += some;

@@ -171,6 +171,21 @@ pub enum HandoverOutcome {
     Unknown(String),
 }
 
+impl HandoverOutcome {
+    /// In a word, without what others said of it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Stopped => "stopped",
+            Self::NotNow(_) => "not_now",
+            Self::Away(_) => "away",
+            Self::Busy(_) => "busy",
+            Self::Refused(_) => "refused",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
 /// Why the courier could not even say so.
 #[derive(Debug, thiserror::Error)]
 pub enum CourierError {

@@ -14,6 +14,7 @@ use model::{
     plan::{LocalHours, Plan},
     ready::Ready,
     step_context::StepContext,
+    trace::{ReadyTraces, link_ready},
     window::{self, StepEffects, StepInput, WindowTarget},
 };
 
@@ -39,6 +40,8 @@ pub struct DigestDecision {
     pub marks: Vec<(PersonKey, OwedMark)>,
     /// Windows that were closed, with or without a Ready.
     pub closed: usize,
+    /// Of which traces the Readys are; of most there is nothing.
+    pub traces: Vec<ReadyTraces>,
 }
 
 /// Everything a decision looks at.
@@ -79,6 +82,7 @@ impl DigestDecider<'_> {
             record.owed = owed;
             decided.marks.extend(Vec::into_iter(reported).map(|owed| (key.clone(), owed)));
         }
+        self.settle_traces(&mut decided);
         decided.records.retain(|key, record| match self.facts.records.get(key) {
             Some(old) => old != record || record.is_spent(self.now),
             None => *record != PersonRecord::default(),
@@ -92,15 +96,28 @@ impl DigestDecider<'_> {
         decided
     }
 
+    /// Everything else is decided by now: what is told is linked to its traces, and those that are over are forgotten.
+    fn settle_traces(&self, decided: &mut DigestDecision) {
+        let of_ready = |ready: &Ready| {
+            let key = (ready.tenant.clone(), ready.person.clone());
+            link_ready(ready, &self.record(decided, &key)?.traces)
+        };
+        decided.traces = decided.ready.iter().filter_map(of_ready).collect();
+        decided.records.values_mut().for_each(PersonRecord::drop_old_traces);
+    }
+
     fn apply_news(&self, decided: &mut DigestDecision, key: &PersonKey, news: &PersonNews) {
         match news {
-            PersonNews::Announced { day, rows, kinds, windows } => {
+            PersonNews::Announced { day, rows, kinds, windows, traces } => {
                 let wanted = self.wanted_windows(key, kinds, windows);
                 self.step_windows(
                     decided,
                     key,
                     StepInput::Announced { day: *day, rows: *rows, wanted: &wanted },
                 );
+                if let Some(record) = decided.records.get_mut(key).filter(|_| !traces.is_empty()) {
+                    record.add_traces(traces);
+                }
             }
             PersonNews::Seen { surface, at } => {
                 self.step_windows(decided, key, StepInput::Seen { surface, at: *at });

@@ -2,10 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use model::{Day, Fact, Kind, PlanName, UtcMillis, delivery::Delivery, person::Act, window::WindowTarget};
+use model::{
+    Day, Fact, Kind, PlanName, UtcMillis, delivery::Delivery, person::Act, trace::EntryTraces,
+    window::WindowTarget,
+};
 use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::{DayAnnouncement, inbox::InboxItem, topics};
+use wire::{DayAnnouncement, inbox::InboxItem, topics, trace};
 
 use crate::{config::GROUP, memory::PersonKey};
 
@@ -20,6 +23,8 @@ pub enum PersonNews {
         kinds: Vec<Kind>,
         /// Windows of plans that tell several apart.
         windows: Vec<WindowTarget>,
+        /// Of which traces the rows are; mostly of none.
+        traces: EntryTraces,
     },
     /// The profile changed.
     Profile,
@@ -59,9 +64,8 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
     for record in records {
         let value = record.value.as_deref().unwrap_or_default();
         let result = match &*record.topic {
-            topics::PENDING => {
-                wire::pending::decode(value).map(|pending| add_announcements(&mut read, pending))
-            }
+            topics::PENDING => wire::pending::decode(value)
+                .map(|pending| add_announcements(&mut read, pending, &trace::read_entries(&record.headers))),
             _ => wire::inbox::decode(value).map(|inbox| match inbox {
                 InboxItem::Feedback(_) if !have_badges => {}
                 inbox => add_inbox_item(&mut read, inbox),
@@ -74,13 +78,14 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
     Ok(read)
 }
 
-fn add_announcements(read: &mut TurnNews, pending: wire::pending::AnnouncementBatch) {
+fn add_announcements(read: &mut TurnNews, pending: wire::pending::AnnouncementBatch, traces: &EntryTraces) {
     for announcement in pending.announcements {
         let DayAnnouncement { person, day, rows, kinds, windows, full } = announcement;
         // What was not written takes no room: else it would take that of what is urgent.
         let rows = if full { 0 } else { rows };
         let key = (pending.tenant.clone(), person);
-        read.of.entry(key).or_default().push(PersonNews::Announced { day, rows, kinds, windows });
+        let traces = traces.clone();
+        read.of.entry(key).or_default().push(PersonNews::Announced { day, rows, kinds, windows, traces });
     }
 }
 

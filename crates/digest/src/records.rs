@@ -5,19 +5,21 @@ use model::{
     delivery::{Delivery, DeliveryOutcome},
     partition::PartitionCount,
     ready::Ready,
+    trace::TraceParent,
 };
 use room::{
     quarantine::quarantine_unwritten_ready,
-    records::{inbox_record, ready_record, window_record},
+    records::{inbox_record, ready_record, stamp_trace, window_record},
 };
 use topic::NewRecord;
 use wire::InboxItem;
 
-use crate::{config::GROUP, decide::DigestDecision};
+use crate::{config::GROUP, decide::DigestDecision, run::turn_spans::ReadyParents};
 
 /// What a decision puts on topics.
 pub(crate) fn decision_records(
     decided: &DigestDecision,
+    parents: &ReadyParents,
     partitions: PartitionCount,
     now: UtcMillis,
 ) -> anyhow::Result<Vec<NewRecord>> {
@@ -26,7 +28,7 @@ pub(crate) fn decision_records(
         records.push(window_record((&key.0, &key.1), record, partitions, now)?);
     }
     for ready in &decided.ready {
-        records.extend(ready_records(ready, partitions, now)?);
+        records.extend(ready_records(ready, parents.get(&ready.id), partitions, now)?);
     }
     Ok(records)
 }
@@ -35,11 +37,12 @@ pub(crate) fn decision_records(
 /// aside, so that its entries have a fate and a person looks.
 fn ready_records(
     ready: &Ready,
+    parent: Option<&TraceParent>,
     partitions: PartitionCount,
     now: UtcMillis,
 ) -> anyhow::Result<Vec<NewRecord>> {
     let error = match ready_record(ready, partitions) {
-        Ok(record) => return Ok(vec![record]),
+        Ok(record) => return Ok(vec![stamp_trace(record, parent)]),
         Err(error) => error,
     };
     tracing::error!(ready = %ready.id, plan = %ready.plan, %error, "a Ready cannot be written; its entries end as refused");

@@ -2,6 +2,7 @@
 //! marks it owes once the turn is committed.
 
 pub mod forecast;
+pub(crate) mod turn_spans;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +16,7 @@ use model::{
     person::PersonRecord,
 };
 use room::pause_board::PauseListener;
-use runtime::crash_point;
+use runtime::{crash_point, trace_scope::with_scope};
 use topic::{
     GroupMembership, NewRecord, RecordBatch, TopicRecord, TurnGuarantee,
     drive::{RoomWork, run_room},
@@ -30,6 +31,7 @@ use crate::{
     load,
     memory::PartitionMemory,
     newer_edition, read, records,
+    run::turn_spans::TurnSpans,
 };
 
 /// The topics the digest reads: who owns a partition of `pending` owns the same of the others.
@@ -48,9 +50,8 @@ pub async fn run(deps: Deps, config: Config) -> anyhow::Result<()> {
     let drive_with = deps.room.build_drive(membership(), config.records_max);
     deps.metrics.begin_plans(&deps.room.catalogue);
     let pauses = deps.room.pauses.listen();
-    let paused = Arc::default();
-    let (partitions, decided) = Default::default();
-    let mut digest = DigestWork { deps, pauses, paused, partitions, decided };
+    let (paused, partitions, decided, spans) = Default::default();
+    let mut digest = DigestWork { deps, pauses, paused, partitions, decided, spans };
     run_room(drive_with, &mut digest).await
 }
 
@@ -62,6 +63,7 @@ struct DigestWork {
     partitions: BTreeMap<u32, PartitionMemory>,
     /// Decided but not yet committed.
     decided: BTreeMap<u32, DigestDecision>,
+    spans: TurnSpans,
 }
 
 #[async_trait]
@@ -85,6 +87,7 @@ impl RoomWork for DigestWork {
 
     fn forget(&mut self, partition: u32) {
         self.partitions.remove(&partition);
+        self.spans.discard(partition);
         self.decided.remove(&partition);
         self.set_gauges(partition);
     }
@@ -116,39 +119,14 @@ impl RoomWork for DigestWork {
     }
 
     async fn turn(&mut self, batch: &RecordBatch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
-        let (room, now) = (&self.deps.room, self.deps.room.now());
-        let memory = self.partitions.entry(batch.partition).or_default();
-        apply::write_owed(&self.deps, memory).await?;
-        // Before anything that may fail: what is due and cannot be told is what one wants to see.
-        self.deps.metrics.set_due(batch.partition, memory.count_due(now));
-        let read = read::read_batch(&batch.records, room.catalogue.have_badges(), now)?;
-        if newer_edition::announces_unknown(&read.of, &room.catalogue) {
-            newer_edition::check_newer_edition(&batch.records, &room.editions, now)?;
-        }
-        self.deps.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
-        let due = closing.map(|at| memory.due_at(UtcMillis(at), TURN_CLOSINGS_MAX)).transpose()?;
-        let mut due = due.unwrap_or_default();
-        let closing = closing.map_or(now, UtcMillis);
-        let facts = load::load_facts(&self.deps, memory, &read.of, &mut due, (now, closing)).await?;
-        let (catalogue, zones) = (&*room.catalogue, &room.zones);
-        let acknowledged = &memory.acknowledged;
-        let paused = &*self.paused;
-        let deciding = DigestDecider { facts: &facts, acknowledged, catalogue, zones, paused, now, closing };
-        let decided = deciding.decide(&read.of, &due);
-        if newer_edition::ends_unknown(&decided, &facts.records, catalogue) {
-            newer_edition::check_newer_edition(&batch.records, &room.editions, now)?;
-        }
-        apply::apply_decision(&self.deps, &decided).await?;
-        let mut records = read.rejects;
-        records.extend(records::decision_records(&decided, room.partitions, now)?);
-        self.decided.insert(batch.partition, decided);
-        Ok(records)
+        let scope = self.spans.begin(&self.deps.room.tracer, batch);
+        with_scope(scope, self.decide(batch, closing)).await
     }
 
     async fn after_commit(&mut self, partition: u32) -> anyhow::Result<()> {
         crash_point::point(crash_point::COMMITTED);
-        let Deps { room, metrics, .. } = &self.deps;
-        let now = room.now();
+        let (Deps { room, metrics, .. }, now) = (&self.deps, self.deps.room.now());
+        self.spans.end(partition);
         let Some(decided) = self.decided.remove(&partition) else { return Ok(()) };
         metrics.count_decision(&decided, &self.paused, now);
         let memory = self.partitions.entry(partition).or_default();
@@ -176,11 +154,43 @@ impl RoomWork for DigestWork {
     }
 
     fn after_abort(&mut self, partition: u32) {
+        self.spans.discard(partition);
         self.decided.remove(&partition);
     }
 }
 
 impl DigestWork {
+    async fn decide(&mut self, batch: &RecordBatch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        let (room, now) = (&self.deps.room, self.deps.room.now());
+        let memory = self.partitions.entry(batch.partition).or_default();
+        apply::write_owed(&self.deps, memory).await?;
+        // Before anything that may fail: what is due and cannot be told is what one wants to see.
+        self.deps.metrics.set_due(batch.partition, memory.count_due(now));
+        let read = read::read_batch(&batch.records, room.catalogue.have_badges(), now)?;
+        if newer_edition::announces_unknown(&read.of, &room.catalogue) {
+            newer_edition::check_newer_edition(&batch.records, &room.editions, now)?;
+        }
+        self.deps.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
+        let due = closing.map(|at| memory.due_at(UtcMillis(at), TURN_CLOSINGS_MAX)).transpose()?;
+        let mut due = due.unwrap_or_default();
+        let closing = closing.map_or(now, UtcMillis);
+        let facts = load::load_facts(&self.deps, memory, &read.of, &mut due, (now, closing)).await?;
+        let (catalogue, zones) = (&*room.catalogue, &room.zones);
+        let acknowledged = &memory.acknowledged;
+        let paused = &*self.paused;
+        let deciding = DigestDecider { facts: &facts, acknowledged, catalogue, zones, paused, now, closing };
+        let decided = deciding.decide(&read.of, &due);
+        if newer_edition::ends_unknown(&decided, &facts.records, catalogue) {
+            newer_edition::check_newer_edition(&batch.records, &room.editions, now)?;
+        }
+        apply::apply_decision(&self.deps, &decided).await?;
+        let mut records = read.rejects;
+        let parents = self.spans.begin_tellings(&room.tracer, batch.partition, &decided);
+        records.extend(records::decision_records(&decided, &parents, room.partitions, now)?);
+        self.decided.insert(batch.partition, decided);
+        Ok(records)
+    }
+
     fn set_gauges(&mut self, partition: u32) {
         let now = self.deps.room.now();
         self.deps.metrics.set_gauges(partition, self.partitions.get_mut(&partition), now);

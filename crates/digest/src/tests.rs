@@ -4,6 +4,7 @@ mod counting_store;
 mod editions;
 mod needs;
 mod ranks;
+mod traces;
 
 use std::sync::Arc;
 

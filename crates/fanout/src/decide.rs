@@ -22,7 +22,7 @@ pub fn find_reach(
     catalogue: &Catalogue,
     inline: usize,
 ) -> EventReach {
-    let FanoutItem { what: event, again } = heard;
+    let FanoutItem { what: event, again, .. } = heard;
     let known = match again {
         None => Cow::Borrowed(known),
         Some(_) => Cow::Owned(state_as_of(known, event.occurred)),

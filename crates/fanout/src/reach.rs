@@ -66,7 +66,7 @@ pub fn build_entry(
     let plans = &catalogue.plans.by_name;
     let urgent = kind.plans.iter().filter_map(|name| plans.get(name)).any(|plan| plan.urgent);
     let (tenant, actor_told, again) = (event.tenant.clone(), kind.actor_told, again.cloned());
-    FanoutEntry { tenant, entry, windows, urgent, actor_told, again }
+    FanoutEntry { tenant, entry, windows, urgent, actor_told, again, trace: None }
 }
 
 /// Where somebody must be who was found in a cell.

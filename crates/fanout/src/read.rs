@@ -2,10 +2,10 @@
 
 use std::slice;
 
-use model::{Event, Slice, UtcMillis, limits::SLICE_PERSONS_MAX};
+use model::{Event, Slice, UtcMillis, limits::SLICE_PERSONS_MAX, trace::TraceParent};
 use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::{DecodeError, WireError, replay::ReplayStamp};
+use wire::{DecodeError, WireError, replay::ReplayStamp, trace};
 
 use crate::config::GROUP;
 
@@ -24,11 +24,15 @@ pub struct FanoutBatch<T> {
 pub struct FanoutItem<T> {
     pub what: T,
     pub again: Option<ReplayStamp>,
+    /// The trace that it is of.
+    pub trace: Option<TraceParent>,
 }
 
 impl<T> FanoutItem<T> {
     fn new(what: T, record: &TopicRecord) -> Self {
-        Self { what, again: ReplayStamp::from_headers(&record.headers) }
+        let (again, trace) =
+            (ReplayStamp::from_headers(&record.headers), trace::read_parent(&record.headers));
+        Self { what, again, trace }
     }
 }
 
@@ -54,7 +58,9 @@ pub fn read_events(
             Ok(event) => {
                 let heard = FanoutItem::new(event, record);
                 // The keys first: nearly all differ in them.
-                let is_same = |one: &FanoutItem<Event>| one.what.key == heard.what.key && *one == heard;
+                let is_same = |one: &FanoutItem<Event>| {
+                    one.what.key == heard.what.key && (&one.what, &one.again) == (&heard.what, &heard.again)
+                };
                 if !read.told.iter().any(is_same) {
                     listed += heard.what.persons.len();
                     read.told.push(heard);

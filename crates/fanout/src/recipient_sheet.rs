@@ -3,11 +3,16 @@
 //! It is pure: the facts from the store are arguments. Conditions of kinds and mutes are not evaluated here, but at the
 //! closing, where it matters whether they hold and a fate can say so.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use model::{
-    Day, DayRow, Entry, Kind, Person, Tenant, VersionedState, entry::DayKey, partition::PartitionCount,
-    person::notes, window::WindowTarget,
+    Day, DayRow, Entry, Kind, Person, Tenant, VersionedState,
+    entry::DayKey,
+    limits::TRACES_MAX,
+    partition::PartitionCount,
+    person::notes,
+    trace::{EntryTraces, TraceContext},
+    window::WindowTarget,
 };
 use store::{DayRows, StateKey};
 use wire::{AnnouncementBatch, DayAnnouncement, replay::ReplayStamp};
@@ -27,6 +32,8 @@ pub struct FanoutEntry {
     pub actor_told: bool,
     /// Whether the event is there once more.
     pub again: Option<ReplayStamp>,
+    /// The trace that it is of.
+    pub trace: Option<TraceContext>,
 }
 
 /// Persons with the ways in which they were found.
@@ -51,6 +58,8 @@ pub struct PartitionAnnouncement {
     pub partition: u32,
     pub tenant: Tenant,
     pub announcement: DayAnnouncement,
+    /// Of which traces its entries are; mostly of none.
+    pub traces: EntryTraces,
 }
 
 /// What a sheet came to, for the metrics.
@@ -81,6 +90,18 @@ impl RecipientSheet {
         let first = self.ways.len();
         self.ways.extend(other.ways);
         self.found.extend(other.found.into_iter().map(|(person, place)| (person, first + place)));
+    }
+
+    /// All of it is of this trace.
+    pub fn set_trace(&mut self, context: Option<TraceContext>) {
+        if context.is_some() {
+            self.ways.iter_mut().for_each(|way| way.trace = context);
+        }
+    }
+
+    /// The kinds under which somebody was found, each once.
+    pub fn list_kinds(&self) -> BTreeSet<&Kind> {
+        self.ways.iter().map(|way| &way.entry.reason.kind).collect()
     }
 
     /// The most rows that can come of it.
@@ -178,8 +199,9 @@ impl RecipientSheet {
             let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
             resolved.rows.push(DayRows { key, rows });
         }
+        let traces = self.traces_of(of_day);
         let announced =
-            |announcement| PartitionAnnouncement { partition, tenant: tenant.clone(), announcement };
+            |announcement| PartitionAnnouncement { partition, tenant: tenant.clone(), announcement, traces };
         resolved.announced.extend(announcement.map(announced));
     }
 
@@ -238,6 +260,11 @@ impl RecipientSheet {
         windows
     }
 
+    fn traces_of(&self, found: &[(Person, usize)]) -> EntryTraces {
+        let traced = self.entries_of(found, |_| true).filter_map(|way| Some((way.entry.key, way.trace?)));
+        traced.take(TRACES_MAX).collect()
+    }
+
     fn rows_of(&self, found: &[(Person, usize)], such: impl Fn(Option<&ReplayStamp>) -> bool) -> Vec<DayRow> {
         let mut rows: Vec<DayRow> =
             self.entries_of(found, such).map(|way| DayRow::Entry(way.entry.clone())).collect();
@@ -272,24 +299,30 @@ impl FanoutEntry {
     }
 }
 
-/// Records of many announcements each, for one partition and tenant.
-pub fn pack_announcements(mut announced: Vec<PartitionAnnouncement>) -> Vec<(u32, AnnouncementBatch)> {
-    announced.sort_by(|a, b| (a.partition, &a.tenant).cmp(&(b.partition, &b.tenant)));
-    let (mut records, mut bytes): (Vec<(u32, AnnouncementBatch)>, usize) = (Vec::new(), 0);
-    for PartitionAnnouncement { partition, tenant, announcement } in announced {
+/// Announcements of one record: its partition, what it says, and the traces that it is of.
+pub type PackedAnnouncements = (u32, AnnouncementBatch, EntryTraces);
+
+/// Records of many announcements each, for one partition and tenant. What is traced has records of its own, so that
+/// nobody is taken for traced who only stands beside it.
+pub fn pack_announcements(mut announced: Vec<PartitionAnnouncement>) -> Vec<PackedAnnouncements> {
+    announced.sort_by(|a, b| (a.partition, &a.tenant, &a.traces).cmp(&(b.partition, &b.tenant, &b.traces)));
+    let (mut records, mut bytes): (Vec<PackedAnnouncements>, usize) = (Vec::new(), 0);
+    for PartitionAnnouncement { partition, tenant, announcement, traces } in announced {
         let own = announcement_bytes(&announcement);
         bytes += own;
         match records.last_mut() {
-            Some((of, pending))
+            Some((of, pending, same))
                 if *of == partition
                     && pending.tenant == tenant
+                    && *same == traces
                     && pending.announcements.len() < ANNOUNCED_MAX
                     && bytes <= ANNOUNCED_BYTES_MAX =>
             {
                 pending.announcements.push(announcement);
             }
             _ => {
-                records.push((partition, AnnouncementBatch { tenant, announcements: vec![announcement] }));
+                let pending = AnnouncementBatch { tenant, announcements: vec![announcement] };
+                records.push((partition, pending, traces));
                 bytes = own;
             }
         }
@@ -316,7 +349,15 @@ mod tests {
         let reason = EntryReason { kind: Kind::new("alarm").unwrap(), because: AudienceMatch::Everyone };
         let entry = Entry { key, reason, subject: SubjectRef::new("work:1").unwrap(), actor: None };
         let tenant = Tenant::new("main").unwrap();
-        FanoutEntry { tenant, entry, windows: Vec::new(), urgent, actor_told: false, again: None }
+        FanoutEntry {
+            tenant,
+            entry,
+            windows: Vec::new(),
+            urgent,
+            actor_told: false,
+            again: None,
+            trace: None,
+        }
     }
 
     #[test]
@@ -347,6 +388,32 @@ mod tests {
         }
     }
 
+    /// Of two persons and two events, one of them traced: who is told of that one has a record of their own.
+    #[test]
+    fn what_is_traced_is_announced_by_itself() {
+        let (ann, bob) = (Person::new("ann").unwrap(), Person::new("bob").unwrap());
+        let context = TraceContext { trace: [1; 16], span: [2; 8] };
+        let mut sheet = RecipientSheet::default();
+        sheet.add(sample_entry(1, false), [ann.clone(), bob]);
+        let mut traced = RecipientSheet::default();
+        traced.add(sample_entry(2, false), [ann]);
+        traced.set_trace(Some(context));
+        sheet.append(traced);
+        let notes = vec![VersionedState::default(); 2];
+        let one = PartitionCount::new(1).unwrap();
+        sheet.sort();
+        let packed = pack_announcements(sheet.resolve(&notes, one).announced);
+        let found: Vec<_> = packed
+            .iter()
+            .map(|(_, pending, traces)| {
+                let persons = pending.announcements.iter().map(|one| one.person.as_str());
+                (persons.collect::<Vec<_>>(), traces.values().copied().collect::<Vec<_>>())
+            })
+            .collect();
+        assert_eq!(found, [(vec!["bob"], vec![]), (vec!["ann"], vec![context])]);
+        assert!(packed[1].2.contains_key(&sample_entry(2, false).entry.key));
+    }
+
     #[test]
     fn announcements_with_many_long_windows_are_several_records_that_each_fit() {
         let long = |text: &str, number: usize| format!("{text}{number}{}", "x".repeat(110));
@@ -366,11 +433,12 @@ mod tests {
                 windows: (0..WINDOWS_NAMED_MAX).map(|window| wanted(person * 100 + window)).collect(),
                 full: false,
             },
+            traces: EntryTraces::new(),
         });
         let records = pack_announcements(announced.collect());
-        let told: usize = records.iter().map(|(_, pending)| pending.announcements.len()).sum();
+        let told: usize = records.iter().map(|(_, pending, _)| pending.announcements.len()).sum();
         assert_eq!(told, ANNOUNCED_MAX);
-        for (_, pending) in &records {
+        for (_, pending, _) in &records {
             assert!(wire::pending::encode(pending).is_ok(), "{} announcements", pending.announcements.len());
         }
     }

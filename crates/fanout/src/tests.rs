@@ -559,7 +559,7 @@ fn a_slice_names_few_crowds_and_carries_what_it_needs() {
 }
 
 fn first_time(event: Event) -> FanoutItem<Event> {
-    FanoutItem { what: event, again: None }
+    FanoutItem { what: event, again: None, trace: None }
 }
 
 /// Everybody of these crowds once, whatever is asked at once and wherever slices end.

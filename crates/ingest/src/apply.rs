@@ -98,6 +98,7 @@ async fn apply_piece(
         if marks.is_empty() { Ok(()) } else { store.write(marks, now).await }
     })?;
     if !records.is_empty() {
+        tracing::debug!(items = sorts.len(), records = records.len(), "stored, and announced next");
         deps.room.topics.append(records).await?;
     }
     for (sort, verdict) in sorts.into_iter().zip(&verdicts) {

@@ -2,9 +2,9 @@
 //! [`crate::admission`] judges one, [`crate::effects`] says what a piece comes to.
 
 use catalogue::Catalogue;
-use model::{Tenant, UtcMillis, civil_time::ZoneRules};
+use model::{Tenant, UtcMillis, civil_time::ZoneRules, trace::TraceParent};
 use topic::TopicRecord;
-use wire::{CloudChange, replay};
+use wire::{CloudChange, replay, trace};
 
 use crate::{
     admission::{AdmittedItem, admit_cloud_event},
@@ -26,6 +26,16 @@ pub(crate) fn judge_cloud(
         change.headers = replay::carry_headers(&record.headers);
     }
     Ok(admitted)
+}
+
+/// What is announced of these changes goes on in this trace.
+pub(crate) fn stamp_changes(admitted: &mut [AdmittedItem], parent: Option<&TraceParent>) {
+    let Some(TraceParent { context, state, .. }) = parent else { return };
+    for one in admitted {
+        if let AdmittedItem::Change(change) = one {
+            change.headers.extend(trace::parent_headers(*context, state.as_ref()));
+        }
+    }
 }
 
 /// In order, in pieces that are not much more written out than they are now.

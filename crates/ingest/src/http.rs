@@ -22,6 +22,7 @@ use model::{Tenant, UtcMillis};
 use runtime::clock::SteadyStopwatch;
 use tokio::{sync::Mutex, time::timeout};
 use topic::{RecordHeaders, port::GroupStanding};
+use traces::{Span, SpanAttribute, SpanName};
 use web::{
     ApiKey, HttpProblem, ProblemType,
     api_key::TenantAccess,
@@ -45,13 +46,14 @@ use crate::{
     },
     apply::{apply_items, apply_returns},
     config::{Config, LAG_BELIEVED_MS, LAG_OF},
+    decide::stamp_changes,
     deps::Deps,
     description::{IntakeRequest, ReturnsRequest, items_doc, returns_doc},
     ingest_error::IngestError,
     metrics::IntakeWay,
     order,
     quota::ListedRowQuota,
-    request_headers::{MEDIA_TYPES, cloud_event_attributes},
+    request_headers::{MEDIA_TYPES, cloud_event_attributes, trace_parent},
     returns::ReturnPaths,
 };
 
@@ -134,8 +136,8 @@ struct IntakeService {
     lag: Mutex<Option<(i64, bool)>>,
 }
 
-/// A body, and the attributes that stand in headers beside it.
-type IntakeBody<'a> = (&'a RecordHeaders, &'a [u8]);
+/// A body, the attributes that stand in headers beside it, and what is traced of it.
+type IntakeBody<'a> = (&'a RecordHeaders, &'a [u8], &'a Span);
 
 impl IntakeService {
     async fn take_items(
@@ -145,10 +147,28 @@ impl IntakeService {
     ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
         let _at_work = self.http.deps.room.quiet.begin_work();
         let watch = SteadyStopwatch::start();
-        let answer = within_time(self.answer_items(sort, request)).await;
+        let mut span = self.begin_span(sort, &request);
+        let answer = span.within(within_time(self.answer_items(sort, request, &span))).await;
         let status = answer.as_ref().map_or_else(HttpProblem::status, |answer| answer.status);
+        span.set(SpanAttribute::Outcome, || status.as_str());
+        if status.is_server_error() {
+            span.fail();
+        }
         self.http.deps.metrics.count_answer(sort.path(), status.as_str(), watch.elapsed());
         answer
+    }
+
+    /// The span of a request, in the trace of its caller.
+    fn begin_span(&self, sort: CloudEventSort, request: &Request) -> Span {
+        let headers = request.headers();
+        let mut span = self.http.deps.room.tracer.begin_root(SpanName::Accept, || trace_parent(headers));
+        span.set(SpanAttribute::Path, || sort.path());
+        if span.is_recorded()
+            && let Ok(tenant) = self.access.authenticate(headers)
+        {
+            span.set(SpanAttribute::Tenant, || tenant.as_str());
+        }
+        span
     }
 
     /// Checks without the body come first, and those that need the engines last.
@@ -156,6 +176,7 @@ impl IntakeService {
         &self,
         sort: CloudEventSort,
         request: Request,
+        span: &Span,
     ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
         let headers = request.headers().clone();
         let tenant = self.access.authenticate(&headers)?;
@@ -170,9 +191,9 @@ impl IntakeService {
         match key {
             None => {
                 self.check_lag(sort).await?;
-                self.judge_body(sort, tenant, (&attributes, &body.bytes), self.now()).await
+                self.judge_body(sort, tenant, (&attributes, &body.bytes, span), self.now()).await
             }
-            Some(key) => self.answer_once(sort, tenant, (&attributes, &body.bytes), key).await,
+            Some(key) => self.answer_once(sort, tenant, (&attributes, &body.bytes, span), key).await,
         }
     }
 
@@ -228,7 +249,7 @@ impl IntakeService {
         &self,
         sort: CloudEventSort,
         tenant: &Tenant,
-        (attributes, body): IntakeBody<'_>,
+        (attributes, body, span): IntakeBody<'_>,
         key: &str,
     ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
         let request = IdempotentRequest::from_request(sort.path(), attributes, body);
@@ -238,7 +259,7 @@ impl IntakeService {
         }
         self.check_lag(sort).await?;
         let first_seen = desk.note_first_seen(self.now()).await?;
-        let answer = self.judge_body(sort, tenant, (attributes, body), first_seen).await?;
+        let answer = self.judge_body(sort, tenant, (attributes, body, span), first_seen).await?;
         desk.keep_answer(&answer, self.now()).await
     }
 
@@ -246,7 +267,7 @@ impl IntakeService {
         &self,
         sort: CloudEventSort,
         tenant: &Tenant,
-        (attributes, body): IntakeBody<'_>,
+        (attributes, body, span): IntakeBody<'_>,
         first_seen: UtcMillis,
     ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
         let deps = &self.http.deps;
@@ -265,7 +286,8 @@ impl IntakeService {
             JudgedBody::judge(items, sort, (tenant, first_seen), &deps.room.catalogue, &deps.room.zones);
         self.quota.spend(tenant, judged.rows(), self.now()).map_err(describe_quota)?;
         deps.metrics.count_refused(IntakeWay::Http, judged.rejected());
-        let admitted = std::mem::take(&mut judged.admitted);
+        let mut admitted = std::mem::take(&mut judged.admitted);
+        stamp_changes(&mut admitted, span.as_parent().as_ref());
         let verdicts = apply_items(deps, IntakeWay::Http, admitted).await.map_err(describe_failure)?;
         judged.into_report(verdicts).into_answer()
     }

@@ -1,8 +1,12 @@
 //! What a request's headers say of its body.
 
 use axum::http::{HeaderMap, HeaderValue};
+use model::trace::TraceParent;
 use topic::RecordHeaders;
-use wire::upstream::{HTTP_PREFIX, is_binary};
+use wire::{
+    trace::{TRACEPARENT, TRACESTATE, parse_parent},
+    upstream::{HTTP_PREFIX, is_binary},
+};
 
 /// What a body may be said to be; nothing said is as good.
 pub const MEDIA_TYPES: [&str; 7] = [
@@ -23,6 +27,14 @@ pub fn cloud_event_attributes(headers: &HeaderMap) -> RecordHeaders {
         return RecordHeaders::new();
     }
     all.into_iter().filter(|(name, _)| name.starts_with(HTTP_PREFIX)).collect()
+}
+
+/// The trace in which a request was made, if it names one.
+pub fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
+    let mut parents = headers.get_all(TRACEPARENT).iter();
+    let (parent, other) = (parents.next()?, parents.next());
+    let states = headers.get_all(TRACESTATE).iter().map(HeaderValue::as_bytes);
+    if other.is_some() { None } else { parse_parent(parent.as_bytes(), states) }
 }
 
 /// CloudEvents writes what is no plain ASCII as `%` and two digits. What is none of these stays as it is.

@@ -6,16 +6,17 @@ use futures::future::try_join_all;
 use room::quarantine::quarantine_record;
 use runtime::retry;
 use topic::{
-    GroupMembership, NewRecord, RecordBatch, TopicError, TurnGuarantee,
+    GroupMembership, NewRecord, RecordBatch, TopicError, TopicRecord, TurnGuarantee,
     drive::{RoomWork, run_room},
 };
-use wire::topics;
+use traces::{Span, SpanAttribute, SpanName};
+use wire::{topics, trace};
 
 use crate::{
     admission::AdmittedItem,
     apply,
     config::{Config, GROUP},
-    decide::judge_cloud,
+    decide::{judge_cloud, stamp_changes},
     deps::Deps,
     effects::IntakeVerdict,
     load,
@@ -93,8 +94,9 @@ impl RoomWork for IngestWork {
     async fn turn(&mut self, batch: &RecordBatch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let Self { deps, config, source } = self;
         let (now, room) = (deps.room.now(), &deps.room);
-        let mut reads = Vec::with_capacity(batch.records.len());
+        let (mut reads, mut spans) = (Vec::with_capacity(batch.records.len()), Vec::new());
         for record in &batch.records {
+            spans.push(begin_span(deps, record));
             let seen = first_seen(record, source.is_some(), now);
             reads.push((record, seen, load::read_record(deps, source.as_ref(), record, seen).await?));
         }
@@ -104,13 +106,14 @@ impl RoomWork for IngestWork {
         });
         order::order_facts(heard);
         let (mut admitted, mut from, mut rejects) = (Vec::new(), Vec::new(), Vec::new());
-        for (record, seen, read) in reads {
+        for ((record, seen, read), span) in reads.into_iter().zip(&spans) {
             let judge =
                 |cloud| judge_cloud(cloud, record, &config.tenant, seen, &room.catalogue, &room.zones);
             let judged = read.and_then(|clouds| clouds.into_iter().map(judge).collect());
             match judged {
                 Ok(several) => {
-                    let several: Vec<AdmittedItem> = several;
+                    let mut several: Vec<AdmittedItem> = several;
+                    stamp_changes(&mut several, span.as_parent().as_ref());
                     from.extend(std::iter::repeat_n(record, several.len()));
                     admitted.extend(several);
                 }
@@ -118,7 +121,12 @@ impl RoomWork for IngestWork {
             }
         }
         deps.metrics.count_refused(IntakeWay::Topic, rejects.len());
-        let verdicts = apply::apply_items(deps, IntakeWay::Topic, admitted).await?;
+        let first = spans.iter().find(|span| span.is_recorded());
+        let applying = apply::apply_items(deps, IntakeWay::Topic, admitted);
+        let verdicts = match first {
+            Some(span) => span.within(applying).await?,
+            None => applying.await?,
+        };
         for (record, verdict) in from.into_iter().zip(verdicts) {
             if let IntakeVerdict::Refused(refused) = verdict {
                 rejects.push(quarantine_record(record, refused.to_string(), GROUP, now)?);
@@ -126,4 +134,11 @@ impl RoomWork for IngestWork {
         }
         Ok(rejects)
     }
+}
+
+/// The span of a record, in the trace of whoever wrote it.
+fn begin_span(deps: &Deps, record: &TopicRecord) -> Span {
+    let mut span = deps.room.tracer.begin_root(SpanName::TakeUp, || trace::read_parent(&record.headers));
+    span.set(SpanAttribute::Path, || &*record.topic);
+    span
 }

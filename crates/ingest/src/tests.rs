@@ -4,12 +4,14 @@ mod failing_topics;
 mod persons;
 mod returns;
 mod sources;
+mod traces;
 
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
+use ::traces::Tracer;
 use async_trait::async_trait;
 use axum::{
     Router,
@@ -186,6 +188,10 @@ struct IngestHouse {
 
 impl IngestHouse {
     async fn new() -> Self {
+        Self::new_traced(Tracer::default()).await
+    }
+
+    async fn new_traced(tracer: Tracer) -> Self {
         let engines = RoomEngines::open(parse_instant(NOON)).await;
         let sick = Arc::new(FailingTopics {
             topics: Box::new(engines.topics.clone()),
@@ -194,7 +200,7 @@ impl IngestHouse {
             looks: AtomicUsize::default(),
         });
         let deps = Deps {
-            room: room::Deps { topics: sick.clone(), ..engines.deps(catalogue()) },
+            room: room::Deps { topics: sick.clone(), tracer, ..engines.deps(catalogue()) },
             schemas: Arc::new(wire::NoSchemaSource),
             metrics: IngestMetrics::declare(&Metrics::default()).unwrap(),
         };

@@ -7,6 +7,7 @@ use model::{UtcMillis, civil_time::ZoneRules, edition::EditionTracker, partition
 use runtime::{Clock, ShutdownSignal, WorkTracker};
 use store::Store;
 use topic::{GroupMembership, Topics, drive::DriveDeps, metrics::TurnMetrics};
+use traces::Tracer;
 
 use crate::pause_board::PauseBoard;
 
@@ -27,6 +28,8 @@ pub struct Deps {
     pub pauses: PauseBoard,
     /// What loops count; nothing where nobody looks.
     pub turns: Option<TurnMetrics>,
+    /// What records traces, if anything does.
+    pub tracer: Tracer,
 }
 
 impl Deps {
@@ -49,6 +52,7 @@ impl Deps {
             shutdown: ShutdownSignal::default(),
             pauses: PauseBoard::default(),
             turns: None,
+            tracer: Tracer::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use model::{
     Event, Person, Slice, Tenant, UtcMillis, edition::Edition, erasure::Erasure, partition::PartitionCount,
-    person::PersonRecord, ready::Ready,
+    person::PersonRecord, ready::Ready, trace::TraceParent,
 };
 use topic::{NewRecord, RecordHeaders};
 use wire::{AnnouncementBatch, InboxItem, ReturnNotice, WireError, house_note, replay::ReplayStamp, topics};
@@ -95,6 +95,14 @@ pub fn returned_record(returned: &ReturnNotice) -> Result<NewRecord, WireError> 
 pub fn erasure_record(erasure: &Erasure) -> Result<NewRecord, WireError> {
     let key = wire::key::person_key(&erasure.tenant, &erasure.person);
     Ok(build_record(topics::ERASURES, 0, key, Some(wire::erasure::encode(erasure)?)))
+}
+
+/// A record that comes of a span: whoever reads it goes on in its trace.
+pub fn stamp_trace(mut record: NewRecord, parent: Option<&TraceParent>) -> NewRecord {
+    if let Some(TraceParent { context, state, .. }) = parent {
+        record.headers.extend(wire::trace::parent_headers(*context, state.as_ref()));
+    }
+    record
 }
 
 /// A record of a person lies in the person's partition.

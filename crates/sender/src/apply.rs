@@ -9,9 +9,12 @@ use model::{
     EntryKey, UtcMillis,
     delivery::{Delivery, DeliveryOutcome},
     ready::Ready,
+    trace::TraceParent,
 };
+use room::records::stamp_trace;
 use runtime::retry::retry_while;
 use store::{JournalClaim, JournalOutcome, JournalRecord};
+use traces::{Span, SpanAttribute, SpanName};
 
 use crate::{
     config::{Config, TRIES},
@@ -43,6 +46,17 @@ impl DeliveryService {
         self.deps.room.now()
     }
 
+    /// The span of a delivery, in the trace of the telling.
+    pub fn begin_span(&self, ready: &Ready, parent: Option<&TraceParent>) -> Span {
+        let mut span = self.deps.room.tracer.begin_child(SpanName::Send, parent);
+        span.set(SpanAttribute::Tenant, || ready.tenant.as_str());
+        span.set(SpanAttribute::Plan, || ready.plan.as_str());
+        span.set(SpanAttribute::Channel, || ready.channel.name());
+        span.set(SpanAttribute::Ready, || ready.id.to_string());
+        span.set(SpanAttribute::Attempt, || usize::from(ready.attempt));
+        span
+    }
+
     /// A Ready that waits, with no fault of its own.
     pub fn note_wait(&self, ready: &Ready, what: &'static str, why: &str) {
         tracing::debug!(ready = %ready.id, what, why, "not handed over, tried again later");
@@ -59,6 +73,7 @@ impl DeliveryService {
     pub async fn report_late(
         &self,
         delivery: &Delivery,
+        parent: Option<&TraceParent>,
         turn_end: impl Future<Output = ()>,
     ) -> anyhow::Result<()> {
         if matches!(delivery.outcome, DeliveryOutcome::Deferred { .. }) {
@@ -66,6 +81,7 @@ impl DeliveryService {
         }
         turn_end.await;
         let record = report::delivery_record(delivery.clone(), self.deps.room.partitions)?;
+        let record = stamp_trace(record, parent);
         ask_again(|| self.deps.room.topics.append(vec![record.clone()])).await.context("the inbox")
     }
 
@@ -135,6 +151,7 @@ impl DeliveryService {
     fn count_record(&self, ready: &Ready, record: &JournalRecord) {
         let metrics = &self.deps.metrics;
         let outcome = report::outcome_name(record.what);
+        tracing::debug!(ready = %ready.id, attempt = record.attempt, outcome, "recorded");
         metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
         if record.what == JournalOutcome::Sent {
             let plan = self.catalogue_of(ready).plans.by_name.get(&ready.plan);

@@ -1,24 +1,38 @@
 //! The Readys that a turn read.
 
-use model::{UtcMillis, ready::Ready};
+use std::collections::BTreeMap;
+
+use model::{ReadyId, UtcMillis, ready::Ready, trace::TraceParent};
 use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
+use wire::trace;
 
 use crate::config::GROUP;
 
-/// The Readys of a batch, each once; what cannot be read goes to quarantine.
-pub fn read_readys(records: &[TopicRecord], now: UtcMillis) -> anyhow::Result<(Vec<Ready>, Vec<NewRecord>)> {
-    let mut readys: Vec<Ready> = Vec::new();
-    let mut rejects = Vec::new();
+/// What a turn read.
+#[derive(Debug, Default)]
+pub struct ReadyBatch {
+    /// Each once.
+    pub readys: Vec<Ready>,
+    /// The traces of those that are of one.
+    pub parents: BTreeMap<ReadyId, TraceParent>,
+    /// Records that could not be read, on their way to quarantine.
+    pub rejects: Vec<NewRecord>,
+}
+
+/// The Readys of a batch.
+pub fn read_readys(records: &[TopicRecord], now: UtcMillis) -> anyhow::Result<ReadyBatch> {
+    let ReadyBatch { mut readys, mut parents, mut rejects } = ReadyBatch::default();
     for record in records {
         match wire::ready::decode(record.value.as_deref().unwrap_or_default()) {
             // Two tries of one Ready in one batch: the later one knows more.
             Ok(ready) => {
-                readys.retain(|other| other.id != ready.id);
+                readys.retain(|other: &Ready| other.id != ready.id);
+                parents.extend(trace::read_parent(&record.headers).map(|parent| (ready.id, parent)));
                 readys.push(ready);
             }
             Err(reason) => rejects.push(quarantine_record(record, reason.to_string(), GROUP, now)?),
         }
     }
-    Ok((readys, rejects))
+    Ok(ReadyBatch { readys, parents, rejects })
 }

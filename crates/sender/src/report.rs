@@ -5,10 +5,12 @@ use model::{
     delivery::{Delivery, DeliveryOutcome},
     partition::PartitionCount,
     ready::Ready,
+    trace::TraceParent,
 };
 use room::records::inbox_record;
 use store::{JournalOutcome, JournalRecord};
 use topic::NewRecord;
+use traces::{Span, SpanAttribute};
 use wire::InboxItem;
 
 use crate::{
@@ -66,6 +68,23 @@ fn unknown_outcome(ready: &Ready, mut left: LeftOutEntries) -> DeliveryOutcome {
         if entry.maybe { left.push((entry.key, EndReason::MaybeSent)) } else { back.push(entry.key) }
     }
     DeliveryOutcome::Unknown { back, left }
+}
+
+/// What became of a delivery is the end of its span; what follows goes on from there.
+pub fn end_span(mut span: Span, delivery: &Delivery) -> Option<TraceParent> {
+    let (word, has_failed) = match delivery.outcome {
+        DeliveryOutcome::Sent { .. } => ("sent", false),
+        DeliveryOutcome::Nothing { .. } => ("nothing", false),
+        DeliveryOutcome::Refused { .. } => ("refused", true),
+        DeliveryOutcome::Unknown { .. } => ("unknown", true),
+        DeliveryOutcome::Returned { .. } => ("returned", false),
+        DeliveryOutcome::Deferred { .. } => ("deferred", false),
+    };
+    span.set(SpanAttribute::Outcome, || word);
+    if has_failed {
+        span.fail();
+    }
+    span.as_parent()
 }
 
 /// Every word for what became of an attempt.

@@ -11,14 +11,16 @@ use std::sync::{
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use futures::future::join_all;
+use futures::{TryFutureExt as _, future::join_all};
 use model::{delivery::Delivery, ready::Ready};
+use room::records::stamp_trace;
 use runtime::clock::SteadyStopwatch;
 use tokio::{task::JoinError, time::timeout};
 use topic::{
     GroupMembership, NewRecord, RecordBatch, TurnGuarantee,
     drive::{RoomWork, run_room},
 };
+use traces::Span;
 use wire::topics;
 
 use self::{
@@ -106,23 +108,33 @@ impl SenderWork {
     async fn deliver_batch(&self, batch: &RecordBatch) -> anyhow::Result<Vec<NewRecord>> {
         self.slow.forget_ended();
         self.desk.tally.log_due();
-        let now = self.desk.now();
-        let (readys, mut records) = read::read_readys(&batch.records, now)?;
+        let read::ReadyBatch { readys, parents, rejects: mut records } =
+            read::read_readys(&batch.records, self.desk.now())?;
         self.desk.deps.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(records.len() as u64);
         let (loaded, watch) =
             (Arc::new(load::load_batch(&self.desk.deps, &readys).await?), SteadyStopwatch::start());
         let turn = DeliveryRound { loaded, watch, committed: self.slow.begin_turn(batch.partition) };
-        let told = readys.into_iter().map(|ready| self.deliver_or_defer(Arc::new(ready), &turn));
+        let told = readys.into_iter().map(|ready| {
+            let span = self.desk.begin_span(&ready, parents.get(&ready.id));
+            let parent = span.as_parent();
+            self.deliver_or_defer(Arc::new(ready), span, &turn).map_ok(|delivery| (delivery, parent))
+        });
         // All of them end, also where one fails: nobody is cut off with a message in hand.
-        for delivery in join_all(told).await.into_iter().collect::<anyhow::Result<Vec<_>>>()? {
-            records.push(report::delivery_record(delivery, self.desk.deps.room.partitions)?);
+        for (delivery, parent) in join_all(told).await.into_iter().collect::<anyhow::Result<Vec<_>>>()? {
+            let record = report::delivery_record(delivery, self.desk.deps.room.partitions)?;
+            records.push(stamp_trace(record, parent.as_ref()));
         }
         Ok(records)
     }
 
     /// Delivers a Ready. A slow server holds up no other delivery: the owner keeps the Ready until its report arrives,
     /// or, after a crash, until the journal is read again.
-    async fn deliver_or_defer(&self, ready: Arc<Ready>, turn: &DeliveryRound) -> anyhow::Result<Delivery> {
+    async fn deliver_or_defer(
+        &self,
+        ready: Arc<Ready>,
+        span: Span,
+        turn: &DeliveryRound,
+    ) -> anyhow::Result<Delivery> {
         if !ready.is_recalled() && self.slow.has(ready.id) {
             return Ok(self.defer_slow(&ready));
         }
@@ -137,10 +149,11 @@ impl SenderWork {
             let (desk, own, is_left) = (self.desk.clone(), ready.clone(), is_left.clone());
             let (loaded, committed) = (turn.loaded.clone(), turn.committed.clone());
             async move {
-                let delivery = desk.deliver_ready(&own, loaded).await?;
+                let delivery = span.within(desk.deliver_ready(&own, loaded)).await?;
                 drop(place);
+                let parent = report::end_span(span, &delivery);
                 if is_left.swap(true, Ordering::SeqCst) {
-                    desk.report_late(&delivery, committed.wait()).await?;
+                    desk.report_late(&delivery, parent.as_ref(), committed.wait()).await?;
                 }
                 Ok(delivery)
             }

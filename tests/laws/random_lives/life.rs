@@ -402,7 +402,13 @@ impl<'a> RandomLife<'a> {
         };
         let kind = self.catalogue().kinds.get(&entry.reason.kind);
         let windows = kind.map(|kind| self.catalogue().windows_of(kind, &thing)).unwrap_or_default();
-        PersonNews::Announced { day: event.day(), rows: 1, kinds: vec![entry.reason.kind], windows }
+        PersonNews::Announced {
+            day: event.day(),
+            rows: 1,
+            kinds: vec![entry.reason.kind],
+            windows,
+            traces: Default::default(),
+        }
     }
 
     fn set_work(&mut self, work: usize, fields: &[(&str, Value)]) {

@@ -3,9 +3,11 @@
 
 use anyhow::bail;
 use futures::{StreamExt as _, stream};
-use model::{Event, Slice, UtcMillis};
-use room::records::slice_record;
+use model::{Event, Kind, Slice, UtcMillis};
+use room::records::{slice_record, stamp_trace};
+use runtime::trace_scope::with_scope;
 use topic::NewRecord;
+use traces::{Span, SpanAttribute, SpanName};
 
 use super::FanoutWork;
 use crate::{
@@ -29,17 +31,21 @@ impl FanoutWork {
         now: UtcMillis,
     ) -> anyhow::Result<Vec<NewRecord>> {
         let known = load::load_subjects(&self.deps, events).await?;
+        let mut spans: Vec<Span> = events.iter().map(|event| self.begin_span(event)).collect();
         let mut begun = Vec::with_capacity(events.len());
-        for event in events {
-            begun.push(self.begin_event(event, &known));
+        for (event, span) in events.iter().zip(&spans) {
+            begun.push(with_scope(span.scope(), self.begin_event(event, &known)));
         }
         let mut begun = stream::iter(begun).buffered(EVENTS_AT_ONCE);
         let (mut sheet, mut slices) = (RecipientSheet::default(), Vec::new());
-        let mut heard = events.iter();
+        let mut heard = events.iter().zip(&mut spans);
         while let Some(next) = begun.next().await {
-            let again = heard.next().and_then(|heard| heard.again.clone());
-            let (found, left) = next?;
-            slices.extend(left.into_iter().map(|slice| (slice, again.clone())));
+            let (mut found, left) = next?;
+            let Some((of, span)) = heard.next() else { break };
+            found.set_trace(span.context());
+            describe_reach(span, &found, left.len());
+            let parent = span.as_parent();
+            slices.extend(left.into_iter().map(|slice| (slice, of.again.clone(), parent.clone())));
             if !sheet.is_empty() && sheet.rows() + found.rows() > SHEET_ROWS_MAX {
                 let announcements = self.tell_sheet(std::mem::take(&mut sheet), now).await?;
                 apply::announce(&self.deps, announcements).await?;
@@ -54,11 +60,20 @@ impl FanoutWork {
         let mut of_turn = self.tell_sheet(sheet, now).await?;
         self.deps.metrics.note_told(events, self.deps.room.now());
         self.deps.metrics.count_begun_slices(slices.len());
-        for (slice, again) in &slices {
+        for (slice, again, parent) in &slices {
             let (partitions, edition) = (self.deps.room.partitions, self.deps.room.editions.own_edition());
-            of_turn.push(slice_record(slice, again.as_ref(), partitions, edition)?);
+            let record = slice_record(slice, again.as_ref(), partitions, edition)?;
+            of_turn.push(stamp_trace(record, parent.as_ref()));
         }
         Ok(of_turn)
+    }
+
+    /// The span of an event, in the trace that it came in.
+    fn begin_span(&self, heard: &FanoutItem<Event>) -> Span {
+        let mut span = self.deps.room.tracer.begin_child(SpanName::Resolve, heard.trace.as_ref());
+        span.set(SpanAttribute::Tenant, || heard.what.tenant.as_str());
+        span.set(SpanAttribute::Event, || heard.what.key.to_string());
+        span
     }
 
     /// Whom an event names, and the first of its crowds; and what is left of these.
@@ -67,7 +82,7 @@ impl FanoutWork {
         heard: &FanoutItem<Event>,
         known: &SubjectStates,
     ) -> anyhow::Result<(RecipientSheet, Vec<Slice>)> {
-        let FanoutItem { what: event, again } = heard;
+        let FanoutItem { what: event, again, .. } = heard;
         let EventReach { named: mut sheet, slices, listed } =
             decide::find_reach(heard, known.of_event(event), &self.deps.room.catalogue, self.sizes.inline);
         let (mut room, mut left) = (self.sizes.inline, Vec::from_iter(listed));
@@ -88,4 +103,13 @@ impl FanoutWork {
         }
         Ok((sheet, left))
     }
+}
+
+/// How far an event reaches.
+fn describe_reach(span: &mut Span, found: &RecipientSheet, slices: usize) {
+    span.set(SpanAttribute::Rows, || found.rows());
+    span.set(SpanAttribute::Slices, || slices);
+    span.set(SpanAttribute::Kinds, || {
+        found.list_kinds().into_iter().map(Kind::as_str).collect::<Vec<_>>().join(",")
+    });
 }

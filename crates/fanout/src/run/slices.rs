@@ -6,10 +6,11 @@ use model::{
     Slice, UtcMillis,
     fault::{self, PlantedFault},
 };
-use room::records::slice_record;
-use runtime::crash_point;
+use room::records::{slice_record, stamp_trace};
+use runtime::{crash_point, trace_scope::with_scope};
 use tokio::task::spawn_blocking;
 use topic::NewRecord;
+use traces::{Span, SpanAttribute, SpanName};
 
 use super::FanoutWork;
 use crate::{
@@ -30,7 +31,19 @@ impl FanoutWork {
         slice: FanoutItem<Slice>,
         now: UtcMillis,
     ) -> anyhow::Result<Vec<NewRecord>> {
-        let FanoutItem { what: slice, again } = slice;
+        let mut span = self.deps.room.tracer.begin_child(SpanName::Slice, slice.trace.as_ref());
+        span.set(SpanAttribute::Tenant, || slice.what.event.tenant.as_str());
+        span.set(SpanAttribute::Event, || slice.what.event.key.to_string());
+        with_scope(span.scope(), self.walk_slice(slice, &mut span, now)).await
+    }
+
+    async fn walk_slice(
+        &self,
+        slice: FanoutItem<Slice>,
+        span: &mut Span,
+        now: UtcMillis,
+    ) -> anyhow::Result<Vec<NewRecord>> {
+        let FanoutItem { what: slice, again, trace: parent } = slice;
         let mut sheet = decide::listed_sheet(&slice, again.as_ref(), &self.deps.room.catalogue);
         let (mut search, mut all, mut writes) =
             (CrowdSearch::new(slice), Vec::new(), FuturesUnordered::new());
@@ -38,6 +51,7 @@ impl FanoutWork {
         // One part alone first, so that something is written while the others are read.
         let mut most = a_part;
         loop {
+            sheet.set_trace(span.context());
             for part in sheet.parts(a_part) {
                 let ResolvedSheet { rows, announced, counts } =
                     while_writing(load::resolve_sheet(&self.deps, part), &mut writes).await?;
@@ -61,6 +75,7 @@ impl FanoutWork {
             room = room.saturating_sub(found);
             most = room;
         }
+        span.set(SpanAttribute::Persons, || all.len());
         // On a thread of its own: this one starts what is still to be written.
         let edition = self.deps.room.editions.own_edition();
         let encoding = spawn_blocking(move || pending_records(all, edition));
@@ -73,7 +88,10 @@ impl FanoutWork {
         let mut of_turn = announcements?;
         match search.rest() {
             Some(next) => {
-                of_turn.push(slice_record(&next, again.as_ref(), self.deps.room.partitions, edition)?);
+                let record = slice_record(&next, again.as_ref(), self.deps.room.partitions, edition)?;
+                // The next one is of the event's trace as this one is, and not below it.
+                let parent = parent.filter(|_| span.is_recorded());
+                of_turn.push(stamp_trace(record, parent.as_ref()));
             }
             None => self.deps.metrics.count_ended_slice(),
         }

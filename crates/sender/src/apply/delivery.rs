@@ -11,6 +11,7 @@ use model::{
 };
 use runtime::{clock::SteadyStopwatch, crash_point, retry};
 use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
+use traces::{SpanAttribute, SpanName};
 
 use super::{DeliveryService, gate::ClaimGate};
 use crate::{
@@ -173,8 +174,10 @@ impl DeliveryService {
                 .await
                 .map(SendAttempt::from_delivery);
         }
-        let Some(message) = decide_message(&self.message_maker(ready, loaded), ready, facts, &mut checked)
-        else {
+        let rendering = self.deps.room.tracer.begin_here(SpanName::Render);
+        let message = decide_message(&self.message_maker(ready, loaded), ready, facts, &mut checked);
+        drop(rendering);
+        let Some(message) = message else {
             return self
                 .end_attempt(ready, attempt, JournalOutcome::Refused, checked.left)
                 .await
@@ -244,8 +247,12 @@ impl DeliveryService {
         message: &Message,
         gate: &ClaimGate<'_>,
     ) -> anyhow::Result<HandoverOutcome> {
-        let watch = SteadyStopwatch::start();
+        let (watch, mut span) =
+            (SteadyStopwatch::start(), self.deps.room.tracer.begin_here(SpanName::HandOver));
+        span.set(SpanAttribute::Channel, || ready.channel.name());
         let handed = self.deps.courier.hand(message, gate).await?;
+        span.set(SpanAttribute::Outcome, || handed.name());
+        drop(span);
         let seconds = watch.elapsed().as_secs_f64();
         self.deps.metrics.hand_over_seconds.with_label_values(&[ready.channel.name()]).observe(seconds);
         if handed == HandoverOutcome::Accepted {
