@@ -19,7 +19,7 @@ OF_THE_CHART = {
     "data_dir", "engine", "listen", "catalogue", "canary.catalogue", "canary.share", "api_keys", "access_tokens", "server", "token", "ca_file", "secret", "outbox", "demo", "mail.ways", "mail.ca",
     "mail.dkim", "mail.intake", "push.ca", "apns.key", "fcm.account", "webpush.key", "hooks.secret", "hooks.ca",
     "kafka.instance", "kafka.password", "kafka.ca", "kafka.certificate", "kafka.key", "cql.password", "cql.ca",
-    "cql.certificate", "cql.key", "registry.password", "registry.ca",
+    "cql.certificate", "cql.key", "registry.password", "registry.ca", "traces.headers", "traces.ca",
 }
 
 EXAMPLES = {
@@ -32,6 +32,7 @@ EXAMPLES = {
     "kafka.user": "tidings", "kafka.session": "45s", "kafka.properties": {"socket.keepalive.enable": "true"},
     "cql.contact_points": "cql-1:9042,cql-2:9042", "cql.keyspace": "tidings", "cql.datacenter": "dc1",
     "cql.replication": {"dc1": 3}, "cql.user": "tidings", "registry.url": "https://registry:8081", "registry.user": "tidings",
+    "traces.endpoint": "http://collector:4318", "traces.sample": "1%",
 }
 
 
@@ -156,6 +157,7 @@ def secrets():
         "kafkaCa": authority, "kafkaCertificate": certificate,
         "cqlPassword": plain("password"), "cqlCa": authority, "cqlCertificate": certificate,
         "registryPassword": plain("password"), "registryCa": authority,
+        "tracesHeaders": plain("headers"), "tracesCa": authority,
         "mailWays": plain("ways"), "mailCa": authority,
         "dkim": secret({}, items=listed(closed({"key": KEY, "path": text(minLength=1)}, required=["key", "path"]))),
         "apnsKey": plain("key.p8"), "fcmAccount": plain("account.json"), "webpushKey": plain("vapid.pem"), "pushCa": authority,
@@ -281,7 +283,7 @@ def values():
                 "then": {"properties": {"parentRefs": {"minItems": 1}}, "required": ["parentRefs"]},
             }),
             "networkPolicy": closed({
-                "enabled": FLAG, "http": from_to, "monitoring": from_to, "kafka": from_to, "cql": from_to, "registry": from_to,
+                "enabled": FLAG, "http": from_to, "monitoring": from_to, "kafka": from_to, "cql": from_to, "registry": from_to, "traces": from_to,
                 "kafkaPorts": PORTS, "cqlPorts": PORTS, "mailPorts": PORTS, "webPorts": PORTS, "extraEgress": OBJECTS,
             }),
             "monitoring": closed({

@@ -4,11 +4,13 @@ use courier_net::metrics::CourierMetrics;
 use house::house_watch::HouseWatch;
 use registry::metrics::RegistryMetrics;
 use runtime::metrics::Metrics;
+use traces::metrics::TraceMetrics;
 
 use crate::engine_setup::OpenedEngines;
 
-/// Declares what engines tell, for the reference.
+/// Declares what engines and traces tell, for the reference.
 pub fn declare_engines(metrics: &Metrics) -> anyhow::Result<()> {
+    TraceMetrics::declare(metrics)?;
     RegistryMetrics::declare(metrics).map(drop)
 }
 

@@ -139,8 +139,8 @@ impl RunningHouse {
         // Before any room decides anything.
         let (read, waits) = ((log.clone(), catalogue.clone()), (how, config.catalogue_wait));
         let book = BookWatch::open(read, waits, clock.clone(), &metrics).await?;
-        let furniture =
-            HouseDeps::new(engines, catalogue, clock, zones, (config.partitions, &book), (metrics, &names))?;
+        let (numbers, counts) = ((config.partitions, &book), (metrics, config.tracer.clone(), &names));
+        let furniture = HouseDeps::new(engines, catalogue, clock, zones, numbers, counts)?;
         let (intake, rooms) = furniture.build_rooms(config)?;
         let HouseDeps { engines, room, metrics, presence, .. } = furniture;
         let room::Deps { clock, quiet, shutdown, .. } = room;

@@ -8,6 +8,7 @@ use model::{Tenant, civil_time::ZoneRules, edition::EDITION_WAIT_MS, partition::
 use render::MessageRenderer;
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, work_tracker::WorkGuard};
 use topic::metrics::TurnMetrics;
+use traces::Tracer;
 
 use super::{
     HouseEngines,
@@ -63,6 +64,8 @@ pub struct Config {
     pub partitions: PartitionCount,
     /// What is counted and measured.
     pub metrics: Metrics,
+    /// What records traces, if anything does.
+    pub tracer: Tracer,
     /// How the cluster calls our groups and topics.
     pub names: ClusterNames,
     /// Who else looks after it.
@@ -86,6 +89,7 @@ impl Config {
             measure_lag: None,
             partitions: PartitionCount::USUAL,
             metrics: Metrics::default(),
+            tracer: Tracer::default(),
             names: ClusterNames::default(),
             watches: Vec::new(),
             takes_up: TakeUpPolicy::Anew,
@@ -132,7 +136,7 @@ impl HouseDeps {
         clock: Clock,
         zones: ZoneRules,
         (partitions, watch): (PartitionCount, &BookWatch),
-        (metrics, names): (Metrics, &ClusterNames),
+        (metrics, tracer, names): (Metrics, Tracer, &ClusterNames),
     ) -> anyhow::Result<Self> {
         let renderer = Arc::new(MessageRenderer::new(&catalogue)?);
         let (quiet, shutdown) = (WorkTracker::default(), ShutdownSignal::default());
@@ -152,6 +156,7 @@ impl HouseDeps {
             shutdown,
             pauses: watch.board.clone(),
             turns,
+            tracer,
         };
         Ok(Self { engines, room, renderer, metrics, presence })
     }

@@ -8,9 +8,12 @@
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use adapters::engine_setup::{
-    self, HouseEngineError, OpenedEngines,
-    format_gate::{RaisingCommand, WayBack},
+use adapters::{
+    engine_setup::{
+        self, HouseEngineError, OpenedEngines,
+        format_gate::{RaisingCommand, WayBack},
+    },
+    trace_setup::TraceSetup,
 };
 use anyhow::{Context as _, anyhow};
 use axum::Router;
@@ -72,6 +75,8 @@ pub struct ProcessContext {
     pub way_back: WayBack,
     /// What this process counts, whether or not there is a house.
     pub metrics: Metrics,
+    /// What records traces, if anything does.
+    pub traces: TraceSetup,
     /// Starts a house on engines that were opened, and what answers for it.
     pub compose: ComposeHouse,
 }

@@ -35,6 +35,7 @@ mod server;
 mod source;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod values;
 
 pub use hooks::HooksConfig;
@@ -44,6 +45,7 @@ pub use production::{ProductionConfig, RegistryConfig};
 pub use push::PushConfig;
 pub use returns::ReturnsConfig;
 pub use server::ServerConfig;
+pub use traces::TracesConfig;
 pub use values::MergedConfig;
 
 /// A catalogue that a share of the persons have.
@@ -94,6 +96,8 @@ pub struct Config {
     /// The product's service that knows whose app is connected.
     pub presence_url: Option<String>,
     pub log: LogConfig,
+    /// Where traces go; without it nothing is traced.
+    pub traces: Option<TracesConfig>,
     pub limits: LimitsConfig,
 }
 

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use adapters::{
     courier_setup,
     engine_setup::{self, OpenedEngines},
+    trace_setup::TraceSetup,
 };
 use anyhow::Context as _;
 use axum::Router;
@@ -115,7 +116,10 @@ async fn run_process(
     }
     let (home, why) = run_until_stopped(&mut site, home, (&front, &mut reloads), &stop).await;
     drop(open_door);
-    close_process(home, server, stop, why).await
+    let closed = close_process(home, server, stop, why).await;
+    // What the rooms did last leaves too.
+    site.traces.close().await;
+    closed
 }
 
 /// All that stays while houses come and go.
@@ -136,6 +140,7 @@ async fn open_site(
     let outbox = open_outbox(&config).await?;
     let metrics = Metrics::default();
     metrics.watch_process().context("the metrics of the process")?;
+    let traces = TraceSetup::open(&config, clock.clock(), &metrics).context("traces")?;
     let counts = (rooms.contains(&RoomName::Sender), &metrics);
     let courier_setup::CourierSetup { courier, web_key } =
         courier_setup::open_courier(&config, &data, outbox.clone(), counts).map_err(CommandError::Refused)?;
@@ -161,6 +166,7 @@ async fn open_site(
         rooms,
         way_back,
         metrics,
+        traces,
         compose: |context, engines| Box::pin(compose_house(context, engines)),
     })
 }
@@ -238,6 +244,7 @@ fn house_settings(site: &ProcessContext) -> house::Config {
     settings.partitions = *partitions;
     settings.measure_lag = Some(MEASURE_LAG);
     settings.metrics = site.metrics.clone();
+    settings.tracer = site.traces.tracer.clone();
     settings.catalogue_wait = limits.catalogue;
     settings.sender.claim_ms = i64::try_from(limits.hand_over.as_millis()).unwrap_or(i64::MAX);
     if let EngineConfig::Production(engines) = engine {

@@ -16,6 +16,8 @@ it. A room has no secret that it does not need.
 - {name: cqlCertificate, file: cql-key, at: cql.key, rooms: [all], keyed: keyKey}
 - {name: registryPassword, file: registry-password, at: registry.password_file, rooms: [all]}
 - {name: registryCa, file: registry-ca, at: registry.ca, rooms: [all]}
+- {name: tracesHeaders, file: traces-headers, at: traces.headers_file, rooms: [all]}
+- {name: tracesCa, file: traces-ca, at: traces.ca, rooms: [all]}
 - {name: mailWays, file: mail-ways, at: mail.ways_file, rooms: [sender]}
 - {name: mailCa, file: mail-ca, at: mail.ca, rooms: [sender]}
 - {name: apnsKey, file: apns-key, at: apns.key_file, rooms: [sender]}

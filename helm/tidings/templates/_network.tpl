@@ -10,6 +10,13 @@
   {{- end }}
 {{- end -}}
 
+{{/* The port of the receiver of traces: that of its address, or of its scheme. */}}
+{{- define "tidings.tracesPorts" -}}
+{{- $url := urlParse . -}}
+{{- $port := regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "80" "443" (eq $url.scheme "http")) -}}
+{{- list (int $port) | toJson -}}
+{{- end -}}
+
 {{/* What a room, or a Job with its settings, reaches: `dict "root" $ "room" "ingest"`. */}}
 {{- define "tidings.egress" -}}
 {{- $policy := .root.Values.networkPolicy -}}
@@ -23,6 +30,9 @@
 {{ include "tidings.egressRule" (dict "ports" $cql "to" $policy.cql) }}
 {{- with ($config.registry | default dict).url }}
 {{ include "tidings.egressRule" (dict "ports" (include "tidings.portsOf" (dict "addresses" .) | fromJsonArray) "to" $policy.registry) }}
+{{- end }}
+{{- with ($config.traces | default dict).endpoint }}
+{{ include "tidings.egressRule" (dict "ports" (include "tidings.tracesPorts" . | fromJsonArray) "to" $policy.traces) }}
 {{- end }}
 {{- if and (has .room (list "digest" "sender")) ($config.presence | default dict).url }}
 {{ include "tidings.egressRule" (dict "ports" (include "tidings.portsOf" (dict "addresses" (list (urlParse $config.presence.url).host)) | fromJsonArray)) }}

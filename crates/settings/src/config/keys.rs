@@ -169,6 +169,15 @@ config_keys! {
         "certificate authorities of `server`, a PEM file; those that browsers trust unless set";
     LOG_FILTER "log.filter": Text = "info,scylla=off", "what is logged, such as `info,digest=debug`";
     LOG_FORMAT "log.format": Words(&["text", "json"]) = "text", "how log lines are written";
+    TRACES_ENDPOINT "traces.endpoint": Url,
+        "the receiver of traces (OTLP over HTTP), such as http://collector:4318; nothing is traced unless set";
+    TRACES_SAMPLE "traces.sample": Share = "1%",
+        "the share of events that are traced where their sender does not say; `off` for those of senders that do";
+    TRACES_HEADERS "traces.headers": Secret,
+        "headers for the receiver of traces, such as a key: `name: value`, a line each";
+    TRACES_SERVICE "traces.service": Text = "tidings", "the name of this house in traces";
+    TRACES_CA "traces.ca": Path,
+        "certificate authorities of the receiver of traces, a PEM file; those that browsers trust unless set";
     LIMITS_LAG "limits.lag": Count = "100000", "records a stage may be behind before intake answers 429";
     LIMITS_CATALOGUE "limits.catalogue": Duration = "10m",
         "how long records of a newer catalogue wait for a process that has it, before one with an older catalogue goes on";

@@ -26,7 +26,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 37] = [
+const CRATES: [&str; 39] = [
     "adapters",
     "bench",
     "catalogue",
@@ -43,6 +43,7 @@ const CRATES: [&str; 37] = [
     "listener",
     "live",
     "model",
+    "otlp",
     "registry",
     "render",
     "room",
@@ -59,6 +60,7 @@ const CRATES: [&str; 37] = [
     "tidings",
     "topic",
     "topic_kafka",
+    "traces",
     "upkeep",
     "views",
     "web",

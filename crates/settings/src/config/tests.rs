@@ -434,6 +434,7 @@ fn no_secret_is_ever_shown() {
         ("kafka.password", "TIDINGS_KAFKA_PASSWORD_FILE", "secret"),
         ("cql.password", "TIDINGS_CQL_PASSWORD", SECRET),
         ("registry.password", "TIDINGS_REGISTRY_PASSWORD", SECRET),
+        ("traces.headers", "TIDINGS_TRACES_HEADERS", "x-key: correct-horse-battery"),
     ] {
         let others = COMPLETE.into_iter().filter(|(other, _)| !variable.starts_with(other));
         let environment: Vec<_> = PRODUCTION.into_iter().chain(others).chain([(variable, value)]).collect();

@@ -20,7 +20,7 @@ use super::{
         check_log_filter, parse_as, parse_bytes, parse_duration, parse_log_format, parse_path,
         parse_public_url, parse_share, parse_web_url, parse_word,
     },
-    production, push, returns, server,
+    production, push, returns, server, traces,
 };
 
 /// The configuration, and where each value of it comes from.
@@ -76,6 +76,7 @@ impl ConfigMerge<'_> {
         let catalogue_watch = self.take(keys::CATALOGUE_WATCH, parse_as("is neither true nor false"));
         let filter = self.take(keys::LOG_FILTER, check_log_filter);
         let format = self.take(keys::LOG_FORMAT, parse_log_format);
+        let traces = traces::resolve_traces(&mut self);
         let limits = self.resolve_limits(hand_over);
         let engine = self.resolve_engine(demo);
         // Everything was looked at by now, so that every problem is told and not only the first.
@@ -104,6 +105,7 @@ impl ConfigMerge<'_> {
                 demo: demo?,
                 catalogue_watch: catalogue_watch?,
                 log: LogConfig { filter: filter?, format: format? },
+                traces,
                 limits: limits?,
             })
         })();

@@ -4,7 +4,7 @@ use super::{HEX, SECRET, merge_values};
 use crate::config::keys::{self, ConfigKey, KEYS, KeyForm};
 
 /// A value for each key that is more than its form, so that all of them can be set at once.
-const OWN: [(&str, &str); 20] = [
+const OWN: [(&str, &str); 21] = [
     (keys::ENGINE, keys::PRODUCTION),
     (keys::PUBLIC_URL, "https://mail.example.com"),
     (keys::SECRET, HEX),
@@ -13,6 +13,7 @@ const OWN: [(&str, &str); 20] = [
     (keys::HOOKS_CHANNELS, "webhook"),
     (keys::HOOKS_SECRET, "0123456789abcdef0123456789abcdef"),
     (keys::LOG_FILTER, "info"),
+    (keys::TRACES_HEADERS, "x-key: correct-horse"),
     (keys::KAFKA_BROKERS, "k:9092"),
     (keys::KAFKA_REPLICATION, "3"),
     (keys::KAFKA_TLS, "true"),
