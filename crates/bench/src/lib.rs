@@ -5,7 +5,7 @@
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
 //! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`route`],
-//! [`nearby_people`], [`startup`], [`flow`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`] and [`streams`] are the benches. [`startup`], [`flow`],
+//! [`nearby_people`], [`startup`], [`flow`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`], [`traced_flow`] and [`streams`] are the benches. [`startup`], [`flow`],
 //! [`windows`], [`feedback`] and [`tenants`] run the real program as [`process`] starts it; [`http_load`] is HTTP at a pace, [`feedback_load`] what
 //! is said by it. [`streams`] runs beside a program of others, the [`streams_peer`]. [`fanout_room`] is the fan-out at work and
 //! [`digest_room`] the digest, [`sender_room`] the sender, with the [`ready_load`] that it is given; [`clusters`] are engines that others run, with what a bench makes there and takes away.
@@ -25,6 +25,7 @@ pub mod rows;
 pub mod startup;
 pub mod streams;
 pub mod tenants;
+pub mod traced_flow;
 pub mod windows;
 
 pub mod clusters;
@@ -67,7 +68,7 @@ const fn define_bench(name: &'static str, size: usize, measures: &'static str) -
 }
 
 /// What there is to run.
-pub const BENCHES: [BenchDefinition; 14] = [
+pub const BENCHES: [BenchDefinition; 15] = [
     define_bench(
         "log",
         100_000,
@@ -150,6 +151,11 @@ pub const BENCHES: [BenchDefinition; 14] = [
         30_000,
         "pushes rendered, journalled and taken by services that check who asks, of Apple, Google and browsers",
     ),
+    define_bench(
+        "traces",
+        2_000,
+        "so many changes a round from the topic to the Readys, one in a hundred traced; against rooms that trace none",
+    ),
     BenchDefinition {
         on_clusters: true,
         has_peer: true,
@@ -197,6 +203,7 @@ pub async fn run_bench(
         ("line", None) => audience::run_sizes(size, progress).await,
         ("mail", None) => mails::run(size, progress).await,
         ("push", None) => pushes::run(size, progress).await,
+        ("traces", None) => traced_flow::run(size, progress).await,
         ("near", None) => nearby_people::run(size, progress).await,
         ("start", None) => startup::run(size, program, progress).await,
         ("flow", None) => flow::run(size, program, progress).await,
