@@ -273,7 +273,7 @@ fn fan_out_event(catalogue: &Catalogue, key: &PersonKey, notes: VersionedState) 
         state: VersionedState::default(),
     };
     let mut sheet = RecipientSheet::default();
-    let event = FanoutItem { what: event, again: None };
+    let event = FanoutItem { what: event, again: None, trace: None };
     for slice in
         find_reach(&event, &VersionedState::default(), catalogue, fanout::config::INLINE_PERSONS_MAX).slices
     {

@@ -303,7 +303,7 @@ mod tests {
         let work = start(format!("http://{gone}/"));
         drop(work.tracer.begin_root(SpanName::Accept, || None));
         work.tracer.close();
-        let (exporter, counts) = (work.exporter, work.metrics.clone());
+        let (exporter, counts) = (work.exporter, work.metrics);
         exporter.wait_for_end(Duration::from_secs(10));
         assert_eq!(counts.sum_values("tidings_traces_failures_total", None), 1.0);
         assert_eq!(counts.sum_values("tidings_traces_spans_total", Some(("outcome", LOST))), 1.0);
