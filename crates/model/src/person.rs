@@ -18,7 +18,7 @@ use crate::{
     plan::{Plan, PlanSet},
     ready::{Ready, ReadyEntry, UnseenDays},
     time::{Day, UtcMillis},
-    trace::{EntryTraces, TRACE_BYTES},
+    trace::EntryTraces,
 };
 
 pub use crate::{
@@ -66,7 +66,7 @@ pub struct PersonRecord {
     pub badge: Option<PersonBadge>,
     /// Rows announced per day: a hint, counted high when announcements double.
     pub rows: BTreeMap<Day, u32>,
-    /// Of which traces it is what may still be told; mostly of none. Nothing is decided by it.
+    /// Of which traces it is what may still be told; mostly of none. Nothing is decided by it, and it is not persisted.
     pub traces: EntryTraces,
     /// Until when `told_on`, `told` and `rows` matter; a record with nothing else is dropped then.
     pub keep_until: UtcMillis,
@@ -269,7 +269,7 @@ impl PersonRecord {
     /// that is open costs no record.
     pub fn differs_by_hints_only(&self, before: &Self, plans: &PlanSet) -> bool {
         let Self { windows, owed, waiting, last_opening, told_on, told, .. } = self;
-        let Self { counted, seen, habit, badge, rows, traces, keep_until, .. } = self;
+        let Self { counted, seen, habit, badge, rows, keep_until, .. } = self;
         let steps = |rows: &BTreeMap<Day, u32>| -> Vec<(Day, u32)> {
             rows.iter().map(|(day, rows)| (*day, rows / ROWS_STEP)).collect()
         };
@@ -284,7 +284,7 @@ impl PersonRecord {
             && (owed, waiting, last_opening) == (&before.owed, &before.waiting, &before.last_opening)
             && (told_on, told, counted) == (&before.told_on, &before.told, &before.counted)
             && (seen, habit, badge) == (&before.seen, &before.habit, &before.badge)
-            && (traces, keep_until) == (&before.traces, &before.keep_until)
+            && keep_until == &before.keep_until
             && steps(rows) == steps(&before.rows)
     }
 
@@ -356,8 +356,7 @@ impl PersonRecord {
         }
     }
 
-    /// Forgets what nothing that is open, or waits, can still tell. All of it where a record is nearly full: windows and
-    /// marks never make room for it.
+    /// Forgets what nothing that is open, or waits, can still tell.
     pub fn drop_old_traces(&mut self) {
         if self.traces.is_empty() {
             return;
@@ -368,9 +367,6 @@ impl PersonRecord {
             windows.iter().any(|window| gathers(window, *key))
                 || waiting.iter().any(|one| one.ready.entries.iter().any(|entry| entry.key == *key))
         });
-        if self.weight() + TRACE_BYTES * self.traces.len() > RECORD_BYTES_MAX {
-            self.traces.clear();
-        }
     }
 
     /// Keys that owed marks name.

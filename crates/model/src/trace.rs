@@ -4,9 +4,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{entry::EntryKey, id::ReadyId, ready::Ready};
 
-/// Bytes that a context takes in a person's record.
-pub const TRACE_BYTES: usize = 48;
-
 /// A place in a trace that is recorded: the trace and the span that others go on from. There is none of a trace that
 /// nobody records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -5,12 +5,12 @@ mod fast_reader;
 use std::sync::LazyLock;
 
 use model::{
-    Day, EntryKey, Person, PlanName, ReadyId, Tenant, UtcMillis,
+    Day, Person, PlanName, ReadyId, Tenant, UtcMillis,
     habit::VisitHabit,
     person::{
         Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldDate, Window,
     },
-    trace::TraceContext,
+    trace::EntryTraces,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,9 +26,8 @@ use crate::{
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("window", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 6] = [
+const SCHEMAS: [&str; 5] = [
     include_str!("../../../schemas/window.avsc"),
-    include_str!("../../../schemas/old/window.5.avsc"),
     include_str!("../../../schemas/old/window.4.avsc"),
     include_str!("../../../schemas/old/window.3.avsc"),
     include_str!("../../../schemas/old/window.2.avsc"),
@@ -60,8 +59,6 @@ pub(crate) struct WindowDto<'a> {
     badge: Option<BadgeDto<'a>>,
     #[serde(with = "list")]
     rows: Vec<DayRowsDto>,
-    #[serde(with = "list")]
-    traces: Vec<EntryTraceDto>,
     keep_until: i64,
 }
 
@@ -164,13 +161,6 @@ struct DayRowsDto {
     rows: u32,
 }
 
-#[derive(Serialize, Deserialize, Clone, Copy)]
-#[serde(rename = "entry_trace")]
-struct EntryTraceDto {
-    entry: EntryKeyDto,
-    context: FixedBytes<24>,
-}
-
 pub fn encode(tenant: &Tenant, person: &Person, record: &PersonRecord) -> Result<Vec<u8>, WireError> {
     CODEC.encode(&WindowDto::from_person_record(tenant, person, record))
 }
@@ -215,7 +205,6 @@ impl<'a> WindowDto<'a> {
             habit: record.habit.visits().map(|(hour, count)| HourVisitsDto { hour, count }).collect(),
             badge: record.badge.as_ref().map(BadgeDto::from_badge),
             rows: rows.map(|(day, rows)| DayRowsDto { day: day.0, rows: *rows }).collect(),
-            traces: record.traces.iter().map(EntryTraceDto::from_entry_trace).collect(),
             keep_until: record.keep_until.0,
         }
     }
@@ -237,7 +226,8 @@ impl<'a> WindowDto<'a> {
             habit: VisitHabit::from_visits(self.habit.iter().map(|visits| (visits.hour, visits.count))),
             badge: self.badge.map(BadgeDto::model).transpose()?,
             rows: self.rows.iter().map(|rows| (Day(rows.day), rows.rows)).collect(),
-            traces: self.traces.iter().map(EntryTraceDto::model).collect::<Result<_, _>>()?,
+            // Only remembered: who restores begins without.
+            traces: EntryTraces::new(),
             keep_until: UtcMillis(self.keep_until),
         };
         Ok((Tenant::new(&self.tenant)?, Person::new(&self.person)?, record))
@@ -282,16 +272,6 @@ impl<'a> OpenWindowDto<'a> {
             first: self.first.map(|key| key.model()).transpose()?,
             days: self.days.iter().map(|day| Day(*day)).collect(),
         })
-    }
-}
-
-impl EntryTraceDto {
-    fn from_entry_trace((entry, context): (&EntryKey, &TraceContext)) -> Self {
-        Self { entry: entry_key(*entry), context: FixedBytes(context.to_bytes()) }
-    }
-
-    fn model(&self) -> Result<(EntryKey, TraceContext), DecodeError> {
-        Ok((self.entry.model()?, TraceContext::from_bytes(self.context.0)))
     }
 }
 

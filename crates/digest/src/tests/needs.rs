@@ -72,7 +72,7 @@ fn any_news() -> impl Strategy<Value = (PersonNews, i64)> {
             rows: 1,
             kinds: kinds.into_iter().map(|kind| Kind::new(kind).unwrap()).collect(),
             windows: named.then_some(windows).into_iter().collect(),
-            traces: EntryTraces::new(),
+            traces: BTreeMap::new(),
         }
     });
     let seen = (0_i64..7_200_000)
@@ -135,7 +135,7 @@ fn of_whom_the_profile_is_read() {
             rows: 1,
             kinds,
             windows: Vec::new(),
-            traces: EntryTraces::new(),
+            traces: BTreeMap::new(),
         };
         assert_eq!(profile_need::needs_profile(&[news], record, &catalogue), expected, "{kind}");
     };

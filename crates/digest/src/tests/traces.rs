@@ -56,7 +56,8 @@ fn decide(record: Option<PersonRecord>, news: Option<EntryTraces>, now: i64) -> 
     facts.records.extend(record.map(|record| (person.clone(), record)));
     let shown = VersionedState::from_values(1, [("public", Some(Value::Flag(true)))]);
     for number in [1, 2] {
-        facts.world.subjects.insert((tenant(), subject(&format!("work:{number}"))), shown.clone());
+        let known = facts.world.get_or_insert(&tenant());
+        known.subjects.insert(subject(&format!("work:{number}")), shown.clone());
     }
     let is_due = news.is_none();
     let news =
@@ -114,15 +115,4 @@ fn nothing_is_decided_by_a_trace() {
         &decide(Some(opened.clone()), None, EIGHT + 3_600_000),
         &decide(Some(untraced(opened)), None, EIGHT + 3_600_000),
     );
-}
-
-/// Where a record is nearly full its traces go, and nothing else does.
-#[test]
-fn traces_give_way() {
-    let mut record = record_of(&decide(None, Some(traces([1])), EIGHT));
-    let long = "x".repeat(model::limits::RECORD_BYTES_MAX);
-    record.windows[0].key = long.as_str().into();
-    let windows = record.windows.clone();
-    record.drop_old_traces();
-    assert_eq!((record.traces, record.windows), (EntryTraces::new(), windows));
 }

@@ -1,7 +1,7 @@
 //! Traces that come in: whose they are, and what of them goes on.
 
+use ::traces::{SpanQueue, Tracer, metrics::TraceMetrics};
 use runtime::metrics::Metrics;
-use traces::{SpanQueue, Tracer, metrics::TraceMetrics};
 use wire::trace::{TRACEPARENT, TRACESTATE, read_parent};
 
 use super::*;

@@ -14,7 +14,6 @@ use model::{
     },
     ready::{Ready, ReadyEntry, UnseenDays},
     returns::ReturnSort,
-    trace::TraceContext,
     window::WindowTarget,
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -302,10 +301,6 @@ fn any_told_date() -> impl Strategy<Value = ToldDate> {
         .prop_map(|(date, keys)| ToldDate { date, keys })
 }
 
-fn any_trace() -> impl Strategy<Value = TraceContext> {
-    any::<[u8; 24]>().prop_map(TraceContext::from_bytes)
-}
-
 pub(super) fn any_person_record() -> impl Strategy<Value = PersonRecord> {
     let owed = (any::<i32>(), any_mark()).prop_map(|(day, mark)| OwedMark { day: Day(day), mark });
     let waiting = (any_instant(), any_ready()).prop_map(|(at, ready)| DeferredReady { at, ready });
@@ -313,8 +308,7 @@ pub(super) fn any_person_record() -> impl Strategy<Value = PersonRecord> {
     let counted = prop::collection::btree_map(any_text(), vec(any_instant(), 0..4), 0..3);
     let seen = prop::collection::btree_map(any_text(), any_instant(), 0..3);
     let habit = vec((0_u8..24, any::<u8>()), 0..3).prop_map(VisitHabit::from_visits);
-    let traces = prop::collection::btree_map(any_entry_key(), any_trace(), 0..3);
-    let past = (dates, vec(any_told(), 0..3), counted, seen, habit, option::of(any_badge()), traces);
+    let past = (dates, vec(any_told(), 0..3), counted, seen, habit, option::of(any_badge()));
     let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
     (
         vec(any_open_window(), 0..3),
@@ -325,7 +319,7 @@ pub(super) fn any_person_record() -> impl Strategy<Value = PersonRecord> {
         rows,
     )
         .prop_map(|(windows, owed, waiting, (last_opening, keep_until), past, rows)| {
-            let (told_on, told, counted, seen, habit, badge, traces) = past;
+            let (told_on, told, counted, seen, habit, badge) = past;
             PersonRecord {
                 windows,
                 owed,
@@ -338,7 +332,7 @@ pub(super) fn any_person_record() -> impl Strategy<Value = PersonRecord> {
                 habit,
                 badge,
                 rows,
-                traces,
+                traces: Default::default(),
                 keep_until,
             }
         })

@@ -21,7 +21,6 @@ use model::{
     },
     ready::{Ready, ReadyEntry, UnseenDays},
     returns::ReturnSort,
-    trace::TraceContext,
     window::WindowTarget,
 };
 use serde_json::json;
@@ -276,7 +275,7 @@ pub(super) fn window() -> PersonRecord {
             due: Some(parse_instant("2026-11-20T09:50:05Z")),
         }),
         rows: BTreeMap::from([(Day::parse("2026-11-20").unwrap(), 12)]),
-        traces: BTreeMap::from([(entry_key(1), TraceContext { trace: [0xAB; 16], span: [0xCD; 8] })]),
+        traces: BTreeMap::new(),
         keep_until: parse_instant("2026-12-01T00:00:00Z"),
     }
 }

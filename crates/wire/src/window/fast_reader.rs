@@ -10,7 +10,7 @@ use model::{
     habit::VisitHabit,
     person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldDate, Window},
     ready::UnseenDays,
-    trace::TraceContext,
+    trace::EntryTraces,
 };
 
 use crate::codec::{HEADER_BYTES, LIST_MAX, RECORD_BYTES_MAX};
@@ -43,7 +43,7 @@ pub(super) fn read_usual_record(
         ),
         badge: rest.read_optional(read_badge)?,
         rows: rest.read_list(|rest| Some((Day(rest.read_int()?), rest.read_count()?)))?.into_iter().collect(),
-        traces: rest.read_list(read_entry_trace)?.into_iter().collect(),
+        traces: EntryTraces::new(),
         keep_until: rest.read_instant()?,
     };
     (rest.0.is_empty() && bytes.len() <= RECORD_BYTES_MAX).then_some((tenant, person, record))
@@ -112,11 +112,6 @@ fn read_told(rest: &mut DatumCursor<'_>) -> Option<MessageHistory> {
         row: rest.read_small()?,
         until: rest.read_instant()?,
     })
-}
-
-fn read_entry_trace(rest: &mut DatumCursor<'_>) -> Option<(EntryKey, TraceContext)> {
-    let key = EntryKey::from_bytes(&rest.read_array::<24>()?)?;
-    Some((key, TraceContext::from_bytes(rest.read_array()?)))
 }
 
 fn read_plan(rest: &mut DatumCursor<'_>) -> Option<PlanName> {
