@@ -1,6 +1,6 @@
 //! Pauses: what an operator has stopped, as the command line asks and as the page does.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
     Form, Json, Router,
@@ -10,7 +10,7 @@ use axum::{
     routing::get,
 };
 use house::pauses::{self, KnownScopes, PauseError, PauseOrder, PauseView};
-use model::{Channel, UtcMillis, civil_time::Zone};
+use model::{Channel, PlanName, UtcMillis, civil_time::Zone};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use views::display;
@@ -67,9 +67,10 @@ pub(super) fn view_pauses(paused: &[PauseView]) -> Vec<Value> {
 
 /// What can be paused and is not.
 fn list_scopes(app: &HttpApp, paused: &[PauseView]) -> Vec<String> {
-    let plans = app.catalogue.plans.by_name.values();
+    let plans = app.catalogue.plans_of_arms();
     let used = Channel::ALL.into_iter().filter(|channel| plans.clone().any(|plan| plan.channel == *channel));
-    let scopes = plans.clone().map(|plan| format!("plan:{}", plan.name));
+    let names: BTreeSet<&PlanName> = plans.clone().map(|plan| &plan.name).collect();
+    let scopes = names.into_iter().map(|plan| format!("plan:{plan}"));
     let scopes = scopes.chain(used.map(|channel| format!("channel:{channel}")));
     let scopes = scopes.chain([format!("tenant:{}", app.tenant)]);
     scopes.filter(|scope| paused.iter().all(|one| one.scope != *scope)).collect()

@@ -26,7 +26,7 @@ pub async fn list_windows(
     PersonParam(person): PersonParam,
 ) -> Result<Json<PersonWindows>, HttpProblem> {
     let log = &*app.house.engines().topics;
-    let plans = Some(&app.catalogue.plans);
+    let plans = Some(&app.catalogue_of(&person).plans);
     Ok(Json(open_windows::read_windows(log, (&app.tenant, &person), app.now(), plans).await?))
 }
 

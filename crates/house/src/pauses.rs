@@ -99,7 +99,7 @@ pub async fn order_pause(
 /// The scope that is meant, if there is such a thing. What is paused may go on although the catalogue has it no more.
 fn read_scope(text: &str, known: KnownScopes<'_>, book: &HouseBook) -> Result<PauseScope, String> {
     let scope = PauseScope::parse(text).ok_or_else(|| explain_scope(text))?;
-    let plans = known.catalogue.map(|catalogue| &catalogue.plans.by_name);
+    let plans = known.catalogue.map(|catalogue| catalogue.plans_of_arms().map(|plan| &plan.name));
     match (&scope, plans) {
         (PauseScope::Tenant(tenant), _)
             if known.tenants.is_some_and(|tenants| !tenants.contains(tenant))
@@ -109,9 +109,9 @@ fn read_scope(text: &str, known: KnownScopes<'_>, book: &HouseBook) -> Result<Pa
             Err(format!("there is no tenant `{tenant}`: {}", suggest_name(tenant.as_str(), names)))
         }
         (PauseScope::Plan(plan), Some(plans))
-            if !plans.contains_key(plan) && !book.pauses().contains_key(&scope) =>
+            if !plans.clone().any(|known| known == plan) && !book.pauses().contains_key(&scope) =>
         {
-            let names = plans.keys().map(PlanName::as_str);
+            let names = plans.map(PlanName::as_str);
             Err(format!("there is no plan `{plan}`: {}", suggest_name(plan.as_str(), names)))
         }
         _ => Ok(scope),

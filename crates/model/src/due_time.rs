@@ -213,7 +213,11 @@ pub(crate) fn recheck_due(
         return DueTime { at: later, ..regular };
     }
     if !window.is_acted_on() {
-        return decide_due(plan, window, past, window.opening.max(window.due.plus(-spread_ms)), at);
+        // Under other rules than those by which it is due, its time may have passed already: then it is told now, and not
+        // a day or a week later.
+        let is_changed = window.plan_hash != plan.hash;
+        let soonest = if is_changed { window.opening } else { window.due.plus(-spread_ms) };
+        return decide_due(plan, window, past, window.opening.max(soonest), at);
     }
     // What was acted on is due. It stands for the date that it came before, so that this date has no second
     // one; but not for a later date than today, for what is released on Wednesday does not take Monday's place.
@@ -223,6 +227,19 @@ pub(crate) fn recheck_due(
         _ => LocalDate::MAX,
     };
     DueTime { at: window.due, date: regular.date.map(|date| date.min(today)) }
+}
+
+/// Where a window stands under rules that its plan did not have when it was timed. Nothing if its time has passed under
+/// them: then it keeps the time that it had.
+pub(crate) fn retime_changed(
+    plan: &Plan,
+    window: &Window,
+    past: WindowHistory<'_>,
+    at: &StepContext<'_>,
+) -> Option<UtcMillis> {
+    let due = recompute_due(plan, window, past, at);
+    let has_passed = decide_due(plan, window, past, window.opening, at).at <= at.now;
+    (due <= window.due || !has_passed).then_some(due)
 }
 
 /// Where a window stands after something changed that its due instant depends on.

@@ -73,7 +73,6 @@ fn join_window(
     let soonest = if is_new { at.now } else { window.due.min(at.now) };
     // A window goes on under the rules that its plan has by now.
     let is_changed = window.plan_hash != plan.hash;
-    window.plan_hash = plan.hash;
     window.days.extend(news.days);
     while window.days.len() > WINDOW_DAYS_MAX {
         window.days.pop_first();
@@ -83,7 +82,13 @@ fn join_window(
     window.aim = window.aim.into_iter().chain(news.aim).min();
     let past = WindowHistory::from_record(record, &window);
     let due = if is_changed && !is_new && !window.is_acted_on() {
-        due_time::recompute_due(plan, &window, past, at)
+        match due_time::retime_changed(plan, &window, past, at) {
+            Some(due) => {
+                window.plan_hash = plan.hash;
+                due
+            }
+            None => window.due,
+        }
     } else if is_new || !(window.is_acted_on() || plan.close.is_calendar()) {
         due_time::decide_due(plan, &window, past, window.opening, at).at
     } else {

@@ -4,10 +4,11 @@
 //! that somebody looked at, and none that opened since. It only says so on the `inbox`; the owner of the person closes
 //! the window. [`crate::release`] releases many at once.
 
-use house::person_windows as windows;
+use house::{book::HouseBook, person_windows as windows};
 use model::{
     Day, Person, PlanName, Tenant, UtcMillis,
     partition::PartitionCount,
+    pause::PausedPlans,
     person::{Act, HoldCause, PersonRecord, Window},
     plan::PlanSet,
 };
@@ -100,7 +101,16 @@ pub async fn read_windows(
     plans: Option<&PlanSet>,
 ) -> anyhow::Result<PersonWindows> {
     let record = windows::load_person(log, tenant, person).await?.unwrap_or_default();
-    Ok(PersonWindows { person: person.to_string(), windows: list_open_windows(&record, now, plans) })
+    let paused = read_paused(log, plans).await?;
+    let is_paused = |plan: &PlanName| paused.has(tenant, plan);
+    let windows = list_open_windows(&record, is_paused, now, plans);
+    Ok(PersonWindows { person: person.to_string(), windows })
+}
+
+/// What operators have paused.
+pub async fn read_paused(log: &dyn Topics, plans: Option<&PlanSet>) -> anyhow::Result<PausedPlans> {
+    let plans = plans.into_iter().flat_map(|plans| plans.by_name.values());
+    Ok(PausedPlans::new(HouseBook::read(log).await?.pauses(), plans))
 }
 
 /// Plans in a row.
@@ -109,7 +119,12 @@ fn join_plan_names(plans: &[PlanName]) -> String {
 }
 
 /// The windows of a record.
-pub fn list_open_windows(record: &PersonRecord, now: UtcMillis, plans: Option<&PlanSet>) -> Vec<OpenWindow> {
+pub fn list_open_windows(
+    record: &PersonRecord,
+    is_paused: impl Fn(&PlanName) -> bool,
+    now: UtcMillis,
+    plans: Option<&PlanSet>,
+) -> Vec<OpenWindow> {
     let mut open: Vec<&Window> = record.windows.iter().collect();
     open.sort_by_key(|window| (window.due, &window.plan, &window.key));
     let one = |window: &&Window| {
@@ -119,7 +134,7 @@ pub fn list_open_windows(record: &PersonRecord, now: UtcMillis, plans: Option<&P
             key: window.key.to_string(),
             opened: window.opening.to_string(),
             due: window.due.to_string(),
-            why: describe_window(window, now).to_owned(),
+            why: describe_window(window, is_paused(&window.plan), now).to_owned(),
             held: window.held.map(window_hold),
             act: window.act.map(WindowAction::from_act),
             heard: window.heard,
@@ -140,8 +155,11 @@ fn window_hold(held: HoldCause) -> WindowHold {
 }
 
 /// Why a window is open.
-pub fn describe_window(window: &Window, now: UtcMillis) -> &'static str {
+pub fn describe_window(window: &Window, is_paused: bool, now: UtcMillis) -> &'static str {
     match (window.act, window.held) {
+        (act, _) if is_paused && (act.is_some() || window.due <= now) => {
+            "paused by an operator, closes when the pause ends"
+        }
         (Some(Act::Release), _) => "released by hand, closes now",
         (Some(Act::Cancel), _) => "cancelled by hand, closes now and tells nothing",
         (None, _) if window.due <= now => "due, closes now",
@@ -321,8 +339,15 @@ mod tests {
         let check = |change: fn(&mut Window), expected: &str| {
             let mut window = Window { due: UtcMillis(100), ..window("daily", "", 1) };
             change(&mut window);
-            assert_eq!(describe_window(&window, UtcMillis(50)), expected, "{window:?}");
+            assert_eq!(describe_window(&window, false, UtcMillis(50)), expected, "{window:?}");
         };
+        let check_paused = |due: i64, act: Option<Act>, expected: &str| {
+            let window = Window { due: UtcMillis(due), act, ..window("daily", "", 1) };
+            assert_eq!(describe_window(&window, true, UtcMillis(50)), expected, "{window:?}");
+        };
+        check_paused(51, None, "not due yet");
+        check_paused(50, None, "paused by an operator, closes when the pause ends");
+        check_paused(51, Some(Act::Cancel), "paused by an operator, closes when the pause ends");
         check(|_| {}, "not due yet");
         check(|window| window.due = UtcMillis(50), "due, closes now");
         check(|window| window.held = Some(HoldCause::Online), "held, they are online");

@@ -62,6 +62,9 @@ pub struct PersonDossier {
     pub at: String,
     /// The zone that their times are in: the one of the profile, or else UTC.
     pub zone: String,
+    /// While there is a canary: whether they have it (`canary`) or not (`base`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalogue: Option<String>,
     /// What could not be found out, and why.
     pub unknown: Vec<String>,
     pub profile: Vec<DossierField>,

@@ -87,14 +87,15 @@ type PrintResult = std::io::Result<()>;
 
 impl PersonSheet<'_> {
     fn print(&self) -> PrintResult {
-        let PersonDossier { person, at, zone, unknown, .. } = self.whole;
+        let PersonDossier { person, at, zone, catalogue, unknown, .. } = self.whole;
         let name = self.whole.profile.iter().find(|stated| stated.field == profile::NAME);
         let name = name.map(|stated| format!(", {}", stated.value)).unwrap_or_default();
         let head = terminal::clean_text(&format!("{person}{name}"));
         terminal::print_data(format!(
-            "{}  {} ({zone})",
+            "{}  {} ({zone}){}",
             self.paint.with(terminal::BOLD, head),
-            self.local_time(at)
+            self.local_time(at),
+            catalogue.as_ref().map(|arm| format!("  catalogue: {arm}")).unwrap_or_default()
         ))?;
         unknown.iter().for_each(|what| terminal::print_talk(terminal::clean_text(what)));
         self.print_profile()?;

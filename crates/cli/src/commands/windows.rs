@@ -46,7 +46,8 @@ fn list_windows(
         }
         HouseAccess::Files(files) => {
             let DirectEngines { runtime, topics, clock, catalogue, .. } = &**files;
-            let (now, plans) = (UtcMillis(clock.now()), catalogue.as_ref().map(|catalogue| &catalogue.plans));
+            let (now, plans) =
+                (UtcMillis(clock.now()), catalogue.as_ref().map(|of| &of.for_person(person).plans));
             runtime.block_on(open_windows::read_windows(&**topics, (&config.tenant, person), now, plans))?
         }
     };

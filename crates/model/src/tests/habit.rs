@@ -11,7 +11,7 @@ use crate::{
         ZoneRule,
     },
 };
-use WindowStep::{Comes, Moved, Seen};
+use WindowStep::{Comes, Hour, Moved, Seen};
 
 fn hours_between(from: u8, to: u8) -> LocalHours {
     let time = |hour| LocalTime { hour, minute: 0 };
@@ -65,6 +65,7 @@ fn an_hour_is_chosen_as_a_window_opens() {
                 Comes(at) => Comes(at - 5 * 1_440),
                 Seen(at, on) => Seen(at - 5 * 1_440, on),
                 Moved(at) => Moved(at - 5 * 1_440),
+                Hour(at, hour) => Hour(at - 5 * 1_440, *hour),
             })
             .collect::<Vec<_>>()
     };

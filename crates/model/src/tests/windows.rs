@@ -9,7 +9,8 @@ use crate::{
     EntryKey, MarkAction, UtcMillis,
     closing_candidate::ClosingCandidate,
     limits::DAY_MS,
-    plan::{AloneRule, CloseRule, FirstRule, Plan, PlanSet, RestRule, TooFewRule, WeekdaySet},
+    local_time::LocalTime,
+    plan::{AloneRule, CloseRule, FirstRule, Plan, PlanSet, RestRule, TooFewRule, WeekdaySet, ZoneRule},
     window::StepInput,
 };
 
@@ -31,11 +32,14 @@ pub(super) enum WindowStep {
     Seen(i64, &'static str),
     /// Something changes on which it depends when windows close.
     Moved(i64),
+    /// The plan closes daily at another hour from here on.
+    Hour(i64, u8),
 }
 
 impl WindowStep {
     pub(super) fn minute(&self) -> i64 {
-        let (Self::Comes(minute) | Self::Seen(minute, _) | Self::Moved(minute)) = self;
+        let (Self::Comes(minute) | Self::Seen(minute, _) | Self::Moved(minute) | Self::Hour(minute, _)) =
+            self;
         minute * MINUTE
     }
 }
@@ -65,6 +69,9 @@ pub(super) fn play_with(change: impl FnOnce(&mut PlanSet), steps: &[WindowStep])
                 bench.step(now, StepInput::Seen { surface: &surface.into(), at: UtcMillis(now) });
             }
             Some(WindowStep::Moved(_)) => drop(bench.step(now, StepInput::Moved)),
+            Some(WindowStep::Hour(_, hour)) => bench.plans.by_name.values_mut().for_each(|plan| {
+                (plan.close, plan.hash) = (close_daily(hour), plan.hash + 1);
+            }),
             None if due > END => return said.trim().to_owned(),
             None => {
                 closings += 1;
@@ -102,6 +109,11 @@ fn tell_due(bench: &mut StepBench, here: &BTreeMap<EntryKey, i64>, now: i64, sai
 
 pub(super) fn close_after(minutes: i64) -> CloseRule {
     CloseRule::After { ms: minutes * MINUTE }
+}
+
+fn close_daily(hour: u8) -> CloseRule {
+    let (at, zone) = (LocalTime { hour, minute: 0 }, ZoneRule::Person);
+    CloseRule::Calendar { at, on: WeekdaySet::ALL, zone, spread_ms: 0, best: None }
 }
 
 fn rest_rule(start: i64, factor: u16, most: i64, reset: i64) -> RestRule {
@@ -255,6 +267,28 @@ fn too_few_wait_or_end() {
         |below| move |plan: &mut Plan| (plan.close, plan.at_least, plan.below) = (close_after(10), 2, below);
     check_windows(few(TooFewRule::Carried), &[0, 15], "20: 0 15;");
     check_windows(few(TooFewRule::Ended), &[0, 15, 16], "25: 15 16;");
+}
+
+#[test]
+fn a_plan_that_has_another_hour_is_told_on_the_same_day() {
+    use WindowStep::{Comes, Hour};
+    let check = |hour: u8, steps: &[WindowStep], told: &str| {
+        let daily = |plans: &mut PlanSet| {
+            plans.by_name.values_mut().for_each(|plan| plan.close = close_daily(hour));
+        };
+        assert_eq!(play_with(daily, steps), told, "from {hour}: {steps:?}");
+    };
+    check(11, &[Comes(60)], "660: 60;");
+    // A later one is waited for.
+    check(9, &[Comes(60), Hour(480, 11)], "660: 60;");
+    // One that has passed is not waited for until tomorrow, whether or not something comes meanwhile.
+    check(11, &[Comes(60), Hour(600, 9)], "660: 60;");
+    check(11, &[Comes(60), Hour(600, 9), Comes(630)], "660: 60 630;");
+    check(11, &[Comes(60), Hour(120, 9)], "660: 60;");
+    // One that has not is kept by whoever hears of something.
+    check(11, &[Comes(60), Hour(120, 9), Comes(130)], "540: 60 130;");
+    // And the day after everything is as the plan says.
+    check(11, &[Comes(60), Hour(600, 9), Comes(700)], "660: 60; 1980: 700;");
 }
 
 #[test]

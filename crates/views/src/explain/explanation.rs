@@ -248,7 +248,8 @@ impl ExplanationBuilder<'_> {
         }
         if !is_open {
             let text = format!(
-                "{channel}: no window of `{plan}` is open for its day; the digest has not read it yet"
+                "{channel}: no window of `{plan}` is open for its day: the digest has not read it yet, or it waits in a window \
+                 of another plan, which the person had before"
             );
             self.add_step(StepBearing::Note, text);
         }
@@ -256,10 +257,11 @@ impl ExplanationBuilder<'_> {
 
     /// What an open window waits for, if it is more than its hour.
     fn describe_wait(&self, window: &Window) -> String {
+        let is_paused = self.gathered.paused.has(self.reader.tenant, &window.plan);
         match (window.act, window.held) {
             (None, None) if window.due > self.now => String::new(),
-            (None, _) if window.due <= self.now => ", which is due".to_owned(),
-            _ => format!(" ({})", open_windows::describe_window(window, self.now)),
+            (None, _) if window.due <= self.now && !is_paused => ", which is due".to_owned(),
+            _ => format!(" ({})", open_windows::describe_window(window, is_paused, self.now)),
         }
     }
 

@@ -11,6 +11,7 @@ use model::{
     fold::fold_rows,
     limits::{AHEAD_MS_MAX, DAY_LIFE_MS, DAY_MS},
     partition::PartitionCount,
+    pause::PausedPlans,
     person::PersonRecord,
     ready::Ready,
 };
@@ -46,6 +47,8 @@ pub struct ExplanationEvidence {
     pub mutes: VersionedState,
     pub notes: VersionedState,
     pub record: Option<PersonRecord>,
+    /// What operators have paused.
+    pub paused: PausedPlans,
     /// Subjects of the events, what they refer to, and whether the person follows any of that.
     pub world: WorldSnapshot,
     pub journal: BTreeMap<ReadyId, JournalRows>,
@@ -100,6 +103,8 @@ pub async fn load_evidence(
     gathered.notes = states.next().unwrap_or_default();
     gathered.view = std::mem::take(&mut gathered.view).with_notes(&gathered.notes);
     gathered.record = house::person_windows::load_person(log, tenant, person).await?;
+    let plans = &catalogue.for_person(person).plans;
+    gathered.paused = crate::open_windows::read_paused(log, Some(plans)).await?;
     gathered.world = load_world(store, (tenant, person), &gathered, catalogue).await?;
     gathered.gone = find_empty_days(store, &gathered, catalogue, now).await?;
     load_readys(log, store, (tenant, person), &mut gathered).await?;

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, ops::Range};
 
 use catalogue::{Catalogue, PROFILE_FIELDS};
 use model::{
-    Person, SubjectRef, UtcMillis, VersionedState,
+    Person, PlanName, SubjectRef, UtcMillis, VersionedState,
     civil_time::ZoneRules,
     device,
     hook::Hook,
@@ -36,6 +36,7 @@ pub fn build_dossier(
     now: UtcMillis,
 ) -> PersonDossier {
     let DossierFacts { known, suppressed, .. } = gathered;
+    let arm = catalogue.filter(|catalogue| catalogue.canary.is_some()).map(|of| of.arm_of(person).name());
     let catalogue = catalogue.map(|catalogue| catalogue.for_person(person));
     let record = known.record.as_ref();
     let stated = known.profile.text(profile::ZONE).filter(|name| zones.get(name).is_some());
@@ -43,6 +44,7 @@ pub fn build_dossier(
         person: person.to_string(),
         at: now.to_string(),
         zone: stated.unwrap_or("UTC").to_owned(),
+        catalogue: arm.map(str::to_owned),
         unknown: gathered.unknown.clone(),
         profile: profile_of(&known.profile),
         erased: describe_erasure(&known.notes),
@@ -158,7 +160,8 @@ fn list_windows(
         let channel = plan.map(|plan| plan.channel.to_string());
         DossierWindow { channel, message: message(&window, gathered), window }
     };
-    open_windows::list_open_windows(record, now, plans).into_iter().map(one).collect()
+    let is_paused = |plan: &PlanName| gathered.paused.contains(plan);
+    open_windows::list_open_windows(record, is_paused, now, plans).into_iter().map(one).collect()
 }
 
 /// What a window would tell now; one that has more than a message has room for makes several.

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use model::{
-    Channel, Day, EntryKey, EntryView, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
+    Channel, Day, EntryKey, EntryView, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
     limits::{AHEAD_MS_MAX, FOLLOWS_PART_MAX},
     ready::Ready,
     returns::Slip,
@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     days::{self, DayEntries, EntryContext},
+    open_windows,
     preview::{self, LoadedPerson, MessagePreview},
     suppressions::{self, PersonSuppressions},
 };
@@ -45,6 +46,8 @@ pub struct DossierFacts {
     pub coming: Vec<(Ready, MessagePreview)>,
     pub days: Vec<DossierDay>,
     pub unknown: Vec<String>,
+    /// Of the plans of open windows those that are paused.
+    pub paused: BTreeSet<PlanName>,
 }
 
 /// A message that took entries.
@@ -101,7 +104,22 @@ pub async fn load_facts(person: &Person, sources: DossierSources<'_>) -> anyhow:
         .await
         .context("names of subjects")?;
     let days = load_days(&known, sources).await?;
-    Ok(DossierFacts { known, suppressed, follows, followed, is_cut, names, told, coming, days, unknown })
+    let pauses = open_windows::read_paused(at.log, catalogue.map(|catalogue| &catalogue.plans)).await?;
+    let open = known.record.iter().flat_map(|record| &record.windows).map(|window| &window.plan);
+    let paused = open.filter(|plan| pauses.has(at.tenant, plan)).cloned().collect();
+    Ok(DossierFacts {
+        known,
+        suppressed,
+        follows,
+        followed,
+        is_cut,
+        names,
+        told,
+        coming,
+        days,
+        unknown,
+        paused,
+    })
 }
 
 /// What they follow, and whether there is more than that.
