@@ -357,7 +357,7 @@ fn no_log_line_holds_an_address_or_a_secret() {
     }
     let operator = [("TIDINGS_TOKEN", ACCESS_TOKEN)];
     let address = house.address().unwrap();
-    house.run(&operator, &format!("release --plan morning --all --yes --server {address}"));
+    house.run(&operator, &format!("release --plan morning --all --server {address}"));
     house.wait_until("a try at the mail server", |house| house.log().contains("\"away\""));
     house.stop();
     let log = house.log();

@@ -89,7 +89,7 @@ fn untraced(record: PersonRecord) -> PersonRecord {
 fn what_is_told_is_linked_and_then_forgotten() {
     let opened = record_of(&decide(None, Some(traces([1, 9])), EIGHT));
     assert_eq!(opened.traces, traces([1, 9]));
-    let grown = record_of(&decide(Some(opened.clone()), Some(traces([2])), EIGHT + 1));
+    let grown = record_of(&decide(Some(opened), Some(traces([2])), EIGHT + 1));
     assert_eq!(grown.traces, traces([1, 2, 9]), "a window that is open remembers more");
     let told = decide(Some(grown), None, EIGHT + 3_600_000);
     let [ready] = &told.ready[..] else { panic!("{told:?}") };
