@@ -176,7 +176,7 @@ fn dossier_values(whole: &PersonDossier, (app, day): (&HttpApp, Option<Day>)) ->
         "local": display::format_instant(wall.now, &zone),
         "zone": whole.zone,
         "has_zone": field(profile::ZONE).is_some(),
-        "catalogue": whole.catalogue,
+        "arm": whole.catalogue,
         "erased": whole.erased.as_ref().map(|erased| json!({
             "state": erased.state, "asked": wall.format_optional(erased.asked.as_ref()),
         })),
