@@ -22,7 +22,7 @@ use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use store::{StateKey, Store, embedded::EmbeddedStore};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
-use topic::{NewRecord, Topics, embedded::EmbeddedTopics};
+use topic::{NewRecord, Topics};
 use traces::{
     Tracer,
     metrics::{FULL, SENT, TraceMetrics},
@@ -32,6 +32,7 @@ use wire::topics;
 use crate::{
     fanout_room,
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    startup,
 };
 
 /// Of a hundred thousand events so many are traced.
@@ -123,10 +124,8 @@ struct TracedRooms {
 impl TracedRooms {
     async fn open(authors: usize, receiver: Option<String>) -> anyhow::Result<Self> {
         let (dir, clock, metrics) = (tempfile::tempdir()?, Clock::real(0), Metrics::default());
-        let topics: Arc<dyn Topics> =
-            Arc::new(EmbeddedTopics::open(&dir.path().join("topics"), clock.clone())?);
+        let topics: Arc<dyn Topics> = Arc::new(startup::open_log(&dir.path().join("topics")).await?);
         let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&dir.path().join("store"))?);
-        fanout_room::declare_topics(&*topics).await?;
         fill(&*store, authors).await?;
         let tracer = match receiver {
             None => Tracer::default(),

@@ -22,6 +22,8 @@ use crate::{
 
 /// How long a topic may take until every broker knows it.
 const KNOWN: Duration = Duration::from_secs(30);
+/// How long the leaders of new topics may take to know of it: on a busy cluster that is longer.
+const LED: Duration = Duration::from_secs(120);
 /// A compacted topic keeps one record for each person: segments are small enough that old ones go soon,
 /// and a tombstone stays long enough for a slow reader to see it.
 const COMPACTED: [(&str, &str); 5] = [
@@ -122,7 +124,7 @@ async fn create_and_wait(
     let mut missing = missing.to_vec();
     for tries in 0.. {
         if missing.is_empty() {
-            return await_leaders(inner, &made, &waited).await;
+            return await_leaders(inner, &made).await;
         }
         if waited.elapsed() > KNOWN {
             break;
@@ -148,15 +150,15 @@ async fn create_and_wait(
 async fn await_leaders(
     inner: &std::sync::Arc<KafkaState>,
     made: &[(&TopicSpec, &String)],
-    waited: &SteadyStopwatch,
 ) -> Result<(), TopicError> {
+    let waited = SteadyStopwatch::start();
     for (spec, wire) in made {
         for tries in 0.. {
             let (name, wire) = (spec.name.clone(), (*wire).clone());
             let ask = move |inner: &KafkaState| inner.bounds(&inner.all_partitions(&name, &wire)?);
             match inner.run_blocking(ask).await {
                 Ok(_) => break,
-                Err(TopicError::Busy(_)) if waited.elapsed() < KNOWN => {
+                Err(TopicError::Busy(_)) if waited.elapsed() < LED => {
                     runtime::retry::pause_before_retry(tries.min(3), 0).await;
                 }
                 Err(error) => return Err(error),

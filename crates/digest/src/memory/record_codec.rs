@@ -11,7 +11,7 @@ use model::{
     habit::VisitHabit,
     person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldDate, Window},
     ready::UnseenDays,
-    trace::TraceContext,
+    trace::{EntryTraces, TraceContext},
 };
 
 use super::{
@@ -77,8 +77,11 @@ pub fn write_packed(
     } = record;
     let counts = WindowCounts::of_windows(windows);
     if !owed.is_empty() || !waiting.is_empty() {
-        put_number(out, has::AS_ON_TOPIC | sum_flags(&[(has::HELD, counts.has_held())]));
+        let bits = [(has::HELD, counts.has_held()), (has::TRACES, !traces.is_empty())];
+        put_number(out, has::AS_ON_TOPIC | sum_flags(&bits));
         write_counts(out, &counts);
+        // The topic has no word of them.
+        write_traces(out, traces);
         out.extend(wire::window::encode(&key.0, &key.1, record)?);
         return Ok(());
     }
@@ -118,11 +121,22 @@ pub fn write_packed(
     });
     write_each(out, habit.visits(), |out, (hour, count)| out.extend([hour, count]));
     write_each(out, badge, |out, badge| write_badge(out, badge, *last_opening, names));
+    write_traces(out, traces);
+    Ok(())
+}
+
+fn write_traces(out: &mut Vec<u8>, traces: &EntryTraces) {
     write_each(out, traces, |out, (key, context)| {
         out.extend(key.to_bytes());
         out.extend(context.to_bytes());
     });
-    Ok(())
+}
+
+fn read_traces(bytes: &mut PackedReader<'_>, flags: u64) -> Option<EntryTraces> {
+    read_each(bytes, flags & has::TRACES, |bytes| {
+        let key = EntryKey::from_bytes(bytes.take(ENTRY_KEY_BYTES)?)?;
+        Some((key, TraceContext::from_bytes(bytes.array()?)))
+    })
 }
 
 fn write_counts(out: &mut Vec<u8>, counts: &WindowCounts) {
@@ -159,7 +173,9 @@ pub fn read_packed(bytes: &[u8], names: &RecordNames) -> anyhow::Result<PersonRe
     let flags = bytes.number().context("the flags")?;
     if flags & has::AS_ON_TOPIC != 0 {
         read_counts(&mut bytes, flags).context("the windows")?;
-        return Ok(wire::window::decode(bytes.0)?.2);
+        let traces = read_traces(&mut bytes, flags).context("the traces")?;
+        let (.., record) = wire::window::decode(bytes.0)?;
+        return Ok(PersonRecord { traces, ..record });
     }
     let record = read_record(&mut bytes, flags, names).context("it differs from what was written")?;
     ensure!(bytes.0.is_empty(), "it is longer than what was written");
@@ -192,10 +208,7 @@ fn read_record(bytes: &mut PackedReader<'_>, flags: u64, names: &RecordNames) ->
     })?;
     let badge: Vec<PersonBadge> =
         read_each(bytes, flags & has::BADGE, |bytes| read_badge(bytes, last_opening, names))?;
-    let traces = read_each(bytes, flags & has::TRACES, |bytes| {
-        let key = EntryKey::from_bytes(bytes.take(ENTRY_KEY_BYTES)?)?;
-        Some((key, TraceContext::from_bytes(bytes.array()?)))
-    })?;
+    let traces = read_traces(bytes, flags)?;
     let (owed, waiting) = (Vec::new(), Vec::new());
     Some(PersonRecord {
         windows,

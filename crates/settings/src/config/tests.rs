@@ -26,7 +26,7 @@ const PRODUCTION: [(&str, &str); 3] = [
 ];
 
 /// What other keys go together with.
-const COMPLETE: [(&str, &str); 10] = [
+const COMPLETE: [(&str, &str); 11] = [
     ("TIDINGS_KAFKA_TLS", "true"),
     ("TIDINGS_KAFKA_USER", "u"),
     ("TIDINGS_KAFKA_PASSWORD", "p"),
@@ -37,6 +37,7 @@ const COMPLETE: [(&str, &str); 10] = [
     ("TIDINGS_REGISTRY_URL", "https://r"),
     ("TIDINGS_REGISTRY_USER", "u"),
     ("TIDINGS_REGISTRY_PASSWORD", "p"),
+    ("TIDINGS_TRACES_ENDPOINT", "http://t:4318"),
 ];
 
 fn read_fake_file(path: &Path) -> io::Result<String> {
