@@ -361,7 +361,7 @@ fn no_log_line_holds_an_address_or_a_secret() {
     house.wait_until("a try at the mail server", |house| house.log().contains("\"away\""));
     house.stop();
     let log = house.log();
-    assert!(log.lines().count() > 100 && log.contains("\"level\":\"DEBUG\""), "{log}");
+    assert!(log.lines().count() > 40 && log.contains("\"level\":\"DEBUG\""), "{log}");
     assert!(log.contains("\"trace_id\""), "nothing was traced");
     assert_eq!(log.matches("the receiver of traces takes no spans").count(), 1, "it is said once");
     let marks =
