@@ -67,4 +67,15 @@ def board():
     made.lines(
         "Edition awaited", "The edition that a process waits for; 0 if it waits for none.", "none",
         [("max by (instance) (tidings_catalogue_awaited_edition{@})", "{{instance}}")], "runbooks/TidingsCatalogueAwaited.md", limits=(1,))
+    made.lines(
+        "Canary", "The share of the persons who have the catalogue on trial, by process: one line while all have the same settings.", "percentunit",
+        [("max by (instance) (tidings_catalogue_canary_ratio{@})", "{{instance}}")], "operating.md#canary")
+
+    made.row("Traces")
+    made.lines(
+        "Spans", "Spans by what became of them: sent, or dropped as the queue was full or the receiver did not take them.", "ops",
+        [("sum by (outcome) (rate(tidings_traces_spans_total{@}[$__rate_interval]))", "{{outcome}}")], "traces.md#what-it-costs")
+    made.lines(
+        "Receiver failures", "Requests of an hour that the receiver of traces refused or did not answer.", "none",
+        [("sum by (instance) (increase(tidings_traces_failures_total{@}[1h]))", "{{instance}}")], "traces.md#what-it-costs")
     return made

@@ -187,7 +187,7 @@ def read_by_program(program, documents):
 
 
 SAMPLES = {
-    "link": "00" * 32, "hooks-secret": "h" * 40, "mail-ways": "smtp://tidings:word@smtp.example.net:587",
+    "link": "00" * 32, "traces-headers": "x-api-key: 0123", "hooks-secret": "h" * 40, "mail-ways": "smtp://tidings:word@smtp.example.net:587",
     "fcm-account": '{"type":"service_account","project_id":"p","private_key_id":"1","private_key":"k","client_email":"a@example.com","token_uri":"https://oauth2.example.com/token"}',
 }
 
