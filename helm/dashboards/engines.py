@@ -51,7 +51,7 @@ def board():
         [("sum(increase(tidings_keeper_drops_total{@}[1h]))", "days deleted"), ("sum(increase(tidings_keeper_failures_total{@}[1h]))", "failures")],
         "runbooks/TidingsKeeperLate.md")
     made.lines(
-        "Since the last archive", "How long ago a day was archived. Days that are not archived are deleted after 21 days.", "s",
+        "Since the last archive", "How long ago a day was archived. Days that are not archived are deleted when `day_life` is over.", "s",
         [("time() - max by (release) (tidings_archive_success_timestamp_seconds{@} > 0)", "archive {{release}}")], "runbooks/TidingsArchiveLate.md")
 
     made.row("Catalogue")
@@ -70,6 +70,14 @@ def board():
     made.lines(
         "Canary", "The share of the persons who have the catalogue on trial, by process: one line while all have the same settings.", "percentunit",
         [("max by (instance) (tidings_catalogue_canary_ratio{@})", "{{instance}}")], "operating.md#canary")
+
+    made.row("Places of addresses")
+    made.lines(
+        "Age of the database", "How old the database of IP addresses is that a process uses. Its maker publishes a newer one every few days.", "s",
+        [("time() - max by (instance) (tidings_address_database_built_timestamp_seconds{@} > 0)", "{{instance}}")], "operating.md#place-by-address")
+    made.lines(
+        "Files read", "Files of an hour that were read as the database of IP addresses: taken, or refused.", "none",
+        [("sum by (outcome) (increase(tidings_address_database_loads_total{@}[1h]))", "{{outcome}}")], "operating.md#place-by-address")
 
     made.row("Traces")
     made.lines(

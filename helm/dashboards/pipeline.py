@@ -40,8 +40,8 @@ def board():
         "Lag that is unknown", "1 while the log does not say how far a room is. Lines of the other panels have gaps then.", "none",
         [(greatest("tidings_consumergroup_lag_unknown", STEPS), "{{consumergroup}} {{topic}}")], "runbooks/TidingsLagUnknown.md", limits=(1,))
     made.lines(
-        "Records in quarantine", "Records that could not be used and wait for somebody, by topic and room.", "none",
-        [(greatest("tidings_quarantine_waiting_records", "topic, room"), "{{topic}} {{room}}")], "runbooks/TidingsQuarantineWaits.md", limits=(1,))
+        "Records in quarantine", "Records that could not be used and wait for somebody, by topic, room and sort of reason.", "none",
+        [(greatest("tidings_quarantine_waiting_records", "topic, room, because"), "{{topic}} {{room}} {{because}}")], "runbooks/TidingsQuarantineWaits.md", limits=(1,))
     made.lines(
         "Newly quarantined", "Records and requests that a room could not use, a second.", "cps",
         [(rate("tidings_ingest_refused_total", "way"), "ingest {{way}}")]

@@ -36,8 +36,8 @@ def board():
         "Refused once more", "Replayed changes that are refused again, a second.", "cps",
         [(rate("tidings_ingest_refused_total", "way"), "{{way}}")], "replay.md#events-or-changes")
     made.lines(
-        "Records in quarantine", "By topic and room.", "none",
-        [(greatest("tidings_quarantine_waiting_records", "topic, room"), "{{topic}} {{room}}")], "runbooks/TidingsQuarantineWaits.md", limits=(1,))
+        "Records in quarantine", "By topic, room and sort of reason.", "none",
+        [(greatest("tidings_quarantine_waiting_records", "topic, room, because"), "{{topic}} {{room}} {{because}}")], "runbooks/TidingsQuarantineWaits.md", limits=(1,))
     made.lines(
         "Messages", "Messages decided a second, by plan. Without --tell-missing a replay adds none.", "cps",
         [(rate("tidings_digest_readys_total", "plan"), "{{plan}}")], "replay.md#what-it-does-and-what-it-never-does")

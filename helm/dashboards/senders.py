@@ -38,6 +38,12 @@ def board():
         "Waits", "Why messages wait, a second: no provider takes any, too many go that way, one is slow, or these were turned away.", "cps",
         [(rate("tidings_sender_waits_total", "channel, what"), "{{channel}} {{what}}")], "runbooks/TidingsChannelDown.md")
     made.lines(
+        "Messages that wait", "Messages that were due, were not taken, and wait for another try.", "none",
+        [("sum(tidings_digest_waiting_messages{@})", "waiting")], "runbooks/TidingsChannelDown.md")
+    made.lines(
+        "The message that waits longest", "How long ago it was due.", "s",
+        [("time() - min(tidings_digest_waiting_oldest_timestamp_seconds{@} > 0) or vector(0)", "oldest")], "runbooks/TidingsChannelDown.md", limits=(3600,))
+    made.lines(
         "Hand-over of the sender", "How long the sender has a message in hand, the last check included.", "s",
         quantiles("tidings_sender_hand_over_seconds", "channel", "{{channel}}"), "runbooks/TidingsDigestsTooLate.md")
     made.lines(

@@ -23,11 +23,11 @@ OF_THE_CHART = {
 }
 
 EXAMPLES = {
-    "public_url": "https://news.example.com", "tenant": "main", "partitions": 64, "disk_reserve": "256 MiB",
+    "public_url": "https://news.example.com", "tenant": "main", "partitions": 64, "day_life": 90, "disk_reserve": "256 MiB",
     "mail.name": "tidings.example.com", "mail.returns": "returns.example.com", "mail.provider": "ses",
     "apns.key_id": "ABC123DEFG", "apns.team_id": "DEF123GHIJ", "apns.topic": "com.example.app",
     "webpush.subject": "mailto:ops@example.com", "webpush.hosts": ["push.example.com"],
-    "hooks.channels": ["webhook"], "hooks.hosts": ["hooks.example.com"], "presence.url": "http://presence:8080/connected",
+    "hooks.channels": ["webhook"], "hooks.hosts": ["hooks.example.com"], "presence.url": "http://presence:8080/connected", "geoip.database": "/geoip/GeoLite2-City.mmdb",
     "log.filter": "info,digest=debug", "kafka.brokers": "kafka-1:9092,kafka-2:9092", "kafka.prefix": "tidings.",
     "kafka.user": "tidings", "kafka.session": "45s", "kafka.properties": {"socket.keepalive.enable": "true"},
     "cql.contact_points": "cql-1:9042,cql-2:9042", "cql.keyspace": "tidings", "cql.datacenter": "dc1",
@@ -81,6 +81,8 @@ def setting(name, form):
         return {"anyOf": [text(), STRINGS]}
     if form == "map":
         return {"type": "object", "additionalProperties": {"type": ["string", "integer", "number", "boolean"]}}
+    if name == "day_life":
+        return number(21, 400)
     if form == "whole number":
         # 0 partitions, brokers or requests make no sense, and neither does a limit of 0.
         return number(1)
@@ -99,6 +101,8 @@ def setting(name, form):
         return text(pattern="^https://[^/]" if name == "public_url" else "^https?://[^/]")
     if " or `" in form or (form.startswith("`") and len(words) > 1):
         return {"enum": words}
+    if form == "path":
+        return text(pattern="^/")
     if form == "text":
         return text(minLength=1) if name != "kafka.prefix" else text(pattern="^[-._a-zA-Z0-9]*$", maxLength=100)
     raise SystemExit(f"values_schema.py knows no `{form}`, the form of {name}")

@@ -166,7 +166,9 @@ fn roughen_engines(engines: HouseEngines, seed: u64) -> HouseEngines {
 
 fn play_scenario(path: &Path, ground: ScenarioGround<'_>) -> Result<ScenarioReport, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(run_file(path, ground)).map_err(|error| format!("{error:#}"))?)
+    Ok(runtime
+        .block_on(run_file(path, model::DayLife::default(), ground))
+        .map_err(|error| format!("{error:#}"))?)
 }
 
 /// What happened, without when: a line of a trace is a time, two blanks, and what happened.

@@ -217,7 +217,7 @@ fn check_fates(house: &KillHouse, p: u64) -> Result<Vec<String>, String> {
 }
 
 /// The text of every mail in the outbox, by receiver.
-fn read_mails(dir: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
+pub fn read_mails(dir: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut mails: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let folders = std::fs::read_dir(dir.join("outbox/mail")).map_err(|e| e.to_string())?;
     for folder in folders.flatten() {

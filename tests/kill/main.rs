@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bench;
+mod bundles;
 mod doors;
 mod drain;
 mod full_disk;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use catalogue::Catalogue;
 use source_text::TextProblems;
 
+use crate::names::LIFE;
+
 /// What differs between the catalogues of the laws.
 #[derive(Clone, Debug)]
 pub struct CatalogueKnobs {
@@ -20,6 +22,8 @@ pub struct CatalogueKnobs {
     pub look_back_days: usize,
     /// What becomes of a message that may have been sent.
     pub unsure: &'static str,
+    /// Whether all that a message has of one kind is told as one.
+    pub bundles: bool,
 }
 
 impl Default for CatalogueKnobs {
@@ -33,6 +37,7 @@ impl Default for CatalogueKnobs {
             morning_zone: "person",
             look_back_days: 12,
             unsure: "later",
+            bundles: false,
         }
     }
 }
@@ -78,8 +83,9 @@ pub fn catalogue_of(knobs: &CatalogueKnobs, told: KindPlanPairs) -> Arc<Catalogu
         let (on, target) = if *kind == SEEN { ("made", "subject") } else { (*kind, "author") };
         text += &format!(
             "  {kind}: {{on: work.{on}, to: {{followers_of: {target}}}, while: subject.public, \
-             says: '{kind} {{{{ subject.title }}}}.', plans: [{plan}], unsure: {}}}\n",
-            knobs.unsure
+             says: '{kind} {{{{ subject.title }}}}.', plans: [{plan}], unsure: {}{}}}\n",
+            knobs.unsure,
+            if knobs.bundles { ", bundle_by: kind, says_many: '{{ count }} works.'" } else { "" },
         );
     }
     text += "plans:\n";
@@ -126,5 +132,5 @@ pub fn parse_catalogue(text: &str) -> Arc<Catalogue> {
 /// A catalogue, or what is wrong with it.
 pub fn read_catalogue(text: &str) -> Result<Arc<Catalogue>, TextProblems> {
     let template = |name: &str| Ok(if name == "mail.mjml" { LAYOUT } else { TEXT }.to_owned());
-    Catalogue::parse(text, "catalogue.yaml", &template).map(Arc::new)
+    Catalogue::parse_for(LIFE, text, "catalogue.yaml", &template).map(Arc::new)
 }

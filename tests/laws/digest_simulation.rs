@@ -14,6 +14,7 @@ use digest::{
     memory::{PartitionMemory, PersonKey},
     read::PersonNews,
 };
+use house_facts::pause::PausedPlans;
 use model::{
     Channel, Day, DayRow, Entry, EntryKey, EntryReason, Fate, Kind, Person, SubjectRef, Tenant, UtcMillis,
     Value, VersionedState, WorldSnapshot,
@@ -22,12 +23,11 @@ use model::{
     entry::DayKey,
     fold::{DayView, fold_rows},
     limits::TURN_CLOSINGS_MAX,
-    pause::PausedPlans,
     person::{OwedMark, PersonRecord, Window, profile},
     ready::Ready,
 };
 
-use crate::names::entry_row;
+use crate::names::{LIFE, entry_row};
 
 /// One owner, its persons, their days, and what is known of the world.
 pub struct DigestSimulation {
@@ -103,7 +103,7 @@ impl DigestSimulation {
     ) -> PersonNews {
         match entry_row(day, number, because) {
             DayRow::Entry(entry) => self.store_entry(key, entry),
-            DayRow::Mark(_) => unreachable!("it is an entry"),
+            DayRow::Mark(_) | DayRow::List(_) => unreachable!("it is an entry"),
         }
     }
 
@@ -171,8 +171,16 @@ impl DigestSimulation {
             now,
             closing: now,
         };
-        let decided = deciding.decide(news, &due);
+        let mut decided = deciding.decide(news, &due);
         self.world = facts.world;
+        for ((key, named), list) in &decided.lists {
+            self.days.entry(day_key(key, named.day)).or_default().insert(DayRow::List(list.clone()));
+        }
+        // As the sender reads it.
+        for ready in &mut decided.ready {
+            let view = self.view(&(ready.tenant.clone(), ready.person.clone()));
+            *ready = ready.clone().with_lists(&view).unwrap();
+        }
         self.readys.extend(decided.ready.iter().cloned());
         for (key, owed) in &decided.marks {
             self.write(key, owed);
@@ -203,7 +211,7 @@ impl DigestSimulation {
         let days = windows.flat_map(|(key, window)| {
             days_to_read(window, plans_of(key), self.now).into_iter().map(|day| day_key(key, day))
         });
-        let alive = days.filter(|key| key.day.expires_at() > self.now);
+        let alive = days.filter(|key| LIFE.expiry(key.day) > self.now);
         let rows = |key: &DayKey| self.days.get(key).into_iter().flatten().cloned().collect();
         alive.map(|key| (key.clone(), rows(&key))).collect()
     }
@@ -226,7 +234,7 @@ impl DigestSimulation {
     }
 
     fn write(&mut self, key: &PersonKey, owed: &OwedMark) {
-        if owed.day.expires_at() > self.now {
+        if LIFE.expiry(owed.day) > self.now {
             let rows = self.days.entry(day_key(key, owed.day)).or_default();
             rows.insert(DayRow::Mark(owed.mark.clone()));
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use model::{DayRow, fold::fold_rows};
 use proptest::{collection::vec, prelude::*};
-use store::{DayRows, DayStore as _, embedded::EmbeddedStore};
+use store::{DayRows, DayStore as _, StoreSetup as _, embedded::EmbeddedStore};
 
 use crate::{
     names::{a_day, any_row, day_key},
@@ -58,7 +58,7 @@ async fn written_again_changes_nothing(mut dice: LawDice) {
         let mut written = BTreeSet::new();
         for _ in 0..5 {
             let some: Vec<DayRow> = (0..4).map(|_| dice.pick(&rows)).collect();
-            let now = day.start().plus(dice.ms(0, day.expires_at().since(day.start())));
+            let now = day.start().plus(dice.ms(0, store.day_life().expiry(day).since(day.start())));
             store.write(vec![DayRows { key: key.clone(), rows: some.clone() }], now).await.unwrap();
             written.extend(some);
         }
@@ -66,12 +66,18 @@ async fn written_again_changes_nothing(mut dice: LawDice) {
             let (store, key) = (&store, key.clone());
             async move { store.read(&[key], now).await.unwrap().remove(0) }
         };
-        let found = read(day.expires_at().plus(-1)).await;
+        let found = read(store.day_life().expiry(day).plus(-1)).await;
         assert_eq!(found.len(), written.len(), "a row stands there twice");
         assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), written);
         // Whenever they were written, they all go at once, and nothing is written after that.
-        assert_eq!(read(day.expires_at()).await, []);
-        store.write(vec![DayRows { key: key.clone(), rows: rows.clone() }], day.expires_at()).await.unwrap();
-        assert_eq!(read(day.expires_at().plus(-1)).await.into_iter().collect::<BTreeSet<_>>(), written);
+        assert_eq!(read(store.day_life().expiry(day)).await, []);
+        store
+            .write(vec![DayRows { key: key.clone(), rows: rows.clone() }], store.day_life().expiry(day))
+            .await
+            .unwrap();
+        assert_eq!(
+            read(store.day_life().expiry(day).plus(-1)).await.into_iter().collect::<BTreeSet<_>>(),
+            written
+        );
     }
 }

@@ -1,16 +1,17 @@
-//! Law 10: time zones are civil. One instant for every local date, at the local time where there is one; a
-//! date is told once, whatever zones a person travels through, and what a journey skips merges into the next.
+//! Law 10: time zones are civil. One instant for every closing of a calendar, at the local time where there is one; a
+//! closing is told once, whatever zones a person travels through, and what a journey skips merges into the next.
 
-use std::{cell::Cell, collections::BTreeSet};
+use std::{cell::Cell, collections::BTreeSet, rc::Rc};
 
 use jiff::{
     Timestamp, ToSpan as _,
-    civil::{Date, DateTime},
+    civil::{Date, DateTime, Weekday},
     tz::{TimeZone, TimeZoneDatabase},
 };
 use model::{
     UtcMillis,
     civil_time::{self, Zone, ZoneRules},
+    closing_dates::{ClosingDates, ClosingNumber, CronDates, DateUnit, MonthDay},
     plan::{LocalTime, WeekdaySet},
 };
 
@@ -44,6 +45,7 @@ fn law_10_civil_time() {
 
 fn every_zone(mut dice: LawDice) {
     let zones = ZoneRules::load_bundled();
+    let calendars = list_calendars();
     // A soak walks through ten years of every zone; else what lies around changes, and some days more.
     let whole = run_multiplier() >= 10;
     for name in TimeZoneDatabase::bundled().available() {
@@ -51,13 +53,41 @@ fn every_zone(mut dice: LawDice) {
         let stretches =
             if whole { vec![(civil_date(YEAR, 1, 1), 3652)] } else { draw_stretches(&zone, &mut dice) };
         for (from, days) in stretches {
-            let (hour, minute) = dice.pick(&TIMES);
-            let on = some_days(&mut dice);
-            // Long enough for some days of a week to come.
-            let days = if on == WeekdaySet::ALL { days } else { days.max(15) };
-            walk_closings(name.as_str(), &zone, from, days, (LocalTime { hour, minute }, on));
+            let calendar = draw_calendar(&calendars, &mut dice);
+            // Long enough for some of the dates to come.
+            walk_closings(name.as_str(), &zone, from, days.max(calendar.days_least), &calendar);
         }
     }
+}
+
+/// A calendar, and what a reader of its line would say of a date.
+#[derive(Clone)]
+struct LawCalendar {
+    dates: ClosingDates,
+    times: Vec<LocalTime>,
+    has: Rc<dyn Fn(Date) -> bool>,
+    /// In so many days it closes a few times.
+    days_least: usize,
+}
+
+/// By the days of the week or by one of the others, at any times.
+fn draw_calendar(calendars: &[LawCalendar], dice: &mut LawDice) -> LawCalendar {
+    let mut calendar = dice.pick(calendars);
+    if dice.once_in_a_hundred(50) {
+        let on = some_days(dice);
+        calendar = LawCalendar {
+            dates: ClosingDates::Weekdays(on),
+            has: Rc::new(move |date| has_weekday(on, date)),
+            days_least: if on == WeekdaySet::ALL { 2 } else { 15 },
+            ..calendar
+        };
+    }
+    if !matches!(calendar.dates, ClosingDates::Cron(_)) {
+        let several = if dice.once_in_a_hundred(40) { 1 + dice.below(3) } else { 1 };
+        let times: BTreeSet<(u8, u8)> = (0..several).map(|_| dice.pick(&TIMES)).collect();
+        calendar.times = times.into_iter().map(|(hour, minute)| LocalTime { hour, minute }).collect();
+    }
+    calendar
 }
 
 /// Every day, or some days of the week.
@@ -65,6 +95,58 @@ fn some_days(dice: &mut LawDice) -> WeekdaySet {
     let weekly = dice.once_in_a_hundred(50);
     let days: Vec<usize> = (0..7).filter(|_| !weekly || dice.once_in_a_hundred(35)).collect();
     WeekdaySet::new(days).unwrap_or(WeekdaySet::ALL)
+}
+
+/// Calendars of all sorts, each beside what somebody would say of a date who has only a calendar on the wall.
+fn list_calendars() -> Vec<LawCalendar> {
+    let calendar = |days_least: usize, dates: ClosingDates, has: Rc<dyn Fn(Date) -> bool>| LawCalendar {
+        dates,
+        times: Vec::new(),
+        has,
+        days_least,
+    };
+    let from = civil_date(2026, 1, 5);
+    let every = |count, unit| ClosingDates::Every { count, unit, from: day_number(from) };
+    let since = move |date: Date| day_number(date) - day_number(from);
+    let months_since = |date: Date| 12 * (i32::from(date.year()) - 2026) + i32::from(date.month()) - 1;
+    let workday = |date: Date| !matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday);
+    let monthly = |days: &[MonthDay]| ClosingDates::Monthly(days.to_vec());
+    let is_nth = |date: Date, nth, weekday| date.nth_weekday_of_month(nth, weekday).unwrap() == date;
+    let tuesday = MonthDay::Nth { nth: 3, weekday: 1 };
+    let line = CronDates {
+        line: "0,30 0-2 * * 1-5".to_owned(),
+        days: u64::MAX,
+        months: u64::MAX,
+        weekdays: WeekdaySet::new(0..5).unwrap(),
+        either: false,
+    };
+    let short = CronDates { days: 1 << 31, weekdays: WeekdaySet::ALL, ..line.clone() };
+    let odd_hours = [0, 1, 2].into_iter().flat_map(|hour| [0, 30].map(|minute| LocalTime { hour, minute }));
+    vec![
+        calendar(
+            40,
+            monthly(&[MonthDay::Number(1), MonthDay::Number(15)]),
+            Rc::new(|date| date.day() == 1 || date.day() == 15),
+        ),
+        calendar(70, monthly(&[MonthDay::Last]), Rc::new(|date| date.tomorrow().unwrap().day() == 1)),
+        calendar(
+            70,
+            monthly(&[tuesday, MonthDay::LastWeekday(4)]),
+            Rc::new(move |date| is_nth(date, 3, Weekday::Tuesday) || is_nth(date, -1, Weekday::Friday)),
+        ),
+        calendar(20, every(5, DateUnit::Days), Rc::new(move |date| since(date) % 5 == 0)),
+        calendar(45, every(2, DateUnit::Weeks), Rc::new(move |date| since(date) % 14 == 0)),
+        calendar(
+            200,
+            every(3, DateUnit::Months),
+            Rc::new(move |date| date.day() == 5 && months_since(date) % 3 == 0),
+        ),
+        LawCalendar { times: odd_hours.collect(), ..calendar(8, ClosingDates::Cron(line), Rc::new(workday)) },
+        LawCalendar {
+            times: vec![LocalTime { hour: 2, minute: 30 }],
+            ..calendar(130, ClosingDates::Cron(short), Rc::new(|date| date.day() == 31))
+        },
+    ]
 }
 
 fn civil_date(year: i16, month: i8, day: i8) -> Date {
@@ -91,39 +173,39 @@ fn draw_stretches(zone: &Zone, dice: &mut LawDice) -> Vec<(Date, usize)> {
     stretches
 }
 
-/// Goes from closing to closing and compares with what a calendar says.
-fn walk_closings(name: &str, zone: &Zone, from: Date, days: usize, (time, on): (LocalTime, WeekdaySet)) {
-    let clock =
-        |date: Date| date.at(i8::try_from(time.hour).unwrap(), i8::try_from(time.minute).unwrap(), 0, 0);
+/// Goes from closing to closing and compares with what a calendar says, day by day.
+fn walk_closings(name: &str, zone: &Zone, from: Date, days: usize, calendar: &LawCalendar) {
+    let LawCalendar { dates, times, has, .. } = calendar;
+    let clock = |date: Date, time: &LocalTime| {
+        date.at(i8::try_from(time.hour).unwrap(), i8::try_from(time.minute).unwrap(), 0, 0)
+    };
     let start = from.at(0, 0, 0, 0).to_zoned(zone.clone()).unwrap().timestamp();
-    let mut expected = Vec::new();
+    let mut expected: Vec<(ClosingNumber, Timestamp)> = Vec::new();
     for later in 0..days {
         let date = from.checked_add(i32::try_from(later).unwrap().days()).unwrap();
-        if has_weekday(on, date) {
-            let instants = by_the_calendar(zone, clock(date)).filter(|at| *at >= start);
-            expected.extend(instants.map(|at| (day_number(date), at)));
+        for time in times.iter().filter(|_| has(date)) {
+            // What clocks leave out together is one.
+            let last = expected.last().map(|(_, at)| *at);
+            let instants = by_the_calendar(zone, clock(date, time)).filter(|at| *at >= start);
+            let number = ClosingNumber::new(day_number(date), *time, times);
+            expected.extend(instants.filter(|at| last != Some(*at)).map(|at| (number, at)));
         }
     }
     let mut after = UtcMillis(start.as_millisecond());
     let mut told = None;
-    for (date, at) in expected {
+    for (number, at) in expected {
         let at = UtcMillis(at.as_millisecond());
-        let (found_date, found) = civil_time::next_local_instant(after, told, time, on, zone);
-        assert_eq!(
-            (found_date, found),
-            (date, at),
-            "{name} after {after}, told {told:?}, at {time:?} on {on:?}"
-        );
-        assert_eq!(civil_time::local_date(found, zone), date, "{name}: the local date of {found}");
+        let found = civil_time::next_closing(after, told, (dates, times), zone);
+        assert_eq!(found, (number, at), "{name} after {after}, told {told:?}, at {times:?} on {dates:?}");
+        assert_eq!(civil_time::local_date(at, zone), number.date(), "{name}: the local date of {at}");
         // The same from any moment since the last one, and whether or not that was told.
-        let between = UtcMillis(after.0 + (found.0 - after.0) / 2);
-        assert_eq!(
-            civil_time::next_local_instant(between, told, time, on, zone),
-            (date, found),
-            "{name} from {between}"
-        );
-        told = Some(date);
-        after = found.plus(1);
+        let between = UtcMillis(after.0 + (at.0 - after.0) / 2);
+        for told in [told, None] {
+            let again = civil_time::next_closing(between, told, (dates, times), zone);
+            assert_eq!(again, (number, at), "{name} from {between}, told {told:?}");
+        }
+        told = Some(number);
+        after = at.plus(1);
     }
 }
 

@@ -154,7 +154,13 @@ fn store_entry(
     let reason = EntryReason { kind: name, because: AudienceMatch::Follows(about.clone()) };
     desk.store_entry(
         key,
-        Entry { key: model::EntryKey { occurred, event }, reason, subject: about, actor: None },
+        Entry {
+            key: model::EntryKey { occurred, event },
+            reason,
+            subject: about,
+            actor: None,
+            kept: model::KeptFields::new(),
+        },
     )
 }
 
@@ -175,7 +181,16 @@ fn a_ready_fits_its_record() {
                 kind: kind(&longest_catalogue_name("k0_")),
                 because: AudienceMatch::Follows(target),
             };
-            news.push(desk.store_entry(&key, Entry { key: at, reason, subject: about.clone(), actor: None }));
+            news.push(desk.store_entry(
+                &key,
+                Entry {
+                    key: at,
+                    reason,
+                    subject: about.clone(),
+                    actor: None,
+                    kept: model::KeptFields::new(),
+                },
+            ));
         }
     }
     let mut told = desk.hear(&key, news).ready;
@@ -281,7 +296,10 @@ fn fan_out_event(catalogue: &Catalogue, key: &PersonKey, notes: VersionedState) 
             for (because, _) in
                 slice.crowds.iter().filter_map(|crowd| reason_in_crowd(kind, crowd, &slice.event))
             {
-                sheet.add(build_entry(&slice.event, None, kind, because, catalogue), [key.1.clone()]);
+                sheet.add(
+                    build_entry((&slice.event, &slice.kept), None, kind, because, catalogue),
+                    [key.1.clone()],
+                );
             }
         }
     }

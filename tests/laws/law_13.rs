@@ -8,7 +8,8 @@ use fanout::{Deps, FanoutMetrics, FanoutSizes};
 use house::declare_topics;
 use model::{
     AudienceMatch, Crowd, CrowdEnrolment, DayRow, EntryReason, Event, EventKey, GeoPoint, ListedPerson,
-    Person, PersonScore, Value, VersionedState, entry::DayKey, partition::PartitionCount, person::profile,
+    Person, PersonScore, Value, VersionedState, entry::DayKey, partition::PartitionCount,
+    person::profile::PlaceOrigin,
 };
 use runtime::{Clock, metrics::Metrics};
 use store::{CrowdStore as _, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
@@ -52,6 +53,8 @@ struct SlicePerson {
     name: Person,
     follows: BTreeSet<String>,
     place: Option<GeoPoint>,
+    /// Where their IP address is, which counts where no place is stated.
+    by_address: Option<GeoPoint>,
     is_known: bool,
 }
 
@@ -123,17 +126,16 @@ impl SliceSchedule {
             };
             known.follows.iter().for_each(|target| enrol(Crowd::Followers(subject(target))));
             let left = self.dice.once_in_a_hundred(20).then(|| any_place(&mut self.dice));
-            known
-                .place
-                .iter()
-                .chain(&left)
-                .flat_map(|at| at.cells())
+            let places = known.place.iter().chain(&left).map(|at| (PlaceOrigin::Stated, at));
+            places
+                .chain(known.by_address.iter().map(|at| (PlaceOrigin::Address, at)))
+                .flat_map(|(origin, at)| at.cells_of(origin))
                 .for_each(|cell| enrol(Crowd::Cell(cell)));
             if known.is_known {
                 enrol(Crowd::Everyone);
             }
-            if let Some(place) = known.place {
-                let state = VersionedState::from_values(1, [(profile::PLACE, Some(Value::Place(place)))]);
+            for (origin, place) in PlaceOrigin::ALL.into_iter().zip([known.place, known.by_address]) {
+                let state = VersionedState::from_values(1, [(origin.field(), place.map(Value::Place))]);
                 let key = StateKey::Person(tenant("main"), known.name.clone());
                 self.store.merge(vec![(key, state)]).await.unwrap();
             }
@@ -160,7 +162,7 @@ impl SliceSchedule {
             key: EventKey::from_source_id(&tenant("main"), "laws", &number.to_string()),
             what: dice.pick(whats).to_owned(),
             subject: subject(&format!("work:{}", dice.below(2))),
-            actor: dice.once_in_a_hundred(50).then(|| person(&format!("p{}", dice.below(8)))),
+            actor: dice.once_in_a_hundred(50).then(|| person(&format!("p{}", dice.below(8))).into()),
             occurred: a_day().start().plus(dice.ms(0, 12 * HOUR_MS)),
             persons: listed
                 .iter()
@@ -279,8 +281,9 @@ impl SliceSchedule {
             }
             if let Some(Value::Place(middle)) = event.state.get("place") {
                 for (kind, km) in [("near", 30.0), ("town", 3.0)] {
-                    let is_near =
-                        |known: &&SlicePerson| known.place.is_some_and(|at| at.distance_km(*middle) <= km);
+                    let is_near = |known: &&SlicePerson| {
+                        known.place.or(known.by_address).is_some_and(|at| at.distance_km(*middle) <= km)
+                    };
                     all.extend(
                         self.persons
                             .iter()
@@ -300,7 +303,9 @@ impl SliceSchedule {
             all.extend(listed.map(|one| (one.person.clone(), "pick", AudienceMatch::Listed(one.score))));
         }
         // Two kinds tell also who did it: one says so, the other is mutual.
-        all.retain(|(who, kind, _)| ["seen", "met"].contains(kind) || event.actor.as_ref() != Some(who));
+        all.retain(|(who, kind, _)| {
+            ["seen", "met"].contains(kind) || event.actor.as_ref().and_then(model::Actor::person) != Some(who)
+        });
         let reason = |name: &str, because| EntryReason { kind: kind(name), because };
         all.into_iter().map(|(who, kind, because)| (event.key, who, reason(kind, because))).collect()
     }
@@ -330,7 +335,9 @@ impl SlicePerson {
             }
         }
         let place = dice.once_in_a_hundred(70).then(|| any_place(dice));
-        Self { name: person(&format!("p{number}")), follows, place, is_known: dice.once_in_a_hundred(80) }
+        let by_address = dice.once_in_a_hundred(40).then(|| any_place(dice));
+        let (name, is_known) = (person(&format!("p{number}")), dice.once_in_a_hundred(80));
+        Self { name, follows, place, by_address, is_known }
     }
 }
 

@@ -4,10 +4,8 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-use model::{
-    Person,
-    erasure::{EraseMode, Erasure, ErasureProgress},
-};
+use house_facts::erasure::{EraseMode, Erasure, ErasureProgress};
+use model::Person;
 use serde_json::json;
 use store::ErasureStore as _;
 use wire::topics;
@@ -109,7 +107,7 @@ async fn check_receipt(world: &LawHouse) {
     let said = world.records(topics::ERASURES).await;
     let last: Erasure = wire::erasure::decode(said.last().unwrap().value.as_deref().unwrap()).unwrap();
     let ErasureProgress::Done(receipt) = last.progress else { panic!("{:?}", last.progress) };
-    assert_eq!(receipt.lines.len(), model::erasure::Holding::ALL.len());
+    assert_eq!(receipt.lines.len(), house_facts::erasure::Holding::ALL.len());
     let removed = |name: &str| receipt.lines.iter().find(|line| line.holding.name() == name).unwrap().removed;
     assert!(removed("profile") >= 3 && removed("crowds") >= 3 && removed("mutes") == 1, "{receipt:?}");
     assert_eq!(removed("follows"), 2, "{receipt:?}");

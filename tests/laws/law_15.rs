@@ -3,7 +3,8 @@
 
 use std::{iter::successors, sync::Arc};
 
-use catalogue::{Catalogue, canary::WHOLE};
+use catalogue::Catalogue;
+use model::share::ShareRatio;
 
 use crate::{
     catalogue_text,
@@ -29,7 +30,9 @@ fn law_15_each_by_their_own_catalogue() {
         let (Some(one), Some(other)) = (read(&one.text()), read(&other.text())) else { continue };
         let tried = |share| Catalogue::clone(&one).with_canary(Catalogue::clone(&other), share);
         // Two that do not fit, as a plan has another channel, are refused.
-        let (Ok(nobody), Ok(everybody)) = (tried(0), tried(WHOLE)) else { continue };
+        let (Ok(nobody), Ok(everybody)) = (tried(ShareRatio::NONE), tried(ShareRatio::WHOLE)) else {
+            continue;
+        };
         for (alone, tried) in [(&one, nobody), (&other, everybody)] {
             let (alone, tried) = (live(alone.clone(), &trial), live(Arc::new(tried), &trial));
             assert_eq!(alone, tried, "seed {seed}");

@@ -4,11 +4,11 @@
 use model::{
     Day, EntryKey, EventKey, UtcMillis,
     event::{EventTimeError, check_timely},
-    limits::{AHEAD_MS_MAX, DAY_LIFE_MS, LAST_CALL_MS, LATE_MS_MAX},
+    limits::{AHEAD_MS_MAX, LAST_CALL_MS, LATE_MS_MAX},
 };
 use proptest::prelude::*;
 
-use crate::seeds::check_values;
+use crate::{names::LIFE, seeds::check_values};
 
 #[test]
 fn law_3_time_is_accepted_or_refused() {
@@ -48,7 +48,7 @@ fn check_case(appended: UtcMillis, occurred: UtcMillis) -> Result<(), TestCaseEr
             if appended.0.abs() < 1 << 53 {
                 prop_assert!(key.day().start() <= occurred && occurred < key.day().plus(1).start());
                 prop_assert!(
-                    key.day().expires_at().since(appended) >= DAY_LIFE_MS - LATE_MS_MAX - LAST_CALL_MS
+                    LIFE.expiry(key.day()).since(appended) >= LIFE.ms() - LATE_MS_MAX - LAST_CALL_MS
                 );
             }
         }

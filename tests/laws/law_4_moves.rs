@@ -1,10 +1,12 @@
 //! Law 4, of who moves: they are found by the crowds of the new place before their profile names it, and by those of
 //! the old one until it does. Whatever happens while they move is told once, wherever the intake stands, and also if it dies there.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
+use geoip::{AddressDatabase, AddressPlaces, DatabaseWriter};
 use model::{
     DayRow, Event, EventKey, GeoPoint, Value, VersionedState, entry::DayKey, partition::PartitionCount,
+    person::profile::PlaceOrigin,
 };
 use serde_json::json;
 use store::{DayStore as _, StateKey, StateStore as _};
@@ -27,8 +29,10 @@ const CATALOGUE: &str = "catalogue: moves\n\
 
 /// Where the intake stands while something happens; the profile names the new place in the last of them alone.
 const GATES: [&str; 3] = ["before entering", "after entering", "before leaving"];
-/// A step of about ten kilometres.
-const STEP: f64 = 0.09;
+/// A step of about eleven kilometres, as fine as places by address are.
+const STEP: f64 = 0.1;
+/// Steps that somebody goes at most.
+const STEPS_MAX: usize = 40;
 
 #[test]
 fn law_4_who_moves_is_never_lost() {
@@ -37,17 +41,20 @@ fn law_4_who_moves_is_never_lost() {
 
 async fn whoever_moves(mut dice: LawDice) {
     let mut world = LawHouse::new(parse_catalogue(CATALOGUE)).await;
+    world.config.places = known_places();
     let gates = HouseGates::default();
     world.start(gates.around(world.engines())).await;
-    let old = GeoPoint::new(52.5, 13.4).unwrap();
+    let (old, origin) = (old_place(), dice.pick(&PlaceOrigin::ALL));
     // Within the circle and in another cell of it, or far away.
-    let steps = dice.pick(&[1, 2, 2, 4, 40]);
+    let is_move = |steps: &usize| place_north(old, *steps).cells_of(origin) != old.cells_of(origin);
+    let moves: Vec<usize> = [1, 2, 2, 4, STEPS_MAX].into_iter().filter(is_move).collect();
+    let steps = dice.pick(&moves);
     let new = place_north(old, steps);
-    state_place(&mut world, old).await;
+    state_place(&mut world, origin, 0).await;
     world.settle().await;
     let gate = dice.pick(&GATES);
     gates.close(gate);
-    state_place(&mut world, new).await;
+    state_place(&mut world, origin, steps).await;
     gates.wait_reached(gate).await;
     let mut expected = BTreeMap::new();
     for number in 0..1 + dice.below(6) {
@@ -57,7 +64,7 @@ async fn whoever_moves(mut dice: LawDice) {
         expected.insert(number, (middle, usize::from(at.distance_km(middle) <= 30.0)));
     }
     world.wait_caught_up(&["ingest", "digest", "sender"]).await;
-    assert_eq!(count_rows(&world).await, expected_counts(&expected), "{gate}, {steps} steps");
+    assert_eq!(count_rows(&world).await, expected_counts(&expected), "{origin:?}, {gate}, {steps} steps");
     if dice.once_in_a_hundred(50) {
         world.crash().await;
         world.start(world.engines()).await;
@@ -71,7 +78,11 @@ async fn whoever_moves(mut dice: LawDice) {
         expected.insert(number, (middle, usize::from(new.distance_km(middle) <= 30.0)));
     }
     world.settle().await;
-    assert_eq!(count_rows(&world).await, expected_counts(&expected), "{gate}, {steps} steps, after it");
+    assert_eq!(
+        count_rows(&world).await,
+        expected_counts(&expected),
+        "{origin:?}, {gate}, {steps} steps, after it"
+    );
 }
 
 fn expected_counts(expected: &BTreeMap<usize, (GeoPoint, usize)>) -> BTreeMap<usize, usize> {
@@ -83,9 +94,33 @@ fn place_north(of: GeoPoint, steps: usize) -> GeoPoint {
     GeoPoint::new(steps.mul_add(STEP, of.lat), of.lon).unwrap()
 }
 
-async fn state_place(world: &mut LawHouse, at: GeoPoint) {
-    let place = json!({"lat": at.lat, "lon": at.lon});
-    world.send_fact("tidings.profile", json!({"person": "ann", "place": place})).await;
+fn old_place() -> GeoPoint {
+    GeoPoint::new(52.5, 13.4).unwrap()
+}
+
+/// That somebody is so many steps north, or that their address is there.
+async fn state_place(world: &mut LawHouse, origin: PlaceOrigin, steps: usize) {
+    let GeoPoint { lat, lon } = place_north(old_place(), steps);
+    let data = match origin {
+        PlaceOrigin::Stated => json!({"person": "ann", "place": {"lat": lat, "lon": lon}}),
+        PlaceOrigin::Address => json!({"person": "ann", "ip_address": address_north(steps)}),
+    };
+    world.send_fact("tidings.profile", data).await;
+}
+
+fn address_north(steps: usize) -> String {
+    format!("203.0.113.{steps}")
+}
+
+/// The addresses of all these places.
+fn known_places() -> AddressPlaces {
+    let places = AddressPlaces::default();
+    let file = (0..=STEPS_MAX).fold(DatabaseWriter::new("Laws-City", a_day().start()), |file, steps| {
+        let network = address_north(steps).parse().unwrap();
+        file.with_place(network, place_north(old_place(), steps), 20)
+    });
+    places.replace(Some(Arc::new(AddressDatabase::from_bytes(file.finish()).unwrap())));
+    places
 }
 
 /// Something happens, as the intake announces it; this one stands still.

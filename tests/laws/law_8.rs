@@ -16,7 +16,7 @@ use model::{
 use crate::{
     catalogue_text::{CHANGED, CHOSEN, CatalogueKnobs, PLANS, USUAL, catalogue_of},
     digest_simulation::DigestSimulation,
-    names::{HOUR_MS, a_day, entry_key, person, plan, reason, subject, tenant},
+    names::{HOUR_MS, LIFE, a_day, entry_key, person, plan, reason, subject, tenant},
     outcomes::{draw_outcome, report_deferred, report_returned, report_sent, told_entries},
     seeds::{LawDice, run_schedules},
 };
@@ -29,6 +29,12 @@ fn law_8_no_entry_vanishes() {
         let knobs =
             CatalogueKnobs { once_per: "subject", look_back_days: 9, most: 20, ..CatalogueKnobs::default() };
         OwnerLife::with_knobs(dice, knobs).run();
+    });
+    // All of a kind is one thing, however much it is.
+    run_schedules(30, |mut dice| {
+        let is_crowded = dice.once_in_a_hundred(50);
+        let knobs = CatalogueKnobs { look_back_days: 9, most: 2, bundles: true, ..CatalogueKnobs::default() };
+        OwnerLife { is_crowded, ..OwnerLife::with_knobs(dice, knobs) }.run();
     });
     // So much that the record has no room for all that waits at the sender.
     run_schedules(16, |dice| {
@@ -77,6 +83,7 @@ impl OwnerLife {
             morning_zone: dice.pick(&["person", "person", "America/New_York"]),
             look_back_days: 1 + dice.below(19),
             unsure: "later",
+            bundles: false,
         };
         Self::with_knobs(dice, knobs)
     }
@@ -109,7 +116,7 @@ impl OwnerLife {
     fn run(mut self) {
         let first = a_day();
         let quiet_from = first.plus(BUSY_DAYS);
-        while self.desk.now < first.plus(BUSY_DAYS).expires_at() {
+        while self.desk.now < LIFE.expiry(first.plus(BUSY_DAYS)) {
             let busy = Day::from_instant(self.desk.now) < quiet_from;
             if busy {
                 for _ in 0..self.dice.below(4) {
@@ -125,7 +132,7 @@ impl OwnerLife {
     /// Time passes, but stops before each day's end to look at what became of it.
     fn pass_to(&mut self, until: UtcMillis, busy: bool) {
         let days: BTreeSet<Day> = self.desk.days.keys().map(|key| key.day).collect();
-        let ends = days.into_iter().map(|day| day.expires_at().plus(-1));
+        let ends = days.into_iter().map(|day| LIFE.expiry(day).plus(-1));
         let mut stops: Vec<UtcMillis> = ends.filter(|end| *end > self.desk.now && *end < until).collect();
         stops.push(until);
         for stop in stops {
@@ -202,7 +209,13 @@ impl OwnerLife {
         let about = self.work(work);
         self.desk.set_public(&key.0, &about, public);
         let kind = because.kind.clone();
-        let entry = Entry { key: entry_key(day, number), reason: because, subject: about, actor: None };
+        let entry = Entry {
+            key: entry_key(day, number),
+            reason: because,
+            subject: about,
+            actor: None,
+            kept: model::KeptFields::new(),
+        };
         self.desk.store_entry(key, entry);
         self.unannounced.push((key.clone(), kind, entry_key(day, number)));
     }
@@ -316,7 +329,7 @@ impl OwnerLife {
                     if *other < place { (*other, *day, place) } else { (place, entry.key.day(), *other) };
                 let (earlier, later) = (self.desk.readys[earlier].due, &self.desk.readys[later]);
                 let oldest = Day::from_instant(later.due).plus(-look_back);
-                let seen = Day::from_instant(earlier) >= oldest && day.expires_at() > later.due;
+                let seen = Day::from_instant(earlier) >= oldest && LIFE.expiry(day) > later.due;
                 let once = self.knobs.once_per != "subject" || !seen;
                 assert!(once, "{} was said again in {later:?}", entry.subject);
             }
@@ -334,13 +347,11 @@ impl OwnerLife {
             for (entry, fate) in self.desk.fates(key) {
                 if let Fate::Told { ready } = fate {
                     let told = self.desk.readys.iter().any(|one| {
-                        one.id == ready
-                            && one.person == key.1
-                            && one.entries.iter().any(|told| told.key == entry)
+                        one.id == ready && one.person == key.1 && one.keys().any(|told| told == entry)
                     });
                     assert!(told, "{entry:?} of {key:?} counts as told, and {ready:?} does not tell it");
                 }
-                let left = entry.day().expires_at().since(self.desk.now);
+                let left = LIFE.expiry(entry.day()).since(self.desk.now);
                 if left <= 0 || unannounced.contains(&entry) || !matches!(fate, Fate::Waiting { .. }) {
                     continue;
                 }

@@ -1,10 +1,13 @@
 //! Names and rows to make worlds of; everything about an event is a function of its number.
 
 use model::{
-    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
-    MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, entry::DayKey, limits::DAY_MS,
+    AudienceMatch, Channel, Day, DayLife, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind,
+    Mark, MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, entry::DayKey, limits::DAY_MS,
 };
 use proptest::{collection::vec, prelude::*};
+
+/// How long days live in the laws: as short as may be, so that lives see them end.
+pub const LIFE: DayLife = DayLife::LEAST;
 
 pub const HOUR_MS: i64 = 3_600_000;
 
@@ -50,7 +53,13 @@ pub fn reason(kind_: &str, target: usize) -> EntryReason {
 
 pub fn entry_row(day: Day, number: usize, reason: EntryReason) -> DayRow {
     let subject = subject(&format!("work:{number}"));
-    DayRow::Entry(Entry { key: entry_key(day, number), reason, subject, actor: None })
+    DayRow::Entry(Entry {
+        key: entry_key(day, number),
+        reason,
+        subject,
+        actor: None,
+        kept: model::KeptFields::new(),
+    })
 }
 
 pub fn ready_id(number: u8) -> ReadyId {

@@ -9,8 +9,8 @@ use crate::{names::HOUR_MS, seeds::LawDice};
 /// Draws one outcome; most are sent, some without a few entries.
 pub fn draw_outcome(dice: &mut LawDice, ready: &Ready, now: UtcMillis) -> Delivery {
     let why = dice.pick(&[EndReason::NoLongerTrue, EndReason::SeenBefore, EndReason::Unsubscribed]);
-    let drawn = ready.entries.iter().filter(|_| dice.once_in_a_hundred(20));
-    let left: Vec<(EntryKey, EndReason)> = drawn.map(|entry| (entry.key, why)).collect();
+    let drawn = ready.keys().filter(|_| dice.once_in_a_hundred(20));
+    let left: Vec<(EntryKey, EndReason)> = drawn.map(|key| (key, why)).collect();
     let what = match dice.below(20) {
         0..13 => JournalOutcome::Sent,
         13 => JournalOutcome::Refused,
@@ -54,6 +54,5 @@ pub fn told_entries<'a>(ready: &'a Ready, delivery: &'a Delivery) -> impl Iterat
         model::delivery::DeliveryOutcome::Sent { left } => left.as_slice(),
         _ => &[],
     };
-    let keys = ready.entries.iter().map(|entry| entry.key);
-    keys.filter(move |key| !left.iter().any(|(other, _)| other == key))
+    ready.keys().filter(move |key| !left.iter().any(|(other, _)| other == key))
 }

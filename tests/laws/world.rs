@@ -225,7 +225,13 @@ impl LawHouse {
         let state = model::VersionedState::from_values(1, fields.map(|(name, value)| (name, Some(value))));
         let key = StateKey::Subject(tenant("main"), about.clone());
         self.store.merge(vec![(key, state)]).await.unwrap();
-        let entry = Entry { key: key_of(number, at), reason: reason(what, 1), subject: about, actor: None };
+        let entry = Entry {
+            key: key_of(number, at),
+            reason: reason(what, 1),
+            subject: about,
+            actor: None,
+            kept: model::KeptFields::new(),
+        };
         let rows = vec![DayRows {
             key: day_key("main", who, Day::from_instant(at)),
             rows: vec![DayRow::Entry(entry)],

@@ -229,8 +229,13 @@ impl RealHouse {
 }
 
 fn run_migration(migration: &RealProcess) -> Result<()> {
+    lay_out_alone(|| migration.run()).map(drop).context("migrate")
+}
+
+/// Does this while no other house's tables are laid out.
+pub fn lay_out_alone<T>(work: impl FnOnce() -> T) -> T {
     let _alone = LAYING_OUT.lock();
-    migration.run().map(drop).context("migrate")
+    work()
 }
 
 /// What holds on all engines, and where the mails are.

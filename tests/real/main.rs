@@ -17,6 +17,7 @@ mod erasure;
 mod house;
 mod input;
 mod kills;
+mod migrations;
 mod nodes;
 mod nonsense;
 mod outbox_mails;

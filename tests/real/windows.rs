@@ -68,7 +68,7 @@ const PLANS: [&str; 16] = [
 /// How long houses take to open, usually; and how long windows gather before it is nine.
 const OPENING: i64 = 35_000;
 const GATHERING: i64 = 25_000;
-/// Where a machine was so busy that a round did not try everything, there is another one.
+/// Where a machine was so busy that a round did not try everything, there is another one, which has more time to open.
 const ROUNDS: u64 = 3;
 const BETWEEN_KILLS: Duration = Duration::from_millis(1_500);
 /// Windows of every type are open again soon after a kill.
@@ -112,7 +112,7 @@ fn play_round(seed: u64, round: u64, watch: &SteadyStopwatch) -> Result<WindowSt
     let name = format!("windows_{}_{round}", std::process::id());
     // Half of them come back under their names, and the others as somebody new.
     let mut house = RealHouse::prepare_on(&EngineAddresses { kafka, cql, name: &name, known: true }, &ROOMS)?;
-    let nines = NineTimes::new(now_ms() + OPENING);
+    let nines = NineTimes::new(now_ms() + OPENING * i64::try_from(round)?);
     let catalogue = tempfile::tempdir()?;
     write_catalogue(catalogue.path(), &nines)?;
     let path = catalogue.path().display().to_string();

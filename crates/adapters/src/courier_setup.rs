@@ -22,10 +22,10 @@ use courier_net::{
     metrics::CourierMetrics,
     push::{JwtKey, PushCourier, Settings, web},
 };
+use house_facts::erasure::EraseMode;
 use model::{
     Channel,
     device::{DevicePlatform, PushDevice},
-    erasure::EraseMode,
     plan::Plan,
 };
 use runtime::{Clock, clock::SteadyStopwatch, metrics::Metrics};

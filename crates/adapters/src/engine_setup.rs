@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use house;
-use model::{Tenant, UtcMillis, partition::PartitionCount};
+use model::{DayLife, Tenant, UtcMillis, partition::PartitionCount};
 use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, retry};
 use settings::config::{Config, EngineConfig, ProductionConfig, RegistryConfig};
 use store::{AnswerStore as _, Store, StoreError};
@@ -65,17 +65,17 @@ pub async fn open_engines(
     foreign: BTreeSet<String>,
 ) -> anyhow::Result<OpenedEngines> {
     match &config.engine {
-        EngineConfig::Embedded => open_embedded(&config.data_dir, clock).await,
+        EngineConfig::Embedded => open_embedded(&config.data_dir, config.day_life, clock).await,
         EngineConfig::Production(engines) => open_production(engines, &config.data_dir, clock, foreign).await,
     }
 }
 
 /// Opens both engines of a directory concurrently and waits for both, because an engine that is still opening could not
 /// be closed.
-pub async fn open_embedded(dir: &Path, clock: &Clock) -> anyhow::Result<OpenedEngines> {
+pub async fn open_embedded(dir: &Path, life: DayLife, clock: &Clock) -> anyhow::Result<OpenedEngines> {
     let (topics, store, time) = (dir.join("topics"), dir.join("store"), clock.clone());
     let topics = spawn_blocking(move || topic::embedded::EmbeddedTopics::open(&topics, time));
-    let store = spawn_blocking(move || store::embedded::EmbeddedStore::open(&store));
+    let store = spawn_blocking(move || store::embedded::EmbeddedStore::open_for(&store, life));
     let (topics, store) = (topics.await, store.await);
     let topics = topics.context("open the topics")?.context("open the topics")?;
     let store = store.context("open the store")?.context("open the store")?;

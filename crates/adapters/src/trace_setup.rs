@@ -30,6 +30,7 @@ impl TraceSetup {
         };
         let (tracer, queue) = Tracer::new(clock.clone(), sample, WAITING_MAX, counts.clone());
         let settings = Settings { endpoint, headers, ca, service };
+        tracing::info!(receiver = settings.endpoint, sample = %sample, "traces are recorded");
         let exporter = SpanExporter::start(&settings, queue, counts)?;
         Ok(Self { tracer, exporter: Mutex::new(Some(exporter)) })
     }

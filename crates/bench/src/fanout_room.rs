@@ -220,7 +220,13 @@ pub async fn enrol_followers(store: &dyn Store, persons: &[Person]) -> anyhow::R
 /// The row that everybody gets of an event.
 pub fn entry_row(event: &Event) -> anyhow::Result<DayRow> {
     let reason = EntryReason { kind: Kind::new("news")?, because: AudienceMatch::Follows(author_ref()?) };
-    Ok(DayRow::Entry(Entry { key: event.entry_key(), reason, subject: event.subject.clone(), actor: None }))
+    Ok(DayRow::Entry(Entry {
+        key: event.entry_key(),
+        reason,
+        subject: event.subject.clone(),
+        actor: None,
+        kept: model::KeptFields::new(),
+    }))
 }
 
 /// Whether every person has exactly one row of each of these events, and was announced once for each.

@@ -135,7 +135,13 @@ impl FeedbackLoad {
         let row = |person, number| {
             let (key, reason) = (self.entry_key(person, number), reason.clone());
             let subject = SubjectRef::new(&format!("work:{number}"))?;
-            anyhow::Ok(DayRow::Entry(Entry { key, reason, subject, actor: None }))
+            anyhow::Ok(DayRow::Entry(Entry {
+                key,
+                reason,
+                subject,
+                actor: None,
+                kept: model::KeptFields::new(),
+            }))
         };
         for first in (0..self.persons).step_by(AT_ONCE) {
             let mut days = Vec::new();

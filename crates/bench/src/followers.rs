@@ -6,7 +6,8 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context as _;
 use fanout::config::PARTS_OF_SLICE;
 use futures::{StreamExt as _, TryStreamExt as _, future::try_join_all};
-use model::{Event, Person, Tenant, entry::DayKey, limits::SLICE_PERSONS_MAX};
+use house_facts::day_ring::DayRing;
+use model::{DayLife, Event, Person, Tenant, entry::DayKey, limits::SLICE_PERSONS_MAX};
 use runtime::clock::SteadyStopwatch;
 use scylla::{client::session::Session, statement::prepared::PreparedStatement};
 use store::{DayRows, Store, StoreError, rows::push_row};
@@ -198,7 +199,11 @@ impl BareDriverLoop {
     }
 
     async fn insert(&self, event: &Event) -> anyhow::Result<PreparedStatement> {
-        let table = format!("{}.days_{:02}", self.keyspace, event.entry_key().day().0.rem_euclid(32));
+        let table = format!(
+            "{}.days_{:02}",
+            self.keyspace,
+            DayRing::new(DayLife::default()).table(event.entry_key().day())
+        );
         let cql = format!(
             "INSERT INTO {table} (tenant, person, day, row, body) VALUES (?, ?, ?, ?, ?) USING TTL ?"
         );
@@ -209,7 +214,7 @@ impl BareDriverLoop {
 
     fn rows(&self, event: &Event) -> anyhow::Result<Vec<DriverRow>> {
         let (day, row) = (event.entry_key().day(), fanout_room::entry_row(event)?);
-        let left = day.expires_at().since(event.occurred) / 1_000;
+        let left = DayLife::default().expiry(day).since(event.occurred) / 1_000;
         let ttl = i32::try_from(left).context("a day's life")?;
         let values = |person: &String| {
             let (mut key, mut body) = (Vec::new(), Vec::new());

@@ -157,11 +157,9 @@ impl ReadyLoad {
         let opening = self.now.plus(opening);
         let entry = |number| {
             anyhow::Ok(ReadyEntry {
-                key: self.key(number),
-                subject: work_ref(number)?,
-                reasons: vec![self.reason(number)?],
                 section: 0,
                 maybe: false,
+                ..ReadyEntry::new(self.key(number), work_ref(number)?, vec![self.reason(number)?])
             })
         };
         Ok(Ready {
@@ -198,7 +196,7 @@ impl ReadyLoad {
 
     fn row(&self, number: usize) -> anyhow::Result<DayRow> {
         let (key, reason, subject) = (self.key(number), self.reason(number)?, work_ref(number)?);
-        Ok(DayRow::Entry(Entry { key, reason, subject, actor: None }))
+        Ok(DayRow::Entry(Entry { key, reason, subject, actor: None, kept: model::KeptFields::new() }))
     }
 
     fn days(&self, person: &Person, rows: &[DayRow]) -> Vec<DayRows> {

@@ -155,7 +155,7 @@ fn upstream_event(number: usize) -> anyhow::Result<Event> {
     let plain = fanout_room::numbered_event(number)?;
     Ok(Event {
         key: EventKey::from_source_id(&plain.tenant, "bench", &number.to_string()),
-        actor: Some(Person::new(&format!("person-{number}"))?),
+        actor: Some(Person::new(&format!("person-{number}"))?.into()),
         state: VersionedState::from_values(1, cells.map(|(name, value)| (name, Some(value)))),
         ..plain
     })
@@ -220,7 +220,7 @@ fn route_batch(batch: &RecordBatch, catalogue: &Catalogue, seen: &mut RouteCheck
     let (now, nothing) = (UtcMillis(Clock::real(0).now()), VersionedState::default());
     let mut records = batch.records.iter();
     while !records.as_slice().is_empty() {
-        let read = fanout::read::read_events(&mut records, now)?;
+        let read = fanout::read::read_events(&mut records, catalogue.day_life, now)?;
         ensure!(read.rejects.is_empty() && read.expired == 0, "an event could not be read");
         for heard in &read.told {
             seen.add_decoded(&heard.what);

@@ -44,7 +44,13 @@ fn day_rows(n: usize, key: EntryKey) -> anyhow::Result<DayRows> {
         kind: Kind::new("news")?,
         because: AudienceMatch::Follows(SubjectRef::new("author:1")?),
     };
-    let rows = vec![DayRow::Entry(Entry { key, reason, subject: SubjectRef::new("work:1")?, actor: None })];
+    let rows = vec![DayRow::Entry(Entry {
+        key,
+        reason,
+        subject: SubjectRef::new("work:1")?,
+        actor: None,
+        kept: model::KeptFields::new(),
+    })];
     Ok(DayRows { key: DayKey { tenant, person, day: key.day() }, rows })
 }
 

@@ -138,8 +138,13 @@ fn person_days(tenant: &Tenant, n: usize, now: UtcMillis) -> anyhow::Result<Vec<
         for one in 0..OF_ONE / DAYS {
             let event = EventKey::from_source_id(tenant, "bench", &format!("{n} {back} {one}"));
             let subject = SubjectRef::new(&format!("work:{back}-{one}"))?;
-            let entry =
-                Entry { key: EntryKey { occurred, event }, reason: reason.clone(), subject, actor: None };
+            let entry = Entry {
+                key: EntryKey { occurred, event },
+                reason: reason.clone(),
+                subject,
+                actor: None,
+                kept: model::KeptFields::new(),
+            };
             rows.push(DayRow::Entry(entry));
         }
         days.push(DayRows { key, rows });

@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail, ensure};
 use digest::metrics::DigestMetrics;
 use model::{
     Crowd, CrowdEnrolment, Person, SubjectRef, Value, VersionedState, partition::PartitionCount,
-    person::profile,
+    person::profile, share::ShareRatio,
 };
 use otlp::{Settings, SpanExporter, exporter::WAITING_MAX};
 use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
@@ -35,8 +35,8 @@ use crate::{
     startup,
 };
 
-/// Of a hundred thousand events so many are traced.
-const SHARE: u32 = 1_000;
+/// Of all events.
+const SHARE: ShareRatio = ShareRatio::from_percent(1);
 /// What tracing them may cost.
 const COST_MAX: f64 = 1.02;
 /// Rounds of each house; the two take turns.
@@ -212,7 +212,9 @@ fn spawn_rooms(room: &room::Deps, metrics: &Metrics) -> anyhow::Result<JoinSet<a
     let mut rooms = JoinSet::new();
     let ports = ingest::Deps {
         room: room.clone(),
+        secret: wire::token::LinkSecret::new([0; wire::token::SECRET_BYTES]),
         schemas: Arc::new(wire::NoSchemaSource),
+        places: geoip::AddressPlaces::default(),
         metrics: ingest::IngestMetrics::declare(metrics)?,
     };
     let config = ingest::Config {

@@ -6,13 +6,13 @@ use expression::OTHER;
 use model::{FieldType, SubjectType, place::WITHIN_KM_MAX};
 use source_text::{
     did_you_mean, list_choices,
+    units::parse_distance_km,
     yaml::{TreeNode, TreePlace, TreeValue},
 };
 
 use crate::{
     format::AUDIENCE,
     tree_reader::{MapFields, TreeReader},
-    units::parse_distance_km,
 };
 
 /// The audience of a kind.

@@ -6,13 +6,11 @@
 
 use std::sync::Arc;
 
-use model::{Kind, Person, PlanName, plan::Plan};
+use model::{Kind, Person, PlanName, plan::Plan, share::ShareRatio};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{Catalogue, KindDef};
 
-/// Shares are counted in parts of so many.
-pub const WHOLE: u32 = 100_000;
 /// Keeps who has the canary apart from who has which partition.
 const SALT: &[u8] = b"canary\0";
 
@@ -20,8 +18,8 @@ const SALT: &[u8] = b"canary\0";
 #[derive(Clone, PartialEq, Debug)]
 pub struct CanaryCatalogue {
     pub catalogue: Arc<Catalogue>,
-    /// For how many of [`WHOLE`] persons.
-    pub share: u32,
+    /// Of all persons.
+    pub share: ShareRatio,
 }
 
 /// Which of two catalogues a person has.
@@ -44,12 +42,12 @@ impl CatalogueArm {
 
 impl Catalogue {
     /// The same with another one on trial; all that stands against it, if anything does.
-    pub fn with_canary(mut self, canary: Self, share: u32) -> Result<Self, Vec<String>> {
+    pub fn with_canary(mut self, canary: Self, share: ShareRatio) -> Result<Self, Vec<String>> {
         let problems = find_differences(&self, &canary);
         if !problems.is_empty() {
             return Err(problems);
         }
-        let of_all = [self.hash, canary.hash, u64::from(share)].map(u64::to_le_bytes);
+        let of_all = [self.hash, canary.hash, u64::from(share.thousandths())].map(u64::to_le_bytes);
         self.hash = xxh3_64(of_all.as_flattened());
         self.canary = Some(CanaryCatalogue { catalogue: Arc::new(canary), share });
         Ok(self)
@@ -65,7 +63,7 @@ impl Catalogue {
 
     pub fn arm_of(&self, person: &Person) -> CatalogueArm {
         match &self.canary {
-            Some(canary) if draw_person(person) < canary.share => CatalogueArm::Canary,
+            Some(canary) if canary.share.has(draw_person(person)) => CatalogueArm::Canary,
             _ => CatalogueArm::Base,
         }
     }
@@ -100,24 +98,14 @@ impl Catalogue {
     pub fn edition_name(&self) -> String {
         match &self.canary {
             None => self.name.clone(),
-            Some(canary) => format!("{}, canary for {}", self.name, format_share(canary.share)),
+            Some(canary) => format!("{}, canary for {}", self.name, canary.share),
         }
     }
 }
 
-/// A share as people write it.
-pub fn format_share(share: u32) -> String {
-    let (whole, rest) = (share / 1_000, share % 1_000);
-    match rest {
-        0 => format!("{whole} %"),
-        rest => format!("{} %", format!("{whole}.{rest:03}").trim_end_matches('0')),
-    }
-}
-
-/// A number below [`WHOLE`] for each person.
-fn draw_person(person: &Person) -> u32 {
-    let hash = xxh3_64(&[SALT, person.as_str().as_bytes()].concat());
-    u32::try_from(hash % u64::from(WHOLE)).unwrap_or_default()
+/// The number of a person, which is as good as random.
+fn draw_person(person: &Person) -> u64 {
+    xxh3_64(&[SALT, person.as_str().as_bytes()].concat())
 }
 
 /// In what two catalogues may not differ.
@@ -186,7 +174,7 @@ plans:
         let check = |from: &str, to: &str, expected: &[&str]| {
             let other = TEXT.replace(from, to).replace("KIND", "cheaper");
             assert_ne!(other, base);
-            let found = parse(&base).with_canary(parse(&other), 5_000);
+            let found = parse(&base).with_canary(parse(&other), ShareRatio::from_percent(5));
             assert_eq!(found.err().unwrap_or_default(), expected, "{to}");
         };
         check("says: 'cheaper'", "says: 'less'", &[]);
@@ -203,23 +191,20 @@ plans:
 
     #[test]
     fn a_share_of_the_persons_has_it_and_keeps_it_as_the_share_grows() {
-        let tried = |share: u32| base().with_canary(base(), share).unwrap();
-        let (few, more) = (tried(5_000), tried(20_000));
+        let tried = |share: ShareRatio| base().with_canary(base(), share).unwrap();
+        let (few, more) = (tried(ShareRatio::from_percent(5)), tried(ShareRatio::from_percent(20)));
         let has = |of: &Catalogue, person: &Person| of.arm_of(person) == CatalogueArm::Canary;
         let count = persons().filter(|person| has(&few, person)).count();
         assert!((850..1_150).contains(&count), "{count} of 20,000");
         assert!(persons().all(|person| !has(&few, &person) || has(&more, &person)));
-        let (nobody, all) = (tried(0), tried(WHOLE));
+        let (nobody, all) = (tried(ShareRatio::NONE), tried(ShareRatio::WHOLE));
         assert!(persons().all(|person| !has(&nobody, &person) && has(&all, &person)));
         assert!(few.hash != more.hash && few.hash != base().hash);
     }
 
     #[test]
-    fn a_share_is_written_as_people_write_it() {
-        for (share, expected) in [(5_000, "5 %"), (500, "0.5 %"), (1, "0.001 %"), (WHOLE, "100 %")] {
-            assert_eq!(format_share(share), expected);
-        }
-        let tried = base().with_canary(base(), 500).unwrap();
+    fn the_name_says_whom_it_is_tried_on() {
+        let tried = base().with_canary(base(), "0.5%".parse().unwrap()).unwrap();
         assert_eq!(tried.edition_name(), "flats, canary for 0.5 %");
     }
 }

@@ -13,9 +13,9 @@ use model::{
     },
 };
 
-use source_text::yaml::TreePlace;
+use source_text::{units::format_length, yaml::TreePlace};
 
-use crate::{kinds, tree_reader::TreeReader, units::format_length};
+use crate::{kinds, tree_reader::TreeReader};
 
 /// From here on, and for as long, closings are tried against quiet hours: a year has all changes of the clock.
 const YEAR_BEGINS: i32 = 20_454;
@@ -24,7 +24,7 @@ const YEAR_DAYS: i32 = 366;
 /// A calendar whose closings all lie in quiet hours that end what is due in them.
 pub(crate) fn check_quiet_hours(reader: &mut TreeReader<'_>, plan: &Plan, at: TreePlace) {
     let Some(QuietRule { hours, zone: quiet_zone, then: QuietAction::End }) = &plan.quiet else { return };
-    let CloseRule::Calendar { at: time, zone, best, .. } = &plan.close else { return };
+    let CloseRule::Calendar { times, zone, best, .. } = &plan.close else { return };
     if plan.follows.is_some() || !best.is_none_or(|best| is_quiet(best, *hours, quiet_zone)) {
         return;
     }
@@ -40,12 +40,18 @@ pub(crate) fn check_quiet_hours(reader: &mut TreeReader<'_>, plan: &Plan, at: Tr
     };
     if closes_within(&plan.close, *hours, &zones) {
         let what = format!(
-            "it closes at {:02}:{:02}, which is always in these quiet hours, and with `then: ended` nothing is told in them",
-            time.hour, time.minute
+            "it closes at {}, which is always in these quiet hours, and with `then: ended` nothing is told in them",
+            describe_times(times)
         );
         let help = "close at another time, or write `then: hold` or `then: silent`".to_string();
         reader.problem_with(at, what, Some(help));
     }
+}
+
+/// `09:00`, or `09:00 and 18:00`.
+fn describe_times(times: &[LocalTime]) -> String {
+    let times: Vec<String> = times.iter().map(|at| format!("{:02}:{:02}", at.hour, at.minute)).collect();
+    times.join(" and ")
 }
 
 /// Whether each hour that may be somebody's best one is quiet.
@@ -56,16 +62,16 @@ fn is_quiet(best: LocalHours, quiet: LocalHours, zone: &ZoneRule) -> bool {
 
 /// Whether all closings of a year, wherever in their spread, lie within these hours.
 fn closes_within(close: &CloseRule, hours: LocalHours, [zone, quiet_zone]: &[Zone; 2]) -> bool {
-    let CloseRule::Calendar { at, on, spread_ms, .. } = close else { return false };
+    let CloseRule::Calendar { dates, times, spread_ms, .. } = close else { return false };
     let (mut told, mut from) = (None, Day(YEAR_BEGINS).start());
     let end = Day(YEAR_BEGINS + YEAR_DAYS).start();
     while from < end {
-        let (date, closes) = civil_time::next_local_instant(from, told, *at, *on, zone);
+        let (number, closes) = civil_time::next_closing(from, told, (dates, times), zone);
         let quiet = hold::quiet_until(hours, quiet_zone, closes);
         if quiet.is_none_or(|until| closes.plus(*spread_ms) > until) {
             return false;
         }
-        (told, from) = (Some(date), closes);
+        (told, from) = (Some(number), closes);
     }
     true
 }

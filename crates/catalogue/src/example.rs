@@ -2,13 +2,19 @@
 
 use model::{
     AudienceMatch, FieldType, GeoPoint, Person, SubjectRef, UtcMillis, Value, ValueCell, VersionedState,
-    entry::PersonScore,
+    entry::PersonScore, limits::DAY_MS, time::AskedMoment,
 };
 
 use crate::{Audience, Catalogue, KindDef, audience::SUBJECT};
 
 /// A Friday evening, so that texts with days and times look like something.
 const EXAMPLE_TIME: &str = "2026-11-27T18:00:00Z";
+
+/// When example data is asked whether it holds: before the times that stand in it.
+pub fn example_moment() -> AskedMoment {
+    let at = UtcMillis::parse(EXAMPLE_TIME).unwrap_or(UtcMillis(0)).plus(-DAY_MS);
+    AskedMoment { now: at, due: at }
+}
 
 impl Catalogue {
     /// A subject of this type with every field set; empty for a type that is not declared.

@@ -3,11 +3,14 @@
 
 use std::fmt::Write as _;
 
-use model::PlanName;
 use model::plan::{
-    AloneRule, CapPeriod, CloseRule, EscalationRule, FirstRule, GENERAL, KeyPart, LocalHours, MessageCap,
-    OncePer, OnlineRule, Plan, QuietAction, QuietRule, RestRule, SectionOrder, TooFewRule, WeekdaySet,
-    ZoneRule,
+    AloneRule, CapPeriod, CloseRule, EscalationRule, FirstRule, GENERAL, KeyPart, LocalHours, LocalTime,
+    MessageCap, OncePer, OnlineRule, Plan, QuietAction, QuietRule, RestRule, SectionOrder, TooFewRule,
+    WeekdaySet, ZoneRule,
+};
+use model::{
+    PlanName,
+    closing_dates::{ClosingDates, DateUnit, MonthDay},
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,16 +23,8 @@ pub(crate) fn hash_plan(plan: &Plan) -> u64 {
         text.line("stream", &plan.stream);
     }
     match &plan.close {
-        CloseRule::Calendar { at, on, zone, spread_ms, best } => {
-            let time = format!("{:02}:{:02}", at.hour, at.minute);
-            if *on == WeekdaySet::ALL {
-                text.line("daily", &time);
-            } else {
-                text.line("weekly", &time);
-                for (day, name) in WeekdaySet::NAMES.iter().enumerate().filter(|(day, _)| on.has(*day)) {
-                    text.line(name, &day.to_string());
-                }
-            }
+        CloseRule::Calendar { dates, times, zone, spread_ms, best } => {
+            write_dates(&mut text, dates, times);
             self::write_zone(&mut text, zone);
             text.line("spread", &spread_ms.to_string());
             if let Some(within) = best {
@@ -68,6 +63,8 @@ pub(crate) fn hash_plan(plan: &Plan) -> u64 {
         match &section.order {
             SectionOrder::Newest => text.line("order", "newest"),
             SectionOrder::Oldest => text.line("order", "oldest"),
+            SectionOrder::Priority => text.line("order", "priority"),
+            SectionOrder::Diverse => text.line("order", "diverse"),
             SectionOrder::Soonest(field) => text.line("soonest", field),
             SectionOrder::Best(field) => text.line("best", field),
             SectionOrder::Score => text.line("order", "score"),
@@ -75,6 +72,41 @@ pub(crate) fn hash_plan(plan: &Plan) -> u64 {
         }
     }
     text.hash()
+}
+
+/// On which dates a calendar closes, and when.
+fn write_dates(text: &mut CanonicalText, dates: &ClosingDates, times: &[LocalTime]) {
+    let times: Vec<String> = times.iter().map(|at| format!("{:02}:{:02}", at.hour, at.minute)).collect();
+    let times = times.join(" ");
+    match dates {
+        ClosingDates::Weekdays(WeekdaySet::ALL) => text.line("daily", &times),
+        ClosingDates::Weekdays(on) => {
+            text.line("weekly", &times);
+            for (day, name) in WeekdaySet::NAMES.iter().enumerate().filter(|(day, _)| on.has(*day)) {
+                text.line(name, &day.to_string());
+            }
+        }
+        ClosingDates::Monthly(days) => {
+            text.line("monthly", &times);
+            for day in days {
+                match day {
+                    MonthDay::Number(day) => text.line("day", &day.to_string()),
+                    MonthDay::Last => text.line("day", "last"),
+                    MonthDay::Nth { nth, weekday } => text.line("day of week", &format!("{nth} {weekday}")),
+                    MonthDay::LastWeekday(weekday) => text.line("day of week", &format!("last {weekday}")),
+                }
+            }
+        }
+        ClosingDates::Every { count, unit, from } => {
+            let unit = match unit {
+                DateUnit::Days => "days",
+                DateUnit::Weeks => "weeks",
+                DateUnit::Months => "months",
+            };
+            text.line("every", &format!("{count} {unit} {from} {times}"));
+        }
+        ClosingDates::Cron(cron) => text.line("cron", &cron.line),
+    }
 }
 
 /// What holds a plan, and what it hangs on.

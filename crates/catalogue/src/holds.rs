@@ -20,13 +20,13 @@ use source_text::{
 };
 
 use crate::{
-    close_rule::{read_duration_within, read_time_of_day, read_zone},
     format::{
         CAP, CAPPED_MAX, FOLLOWS, ONLINE, QUIET, SURFACE_MAP,
         words::{ASK, ONLINE as ONLINE_WORDS, THEN},
     },
     limits::{AFTER_MS_MIN, CAPS_MAX, LOOK_BACK_DAYS_MAX, REST_MS_MIN, SURFACES_MAX},
     plan_choice,
+    time_values::{read_duration_within, read_time_of_day, read_zone},
     tree_reader::{MapFields, TreeReader},
     word_choice::{read_channel, read_word},
 };

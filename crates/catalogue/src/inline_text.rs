@@ -27,6 +27,16 @@ impl InlineText {
         Some(Self { text: text.trim_end_matches('\n').to_string(), at: node.at })
     }
 
+    /// A sentence, which says something.
+    pub fn read_sentence(reader: &mut TreeReader<'_>, node: &TreeNode, what: &str) -> Option<Self> {
+        let read = Self::read(reader, node, what)?;
+        if read.text.trim().is_empty() {
+            reader.problem(node.at, format!("{what} is empty, so its items would say nothing"));
+            return None;
+        }
+        Some(read)
+    }
+
     /// A finding in this text, as a problem of the file.
     pub fn problem(&self, source: SourceText<'_>, finding: &TextFinding) -> TextProblem {
         let problem = match self.offset(source.text, finding) {

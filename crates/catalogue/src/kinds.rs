@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use expression::{KindCondition, check_expression, check_text, condition_scope, says_scope};
+use expression::{KeptTypes, KindCondition, check_expression, check_text, condition_scope, says_scope};
 use model::{Kind, PlanName, SubjectRef, SubjectType, Value, VersionedState};
 use source_text::{
     TextProblems, did_you_mean,
@@ -11,12 +11,15 @@ use source_text::{
 
 use crate::{
     audience::{self, Audience, SUBJECT},
+    bundles::{BUNDLE_BY, BundleDraft, KindBundle, SAYS_MANY, read_bundle},
+    expiry::KindExpiry,
     format::{
         KIND,
         words::{ACTOR, UNSURE},
     },
     inline_text::InlineText,
-    limits::{KINDS_MAX, LIKE_DEPTH_MAX},
+    keeps::{check_keeps, kept_types},
+    limits::{KINDS_MAX, LIKE_DEPTH_MAX, PRIORITY, PRIORITY_MAX},
     tree_reader::TreeReader,
     word_choice::read_word,
 };
@@ -30,8 +33,16 @@ pub struct KindDef {
     pub to: Audience,
     /// It is told only while this holds: asked when the mail closes and again before it leaves.
     pub holds: Option<KindCondition>,
+    /// When its entries are past, if ever.
+    pub expires: Option<KindExpiry>,
+    /// The smaller, the sooner it is told, where a section goes by that.
+    pub priority: u16,
     /// The template of its sentence.
     pub says: String,
+    /// How several entries of it are told as one, if they are.
+    pub bundle: Option<KindBundle>,
+    /// The fields of the event's own words that its entries keep, in the order of the file.
+    pub keeps: Vec<String>,
     /// The plans it is told under, in the order of the file. Several of one channel are alternatives: the
     /// person's preference chooses, see [`crate::Catalogue::plans_for`].
     pub plans: Vec<PlanName>,
@@ -71,7 +82,11 @@ pub(crate) struct KindDraft {
     pub on: (String, TreePlace),
     pub to: audience::AudienceDraft,
     holds: Option<InlineText>,
+    expires: Option<(KindExpiry, TreePlace)>,
+    priority: u16,
     says: InlineText,
+    bundle: Option<BundleDraft>,
+    pub keeps: Vec<(String, TreePlace)>,
     pub plans: Vec<(String, TreePlace)>,
     /// `None` if it does not say.
     actor_told: Option<bool>,
@@ -123,6 +138,7 @@ fn with_likeness(
 ) -> Option<TreeNode> {
     let mut keys = reader.map(node, "a kind")?.to_vec();
     let mut seen = vec![name.name.clone()];
+    let is_like = keys.iter().any(|(key, _)| key.name == "like");
     let mut like = keys.iter().position(|(key, _)| key.name == "like").map(|at| keys.remove(at).1);
     while let Some(node) = like {
         let other = reader.text(&node, "`like`")?.to_string();
@@ -145,12 +161,23 @@ fn with_likeness(
         for (key, value) in found {
             if key.name == "like" {
                 like = Some(value.clone());
+            } else if key.name == SAYS_MANY && stands_alone(&keys) {
+                // It is no bundle, whatever it is like.
             } else if !keys.iter().any(|(own, _)| own.name == key.name) {
                 keys.push((key.clone(), value.clone()));
             }
         }
     }
+    let has_many = keys.iter().any(|(key, _)| key.name == SAYS_MANY);
+    if is_like && !has_many && stands_alone(&keys) {
+        keys.retain(|(key, _)| key.name != BUNDLE_BY);
+    }
     Some(TreeNode { what: TreeValue::Map(keys), at: node.at })
+}
+
+/// Whether `bundle_by: []` is among these keys.
+fn stands_alone(keys: &[(TreeKey, TreeNode)]) -> bool {
+    keys.iter().any(|(key, value)| key.name == BUNDLE_BY && value.is_empty())
 }
 
 fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &TreeNode) -> Option<KindDraft> {
@@ -159,23 +186,32 @@ fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &Tree
         fields.need(reader, "on").and_then(|node| Some((reader.text(node, "`on`")?.to_string(), node.at)));
     let to = fields.need(reader, "to").and_then(|node| audience::read_audience(reader, node));
     let holds = fields.get("while").map(|node| InlineText::read(reader, node, "`while`"));
-    let says = fields.need(reader, "says").and_then(|node| InlineText::read(reader, node, "`says`"));
+    let expires = fields.get("expires").map(|node| KindExpiry::read(reader, node));
+    let priority = match fields.get("priority") {
+        Some(node) => reader.whole_number(node, "`priority`", 1, PRIORITY_MAX)?,
+        None => PRIORITY,
+    };
+    let says = fields.need(reader, "says").and_then(|node| InlineText::read_sentence(reader, node, "`says`"));
+    let bundle = read_bundle(reader, fields.get(BUNDLE_BY), fields.get(SAYS_MANY));
+    let keeps = fields.get("keeps").map(|node| own_texts(reader.texts(node, "`keeps`"))).unwrap_or_default();
     let plans = fields.need(reader, "plans").map(|node| own_texts(reader.texts(node, "`plans`")));
     let actor_told = fields.get("actor").and_then(|node| read_word(reader, node, "`actor`", &ACTOR));
     let again_if_unsure = fields.get("unsure").and_then(|node| read_word(reader, node, "`unsure`", &UNSURE));
     let thread = fields.get("thread");
     let thread = thread.and_then(|node| Some((reader.text(node, "`thread`")?.to_string(), node.at)));
-    // A `while` that could not be read is no kind without one.
-    let holds = match holds {
-        None => None,
-        Some(holds) => Some(holds?),
-    };
+    // What could not be read is no kind without it.
+    let (holds, expires) =
+        (holds.map(|read| read.ok_or(())).transpose(), expires.map(|read| read.ok_or(())).transpose());
     Some(KindDraft {
         name,
         on: on?,
         to: to?,
-        holds,
+        holds: holds.ok()?,
+        expires: expires.ok()?,
+        priority,
         says: says?,
+        bundle: bundle.ok()?,
+        keeps,
         plans: plans?,
         actor_told,
         again_if_unsure,
@@ -207,7 +243,15 @@ pub(crate) fn resolve_kind(
             "a thread must be a subject that a field refers to",
         );
     }
-    let scope = says_scope(subjects, &subject.name, to.is_mutual());
+    if let Some((expires, at)) = &written.expires {
+        expires.check(reader, *at, subject);
+    }
+    let keeps = check_keeps(reader, &written.keeps, subject);
+    let kept: KeptTypes = kept_types(&keeps, subject);
+    let bundle = written.bundle.as_ref().map(|bundle| {
+        bundle.resolve(reader, (subject, subjects), written.thread.is_some(), (to.is_mutual(), &kept))
+    });
+    let scope = says_scope(subjects, &subject.name, to.is_mutual(), &kept);
     let holds = match &written.holds {
         None => Ok(None),
         Some(inline) => compile_condition(reader, inline, &subject.name, subjects).map(Some),
@@ -225,7 +269,11 @@ pub(crate) fn resolve_kind(
         thread: written.thread.as_ref().map(|(field, _)| field.clone()),
         to,
         holds: holds.ok()?,
+        priority: written.priority,
+        expires: written.expires.as_ref().map(|(expires, _)| expires.clone()),
         says: written.says.text.clone(),
+        bundle,
+        keeps,
         plans: named,
         line: written.line,
     })

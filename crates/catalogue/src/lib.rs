@@ -6,29 +6,31 @@
 //! and [`Catalogue::parse`] from texts; either gives a catalogue of which everything has been checked, or
 //! all [`TextProblems`](source_text::TextProblems) that were found, each with file, line, column and what was probably meant.
 //!
-//! [`mod@format`] is the table of all keys, from which [`schema`] and [`mod@reference`] are made.
+//! The crate [`catalogue_format`] is the table of all keys, from which [`schema`] and [`mod@reference`] are made.
 //! [`source_text::yaml`] makes a tree in which everything knows its place and [`tree_reader`] takes values from it;
-//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
+//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`] with [`calendar_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`statement_rule`] is a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! The crate [`expression`] types the texts and conditions: a misspelt field is found before anything is compiled.
 //! [`canary`] is a second catalogue that is tried on a share of the persons.
-//! [`truth`] asks whether an entry still holds, [`state`] turns JSON into typed cells, [`example`] makes data up, [`varied_examples`] data that looks like somebody's, for checks.
+//! [`truth`] asks whether an entry still holds, [`state`] turns JSON into typed cells, [`example`] makes data up.
 
 pub mod truth;
 
 mod audience;
+pub mod bundles;
+mod calendar_rule;
 pub mod canary;
 mod close_rule;
 mod contradictions;
 mod example;
+pub mod expiry;
 mod file_text;
-mod format;
 mod groups;
 mod hash;
 mod holds;
 mod inline_text;
+mod keeps;
 mod kinds;
-pub mod limits;
 mod load;
 mod mails;
 mod notes;
@@ -36,16 +38,13 @@ mod pace;
 mod plan_choice;
 mod plans;
 mod pushes;
-pub mod reference;
 mod row;
-pub mod schema;
 mod sources;
 mod state;
 mod statement_rule;
 mod subjects;
+mod time_values;
 mod tree_reader;
-mod units;
-mod varied_examples;
 pub mod windows;
 mod word_choice;
 
@@ -55,25 +54,29 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Channel, FieldType, Kind, PlanName, SubjectRef, SubjectType, VersionedState,
+    Channel, DayLife, FieldType, Kind, PlanName, SubjectRef, SubjectType, VersionedState,
     plan::{Plan, PlanSet},
 };
 
 pub use audience::{Audience, SUBJECT};
 use canary::CanaryCatalogue;
+use catalogue_format as format;
+pub use catalogue_format::{limits, reference, schema, words::SourceFormat};
+pub use example::example_moment;
 pub use kinds::KindDef;
 pub use mails::{MailCounting, MailTemplates};
 pub use pushes::PushTemplates;
 pub use row::{RowError, RowStatement};
+pub use source_text::units::{format_length, is_web_url, parse_duration_ms};
 pub use sources::PROFILE_FIELDS;
 pub use state::{PlaceParseError, SubjectFieldError, parse_place};
-pub use statement_rule::{SourceDef, SourceFormat, StatementRule, StatementSort};
-pub use units::{format_length, is_web_url, parse_duration_ms};
-pub use varied_examples::{ToldExample, example_name};
+pub use statement_rule::{SourceDef, StatementRule, StatementSort};
 
 /// A catalogue that has been checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Catalogue {
+    /// Of the house that it is for.
+    pub day_life: DayLife,
     pub name: String,
     /// A hash of everything in it, templates included.
     pub hash: u64,

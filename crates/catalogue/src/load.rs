@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use model::{
-    SubjectType,
+    DayLife, SubjectType,
     plan::{OnlineSurface, PlanSet},
 };
 use source_text::{
@@ -16,6 +16,7 @@ use crate::{
     Catalogue,
     audience::Audience,
     contradictions,
+    expiry::KindExpiry,
     file_text::{FileTextError, read_file_text},
     format::CATALOGUE,
     hash::{self, CanonicalText},
@@ -43,8 +44,8 @@ struct CatalogueDraft {
 }
 
 impl Catalogue {
-    /// Reads `catalogue.yaml` of a folder, and the templates it names.
-    pub fn load(dir: &Path) -> Result<Self, TextProblems> {
+    /// Reads `catalogue.yaml` of a folder, and the templates it names, for a house whose days live so long.
+    pub fn load(dir: &Path, day_life: DayLife) -> Result<Self, TextProblems> {
         let path = dir.join(FILE);
         let name = path.display().to_string();
         let text = read_file_text(&path).map_err(|error| match &error {
@@ -56,7 +57,7 @@ impl Catalogue {
                 SourceText { file: &name, text: "" }.problem(1, 1, what).with_help(help)
             }
         })?;
-        Self::parse(&text, &name, &|template| {
+        Self::parse_for(day_life, &text, &name, &|template| {
             // A link may lead out of the folder even if the name does not.
             let whole =
                 |path: &Path| path.canonicalize().map_err(|error| FileTextError::from(error).to_string());
@@ -68,9 +69,19 @@ impl Catalogue {
         })
     }
 
-    /// Reads a catalogue from its text. `file` names it in messages; `read_file` reads a template by the
-    /// name that the catalogue has for it.
+    /// Reads a catalogue from its text, for a house of which nothing is said. `file` names it in messages; `read_file` reads a
+    /// template by the name that the catalogue has for it.
     pub fn parse(text: &str, file: &str, read_file: ReadFile<'_>) -> Result<Self, TextProblems> {
+        Self::parse_for(DayLife::default(), text, file, read_file)
+    }
+
+    /// The same for a house whose days live so long.
+    pub fn parse_for(
+        day_life: DayLife,
+        text: &str,
+        file: &str,
+        read_file: ReadFile<'_>,
+    ) -> Result<Self, TextProblems> {
         let source = SourceText { file, text };
         if text.len() > FILE_BYTES_MAX {
             let help = "move long texts into templates".to_string();
@@ -81,7 +92,7 @@ impl Catalogue {
             let help = "begin with `catalogue: NAME`, or let `tidings init DIR` write one".to_string();
             return Err(source.problem(1, 1, "the file is empty").with_help(help).into());
         }
-        let mut reader = TreeReader::new(source);
+        let mut reader = TreeReader::new(source, day_life);
         let written = read_shape(&mut reader, &tree);
         std::mem::take(&mut reader.problems).into_result()?;
         // A shape that is not there has a problem that says so.
@@ -214,6 +225,7 @@ fn resolve_catalogue(
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
     let file = reader.source.file.to_string();
     let mut catalogue = Catalogue {
+        day_life: reader.day_life,
         name,
         hash: 0,
         file,
@@ -248,7 +260,10 @@ fn hash(catalogue: &Catalogue) -> u64 {
         text.line("actor", if kind.actor_told { "told" } else { "left_out" });
         text.line("thread", kind.thread.as_deref().unwrap_or_default());
         text.line("while", kind.holds.as_ref().map(|holds| holds.text.as_str()).unwrap_or_default());
+        text.line("expires", &kind.expires.as_ref().map(KindExpiry::text).unwrap_or_default());
+        text.line("priority", &kind.priority.to_string());
         text.line("says", &kind.says);
+        write_words(&mut text, kind);
         for plan in &kind.plans {
             text.line("told under", plan.as_str());
         }
@@ -278,6 +293,19 @@ fn hash(catalogue: &Catalogue) -> u64 {
         source.write(&mut text);
     }
     text.hash()
+}
+
+/// What a kind keeps of its events and how it bundles them. What is not set has no line.
+fn write_words(text: &mut CanonicalText, kind: &kinds::KindDef) {
+    for field in &kind.keeps {
+        text.line("keeps", field);
+    }
+    if let Some(bundle) = &kind.bundle {
+        for part in &bundle.by {
+            text.line("bundle by", part.text());
+        }
+        text.line("says many", &bundle.says_many);
+    }
 }
 
 /// What mails look like beside their templates. What is not set has no line.

@@ -6,6 +6,7 @@ use expression::{PlanSubjectTypes, check_text, headline_scope, mail_scope};
 use model::{SubjectType, plan::GENERAL};
 use source_text::{
     SourceText, did_you_mean, list_choices,
+    units::bad_mailbox,
     yaml::{TreeNode, TreePlace},
 };
 
@@ -15,7 +16,6 @@ use crate::{
     inline_text::InlineText,
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
     tree_reader::{MapFields, TreeReader, is_name},
-    units::bad_mailbox,
 };
 
 /// How a plan's mails look.

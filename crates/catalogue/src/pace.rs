@@ -8,12 +8,12 @@ use model::{
 use source_text::yaml::{TreeNode, TreePlace};
 
 use crate::{
-    close_rule::{read_duration, read_duration_within},
     format::{
         ALONE, ENTRIES_MAX, REST,
         words::{BELOW, FIRST},
     },
     limits::{ALONE_MAX, FACTOR_MAX, REST_MS_MIN},
+    time_values::{read_duration, read_duration_within},
     tree_reader::{MapFields, TreeReader},
     word_choice::read_word,
 };

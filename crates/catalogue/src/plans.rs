@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use expression::PlanSubjectTypes;
+use expression::{KeptTypes, PlanSubjectTypes, TextValueType};
 use model::{
     Channel, FieldType, Kind, PlanName, SubjectType,
     limits::{DAY_MS, READY_ENTRIES_MAX},
@@ -14,15 +14,15 @@ use source_text::{
 };
 
 use crate::{
-    close_rule, contradictions,
+    calendar_rule, close_rule, contradictions,
     format::{ENTRIES_MAX, KeyGroup, MAIL, ORDER, PLAN, PUSH, SECTION, SHARED, words::ONCE_PER},
     groups, hash,
     holds::{self, PlanHolds},
     kinds,
-    limits::{KEY_PARTS_MAX, LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
+    limits::{KEY_PARTS_MAX, PLANS_MAX, SECTIONS_MAX, longest_look_back},
     mails,
     pace::{self, PlanPace},
-    pushes,
+    pushes, time_values,
     tree_reader::{MapFields, TreeReader},
     word_choice::{read_channel, read_word},
 };
@@ -79,8 +79,8 @@ fn read_plan(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Opt
         .map_or(Some(OncePer::Event), |node| read_word(reader, node, "`once_per`", &ONCE_PER));
     let sections = fields.need(reader, "sections").and_then(|node| read_sections(reader, node));
     let words = read_words(reader, &fields, channel?);
-    if let (Some(close), Some(days), Some(node)) = (&close, look_back, fields.get("look_back")) {
-        close_rule::check_look_back(reader, close, days, node.at);
+    if let (Some(close), Some(node), Some(at)) = (&close, fields.get("look_back"), fields.get("close")) {
+        calendar_rule::check_look_back(reader, close, (look_back, node.at), at.at);
     }
     if let (Some(close), Some(pace)) = (&close, &pace) {
         pace::check_pace(reader, &fields, close, pace);
@@ -125,6 +125,7 @@ fn read_plan(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Opt
         badge,
         quiet,
         look_back_days: look_back?,
+        day_life: reader.day_life,
         at_least,
         below,
         once_per: once_per?,
@@ -210,11 +211,13 @@ fn read_key_parts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(K
 }
 
 fn read_look_back(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<u16> {
-    let ms = close_rule::read_duration(reader, node, "`look_back`")?;
+    let ms = time_values::read_duration(reader, node, "`look_back`")?;
     let days = ms / DAY_MS;
-    if ms % DAY_MS != 0 || !(1..=LOOK_BACK_DAYS_MAX).contains(&days) {
-        let help = "entries are kept for that long, and a digest must still find them".to_string();
-        let what = format!("`look_back` must be whole days, from 1d to {LOOK_BACK_DAYS_MAX}d");
+    let most = longest_look_back(reader.day_life);
+    if ms % DAY_MS != 0 || !(1..=most).contains(&days) {
+        let help =
+            format!("days live for {} here, and a digest must still find their entries", reader.day_life);
+        let what = format!("`look_back` must be whole days, from 1d to {most}d");
         reader.problem_with(node.at, what, Some(help));
         return None;
     }
@@ -259,16 +262,23 @@ fn read_section(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<(PlanSec
     Some((section, SectionDraft { kinds: named, order: order_at, group: group_at }))
 }
 
+/// The orders that need no field.
+const ORDER_WORDS: [&str; 5] = ["newest", "oldest", "score", "priority", "diverse"];
+
 fn read_order(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<SectionOrder> {
-    const RULE: &str =
-        "an order is `newest`, `oldest`, `score`, `{soonest: FIELD}`, `{best: FIELD}` or `{nearest: FIELD}`";
+    const RULE: &str = "an order is `newest`, `oldest`, `score`, `priority`, `diverse`, `{soonest: FIELD}`, `{best: FIELD}` or `{nearest: FIELD}`";
     if let TreeValue::Text(text) = &node.what {
         match text.as_str() {
             "newest" => return Some(SectionOrder::Newest),
             "oldest" => return Some(SectionOrder::Oldest),
             "score" => return Some(SectionOrder::Score),
+            "priority" => return Some(SectionOrder::Priority),
+            "diverse" => return Some(SectionOrder::Diverse),
             other => {
-                reader.problem_with(node.at, format!("there is no order `{other}`"), Some(RULE.to_string()));
+                // What only lacks its field is no slip for another word.
+                let near = did_you_mean(other, ORDER_WORDS);
+                let near = near.filter(|_| !ORDER.has(other)).unwrap_or_else(|| RULE.to_string());
+                reader.problem_with(node.at, format!("there is no order `{other}`"), Some(near));
             }
         }
         return None;
@@ -298,6 +308,7 @@ pub(crate) fn resolve_plan(
 ) -> Option<PlanSubjectTypes> {
     let plan = &written.plan;
     let mut types = BTreeSet::new();
+    let mut kept = KeptTypes::new();
     let mut told = BTreeSet::new();
     let mut complete = true;
     for (section, places) in plan.sections.iter().zip(&written.sections) {
@@ -332,6 +343,7 @@ pub(crate) fn resolve_plan(
                 continue;
             };
             types.insert(subject.name.clone());
+            add_kept_types(&mut kept, kind, subject);
             check_plan_fields(reader, written, subject);
             check_order_field(reader, &section.order, places.order, subject);
             if let Some(field) = &section.group {
@@ -347,24 +359,32 @@ pub(crate) fn resolve_plan(
             reader.problem(*at, format!("`{}` has no section for kind `{}`", plan.name, kind.name));
         }
     }
-    complete.then(|| PlanSubjectTypes { types, heads: groups::head_types(plan, kinds, subjects) })
+    complete.then(|| PlanSubjectTypes { types, kept, heads: groups::head_types(plan, kinds, subjects) })
+}
+
+/// What texts of the plan read of a kind's events. Kinds may keep fields of one name and several types.
+fn add_kept_types(kept: &mut KeptTypes, kind: &kinds::KindDraft, subject: &SubjectType) {
+    for (name, _) in &kind.keeps {
+        let Some(field) = subject.fields.get(name) else { continue };
+        let of = TextValueType::from_field(field);
+        let before = kept.remove(name);
+        kept.insert(name.clone(), before.map_or(of.clone(), |before| before.union_with(of)));
+    }
 }
 
 /// The fields by which a plan tells its windows apart, or for whose time it waits.
 fn check_plan_fields(reader: &mut TreeReader<'_>, written: &PlanDraft, subject: &SubjectType) {
-    let mut lacks = |field: &str, at: TreePlace| {
-        let help = did_you_mean(field, subject.fields.keys().map(String::as_str));
-        reader.problem_with(at, format!("`{}` has no field `{field}`", subject.name), help);
-    };
     for (part, at) in &written.key_parts {
         match part {
-            KeyPart::Field(field) if !subject.fields.contains_key(field) => lacks(field, *at),
+            KeyPart::Field(field) if !subject.fields.contains_key(field) => {
+                reader.report_no_field(*at, subject, field);
+            }
             _ => {}
         }
     }
     if let CloseRule::Before { field, .. } = &written.plan.close {
         match subject.fields.get(field) {
-            None => lacks(field, written.aims),
+            None => reader.report_no_field(written.aims, subject, field),
             Some(FieldType::Time) => {}
             Some(found) => {
                 let what = format!("`{field}` is {found}, but a plan closes before a {}", FieldType::Time);
@@ -396,7 +416,11 @@ fn check_order_field(
     subject: &SubjectType,
 ) {
     let (field, wanted) = match order {
-        SectionOrder::Newest | SectionOrder::Oldest | SectionOrder::Score => return,
+        SectionOrder::Newest
+        | SectionOrder::Oldest
+        | SectionOrder::Priority
+        | SectionOrder::Diverse
+        | SectionOrder::Score => return,
         SectionOrder::Soonest(field) => (field, FieldType::Time),
         SectionOrder::Best(field) => (field, FieldType::Number),
         SectionOrder::Nearest(field) => (field, FieldType::Place),

@@ -14,10 +14,10 @@ use source_text::{
 };
 
 use crate::{
-    format::SOURCE,
+    format::{SOURCE, words::SourceFormat},
     inline_text::InlineText,
     limits::SOURCES_MAX,
-    statement_rule::{SourceDef, SourceFormat, StatementRule, StatementSort},
+    statement_rule::{SourceDef, StatementRule, StatementSort},
     tree_reader::{MapFields, TreeReader},
 };
 
@@ -42,7 +42,7 @@ pub const PROFILE_FIELDS: [&str; OWN_FIELDS.len() + 3 * Hook::ALL.len()] = {
 };
 
 /// Beside those of hooks.
-const OWN_FIELDS: [&str; 10] = [
+const OWN_FIELDS: [&str; 11] = [
     profile::ZONE,
     profile::EMAIL,
     profile::NAME,
@@ -52,6 +52,7 @@ const OWN_FIELDS: [&str; 10] = [
     profile::PUSH_OFF,
     profile::PUSH_PLAN,
     profile::PLACE,
+    profile::IP_ADDRESS,
     profile::QUIET,
 ];
 

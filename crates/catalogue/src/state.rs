@@ -6,9 +6,9 @@ use model::{
 };
 use serde_json::{Map, Value as Json};
 
-use source_text::did_you_mean;
+use source_text::{did_you_mean, units::is_web_url};
 
-use crate::{Catalogue, units::is_web_url};
+use crate::Catalogue;
 
 /// A value that is not what its field was declared to be, or a subject of no declared type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -1,7 +1,8 @@
 //! A source of a catalogue that has been checked: a topic of others, and the rule by which its records become statements.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
+use catalogue_format::words::SourceFormat;
 use expression::SourceExpression;
 
 use crate::hash::CanonicalText;
@@ -15,15 +16,6 @@ pub struct SourceDef {
     pub format: SourceFormat,
     /// `None` for `CloudEvents` that are taken as they are.
     pub tells: Option<StatementRule>,
-}
-
-/// How a topic's records are written.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum SourceFormat {
-    Json,
-    Avro,
-    CloudEvents,
-    Debezium,
 }
 
 /// What records mean.
@@ -53,34 +45,6 @@ pub enum StatementSort {
     Profile,
 }
 
-impl SourceFormat {
-    pub const ALL: [Self; 4] = [Self::Json, Self::Avro, Self::CloudEvents, Self::Debezium];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Avro => "avro",
-            Self::CloudEvents => "cloudevents",
-            Self::Debezium => "debezium",
-        }
-    }
-
-    /// What expressions over its records read beside what every source has.
-    pub(crate) const fn own_names(self) -> &'static [&'static str] {
-        match self {
-            Self::Debezium => &["before", "source"],
-            Self::CloudEvents => &["event"],
-            Self::Json | Self::Avro => &[],
-        }
-    }
-}
-
-impl fmt::Display for SourceFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl SourceDef {
     /// The parts that go into the hash of the catalogue.
     pub(crate) fn write(&self, text: &mut CanonicalText) {
@@ -105,7 +69,9 @@ impl StatementSort {
     /// The attributes that it has, those that must be there first, and how many these are.
     pub(crate) fn attributes(&self) -> (&'static [&'static str], usize) {
         match self {
-            Self::Event(_) => (&["subject", "id", "time", "version", "actor", "persons"], 1),
+            Self::Event(_) => {
+                (&["subject", "id", "time", "version", "actor", "actorname", "actorkind", "persons"], 1)
+            }
             Self::Follow => (&["person", "subject", "time", "version"], 2),
             Self::Mute | Self::Profile => (&["person", "time", "version"], 1),
         }

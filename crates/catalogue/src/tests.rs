@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use model::{SubjectRef, VersionedState};
+use model::{DayLife, SubjectRef, VersionedState};
 use proptest::prelude::*;
 use serde_json::json;
 use source_text::TextProblems;
@@ -18,7 +18,7 @@ mod wide_catalogue;
 
 use expression::ConditionFacts;
 
-use crate::{Catalogue, limits::FILE_BYTES_MAX};
+use crate::{Catalogue, example_moment, limits::FILE_BYTES_MAX};
 
 const GOOD: &str = r#"
 catalogue: sample
@@ -137,7 +137,12 @@ fn conditions_ask_the_subject_and_what_it_refers_to() {
         let holds = catalogue.kinds["work_out"].holds.as_ref().unwrap();
         let ask = |state: &VersionedState| {
             let related = |to: &SubjectRef| (to.as_str() == "author:7").then_some(&author);
-            holds.holds(&ConditionFacts { subject: &work, state, related: &related })
+            holds.holds(&ConditionFacts {
+                subject: &work,
+                state,
+                related: &related,
+                moment: example_moment(),
+            })
         };
         assert_eq!(ask(&moon), Ok(expected), "{condition}");
         assert_eq!(ask(&gone), Ok(false), "{condition} of what is gone");
@@ -156,6 +161,8 @@ fn conditions_ask_the_subject_and_what_it_refers_to() {
     check("subject.id == '1' and author.id == '7'", true);
     check("author.name == 'Ann' and subject.author.name == 'Ann'", true);
     check("subject.out == subject.out", true);
+    check("subject.out > now and subject.out > due", true);
+    check("subject.out <= now", false);
     check("(subject.title if subject.public else author.name) == 'Moon'", true);
     // What is not there is not true, whichever way it is asked.
     check("author.gone", false);
@@ -177,6 +184,7 @@ fn a_condition_bears_what_is_not_known() {
             subject: &subject_ref(of),
             state: &state_of(&catalogue, of, json),
             related: &|_| None,
+            moment: example_moment(),
         };
         assert_eq!(catalogue.kinds[kind].holds.as_ref().unwrap().holds(&facts), Ok(expected), "{kind} {of}");
     };
@@ -402,7 +410,7 @@ fn a_template_is_checked_as_a_file_of_its_own() {
     check("{% with x = items | length %}{{ x }}{% endwith %}", "fine");
     check(
         "{{ name | safe }}",
-        "mail/daily.mjml:1:11: there is no filter `safe`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default`, `round`, `day`, `time`, `plural`, `list`, `short`, `batch` or `urlencode`",
+        "mail/daily.mjml:1:11: there is no filter `safe`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default`, `round`, `day`, `time`, `plural`, `capped`, `list`, `short`, `batch` or `urlencode`",
     );
     check(
         "{% autoescape false %}x{% endautoescape %}",
@@ -437,10 +445,10 @@ fn catalogue_folder() -> tempfile::TempDir {
 #[test]
 fn a_folder_is_read_and_nothing_outside_of_it() {
     let dir = catalogue_folder();
-    let loaded = Catalogue::load(dir.path()).unwrap();
+    let loaded = Catalogue::load(dir.path(), DayLife::default()).unwrap();
     assert_eq!((loaded.hash, &loaded.plans), (good_catalogue().hash, &good_catalogue().plans));
     let check = |dir: &Path, expected: &str| {
-        let problem = Catalogue::load(dir).unwrap_err().0.remove(0);
+        let problem = Catalogue::load(dir, DayLife::default()).unwrap_err().0.remove(0);
         let help = problem.help.map(|help| format!("; {help}")).unwrap_or_default();
         assert_eq!(format!("{}:{}: {}{help}", problem.line, problem.column, problem.what), expected);
     };
@@ -551,7 +559,7 @@ fn only_files_are_read() {
     let pipe = dir.path().join("mail/daily.txt");
     fs::remove_file(&pipe).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let found = Catalogue::load(dir.path()).unwrap_err().0[0].what.clone();
+    let found = Catalogue::load(dir.path(), DayLife::default()).unwrap_err().0[0].what.clone();
     assert_eq!(found, "`mail/daily.txt` cannot be read: it is not a file");
 }
 

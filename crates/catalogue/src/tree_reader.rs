@@ -1,7 +1,8 @@
 //! Reading the tree: maps with known keys, texts, numbers. Whatever is wrong is noted with its place and
 //! reading goes on, so that one look at the messages is enough.
+use model::{DayLife, SubjectType};
 use source_text::{
-    SourceText, TextProblem, TextProblems, list_choices, missing_blank, nearest_name,
+    SourceText, TextProblem, TextProblems, did_you_mean, list_choices, missing_blank, nearest_name,
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
 };
 
@@ -11,6 +12,8 @@ use crate::{format::MapFormat, limits::NAME_BYTES_MAX};
 pub(crate) struct TreeReader<'a> {
     pub source: SourceText<'a>,
     pub problems: TextProblems,
+    /// Of the house that the catalogue is for.
+    pub day_life: DayLife,
 }
 
 /// The values of a map by key, all keys known.
@@ -25,8 +28,8 @@ pub(crate) struct MapFields<'a> {
 }
 
 impl<'a> TreeReader<'a> {
-    pub fn new(source: SourceText<'a>) -> Self {
-        Self { source, problems: TextProblems::default() }
+    pub fn new(source: SourceText<'a>, day_life: DayLife) -> Self {
+        Self { source, problems: TextProblems::default(), day_life }
     }
 
     pub fn problem(&mut self, at: TreePlace, what: impl Into<String>) {
@@ -87,6 +90,12 @@ impl<'a> TreeReader<'a> {
             self.problem_with(key.at, format!("{what} has no key `{}`", key.name), Some(help));
         }
         Some(MapFields { map, at, format, meant, strange })
+    }
+
+    /// A field that a subject does not have.
+    pub fn report_no_field(&mut self, at: TreePlace, subject: &SubjectType, field: &str) {
+        let help = did_you_mean(field, subject.fields.keys().map(String::as_str));
+        self.problem_with(at, format!("`{}` has no field `{field}`", subject.name), help);
     }
 
     pub fn text<'n>(&mut self, node: &'n TreeNode, what: &str) -> Option<&'n str> {

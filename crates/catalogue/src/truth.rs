@@ -1,8 +1,8 @@
 //! Whether an entry still holds: asked when a window closes and again right before a send, by the same
 //! rules in both places.
 //!
-//! Each reason is asked three things in this order: whether the audience still finds the person, whether the person
-//! muted it, and whether the kind's condition is true. The audience is that of the kind of today, asked of the subject
+//! Each reason is asked four things in this order: whether the audience still finds the person, whether the person
+//! muted it, whether the kind's condition is true, and whether it is past. The audience is that of the kind of today, asked of the subject
 //! of today: what is another author's by now is not told to followers of the first.
 //!
 //! One reason that passes is enough. If none does, the answer is that of the reason which came furthest; of
@@ -17,6 +17,7 @@ use model::{
     VersionedState, WorldSnapshot, device,
     person::{mutes, notes, profile},
     returns::{self, AddressHash},
+    time::AskedMoment,
 };
 
 use crate::{Audience, Catalogue, KindDef, audience::SUBJECT};
@@ -35,9 +36,12 @@ pub struct ReaderFacts<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct TellableEntry<'a> {
     pub subject: &'a SubjectRef,
+    /// When it happened.
+    pub occurred: UtcMillis,
     /// Who did it.
     pub actor: Option<&'a Person>,
     pub reasons: &'a BTreeSet<EntryReason>,
+    pub moment: AskedMoment,
 }
 
 /// How far a reason came that does not hold; the furthest one is the answer.
@@ -46,6 +50,7 @@ enum TruthFailure {
     NotFound(usize),
     Muted,
     Untrue,
+    Past,
 }
 
 /// Why the audience does not find a person any more, the one to be said last first.
@@ -62,6 +67,7 @@ impl TruthFailure {
             Self::NotFound(rank) => NOT_FOUND.get(*rank).copied().unwrap_or(EndReason::NoLongerTrue),
             Self::Muted => EndReason::Muted,
             Self::Untrue => EndReason::NoLongerTrue,
+            Self::Past => EndReason::Expired,
         }
     }
 }
@@ -101,7 +107,12 @@ fn check_reason(
     if !find_mutes(world, reader, told, reason, Some(kind)).is_empty() {
         return Err(TruthFailure::Muted);
     }
-    if condition_holds(world, reader.tenant, told.subject, kind) { Ok(()) } else { Err(TruthFailure::Untrue) }
+    if !condition_holds(world, reader.tenant, told, kind) {
+        return Err(TruthFailure::Untrue);
+    }
+    let state = world.state(reader.tenant, told.subject);
+    let is_past = kind.expires.as_ref().is_some_and(|at| at.is_past(told.occurred, state, told.moment));
+    if is_past { Err(TruthFailure::Past) } else { Ok(()) }
 }
 
 /// Whether the audience finds the person still.
@@ -126,8 +137,8 @@ fn check_audience(
         }
         (AudienceMatch::Near, Audience::Near { field, within_km }) => {
             let there = state.and_then(|state| state.place(field));
-            let places = reader.profile.place(profile::PLACE).zip(there);
-            (places.is_some_and(|(one, other)| one.distance_km(other) <= *within_km), EndReason::MovedAway)
+            let places = profile::find_place(reader.profile).zip(there);
+            (places.is_some_and(|(one, other)| one.at.distance_km(other) <= *within_km), EndReason::MovedAway)
         }
         (AudienceMatch::Named, Audience::Person(field)) => {
             (names(field, reader.person), EndReason::NoLongerTrue)
@@ -199,13 +210,14 @@ pub fn find_mutes(
     names
 }
 
-fn condition_holds(world: &WorldSnapshot, tenant: &Tenant, subject: &SubjectRef, kind: &KindDef) -> bool {
+fn condition_holds(world: &WorldSnapshot, tenant: &Tenant, told: &TellableEntry<'_>, kind: &KindDef) -> bool {
     let Some(condition) = &kind.holds else { return true };
     let unknown = VersionedState::default();
+    let (subject, moment) = (told.subject, told.moment);
     let state = world.state(tenant, subject).unwrap_or(&unknown);
     let related = |of: &SubjectRef| world.state(tenant, of);
     // What cannot be evaluated is not told: a mail that should not have gone cannot be taken back.
-    condition.holds(&ConditionFacts { subject, state, related: &related }).unwrap_or(false)
+    condition.holds(&ConditionFacts { subject, state, related: &related, moment }).unwrap_or(false)
 }
 
 /// What the world must hold to ask these reasons: the subjects whose follows decide about them, and the

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use model::{
-    Kind, Person, SubjectRef, UtcMillis, Value, VersionedState,
+    Actor, Kind, SubjectRef, UtcMillis, Value, VersionedState,
     limits::ID_BYTES_MAX,
     plan::{CloseRule, KeyPart, Plan},
     window::WindowTarget,
@@ -20,7 +20,7 @@ const BETWEEN: char = '/';
 pub struct WindowEntry<'a> {
     pub kind: &'a Kind,
     pub subject: &'a SubjectRef,
-    pub actor: Option<&'a Person>,
+    pub actor: Option<&'a Actor>,
     /// The subject as it is known.
     pub state: &'a VersionedState,
 }
@@ -32,22 +32,14 @@ impl WindowEntry<'_> {
     }
 
     fn key(&self, plan: &Plan) -> Arc<str> {
-        let parts: Vec<String> = plan.key.iter().map(|part| escape_part(&self.key_part(part))).collect();
-        let key = parts.join(&BETWEEN.to_string());
-        if key.len() <= ID_BYTES_MAX {
-            return key.into();
-        }
-        // Long ones are told apart by all of it, and begin so that a person recognises them.
-        let hash = format!("~{:016x}", xxh3_64(key.as_bytes()));
-        let end = key.floor_char_boundary(ID_BYTES_MAX - hash.len());
-        format!("{}{hash}", &key[..end]).into()
+        join_key(plan.key.iter().map(|part| self.key_part(part)))
     }
 
     fn key_part(&self, part: &KeyPart) -> Cow<'_, str> {
         match part {
             KeyPart::Kind => Cow::Borrowed(self.kind.as_str()),
             KeyPart::Subject => Cow::Borrowed(self.subject.as_str()),
-            KeyPart::Actor => Cow::Borrowed(self.actor.map_or("", Person::as_str)),
+            KeyPart::Actor => self.actor.map_or(Cow::Borrowed(""), |actor| actor.id.to_string().into()),
             KeyPart::Field(name) => {
                 self.state.get(name).map_or(Cow::Borrowed(""), |value| value.to_string().into())
             }
@@ -61,6 +53,19 @@ impl WindowEntry<'_> {
             _ => None,
         }
     }
+}
+
+/// Parts as one key: other parts make another one.
+pub(crate) fn join_key<'a>(parts: impl Iterator<Item = Cow<'a, str>>) -> Arc<str> {
+    let parts: Vec<String> = parts.map(|part| escape_part(&part)).collect();
+    let key = parts.join(&BETWEEN.to_string());
+    if key.len() <= ID_BYTES_MAX {
+        return key.into();
+    }
+    // Long ones are told apart by all of it, and begin so that a person recognises them.
+    let hash = format!("~{:016x}", xxh3_64(key.as_bytes()));
+    let end = key.floor_char_boundary(ID_BYTES_MAX - hash.len());
+    format!("{}{hash}", &key[..end]).into()
 }
 
 fn escape_part(part: &str) -> String {

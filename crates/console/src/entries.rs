@@ -23,8 +23,8 @@ use settings::config::ApiKeyConfig;
 use store::StoreError;
 use tokio::time::timeout;
 use views::{
-    days::{self, DAYS_MAX},
-    entries::{DAYS_BACK, EntryCursor, EntryPage, PAGE_ENTRIES, PAGE_ENTRIES_MAX, cut_page},
+    days,
+    entries::{DAYS_BACK, EntryCursor, EntryPage, LISTED_DAYS_MAX, PAGE_ENTRIES, PAGE_ENTRIES_MAX, cut_page},
 };
 use web::{
     HttpProblem,
@@ -102,7 +102,7 @@ impl OperationInput for EntriesAddress {
             "description": "entries of an answer; one that would exceed 512 KiB has fewer",
         });
         let days = json_schema!({
-            "type": "integer", "minimum": 0, "maximum": DAYS_MAX, "default": DAYS_BACK,
+            "type": "integer", "minimum": 0, "maximum": LISTED_DAYS_MAX, "default": DAYS_BACK,
             "description": "how many days back, 0 is today",
         });
         let parameters = [
@@ -161,7 +161,7 @@ impl EntriesService {
         let days = read.days.into_iter().rev();
         let days: Vec<_> = days.filter_map(|one| Some((Day::parse(&one.day)?, one.entries))).collect();
         let newest = newest(now);
-        let page = cut_page(&days, &(newest.plus(-DAYS_MAX)..=newest), cursor, most);
+        let page = cut_page(&days, &(newest.plus(-LISTED_DAYS_MAX)..=newest), cursor, most);
         Ok(serde_json::to_string(&page)?)
     }
 }
@@ -177,9 +177,13 @@ fn parse_request(id: &str, asked: &ListParams) -> Result<EntriesRequest, HttpPro
     let most = asked.limit(1..=PAGE_ENTRIES_MAX, PAGE_ENTRIES)?;
     let back = match asked.text(DAYS) {
         None => DAYS_BACK,
-        Some(text) => days::parse_days_back(text).ok_or_else(|| {
-            HttpProblem::bad_request(format_args!("{DAYS}: it must be a number from 0 to {DAYS_MAX}"))
-        })?,
+        Some(text) => {
+            days::parse_days_back(text).filter(|days| *days <= LISTED_DAYS_MAX).ok_or_else(|| {
+                HttpProblem::bad_request(format_args!(
+                    "{DAYS}: it must be a number from 0 to {LISTED_DAYS_MAX}"
+                ))
+            })?
+        }
     };
     Ok(EntriesRequest { person, cursor, most, back })
 }

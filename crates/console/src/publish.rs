@@ -12,7 +12,7 @@ use axum::{
     routing::get,
 };
 use catalogue::{Catalogue, SubjectFieldError};
-use model::{FieldType, SubjectRef};
+use model::{FieldType, SubjectRef, UtcMillis};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use shell::datadir::random_hex;
@@ -71,7 +71,7 @@ fn render_form(
         "actor": filled.get("actor"),
         "lists": chosen.is_some_and(|example| example.lists),
         "persons": filled.get("persons"),
-        "fields": chosen.map(|example| fields(&app.catalogue, example, filled)),
+        "fields": chosen.map(|example| fields(&app.catalogue, example, filled, app.now())),
         "problems": problems,
         "refused": problems.get(""),
     });
@@ -83,8 +83,13 @@ fn fresh_subject(example: &EventExample) -> Option<String> {
     Some(format!("{}:{}", example.subject, random_hex(2).ok()?))
 }
 
-fn fields(catalogue: &Catalogue, example: &EventExample, filled: &BTreeMap<String, String>) -> Vec<Json> {
-    let state = example.state(catalogue);
+fn fields(
+    catalogue: &Catalogue,
+    example: &EventExample,
+    filled: &BTreeMap<String, String>,
+    now: UtcMillis,
+) -> Vec<Json> {
+    let state = example.state(catalogue, now);
     let Some(declared) = catalogue.subjects.get(&example.subject) else { return Vec::new() };
     let one = |(name, field): (&String, &FieldType)| {
         let example = state.get(name).map(ToString::to_string).unwrap_or_default();

@@ -55,7 +55,7 @@ pub async fn shares(
         Ok(from) => from,
         Err(error) => return bad(format!("from: {error}; leave it out to start again")),
     };
-    let days = count::days(since, app.now());
+    let days = count::days(since, app.catalogue.day_life, app.now());
     if from.as_ref().is_some_and(|from| from.day > *days.end()) {
         return bad("from: it is not a valid cursor: its day is in the future".to_owned());
     }
@@ -84,7 +84,7 @@ async fn count_since(
     let engines = app.house.engines();
     let now = app.now();
     let is_first = from.is_none();
-    let days = (count::days(since, now), from);
+    let days = (count::days(since, app.catalogue.day_life, now), from);
     let mut shares =
         count::count_shares(&*engines.store, &app.tenant, Some(&app.catalogue), days, bounds).await?;
     if is_first {

@@ -1,6 +1,8 @@
 //! How much one destination takes: nothing for a while after it said so or did not answer, then one at a time until
 //! it takes again; and so many a second.
 
+use std::collections::VecDeque;
+
 /// The first pause, and the longest.
 const PAUSE_MS_FIRST: u64 = 2_000;
 const PAUSE_MS_MAX: u64 = 600_000;
@@ -10,6 +12,8 @@ const DAY_SECONDS: f64 = 86_400.0;
 const RAMP_DAYS_MAX: i32 = 30;
 /// Of what may go out while one gets used to it, an hour's may go at once.
 const RAMP_BURST_SECONDS: f64 = 3_600.0;
+/// Messages that are remembered as those at which a destination failed.
+const STRUCK_MAX: usize = 64;
 /// Who may not send at all asks again after so long.
 const CLOSED_MS: u64 = 3_600_000;
 
@@ -30,7 +34,38 @@ pub(crate) struct DestinationBackoff {
     until: u64,
     /// After a pause one goes ahead, and the others wait for what becomes of it.
     is_asking: bool,
+    struck: StruckMessages,
     bucket: Option<RampedBucket>,
+}
+
+/// Messages at which the destination failed lately. One at which it fails again, while others went well in between, is
+/// itself to blame: nothing else waits for that.
+#[derive(Debug, Default)]
+struct StruckMessages(VecDeque<StruckMessage>);
+
+#[derive(Debug)]
+struct StruckMessage {
+    spread: u64,
+    others_went_well: bool,
+}
+
+impl StruckMessages {
+    fn note_well(&mut self, spread: u64) {
+        self.0.retain(|one| one.spread != spread);
+        self.0.iter_mut().for_each(|one| one.others_went_well = true);
+    }
+
+    /// Notes a failure. Says whether the message is to blame.
+    fn note_failure(&mut self, spread: u64) -> bool {
+        if let Some(one) = self.0.iter().find(|one| one.spread == spread) {
+            return one.others_went_well;
+        }
+        if self.0.len() == STRUCK_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(StruckMessage { spread, others_went_well: false });
+        false
+    }
 }
 
 /// So many a second, and as many at once.
@@ -87,7 +122,7 @@ impl DestinationBackoff {
             let empty = RampedBucket { per_second, ramp, left: 0.0, filled: 0 };
             RampedBucket { left: empty.rate(0).1, ..empty }
         });
-        Self { strikes: 0, until: 0, is_asking: false, bucket }
+        Self { strikes: 0, until: 0, is_asking: false, struck: StruckMessages::default(), bucket }
     }
 
     /// Whether one may go out now.
@@ -110,12 +145,16 @@ impl DestinationBackoff {
         now < self.until
     }
 
-    /// What became of one that was let out. `spread` is any number, so that many do not come back at once.
+    /// What became of one that was let out. `spread` is any number of its own, so that many do not come back at once.
     pub fn record_signal(&mut self, now: u64, went: DestinationSignal, spread: u64) {
         self.is_asking = false;
         match went {
-            DestinationSignal::Well => self.strikes = 0,
+            DestinationSignal::Well => {
+                self.strikes = 0;
+                self.struck.note_well(spread);
+            }
             DestinationSignal::Nowhere => {}
+            DestinationSignal::Slow(None) if self.struck.note_failure(spread) => {}
             DestinationSignal::Slow(told) => {
                 // Those that were on their way together are one failure.
                 if now >= self.until {
@@ -197,6 +236,32 @@ mod tests {
             assert!(pace.until - at <= PAUSE_MS_MAX * 5 / 4, "no pause is longer than the longest");
             at = pace.until;
         }
+    }
+
+    #[test]
+    fn a_message_at_which_it_fails_again_while_others_go_well_stops_nobody() {
+        let (bad, other) = (7, 8);
+        let mut pace = DestinationBackoff::new(None, None);
+        pace.record_signal(0, DestinationSignal::Slow(None), bad);
+        assert!(pace.try_take(1).is_err(), "nobody knows yet who is to blame");
+        assert_eq!(pace.try_take(3_000), Ok(()));
+        pace.record_signal(3_001, DestinationSignal::Slow(None), bad);
+        assert!(pace.try_take(3_001).is_err(), "nothing went well since");
+        assert_eq!(pace.try_take(9_000), Ok(()));
+        pace.record_signal(9_001, DestinationSignal::Well, other);
+        for at in [9_002, 9_003] {
+            assert_eq!(pace.try_take(at), Ok(()));
+            pace.record_signal(at, DestinationSignal::Slow(None), bad);
+            assert_eq!(pace.try_take(at), Ok(()), "it is the message");
+        }
+        pace.record_signal(9_010, DestinationSignal::Slow(None), other);
+        assert!(pace.try_take(9_010).is_err(), "it fails at another one");
+        pace.record_signal(20_000, DestinationSignal::Well, bad);
+        pace.record_signal(20_001, DestinationSignal::Slow(None), bad);
+        assert!(pace.try_take(20_001).is_err(), "what went well is as good as any");
+        assert_eq!(pace.try_take(30_000), Ok(()));
+        pace.record_signal(30_001, DestinationSignal::Slow(Some(5_000)), bad);
+        assert!(pace.try_take(30_002).is_err(), "a pause that it asks for is kept");
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub fn encode_call(message: &Message, call: &CallPayload) -> Value {
             "kind": told.kind.as_str(),
             "subject": told.subject.as_str(),
             "maybe_before": told.maybe,
+            "count": told.count,
         })
     });
     json!({

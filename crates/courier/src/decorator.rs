@@ -4,7 +4,8 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use model::{Channel, erasure::EraseMode};
+use house_facts::erasure::EraseMode;
+use model::Channel;
 
 use crate::port::{Courier, CourierEraseRequest, CourierError, HandoverGate, HandoverOutcome, Message};
 

@@ -8,7 +8,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Channel, ReadyId, erasure::EraseMode};
+use house_facts::erasure::EraseMode;
+use model::{Channel, ReadyId};
 
 use crate::{
     conformance::{BrokenCourierPromise, CourierHarness},

@@ -20,7 +20,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Channel, ReadyId, UtcMillis, erasure::EraseMode};
+use house_facts::erasure::EraseMode;
+use model::{Channel, ReadyId, UtcMillis};
 use runtime::resource_limits;
 use tokio::{
     sync::{Mutex as Turns, oneshot},

@@ -4,9 +4,10 @@
 use std::{collections::BTreeSet, fmt};
 
 use async_trait::async_trait;
+use house_facts::erasure::EraseMode;
 use model::{
-    Channel, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, device::PushDevice,
-    erasure::EraseMode, hook::Hook, returns::ReturnSort,
+    Channel, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, device::PushDevice, hook::Hook,
+    returns::ReturnSort,
 };
 
 /// One rendered message. From the same facts the same bytes.
@@ -98,6 +99,8 @@ pub struct CallItem {
     pub subject: SubjectRef,
     /// It may have been told before.
     pub maybe: bool,
+    /// How many entries it stands for.
+    pub count: usize,
 }
 
 // An address never reaches a log by accident.

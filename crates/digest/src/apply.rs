@@ -7,6 +7,7 @@ use model::{
     Day, DayRow,
     person::{OwedMark, notes},
 };
+use runtime::crash_point;
 use store::{DayRows, StateKey};
 
 use crate::{
@@ -23,10 +24,25 @@ pub(crate) async fn write_owed(deps: &Deps, memory: &mut PartitionMemory) -> any
     Ok(())
 }
 
-/// Writes what may be repeated, before the turn is committed: what is full, and marks that repeat a report.
+/// Writes what may be repeated, before the turn is committed: lists that it names, what is full, and marks that repeat a
+/// report.
 pub(crate) async fn apply_decision(deps: &Deps, decided: &DigestDecision) -> anyhow::Result<()> {
+    write_lists(deps, decided).await?;
     note_full_days(deps, decided).await?;
     write_marks(deps, &decided.marks).await
+}
+
+async fn write_lists(deps: &Deps, decided: &DigestDecision) -> anyhow::Result<()> {
+    if decided.lists.is_empty() {
+        return Ok(());
+    }
+    let rows = decided.lists.iter().map(|((key, named), list)| DayRows {
+        key: day_key(key, named.day),
+        rows: vec![DayRow::List(list.clone())],
+    });
+    deps.room.store.write(rows.collect(), deps.room.now()).await.context("lists of entries")?;
+    crash_point::point(crash_point::LISTED);
+    Ok(())
 }
 
 async fn write_marks(deps: &Deps, marks: &[(PersonKey, OwedMark)]) -> anyhow::Result<()> {

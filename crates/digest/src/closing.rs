@@ -15,10 +15,11 @@ use std::{
 
 use catalogue::{
     Catalogue,
+    bundles::BundleEntry,
     truth::{ReaderFacts, TellableEntry, check_reachable, reasons_that_hold},
 };
 use model::{
-    Day, DayView, EndReason, EntryReason, EntryView, SubjectRef, UtcMillis, VersionedState,
+    Actor, Day, DayView, EndReason, EntryKey, EntryReason, EntryView, SubjectRef, UtcMillis, VersionedState,
     closing_candidate::ClosingCandidate,
     fault::{self, PlantedFault},
     limits::{READY_REASONS_MAX, UNREPORTED_MS},
@@ -112,7 +113,7 @@ impl DigestFacts {
             let told =
                 closing.followed.iter().flat_map(|of| entry.tellers(of.channel)).map(|(_, at)| at).max();
             let untold = told.is_none() && closing.is_told_first(at.day(), entry);
-            let (holds, aim, keys) = match self.judge_entry(&closing, (at.day(), entry), subject, told) {
+            let (holds, aim, keys) = match self.judge_entry(&closing, (at, entry), subject, told) {
                 ClosingVerdict::Others(_) if repeated => continue,
                 ClosingVerdict::Others(wanted) => {
                     others.extend(wanted.into_iter().map(|wanted| (wanted, at.day())));
@@ -120,18 +121,25 @@ impl DigestFacts {
                 }
                 ClosingVerdict::Ours(holds, aim, keys) => (holds, aim, keys),
             };
+            let bundle =
+                holds.as_ref().ok().and_then(|held| self.find_bundle(&closing, (subject, entry), held));
             let (reasons, holds) = match holds {
-                Ok(_) if said.told.contains(subject) => (Vec::new(), Err(EndReason::ToldBefore)),
+                Ok(_) if bundle.is_none() && said.told.contains(subject) => {
+                    (Vec::new(), Err(EndReason::ToldBefore))
+                }
                 Ok(reasons) => (reasons, Ok(())),
                 Err(why) => (Vec::new(), Err(why)),
             };
-            let rank = self.rank_entry(&closing.reader, subject, at, &reasons, plan);
+            let rank = self.rank_entry(&closing.reader, subject, at, &reasons, (plan, catalogue));
             let reasons = keep_best_reasons(reasons, plan);
-            let awaits = said.waiting.contains(subject);
+            let awaits = bundle.is_none() && said.waiting.contains(subject);
             let (subject, maybe, key) = (subject.clone(), entry.maybe_sent(), at);
             candidates.push(ClosingCandidate {
                 key,
                 subject,
+                actor: entry.actor().cloned(),
+                kept: entry.kept_fields().clone(),
+                bundle,
                 reasons,
                 rank,
                 holds,
@@ -152,13 +160,13 @@ impl DigestFacts {
     fn judge_entry(
         &self,
         closing: &JointClosing<'_>,
-        (day, entry): (Day, &EntryView),
+        (key, entry): (EntryKey, &EntryView),
         subject: &SubjectRef,
         told: Option<UtcMillis>,
     ) -> ClosingVerdict {
         let JointClosing { reader, catalogue, .. } = closing;
         let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
-        let of = ClosingEntry { day, entry, subject, state };
+        let of = ClosingEntry { day: key.day(), entry, subject, state };
         let WindowReasons { reasons, aim, keys, beside } = match closing.match_reasons(&of) {
             WindowReasonMatch::These(these) => these,
             WindowReasonMatch::Others(wanted) => return ClosingVerdict::Others(wanted),
@@ -173,7 +181,13 @@ impl DigestFacts {
             reasons_that_hold(
                 &self.world,
                 reader,
-                &TellableEntry { subject, actor: entry.actor(), reasons },
+                &TellableEntry {
+                    subject,
+                    occurred: key.occurred,
+                    actor: entry.actor().and_then(Actor::person),
+                    reasons,
+                    moment: closing.moment(),
+                },
                 catalogue,
             )
         };
@@ -186,6 +200,18 @@ impl DigestFacts {
         let beside = beside.into_iter().filter(|_| held.is_err()).filter(holds_beside);
         let beside: Vec<WindowTarget> = beside.map(|(wanted, _)| wanted).collect();
         if beside.is_empty() { ClosingVerdict::Ours(held, aim, keys) } else { ClosingVerdict::Others(beside) }
+    }
+
+    /// With what an entry is told as one: by the kind in whose words it is told.
+    fn find_bundle(
+        &self,
+        closing: &JointClosing<'_>,
+        (subject, entry): (&SubjectRef, &EntryView),
+        reasons: &[EntryReason],
+    ) -> Option<Arc<str>> {
+        let kind = closing.catalogue.kinds.get(closing.plan.told_kind(reasons)?.1)?;
+        let state = self.world.state(closing.reader.tenant, subject).unwrap_or(&UNKNOWN);
+        kind.bundle_of(BundleEntry { subject, actor: entry.actor(), kept: entry.kept_fields(), state })
     }
 
     /// The subjects that messages on this channel say, where the plan says each once within its look-back.

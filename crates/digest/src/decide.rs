@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
+use house_facts::pause::PausedPlans;
 use model::{
-    Day, Kind, Person, PlanName, Tenant, UtcMillis,
+    Day, DayKeyList, KeyList, Kind, Person, PlanName, Tenant, UtcMillis,
     civil_time::ZoneRules,
     fault::{self, PlantedFault},
     mark::MarkAction,
-    pause::PausedPlans,
     person::{OwedMark, PersonRecord, Window, profile},
     plan::{LocalHours, Plan},
     ready::Ready,
@@ -38,6 +38,8 @@ pub struct DigestDecision {
     /// Marks that only repeat what was reported. They may be written before the commit, for whoever reads the
     /// report again writes the same; so however many reports come at once, the record does not grow.
     pub marks: Vec<(PersonKey, OwedMark)>,
+    /// Lists that those records and Readys name: written before the commit, for they say nothing by themselves.
+    pub lists: BTreeMap<(PersonKey, DayKeyList), KeyList>,
     /// Windows that were closed, with or without a Ready.
     pub closed: usize,
     /// Of which traces the Readys are; of most there is nothing.
@@ -81,8 +83,15 @@ impl DigestDecider<'_> {
             let (reported, owed) = std::mem::take(&mut record.owed).into_iter().partition(is_of_a_report);
             record.owed = owed;
             decided.marks.extend(Vec::into_iter(reported).map(|owed| (key.clone(), owed)));
+            let lists = record.list_owed_keys();
+            decided.lists.extend(lists.into_iter().map(|(named, list)| ((key.clone(), named), list)));
         }
         self.settle_traces(&mut decided);
+        for ready in &mut decided.ready {
+            let key = (ready.tenant.clone(), ready.person.clone());
+            let lists = ready.list_others();
+            decided.lists.extend(lists.into_iter().map(|(named, list)| ((key.clone(), named), list)));
+        }
         decided.records.retain(|key, record| match self.facts.records.get(key) {
             Some(old) => old != record || record.is_spent(self.now),
             None => *record != PersonRecord::default(),

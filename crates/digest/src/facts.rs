@@ -7,7 +7,7 @@ use catalogue::truth;
 use model::{
     Day, DayRow, UtcMillis, VersionedState, WorldSnapshot,
     entry::DayKey,
-    limits::{AHEAD_MS_MAX, DAY_LIFE_MS},
+    limits::AHEAD_MS_MAX,
     person::Window,
     plan::{OncePer, PlanSet},
 };
@@ -57,9 +57,9 @@ pub fn days_to_read(window: &Window, plans: &PlanSet, now: UtcMillis) -> BTreeSe
         let newest = Day::from_instant(now.plus(AHEAD_MS_MAX));
         let others = plans.by_name.values().filter(|other| other.channel == plan.channel);
         let longest = others.map(|other| i32::from(other.look_back_days)).max().unwrap_or(0);
-        let living = Day::from_instant(now.plus(-DAY_LIFE_MS));
+        let living = plan.day_life.oldest_day(now);
         let oldest = plan.oldest_day(window.due).plus(-longest).0.max(living.0);
-        days.extend((oldest..=newest.0).map(Day).filter(|day| day.expires_at() > now));
+        days.extend((oldest..=newest.0).map(Day));
     }
     days
 }

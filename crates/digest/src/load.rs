@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use catalogue::Catalogue;
 use live::PERSONS_AT_ONCE;
 use model::{
     Day, DayRow, Person, Tenant, UtcMillis, VersionedState, WorldSnapshot, entry::DayKey,
-    limits::TURN_ROWS_MAX,
+    fold::find_missing_list, limits::TURN_ROWS_MAX,
 };
 use store::{StateKey, Store, StoreError, world};
 
@@ -35,6 +35,7 @@ pub(crate) async fn load_facts(
     let records = memory.records(news.keys().chain(&*due).chain(acknowledged))?;
     let place = (&*deps.room.store, &*deps.room.catalogue);
     let days = read_days(place, &records, due, (now, closing)).await.context("days")?;
+    check_lists(&days)?;
     let asked = news.iter().filter(|(key, news)| {
         profile_need::needs_profile(news, records.get(*key), deps.room.catalogue.for_person(&key.1))
     });
@@ -43,6 +44,16 @@ pub(crate) async fn load_facts(
     let world = load_world(place, &records, &days, due, closing).await.context("facts about the entries")?;
     let live = load_connections(deps, &records, due, (now, closing)).await;
     Ok(DigestFacts { records, known, days, world, live })
+}
+
+/// What a mark covers is not known without its list, and told again would be told twice.
+fn check_lists(days: &BTreeMap<DayKey, Vec<DayRow>>) -> anyhow::Result<()> {
+    for (key, rows) in days {
+        if let Some(list) = find_missing_list(rows) {
+            bail!("{}: a mark names the list {list}, which is not there", key.day);
+        }
+    }
+    Ok(())
 }
 
 /// The facts about the entries of days that are told; a day that is only looked back on tells nothing.

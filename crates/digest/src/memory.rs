@@ -13,6 +13,7 @@ mod names;
 mod priority;
 mod queue;
 mod record_codec;
+mod waiting_messages;
 mod window_counts;
 
 #[cfg(test)]
@@ -26,9 +27,9 @@ use std::{
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
+use house_facts::pause::PausedPlans;
 use model::{
     Person, Tenant, UtcMillis,
-    pause::PausedPlans,
     person::{OwedMark, PersonRecord, Window},
 };
 
@@ -36,6 +37,7 @@ use index::SlotIndex;
 use names::RecordNames;
 use priority::TurnPriority;
 use queue::DueQueue;
+use waiting_messages::{WaitingMessages, due_of_waiting};
 
 pub use window_counts::WindowCounts;
 
@@ -56,6 +58,7 @@ pub struct PartitionMemory {
     names: RecordNames,
     hasher: RandomState,
     windows: WindowCounts,
+    waiting: WaitingMessages,
     /// What an operator has stopped: its windows are not due.
     paused: Arc<PausedPlans>,
     /// Who goes first, and who waits.
@@ -196,8 +199,9 @@ impl PartitionMemory {
             Some(place) => place,
             None => self.allot_slot(&bytes[..length])?,
         };
-        self.windows -= self.windows_of(place, length);
+        self.count_no_more(place, length);
         self.windows += WindowCounts::of_windows(&record.windows);
+        self.waiting.add(due_of_waiting(record));
         let due = self.next_turn(key, record);
         let Some(slot) = self.slots.get_mut(place as usize) else { return Ok(()) };
         let moved = due != slot.due;
@@ -226,7 +230,7 @@ impl PartitionMemory {
     fn forget(&mut self, key: &PersonKey) {
         let key = self.names.encode_key(key);
         let Some(place) = self.find_slot(&key) else { return };
-        self.windows -= self.windows_of(place, key.len());
+        self.count_no_more(place, key.len());
         self.index.remove(self.hash(&key), place);
         if let Some(slot) = self.slots.get_mut(place as usize) {
             *slot = RecordSlot::default();
@@ -247,9 +251,12 @@ impl PartitionMemory {
         self.index.find(self.hash(key), |place| self.bytes(place).starts_with(key))
     }
 
-    /// Of somebody whose key has so many bytes.
-    fn windows_of(&self, place: u32, key: usize) -> WindowCounts {
-        self.bytes(place).get(key..).map(record_codec::count_windows).unwrap_or_default()
+    /// Forgets what was counted of somebody whose key has so many bytes.
+    fn count_no_more(&mut self, place: u32, key: usize) {
+        let bytes = self.bytes(place).get(key..).unwrap_or_default();
+        let (windows, waiting) = (record_codec::count_windows(bytes), record_codec::due_of_waiting(bytes));
+        self.windows -= windows;
+        self.waiting.remove(waiting);
     }
 
     /// The next instant at which this partition wants a turn: at once while marks are on their way.
@@ -282,6 +289,11 @@ impl PartitionMemory {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// How many messages wait for another try, and since when the oldest is due.
+    pub fn waiting(&self) -> (usize, Option<UtcMillis>) {
+        (self.waiting.count(), self.waiting.oldest())
     }
 
     /// How many windows are open, and how many are held.

@@ -1,13 +1,14 @@
 //! What the digest counts.
 
 use catalogue::Catalogue;
-use model::{PlanName, UtcMillis, pause::PausedPlans, person::HoldCause, plan::Plan};
+use house_facts::pause::PausedPlans;
+use model::{PlanName, UtcMillis, person::HoldCause, plan::Plan};
 use prometheus::{IntCounterVec, IntGaugeVec};
 use runtime::metrics::{Metrics, begin_counters};
 
 use crate::{
     decide::DigestDecision,
-    memory::{PartitionMemory, PersonKey, WindowCounts},
+    memory::{PartitionMemory, PersonKey},
 };
 
 /// The digest's metrics.
@@ -16,6 +17,8 @@ pub struct DigestMetrics {
     pub windows_open: IntGaugeVec,
     pub windows_due: IntGaugeVec,
     pub windows_held: IntGaugeVec,
+    pub messages_waiting: IntGaugeVec,
+    pub oldest_waiting: IntGaugeVec,
     pub persons_remembered: IntGaugeVec,
     pub windows_closed_total: IntCounterVec,
     pub readys_total: IntCounterVec,
@@ -42,6 +45,17 @@ impl DigestMetrics {
                 "Open windows that were due and are held, by partition and by what holds them: online (the app shows it \
                  already), quiet (the person's quiet hours) or cap (enough was told for now).",
                 &["partition", "because"],
+            )?,
+            messages_waiting: metrics.gauge(
+                "tidings_digest_waiting_messages",
+                "Messages that were due, could not be handed over yet and wait for another try, by partition; with those \
+                 whose delivery is unknown and that go out once more. `tidings_sender_waits_total` counts why.",
+                &["partition"],
+            )?,
+            oldest_waiting: metrics.gauge(
+                "tidings_digest_waiting_oldest_timestamp_seconds",
+                "When the oldest message that waits for another try was due, by partition, as a Unix time; 0 if none waits.",
+                &["partition"],
             )?,
             persons_remembered: metrics.gauge(
                 "tidings_digest_remembered_persons",
@@ -114,15 +128,19 @@ impl DigestMetrics {
         mut memory: Option<&mut PartitionMemory>,
         now: UtcMillis,
     ) {
-        let (windows, persons) = match &memory {
-            Some(memory) => (memory.windows(), memory.len()),
-            None => (WindowCounts::default(), 0),
+        let (windows, (waiting, oldest), persons) = match &memory {
+            Some(memory) => (memory.windows(), memory.waiting(), memory.len()),
+            None => Default::default(),
         };
         let partition_label = partition.to_string();
         let set = |gauge: &IntGaugeVec, labels: &[&str], count: usize| {
             gauge.with_label_values(labels).set(i64::try_from(count).unwrap_or(i64::MAX));
         };
         set(&self.windows_open, &[&partition_label], windows.open);
+        set(&self.messages_waiting, &[&partition_label], waiting);
+        self.oldest_waiting
+            .with_label_values(&[&partition_label])
+            .set(oldest.map_or(0, |due| due.0.div_euclid(1_000)));
         set(&self.persons_remembered, &[&partition_label], persons);
         for (cause, held) in HoldCause::ALL.into_iter().zip(windows.held) {
             set(&self.windows_held, &[&partition_label, cause.name()], held);

@@ -4,11 +4,8 @@
 use std::collections::BTreeMap;
 
 use catalogue::Catalogue;
-use model::{
-    EndReason, MarkAction, UtcMillis,
-    edition::{EditionTracker, EditionVerdict},
-    person::OwedMark,
-};
+use house_facts::edition::{EditionTracker, EditionVerdict};
+use model::{EndReason, MarkAction, UtcMillis, person::OwedMark};
 use topic::{TopicRecord, drive::TurnDeferredError};
 use wire::house_note;
 

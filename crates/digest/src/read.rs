@@ -8,7 +8,7 @@ use model::{
 };
 use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::{DayAnnouncement, inbox::InboxItem, topics, trace};
+use wire::{DayAnnouncement, QuarantineCause, inbox::InboxItem, topics, trace};
 
 use crate::{config::GROUP, memory::PersonKey};
 
@@ -72,7 +72,12 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
             }),
         };
         if let Err(undecodable) = result {
-            read.rejects.push(quarantine_record(record, undecodable.to_string(), GROUP, now)?);
+            read.rejects.push(quarantine_record(
+                record,
+                (QuarantineCause::Unreadable, undecodable.to_string()),
+                GROUP,
+                now,
+            )?);
         }
     }
     Ok(read)

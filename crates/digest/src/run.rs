@@ -8,11 +8,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use house_facts::pause::PausedPlans;
 use model::{
     UtcMillis,
     fault::{self, PlantedFault},
     limits::TURN_CLOSINGS_MAX,
-    pause::PausedPlans,
     person::PersonRecord,
 };
 use room::pause_board::PauseListener;

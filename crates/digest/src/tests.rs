@@ -8,11 +8,11 @@ mod traces;
 
 use std::sync::Arc;
 
+use house_facts::edition::EditionTracker;
 use model::{
     AudienceMatch, Channel, Crowd, CrowdEnrolment, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey,
     Fact, Fate, Kind, Person, PlanName, UtcMillis, Value, VersionedState,
     delivery::{Delivery, DeliveryOutcome},
-    edition::EditionTracker,
     entry::DayKey,
     fold::fold_rows,
     limits::{DAY_ROWS_FULL, DAY_ROWS_SHUT, TURN_ROWS_MAX},
@@ -183,8 +183,9 @@ impl DigestWorld {
         let kind = Kind::new(kind).unwrap();
         let reason = EntryReason { kind: kind.clone(), because: AudienceMatch::Follows(author) };
         let day = DayKey { tenant: tenant(), person: who.clone(), day: key.day() };
-        let actor = Some(Person::new("zoe").unwrap());
-        let rows = vec![DayRow::Entry(Entry { key, reason, subject: work, actor })];
+        let actor = Some(Person::new("zoe").unwrap().into());
+        let rows =
+            vec![DayRow::Entry(Entry { key, reason, subject: work, actor, kept: model::KeptFields::new() })];
         self.store.write(vec![DayRows { key: day, rows }], UtcMillis(self.deps.clock.now())).await.unwrap();
         self.announce(who, kind, key, 1).await;
         key
@@ -509,7 +510,13 @@ async fn only_days_that_were_announced_are_told() {
     let early = EntryKey { occurred: UtcMillis(EIGHT - DAY), event: EventKey([9; 16]) };
     let kind = Kind::new("work_out").unwrap();
     let reason = EntryReason { kind: kind.clone(), because: AudienceMatch::Follows(subject("author:1")) };
-    let row = DayRow::Entry(Entry { key: early, reason, subject: subject("work:1"), actor: None });
+    let row = DayRow::Entry(Entry {
+        key: early,
+        reason,
+        subject: subject("work:1"),
+        actor: None,
+        kept: model::KeptFields::new(),
+    });
     let day = DayKey { tenant: tenant(), person: ann(), day: early.day() };
     world.store.write(vec![DayRows { key: day, rows: vec![row] }], UtcMillis(EIGHT)).await.unwrap();
     world.advance_to(EIGHT + HOUR).await;

@@ -3,9 +3,13 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use minijinja::{Environment, ErrorKind, Value as Scripted};
-use model::{SubjectRef, Value, VersionedState};
+use model::{SubjectRef, Value, VersionedState, time::AskedMoment};
 
-use crate::{check::TextReads, words::bounded_environment};
+use crate::{
+    check::TextReads,
+    scope::{DUE, NOW},
+    words::bounded_environment,
+};
 
 /// A compiled condition.
 #[derive(Clone)]
@@ -23,6 +27,7 @@ pub struct ConditionFacts<'a> {
     pub state: &'a VersionedState,
     /// The subjects it refers to, as far as they are known.
     pub related: &'a dyn Fn(&SubjectRef) -> Option<&'a VersionedState>,
+    pub moment: AskedMoment,
 }
 
 const TEMPLATE: &str = "condition";
@@ -62,7 +67,11 @@ impl KindCondition {
         let mut roots = BTreeMap::new();
         let subject = self.subject(facts.subject, facts.state, Some(facts));
         for root in self.reads.roots.iter().filter(|root| *root != "subject") {
-            let value = facts.state.get(root).map(|value| self.value(value, Some(facts)));
+            let value = match root.as_str() {
+                NOW => Some(Scripted::from(facts.moment.now.0)),
+                DUE => Some(Scripted::from(facts.moment.due.0)),
+                field => facts.state.get(field).map(|value| self.value(value, Some(facts))),
+            };
             roots.insert(root.as_str(), value.unwrap_or(Scripted::UNDEFINED));
         }
         roots.insert("subject", subject);

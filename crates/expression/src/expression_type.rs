@@ -9,7 +9,7 @@ use source_text::{did_you_mean, list_choices};
 use crate::{
     check::{TextChecker, TextSort},
     value_type::{RecordType, TextValueType},
-    words::{FILTERS, FilterInput, FilterOutput, SOURCE_FILTERS, TESTS, TextFilter},
+    words::{CAPPED, FILTERS, FilterInput, FilterOutput, SOURCE_FILTERS, TESTS, TextFilter},
 };
 
 impl TextChecker<'_> {
@@ -47,8 +47,11 @@ impl TextChecker<'_> {
             Expr::BinOp(binary) => self.binary_type(binary),
             Expr::Compare(compare) => {
                 let mut left = self.expression_type(&compare.expr);
+                let mut before = &compare.expr;
                 for next in &compare.ops {
                     let right = self.expression_type(&next.expr);
+                    self.check_moments(before, &next.expr, compare.span());
+                    before = &next.expr;
                     self.check_comparison(
                         &left,
                         &right,
@@ -145,9 +148,11 @@ impl TextChecker<'_> {
         if let Some(of) = record.parts.get(name) {
             return of.clone();
         }
-        let names = record.parts.keys().copied();
-        let help =
-            did_you_mean(name, names.clone()).unwrap_or_else(|| format!("it has {}", list_choices(names)));
+        let names = record.parts.keys().map(|name| &**name);
+        let help = did_you_mean(name, names.clone()).unwrap_or_else(|| match names.len() {
+            0 => "it has nothing, since the kind `keeps` nothing".to_string(),
+            _ => format!("it has {}", list_choices(names)),
+        });
         self.add_finding(span, format!("`{}` has no `{name}`", record.name), help);
         TextValueType::Any
     }
@@ -210,6 +215,7 @@ impl TextChecker<'_> {
             Op::Eq | Op::Ne | Op::Lt | Op::Lte | Op::Gt | Op::Gte | Op::In => {
                 let left = self.expression_type(&binary.left);
                 let right = self.expression_type(&binary.right);
+                self.check_moments(&binary.left, &binary.right, binary.left.span());
                 self.check_comparison(&left, &right, binary.right.span(), matches!(binary.op, Op::In));
                 TextValueType::Flag
             }
@@ -267,12 +273,28 @@ impl TextChecker<'_> {
             };
             self.add_finding(call.span(), format!("`{}` takes {wanted}", filter.name), None);
         }
+        if let Some(argument) = call.args.first().filter(|_| filter.name == CAPPED) {
+            self.check_cap(argument);
+        }
         if !takes_type(filter.takes, &of) {
             let help = matches!(filter.takes, FilterInput::List)
                 .then(|| "only a list can be taken apart".to_string());
             self.add_finding(call.span(), format!("`{}` cannot be used on {of}", filter.name), help);
         }
         result_type(filter, of, arguments.into_iter().next())
+    }
+
+    /// The number that `capped` prints at most is written in the text, and is one that can be counted to.
+    fn check_cap(&mut self, argument: &ast::CallArg<'_>) {
+        let ast::CallArg::Pos(expression) = argument else { return };
+        let is_count = expression.as_const().is_some_and(|value| {
+            value.kind() == ValueKind::Number
+                && value.is_integer()
+                && i64::try_from(value).is_ok_and(|n| n >= 1)
+        });
+        if !is_count {
+            self.add_finding(expression.span(), "`capped` takes a whole number from 1", None);
+        }
     }
 
     fn argument_types(&mut self, arguments: &[ast::CallArg<'_>]) -> Vec<TextValueType> {

@@ -5,7 +5,8 @@
 //!
 //! [`scope`] says what a text of each sort may read, and [`value_type`] which types there are; [`words`] lists filters and
 //! tests with theirs. [`check`] walks a text and finds what does not exist or does not fit: [`expression_type`] is the
-//! walk through its expressions, [`growth`] how large it can make a value.
+//! walk through its expressions, [`growth`] how large it can make a value, [`moment_check`] the one comparison that says
+//! nothing.
 //!
 //! What was checked is compiled and evaluated: a [`condition`] over a subject as it is now, a [`source_expression`] over
 //! one record of others. Texts are filled in by the crate `render`.
@@ -15,6 +16,7 @@ mod condition;
 mod expression_type;
 mod growth;
 mod limits;
+mod moment_check;
 mod scope;
 mod source_expression;
 mod value_type;
@@ -26,7 +28,8 @@ mod tests;
 pub use check::{TextFinding, TextReads, check_expression, check_source, check_text};
 pub use condition::{ConditionFacts, KindCondition};
 pub use scope::{
-    OTHER, PlanSubjectTypes, VARIANT, condition_scope, headline_scope, mail_scope, says_scope, source_scope,
+    ACTOR, ACTORS, COUNT, DUE, EVENT, KeptTypes, NOW, OTHER, OTHERS, PlanSubjectTypes, VARIANT,
+    condition_scope, headline_scope, mail_scope, says_many_scope, says_scope, source_scope,
 };
 pub use source_expression::{NullMeaning, RowChange, SourceExpression, SourceRow};
 pub use value_type::{TextScope, TextValueType};

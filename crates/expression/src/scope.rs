@@ -11,17 +11,40 @@ pub const VARIANT: &str = "variant";
 /// What the sentence of a mutual kind calls the other party.
 pub const OTHER: &str = "other";
 
+/// The instant at which a condition is asked, and the one at which its message is due.
+pub const NOW: &str = "now";
+pub const DUE: &str = "due";
+
+/// What texts call who did it, what the event itself said, and those who did it of a bundle.
+pub const ACTOR: &str = "actor";
+pub const EVENT: &str = "event";
+pub const ACTORS: &str = "actors";
+/// Of a bundle, how many beside the first did it, and how many entries it has.
+pub const OTHERS: &str = "others";
+pub const COUNT: &str = "count";
+
+/// Fields that kinds keep of the event's own words.
+pub type KeptTypes = BTreeMap<String, TextValueType>;
+
 /// What the messages of a plan are about.
 #[derive(Clone, Default)]
 pub struct PlanSubjectTypes {
     /// The types of what they tell.
     pub types: BTreeSet<String>,
+    /// What its kinds keep of their events.
+    pub kept: KeptTypes,
     /// The types of the subjects under whose names things stand together.
     pub heads: BTreeSet<String>,
 }
 
-/// A condition: `subject`, and each of its references by the field's name.
+/// A condition: `subject`, each of its references by the field's name, and the moment at which it is asked.
 pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str) -> TextScope<'a> {
+    let mut scope = subject_scope(subjects, subject);
+    scope.names.extend([NOW, DUE].map(|name| (name.to_string(), TextValueType::Time)));
+    scope
+}
+
+fn subject_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str) -> TextScope<'a> {
     let mut names = BTreeMap::from([("subject".to_string(), TextValueType::subject(subject))]);
     if let Some(subject) = subjects.get(subject) {
         let references = subject.fields.iter().filter(|(_, field)| field.target().is_some());
@@ -30,13 +53,52 @@ pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject:
     TextScope { subjects, names }
 }
 
-/// What a kind says: all that its condition may read, and the name of the other party if there are two.
+/// Where the subject has a reference of such a name, that is meant.
+fn add_names<const N: usize>(scope: &mut TextScope<'_>, names: [(&str, TextValueType); N]) {
+    for (name, of) in names {
+        scope.names.entry(name.to_string()).or_insert(of);
+    }
+}
+
+/// Who did something: printed, their name.
+fn actor_type() -> TextValueType {
+    let parts = [("name", TextValueType::Text), ("id", TextValueType::Text), ("sort", TextValueType::Text)];
+    TextValueType::record(ACTOR, true, parts)
+}
+
+fn event_type(kept: &KeptTypes) -> TextValueType {
+    TextValueType::record(EVENT, false, kept.iter().map(|(name, of)| (name.clone(), of.clone())))
+}
+
+/// What a kind says of a bundle: all that it says of one thing, of which the newest is that one, and how many there are.
+pub fn says_many_scope<'a>(
+    subjects: &'a BTreeMap<String, SubjectType>,
+    subject: &str,
+    is_mutual: bool,
+    kept: &KeptTypes,
+) -> TextScope<'a> {
+    let mut scope = says_scope(subjects, subject, is_mutual, kept);
+    add_names(
+        &mut scope,
+        [
+            (ACTORS, TextValueType::list(actor_type())),
+            (OTHERS, TextValueType::Number),
+            (COUNT, TextValueType::Number),
+        ],
+    );
+    scope
+}
+
+/// What a kind says: `subject` and its references, who did it and what the event said, and the name of the other party if there
+/// are two.
 pub fn says_scope<'a>(
     subjects: &'a BTreeMap<String, SubjectType>,
     subject: &str,
     is_mutual: bool,
+    kept: &KeptTypes,
 ) -> TextScope<'a> {
-    let mut scope = condition_scope(subjects, subject);
+    let mut scope = subject_scope(subjects, subject);
+    add_names(&mut scope, [(ACTOR, actor_type()), (EVENT, event_type(kept))]);
     if is_mutual {
         scope.names.insert(OTHER.to_string(), TextValueType::Text);
     }
@@ -45,7 +107,7 @@ pub fn says_scope<'a>(
 }
 
 /// One thing that is told, of one of these types.
-fn item_type(types: BTreeSet<String>) -> TextValueType {
+fn item_type(types: BTreeSet<String>, kept: &KeptTypes) -> TextValueType {
     TextValueType::record(
         "item",
         true,
@@ -63,13 +125,19 @@ fn item_type(types: BTreeSet<String>) -> TextValueType {
             // The link to where its reader asks for less of this; of mails alone.
             ("less", TextValueType::Url),
             ("subject", TextValueType::Subject { types, near: true }),
+            (ACTOR, actor_type()),
+            (EVENT, event_type(kept)),
+            // Of a bundle; of one thing alone there is one actor and a count of one.
+            (ACTORS, TextValueType::list(actor_type())),
+            (OTHERS, TextValueType::Number),
+            (COUNT, TextValueType::Number),
         ],
     )
 }
 
 /// A headline or a preheader of a plan whose messages are about this.
 pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: PlanSubjectTypes) -> TextScope<'_> {
-    let items = TextValueType::list(item_type(about.types));
+    let items = TextValueType::list(item_type(about.types, &about.kept));
     let head = (!about.heads.is_empty())
         .then_some(("subject", TextValueType::Subject { types: about.heads, near: false }));
     let group = [
@@ -92,7 +160,7 @@ pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: PlanSubje
     let section = TextValueType::record("section", true, section);
     let names = [
         ("name", TextValueType::Text),
-        ("due", TextValueType::Time),
+        (DUE, TextValueType::Time),
         ("count", TextValueType::Number),
         ("more", TextValueType::Number),
         (VARIANT, TextValueType::Number),
@@ -109,7 +177,7 @@ pub fn mail_scope(
     about: PlanSubjectTypes,
     has_lead: bool,
 ) -> TextScope<'_> {
-    let lead = has_lead.then(|| ("lead", item_type(about.types.clone())));
+    let lead = has_lead.then(|| ("lead", item_type(about.types.clone(), &about.kept)));
     let mut scope = headline_scope(subjects, about);
     let other = [("plan", TextValueType::Text), ("title", TextValueType::Text), ("link", TextValueType::Url)];
     let more = [

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use model::{FieldType, SubjectRef, SubjectType, Value, VersionedState};
+use model::{FieldType, SubjectRef, SubjectType, UtcMillis, Value, VersionedState, time::AskedMoment};
 
 use crate::{
-    ConditionFacts, KindCondition, TextFinding, TextReads, check_expression, check_source, check_text,
-    condition_scope, says_scope, source_scope,
+    ConditionFacts, KeptTypes, KindCondition, TextFinding, TextReads, check_expression, check_source,
+    check_text, condition_scope, says_scope, source_scope,
 };
 
 fn subjects() -> BTreeMap<String, SubjectType> {
@@ -21,6 +21,7 @@ fn subjects() -> BTreeMap<String, SubjectType> {
         ("score", "number"),
         ("author", "ref author"),
         ("tags", "refs tag"),
+        ("opens", "time"),
     ];
     let author = [("name", "text"), ("home", "ref town")];
     BTreeMap::from([
@@ -95,13 +96,56 @@ fn a_condition_reads_what_is_declared_and_is_true_or_false() {
 }
 
 #[test]
+fn now_is_never_held_against_due() {
+    let subjects = subjects();
+    let check = |text: &str, is_refused: bool| {
+        let reads = describe_reads(text, check_expression(text, &condition_scope(&subjects, "work")));
+        assert_eq!(reads.contains("`now` is not compared with `due`"), is_refused, "{text}: {reads}");
+        assert!(
+            !is_refused || reads.contains("compare `now` or `due` with a time of the subject"),
+            "{reads}"
+        );
+    };
+    for refused in [
+        "now <= due",
+        "due > now",
+        "now == due",
+        "not (now <= due)",
+        "subject.public and now < due",
+        "now > due or subject.public",
+        "now - 3600000 < due",
+        "now < due + 60 * 1000",
+        "now in [due]",
+        "(now | default(subject.opens)) < (due if subject.public else subject.opens)",
+        "subject.opens < now < due",
+        "(now < due) == subject.public",
+    ] {
+        check(refused, true);
+    }
+    for fine in [
+        "subject.opens > now",
+        "due < subject.opens",
+        "subject.opens > now and subject.opens > due",
+        "now < subject.opens",
+    ] {
+        check(fine, false);
+    }
+    check("(now > subject.opens) == (due > subject.opens)", false);
+}
+
+#[test]
 fn a_text_prints_what_can_be_printed_and_is_bounded() {
     let subjects = subjects();
     let check = |text: &str, expect: &str| {
-        let findings = check_text(text, &says_scope(&subjects, "work", true));
+        let findings = check_text(text, &says_scope(&subjects, "work", true, &KeptTypes::new()));
         assert_eq!(describe_findings(text, &findings), expect, "{text}");
     };
     check("{{ other }} and {{ author.name }} made {{ subject.title | upper }}", "");
+    check("{{ subject.score | capped }} {{ subject.score | capped(20) }}", "");
+    for odd in ["1.5", "0", "-5", "\"x\"", "subject.score", "10000000000000000000000"] {
+        let found = format!("[{odd}] `capped` takes a whole number from 1");
+        check(&format!("{{{{ subject.score | capped({odd}) }}}}"), &found);
+    }
     check("{% for tag in subject.tags %}{{ loop.index }} {{ tag }}{% endfor %}", "");
     check("{{ subject.public }}", "[subject.public] flag cannot be printed; `{% if %}` asks a flag");
     check(
@@ -141,18 +185,26 @@ fn a_condition_holds_of_what_is_known() {
     let subjects = subjects();
     let [work, author] = ["work:1", "author:2"].map(|text| SubjectRef::new(text).unwrap());
     let named = VersionedState::from_values(1, [("name", Some(Value::from_text("Ann")))]);
-    let values = [("score", Some(Value::Number(4.0))), ("author", Some(Value::Ref(author.clone())))];
+    let values = [
+        ("score", Some(Value::Number(4.0))),
+        ("author", Some(Value::Ref(author.clone()))),
+        ("opens", Some(Value::Time(UtcMillis(6)))),
+    ];
     let state = VersionedState::from_values(1, values);
     let check = |text: &str, expect: bool| {
         let reads = check_expression(text, &condition_scope(&subjects, "work")).unwrap();
         let condition = KindCondition::compile(text, reads).unwrap();
         let related = |of: &SubjectRef| (*of == author).then_some(&named);
-        let holds = |state| condition.holds(&ConditionFacts { subject: &work, state, related: &related });
+        let moment = AskedMoment { now: UtcMillis(7), due: UtcMillis(5) };
+        let holds =
+            |state| condition.holds(&ConditionFacts { subject: &work, state, related: &related, moment });
         assert_eq!(holds(&state), Ok(expect), "{text}");
         assert_eq!(holds(&VersionedState::default()), Ok(false), "{text}, of nothing");
     };
     check("subject.score > 3", true);
     check("subject.score > 4", false);
+    check("now > subject.opens", true);
+    check("due > subject.opens", false);
     check("author.name == 'Ann'", true);
     check("subject.author.id == '2'", true);
     check("not subject.public", true);

@@ -1,6 +1,7 @@
 //! The types of values in texts.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     fmt,
     sync::Arc,
@@ -33,7 +34,7 @@ pub enum TextValueType {
 #[derive(PartialEq, Eq, Debug)]
 pub struct RecordType {
     pub name: &'static str,
-    pub parts: BTreeMap<&'static str, TextValueType>,
+    pub parts: BTreeMap<Cow<'static, str>, TextValueType>,
     /// It can be printed: it has a name of its own.
     pub printed: bool,
 }
@@ -53,9 +54,10 @@ impl TextValueType {
     pub fn record(
         name: &'static str,
         printed: bool,
-        parts: impl IntoIterator<Item = (&'static str, Self)>,
+        parts: impl IntoIterator<Item = (impl Into<Cow<'static, str>>, Self)>,
     ) -> Self {
-        Self::Record(Arc::new(RecordType { name, parts: parts.into_iter().collect(), printed }))
+        let parts = parts.into_iter().map(|(part, of)| (part.into(), of)).collect();
+        Self::Record(Arc::new(RecordType { name, parts, printed }))
     }
 
     pub fn subject(name: &str) -> Self {

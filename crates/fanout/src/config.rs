@@ -1,6 +1,6 @@
 //! What can be set about the fan-out, and what is fixed.
 
-use model::limits::{DAY_LIFE_MS, DAY_MS, LATE_MS_MAX, SLICE_PERSONS_MAX, WINDOWS_PER_PERSON_MAX};
+use model::limits::{DAY_LIFE_MIN, DAY_MS, LATE_MS_MAX, SLICE_PERSONS_MAX, WINDOWS_PER_PERSON_MAX};
 
 /// The group under which it reads `events`.
 pub const GROUP: &str = "fanout";
@@ -19,6 +19,8 @@ pub const SHEET_ROWS_MAX: usize = SLICE_PERSONS_MAX / 4;
 
 /// A slice is told in so many parts: while some are written the next is made.
 pub const PARTS_OF_SLICE: usize = 4;
+/// Parts of one crowd that are told at the same time.
+pub const CROWD_PARTS_MAX: usize = 16;
 /// Crowds that are asked at once, as long as they turn out to be small: most cells of a map are empty.
 pub const CROWDS_AT_ONCE: usize = 16;
 /// Crowds that one slice names; an event of more has several slices, so that a record stays small.
@@ -43,7 +45,7 @@ pub const WINDOWS_NAMED_MAX: usize = 64;
 // at most: what is on the sheet, what was just found for it, and what is being found.
 const OF_EVENTS: usize = SHEET_ROWS_MAX + (EVENTS_AT_ONCE + 1) * INLINE_PERSONS_MAX;
 const _: () = assert!(OF_EVENTS <= SLICE_PERSONS_MAX);
-const _: () = assert!(FAR_MS < DAY_LIFE_MS - DAY_MS - LATE_MS_MAX);
+const _: () = assert!(FAR_MS < DAY_LIFE_MIN as i64 * DAY_MS - DAY_MS - LATE_MS_MAX);
 const _: () = assert!(ANNOUNCED_MAX <= wire::LIST_MAX);
 const _: () = assert!(
     WINDOWS_NAMED_MAX >= WINDOWS_PER_PERSON_MAX && ANNOUNCED_BYTES_MAX < wire::RECORD_BYTES_MAX / 4 * 3

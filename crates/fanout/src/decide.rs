@@ -4,7 +4,10 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use catalogue::{Audience, Catalogue, KindDef, canary::CatalogueArm};
-use model::{AudienceMatch, Crowd, Event, GeoPoint, Kind, Person, Slice, UtcMillis, Value, VersionedState};
+use model::{
+    AudienceMatch, Crowd, Event, GeoPoint, KeptFields, Kind, Person, Slice, UtcMillis, Value, VersionedState,
+    kept_fields::keep_each,
+};
 use wire::replay::ReplayStamp;
 
 use crate::{
@@ -32,11 +35,13 @@ pub fn find_reach(
     let mut crowds: BTreeMap<Crowd, Vec<Kind>> = BTreeMap::new();
     let mut listed = Vec::new();
     let mut carried = carry_window_fields(event, known, catalogue);
+    let kept = keep_words(event, catalogue);
     for (arm, of_arm, kind) in kinds_of_arms(event, catalogue) {
         let of_windows = carried.clone();
         let mut tell = |because, person: &Person| {
             if catalogue.arm_of(person) == arm {
-                named.add(build_entry(&of_windows, again.as_ref(), kind, because, of_arm), [person.clone()]);
+                let way = build_entry((&of_windows, &kept), again.as_ref(), kind, because, of_arm);
+                named.add(way, [person.clone()]);
             }
         };
         let mut list = |crowd| {
@@ -66,11 +71,7 @@ pub fn find_reach(
                     .for_each(|person| tell(AudienceMatch::Named, person));
             }
             Audience::Mutual(one, other) => {
-                // Who is alone, or with themself, has no other party.
-                if let (Some(one), Some(other)) =
-                    (field_person(event, one, known), field_person(event, other, known))
-                    && one != other
-                {
+                if let Some((one, other)) = find_parties(event, (one, other), known) {
                     tell(AudienceMatch::Mutual(other.clone()), &one);
                     tell(AudienceMatch::Mutual(one), &other);
                 }
@@ -88,10 +89,21 @@ pub fn find_reach(
             }
         }
     }
-    let all = || Event { persons: event.persons.clone(), ..carried.clone() };
-    let listed =
-        (!listed.is_empty()).then(|| Slice { event: all(), kinds: listed, crowds: Vec::new(), from: None });
-    EventReach { named, slices: cut_slices(&carried, crowds), listed }
+    let listed = (!listed.is_empty()).then(|| Slice {
+        event: Event { persons: event.persons.clone(), ..carried.clone() },
+        ..new_slice(&carried, &kept, listed, Vec::new())
+    });
+    EventReach { named, slices: cut_slices(&carried, &kept, crowds), listed }
+}
+
+/// The two whom these fields name. Who is alone, or with themself, has no other party.
+fn find_parties(
+    event: &Event,
+    (one, other): (&str, &str),
+    known: &VersionedState,
+) -> Option<(Person, Person)> {
+    let parties = (field_person(event, one, known)?, field_person(event, other, known)?);
+    (parties.0 != parties.1).then_some(parties)
 }
 
 /// Whom a slice lists itself.
@@ -102,7 +114,8 @@ pub fn listed_sheet(slice: &Slice, again: Option<&ReplayStamp>, catalogue: &Cata
     {
         for one in slice.event.persons.iter().filter(|one| catalogue.arm_of(&one.person) == arm) {
             let because = AudienceMatch::Listed(one.score);
-            sheet.add(build_entry(&slice.event, again, kind, because, of_arm), [one.person.clone()]);
+            let way = build_entry((&slice.event, &slice.kept), again, kind, because, of_arm);
+            sheet.add(way, [one.person.clone()]);
         }
     }
     sheet
@@ -121,7 +134,7 @@ pub(crate) fn decide_members(
     let mut elsewhere = 0;
     for (arm, of_arm, kind) in kinds_of_slice(slice, catalogue) {
         let Some((because, circle)) = reason_in_crowd(kind, crowd, &slice.event) else { continue };
-        let way = build_entry(&slice.event, again, kind, because, of_arm);
+        let way = build_entry((&slice.event, &slice.kept), again, kind, because, of_arm);
         let has_arm = |person: &Person| catalogue.arm_of(person) == arm;
         let Some(circle) = circle else {
             sheet.add(way, persons.iter().filter(|person| has_arm(person)).cloned());
@@ -145,6 +158,12 @@ fn carry_window_fields(event: &Event, known: &VersionedState, catalogue: &Catalo
         }
     }
     carried
+}
+
+/// What the kinds of an event keep of what it stated.
+fn keep_words(event: &Event, catalogue: &Catalogue) -> KeptFields {
+    let named = kinds_of_arms(event, catalogue).flat_map(|(_, of_arm, kind)| of_arm.kept_fields(kind));
+    keep_each(named, &event.state)
 }
 
 /// The kinds of a slice, of each catalogue that has them.
@@ -179,18 +198,18 @@ fn event_for_slices(event: &Event) -> Event {
     }
 }
 
+/// A slice at its beginning.
+fn new_slice(event: &Event, kept: &KeptFields, kinds: Vec<Kind>, crowds: Vec<Crowd>) -> Slice {
+    Slice { event: event.clone(), kinds, kept: kept.clone(), crowds, from: None }
+}
+
 /// Crowds that are told under the same kinds go together.
-fn cut_slices(event: &Event, crowds: BTreeMap<Crowd, Vec<Kind>>) -> Vec<Slice> {
+fn cut_slices(event: &Event, kept: &KeptFields, crowds: BTreeMap<Crowd, Vec<Kind>>) -> Vec<Slice> {
     let mut alike: BTreeMap<Vec<Kind>, Vec<Crowd>> = BTreeMap::new();
     for (crowd, kinds) in crowds {
         alike.entry(kinds).or_default().push(crowd);
     }
-    let slice = |kinds: &Vec<Kind>, crowds: &[Crowd]| Slice {
-        event: event.clone(),
-        kinds: kinds.clone(),
-        crowds: crowds.to_vec(),
-        from: None,
-    };
+    let slice = |kinds: &Vec<Kind>, crowds: &[Crowd]| new_slice(event, kept, kinds.clone(), crowds.to_vec());
     let cut = |(kinds, crowds): (&Vec<Kind>, &Vec<Crowd>)| -> Vec<Slice> {
         crowds.chunks(CROWDS_OF_SLICE_MAX).map(|some| slice(kinds, some)).collect()
     };

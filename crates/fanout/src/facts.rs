@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 
 use catalogue::{Catalogue, SUBJECT};
-use model::{Event, GeoPoint, Value, ValueCell, VersionedState, person::profile, place};
+use model::{
+    Event, GeoPoint, ValueCell, VersionedState,
+    person::profile::{self, PersonPlace, PlaceOrigin},
+    place::GlobeCell,
+};
 use store::StateKey;
 
 use crate::{
@@ -45,27 +49,44 @@ pub fn unstated_subject(event: &Event, catalogue: &Catalogue) -> Option<StateKey
     lacks.then(|| StateKey::Subject(event.tenant.clone(), event.subject.clone()))
 }
 
-/// What a profile says of the place.
+/// What a profile says of the places.
 #[derive(Debug)]
-pub(crate) struct PersonWhereabouts(Option<ValueCell>);
+pub(crate) struct PersonWhereabouts {
+    /// The one that counts.
+    counts: Option<PersonPlace>,
+    /// What was said of each.
+    said: [Option<ValueCell>; PlaceOrigin::ALL.len()],
+}
 
 impl PersonWhereabouts {
     pub fn from_profile(profile: &VersionedState) -> Self {
-        Self(profile.cells.get(profile::PLACE).cloned())
+        let said = PlaceOrigin::ALL.map(|origin| profile.cells.get(origin.field()).cloned());
+        Self { counts: profile::find_place(profile), said }
     }
 
+    /// The place that counts, whichever the cell was for in which they were found.
     pub fn place(&self) -> Option<GeoPoint> {
-        match self.0.as_ref()?.value {
-            Some(Value::Place(place)) => Some(place),
-            _ => None,
+        self.counts.map(|counts| counts.at)
+    }
+
+    /// Whether what was said of the place that a cell is for leads elsewhere.
+    pub fn is_elsewhere(&self, cell: GlobeCell) -> bool {
+        let is_there = |said: &ValueCell| {
+            said.value.as_ref().and_then(model::Value::as_place).is_some_and(|at| at.is_in(cell))
+        };
+        self.said_of(cell).is_some_and(|said| !is_there(said))
+    }
+
+    /// Whether that was said later than by this version.
+    pub fn is_newer_than(&self, cell: GlobeCell, version: i64) -> bool {
+        self.said_of(cell).is_some_and(|said| said.version > version)
+    }
+
+    fn said_of(&self, cell: GlobeCell) -> Option<&ValueCell> {
+        let [stated, by_address] = &self.said;
+        match cell.origin() {
+            PlaceOrigin::Stated => stated.as_ref(),
+            PlaceOrigin::Address => by_address.as_ref(),
         }
-    }
-
-    pub fn is_elsewhere(&self, cell: place::GlobeCell) -> bool {
-        self.0.is_some() && self.place().is_none_or(|at| !at.is_in(cell))
-    }
-
-    pub fn is_newer_than(&self, version: i64) -> bool {
-        self.0.as_ref().is_some_and(|cell| cell.version > version)
     }
 }

@@ -175,7 +175,7 @@ async fn members_at_event(
     let since = match crowd {
         Crowd::Followers(_) => load_enrolments(deps, &event.tenant, crowd, &persons).await?,
         Crowd::Cell(_) => {
-            let moved = |profile: &VersionedState| Some(profile.cells.get(profile::PLACE)?.version);
+            let moved = |profile: &VersionedState| Some(profile::find_place(profile)?.since);
             load_profiles(deps, &event.tenant, &persons, moved).await?
         }
         // Each new word of a profile enrols anew; the oldest one that still stands is when they were there.

@@ -2,13 +2,11 @@
 //! lost. So such records wait until the process is replaced. After the longest wait they are told under our edition and
 //! put into quarantine as well; `tidings quarantine retry` tells the rest once that edition is back.
 
-use model::{
-    UtcMillis,
-    edition::{EditionTracker, EditionVerdict},
-};
+use house_facts::edition::{EditionTracker, EditionVerdict};
+use model::UtcMillis;
 use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord, drive::TurnDeferredError};
-use wire::house_note;
+use wire::{QuarantineCause, house_note};
 
 use crate::config::GROUP;
 
@@ -44,7 +42,7 @@ pub fn quarantine_newer(
                     "it was written by {edition} and told by {own}; a retry when that catalogue is in use \
                     again tells the people that this one did not know of"
                 );
-                aside.push(quarantine_record(record, reason, GROUP, now)?);
+                aside.push(quarantine_record(record, (QuarantineCause::NewerCatalogue, reason), GROUP, now)?);
             }
         }
     }

@@ -5,8 +5,8 @@ use std::slice;
 
 use catalogue::{Audience, Catalogue, KindDef, SUBJECT, canary::CatalogueArm, windows::WindowEntry};
 use model::{
-    AudienceMatch, Crowd, Entry, EntryReason, Event, GeoPoint, Person, Slice, SubjectRef, Value, ValueCell,
-    VersionedState,
+    AudienceMatch, Crowd, Entry, EntryReason, Event, GeoPoint, KeptFields, Person, Slice, SubjectRef, Value,
+    ValueCell, VersionedState,
 };
 use wire::replay::ReplayStamp;
 
@@ -45,9 +45,10 @@ pub fn reason_in_crowd(
     }
 }
 
-/// How those are told who are found for this reason.
+/// How those are told who are found for this reason. What their entries keep was stated by the event itself, and not by
+/// others before it.
 pub fn build_entry(
-    event: &Event,
+    (event, kept): (&Event, &KeptFields),
     again: Option<&ReplayStamp>,
     kind: &KindDef,
     because: AudienceMatch,
@@ -62,7 +63,8 @@ pub fn build_entry(
     let windows = catalogue.windows_of(kind, &thing);
     let reason = EntryReason { kind: kind.name.clone(), because };
     let (subject, actor) = (event.subject.clone(), event.actor.clone());
-    let entry = Entry { key: event.entry_key(), reason, subject, actor };
+    let kept = catalogue.keep_of(kind, |name| kept.get(name));
+    let entry = Entry { key: event.entry_key(), reason, subject, actor, kept };
     let plans = &catalogue.plans.by_name;
     let urgent = kind.plans.iter().filter_map(|name| plans.get(name)).any(|plan| plan.urgent);
     let (tenant, actor_told, again) = (event.tenant.clone(), kind.actor_told, again.cloned());

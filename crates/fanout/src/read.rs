@@ -2,10 +2,10 @@
 
 use std::slice;
 
-use model::{Event, Slice, UtcMillis, limits::SLICE_PERSONS_MAX, trace::TraceParent};
+use model::{DayLife, Event, Slice, UtcMillis, limits::SLICE_PERSONS_MAX, trace::TraceParent};
 use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::{DecodeError, WireError, replay::ReplayStamp, trace};
+use wire::{DecodeError, QuarantineCause, WireError, replay::ReplayStamp, trace};
 
 use crate::config::GROUP;
 
@@ -42,10 +42,24 @@ impl<T> Default for FanoutBatch<T> {
     }
 }
 
+impl<T> FanoutBatch<T> {
+    fn reject_unreadable(
+        &mut self,
+        record: &TopicRecord,
+        reason: String,
+        now: UtcMillis,
+    ) -> Result<(), WireError> {
+        let cause = (QuarantineCause::Unreadable, reason);
+        self.rejects.push(quarantine_record(record, cause, GROUP, now)?);
+        Ok(())
+    }
+}
+
 /// Reads events, up to those that list a slice's worth of persons themselves. One that stands there twice is
 /// told once: the second would write the same rows.
 pub fn read_events(
     records: &mut slice::Iter<'_, TopicRecord>,
+    life: DayLife,
     now: UtcMillis,
 ) -> Result<FanoutBatch<Event>, WireError> {
     let (mut read, mut listed) = (FanoutBatch::default(), 0);
@@ -53,8 +67,8 @@ pub fn read_events(
         && let Some(record) = records.next()
     {
         match decode_record(record, wire::event::decode) {
-            Err(reason) => read.rejects.push(quarantine_record(record, reason, GROUP, now)?),
-            Ok(event) if has_expired(&event, now) => read.expired += 1,
+            Err(reason) => read.reject_unreadable(record, reason, now)?,
+            Ok(event) if life.is_over(event.entry_key().day(), now) => read.expired += 1,
             Ok(event) => {
                 let heard = FanoutItem::new(event, record);
                 // The keys first: nearly all differ in them.
@@ -72,12 +86,16 @@ pub fn read_events(
 }
 
 /// Reads slices.
-pub fn read_slices(records: &[TopicRecord], now: UtcMillis) -> Result<FanoutBatch<Slice>, WireError> {
+pub fn read_slices(
+    records: &[TopicRecord],
+    life: DayLife,
+    now: UtcMillis,
+) -> Result<FanoutBatch<Slice>, WireError> {
     let mut read = FanoutBatch::default();
     for record in records {
         match decode_record(record, wire::slice::decode) {
-            Err(reason) => read.rejects.push(quarantine_record(record, reason, GROUP, now)?),
-            Ok(slice) if has_expired(&slice.event, now) => read.expired += 1,
+            Err(reason) => read.reject_unreadable(record, reason, now)?,
+            Ok(slice) if life.is_over(slice.event.entry_key().day(), now) => read.expired += 1,
             Ok(slice) => read.told.push(FanoutItem::new(slice, record)),
         }
     }
@@ -90,8 +108,4 @@ fn decode_record<T>(
 ) -> Result<T, String> {
     let value = record.value.as_deref().ok_or("the record has no value")?;
     decode(value).map_err(|undecodable| undecodable.to_string())
-}
-
-fn has_expired(event: &Event, now: UtcMillis) -> bool {
-    event.entry_key().day().expires_at() <= now
 }

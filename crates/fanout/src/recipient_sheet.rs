@@ -6,7 +6,7 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use model::{
-    Day, DayRow, Entry, Kind, Person, Tenant, VersionedState,
+    Actor, Day, DayRow, Entry, Kind, Person, Tenant, VersionedState,
     entry::DayKey,
     limits::TRACES_MAX,
     partition::PartitionCount,
@@ -79,7 +79,7 @@ impl RecipientSheet {
     /// Puts persons on it who were found in one way.
     pub fn add(&mut self, way: FanoutEntry, persons: impl IntoIterator<Item = Person>) {
         let place = self.ways.len();
-        let actor = way.entry.actor.as_ref().filter(|_| !way.actor_told);
+        let actor = way.entry.actor.as_ref().and_then(Actor::person).filter(|_| !way.actor_told);
         let told = persons.into_iter().filter(|person| actor != Some(person));
         self.found.extend(told.map(|person| (person, place)));
         self.ways.push(way);
@@ -347,7 +347,13 @@ mod tests {
     fn sample_entry(event: u8, urgent: bool) -> FanoutEntry {
         let key = EntryKey { occurred: UtcMillis(1_000), event: EventKey([event; 16]) };
         let reason = EntryReason { kind: Kind::new("alarm").unwrap(), because: AudienceMatch::Everyone };
-        let entry = Entry { key, reason, subject: SubjectRef::new("work:1").unwrap(), actor: None };
+        let entry = Entry {
+            key,
+            reason,
+            subject: SubjectRef::new("work:1").unwrap(),
+            actor: None,
+            kept: model::KeptFields::new(),
+        };
         let tenant = Tenant::new("main").unwrap();
         FanoutEntry {
             tenant,

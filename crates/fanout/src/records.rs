@@ -1,6 +1,6 @@
 //! Records that the room writes.
 
-use model::edition::Edition;
+use house_facts::edition::Edition;
 use room::records::pending_record;
 use topic::NewRecord;
 use wire::trace;

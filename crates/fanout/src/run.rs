@@ -56,7 +56,7 @@ impl RoomWork for EventWork {
         let now = load::load_trusted_time(&self.0.deps, batch).await?;
         let (mut records, mut of_turn) = (batch.records.iter(), self.0.quarantine_newer(batch)?);
         while !records.as_slice().is_empty() {
-            let read = read::read_events(&mut records, now)?;
+            let read = read::read_events(&mut records, self.0.deps.room.store.day_life(), now)?;
             self.0.deps.metrics.count_events(&read);
             of_turn.extend(self.0.tell_events(&read.told, now).await?);
             of_turn.extend(read.rejects);
@@ -73,11 +73,11 @@ impl RoomWork for SliceWork {
     async fn turn(&mut self, batch: &RecordBatch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let now = load::load_trusted_time(&self.0.deps, batch).await?;
         let mut of_turn = self.0.quarantine_newer(batch)?;
-        let read = read::read_slices(&batch.records, now)?;
+        let read = read::read_slices(&batch.records, self.0.deps.room.store.day_life(), now)?;
         self.0.deps.metrics.count_slices(&read);
         of_turn.extend(read.rejects);
         for slice in read.told {
-            of_turn.extend(self.0.tell_slice(slice, now).await?);
+            of_turn.extend(self.0.tell_slice(slice, batch.partition, now).await?);
         }
         Ok(of_turn)
     }

@@ -5,7 +5,7 @@
 //! to more than was wanted, and hardly anything is read twice.
 
 use model::{Crowd, Person, Slice};
-use store::CrowdMembers;
+use store::{CrowdCut, CrowdMembers};
 
 use crate::config::CROWDS_AT_ONCE;
 
@@ -16,6 +16,18 @@ pub struct CrowdSearch {
     /// The first crowd that is not done.
     next: usize,
     at_once: usize,
+    /// Persons that were found, and those of them who are in the crowd that was begun last.
+    found: usize,
+    found_within: usize,
+}
+
+/// How much a search leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct PartSizes {
+    /// A part of it is worth while if it is likely to have so many persons.
+    pub share: usize,
+    /// Parts at most.
+    pub most: usize,
 }
 
 /// What to ask the store.
@@ -30,7 +42,7 @@ pub struct CrowdQuery<'a> {
 
 impl CrowdSearch {
     pub fn new(slice: Slice) -> Self {
-        Self { slice, next: 0, at_once: 1 }
+        Self { slice, next: 0, at_once: 1, found: 0, found_within: 0 }
     }
 
     /// The event and the kinds that are told.
@@ -67,6 +79,8 @@ impl CrowdSearch {
         let mut taken = Vec::with_capacity(asked);
         for CrowdMembers { persons, next } in answers {
             let Some(crowd) = self.slice.crowds.get(self.next) else { break };
+            self.found += persons.len();
+            self.found_within = persons.len() + if self.slice.from.is_some() { self.found_within } else { 0 };
             taken.push((crowd.clone(), persons));
             self.slice.from = next;
             if self.slice.from.is_some() {
@@ -78,9 +92,39 @@ impl CrowdSearch {
         taken
     }
 
-    /// What is left, if anything.
-    pub fn rest(mut self) -> Option<Slice> {
-        self.slice.crowds.drain(..self.next);
-        (!self.slice.crowds.is_empty()).then_some(self.slice)
+    /// The crowd that was begun and is not done, and how to cut what is left of it.
+    pub fn begun(&self, sizes: PartSizes) -> Option<(&Crowd, CrowdCut<'_>)> {
+        let (crowd, from) = (self.slice.crowds.get(self.next)?, self.slice.from.as_deref()?);
+        let PartSizes { share, most } = sizes;
+        Some((crowd, CrowdCut { from, found: self.found_within, share, most }))
+    }
+
+    /// What is left, as slices of which each may be told at any time. The crowd that was begun goes on at these places.
+    pub fn rest(mut self, places: Vec<Vec<u8>>, sizes: PartSizes) -> Vec<Slice> {
+        let done = self.next;
+        self.slice.crowds.drain(..done);
+        if let [place] = &*places {
+            self.slice.from = Some(place.clone());
+            return vec![self.slice];
+        }
+        let mut parts = Vec::new();
+        if !places.is_empty() {
+            let begun: Vec<Crowd> = self.slice.crowds.drain(..1).collect();
+            let part = |from| Slice { crowds: begun.clone(), from: Some(from), ..self.slice.clone() };
+            parts.extend(places.into_iter().map(part));
+            self.slice.from = None;
+        }
+        let left = self.slice.crowds.len();
+        let likely = self.found / done.max(1) * left;
+        let many = (likely / sizes.share.max(1)).clamp(1, sizes.most.max(1));
+        let crowds = std::mem::take(&mut self.slice.crowds);
+        let some = crowds.chunks(left.div_ceil(many).max(1));
+        parts.extend(some.map(|crowds| Slice { crowds: crowds.to_vec(), ..self.slice.clone() }));
+        parts
+    }
+
+    /// Whether every crowd is done.
+    pub fn is_done(&self) -> bool {
+        self.next >= self.slice.crowds.len()
     }
 }

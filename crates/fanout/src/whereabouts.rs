@@ -22,7 +22,7 @@ pub(crate) fn end_enrolments<'a>(
     found: impl Iterator<Item = ((Person, &'a PersonWhereabouts), Option<i64>)>,
 ) -> Vec<CrowdEnrolment> {
     let of_older = found.filter_map(|((person, at), since)| {
-        let version = since.filter(|since| at.is_newer_than(*since))?;
+        let version = since.filter(|since| at.is_newer_than(cell, *since))?;
         Some(CrowdEnrolment { tenant: tenant.clone(), person, crowd: Crowd::Cell(cell), version, on: false })
     });
     of_older.collect()
@@ -30,19 +30,26 @@ pub(crate) fn end_enrolments<'a>(
 
 #[cfg(test)]
 mod tests {
-    use model::{GeoPoint, Value, ValueCell, VersionedState, person::profile};
+    use model::{GeoPoint, Value, ValueCell, VersionedState, person::profile::PlaceOrigin};
 
     use super::*;
 
     #[test]
     fn only_rows_of_an_older_place_are_ended() {
         let (here, there) = (GeoPoint::new(52.5, 13.4).unwrap(), GeoPoint::new(48.1, 11.6).unwrap());
-        let (cell, tenant) = (here.cells()[0], Tenant::new("main").unwrap());
-        let check = |says: Option<(i64, Option<GeoPoint>)>, since: Option<i64>, ended: &[i64]| {
-            let mut known = VersionedState::default();
+        let tenant = Tenant::new("main").unwrap();
+        let check_of = |origin: PlaceOrigin,
+                        says: Option<(i64, Option<GeoPoint>)>,
+                        since: Option<i64>,
+                        ended: &[i64]| {
+            let (mut known, cell) = (VersionedState::default(), here.cells_of(origin)[0]);
             if let Some((version, place)) = says {
-                known.set(profile::PLACE, ValueCell { version, value: place.map(Value::Place) });
+                known.set(origin.field(), ValueCell { version, value: place.map(Value::Place) });
             }
+            // What is said of the other place is newer, and says nothing of this one.
+            let other =
+                if origin == PlaceOrigin::Stated { PlaceOrigin::Address } else { PlaceOrigin::Stated };
+            known.set(other.field(), ValueCell { version: 9, value: Some(Value::Place(there)) });
             let (persons, places) =
                 ([Person::new("ann").unwrap()], [PersonWhereabouts::from_profile(&known)]);
             let gone: Vec<_> = find_elsewhere(cell, &persons, &places).collect();
@@ -50,7 +57,10 @@ mod tests {
             let left = end_enrolments(&tenant, cell, found);
             let shown: Vec<i64> = left.iter().map(|one| one.version).collect();
             assert!(left.iter().all(|one| !one.on && one.crowd == Crowd::Cell(cell)), "{left:?}");
-            assert_eq!(shown, ended, "{says:?} {since:?}");
+            assert_eq!(shown, ended, "{origin:?} {says:?} {since:?}");
+        };
+        let check = |says: Option<(i64, Option<GeoPoint>)>, since: Option<i64>, ended: &[i64]| {
+            PlaceOrigin::ALL.into_iter().for_each(|origin| check_of(origin, says, since, ended));
         };
         check(Some((2, Some(here))), Some(1), &[]);
         check(Some((2, Some(there))), Some(1), &[1]);

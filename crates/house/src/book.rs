@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use model::{
-    UtcMillis,
+use house_facts::{
     edition::Edition,
-    format::HouseFormat,
     pause::{PauseNote, PauseNotes},
 };
+use model::{UtcMillis, format::HouseFormat};
 use topic::{NewRecord, Topics};
 use wire::{AdoptedCatalogue, HouseNote, HouseNoteBody, house_note, topics};
 

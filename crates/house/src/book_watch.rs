@@ -3,13 +3,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use catalogue::{Catalogue, canary::WHOLE};
-use model::{
-    UtcMillis,
+use catalogue::Catalogue;
+use house_facts::{
     edition::{Edition, EditionTracker},
-    format::FORMATS_READ,
     pause::PausedPlans,
 };
+use model::{UtcMillis, format::FORMATS_READ};
 use room::pause_board::PauseBoard;
 use runtime::{
     Clock, ShutdownSignal,
@@ -128,8 +127,8 @@ impl BookWatch {
 
     fn update_edition_gauges(&self, own: Edition, newest: Edition) {
         let EditionMetrics { info, behind, awaited, canary } = &self.metrics;
-        let share = self.catalogue.canary.as_ref().map_or(0, |canary| canary.share);
-        canary.with_label_values::<&str>(&[]).set(f64::from(share) / f64::from(WHOLE));
+        let share = self.catalogue.canary.as_ref().map_or(0.0, |canary| canary.share.ratio());
+        canary.with_label_values::<&str>(&[]).set(share);
         info.reset();
         let (hash, number) = (format!("{:016x}", own.hash), own.number.to_string());
         info.with_label_values(&[self.catalogue.name.as_str(), &hash, &number]).set(1);

@@ -38,7 +38,7 @@ pub async fn step_back(log: &dyn Topics, now: UtcMillis) -> anyhow::Result<Optio
 fn view_editions(book: &HouseBook) -> Vec<EditionView> {
     let editions = book.list_editions();
     let newest = editions.first().map(|(edition, ..)| *edition);
-    let view = |(edition, name, at): &(model::edition::Edition, &str, UtcMillis)| EditionView {
+    let view = |(edition, name, at): &(house_facts::edition::Edition, &str, UtcMillis)| EditionView {
         number: edition.number,
         hash: format!("{:016x}", edition.hash),
         name: (*name).to_owned(),

@@ -7,14 +7,10 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use courier::Courier;
-use model::{
-    Person, Tenant, UtcMillis,
-    erasure::{
-        EraseMode, Erasure, ErasureDecision, ErasureProgress, HoldingCounts, Receipt, add_counts,
-        decide_erasure,
-    },
-    person::notes,
+use house_facts::erasure::{
+    EraseMode, Erasure, ErasureDecision, ErasureProgress, HoldingCounts, Receipt, add_counts, decide_erasure,
 };
+use model::{Person, Tenant, UtcMillis, person::notes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{StateKey, Store};
@@ -192,7 +188,7 @@ async fn write_erasure(log: &dyn Topics, erasure: &Erasure) -> anyhow::Result<()
 impl ErasureView {
     fn from_erasure(erasure: &Erasure) -> Self {
         let counted = |counts: &HoldingCounts| {
-            let place = |(holding, removed): (&model::erasure::Holding, &u64)| ErasurePlaceView {
+            let place = |(holding, removed): (&house_facts::erasure::Holding, &u64)| ErasurePlaceView {
                 place: holding.name().to_owned(),
                 removed: Some(*removed),
                 would_be_removed: None,
@@ -206,7 +202,7 @@ impl ErasureView {
             ErasureProgress::Lifted => ("lifted", None, Vec::new()),
             ErasureProgress::Working { step, removed } => ("working", Some(step.clone()), counted(removed)),
             ErasureProgress::Done(Receipt { lines }) => {
-                let place = |line: &model::erasure::ReceiptLine| ErasurePlaceView {
+                let place = |line: &house_facts::erasure::ReceiptLine| ErasurePlaceView {
                     place: line.holding.name().to_owned(),
                     removed: Some(line.removed),
                     would_be_removed: None,

@@ -4,10 +4,7 @@
 //! What is dropped is gone, so its clock alone is not enough: a day is dropped when it has expired as seen from the
 //! newest day that has rows. A house in which nothing happens keeps its last days a little longer.
 
-use model::{
-    Day, UtcMillis,
-    limits::{DAY_LIFE_MS, DAY_MS},
-};
+use model::{Day, DayLife, UtcMillis};
 use runtime::retry;
 use store::{Store, StoreError};
 
@@ -71,7 +68,7 @@ async fn drop_expired(store: &dyn Store, today: Day) -> Result<u64, StoreError> 
     if believed < today {
         tracing::warn!(%today, %newest, "the newest rows are days old; days are dropped as of that date");
     }
-    store.drop_before(first_kept_day(believed)).await
+    store.drop_before(first_kept_day(believed, store.day_life())).await
 }
 
 /// Which day it is, if the newest rows are of that one.
@@ -80,9 +77,8 @@ fn believed_today(today: Day, newest: Day) -> Day {
 }
 
 /// The oldest day that still has life in it today.
-fn first_kept_day(today: Day) -> Day {
-    let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
-    today.plus(1 - life)
+fn first_kept_day(today: Day, life: DayLife) -> Day {
+    life.oldest_day(today.start())
 }
 
 #[cfg(test)]
@@ -94,7 +90,7 @@ mod tests {
         let today = Day::parse("2026-11-21").unwrap();
         let check = async |ahead: i32, rows: &[i32], dropped: u64| {
             let dir = tempfile::tempdir().unwrap();
-            let store = store::embedded::EmbeddedStore::open(dir.path()).unwrap();
+            let store = store::embedded::EmbeddedStore::open_for(dir.path(), DayLife::LEAST).unwrap();
             for before in rows {
                 write_row(&store, today.plus(-before)).await;
             }
@@ -126,8 +122,10 @@ mod tests {
     #[test]
     fn a_day_is_kept_until_it_expires() {
         let today = Day::parse("2026-11-21").unwrap();
-        let first = first_kept_day(today);
-        assert!(first.expires_at() > today.start());
-        assert!(first.plus(-1).expires_at() <= today.start());
+        for life in [DayLife::LEAST, DayLife::default()] {
+            let first = first_kept_day(today, life);
+            assert!(!life.is_over(first, today.start()));
+            assert!(life.is_over(first.plus(-1), today.start()));
+        }
     }
 }

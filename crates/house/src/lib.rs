@@ -15,8 +15,9 @@ use std::{
 use anyhow::bail;
 use catalogue::Catalogue;
 use courier::Courier;
+use house_facts::edition::EditionTracker;
 use live::LiveConnections;
-use model::{Tenant, UtcMillis, civil_time::ZoneRules, edition::EditionTracker};
+use model::{Tenant, UtcMillis, civil_time::ZoneRules};
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, standstill::PartitionStandstill};
 use store::{Store, StoreError};
 use tokio::{

@@ -4,10 +4,8 @@
 use std::collections::BTreeSet;
 
 use catalogue::Catalogue;
-use model::{
-    Channel, PlanName, Tenant, UtcMillis,
-    pause::{PauseNote, PauseNotes, PauseScope},
-};
+use house_facts::pause::{PauseNote, PauseNotes, PauseScope};
+use model::{Channel, PlanName, Tenant, UtcMillis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source_text::suggest_name;

@@ -3,7 +3,7 @@
 //!
 //! A message is better told than held up, so the service has half a second, and any failure counts as "unknown".
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
@@ -12,7 +12,7 @@ use model::{Person, Tenant};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::task::spawn_blocking;
-use ureq::{Agent, tls::TlsConfig};
+use ureq::Agent;
 
 /// For one question, from its first byte to the last of its answer.
 const TIME: Duration = Duration::from_millis(500);
@@ -33,16 +33,12 @@ struct PresenceResponse {
 
 impl PresenceService {
     /// A service at an address that was checked.
-    pub fn new(url: &str) -> Self {
+    pub fn new(url: &str) -> anyhow::Result<Self> {
         Self::with_timeout(TIME, url)
     }
 
-    fn with_timeout(time: Duration, url: &str) -> Self {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider).build();
-        let config =
-            Agent::config_builder().timeout_global(Some(time)).max_redirects(0).tls_config(tls).build();
-        Self { agent: config.into(), url: url.to_owned() }
+    fn with_timeout(time: Duration, url: &str) -> anyhow::Result<Self> {
+        Ok(Self { agent: http_agent::build_agent(None, time)?, url: url.to_owned() })
     }
 
     fn ask_connected(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<BTreeSet<Person>> {
@@ -103,7 +99,7 @@ mod tests {
             String::from_utf8_lossy(&asked[..read]).into_owned()
         });
         let persons = ["ann", "ben"].map(|name| Person::new(name).unwrap());
-        let service = PresenceService::with_timeout(if is_silent { TIME } else { PATIENCE }, &url);
+        let service = PresenceService::with_timeout(if is_silent { TIME } else { PATIENCE }, &url).unwrap();
         let found = service.find_connected(&Tenant::new("main").unwrap(), &persons).await;
         let asked = server.join().unwrap();
         assert!(asked.starts_with("POST /presence HTTP/1.1"), "{asked}");
@@ -146,7 +142,7 @@ mod tests {
         });
         let persons = ["ben", "ann"].map(|name| Person::new(name).unwrap());
         live::conformance::check_live_engine(
-            &PresenceService::with_timeout(PATIENCE, &url),
+            &PresenceService::with_timeout(PATIENCE, &url).unwrap(),
             &Tenant::new("main").unwrap(),
             &persons,
         )

@@ -4,7 +4,9 @@ use std::{collections::BTreeSet, future::pending, pin::pin, sync::Arc, time::Dur
 
 use catalogue::Catalogue;
 use futures::future::BoxFuture;
-use model::{Tenant, civil_time::ZoneRules, edition::EDITION_WAIT_MS, partition::PartitionCount};
+use geoip::AddressPlaces;
+use house_facts::edition::EDITION_WAIT_MS;
+use model::{Tenant, civil_time::ZoneRules, partition::PartitionCount};
 use render::MessageRenderer;
 use runtime::{Clock, ShutdownSignal, WorkTracker, metrics::Metrics, work_tracker::WorkGuard};
 use topic::metrics::TurnMetrics;
@@ -18,6 +20,8 @@ use super::{
     metrics::{ClusterNames, KeeperMetrics, PresenceMetrics},
     presence::{PresenceTopics, RoomPresence},
 };
+use wire::token::{LinkSecret, SECRET_BYTES};
+
 use crate::{erasure::work, house_watch::HouseWatch};
 
 /// A part of the house that can run without the others, by the name that the command line has for it.
@@ -74,6 +78,10 @@ pub struct Config {
     pub takes_up: TakeUpPolicy,
     /// How long what a newer catalogue wrote is waited for.
     pub catalogue_wait: Duration,
+    /// With what people without an account are told apart: each process of a house has the same.
+    pub secret: LinkSecret,
+    /// Where IP addresses are.
+    pub places: AddressPlaces,
     pub ingest: ingest::Config,
     pub fanout: fanout::Config,
     pub digest: digest::Config,
@@ -94,6 +102,8 @@ impl Config {
             watches: Vec::new(),
             takes_up: TakeUpPolicy::Anew,
             catalogue_wait: Duration::from_millis(EDITION_WAIT_MS.unsigned_abs()),
+            secret: LinkSecret::new([0; SECRET_BYTES]),
+            places: AddressPlaces::default(),
             ingest: ingest::Config {
                 records_max: ingest::config::RECORDS_MAX,
                 tenant,
@@ -163,7 +173,7 @@ impl HouseDeps {
 
     /// The rooms that are asked for, in the order of the way.
     pub fn build_rooms(&self, config: Config) -> anyhow::Result<(ingest::Deps, Vec<UnopenedRoom>)> {
-        let intake = self.ingest_deps()?;
+        let intake = self.ingest_deps(config.secret.clone(), config.places.clone())?;
         let mut rooms = Vec::new();
         for room in config.rooms {
             let run: BoxFuture<'static, anyhow::Result<()>> = match room {
@@ -185,10 +195,10 @@ impl HouseDeps {
     }
 
     /// With the log itself: what comes in over HTTP joins no group of which somebody could watch whether it has.
-    fn ingest_deps(&self) -> anyhow::Result<ingest::Deps> {
+    fn ingest_deps(&self, secret: LinkSecret, places: AddressPlaces) -> anyhow::Result<ingest::Deps> {
         let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
         let room = room::Deps { topics: self.engines.topics.clone(), ..self.room.clone() };
-        Ok(ingest::Deps { room, schemas: self.engines.schemas.clone(), metrics })
+        Ok(ingest::Deps { room, secret, schemas: self.engines.schemas.clone(), places, metrics })
     }
 
     fn fanout_deps(&self) -> anyhow::Result<fanout::Deps> {

@@ -1,20 +1,18 @@
 //! Whether a CloudEvent is admitted, and as what.
 //!
-//! Pure: the verdict is a function of the event, of the instant at which it was first seen and of the
-//! catalogue, so it is the same however often the event comes again.
+//! Pure: the verdict is a function of the event, of the instant at which it was first seen, of the
+//! catalogue and of where addresses are, so with the same of these it is the same however often the event comes again.
 
 use std::sync::Arc;
 
 use catalogue::Catalogue;
-use model::{
-    FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, civil_time::ZoneRules,
-    event::check_timely,
-};
+use model::{FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, event::check_timely};
 use source_text::suggest_name;
-use wire::{CloudChange, FeedbackAction};
+use wire::{CloudChange, FeedbackAction, token::LinkSecret};
 
 use crate::{
     admission_error::{AdmissionError, quote_text, refuse_at},
+    admission_rules::AdmissionRules,
     change::{self, AdmittedChange},
     device,
     fact_data::{FactData, check_declared},
@@ -120,9 +118,10 @@ pub fn admit_cloud_event(
     cloud: CloudChange,
     tenant: &Tenant,
     first_seen: UtcMillis,
-    catalogue: &Catalogue,
-    zones: &ZoneRules,
+    rules: AdmissionRules<'_>,
+    secret: &LinkSecret,
 ) -> Result<AdmittedItem, AdmissionError> {
+    let catalogue = rules.catalogue;
     let sort = CloudEventSort::from_type(&cloud.what)?;
     let occurred = cloud.time.unwrap_or(first_seen);
     // A fact or feedback may be told late, but not ahead: nothing could ever override it.
@@ -130,7 +129,7 @@ pub fn admit_cloud_event(
     check_timely(judged, first_seen)
         .map_err(|untimely| AdmissionError::new("/time", untimely.to_string()))?;
     if sort == CloudEventSort::Change {
-        return change::judge_change(cloud, tenant, occurred, catalogue).map(AdmittedItem::Change);
+        return change::judge_change(cloud, tenant, occurred, catalogue, secret).map(AdmittedItem::Change);
     }
     check_lists_nothing(&cloud)?;
     let data = FactData(&cloud.data);
@@ -145,7 +144,7 @@ pub fn admit_cloud_event(
             Ok(AdmittedItem::Follow(FollowFact { tenant, person, target, version, on: what == FOLLOW }))
         }
         PROFILE => {
-            let state = profile::profile_cells(&cloud.data, version, zones, catalogue)?;
+            let state = profile::profile_cells(&cloud.data, version, rules)?;
             Ok(AdmittedItem::Profile { tenant, person, state })
         }
         DEVICE => Ok(AdmittedItem::Profile { tenant, person, state: device::device_cells(data, version)? }),

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
-use catalogue::Catalogue;
-use model::{Tenant, UtcMillis, civil_time::ZoneRules};
+use model::{Tenant, UtcMillis};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use source_text::{did_you_mean, list_choices};
 use web::{HttpProblem, ProblemType, idempotency::IdempotentAnswer};
-use wire::{CloudChange, CloudError};
+use wire::{CloudChange, CloudError, token::LinkSecret};
 
 use crate::{
     admission::{AdmittedItem, CloudEventSort, admit_cloud_event},
     admission_error::{AdmissionError, quote_text},
+    admission_rules::AdmissionRules,
     config::BEHIND_RETRY_SECS,
     effects::IntakeVerdict,
     ingest_error::IngestError,
@@ -121,10 +121,10 @@ impl JudgedBody {
         items: Vec<Result<CloudChange, CloudError>>,
         sort: CloudEventSort,
         (tenant, first_seen): (&Tenant, UtcMillis),
-        catalogue: &Catalogue,
-        zones: &ZoneRules,
+        rules: AdmissionRules<'_>,
+        secret: &LinkSecret,
     ) -> Self {
-        let mut judged = Self::default();
+        let (mut judged, catalogue) = (Self::default(), rules.catalogue);
         let mut fields = note::StrangeFieldNotes::default();
         for (index, item) in items.into_iter().enumerate() {
             let item =
@@ -136,7 +136,7 @@ impl JudgedBody {
                 } else {
                     Vec::new()
                 };
-                Ok((admit_cloud_event(cloud, tenant, first_seen, catalogue, zones)?, strange))
+                Ok((admit_cloud_event(cloud, tenant, first_seen, rules, secret)?, strange))
             });
             match verdict {
                 Ok((admitted, mut notes)) => {

@@ -63,7 +63,12 @@ async fn apply_piece(
     admitted: Vec<AdmittedItem>,
 ) -> Result<Vec<IntakeVerdict>, IngestError> {
     let now = deps.room.now();
-    let known = load::load_facts(deps, IntakeQuestions::from_admitted(&admitted, now), now).await?;
+    let known = load::load_facts(
+        deps,
+        IntakeQuestions::from_admitted(&admitted, deps.room.store.day_life(), now),
+        now,
+    )
+    .await?;
     let sorts: Vec<&str> = admitted.iter().map(sort_of).collect();
     let IntakeEffects { mut enrolments, states, mut left, marks, mut records, verdicts } =
         IntakeEffects::from_admitted(admitted, &known, now);

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use catalogue::{Audience, Catalogue, SubjectFieldError};
 use model::{
-    Event, EventKey, ListedPerson, Person, PersonScore, SubjectRef, Tenant, UtcMillis, VersionedState,
+    Actor, Event, EventKey, ListedPerson, Person, PersonScore, SubjectRef, Tenant, UtcMillis, VersionedState,
     event::FirstWord,
     fault::{self, PlantedFault},
     limits::ID_BYTES_MAX,
 };
 use source_text::{did_you_mean, list_choices};
 use topic::RecordHeaders;
-use wire::{CloudChange, cloud_event::CloudPerson};
+use wire::{CloudChange, cloud_event::CloudPerson, token::LinkSecret};
 
 use crate::{
+    actor,
     admission_error::{AdmissionError, data_pointer, describe_bad_name, refuse_at},
     config::{EXTRA_BYTES_MAX, LISTED_MAX, PERSONS_MAX, SUBJECTS_MAX},
     fact_data::check_declared,
@@ -24,7 +25,7 @@ use crate::{
 pub struct AdmittedChange {
     pub tenant: Tenant,
     pub what: String,
-    pub actor: Option<Person>,
+    pub actor: Option<Actor>,
     /// By its source and id alone.
     pub key: EventKey,
     pub occurred: UtcMillis,
@@ -106,6 +107,7 @@ pub(crate) fn judge_change(
     tenant: &Tenant,
     occurred: UtcMillis,
     catalogue: &Catalogue,
+    secret: &LinkSecret,
 ) -> Result<AdmittedChange, AdmissionError> {
     for (name, text) in [("/id", &cloud.id), ("/source", &cloud.source), ("/type", &cloud.what)] {
         if text.trim().is_empty() {
@@ -134,8 +136,7 @@ pub(crate) fn judge_change(
         }
     }
     let persons = parse_listed(&cloud, subjects.len(), catalogue)?;
-    let actor = cloud.actor.as_deref().map(Person::new).transpose();
-    let actor = actor.map_err(|bad| AdmissionError::new("/actor", describe_bad_name(&bad)))?;
+    let actor = actor::parse_actor(&cloud, tenant, secret)?;
     let subjects = key_subjects(tenant, &cloud, subjects)?;
     let key = EventKey::from_source_id(tenant, &cloud.source, &cloud.id);
     let (tenant, what, headers) = (tenant.clone(), cloud.what, RecordHeaders::new());

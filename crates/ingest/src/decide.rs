@@ -1,14 +1,14 @@
 //! The decision of the intake: what a CloudEvent is admitted as, and in which pieces what was admitted is written. Pure;
 //! [`crate::admission`] judges one, [`crate::effects`] says what a piece comes to.
 
-use catalogue::Catalogue;
-use model::{Tenant, UtcMillis, civil_time::ZoneRules, trace::TraceParent};
+use model::{Tenant, UtcMillis, trace::TraceParent};
 use topic::TopicRecord;
-use wire::{CloudChange, replay, trace};
+use wire::{CloudChange, replay, token::LinkSecret, trace};
 
 use crate::{
     admission::{AdmittedItem, admit_cloud_event},
     admission_error::AdmissionError,
+    admission_rules::AdmissionRules,
     config::EXTRA_BYTES_MAX,
 };
 
@@ -18,10 +18,10 @@ pub(crate) fn judge_cloud(
     record: &TopicRecord,
     tenant: &Tenant,
     first_seen: UtcMillis,
-    catalogue: &Catalogue,
-    zones: &ZoneRules,
+    rules: AdmissionRules<'_>,
+    secret: &LinkSecret,
 ) -> Result<AdmittedItem, AdmissionError> {
-    let mut admitted = admit_cloud_event(cloud, tenant, first_seen, catalogue, zones)?;
+    let mut admitted = admit_cloud_event(cloud, tenant, first_seen, rules, secret)?;
     if let AdmittedItem::Change(change) = &mut admitted {
         change.headers = replay::carry_headers(&record.headers);
     }

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use house_facts::erasure::{Erasure, ErasureDecision, decide_erasure};
 use model::{
-    Channel, Crowd, CrowdEnrolment, DayRow, EntryKey, Event, Fact, Kind, Mark, Person, Tenant, UtcMillis,
-    Value, ValueCell, VersionedState,
+    Channel, Crowd, CrowdEnrolment, DayLife, DayRow, EntryKey, Event, Fact, Kind, Mark, Person, Tenant,
+    UtcMillis, Value, ValueCell, VersionedState,
     entry::DayKey,
-    erasure::{Erasure, ErasureDecision, decide_erasure},
     partition::PartitionCount,
     person::{
         notes::{self, UP_TO, up_to_field},
-        profile,
+        profile::{self, PlaceOrigin},
     },
 };
 use room::records::{erasure_record, event_record, inbox_record};
@@ -129,7 +129,7 @@ impl IntakeEffects {
                 }
                 let unmarked: Vec<EntryKey> =
                     covered.into_iter().filter(|key| !marked.contains(key)).collect();
-                self.add_marks(&tenant, &person, what, &unmarked, at, now);
+                self.add_marks(&tenant, &person, what, &unmarked, at, (known.day_life, now));
             }
         }
         Ok(IntakeVerdict::Taken)
@@ -190,9 +190,10 @@ impl IntakeEffects {
         };
         self.records.push(inbox_record(&InboxItem::Fact(fact), known.partitions)?);
         let key = StateKey::Person(tenant.clone(), person.clone());
-        if let Some(stated) = state.cells.get(profile::PLACE) {
-            let held = self.current_cell(&key, profile::PLACE, known);
-            let PlaceMove { entered, left } = moves::plan_move(&tenant, &person, held, stated);
+        for origin in PlaceOrigin::ALL {
+            let Some(stated) = state.cells.get(origin.field()) else { continue };
+            let held = self.current_cell(&key, origin.field(), known);
+            let PlaceMove { entered, left } = moves::plan_move((&tenant, &person), origin, held, stated);
             self.enrolments.extend(entered);
             self.left.extend(left);
         }
@@ -263,11 +264,11 @@ impl IntakeEffects {
         did: FeedbackAction,
         keys: &[EntryKey],
         at: UtcMillis,
-        now: UtcMillis,
+        (life, now): (DayLife, UtcMillis),
     ) {
         for of_day in keys.chunk_by(|a, b| a.day() == b.day()) {
             let day = of_day[0].day();
-            if day.expires_at() <= now {
+            if life.is_over(day, now) {
                 continue;
             }
             let mark =

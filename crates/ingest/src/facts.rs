@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Day, DayRow, EntryKey, FollowFact, MarkAction, Person, SubjectRef, Tenant, UtcMillis, VersionedState,
-    entry::DayKey, partition::PartitionCount, person::profile,
+    Day, DayLife, DayRow, EntryKey, FollowFact, MarkAction, Person, SubjectRef, Tenant, UtcMillis,
+    VersionedState, entry::DayKey, partition::PartitionCount, person::profile::PlaceOrigin,
 };
 use store::StateKey;
 use wire::FeedbackAction;
@@ -27,12 +27,13 @@ pub struct IntakeFacts {
     pub days: BTreeMap<DayKey, Vec<DayRow>>,
     /// Where what is announced belongs.
     pub partitions: PartitionCount,
+    pub day_life: DayLife,
     /// Whether somebody waits to hear that a page was read.
     pub have_badges: bool,
 }
 
 impl IntakeQuestions {
-    pub fn from_admitted(admitted: &[AdmittedItem], now: UtcMillis) -> Self {
+    pub fn from_admitted(admitted: &[AdmittedItem], life: DayLife, now: UtcMillis) -> Self {
         let mut questions = Self::default();
         for one in admitted {
             if let Some((tenant, person)) = person_of(one) {
@@ -40,7 +41,7 @@ impl IntakeQuestions {
             }
             match one {
                 AdmittedItem::Profile { tenant, person, state }
-                    if state.cells.contains_key(profile::PLACE) =>
+                    if PlaceOrigin::ALL.iter().any(|origin| state.cells.contains_key(origin.field())) =>
                 {
                     questions.states.insert(StateKey::Person(tenant.clone(), person.clone()));
                 }
@@ -53,7 +54,7 @@ impl IntakeQuestions {
                 let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
                 match about {
                     FeedbackTarget::Subject { until, .. } => {
-                        questions.days.extend(living_days(*until, now).map(key));
+                        questions.days.extend(living_days(*until, life, now).map(key));
                     }
                     // One cell says it, whatever lies in the days.
                     FeedbackTarget::UpTo { .. } => {}
@@ -77,12 +78,13 @@ impl IntakeFacts {
         now: UtcMillis,
     ) -> BTreeSet<EntryKey> {
         let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-        let rows = living_days(until, now).filter_map(|day| self.days.get(&key(day))).flatten();
+        let rows =
+            living_days(until, self.day_life, now).filter_map(|day| self.days.get(&key(day))).flatten();
         let about = |row: &DayRow| match row {
             DayRow::Entry(entry) if entry.subject == *subject && entry.key.occurred <= until => {
                 Some(entry.key)
             }
-            DayRow::Entry(_) | DayRow::Mark(_) => None,
+            DayRow::Entry(_) | DayRow::Mark(_) | DayRow::List(_) => None,
         };
         rows.filter_map(about).collect()
     }
@@ -103,16 +105,16 @@ impl IntakeFacts {
             DayRow::Mark(mark) if mark.channel.is_none() && mark.what == feedback_mark(did) => {
                 mark.covers.clone()
             }
-            DayRow::Mark(_) | DayRow::Entry(_) => Vec::new(),
+            DayRow::Mark(_) | DayRow::Entry(_) | DayRow::List(_) => Vec::new(),
         };
         rows.flat_map(covers).collect()
     }
 }
 
 /// The days up to an instant that have not expired.
-fn living_days(until: UtcMillis, now: UtcMillis) -> impl Iterator<Item = Day> {
+fn living_days(until: UtcMillis, life: DayLife, now: UtcMillis) -> impl Iterator<Item = Day> {
     std::iter::successors(Some(Day::from_instant(until)), |day| Some(day.plus(-1)))
-        .take_while(move |day| day.expires_at() > now)
+        .take_while(move |day| !life.is_over(*day, now))
 }
 
 /// Whom an admitted thing is about, if it is a person.

@@ -1,7 +1,7 @@
 //! What feedback is about: entries by their keys, or all there is about a subject.
 
 use catalogue::Catalogue;
-use model::{EntryKey, EventKey, Kind, SubjectRef, UtcMillis, event::check_timely, limits::DAY_LIFE_MS};
+use model::{DayLife, EntryKey, EventKey, Kind, SubjectRef, UtcMillis, event::check_timely};
 use serde_json::Value;
 use source_text::list_choices;
 
@@ -43,7 +43,9 @@ pub(crate) fn parse_target(
             check_declared(&subject, "/data/subject", catalogue)?;
             Ok(FeedbackTarget::Subject { subject, until: occurred })
         }
-        (["entries"], Some(entries)) => parse_entries(entries, first_seen).map(FeedbackTarget::Entries),
+        (["entries"], Some(entries)) => {
+            parse_entries(entries, catalogue.day_life, first_seen).map(FeedbackTarget::Entries)
+        }
         (["kind"], _) => {
             let kind = data.parse_name("kind", Kind::new)?;
             mute::check_kind(&kind, catalogue)?;
@@ -57,7 +59,11 @@ pub(crate) fn parse_target(
     }
 }
 
-fn parse_entries(entries: &Value, first_seen: UtcMillis) -> Result<Vec<EntryKey>, AdmissionError> {
+fn parse_entries(
+    entries: &Value,
+    life: DayLife,
+    first_seen: UtcMillis,
+) -> Result<Vec<EntryKey>, AdmissionError> {
     let Some(entries) = entries.as_array().filter(|entries| !entries.is_empty()) else {
         return refuse_at("/data/entries", "it must be a list with at least one entry");
     };
@@ -69,7 +75,7 @@ fn parse_entries(entries: &Value, first_seen: UtcMillis) -> Result<Vec<EntryKey>
     }
     let one = |(i, entry): (usize, &Value)| {
         let key = entry.as_str().ok_or_else(|| "it is not a text".to_owned()).and_then(parse_entry_key);
-        let key = key.and_then(|key| check_day_lives(key, first_seen).map(|()| key));
+        let key = key.and_then(|key| check_day_lives(key, life, first_seen).map(|()| key));
         key.map_err(|reason| AdmissionError::new(format!("/data/entries/{i}"), reason))
     };
     entries.iter().enumerate().map(one).collect()
@@ -86,8 +92,8 @@ fn parse_entry_key(text: &str) -> Result<EntryKey, String> {
 }
 
 /// A mark lives as long as its day, so it may not name a day that is gone or one that is far ahead.
-fn check_day_lives(key: EntryKey, first_seen: UtcMillis) -> Result<(), String> {
-    if first_seen.since(key.day().start()) >= DAY_LIFE_MS {
+fn check_day_lives(key: EntryKey, life: DayLife, first_seen: UtcMillis) -> Result<(), String> {
+    if life.is_over(key.day(), first_seen) {
         return Err("the day of this entry has expired".to_owned());
     }
     check_timely(key.occurred.max(first_seen), first_seen).map_err(|untimely| untimely.to_string())

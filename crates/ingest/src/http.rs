@@ -282,8 +282,7 @@ impl IntakeService {
         };
         let heard = items.iter_mut().filter_map(|item| Some((item.as_mut().ok()?, first_seen)));
         order::order_facts(heard);
-        let mut judged =
-            JudgedBody::judge(items, sort, (tenant, first_seen), &deps.room.catalogue, &deps.room.zones);
+        let mut judged = JudgedBody::judge(items, sort, (tenant, first_seen), deps.rules(), &deps.secret);
         self.quota.spend(tenant, judged.rows(), self.now()).map_err(describe_quota)?;
         deps.metrics.count_refused(IntakeWay::Http, judged.rejected());
         let mut admitted = std::mem::take(&mut judged.admitted);

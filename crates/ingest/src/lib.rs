@@ -10,7 +10,7 @@
 //!
 //! [`read`] is what a record says. [`decide`] judges it by [`admission`], with [`change`], [`profile`], [`device`], [`mute`]
 //! and [`feedback`] for the parts that each sort has of its own; [`fact_data`] reads what they have in common, and
-//! [`admission_error`] is why one is not admitted. [`source`] makes the same of rows of others. [`facts`] is what has to be
+//! [`admission_error`] is why one is not admitted, [`admission_rules`] what it is judged by. [`source`] makes the same of rows of others. [`facts`] is what has to be
 //! known of what was admitted, [`load`] asks for it, [`effects`] turns it into writes and records; [`moves`] says how crowds
 //! follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise.
 //! [`mod@apply`] is the desk of both ways, which stores and then announces; [`ingest_error`] is why it cannot.
@@ -22,8 +22,10 @@
 pub mod config;
 mod deps;
 
+mod actor;
 pub mod admission;
 pub mod admission_error;
+pub mod admission_rules;
 pub mod change;
 pub mod device;
 mod fact_data;

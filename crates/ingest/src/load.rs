@@ -78,7 +78,8 @@ pub(crate) async fn load_facts(
     };
     let (states, days) = try_join!(states, days)?;
     let have_badges = deps.room.catalogue.have_badges();
-    Ok(IntakeFacts { states, days, partitions: deps.room.partitions, have_badges })
+    let (partitions, day_life) = (deps.room.partitions, deps.room.store.day_life());
+    Ok(IntakeFacts { states, days, partitions, day_life, have_badges })
 }
 
 /// The returns of mails that are ours, each with its slip. Of who was erased nothing is noted any more.

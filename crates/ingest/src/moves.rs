@@ -9,11 +9,16 @@
 //! - those of the older one alone are left with the version of the *older* one. At one version the end wins,
 //!   so it ends just what that statement began, and whatever is newer stands.
 //!
+//! A person has two places, one that was stated and that of their last IP address, with versions of two services. They are
+//! moves of their own: each has its own cells, and none of them ends a row of the other.
+//!
 //! Entered before the profile is merged, and left after it: whatever the profile says meanwhile, they are found
 //! there, and a crash in between loses nobody. If nothing was left because of one, whoever walks through
 //! the crowd next does it (`fanout`).
 
-use model::{Crowd, CrowdEnrolment, Person, Tenant, Value, ValueCell, place};
+use model::{
+    Crowd, CrowdEnrolment, Person, Tenant, Value, ValueCell, person::profile::PlaceOrigin, place::GlobeCell,
+};
 
 #[cfg(test)]
 mod tests;
@@ -27,18 +32,19 @@ pub struct PlaceMove {
     pub left: Vec<CrowdEnrolment>,
 }
 
-/// What a statement about a person's place changes, given the one that holds.
+/// What a statement about a person's place changes, given the one of the same origin that holds.
 pub fn plan_move(
-    tenant: &Tenant,
-    person: &Person,
+    (tenant, person): (&Tenant, &Person),
+    origin: PlaceOrigin,
     held: Option<&ValueCell>,
     stated: &ValueCell,
 ) -> PlaceMove {
-    let enrol = |cell: place::GlobeCell, version, on| {
+    let enrol = |cell: GlobeCell, version, on| {
         let (tenant, person, crowd) = (tenant.clone(), person.clone(), Crowd::Cell(cell));
         CrowdEnrolment { tenant, person, crowd, version, on }
     };
-    let enter = || place_cells(stated).into_iter().map(|cell| enrol(cell, stated.version, true)).collect();
+    let enter =
+        || place_cells(origin, stated).into_iter().map(|cell| enrol(cell, stated.version, true)).collect();
     let Some(held) = held else { return PlaceMove { entered: enter(), left: Vec::new() } };
     let is_newer = stated.wins_over(held);
     let (newer, older) = if is_newer { (stated, held) } else { (held, stated) };
@@ -48,14 +54,14 @@ pub fn plan_move(
     if older.version >= newer.version {
         return PlaceMove { entered, left: Vec::new() };
     }
-    let kept = place_cells(newer);
-    let left = place_cells(older).into_iter().filter(|cell| !kept.contains(cell));
+    let kept = place_cells(origin, newer);
+    let left = place_cells(origin, older).into_iter().filter(|cell| !kept.contains(cell));
     PlaceMove { entered, left: left.map(|cell| enrol(cell, older.version, false)).collect() }
 }
 
-fn place_cells(stated: &ValueCell) -> Vec<place::GlobeCell> {
+fn place_cells(origin: PlaceOrigin, stated: &ValueCell) -> Vec<GlobeCell> {
     match stated.value {
-        Some(Value::Place(place)) => place.cells(),
+        Some(Value::Place(place)) => place.cells_of(origin),
         _ => Vec::new(),
     }
 }

@@ -1,15 +1,16 @@
 //! The fields of a person's profile as they may be stated from outside.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, net::IpAddr};
 
 use catalogue::{Catalogue, PROFILE_FIELDS, PlaceParseError};
+use geoip::AddressPlaces;
 use model::{
     Channel, ValueCell, VersionedState,
     civil_time::ZoneRules,
     hook::Hook,
     person::{
         notes,
-        profile::{EMAIL, LANGUAGE, PLACE, QUIET, ZONE},
+        profile::{EMAIL, IP_ADDRESS, LANGUAGE, PLACE, PLACE_BY_ADDRESS, QUIET, ZONE},
     },
     plan::LocalHours,
 };
@@ -17,7 +18,10 @@ use serde_json::{Map, Value};
 use source_text::suggest_name;
 use url::Url;
 
-use crate::admission_error::{AdmissionError, data_pointer, quote_text, refuse_at, refuse_unknown_field};
+use crate::{
+    admission_error::{AdmissionError, data_pointer, quote_text, refuse_at, refuse_unknown_field},
+    admission_rules::AdmissionRules,
+};
 
 /// Bytes of an address of a hook.
 const ADDRESS_BYTES_MAX: usize = 2_048;
@@ -29,24 +33,35 @@ const NAME_BYTES_MAX: usize = 256;
 /// Bytes of a language tag; RFC 5646 asks that 35 be taken.
 const LANGUAGE_BYTES_MAX: usize = 35;
 
-/// The cells that a profile's data states; null takes a value away.
+/// The cells that a profile's data states; null takes a value away. An IP address becomes the place where it is, or that
+/// there is none: it is the last one that counts.
 pub fn profile_cells(
     data: &Map<String, Value>,
     version: i64,
-    zones: &ZoneRules,
-    catalogue: &Catalogue,
+    rules: AdmissionRules<'_>,
 ) -> Result<VersionedState, AdmissionError> {
     let mut state = VersionedState::default();
+    // Who takes a place back takes with it what stood in for one.
+    if data.get(PLACE) == Some(&Value::Null) && !data.contains_key(IP_ADDRESS) {
+        state.set(PLACE_BY_ADDRESS, ValueCell { version, value: None });
+    }
     for (field, value) in data.iter().filter(|(field, _)| *field != "person") {
         if notes::is_own(field) {
             return refuse_at(data_pointer(field), format!("`{field}` cannot be set from outside"));
         }
+        if field == PLACE_BY_ADDRESS {
+            let why = format!("`{field}` cannot be set from outside: state `{IP_ADDRESS}`");
+            return refuse_at(data_pointer(field), why);
+        }
         if !PROFILE_FIELDS.contains(&field.as_str()) {
             return refuse_unknown_field(field, &PROFILE_FIELDS);
         }
-        let value = parse_value(field, value, zones, catalogue);
+        let (cell, value) = match field.as_str() {
+            IP_ADDRESS => (PLACE_BY_ADDRESS, place_of_address(value, rules.places)),
+            field => (field, parse_value(field, value, rules)),
+        };
         let value = value.map_err(|reason| AdmissionError::new(data_pointer(field), reason))?;
-        state.set(field, ValueCell { version, value });
+        state.set(cell, ValueCell { version, value });
     }
     if state.is_empty() {
         return refuse_at("/data", "it has no field about the person");
@@ -57,8 +72,7 @@ pub fn profile_cells(
 fn parse_value(
     field: &str,
     value: &Value,
-    zones: &ZoneRules,
-    catalogue: &Catalogue,
+    AdmissionRules { catalogue, zones, .. }: AdmissionRules<'_>,
 ) -> Result<Option<model::Value>, String> {
     let is_off = Channel::ALL.iter().any(|channel| channel.off() == field);
     match (field, value) {
@@ -82,6 +96,18 @@ fn parse_value(
         }
         _ => Err("it is not a text".to_owned()),
     }
+}
+
+/// Where an IP address is, if anybody knows. No complaint quotes it.
+fn place_of_address(value: &Value, places: &AddressPlaces) -> Result<Option<model::Value>, String> {
+    let address: IpAddr = match value {
+        Value::Null => return Ok(None),
+        Value::String(text) => text.parse().map_err(|_| {
+            "it is not an IP address, such as 203.0.113.7 or 2001:db8::7, without a port".to_owned()
+        })?,
+        _ => return Err("it is not a text".to_owned()),
+    };
+    Ok(places.find_place(address).map(model::Value::Place))
 }
 
 /// Degrees north and east, as an object of nothing else or as a text.

@@ -10,7 +10,7 @@ use topic::{
     drive::{RoomWork, run_room},
 };
 use traces::{Span, SpanAttribute, SpanName};
-use wire::{topics, trace};
+use wire::{QuarantineCause, topics, trace};
 
 use crate::{
     admission::AdmittedItem,
@@ -93,7 +93,7 @@ struct IngestWork {
 impl RoomWork for IngestWork {
     async fn turn(&mut self, batch: &RecordBatch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let Self { deps, config, source } = self;
-        let (now, room) = (deps.room.now(), &deps.room);
+        let now = deps.room.now();
         let (mut reads, mut spans) = (Vec::with_capacity(batch.records.len()), Vec::new());
         for record in &batch.records {
             spans.push(begin_span(deps, record));
@@ -107,9 +107,12 @@ impl RoomWork for IngestWork {
         order::order_facts(heard);
         let (mut admitted, mut from, mut rejects) = (Vec::new(), Vec::new(), Vec::new());
         for ((record, seen, read), span) in reads.into_iter().zip(&spans) {
-            let judge =
-                |cloud| judge_cloud(cloud, record, &config.tenant, seen, &room.catalogue, &room.zones);
-            let judged = read.and_then(|clouds| clouds.into_iter().map(judge).collect());
+            let judge = |cloud| judge_cloud(cloud, record, &config.tenant, seen, deps.rules(), &deps.secret);
+            let read = read.map_err(|reason| (QuarantineCause::Unreadable, reason));
+            let judged = read.and_then(|clouds| {
+                let all = clouds.into_iter().map(judge).collect::<Result<_, _>>();
+                all.map_err(|reason| (QuarantineCause::Refused, reason))
+            });
             match judged {
                 Ok(several) => {
                     let mut several: Vec<AdmittedItem> = several;
@@ -117,7 +120,9 @@ impl RoomWork for IngestWork {
                     from.extend(std::iter::repeat_n(record, several.len()));
                     admitted.extend(several);
                 }
-                Err(reason) => rejects.push(quarantine_record(record, reason.to_string(), GROUP, now)?),
+                Err((cause, reason)) => {
+                    rejects.push(quarantine_record(record, (cause, reason.to_string()), GROUP, now)?);
+                }
             }
         }
         deps.metrics.count_refused(IntakeWay::Topic, rejects.len());
@@ -129,7 +134,12 @@ impl RoomWork for IngestWork {
         };
         for (record, verdict) in from.into_iter().zip(verdicts) {
             if let IntakeVerdict::Refused(refused) = verdict {
-                rejects.push(quarantine_record(record, refused.to_string(), GROUP, now)?);
+                rejects.push(quarantine_record(
+                    record,
+                    (QuarantineCause::Refused, refused.to_string()),
+                    GROUP,
+                    now,
+                )?);
             }
         }
         Ok(rejects)

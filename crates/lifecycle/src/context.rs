@@ -39,6 +39,8 @@ use topic::TopicError;
 use web::RequestGuard;
 use wire::token::LinkSecret;
 
+use crate::addresses::AddressSetup;
+
 /// How often disk and engines are looked at.
 const LOOK: Duration = Duration::from_secs(2);
 /// How long the rooms may take for what they have in hand, before they are left where they stand.
@@ -75,6 +77,8 @@ pub struct ProcessContext {
     pub way_back: WayBack,
     /// What this process counts, whether or not there is a house.
     pub metrics: Metrics,
+    /// Where IP addresses are.
+    pub addresses: AddressSetup,
     /// What records traces, if anything does.
     pub traces: TraceSetup,
     /// Starts a house on engines that were opened, and what answers for it.

@@ -1,6 +1,7 @@
 //! What a process counts beside its house.
 
-use runtime::metrics::{Counters, Metrics, begin_counters};
+use model::UtcMillis;
+use runtime::metrics::{Counters, Gauges, Metrics, begin_counters};
 
 /// Reloads.
 #[derive(Clone)]
@@ -22,5 +23,42 @@ impl ReloadMetrics {
 
     pub(crate) fn count(&self, outcome: &str) {
         self.reloads.with_label_values(&[outcome]).inc();
+    }
+}
+
+/// Databases of IP addresses.
+#[derive(Clone)]
+pub struct AddressMetrics {
+    loads: Counters,
+    built: Gauges,
+}
+
+impl AddressMetrics {
+    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
+        let loads = metrics.counter(
+            "tidings_address_database_loads_total",
+            "Files of `geoip.database` that were read, by outcome: taken, or refused (the one before stays in use).",
+            &["outcome"],
+        )?;
+        begin_counters(&loads, &[&["taken"], &["refused"]]);
+        let built = metrics.gauge(
+            "tidings_address_database_built_timestamp_seconds",
+            "When the database of IP addresses that is in use was made, in seconds since 1970. Its maker publishes a \
+             newer one every few days.",
+            &[],
+        )?;
+        Ok(Self { loads, built })
+    }
+
+    pub(crate) fn count(&self, outcome: &str) {
+        self.loads.with_label_values(&[outcome]).inc();
+    }
+
+    /// Nothing is shown where there is no database.
+    pub(crate) fn note_built(&self, built: Option<UtcMillis>) {
+        self.built.reset();
+        if let Some(built) = built {
+            self.built.with_label_values::<&str>(&[]).set(built.0 / 1_000);
+        }
     }
 }

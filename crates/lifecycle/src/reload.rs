@@ -1,4 +1,4 @@
-//! A reload: the catalogue, the couriers and the log filter are read anew, without a restart of the process.
+//! A reload: the catalogue, the couriers, the database of IP addresses and the log filter are read anew, without a restart of the process.
 //!
 //! What is read is checked before anything is touched; what does not pass is told, and everything stays as it was. Then
 //! the rooms end in good order, as for a full disk, and begin again with what is new. The catalogue before is kept: when
@@ -16,12 +16,14 @@ use std::{
 use adapters::courier_setup::{self, CourierSetup};
 use anyhow::Context as _;
 use catalogue::Catalogue;
+use geoip::AddressDatabase;
 use house::{RoomName, RunningHouse};
 use settings::config::Config;
 use shell::failure::CommandError;
 use tokio::{task::spawn_blocking, time::interval};
 
 use crate::{
+    addresses::open_database,
     context::ProcessContext,
     metrics::ReloadMetrics,
     start::{ConfigReader, load_catalogue},
@@ -35,15 +37,18 @@ const LOOK: Duration = Duration::from_secs(2);
 /// What is new, checked.
 pub struct ProcessChange {
     catalogue: Arc<Catalogue>,
-    /// Couriers and what they are made of, where the configuration was read too.
-    config: Option<(Box<Config>, CourierSetup)>,
+    /// What is made of the configuration, where that was read too.
+    config: Option<ConfigChange>,
 }
+
+/// A configuration, with couriers and the database of IP addresses that it says.
+type ConfigChange = (Box<Config>, CourierSetup, Option<Arc<AddressDatabase>>);
 
 impl ProcessChange {
     /// Uses what is new from here on; returns what that replaced, which can be applied in its turn.
     pub fn apply(self, site: &mut ProcessContext) -> Self {
         let catalogue = std::mem::replace(&mut site.catalogue, self.catalogue);
-        let Some((config, CourierSetup { courier, web_key })) = self.config else {
+        let Some((config, CourierSetup { courier, web_key }, database)) = self.config else {
             return Self { catalogue, config: None };
         };
         if config.listen != site.config.listen
@@ -58,14 +63,15 @@ impl ProcessChange {
                 courier: std::mem::replace(&mut site.courier, courier),
                 web_key: std::mem::replace(&mut site.web_key, web_key),
             },
+            site.addresses.replace(database),
         );
-        let Config { catalogue: folder, canary, mail, push, hooks, log, .. } = *config;
+        let Config { catalogue: folder, canary, mail, push, hooks, log, geoip_database, .. } = *config;
         if let Err(error) = runtime::log::set_filter(&log.filter) {
             tracing::error!(error = format!("{error:#}"), "the log filter stays as it was");
         }
         let own = &mut site.config;
         (own.catalogue, own.canary, own.log) = (folder, canary, log);
-        (own.mail, own.push, own.hooks) = (mail, push, hooks);
+        (own.mail, own.push, own.hooks, own.geoip_database) = (mail, push, hooks, geoip_database);
         Self { catalogue, config: Some(before) }
     }
 }
@@ -107,7 +113,10 @@ impl ReloadWatch {
         loop {
             let change = tokio::select! {
                 () = self.wait_for_signal() => self.reload_all(site).await,
-                _ = looks.tick() => self.look(site, house).await,
+                _ = looks.tick() => {
+                    site.addresses.look(&site.config, &site.rooms).await;
+                    self.look(site, house).await
+                }
             };
             if let Some(change) = change {
                 return change;
@@ -208,7 +217,8 @@ impl ReloadWatch {
         let counts = (site.rooms.contains(&RoomName::Sender), &site.metrics);
         let courier = courier_setup::open_courier(&config, &site.data, site.outbox.clone(), counts);
         let courier = courier.map_err(CommandError::Refused)?;
-        Ok(ProcessChange { catalogue, config: Some((Box::new(config), courier)) })
+        let database = open_database(&config, &site.rooms).await.map_err(CommandError::Refused)?;
+        Ok(ProcessChange { catalogue, config: Some((Box::new(config), courier, database)) })
     }
 
     fn judge_change(&self, read: Result<ProcessChange, CommandError>) -> Option<ProcessChange> {

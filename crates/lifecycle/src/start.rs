@@ -16,6 +16,7 @@ use listener::{
     LimitedListener,
     http::{self, ServeTimeouts},
 };
+use model::{DayLife, share::ShareRatio};
 use runtime::ShutdownSignal;
 use serde_json::json;
 use settings::config::{CanaryConfig, Config};
@@ -86,18 +87,25 @@ pub fn load_catalogue(config: &Config) -> Result<Arc<Catalogue>, CommandError> {
         let what = "no catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml";
         return Err(CommandError::from_refusal(what));
     };
-    let catalogue = read_catalogue(dir, "the catalogue")?;
-    let Some(CanaryConfig { catalogue: dir, share }) = &config.canary else { return Ok(Arc::new(catalogue)) };
-    let canary = read_catalogue(dir, "the catalogue of `canary.catalogue`")?;
-    let both = catalogue.with_canary(canary, *share).map_err(|differences| {
-        let what = "the catalogue of `canary.catalogue` does not fit the other one";
-        CommandError::from_refusal(format!("{what}\n{}", differences.join("\n")))
-    });
-    both.map(Arc::new)
+    let catalogue = read_catalogue(dir, config.day_life, "the catalogue")?;
+    let both = match &config.canary {
+        None => catalogue,
+        Some(CanaryConfig { catalogue: dir, share }) => add_canary(catalogue, dir, *share)?,
+    };
+    Ok(Arc::new(both))
 }
 
-fn read_catalogue(dir: &Path, what: &str) -> Result<Catalogue, CommandError> {
-    Catalogue::load(dir).map_err(|problems| {
+/// The same with the canary of this folder, if the two can be used together.
+pub fn add_canary(catalogue: Catalogue, dir: &Path, share: ShareRatio) -> Result<Catalogue, CommandError> {
+    let canary = read_catalogue(dir, catalogue.day_life, "the canary")?;
+    catalogue.with_canary(canary, share).map_err(|differences| {
+        let what = "the canary does not fit the other catalogue";
+        CommandError::from_refusal(format!("{what}\n{}", differences.join("\n")))
+    })
+}
+
+fn read_catalogue(dir: &Path, life: DayLife, what: &str) -> Result<Catalogue, CommandError> {
+    Catalogue::load(dir, life).map_err(|problems| {
         let n = problems.0.len();
         let many = if n == 1 { "a problem".to_owned() } else { format!("{n} problems") };
         CommandError::from_refusal(format!("{many} in {what}\n{problems}"))

@@ -20,7 +20,7 @@ use crate::{
 pub const LAST_REQUESTS: Duration = Duration::from_secs(5);
 /// How long door and rooms may take together at the end, before the rooms are left where they stand; and how long it
 /// may take to let go of engines, which may be away. Whoever runs us is told to allow 20 s.
-const LAST_TURNS: Duration = Duration::from_secs(10);
+const LAST_TURNS: Duration = Duration::from_secs(15);
 const LETTING_GO: Duration = Duration::from_secs(4);
 
 /// Lives until somebody asks us to stop, or until what cannot be waited for; goes on by itself after a disk

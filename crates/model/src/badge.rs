@@ -39,7 +39,7 @@ pub(crate) fn note_push(
         return None;
     }
     let mut unseen = record.badge.take().map(|badge| badge.unseen).unwrap_or_default();
-    unseen.days.retain(|day| day.expires_at() > at.now);
+    unseen.days.retain(|day| !plan.day_life.is_over(*day, at.now));
     unseen.days.extend(days);
     record.keep_until = record.keep_until.max(at.now.plus(BADGE_LIFE_MS));
     // This push says the number, so none without words is wanted.

@@ -5,14 +5,15 @@
 
 mod zones;
 
-use jiff::{Timestamp, ToSpan as _, civil::Date, tz::AmbiguousOffset};
+use jiff::{Timestamp, ToSpan as _, tz::AmbiguousOffset};
 
 pub use zones::{Zone, ZoneOrigin, ZoneRules};
 
 use crate::{
+    closing_dates::{ClosingDates, ClosingNumber},
     fault::{self, PlantedFault},
     limits::DAY_MS,
-    local_time::{LocalDate, LocalTime, WeekdaySet},
+    local_time::{LocalDate, LocalTime, date_from_days, days_since_1970},
     time::UtcMillis,
 };
 
@@ -54,36 +55,51 @@ pub fn start_of_date(date: LocalDate, zone: &Zone) -> Option<UtcMillis> {
     Some(UtcMillis(start.timestamp().as_millisecond()))
 }
 
-/// The first instant at or after `after` at this local time on one of these days of the week, on a local
-/// date later than `told`; and that date. A date is told once, whatever zones a person travels through; a date
+/// The first closing at or after `after` on one of these dates and at one of these times, which stand in order, that
+/// comes after the closing `told`; and its instant. A closing is told once, whatever zones a person travels through; one
 /// that was skipped merges into the next.
-pub fn next_local_instant(
+pub fn next_closing(
     after: UtcMillis,
-    told: Option<LocalDate>,
-    time: LocalTime,
-    on: WeekdaySet,
+    told: Option<ClosingNumber>,
+    (dates, times): (&ClosingDates, &[LocalTime]),
     zone: &Zone,
-) -> (LocalDate, UtcMillis) {
+) -> (ClosingNumber, UtcMillis) {
     let today = local_date(after, zone);
-    let first = told.map_or(today, |told| today.max(told.saturating_add(1)));
-    let dates = (first..first.saturating_add(DATES_MAX)).filter(|date| on.has(weekday(*date)));
-    let at = |date| {
-        if fault::is_planted(PlantedFault::DayIs24Hours) {
-            return instant_by_24_hours(after, date, time, zone);
-        }
-        local_instant(date, time, zone).filter(|at| local_date(*at, zone) == date)
+    let first = told.map_or(today, |told| today.max(told.date()));
+    let has = |date: &LocalDate| {
+        dates.has(*date) && !(fault::is_planted(PlantedFault::MonthHas30Days) && is_31st(*date))
     };
-    let mut found = dates.filter_map(|date| Some((date, at(date)?))).filter(|(_, at)| *at >= after);
+    for date in (first..first.saturating_add(DATES_MAX)).filter(has) {
+        let mut before = None;
+        for time in times {
+            let at = date_instant(after, date, *time, zone);
+            // Two times that clocks leave out together are one.
+            let Some(at) = at.filter(|at| Some(*at) != before) else { continue };
+            before = Some(at);
+            let number = ClosingNumber::new(date, *time, times);
+            if at >= after && told.is_none_or(|told| number > told) {
+                return (number, at);
+            }
+        }
+    }
     // No zone goes a year without such a date; an answer is still better than a panic.
-    found.next().unwrap_or((first, after.plus(DAY_MS)))
+    (ClosingNumber::new(first, LocalTime::LAST, times), after.plus(DAY_MS))
 }
 
-/// How many dates are looked at for one that exists in the zone.
-const DATES_MAX: LocalDate = 400;
+/// The instant of a time of a date, if the zone has on that date such a time or a later one.
+fn date_instant(after: UtcMillis, date: LocalDate, time: LocalTime, zone: &Zone) -> Option<UtcMillis> {
+    if fault::is_planted(PlantedFault::DayIs24Hours) {
+        return instant_by_24_hours(after, date, time, zone);
+    }
+    local_instant(date, time, zone).filter(|at| local_date(*at, zone) == date)
+}
 
-/// The place of a date within its week, Monday being 0; 1970 began on a Thursday.
-fn weekday(date: LocalDate) -> usize {
-    usize::try_from((i64::from(date) + 3).rem_euclid(7)).unwrap_or(0)
+/// How many dates are looked at for one on which windows close and which exists in the zone.
+const DATES_MAX: LocalDate = 1_000;
+
+/// Of the planted fault.
+fn is_31st(date: LocalDate) -> bool {
+    date_from_days(date).is_some_and(|date| date.day() == 31)
 }
 
 /// The planted fault: the offset of the day of `after` taken for every date.
@@ -94,25 +110,18 @@ fn instant_by_24_hours(after: UtcMillis, date: LocalDate, time: LocalTime, zone:
     Some(noon.plus(of_day).plus((i64::from(date) - i64::from(today)) * DAY_MS))
 }
 
-fn days_since_1970(date: Date) -> LocalDate {
-    date.since(Date::constant(1970, 1, 1)).map_or(0, |span| span.get_days())
-}
-
-fn date_from_days(days: LocalDate) -> Option<Date> {
-    Date::constant(1970, 1, 1).checked_add(days.days()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::local_time::WeekdaySet;
 
     fn describe_next(after: &str, told: Option<&str>, time: (u8, u8), on: &[usize], zone: &str) -> String {
         let zone = ZoneRules::load_bundled().get(zone).unwrap();
-        let told = told.map(|told| crate::Day::parse(told).unwrap().0);
+        let told = told.map(|told| ClosingNumber(crate::Day::parse(told).unwrap().0));
         let time = LocalTime { hour: time.0, minute: time.1 };
-        let on = WeekdaySet::new(on.iter().copied()).unwrap();
-        let (date, at) = next_local_instant(UtcMillis::parse(after).unwrap(), told, time, on, &zone);
-        format!("{} {at}", crate::Day(date))
+        let dates = ClosingDates::Weekdays(WeekdaySet::new(on.iter().copied()).unwrap());
+        let (number, at) = next_closing(UtcMillis::parse(after).unwrap(), told, (&dates, &[time]), &zone);
+        format!("{} {at}", crate::Day(number.date()))
     }
 
     #[test]

@@ -5,20 +5,21 @@ use std::collections::BTreeSet;
 use crate::{
     badge,
     closing_candidate::ClosingCandidate,
+    closing_dates::ClosingNumber,
     delivery_report,
     due_time::{self, WindowHistory},
     entry::EntryKey,
     escalation::{self, FollowTrigger},
+    fault::{self, PlantedFault},
     hold::{self, WindowGate},
     id::ReadyId,
     leftovers,
     limits::{CLOSING_BYTES_MAX, DAY_MS, RECORD_BYTES_MAX, TOLD_MAX},
-    local_time::LocalDate,
     mark::{EndReason, MarkAction},
-    person::{Act, HoldCause, MessageHistory, PersonRecord, ToldDate, Window},
+    person::{Act, HoldCause, MessageHistory, PersonRecord, ToldClosing, Window},
     plan::{Plan, TooFewRule},
     ready::{self, Ready, ReadyEntry, UnseenDays},
-    sorted_closing::{SortedClosing, sort_candidates},
+    sorted_closing::{CandidateGroup, SortedClosing, sort_candidates},
     step_context::StepContext,
     time::{Day, UtcMillis},
     window_opening,
@@ -53,8 +54,8 @@ struct ClosingWindow<'a> {
     window: &'a Window,
     /// Others of its plan that are told with it.
     joined: &'a [Window],
-    /// The date that it stands for.
-    date: Option<LocalDate>,
+    /// The closing of its plan's calendar that it stands for.
+    number: Option<ClosingNumber>,
 }
 
 /// Closes a window; the record loses it, and gains what is owed and what follows.
@@ -90,7 +91,7 @@ pub(crate) fn close_window(
     let due = due_time::recheck_due(plan, window, WindowHistory::from_record(record, window), at);
     record.windows[index].close_at(due.at, at.now);
     let window = &Window { due: due.at, ..window.clone() };
-    let closing = ClosingWindow { plan, index, window, joined, date: due.date };
+    let closing = ClosingWindow { plan, index, window, joined, number: due.number };
     match decide_case(record, closing, candidates, is_blocked, live, at) {
         ClosingCase::NotYet => Vec::new(),
         ClosingCase::Cancelled(candidates) => {
@@ -175,13 +176,13 @@ fn tell_window(
     silent: bool,
     at: &StepContext<'_>,
 ) -> Option<Ready> {
-    let ClosingWindow { plan, index, window, joined, date } = closing;
-    let WindowHistory { date: told_on, .. } = WindowHistory::from_record(record, window);
+    let ClosingWindow { plan, index, window, joined, number } = closing;
+    let WindowHistory { number: last_told, .. } = WindowHistory::from_record(record, window);
     record.windows.remove(index);
     record.windows.retain(|open| !joined.contains(open));
     let mut sorted = sort_candidates(candidates, plan, plan.oldest_day(window.due));
-    // A date is told once, also if the last call of a day comes later on a date that has been told.
-    let again = date.zip(told_on).is_some_and(|(date, told)| told >= date);
+    // A closing is told once, also if the last call of a day comes later on a date that has been told.
+    let again = number.zip(last_told).is_some_and(|(number, told)| told >= number);
     let few = sorted.told.len() < usize::from(plan.at_least);
     if (again || few) && !window.is_acted_on() {
         put_back(&mut sorted, plan.below == TooFewRule::Ended && !again);
@@ -189,7 +190,7 @@ fn tell_window(
     let rest = leftovers::owe_ended_marks(record, plan, &mut sorted, at);
     let told = !sorted.told.is_empty();
     if told {
-        tell_date(record, (window, joined), date);
+        tell_number(record, (window, joined), number);
         joined.iter().chain([window]).for_each(|window| remember_message(record, plan, window, at));
         hold::count_message(record, plan, at);
     } else {
@@ -227,7 +228,7 @@ fn learn_days(
 
 /// Entries that would be told are not: they end, or are carried over.
 fn put_back(sorted: &mut SortedClosing, ends: bool) {
-    let back = std::mem::take(&mut sorted.told).into_iter().flatten().map(|(_, one)| one);
+    let back = std::mem::take(&mut sorted.told).into_iter().flat_map(CandidateGroup::into_candidates);
     let back = back.filter(|one| !one.repeated);
     if ends {
         sorted.ended.extend(back.map(|one| (one.key, EndReason::TooFew)));
@@ -267,7 +268,7 @@ fn tell_first(
     let window = record.windows[index].clone();
     let told = candidates.into_iter().filter(|one| one.is_told_by(plan)).min_by_key(|one| one.key);
     let sorted = sort_candidates(told.into_iter().collect(), plan, Day(i32::MIN));
-    let key = sorted.told.iter().flatten().map(|(_, one)| one.key).next();
+    let key = sorted.told_keys().next();
     let id = ready_id(&window, at);
     let badge = owe_told_marks(record, plan, (&window, &[]), id, &sorted, at);
     remember_message(record, plan, &window, at);
@@ -292,7 +293,12 @@ fn owe_told_marks(
     sorted: &SortedClosing,
     at: &StepContext<'_>,
 ) -> Option<UnseenDays> {
-    let taken: Vec<EntryKey> = sorted.told.iter().flatten().map(|(_, candidate)| candidate.key).collect();
+    let mut taken: Vec<EntryKey> = sorted.told_keys().collect();
+    if fault::is_planted(PlantedFault::BundleHalfMarked) {
+        let marked = |group: &CandidateGroup| if group.is_bundle { 1 } else { group.members.len() };
+        let halves = sorted.told.iter().flat_map(|group| group.members.iter().take(marked(group)));
+        taken = halves.map(|(_, candidate)| candidate.key).collect();
+    }
     let others = plan.counts_on.iter().copied().filter(|channel| *channel != plan.channel);
     for channel in std::iter::once(plan.channel).chain(others) {
         delivery_report::owe_marks(record, channel, MarkAction::Taken(id), taken.iter().copied(), at.now);
@@ -327,13 +333,17 @@ fn ready_id(window: &Window, at: &StepContext<'_>) -> ReadyId {
     ready::derive_ready_id(at.tenant, at.person, &window.plan, &window.key, window.opening, part)
 }
 
-/// Notes that a date was told under the plan and key of each window.
-fn tell_date(record: &mut PersonRecord, (window, joined): (&Window, &[Window]), date: Option<LocalDate>) {
-    let Some(date) = date else { return };
+/// Notes that a closing was told under the plan and key of each window.
+fn tell_number(
+    record: &mut PersonRecord,
+    (window, joined): (&Window, &[Window]),
+    number: Option<ClosingNumber>,
+) {
+    let Some(number) = number else { return };
     for window in joined.iter().chain([window]) {
         let told = record.told_on.entry(window.plan.clone());
-        told.and_modify(|told| told.note_date(date, &window.key))
-            .or_insert_with(|| ToldDate::new(date, &window.key));
+        told.and_modify(|told| told.note_number(number, &window.key))
+            .or_insert_with(|| ToldClosing::new(number, &window.key));
     }
 }
 
@@ -382,20 +392,8 @@ fn build_ready(
     sorted: SortedClosing,
     at: &StepContext<'_>,
 ) -> Ready {
-    let mut entries = Vec::new();
-    for group in sorted.told {
-        let section = u16::try_from(group[0].0).unwrap_or(u16::MAX);
-        entries.extend(group.into_iter().map(
-            |(_, ClosingCandidate { key, subject, reasons, maybe, .. })| ReadyEntry {
-                key,
-                subject,
-                reasons,
-                section,
-                maybe,
-            },
-        ));
-    }
-    let expires = entries.iter().map(|entry| entry.key.day().expires_at()).min().unwrap_or(at.now);
+    let expires = sorted.told_keys().map(|key| plan.day_life.expiry(key.day())).min().unwrap_or(at.now);
+    let entries = sorted.told.into_iter().flat_map(build_entries).collect();
     Ready {
         id,
         silent,
@@ -412,4 +410,29 @@ fn build_ready(
         more: sorted.more,
         badge,
     }
+}
+
+/// The entries of a Ready that tell what is told as one: a bundle has one, which stands for the others.
+fn build_entries(group: CandidateGroup) -> Vec<ReadyEntry> {
+    let section = u16::try_from(group.section()).unwrap_or(u16::MAX);
+    let is_bundle = group.is_bundle;
+    let entry = |ClosingCandidate { key, subject, actor, kept, reasons, maybe, .. }| ReadyEntry {
+        key,
+        actor,
+        kept,
+        subject,
+        reasons,
+        section,
+        maybe,
+        others: Vec::new(),
+        lists: Vec::new(),
+    };
+    let mut entries: Vec<ReadyEntry> = group.into_candidates().map(entry).collect();
+    if is_bundle {
+        entries.sort_unstable_by_key(|one| one.key);
+        let newest = entries.pop();
+        let others = entries.iter().map(|one| one.key).collect();
+        return newest.map(|newest| ReadyEntry { others, ..newest }).into_iter().collect();
+    }
+    entries
 }

@@ -7,8 +7,10 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
+    actor::Actor,
     entry::{EntryKey, EntryReason},
     id::SubjectRef,
+    kept_fields::KeptFields,
     mark::EndReason,
     plan::Plan,
     time::UtcMillis,
@@ -19,6 +21,10 @@ use crate::{
 pub struct ClosingCandidate {
     pub key: EntryKey,
     pub subject: SubjectRef,
+    /// Who did it.
+    pub actor: Option<Actor>,
+    /// What its kinds keep of the event's own words.
+    pub kept: KeptFields,
     pub reasons: Vec<EntryReason>,
     /// Where it stands within its section: greater first.
     pub rank: f64,
@@ -37,6 +43,8 @@ pub struct ClosingCandidate {
     pub told: Option<UtcMillis>,
     /// The plan that this one follows is still to tell it.
     pub untold: bool,
+    /// What it has in common with others that are told with it as one, where its kind bundles.
+    pub bundle: Option<Arc<str>>,
     /// The keys of the windows that it is of.
     pub keys: BTreeSet<Arc<str>>,
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use crate::{
     event::{Event, FollowFact},
     id::{Kind, Person, SubjectRef, Tenant},
+    kept_fields::KeptFields,
     limits::LEFT_LIFE_MS,
     place::GlobeCell,
 };
@@ -71,6 +72,8 @@ pub struct Slice {
     pub event: Event,
     /// The kinds under which these crowds are told.
     pub kinds: Vec<Kind>,
+    /// What these kinds may keep of the event's own words.
+    pub kept: KeptFields,
     /// The crowds that are left, the first one begun.
     pub crowds: Vec<Crowd>,
     /// Where in the first one to go on; the store that gave it understands it.

@@ -8,7 +8,7 @@ use crate::{
     entry::EntryKey,
     escalation::{self, FollowTrigger},
     fault::{self, PlantedFault},
-    limits::{BACK_WAIT_MS, WAITING_BYTES_MAX},
+    limits::{BACK_WAIT_MS, LIST_KEYS_MAX, WAITING_BYTES_MAX},
     mark::{Channel, EndReason, Mark, MarkAction},
     person::{DeferredReady, OwedMark, PersonRecord},
     plan::{OncePer, Plan},
@@ -117,13 +117,14 @@ pub(crate) fn defer_ready(
     record.waiting.retain(|waiting| !same(waiting));
     // Before it expires, so that whoever has it next ends it.
     let until = until.min(ready.expires.plus(-1));
-    record.waiting.push(DeferredReady { at: until, ready: Ready { attempt, ..ready.clone() } });
+    let waiting = Ready { attempt, ..ready.clone().without_words() };
+    record.waiting.push(DeferredReady { at: until, ready: waiting });
     if record.waiting_weight() <= WAITING_BYTES_MAX && record.has_room_for(0) {
         return None;
     }
     record.waiting.pop();
     if fault::is_planted(PlantedFault::BackUnasked) {
-        let back: Vec<_> = ready.entries.iter().map(|entry| entry.key).collect();
+        let back: Vec<_> = ready.keys().collect();
         give_back(record, delivery, &back, false, at);
         return None;
     }
@@ -177,7 +178,7 @@ pub(crate) fn give_back(
     }
 }
 
-/// Adds marks to what the store is owed, one for each day.
+/// Adds marks to what the store is owed, one for each day; more where it has very many.
 pub(crate) fn owe_marks(
     record: &mut PersonRecord,
     channel: Channel,
@@ -187,7 +188,8 @@ pub(crate) fn owe_marks(
 ) {
     let mut keys: Vec<EntryKey> = keys.into_iter().collect();
     keys.sort_unstable();
-    for of_day in keys.chunk_by(|a, b| a.day() == b.day()) {
+    keys.dedup();
+    for of_day in keys.chunk_by(|a, b| a.day() == b.day()).flat_map(|of_day| of_day.chunks(LIST_KEYS_MAX)) {
         let mark = Mark::new(Some(channel), what, of_day.to_vec(), at);
         let owed = OwedMark { day: of_day[0].day(), mark };
         if !record.owed.contains(&owed) {

@@ -6,11 +6,12 @@
 
 use crate::{
     civil_time,
+    closing_dates::ClosingNumber,
     fault::{self, PlantedFault},
     habit::VisitHabit,
     hold::{self, resolve_zone},
     limits::{LAST_CALL_MS, NEXT_WAIT_MS, UNREPORTED_MS},
-    local_time::{LocalDate, LocalHours, LocalTime},
+    local_time::{LocalHours, LocalTime},
     person::{MessageHistory, PersonRecord, Window},
     plan::{CloseRule, FirstRule, Plan, RestRule},
     step_context::StepContext,
@@ -20,15 +21,15 @@ use crate::{
 /// When a window closes.
 pub(crate) struct DueTime {
     pub at: UtcMillis,
-    /// The local date that it then stands for, if its plan keeps to a calendar.
-    pub date: Option<LocalDate>,
+    /// The closing that it then stands for, if its plan keeps to a calendar.
+    pub number: Option<ClosingNumber>,
 }
 
 /// What was told before under a plan and a key.
 #[derive(Clone, Copy)]
 pub(crate) struct WindowHistory<'a> {
-    /// The date of the last digest under that plan and key.
-    pub date: Option<LocalDate>,
+    /// The last closing that was told under that plan and key.
+    pub number: Option<ClosingNumber>,
     pub told: Option<&'a MessageHistory>,
     /// When the person was last seen anywhere.
     pub seen: Option<UtcMillis>,
@@ -37,8 +38,8 @@ pub(crate) struct WindowHistory<'a> {
 impl<'a> WindowHistory<'a> {
     pub fn from_record(record: &'a PersonRecord, window: &Window) -> Self {
         let same = |told: &&MessageHistory| told.plan == window.plan && told.key == window.key;
-        let date = record.told_on.get(&window.plan).map(|told| told.last_date(&window.key));
-        Self { date, told: record.told.iter().find(same), seen: record.seen.values().max().copied() }
+        let number = record.told_on.get(&window.plan).map(|told| told.last_number(&window.key));
+        Self { number, told: record.told.iter().find(same), seen: record.seen.values().max().copied() }
     }
 }
 
@@ -51,22 +52,25 @@ pub(crate) fn decide_due(
     at: &StepContext<'_>,
 ) -> DueTime {
     if plan.follows.is_some() {
-        return DueTime { at: window.due.min(last_call(plan, window, at.now)), date: None };
+        return DueTime { at: window.due.min(last_call(plan, window, at.now)), number: None };
     }
     let sooner = early_due(plan, window, past);
     if let Some(at) = sooner.filter(|at| *at == window.opening) {
-        return DueTime { at, date: None };
+        return DueTime { at, number: None };
     }
     let mut due = regular_due(plan, window, past, from, at);
     if let Some(sooner) = sooner.filter(|sooner| *sooner < due.at) {
         // Before its time it does not stand for the date that was to come.
-        due = DueTime { at: sooner, date: None };
+        due = DueTime { at: sooner, number: None };
     }
     let last_call = last_call(plan, window, at.now);
     if last_call < due.at {
         due.at = last_call;
-        if let CloseRule::Calendar { zone, .. } = &plan.close {
-            due.date = Some(civil_time::local_date(last_call, &resolve_zone(zone, at)));
+        if let CloseRule::Calendar { zone, times, .. } = &plan.close {
+            let zone = resolve_zone(zone, at);
+            let (date, time) =
+                (civil_time::local_date(last_call, &zone), civil_time::local_time(last_call, &zone));
+            due.number = Some(ClosingNumber::new(date, time, times));
         }
     }
     due
@@ -91,19 +95,19 @@ fn regular_due(
         CloseRule::Before { ms, .. } => {
             window.aim.map_or(window.opening, |aim| aim.plus(-ms).max(window.opening))
         }
-        CloseRule::Calendar { at: time, on, zone, spread_ms, .. } => {
+        CloseRule::Calendar { dates, times, zone, spread_ms, .. } => {
             let zone = resolve_zone(zone, at);
-            let time =
-                window.hour.filter(|hour| *hour < 24).map_or(*time, |hour| LocalTime { hour, minute: 0 });
-            let (date, instant) =
-                civil_time::next_local_instant(from.max(rested), past.date, time, *on, &zone);
+            let best = window.hour.filter(|hour| *hour < 24).map(|hour| [LocalTime { hour, minute: 0 }]);
+            let times = best.as_ref().map_or(&times[..], |best| best);
+            let (number, instant) =
+                civil_time::next_closing(from.max(rested), past.number, (dates, times), &zone);
             return DueTime {
-                at: instant.plus(person_spread_ms(plan, *spread_ms, date, at)),
-                date: Some(date),
+                at: instant.plus(person_spread_ms(plan, *spread_ms, number, at)),
+                number: Some(number),
             };
         }
     };
-    DueTime { at: closes.max(rested), date: None }
+    DueTime { at: closes.max(rested), number: None }
 }
 
 /// Why a closing leaves something to the next one.
@@ -197,7 +201,7 @@ pub(crate) fn early_due(plan: &Plan, window: &Window, past: WindowHistory<'_>) -
     (window.heard >= enough).then_some(window.last.max(rested))
 }
 
-/// When a window that is about to close would close under the zone of this moment, and the date. A sending
+/// When a window that is about to close would close under the zone of this moment, and as which closing. A sending
 /// hour that began within its spread is still that hour.
 pub(crate) fn recheck_due(
     plan: &Plan,
@@ -223,10 +227,13 @@ pub(crate) fn recheck_due(
     // one; but not for a later date than today, for what is released on Wednesday does not take Monday's place.
     let regular = decide_due(plan, window, past, window.opening.max(at.now.plus(-spread_ms)), at);
     let today = match &plan.close {
-        CloseRule::Calendar { zone, .. } => civil_time::local_date(at.now, &resolve_zone(zone, at)),
-        _ => LocalDate::MAX,
+        CloseRule::Calendar { zone, times, .. } => {
+            let date = civil_time::local_date(at.now, &resolve_zone(zone, at));
+            ClosingNumber::new(date, LocalTime::LAST, times)
+        }
+        _ => ClosingNumber(i32::MAX),
     };
-    DueTime { at: window.due, date: regular.date.map(|date| date.min(today)) }
+    DueTime { at: window.due, number: regular.number.map(|number| number.min(today)) }
 }
 
 /// Where a window stands under rules that its plan did not have when it was timed. Nothing if its time has passed under
@@ -274,7 +281,7 @@ pub(crate) fn last_call(plan: &Plan, window: &Window, now: UtcMillis) -> UtcMill
 /// before this instant hurries nothing there: it is told or ends with the others, before it expires.
 fn earliest_last_call(plan: &Plan, window: &Window, from: UtcMillis) -> UtcMillis {
     let of = |day: &Day| match plan.last_call(*day) {
-        call if plan.follows.is_some() && call < from => day.expires_at().plus(-LAST_CALL_MS),
+        call if plan.follows.is_some() && call < from => plan.day_life.expiry(*day).plus(-LAST_CALL_MS),
         call => call,
     };
     window.days.iter().map(of).min().unwrap_or(UtcMillis(i64::MAX))
@@ -330,11 +337,11 @@ fn spread_length_ms(plan: &Plan) -> i64 {
 }
 
 /// A person's own place within the spread of a sending hour, the same for the same date.
-fn person_spread_ms(plan: &Plan, spread_ms: i64, date: LocalDate, at: &StepContext<'_>) -> i64 {
+fn person_spread_ms(plan: &Plan, spread_ms: i64, number: ClosingNumber, at: &StepContext<'_>) -> i64 {
     if spread_ms <= 0 {
         return 0;
     }
-    let text = format!("{}\0{}\0{}\0{date}", at.tenant, at.person, plan.name);
+    let text = format!("{}\0{}\0{}\0{}", at.tenant, at.person, plan.name, number.0);
     let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes()) >> 1;
     i64::try_from(hash).unwrap_or(0) % spread_ms
 }

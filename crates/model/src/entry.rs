@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::{
+    actor::Actor,
     id::{EventKey, Kind, Person, SubjectRef, Tenant},
+    kept_fields::KeptFields,
     time::{Day, UtcMillis},
 };
 
@@ -118,7 +120,9 @@ pub struct Entry {
     pub reason: EntryReason,
     pub subject: SubjectRef,
     /// Who did it.
-    pub actor: Option<Person>,
+    pub actor: Option<Actor>,
+    /// What its kind keeps of the event's own words.
+    pub kept: KeptFields,
 }
 
 /// The partition of a person's rows.

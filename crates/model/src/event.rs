@@ -1,6 +1,7 @@
 //! What comes in: events, facts, and whether an event is in time.
 
 use crate::{
+    actor::Actor,
     entry::{EntryKey, PersonScore},
     fault::{self, PlantedFault},
     id::{EventKey, Person, SubjectRef, Tenant},
@@ -18,7 +19,7 @@ pub struct Event {
     pub what: String,
     pub subject: SubjectRef,
     /// Who did it, so that nobody is told of their own doing.
-    pub actor: Option<Person>,
+    pub actor: Option<Actor>,
     pub occurred: UtcMillis,
     /// Persons whom the change itself names, each once.
     pub persons: Vec<ListedPerson>,

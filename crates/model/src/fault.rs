@@ -10,6 +10,8 @@ pub enum PlantedFault {
     LastTimeStands,
     /// Law 2: a mark covers whatever is in the day when it is read.
     MarkCoversAll,
+    /// Law 2: a mark covers of each bundle what stands for it, and not what it stands for.
+    BundleHalfMarked,
     /// Law 3: any time is accepted.
     TimeUnchecked,
     /// Law 3: a window closes before its task has read to the end it knew of.
@@ -50,6 +52,8 @@ pub enum PlantedFault {
     StaleAtTheGate,
     /// Law 10: a day is 24 hours.
     DayIs24Hours,
+    /// Law 10: no month has a 31st.
+    MonthHas30Days,
     /// Law 11: a full day is never noticed.
     NeverFull,
     /// Law 11: a Ready takes all reasons of its entries.
@@ -58,6 +62,10 @@ pub enum PlantedFault {
     TenantForgotten,
     /// Law 13: the walk goes on although a slice was not stored.
     SliceSkipped,
+    /// Law 13: of a crowd that is cut the last part is not told.
+    PartForgotten,
+    /// Law 13: the place of an IP address counts before the one that is stated.
+    AddressFirst,
     /// Law 14: an erasure passes over what the person follows.
     CrowdsKept,
     /// Law 14: an erasure is told to be done before what was in flight has landed.
@@ -67,10 +75,11 @@ pub enum PlantedFault {
 }
 
 impl PlantedFault {
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 34] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
         Self::MarkCoversAll,
+        Self::BundleHalfMarked,
         Self::TimeUnchecked,
         Self::ClosesUnread,
         Self::AnnouncedFirst,
@@ -91,10 +100,13 @@ impl PlantedFault {
         Self::UncheckedAtEnd,
         Self::StaleAtTheGate,
         Self::DayIs24Hours,
+        Self::MonthHas30Days,
         Self::NeverFull,
         Self::AllReasons,
         Self::TenantForgotten,
         Self::SliceSkipped,
+        Self::PartForgotten,
+        Self::AddressFirst,
         Self::CrowdsKept,
         Self::ErasedOnce,
         Self::CanaryForgotten,
@@ -106,6 +118,7 @@ impl PlantedFault {
             Self::FirstReasonOnly => "first-reason-only",
             Self::LastTimeStands => "last-time-stands",
             Self::MarkCoversAll => "mark-covers-all",
+            Self::BundleHalfMarked => "bundle-half-marked",
             Self::TimeUnchecked => "time-unchecked",
             Self::ClosesUnread => "closes-unread",
             Self::AnnouncedFirst => "announced-first",
@@ -126,10 +139,13 @@ impl PlantedFault {
             Self::UncheckedAtEnd => "unchecked-at-end",
             Self::StaleAtTheGate => "stale-at-the-gate",
             Self::DayIs24Hours => "day-is-24-hours",
+            Self::MonthHas30Days => "month-has-30-days",
             Self::NeverFull => "never-full",
             Self::AllReasons => "all-reasons",
             Self::TenantForgotten => "tenant-forgotten",
             Self::SliceSkipped => "slice-skipped",
+            Self::PartForgotten => "part-forgotten",
+            Self::AddressFirst => "address-first",
             Self::CrowdsKept => "crowds-kept",
             Self::ErasedOnce => "erased-once",
             Self::CanaryForgotten => "canary-forgotten",

@@ -7,11 +7,14 @@ use std::{
 };
 
 use crate::{
+    actor::Actor,
     day_row::DayRow,
     entry::{EntryKey, EntryReason},
     fault::{self, PlantedFault},
-    id::{Person, ReadyId, SubjectRef},
-    mark::{Channel, EndReason, MarkAction},
+    id::{ReadyId, SubjectRef},
+    kept_fields::KeptFields,
+    key_list::KeyListId,
+    mark::{Channel, EndReason, Mark, MarkAction},
     notes::UP_TO,
     time::UtcMillis,
     value::VersionedState,
@@ -21,6 +24,9 @@ use crate::{
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DayView {
     entries: BTreeMap<EntryKey, EntryView>,
+    lists: BTreeMap<KeyListId, Vec<EntryKey>>,
+    /// Marks whose lists have not arrived yet.
+    unlisted: Vec<Mark>,
 }
 
 /// One entry: all reasons, and all that marks say of it.
@@ -28,7 +34,8 @@ pub struct DayView {
 pub struct EntryView {
     /// `None` while only marks of it have arrived.
     subject: Option<SubjectRef>,
-    actor: Option<Person>,
+    actor: Option<Actor>,
+    kept: KeptFields,
     pub reasons: BTreeSet<EntryReason>,
     /// With when it was said, the latest if more than once.
     said: BTreeMap<(Option<Channel>, MarkAction), UtcMillis>,
@@ -71,6 +78,21 @@ pub fn fold_rows<'a>(rows: impl IntoIterator<Item = &'a DayRow>) -> DayView {
     view
 }
 
+/// A list that a mark names and that is not among the rows of its day: what the mark covers is not known then.
+pub fn find_missing_list(rows: &[DayRow]) -> Option<KeyListId> {
+    let (mut named, mut there) = (BTreeSet::new(), BTreeSet::new());
+    for row in rows {
+        match row {
+            DayRow::Mark(mark) => named.extend(mark.list),
+            DayRow::List(list) => {
+                there.insert(list.id());
+            }
+            DayRow::Entry(_) => {}
+        }
+    }
+    named.difference(&there).next().copied()
+}
+
 impl DayView {
     /// Adds one row; marks owed but not yet in the store are folded in the same way.
     pub fn add(&mut self, row: &DayRow) {
@@ -83,20 +105,54 @@ impl DayView {
                 seen.subject = Some(entry.subject.clone());
                 // Every row of an entry names the same one; were it not so, order would still not matter.
                 seen.actor = seen.actor.take().max(entry.actor.clone());
+                // Each kind keeps what it names.
+                for (name, value) in &entry.kept {
+                    let kept = seen.kept.entry(name.clone()).or_insert_with(|| value.clone());
+                    if value > kept {
+                        *kept = value.clone();
+                    }
+                }
                 seen.reasons.insert(entry.reason.clone());
             }
-            DayRow::Mark(mark) => {
-                let all: Vec<EntryKey> = self.entries.keys().copied().collect();
-                // The best-known fault of the first such design: a marker for "everything up to now".
-                let upto = fault::is_planted(PlantedFault::MarkCoversAll)
-                    && matches!(mark.what, MarkAction::Taken(_));
-                for key in if upto { &all } else { &mark.covers } {
-                    let said = &mut self.entries.entry(*key).or_default().said;
-                    let at = said.entry((mark.channel, mark.what)).or_insert(mark.at);
-                    *at = mark.at.max(*at);
-                }
+            DayRow::Mark(mark) => match mark.list {
+                None => self.cover(mark, &mark.covers),
+                Some(list) => match self.lists.get(&list).cloned() {
+                    Some(keys) => self.cover(mark, &keys),
+                    None => self.unlisted.push(mark.clone()),
+                },
+            },
+            DayRow::List(list) => {
+                let id = list.id();
+                self.lists.insert(id, list.keys().to_vec());
+                let (named, others) =
+                    std::mem::take(&mut self.unlisted).into_iter().partition(|mark| mark.list == Some(id));
+                self.unlisted = others;
+                Vec::into_iter(named).for_each(|mark: Mark| self.cover(&mark, list.keys()));
             }
         }
+    }
+
+    fn cover(&mut self, mark: &Mark, keys: &[EntryKey]) {
+        let all: Vec<EntryKey>;
+        // The best-known fault of the first such design: a marker for "everything up to now".
+        let upto =
+            fault::is_planted(PlantedFault::MarkCoversAll) && matches!(mark.what, MarkAction::Taken(_));
+        let keys = if upto {
+            all = self.entries.keys().copied().collect();
+            &all
+        } else {
+            keys
+        };
+        for key in keys {
+            let said = &mut self.entries.entry(*key).or_default().said;
+            let at = said.entry((mark.channel, mark.what)).or_insert(mark.at);
+            *at = mark.at.max(*at);
+        }
+    }
+
+    /// The keys of a list.
+    pub fn list(&self, id: KeyListId) -> Option<&[EntryKey]> {
+        self.lists.get(&id).map(Vec::as_slice)
     }
 
     /// Takes in what the person read or cleared all at once, as the house's notes of them say.
@@ -150,8 +206,13 @@ impl EntryView {
     }
 
     /// Who did it.
-    pub fn actor(&self) -> Option<&Person> {
+    pub fn actor(&self) -> Option<&Actor> {
         self.actor.as_ref()
+    }
+
+    /// What its kinds keep of the event's own words.
+    pub fn kept_fields(&self) -> &KeptFields {
+        &self.kept
     }
 
     /// What became of it on a channel.

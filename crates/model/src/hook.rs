@@ -53,10 +53,11 @@ mod tests {
     #[test]
     fn every_channel_has_names_of_its_own() {
         let other =
-            [profile::ZONE, profile::EMAIL, profile::NAME, profile::LANGUAGE, profile::PLACE, profile::QUIET];
+            [profile::ZONE, profile::EMAIL, profile::NAME, profile::LANGUAGE, profile::QUIET, profile::PLACE];
+        let other = other.into_iter().chain([profile::PLACE_BY_ADDRESS, profile::IP_ADDRESS]);
         let hooks = Hook::ALL.map(Hook::name);
         let wished = Channel::ALL.iter().flat_map(|channel| [channel.off(), channel.plan()]);
-        let fields: Vec<&str> = other.into_iter().chain(hooks).chain(wished).collect();
+        let fields: Vec<&str> = other.chain(hooks).chain(wished).collect();
         assert_eq!(fields.iter().collect::<BTreeSet<_>>().len(), fields.len(), "{fields:?}");
         assert_eq!(Channel::ALL.map(Channel::name).iter().collect::<BTreeSet<_>>().len(), Channel::ALL.len());
         for channel in Channel::ALL {

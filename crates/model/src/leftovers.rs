@@ -6,9 +6,10 @@ use crate::{
     closing_candidate::ClosingCandidate,
     delivery_report,
     due_time::{self, LeftoverReason, WindowHistory},
+    entry::EntryKey,
     escalation,
     id::ReadyId,
-    limits::{CARRIED_KEYS_MAX, CLOSING_BYTES_MAX, CLOSING_KEYS_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX},
+    limits::{CLOSING_BYTES_MAX, RECORD_BYTES_MAX},
     mark::{EndReason, MarkAction},
     person::{HoldCause, KEY_BYTES, MARK_BYTES, PersonRecord, Window},
     plan::{FirstRule, Plan},
@@ -109,10 +110,16 @@ pub(crate) fn owe_ended_marks(
     sorted
         .ended
         .extend(gone.into_iter().map(|candidate: ClosingCandidate| (candidate.key, EndReason::Expired)));
+    // However many keys it covers, a mark takes no more of the record than with one key: it names a list.
     let room =
         RECORD_BYTES_MAX.saturating_sub(record.weight() + CLOSING_BYTES_MAX) / (KEY_BYTES + MARK_BYTES);
-    let most = room.clamp(1, CLOSING_KEYS_MAX - READY_ENTRIES_MAX);
-    let rest = sorted.ended.split_off(sorted.ended.len().min(most));
+    let mut marks = BTreeSet::new();
+    let has_room = |(key, why): &&(EntryKey, EndReason)| {
+        marks.insert((*why, key.day()));
+        marks.len() <= room.max(1)
+    };
+    let most = sorted.ended.iter().take_while(has_room).count();
+    let rest = sorted.ended.split_off(most);
     let reasons: BTreeSet<EndReason> = sorted.ended.iter().map(|(_, why)| *why).collect();
     for why in reasons {
         let keys = sorted.ended.iter().filter(|(_, w)| *w == why).map(|(key, _)| *key);
@@ -142,7 +149,7 @@ pub(crate) fn carry_over(
     let Some(left) = carried.iter().map(waits).chain(no_room).min() else { return };
     if let Some(id) = told {
         let over = carried.iter().filter(|candidate| !candidate.awaits);
-        let keys = over.map(|candidate| candidate.key).take(CARRIED_KEYS_MAX);
+        let keys = over.map(|candidate| candidate.key);
         delivery_report::owe_marks(record, plan.channel, MarkAction::Carried(id), keys, at.now);
     }
     // After this instant, so that the next closing is the next one and not this one again.

@@ -14,12 +14,13 @@ pub const AHEAD_MS_MAX: i64 = 60_000;
 
 /// Milliseconds of a UTC day.
 pub const DAY_MS: i64 = 86_400_000;
-/// A day and all its rows expire this long after the day began.
-pub const DAY_LIFE_MS: i64 = 21 * DAY_MS;
+/// A day and all its rows live for at least so many days, and for at most so many.
+pub const DAY_LIFE_MIN: u16 = 21;
+pub const DAY_LIFE_MAX: u16 = 400;
+/// Unless something else is chosen as a house is set up.
+pub const DAY_LIFE_UNSAID: u16 = 90;
 /// How long an ended enrolment of a place is kept: no older statement about it arrives later than this.
 pub const LEFT_LIFE_MS: i64 = 30 * DAY_MS;
-/// How long the first word on an event is kept: beyond the last of its days.
-pub const FIRST_WORD_LIFE_MS: i64 = DAY_LIFE_MS + DAY_MS;
 /// A window closes at the latest this long before its oldest day expires.
 pub const LAST_CALL_MS: i64 = DAY_MS;
 
@@ -33,12 +34,12 @@ pub const ROWS_STEP: u32 = 100;
 pub const DAY_ROWS_READ_MAX: usize = 10_000;
 
 /// Bytes of a person's record in the compacted topic.
-pub const RECORD_BYTES_MAX: usize = 16 * 1024;
+pub const RECORD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of that record which Readys that wait for another attempt may take.
 pub const WAITING_BYTES_MAX: usize = 6 * 1024;
 /// Bytes that a closing adds to the record for what it tells and what it names as carried; what ended takes
 /// what room is left.
-pub const CLOSING_BYTES_MAX: usize = 4 * 1024;
+pub const CLOSING_BYTES_MAX: usize = 32 * 1024;
 /// How long a window waits for the report of a message.
 pub const UNREPORTED_MS: i64 = HOUR_MS;
 /// Held entries are told this long before they expire, at the latest.
@@ -49,13 +50,19 @@ pub const COUNTED_MAX: usize = 20;
 /// Entries that one Ready may carry; the rest is carried over.
 pub const READY_ENTRIES_MAX: usize = 60;
 /// Reasons that an entry takes into a Ready, so that however long its names are it fits a record.
-pub const READY_REASONS_MAX: usize = 40;
-/// Entry keys that one closing may name in its marks, told or ended.
-pub const CLOSING_KEYS_MAX: usize = 200;
-/// Entry keys that one closing names as carried over; more are carried without being named.
-pub const CARRIED_KEYS_MAX: usize = 40;
-/// Days a window may gather; the life of a day bounds it as well.
-pub const WINDOW_DAYS_MAX: usize = 21;
+pub const READY_REASONS_MAX: usize = 24;
+/// Entry keys that a person's record names itself. Where a closing covers more, its marks name lists in the days.
+pub const RECORD_KEYS_MAX: usize = 60;
+/// Entries of a bundle that a Ready names itself; of a larger one it names lists.
+pub const BUNDLE_KEYS_MAX: usize = 8;
+/// Entry keys of one list or mark in a day.
+pub const LIST_KEYS_MAX: usize = 1_000;
+/// Entries of a bundle among which its actors are sought, the newest.
+pub const ACTORS_SOUGHT_MAX: usize = 500;
+/// Bytes of what a row keeps of its event's own words, with the names of the fields.
+pub const KEPT_BYTES_MAX: usize = 512;
+/// Days that a window gathers, and that a plan looks back at most; the life of a day bounds it as well.
+pub const WINDOW_DAYS_MAX: usize = 200;
 /// Windows that one person may have open at once.
 pub const WINDOWS_PER_PERSON_MAX: usize = 16;
 /// Entries for which a message had no room are told this much later at the earliest, if their plan has no period of its
@@ -97,14 +104,15 @@ pub const SLICE_PERSONS_MAX: usize = 5_000;
 /// Subjects that are looked at, in one step, of what a person follows.
 pub const FOLLOWS_PART_MAX: usize = 5_000;
 
-const _: () = assert!(DAY_LIFE_MS > LATE_MS_MAX + LAST_CALL_MS);
-const _: () = assert!(WINDOW_DAYS_MAX as i64 * DAY_MS >= DAY_LIFE_MS);
-const _: () = assert!(READY_ENTRIES_MAX <= CLOSING_KEYS_MAX);
-// What a closing tells and carries has its keys and, for each day, two marks.
-const _: () = assert!((READY_ENTRIES_MAX + CARRIED_KEYS_MAX) * 24 + WINDOW_DAYS_MAX * 64 < CLOSING_BYTES_MAX);
+const _: () = assert!(DAY_LIFE_MIN as i64 * DAY_MS > LATE_MS_MAX + LAST_CALL_MS);
+// What a closing tells and carries has, for each day, two marks: with the few keys there are, or a list.
+const _: () = assert!(RECORD_KEYS_MAX * 26 + 2 * WINDOW_DAYS_MAX * 48 < CLOSING_BYTES_MAX);
+const _: () = assert!(2 * WINDOW_DAYS_MAX * (48 + 26) < CLOSING_BYTES_MAX);
 // It fits beside the windows and the Readys that wait.
-const _: () =
-    assert!(CLOSING_BYTES_MAX + WAITING_BYTES_MAX + WINDOWS_PER_PERSON_MAX * 384 <= RECORD_BYTES_MAX);
+const _: () = assert!(
+    CLOSING_BYTES_MAX + WAITING_BYTES_MAX + WINDOWS_PER_PERSON_MAX * (384 + 5 * WINDOW_DAYS_MAX)
+        <= RECORD_BYTES_MAX
+);
 const _: () = assert!(DAY_ROWS_FULL < DAY_ROWS_SHUT && DAY_ROWS_SHUT as usize * 2 < DAY_ROWS_READ_MAX);
 // A day is noticed to be full when it is, whatever a crash lost.
 const _: () = assert!(DAY_ROWS_FULL.is_multiple_of(ROWS_STEP) && DAY_ROWS_SHUT.is_multiple_of(ROWS_STEP));

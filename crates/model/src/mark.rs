@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{entry::EntryKey, hook::Hook, id::ReadyId, profile, time::UtcMillis};
+use crate::{entry::EntryKey, hook::Hook, id::ReadyId, key_list::KeyListId, profile, time::UtcMillis};
 
 /// A way to reach a person.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -213,6 +213,8 @@ pub struct Mark {
     pub what: MarkAction,
     /// Sorted, without doubles, all of one day.
     pub covers: Vec<EntryKey>,
+    /// A list of its day with all that it covers, where those are many: then it names none itself.
+    pub list: Option<KeyListId>,
     pub at: UtcMillis,
 }
 
@@ -221,6 +223,6 @@ impl Mark {
     pub fn new(channel: Option<Channel>, what: MarkAction, mut covers: Vec<EntryKey>, at: UtcMillis) -> Self {
         covers.sort_unstable();
         covers.dedup();
-        Self { channel, what, covers, at }
+        Self { channel, what, covers, list: None, at }
     }
 }

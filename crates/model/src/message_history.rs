@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{id::PlanName, limits::WINDOWS_PER_PERSON_MAX, local_time::LocalDate, time::UtcMillis};
+use crate::{closing_dates::ClosingNumber, id::PlanName, limits::WINDOWS_PER_PERSON_MAX, time::UtcMillis};
 
 /// The last messages of a plan under a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,29 +21,29 @@ pub struct MessageHistory {
     pub until: UtcMillis,
 }
 
-/// The last local date that a plan told, and the keys under which it did.
+/// The last closing of its calendar that a plan told, and the keys under which it did.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ToldDate {
-    pub date: LocalDate,
-    /// Hashes of the keys that were told on that date; none of a plan without a key, whose date is told for all.
+pub struct ToldClosing {
+    pub number: ClosingNumber,
+    /// Hashes of the keys that were told then; none of a plan without a key, whose closings are told for all.
     pub keys: BTreeSet<i64>,
 }
 
-impl ToldDate {
-    pub fn new(date: LocalDate, key: &str) -> Self {
-        Self { date, keys: key_hash(key).into_iter().collect() }
+impl ToldClosing {
+    pub fn new(number: ClosingNumber, key: &str) -> Self {
+        Self { number, keys: key_hash(key).into_iter().collect() }
     }
 
-    /// The last date that is told under a key: this one, or for a key that was not among them the one before.
-    pub fn last_date(&self, key: &str) -> LocalDate {
+    /// The last closing that is told under a key: this one, or for a key that was not among them the one before.
+    pub fn last_number(&self, key: &str) -> ClosingNumber {
         let is_told = self.keys.is_empty() || key_hash(key).is_none_or(|hash| self.keys.contains(&hash));
-        if is_told { self.date } else { self.date.saturating_sub(1) }
+        if is_told { self.number } else { self.number.before() }
     }
 
-    /// Notes that a date was told under a key; what is older than the last one changes nothing but the keys.
-    pub fn note_date(&mut self, date: LocalDate, key: &str) {
-        if date > self.date {
-            *self = Self::new(date, key);
+    /// Notes that a closing was told under a key; what is older than the last one changes nothing but the keys.
+    pub fn note_number(&mut self, number: ClosingNumber, key: &str) {
+        if number > self.number {
+            *self = Self::new(number, key);
         } else if !self.keys.is_empty() {
             self.keys.extend(key_hash(key));
             if self.keys.len() > WINDOWS_PER_PERSON_MAX {

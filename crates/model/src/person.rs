@@ -13,7 +13,8 @@ use crate::{
     entry::EntryKey,
     habit::VisitHabit,
     id::{PlanName, ReadyId},
-    limits::{CLOSING_BYTES_MAX, ID_BYTES_MAX, RECORD_BYTES_MAX, ROWS_STEP, TRACES_MAX},
+    key_list::{self, DayKeyList, KeyList},
+    limits::{CLOSING_BYTES_MAX, ID_BYTES_MAX, RECORD_BYTES_MAX, RECORD_KEYS_MAX, ROWS_STEP, TRACES_MAX},
     mark::{EndReason, Mark},
     plan::{Plan, PlanSet},
     ready::{Ready, ReadyEntry, UnseenDays},
@@ -22,7 +23,7 @@ use crate::{
 };
 
 pub use crate::{
-    message_history::{MessageHistory, ToldDate},
+    message_history::{MessageHistory, ToldClosing},
     mutes, notes, profile,
 };
 
@@ -39,6 +40,8 @@ const BADGE_BYTES: usize = 40;
 const TOLD_BYTES: usize = 32;
 /// Bytes of a Ready that waits, beside its names, days and entries.
 const WAITING_BYTES: usize = 128;
+/// Bytes of the name of a list.
+const LIST_BYTES: usize = 26;
 /// Bytes of a reason beside the names in it, with a score.
 const REASON_BYTES: usize = 16;
 
@@ -52,8 +55,8 @@ pub struct PersonRecord {
     pub waiting: Vec<DeferredReady>,
     /// Windows opened in a later step have a later opening, so that no two windows of a plan are ever the same.
     pub last_opening: UtcMillis,
-    /// The local date of each plan's last digest: a date is told once under each key.
-    pub told_on: BTreeMap<PlanName, ToldDate>,
+    /// Each plan's last closing by its calendar: a closing is told once under each key.
+    pub told_on: BTreeMap<PlanName, ToldClosing>,
     /// What plans that look back on it told last, by their keys.
     pub told: Vec<MessageHistory>,
     /// When the last messages were that each cap counts, the last one last.
@@ -290,8 +293,27 @@ impl PersonRecord {
 
     /// How many bytes this takes at most when written; the record's limit is kept by this.
     pub fn weight(&self) -> usize {
-        let owed = self.owed.iter().map(|owed| MARK_BYTES + KEY_BYTES * owed.mark.covers.len());
-        self.lasting_weight() + owed.sum::<usize>()
+        let keys: usize = self.owed.iter().map(|owed| owed.mark.covers.len()).sum();
+        // As they are written: none names more than a list.
+        let named = if keys > RECORD_KEYS_MAX { self.owed.len() } else { keys };
+        let lists = self.owed.iter().filter(|owed| owed.mark.list.is_some()).count();
+        self.lasting_weight() + MARK_BYTES * self.owed.len() + KEY_BYTES * (named + lists)
+    }
+
+    /// Has marks that cover much name lists. Those lists are to be written before this record.
+    pub fn list_owed_keys(&mut self) -> Vec<(DayKeyList, KeyList)> {
+        if self.owed_keys().count() <= RECORD_KEYS_MAX {
+            return Vec::new();
+        }
+        let mut lists = Vec::new();
+        for owed in self.owed.iter_mut().filter(|owed| owed.mark.covers.len() > 1) {
+            // A mark covers no more than one list holds.
+            if let Some((named, list)) = key_list::cut_lists(&owed.mark.covers).pop() {
+                (owed.mark.covers, owed.mark.list) = (Vec::new(), Some(named.id));
+                lists.push((named, list));
+            }
+        }
+        lists
     }
 
     /// Whether so much more has room beside all that lasts, and beside what a closing adds.
@@ -331,7 +353,8 @@ impl PersonRecord {
                 .reasons
                 .iter()
                 .map(|r| REASON_BYTES + r.kind.as_str().len() + r.because.to_string().len());
-            KEY_BYTES + 16 + entry.subject.as_str().len() + reasons.sum::<usize>()
+            let others = KEY_BYTES * entry.named_others().len() + LIST_BYTES * entry.lists.len();
+            KEY_BYTES + 16 + entry.subject.as_str().len() + reasons.sum::<usize>() + others
         };
         let one = |waiting: &DeferredReady| {
             let entries = waiting.ready.entries.iter().map(entry);
@@ -365,7 +388,7 @@ impl PersonRecord {
         let gathers = |window: &Window, key: EntryKey| window.days.contains(&key.day());
         self.traces.retain(|key, _| {
             windows.iter().any(|window| gathers(window, *key))
-                || waiting.iter().any(|one| one.ready.entries.iter().any(|entry| entry.key == *key))
+                || waiting.iter().any(|one| one.ready.keys().any(|told| told == *key))
         });
     }
 

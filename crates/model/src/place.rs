@@ -1,17 +1,28 @@
 //! Places: how far apart two are, and the cells of the globe by which people near a place are found.
 //!
 //! Cells are those of H3: hexagons of nearly one size that cover the globe, poles and date line alike. A
-//! person stands in one cell of each [`SIZES`]; a search takes the size whose cells are neither many nor
+//! person stands in one cell of each of some sizes; a search takes the size whose cells are neither many nor
 //! much larger than the circle, and asks the exact distance of whoever it finds.
+//!
+//! A place that was stated and the place of an address have other sizes, so that a cell says which of them it is for: what
+//! ends for one never ends for the other, whatever their versions are.
+
+use std::collections::BTreeSet;
 
 use h3o::{CellIndex, LatLng, Resolution};
 
-use crate::value::GeoPoint;
+use crate::{profile::PlaceOrigin, value::GeoPoint};
 
-/// The resolutions in which every person is kept, the largest cells first, and the radius from which each is
-/// used: with these a search has at most some 400 cells, and reads at most about four times what it finds.
-const SIZES: [(Resolution, f64); 3] =
-    [(Resolution::Three, 120.0), (Resolution::Five, 15.0), (Resolution::Seven, 0.0)];
+/// Resolutions, the largest cells first, and the radius from which each is used.
+type CellSizes = &'static [(Resolution, f64)];
+
+/// In which everybody is kept who stated a place: with these a search has at most some 400 cells, and reads at most
+/// about four times what it finds.
+const STATED_SIZES: CellSizes =
+    &[(Resolution::Three, 120.0), (Resolution::Five, 15.0), (Resolution::Seven, 0.0)];
+/// In which everybody is kept whose address is somewhere. Nobody knows that better than to some ten kilometres, so there
+/// are no small ones, and few more to search.
+const ADDRESS_SIZES: CellSizes = &[(Resolution::Two, 120.0), (Resolution::Four, 0.0)];
 
 /// How far `within` may reach, in kilometres.
 pub const WITHIN_KM_MAX: f64 = 1_000.0;
@@ -20,7 +31,7 @@ const EARTH_KM: f64 = 6_371.008_8;
 /// A cell's sides bend a little on the globe, so its corners are given some room.
 const SLACK: f64 = 1.05;
 
-/// A cell of the globe, of one of three sizes.
+/// A cell of the globe, of one of some sizes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct GlobeCell(pub u64);
 
@@ -28,6 +39,15 @@ impl GlobeCell {
     /// A cell by its number, if there is one.
     pub fn new(number: u64) -> Option<Self> {
         CellIndex::try_from(number).ok().map(|_| Self(number))
+    }
+
+    /// For which places it is.
+    pub fn origin(self) -> PlaceOrigin {
+        let is_size = |size: Resolution| ADDRESS_SIZES.iter().any(|(own, _)| *own == size);
+        match CellIndex::try_from(self.0).map(CellIndex::resolution) {
+            Ok(size) if is_size(size) => PlaceOrigin::Address,
+            _ => PlaceOrigin::Stated,
+        }
     }
 }
 
@@ -45,9 +65,15 @@ impl GeoPoint {
         2.0 * EARTH_KM * chord.clamp(0.0, 1.0).sqrt().asin()
     }
 
-    /// The cells in which a person at this place is kept, one of each size.
+    /// The cells in which a person who stated this place is kept, one of each size.
     pub fn cells(self) -> Vec<GlobeCell> {
-        SIZES.iter().filter_map(|(size, _)| Some(GlobeCell(self.cell_index(*size)?.into()))).collect()
+        self.cells_of(PlaceOrigin::Stated)
+    }
+
+    /// The same of a place from elsewhere.
+    pub fn cells_of(self, origin: PlaceOrigin) -> Vec<GlobeCell> {
+        let cell = |(size, _): &(Resolution, f64)| Some(GlobeCell(self.cell_index(*size)?.into()));
+        sizes_of(origin).iter().filter_map(cell).collect()
     }
 
     /// Whether this place lies in the cell.
@@ -59,11 +85,17 @@ impl GeoPoint {
     /// The cells in which everybody within so many kilometres is found, in order.
     pub fn cells_within(self, km: f64) -> Vec<GlobeCell> {
         let km = km.clamp(0.0, WITHIN_KM_MAX);
-        let size = SIZES.iter().find(|(_, from)| km >= *from).map_or(Resolution::Seven, |(size, _)| *size);
-        let Some(middle) = self.cell_index(size) else { return Vec::new() };
+        let size = |origin| sizes_of(origin).iter().find(|(_, from)| km >= *from).map(|(size, _)| *size);
+        let found =
+            PlaceOrigin::ALL.into_iter().filter_map(size).flat_map(|size| self.cells_touched(size, km));
+        found.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The cells of a size that a circle touches.
+    fn cells_touched(self, size: Resolution, km: f64) -> BTreeSet<GlobeCell> {
+        let Some(middle) = self.cell_index(size) else { return BTreeSet::new() };
         // From the middle outwards: what a circle touches hangs together.
-        let (mut found, mut edge) =
-            (std::collections::BTreeSet::from([GlobeCell(middle.into())]), vec![middle]);
+        let (mut found, mut edge) = (BTreeSet::from([GlobeCell(middle.into())]), vec![middle]);
         while let Some(cell) = edge.pop() {
             for next in cell.grid_disk::<Vec<_>>(1) {
                 if self.touches(next, km) && found.insert(GlobeCell(next.into())) {
@@ -71,7 +103,7 @@ impl GeoPoint {
                 }
             }
         }
-        found.into_iter().collect()
+        found
     }
 
     /// Whether some of a cell may lie within so many kilometres.
@@ -84,6 +116,13 @@ impl GeoPoint {
 
     fn cell_index(self, size: Resolution) -> Option<CellIndex> {
         LatLng::new(self.lat, self.lon).ok().map(|at| at.to_cell(size))
+    }
+}
+
+fn sizes_of(origin: PlaceOrigin) -> CellSizes {
+    match origin {
+        PlaceOrigin::Stated => STATED_SIZES,
+        PlaceOrigin::Address => ADDRESS_SIZES,
     }
 }
 
@@ -119,6 +158,17 @@ mod tests {
             assert_eq!(GeoPoint::new(lat, lon), None, "{lat} {lon}");
         }
         assert!(GlobeCell::new(0).is_none() && GlobeCell::new(place_at(1.0, 2.0).cells()[0].0).is_some());
+    }
+
+    #[test]
+    fn a_cell_says_for_which_places_it_is() {
+        for origin in PlaceOrigin::ALL {
+            let cells = place_at(52.5, 13.4).cells_of(origin);
+            assert!(
+                cells.len() > 1 && cells.iter().all(|cell| cell.origin() == origin),
+                "{origin:?} {cells:?}"
+            );
+        }
     }
 
     /// Points all around a place, from the middle to a little outside.
@@ -163,10 +213,12 @@ mod tests {
         for middle in middles.map(|(lat, lon)| place_at(lat, lon)) {
             for km in [0.3, 3.0, 14.9, 15.0, 50.0, 119.0, 120.0, 1_000.0] {
                 let cells = middle.cells_within(km);
-                assert!(cells.len() <= 400, "{} cells for {km} km", cells.len());
+                assert!(cells.len() <= 460, "{} cells for {km} km", cells.len());
                 for at in places_around(middle, km).filter(|at| middle.distance_km(*at) <= km) {
-                    let own = at.cells().into_iter().filter(|cell| cells.contains(cell)).count();
-                    assert_eq!(own, 1, "{at:?} within {km} km of {middle:?}");
+                    for origin in PlaceOrigin::ALL {
+                        let own = at.cells_of(origin).into_iter().filter(|cell| cells.contains(cell)).count();
+                        assert_eq!(own, 1, "{at:?} of {origin:?} within {km} km of {middle:?}");
+                    }
                     assert!(cells.iter().any(|cell| at.is_in(*cell)));
                 }
             }
@@ -188,7 +240,7 @@ mod tests {
                 middle.cells_within(km).iter().filter_map(|cell| people.get(cell)).flatten().collect();
             let found = candidates.iter().filter(|at| middle.distance_km(***at) <= km).count();
             let near = people.values().flatten().filter(|at| middle.distance_km(**at) <= km).count();
-            assert_eq!(found * SIZES.len(), near);
+            assert_eq!(found * STATED_SIZES.len(), near);
             assert!(
                 found > 100 && candidates.len() <= 4 * found,
                 "{km} km: {} for {found}",

@@ -3,6 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
+    closing_dates::ClosingDates,
+    day_life::DayLife,
+    entry::EntryReason,
     id::{Kind, PlanName, Tenant},
     limits::{DAY_MS, LAST_CALL_MS, LAST_MS},
     mark::Channel,
@@ -47,6 +50,8 @@ pub struct Plan {
     pub quiet: Option<QuietRule>,
     /// Days back that a digest reads, its own day not counted.
     pub look_back_days: u16,
+    /// Of all days, in this house. It is at least two days longer than the look-back.
+    pub day_life: DayLife,
     /// With fewer than so many there is no message.
     pub at_least: u16,
     pub below: TooFewRule,
@@ -57,10 +62,11 @@ pub struct Plan {
 /// When a window closes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CloseRule {
-    /// At a local time on some days of the week.
+    /// At local times of some dates.
     Calendar {
-        at: LocalTime,
-        on: WeekdaySet,
+        dates: ClosingDates,
+        /// In order, none of them twice; one at least.
+        times: Vec<LocalTime>,
         zone: ZoneRule,
         spread_ms: i64,
         /// Of these hours the one in which the person comes most, if one knows them.
@@ -259,6 +265,10 @@ pub struct PlanSection {
 pub enum SectionOrder {
     Newest,
     Oldest,
+    /// By the priority of its kind, the smallest number first.
+    Priority,
+    /// The newest first, but no two of one subject or of one actor beside each other while there are others.
+    Diverse,
     /// By a field of the subject that is a time, earliest first.
     Soonest(String),
     /// By a field of the subject that is a number, greatest first.
@@ -344,6 +354,7 @@ impl Plan {
             badge: false,
             quiet: None,
             look_back_days: 7,
+            day_life: DayLife::default(),
             at_least: 1,
             below: TooFewRule::Carried,
             once_per: OncePer::Event,
@@ -360,6 +371,12 @@ impl Plan {
     /// The first section that tells this kind.
     pub fn section_of(&self, kind: &Kind) -> Option<usize> {
         self.sections.iter().position(|section| section.kinds.contains(kind))
+    }
+
+    /// The best section that tells one of these reasons, and the kind in whose words.
+    pub fn told_kind<'r>(&self, reasons: &'r [EntryReason]) -> Option<(usize, &'r Kind)> {
+        let placed = reasons.iter().filter_map(|reason| Some((self.section_of(&reason.kind)?, &reason.kind)));
+        placed.min_by_key(|(section, _)| *section)
     }
 
     /// Whether it follows another.
@@ -380,13 +397,13 @@ impl Plan {
     /// From here on nothing of a day is told: the plan looks back no further, or the day is about to expire.
     pub fn end_of(&self, day: Day) -> UtcMillis {
         let looked_back = day.plus(i32::from(self.look_back_days) + 1).start();
-        looked_back.min(day.expires_at().plus(-LAST_MS))
+        looked_back.min(self.day_life.expiry(day).plus(-LAST_MS))
     }
 
     /// When what waits in a day is told at the latest, if it may be told at all. A calendar has its own times and no
     /// other: what is left after these ends.
     pub fn last_call(&self, day: Day) -> UtcMillis {
         let before_ms = if self.close.is_calendar() && self.follows.is_none() { 0 } else { LAST_MS };
-        self.end_of(day).plus(-before_ms).min(day.expires_at().plus(-LAST_CALL_MS))
+        self.end_of(day).plus(-before_ms).min(self.day_life.expiry(day).plus(-LAST_CALL_MS))
     }
 }

@@ -3,9 +3,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
+    actor::Actor,
     entry::{EntryKey, EntryReason},
     fault::{self, PlantedFault},
+    fold::DayView,
     id::{Person, PlanName, ReadyId, SubjectRef, Tenant, hash_parts},
+    kept_fields::KeptFields,
+    key_list::{self, DayKeyList, KeyList, KeyListId},
+    limits::BUNDLE_KEYS_MAX,
     mark::Channel,
     time::{Day, UtcMillis},
 };
@@ -46,6 +51,51 @@ impl Ready {
         self.attempt == RECALLED
     }
 
+    /// Every entry that it tells.
+    pub fn keys(&self) -> impl Iterator<Item = EntryKey> {
+        self.entries.iter().flat_map(ReadyEntry::keys)
+    }
+
+    /// With the entries that its lists name, or the first list that is not to be found.
+    pub fn with_lists(mut self, view: &DayView) -> Result<Self, KeyListId> {
+        for entry in &mut self.entries {
+            for list in &entry.lists {
+                let keys = view.list(list.id).ok_or(list.id)?;
+                entry.others.extend(keys);
+            }
+            entry.others.sort_unstable();
+            entry.others.dedup();
+        }
+        Ok(self)
+    }
+
+    /// The days that it needs to be told.
+    pub fn days(&self) -> BTreeSet<Day> {
+        let listed = self.entries.iter().flat_map(|entry| &entry.lists).map(|list| list.day);
+        self.keys().map(EntryKey::day).chain(listed).collect()
+    }
+
+    /// Without the words of its events, as it waits: then it is small.
+    #[must_use]
+    pub fn without_words(mut self) -> Self {
+        for entry in &mut self.entries {
+            (entry.actor, entry.kept) = (None, KeptFields::new());
+        }
+        self
+    }
+
+    /// Has bundles that are large name lists. Those lists are to be written before it is.
+    pub fn list_others(&mut self) -> Vec<(DayKeyList, KeyList)> {
+        let mut lists = Vec::new();
+        for entry in self.entries.iter_mut().filter(|entry| entry.others.len() > BUNDLE_KEYS_MAX) {
+            let cut = key_list::cut_lists(&entry.others);
+            entry.lists = cut.iter().map(|(named, _)| *named).collect();
+            entry.others.clear();
+            lists.extend(cut);
+        }
+        lists
+    }
+
     /// Whether it only sets the number on the app's icon.
     pub fn is_badge(&self) -> bool {
         self.entries.is_empty() && self.badge.is_some()
@@ -62,6 +112,33 @@ pub struct ReadyEntry {
     pub section: u16,
     /// It was in a Ready of which nobody can say whether it was sent.
     pub maybe: bool,
+    /// Who did it, and what its kinds keep of the event's own words. A Ready that is issued again has neither: a sender of
+    /// ours reads the day.
+    pub actor: Option<Actor>,
+    pub kept: KeptFields,
+    /// The others of its bundle, which it stands for. A Ready that was read names those of its lists only when
+    /// [`Ready::with_lists`] has looked them up.
+    pub others: Vec<EntryKey>,
+    /// The lists of those, where they are many.
+    pub lists: Vec<DayKeyList>,
+}
+
+impl ReadyEntry {
+    /// One that stands for itself, in the first section.
+    pub fn new(key: EntryKey, subject: SubjectRef, reasons: Vec<EntryReason>) -> Self {
+        let (section, maybe, actor, kept) = (0, false, None, KeptFields::new());
+        Self { key, subject, reasons, section, maybe, actor, kept, others: Vec::new(), lists: Vec::new() }
+    }
+
+    /// All that it tells.
+    pub fn keys(&self) -> impl Iterator<Item = EntryKey> {
+        std::iter::once(self.key).chain(self.others.iter().copied())
+    }
+
+    /// The others that it names itself, as it is written.
+    pub fn named_others(&self) -> &[EntryKey] {
+        if self.lists.is_empty() { &self.others } else { &[] }
+    }
 }
 
 /// What the number on an app's icon counts.

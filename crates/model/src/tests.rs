@@ -13,10 +13,11 @@ mod windows;
 use std::sync::Arc;
 
 use crate::{
-    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Fate, Kind, Mark,
-    MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
+    AudienceMatch, Channel, Day, DayLife, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Fate,
+    Kind, Mark, MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
     civil_time::{Zone, ZoneRules},
     closing_candidate::ClosingCandidate,
+    closing_dates::ClosingDates,
     delivery::{Delivery, DeliveryOutcome},
     fold::fold_rows,
     limits::{DAY_MS, DAY_ROWS_FULL, READY_ENTRIES_MAX, WAITING_BYTES_MAX},
@@ -43,7 +44,13 @@ fn follow_reason(target: &str) -> EntryReason {
 
 fn entry_row(key: EntryKey, target: &str) -> DayRow {
     let subject = SubjectRef::new("work:1").unwrap();
-    DayRow::Entry(Entry { key, reason: follow_reason(target), subject, actor: None })
+    DayRow::Entry(Entry {
+        key,
+        reason: follow_reason(target),
+        subject,
+        actor: None,
+        kept: crate::KeptFields::new(),
+    })
 }
 
 fn mark_row(what: MarkAction, covers: &[EntryKey]) -> DayRow {
@@ -86,7 +93,7 @@ fn an_entry_keeps_who_did_it_in_any_order_of_its_rows() {
     let bob = Person::new("bob").unwrap();
     let by = |actor: Option<&Person>, target| {
         let DayRow::Entry(entry) = entry_row(entry_key(5, 1), target) else { panic!("it is an entry") };
-        DayRow::Entry(Entry { actor: actor.cloned(), ..entry })
+        DayRow::Entry(Entry { actor: actor.cloned().map(Into::into), ..entry })
     };
     let mut rows = vec![
         by(Some(&bob), "author:1"),
@@ -95,7 +102,10 @@ fn an_entry_keeps_who_did_it_in_any_order_of_its_rows() {
     ];
     for turn in 0..rows.len() {
         rows.rotate_left(turn);
-        assert_eq!(fold_rows(&rows).get(entry_key(5, 1)).unwrap().actor(), Some(&bob));
+        assert_eq!(
+            fold_rows(&rows).get(entry_key(5, 1)).unwrap().actor().and_then(crate::Actor::person),
+            Some(&bob)
+        );
     }
 }
 
@@ -156,8 +166,8 @@ const HOUR_MS: i64 = 3_600_000;
 
 fn at_nine(on: WeekdaySet, spread_ms: i64) -> CloseRule {
     CloseRule::Calendar {
-        at: LocalTime { hour: 9, minute: 0 },
-        on,
+        dates: ClosingDates::Weekdays(on),
+        times: vec![LocalTime { hour: 9, minute: 0 }],
         zone: ZoneRule::Person,
         spread_ms,
         best: None,
@@ -260,6 +270,9 @@ fn candidate(ms: i64, n: u8, subject: &str, holds: Result<(), EndReason>) -> Clo
     ClosingCandidate {
         key: entry_key(ms, n),
         subject,
+        actor: None,
+        kept: crate::KeptFields::new(),
+        bundle: None,
         reasons,
         rank: ms as f64,
         holds,
@@ -362,7 +375,7 @@ fn what_awaits_another_ready_is_neither_told_nor_ended() {
     check(&[], NINE, (0, Some(NINE + DAY_MS), &[]));
     check(&[1], NINE, (1, Some(NINE + DAY_MS), &[]));
     // Its day is about to expire: there is no next closing.
-    let last = Day(0).expires_at().0 - 1;
+    let last = DayLife::LEAST.expiry(Day(0)).0 - 1;
     check(&[], last, (0, None, &[MarkAction::Ended(EndReason::Expired)]));
 }
 
@@ -438,7 +451,7 @@ fn a_window_may_close_so_long_after_it_opened() {
     let mut bench = after(7 * DAY_MS);
     bench.plans.by_name.get_mut(&morning_plan()).unwrap().look_back_days = 19;
     bench.announce(15 * DAY_MS, 0);
-    assert_eq!(bench.due(), Day(0).expires_at().0 - DAY_MS - HOUR_MS);
+    assert_eq!(bench.due(), DayLife::LEAST.expiry(Day(0)).0 - DAY_MS - HOUR_MS);
 }
 
 #[test]
@@ -577,6 +590,33 @@ fn the_best_section_leads_whatever_the_ranks_of_others() {
     // The sooner date is the smaller one: -1.6 is before -1.7.
     let expected = [(0, "show:2", 3), (0, "show:1", 2), (0, "show:1", 1), (1, "show:3", 4), (1, "show:4", 5)];
     assert_eq!(told, expected);
+}
+
+#[test]
+fn things_that_are_alike_stand_apart_as_far_as_there_are_others() {
+    let check = |most: u16, found: &[(&str, &str)], expected: &[u8]| {
+        let mut bench = StepBench::with_plan(|plan| {
+            (plan.sections[0].order, plan.sections[0].most) = (SectionOrder::Diverse, most);
+            plan.once_per = OncePer::Event;
+        });
+        bench.announce(1_000, 0);
+        let one = |(n, (subject, actor)): (u8, &(&str, &str))| ClosingCandidate {
+            actor: Person::new(actor).ok().map(Into::into),
+            // The first one is the newest.
+            ..candidate(i64::from(100 - n), n, subject, Ok(()))
+        };
+        let ready = bench.close(NINE, (0..).zip(found).map(one).collect()).remove(0);
+        let told: Vec<u8> = ready.entries.iter().map(|entry| entry.key.event.0[0]).collect();
+        assert_eq!(told, expected, "{found:?}");
+    };
+    let of_one = ("work:1", "ann");
+    check(9, &[of_one, ("work:2", "ann"), ("work:3", "bob")], &[0, 2, 1]);
+    check(9, &[("work:1", "ann"), ("work:1", "bob"), ("work:2", "bob")], &[0, 2, 1]);
+    // Nobody did it: then the subject alone counts.
+    check(9, &[("work:1", ""), ("work:2", ""), ("work:2", ""), ("work:3", "")], &[0, 1, 3, 2]);
+    check(9, &[of_one, of_one, of_one], &[0, 1, 2]);
+    // Also where there is not room for all: what is told is not all of one.
+    check(2, &[of_one, of_one, of_one, ("work:9", "cleo")], &[0, 3]);
 }
 
 fn delivery_of(ready: &Ready, outcome: DeliveryOutcome) -> Delivery {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
 
-use crate::limits::{DAY_LIFE_MS, DAY_MS};
+use crate::limits::DAY_MS;
 
 /// A UTC instant in milliseconds since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -59,11 +59,6 @@ impl Day {
         UtcMillis(i64::from(self.0) * DAY_MS)
     }
 
-    /// The one instant at which every row of this day expires.
-    pub fn expires_at(self) -> UtcMillis {
-        self.start().plus(DAY_LIFE_MS)
-    }
-
     #[must_use]
     pub fn plus(self, days: i32) -> Self {
         Self(self.0.saturating_add(days))
@@ -89,6 +84,14 @@ impl fmt::Debug for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// When something is asked that is to be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AskedMoment {
+    pub now: UtcMillis,
+    /// When its message is due, or was.
+    pub due: UtcMillis,
 }
 
 #[cfg(test)]

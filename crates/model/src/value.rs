@@ -2,12 +2,12 @@
 //!
 //! Merging is the same on every engine and in memory: the higher version wins, whatever came first.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{cmp::Ordering, collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{id::SubjectRef, time::UtcMillis};
 
 /// A value that an upstream service states.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub enum Value {
     Text(Arc<str>),
     Number(f64),
@@ -19,13 +19,76 @@ pub enum Value {
 }
 
 /// A point on the globe, in degrees.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct GeoPoint {
     pub lat: f64,
     pub lon: f64,
 }
 
+/// In a fixed order, so that rows have one: numbers by their value, and one is equal to itself.
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => one.cmp(other),
+            (Self::Number(one), Self::Number(other)) => one.total_cmp(other),
+            (Self::Flag(one), Self::Flag(other)) => one.cmp(other),
+            (Self::Time(one), Self::Time(other)) => one.cmp(other),
+            (Self::Ref(one), Self::Ref(other)) => one.cmp(other),
+            (Self::Refs(one), Self::Refs(other)) => one.cmp(other),
+            (Self::Place(one), Self::Place(other)) => one.cmp(other),
+            (one, other) => one.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Value {}
+
+impl Ord for GeoPoint {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.lat.total_cmp(&other.lat).then(self.lon.total_cmp(&other.lon))
+    }
+}
+
+impl PartialOrd for GeoPoint {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for GeoPoint {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for GeoPoint {}
+
 impl Value {
+    /// The place of its sort among the others.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Text(_) => 0,
+            Self::Number(_) => 1,
+            Self::Flag(_) => 2,
+            Self::Time(_) => 3,
+            Self::Ref(_) => 4,
+            Self::Refs(_) => 5,
+            Self::Place(_) => 6,
+        }
+    }
+
     pub fn from_text(text: &str) -> Self {
         Self::Text(text.into())
     }

@@ -1,12 +1,8 @@
 //! The thread that takes spans away.
 
 use std::{
-    fs,
     path::PathBuf,
-    sync::{
-        Arc,
-        mpsc::{Receiver, sync_channel},
-    },
+    sync::mpsc::{Receiver, sync_channel},
     thread,
     time::Duration,
 };
@@ -19,10 +15,7 @@ use traces::{
     EndedSpan, SpanQueue,
     metrics::{LOST, SENT, TraceMetrics},
 };
-use ureq::{
-    Agent,
-    tls::{PemItem, RootCerts, TlsConfig, parse_pem},
-};
+use ureq::Agent;
 
 use crate::{encode::encode_request, messages::ExportAnswer};
 
@@ -61,7 +54,7 @@ impl SpanExporter {
     pub fn start(settings: &Settings, queue: SpanQueue, metrics: TraceMetrics) -> anyhow::Result<Self> {
         let (ending, ended) = sync_channel::<()>(1);
         let mut post = SpanPost {
-            agent: build_agent(settings)?,
+            agent: http_agent::build_agent(settings.ca.as_deref(), REQUEST_TIME_MAX)?,
             url: full_address(&settings.endpoint),
             headers: settings.headers.clone(),
             service: settings.service.clone(),
@@ -170,31 +163,6 @@ fn full_address(endpoint: &str) -> String {
     if has_path { root.to_owned() } else { format!("{root}{PATH}") }
 }
 
-fn build_agent(settings: &Settings) -> anyhow::Result<Agent> {
-    let roots = match &settings.ca {
-        None => RootCerts::WebPki,
-        Some(path) => {
-            let pem = fs::read(path).with_context(|| format!("read {}", path.display()))?;
-            let certificates = parse_pem(&pem).filter_map(|item| match item {
-                Ok(PemItem::Certificate(certificate)) => Some(certificate),
-                _ => None,
-            });
-            let certificates: Vec<_> = certificates.collect();
-            ensure!(!certificates.is_empty(), "there is no certificate in {}", path.display());
-            RootCerts::from(certificates)
-        }
-    };
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build();
-    let config = Agent::config_builder()
-        .timeout_global(Some(REQUEST_TIME_MAX))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .tls_config(tls)
-        .build();
-    Ok(config.into())
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -202,7 +170,7 @@ mod tests {
         net::TcpListener,
     };
 
-    use model::trace::TraceParent;
+    use model::{share::ShareRatio, trace::TraceParent};
     use opentelemetry_proto::tonic::collector::trace::v1::{
         ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
     };
@@ -243,7 +211,7 @@ mod tests {
     fn start(endpoint: String) -> TracesAtWork {
         let metrics = Metrics::default();
         let counts = TraceMetrics::declare(&metrics).unwrap();
-        let (tracer, queue) = Tracer::new(Clock::real(0), 100_000, WAITING_MAX, counts.clone());
+        let (tracer, queue) = Tracer::new(Clock::real(0), ShareRatio::WHOLE, WAITING_MAX, counts.clone());
         let headers = vec![("x-key".to_owned(), SecretString::from("letmein".to_owned()))];
         let settings = Settings { endpoint, headers, ca: None, service: "gallery".to_owned() };
         let exporter = SpanExporter::start(&settings, queue, counts).unwrap();

@@ -1,16 +1,12 @@
 //! Questions to a registry over HTTP.
 
-use std::{fs, ops::RangeInclusive, sync::Arc};
+use std::{ops::RangeInclusive, sync::Arc};
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
-use ureq::{
-    Agent, Body,
-    http::Response,
-    tls::{PemItem, RootCerts, TlsConfig, parse_pem},
-};
+use ureq::{Agent, Body, http::Response};
 use wire::schemas::SCHEMA_BYTES_MAX;
 
 use crate::Settings;
@@ -54,32 +50,12 @@ impl RegistryClient {
             let known = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
             ensure!(known, "the registry's address `{url}` must begin with http:// or https://");
         }
-        let roots = match &settings.ca {
-            None => RootCerts::WebPki,
-            Some(path) => {
-                let pem = fs::read(path).with_context(|| format!("read {}", path.display()))?;
-                let certificates = parse_pem(&pem).filter_map(|item| match item {
-                    Ok(PemItem::Certificate(certificate)) => Some(certificate),
-                    _ => None,
-                });
-                let certificates: Vec<_> = certificates.collect();
-                ensure!(!certificates.is_empty(), "there is no certificate in {}", path.display());
-                RootCerts::from(certificates)
-            }
-        };
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build();
-        let config = Agent::config_builder()
-            .timeout_global(Some(settings.timeout))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .tls_config(tls)
-            .build();
+        let agent = http_agent::build_agent(settings.ca.as_deref(), settings.timeout)?;
         let login = settings.user.as_ref().map(|user| {
             let password = settings.password.as_ref().map_or("", |password| password.expose_secret());
             SecretString::from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
         });
-        Ok(Self { agent: config.into(), urls: settings.urls.clone().into(), login })
+        Ok(Self { agent, urls: settings.urls.clone().into(), login })
     }
 
     pub async fn get(&self, path: &str) -> Result<Value, RegistryError> {

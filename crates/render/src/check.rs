@@ -12,7 +12,7 @@ use source_text::{TextProblem, TextProblems};
 
 use crate::{
     MessageRenderer, filters,
-    input::{ItemInput, MailInput, RenderError, SectionInput},
+    input::{ItemInput, ItemWords, MailInput, RenderError, SectionInput},
     renderer::NOT_THERE,
 };
 
@@ -111,7 +111,7 @@ impl MessageRenderer {
             .kinds
             .values()
             .filter(told)
-            .map(|kind| (&kind.name, kind_examples(kind, &subjects)))
+            .map(|kind| (&kind.name, kind_examples(catalogue, kind, &subjects)))
             .collect();
         let sections: Vec<SectionInput<'_>> = plan
             .sections
@@ -154,6 +154,7 @@ struct KindExample<'a> {
     state: &'a VersionedState,
     reasons: Vec<EntryReason>,
     maybe: bool,
+    words: ItemWords,
 }
 
 impl KindExample<'_> {
@@ -164,11 +165,13 @@ impl KindExample<'_> {
             state: self.state,
             reasons: &self.reasons,
             maybe: self.maybe,
+            words: &self.words,
         }
     }
 }
 
 fn kind_examples<'a>(
+    catalogue: &Catalogue,
     kind: &'a KindDef,
     subjects: &'a BTreeMap<SubjectRef, VersionedState>,
 ) -> Vec<KindExample<'a>> {
@@ -177,7 +180,10 @@ fn kind_examples<'a>(
         let reason = |because| EntryReason { kind: kind.name.clone(), because };
         let because = kind.audience_matches(subject, state, Person::new(OTHER).ok());
         let reasons = because.into_iter().map(reason).collect();
-        KindExample { kind, subject, state, reasons, maybe: subject.id() == "1" }
+        // One is told by itself, the others stand for several.
+        let is_many = kind.bundle.is_some() && subject.id() != "1";
+        let words = ItemWords::example(catalogue, kind, state, is_many);
+        KindExample { kind, subject, state, reasons, maybe: subject.id() == "1", words }
     });
     examples.collect()
 }

@@ -7,6 +7,8 @@ use crate::{
     values::{WallMoment, web_address},
 };
 
+/// What `capped` says at most, unless it is told.
+const COUNT_SAID_MAX: i64 = 99;
 /// Put before every address of a layout; no author writes it.
 pub const ADDRESS: &str = "_address";
 
@@ -25,11 +27,21 @@ pub fn install_filters(env: &mut Environment<'_>) {
             if f64::try_from(n.clone()).is_ok_and(|n| n == 1.0) { one } else { many }
         },
     );
+    env.add_filter("capped", cap_number);
     env.add_filter("list", join_list);
     env.add_filter("short", |text: &Value, most: usize| text_cleaning::shorten_text(&text.to_string(), most));
     env.add_filter("batch", batch_list);
     env.add_filter("urlencode", filters::urlencode);
     env.add_filter(ADDRESS, |address: &Value| web_address(&address.to_string()));
+}
+
+/// The number, and of more than `most` that it is more: `99+`.
+fn cap_number(number: &Value, most: Option<i64>) -> String {
+    let most = most.unwrap_or(COUNT_SAID_MAX);
+    match i64::try_from(number.clone()) {
+        Ok(number) if number > most => format!("{most}+"),
+        _ => number.to_string(),
+    }
 }
 
 /// `a, b and c`; of more than `most` it says how many more.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use catalogue::{Catalogue, KindDef};
 use model::{
-    EntryReason, GeoPoint, Kind, Person, PlanName, SubjectRef, UtcMillis, VersionedState, civil_time::Zone,
+    Actor, EntryReason, GeoPoint, KeptFields, Kind, Person, PlanName, SubjectRef, UtcMillis, VersionedState,
+    civil_time::Zone,
 };
 use source_text::TextProblem;
 
@@ -50,7 +52,62 @@ pub struct ItemInput<'a> {
     pub reasons: &'a [EntryReason],
     /// It may have been sent before.
     pub maybe: bool,
+    pub words: &'a ItemWords,
 }
+
+/// What an item says of its event, beside what its subject is by now, and of all for which it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ItemWords {
+    /// Who did the newest of them, if they have a name.
+    pub actor: Option<Actor>,
+    /// Who did them, as far as they have names: each once, the newest first.
+    pub actors: Vec<Actor>,
+    /// How many beside whoever did the newest did it, with a name or without; all, if nobody did that one.
+    pub others: usize,
+    /// What the newest event said.
+    pub kept: KeptFields,
+    /// How many events they are.
+    pub count: usize,
+}
+
+impl Default for ItemWords {
+    fn default() -> Self {
+        Self { actor: None, actors: Vec::new(), others: 0, kept: KeptFields::new(), count: 1 }
+    }
+}
+
+impl ItemWords {
+    /// Those of an example: of one event, or of many more than one counts out. Of what nothing is known, nobody did it.
+    pub(crate) fn example(
+        catalogue: &Catalogue,
+        kind: &KindDef,
+        state: &VersionedState,
+        is_many: bool,
+    ) -> Self {
+        let actor =
+            |name: &&str| Some(Actor { name: Some((*name).into()), ..Person::new(name).ok()?.into() });
+        let named = if state.is_empty() {
+            0
+        } else if is_many {
+            EXAMPLE_NAMES.len()
+        } else {
+            1
+        };
+        let actors: Vec<Actor> = EXAMPLE_NAMES.iter().take(named).filter_map(actor).collect();
+        Self {
+            actor: actors.first().cloned(),
+            actors,
+            others: if is_many { EXAMPLE_ACTORS - 1 } else { 0 },
+            kept: catalogue.keep_of(kind, |name| state.get(name)),
+            count: if is_many { EXAMPLE_COUNT } else { 1 },
+        }
+    }
+}
+
+/// Who did what a bundle of an example tells, how many they were, and how often.
+const EXAMPLE_NAMES: [&str; 3] = ["Ann", "Ben", "Cleo"];
+const EXAMPLE_ACTORS: usize = 7;
+const EXAMPLE_COUNT: usize = 150;
 
 /// One thing that is told, in a list without a layout.
 #[derive(Clone, PartialEq, Eq, Debug)]

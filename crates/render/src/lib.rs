@@ -32,6 +32,8 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub use input::{ItemInput, ListedItem, MailInput, RenderError, RenderedMail, RenderedPush, SectionInput};
+pub use input::{
+    ItemInput, ItemWords, ListedItem, MailInput, RenderError, RenderedMail, RenderedPush, SectionInput,
+};
 pub use renderer::MessageRenderer;
-pub use trial::{FormSheet, MailForm, TrialFinding, TrialRun, TrialSort};
+pub use trial::{FormSheet, MailForm, ToldExample, TrialFinding, TrialRun, TrialSort, told_example};

@@ -8,7 +8,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use catalogue::{Catalogue, KindDef, MailTemplates, PushTemplates, canary::CatalogueArm};
+use catalogue::{
+    Catalogue, KindDef, MailTemplates, PushTemplates, bundles::KindBundle, canary::CatalogueArm,
+};
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
@@ -57,6 +59,9 @@ pub(crate) struct MarkedText {
     pub text: String,
 }
 
+/// What the name of a sentence for several ends with.
+pub(crate) const MANY: &str = "/many";
+
 /// Stands for a sentence that said nothing, so that what prints it is judged by itself.
 const SENTENCE: &str = "Something";
 
@@ -68,6 +73,7 @@ pub(crate) enum TextPart<'a> {
     Headline(&'a PlanName, &'a MailTemplates),
     Preheader(&'a PlanName, &'a MailTemplates),
     Says(&'a KindDef),
+    SaysMany(&'a KindDef, &'a KindBundle),
     Push(&'a PlanName, &'a PushTemplates, PushPart),
 }
 
@@ -159,6 +165,9 @@ impl MessageRenderer {
         let mut problems = TextProblems::default();
         for kind in catalogue.kinds.values() {
             renderer.add(TextPart::Says(kind), &kind.says, &mut problems);
+            if let Some(bundle) = &kind.bundle {
+                renderer.add(TextPart::SaysMany(kind, bundle), &bundle.says_many, &mut problems);
+            }
         }
         for (plan, mail) in &catalogue.mails {
             renderer.add(TextPart::Headline(plan, mail), &mail.headline, &mut problems);
@@ -227,7 +236,7 @@ impl MessageRenderer {
         let plain = marks::strip_marks(&text);
         let seen = MarkedText { name: part.template_name(), text };
         marking.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
-        if plain.trim().is_empty() && matches!(part, TextPart::Says(_)) {
+        if plain.trim().is_empty() && matches!(part, TextPart::Says(_) | TextPart::SaysMany(..)) {
             SENTENCE.to_string()
         } else {
             plain
@@ -300,6 +309,9 @@ impl MessageRenderer {
                 in_catalogue(push.line, format!("{} of `{plan}`", part.name()))
             }
             TextPart::Says(kind) => in_catalogue(kind.line, format!("`says` of `{}`", kind.name)),
+            TextPart::SaysMany(kind, bundle) => {
+                in_catalogue(bundle.line, format!("`says_many` of `{}`", kind.name))
+            }
         }
     }
 
@@ -311,6 +323,7 @@ impl MessageRenderer {
             TextPart::Headline(_, mail) => &mail.headline,
             TextPart::Preheader(_, mail) => &mail.preheader,
             TextPart::Says(kind) => &kind.says,
+            TextPart::SaysMany(_, bundle) => &bundle.says_many,
             TextPart::Push(_, push, part) => part.text_of(push),
         }
     }
@@ -336,6 +349,7 @@ impl TextPart<'_> {
             Self::Headline(plan, _) => format!("headline/{plan}"),
             Self::Preheader(plan, _) => format!("preheader/{plan}"),
             Self::Says(kind) => format!("says/{}", kind.name),
+            Self::SaysMany(kind, _) => format!("says/{}{MANY}", kind.name),
             Self::Push(plan, _, part) => format!("push/{plan}/{}", part.name()),
         }
     }

@@ -199,7 +199,15 @@ impl MessageRenderer {
         if let Some(other) = &other {
             roots.insert(OTHER.to_string(), Scripted::from(other.as_str()));
         }
-        let says = text_cleaning::clean_line(&self.render(TextPart::Says(kind), &roots)?, SAYS_CHARS_MAX);
+        let words = views.words(kind, item.words);
+        for (name, value) in &words {
+            roots.entry((*name).to_string()).or_insert_with(|| value.clone());
+        }
+        let sentence = match &kind.bundle {
+            Some(bundle) if item.words.count > 1 => TextPart::SaysMany(kind, bundle),
+            _ => TextPart::Says(kind),
+        };
+        let says = text_cleaning::clean_line(&self.render(sentence, &roots)?, SAYS_CHARS_MAX);
         let name = views.name(item.subject, item.state);
         let name = if name.is_empty() { says.clone() } else { name };
         let why = telling.reason_sentence(item, views);
@@ -216,7 +224,8 @@ impl MessageRenderer {
             ("less", less),
             ("subject", subject),
         ];
-        let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
+        let parts = parts.into_iter().chain(words);
+        let parts = parts.map(|(part, value)| (part.to_string(), value)).collect();
         let heads = self.item_heads(item, input, views);
         Ok(PreparedItem { name, parts, why, input: *item, heads })
     }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use source_text::TextProblems;
 
 use crate::{
-    ItemInput, MailInput, MessageRenderer, RenderError, RenderedMail, SectionInput, text_cleaning,
+    ItemInput, ItemWords, MailInput, MessageRenderer, RenderError, RenderedMail, SectionInput, text_cleaning,
     values::WallMoment,
 };
 
@@ -117,8 +117,14 @@ fn render_moon(renderer: &MessageRenderer, input: &MoonMailInput<'_>) -> Result<
     let because =
         |to: &SubjectRef| EntryReason { kind: kind.clone(), because: AudienceMatch::Follows(to.clone()) };
     let reasons: Vec<EntryReason> = input.follows.iter().map(because).collect();
-    let item =
-        ItemInput { kind: &kind, subject: input.work, state: input.state, reasons: &reasons, maybe: false };
+    let item = ItemInput {
+        kind: &kind,
+        subject: input.work,
+        state: input.state,
+        reasons: &reasons,
+        maybe: false,
+        words: &ItemWords::default(),
+    };
     let sections = [SectionInput { title: "Works", items: vec![item; input.items], more: 0 }];
     renderer.render_mail(&MailInput {
         variant: 7,

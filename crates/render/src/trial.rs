@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use catalogue::{Catalogue, KindDef, ToldExample};
+use catalogue::{Catalogue, KindDef};
+use expression::condition_scope;
 use model::{
     Channel, Kind, PlanName,
     plan::{CloseRule, OncePer, Plan},
@@ -22,7 +23,7 @@ use crate::{
     filters::join_names,
     input::RenderError,
     marks::{self, MarkedPiece},
-    renderer::MarkedText,
+    renderer::{MANY, MarkedText},
 };
 
 mod blocks;
@@ -30,6 +31,9 @@ mod forms;
 mod holes;
 #[cfg(test)]
 mod tests;
+mod varied_examples;
+
+pub use varied_examples::{ToldExample, told_example};
 
 /// Bytes of HTML that every mailbox shows to its end: Gmail cuts at 102 KB, with the link that ends the mails.
 const HTML_BYTES_MAX: usize = 100_000;
@@ -165,11 +169,11 @@ impl TrialRunner<'_> {
         }
         let full = MessageInput::new(forms::full_things(self.catalogue, plan), true);
         let once = MessageInput::new(each.clone(), false);
-        let twice = MessageInput::new(forms::doubled_things(&each, plan), false);
+        let twice = MessageInput::new(forms::doubled_things(&each, plan, self.catalogue), false);
         let least = kinds
             .first()
             .zip(each.first())
-            .map(|(kind, thing)| thing.with_example(thing.example.reduce_to_least(kind)));
+            .map(|(kind, thing)| thing.with_example(thing.example.reduce_to_least(kind)).without_actors());
         let least = MessageInput { named: false, ..MessageInput::new(least.into_iter().collect(), false) };
         for (form, input) in [
             (MailForm::Full, &full),
@@ -315,14 +319,17 @@ impl TrialRunner<'_> {
                 if tries > TRIES_MAX {
                     return Ok(());
                 }
-                let input = MessageInput {
-                    named,
-                    ..MessageInput::new(vec![thing.with_example(example)], form == MailForm::Full)
-                };
-                self.marking.take_seen();
-                input.make_reading(&self.marking, plan)?;
-                for seen in self.marking.take_seen() {
-                    self.judge_text(plan, kind, form, &seen);
+                let one = thing.with_example(example);
+                let many = kind.bundle.is_some().then(|| one.as_many(self.catalogue, kind));
+                for thing in [Some(one), many].into_iter().flatten() {
+                    let thing = if named { thing } else { thing.without_actors() };
+                    let input =
+                        MessageInput { named, ..MessageInput::new(vec![thing], form == MailForm::Full) };
+                    self.marking.take_seen();
+                    input.make_reading(&self.marking, plan)?;
+                    for seen in self.marking.take_seen() {
+                        self.judge_text(plan, kind, form, &seen);
+                    }
                 }
             }
         }
@@ -364,6 +371,7 @@ impl TrialRunner<'_> {
         }
         // Kinds that are `like` one another say the same, and plans share their templates.
         let text = |value: usize| match self.marking.spot(&seen.name, value) {
+            _ if seen.name.ends_with(MANY) => format!("says many {:?}", kind.bundle),
             _ if says => format!("says {}", kind.says),
             Some(spot) if spot.at.what.is_empty() => {
                 format!("{}:{}:{}", spot.at.file, spot.at.line, spot.at.column)
@@ -396,7 +404,9 @@ impl TrialRunner<'_> {
         let names = join_names(&names);
         let is_says = name.starts_with("says/");
         let of = spot.at.what.trim_end_matches(": ").trim_end_matches(':');
+        let is_many = name.ends_with(MANY);
         let of = match (is_says, of) {
+            (true, _) if is_many => format!("`says_many` of {names}"),
             (true, _) => format!("`says` of {names}"),
             (false, "") => "this text".to_string(),
             (false, of) => of.to_string(),
@@ -409,23 +419,38 @@ impl TrialRunner<'_> {
             HoleSort::Plural => format!("{of} has “{sentence}” if `{value}` is 1"),
         };
         let help = match hole.sort {
-            HoleSort::Empty => help_for_hole(value, is_says),
+            HoleSort::Empty => help_for_hole(value, is_says && self.has_condition_value(value, &kinds)),
             HoleSort::Raw => "test it with `{% if %}` first; `| list` turns a list into a text".to_string(),
             HoleSort::Plural => format!("choose the word with `{{{{ {value} | plural(\"…\", \"…\") }}}}`"),
         };
         let line = kinds.first().map_or(spot.at.line, |(line, _)| *line);
-        let line = if is_says { line } else { spot.at.line };
+        let line = if is_says && !is_many { line } else { spot.at.line };
         let problem = TextProblem { what, line, help: Some(help), ..spot.at.clone() };
         let sort = if hole.sort == HoleSort::Plural { TrialSort::Plural } else { TrialSort::Hole };
         Some(TrialFinding { sort, plan, form, bytes: None, problem })
     }
+
+    /// Whether the conditions of these kinds can read a value: what an event said and who did it, they cannot.
+    fn has_condition_value(&self, value: &str, kinds: &BTreeSet<(usize, Kind)>) -> bool {
+        let root = path_of(value).split('.').next().unwrap_or_default();
+        kinds.iter().all(|(_, kind)| {
+            let kind = self.catalogue.kinds.get(kind);
+            let scope = kind.map(|kind| condition_scope(&self.catalogue.subjects, kind.subject()));
+            scope.is_some_and(|scope| scope.names.contains_key(root))
+        })
+    }
 }
 
-fn help_for_hole(value: &str, is_says: bool) -> String {
-    let path = value.split('|').next().unwrap_or_default().trim();
+/// The path of an expression, before its filters.
+fn path_of(value: &str) -> &str {
+    value.split('|').next().unwrap_or_default().trim()
+}
+
+fn help_for_hole(value: &str, in_conditions: bool) -> String {
+    let path = path_of(value);
     let is_path = path.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
     let ask = if is_path { format!("{{% if {path} %}}") } else { "{% if %}".to_string() };
-    let never = if is_says && is_path {
+    let never = if in_conditions && is_path {
         format!("; or, if nothing may be told without it, let `while` require it: `{path} is defined`")
     } else {
         String::new()

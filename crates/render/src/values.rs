@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use catalogue::{Catalogue, is_web_url};
+use catalogue::{Catalogue, KindDef, is_web_url};
+use expression::{ACTOR, ACTORS, COUNT, EVENT, OTHERS};
 use jiff::{Timestamp, Zoned};
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value as Scripted};
-use model::{FieldType, SubjectRef, UtcMillis, Value, VersionedState, civil_time::Zone};
+use model::{Actor, FieldType, SubjectRef, UtcMillis, Value, VersionedState, civil_time::Zone};
 
-use crate::text_cleaning;
+use crate::{input::ItemWords, text_cleaning};
 
 /// Something with parts and a name of its own: a subject, an item, a section.
 #[derive(Debug)]
@@ -43,6 +44,18 @@ impl Object for NamedValue {
 pub fn named_value<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {
     let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
     Scripted::from_object(NamedValue { parts, name })
+}
+
+/// Who did something: it prints as their name.
+fn actor_value(actor: &Actor) -> Option<Scripted> {
+    let name = text_cleaning::clean_line(actor.name.as_deref()?, usize::MAX);
+    let id = actor.person().map(|person| text_cleaning::clean_value(person.as_str()));
+    let parts = [
+        ("name", Scripted::from(name.as_str())),
+        ("id", id.map_or(Scripted::UNDEFINED, Scripted::from)),
+        ("sort", Scripted::from(actor.id.sort())),
+    ];
+    (!name.is_empty()).then(|| named_value(name, parts))
 }
 
 /// An instant on the reader's wall.
@@ -135,6 +148,27 @@ impl<'a> MailViews<'a> {
             }
         }
         references
+    }
+
+    /// What the events of an item say, by the names that texts have for it. An actor without a name is not there, so that a
+    /// sentence can say `default("Somebody")`.
+    pub fn words(&mut self, kind: &KindDef, words: &'a ItemWords) -> [(&'static str, Scripted); 5] {
+        let actors: Vec<Scripted> = words.actors.iter().filter_map(actor_value).collect();
+        let kept = self.catalogue.kept_fields(kind);
+        let kept: Vec<(&str, &FieldType)> = kept.collect();
+        let mut event = BTreeMap::new();
+        for (name, field) in kept {
+            if let Some(value) = words.kept.get(name).and_then(|value| self.value(field, value, false)) {
+                event.insert(name.to_string(), value);
+            }
+        }
+        [
+            (ACTOR, words.actor.as_ref().and_then(actor_value).unwrap_or(Scripted::UNDEFINED)),
+            (ACTORS, Scripted::from(actors)),
+            (EVENT, Scripted::from_object(NamedValue { parts: event, name: String::new() })),
+            (OTHERS, Scripted::from(words.others)),
+            (COUNT, Scripted::from(words.count)),
+        ]
     }
 
     /// What a subject is called; nothing if that is not known.

@@ -96,6 +96,7 @@ fn render_with<T>(
             |to: &&str| EntryReason { kind: kind.clone(), because: AudienceMatch::Follows(subject_ref(to)) };
         told.push((place(section), kind, of, followed.iter().map(reason).collect::<Vec<_>>()));
     }
+    let words = render::ItemWords::default();
     let mut sections: Vec<SectionInput<'_>> = Vec::new();
     for (index, (title, more)) in ["Out", "Told"].into_iter().zip(more).enumerate() {
         let own = told.iter().filter(|(place, ..)| *place == index);
@@ -105,6 +106,7 @@ fn render_with<T>(
             state: &states[of],
             reasons,
             maybe: false,
+            words: &words,
         });
         sections.push(SectionInput { title, items: items.collect(), more });
     }

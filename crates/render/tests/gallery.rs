@@ -140,10 +140,11 @@ fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[GalleryLine], more: usize
         .iter()
         .map(|line| (Kind::new(line.1).unwrap(), subject_ref(line.2), line_reasons(line)))
         .collect();
+    let words = render::ItemWords::default();
     let mut sections: Vec<SectionInput<'_>> = Vec::new();
     for ((title, ..), (kind, subject, reasons)) in lines.iter().zip(&told) {
         let maybe = subject.as_str() == "artwork:2";
-        let item = ItemInput { kind, subject, state: &states[subject], reasons, maybe };
+        let item = ItemInput { kind, subject, state: &states[subject], reasons, maybe, words: &words };
         match sections.iter_mut().find(|section| section.title == *title) {
             Some(section) => section.items.push(item),
             None => sections.push(SectionInput { title, items: vec![item], more }),

@@ -8,7 +8,7 @@ use std::{
 };
 
 use catalogue::Catalogue;
-use render::{MailForm, MessageRenderer, TrialRun};
+use render::{MailForm, MessageRenderer, TrialRun, told_example};
 
 /// Gmail cuts at 102 KB.
 const HTML_BYTES_MAX: usize = 100_000;
@@ -34,7 +34,8 @@ fn find_catalogues(below: &str) -> Vec<PathBuf> {
 }
 
 fn run_trial(dir: &Path) -> TrialRun {
-    let catalogue = Catalogue::load(dir).unwrap_or_else(|problems| panic!("{problems}"));
+    let catalogue =
+        Catalogue::load(dir, model::DayLife::default()).unwrap_or_else(|problems| panic!("{problems}"));
     MessageRenderer::run_trial(&catalogue).unwrap_or_else(|problems| panic!("{}: {problems}", dir.display()))
 }
 
@@ -71,10 +72,11 @@ fn every_plan_has_every_form() {
 #[test]
 fn what_is_made_up_is_told_and_stays_so_with_the_least() {
     for dir in find_catalogues("examples").into_iter().chain(find_catalogues("tests/catalogues")) {
-        let catalogue = Catalogue::load(&dir).unwrap_or_else(|problems| panic!("{problems}"));
+        let catalogue =
+            Catalogue::load(&dir, model::DayLife::default()).unwrap_or_else(|problems| panic!("{problems}"));
         for kind in catalogue.kinds.values() {
             for number in [1, 2, 60] {
-                let made = catalogue.told_example(kind, number).unwrap();
+                let made = told_example(&catalogue, kind, number).unwrap();
                 let least = made.reduce_to_least(kind);
                 let what = format!("{}: {} {number}", dir.display(), kind.name);
                 assert!(made.is_told(kind) && least.is_told(kind), "{what}: {made:?}");

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use catalogue::Catalogue;
-use model::{UtcMillis, civil_time::ZoneRules, edition::EditionTracker, partition::PartitionCount};
+use house_facts::edition::EditionTracker;
+use model::{UtcMillis, civil_time::ZoneRules, partition::PartitionCount};
 use runtime::{Clock, ShutdownSignal, WorkTracker};
 use store::Store;
 use topic::{GroupMembership, Topics, drive::DriveDeps, metrics::TurnMetrics};

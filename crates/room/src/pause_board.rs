@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use model::pause::PausedPlans;
+use house_facts::pause::PausedPlans;
 use tokio::sync::watch;
 
 /// The pauses, and how often they have changed.
@@ -92,10 +92,8 @@ impl PauseListener {
 
 #[cfg(test)]
 mod tests {
-    use model::{
-        PlanName, Tenant, UtcMillis,
-        pause::{PauseNote, PauseNotes, PauseScope},
-    };
+    use house_facts::pause::{PauseNote, PauseNotes, PauseScope};
+    use model::{PlanName, Tenant, UtcMillis};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use model::{UtcMillis, partition::PartitionCount, ready::Ready};
 use topic::{NewRecord, TopicRecord};
 use wire::{
     WireError,
-    quarantine::{self, QuarantinedRecord, UnusableRecord},
+    quarantine::{self, QuarantineCause, QuarantinedRecord, UnusableRecord},
     topics,
 };
 
@@ -13,7 +13,7 @@ use crate::records;
 /// A record that a room could not use, on its way to quarantine.
 pub fn quarantine_record(
     record: &TopicRecord,
-    reason: impl Into<String>,
+    why: (QuarantineCause, impl Into<String>),
     room: &str,
     now: UtcMillis,
 ) -> Result<NewRecord, WireError> {
@@ -25,7 +25,7 @@ pub fn quarantine_record(
         key: &record.key,
         value: record.value.as_deref(),
     };
-    encode_quarantined(&quarantine::put_aside(unusable, reason, room, now).with_headers(&record.headers))
+    encode_quarantined(&quarantine::put_aside(unusable, why, room, now).with_headers(&record.headers))
 }
 
 /// What is put aside of a Ready that could not be written: it lies nowhere, so it cannot be put back.
@@ -45,10 +45,12 @@ pub fn quarantine_unwritten_ready(
         key: &key,
         value: None,
     };
-    encode_quarantined(&QuarantinedRecord { cut: true, ..quarantine::put_aside(nowhere, reason, room, now) })
+    let why = (QuarantineCause::TooLarge, reason);
+    encode_quarantined(&QuarantinedRecord { cut: true, ..quarantine::put_aside(nowhere, why, room, now) })
 }
 
 fn encode_quarantined(aside: &QuarantinedRecord) -> Result<NewRecord, WireError> {
     let (key, value) = quarantine::encode_with_key(aside)?;
-    Ok(records::build_record(topics::QUARANTINE, 0, key, Some(value)))
+    let record = records::build_record(topics::QUARANTINE, 0, key, Some(value));
+    Ok(NewRecord { headers: aside.cause.headers(), ..record })
 }

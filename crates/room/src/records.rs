@@ -1,8 +1,9 @@
 //! The records that rooms write: on which topic, under which key, and in which partition each sort of them lies.
 
+use house_facts::{edition::Edition, erasure::Erasure};
 use model::{
-    Event, Person, Slice, Tenant, UtcMillis, edition::Edition, erasure::Erasure, partition::PartitionCount,
-    person::PersonRecord, ready::Ready, trace::TraceParent,
+    Event, Person, Slice, Tenant, UtcMillis, partition::PartitionCount, person::PersonRecord, ready::Ready,
+    trace::TraceParent,
 };
 use topic::{NewRecord, RecordHeaders};
 use wire::{AnnouncementBatch, InboxItem, ReturnNotice, WireError, house_note, replay::ReplayStamp, topics};
@@ -25,11 +26,11 @@ pub fn event_record(
     })
 }
 
-/// A slice, which lies in the partition of its subject, like the event that it is of.
+/// A slice. It may lie in any partition: those of one event that are told at the same time lie apart.
 pub fn slice_record(
     slice: &Slice,
     again: Option<&ReplayStamp>,
-    partitions: PartitionCount,
+    partition: u32,
     edition: Option<Edition>,
 ) -> Result<NewRecord, WireError> {
     let Event { tenant, subject, .. } = &slice.event;
@@ -38,7 +39,7 @@ pub fn slice_record(
         headers: house_note::stamp_headers(again.map(ReplayStamp::headers).unwrap_or_default(), edition),
         ..build_record(
             topics::SLICES,
-            partitions.of_subject(tenant, subject),
+            partition,
             wire::key::subject_key(tenant, subject),
             Some(wire::slice::encode(slice)?),
         )

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use catalogue::Catalogue;
-use model::{Person, SubjectRef, Tenant, UtcMillis, partition::PartitionCount};
+use model::{DayLife, Person, SubjectRef, Tenant, UtcMillis, partition::PartitionCount};
 use runtime::{Clock, WorkTracker};
 use store::embedded::EmbeddedStore;
 use tempfile::TempDir;
@@ -12,6 +12,9 @@ use topic::{TopicRecord, TopicRetention, TopicSpec, Topics, embedded::EmbeddedTo
 use wire::topics::{self, KeepPolicy};
 
 use crate::Deps;
+
+/// How long days live in the tests of rooms.
+pub const LIFE: DayLife = DayLife::LEAST;
 
 /// A catalogue whose templates, `mail.mjml` and all others, say of each entry what its kind says.
 pub fn parse_catalogue(text: &str) -> Catalogue {
@@ -21,7 +24,8 @@ pub fn parse_catalogue(text: &str) -> Catalogue {
         }
         _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
     };
-    Catalogue::parse(text, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
+    Catalogue::parse_for(LIFE, text, "catalogue.yaml", &template)
+        .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 pub fn parse_instant(text: &str) -> UtcMillis {
@@ -56,7 +60,7 @@ impl RoomEngines {
         let clock = Clock::still(now.0);
         let topics = EmbeddedTopics::open(&dir.path().join("topics"), clock.clone()).unwrap();
         declare_topics(&topics).await;
-        let store = Arc::new(EmbeddedStore::open(&dir.path().join("store")).unwrap());
+        let store = Arc::new(EmbeddedStore::open_for(&dir.path().join("store"), LIFE).unwrap());
         Self { _dir: dir, clock, topics, store }
     }
 

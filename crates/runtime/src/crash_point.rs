@@ -6,6 +6,7 @@
 
 // The points, one between each two effects that must not be lost or doubled.
 pub const STORED: &str = "after store before pending";
+pub const LISTED: &str = "after lists before commit";
 pub const COMMITTED: &str = "after commit before marks";
 pub const CLAIMED: &str = "after claim before send";
 pub const SENT: &str = "after send before record";

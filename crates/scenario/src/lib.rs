@@ -11,6 +11,7 @@ use std::{
 use anyhow::Context as _;
 use catalogue::Catalogue;
 use house::HouseEngines;
+use model::DayLife;
 use stage::{ScenarioPace, ScenarioReport};
 use tempfile::TempDir;
 
@@ -18,6 +19,7 @@ mod apps;
 mod bounce_reports;
 mod mail_log;
 mod mail_server;
+mod networks;
 mod patient_topics;
 mod real_engines;
 mod running_scene;
@@ -45,10 +47,14 @@ const LATE_MS_MAX: i64 = 30 * 60_000;
 const LINE_TIME_MAX: Duration = Duration::from_secs(180);
 
 /// Plays one scenario. An error is a file that makes no sense, or a house that cannot be built.
-pub async fn run_file(path: &Path, ground: ScenarioGround<'_>) -> anyhow::Result<ScenarioReport> {
+pub async fn run_file(
+    path: &Path,
+    life: DayLife,
+    ground: ScenarioGround<'_>,
+) -> anyhow::Result<ScenarioReport> {
     let scenario = stage::load_scenario(path)??;
     let dir = scratch_folder().context("a folder for the house")?;
-    let mut scene = ScenarioScene::open(dir.path(), path, &scenario, ground).await?;
+    let mut scene = ScenarioScene::open(dir.path(), (path, life), &scenario, ground).await?;
     let pace = match ground {
         ScenarioGround::Even => ScenarioPace::EXACT,
         // To the millisecond too: they take longer, but by no clock of the house.
@@ -61,10 +67,10 @@ pub async fn run_file(path: &Path, ground: ScenarioGround<'_>) -> anyhow::Result
 }
 
 /// The catalogue that a scenario names.
-fn load_catalogue(scenario: &Path, name: &str) -> anyhow::Result<Catalogue> {
+fn load_catalogue(scenario: &Path, life: DayLife, name: &str) -> anyhow::Result<Catalogue> {
     let folder = stage::find_catalogue(scenario, name);
     let folder = folder.with_context(|| format!("{}: there is no catalogue `{name}`", scenario.display()))?;
-    Ok(Catalogue::load(&folder)?)
+    Ok(Catalogue::load(&folder, life)?)
 }
 
 /// A folder in memory, where there is one: a scenario's process does not die, so nothing of it needs to be on
@@ -81,7 +87,7 @@ pub async fn run_dir(
 ) -> anyhow::Result<Vec<(PathBuf, anyhow::Result<ScenarioReport>)>> {
     let mut reports = Vec::new();
     for path in list_scenarios(dir)? {
-        let report = run_file(&path, ground).await;
+        let report = run_file(&path, DayLife::default(), ground).await;
         reports.push((path, report));
     }
     Ok(reports)

@@ -16,12 +16,14 @@ use axum::{
 };
 use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
+use geoip::AddressPlaces;
 use house::pauses::{self, KnownScopes, PauseOrder};
 use house::{self, Config, HouseEngines, RunningHouse};
+use house_facts::pause::PauseScope;
 use ingest::{IngestError, ReturnPaths};
 use model::{
-    Channel, Day, Person, PlanName, SubjectRef, Tenant, UtcMillis, civil_time::ZoneRules,
-    partition::PartitionCount, pause::PauseScope,
+    Channel, Day, DayLife, Person, PlanName, SubjectRef, Tenant, UtcMillis, civil_time::ZoneRules,
+    partition::PartitionCount,
 };
 use runtime::{Clock, retry};
 use secrecy::SecretString;
@@ -50,6 +52,7 @@ use super::{
     bounce_reports,
     mail_log::ScenarioMailLog,
     mail_server::{MailAcceptance, ScriptedMailServer},
+    networks,
     patient_topics::{PAUSES_MAX, PatientTopics},
     real_engines::ScenarioLot,
     running_scene::RunningScene,
@@ -80,6 +83,8 @@ pub(super) struct ScenarioScene<'a> {
     dir: PathBuf,
     /// The scenario's own file: catalogues are looked for from there.
     file: PathBuf,
+    /// How long its days live.
+    life: DayLife,
     catalogue: Arc<Catalogue>,
     tenants: BTreeSet<Tenant>,
     ground: ScenarioGround<'a>,
@@ -88,6 +93,8 @@ pub(super) struct ScenarioScene<'a> {
     clock: Clock,
     post: MailAcceptance,
     apps: Arc<ScriptedApps>,
+    /// Where IP addresses are.
+    places: AddressPlaces,
     books: ScenarioMailLog,
     /// Reasons of what was put aside.
     aside: Vec<String>,
@@ -100,7 +107,7 @@ pub(super) struct ScenarioScene<'a> {
 impl<'a> ScenarioScene<'a> {
     pub async fn open(
         dir: &Path,
-        file: &Path,
+        (file, life): (&Path, DayLife),
         scenario: &Scenario,
         ground: ScenarioGround<'a>,
     ) -> anyhow::Result<Self> {
@@ -109,12 +116,14 @@ impl<'a> ScenarioScene<'a> {
             lot: None,
             dir: dir.to_owned(),
             file: file.to_owned(),
-            catalogue: Arc::new(super::load_catalogue(file, &scenario.catalogue)?),
+            life,
+            catalogue: Arc::new(super::load_catalogue(file, life, &scenario.catalogue)?),
             tenants: scenario.lines.iter().map(|line| line.tenant.clone()).collect(),
             ground,
             post: MailAcceptance::new(clock.clone()),
             clock,
             apps: Arc::default(),
+            places: networks::write_places(dir, scenario)?,
             books: ScenarioMailLog::default(),
             aside: Vec::new(),
             running: None,
@@ -145,7 +154,7 @@ impl<'a> ScenarioScene<'a> {
             let (opened, kafka) = lot.open(&self.clock).await?;
             return Ok((opened, Some(kafka)));
         }
-        let opened = engine_setup::open_embedded(&self.dir, &self.clock).await?;
+        let opened = engine_setup::open_embedded(&self.dir, self.life, &self.clock).await?;
         let (foreign, start) =
             (self.catalogue.foreign_topics(), (WayBack::Kept, UtcMillis(self.clock.now())));
         engine_setup::prepare_engines(&opened, PartitionCount::USUAL, &foreign, start).await?;
@@ -170,6 +179,7 @@ impl<'a> ScenarioScene<'a> {
         config.sender.returns =
             Some(ReturnAddresses::new(bounce_reports::DOMAIN, LinkSecret::new(bounce_reports::SECRET), None));
         config.ingest.returns = Some(return_paths());
+        config.places = self.places.clone();
         if let Some(lot) = &self.lot {
             config.partitions = lot.partitions;
             config.look_again = Some(LOOK_AGAIN);
@@ -309,7 +319,7 @@ impl StageWorld for ScenarioScene<'_> {
     async fn start(&mut self, catalogue: Option<&str>) -> anyhow::Result<()> {
         ensure!(self.running.is_none(), "the house is up already");
         if let Some(name) = catalogue {
-            self.catalogue = Arc::new(super::load_catalogue(&self.file, name)?);
+            self.catalogue = Arc::new(super::load_catalogue(&self.file, self.life, name)?);
         }
         self.open_house().await
     }

@@ -64,6 +64,17 @@ impl DeliveryService {
         self.count_wait(ready, what);
     }
 
+    /// A Ready that found no place goes back to its owner, and comes again at once where this process is to end.
+    pub fn give_back(&self, ready: &Ready) -> Delivery {
+        let now = self.now();
+        if self.deps.room.shutdown.is_started() {
+            self.note_wait(ready, "no place", "the process ends");
+            return report::report_deferred(ready, now, now);
+        }
+        self.note_wait(ready, "no place", "the maximum is under way");
+        report::report_comes_again(ready, now)
+    }
+
     pub fn count_wait(&self, ready: &Ready, what: &'static str) {
         self.deps.metrics.waits_total.with_label_values(&[ready.channel.name(), what]).inc();
     }

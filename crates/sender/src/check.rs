@@ -1,17 +1,23 @@
 //! Asked again at the end: does each entry of a Ready still hold?
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use catalogue::{
     Catalogue,
+    bundles::BundleEntry,
     truth::{TellableEntry, check_reachable, reasons_that_hold},
 };
 use model::{
-    EndReason, EntryReason, Fate, ReadyId, UtcMillis, WorldSnapshot,
+    Actor, EndReason, EntryKey, EntryReason, Fate, Kind, ReadyId, SubjectRef, UtcMillis, VersionedState,
+    WorldSnapshot,
     device::{self, DevicePlatform},
     fault::{self, PlantedFault},
-    plan::GENERAL,
+    plan::{GENERAL, Plan},
     ready::{Ready, ReadyEntry},
+    time::AskedMoment,
 };
 use store::JournalClaim;
 
@@ -50,12 +56,56 @@ pub fn check_ready(
     }
     let whole = check_whole(ready, facts, catalogue, now);
     for entry in &ready.entries {
-        match whole.and_then(|()| check_entry(ready, entry, facts, world, catalogue)) {
-            Ok(reasons) => checked.told.push(ReadyEntry { reasons, ..entry.clone() }),
-            Err(why) => checked.left.push((entry.key, why)),
+        let mut bundles = BTreeMap::new();
+        let mut keys: Vec<EntryKey> = entry.keys().collect();
+        // The newest that holds stands for the others.
+        keys.sort_unstable_by(|a, b| b.cmp(a));
+        for key in keys {
+            let reasons = reasons_of(entry, key, facts);
+            let found =
+                whole.and_then(|()| check_entry(ready, (key, &reasons), facts, (world, catalogue), now));
+            match found {
+                Ok((subject, reasons)) => {
+                    let told = ReadyEntry { key, subject, reasons, others: Vec::new(), ..entry.clone() };
+                    let bundle = find_bundle(ready, &told, facts, (world, catalogue));
+                    let place = checked.told.len();
+                    let first = bundle.map_or(place, |bundle| *bundles.entry(bundle).or_insert(place));
+                    match checked.told.get_mut(first) {
+                        Some(lead) => lead.others.push(key),
+                        None => checked.told.push(told),
+                    }
+                }
+                Err(why) => checked.left.push((key, why)),
+            }
         }
     }
     checked
+}
+
+/// Why an entry of a Ready is told: the one that it names by the reasons that it names, those that it stands for by theirs of
+/// the same kinds.
+fn reasons_of(entry: &ReadyEntry, key: EntryKey, facts: &SenderFacts) -> Vec<EntryReason> {
+    if key == entry.key {
+        return entry.reasons.clone();
+    }
+    let of_bundle = |reason: &&EntryReason| entry.reasons.iter().any(|lead| lead.kind == reason.kind);
+    let seen = facts.view.get(key);
+    seen.into_iter().flat_map(|seen| &seen.reasons).filter(of_bundle).cloned().collect()
+}
+
+/// With what an entry is told as one by now; nothing if its kind, as it is told now, has no bundles.
+fn find_bundle(
+    ready: &Ready,
+    told: &ReadyEntry,
+    facts: &SenderFacts,
+    (world, catalogue): (&WorldSnapshot, &Catalogue),
+) -> Option<(usize, Arc<str>)> {
+    static UNKNOWN: VersionedState = VersionedState { cells: BTreeMap::new() };
+    let (section, kind) = section_of_entry(catalogue.plans.by_name.get(&ready.plan)?, told)?;
+    let seen = facts.view.get(told.key)?;
+    let state = world.state(&ready.tenant, &told.subject).unwrap_or(&UNKNOWN);
+    let words = BundleEntry { subject: &told.subject, actor: seen.actor(), kept: seen.kept_fields(), state };
+    Some((section, catalogue.kinds.get(&kind)?.bundle_of(words)?))
 }
 
 /// Entries that a claim did not tell stay behind, for their present reason.
@@ -69,10 +119,10 @@ pub fn untold_entries(
 ) -> LeftOutEntries {
     let facts = facts.filter(|_| is_known(ready, catalogue));
     let left = facts.map(|facts| check_ready(ready, facts, world, catalogue, now).left).unwrap_or_default();
-    let why =
-        |key| left.iter().find(|(other, _)| *other == key).map_or(EndReason::NoLongerTrue, |(_, why)| *why);
-    let untold = ready.entries.iter().filter(|entry| !claim.told.contains(&entry.key));
-    untold.map(|entry| (entry.key, why(entry.key))).collect()
+    let left: BTreeMap<EntryKey, EndReason> = left.into_iter().collect();
+    let why = |key| left.get(&key).copied().unwrap_or(EndReason::NoLongerTrue);
+    let told: BTreeSet<EntryKey> = claim.told.iter().copied().collect();
+    ready.keys().filter(|key| !told.contains(key)).map(|key| (key, why(key))).collect()
 }
 
 /// What concerns the whole Ready.
@@ -100,12 +150,13 @@ pub fn wants_badge(ready: &Ready, facts: &SenderFacts, catalogue: &Catalogue, no
 
 fn check_entry(
     ready: &Ready,
-    entry: &ReadyEntry,
+    (key, reasons): (EntryKey, &[EntryReason]),
     facts: &SenderFacts,
-    world: &WorldSnapshot,
-    catalogue: &Catalogue,
-) -> Result<Vec<EntryReason>, EndReason> {
-    let seen = facts.view.get(entry.key).ok_or(EndReason::Expired)?;
+    (world, catalogue): (&WorldSnapshot, &Catalogue),
+    now: UtcMillis,
+) -> Result<(SubjectRef, Vec<EntryReason>), EndReason> {
+    let seen = facts.view.get(key).ok_or(EndReason::Expired)?;
+    let subject = seen.subject().ok_or(EndReason::Expired)?;
     // The marks of the Ready in hand are not held against it.
     match seen.fate_without(ready.channel, Some(ready.id)) {
         Fate::Waiting { .. } => {}
@@ -116,16 +167,37 @@ fn check_entry(
         Fate::Ended(why) => return Err(why),
     }
     let known = |reason: &&EntryReason| catalogue.kinds.contains_key(&reason.kind);
-    let reasons: BTreeSet<EntryReason> = entry.reasons.iter().filter(known).cloned().collect();
+    let reasons: BTreeSet<EntryReason> = reasons.iter().filter(known).cloned().collect();
     if reasons.is_empty() {
         return Err(EndReason::KindGone);
     }
-    let told = TellableEntry { subject: &entry.subject, actor: seen.actor(), reasons: &reasons };
-    reasons_that_hold(world, &facts.reader(ready), &told, catalogue)
+    let told = TellableEntry {
+        subject,
+        occurred: key.occurred,
+        actor: seen.actor().and_then(Actor::person),
+        reasons: &reasons,
+        moment: AskedMoment { now, due: ready.due },
+    };
+    Ok((subject.clone(), reasons_that_hold(world, &facts.reader(ready), &told, catalogue)?))
 }
 
 /// The Ready that told the first of a window before its others.
 fn first_ready_id(ready: &Ready) -> ReadyId {
     let Ready { tenant, person, plan, key, opening, .. } = ready;
     model::ready::derive_ready_id(tenant, person, plan, key, *opening, 0)
+}
+
+/// The section that says an entry, and the kind in whose words. What no longer holds may have been the
+/// reason for its section: then it is said in the first that tells one of the kinds that are left.
+pub(crate) fn section_of_entry(plan: &Plan, entry: &ReadyEntry) -> Option<(usize, Kind)> {
+    let own = usize::from(entry.section);
+    let kinds = || entry.reasons.iter().map(|reason| &reason.kind);
+    let told_here = |kind: &&Kind| plan.sections.get(own).is_some_and(|own| own.kinds.contains(kind));
+    if let Some(kind) = kinds().find(told_here) {
+        return Some((own, kind.clone()));
+    }
+    let elsewhere = kinds().filter_map(|kind| Some((plan.section_of(kind)?, kind)));
+    // A catalogue that changed meanwhile may tell none of them anywhere; its own section still takes it.
+    let first = elsewhere.min_by_key(|(section, _)| *section).or_else(|| Some((own, kinds().next()?)));
+    first.map(|(section, kind)| (section, kind.clone()))
 }

@@ -8,7 +8,8 @@ use std::{
 use catalogue::truth::{self, ReaderFacts};
 use courier::CallPayload;
 use model::{
-    DayRow, DayView, ReadyId, Value, ValueCell, VersionedState, WorldSnapshot,
+    Actor, DayRow, DayView, EntryReason, EntryView, Person, ReadyId, SubjectRef, Value, ValueCell,
+    VersionedState, WorldSnapshot,
     device::{self, PushDevice},
     entry::DayKey,
     fold::fold_rows,
@@ -23,6 +24,8 @@ pub struct SenderFacts {
     pub mutes: VersionedState,
     pub notes: VersionedState,
     pub view: DayView,
+    /// Who did what its entries tell and was erased since: they are not named.
+    pub erased: BTreeSet<Person>,
 }
 
 impl SenderFacts {
@@ -53,22 +56,32 @@ impl LoadedBatch {
     }
 }
 
-/// What the entries of Readys speak of.
-pub fn collect_wanted(readys: &[Ready]) -> WorldQuery {
-    let mut wanted = WorldQuery::default();
-    for ready in readys {
-        for entry in &ready.entries {
-            wanted.subjects.insert((ready.tenant.clone(), entry.subject.clone()));
-            let (follows, persons) = truth::list_needs(&entry.reasons);
-            for target in follows {
-                wanted.follows.insert((ready.tenant.clone(), ready.person.clone(), target.clone()));
-                // Named in "why you get this".
-                wanted.subjects.insert((ready.tenant.clone(), target));
+/// What the entries of a Ready speak of, those that stand for others and the others.
+pub fn collect_wanted(ready: &Ready, view: &DayView, wanted: &mut WorldQuery) {
+    for entry in &ready.entries {
+        want_entry(ready, &entry.subject, &entry.reasons, wanted);
+        for other in entry.others.iter().filter_map(|key| view.get(*key)) {
+            if let Some(subject) = other.subject() {
+                want_entry(ready, subject, &other.reasons, wanted);
             }
-            wanted.persons.extend(persons.into_iter().map(|person| (ready.tenant.clone(), person)));
         }
     }
-    wanted
+}
+
+fn want_entry<'a>(
+    ready: &Ready,
+    subject: &SubjectRef,
+    reasons: impl IntoIterator<Item = &'a EntryReason>,
+    wanted: &mut WorldQuery,
+) {
+    wanted.subjects.insert((ready.tenant.clone(), subject.clone()));
+    let (follows, persons) = truth::list_needs(reasons);
+    for target in follows {
+        wanted.follows.insert((ready.tenant.clone(), ready.person.clone(), target.clone()));
+        // Named in "why you get this".
+        wanted.subjects.insert((ready.tenant.clone(), target));
+    }
+    wanted.persons.extend(persons.into_iter().map(|person| (ready.tenant.clone(), person)));
 }
 
 /// What is asked of each Ready's person: the profile, what they mute, and what the house notes of them.
@@ -90,14 +103,20 @@ pub(crate) fn facts_by_ready(
     let facts = readys.iter().zip(by_three).map(|(ready, [profile, mutes, notes])| {
         let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
         let view = fold_rows(own.iter().filter_map(|day| rows.get(day)).flatten()).with_notes(&notes);
-        (ready.id, SenderFacts { profile, mutes, notes, view })
+        (ready.id, SenderFacts { profile, mutes, notes, view, erased: BTreeSet::new() })
     });
     facts.collect()
 }
 
+/// The persons whom entries name as who did them.
+pub fn list_named_actors<'a>(entries: impl IntoIterator<Item = &'a EntryView>) -> BTreeSet<Person> {
+    let actors = entries.into_iter().filter_map(EntryView::actor).filter(|actor| actor.name.is_some());
+    actors.filter_map(Actor::person).cloned().collect()
+}
+
 /// The days of its entries, and of what its badge counts.
 pub(crate) fn days_of(ready: &Ready) -> Vec<DayKey> {
-    let own = ready.entries.iter().map(|entry| entry.key.day());
+    let own = ready.days().into_iter();
     let counted = ready.badge.iter().flat_map(|unseen| unseen.days.iter().copied());
     let key = |day| DayKey { tenant: ready.tenant.clone(), person: ready.person.clone(), day };
     own.chain(counted).map(key).collect()

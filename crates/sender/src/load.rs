@@ -2,17 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Context as _;
-use model::{DayRow, Tenant, VersionedState, entry::DayKey, ready::Ready};
-use store::world;
+use anyhow::{Context as _, bail};
+use model::{
+    DayRow, Person, Tenant, UtcMillis, VersionedState, entry::DayKey, fold::find_missing_list, person::notes,
+    ready::Ready,
+};
+use store::{
+    StateKey, Store, StoreError,
+    world::{self, WorldQuery},
+};
 
 use crate::{
     deps::Deps,
-    facts::{LoadedBatch, collect_wanted, days_of, facts_by_ready, state_keys},
+    facts::{
+        FactsByReady, LoadedBatch, SenderFacts, collect_wanted, days_of, facts_by_ready, list_named_actors,
+        state_keys,
+    },
 };
 
-/// The journal, profiles, days, subjects and follows of all Readys of a batch, each read once.
-pub(crate) async fn load_batch(deps: &Deps, readys: &[Ready]) -> anyhow::Result<LoadedBatch> {
+/// The journal, profiles, days, subjects and follows of all Readys of a batch, each read once; and the Readys, with all
+/// entries that their lists name.
+pub(crate) async fn load_batch(deps: &Deps, readys: Vec<Ready>) -> anyhow::Result<(Vec<Ready>, LoadedBatch)> {
     // Whatever is said from here on may be missing.
     let at = deps.room.clock.steady();
     let mut journal = BTreeMap::new();
@@ -26,12 +36,67 @@ pub(crate) async fn load_batch(deps: &Deps, readys: &[Ready]) -> anyhow::Result<
     let days: BTreeSet<DayKey> = readys.iter().flat_map(days_of).collect();
     let days: Vec<DayKey> = days.into_iter().collect();
     let rows = deps.room.store.read(&days, deps.room.now()).await.context("days")?;
+    for (key, rows) in days.iter().zip(&rows) {
+        if let Some(list) = find_missing_list(rows) {
+            bail!("{}: a mark names the list {list}, which is not there", key.day);
+        }
+    }
     let rows: BTreeMap<DayKey, Vec<DayRow>> = days.into_iter().zip(rows).collect();
-    let states = deps.room.store.states(&state_keys(readys)).await.context("profiles")?;
-    let facts = facts_by_ready(readys, states, &rows);
+    let states = deps.room.store.states(&state_keys(&readys)).await.context("profiles")?;
+    let mut facts = facts_by_ready(&readys, states, &rows);
+    let mut wanted = WorldQuery::default();
+    let mut whole = Vec::new();
+    for ready in readys {
+        let Some(of) = facts.get(&ready.id) else { continue };
+        let ready = with_lists(ready, of, deps.room.now())?;
+        collect_wanted(&ready, &of.view, &mut wanted);
+        whole.push(ready);
+    }
+    note_erased_actors(deps, &whole, &mut facts).await?;
     let refers_to = |state: &VersionedState| deps.room.catalogue.related_refs(state);
-    let world = world::load_world(&*deps.room.store, collect_wanted(readys), &refers_to)
-        .await
-        .context("facts about the messages")?;
-    Ok(LoadedBatch { at, journal, facts, world })
+    let world =
+        world::load_world(&*deps.room.store, wanted, &refers_to).await.context("facts about the messages")?;
+    Ok((whole, LoadedBatch { at, journal, facts, world }))
+}
+
+/// Notes in the facts of each Ready whom it may not name any more.
+async fn note_erased_actors(deps: &Deps, readys: &[Ready], facts: &mut FactsByReady) -> anyhow::Result<()> {
+    let mut named = BTreeSet::new();
+    for ready in readys {
+        let Some(SenderFacts { view, .. }) = facts.get(&ready.id) else { continue };
+        let actors = list_named_actors(ready.keys().filter_map(|key| view.get(key)));
+        named.extend(actors.into_iter().map(|actor| (ready.tenant.clone(), actor)));
+    }
+    let erased = read_erased_actors(&*deps.room.store, named).await.context("the actors")?;
+    for ready in readys {
+        let of_tenant = erased.iter().filter(|(tenant, _)| *tenant == ready.tenant);
+        if let Some(facts) = facts.get_mut(&ready.id) {
+            let actors = list_named_actors(ready.keys().filter_map(|key| facts.view.get(key)));
+            facts.erased =
+                of_tenant.map(|(_, who)| who).filter(|who| actors.contains(*who)).cloned().collect();
+        }
+    }
+    Ok(())
+}
+
+/// Those of some persons who were erased and not welcomed since.
+pub async fn read_erased_actors(
+    store: &dyn Store,
+    persons: BTreeSet<(Tenant, Person)>,
+) -> Result<BTreeSet<(Tenant, Person)>, StoreError> {
+    let keys: Vec<StateKey> =
+        persons.iter().map(|(tenant, person)| StateKey::Notes(tenant.clone(), person.clone())).collect();
+    let states = store.states(&keys).await?;
+    let found = persons.into_iter().zip(states).filter(|(_, state)| state.flag(notes::ERASED));
+    Ok(found.map(|(who, _)| who).collect())
+}
+
+/// A Ready with all that its lists name. Without them nobody could say what it tells: they are gone only where it is not told.
+fn with_lists(ready: Ready, facts: &SenderFacts, now: UtcMillis) -> anyhow::Result<Ready> {
+    let id = ready.id;
+    match ready.clone().with_lists(&facts.view) {
+        Ok(whole) => Ok(whole),
+        Err(_) if facts.notes.flag(notes::ERASED) || now >= ready.expires => Ok(ready),
+        Err(list) => bail!("the list {list} of {id} is not there"),
+    }
 }

@@ -6,18 +6,25 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::{CallItem, CallPayload, MailPayload, Message, MessagePayload, PushPayload};
 use model::{
-    Channel, EntryKey, EntryReason, Kind, SubjectRef, UtcMillis, VersionedState, WorldSnapshot, badge,
+    Actor, Channel, EntryKey, EntryReason, EntryView, Kind, SubjectRef, UtcMillis, VersionedState,
+    WorldSnapshot, badge,
     civil_time::ZoneRules,
     device::{self, DevicePlatform},
     hook::Hook,
+    limits::ACTORS_SOUGHT_MAX,
     person::profile,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
     world::TenantSnapshot,
 };
-use render::{ItemInput, ListedItem, MailInput, MessageRenderer, SectionInput};
+use render::{ItemInput, ItemWords, ListedItem, MailInput, MessageRenderer, SectionInput};
 
-use crate::{check::CheckedReady, facts::SenderFacts, links::MailLinks, returns::ReturnAddresses};
+use crate::{
+    check::{CheckedReady, section_of_entry},
+    facts::SenderFacts,
+    links::MailLinks,
+    returns::ReturnAddresses,
+};
 
 /// What a message is made with.
 pub struct MessageMaker<'a> {
@@ -72,7 +79,7 @@ impl MessageMaker<'_> {
         let TenantSnapshot { subjects: related, persons, .. } =
             self.world.get(&ready.tenant).unwrap_or(&unknown);
         let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
-        let said = group_items(plan, &checked.told);
+        let said = group_items((plan, self.catalogue), &checked.told, facts);
         let nothing = VersionedState::default();
         let link = self.links.map(|links| links.unsubscribe(ready));
         let input = MailInput {
@@ -83,6 +90,7 @@ impl MessageMaker<'_> {
             sections: &section_inputs(plan, &said, &ready.more, related, &nothing),
             related,
             persons,
+            // No message says how far something is from a place that is only guessed.
             place: facts.profile.place(profile::PLACE),
             variant: wording_variant(ready),
             unsubscribe: link.as_deref(),
@@ -99,7 +107,7 @@ impl MessageMaker<'_> {
     ) -> BTreeSet<EntryKey> {
         let alone = |entry: &ReadyEntry| CheckedReady { told: vec![entry.clone()], left: Vec::new() };
         let fails = |entry: &&ReadyEntry| self.message(ready, facts, &alone(entry)).is_err();
-        checked.told.iter().filter(fails).map(|entry| entry.key).collect()
+        checked.told.iter().filter(fails).flat_map(ReadyEntry::keys).collect()
     }
 
     fn make_mail(
@@ -182,6 +190,7 @@ fn call_items(section: &SectionInput<'_>) -> impl Iterator<Item = CallItem> {
         kind: item.kind.clone(),
         subject: item.subject.clone(),
         maybe: item.maybe,
+        count: item.words.count,
     })
 }
 
@@ -189,9 +198,9 @@ fn call_items(section: &SectionInput<'_>) -> impl Iterator<Item = CallItem> {
 /// this very message may be in the days already or not.
 fn badge_number(ready: &Ready, facts: &SenderFacts, told: &[ReadyEntry]) -> Option<u32> {
     let unseen = ready.badge.as_ref()?;
-    let own = |key| ready.entries.iter().any(|entry| entry.key == key);
-    let before = badge::count_unseen(&facts.view, unseen.since, own);
-    u32::try_from(before + told.len()).ok()
+    let own: BTreeSet<EntryKey> = ready.keys().collect();
+    let before = badge::count_unseen(&facts.view, unseen.since, |key| own.contains(&key));
+    u32::try_from(before + told.iter().flat_map(ReadyEntry::keys).count()).ok()
 }
 
 /// A push without words, which only sets that number.
@@ -278,13 +287,22 @@ struct SectionItem {
     subject: SubjectRef,
     reasons: Vec<EntryReason>,
     maybe: bool,
+    words: ItemWords,
 }
 
 /// What each section of the plan has to say, in order; what is said once is one item with every reason.
-fn group_items(plan: &Plan, told: &[ReadyEntry]) -> Vec<Vec<SectionItem>> {
+fn group_items(
+    (plan, catalogue): (&Plan, &Catalogue),
+    told: &[ReadyEntry],
+    facts: &SenderFacts,
+) -> Vec<Vec<SectionItem>> {
     let mut sections: Vec<Vec<SectionItem>> = plan.sections.iter().map(|_| Vec::new()).collect();
     for entry in told {
-        let same = |item: &&mut SectionItem| plan.once_per != OncePer::Event && item.subject == entry.subject;
+        let Some((section, kind)) = section_of_entry(plan, entry) else { continue };
+        let has_bundles = |kind: &Kind| catalogue.kinds.get(kind).is_some_and(|kind| kind.bundle.is_some());
+        let says_once = plan.once_per != OncePer::Event && !has_bundles(&kind);
+        let same =
+            |item: &&mut SectionItem| says_once && item.subject == entry.subject && !has_bundles(&item.kind);
         if let Some(item) = sections.iter_mut().flatten().find(same) {
             let new = entry.reasons.iter().filter(|reason| !item.reasons.contains(reason)).cloned();
             let new: Vec<EntryReason> = new.collect();
@@ -292,28 +310,36 @@ fn group_items(plan: &Plan, told: &[ReadyEntry]) -> Vec<Vec<SectionItem>> {
             item.maybe |= entry.maybe;
             continue;
         }
-        let Some((section, kind)) = section_of_entry(plan, entry) else { continue };
         let (subject, reasons, maybe) = (entry.subject.clone(), entry.reasons.clone(), entry.maybe);
         if let Some(items) = sections.get_mut(section) {
-            items.push(SectionItem { kind, subject, reasons, maybe });
+            items.push(SectionItem { kind, subject, reasons, maybe, words: collect_words(entry, facts) });
         }
     }
     sections
 }
 
-/// The section that says an entry, and the kind in whose words. What no longer holds may have been the
-/// reason for its section: then it is said in the first that tells one of the kinds that are left.
-fn section_of_entry(plan: &Plan, entry: &ReadyEntry) -> Option<(usize, Kind)> {
-    let own = usize::from(entry.section);
-    let kinds = || entry.reasons.iter().map(|reason| &reason.kind);
-    let told_here = |kind: &&Kind| plan.sections.get(own).is_some_and(|own| own.kinds.contains(kind));
-    if let Some(kind) = kinds().find(told_here) {
-        return Some((own, kind.clone()));
+/// What the events of an entry said themselves, and of those for which it stands: who did it is sought among the newest. Who
+/// was erased since has no name.
+fn collect_words(entry: &ReadyEntry, SenderFacts { view, erased, .. }: &SenderFacts) -> ItemWords {
+    let mut keys: Vec<EntryKey> = entry.keys().collect();
+    keys.sort_unstable_by(|a, b| b.cmp(a));
+    let newest = || keys.iter().take(ACTORS_SOUGHT_MAX).filter_map(|key| view.get(*key)?.actor());
+    // Whoever the newest event does not name may be named by an older one.
+    let is_erased = |actor: &Actor| actor.person().is_some_and(|person| erased.contains(person));
+    let is_named = |actor: &&Actor| actor.name.is_some() && !is_erased(actor);
+    let named = |actor: &Actor| newest().filter(is_named).find(|other| other.id == actor.id).cloned();
+    let mut known = BTreeSet::new();
+    let actors = newest().filter(|actor| known.insert(&actor.id)).filter_map(named).collect();
+    let lead = view.get(entry.key);
+    let first = lead.and_then(EntryView::actor);
+    ItemWords {
+        actor: first.and_then(named),
+        actors,
+        // Beside whom the sentence names, or calls somebody. If nobody did the newest, it is all of them.
+        others: known.len().saturating_sub(usize::from(first.is_some())),
+        kept: lead.map(|lead| lead.kept_fields().clone()).unwrap_or_default(),
+        count: keys.len(),
     }
-    let elsewhere = kinds().filter_map(|kind| Some((plan.section_of(kind)?, kind)));
-    // A catalogue that changed meanwhile may tell none of them anywhere; its own section still takes it.
-    let first = elsewhere.min_by_key(|(section, _)| *section).or_else(|| Some((own, kinds().next()?)));
-    first.map(|(section, kind)| (section, kind.clone()))
 }
 
 /// The sections as the renderer wants them; one that says nothing may have more that waits.
@@ -330,6 +356,7 @@ fn section_inputs<'a>(
         state: related.get(&said.subject).unwrap_or(nothing),
         reasons: &said.reasons,
         maybe: said.maybe,
+        words: &said.words,
     };
     let more = |index: usize| more.get(index).copied().map_or(0, usize::from);
     let sections = plan.sections.iter().zip(said).enumerate();

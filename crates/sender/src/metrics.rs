@@ -1,8 +1,8 @@
 //! What the sender counts.
 
+use house_facts::pause::PausedPlans;
 use model::{
-    Channel, EndReason, UtcMillis, device::DevicePlatform, hook::Hook, pause::PausedPlans, ready::Ready,
-    returns::ReturnSort,
+    Channel, EndReason, UtcMillis, device::DevicePlatform, hook::Hook, ready::Ready, returns::ReturnSort,
 };
 use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 use runtime::metrics::{Metrics, begin_counters};
@@ -127,7 +127,7 @@ impl SenderMetrics {
     /// How late a message was accepted.
     pub(crate) fn note_told(&self, ready: &Ready, is_urgent: bool, paused: &PausedPlans, now: UtcMillis) {
         let (times, since) = if is_urgent {
-            let first = ready.entries.iter().map(|entry| entry.key.occurred).min();
+            let first = ready.keys().map(|key| key.occurred).min();
             (&self.event_to_told, first.unwrap_or(ready.due))
         } else {
             (&self.due_to_told, ready.due)

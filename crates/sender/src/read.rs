@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{ReadyId, UtcMillis, ready::Ready, trace::TraceParent};
 use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::trace;
+use wire::{QuarantineCause, trace};
 
 use crate::config::GROUP;
 
@@ -31,7 +31,12 @@ pub fn read_readys(records: &[TopicRecord], now: UtcMillis) -> anyhow::Result<Re
                 parents.extend(trace::read_parent(&record.headers).map(|parent| (ready.id, parent)));
                 readys.push(ready);
             }
-            Err(reason) => rejects.push(quarantine_record(record, reason.to_string(), GROUP, now)?),
+            Err(reason) => rejects.push(quarantine_record(
+                record,
+                (QuarantineCause::Unreadable, reason.to_string()),
+                GROUP,
+                now,
+            )?),
         }
     }
     Ok(ReadyBatch { readys, parents, rejects })

@@ -1,7 +1,9 @@
 //! The report on a Ready: from the journal's record, so that a repeated report is the same report.
 
+use std::collections::BTreeSet;
+
 use model::{
-    EndReason, UtcMillis,
+    EndReason, EntryKey, UtcMillis,
     delivery::{Delivery, DeliveryOutcome},
     partition::PartitionCount,
     ready::Ready,
@@ -28,9 +30,7 @@ pub fn report_record(ready: &Ready, record: &JournalRecord) -> Delivery {
         JournalOutcome::Refused => {
             DeliveryOutcome::Refused { left: end_rest(ready, left, EndReason::Refused) }
         }
-        JournalOutcome::Returned => {
-            DeliveryOutcome::Returned { back: ready.entries.iter().map(|entry| entry.key).collect() }
-        }
+        JournalOutcome::Returned => DeliveryOutcome::Returned { back: ready.keys().collect() },
         JournalOutcome::Unknown | JournalOutcome::Unsure | JournalOutcome::NotSent | JournalOutcome::Away => {
             unknown_outcome(ready, left)
         }
@@ -61,11 +61,11 @@ pub fn report_deferred(ready: &Ready, until: UtcMillis, now: UtcMillis) -> Deliv
 /// Entries come back from an unknown outcome once; those that did before end here.
 fn unknown_outcome(ready: &Ready, mut left: LeftOutEntries) -> DeliveryOutcome {
     let mut back = Vec::new();
+    let before: BTreeSet<EntryKey> = left.iter().map(|(key, _)| *key).collect();
     for entry in &ready.entries {
-        if left.iter().any(|(key, _)| *key == entry.key) {
-            continue;
+        for key in entry.keys().filter(|key| !before.contains(key)) {
+            if entry.maybe { left.push((key, EndReason::MaybeSent)) } else { back.push(key) }
         }
-        if entry.maybe { left.push((entry.key, EndReason::MaybeSent)) } else { back.push(entry.key) }
     }
     DeliveryOutcome::Unknown { back, left }
 }

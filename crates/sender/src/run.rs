@@ -111,8 +111,8 @@ impl SenderWork {
         let read::ReadyBatch { readys, parents, rejects: mut records } =
             read::read_readys(&batch.records, self.desk.now())?;
         self.desk.deps.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(records.len() as u64);
-        let (loaded, watch) =
-            (Arc::new(load::load_batch(&self.desk.deps, &readys).await?), SteadyStopwatch::start());
+        let (readys, loaded) = load::load_batch(&self.desk.deps, readys).await?;
+        let (loaded, watch) = (Arc::new(loaded), SteadyStopwatch::start());
         let turn = DeliveryRound { loaded, watch, committed: self.slow.begin_turn(batch.partition) };
         let told = readys.into_iter().map(|ready| {
             let span = self.desk.begin_span(&ready, parents.get(&ready.id));
@@ -138,9 +138,9 @@ impl SenderWork {
         if !ready.is_recalled() && self.slow.has(ready.id) {
             return Ok(self.defer_slow(&ready));
         }
-        let Some(place) = self.places.take(ready.channel, &turn.watch).await else {
-            self.desk.note_wait(&ready, "no place", "the maximum is under way");
-            return Ok(report::report_comes_again(&ready, self.desk.now()));
+        let Some(place) = self.places.take(ready.channel, &turn.watch, &self.desk.deps.room.shutdown).await
+        else {
+            return Ok(self.desk.give_back(&ready));
         };
         // Whoever is first, the one that ends or the one that waits for it no longer.
         let is_left = Arc::new(AtomicBool::new(false));

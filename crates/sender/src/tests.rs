@@ -21,7 +21,7 @@ use room::testing::{parse_catalogue, subject};
 use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
 
 use crate::{
-    check::{check_ready, is_known},
+    check::{check_ready, is_known, untold_entries},
     config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
     facts::{SenderFacts, device_removal, hook_removal},
     journal::{JournalVerdict, read_journal, record_failure, record_recall, record_unclear, tells_nothing},
@@ -72,11 +72,9 @@ fn reason() -> EntryReason {
 
 fn ready(attempt: u16) -> Ready {
     let entry = |n: u8, maybe| ReadyEntry {
-        key: key(n),
-        subject: subject("work:1"),
-        reasons: vec![reason()],
         section: 0,
         maybe,
+        ..ReadyEntry::new(key(n), subject("work:1"), vec![reason()])
     };
     Ready {
         id: ReadyId([9; 16]),
@@ -361,8 +359,14 @@ fn flags(names: &[&str]) -> VersionedState {
 
 fn view_with_marks(marks: &[MarkAction]) -> model::DayView {
     let entry = |n| {
-        let actor = Some(Person::new("zoe").unwrap());
-        DayRow::Entry(Entry { key: key(n), reason: reason(), subject: subject("work:1"), actor })
+        let actor = Some(Person::new("zoe").unwrap().into());
+        DayRow::Entry(Entry {
+            key: key(n),
+            reason: reason(),
+            subject: subject("work:1"),
+            actor,
+            kept: model::KeptFields::new(),
+        })
     };
     let mut rows = vec![entry(1), entry(2)];
     let own = MarkAction::Taken(ReadyId([9; 16]));
@@ -371,6 +375,76 @@ fn view_with_marks(marks: &[MarkAction]) -> model::DayView {
         rows.push(DayRow::Mark(Mark::new(channel, *what, vec![key(1), key(2)], NOW)));
     }
     fold_rows(&rows)
+}
+
+/// Each entry of a bundle is asked by itself. If the one that stands for the others does not hold, the newest that does takes
+/// its place.
+#[test]
+fn a_bundle_is_told_without_what_does_not_hold() {
+    let says = "    says: '{{ subject.title }}'\n";
+    let bundled = format!("{says}    bundle_by: subject\n    says_many: '{{{{ count }}}}'\n");
+    let catalogue = parse_catalogue(&CATALOGUE.replace(says, &bundled));
+    let check = |read: &[u8], told: &[u8], left: &[u8]| {
+        let entry = |n: u8| {
+            DayRow::Entry(Entry {
+                key: key(n),
+                reason: reason(),
+                subject: subject("work:1"),
+                actor: None,
+                kept: model::KeptFields::new(),
+            })
+        };
+        let mut rows: Vec<DayRow> = (1..=4).map(entry).collect();
+        let covers = read.iter().map(|n| key(*n)).collect();
+        rows.push(DayRow::Mark(Mark::new(None, MarkAction::Read, covers, NOW)));
+        let list = model::KeyList::new((1..=3).map(key).collect());
+        rows.push(DayRow::List(list.clone()));
+        let (mut facts, world) = facts();
+        facts.view = fold_rows(&rows);
+        let named = model::DayKeyList { day: key(1).day(), id: list.id(), count: 3 };
+        let lead =
+            ReadyEntry { lists: vec![named], ..ReadyEntry::new(key(4), subject("work:1"), vec![reason()]) };
+        let ready = Ready { entries: vec![lead], ..ready(0) }.with_lists(&facts.view).unwrap();
+        assert_eq!(ready.keys().collect::<BTreeSet<_>>(), (1..=4).map(key).collect());
+        let checked = check_ready(&ready, &facts, &world, &catalogue, NOW);
+        let keys: Vec<EntryKey> = checked.told.iter().flat_map(ReadyEntry::keys).collect();
+        assert_eq!(keys, told.iter().map(|n| key(*n)).collect::<Vec<_>>(), "{read:?}");
+        assert!(checked.told.len() <= 1, "it is one thing");
+        let gone: BTreeSet<EntryKey> = checked.left.iter().map(|(key, _)| *key).collect();
+        assert_eq!(gone, left.iter().map(|n| key(*n)).collect(), "{read:?}");
+        // What the claim does not name stays behind as it is now; on the wire the list is enough.
+        let untold = untold_entries(
+            &ready,
+            &JournalClaim { told: keys, ..claim(0, NOW) },
+            Some(&facts),
+            &world,
+            &catalogue,
+            NOW,
+        );
+        assert_eq!(untold.len(), left.len());
+        assert_eq!(ready.entries[0].named_others(), []);
+    };
+    check(&[], &[4, 3, 2, 1], &[]);
+    check(&[2], &[4, 3, 1], &[2]);
+    check(&[4], &[3, 2, 1], &[4]);
+    check(&[3, 4], &[2, 1], &[3, 4]);
+    check(&[1, 2, 3, 4], &[], &[1, 2, 3, 4]);
+}
+
+/// Without the list nobody knows what a bundle tells.
+#[test]
+fn a_list_that_is_not_there_is_said() {
+    let list = model::KeyList::new(vec![key(1), key(2)]);
+    let named = model::DayKeyList { day: key(1).day(), id: list.id(), count: 2 };
+    let lead =
+        ReadyEntry { lists: vec![named], ..ReadyEntry::new(key(3), subject("work:1"), vec![reason()]) };
+    let ready = Ready { entries: vec![lead], ..ready(0) };
+    assert_eq!(ready.with_lists(&fold_rows(&[])), Err(list.id()));
+    let mut mark = Mark::new(Some(Channel::Email), MarkAction::Taken(ReadyId([9; 16])), Vec::new(), NOW);
+    mark.list = Some(list.id());
+    let rows = [DayRow::Mark(mark), DayRow::List(list.clone())];
+    assert_eq!(model::fold::find_missing_list(&rows[..1]), Some(list.id()));
+    assert_eq!(model::fold::find_missing_list(&rows), None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use model::{AccessRole, Tenant, partition::PartitionCount};
+use model::{AccessRole, DayLife, Tenant, partition::PartitionCount, share::ShareRatio};
 use runtime::log::LogFormat;
 use secrecy::SecretString;
 use wire::token::LinkSecret;
@@ -52,8 +52,7 @@ pub use values::MergedConfig;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CanaryConfig {
     pub catalogue: PathBuf,
-    /// In parts of a hundred thousand.
-    pub share: u32,
+    pub share: ShareRatio,
 }
 
 /// Everything that can be set, settled.
@@ -89,12 +88,16 @@ pub struct Config {
     /// And which hooks are enabled.
     pub hooks: HooksConfig,
     pub partitions: PartitionCount,
+    /// For how long each day and its entries are kept.
+    pub day_life: DayLife,
     /// Bytes of disk that are never used; intake stops here, the rooms at half of it.
     pub disk_reserve: u64,
     /// Whether the clock may be moved forward, and an empty data directory is given a little world.
     pub demo: bool,
     /// The product's service that knows whose app is connected.
     pub presence_url: Option<String>,
+    /// The file that says where IP addresses are.
+    pub geoip_database: Option<PathBuf>,
     pub log: LogConfig,
     /// Where traces go; without it nothing is traced.
     pub traces: Option<TracesConfig>,
@@ -142,9 +145,9 @@ pub struct LogConfig {
 pub struct LimitsConfig {
     /// Records that any stage may be behind before intake answers 429.
     pub lag: u64,
-    /// Shares of a plan's mails that may come back before the plan is paused, in parts of a hundred thousand.
-    pub bounces: Option<u32>,
-    pub complaints: Option<u32>,
+    /// Shares of a plan's mails that may come back before the plan is paused.
+    pub bounces: Option<ShareRatio>,
+    pub complaints: Option<ShareRatio>,
     /// How long one message may be in the hands of whoever sends it, before nobody knows what became of it.
     pub hand_over: Duration,
     /// How long what a newer catalogue wrote is waited for, before it is told by the one that is here.

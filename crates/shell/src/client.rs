@@ -1,6 +1,6 @@
 //! The command line as a client of a house: of the one that runs on the data directory, or of one elsewhere.
 
-use std::{fs, io::Read, path::Path, sync::Arc, time::Duration};
+use std::{io::Read, path::Path, time::Duration};
 
 use anyhow::Context as _;
 use model::Tenant;
@@ -8,11 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use settings::config::{Config, ServerConfig};
-use ureq::{
-    Agent,
-    http::Response,
-    tls::{PemItem, RootCerts, TlsConfig, parse_pem},
-};
+use ureq::{Agent, http::Response};
 
 use crate::{datadir::AdminAccess, failure::CommandError, terminal};
 
@@ -20,7 +16,6 @@ use crate::{datadir::AdminAccess, failure::CommandError, terminal};
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
 /// The same for an answer that comes bit by bit, such as an archive.
 const STREAM_TIME_MAX: Duration = Duration::from_secs(6 * 60 * 60);
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Talks to a running house.
 pub struct HouseClient {
@@ -45,42 +40,12 @@ const HEALTH_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Asks a process what it tells anybody.
 pub fn ask_openly(address: &str, ca: Option<&Path>, path: &str) -> Result<HouseResponse, CommandError> {
-    let answer = new_agent(HEALTH_TIME_MAX, ca)?.get(format!("{address}{path}")).call();
+    let answer = http_agent::build_agent(ca, HEALTH_TIME_MAX)?.get(format!("{address}{path}")).call();
     read_answer(
         answer.map_err(|error| {
             CommandError::from_unreachable(format!("nobody answers at {address}: {error}"))
         })?,
     )
-}
-
-fn new_agent(answer_time_max: Duration, ca: Option<&Path>) -> anyhow::Result<Agent> {
-    let roots = match ca {
-        None => RootCerts::WebPki,
-        Some(path) => read_authorities(path)?,
-    };
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build();
-    let config = Agent::config_builder()
-        .timeout_global(Some(answer_time_max))
-        .timeout_connect(Some(CONNECT_TIME_MAX))
-        .http_status_as_error(false)
-        // Whatever the environment says about proxies: a token goes to nobody but the house.
-        .proxy(None)
-        .max_redirects(0)
-        .tls_config(tls);
-    Ok(config.build().into())
-}
-
-/// The certificates of a PEM file.
-fn read_authorities(path: &Path) -> anyhow::Result<RootCerts> {
-    let pem = fs::read(path).with_context(|| format!("read {}", path.display()))?;
-    let certificates = parse_pem(&pem).filter_map(|item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        _ => None,
-    });
-    let certificates: Vec<_> = certificates.collect();
-    anyhow::ensure!(!certificates.is_empty(), "there is no certificate in {}", path.display());
-    Ok(RootCerts::from(certificates))
 }
 
 fn read_answer(mut answer: Response<ureq::Body>) -> Result<HouseResponse, CommandError> {
@@ -131,7 +96,7 @@ impl HouseClient {
     }
 
     fn for_target(target: HouseTarget, ca: Option<&Path>) -> Result<Self, CommandError> {
-        let agent = |time| new_agent(time, ca).map_err(CommandError::Refused);
+        let agent = |time| http_agent::build_agent(ca, time).map_err(CommandError::Refused);
         Ok(Self { agent: agent(ANSWER_TIME_MAX)?, streams: agent(STREAM_TIME_MAX)?, target })
     }
 

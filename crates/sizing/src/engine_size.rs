@@ -1,9 +1,6 @@
 //! What the engines need: Kafka for the log, Cassandra or ScyllaDB for the tables.
 
-use model::{
-    limits::{DAY_LIFE_MS, DAY_MS, FIRST_WORD_LIFE_MS},
-    partition::PartitionCount,
-};
+use model::{limits::DAY_MS, partition::PartitionCount};
 use serde::Serialize;
 use wire::topics;
 
@@ -79,14 +76,14 @@ pub fn size_kafka(question: &SizeQuestion, load: &HouseLoad, partitions: Partiti
 
 pub fn size_tables(question: &SizeQuestion, load: &HouseLoad) -> TableSize {
     let copies = u64::from(question.replication);
-    let persons = question.persons as f64;
-    let entries_kept = load.entries_a_day * days(DAY_LIFE_MS);
-    let messages_kept = load.messages_a_day() * days(DAY_LIFE_MS);
+    let (persons, day_life) = (question.persons as f64, f64::from(question.day_life));
+    let entries_kept = load.entries_a_day * day_life;
+    let messages_kept = load.messages_a_day() * day_life;
     let follows = persons * question.follows;
     let bytes_kept = entries_kept * measured::TABLE_ENTRY_BYTES.value
         + messages_kept * measured::TABLE_JOURNAL_BYTES.value
         + load.messages_a_day() * SLIP_DAYS * measured::TABLE_SLIP_BYTES.value
-        + load.events_a_day * days(FIRST_WORD_LIFE_MS) * measured::TABLE_EVENT_BYTES.value
+        + load.events_a_day * (day_life + 1.0) * measured::TABLE_EVENT_BYTES.value
         + persons * measured::TABLE_PERSON_BYTES.value
         + follows * measured::TABLE_FOLLOW_BYTES.value;
     let bytes_on_disks = bytes_kept * copies as f64;

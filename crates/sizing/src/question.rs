@@ -1,5 +1,6 @@
 //! What is asked: how many people there are, and how much happens to them.
 
+use model::limits::DAY_LIFE_UNSAID;
 use serde::Serialize;
 
 /// Processors, memory and disks are twice what was measured for the peak.
@@ -26,6 +27,8 @@ pub struct SizeQuestion {
     pub peak_hour_percent: f64,
     /// Copies that the engines keep.
     pub replication: u32,
+    /// For how many days each day and its entries are kept.
+    pub day_life: u16,
 }
 
 impl SizeQuestion {
@@ -41,6 +44,7 @@ impl SizeQuestion {
             digest_minutes: 60,
             peak_hour_percent: 15.0,
             replication: 3,
+            day_life: DAY_LIFE_UNSAID,
         }
     }
 

@@ -67,8 +67,8 @@ pub fn describe_assumptions(size: &HouseSize) -> Vec<String> {
             question.follows
         ),
         format!(
-            "the busiest hour has {} % of a day; {} copies; topics keep {} days, tables 21",
-            question.peak_hour_percent, question.replication, kafka.days_kept
+            "the busiest hour has {} % of a day; {} copies; topics keep {} days, tables {}",
+            question.peak_hour_percent, question.replication, kafka.days_kept, question.day_life
         ),
         format!(
             "processors, memory and disks are twice what was measured; a broker or node has {MACHINE_PROCESSORS} CPU and {}",

@@ -82,6 +82,7 @@ fn drawn_question() -> impl Strategy<Value = SizeQuestion> {
             mails_per_day: mails,
             pushes_per_day: pushes,
             follows,
+            day_life: 90,
             digest_minutes: minutes,
             peak_hour_percent: percent,
             replication: copies,

@@ -8,6 +8,7 @@
 
 mod nearest_name;
 pub mod problem;
+pub mod units;
 pub mod yaml;
 mod yaml_slip;
 mod yaml_words;

@@ -2,7 +2,8 @@
 
 use std::{collections::VecDeque, str::FromStr};
 
-use model::{Kind, Person, PlanName, SubjectRef, Tenant, pause::PauseScope};
+use house_facts::pause::PauseScope;
+use model::{Kind, Person, PlanName, SubjectRef, Tenant};
 use source_text::{did_you_mean, list_choices};
 
 use crate::token::{LineError, LineToken, TokenShape, TokenValue};

@@ -15,6 +15,8 @@ pub(crate) struct HouseArrivals {
     pub aside: StageArrivals<String>,
     /// Why the line before was refused.
     pub refusals: Vec<String>,
+    /// What the house noted on it, though it was accepted.
+    pub notes: Vec<String>,
 }
 
 /// Things of one sort, in the order in which they came.

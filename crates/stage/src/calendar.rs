@@ -15,6 +15,8 @@ use model::{
 pub(crate) const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// A Monday, in a year that has begun in every zone.
 pub(crate) const START: &str = "2026-01-05";
+/// The last day that a scenario may name: every zone and every look-back has room behind it.
+const LAST: &str = "2999-12-31";
 /// Weeks that `+` may add.
 const WEEKS_MAX: i32 = 520;
 
@@ -28,6 +30,13 @@ pub struct ScenarioCalendar {
 impl ScenarioCalendar {
     pub(crate) fn new(start: Day, zone: Zone) -> Self {
         Self { start: start.0, zone }
+    }
+
+    /// A day within what a scenario may name.
+    pub(crate) fn parse_day(text: &str) -> Result<Day, String> {
+        let day = Day::parse(text).ok_or_else(|| format!("`{text}` is not a date, such as {START}"))?;
+        let is_within = day >= Day(0) && Day::parse(LAST).is_some_and(|last| day <= last);
+        if is_within { Ok(day) } else { Err(format!("`{text}` is not within 1970-01-01 and {LAST}")) }
     }
 
     /// Midnight of the first day.
@@ -45,10 +54,7 @@ impl ScenarioCalendar {
     pub(crate) fn parse_date(&self, word: &str) -> Result<LocalDate, String> {
         let (day, weeks) = word.split_once('+').map_or((word, "0"), |(day, weeks)| (day, weeks));
         let Some(weekday) = WEEKDAYS.iter().position(|name| *name == day) else {
-            return match Day::parse(word) {
-                Some(date) => Ok(date.0),
-                None => Err(format!("`{word}` is not a date")),
-            };
+            return Self::parse_day(word).map(|day| day.0);
         };
         let weeks: i32 = weeks.parse().map_err(|_| format!("`{weeks}` is not a number of weeks"))?;
         if !(0..=WEEKS_MAX).contains(&weeks) {

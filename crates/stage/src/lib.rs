@@ -27,6 +27,7 @@
 //!         | "mute" P muted | "unmute" P muted | "erase" P | "welcome" P
 //!         | "event" TYPE SUBJECT field… [@id= @at= @actor= @source= @version= @via=http|topic]
 //!                                       [@subjects=[SUBJECT…] @persons=[P P=SCORE…]]
+//!                                       [@actorname= @actorkind= @times=N, of which `@actor=[P…]` take turns]
 //!         | "again"
 //!         | "read" P about | "clear" P about
 //!         | "seen" P SURFACE | "app" P ("connected" | "gone")
@@ -87,6 +88,7 @@ pub mod world;
 mod arrivals;
 mod comparison;
 mod expectation;
+mod fate_word;
 mod report;
 mod request;
 mod run;
@@ -96,7 +98,7 @@ mod tests;
 
 pub use calendar::ScenarioCalendar;
 pub use parse::{MAIN, WORDS, find_catalogue, load_scenario, parse, parse_with};
-pub use report::{ScenarioFailure, ScenarioReport};
+pub use report::{ScenarioFailure, ScenarioNote, ScenarioReport};
 pub use run::{ScenarioPace, run, run_at};
 pub use scenario::Scenario;
 pub use world::StageWorld;

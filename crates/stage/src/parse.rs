@@ -12,7 +12,7 @@ use crate::{
     args::LineArgs,
     calendar::ScenarioCalendar,
     consistency,
-    head::{HEAD, ScenarioHead, WordFileFinder},
+    head::{HEAD, ScenarioHead, WordFileFinder, without_mark},
     lines,
     scenario::{Scenario, ScenarioLine, ScenarioStep},
     token::{LineError, LineToken},
@@ -33,7 +33,7 @@ pub fn parse(file: &str, text: &str) -> Result<Scenario, TextProblems> {
 /// Reads a scenario; `find` finds the words of the catalogue in a folder: their file's name and text.
 pub fn parse_with(file: &str, text: &str, find: WordFileFinder<'_>) -> Result<Scenario, TextProblems> {
     let mut parser = ScenarioParser {
-        source: SourceText { file, text },
+        source: SourceText { file, text: without_mark(text) },
         problems: TextProblems::default(),
         head: ScenarioHead::default(),
         lines: Vec::new(),
@@ -48,8 +48,9 @@ pub fn parse_with(file: &str, text: &str, find: WordFileFinder<'_>) -> Result<Sc
     parser.now = (calendar.start(), calendar.start());
     parser.read_body(&lines, &calendar);
     let catalogue = parser.head.catalogue.take().unwrap_or_default();
+    let networks = std::mem::take(&mut parser.head.networks);
     parser.problems.into_result()?;
-    Ok(Scenario { file: file.to_owned(), proves, catalogue, calendar, lines: parser.lines })
+    Ok(Scenario { file: file.to_owned(), proves, catalogue, calendar, networks, lines: parser.lines })
 }
 
 /// Reads a scenario from a file, with the words of its catalogue. The outer error is that the file cannot

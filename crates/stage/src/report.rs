@@ -10,7 +10,17 @@ pub struct ScenarioReport {
     pub proves: String,
     /// One line for each thing that happened; the same in every run.
     pub trace: Vec<String>,
+    /// What was accepted and is probably not what was meant.
+    pub notes: Vec<ScenarioNote>,
     pub failure: Option<ScenarioFailure>,
+}
+
+/// What the house said of a line that it accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScenarioNote {
+    /// The line of the file, counting from 1.
+    pub line: usize,
+    pub what: String,
 }
 
 /// The first thing that was not as it should be. What follows it mostly follows from it.

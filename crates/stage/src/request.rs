@@ -18,7 +18,19 @@ pub(crate) struct StageRequest {
 }
 
 pub(crate) fn event_body(event: &ScenarioEvent) -> String {
-    let mut cloud = cloud_event(&event.id, &event.source, &event.what, event.at);
+    if event.times == 1 {
+        return Value::Object(event_object(event, &event.id, 0)).to_string();
+    }
+    let one = |turn: u32| Value::Object(event_object(event, &format!("{}-{turn}", event.id), turn));
+    (0..event.times).map(one).collect::<Value>().to_string()
+}
+
+fn event_object(event: &ScenarioEvent, id: &str, turn: u32) -> Map<String, Value> {
+    let mut cloud = cloud_event(id, &event.source, &event.what, event.at.plus(i64::from(turn)));
+    let of_turn = |names: &[String]| {
+        let place = usize::try_from(turn).unwrap_or_default().checked_rem(names.len())?;
+        names.get(place).cloned()
+    };
     if event.subjects.is_empty() {
         cloud.insert("subject".to_owned(), event.subject.as_str().into());
     } else {
@@ -28,14 +40,21 @@ pub(crate) fn event_body(event: &ScenarioEvent) -> String {
     if !event.persons.is_empty() {
         cloud.insert("persons".to_owned(), event.persons.iter().map(listed_person).collect());
     }
-    if let Some(actor) = &event.actor {
-        cloud.insert("actor".to_owned(), actor.as_str().into());
+    let said = [
+        ("actor", of_turn(&event.actors)),
+        ("actorname", of_turn(&event.actor_names)),
+        ("actorkind", event.actor_kind.clone()),
+    ];
+    for (name, value) in said {
+        if let Some(value) = value {
+            cloud.insert(name.to_owned(), value.into());
+        }
     }
     if let Some(version) = event.version {
         cloud.insert("version".to_owned(), version.into());
     }
     cloud.insert("data".to_owned(), Value::Object(event.fields.clone()));
-    Value::Object(cloud).to_string()
+    cloud
 }
 
 fn listed_person((person, score): &(Person, Option<f64>)) -> Value {

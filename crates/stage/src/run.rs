@@ -11,7 +11,7 @@ use crate::{
     arrivals::HouseArrivals,
     channel_word::channel_word,
     expectation,
-    report::{ScenarioFailure, ScenarioReport},
+    report::{ScenarioFailure, ScenarioNote, ScenarioReport},
     request::{self, StageRequest},
     scenario::{
         EventRoute, RestartMode, Scenario, ScenarioAct, ScenarioExpectation, ScenarioLine, ScenarioStep,
@@ -49,12 +49,14 @@ pub async fn run_at(pace: ScenarioPace, scenario: &Scenario, world: &mut dyn Sta
         scenario,
         world,
         trace: Vec::new(),
+        notes: Vec::new(),
         arrived: HouseArrivals::default(),
         last_event: None,
     };
     let failure = run.run_lines().await.err();
     run.trace_fates().await;
-    ScenarioReport { file: scenario.file.clone(), proves: scenario.proves.clone(), trace: run.trace, failure }
+    let (file, proves) = (scenario.file.clone(), scenario.proves.clone());
+    ScenarioReport { file, proves, trace: run.trace, notes: run.notes, failure }
 }
 
 struct ScenarioRun<'a> {
@@ -62,6 +64,7 @@ struct ScenarioRun<'a> {
     scenario: &'a Scenario,
     world: &'a mut dyn StageWorld,
     trace: Vec<String>,
+    notes: Vec<ScenarioNote>,
     arrived: HouseArrivals,
     last_event: Option<(EventRoute, String)>,
 }
@@ -89,6 +92,7 @@ impl ScenarioRun<'_> {
                 self.check_nothing_unexpected(None)?;
                 self.trace_line(&line.text);
                 self.run_act(line, act).await?;
+                self.note_answer(line);
                 self.check_not_refused(index)?;
                 self.settle_world().await
             }
@@ -161,6 +165,7 @@ impl ScenarioRun<'_> {
     async fn run_act(&mut self, line: &ScenarioLine, act: &ScenarioAct) -> anyhow::Result<()> {
         let (number, at, tenant) = (line.number, line.until, &line.tenant);
         self.arrived.refusals.clear();
+        self.arrived.notes.clear();
         match act {
             ScenarioAct::Profile { person, fields } => {
                 self.send_request(tenant, request::profile_request(number, at, person, fields)).await
@@ -235,10 +240,19 @@ impl ScenarioRun<'_> {
     ) -> anyhow::Result<()> {
         let answer: StageAnswer = self.world.post(tenant, path, &body).await?;
         self.arrived.refusals = answer.refusals();
+        self.arrived.notes = answer.notes();
         for reason in self.arrived.refusals.clone() {
             self.trace_line(format!("refused: {reason}"));
         }
         Ok(())
+    }
+
+    /// Takes in what the house noted on a line.
+    fn note_answer(&mut self, line: &ScenarioLine) {
+        for what in std::mem::take(&mut self.arrived.notes) {
+            self.trace_line(format!("noted: {what}"));
+            self.notes.push(ScenarioNote { line: line.number, what });
+        }
     }
 
     /// What was refused must be expected by the very next line.

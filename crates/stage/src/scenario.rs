@@ -1,6 +1,8 @@
 //! What a scenario is, once it has been read.
 
-use model::{Channel, Day, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis, pause::PauseScope};
+use house_facts::pause::PauseScope;
+use ipnetwork::IpNetwork;
+use model::{Channel, Day, GeoPoint, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis};
 use serde_json::{Map, Value};
 
 use crate::calendar::ScenarioCalendar;
@@ -14,6 +16,8 @@ pub struct Scenario {
     /// The folder of its catalogue, as it is written.
     pub catalogue: String,
     pub calendar: ScenarioCalendar,
+    /// Where the addresses of networks are; those of others are nowhere.
+    pub networks: Vec<(IpNetwork, GeoPoint)>,
     pub lines: Vec<ScenarioLine>,
 }
 
@@ -83,7 +87,7 @@ pub enum ScenarioAct {
         muted: ScenarioMute,
         on: bool,
     },
-    Event(ScenarioEvent),
+    Event(Box<ScenarioEvent>),
     /// The last event once more, byte for byte.
     Again,
     /// The person did something to all these entries.
@@ -205,7 +209,12 @@ pub struct ScenarioEvent {
     pub persons: Vec<(Person, Option<f64>)>,
     /// The source's own time.
     pub at: UtcMillis,
-    pub actor: Option<String>,
+    /// Who did it. Of an event that happens several times they take turns, and so do their names.
+    pub actors: Vec<String>,
+    pub actor_names: Vec<String>,
+    pub actor_kind: Option<String>,
+    /// How often it happens, a millisecond after each other.
+    pub times: u32,
     pub version: Option<i64>,
     pub fields: Map<String, Value>,
     pub via: EventRoute,

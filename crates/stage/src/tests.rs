@@ -7,12 +7,15 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Day, Person, PlanName, SubjectRef, Tenant, UtcMillis, pause::PauseScope};
+use house_facts::pause::PauseScope;
+use model::{Day, Person, PlanName, SubjectRef, Tenant, UtcMillis};
 use runtime::Clock;
 use serde_json::Value;
 
 use crate::{
-    parse, parse_with, request, run,
+    parse, parse_with,
+    report::ScenarioNote,
+    request, run,
     run::{ScenarioPace, run_at},
     scenario::{MailServerState, RestartMode, ScenarioAct, ScenarioReturn, ScenarioStep},
     world::{StageAnswer, StageEntry, StageMail, StageMailSection, StageWorld},
@@ -50,10 +53,58 @@ fn a_message_has_place_caret_and_what_was_probably_meant() {
     );
 }
 
+#[test]
+fn names_and_marks_of_editors_are_understood() {
+    check_messages(
+        "clock Europe/Berln",
+        "a.txt:3:7: there is no time zone `Europe/Berln`
+    3 | clock Europe/Berln
+      |       ^
+      = did you mean `Europe/Berlin`?",
+    );
+    check_messages(
+        "expect fate ann item:7 \"told, tolld\"",
+        "a.txt:3:24: there is no fate `tolld`
+    3 | expect fate ann item:7 \"told, tolld\"
+      |                        ^
+      = did you mean `told`?",
+    );
+    check_messages(
+        "network 203.0.113.0 1,2",
+        "a.txt:3:9: `203.0.113.0` is an address, not a network
+    3 | network 203.0.113.0 1,2
+      |         ^
+      = write `203.0.113.0/32` for it alone, or how many bits its network has: 203.0.113.0/24",
+    );
+    assert_eq!(parse_messages(&format!("\u{feff}{HEAD}follow ann item:7")), "fine");
+}
+
 /// The first line of each message.
 fn first_lines(text: &str) -> Vec<String> {
     let place = |line: &&str| line.starts_with("a.txt:") || line.starts_with("w.txt:");
     parse_messages(text).lines().filter(place).map(str::to_owned).collect()
+}
+
+#[test]
+fn slips_of_networks_are_found() {
+    let check = |line: &str, expected: &str| {
+        assert_eq!(first_lines(&format!("{HEAD}{line}\n")), [expected], "{line}");
+    };
+    check("network", "a.txt:3:8: a network is missing");
+    check("network here 1,2", "a.txt:3:9: `here` is not a network, such as 203.0.113.0/24 or 2001:db8::/32");
+    check(
+        "network 203.0.113.0/33 1,2",
+        "a.txt:3:9: `203.0.113.0/33` is not a network, such as 203.0.113.0/24 or 2001:db8::/32",
+    );
+    check("network 203.0.113.0/24", "a.txt:3:23: a place is missing");
+    check("network 203.0.113.0/24 91,2", "a.txt:3:24: `91,2` is not a place, such as 52.52,13.40");
+    check("network 203.0.113.0 1,2", "a.txt:3:9: `203.0.113.0` is an address, not a network");
+    check(
+        "network 203.0.113.0/24 1,2\nnetwork 203.0.113.7/24 3,4",
+        "a.txt:4:9: the network `203.0.113.7/24` is given twice",
+    );
+    let fine = format!("{HEAD}network 203.0.113.0/24 1,2\nnetwork 2001:db8::/32 3,4\n");
+    assert_eq!(parse("a.txt", &fine).unwrap().networks.len(), 2);
 }
 
 #[test]
@@ -79,7 +130,7 @@ fn slips_are_found_where_they_are() {
     check("person ann a=1 a=2", "a.txt:3:16: `a` is given twice");
     check("event item.out item:1 @ta=(mon 09:00)", "a.txt:3:23: an event has no `@ta`");
     check("event item.out item:1 @at=noon", "a.txt:3:23: `noon` is not an instant, such as `fri 18:00`");
-    check("event item.out item:1 at=(moon 09:00)", "a.txt:3:23: `moon` is not a date");
+    check("event item.out item:1 at=(moon 09:00)", "a.txt:3:23: `moon` is not a date, such as 2026-01-05");
     check("event item.out item:1 @via=pigeon", "a.txt:3:23: `pigeon` is not a route: use `http` or `topic`");
     check("event item.out item:1 @version=new", "a.txt:3:23: `new` is not a whole number");
     check("event item.out item:1 @persons=[ann ben=good]", "a.txt:3:23: `good` is not a score");
@@ -104,7 +155,7 @@ fn slips_are_found_where_they_are() {
     check("discard daily ann item:7", "a.txt:3:19: expected `key`, not `item:7`");
     check("discard daily ann key", "a.txt:3:22: a key is missing");
     check("archive mon", "a.txt:3:9: expected `before`, not `mon`");
-    check("archive before noon", "a.txt:3:16: `noon` is not a date");
+    check("archive before noon", "a.txt:3:16: `noon` is not a date, such as 2026-01-05");
     check("expect why ann item:1", "a.txt:3:22: expected a part of the explanation in quotes");
     check("again", "a.txt:3:1: there is no event to repeat");
     check("upstream hex 0g", "a.txt:3:14: `0g` is not hexadecimal");
@@ -125,8 +176,7 @@ fn slips_are_found_where_they_are() {
     check("tue 09:00 expect nothing\nmon 09:00 expect nothing", "a.txt:4:1: the time goes back");
     check("mon 09:30..09:00 expect nothing", "a.txt:3:1: the time goes back");
     check("follow ann item:7\nclock UTC", "a.txt:4:1: `clock` must stand in the head");
-    check("clock Mars", "a.txt:3:7: there is no time zone `Mars`");
-    check("start monday", "a.txt:3:7: `monday` is not a date, such as 2026-01-05");
+    check("expect fate ann item:7 \"tolld\"", "a.txt:3:24: there is no fate `tolld`");
     check("start 2026-01-05\nstart 2026-01-06", "a.txt:4:1: `start` is given twice");
     check("word go = ", "a.txt:3:10: the line of the word is missing");
     check("word = again", "a.txt:3:6: the word's name is missing");
@@ -137,6 +187,21 @@ fn slips_are_found_where_they_are() {
     check("word go ITEM = follow ann $ITEM\ngo", "a.txt:4:1: `go` needs ITEM");
     check("word go ITEM = follow ann $ITEM\ngo item", "a.txt:4:1: `item` is not of the form type:id");
     check("event item.out \"item:1", "a.txt:3:16: this `\"` is never closed");
+}
+
+#[test]
+fn dates_that_no_house_sees_are_refused() {
+    let check = |lines: &str, expected: &str| {
+        assert_eq!(first_lines(&format!("{HEAD}{lines}")), [expected], "{lines}");
+    };
+    check("clock Mars", "a.txt:3:7: there is no time zone `Mars`");
+    check("start monday", "a.txt:3:7: `monday` is not a date, such as 2026-01-05");
+    check("start 9999-12-30", "a.txt:3:7: `9999-12-30` is not within 1970-01-01 and 2999-12-31");
+    check("start 1969-12-31", "a.txt:3:7: `1969-12-31` is not within 1970-01-01 and 2999-12-31");
+    check(
+        "3000-01-01 09:00 follow ann item:7",
+        "a.txt:3:1: `3000-01-01` is not within 1970-01-01 and 2999-12-31",
+    );
 }
 
 #[test]
@@ -250,6 +315,16 @@ fn a_line_becomes_a_request() {
     );
     check("mute ann kind item_out", r#"type="tidings.mute" data={"person":"ann","kind":"item_out"}"#);
     check("unmute ann actor bob", r#"type="tidings.unmute" data={"person":"ann","actor":"bob"}"#);
+    let many = parse(
+        "a.txt",
+        &format!("{HEAD}event item.out item:7 @times=3 @actor=[ann ben] @actorname=[Ann Ben]"),
+    )
+    .unwrap();
+    let ScenarioStep::Do(ScenarioAct::Event(event)) = &many.lines[0].what else { panic!("it is an event") };
+    let said: Vec<Value> = serde_json::from_str(&request::event_body(event)).unwrap();
+    let told: Vec<String> = said.iter().map(|one| format!("{} {}", one["actor"], one["actorname"])).collect();
+    assert_eq!(told, [r#""ann" "Ann""#, r#""ben" "Ben""#, r#""ann" "Ann""#]);
+    assert!(said[0]["id"] != said[1]["id"] && said[0]["time"] != said[1]["time"]);
     check("erase ann", r#"type="tidings.erase" data={"person":"ann"}"#);
     check("welcome ann", r#"type="tidings.welcome" data={"person":"ann"}"#);
     check("mute ann thread item:7", r#"type="tidings.mute" data={"person":"ann","thread":"item:7"}"#);
@@ -344,6 +419,10 @@ impl StageWorld for ToyWorld {
         } else if body["type"] == "item.wrong" {
             let rejected = r#"{"accepted":0,"rejected":[{"index":0,"reason":"it is wrong","at":"/type"}]}"#;
             return Ok(StageAnswer { status: 400, body: rejected.to_owned() });
+        } else if body["type"] == "item.uot" {
+            let noted =
+                r#"{"accepted":1,"rejected":[],"notes":[{"index":0,"note":"did you mean `item.out`?"}]}"#;
+            return Ok(StageAnswer { status: 202, body: noted.to_owned() });
         } else if path == "/v1/changes" {
             let midnight = (self.clock.now() / DAY + 1) * DAY;
             let clock = self.clock.clone();
@@ -574,6 +653,15 @@ async fn the_trace_is_the_same_in_every_run() {
         "tue 2026-01-06 00:00:00  bob's entry about item:7: told (mail)",
     ];
     assert_eq!(traces[0], expected);
+}
+
+#[tokio::test]
+async fn what_the_house_notes_is_said_with_its_line() {
+    let scenario = parse("a.txt", &format!("{HEAD}event item.uot item:1\nfollow ann item:7")).unwrap();
+    let report = run(&scenario, &mut ToyWorld::new(scenario.calendar.start())).await;
+    assert!(report.has_passed(), "{report}");
+    assert_eq!(report.notes, [ScenarioNote { line: 3, what: "did you mean `item.out`?".to_owned() }]);
+    assert_eq!(report.trace[1], "mon 2026-01-05 00:00:00  noted: did you mean `item.out`?");
 }
 
 #[tokio::test]

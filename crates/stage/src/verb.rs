@@ -7,6 +7,7 @@ use crate::{
     args::{LineArgs, ScenarioField},
     calendar::ScenarioCalendar,
     channel_word::channel_word,
+    fate_word::check_fates,
     scenario::{
         EventRoute, ExpectedMail, FeedbackVerb, MailServerState, RestartMode, ScenarioAct, ScenarioEvent,
         ScenarioExpectation, ScenarioFeedbackTarget, ScenarioMute, ScenarioReturn, ScenarioStep,
@@ -25,8 +26,21 @@ pub(crate) const VERBS: [&str; 29] = [
 pub(crate) const TENANT: &str = "tenant";
 
 /// What an event says of itself beside its fields.
-const ATTRIBUTES: [&str; 8] =
-    ["@id", "@at", "@actor", "@source", "@version", "@via", "@subjects", "@persons"];
+const ATTRIBUTES: [&str; 11] = [
+    "@id",
+    "@at",
+    "@actor",
+    "@actorname",
+    "@actorkind",
+    "@source",
+    "@version",
+    "@via",
+    "@subjects",
+    "@persons",
+    "@times",
+];
+/// Events of one line: a request takes no more.
+const TIMES_MAX: u32 = 1_000;
 
 /// Where a line stands and when it happens.
 pub(crate) struct LinePlace<'a> {
@@ -56,7 +70,7 @@ pub(crate) fn read_verb(
         "mute" | "unmute" => {
             ScenarioAct::Mute { person: args.person()?, muted: read_muted(args)?, on: verb == "mute" }
         }
-        "event" => ScenarioAct::Event(read_event(args, place)?),
+        "event" => ScenarioAct::Event(Box::new(read_event(args, place)?)),
         "again" => ScenarioAct::Again,
         "read" | "clear" => {
             let did = if verb == "read" { FeedbackVerb::Read } else { FeedbackVerb::Clear };
@@ -217,7 +231,10 @@ fn read_event(args: &mut LineArgs, place: &LinePlace<'_>) -> Result<ScenarioEven
         subjects: Vec::new(),
         persons: Vec::new(),
         at: place.at,
-        actor: None,
+        actors: Vec::new(),
+        actor_names: Vec::new(),
+        actor_kind: None,
+        times: 1,
         version: None,
         fields: read_fields(data, place)?,
         via: EventRoute::Http,
@@ -247,6 +264,13 @@ fn parse_subject(raw: &TokenValue) -> Result<SubjectRef, String> {
             SubjectRef::new(text).map_err(|bad| bad.to_string())
         }
         _ => Err("`@subjects` lists subjects, `type:id`".to_owned()),
+    }
+}
+
+fn read_name(attribute: &str, raw: &TokenValue) -> Result<String, String> {
+    match raw {
+        TokenValue::Bare(text) | TokenValue::Quoted(text) => Ok(text.clone()),
+        _ => Err(format!("`{attribute}` lists names")),
     }
 }
 
@@ -288,7 +312,16 @@ fn set_attribute(
         "@persons" => event.persons = read_items(&value, column, parse_listed)?,
         "@id" => event.id = text()?,
         "@source" => event.source = text()?,
-        "@actor" => event.actor = Some(text()?),
+        "@actor" => event.actors = read_items(&value, column, |raw| read_name("@actor", raw))?,
+        "@actorname" => event.actor_names = read_items(&value, column, |raw| read_name("@actorname", raw))?,
+        "@actorkind" => event.actor_kind = Some(text()?),
+        "@times" => {
+            let text = text()?;
+            let times = text.parse().ok().filter(|times| (1..=TIMES_MAX).contains(times));
+            event.times = times.ok_or_else(|| {
+                LineError::new(column, format!("`{text}` is not a number from 1 to {TIMES_MAX}"))
+            })?;
+        }
         "@at" => event.at = value::parse_instant(&text()?, column, calendar)?,
         "@version" => {
             let text = text()?;
@@ -360,7 +393,10 @@ fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectation, LineErro
                 args.text("none")?;
                 Vec::new()
             } else {
-                args.quoted_texts("a fate or `none`")?
+                let column = args.column();
+                let fates = args.quoted_texts("a fate or `none`")?;
+                fates.iter().try_for_each(|fate| check_fates(fate, column))?;
+                fates
             };
             ScenarioExpectation::Fates { person, subject, fates }
         }

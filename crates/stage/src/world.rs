@@ -2,7 +2,8 @@
 //! a product person could not see too: answers, mails, days, the quarantine.
 
 use async_trait::async_trait;
-use model::{Channel, Day, Person, PlanName, SubjectRef, Tenant, UtcMillis, pause::PauseScope};
+use house_facts::pause::PauseScope;
+use model::{Channel, Day, Person, PlanName, SubjectRef, Tenant, UtcMillis};
 use runtime::Clock;
 use serde_json::Value;
 
@@ -171,6 +172,13 @@ impl StageMailSection {
 }
 
 impl StageAnswer {
+    /// What was accepted and is probably not what was meant.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let notes = body["notes"].as_array().map(Vec::as_slice).unwrap_or_default();
+        notes.iter().filter_map(|noted| noted["note"].as_str()).map(str::to_owned).collect()
+    }
+
     /// Why things were refused; empty if all was taken.
     pub(crate) fn refusals(&self) -> Vec<String> {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();

@@ -7,7 +7,7 @@ use model::{
     limits::{FOLLOWS_PART_MAX, SLICE_PERSONS_MAX},
 };
 use scylla::response::PagingState;
-use store::{CrowdMembers, CrowdStore, FollowedSubjects, StoreError, codec::unreadable_error};
+use store::{CrowdCut, CrowdMembers, CrowdStore, FollowedSubjects, StoreError, codec::unreadable_error};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -43,6 +43,18 @@ impl CrowdStore for CqlStore {
             None => CrowdShardCursor::default(),
         };
         self.walk_shards(tenant, crowd, from, most).await
+    }
+
+    /// Shards that were not begun are parts by themselves. How many have a share follows from what the others had.
+    async fn cut_crowd(
+        &self,
+        _: &Tenant,
+        crowd: &Crowd,
+        cut: CrowdCut<'_>,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let from = CrowdShardCursor::parse(cut.from)
+            .ok_or_else(|| unreadable_error("the place where a crowd goes on"))?;
+        Ok(cut_shards(from, shard_count(crowd), cut).iter().map(CrowdShardCursor::bytes).collect())
     }
 
     async fn list_followed(
@@ -103,23 +115,55 @@ fn crowd_name(crowd: &Crowd) -> String {
 }
 
 /// The last person that was looked at; before everybody of a shard, if there is no name.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Debug)]
 struct CrowdShardCursor {
     shard: u8,
     person: String,
+    /// The shard before which it ends, if it is a part of the crowd.
+    end: Option<u8>,
 }
 
 impl CrowdShardCursor {
+    /// Stands beside the number of a shard, of which there are fewer, if an end follows.
+    const HAS_END: u8 = 0x80;
+
     fn bytes(&self) -> Vec<u8> {
-        [&[self.shard], self.person.as_bytes()].concat()
+        match self.end {
+            Some(end) => [&[self.shard | Self::HAS_END, end], self.person.as_bytes()].concat(),
+            None => [&[self.shard], self.person.as_bytes()].concat(),
+        }
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let (&shard, person) = bytes.split_first()?;
+        let (&first, rest) = bytes.split_first()?;
+        let shard = first & !Self::HAS_END;
+        let (end, person) = match first == shard {
+            true => (None, rest),
+            false => {
+                rest.split_first().filter(|(end, _)| **end > shard).map(|(end, rest)| (Some(*end), rest))?
+            }
+        };
         let person =
             std::str::from_utf8(person).ok().filter(|person| person.len() <= model::limits::ID_BYTES_MAX)?;
-        Some(Self { shard, person: person.to_owned() })
+        Some(Self { shard, person: person.to_owned(), end })
     }
+}
+
+/// The first part has the rest of the shard that was begun.
+fn cut_shards(from: CrowdShardCursor, shards: u8, cut: CrowdCut<'_>) -> Vec<CrowdShardCursor> {
+    let left = usize::from(shards.saturating_sub(from.shard));
+    if from.end.is_some() || left == 0 {
+        return vec![from];
+    }
+    let likely = cut.found / usize::from(from.shard.max(1)) * left;
+    let parts = (likely / cut.share.max(1)).min(cut.most).clamp(1, left);
+    let begin = |part: usize| from.shard.saturating_add(u8::try_from(left * part / parts).unwrap_or(u8::MAX));
+    let part = |part: usize| CrowdShardCursor {
+        shard: begin(part),
+        person: if part == 0 { from.person.clone() } else { String::new() },
+        end: (parts > 1).then(|| begin(part + 1)),
+    };
+    (0..parts).map(part).collect()
 }
 
 /// The next persons of a shard, whether they belong, and whether there are more.
@@ -196,18 +240,19 @@ impl CqlStore {
         let (mut persons, mut looked) = (Vec::new(), 0);
         // The rest of a shard says nothing of how much is in the others, so the next one is read with it.
         let mut ahead = if from.person.is_empty() { 1 } else { 2 };
+        let (bound, shards) = (from.end, from.end.unwrap_or(u8::MAX).min(shard_count(crowd)));
         let (mut last, mut after) = (None, from);
-        while after.shard < shard_count(crowd) {
+        while after.shard < shards {
             // One more than there is room for, to know whether somebody comes after.
             let rows = (most - persons.len() + 1).max(PAGE_ROWS_MIN);
-            let end = shard_count(crowd).min(after.shard.saturating_add(ahead));
+            let end = shards.min(after.shard.saturating_add(ahead));
             let starts = (after.shard..end).map(|shard| match shard == after.shard {
                 true => after.clone(),
-                false => CrowdShardCursor { shard, person: String::new() },
+                false => CrowdShardCursor { shard, ..CrowdShardCursor::default() },
             });
             let pages = self.engine.run_all(starts.map(|at| self.read_page(tenant, &name, at, rows))).await?;
             let largest = pages.iter().map(|page| page.persons.len()).max().unwrap_or(0);
-            after = CrowdShardCursor { shard: end, person: String::new() };
+            after = CrowdShardCursor { shard: end, ..CrowdShardCursor::default() };
             for page in pages {
                 for (person, is_on) in page.persons {
                     if looked == PAGE_ROWS_MAX || is_on && persons.len() == most {
@@ -221,7 +266,7 @@ impl CqlStore {
                         persons
                             .push(Person::new(&person).map_err(|_| unreadable_error("a member of a crowd"))?);
                     }
-                    last = Some(CrowdShardCursor { shard: page.shard, person });
+                    last = Some(CrowdShardCursor { shard: page.shard, person, end: bound });
                 }
                 if !page.is_last {
                     // What was read of the shards behind it is read again, in their turn.
@@ -267,16 +312,43 @@ mod tests {
 
     use super::*;
 
+    fn place(shard: u8, person: &str, end: Option<u8>) -> CrowdShardCursor {
+        CrowdShardCursor { shard, person: person.to_owned(), end }
+    }
+
     #[test]
     fn a_place_is_found_again() {
-        for (shard, person) in [(0, ""), (63, "ann"), (15, "\u{10ffff}")] {
-            let place = CrowdShardCursor { shard, person: person.to_owned() };
-            let back = CrowdShardCursor::parse(&place.bytes()).unwrap();
-            assert_eq!((back.shard, back.person.as_str()), (shard, person));
+        for (shard, person, end) in [
+            (0, "", None),
+            (63, "ann", None),
+            (15, "\u{10ffff}", None),
+            (0, "", Some(1)),
+            (63, "ann", Some(64)),
+        ] {
+            let place = place(shard, person, end);
+            assert_eq!(CrowdShardCursor::parse(&place.bytes()), Some(place));
         }
-        for bytes in [&[][..], &[0, 0xff], &[b'a'; 200]] {
+        for bytes in [&[][..], &[0, 0xff], &[b'a'; 200], &[0x80], &[0x83, 3, b'a'], &[0x83, 9, 0xff]] {
             assert!(CrowdShardCursor::parse(bytes).is_none(), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn a_crowd_is_cut_where_shards_begin() {
+        let check = |from: CrowdShardCursor, found: usize, expected: &[(u8, &str, Option<u8>)]| {
+            let cut = CrowdCut { from: &[], found, share: 2_500, most: 4 };
+            let expected: Vec<_> =
+                expected.iter().map(|(shard, who, end)| place(*shard, who, *end)).collect();
+            assert_eq!(cut_shards(from, 16, cut), expected, "{found}");
+        };
+        // In the first shard still: each has at least so many.
+        let all = [(0, "ann", Some(4)), (4, "", Some(8)), (8, "", Some(12)), (12, "", Some(16))];
+        check(place(0, "ann", None), 1_250, &all);
+        // Half of all: a second one is not worth while.
+        check(place(8, "ann", None), 1_250, &[(8, "ann", None)]);
+        check(place(8, "ann", None), 5_000, &[(8, "ann", Some(12)), (12, "", Some(16))]);
+        check(place(15, "ann", None), 1_000_000, &[(15, "ann", None)]);
+        check(place(4, "ann", Some(8)), 1_000_000, &[(4, "ann", Some(8))]);
     }
 
     #[test]

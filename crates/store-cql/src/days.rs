@@ -17,7 +17,8 @@ use crate::{
 #[async_trait]
 impl DayStore for CqlStore {
     async fn write(&self, mut rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
-        rows.retain(|of| of.key.day.expires_at() > now && !of.rows.is_empty());
+        let ring = self.engine.statements.ring;
+        rows.retain(|of| !ring.life().is_over(of.key.day, now) && !of.rows.is_empty());
         if rows.is_empty() {
             return Ok(());
         }
@@ -35,7 +36,7 @@ impl DayStore for CqlStore {
                 slots.push((day, self.slot(day).await?));
             }
         }
-        let mut puts = WriteStepBuilder::new(slots, now);
+        let mut puts = WriteStepBuilder::new(slots, ring, now);
         let steps = rows.chunk_by(|one, other| one.key == other.key).flat_map(|of| puts.build_steps(of));
         self.engine.run_all(steps.map(|put| self.put_step(put))).await.map(|_| ())
     }
@@ -91,7 +92,7 @@ impl CqlStore {
     }
 
     async fn read_rows(&self, key: &DayKey, now: UtcMillis) -> Result<Vec<DayRow>, StoreError> {
-        if key.day.expires_at() <= now {
+        if self.engine.statements.ring.life().is_over(key.day, now) {
             return Ok(Vec::new());
         }
         let slot = self.slot(key.day).await?;
@@ -118,7 +119,7 @@ impl CqlStore {
             return Ok(());
         }
         let attempt = || async {
-            let values = (day.0, row_ttl(day, now));
+            let values = (day.0, row_ttl(self.engine.statements.ring, day, now));
             self.engine.session.execute_unpaged(&self.engine.statements.hold, values).await?;
             Ok(())
         };

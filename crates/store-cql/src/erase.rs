@@ -8,18 +8,17 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use futures::TryStreamExt as _;
+use house_facts::{
+    erasure::{EraseMode, Holding, HoldingCounts},
+    erasure_counts::{add_count, readys_in_rows, zero_counts},
+};
 use model::{
     DayRow, Person, ReadyId, Tenant, UtcMillis,
     entry::DayKey,
-    erasure::{EraseMode, Holding, HoldingCounts},
     fault::{self, PlantedFault},
     person::notes,
 };
-use store::{
-    ErasureStore, StoreError, codec,
-    erasure_counts::{add_count, living_days, readys_in_rows, zero_counts},
-    rows::decode_row,
-};
+use store::{ErasureStore, StoreError, StoreSetup as _, codec, rows::decode_row};
 
 use crate::{
     CqlStore,
@@ -101,7 +100,7 @@ impl CqlErasure<'_> {
             let rows = self.cql.engine.run_with_retries("reading a day", attempt).await?;
             Ok((key, rows))
         };
-        self.cql.engine.run_all(living_days(now).map(key).map(read)).await
+        self.cql.engine.run_all(self.cql.day_life().living_days(now).map(key).map(read)).await
     }
 
     async fn erase_day(&self, key: &DayKey, has_rows: bool) -> Result<(), StoreError> {

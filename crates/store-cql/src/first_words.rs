@@ -8,13 +8,10 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use model::{EventKey, UtcMillis, event::FirstWord, limits::FIRST_WORD_LIFE_MS};
-use store::{FirstWordStore, StoreError, codec};
+use model::{DayLife, EventKey, UtcMillis, event::FirstWord};
+use store::{FirstWordStore, StoreError, StoreSetup as _, codec};
 
 use crate::{CqlStore, errors::CqlError};
-
-/// In seconds; the rest is for clocks that differ.
-const TTL: i32 = (FIRST_WORD_LIFE_MS / 1_000) as i32 + 3_600;
 
 #[async_trait]
 impl FirstWordStore for CqlStore {
@@ -36,6 +33,10 @@ impl FirstWordStore for CqlStore {
         let standing = self.engine.run_all(standing).await?;
         Ok(said.iter().map(|(event, _)| standing[places[&event.0]]).collect())
     }
+
+    async fn heard_at(&self, event: EventKey, now: UtcMillis) -> Result<Option<UtcMillis>, StoreError> {
+        Ok(self.read_standing_word(event, now).await?.map(|(at, _)| at))
+    }
 }
 
 impl CqlStore {
@@ -45,28 +46,28 @@ impl CqlStore {
         word: FirstWord,
         now: UtcMillis,
     ) -> Result<FirstWord, StoreError> {
-        if let Some(first) = self.read_standing_word(event, now).await? {
+        if let Some((_, first)) = self.read_standing_word(event, now).await? {
             return Ok(first);
         }
-        let body = codec::encode_word(now, word)?;
+        let (body, life) = (codec::encode_word(now, word)?, self.day_life());
         let attempt = || async {
-            let values = (&event.0[..], &body[..], word_stamp(now), TTL);
+            let values = (&event.0[..], &body[..], word_stamp(now, life), word_ttl(life));
             self.engine.session.execute_unpaged(&self.engine.statements.say, values).await?;
             Ok::<_, CqlError>(())
         };
         self.engine.run_with_retries("keeping a first word", attempt).await?;
-        Ok(self.read_standing_word(event, now).await?.unwrap_or(word))
+        Ok(self.read_standing_word(event, now).await?.map_or(word, |(_, first)| first))
     }
 
     async fn read_standing_word(
         &self,
         event: EventKey,
         now: UtcMillis,
-    ) -> Result<Option<FirstWord>, StoreError> {
+    ) -> Result<Option<(UtcMillis, FirstWord)>, StoreError> {
         let attempt = || async {
             for page in self.engine.read_pages(&self.engine.statements.said, &(&event.0[..],)).await? {
                 if let Some((body,)) = page.maybe_first_row::<(&[u8],)>()? {
-                    return Ok(codec::decode_standing_word(body, now)?);
+                    return Ok(codec::decode_standing_word(body, now, self.day_life())?);
                 }
             }
             Ok::<_, CqlError>(None)
@@ -76,9 +77,14 @@ impl CqlStore {
 }
 
 /// Falls within a life of words, and is higher in the next one.
-fn word_stamp(now: UtcMillis) -> i64 {
-    let within = now.0.rem_euclid(FIRST_WORD_LIFE_MS);
-    now.0 - within + (FIRST_WORD_LIFE_MS - 1 - within)
+fn word_stamp(now: UtcMillis, life: DayLife) -> i64 {
+    let (within, whole) = (now.0.rem_euclid(life.first_word_ms()), life.first_word_ms());
+    now.0 - within + (whole - 1 - within)
+}
+
+/// In seconds; an hour is for clocks that differ.
+fn word_ttl(life: DayLife) -> i32 {
+    i32::try_from(life.first_word_ms() / 1_000 + 3_600).unwrap_or(i32::MAX)
 }
 
 #[cfg(test)]
@@ -88,7 +94,10 @@ mod tests {
     #[test]
     fn the_earlier_of_two_wins_and_a_life_later_the_new_one() {
         let now = UtcMillis::parse("2026-11-21T09:00:00Z").unwrap();
-        assert!(word_stamp(now) > word_stamp(now.plus(1)));
-        assert!(word_stamp(now) < word_stamp(now.plus(FIRST_WORD_LIFE_MS)));
+        for life in [DayLife::LEAST, DayLife::default()] {
+            let stamp = |later: i64| word_stamp(now.plus(later), life);
+            assert!(stamp(0) > stamp(1));
+            assert!(stamp(0) < stamp(life.first_word_ms()));
+        }
     }
 }

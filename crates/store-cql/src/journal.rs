@@ -2,10 +2,7 @@
 //! transaction is asked for again: it tells what stands, and our own token says whether that is ours.
 
 use async_trait::async_trait;
-use model::{
-    ReadyId, Tenant, UtcMillis,
-    limits::{DAY_LIFE_MS, DAY_MS},
-};
+use model::{ReadyId, Tenant, UtcMillis, limits::DAY_MS};
 use scylla::{
     client::session::Session,
     serialize::row::SerializeRow,
@@ -15,6 +12,7 @@ use scylla::{
 use sha2::{Digest as _, Sha256};
 use store::{
     AnswerStore, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, StoreError,
+    StoreSetup as _,
     codec::{self, unreadable_error},
 };
 
@@ -24,9 +22,7 @@ use crate::{CqlStore, errors::CqlError};
 const CLAIM: i8 = 1;
 const RECORD: i8 = 2;
 
-/// In seconds. A Ready has no say any more when its days have expired; an answer stands for a day of the
-/// caller's clock, the rest is for clocks that differ.
-const JOURNAL_TTL: i32 = (DAY_LIFE_MS / 1_000) as i32;
+/// In seconds. An answer stands for a day of the caller's clock, the rest is for clocks that differ.
 const ANSWER_TTL: i32 = (DAY_MS / 1_000) as i32 + 3_600;
 
 #[async_trait]
@@ -124,6 +120,11 @@ fn answer_stands(at: UtcMillis, now: UtcMillis) -> bool {
 }
 
 impl CqlStore {
+    /// In seconds. A Ready has no say any more when its days have expired.
+    fn journal_ttl(&self) -> i32 {
+        i32::try_from(self.day_life().ms() / 1_000).unwrap_or(i32::MAX)
+    }
+
     /// Enters a row of the journal, if it is the first; else returns what stands.
     async fn enter_row(
         &self,
@@ -134,7 +135,7 @@ impl CqlStore {
         body: &[u8],
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let attempt = || async {
-            let values = (tenant.as_str(), &ready.0[..], i32::from(attempt), part, body, JOURNAL_TTL);
+            let values = (tenant.as_str(), &ready.0[..], i32::from(attempt), part, body, self.journal_ttl());
             match run_transaction(&self.engine.session, &self.engine.statements.enter, values).await? {
                 Some(row) => row.into_body().map(Some),
                 None => Ok(None),

@@ -21,6 +21,7 @@ mod errors;
 mod first_words;
 mod journal;
 mod migration;
+mod migration_lease;
 mod request_window;
 mod scan;
 mod settings;
@@ -34,11 +35,11 @@ use std::{collections::HashSet, fmt, sync::Mutex};
 use day_marks::DayMarks;
 use engine::CqlEngine;
 use futures::{FutureExt as _, future::BoxFuture};
-use model::Day;
-use store::StoreError;
+use model::{Day, DayLife};
+use store::{StoreError, StoreSetup};
 
 pub use connection::open_session;
-pub use migration::migrate_keyspaces;
+pub use migration::{CqlMigration, migrate_keyspaces};
 pub use settings::{CqlLogin, CqlTls, Settings};
 
 /// The store on a cluster.
@@ -66,6 +67,12 @@ impl CqlStore {
     /// Takes everything out of the tables: for tests and scenarios, which are alone.
     pub async fn empty_tables(settings: &Settings) -> anyhow::Result<()> {
         migration::empty_tables(settings).await
+    }
+}
+
+impl StoreSetup for CqlStore {
+    fn day_life(&self) -> DayLife {
+        self.engine.statements.ring.life()
     }
 }
 

@@ -1,22 +1,22 @@
 //! Lays the tables out: versions of the schema, each a file of statements that may be repeated. However many
 //! are started, one works at a time: a second one waits and finds it done.
+//!
+//! Whatever else is migrated, in the log or in a registry, is done by whoever holds the same [`MigrationLease`].
 
 use std::{collections::BTreeMap, time::Duration};
 
-use anyhow::{Context as _, bail};
-use runtime::retry;
-use scylla::{
-    client::session::Session,
-    serialize::row::SerializeRow,
-    statement::{SerialConsistency, Statement},
-};
+use anyhow::Context as _;
+use house_facts::day_ring::{DayRing, describe_other_life};
+use model::DayLife;
+use scylla::client::session::Session;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{
     connection::{connect, datacenters, is_scylla},
     errors::CqlError,
+    migration_lease::MigrationLease,
     settings::Settings,
-    statements::{SLOTS, slot_name},
+    statements::slot_name,
 };
 
 /// The versions, oldest first; what was released is never changed.
@@ -27,43 +27,69 @@ const VERSIONS: &[&str] = &[
     include_str!("migrations/004.cql"),
 ];
 
-/// The lock falls by itself so many seconds after its holder last did something.
-const LOCK_TTL: i32 = 120;
-/// The lease is polled about twice a second.
-const LOCK_TRIES: u32 = 4;
 /// Changing a schema takes longer than reading a row.
 const DDL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Brings the keyspaces to this version's schema. Returns a line for each thing that was done, or that
-/// somebody should know.
+/// A migration that is alone: keyspaces are there, and no other one is at work.
+pub struct CqlMigration {
+    session: Session,
+    settings: Settings,
+    lease: MigrationLease,
+    done: Vec<String>,
+}
+
+impl CqlMigration {
+    /// Creates the keyspaces where they are missing, and waits until no other migration is at work.
+    pub async fn begin(settings: &Settings) -> anyhow::Result<Self> {
+        let settings = Settings { timeout: DDL_TIMEOUT.max(settings.timeout), ..settings.clone() };
+        let session = connect(&settings).await.context("connect to the cluster")?;
+        let mut done = Vec::new();
+        for keyspace in [settings.keyspace.clone(), settings.journal_keyspace()] {
+            done.extend(lay_keyspace(&session, &settings, &keyspace).await?);
+        }
+        lay_books(&session, &settings).await.context("create the table of versions")?;
+        let lease = MigrationLease::acquire(&session, &settings.journal_keyspace()).await?;
+        Ok(Self { session, settings, lease, done })
+    }
+
+    /// Brings the keyspaces to this version's schema and does the rest of the work, which ends early if the lease is lost.
+    /// Returns a line for each thing that was done, or that somebody should know.
+    pub async fn run(
+        mut self,
+        rest: impl Future<Output = anyhow::Result<Vec<String>>>,
+    ) -> anyhow::Result<Vec<String>> {
+        let work = async {
+            let laid = lay_versions(&self.session, &self.settings).await?;
+            anyhow::Ok([laid, rest.await?].concat())
+        };
+        let worked = self.lease.hold_while(&self.session, work).await;
+        // Also after a failure: the next one has not to wait.
+        let released = self.lease.release(&self.session).await;
+        self.done.extend(worked?);
+        released.map(|()| self.done)
+    }
+}
+
+/// Brings the keyspaces alone to this version's schema, and says what was done.
 pub async fn migrate_keyspaces(settings: &Settings) -> anyhow::Result<Vec<String>> {
-    let settings = Settings { timeout: DDL_TIMEOUT.max(settings.timeout), ..settings.clone() };
-    let session = connect(&settings).await.context("connect to the cluster")?;
-    let mut done = Vec::new();
-    for keyspace in [settings.keyspace.clone(), settings.journal_keyspace()] {
-        done.extend(lay_keyspace(&session, &settings, &keyspace).await?);
-    }
-    lay_books(&session, &settings).await.context("create the table of versions")?;
-    if laid_out_version(&session, &settings).await?.is_some_and(|version| version >= VERSIONS.len()) {
-        return Ok(done);
-    }
-    let lock = SchemaLock::acquire(&session, &settings).await?;
-    let laid = lay_versions(&session, &settings, &lock).await;
-    let freed = lock.release().await;
-    done.extend(laid?);
-    freed.map(|()| done)
+    CqlMigration::begin(settings).await?.run(async { Ok(Vec::new()) }).await
 }
 
 /// Refuses keyspaces that are not of this version; newer ones will do, since versions only add.
 pub(crate) async fn check_laid_out(session: &Session, settings: &Settings) -> Result<(), CqlError> {
     let keyspace = &settings.keyspace;
-    let is_there = session
-        .get_cluster_state()
-        .get_keyspace(keyspace)
-        .is_some_and(|found| found.tables.contains_key("schema_versions"));
+    let has_table = |table: &str| {
+        let cluster = session.get_cluster_state();
+        cluster.get_keyspace(keyspace).is_some_and(|found| found.tables.contains_key(table))
+    };
+    let is_there = has_table("schema_versions");
     let found = if is_there { laid_out_version(session, settings).await? } else { None };
     match found {
-        Some(version) if version >= VERSIONS.len() => check_replicated(session, settings).await,
+        Some(version) if version >= VERSIONS.len() => {
+            let life = if has_table(SETUP) { read_life(session, settings).await? } else { None };
+            refuse_other_life(settings, life.as_deref()).map_err(CqlError::hopeless)?;
+            check_replicated(session, settings).await
+        }
         Some(version) => Err(CqlError::hopeless(format!(
             "keyspace {keyspace} has version {version}, but this release needs {}: run `tidings migrate`",
             VERSIONS.len()
@@ -161,11 +187,12 @@ fn wanted_replication(session: &Session, settings: &Settings) -> BTreeMap<String
     settings.replication.iter().map(|(name, copies)| (name.clone(), copies.to_string())).collect()
 }
 
-/// The two tables that come before every lock. Their ids are names by themselves, so two who create them at
+/// The tables that come before every lock. Their ids are names by themselves, so two who create them at
 /// once create the same.
 async fn lay_books(session: &Session, settings: &Settings) -> anyhow::Result<()> {
     for (keyspace, table, columns) in [
         (settings.keyspace.clone(), "schema_versions", "version int PRIMARY KEY"),
+        (settings.keyspace.clone(), SETUP, "name text PRIMARY KEY, value text"),
         (settings.journal_keyspace(), "schema_lock", "name text PRIMARY KEY, holder text"),
     ] {
         let id = format!("{:032x}", xxh3_128(format!("{keyspace}.{table}").as_bytes()));
@@ -176,16 +203,13 @@ async fn lay_books(session: &Session, settings: &Settings) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn lay_versions(
-    session: &Session,
-    settings: &Settings,
-    lock: &SchemaLock<'_>,
-) -> anyhow::Result<Vec<String>> {
+async fn lay_versions(session: &Session, settings: &Settings) -> anyhow::Result<Vec<String>> {
     let mut done = Vec::new();
-    let from = laid_out_version(session, settings).await?.unwrap_or(0);
+    let found = laid_out_version(session, settings).await?;
+    note_life(session, settings, found.is_some()).await?;
+    let from = found.unwrap_or(0);
     for (text, version) in VERSIONS.iter().zip(1..).skip(from) {
         for cql in version_statements(text, settings, is_scylla(session)) {
-            lock.renew().await?;
             let first = cql.lines().next().unwrap_or_default().to_owned();
             session.query_unpaged(cql, ()).await.with_context(|| format!("version {version}: {first}"))?;
         }
@@ -198,6 +222,7 @@ async fn lay_versions(
 
 /// The statements of a version, with the names filled in.
 fn version_statements(text: &str, settings: &Settings, is_scylla: bool) -> Vec<String> {
+    let ring = DayRing::new(settings.day_life);
     let plain: String = text
         .lines()
         .map(|line| line.split("--").next().unwrap_or_default().trim_end())
@@ -211,10 +236,42 @@ fn version_statements(text: &str, settings: &Settings, is_scylla: bool) -> Vec<S
         .replace("{journal}", &settings.journal_keyspace())
         .replace("{tombstones}", tombstones);
     let of_each = |cql: &str| match cql.contains("{slot}") {
-        true => (0..SLOTS).map(|slot| cql.replace("{slot}", &slot_name(slot))).collect(),
+        true => (0..ring.tables()).map(|slot| cql.replace("{slot}", &slot_name(slot))).collect(),
         false => vec![cql.to_owned()],
     };
     filled.split(';').map(str::trim).filter(|cql| !cql.is_empty()).flat_map(of_each).collect()
+}
+
+/// The table of what was chosen as the keyspace was set up.
+const SETUP: &str = "setup";
+const DAY_LIFE: &str = "day_life";
+
+/// Notes how long days live, before there are tables for them; refuses another life than the one that was chosen.
+async fn note_life(session: &Session, settings: &Settings, is_laid_out: bool) -> anyhow::Result<()> {
+    let found = match read_life(session, settings).await? {
+        None if !is_laid_out => {
+            let cql = format!("INSERT INTO {}.{SETUP} (name, value) VALUES (?, ?)", settings.keyspace);
+            session.query_unpaged(cql, (DAY_LIFE, settings.day_life.to_string())).await?;
+            return Ok(());
+        }
+        found => found,
+    };
+    refuse_other_life(settings, found.as_deref()).map_err(|says| store::StoreError::Broken(says).into())
+}
+
+/// How long days live, as was noted. Keyspaces that were laid out before it could be chosen have no note.
+async fn read_life(session: &Session, settings: &Settings) -> Result<Option<String>, CqlError> {
+    let cql = format!("SELECT value FROM {}.{SETUP} WHERE name = ?", settings.keyspace);
+    let rows = session.query_unpaged(cql, (DAY_LIFE,)).await?.into_rows_result()?;
+    Ok(rows.maybe_first_row::<(String,)>()?.map(|(life,)| life))
+}
+
+fn refuse_other_life(settings: &Settings, found: Option<&str>) -> Result<(), String> {
+    let (unsaid, asked) = (DayLife::LEAST.to_string(), settings.day_life);
+    match found.unwrap_or(&unsaid) {
+        found if found == asked.to_string() => Ok(()),
+        found => Err(describe_other_life(found, asked)),
+    }
 }
 
 /// The newest version that is laid out.
@@ -228,59 +285,12 @@ async fn laid_out_version(session: &Session, settings: &Settings) -> Result<Opti
     Ok(newest)
 }
 
-struct SchemaLock<'a> {
-    session: &'a Session,
-    table: String,
-    holder: String,
-}
-
-impl<'a> SchemaLock<'a> {
-    async fn acquire(session: &'a Session, settings: &Settings) -> anyhow::Result<Self> {
-        // Unlike any other session's.
-        let holder = session.session_id().to_string();
-        let lock = Self { session, table: format!("{}.schema_lock", settings.journal_keyspace()), holder };
-        let cql = format!(
-            "INSERT INTO {} (name, holder) VALUES ('schema', ?) IF NOT EXISTS USING TTL ?",
-            lock.table
-        );
-        // A lost answer is an error: run again, one waits until the lock has fallen.
-        while !lock.run_transaction(&cql, (&lock.holder, LOCK_TTL)).await? {
-            retry::pause_before_retry(LOCK_TRIES, u64::from(std::process::id())).await;
-        }
-        Ok(lock)
-    }
-
-    /// Holds on to it for the next statement.
-    async fn renew(&self) -> anyhow::Result<()> {
-        let cql =
-            format!("UPDATE {} USING TTL ? SET holder = ? WHERE name = 'schema' IF holder = ?", self.table);
-        if !self.run_transaction(&cql, (LOCK_TTL, &self.holder, &self.holder)).await? {
-            bail!("another migration took over; run `tidings migrate` again");
-        }
-        Ok(())
-    }
-
-    async fn release(self) -> anyhow::Result<()> {
-        let cql = format!("DELETE FROM {} WHERE name = 'schema' IF holder = ?", self.table);
-        self.run_transaction(&cql, (&self.holder,)).await.map(|_| ())
-    }
-
-    async fn run_transaction(&self, cql: &str, values: impl SerializeRow) -> anyhow::Result<bool> {
-        let mut statement = Statement::new(cql);
-        statement.set_serial_consistency(Some(SerialConsistency::LocalSerial));
-        let rows = self.session.query_unpaged(statement, values).await?.into_rows_result()?;
-        let at = rows.column_specs().get_by_name("[applied]").map(|(at, _)| at);
-        let row = rows.first_row::<scylla::value::Row>()?;
-        let applied = at.and_then(|at| row.columns.get(at)?.as_ref()?.as_boolean());
-        applied.context("a transaction that does not tell whether it applied")
-    }
-}
-
 /// Takes everything out of the tables, where there is anything: for tests and scenarios, which are alone.
 pub(crate) async fn empty_tables(settings: &Settings) -> anyhow::Result<()> {
     anyhow::ensure!(settings.alone, "a keyspace in use is not emptied");
     let session = connect(settings).await?;
-    let slots = (0..SLOTS).map(|slot| format!("{}.days_{}", settings.keyspace, slot_name(slot)));
+    let slots = (0..DayRing::new(settings.day_life).tables())
+        .map(|slot| format!("{}.days_{}", settings.keyspace, slot_name(slot)));
     let others = ["days_held", "marks", "slips", "first_words"];
     let tables = slots
         .chain(others.map(|table| format!("{}.{table}", settings.keyspace)))

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use model::DayLife;
 use secrecy::SecretString;
 
 /// How to reach a cluster, and how hard to press it.
@@ -21,6 +22,8 @@ pub struct Settings {
     pub in_flight_max: usize,
     /// Of one request.
     pub timeout: Duration,
+    /// How long days live: chosen as the tables are laid out, and then it stands.
+    pub day_life: DayLife,
     /// No other process uses this keyspace, so closing a day need not wait for what others may be writing.
     pub alone: bool,
 }
@@ -54,6 +57,7 @@ impl Settings {
             tls: None,
             in_flight_max: 256,
             timeout: Duration::from_secs(5),
+            day_life: DayLife::default(),
             alone: false,
         }
     }

@@ -2,6 +2,7 @@
 //! the driver must not repeat by itself: their answer to the second try is not that of the first.
 
 use futures::FutureExt as _;
+use house_facts::day_ring::DayRing;
 use model::{
     Day,
     limits::{DAY_ROWS_READ_MAX, SLICE_PERSONS_MAX},
@@ -14,16 +15,8 @@ use tokio::sync::OnceCell;
 
 use crate::{errors::CqlError, settings::Settings};
 
-/// Tables of days. More than a day has life, so a table is used again when all in it has expired.
-pub(crate) const SLOTS: usize = 32;
-
 /// What has versions is written, and deleted, as of them.
 const BY_VERSION: &str = "USING TIMESTAMP ?";
-
-/// The table of a day.
-pub(crate) fn slot_number(day: Day) -> usize {
-    day.0.rem_euclid(SLOTS as i32).unsigned_abs() as usize
-}
 
 /// How the table of this number is called.
 pub(crate) fn slot_name(slot: usize) -> String {
@@ -54,7 +47,9 @@ pub(crate) struct CqlStatements {
     pub held: PreparedStatement,
     pub erasing: ErasureStatements,
     keyspace: String,
-    slots: [OnceCell<DayTableStatements>; SLOTS],
+    /// Which days lie in which table.
+    pub ring: DayRing,
+    slots: Vec<OnceCell<DayTableStatements>>,
 }
 
 /// The statements of one table of days, prepared when it is first asked for.
@@ -143,6 +138,7 @@ impl ErasureStatements {
 impl CqlStatements {
     pub(crate) async fn prepare(session: &Session, settings: &Settings) -> Result<Self, CqlError> {
         let (keyspace, journal, by_version) = (&settings.keyspace, settings.journal_keyspace(), BY_VERSION);
+        let ring = DayRing::new(settings.day_life);
         let plain = |cql: String| async move { prepare_repeatable(session, &cql).await };
         let transaction = |cql: String| async move { Ok::<_, CqlError>(session.prepare(cql).boxed().await?) };
         // What a decision rests on has to see a transaction that nobody knows the end of.
@@ -206,13 +202,14 @@ impl CqlStatements {
             held: plain(format!("SELECT day FROM {keyspace}.days_held WHERE part = 0")).await?,
             erasing: ErasureStatements::prepare(session, settings).await?,
             keyspace: keyspace.clone(),
-            slots: [const { OnceCell::const_new() }; SLOTS],
+            ring,
+            slots: (0..ring.tables()).map(|_| OnceCell::new()).collect(),
         })
     }
 
     /// The statements of the table that holds this day.
     pub(crate) async fn slot(&self, session: &Session, day: Day) -> Result<&DayTableStatements, CqlError> {
-        let slot = slot_number(day);
+        let slot = self.ring.table(day);
         self.slots[slot]
             .get_or_try_init(|| {
                 DayTableStatements::prepare(session, format!("{}.days_{}", self.keyspace, slot_name(slot)))
@@ -274,21 +271,4 @@ async fn prepare_repeatable(session: &Session, cql: &str) -> Result<PreparedStat
     let mut prepared = session.prepare(Statement::new(cql)).boxed().await?;
     prepared.set_is_idempotent(true);
     Ok(prepared)
-}
-
-#[cfg(test)]
-mod tests {
-    use model::limits::{DAY_LIFE_MS, DAY_MS};
-
-    use super::*;
-
-    #[test]
-    fn no_two_days_that_live_at_once_share_a_table() {
-        let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap();
-        for day in [i32::MIN, -40, -1, 0, 20_778, i32::MAX - 40] {
-            let slots: std::collections::BTreeSet<_> =
-                (0..=life).map(|n| slot_number(Day(day + n))).collect();
-            assert_eq!(slots.len(), usize::try_from(life).unwrap() + 1, "from day {day}");
-        }
-    }
 }

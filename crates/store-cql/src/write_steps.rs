@@ -1,22 +1,15 @@
 //! Rows on their way to the cluster: encoded once, a row alone or the rows of one person's day in one batch,
 //! which is one mutation of one partition and so becomes visible at once.
 
-use model::{
-    Day, UtcMillis,
-    entry::DayKey,
-    limits::{DAY_LIFE_MS, DAY_MS},
-};
+use house_facts::day_ring::DayRing;
+use model::{Day, UtcMillis, entry::DayKey};
 use scylla::statement::{
     batch::{Batch, BatchType},
     bound::BoundStatement,
 };
 use store::{DayRows, StoreError, rows::push_row};
 
-use crate::{
-    engine::CqlEngine,
-    errors::CqlError,
-    statements::{DayTableStatements, SLOTS},
-};
+use crate::{engine::CqlEngine, errors::CqlError, statements::DayTableStatements};
 
 /// What one batch may have; a cluster takes no more than some 16 MiB at once. What goes beyond it, ten
 /// thousand rows of one person in one write, becomes visible in several steps.
@@ -57,21 +50,22 @@ impl WriteStep {
 /// Makes the steps of one write.
 pub(crate) struct WriteStepBuilder<'a> {
     slots: Vec<(Day, &'a DayTableStatements)>,
+    ring: DayRing,
     now: UtcMillis,
     row: Vec<u8>,
     body: Vec<u8>,
 }
 
 impl<'a> WriteStepBuilder<'a> {
-    pub(crate) fn new(slots: Vec<(Day, &'a DayTableStatements)>, now: UtcMillis) -> Self {
-        Self { slots, now, row: Vec::new(), body: Vec::new() }
+    pub(crate) fn new(slots: Vec<(Day, &'a DayTableStatements)>, ring: DayRing, now: UtcMillis) -> Self {
+        Self { slots, ring, now, row: Vec::new(), body: Vec::new() }
     }
 
     /// The steps for all that a write has for one person's day.
     pub(crate) fn build_steps(&mut self, of: &[DayRows]) -> Vec<Result<WriteStep, StoreError>> {
         let Some(key) = of.first().map(|first| &first.key) else { return Vec::new() };
         let Some((_, slot)) = self.slots.iter().find(|(day, _)| *day == key.day) else { return Vec::new() };
-        let ttl = row_ttl(key.day, self.now);
+        let ttl = row_ttl(self.ring, key.day, self.now);
         match of {
             [DayRows { rows, .. }] if rows.len() == 1 => vec![self.row_step(slot, key, &rows[0], ttl)],
             _ => match encode_pairs(of) {
@@ -139,31 +133,33 @@ fn batch_step(slot: &DayTableStatements, key: &DayKey, rows: Vec<RowBodyPair>, t
 
 /// The seconds a row of this day has: until the day expires, and never longer than until its table is used
 /// again.
-pub(crate) fn row_ttl(day: Day, now: UtcMillis) -> i32 {
-    let left = day.expires_at().since(now).clamp(1, SLOTS as i64 * DAY_MS);
+pub(crate) fn row_ttl(ring: DayRing, day: Day, now: UtcMillis) -> i32 {
+    let left = ring.life().expiry(day).since(now).clamp(1, ring.stay_ms());
     i32::try_from((left + 999) / 1_000).unwrap_or(i32::MAX)
 }
 
-const _: () = assert!(SLOTS as i64 * DAY_MS > DAY_LIFE_MS);
-
 #[cfg(test)]
 mod tests {
-    use model::{Person, Tenant};
+    use model::{DayLife, Person, Tenant};
 
     use super::*;
 
     #[test]
     fn a_row_lives_until_its_day_expires() {
         let day = Day(20_000);
-        let check = |left_ms: i64, secs: i64| {
-            let now = day.expires_at().plus(-left_ms);
-            assert_eq!(i64::from(row_ttl(day, now)), secs, "{left_ms} ms left");
-        };
-        check(1, 1);
-        check(1_000, 1);
-        check(1_001, 2);
-        check(DAY_LIFE_MS, DAY_LIFE_MS / 1_000);
-        check(i64::MAX, 32 * 86_400);
+        for days in [21, 90, 400] {
+            let ring = DayRing::new(DayLife::new(days).unwrap());
+            let life = ring.life();
+            let check = |left_ms: i64, secs: i64| {
+                let now = life.expiry(day).plus(-left_ms);
+                assert_eq!(i64::from(row_ttl(ring, day, now)), secs, "{left_ms} ms left of {life}");
+            };
+            check(1, 1);
+            check(1_000, 1);
+            check(1_001, 2);
+            check(life.ms(), life.ms() / 1_000);
+            check(i64::MAX, ring.stay_ms() / 1_000);
+        }
     }
 
     #[test]

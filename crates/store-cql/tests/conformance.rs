@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use house_facts::day_ring::DayRing;
 use model::entry::DayKey;
 use runtime::clock::SteadyStopwatch;
 use scylla::client::session_builder::SessionBuilder;
@@ -43,7 +44,11 @@ impl StoreHarness for CqlStoreHarness {
     /// A row that nobody can read.
     async fn spoil(&mut self, _: &dyn Store, key: &DayKey) -> Result<bool, BrokenStorePromise> {
         let session = SessionBuilder::new().known_nodes(&self.settings.contact_points).build().await.unwrap();
-        let table = format!("{}.days_{:02}", self.settings.keyspace, key.day.0.rem_euclid(32));
+        let table = format!(
+            "{}.days_{:02}",
+            self.settings.keyspace,
+            DayRing::new(self.settings.day_life).table(key.day)
+        );
         let cql = format!("INSERT INTO {table} (tenant, person, day, row, body) VALUES (?, ?, ?, ?, ?)");
         let values = (key.tenant.as_str(), key.person.as_str(), key.day.0, &b"?"[..], &b"not a row"[..]);
         session.query_unpaged(cql, values).await.unwrap();

@@ -5,10 +5,9 @@
 use std::sync::Arc;
 
 use model::{
-    Channel, Day, EndReason, EntryKey, GeoPoint, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
-    Value, ValueCell, VersionedState,
+    Channel, Day, DayLife, EndReason, EntryKey, GeoPoint, Person, PlanName, ReadyId, SubjectRef, Tenant,
+    UtcMillis, Value, ValueCell, VersionedState,
     event::FirstWord,
-    limits::FIRST_WORD_LIFE_MS,
     returns::{AddressHash, Slip},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -16,6 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::port::{JournalClaim, JournalOutcome, JournalRecord, StoreError};
 
 const VERSION: u8 = 1;
+/// Of rows of days that keep words of their events, and of marks that may name a list.
+const WORDS_VERSION: u8 = 2;
 pub(crate) const KEY_BYTES: usize = 24;
 
 /// Names have at most 128 bytes, so one byte holds their length.
@@ -55,7 +56,7 @@ struct StoredCell<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-enum StoredValue<'a> {
+pub(crate) enum StoredValue<'a> {
     Text(&'a str),
     Number(f64),
     Flag(bool),
@@ -127,8 +128,26 @@ pub(crate) fn encode<T: Serialize>(what: &str, value: &T) -> Result<Vec<u8>, Sto
 
 /// Appends what `encode` gives.
 pub(crate) fn encode_onto<T: Serialize>(out: &mut Vec<u8>, what: &str, value: &T) -> Result<(), StoreError> {
+    encode_version(out, VERSION, what, value)
+}
+
+/// The same, of what has a second version.
+pub(crate) fn encode_second<T: Serialize>(
+    out: &mut Vec<u8>,
+    what: &str,
+    value: &T,
+) -> Result<(), StoreError> {
+    encode_version(out, WORDS_VERSION, what, value)
+}
+
+fn encode_version<T: Serialize>(
+    out: &mut Vec<u8>,
+    version: u8,
+    what: &str,
+    value: &T,
+) -> Result<(), StoreError> {
     let mut bytes = std::mem::take(out);
-    bytes.push(VERSION);
+    bytes.push(version);
     *out = postcard::to_extend(value, bytes)
         .map_err(|error| StoreError::Broken(format!("{what} cannot be written: {error}")))?;
     Ok(())
@@ -136,11 +155,28 @@ pub(crate) fn encode_onto<T: Serialize>(out: &mut Vec<u8>, what: &str, value: &T
 
 pub(crate) fn decode<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Result<T, StoreError> {
     match bytes.split_first() {
-        Some((&VERSION, rest)) => match postcard::take_from_bytes(rest) {
-            Ok((value, [])) => Ok(value),
-            Ok(_) | Err(_) => Err(unreadable_error(what)),
-        },
+        Some((&VERSION, rest)) => decode_whole(what, rest),
         _ => Err(unreadable_error(what)),
+    }
+}
+
+/// The same, of what has a second version.
+pub(crate) fn decode_second<'a, T, O>(what: &str, bytes: &'a [u8]) -> Result<T, StoreError>
+where
+    T: Deserialize<'a> + From<O>,
+    O: Deserialize<'a>,
+{
+    match bytes.split_first() {
+        Some((&WORDS_VERSION, rest)) => decode_whole(what, rest),
+        Some((&VERSION, rest)) => decode_whole::<O>(what, rest).map(T::from),
+        _ => Err(unreadable_error(what)),
+    }
+}
+
+fn decode_whole<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Result<T, StoreError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok(_) | Err(_) => Err(unreadable_error(what)),
     }
 }
 
@@ -171,7 +207,11 @@ pub(crate) fn decode_state(bytes: &[u8]) -> Result<VersionedState, StoreError> {
 }
 
 fn to_stored_cell(cell: &ValueCell) -> StoredCell<'_> {
-    let value = cell.value.as_ref().map(|value| match value {
+    StoredCell { version: cell.version, value: cell.value.as_ref().map(to_stored_value) }
+}
+
+pub(crate) fn to_stored_value(value: &Value) -> StoredValue<'_> {
+    match value {
         Value::Text(text) => StoredValue::Text(text),
         Value::Number(number) => StoredValue::Number(*number),
         Value::Flag(flag) => StoredValue::Flag(*flag),
@@ -179,25 +219,25 @@ fn to_stored_cell(cell: &ValueCell) -> StoredCell<'_> {
         Value::Ref(subject) => StoredValue::Ref(subject.as_str()),
         Value::Refs(subjects) => StoredValue::Refs(subjects.iter().map(SubjectRef::as_str).collect()),
         Value::Place(GeoPoint { lat, lon }) => StoredValue::Place(*lat, *lon),
-    });
-    StoredCell { version: cell.version, value }
+    }
 }
 
 fn from_stored_cell(stored: StoredCell<'_>) -> Result<ValueCell, StoreError> {
-    let subject = |text: &str| SubjectRef::new(text).map_err(|_| unreadable_error("a state"));
-    let value = match stored.value {
-        None => None,
-        Some(StoredValue::Text(text)) => Some(Value::from_text(text)),
-        Some(StoredValue::Number(number)) => Some(Value::Number(number)),
-        Some(StoredValue::Flag(flag)) => Some(Value::Flag(flag)),
-        Some(StoredValue::Time(at)) => Some(Value::Time(UtcMillis(at))),
-        Some(StoredValue::Ref(text)) => Some(Value::Ref(subject(text)?)),
-        Some(StoredValue::Refs(texts)) => {
-            Some(Value::Refs(texts.into_iter().map(subject).collect::<Result<_, _>>()?))
-        }
-        Some(StoredValue::Place(lat, lon)) => Some(Value::Place(GeoPoint { lat, lon })),
-    };
+    let value = stored.value.map(|value| from_stored_value("a state", value)).transpose()?;
     Ok(ValueCell { version: stored.version, value })
+}
+
+pub(crate) fn from_stored_value(what: &str, stored: StoredValue<'_>) -> Result<Value, StoreError> {
+    let subject = |text: &str| SubjectRef::new(text).map_err(|_| unreadable_error(what));
+    Ok(match stored {
+        StoredValue::Text(text) => Value::from_text(text),
+        StoredValue::Number(number) => Value::Number(number),
+        StoredValue::Flag(flag) => Value::Flag(flag),
+        StoredValue::Time(at) => Value::Time(UtcMillis(at)),
+        StoredValue::Ref(text) => Value::Ref(subject(text)?),
+        StoredValue::Refs(texts) => Value::Refs(texts.into_iter().map(subject).collect::<Result<_, _>>()?),
+        StoredValue::Place(lat, lon) => Value::Place(GeoPoint { lat, lon }),
+    })
 }
 
 pub(crate) fn encode_enrolment(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
@@ -327,9 +367,13 @@ pub fn encode_word(at: UtcMillis, word: FirstWord) -> Result<Vec<u8>, StoreError
     encode("a first word", &StoredWord { at: at.0, occurred: word.occurred.0, version: word.version })
 }
 
-/// The first word that these bytes are, if it still stands.
-pub fn decode_standing_word(bytes: &[u8], now: UtcMillis) -> Result<Option<FirstWord>, StoreError> {
+/// The first word that these bytes are, with when it was said, if it still stands.
+pub fn decode_standing_word(
+    bytes: &[u8],
+    now: UtcMillis,
+    life: DayLife,
+) -> Result<Option<(UtcMillis, FirstWord)>, StoreError> {
     let StoredWord { at, occurred, version } = decode("a first word", bytes)?;
-    let stands = now.since(UtcMillis(at)) < FIRST_WORD_LIFE_MS;
-    Ok(stands.then_some(FirstWord { occurred: UtcMillis(occurred), version }))
+    let (at, word) = (UtcMillis(at), FirstWord { occurred: UtcMillis(occurred), version });
+    Ok((now.since(at) < life.first_word_ms()).then_some((at, word)))
 }

@@ -7,19 +7,16 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use house_facts::erasure::{EraseMode, HoldingCounts};
 use model::{
-    Crowd, CrowdEnrolment, Day, DayRow, EventKey, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
-    VersionedState,
-    entry::DayKey,
-    erasure::{EraseMode, HoldingCounts},
-    event::FirstWord,
-    returns::Slip,
+    Crowd, CrowdEnrolment, Day, DayLife, DayRow, EventKey, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
+    VersionedState, entry::DayKey, event::FirstWord, returns::Slip,
 };
 
 use crate::port::{
-    AnswerStore, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore, FirstWordStore,
-    FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, SlipStore,
-    StateKey, StateStore, Store, StoreError,
+    AnswerStore, CrowdCut, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore,
+    FirstWordStore, FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows,
+    JournalStore, SlipStore, StateKey, StateStore, Store, StoreError, StoreSetup,
 };
 
 /// A call of a store's port.
@@ -95,6 +92,12 @@ macro_rules! decorate_store {
     };
 }
 
+impl<D: StoreDecorator> StoreSetup for D {
+    fn day_life(&self) -> DayLife {
+        self.inner().day_life()
+    }
+}
+
 decorate_store! {
     DayStore {
         Write write(rows: Vec<DayRows>, now: UtcMillis) -> ();
@@ -111,6 +114,7 @@ decorate_store! {
     CrowdStore {
         Write enrol(enrolments: Vec<CrowdEnrolment>) -> ();
         Read members(tenant: &Tenant, crowd: &Crowd, from: Option<&[u8]>, most: usize) -> CrowdMembers;
+        Read cut_crowd(tenant: &Tenant, crowd: &Crowd, cut: CrowdCut<'_>) -> Vec<Vec<u8>>;
         Read list_followed(tenant: &Tenant, person: &Person, behind: Option<&SubjectRef>, most: usize) -> FollowedSubjects;
         Read enrolled_since(of: &[(Tenant, Person, Crowd)]) -> Vec<Option<i64>>;
     }
@@ -125,6 +129,7 @@ decorate_store! {
     }
     FirstWordStore {
         Write first_words(said: &[(EventKey, FirstWord)], now: UtcMillis) -> Vec<FirstWord>;
+        Read heard_at(event: EventKey, now: UtcMillis) -> Option<UtcMillis>;
     }
     SlipStore {
         Write keep(ready: ReadyId, slip: Slip) -> ();

@@ -1,6 +1,6 @@
 //! The embedded store: one directory, nothing to install.
 //!
-//! A fjall database in the directory's `data` holds one keyspace a day (its rows; dropped in one step) and
+//! A fjall database in the directory's `data` holds one keyspace for days that lie together (their rows; dropped in one step) and
 //! one for each of states, notes, crowds, follows, journal, answers, first words and slips. All writes go through one thread, which drains
 //! what waits, decides in order, commits one batch over all keyspaces, syncs it once and answers everybody
 //! (`writer`). Reads go past it on a snapshot that the writer publishes after each sync, so nobody sees
@@ -34,9 +34,10 @@ use std::{
 };
 
 use engine::EmbeddedStoreEngine;
+use model::DayLife;
 use writer::StoreWriter;
 
-use crate::port::StoreError;
+use crate::port::{StoreError, StoreSetup};
 
 /// A read of at most so many keys happens where it is asked for; a larger one on a thread for blocking.
 const INLINE_KEYS_MAX: usize = 16;
@@ -54,19 +55,24 @@ pub struct EmbeddedStore {
 impl EmbeddedStore {
     /// Opens the store in a directory, which is made if it is not there. One process at a time.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        Self::open_with(dir, IDLE)
+        Self::open_for(dir, DayLife::default())
     }
 
-    fn open_with(dir: &Path, idle: Duration) -> Result<Self, StoreError> {
-        let engine = Arc::new(EmbeddedStoreEngine::open(dir)?);
+    /// The same where days live so long. That is chosen with the directory, and stands.
+    pub fn open_for(dir: &Path, life: DayLife) -> Result<Self, StoreError> {
+        Self::open_with(dir, life, IDLE)
+    }
+
+    fn open_with(dir: &Path, life: DayLife, idle: Duration) -> Result<Self, StoreError> {
+        let engine = Arc::new(EmbeddedStoreEngine::open(dir, life)?);
         let writer = StoreWriter::start(engine.clone(), idle)?;
         Ok(Self { dir: dir.to_owned(), writer, engine })
     }
 
-    /// The same, never at rest: whatever was written is moved to disk at once.
+    /// The same, never at rest: whatever was written is moved to disk at once. Each day lies by itself.
     #[cfg(test)]
     pub(crate) fn open_restless(dir: &Path) -> Result<Self, StoreError> {
-        Self::open_with(dir, Duration::ZERO)
+        Self::open_with(dir, DayLife::LEAST, Duration::ZERO)
     }
 
     /// Adds a row to a day that nobody can read.
@@ -108,6 +114,12 @@ impl EmbeddedStore {
             Ok(encoded) => encoded,
             Err(error) => Err(StoreError::Broken(format!("a write was cut off: {error}"))),
         }
+    }
+}
+
+impl StoreSetup for EmbeddedStore {
+    fn day_life(&self) -> DayLife {
+        self.engine.ring.life()
     }
 }
 

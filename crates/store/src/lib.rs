@@ -8,7 +8,6 @@
 
 pub mod codec;
 pub mod decorator;
-pub mod erasure_counts;
 pub mod port;
 pub mod rows;
 pub mod world;
@@ -25,7 +24,7 @@ pub mod rough_store;
 mod tests;
 
 pub use port::{
-    AnswerStore, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore, FirstWordStore,
-    FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalOutcome, JournalRecord, JournalRows,
-    JournalStore, SlipStore, StateKey, StateStore, Store, StoreError,
+    AnswerStore, CrowdCut, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore,
+    FirstWordStore, FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalOutcome, JournalRecord,
+    JournalRows, JournalStore, SlipStore, StateKey, StateStore, Store, StoreError, StoreSetup,
 };

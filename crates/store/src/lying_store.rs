@@ -109,6 +109,8 @@ lies! {
     PartRepeats breaks "parts cover everybody once";
     /// A part is twice as large as asked for.
     PartTooLarge breaks "a part has its size";
+    /// The parts of a crowd have no end: whoever is behind it is named by each.
+    PartsWithoutEnd breaks "a crowd is cut into parts";
     /// Everybody belongs to every crowd, if one asks for them by name.
     EverybodyBelongs breaks "both sides of a crowd agree";
     /// Whoever belongs has done so forever.
@@ -139,6 +141,8 @@ lies! {
     LastWordStands breaks "the first word stands", "first words come to stand";
     /// First words stand forever.
     WordsForEver breaks "a first word is gone when it has had its time";
+    /// Whenever somebody asks, an event was heard just now.
+    HeardJustNow breaks "when an event was heard is known";
     /// Events whose ids begin alike share a first word.
     WordsShared breaks "first words are apart";
     /// A later slip of the same Ready is not kept.

@@ -8,13 +8,10 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use house_facts::erasure::{EraseMode, HoldingCounts};
 use model::{
-    Crowd, CrowdEnrolment, Day, DayRow, EndReason, EntryKey, EventKey, Person, ReadyId, SubjectRef, Tenant,
-    UtcMillis, VersionedState,
-    entry::DayKey,
-    erasure::{EraseMode, HoldingCounts},
-    event::FirstWord,
-    returns::Slip,
+    Crowd, CrowdEnrolment, Day, DayLife, DayRow, EndReason, EntryKey, EventKey, Person, ReadyId, SubjectRef,
+    Tenant, UtcMillis, VersionedState, entry::DayKey, event::FirstWord, returns::Slip,
 };
 
 /// Why an operation failed; each asks for something else.
@@ -45,6 +42,12 @@ pub struct DayPart {
     pub rows: Vec<DayRows>,
     /// Where the next part begins; `None` after the last. Only this engine understands it.
     pub next: Option<Vec<u8>>,
+}
+
+/// What was chosen when the store was set up, and stands.
+pub trait StoreSetup {
+    /// How long each day lives.
+    fn day_life(&self) -> DayLife;
 }
 
 /// Days: insert-only partitions of immutable rows.
@@ -116,6 +119,19 @@ pub struct FollowedSubjects {
     pub next: Option<SubjectRef>,
 }
 
+/// How the rest of a crowd is cut.
+#[derive(Clone, Copy, Debug)]
+pub struct CrowdCut<'a> {
+    /// The place that `members` named last.
+    pub from: &'a [u8],
+    /// Persons that were found on the way there.
+    pub found: usize,
+    /// A part is worth while if it is likely to have so many persons.
+    pub share: usize,
+    /// Parts at most.
+    pub most: usize,
+}
+
 /// Crowds: rows with versions, the newer wins; that somebody left is a row too.
 #[async_trait]
 pub trait CrowdStore: Send + Sync {
@@ -130,6 +146,15 @@ pub trait CrowdStore: Send + Sync {
         from: Option<&[u8]>,
         most: usize,
     ) -> Result<CrowdMembers, StoreError>;
+
+    /// Cuts what is left of a crowd into parts that may be read at the same time. Returns where each begins, for
+    /// `members`: it ends where the next one begins. Of those parts only the last one may be cut again.
+    async fn cut_crowd(
+        &self,
+        tenant: &Tenant,
+        crowd: &Crowd,
+        cut: CrowdCut<'_>,
+    ) -> Result<Vec<Vec<u8>>, StoreError>;
 
     /// The follows of a person after the subject that an earlier part named: of the next `most` subjects, at most
     /// `model::limits::FOLLOWS_PART_MAX`, those that they still follow.
@@ -252,7 +277,7 @@ pub trait AnswerStore: Send + Sync {
 #[async_trait]
 pub trait FirstWordStore: Send + Sync {
     /// Keeps what is said of each event unless something stands there; returns what stands, in the order given.
-    /// It stands for `model::limits::FIRST_WORD_LIFE_MS` from `now` on. Whoever comes when one has returned is told
+    /// It stands for [`DayLife::first_word_ms`] from `now` on. Whoever comes when one has returned is told
     /// the same. Two who speak at the same moment are both told the earlier one, but where an engine would need a
     /// transaction for it each may be told its own.
     async fn first_words(
@@ -260,6 +285,10 @@ pub trait FirstWordStore: Send + Sync {
         said: &[(EventKey, FirstWord)],
         now: UtcMillis,
     ) -> Result<Vec<FirstWord>, StoreError>;
+
+    /// When the word was said that stands of an event: by the clock of whoever kept it, so right before the event was
+    /// announced. `None` if none stands.
+    async fn heard_at(&self, event: EventKey, now: UtcMillis) -> Result<Option<UtcMillis>, StoreError>;
 }
 
 /// Slips: what is kept of messages that left, so that what comes back of one finds its person.
@@ -278,7 +307,7 @@ pub trait ErasureStore: Send + Sync {
     /// Takes a person out of every table, as far as the tables name them; what is there of somebody else stays. The
     /// note that the person was erased stays as well. Whatever is written later is kept as if nothing had been there:
     /// a version that is newer than what was removed stands. Returns how much went from each
-    /// [`Holding`](model::erasure::Holding) of the store, all of them named; repeated, it finds nothing. To `Look` is to
+    /// [`Holding`](house_facts::erasure::Holding) of the store, all of them named; repeated, it finds nothing. To `Look` is to
     /// count and to leave everything.
     async fn erase(
         &self,
@@ -303,6 +332,7 @@ pub trait Store:
     + FirstWordStore
     + SlipStore
     + ErasureStore
+    + StoreSetup
     + fmt::Debug
 {
 }
@@ -316,6 +346,7 @@ impl<
         + FirstWordStore
         + SlipStore
         + ErasureStore
+        + StoreSetup
         + fmt::Debug,
 > Store for T
 {

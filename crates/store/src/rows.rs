@@ -2,21 +2,23 @@
 //! The same on every engine.
 
 use model::{
-    AudienceMatch, Channel, DayRow, EndReason, Entry, EntryKey, EntryReason, Kind, Mark, MarkAction, Person,
-    PersonScore, ReadyId, SubjectRef, UtcMillis,
+    Actor, ActorId, AudienceMatch, Channel, DayRow, EndReason, Entry, EntryKey, EntryReason, KeyList,
+    KeyListId, Kind, Mark, MarkAction, Person, PersonScore, ReadyId, SubjectRef, UtcMillis,
+    actor::AnonymousHash,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
     codec::{
-        BorrowedBytes, KEY_BYTES, decode, encode_onto, join_entry_keys, push_name, split_entry_keys,
-        unreadable_error,
+        BorrowedBytes, KEY_BYTES, StoredValue, decode, decode_second, encode_onto, encode_second,
+        from_stored_value, join_entry_keys, push_name, split_entry_keys, to_stored_value, unreadable_error,
     },
     port::StoreError,
 };
 
-/// Marks come first: where a reader stops before the end, it has them all.
+/// Lists and marks come first: where a reader stops before the end, it has them all.
+const LIST: u8 = 0;
 const MARK: u8 = 1;
 const ENTRY: u8 = 2;
 
@@ -32,7 +34,38 @@ const EVERYONE: u8 = 6;
 struct StoredEntry<'a> {
     subject: &'a str,
     #[serde(borrow)]
+    actor: Option<StoredActor<'a>>,
+    #[serde(borrow)]
+    kept: Vec<(&'a str, StoredValue<'a>)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredActor<'a> {
+    #[serde(borrow)]
+    id: StoredActorId<'a>,
+    name: Option<&'a str>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredActorId<'a> {
+    Person(&'a str),
+    Anonymous([u8; 16]),
+    System,
+}
+
+/// The first version, which kept nothing of the event.
+#[derive(Deserialize)]
+struct PlainStoredEntry<'a> {
+    subject: &'a str,
+    #[serde(borrow)]
     actor: Option<&'a str>,
+}
+
+impl<'a> From<PlainStoredEntry<'a>> for StoredEntry<'a> {
+    fn from(PlainStoredEntry { subject, actor }: PlainStoredEntry<'a>) -> Self {
+        let actor = actor.map(|person| StoredActor { id: StoredActorId::Person(person), name: None });
+        Self { subject, actor, kept: Vec::new() }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,6 +77,25 @@ struct StoredMark<'a> {
     #[serde(borrow)]
     covers: BorrowedBytes<'a>,
     at: i64,
+    list: Option<[u8; 16]>,
+}
+
+/// The first version, which named each entry itself.
+#[derive(Serialize, Deserialize)]
+struct PlainStoredMark<'a> {
+    #[serde(borrow)]
+    channel: Option<&'a str>,
+    #[serde(borrow)]
+    what: StoredMarkAction<'a>,
+    #[serde(borrow)]
+    covers: BorrowedBytes<'a>,
+    at: i64,
+}
+
+impl<'a> From<PlainStoredMark<'a>> for StoredMark<'a> {
+    fn from(PlainStoredMark { channel, what, covers, at }: PlainStoredMark<'a>) -> Self {
+        Self { channel, what, covers, at, list: None }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,24 +117,54 @@ pub fn push_row(key: &mut Vec<u8>, value: &mut Vec<u8>, row: &DayRow) -> Result<
             key.extend_from_slice(&entry.key.to_bytes());
             push_name(key, entry.reason.kind.as_str());
             push_because(key, &entry.reason.because);
-            let actor = entry.actor.as_ref().map(Person::as_str);
-            encode_onto(value, "an entry", &StoredEntry { subject: entry.subject.as_str(), actor })
+            let actor = entry.actor.as_ref().map(to_stored_actor);
+            let kept = entry.kept.iter().map(|(name, value)| (&**name, to_stored_value(value))).collect();
+            encode_second(value, "an entry", &StoredEntry { subject: entry.subject.as_str(), actor, kept })
         }
         DayRow::Mark(mark) => {
-            let covers = join_entry_keys(&mark.covers);
-            let stored = StoredMark {
-                channel: mark.channel.map(Channel::name),
-                what: to_stored_action(mark.what),
-                covers: BorrowedBytes(&covers),
-                at: mark.at.0,
-            };
             let start = value.len();
-            encode_onto(value, "a mark", &stored)?;
+            encode_mark(value, mark)?;
             key.push(MARK);
             key.extend_from_slice(&Sha256::digest(&value[start..])[..16]);
             Ok(())
         }
+        DayRow::List(list) => {
+            key.push(LIST);
+            key.extend_from_slice(&list.id().0);
+            encode_onto(value, "a list", &BorrowedBytes(&join_entry_keys(list.keys())))
+        }
     }
+}
+
+/// A mark without a list is the same row as ever: who repeats it writes no second one.
+fn encode_mark(value: &mut Vec<u8>, mark: &Mark) -> Result<(), StoreError> {
+    let covers = join_entry_keys(&mark.covers);
+    let (channel, what) = (mark.channel.map(Channel::name), to_stored_action(mark.what));
+    let (covers, at) = (BorrowedBytes(&covers), mark.at.0);
+    match mark.list {
+        None => encode_onto(value, "a mark", &PlainStoredMark { channel, what, covers, at }),
+        Some(KeyListId(list)) => {
+            encode_second(value, "a mark", &StoredMark { channel, what, covers, at, list: Some(list) })
+        }
+    }
+}
+
+fn to_stored_actor(actor: &Actor) -> StoredActor<'_> {
+    let id = match &actor.id {
+        ActorId::Person(person) => StoredActorId::Person(person.as_str()),
+        ActorId::Anonymous(AnonymousHash(hash)) => StoredActorId::Anonymous(*hash),
+        ActorId::System => StoredActorId::System,
+    };
+    StoredActor { id, name: actor.name.as_deref() }
+}
+
+fn from_stored_actor(stored: StoredActor<'_>) -> Option<Actor> {
+    let id = match stored.id {
+        StoredActorId::Person(person) => ActorId::Person(Person::new(person).ok()?),
+        StoredActorId::Anonymous(hash) => ActorId::Anonymous(AnonymousHash(hash)),
+        StoredActorId::System => ActorId::System,
+    };
+    Some(Actor { id, name: stored.name.map(Into::into) })
 }
 
 /// The last part of a key, so what it names needs no length.
@@ -118,13 +200,18 @@ pub fn decode_row(key: &[u8], value: &[u8]) -> Result<DayRow, StoreError> {
     match key.split_first() {
         Some((&ENTRY, rest)) => decode_entry(rest, value).map(DayRow::Entry),
         Some((&MARK, _)) => decode_mark(value).map(DayRow::Mark),
+        Some((&LIST, _)) => decode_list(value).map(DayRow::List),
         _ => Err(unreadable_error("a row of a day")),
     }
 }
 
 fn decode_entry(key: &[u8], value: &[u8]) -> Result<Entry, StoreError> {
-    let stored: StoredEntry<'_> = decode("an entry", value)?;
-    let parsed = || {
+    let what = "an entry";
+    let stored = decode_second::<StoredEntry<'_>, PlainStoredEntry<'_>>(what, value)?;
+    let kept =
+        stored.kept.into_iter().map(|(name, value)| Ok((name.into(), from_stored_value(what, value)?)));
+    let kept = kept.collect::<Result<_, StoreError>>()?;
+    let parsed = move || {
         let (at, rest) = key.split_at_checked(KEY_BYTES)?;
         let (&length, rest) = rest.split_first()?;
         let (kind, rest) = rest.split_at_checked(usize::from(length))?;
@@ -132,16 +219,24 @@ fn decode_entry(key: &[u8], value: &[u8]) -> Result<Entry, StoreError> {
             kind: Kind::new(std::str::from_utf8(kind).ok()?).ok()?,
             because: decode_because(rest)?,
         };
-        let actor = stored.actor.map(Person::new).transpose().ok()?;
+        let actor = match stored.actor {
+            Some(actor) => Some(from_stored_actor(actor)?),
+            None => None,
+        };
         let subject = SubjectRef::new(stored.subject).ok()?;
-        Some(Entry { key: EntryKey::from_bytes(at)?, reason, subject, actor })
+        Some(Entry { key: EntryKey::from_bytes(at)?, reason, subject, actor, kept })
     };
-    parsed().ok_or_else(|| unreadable_error("an entry"))
+    parsed().ok_or_else(|| unreadable_error(what))
+}
+
+fn decode_list(value: &[u8]) -> Result<KeyList, StoreError> {
+    let stored: BorrowedBytes<'_> = decode("a list", value)?;
+    split_entry_keys("a list", stored.0).map(KeyList::new)
 }
 
 fn decode_mark(value: &[u8]) -> Result<Mark, StoreError> {
     let what = "a mark";
-    let stored: StoredMark<'_> = decode(what, value)?;
+    let stored = decode_second::<StoredMark<'_>, PlainStoredMark<'_>>(what, value)?;
     let channel = match stored.channel {
         Some(name) => Some(Channel::parse(name).ok_or_else(|| unreadable_error(what))?),
         None => None,
@@ -151,6 +246,7 @@ fn decode_mark(value: &[u8]) -> Result<Mark, StoreError> {
         channel,
         what: said,
         covers: split_entry_keys(what, stored.covers.0)?,
+        list: stored.list.map(KeyListId),
         at: UtcMillis(stored.at),
     })
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Day, DayRow, Person, Tenant, UtcMillis, entry::DayKey, fold::fold_rows};
+use model::{Day, DayLife, DayRow, Person, Tenant, UtcMillis, entry::DayKey, fold::fold_rows};
 use proptest::prelude::*;
 use runtime::clock::SteadyStopwatch;
 use tempfile::TempDir;
@@ -333,7 +333,7 @@ async fn what_was_answered_for_survives_sigkill() {
         }
         child.wait().unwrap();
         assert!(wrote.len() >= before + 25 * round, "the child ended by itself");
-        let store = EmbeddedStore::open(dir.path()).unwrap();
+        let store = EmbeddedStore::open_for(dir.path(), DayLife::LEAST).unwrap();
         for key in &wrote {
             assert!(
                 store.find_answer(&tenant(), key, UtcMillis(0)).await.unwrap().is_some(),
@@ -416,8 +416,14 @@ fn any_row() -> impl Strategy<Value = DayRow> {
         };
         let kind = Kind::new(&format!("kind{kind}")).unwrap();
         let subject = SubjectRef::new(&format!("work:{}", key.event.0[0])).unwrap();
-        let actor = (key.event.0[0] % 2 == 0).then(|| Person::new("cay").unwrap());
-        DayRow::Entry(Entry { key, reason: EntryReason { kind, because }, subject, actor })
+        let actor = (key.event.0[0] % 2 == 0).then(|| Person::new("cay").unwrap().into());
+        DayRow::Entry(Entry {
+            key,
+            reason: EntryReason { kind, because },
+            subject,
+            actor,
+            kept: model::KeptFields::new(),
+        })
     });
     let ready = (0..3_u8).prop_map(|n| ReadyId([n; 16]));
     let why = proptest::sample::select(EndReason::ALL.to_vec());

@@ -16,6 +16,7 @@ use house::{
     presence_service::PresenceService, return_intake,
 };
 use lifecycle::{
+    addresses::AddressSetup,
     context::{ProcessContext, ProcessHouse},
     demo::seed_demo,
     metrics::ReloadMetrics,
@@ -141,6 +142,7 @@ async fn open_site(
     let metrics = Metrics::default();
     metrics.watch_process().context("the metrics of the process")?;
     let traces = TraceSetup::open(&config, clock.clock(), &metrics).context("traces")?;
+    let addresses = AddressSetup::open(&config, &rooms, &metrics).await.map_err(CommandError::Refused)?;
     let counts = (rooms.contains(&RoomName::Sender), &metrics);
     let courier_setup::CourierSetup { courier, web_key } =
         courier_setup::open_courier(&config, &data, outbox.clone(), counts).map_err(CommandError::Refused)?;
@@ -166,6 +168,7 @@ async fn open_site(
         rooms,
         way_back,
         metrics,
+        addresses,
         traces,
         compose: |context, engines| Box::pin(compose_house(context, engines)),
     })
@@ -201,7 +204,8 @@ async fn compose_house(
     settings.watches = house_watches(site, &engines)?;
     let intake = settings.ingest.clone();
     let (catalogue, clock) = (site.catalogue.clone(), site.clock.clock().clone());
-    let house = RunningHouse::start(house_engines(site, &engines), catalogue, clock, zones, settings).await?;
+    let house =
+        RunningHouse::start(house_engines(site, &engines)?, catalogue, clock, zones, settings).await?;
     let house = Arc::new(house);
     let (dir, reserve) = (site.data.path().to_owned(), site.config.disk_reserve);
     // A disk that cannot be asked is not full; whoever writes will be told.
@@ -252,6 +256,8 @@ fn house_settings(site: &ProcessContext) -> house::Config {
         settings.look_again = Some(LOOK_AGAIN);
         settings.takes_up = TakeUpPolicy::IfNew;
     }
+    settings.secret = site.secret.clone();
+    settings.places = site.addresses.places.clone();
     settings.sender.links = Some(MailLinks::new(public_url(site), site.secret.clone()));
     if let Some(ReturnsConfig { domain, provider, .. }) = returns {
         settings.sender.returns = Some(ReturnAddresses::new(domain, site.secret.clone(), *provider));
@@ -282,17 +288,17 @@ fn house_watches(site: &ProcessContext, engines: &OpenedEngines) -> anyhow::Resu
 }
 
 /// What the rooms stand on.
-fn house_engines(site: &ProcessContext, engines: &OpenedEngines) -> HouseEngines {
-    HouseEngines {
+fn house_engines(site: &ProcessContext, engines: &OpenedEngines) -> anyhow::Result<HouseEngines> {
+    Ok(HouseEngines {
         topics: engines.topics(),
         store: engines.store(),
         courier: site.courier.clone(),
         live: match &site.config.presence_url {
-            Some(url) => Arc::new(PresenceService::new(url)),
+            Some(url) => Arc::new(PresenceService::new(url)?),
             None => Arc::new(UnknownConnections),
         },
         schemas: engines.schemas(),
-    }
+    })
 }
 
 /// By what the links of mails lead here.

@@ -40,6 +40,30 @@ fn shop() -> TempDir {
 }
 
 #[test]
+fn a_canary_is_checked_with_its_catalogue() {
+    let dir = shop();
+    assert_eq!(run_line(dir.path(), "init next").0, 0);
+    let check = |line: &str, code: i32, says: &str| {
+        let (found, out, why) = run_line(dir.path(), line);
+        assert_eq!(found, code, "{line}: {out}{why}");
+        assert!(out.contains(says) || why.contains(says), "{line}: {out}{why}");
+    };
+    let file = dir.path().join("next/catalogue.yaml");
+    let change = |from: &str, to: &str| {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    };
+    check("check shop --canary next", 3, "`catalogue` must be the same in both");
+    change("catalogue: next", "catalogue: shop");
+    check("check shop --canary next", 0, "the canary next fits, but has the same kinds and plans");
+    change("09:00", "10:00");
+    check("check shop --canary next", 0, "the canary next fits\n");
+    check("check shop --canary nowhere", 3, "nowhere");
+    check("check shop --canary nowhere --json", 3, "{\"problems\":[{\"what\":");
+}
+
+#[test]
 fn a_new_catalogue_is_green_and_nothing_more_is_said() {
     let dir = shop();
     let (code, out, why) = run_line(dir.path(), "check shop");

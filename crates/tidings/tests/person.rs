@@ -79,7 +79,7 @@ fn what_is_known_of_a_person_is_shown_by_a_house_and_without_one() {
             "what bob does",
             "morning (email)",
             "Okafor: “Harbour”, 1 entry",
-            "no message in the last three weeks",
+            "no message as far back as days are kept",
             "email: waiting",
         ] {
             assert!(out.contains(part), "{part}: {out}");

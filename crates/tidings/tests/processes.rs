@@ -276,6 +276,7 @@ fn what_others_sent_is_put_back_where_they_sent_it() {
             headers: vec![],
             cut: true,
             reason: "no title".to_owned(),
+            cause: wire::QuarantineCause::Refused,
             at,
             room: "ingest".to_owned(),
         };

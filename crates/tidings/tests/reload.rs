@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use geoip::DatabaseWriter;
+use model::{GeoPoint, UtcMillis};
 use runtime::clock::SteadyStopwatch;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -26,7 +28,10 @@ struct ReloadHouse {
 
 impl ReloadHouse {
     fn start(watches: bool) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::start_in(tempfile::tempdir().unwrap(), watches)
+    }
+
+    fn start_in(dir: TempDir, watches: bool) -> Self {
         let scaffold = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/scaffold");
         copy_folder(&scaffold, &dir.path().join("shop"));
         let log = fs::File::create(dir.path().join("log")).unwrap();
@@ -144,6 +149,72 @@ fn a_changed_file_is_taken_up_by_itself_where_that_is_wanted() {
     thread::park_timeout(Duration::from_secs(5));
     house.write_catalogue(&first.replacen("look_back: 7d", "look_back: 9d", 1));
     house.wait_for_line("edition=\"2\"");
+}
+
+/// A database in which these addresses are at a place.
+fn write_addresses(path: &Path, at: GeoPoint) {
+    let network = "203.0.113.0/24".parse().unwrap();
+    let file = DatabaseWriter::new("Test-City", UtcMillis(1_764_000_000_000)).with_place(network, at, 20);
+    fs::write(path, file.finish()).unwrap();
+}
+
+#[test]
+fn a_database_of_addresses_is_taken_up_when_its_file_changes_and_not_if_it_is_broken() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("cities.mmdb");
+    write_addresses(&file, GeoPoint { lat: 52.52, lon: 13.4 });
+    fs::write(dir.path().join("tidings.yaml"), "geoip: {database: cities.mmdb}\n").unwrap();
+    let house = ReloadHouse::start_in(dir, false);
+    let place_of = |person: &str| {
+        let fact = format!(
+            "{{\"id\":\"{person}\",\"source\":\"t\",\"type\":\"tidings.profile\",\"person\":\"{person}\",\"ip_address\":\"203.0.113.7\"}}\n"
+        );
+        fs::write(house.dir.path().join("facts"), fact).unwrap();
+        house.run("publish --file facts");
+        let dossier: Value = serde_json::from_str(&house.run(&format!("person {person} --json"))).unwrap();
+        dossier["profile"][0].clone()
+    };
+    let place = |value: &str| serde_json::json!({"field": "place_by_address", "value": value});
+    let loads = |outcome: &str| format!("tidings_address_database_loads_total{{outcome=\"{outcome}\"}}");
+    house.wait_for_line("tidings_address_database_built_timestamp_seconds 1764000000\n");
+    assert_eq!(place_of("ann"), place("52.5,13.4"));
+    fs::write(&file, "no database").unwrap();
+    house.wait_for_line(&format!("{} 1\n", loads("refused")));
+    assert_eq!(place_of("ben"), place("52.5,13.4"), "the one before stays");
+    write_addresses(&file, GeoPoint { lat: 48.86, lon: 2.35 });
+    house.wait_for_line(&format!("{} 2\n", loads("taken")));
+    assert_eq!(place_of("cem"), place("48.9,2.4"));
+    // The rooms went on meanwhile.
+    house.wait_for_line("tidings_reloads_total{outcome=\"taken\"} 0\n");
+    // What the settings say is read at a signal, and refused as a whole if the file is not there.
+    fs::write(house.dir.path().join("tidings.yaml"), "geoip: {database: none.mmdb}\n").unwrap();
+    house.hang_up();
+    house.wait_for_line("tidings_reloads_total{outcome=\"refused\"} 1\n");
+    assert_eq!(place_of("dia"), place("48.9,2.4"));
+    let log = fs::read_to_string(house.dir.path().join("log")).unwrap();
+    assert!(log.contains("none.mmdb") && log.contains("Test-City") && !log.contains("203.0.113"), "{log}");
+}
+
+#[test]
+fn a_house_does_not_start_without_the_database_that_its_settings_name() {
+    let check = |bytes: Option<&[u8]>, expected: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/scaffold"), &dir.path().join("shop"));
+        if let Some(bytes) = bytes {
+            fs::write(dir.path().join("cities.mmdb"), bytes).unwrap();
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+        command.args(["up", "--catalogue", "shop", "--listen", "127.0.0.1:0"]).current_dir(dir.path());
+        let done = command.env_clear().env("TIDINGS_GEOIP_DATABASE", "cities.mmdb").output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert!(!done.status.success() && said.contains(expected) && said.contains("cities.mmdb"), "{said}");
+    };
+    check(None, "No such file");
+    check(Some(b"ip,lat,lon\n"), "in the format of MaxMind");
+    let network = "203.0.113.0/24".parse().unwrap();
+    let country = DatabaseWriter::new("GeoLite2-Country", UtcMillis(0))
+        .with_record(network, &serde_json::json!({"country": {"iso_code": "DE"}}));
+    check(Some(&country.finish()), "it has no places: it is `GeoLite2-Country`");
 }
 
 #[test]

@@ -5,8 +5,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Parts of the whole in which shares are given.
-pub const WHOLE: u32 = 100_000;
+use model::share::ShareRatio;
 
 /// Numbers that nobody can foresee well enough to meet them again, by the standard library's keyed hash of a counter.
 #[derive(Debug, Default)]
@@ -32,9 +31,9 @@ impl IdSource {
         id
     }
 
-    /// Whether one of so many parts of the whole was drawn.
-    pub fn draws(&self, share: u32) -> bool {
-        share > 0 && self.next_number() % u64::from(WHOLE) < u64::from(share)
+    /// Whether one of this share was drawn.
+    pub fn draws(&self, share: ShareRatio) -> bool {
+        share > ShareRatio::NONE && share.has(self.next_number())
     }
 }
 
@@ -47,14 +46,14 @@ mod tests {
     #[test]
     fn a_share_of_all_is_drawn_and_no_id_comes_twice() {
         let source = IdSource::default();
-        let check = |share: u32, least: usize, most: usize| {
+        let check = |share: ShareRatio, least: usize, most: usize| {
             let drawn = (0..100_000).filter(|_| source.draws(share)).count();
             assert!((least..=most).contains(&drawn), "{share}: {drawn}");
         };
-        check(0, 0, 0);
-        check(1_000, 800, 1_200);
-        check(50_000, 49_000, 51_000);
-        check(WHOLE, 100_000, 100_000);
+        check(ShareRatio::NONE, 0, 0);
+        check(ShareRatio::from_percent(1), 800, 1_200);
+        check(ShareRatio::from_percent(50), 49_000, 51_000);
+        check(ShareRatio::WHOLE, 100_000, 100_000);
         let ids: BTreeSet<[u8; 16]> = (0..10_000).map(|_| source.next_trace()).collect();
         assert_eq!(ids.len(), 10_000);
     }

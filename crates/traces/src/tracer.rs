@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use model::{
     limits::TRACES_MAX,
+    share::ShareRatio,
     trace::{TraceContext, TraceParent},
 };
 use runtime::{Clock, trace_scope};
@@ -22,8 +23,8 @@ pub struct Tracer(Option<Arc<TracerCore>>);
 
 pub(crate) struct TracerCore {
     clock: Clock,
-    /// Of a hundred thousand traces that begin here, how many are recorded.
-    share: u32,
+    /// Of the traces that begin here.
+    share: ShareRatio,
     ids: IdSource,
     outlet: Arc<SpanOutlet>,
 }
@@ -35,9 +36,13 @@ impl fmt::Debug for TracerCore {
 }
 
 impl Tracer {
-    /// Records this share of the traces that begin here, in parts of a hundred thousand, and all that somebody else
-    /// records; as many spans may wait.
-    pub fn new(clock: Clock, share: u32, waiting_max: usize, metrics: TraceMetrics) -> (Self, SpanQueue) {
+    /// Records this share of the traces that begin here, and all that somebody else records; as many spans may wait.
+    pub fn new(
+        clock: Clock,
+        share: ShareRatio,
+        waiting_max: usize,
+        metrics: TraceMetrics,
+    ) -> (Self, SpanQueue) {
         let (outlet, queue) = SpanOutlet::open(waiting_max, metrics);
         let core = TracerCore { clock, share, ids: IdSource::default(), outlet: Arc::new(outlet) };
         (Self(Some(Arc::new(core))), queue)
@@ -138,7 +143,7 @@ mod tests {
     use super::*;
     use crate::{ended_span::SpanAttribute, metrics::FULL};
 
-    fn open(share: u32, waiting_max: usize) -> (Tracer, SpanQueue, Metrics) {
+    fn open(share: ShareRatio, waiting_max: usize) -> (Tracer, SpanQueue, Metrics) {
         let metrics = Metrics::default();
         let counts = TraceMetrics::declare(&metrics).unwrap();
         let (tracer, queue) = Tracer::new(Clock::still(1_000), share, waiting_max, counts);
@@ -152,15 +157,15 @@ mod tests {
 
     #[test]
     fn a_callers_trace_is_followed_and_others_are_drawn() {
-        let check = |share: u32, parent: Option<TraceParent>, is_recorded: bool| {
+        let check = |share: ShareRatio, parent: Option<TraceParent>, is_recorded: bool| {
             let (tracer, ..) = open(share, 1);
             let span = tracer.begin_root(SpanName::Accept, || parent.clone());
             assert_eq!(span.is_recorded(), is_recorded, "{share} {parent:?}");
         };
-        check(0, Some(parent(true)), true);
-        check(100_000, Some(parent(false)), false);
-        check(100_000, None, true);
-        check(0, None, false);
+        check(ShareRatio::NONE, Some(parent(true)), true);
+        check(ShareRatio::WHOLE, Some(parent(false)), false);
+        check(ShareRatio::WHOLE, None, true);
+        check(ShareRatio::NONE, None, false);
         let off = Tracer::default();
         assert!(!off.is_on());
         assert!(!off.begin_root(SpanName::Accept, || Some(parent(true))).is_recorded());
@@ -170,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_span_says_whose_it_is_and_what_was_done() {
-        let (tracer, queue, _) = open(0, 9);
+        let (tracer, queue, _) = open(ShareRatio::NONE, 9);
         let mut span = tracer.begin_child(SpanName::Resolve, Some(&parent(true)));
         span.set(SpanAttribute::Rows, || 2_usize);
         span.set(SpanAttribute::Rows, || 3_usize);
@@ -194,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_has_no_room_is_dropped_and_counted() {
-        let (tracer, queue, metrics) = open(100_000, 2);
+        let (tracer, queue, metrics) = open(ShareRatio::WHOLE, 2);
         (0..5).for_each(|_| drop(tracer.begin_root(SpanName::Accept, || None)));
         assert_eq!(metrics.sum_values("tidings_traces_spans_total", Some(("outcome", FULL))), 3.0);
         assert_eq!(queue.take_batch(9, Duration::ZERO).unwrap().len(), 2);

@@ -22,7 +22,7 @@ use catalogue::Catalogue;
 use model::{
     Day, DayRow, UtcMillis,
     entry::DayKey,
-    limits::{DAY_LIFE_MS, DAY_MS, LATE_MS_MAX},
+    limits::{DAY_MS, LATE_MS_MAX},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -220,8 +220,7 @@ struct ArchiveCursor<'a> {
 
 impl<'a> ArchiveCursor<'a> {
     fn new(store: &'a dyn Store, before: Day, now: UtcMillis) -> Self {
-        let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
-        Self { store, day: Day::from_instant(now).plus(-life - DAYS_BEFORE), before, from: None }
+        Self { store, day: store.day_life().oldest_day(now).plus(-1 - DAYS_BEFORE), before, from: None }
     }
 
     /// Rows of one day; `None` after the last of all.

@@ -10,7 +10,7 @@ use model::UtcMillis;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topic::{NewRecord, TopicRecord, Topics};
-use wire::{QuarantinedRecord, topics};
+use wire::{QuarantineCause, QuarantinedRecord, topics};
 
 /// Records of the topic that are read at once.
 const PAGE: usize = 1_000;
@@ -25,6 +25,8 @@ pub struct QuarantineItemView {
     /// Names the item: its offset in the topic.
     pub number: u64,
     pub reason: String,
+    /// What sort of reason it is: `unreadable`, `refused`, `newer catalogue`, `too large` or `other`.
+    pub cause: String,
     pub room: String,
     pub at: String,
     /// Where the record lies.
@@ -144,7 +146,8 @@ fn note(waiting: &mut BTreeMap<u64, QuarantinedRecord>, record: TopicRecord) {
             waiting.remove(&item.offset);
         }
         Ok(item) => {
-            waiting.insert(record.offset, item);
+            let cause = QuarantineCause::read(&record.headers);
+            waiting.insert(record.offset, QuarantinedRecord { cause, ..item });
         }
         Err(error) => {
             tracing::error!(offset = record.offset, %error, "a quarantine record cannot be read");
@@ -187,6 +190,7 @@ fn verdict_record(
         headers: Vec::new(),
         cut: item.cut,
         reason: verdict.outcome_word().to_owned(),
+        cause: item.cause,
         at: now,
         room: ROOM.to_owned(),
     };
@@ -201,7 +205,7 @@ pub(crate) fn note_record(note: &QuarantinedRecord) -> anyhow::Result<NewRecord>
         partition: 0,
         key,
         value: Some(value),
-        headers: Vec::new(),
+        headers: note.cause.headers(),
     })
 }
 
@@ -209,6 +213,7 @@ fn view(number: u64, item: QuarantinedRecord) -> QuarantineItemView {
     QuarantineItemView {
         number,
         reason: item.reason,
+        cause: item.cause.name().to_owned(),
         room: item.room,
         at: item.at.to_string(),
         topic: item.topic,

@@ -10,7 +10,7 @@
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use model::{Day, UtcMillis};
+use model::UtcMillis;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -240,7 +240,8 @@ async fn replay_part(
         None => None,
     };
     if behind.is_none() {
-        work::append_part(log, &mut replay, now).await?;
+        let life = pace.map(|(catalogue, _)| catalogue.day_life).unwrap_or_default();
+        work::append_part(log, &mut replay, life, now).await?;
         replay.at = now;
         replay.state = match replay.parts.iter().any(|part| part.remaining() > 0) {
             true => ReplayState::Running,
@@ -351,9 +352,4 @@ pub fn describe_state(state: ReplayState) -> &'static str {
 
 fn refuse_order<T>(why: impl Into<String>) -> Result<T, ReplayError> {
     Err(ReplayError::Refused(why.into()))
-}
-
-/// Whether a day takes rows still.
-fn has_expired(day: Day, now: UtcMillis) -> bool {
-    day.expires_at() <= now
 }

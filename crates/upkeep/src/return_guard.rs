@@ -12,8 +12,9 @@ use house::{
     house_watch::WatchDeps,
     pauses::{self, KnownScopes, PauseError, PauseOrder},
 };
+use house_facts::pause::PauseScope;
 use model::{
-    Channel, PlanName, UtcMillis, delivery::DeliveryOutcome, pause::PauseScope, returns::ReturnSort,
+    Channel, PlanName, UtcMillis, delivery::DeliveryOutcome, returns::ReturnSort, share::ShareRatio,
 };
 use runtime::{Clock, periodic::PeriodicTimer};
 use topic::Topics;
@@ -35,11 +36,11 @@ const COMPLAINTS_MIN: u64 = 3;
 /// Who pauses, as it is noted.
 const BY: &str = "tidings";
 
-/// Shares of the mails of a plan, in parts of a hundred thousand; `None` is no limit.
+/// Shares of the mails of a plan; `None` is no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReturnLimits {
-    pub bounces: Option<u32>,
-    pub complaints: Option<u32>,
+    pub bounces: Option<ShareRatio>,
+    pub complaints: Option<ShareRatio>,
 }
 
 /// Mails of a plan.
@@ -57,24 +58,19 @@ impl ReturnCounts {
         if sent < SENT_MIN {
             return None;
         }
-        let judge = |back: u64, least: u64, limit: Option<u32>, did: &str| {
-            let limit = u64::from(limit?);
-            let is_excess = back >= least && back * 100_000 > limit * sent;
+        let judge = |back: u64, least: u64, limit: Option<ShareRatio>, did: &str| {
+            let limit = limit?;
+            let is_excess = back >= least && limit.is_exceeded(back, sent);
             is_excess.then(|| {
                 format!(
-                    "{back} of {sent} mails of the last hour {did} ({}; the limit is {})",
-                    format_share(back * 100_000 / sent),
-                    format_share(limit)
+                    "{back} of {sent} mails of the last hour {did} ({}; the limit is {limit})",
+                    ShareRatio::from_counts(back, sent)
                 )
             })
         };
         judge(complaints, COMPLAINTS_MIN, limits.complaints, "were reported as spam")
             .or_else(|| judge(bounces, BOUNCES_MIN, limits.bounces, "came back for good"))
     }
-}
-
-fn format_share(of_a_hundred_thousand: u64) -> String {
-    format!("{}.{:02} %", of_a_hundred_thousand / 1_000, of_a_hundred_thousand % 1_000 / 10)
 }
 
 /// The mails of the last hour, and where the log was read to.
@@ -224,7 +220,7 @@ mod tests {
 
     #[test]
     fn few_mails_say_nothing_and_many_that_come_back_pause() {
-        let limits = ReturnLimits { bounces: Some(10_000), complaints: Some(500) };
+        let limits = ReturnLimits { bounces: "10%".parse().ok(), complaints: "0.5%".parse().ok() };
         let check =
             |sent: u64, bounces: u64, complaints: u64, limits: ReturnLimits, expected: Option<&str>| {
                 let found = ReturnCounts { sent, bounces, complaints }.find_excess(limits);
@@ -237,7 +233,7 @@ mod tests {
             11,
             0,
             limits,
-            Some("11 of 100 mails of the last hour came back for good (11.00 %; the limit is 10.00 %)"),
+            Some("11 of 100 mails of the last hour came back for good (11 %; the limit is 10 %)"),
         );
         check(1_000, 100, 5, limits, None);
         check(
@@ -245,7 +241,7 @@ mod tests {
             0,
             6,
             limits,
-            Some("6 of 1000 mails of the last hour were reported as spam (0.60 %; the limit is 0.50 %)"),
+            Some("6 of 1000 mails of the last hour were reported as spam (0.6 %; the limit is 0.5 %)"),
         );
         check(100, 0, 2, limits, None);
         check(1_000, 1_000, 1_000, ReturnLimits { bounces: None, complaints: None }, None);
@@ -274,7 +270,7 @@ mod tests {
         }
 
         fn new_guard(clock: &Clock) -> ReturnGuard {
-            let limits = ReturnLimits { bounces: Some(10_000), complaints: Some(500) };
+            let limits = ReturnLimits { bounces: "10%".parse().ok(), complaints: "0.5%".parse().ok() };
             let metrics = ReturnMetrics::declare(&Metrics::default()).unwrap();
             ReturnGuard::new(limits, metrics, clock.clone())
         }
@@ -341,7 +337,7 @@ mod tests {
         bench.send(200, 10, ReturnSort::Hard).await;
         bench.check(None).await;
         bench.send(0, 11, ReturnSort::Hard).await;
-        let why = "21 of 200 mails of the last hour came back for good (10.50 %; the limit is 10.00 %)";
+        let why = "21 of 200 mails of the last hour came back for good (10.5 %; the limit is 10 %)";
         bench.check(Some(why)).await;
         // A process that starts anew finds the same in the log.
         bench.guard = GuardBench::new_guard(&bench.clock);
@@ -352,7 +348,7 @@ mod tests {
         bench.check(None).await;
         bench.clock.advance(PART_MS);
         bench.send(200, 3, ReturnSort::Complaint).await;
-        let why = "3 of 200 mails of the last hour were reported as spam (1.50 %; the limit is 0.50 %)";
+        let why = "3 of 200 mails of the last hour were reported as spam (1.5 %; the limit is 0.5 %)";
         bench.check(Some(why)).await;
     }
 

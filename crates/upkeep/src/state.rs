@@ -9,18 +9,13 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use model::{
-    Day, Person, Tenant, UtcMillis,
-    entry::DayKey,
-    limits::{DAY_LIFE_MS, DAY_MS},
-    partition::PartitionCount,
-};
+use model::{Person, Tenant, UtcMillis, entry::DayKey, partition::PartitionCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Store;
 use topic::{NewRecord, TopicRecord, Topics};
 use wire::{
-    DayAnnouncement,
+    DayAnnouncement, QuarantineCause,
     pending::AnnouncementBatch,
     quarantine::{UnusableRecord, put_aside},
     topics,
@@ -214,8 +209,7 @@ async fn announce_days(
     partition: u32,
     now: UtcMillis,
 ) -> anyhow::Result<usize> {
-    let back = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
-    let days = (0..=back).map(|back| Day::from_instant(now).plus(1 - back));
+    let days = store.day_life().living_days(now).rev();
     let keys: Vec<DayKey> =
         days.map(|day| DayKey { tenant: tenant.clone(), person: person.clone(), day }).collect();
     let rows = store.read(&keys, now).await.context("the days")?;
@@ -250,7 +244,7 @@ fn action_note(old: &TopicRecord, reason: &str, now: UtcMillis) -> anyhow::Resul
         key: &old.key,
         value: old.value.as_deref(),
     };
-    quarantine::note_record(&put_aside(unusable, reason, quarantine::ROOM, now))
+    quarantine::note_record(&put_aside(unusable, (QuarantineCause::Other, reason), quarantine::ROOM, now))
 }
 
 /// Why a record cannot be read; a tombstone can, whatever its key is.

@@ -4,17 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use model::{
-    Channel, Day, DayRow, EntryKey, EntryView, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
-    entry::DayKey,
-    fold::fold_rows,
-    limits::{DAY_LIFE_MS, DAY_MS},
+    Actor, Channel, Day, DayRow, EntryKey, EntryView, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
+    entry::DayKey, fold::fold_rows, limits::DAY_LIFE_MAX,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{JournalOutcome, JournalRecord, JournalRows, StateKey, Store};
 
-/// More days than a day lives are never there.
-pub const DAYS_MAX: i32 = (DAY_LIFE_MS / DAY_MS) as i32;
+/// More days than the longest life has are never there.
+pub const DAYS_MAX: i32 = DAY_LIFE_MAX as i32;
 /// Names of subjects asked at once, and characters of one that are shown.
 const NAMES_MAX: usize = 2_000;
 const NAME_CHARS_MAX: usize = 200;
@@ -43,7 +41,7 @@ pub struct EntryReport {
     pub name: Option<String>,
     pub kinds: Vec<String>,
     pub reasons: Vec<String>,
-    /// The actor, if there is one.
+    /// The person who did it, if it was one.
     pub actor: Option<String>,
     pub fates: Vec<ChannelFate>,
 }
@@ -181,7 +179,7 @@ pub fn describe_entry(
         subject,
         kinds: kinds.into_iter().collect(),
         reasons: reasons.into_iter().collect(),
-        actor: view.actor().map(ToString::to_string),
+        actor: view.actor().and_then(Actor::person).map(ToString::to_string),
         fates: channels.map(|channel| fate(channel, view, journal)).collect(),
     }
 }
@@ -267,7 +265,13 @@ mod tests {
         let key = EntryKey { occurred: UtcMillis(0), event: model::EventKey([1; 16]) };
         let (subject, because) = (model::SubjectRef::new("item:1").unwrap(), model::AudienceMatch::Everyone);
         let reason = model::EntryReason { kind: model::Kind::new("offered").unwrap(), because };
-        let row = DayRow::Entry(model::entry::Entry { key, reason, subject, actor: None });
+        let row = DayRow::Entry(model::entry::Entry {
+            key,
+            reason,
+            subject,
+            actor: None,
+            kept: model::KeptFields::new(),
+        });
         let channels = |rows: &[DayRow]| {
             let (_, view) = fold_day(rows, &model::VersionedState::default()).remove(0);
             let shown = describe_entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None);
@@ -294,8 +298,8 @@ mod tests {
         let check = |text: &str, days: Option<i32>| assert_eq!(parse_days_back(text), days, "{text}");
         check("7d", Some(7));
         check("0", Some(0));
-        check("21d", Some(21));
-        check("22d", None);
+        check("400d", Some(400));
+        check("401d", None);
         check("-1d", None);
         check("7h", None);
         check("", None);

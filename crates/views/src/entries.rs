@@ -27,8 +27,9 @@ pub const PAGE_ENTRIES: usize = 100;
 pub const PAGE_ENTRIES_MAX: usize = 500;
 /// Bytes of a page's entries, unless one alone has more.
 pub const PAGE_BYTES_MAX: usize = 512 * 1024;
-/// How many days back, unless it is said otherwise.
+/// How many days back, unless it is said otherwise, and at most: a cursor has something of each.
 pub const DAYS_BACK: i32 = 7;
+pub const LISTED_DAYS_MAX: i32 = 21;
 
 /// What a client is given at once.
 #[derive(Debug, PartialEq, Eq, JsonSchema, Serialize)]

@@ -5,10 +5,10 @@
 //! the window. [`crate::release`] releases many at once.
 
 use house::{book::HouseBook, person_windows as windows};
+use house_facts::pause::PausedPlans;
 use model::{
     Day, Person, PlanName, Tenant, UtcMillis,
     partition::PartitionCount,
-    pause::PausedPlans,
     person::{Act, HoldCause, PersonRecord, Window},
     plan::PlanSet,
 };

@@ -10,13 +10,16 @@ use std::{
 };
 
 use apache_avro::{Codec as Compression, DeflateSettings};
-use model::{Day, DayRow, Entry, Person, SubjectRef, Tenant, entry::DayKey};
+use model::{Day, DayRow, Entry, KeyList, Person, SubjectRef, Tenant, entry::DayKey};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    actor::{ActorMoreDto, join_actor, split_actor},
     codec::{DecodeError, RecordCodec, WireError},
+    kept_fields::{KeptFieldDto, join_kept, split_kept},
+    list,
     mark::MarkDto,
-    record_parts::{EntryKeyDto, ReasonDto, WireText, entry_key},
+    record_parts::{EntryKeyDto, ReasonDto, WireText, entry_key, entry_keys, to_entry_keys},
 };
 
 /// Bytes of a block before it is compressed, about: larger ones are hardly smaller in the end.
@@ -25,8 +28,9 @@ const BLOCK_BYTES: usize = 64 * 1024;
 static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("archive", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 3] = [
+const SCHEMAS: [&str; 4] = [
     include_str!("../../../schemas/archive.avsc"),
+    include_str!("../../../schemas/old/archive.3.avsc"),
     include_str!("../../../schemas/old/archive.2.avsc"),
     include_str!("../../../schemas/old/archive.1.avsc"),
 ];
@@ -46,6 +50,7 @@ pub(crate) struct ArchiveDto<'a> {
 enum ArchiveRowDto<'a> {
     Entry(ArchiveEntryDto<'a>),
     Mark(MarkDto),
+    List(ArchiveListDto),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,6 +60,16 @@ struct ArchiveEntryDto<'a> {
     reason: ReasonDto<'a>,
     subject: WireText<'a>,
     actor: Option<WireText<'a>>,
+    actor_more: Option<ActorMoreDto<'a>>,
+    #[serde(with = "list")]
+    kept: Vec<KeptFieldDto<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "list")]
+struct ArchiveListDto {
+    #[serde(with = "list")]
+    keys: Vec<EntryKeyDto>,
 }
 
 /// Writes rows into a file.
@@ -146,6 +161,7 @@ impl<'a> ArchiveDto<'a> {
         let row = match row {
             DayRow::Entry(entry) => ArchiveRowDto::Entry(ArchiveEntryDto::from_entry(entry)),
             DayRow::Mark(mark) => ArchiveRowDto::Mark(MarkDto::from_mark(mark)),
+            DayRow::List(list) => ArchiveRowDto::List(ArchiveListDto { keys: entry_keys(list.keys()) }),
         };
         Self { tenant: of.tenant.as_str().into(), person: of.person.as_str().into(), day: of.day.0, row }
     }
@@ -154,6 +170,7 @@ impl<'a> ArchiveDto<'a> {
         let row = match self.row {
             ArchiveRowDto::Entry(entry) => DayRow::Entry(entry.model()?),
             ArchiveRowDto::Mark(mark) => DayRow::Mark(mark.model()?),
+            ArchiveRowDto::List(list) => DayRow::List(KeyList::new(to_entry_keys(&list.keys)?)),
         };
         let (tenant, person) = (Tenant::new(&self.tenant)?, Person::new(&self.person)?);
         Ok((DayKey { tenant, person, day: Day(self.day) }, row))
@@ -162,20 +179,24 @@ impl<'a> ArchiveDto<'a> {
 
 impl<'a> ArchiveEntryDto<'a> {
     fn from_entry(entry: &'a Entry) -> Self {
+        let (actor, actor_more) = split_actor(entry.actor.as_ref());
         Self {
             key: entry_key(entry.key),
             reason: ReasonDto::from_reason(&entry.reason),
             subject: entry.subject.as_str().into(),
-            actor: entry.actor.as_ref().map(|actor| actor.as_str().into()),
+            actor,
+            actor_more,
+            kept: split_kept(&entry.kept),
         }
     }
 
-    fn model(&self) -> Result<Entry, DecodeError> {
+    fn model(self) -> Result<Entry, DecodeError> {
         Ok(Entry {
             key: self.key.model()?,
             reason: self.reason.model()?,
             subject: SubjectRef::new(&self.subject)?,
-            actor: self.actor.as_ref().map(|actor| Person::new(actor)).transpose()?,
+            actor: join_actor((self.actor, self.actor_more))?,
+            kept: join_kept(self.kept)?,
         })
     }
 }

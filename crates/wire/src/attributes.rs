@@ -43,10 +43,24 @@ impl ChangeAttributes {
         let persons = self.take_list("persons", read_person)?;
         let time = self.take_time()?;
         let actor = self.take_text("actor")?;
+        let (actor_name, actor_kind) = (self.take_text("actorname")?, self.take_text("actorkind")?);
         let version = self.take_version()?;
         self.check_json_only()?;
         let data = self.take_data(versioned)?;
-        Ok(CloudChange { id, source, what, subject, subjects, persons, time, data, actor, version })
+        Ok(CloudChange {
+            id,
+            source,
+            what,
+            subject,
+            subjects,
+            persons,
+            time,
+            data,
+            actor,
+            actor_name,
+            actor_kind,
+            version,
+        })
     }
 
     /// Takes an attribute; null is as good as missing.

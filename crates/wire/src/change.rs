@@ -22,8 +22,11 @@ use crate::{
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("change", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 2] =
-    [include_str!("../../../schemas/change.avsc"), include_str!("../../../schemas/old/change.1.avsc")];
+const SCHEMAS: [&str; 3] = [
+    include_str!("../../../schemas/change.avsc"),
+    include_str!("../../../schemas/old/change.2.avsc"),
+    include_str!("../../../schemas/old/change.1.avsc"),
+];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "change")]
@@ -38,6 +41,8 @@ pub(crate) struct ChangeDto<'a> {
     persons: Vec<ChangePersonDto<'a>>,
     time: Option<i64>,
     actor: Option<WireText<'a>>,
+    actorname: Option<WireText<'a>>,
+    actorkind: Option<WireText<'a>>,
     version: Option<i64>,
     data: DataFields<'a>,
 }
@@ -115,6 +120,8 @@ impl<'a> ChangeDto<'a> {
             persons: cloud.persons.iter().map(ChangePersonDto::from_person).collect(),
             time: cloud.time.map(|time| time.0),
             actor: text(&cloud.actor),
+            actorname: text(&cloud.actor_name),
+            actorkind: text(&cloud.actor_kind),
             version: cloud.version,
             data: DataFields(cloud.data.iter().map(field).collect::<Result<_, String>>()?),
         })
@@ -146,6 +153,8 @@ impl<'a> ChangeDto<'a> {
             time: self.time.map(UtcMillis),
             data,
             actor: self.actor.map(owned),
+            actor_name: self.actorname.map(owned),
+            actor_kind: self.actorkind.map(owned),
             version: self.version,
         })
     }

@@ -30,6 +30,10 @@ pub struct CloudChange {
     pub data: Map<String, Value>,
     /// The extension attribute `actor`.
     pub actor: Option<String>,
+    /// What to call who did it: the extension attribute `actorname`.
+    pub actor_name: Option<String>,
+    /// Which sort of actor it is: the extension attribute `actorkind`.
+    pub actor_kind: Option<String>,
     /// The extension attribute `version`.
     pub version: Option<i64>,
 }

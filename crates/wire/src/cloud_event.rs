@@ -1,12 +1,12 @@
 //! Changes as JSON: CloudEvents 1.0 in structured mode, and a flat form that is shorter to write.
 //!
 //! Structured: `{"specversion":"1.0","id":"1","source":"shop","type":"item.published","subject":"item:7",
-//! "time":"2026-11-21T09:00:00Z","data":{"title":"Moon"}}`. Four extension attributes are read: `actor` (who
-//! did it), `version` (a whole number, or the digits of one as text), `subjects` (a list of what it is about,
+//! "time":"2026-11-21T09:00:00Z","data":{"title":"Moon"}}`. Six extension attributes are read: `actor` (who
+//! did it), `actorname` (what to call them), `actorkind` (`person`, `anonymous` or `system`), `version` (a whole number, or the digits of one as text), `subjects` (a list of what it is about,
 //! instead of `subject`) and `persons` (a list of whom it names, each an id or, with how well it suits them,
 //! `{"person":"ann","score":0.93}`). Other extensions are let pass; an empty list is as good as none.
 //!
-//! Flat: the same without `data`. Every attribute that is neither of CloudEvents nor one of the four
+//! Flat: the same without `data`. Every attribute that is neither of CloudEvents nor one of the six
 //! extensions is a field of the data: `{"id":"1","source":"shop","type":"item.published","title":"Moon"}`.
 //! `specversion` may be missing, but is `1.0` if it is there. Without it, `data` beside other fields is an
 //! error: nobody can say which of the two was meant.

@@ -2,10 +2,8 @@
 
 use std::sync::LazyLock;
 
-use model::{
-    Person, Tenant, UtcMillis,
-    erasure::{Erasure, ErasureProgress, Holding, HoldingCounts, Receipt, ReceiptLine},
-};
+use house_facts::erasure::{Erasure, ErasureProgress, Holding, HoldingCounts, Receipt, ReceiptLine};
+use model::{Person, Tenant, UtcMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::{

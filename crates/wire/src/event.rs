@@ -6,6 +6,7 @@ use model::{Event, EventKey, ListedPerson, Person, PersonScore, SubjectRef, Tena
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    actor::{ActorMoreDto, join_actor, split_actor},
     bytes::FixedBytes,
     cell::{CellDto, state_cells, to_state},
     codec::{DecodeError, RecordCodec, WireError},
@@ -16,8 +17,11 @@ use crate::{
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("event", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 2] =
-    [include_str!("../../../schemas/event.avsc"), include_str!("../../../schemas/old/event.1.avsc")];
+const SCHEMAS: [&str; 3] = [
+    include_str!("../../../schemas/event.avsc"),
+    include_str!("../../../schemas/old/event.2.avsc"),
+    include_str!("../../../schemas/old/event.1.avsc"),
+];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "event")]
@@ -27,6 +31,7 @@ pub(crate) struct EventDto<'a> {
     what: WireText<'a>,
     subject: WireText<'a>,
     actor: Option<WireText<'a>>,
+    actor_more: Option<ActorMoreDto<'a>>,
     occurred: i64,
     #[serde(with = "list")]
     persons: Vec<EventPersonDto<'a>>,
@@ -51,12 +56,14 @@ pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
 
 impl<'a> EventDto<'a> {
     pub(crate) fn from_event(event: &'a Event) -> Self {
+        let (actor, actor_more) = split_actor(event.actor.as_ref());
         Self {
             tenant: event.tenant.as_str().into(),
             key: event_key(event.key),
             what: event.what.as_str().into(),
             subject: event.subject.as_str().into(),
-            actor: event.actor.as_ref().map(|actor| actor.as_str().into()),
+            actor,
+            actor_more,
             occurred: event.occurred.0,
             persons: event.persons.iter().map(EventPersonDto::from_listed).collect(),
             state: state_cells(&event.state),
@@ -69,7 +76,7 @@ impl<'a> EventDto<'a> {
             key: EventKey(self.key.0),
             what: self.what.into_owned(),
             subject: SubjectRef::new(&self.subject)?,
-            actor: self.actor.map(|actor| Person::new(&actor)).transpose()?,
+            actor: join_actor((self.actor, self.actor_more))?,
             occurred: UtcMillis(self.occurred),
             persons: self.persons.iter().map(EventPersonDto::model).collect::<Result<_, _>>()?,
             state: to_state(self.state)?,

@@ -3,12 +3,11 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use model::{
-    UtcMillis,
+use house_facts::{
     edition::Edition,
-    format::HouseFormat,
     pause::{PauseNote, PauseScope},
 };
+use model::{UtcMillis, format::HouseFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::{

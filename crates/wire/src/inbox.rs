@@ -83,8 +83,9 @@ impl InboxItem {
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("inbox", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 6] = [
+const SCHEMAS: [&str; 7] = [
     include_str!("../../../schemas/inbox.avsc"),
+    include_str!("../../../schemas/old/inbox.6.avsc"),
     include_str!("../../../schemas/old/inbox.5.avsc"),
     include_str!("../../../schemas/old/inbox.4.avsc"),
     include_str!("../../../schemas/old/inbox.3.avsc"),

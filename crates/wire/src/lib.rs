@@ -21,6 +21,7 @@
 //! What can be encoded can be decoded. Bytes that cannot be decoded are a value, [`DecodeError`], and never
 //! a panic. The private structs that serde sees are converted by hand: the model knows nothing of them.
 
+mod actor;
 mod attributes;
 mod bytes;
 mod cell;
@@ -32,6 +33,7 @@ mod delivery;
 mod fingerprint;
 mod finite;
 mod json;
+mod kept_fields;
 mod list;
 mod mark;
 mod record_parts;
@@ -74,6 +76,6 @@ pub use codec::{DecodeError, LIST_MAX, RECORD_BYTES_MAX, WireError};
 pub use house_note::{AdoptedCatalogue, HouseNote, HouseNoteBody};
 pub use inbox::{Feedback, FeedbackAction, InboxItem};
 pub use pending::{AnnouncementBatch, DayAnnouncement};
-pub use quarantine::{QuarantinedRecord, UnusableRecord};
+pub use quarantine::{QuarantineCause, QuarantinedRecord, UnusableRecord};
 pub use returns::ReturnNotice;
 pub use schemas::{NoSchemaSource, SchemaLookupError, SchemaSource};

@@ -1,6 +1,6 @@
 //! A mark as serde sees it: what `window` owes to days, and what `archive` keeps of them.
 
-use model::{Mark, MarkAction, ReadyId, UtcMillis};
+use model::{KeyListId, Mark, MarkAction, ReadyId, UtcMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -24,6 +24,7 @@ pub(crate) struct MarkDto {
     maybe: Option<bool>,
     #[serde(with = "list")]
     covers: Vec<EntryKeyDto>,
+    list: Option<FixedBytes<16>>,
     at: i64,
 }
 
@@ -61,6 +62,7 @@ impl MarkDto {
             why: why.map(WhyDto::from_model),
             maybe,
             covers: entry_keys(&mark.covers),
+            list: mark.list.map(|list| FixedBytes(list.0)),
             at: mark.at.0,
         }
     }
@@ -87,6 +89,7 @@ impl MarkDto {
             (None, Some(_)) => return Err(DecodeError::new("a mark has a hook and no channel")),
             (Some(channel), hook) => Some(join_channel(channel, hook)?),
         };
-        Ok(Mark { channel, what, covers: to_entry_keys(&self.covers)?, at: UtcMillis(self.at) })
+        let list = self.list.map(|list| KeyListId(list.0));
+        Ok(Mark { channel, what, covers: to_entry_keys(&self.covers)?, list, at: UtcMillis(self.at) })
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     codec::{DecodeError, RecordCodec, WireError},
     list,
     record_parts::WireText,
+    replay::WireHeaders,
     upstream_row::UpstreamHeaders,
 };
 
@@ -39,9 +40,55 @@ pub struct QuarantinedRecord {
     /// partition and offset say.
     pub cut: bool,
     pub reason: String,
+    pub cause: QuarantineCause,
     pub at: UtcMillis,
     pub room: String,
 }
+
+/// What sort of reason it is. It stands beside the record, in a header that older releases pass over.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum QuarantineCause {
+    /// The bytes are not what the topic has.
+    Unreadable,
+    /// It can be read, and what it says is not admitted.
+    Refused,
+    /// A newer catalogue wrote it, and nobody came with that one in time.
+    NewerCatalogue,
+    /// It is too large to be written.
+    TooLarge,
+    /// An operator set it aside, or an older release did.
+    #[default]
+    Other,
+}
+
+impl QuarantineCause {
+    pub const ALL: [Self; 5] =
+        [Self::Unreadable, Self::Refused, Self::NewerCatalogue, Self::TooLarge, Self::Other];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unreadable => "unreadable",
+            Self::Refused => "refused",
+            Self::NewerCatalogue => "newer catalogue",
+            Self::TooLarge => "too large",
+            Self::Other => "other",
+        }
+    }
+
+    /// The headers of a record on the topic.
+    pub fn headers(self) -> WireHeaders {
+        vec![(CAUSE.to_owned(), self.name().as_bytes().to_vec())]
+    }
+
+    pub fn read(headers: &[(String, Vec<u8>)]) -> Self {
+        let named = headers.iter().find(|(name, _)| name == CAUSE).map(|(_, cause)| cause.as_slice());
+        let is_it = |cause: &Self| Some(cause.name().as_bytes()) == named;
+        Self::ALL.into_iter().find(is_it).unwrap_or_default()
+    }
+}
+
+/// The header of the cause.
+const CAUSE: &str = "cause";
 
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("quarantined", &SCHEMAS));
 
@@ -91,7 +138,7 @@ pub struct UnusableRecord<'a> {
 /// The record, put aside by a room.
 pub fn put_aside(
     record: UnusableRecord<'_>,
-    reason: impl Into<String>,
+    (cause, reason): (QuarantineCause, impl Into<String>),
     room: &str,
     now: UtcMillis,
 ) -> QuarantinedRecord {
@@ -105,6 +152,7 @@ pub fn put_aside(
         headers: Vec::new(),
         cut: false,
         reason: reason.into(),
+        cause,
         at: now,
         room: room.to_owned(),
     }
@@ -123,13 +171,14 @@ pub fn encode(record: &QuarantinedRecord) -> Result<Vec<u8>, WireError> {
     CODEC.encode(&QuarantinedRecordDto::from_record(record))
 }
 
-/// Key and value of a record put aside, as they go on the topic. The key is cut as it is within the value: one that
+/// Key and value of a record put aside, as they go on the topic, beside the headers of its cause. The key is cut as it is within the value: one that
 /// somebody else wrote may be longer than any log of ours takes.
 pub fn encode_with_key(record: &QuarantinedRecord) -> Result<(Vec<u8>, Vec<u8>), WireError> {
     let key = record.key.get(..KEY_BYTES_KEPT).unwrap_or(&record.key).to_vec();
     Ok((key, encode(record)?))
 }
 
+/// What the value says; the cause is in the headers ([`QuarantineCause::read`]).
 pub fn decode(bytes: &[u8]) -> Result<QuarantinedRecord, DecodeError> {
     CODEC.decode::<QuarantinedRecordDto<'_>>(bytes)?.model()
 }
@@ -173,6 +222,7 @@ impl<'a> QuarantinedRecordDto<'a> {
             headers: self.headers.into_iter().map(RecordHeaderDto::model).collect(),
             cut: self.cut,
             reason: self.reason.into_owned(),
+            cause: QuarantineCause::Other,
             at: UtcMillis(self.at),
             room: self.room.into_owned(),
         })

@@ -9,12 +9,16 @@ use crate::{
     bytes::ByteBlob,
     codec::{DecodeError, RecordCodec, WireError},
     event::EventDto,
+    kept_fields::{KeptFieldDto, join_kept, split_kept},
     list,
     record_parts::WireText,
 };
 
-pub(crate) static CODEC: LazyLock<RecordCodec> =
-    LazyLock::new(|| RecordCodec::new("slice", &[include_str!("../../../schemas/slice.avsc")]));
+pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("slice", &SCHEMAS));
+
+/// Ours first, then all that were ours before.
+const SCHEMAS: [&str; 2] =
+    [include_str!("../../../schemas/slice.avsc"), include_str!("../../../schemas/old/slice.1.avsc")];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "slice")]
@@ -22,6 +26,8 @@ pub(crate) struct SliceDto<'a> {
     event: EventDto<'a>,
     #[serde(with = "list")]
     kinds: Vec<WireText<'a>>,
+    #[serde(with = "list")]
+    kept: Vec<KeptFieldDto<'a>>,
     #[serde(with = "list")]
     crowds: Vec<CrowdDto<'a>>,
     from: Option<ByteBlob<'a>>,
@@ -57,6 +63,7 @@ impl<'a> SliceDto<'a> {
         Ok(Self {
             event: EventDto::from_event(&slice.event),
             kinds: slice.kinds.iter().map(|kind| kind.as_str().into()).collect(),
+            kept: split_kept(&slice.kept),
             crowds: slice.crowds.iter().map(CrowdDto::from_crowd).collect::<Result<_, _>>()?,
             from: slice.from.as_deref().map(|from| ByteBlob(Cow::Borrowed(from))),
         })
@@ -66,6 +73,7 @@ impl<'a> SliceDto<'a> {
         Ok(Slice {
             event: self.event.model()?,
             kinds: self.kinds.iter().map(|kind| Kind::new(kind)).collect::<Result<_, _>>()?,
+            kept: join_kept(self.kept)?,
             crowds: self.crowds.iter().map(CrowdDto::model).collect::<Result<_, _>>()?,
             from: self.from.map(|from| from.0.into_owned()),
         })

@@ -4,6 +4,7 @@ mod arbitrary;
 mod archive;
 mod cloud_event;
 mod older_versions;
+mod quarantined;
 pub(crate) mod samples;
 mod upstream;
 
@@ -12,7 +13,7 @@ use std::{collections::BTreeMap, fmt::Debug, fs, path::PathBuf, sync::LazyLock};
 use apache_avro::{Schema, reader::datum::GenericDatumReader, writer::datum::GenericDatumWriter};
 use model::{
     limits::{
-        CLOSING_BYTES_MAX, CLOSING_KEYS_MAX, COUNTED_MAX, RECORD_BYTES_MAX, TOLD_MAX, WAITING_BYTES_MAX,
+        CLOSING_BYTES_MAX, COUNTED_MAX, RECORD_BYTES_MAX, RECORD_KEYS_MAX, TOLD_MAX, WAITING_BYTES_MAX,
         WINDOWS_PER_PERSON_MAX,
     },
     partition::PartitionCount,
@@ -23,11 +24,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    CloudChange, DecodeError, HouseNote, QuarantinedRecord, UnusableRecord, change, change::ChangeDto,
-    codec::RecordCodec, erasure, erasure::ErasureDto, event, event::EventDto, fingerprint, house_note,
-    house_note::HouseNoteDto, inbox, inbox::InboxItemDto, key, pending, pending::AnnouncementBatchDto,
-    quarantine, quarantine::QuarantinedRecordDto, ready, ready::ReadyDto, replay, returns,
-    returns::ReturnNoticeDto, slice, slice::SliceDto, topics, window, window::WindowDto,
+    CloudChange, DecodeError, HouseNote, change, change::ChangeDto, codec::RecordCodec, erasure,
+    erasure::ErasureDto, event, event::EventDto, fingerprint, house_note, house_note::HouseNoteDto, inbox,
+    inbox::InboxItemDto, key, pending, pending::AnnouncementBatchDto, quarantine,
+    quarantine::QuarantinedRecordDto, ready, ready::ReadyDto, replay, returns, returns::ReturnNoticeDto,
+    slice, slice::SliceDto, topics, window, window::WindowDto,
 };
 
 fn schemas_dir() -> PathBuf {
@@ -478,42 +479,6 @@ fn parts_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn a_record_is_put_aside_as_it_lay() {
-    let record = samples::quarantined_record();
-    let unusable = UnusableRecord {
-        topic: &record.topic,
-        partition: record.partition,
-        offset: record.offset,
-        appended: record.appended,
-        key: &record.key,
-        value: record.value.as_deref(),
-    };
-    let aside = quarantine::put_aside(unusable, record.reason.as_str(), &record.room, record.at);
-    assert_eq!(aside.with_headers(&record.headers), record);
-    let tombstone = UnusableRecord { value: None, ..unusable };
-    assert_eq!(quarantine::put_aside(tombstone, "x", "ingest", record.at).value, None);
-}
-
-#[test]
-fn anything_can_be_put_aside() {
-    let record = QuarantinedRecord {
-        key: vec![1; 5_000],
-        value: Some(vec![2; 3 * 1024 * 1024]),
-        headers: vec![("x".to_owned(), vec![3; 300]); 200],
-        reason: "ä".repeat(5_000),
-        ..samples::quarantined_record()
-    };
-    let (key, value) = quarantine::encode_with_key(&record).unwrap();
-    assert_eq!(key, record.key[..quarantine::KEY_BYTES_KEPT], "no log takes a key of any length");
-    let back = quarantine::decode(&value).unwrap();
-    assert!(back.cut);
-    assert_eq!(back.value.unwrap().len(), quarantine::VALUE_BYTES_KEPT);
-    assert_eq!(back.key.len(), quarantine::KEY_BYTES_KEPT);
-    assert_eq!(back.headers.len(), 16 * 1024 / 301);
-    assert!(record.reason.starts_with(&back.reason));
-}
-
-#[test]
 fn what_is_carried_of_the_headers_of_others_has_an_end() {
     let of_others = vec![("tidings-replay".to_owned(), vec![b'x'; 500_000])];
     let carried = crate::replay::carry_headers(&of_others);
@@ -524,7 +489,7 @@ fn what_is_carried_of_the_headers_of_others_has_an_end() {
 fn a_closing_of_most_keys_fits_the_record() {
     let mut record = samples::window();
     let owed = &mut record.owed[0];
-    owed.mark.covers = (0..CLOSING_KEYS_MAX)
+    owed.mark.covers = (0..RECORD_KEYS_MAX)
         .map(|i| model::EntryKey {
             occurred: model::UtcMillis(i64::MAX - i as i64),
             event: model::EventKey([0xFF; 16]),
@@ -617,19 +582,19 @@ fn schema_text(name: &str) -> String {
 
 /// The schemas, their versions and their fingerprints.
 const VERSIONS: [(&str, u32, &str); 13] = [
-    ("archive", 3, "2caa1b7131bab888"),
-    ("change", 2, "b58d14ad4220fee6"),
+    ("archive", 4, "b77e05ccfb6a63a6"),
+    ("change", 3, "f7e37b65d9b91430"),
     ("erasure", 1, "0a2a9915a43df08c"),
-    ("event", 2, "a5079a780a680505"),
-    ("inbox", 6, "c6fa20b3317ff67f"),
+    ("event", 3, "584c0ccd23719903"),
+    ("inbox", 7, "22b5253d22401419"),
     ("note", 2, "42bc58d75d56d12c"),
     ("pending", 2, "3f55e1d34764ee68"),
     ("quarantined", 2, "9c279e9c1afb97dd"),
-    ("ready", 4, "b6a24bdc13aea8cc"),
+    ("ready", 5, "12b1ed76debe59d2"),
     ("replay", 1, "17b5da06036bb539"),
     ("returned", 1, "e24c8d9ab7d74107"),
-    ("slice", 1, "ef45482c0dcb8dc7"),
-    ("window", 5, "158492328cb0b4db"),
+    ("slice", 2, "565531acba1c5f45"),
+    ("window", 6, "3ad985bcadf4cb03"),
 ];
 
 /// Other languages must come to the same fingerprints. These were computed with fastavro 1.13.1.

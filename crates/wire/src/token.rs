@@ -8,7 +8,7 @@ use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac as _, digest::Key};
-use model::{Channel, Day, Person, PlanName, Tenant};
+use model::{Channel, Day, Person, PlanName, Tenant, actor::AnonymousHash};
 use sha2::Sha256;
 
 /// Bytes of the secret.
@@ -25,6 +25,7 @@ const VERSION: u8 = 2;
 const PROOF_BYTES: usize = 32;
 /// A prefix that distinguishes these signatures from all others made with this secret.
 const DOMAIN: &[u8] = b"tidings link\0";
+const ANONYMOUS: &[u8] = b"tidings anonymous\0";
 
 /// What a link may speak for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,6 +75,15 @@ impl LinkSecret {
     /// The proof that we said something, for one use of it: each has a domain of its own.
     pub(crate) fn sign_bytes(&self, domain: &[u8], of: &[u8]) -> [u8; PROOF_BYTES] {
         compute_proof(&self.own, domain, of).finalize().into_bytes().into()
+    }
+
+    /// What is kept of somebody without an account: the same text gives the same, and without the secret nobody finds the text.
+    pub fn hash_anonymous(&self, tenant: &Tenant, text: &str) -> AnonymousHash {
+        let of = [tenant.as_str().as_bytes(), b"\0", text.as_bytes()].concat();
+        let proof = self.sign_bytes(ANONYMOUS, &of);
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&proof[..16]);
+        AnonymousHash(hash)
     }
 
     /// Whether this is the beginning of that proof, now or before. Compared in a time that says nothing about where the two

@@ -6,9 +6,11 @@ use std::sync::LazyLock;
 
 use model::{
     Day, Person, PlanName, ReadyId, Tenant, UtcMillis,
+    closing_dates::ClosingNumber,
     habit::VisitHabit,
     person::{
-        Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldDate, Window,
+        Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldClosing,
+        Window,
     },
     trace::EntryTraces,
 };
@@ -26,8 +28,9 @@ use crate::{
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("window", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 5] = [
+const SCHEMAS: [&str; 6] = [
     include_str!("../../../schemas/window.avsc"),
+    include_str!("../../../schemas/old/window.5.avsc"),
     include_str!("../../../schemas/old/window.4.avsc"),
     include_str!("../../../schemas/old/window.3.avsc"),
     include_str!("../../../schemas/old/window.2.avsc"),
@@ -312,13 +315,13 @@ impl<'a> WaitingReadyDto<'a> {
 }
 
 impl<'a> ToldDateDto<'a> {
-    fn from_told_date(plan: &'a PlanName, told: &ToldDate) -> Self {
-        Self { plan: plan.as_str().into(), date: told.date, keys: told.keys.iter().copied().collect() }
+    fn from_told_date(plan: &'a PlanName, told: &ToldClosing) -> Self {
+        Self { plan: plan.as_str().into(), date: told.number.0, keys: told.keys.iter().copied().collect() }
     }
 
-    fn model(&self) -> Result<(PlanName, ToldDate), DecodeError> {
+    fn model(&self) -> Result<(PlanName, ToldClosing), DecodeError> {
         let keys = self.keys.iter().copied().collect();
-        Ok((PlanName::new(&self.plan)?, ToldDate { date: self.date, keys }))
+        Ok((PlanName::new(&self.plan)?, ToldClosing { number: ClosingNumber(self.date), keys }))
     }
 }
 

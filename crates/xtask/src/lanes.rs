@@ -16,12 +16,23 @@ use crate::{
 /// The lane of all that is in no other.
 const COMPUTING: &str = "computes";
 
-/// Test targets that mostly wait: for engines, for processes that are killed and started, for browsers. The lanes
-/// take about as long as each other.
-const WAITING: [(&str, &[&str]); 3] = [
-    ("engines", &["real", "conformance"]),
-    ("kills", &["kill", "outside", "engines"]),
-    ("pages", &["seen", "docs", "clusters"]),
+/// Test targets, each with its package, that mostly wait: for engines, for processes that are killed and started, for
+/// browsers. The lanes take about as long as each other.
+const WAITING: [(&str, &[(&str, &str)]); 3] = [
+    ("engines", &[("tests", "real")]),
+    ("kills", &[("tests", "kill"), ("tests", "outside")]),
+    (
+        "pages",
+        &[
+            ("tests", "seen"),
+            ("tests", "docs"),
+            ("store-cql", "clusters"),
+            ("store-cql", "conformance"),
+            ("topic-kafka", "real"),
+            ("courier-net", "real"),
+            ("engines", "engines"),
+        ],
+    ),
 ];
 
 /// The tests of a computing target that wait instead: the target, the start of their names, and the lane that has
@@ -71,8 +82,9 @@ pub fn run_lanes(
 }
 
 /// The lane of a test target.
-fn lane_of(target: &str) -> &'static str {
-    WAITING.iter().find(|(_, targets)| targets.contains(&target)).map_or(COMPUTING, |(lane, _)| *lane)
+fn lane_of(suite: &TestSuite) -> &'static str {
+    let named = (suite.package.as_str(), suite.target.as_str());
+    WAITING.iter().find(|(_, targets)| targets.contains(&named)).map_or(COMPUTING, |(lane, _)| *lane)
 }
 
 /// The runs of one lane. A suite with a part in another lane is run in both, each time without what the other has.
@@ -80,7 +92,7 @@ fn list_runs<'a>(lane: &str, suites: &'a [TestSuite]) -> Vec<SuiteRun<'a>> {
     let mut runs = Vec::new();
     for suite in suites {
         let part = WAITING_PARTS.iter().find(|(target, ..)| *target == suite.target);
-        if lane_of(&suite.target) == lane {
+        if lane_of(suite) == lane {
             let arguments = part.map_or(Vec::new(), |(_, start, _)| vec!["--skip", *start]);
             runs.push(SuiteRun { suite, arguments });
         }
@@ -153,7 +165,7 @@ mod tests {
         let suites: Vec<TestSuite> = targets
             .iter()
             .map(|target| TestSuite {
-                package: "p".to_owned(),
+                package: "tests".to_owned(),
                 target: (*target).to_owned(),
                 folder: "/r/p".into(),
                 binary: "/r/t/x".into(),

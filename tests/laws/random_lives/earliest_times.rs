@@ -17,7 +17,10 @@ use super::{
     hold_rules::{NOTED_MS, rule_zone},
     oracle::{OracleMessage, PlanOracle, TellingMoment},
 };
-use crate::{names::tenant, outcomes};
+use crate::{
+    names::{LIFE, tenant},
+    outcomes,
+};
 
 /// Whether a message was the first of the window that another one closed. Where there were too few, the next window goes
 /// on with what was told first.
@@ -109,7 +112,7 @@ fn has_enough(oracle: &PlanOracle, ready: &Ready, plan: &Plan) -> bool {
 fn was_last(oracle: &PlanOracle, plan: &Plan, since: UtcMillis, now: UtcMillis) -> bool {
     let end = |key: &EntryKey| {
         let looked_back = key.day().plus(i32::from(plan.look_back_days) + 1).start();
-        looked_back.min(key.day().expires_at())
+        looked_back.min(LIFE.expiry(key.day()))
     };
     (plan.follows.is_some() || !plan.close.is_calendar())
         && oracle.entries.keys().map(end).any(|end| since < end && end.plus(-LAST_MS) <= now)
@@ -150,7 +153,9 @@ fn earliest_start(oracle: &PlanOracle, ready: &Ready, plan: &Plan) -> Option<Utc
 
 /// At the time on the wall that the plan names, unless something may have held it.
 fn check_on_time(oracle: &PlanOracle, plan: &Plan, world: &TellingMoment<'_>) -> Result<(), String> {
-    let CloseRule::Calendar { at, on, zone: rule, spread_ms, best } = &plan.close else { return Ok(()) };
+    let CloseRule::Calendar { dates, times, zone: rule, spread_ms, best } = &plan.close else {
+        return Ok(());
+    };
     let caps = &oracle.catalogue.plans.caps;
     let is_capped = caps.iter().any(|cap| cap.counts_plan(plan, &tenant("main")));
     if oracle.has_nights(plan) || plan.online.is_some() || is_capped {
@@ -159,23 +164,24 @@ fn check_on_time(oracle: &PlanOracle, plan: &Plan, world: &TellingMoment<'_>) ->
     let zone = rule_zone(rule, world);
     let date = civil_time::local_date(world.now, &zone);
     let time = civil_time::local_time(world.now, &zone);
-    let weekday = usize::try_from((i64::from(date) + 3).rem_euclid(7)).unwrap();
     let best = best.is_some_and(|hours| hours.has(time) && time.minute == 0);
     let within = |at: LocalTime| {
         let begin = civil_time::local_instant(date, at, &zone).unwrap();
         begin <= world.now && world.now.since(begin) <= *spread_ms
     };
-    if on.has(weekday) && (within(*at) || best) {
+    if dates.has(date) && (times.iter().any(|at| within(*at)) || best) {
         return Ok(());
     }
     // Just after midnight it may be within the spread of the evening before.
     if *spread_ms > 0
-        && civil_time::local_instant(date - 1, *at, &zone)
-            .is_some_and(|begin| world.now.since(begin) <= *spread_ms)
+        && times
+            .iter()
+            .filter_map(|at| civil_time::local_instant(date - 1, *at, &zone))
+            .any(|begin| world.now.since(begin) <= *spread_ms)
     {
         return Ok(());
     }
-    Err(format!("comes at {time:?} of a plan that closes at {at:?}"))
+    Err(format!("comes at {time:?} of a plan that closes at {times:?}"))
 }
 
 /// What follows tells what was told so long ago, or what could not be told.

@@ -1,6 +1,7 @@
 //! When a plan has told at the latest, where nothing that it says or that happens may put it off.
 
 use model::{
+    closing_dates::ClosingDates,
     limits::{DAY_MS, READY_ENTRIES_MAX, WINDOWS_PER_PERSON_MAX},
     plan::{CloseRule, OncePer, Plan},
 };
@@ -21,9 +22,16 @@ pub fn fate_deadline_ms(oracle: &PlanOracle, plan: &Plan) -> Option<i64> {
     }
     match &plan.close {
         CloseRule::After { ms } | CloseRule::Silence { most_ms: ms, .. } => Some(ms + HOUR_MS),
-        // A journey may take a day more.
-        CloseRule::Calendar { on, .. } if on.has(0) && on.has(1) && on.has(2) => Some(2 * DAY_MS),
-        CloseRule::Calendar { .. } => Some(9 * DAY_MS),
+        CloseRule::Calendar { dates, .. } => {
+            let gap = match dates {
+                // Those that are drawn; to look through the whole calendar takes long.
+                ClosingDates::Monthly(_) => 6,
+                ClosingDates::Cron(_) => 1,
+                ClosingDates::Weekdays(_) | ClosingDates::Every { .. } => dates.longest_gap()?,
+            };
+            // A journey may take a day more, and where not each date is told a second one.
+            Some((gap + 1 + i64::from(gap > 1)) * DAY_MS)
+        }
         CloseRule::Before { .. } | CloseRule::Away { .. } => None,
     }
 }

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     digest_simulation::DigestSimulation,
-    names::{HOUR_MS, a_day, kind, person, subject, tenant},
+    names::{HOUR_MS, LIFE, a_day, kind, person, subject, tenant},
     outcomes::{draw_outcome, report_returned, report_sent},
     seeds::LawDice,
 };
@@ -145,7 +145,7 @@ impl<'a> RandomLife<'a> {
         let (mut look, end) = (self.desk.now.plus(LOOK_MS), script_end());
         let mut ends: BTreeSet<UtcMillis> = BTreeSet::new();
         while self.desk.now < end {
-            ends.extend(self.desk.days.keys().map(|key| key.day.expires_at().plus(-1)));
+            ends.extend(self.desk.days.keys().map(|key| LIFE.expiry(key.day).plus(-1)));
             ends.retain(|end| *end > self.desk.now);
             let comes = self.later.first_key_value().map(|((at, _), _)| *at);
             let due = self.desk.memory.next_due();
@@ -464,7 +464,8 @@ fn event_entry(event: &ScriptEvent) -> Entry {
             because: AudienceMatch::Follows(author_ref(event.work)),
         },
         subject: work_ref(event.work),
-        actor: event.actor.map(|actor| person(&format!("actor{actor}"))),
+        actor: event.actor.map(|actor| person(&format!("actor{actor}")).into()),
+        kept: model::KeptFields::new(),
     }
 }
 

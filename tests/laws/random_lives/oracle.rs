@@ -22,6 +22,7 @@ use super::{
     earliest_times, hold_rules, latest_times,
     script::{ScriptEvent, ScriptHappening},
 };
+use crate::names::LIFE;
 use crate::{names::kind, outcomes};
 
 /// A law that did not hold, and the story of it.
@@ -204,7 +205,7 @@ impl PlanOracle {
         let now = world.now;
         let Some(event) = self.entries.get(&key) else { return Err(format!("{key} is no entry")) };
         let what = format!("{} {}", key.occurred, event.work);
-        if key.day().expires_at() <= now {
+        if LIFE.expiry(key.day()) <= now {
             return Err(format!("{what} has expired"));
         }
         if key.day() < plan.oldest_day(ready.due) {
@@ -296,7 +297,7 @@ impl PlanOracle {
                     continue;
                 }
                 let looks_back = model::Day::from_instant(earlier.at) >= plan.oldest_day(later.ready.due);
-                if looks_back && days.iter().any(|key| key.day().expires_at() > later.at) {
+                if looks_back && days.iter().any(|key| LIFE.expiry(key.day()) > later.at) {
                     return Err(format!(
                         "{} was said by {:?} and by {:?}",
                         entry.subject, earlier.ready, later.ready
@@ -344,7 +345,7 @@ impl PlanOracle {
         profile: &VersionedState,
         now: UtcMillis,
     ) -> Result<(), String> {
-        for (key, entry) in view.entries().filter(|(key, _)| key.day().expires_at() > now) {
+        for (key, entry) in view.entries().filter(|(key, _)| LIFE.expiry(key.day()) > now) {
             let Some(event) = self.entries.get(&key) else { return Err(format!("{key} is no entry")) };
             let Some(kind) = self.catalogue.kinds.get(&kind(event.kind)) else { continue };
             for plan in self.catalogue.plans_for(kind, profile) {
@@ -396,7 +397,7 @@ impl PlanOracle {
         record: &PersonRecord,
         now: UtcMillis,
     ) -> Result<(), String> {
-        if key.day().expires_at().since(now) < DAY_MS / 48 {
+        if LIFE.expiry(key.day()).since(now) < DAY_MS / 48 {
             return Err("and its day is about to expire".to_owned());
         }
         let plans = &self.catalogue.plans;

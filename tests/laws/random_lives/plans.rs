@@ -181,7 +181,13 @@ fn draw_close(dice: &mut LawDice) -> (String, usize) {
             let (ms, most, days) = dice.pick(&[("30s", "5m", 1), ("5m", "1h", 1), ("3h", "30h", 2)]);
             (format!("{{silence: {ms}, most: {most}}}"), days)
         }
-        4..6 => (format!("{{daily: \"{time}\", zone: {zone}{spread}}}"), 2),
+        4 => (format!("{{daily: \"{time}\", zone: {zone}{spread}}}"), 2),
+        5 => dice.pick(&[
+            (format!("{{daily: [\"09:00\", \"18:30\"], zone: {zone}{spread}}}"), 2),
+            (format!("{{cron: \"30 7-19/6 * * *\", zone: {zone}{spread}}}"), 2),
+            (format!("{{every: 3 days, from: 2026-01-05, at: [\"{time}\", \"12:00\"], zone: {zone}}}"), 6),
+            (format!("{{monthly: \"{time}\", on: [1, 6, 11, 16, 21, 26], zone: {zone}{spread}}}"), 12),
+        ]),
         6 => {
             let (on, days) = dice.pick(&[("[mon, thu]", 8), ("[sun]", 14), ("[fri, sat, sun, mon]", 8)]);
             (format!("{{weekly: \"{time}\", on: {on}, zone: {zone}{spread}}}"), days)

@@ -9,7 +9,7 @@ use model::{
 
 use super::plans::KINDS;
 use crate::{
-    names::{HOUR_MS, a_day},
+    names::{HOUR_MS, LIFE, a_day},
     seeds::LawDice,
 };
 
@@ -172,7 +172,7 @@ fn draw_other(dice: &mut LawDice, events: usize, at: UtcMillis) -> ScriptHappeni
 
 /// When the last day of all that happens expires.
 pub fn script_end() -> UtcMillis {
-    a_day().plus(BUSY_DAYS + 1).expires_at()
+    LIFE.expiry(a_day().plus(BUSY_DAYS + 1))
 }
 
 impl ScriptEvent {

@@ -10,6 +10,8 @@ const SECOND: i64 = 1_000;
 /// A mail's date is whole seconds, so between two of them it may look like one less.
 const ROUNDED: i64 = 1;
 
+/// A busy house hears so late that somebody was let out.
+const HEARD: i64 = 10 * SECOND;
 /// How long before its subject's instant a message leaves.
 const BEFORE: i64 = 10 * SECOND;
 /// So long after they were seen somebody is away, and so long they are here.
@@ -31,7 +33,9 @@ pub fn a_date_once(story: &WindowStory) -> Result<()> {
         ensure!(mails.len() <= 1, "one date was told to {person} {} times: {mails:?}", mails.len());
         let is_nine = |closed| (who.has_nine || who.moves_to.is_some()) && closed == story.nine;
         let is_due = |closed| match who.released {
-            Some(released) => closed + ROUNDED * SECOND >= released && !(who.has_nine && closed > story.nine),
+            Some(released) => {
+                closed + ROUNDED * SECOND >= released && !(who.has_nine && closed > story.nine + HEARD)
+            }
             None => is_nine(closed),
         };
         let wrong = mails.iter().find(|mail| !is_due(mail.closed * SECOND));

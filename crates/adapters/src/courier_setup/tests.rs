@@ -110,7 +110,8 @@ fn check_ways_of(catalogue: &str, file: &str) -> Result<(), String> {
     let merged =
         settings::config::load_config(Some(&path), [], vec![]).unwrap_or_else(|wrong| panic!("{wrong}"));
     let catalogues = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/catalogues");
-    let catalogue = Catalogue::load(&catalogues.join(catalogue)).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let catalogue = Catalogue::load(&catalogues.join(catalogue), model::DayLife::default())
+        .unwrap_or_else(|wrong| panic!("{wrong}"));
     check_ways(&merged.config, &catalogue).map_err(|wrong| wrong.to_string())
 }
 

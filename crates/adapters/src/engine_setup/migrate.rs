@@ -12,6 +12,7 @@ use model::{UtcMillis, partition::PartitionCount};
 use registry::{FramedTopics, SchemaRegistry};
 use runtime::{Clock, ShutdownSignal};
 use settings::config::{self, ProductionConfig};
+use store_cql::CqlMigration;
 use topic::Topics;
 use topic_kafka::KafkaTopics;
 use upkeep::repartition;
@@ -22,7 +23,7 @@ use super::{
     identity,
 };
 
-/// Makes what is missing; a line for each thing that was done.
+/// Makes what is missing; a line for each thing that was done. One that finds another one at work waits for it.
 pub async fn migrate_engines(
     engines: &ProductionConfig,
     partitions: PartitionCount,
@@ -31,37 +32,68 @@ pub async fn migrate_engines(
     (way_back, command): (WayBack, RaisingCommand),
 ) -> anyhow::Result<Vec<String>> {
     // What is refused is refused before anything was made.
-    let log = KafkaTopics::open(engines.kafka.clone(), clock.clone()).context("the log")?;
-    repartition::refuse_unfinished(&log).await?;
-    let TopicGaps { missing, unlike } =
-        find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("check the topics")?;
-    if !unlike.is_empty() {
-        return Err(NotReadyError(unlike.join("\n")).into());
-    }
-    let gate = FormatGate::read(&log).await?;
-    gate.refuse_raise(way_back, command)?;
-    house::declare_topics(&log, partitions).await.context("make the topics")?;
-    let mut done: Vec<String> = Vec::new();
-    if !missing.is_empty() {
-        done.push(format!("topics were made: {}", missing.len()));
-    }
-    done.extend(store_cql::migrate_keyspaces(&engines.cql).await.context("lay out the tables")?);
-    done.extend(register_schemas(engines, dir, clock, false).await?);
-    let (store, now, stop) =
-        (super::open_store(&engines.cql).await?, UtcMillis(clock.now()), ShutdownSignal::default());
-    let names = (engines.kafka.prefix.as_str(), engines.cql.keyspace.as_str());
-    // What rooms noted is in the registry's frame, where there is one.
-    let log: Arc<dyn Topics> = match open_registry(engines, dir, clock)? {
-        Some(registry) => Arc::new(FramedTopics::open(Arc::new(log), registry, names.0, stop.clone()).await),
-        None => Arc::new(log),
+    let look = async || {
+        let found = MigratedLog::look(engines, partitions, clock).await?;
+        found.gate.refuse_raise(way_back, command)?;
+        anyhow::Ok(found)
     };
-    done.extend(identity::name_house(&*log, &store, names, now).await?);
-    done.extend(gate.raise(&*log, now).await?);
-    if let Some(catalogue) = catalogue {
-        done.extend(take_up_catalogue(&*log, catalogue, now).await?);
+    look().await?;
+    let migration = CqlMigration::begin(&engines.cql).await.context("lay out the tables")?;
+    migration
+        .run(async {
+            // Once more: whoever was waited for has changed it.
+            let MigratedLog { log, missing, gate } = look().await?;
+            house::declare_topics(&log, partitions).await.context("make the topics")?;
+            let mut done: Vec<String> = Vec::new();
+            if !missing.is_empty() {
+                done.push(format!("topics were made: {}", missing.len()));
+            }
+            done.extend(register_schemas(engines, dir, clock, false).await?);
+            let (store, now, stop) =
+                (super::open_store(&engines.cql).await?, UtcMillis(clock.now()), ShutdownSignal::default());
+            let names = (engines.kafka.prefix.as_str(), engines.cql.keyspace.as_str());
+            // What rooms noted is in the registry's frame, where there is one.
+            let log: Arc<dyn Topics> = match open_registry(engines, dir, clock)? {
+                Some(registry) => {
+                    Arc::new(FramedTopics::open(Arc::new(log), registry, names.0, stop.clone()).await)
+                }
+                None => Arc::new(log),
+            };
+            done.extend(identity::name_house(&*log, &store, names, now).await?);
+            done.extend(gate.raise(&*log, now).await?);
+            if let Some(catalogue) = catalogue {
+                done.extend(take_up_catalogue(&*log, catalogue, now).await?);
+            }
+            stop.start();
+            Ok(done)
+        })
+        .await
+}
+
+/// The log as it is found.
+struct MigratedLog {
+    log: KafkaTopics,
+    missing: Vec<String>,
+    gate: FormatGate,
+}
+
+impl MigratedLog {
+    /// Refuses what no migration mends.
+    async fn look(
+        engines: &ProductionConfig,
+        partitions: PartitionCount,
+        clock: &Clock,
+    ) -> anyhow::Result<Self> {
+        let log = KafkaTopics::open(engines.kafka.clone(), clock.clone()).context("the log")?;
+        repartition::refuse_unfinished(&log).await?;
+        let TopicGaps { missing, unlike } =
+            find_topic_gaps(&log, partitions, &engines.kafka.prefix).await.context("check the topics")?;
+        if !unlike.is_empty() {
+            return Err(NotReadyError(unlike.join("\n")).into());
+        }
+        let gate = FormatGate::read(&log).await?;
+        Ok(Self { log, missing, gate })
     }
-    stop.start();
-    Ok(done)
 }
 
 /// Makes keyspaces and tables alone, into which a backup is read: the topics come from the same backup, with the name of the

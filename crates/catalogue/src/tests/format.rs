@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 
 use self::corpus::{CorpusCatalogue, list_corpus, yaml_as_json};
 use super::{GOOD, describe_result, parse_with, wide_catalogue};
+use source_text::units::format_length;
+
 use crate::{
     format::{CATALOGUE, FormatKey, FormatValue, MapFormat, TextForm},
     reference::reference_page,
     schema::catalogue_schema,
-    units::format_length,
 };
 
 /// Where a value stands: the keys and numbers that lead there.
@@ -127,6 +128,12 @@ fn bad_values(value: &FormatValue) -> Vec<Value> {
         FormatValue::List { .. } => vec![json!(7), json!([]), json!("text")],
         FormatValue::Map(_) | FormatValue::Named(_) => {
             vec![json!(7), json!([]), json!("text"), json!({"no such": 1})]
+        }
+        // Of a number among others only the reader knows where it fits.
+        FormatValue::Either(values)
+            if values.iter().any(|value| matches!(value, FormatValue::Number { .. })) =>
+        {
+            vec![json!(0), json!(29), json!("nonsense"), json!({"nonsense": 1})]
         }
         FormatValue::Either(_) => vec![json!(7), json!("nonsense"), json!([]), json!({"nonsense": 1})],
     }

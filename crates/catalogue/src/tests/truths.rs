@@ -16,7 +16,7 @@ use super::{
     wide_catalogue::{self, parse_wide},
 };
 use crate::{
-    Catalogue,
+    Catalogue, example_moment,
     truth::{ReaderFacts, TellableEntry, check_reachable, list_needs, reasons_that_hold},
 };
 
@@ -104,6 +104,12 @@ impl TruthScene {
         self
     }
 
+    fn address_at(mut self, place: Option<(f64, f64)>) -> Self {
+        let value = place.map(|(lat, lon)| Value::Place(GeoPoint { lat, lon }));
+        self.profile.set(profile::PLACE_BY_ADDRESS, ValueCell { version: 3, value });
+        self
+    }
+
     fn mute(mut self, name: &str) -> Self {
         self.mutes.set(name, ValueCell { version: 1, value: Some(Value::Flag(true)) });
         self
@@ -133,6 +139,11 @@ fn parse_reasons(text: &str) -> BTreeSet<EntryReason> {
     text.split(", ").filter(|text| !text.is_empty()).map(reason).collect()
 }
 
+/// An hour before it is asked.
+fn occurred() -> UtcMillis {
+    example_moment().now.plus(-3_600_000)
+}
+
 /// The reasons that hold as they are written above, or why none does.
 fn judge_scene(catalogue: &Catalogue, scene: &TruthScene, reasons: &BTreeSet<EntryReason>) -> String {
     let (tenant, ann, cleo, none) = (tenant(), person("ann"), person("cleo"), VersionedState::default());
@@ -144,7 +155,13 @@ fn judge_scene(catalogue: &Catalogue, scene: &TruthScene, reasons: &BTreeSet<Ent
         notes: &none,
     };
     let of = subject_ref("match:1");
-    let told = TellableEntry { subject: &of, actor: Some(&cleo), reasons };
+    let told = TellableEntry {
+        subject: &of,
+        occurred: occurred(),
+        actor: Some(&cleo),
+        reasons,
+        moment: example_moment(),
+    };
     match reasons_that_hold(&scene.world, &reader, &told, catalogue) {
         Ok(holding) => {
             assert!(holding.iter().all(|reason| reasons.contains(reason)));
@@ -152,6 +169,20 @@ fn judge_scene(catalogue: &Catalogue, scene: &TruthScene, reasons: &BTreeSet<Ent
         }
         Err(why) => format!("- {}", why.text()),
     }
+}
+
+#[test]
+#[rustfmt::skip]
+fn the_place_of_an_address_counts_where_none_is_stated() {
+    let catalogue = parse_wide();
+    let check = |scene: TruthScene, expected: &str| {
+        assert_eq!(judge_scene(&catalogue, &scene, &parse_reasons("close_by near")), expected);
+    };
+    check(TruthScene::new().address_at(Some((0.0, 0.0))), "close_by");
+    check(TruthScene::new().place_at(None).address_at(Some((52.5, 13.4))), "close_by");
+    check(TruthScene::new().place_at(None).address_at(Some((0.0, 0.0))), "- no longer near");
+    check(TruthScene::new().place_at(Some((52.52, 14.0))).address_at(Some((52.5, 13.4))), "- no longer near");
+    check(TruthScene::new().place_at(None).address_at(None), "- no longer near");
 }
 
 #[test]
@@ -238,6 +269,30 @@ fn a_reason_holds_as_long_as_it_is_true() {
     check("fan follows city:2, gone everyone", TruthScene::new(), "- unfollowed");
     check("fan follows city:2, pair with bob", pair(), "- muted");
     check("fan follows city:1, pair with bob", pair().set_field("open", None), "- no longer true");
+}
+
+#[test]
+fn what_is_past_is_not_told() {
+    let now = example_moment().now;
+    let check = |expires: &str, scene: TruthScene, expected: &str| {
+        let (holds, written) = ("    while: subject.open\n", "fan follows city:1");
+        let text = wide_catalogue::WIDE.replacen(holds, &format!("{holds}    expires: {expires}\n"), 1);
+        let catalogue =
+            parse_with(&text, wide_catalogue::MJML).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(judge_scene(&catalogue, &scene, &parse_reasons(written)), expected, "{expires}");
+    };
+    let met = |at: Option<UtcMillis>| TruthScene::new().set_field("met", at.map(Value::Time));
+    check("1h1s", TruthScene::new(), "fan");
+    check("1h", TruthScene::new(), "- expired");
+    check("1m", TruthScene::new(), "- expired");
+    check("at subject.met", TruthScene::new(), "fan");
+    check("at subject.met", met(None), "fan");
+    check("at subject.met", met(Some(now.plus(1))), "fan");
+    check("at subject.met", met(Some(now)), "- expired");
+    check("at subject.met", met(Some(now.plus(-1))), "- expired");
+    // Where several things stand against it, the last that is asked is the last that is said.
+    check("1h", TruthScene::new().set_field("open", None), "- no longer true");
+    check("1h", TruthScene::new().unfollow(), "- unfollowed");
 }
 
 /// What is corrected to another city is not told any more to who follows the first.

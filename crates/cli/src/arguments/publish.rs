@@ -78,6 +78,12 @@ pub struct PublishArgs {
     /// The person who did it; they are not told
     #[arg(long, value_name = "PERSON")]
     pub actor: Option<String>,
+    /// What to call who did it
+    #[arg(long, value_name = "NAME")]
+    pub actor_name: Option<String>,
+    /// person unless set; of anonymous only a hash of --actor is kept, system needs none
+    #[arg(long, value_name = "SORT")]
+    pub actor_kind: Option<String>,
     /// Another subject of the change, as type:id
     #[arg(long, value_name = "SUBJECT")]
     pub also: Vec<String>,
@@ -86,11 +92,11 @@ pub struct PublishArgs {
     pub persons: Vec<String>,
     /// A file of changes, or - for standard input
     #[arg(long, value_name = "FILE")]
-    #[arg(conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor", "also", "persons"])]
+    #[arg(conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor", "actor_name", "actor_kind", "also", "persons"])]
     pub file: Option<PathBuf>,
     /// Append this file, or - for standard input, to the topic `changes` as one record
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[arg(conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor", "also", "persons", "file"])]
+    #[arg(conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor", "actor_name", "actor_kind", "also", "persons", "file"])]
     pub upstream: Option<PathBuf>,
     /// Append each line as a record of its own
     #[arg(long, requires = "upstream", conflicts_with = "file")]

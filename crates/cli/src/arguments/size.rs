@@ -1,6 +1,7 @@
 //! How large a house has to be.
 
 use clap::Args;
+use model::limits::{DAY_LIFE_MAX, DAY_LIFE_MIN};
 use sizing::SizeQuestion;
 
 pub const SIZE: &str = "\
@@ -46,6 +47,9 @@ pub struct SizeArgs {
     /// Copies that Kafka and the tables keep
     #[arg(long, value_name = "COUNT", default_value_t = USUAL.replication, value_parser = clap::value_parser!(u32).range(1..=7))]
     pub replication: u32,
+    /// Days for which each day and its entries are kept (`day_life`)
+    #[arg(long, value_name = "DAYS", default_value_t = USUAL.day_life, value_parser = clap::value_parser!(u16).range(i64::from(DAY_LIFE_MIN)..=i64::from(DAY_LIFE_MAX)))]
+    pub day_life: u16,
     /// Print values for the Helm chart
     #[arg(long, conflicts_with_all = ["figures", "json"])]
     pub values: bool,
@@ -110,6 +114,7 @@ impl SizeArgs {
             digest_minutes: minutes(at).unwrap_or(USUAL.digest_minutes),
             peak_hour_percent: self.peak_hour_share,
             replication: self.replication,
+            day_life: self.day_life,
         };
         self.persons.iter().enumerate().map(question).collect()
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use model::UtcMillis;
+use model::{DayLife, UtcMillis, share::ShareRatio};
 use render::{MessageRenderer, TrialRun};
 use runtime::{Clock, ShutdownSignal};
 use scenario::{self, ScenarioGround};
@@ -29,7 +29,8 @@ mod watch;
 const SCENARIOS: &str = "scenarios";
 
 pub fn run(asked: &cli::CatalogueCheckArgs, out: OutputStyle) -> Result<(), CommandError> {
-    let ask = CatalogueCheckRequest { only: asked.only.clone(), stop: ShutdownSignal::default() };
+    let (only, day_life) = (asked.only.clone(), DayLife::new(asked.day_life).unwrap_or_default());
+    let ask = CatalogueCheckRequest { only, day_life, stop: ShutdownSignal::default() };
     // What is no folder will not change.
     if asked.watch && asked.dir.is_dir() {
         watch::run(asked, &ask, out)
@@ -43,6 +44,8 @@ pub fn run(asked: &cli::CatalogueCheckArgs, out: OutputStyle) -> Result<(), Comm
 pub struct CatalogueCheckRequest {
     /// Of the scenarios those that have this in their name.
     pub only: Option<String>,
+    /// Of the house that it is for.
+    pub day_life: DayLife,
     /// No scenario is begun after this.
     pub stop: ShutdownSignal,
 }
@@ -65,6 +68,8 @@ pub struct ScenarioVerdict {
     pub passed: bool,
     /// Why not, with what happened until then.
     why: Option<String>,
+    /// What was accepted and is probably not what was meant, each with its line.
+    notes: Vec<String>,
     /// All that happened.
     trace: Vec<String>,
 }
@@ -81,7 +86,7 @@ pub fn check_catalogue(
     dir: &Path,
     ask: &CatalogueCheckRequest,
 ) -> Result<CatalogueCheckReport, CatalogueCheckError> {
-    let catalogue = Catalogue::load(dir).map_err(CatalogueCheckError::Problems)?;
+    let catalogue = Catalogue::load(dir, ask.day_life).map_err(CatalogueCheckError::Problems)?;
     MessageRenderer::check(&catalogue).into_result().map_err(CatalogueCheckError::Problems)?;
     let notes = catalogue.notes();
     let trial = MessageRenderer::run_trial(&catalogue).map_err(CatalogueCheckError::Problems)?;
@@ -100,6 +105,7 @@ fn check_once(
         Err(CatalogueCheckError::Problems(problems)) => return refuse_problems(&problems, out),
         Err(CatalogueCheckError::Failure(failure)) => return Err(failure),
     };
+    let canary = asked.canary.as_ref().map(|dir| check_canary(&found.catalogue, dir, out)).transpose()?;
     let now = UtcMillis(Clock::real(0).now());
     let plans: Vec<PlanCloseSchedule> =
         found.catalogue.plans.by_name.values().map(|plan| schedule_plan(plan, now)).collect();
@@ -110,8 +116,27 @@ fn check_once(
         terminal::print_json(&report_in_json(&found, &plans, asked.trace))?;
     } else {
         print_report(&found, &plans, asked)?;
+        canary.into_iter().try_for_each(terminal::print_data)?;
     }
     judge_report(&found, asked.strict)
+}
+
+/// Whether another catalogue can be tried on some persons; what there is to say of it.
+fn check_canary(catalogue: &Catalogue, dir: &Path, out: OutputStyle) -> Result<String, CommandError> {
+    let both = lifecycle::start::add_canary(catalogue.clone(), dir, ShareRatio::WHOLE);
+    let both = both.or_else(|refused| {
+        if out.json {
+            terminal::print_json(&json!({"problems": [{"what": refused.to_string()}]}))?;
+        }
+        Err(refused)
+    })?;
+    let is_same = both.canary.is_some_and(|canary| canary.catalogue.hash == catalogue.hash);
+    let dir = dir.display();
+    Ok(if is_same {
+        format!("the canary {dir} fits, but has the same kinds and plans")
+    } else {
+        format!("the canary {dir} fits")
+    })
 }
 
 /// Whether the command fails, decided after everything was printed.
@@ -120,7 +145,8 @@ fn judge_report(found: &CatalogueCheckReport, strict: bool) -> Result<(), Comman
     if failed > 0 {
         return Err(CommandError::from_refusal(format!("{} failed", pluralise(failed, "scenario"))));
     }
-    match found.notes.len() + found.trial.findings.len() {
+    let in_scenarios: usize = found.played.iter().map(|played| played.notes.len()).sum();
+    match found.notes.len() + found.trial.findings.len() + in_scenarios {
         notes if strict && notes > 0 => {
             Err(CommandError::from_refusal(format!("{}, and --strict allows none", pluralise(notes, "note"))))
         }
@@ -155,7 +181,10 @@ fn play_scenarios(dir: &Path, ask: &CatalogueCheckRequest) -> Result<Vec<Scenari
             break;
         }
         terminal::print_progress(format!("scenario {} of {}: {}", number + 1, files.len(), path.display()));
-        played.push(scenario_outcome(path, runtime.block_on(scenario::run_file(path, ScenarioGround::Even))));
+        played.push(scenario_outcome(
+            path,
+            runtime.block_on(scenario::run_file(path, ask.day_life, ScenarioGround::Even)),
+        ));
     }
     terminal::progress_done();
     Ok(played)
@@ -175,12 +204,21 @@ fn scenario_outcome(path: &Path, ran: anyhow::Result<stage::ScenarioReport>) -> 
     match ran {
         Ok(report) => {
             let why = (!report.has_passed()).then(|| report.to_string());
-            let stage::ScenarioReport { proves, trace, .. } = report;
-            ScenarioVerdict { file, proves, passed: why.is_none(), why, trace }
+            let stage::ScenarioReport { proves, trace, notes, .. } = report;
+            let notes =
+                notes.into_iter().map(|note| format!("{file}:{}: {}", note.line, note.what)).collect();
+            ScenarioVerdict { file, proves, passed: why.is_none(), why, notes, trace }
         }
         Err(error) => {
             let why = Some(format!("{error:#}"));
-            ScenarioVerdict { file, proves: String::new(), passed: false, why, trace: Vec::new() }
+            ScenarioVerdict {
+                file,
+                proves: String::new(),
+                passed: false,
+                why,
+                notes: Vec::new(),
+                trace: Vec::new(),
+            }
         }
     }
 }
@@ -194,8 +232,8 @@ fn report_in_json(
     let subjects: Vec<&String> = catalogue.subjects.keys().collect();
     let kinds: Vec<&str> = catalogue.kinds.keys().map(model::Kind::as_str).collect();
     let scenario = |played: &ScenarioVerdict| {
-        let ScenarioVerdict { file, proves, passed, why, trace } = played;
-        let mut one = json!({"file": file, "proves": proves, "passed": passed, "why": why});
+        let ScenarioVerdict { file, proves, passed, why, notes, trace } = played;
+        let mut one = json!({"file": file, "proves": proves, "passed": passed, "why": why, "notes": notes});
         if with_traces {
             one["trace"] = json!(trace);
         }
@@ -249,6 +287,9 @@ fn print_scenarios(all: &[ScenarioVerdict], with_traces: bool) -> Result<(), Com
             played.file,
             paint.with(terminal::FAINT, &played.proves)
         ))?;
+        for note in &played.notes {
+            terminal::print_data(format!("  {} {note}", paint.with(terminal::WARN, "note:")))?;
+        }
         // Why it failed has the trace in it.
         match &played.why {
             Some(why) => terminal::print_data(format!("  {}", why.replace('\n', "\n  ")))?,

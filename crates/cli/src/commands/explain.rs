@@ -55,7 +55,7 @@ pub fn run(config: &Config, asked: &cli::ExplainArgs, out: OutputStyle) -> Resul
 
 /// There is none, or it is refused.
 fn catalogue_missing(config: &Config) -> CommandError {
-    match config.catalogue.as_deref().map(Catalogue::load) {
+    match config.catalogue.as_deref().map(|dir| Catalogue::load(dir, config.day_life)) {
         Some(Err(problems)) => CommandError::from_refusal(format!(
             "an explanation needs a catalogue without problems\n{problems}"
         )),

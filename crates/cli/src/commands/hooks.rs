@@ -92,6 +92,7 @@ fn test_call(config: &Config, address: &str, hook: Hook) -> anyhow::Result<Messa
                 kind: Kind::new("test")?,
                 subject: SubjectRef::new("test:1")?,
                 maybe: false,
+                count: 1,
             }],
             expires: now.plus(WORTH_MS),
         }),

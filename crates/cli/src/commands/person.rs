@@ -237,7 +237,7 @@ impl PersonSheet<'_> {
         };
         self.print_rows(
             &self.whole.got.iter().map(row).collect::<Vec<_>>(),
-            "no message in the last three weeks",
+            "no message as far back as days are kept",
         )
     }
 

@@ -60,7 +60,7 @@ fn preview_from_engines(
 ) -> Result<Vec<MessagePreview>, CommandError> {
     let DirectEngines { runtime, topics, store, clock, catalogue, .. } = files;
     let Some(catalogue) = catalogue else {
-        return Err(match config.catalogue.as_deref().map(Catalogue::load) {
+        return Err(match config.catalogue.as_deref().map(|dir| Catalogue::load(dir, config.day_life)) {
             Some(Err(problems)) => CommandError::from_refusal(format!(
                 "a preview needs a catalogue without problems\n{problems}"
             )),

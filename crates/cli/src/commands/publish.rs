@@ -59,7 +59,12 @@ pub fn publish_change(
         event["persons"] = persons.collect::<Result<_, _>>()?;
     }
     // Without a time the house takes the one at which it first hears of it, by its own clock.
-    for (name, value) in [("time", asked.at), ("actor", asked.actor)] {
+    for (name, value) in [
+        ("time", asked.at),
+        ("actor", asked.actor),
+        ("actorname", asked.actor_name),
+        ("actorkind", asked.actor_kind),
+    ] {
         if let Some(value) = value {
             event[name] = value.into();
         }

@@ -70,7 +70,7 @@ fn piece(
             let DirectEngines { runtime, topics, store, clock, catalogue, .. } = &**files;
             let now = UtcMillis(clock.now());
             let place: Option<ShareCursor> = from.map(str::parse).transpose()?;
-            let days = (count::days(since, now), place);
+            let days = (count::days(since, store.day_life(), now), place);
             let counted =
                 count::count_shares(&**store, &config.tenant, catalogue.as_ref(), days, count::PIECE);
             let mut shares = runtime.block_on(counted)?;

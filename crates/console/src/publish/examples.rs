@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Audience, Catalogue};
+use catalogue::{Audience, Catalogue, example_moment};
 use expression::ConditionFacts;
-use model::{Value, ValueCell, VersionedState};
+use model::{Day, UtcMillis, Value, ValueCell, VersionedState, limits::DAY_MS};
 
 /// The name of an event that tells nobody and only changes its subject.
 const CHANGED: &str = "changed";
@@ -42,10 +42,16 @@ pub fn examples(catalogue: &Catalogue) -> Vec<EventExample> {
 }
 
 impl EventExample {
-    /// Example data under which the event is told: the flags are turned until every kind's condition
-    /// holds, since an example that is suppressed shows nothing.
-    pub fn state(&self, catalogue: &Catalogue) -> VersionedState {
-        let full = catalogue.example(&self.subject);
+    /// Example data under which the event is told: its times are still to come, and the flags are turned until every
+    /// kind's condition holds, since an example that is suppressed shows nothing.
+    pub fn state(&self, catalogue: &Catalogue, now: UtcMillis) -> VersionedState {
+        let mut full = catalogue.example(&self.subject);
+        let tomorrow = Day::from_instant(now.plus(DAY_MS));
+        for cell in full.cells.values_mut() {
+            if let Some(Value::Time(at)) = &mut cell.value {
+                *at = at.plus((tomorrow.start().since(*at) / DAY_MS + 1).max(0) * DAY_MS);
+            }
+        }
         let flags = full.cells.iter().filter(|(_, cell)| matches!(cell.value, Some(Value::Flag(_))));
         let flags: Vec<_> = flags.map(|(name, _)| name.clone()).take(FLAGS_TRIED).collect();
         // Each bit of the number is one flag that is off.
@@ -65,7 +71,12 @@ impl EventExample {
         let refers_to = catalogue.related_refs(state).into_iter();
         let related: BTreeMap<_, _> =
             refers_to.map(|of| (of.clone(), catalogue.example(of.kind()))).collect();
-        let facts = ConditionFacts { subject: &subject, state, related: &|of| related.get(of) };
+        let facts = ConditionFacts {
+            subject: &subject,
+            state,
+            related: &|of| related.get(of),
+            moment: example_moment(),
+        };
         let conditions = catalogue.kinds_on(&self.what).filter_map(|kind| kind.holds.as_ref());
         conditions.into_iter().all(|condition| condition.holds(&facts).unwrap_or(true))
     }
@@ -78,7 +89,7 @@ mod tests {
     const SHOP: &str = "
 catalogue: shop
 subjects:
-  item: {title: text, maker: ref maker, offered: flag, banned: flag}
+  item: {title: text, maker: ref maker, offered: flag, banned: flag, until: time}
   maker: {name: text}
 kinds:
   item_offered:
@@ -115,8 +126,17 @@ plans:
         assert_eq!(names, ["item.offered", "item.suggested", "item.changed", "maker.changed"]);
         let lists: Vec<bool> = all.iter().map(|example| example.lists).collect();
         assert_eq!(lists, [false, true, false, false]);
-        let state = all[0].state(&shop);
+        let state = all[0].state(&shop, UtcMillis(0));
         let flag = |name| state.get(name).and_then(Value::as_flag);
         assert_eq!((flag("offered"), flag("banned")), (Some(true), Some(false)));
+        for now in
+            ["1970-01-01T00:00:00Z", "2026-11-27T17:59:59Z", "2026-11-27T18:00:00Z", "2031-05-06T18:30:00Z"]
+        {
+            let now = UtcMillis::parse(now).unwrap();
+            let state = all[0].state(&shop, now);
+            let Some(Value::Time(until)) = state.get("until") else { panic!("{state:?}") };
+            let text = until.to_string();
+            assert!(*until > now && text.ends_with("T18:00:00.000Z"), "{text} at {now}");
+        }
     }
 }

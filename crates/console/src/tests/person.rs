@@ -49,7 +49,7 @@ impl HouseDoor {
             let reason =
                 EntryReason { kind: Kind::new("item_offered").unwrap(), because: AudienceMatch::Everyone };
             let subject = SubjectRef::new(&format!("item:{number}")).unwrap();
-            DayRow::Entry(Entry { key, reason, subject, actor: None })
+            DayRow::Entry(Entry { key, reason, subject, actor: None, kept: model::KeptFields::new() })
         };
         let key = DayKey { tenant: self.app.tenant.clone(), person: ann(), day: Day::from_instant(now) };
         let rows = vec![DayRows { key, rows: (0..many).map(entry).collect() }];
@@ -118,7 +118,7 @@ async fn all_that_is_known_of_a_person_is_on_one_page() {
             "a\u{2026}@example.org",
             "https:&#x2f;&#x2f;hooks.example&#x2f;\u{2026}",
             "token \u{2026}cdef",
-            "No message in the last three weeks",
+            "No message as far back as days are kept",
             "value=\"release\"",
             "1 entry",
             &today,

@@ -34,6 +34,7 @@ impl HouseDoor {
                 reason: EntryReason { kind: Kind::new(kind).unwrap(), because: AudienceMatch::Named },
                 subject: SubjectRef::new("item:1").unwrap(),
                 actor: None,
+                kept: model::KeptFields::new(),
             })
         };
         let (tenant, person) = (Tenant::new("main").unwrap(), Person::new(person).unwrap());
@@ -126,7 +127,7 @@ async fn what_makes_no_sense_is_refused() {
     for query in [
         "?since=-1",
         "?since=10000d",
-        "?since=22",
+        "?since=401",
         "?since=soon",
         "?since=",
         "?since=%00",

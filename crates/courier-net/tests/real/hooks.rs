@@ -109,6 +109,7 @@ fn hook_message(number: u8, hook: Hook, address: &str) -> Message {
                 kind: Kind::new("published").unwrap(),
                 subject: SubjectRef::new("artwork:1").unwrap(),
                 maybe: false,
+                count: 1,
             }],
             expires: UtcMillis(1_795_248_600_000),
         }),
@@ -238,7 +239,7 @@ async fn a_webhook_is_believed_by_whoever_has_its_key() {
             "title": "Größere news: Moon & <Sun>", "text": "@here is \"Moon\"", "longer": "",
             "opens": "https://news.example/1", "image": null, "silent": false,
             "expires": "2026-11-21T08:10:00.000Z",
-            "told": [{"section": "New", "kind": "published", "subject": "artwork:1", "maybe_before": false}],
+            "told": [{"section": "New", "kind": "published", "subject": "artwork:1", "maybe_before": false, "count": 1}],
         },
     });
     assert_eq!(believed[0], expected);

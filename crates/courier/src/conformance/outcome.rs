@@ -1,7 +1,7 @@
 //! Promises about what became of a message: accepted is for good, and known afterwards.
 
 use futures::{FutureExt as _, future::join_all};
-use model::erasure::EraseMode;
+use house_facts::erasure::EraseMode;
 
 use super::{
     CourierCheckResult, CourierHarness, CourierPromise, FixedGate, check_outcome, check_same, hand_accepted,

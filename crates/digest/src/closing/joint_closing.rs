@@ -7,6 +7,7 @@ use model::{
     Day, EndReason, EntryReason, EntryView, Fate, Kind, SubjectRef, UtcMillis, VersionedState,
     person::{PersonRecord, Window},
     plan::Plan,
+    time::AskedMoment,
     window::WindowTarget,
 };
 
@@ -52,6 +53,12 @@ pub(super) struct WindowReasons {
 }
 
 impl JointClosing<'_> {
+    /// When its entries are asked: the window that is due has the time of the message.
+    pub(super) fn moment(&self) -> AskedMoment {
+        let due = self.open.last().map_or(self.now, |window| window.due);
+        AskedMoment { now: self.now, due }
+    }
+
     /// Whether a plan that is followed is to tell it first: it waits there, in a window that is open.
     pub(super) fn is_told_first(&self, day: Day, entry: &EntryView) -> bool {
         let is_by = |of: &Plan| {

@@ -1,6 +1,6 @@
 //! In which order entries of a section are told.
 
-use catalogue::truth::ReaderFacts;
+use catalogue::{Catalogue, truth::ReaderFacts};
 use model::{
     AudienceMatch, EntryKey, EntryReason, SubjectRef, UtcMillis, Value,
     person::profile,
@@ -24,14 +24,18 @@ impl DigestFacts {
         subject: &SubjectRef,
         at: EntryKey,
         reasons: &[EntryReason],
-        plan: &Plan,
+        (plan, catalogue): (&Plan, &Catalogue),
     ) -> f64 {
         let section = reasons.iter().filter_map(|reason| plan.section_of(&reason.kind)).min();
         let Some(section) = section.and_then(|index| plan.sections.get(index)) else { return LAST };
         let field = |name: &str| self.world.state(reader.tenant, subject).and_then(|state| state.get(name));
         let rank = match &section.order {
-            SectionOrder::Newest => Some(instant_rank(at.occurred)),
+            SectionOrder::Newest | SectionOrder::Diverse => Some(instant_rank(at.occurred)),
             SectionOrder::Oldest => Some(-instant_rank(at.occurred)),
+            SectionOrder::Priority => {
+                let kinds = reasons.iter().filter_map(|reason| catalogue.kinds.get(&reason.kind));
+                kinds.map(|kind| kind.priority).min().map(|priority| -f64::from(priority))
+            }
             SectionOrder::Soonest(name) => match field(name) {
                 Some(Value::Time(at)) => Some(-instant_rank(*at)),
                 _ => None,
@@ -48,8 +52,9 @@ impl DigestFacts {
                 scores.max().map(model::PersonScore::value)
             }
             SectionOrder::Nearest(name) => {
-                let here = reader.profile.place(profile::PLACE);
-                here.zip(field(name).and_then(Value::as_place)).map(|(here, there)| -here.distance_km(there))
+                let here = profile::find_place(reader.profile);
+                here.zip(field(name).and_then(Value::as_place))
+                    .map(|(here, there)| -here.at.distance_km(there))
             }
         };
         rank.unwrap_or(LAST)

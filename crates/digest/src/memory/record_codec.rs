@@ -8,8 +8,9 @@ use std::{collections::BTreeSet, sync::Arc};
 use anyhow::{Context as _, ensure};
 use model::{
     Day, EntryKey, PlanName, ReadyId, UtcMillis,
+    closing_dates::ClosingNumber,
     habit::VisitHabit,
-    person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldDate, Window},
+    person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldClosing, Window},
     ready::UnseenDays,
     trace::{EntryTraces, TraceContext},
 };
@@ -18,6 +19,7 @@ use super::{
     PersonKey,
     bytes::{PackedReader, put_count, put_number, put_signed, put_text},
     names::RecordNames,
+    waiting_messages,
     window_counts::WindowCounts,
 };
 
@@ -80,6 +82,7 @@ pub fn write_packed(
         let bits = [(has::HELD, counts.has_held()), (has::TRACES, !traces.is_empty())];
         put_number(out, has::AS_ON_TOPIC | sum_flags(&bits));
         write_counts(out, &counts);
+        write_due_of_waiting(out, record);
         // The topic has no word of them.
         write_traces(out, traces);
         out.extend(wire::window::encode(&key.0, &key.1, record)?);
@@ -106,7 +109,7 @@ pub fn write_packed(
     rows.values().for_each(|rows| put_number(out, u64::from(*rows)));
     write_each(out, told_on, |out, (plan, told)| {
         names.plans.put(out, plan);
-        put_signed(out, i64::from(told.date));
+        put_signed(out, i64::from(told.number.0));
         put_count(out, told.keys.len());
         told.keys.iter().for_each(|key| put_signed(out, *key));
     });
@@ -162,6 +165,27 @@ pub fn count_windows(bytes: &[u8]) -> WindowCounts {
     bytes.number().and_then(|flags| read_counts(&mut bytes, flags)).unwrap_or_default()
 }
 
+/// When the Readys of a record were due that wait for another try.
+pub fn due_of_waiting(bytes: &[u8]) -> Vec<UtcMillis> {
+    let mut bytes = PackedReader(bytes);
+    let flags = bytes.number().filter(|flags| flags & has::AS_ON_TOPIC != 0);
+    let read = flags.and_then(|flags| {
+        read_counts(&mut bytes, flags)?;
+        read_due_of_waiting(&mut bytes)
+    });
+    read.unwrap_or_default()
+}
+
+fn write_due_of_waiting(out: &mut Vec<u8>, record: &PersonRecord) {
+    let due = waiting_messages::due_of_waiting(record);
+    put_count(out, due.len());
+    due.for_each(|at| put_signed(out, at.0));
+}
+
+fn read_due_of_waiting(bytes: &mut PackedReader<'_>) -> Option<Vec<UtcMillis>> {
+    (0..bytes.count()?).map(|_| bytes.signed().map(UtcMillis)).collect()
+}
+
 /// Whether a record has marks, Readys or a badge, and so may want a turn for something else than a window.
 pub fn has_more(bytes: &[u8]) -> bool {
     PackedReader(bytes).number().is_none_or(|flags| flags & (has::AS_ON_TOPIC | has::BADGE) != 0)
@@ -173,6 +197,7 @@ pub fn read_packed(bytes: &[u8], names: &RecordNames) -> anyhow::Result<PersonRe
     let flags = bytes.number().context("the flags")?;
     if flags & has::AS_ON_TOPIC != 0 {
         read_counts(&mut bytes, flags).context("the windows")?;
+        read_due_of_waiting(&mut bytes).context("the Readys")?;
         let traces = read_traces(&mut bytes, flags).context("the traces")?;
         let (.., record) = wire::window::decode(bytes.0)?;
         return Ok(PersonRecord { traces, ..record });
@@ -191,9 +216,9 @@ fn read_record(bytes: &mut PackedReader<'_>, flags: u64, names: &RecordNames) ->
     let rows = days.into_iter().map(|day| Some((day, u32::try_from(bytes.number()?).ok()?)));
     let rows = rows.collect::<Option<_>>()?;
     let told_on = read_each(bytes, flags & has::TOLD_ON, |bytes| {
-        let (plan, date) = (names.plans.take(bytes)?, i32::try_from(bytes.signed()?).ok()?);
+        let (plan, number) = (names.plans.take(bytes)?, ClosingNumber(i32::try_from(bytes.signed()?).ok()?));
         let keys = (0..bytes.count()?).map(|_| bytes.signed()).collect::<Option<_>>()?;
-        Some((plan, ToldDate { date, keys }))
+        Some((plan, ToldClosing { number, keys }))
     })?;
     let told = read_each(bytes, flags & has::TOLD, |bytes| read_told(bytes, last_opening, names))?;
     let counted = read_each(bytes, flags & has::COUNTED, |bytes| {

@@ -4,8 +4,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use model::{
     Channel, Day, EntryKey, EventKey, Mark, MarkAction, PlanName, ReadyId,
+    closing_dates::ClosingNumber,
     habit::VisitHabit,
-    person::{Act, DeferredReady, HoldCause, MessageHistory, PersonBadge, ToldDate, Window},
+    person::{Act, DeferredReady, HoldCause, MessageHistory, PersonBadge, ToldClosing, Window},
     ready::{Ready, UnseenDays},
     trace::TraceContext,
 };
@@ -43,11 +44,23 @@ impl PlainMemory {
     }
 }
 
+impl PlainMemory {
+    fn waiting(&self) -> (usize, Option<UtcMillis>) {
+        let due: Vec<UtcMillis> = self
+            .0
+            .values()
+            .flat_map(|record| record.waiting.iter().map(|waiting| waiting.ready.due))
+            .collect();
+        (due.len(), due.into_iter().min())
+    }
+}
+
 fn check_against_plain(memory: &mut PartitionMemory, plain: &PlainMemory) {
     let due = plain.due();
     assert_eq!(memory.len(), plain.0.len());
     assert_eq!(memory.is_empty(), plain.0.is_empty());
     assert_eq!(memory.windows(), plain.windows());
+    assert_eq!(memory.waiting(), plain.waiting());
     assert_eq!(memory.next_due(), due.first().map(|(at, _)| *at));
     for at in [UtcMillis(-1), UtcMillis(5), UtcMillis(15), UtcMillis(i64::MAX - 1)] {
         let by_then: Vec<_> = due.iter().filter(|(due, _)| *due <= at).collect();
@@ -133,7 +146,8 @@ fn names_beyond_number_are_written_in_full() {
         let plan = PlanName::new(&format!("plan-{n}")).unwrap();
         let word: Arc<str> = format!("word-{n}").into();
         let windows = vec![Window::new(plan.clone(), n, "".into(), UtcMillis(1))];
-        let (told_on, seen) = ([(plan, ToldDate::new(7, ""))].into(), [(word, UtcMillis(3))].into());
+        let (told_on, seen) =
+            ([(plan, ToldClosing::new(ClosingNumber(7), ""))].into(), [(word, UtcMillis(3))].into());
         let record = PersonRecord { windows, told_on, seen, ..PersonRecord::default() };
         memory.put(&key, Some(&record)).unwrap();
         all.insert(key, record);
@@ -255,9 +269,9 @@ fn any_badge() -> impl Strategy<Value = PersonBadge> {
     )
 }
 
-fn any_told_date() -> impl Strategy<Value = ToldDate> {
+fn any_told_date() -> impl Strategy<Value = ToldClosing> {
     (any::<i32>(), prop::collection::btree_set(any::<i64>(), 0..3))
-        .prop_map(|(date, keys)| ToldDate { date, keys })
+        .prop_map(|(date, keys)| ToldClosing { number: ClosingNumber(date), keys })
 }
 
 /// Anything; one in three with what is there for a moment only.

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
+use house_facts::pause::PausedPlans;
 use model::{
-    PlanName, UtcMillis,
+    KeyList, PlanName, UtcMillis,
     civil_time::ZoneRules,
-    pause::PausedPlans,
     person::{Act, PersonRecord},
     ready::Ready,
 };
@@ -58,7 +58,17 @@ impl ReleaseForecast<'_> {
         let decided = self.decide_news(&facts, &BTreeMap::new(), &due);
         let is_meant =
             |ready: &Ready| plans.contains(&ready.plan) && !ready.is_badge() && !ready.is_recalled();
-        Ok(decided.ready.into_iter().filter(is_meant).collect())
+        let (readys, lists) = (decided.ready, decided.lists);
+        // Nobody writes the lists.
+        let with_lists = |mut ready: Ready| {
+            for entry in &mut ready.entries {
+                let of_entry = std::mem::take(&mut entry.lists).into_iter();
+                let lists = of_entry.filter_map(|named| lists.get(&(key.clone(), named)));
+                entry.others.extend(lists.flat_map(KeyList::keys));
+            }
+            ready
+        };
+        Ok(readys.into_iter().filter(is_meant).map(with_lists).collect())
     }
 
     fn decide_news(

@@ -1,8 +1,8 @@
 //! Tests of two catalogues at once: what an older one does not have is gone only if no newer one is in use.
 
+use house_facts::edition::Edition;
 use model::{
     AudienceMatch, Channel, Day, DayRow, EndReason, EntryKey, EntryReason, EventKey, Fate, Kind, UtcMillis,
-    edition::Edition,
     entry::{DayKey, Entry},
 };
 use room::testing::{subject, tenant};
@@ -62,7 +62,8 @@ async fn a_closing_ends_nothing_that_only_a_newer_catalogue_has() {
     let told = world.publish_work(1, EIGHT, true).await;
     let key = EntryKey { occurred: UtcMillis(EIGHT), event: EventKey([9; 16]) };
     let reason = EntryReason { kind: Kind::new("memoed").unwrap(), because: AudienceMatch::Named };
-    let entry = Entry { key, reason, subject: subject("work:9"), actor: None };
+    let entry =
+        Entry { key, reason, subject: subject("work:9"), actor: None, kept: model::KeptFields::new() };
     let day = DayKey { tenant: tenant(), person: ann(), day: Day::from_instant(key.occurred) };
     world
         .store

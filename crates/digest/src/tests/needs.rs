@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use catalogue::Catalogue;
+use house_facts::pause::PausedPlans;
 use model::{
     Day, Kind, PlanName, UtcMillis, Value, VersionedState,
     civil_time::ZoneRules,
-    pause::PausedPlans,
     person::{Act, PersonRecord, Window, profile},
     window::WindowTarget,
 };

@@ -22,7 +22,7 @@ kinds:
     to: everyone
     says: '{{ subject.title }}'
     plans: [daily]
-  picked: {like: shown, on: show.picked, to: listed}
+  picked: {like: shown, on: show.picked, to: listed, priority: 2}
 plans:
   daily:
     channel: email
@@ -57,7 +57,13 @@ fn facts() -> DigestFacts {
         let key = EntryKey { occurred: UtcMillis(n), event: EventKey([1; 16]) };
         let rows = reasons.iter().map(|(kind, because)| {
             let reason = EntryReason { kind: Kind::new(kind).unwrap(), because: because.clone() };
-            DayRow::Entry(Entry { key, reason, subject: about.clone(), actor: None })
+            DayRow::Entry(Entry {
+                key,
+                reason,
+                subject: about.clone(),
+                actor: None,
+                kept: model::KeptFields::new(),
+            })
         });
         facts.days.entry(day_key(&(tenant(), ann()), Day(0))).or_default().extend(rows);
     };
@@ -89,6 +95,9 @@ fn entries_are_ranked_by_the_order_of_their_section() {
     check("newest", [3, 2, 1]);
     check("oldest", [1, 2, 3]);
     check("{soonest: opens}", [1, 2, 3]);
+    check("diverse", [3, 2, 1]);
+    // What is picked comes first.
+    check("priority", [1, 2, 3]);
     check("{best: votes}", [2, 1, 3]);
     check("{nearest: place}", [2, 1, 3]);
     // Of several scores the best counts; below zero is still better than none.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use house_facts::pause::PausedPlans;
 use model::{
     DayRow, EntryKey, EventKey, Kind, UtcMillis, Value, VersionedState,
     civil_time::ZoneRules,
     entry::DayKey,
-    pause::PausedPlans,
     person::{PersonRecord, profile},
     trace::{EntryTraces, TraceContext},
 };
@@ -43,6 +43,7 @@ fn decide(record: Option<PersonRecord>, news: Option<EntryTraces>, now: i64) -> 
             reason,
             subject: subject(&format!("work:{number}")),
             actor: None,
+            kept: model::KeptFields::new(),
         })
     };
     let day = key(0).day();

@@ -61,8 +61,9 @@ impl FanoutWork {
         self.deps.metrics.note_told(events, self.deps.room.now());
         self.deps.metrics.count_begun_slices(slices.len());
         for (slice, again, parent) in &slices {
-            let (partitions, edition) = (self.deps.room.partitions, self.deps.room.editions.own_edition());
-            let record = slice_record(slice, again.as_ref(), partitions, edition)?;
+            let partition = self.deps.room.partitions.of_subject(&slice.event.tenant, &slice.event.subject);
+            let record =
+                slice_record(slice, again.as_ref(), partition, self.deps.room.editions.own_edition())?;
             of_turn.push(stamp_trace(record, parent.as_ref()));
         }
         Ok(of_turn)
@@ -94,7 +95,7 @@ impl FanoutWork {
                 load::find_members(&self.deps, &mut search, again, room, &mut few, CrowdSearch::is_within)
                     .await?;
             // A small audience is told at once, and a large one by its slices alone: less is written and synced.
-            if search.rest().is_some() {
+            if !search.is_done() {
                 left.push(slice);
             } else {
                 room = room.saturating_sub(found);

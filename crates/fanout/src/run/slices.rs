@@ -1,10 +1,12 @@
-//! Slices of large audiences (law 13): each turn tells one, and writes the next.
+//! Slices of large audiences (law 13): each turn tells one, and writes what is left of it: one slice, or several that are
+//! told at the same time.
 
 use anyhow::Context as _;
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use model::{
     Slice, UtcMillis,
     fault::{self, PlantedFault},
+    partition::PartitionCount,
 };
 use room::records::{slice_record, stamp_trace};
 use runtime::{crash_point, trace_scope::with_scope};
@@ -15,39 +17,43 @@ use traces::{Span, SpanAttribute, SpanName};
 use super::FanoutWork;
 use crate::{
     apply::{self, while_writing},
-    config::PARTS_OF_SLICE,
+    config::{CROWD_PARTS_MAX, PARTS_OF_SLICE},
     decide, load,
     read::FanoutItem,
     recipient_sheet::{RecipientSheet, ResolvedSheet},
     records::pending_records,
-    search::CrowdSearch,
+    search::{CrowdSearch, PartSizes},
 };
 
 impl FanoutWork {
-    /// Law 13: tells one slice, and returns what belongs to its turn: the announcements, and the slice that
-    /// comes next. While parts are written the next ones are made.
+    /// Law 13: tells one slice, and returns what belongs to its turn: the announcements, and the slices of what is
+    /// left. While parts are written the next ones are made.
     pub(super) async fn tell_slice(
         &self,
         slice: FanoutItem<Slice>,
+        partition: u32,
         now: UtcMillis,
     ) -> anyhow::Result<Vec<NewRecord>> {
         let mut span = self.deps.room.tracer.begin_child(SpanName::Slice, slice.trace.as_ref());
         span.set(SpanAttribute::Tenant, || slice.what.event.tenant.as_str());
         span.set(SpanAttribute::Event, || slice.what.event.key.to_string());
-        with_scope(span.scope(), self.walk_slice(slice, &mut span, now)).await
+        with_scope(span.scope(), self.walk_slice(slice, &mut span, (partition, now))).await
     }
 
     async fn walk_slice(
         &self,
         slice: FanoutItem<Slice>,
         span: &mut Span,
-        now: UtcMillis,
+        (partition, now): (u32, UtcMillis),
     ) -> anyhow::Result<Vec<NewRecord>> {
         let FanoutItem { what: slice, again, trace: parent } = slice;
+        let is_first = slice.from.is_none();
         let mut sheet = decide::listed_sheet(&slice, again.as_ref(), &self.deps.room.catalogue);
         let (mut search, mut all, mut writes) =
             (CrowdSearch::new(slice), Vec::new(), FuturesUnordered::new());
-        let (mut room, a_part) = (self.sizes.slice, self.sizes.slice.div_ceil(PARTS_OF_SLICE));
+        let a_part = self.sizes.slice.div_ceil(PARTS_OF_SLICE);
+        // The sooner a large crowd is cut, the sooner others tell it too.
+        let mut room = if is_first { a_part } else { self.sizes.slice };
         // One part alone first, so that something is written while the others are read.
         let mut most = a_part;
         loop {
@@ -86,15 +92,39 @@ impl FanoutWork {
         }
         crash_point::point(crash_point::STORED);
         let mut of_turn = announcements?;
-        match search.rest() {
-            Some(next) => {
-                let record = slice_record(&next, again.as_ref(), self.deps.room.partitions, edition)?;
-                // The next one is of the event's trace as this one is, and not below it.
-                let parent = parent.filter(|_| span.is_recorded());
-                of_turn.push(stamp_trace(record, parent.as_ref()));
-            }
-            None => self.deps.metrics.count_ended_slice(),
+        let left = self.cut_rest(search).await?;
+        match left.len() {
+            0 => self.deps.metrics.count_ended_slice(),
+            parts => self.deps.metrics.count_begun_slices(parts - 1),
+        }
+        for (part, next) in (0..).zip(&left) {
+            let lies = lie_apart(partition, part, self.deps.room.partitions);
+            let record = slice_record(next, again.as_ref(), lies, edition)?;
+            // The next one is of the event's trace as this one is, and not below it.
+            let parent = parent.as_ref().filter(|_| span.is_recorded());
+            of_turn.push(stamp_trace(record, parent));
         }
         Ok(of_turn)
     }
+
+    /// What is left of a slice. A large crowd is cut, so that every process has a part of it.
+    async fn cut_rest(&self, search: CrowdSearch) -> anyhow::Result<Vec<Slice>> {
+        let sizes = PartSizes { share: self.sizes.slice.div_ceil(2), most: CROWD_PARTS_MAX };
+        let mut places = Vec::new();
+        if let Some((crowd, cut)) = search.begun(sizes) {
+            let cutting = self.deps.room.store.cut_crowd(&search.slice().event.tenant, crowd, cut);
+            places = cutting.await.context("cut a crowd")?;
+            if fault::is_planted(PlantedFault::PartForgotten) && places.len() > 1 {
+                places.pop();
+            }
+        }
+        Ok(search.rest(places, sizes))
+    }
+}
+
+/// The partition of a part, the first of which stays where the whole was. Neighbours are often read by one process, and so
+/// are those that are a round number apart.
+fn lie_apart(partition: u32, part: u32, partitions: PartitionCount) -> u32 {
+    let step = partitions.count() / CROWD_PARTS_MAX as u32 + 1;
+    (partition + part * step) % partitions.count()
 }

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use model::{
-    UtcMillis,
-    edition::{Edition, EditionTracker},
-};
+use house_facts::edition::{Edition, EditionTracker};
+use model::UtcMillis;
 use topic::Topics as _;
 use wire::{house_note, topics};
 

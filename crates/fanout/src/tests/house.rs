@@ -100,7 +100,7 @@ pub fn parse_event(text: &str) -> Event {
         key: EventKey::from_source_id(&tenant(), "test", text),
         what: format!("work.{what}"),
         subject: subject(&format!("work:{}", words[0])),
-        actor: after("from").map(person),
+        actor: after("from").map(|name| person(name).into()),
         occurred: parse_instant(after("on").unwrap_or("2026-11-21T10:00:00Z")),
         persons: listed.collect(),
         state: VersionedState::from_values(1, fields.into_iter().flatten()),

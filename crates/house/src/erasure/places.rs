@@ -5,17 +5,12 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use courier::CourierEraseRequest;
-use model::{
-    Day, Person, Tenant, UtcMillis, Value,
-    entry::DayKey,
+use house_facts::{
     erasure::{Holding, HoldingCounts, HoldingKeeper, Receipt, ReceiptLine},
-    limits::DAY_LIFE_MS,
-    partition::PartitionCount,
+    erasure_counts::readys_in_rows,
 };
-use store::{
-    StateKey, Store,
-    erasure_counts::{living_days, readys_in_rows},
-};
+use model::{Day, DayLife, Person, Tenant, UtcMillis, Value, entry::DayKey, partition::PartitionCount};
+use store::{StateKey, Store};
 use topic::{TopicName, TopicRecord, Topics};
 use wire::{SchemaSource, upstream::UpstreamRecord};
 
@@ -36,7 +31,7 @@ pub async fn load_message_keys(
     now: UtcMillis,
 ) -> anyhow::Result<CourierEraseRequest> {
     let key = |day: Day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-    let keys: Vec<DayKey> = living_days(now).map(key).collect();
+    let keys: Vec<DayKey> = store.day_life().living_days(now).map(key).collect();
     let days = store.read(&keys, now).await.context("days")?;
     let profile =
         store.states(&[StateKey::Person(tenant.clone(), person.clone())]).await.context("profile")?;
@@ -161,6 +156,7 @@ pub struct RetentionFacts {
     /// The log emptied single records.
     pub log_blanks: bool,
     pub store_files: Option<&'static str>,
+    pub day_life: DayLife,
     /// How old records of topics may become, as the log says it.
     pub lives: BTreeMap<Holding, i64>,
 }
@@ -170,18 +166,19 @@ impl RetentionFacts {
         log: &dyn Topics,
         log_blanks: bool,
         store_files: Option<&'static str>,
+        day_life: DayLife,
     ) -> anyhow::Result<Self> {
         let mut lives = BTreeMap::new();
         for holding in Holding::kept_by(HoldingKeeper::Log) {
             let life = log.life(holding.name()).await.with_context(|| format!("topic {}", holding.name()))?;
             lives.extend(life.map(|life| (holding, life)));
         }
-        Ok(Self { log_blanks, store_files, lives })
+        Ok(Self { log_blanks, store_files, day_life, lives })
     }
 }
 
-const BY_ID: &str =
-    "the person's id, in records that also concern others or that the log needs; nothing of the profile";
+const BY_ID: &str = "the person's id and the name that an event gave it, in records that also concern others or that the \
+        log needs; nothing of the profile";
 const WHOLE: &str =
     "this log cannot remove single records; those about the person end with the topic's retention";
 const TOMBSTONE: &str = "a record without a value stands for the person; compaction removes the older ones \
@@ -218,7 +215,7 @@ fn describe_remainder(
         Holding::Journal => {
             let stays =
                 "the contents of messages as hashes that name nobody, where nothing else named the message";
-            (Some(stays), Some(now.plus(DAY_LIFE_MS)))
+            (Some(stays), Some(now.plus(means.day_life.ms())))
         }
         Holding::Answers => {
             let stays = "answers to requests, under a hash of the client's key; they may quote an id";
@@ -226,7 +223,7 @@ fn describe_remainder(
         }
         Holding::FirstWords => {
             let stays = "when each event was first heard of, under a hash of its source and id; no person";
-            (Some(stays), Some(now.plus(model::limits::FIRST_WORD_LIFE_MS)))
+            (Some(stays), Some(now.plus(means.day_life.first_word_ms())))
         }
         Holding::Events | Holding::Slices | Holding::Pending => (Some(BY_ID), retention),
         Holding::Changes | Holding::Inbox | Holding::Ready | Holding::Returns | Holding::Quarantine => {
@@ -238,8 +235,8 @@ fn describe_remainder(
         Holding::Windows => ((!means.log_blanks).then_some(TOMBSTONE), None),
         Holding::Erasures => (Some("this receipt, with the id"), retention),
         Holding::OthersDays => {
-            let stays = "rows of others that name this id as the actor or as the other party, for 21 days, \
-                and mutes of others that name it; the name shown with it came from the profile";
+            let stays = "rows of others that name this id as the actor or as the other party, with the name \
+                and the words that the event stated, until their days expire; and mutes of others that name it";
             (Some(stays), None)
         }
         Holding::Subjects => {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use house_facts::erasure::{EraseMode, Erasure, ErasureProgress, Holding, HoldingCounts, add_counts};
 use model::{
     Person, Tenant,
-    erasure::{EraseMode, Erasure, ErasureProgress, Holding, HoldingCounts, add_counts},
     fault::{self, PlantedFault},
     person::notes,
 };
@@ -198,7 +198,8 @@ impl ErasureWork {
         add_counts(&mut removed, counts);
         self.write_step(&one, "gathers files", &removed).await?;
         let store_files = engines.store.scrub().await.context("the store's files")?;
-        let means = RetentionFacts::load(&*engines.topics, log_blanks, store_files).await?;
+        let means =
+            RetentionFacts::load(&*engines.topics, log_blanks, store_files, engines.store.day_life()).await?;
         let at = room.now();
         let progress = ErasureProgress::Done(places::build_receipt(&removed, &means, at));
         let done = Erasure { at, progress, ..one };

@@ -1,27 +1,45 @@
 //! Admission as a table: what comes in, and what becomes of it.
 
+mod addresses;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, LazyLock},
 };
 
 use catalogue::Catalogue;
+use geoip::AddressPlaces;
 use model::{EventKey, FollowFact, VersionedState, civil_time::ZoneRules};
 use proptest::prelude::*;
 use room::testing::{parse_instant, tenant};
 use serde_json::json;
-use wire::{CloudChange, cloud_event::CloudPerson};
+use wire::{
+    CloudChange,
+    cloud_event::CloudPerson,
+    token::{LinkSecret, SECRET_BYTES},
+};
 
 use crate::{
     admission::{AdmittedItem, admit_cloud_event},
+    admission_rules::AdmissionRules,
     change::AdmittedChange,
     config::{LISTED_MAX, MUTES_MAX, PERSONS_MAX},
     effects::{IntakeEffects, IntakeVerdict},
     facts::IntakeFacts,
     feedback::FeedbackTarget,
     mute::MuteFact,
-    tests::{NOON, ann, catalogue, event_json},
+    tests::{NOON, ann, catalogue, event_json, known_places},
 };
+
+fn secret() -> LinkSecret {
+    LinkSecret::new([7; SECRET_BYTES])
+}
+
+fn rules(catalogue: &Catalogue) -> AdmissionRules<'_> {
+    static ZONES: LazyLock<ZoneRules> = LazyLock::new(ZoneRules::load_bundled);
+    static PLACES: LazyLock<AddressPlaces> = LazyLock::new(known_places);
+    AdmissionRules { catalogue, zones: &ZONES, places: &PLACES }
+}
 
 /// What becomes of one CloudEvent, in one line.
 fn describe_admission(json: &str) -> String {
@@ -36,7 +54,7 @@ fn describe_admission(json: &str) -> String {
         state.cells.iter().map(cell).collect::<String>()
     };
     let version = |state: &VersionedState| state.cells.values().next().map_or(0, |cell| cell.version);
-    match admit_cloud_event(cloud, &tenant(), parse_instant(NOON), &catalogue(), &ZoneRules::load_bundled()) {
+    match admit_cloud_event(cloud, &tenant(), parse_instant(NOON), rules(&catalogue()), &secret()) {
         Err(refused) => format!("refused {refused}"),
         Ok(AdmittedItem::Change(change)) => {
             let AdmittedChange { what, actor, occurred, .. } = &change;
@@ -81,6 +99,69 @@ fn describe_admission(json: &str) -> String {
 
 fn check_admission(what: &str, rest: &str, expected: &str) {
     assert_eq!(describe_admission(&event_json(what, rest)), expected, "{what} {rest}");
+}
+
+#[test]
+fn an_actor_is_a_person_somebody_without_an_account_or_the_source() {
+    let check = |rest: &str, expected: &str| {
+        let found =
+            describe_admission(&event_json("work.published", &format!(r#""subject":"work:1",{rest}"#)));
+        let found =
+            found.replace(" at 2026-11-21T12:00:00.000Z v0", "").replace("change work.published work:1", "");
+        assert_eq!(found.trim(), expected, "{rest}");
+    };
+    check(r#""actor":"bob""#, "by bob");
+    check(r#""actor":"bob","actorkind":"person","actorname":" Bob B. ""#, "by bob (Bob B.)");
+    check(r#""actorkind":"system""#, "by system:");
+    check(r#""actorkind":"system","actorname":"The link bot""#, "by system: (The link bot)");
+    check(
+        r#""actorkind":"system","actor":"bot""#,
+        "refused /actor: with `actorkind` `system` there is no `actor`: leave it out",
+    );
+    check(
+        r#""actorkind":"anonymous""#,
+        "refused /actor: `actor` is missing; without one, say `actorkind` `system`",
+    );
+    check(
+        r#""actorname":"Bob""#,
+        "refused /actor: `actor` is missing; without one, say `actorkind` `system`",
+    );
+    check(
+        r#""actorkind":"robot","actor":"r2""#,
+        "refused /actorkind: there is no sort of actor `robot`: use `person`, `anonymous` or `system`",
+    );
+    check(
+        r#""actorkind":"persn","actor":"bob""#,
+        "refused /actorkind: there is no sort of actor `persn`: did you mean `person`?",
+    );
+    check(r#""actor":"bob","actorname":"B\u0007b""#, "by bob (Bb)");
+    check(r#""actor":"bob","actorname":" \u0007 ""#, "by bob");
+    // What turns the text behind it would turn the sentence of somebody else's mail.
+    check(r#""actor":"bob","actorname":"B\u202eo\u2066b\u2069\u200f\u061c\u2028!""#, "by bob (Bob!)");
+    check(r#""actor":"bob","actorname":"\u202e""#, "by bob");
+    // A sign of many parts stays one.
+    check(r#""actor":"bob","actorname":"👩\u200d🚀""#, "by bob (👩\u{200d}🚀)");
+    let long = format!(r#""actor":"bob","actorname":"{}""#, "x".repeat(129));
+    check(&long, &format!("by bob ({})", "x".repeat(128)));
+}
+
+/// Of somebody without an account a hash is kept, which says nothing to whoever does not have the secret.
+#[test]
+fn an_address_is_not_kept() {
+    let hash = |secret: u8, tenant: &str, text: &str| {
+        let tenant = model::Tenant::new(tenant).unwrap();
+        LinkSecret::new([secret; SECRET_BYTES]).hash_anonymous(&tenant, text)
+    };
+    assert_eq!(hash(7, "main", "192.0.2.7"), hash(7, "main", "192.0.2.7"));
+    for (secret, tenant, text) in
+        [(8, "main", "192.0.2.7"), (7, "acme", "192.0.2.7"), (7, "main", "192.0.2.8")]
+    {
+        assert_ne!(hash(7, "main", "192.0.2.7"), hash(secret, tenant, text));
+    }
+    let json =
+        event_json("work.published", r#""subject":"work:1","actor":"192.0.2.7","actorkind":"anonymous""#);
+    let found = describe_admission(&json);
+    assert!(found.contains(" by anonymous:") && !found.contains("192.0.2"), "{found}");
 }
 
 #[test]
@@ -241,15 +322,11 @@ fn a_change_has_its_limits() {
                 .into_iter()
                 .collect(),
             actor: None,
+            actor_name: None,
+            actor_kind: None,
             version: None,
         };
-        match admit_cloud_event(
-            cloud,
-            &tenant(),
-            parse_instant(NOON),
-            &catalogue(),
-            &ZoneRules::load_bundled(),
-        ) {
+        match admit_cloud_event(cloud, &tenant(), parse_instant(NOON), rules(&catalogue()), &secret()) {
             Ok(AdmittedItem::Change(change)) => format!("{} events", change.events().count()),
             Ok(other) => panic!("{other:?}"),
             Err(refused) => refused.to_string(),
@@ -273,13 +350,7 @@ fn each_subject_has_a_key_of_its_own() {
     let keys = |subjects: &str, id: &str| {
         let json = format!(r#"{{"id":{id},"source":"s","type":"x",{subjects}}}"#);
         let cloud = wire::cloud_event::parse_change(json.as_bytes()).unwrap();
-        match admit_cloud_event(
-            cloud,
-            &tenant(),
-            parse_instant(NOON),
-            &catalogue(),
-            &ZoneRules::load_bundled(),
-        ) {
+        match admit_cloud_event(cloud, &tenant(), parse_instant(NOON), rules(&catalogue()), &secret()) {
             Ok(AdmittedItem::Change(change)) => Ok(change
                 .events()
                 .map(|event| (event.subject.to_string(), event.key))
@@ -484,7 +555,7 @@ fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
         profile(&format!(r#","place":{place}"#), "profile ann v3 place=52.5,-13.25");
     }
     profile(r#","place":"90,-180""#, "profile ann v3 place=90,-180");
-    profile(r#","place":null"#, "profile ann v3 place=-");
+    profile(r#","place":null"#, "profile ann v3 place=- place_by_address=-");
     for nowhere in [
         r#""here""#,
         r#""52.5""#,
@@ -647,6 +718,7 @@ fn any_cloud() -> impl Strategy<Value = CloudChange> {
         "email",
         "zone",
         "place",
+        "ip_address",
         "email_plan",
         "kind",
         "actor",
@@ -671,6 +743,8 @@ fn any_cloud() -> impl Strategy<Value = CloudChange> {
             time: time.map(|ahead| parse_instant(NOON).plus(ahead)),
             data: data.into_iter().map(|(field, value)| (field.to_owned(), value)).collect(),
             actor: None,
+            actor_name: None,
+            actor_kind: None,
             version,
         },
     )
@@ -684,7 +758,7 @@ proptest! {
     #[test]
     fn law_3_time_is_accepted_or_refused_never_altered(cloud in any_cloud()) {
         static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(catalogue);
-        let judge = || admit_cloud_event(cloud.clone(), &tenant(), parse_instant(NOON), &CATALOGUE, &ZoneRules::load_bundled());
+        let judge = || admit_cloud_event(cloud.clone(), &tenant(), parse_instant(NOON), rules(&CATALOGUE), &secret());
         let verdict = judge();
         prop_assert_eq!(&verdict, &judge());
         match verdict {

@@ -1,9 +1,13 @@
-//! Three statements about where somebody is, in every order, each any number of times, and each perhaps cut
-//! off before the profile had it, or after that and before the old place was left.
+//! Three statements about where somebody is, or where their IP address is, in every order, each any number of times, and
+//! each perhaps cut off before the profile had it, or after that and before the old place was left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Crowd, CrowdEnrolment, GeoPoint, Value, ValueCell, place};
+use model::{
+    Crowd, CrowdEnrolment, GeoPoint, Value, ValueCell, VersionedState,
+    person::profile::{self, PlaceOrigin},
+    place::GlobeCell,
+};
 use room::testing::tenant;
 
 use super::{PlaceMove, place_cells, plan_move};
@@ -28,25 +32,27 @@ fn place_cell(version: i64, place: Option<(f64, f64)>) -> ValueCell {
     ValueCell { version, value: place }
 }
 
+/// What is said, and of which place.
+type PlaceStatement = (PlaceOrigin, ValueCell);
+
 /// What the store has.
 #[derive(Clone, Default)]
 struct StoredPlace {
-    place: Option<ValueCell>,
-    crowds: BTreeMap<place::GlobeCell, CrowdEnrolment>,
+    profile: VersionedState,
+    crowds: BTreeMap<GlobeCell, CrowdEnrolment>,
 }
 
 impl StoredPlace {
     /// A statement arrives, and is done as far as this.
-    fn apply_statement(&mut self, stated: &ValueCell, until: StatementProgress) {
-        let PlaceMove { entered, left } = plan_move(&tenant(), &ann(), self.place.as_ref(), stated);
+    fn apply_statement(&mut self, (origin, stated): &PlaceStatement, until: StatementProgress) {
+        let held = self.profile.cells.get(origin.field());
+        let PlaceMove { entered, left } = plan_move((&tenant(), &ann()), *origin, held, stated);
         self.enrol(entered);
         if until == StatementProgress::Entered {
             return;
         }
         self.is_where_they_are("entered");
-        if self.place.as_ref().is_none_or(|place| stated.wins_over(place)) {
-            self.place = Some(stated.clone());
-        }
+        self.profile.set(origin.field(), stated.clone());
         self.is_where_they_are("merged");
         if until == StatementProgress::Done {
             self.enrol(left);
@@ -66,11 +72,12 @@ impl StoredPlace {
 
     /// Whoever looks at any moment finds them.
     fn is_where_they_are(&self, when: &str) {
-        let of_place: BTreeSet<_> = self.place.iter().flat_map(place_cells).collect();
-        assert!(of_place.is_subset(&self.found_in()), "{when}: lost where they are: {:?}", self.place);
+        let cells = |origin: PlaceOrigin| Some(place_cells(origin, self.profile.cells.get(origin.field())?));
+        let of_places: BTreeSet<_> = PlaceOrigin::ALL.into_iter().filter_map(cells).flatten().collect();
+        assert!(of_places.is_subset(&self.found_in()), "{when}: lost where they are: {:?}", self.profile);
     }
 
-    fn found_in(&self) -> BTreeSet<place::GlobeCell> {
+    fn found_in(&self) -> BTreeSet<GlobeCell> {
         self.crowds.iter().filter(|(_, enrolment)| enrolment.on).map(|(cell, _)| *cell).collect()
     }
 }
@@ -89,12 +96,22 @@ const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2,
 /// Statements that come before every one has come for good.
 const BEFORE: u32 = 3;
 
+/// The same three of each place.
 fn check_statements(statements: [ValueCell; 3]) {
-    let last = statements
-        .iter()
-        .max_by(|a, b| if a.wins_over(b) { std::cmp::Ordering::Greater } else { std::cmp::Ordering::Less });
-    let wanted: BTreeSet<_> = place_cells(last.unwrap()).into_iter().collect();
-    let apart = statements.iter().map(|stated| stated.version).collect::<BTreeSet<_>>().len() == 3;
+    for origin in PlaceOrigin::ALL {
+        check_statements_of(statements.clone().map(|stated| (origin, stated)));
+    }
+}
+
+fn check_statements_of(statements: [PlaceStatement; 3]) {
+    let mut last = VersionedState::default();
+    for (origin, stated) in &statements {
+        last.set(origin.field(), stated.clone());
+    }
+    let cells = |origin: PlaceOrigin| Some(place_cells(origin, last.cells.get(origin.field())?));
+    let wanted: BTreeSet<_> = PlaceOrigin::ALL.into_iter().filter_map(cells).flatten().collect();
+    let apart = statements.iter().map(|(origin, stated)| (*origin, stated.version));
+    let apart = apart.collect::<BTreeSet<_>>().len() == 3;
     // Each digit is a statement, and how far it came.
     for number in 0..9_usize.pow(BEFORE) {
         let digits = (0..BEFORE).map(|digit| number / 9_usize.pow(digit) % 9);
@@ -111,6 +128,11 @@ fn check_statements(statements: [ValueCell; 3]) {
             for which in order {
                 kept.apply_statement(&statements[which], StatementProgress::Done);
             }
+            assert_eq!(
+                profile::find_place(&kept.profile),
+                profile::find_place(&last),
+                "{statements:?} {order:?}"
+            );
             let found = kept.found_in();
             assert!(wanted.is_subset(&found), "{statements:?} {before:?} {order:?}: lost");
             let alone = !apart || !all_left || found == wanted;
@@ -148,15 +170,39 @@ fn of_one_version_nobody_is_lost() {
     }
 }
 
+/// Versions of the two come from two services, and say nothing of each other.
+#[test]
+fn what_is_said_of_an_address_never_undoes_what_was_stated() {
+    let (stated, address) = (PlaceOrigin::Stated, PlaceOrigin::Address);
+    for versions in [[1, 2, 3], [3, 1, 2], [2, 1, 1], [1, 1, 2], [9, 1, 2], [1, 8, 9]] {
+        for places in [
+            [BERLIN, TOKYO, BERLIN],
+            [BERLIN, BERLIN, TOKYO],
+            [BERLIN, BERLIN, None],
+            [None, BERLIN, TOKYO],
+            [WEST, EAST, WEST],
+        ] {
+            for origins in [[stated, address, address], [address, stated, stated], [stated, address, stated]]
+            {
+                let cell = |at: usize| (origins[at], place_cell(versions[at], places[at]));
+                check_statements_of([cell(0), cell(1), cell(2)]);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_pole_and_the_date_line_have_neighbours() {
-    let cells_of = |place| place_cells(&place_cell(1, place));
+    let cells_of = |place| place_cells(PlaceOrigin::Stated, &place_cell(1, place));
     assert_eq!(cells_of(POLE), cells_of(POLE_TOO), "one point is one place by whatever name");
     assert_eq!(cells_of(POLE).len(), 3);
-    let renamed = plan_move(&tenant(), &ann(), Some(&place_cell(1, POLE)), &place_cell(2, POLE_TOO));
+    let plan_move = |held: &ValueCell, stated: &ValueCell| {
+        plan_move((&tenant(), &ann()), PlaceOrigin::Stated, Some(held), stated)
+    };
+    let renamed = plan_move(&place_cell(1, POLE), &place_cell(2, POLE_TOO));
     assert!(renamed.entered.len() == 3 && renamed.left.is_empty(), "nothing is left: {renamed:?}");
     assert_ne!(cells_of(WEST), cells_of(EAST));
-    let moved = plan_move(&tenant(), &ann(), Some(&place_cell(1, WEST)), &place_cell(2, EAST));
+    let moved = plan_move(&place_cell(1, WEST), &place_cell(2, EAST));
     let shown = |all: &[CrowdEnrolment]| -> Vec<(i64, bool)> {
         all.iter().map(|one| (one.version, one.on)).collect()
     };

@@ -1,6 +1,12 @@
 //! Places, mutes, lists and notes over HTTP and over the topic, down to what the store and the topics have.
 
-use model::{GeoPoint, ListedPerson, PersonScore, person::mutes};
+use model::{
+    ListedPerson, PersonScore,
+    person::{
+        mutes,
+        profile::{self, PlaceOrigin},
+    },
+};
 
 use super::*;
 use crate::{
@@ -95,7 +101,7 @@ async fn a_move_that_was_cut_off_is_whole_when_it_comes_again() {
     let tokyo = GeoPoint::new(TOKYO.0, TOKYO.1).unwrap();
     let next = model::ValueCell { version: 2, value: Some(Value::Place(tokyo)) };
     let crate::moves::PlaceMove { entered, .. } =
-        crate::moves::plan_move(&tenant(), &ann(), Some(&held), &next);
+        crate::moves::plan_move((&tenant(), &ann()), PlaceOrigin::Stated, Some(&held), &next);
     house.store.enrol(entered).await.unwrap();
     // As far as one before the announcement leaves it.
     house.sick.busy.store(true, Ordering::SeqCst);
@@ -104,6 +110,48 @@ async fn a_move_that_was_cut_off_is_whole_when_it_comes_again() {
     assert_eq!(post_body(&router, "/v1/facts", &[], place_statement(2, TOKYO)).await.0, 202);
     assert!(house.finds_ann(TOKYO).await && !house.finds_ann(BERLIN).await);
     assert_eq!(house.records(topics::INBOX).await.len(), 2);
+}
+
+/// What is said of ann in a profile, one after the other: where she is taken to be then, and whether a search in Berlin comes
+/// upon her by her place and by her address.
+#[tokio::test]
+async fn an_address_gives_a_place_where_none_is_stated_and_is_kept_nowhere() {
+    let house = IngestHouse::new().await;
+    let router = house.router();
+    let berlin = r#""ip_address":"203.0.113.7""#;
+    let mut version = 0;
+    let mut check = async |fields: &str, expected: Option<(f64, f64, PlaceOrigin)>, found: [bool; 2]| {
+        version += 1;
+        let rest = format!(r#""version":{version},"data":{{"person":"ann",{fields}}}"#);
+        let (status, said) = post_body(&router, "/v1/facts", &[], event_json("tidings.profile", &rest)).await;
+        assert_eq!((status, said.as_str()), (202, r#"{"accepted":1,"rejected":[]}"#), "{fields}");
+        let known = house.state(StateKey::Person(tenant(), ann())).await;
+        let place = profile::find_place(&known).map(|place| (place.at.lat, place.at.lon, place.origin));
+        assert_eq!(place, expected, "{fields}: {known:?}");
+        let at = house.persons_at(BERLIN).await.len();
+        let by_address = GeoPoint { lat: BERLIN.0, lon: BERLIN.1 }.cells_of(PlaceOrigin::Address);
+        let mut is_by_address = false;
+        for cell in by_address {
+            is_by_address |= house.members(&Crowd::Cell(cell)).await == [ann()];
+        }
+        assert_eq!([at > usize::from(is_by_address), is_by_address], found, "{fields}");
+    };
+    let (stated, address) = (PlaceOrigin::Stated, PlaceOrigin::Address);
+    check(berlin, Some((52.5, 13.4, address)), [false, true]).await;
+    check(r#""place":"35.7,139.7""#, Some((35.7, 139.7, stated)), [false, true]).await;
+    check(r#""ip_address":"8.8.8.8""#, Some((35.7, 139.7, stated)), [false, false]).await;
+    check(&format!(r#""place":null,{berlin}"#), Some((52.5, 13.4, address)), [false, true]).await;
+    check(r#""place":"52.5,13.4""#, Some((52.5, 13.4, stated)), [true, true]).await;
+    check(r#""place":null"#, None, [false, false]).await;
+    check(berlin, Some((52.5, 13.4, address)), [false, true]).await;
+    check(r#""ip_address":null"#, None, [false, false]).await;
+    // Nothing that is written has the address in it, nor the place on a topic.
+    let known = format!("{:?}", house.state(StateKey::Person(tenant(), ann())).await);
+    assert!(!known.contains("203.0.113") && !known.contains("8.8.8"), "{known}");
+    for record in house.records(topics::INBOX).await {
+        let text = String::from_utf8_lossy(record.value.as_deref().unwrap()).into_owned();
+        assert!(!text.contains("203.0.113") && !text.contains("address"), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Traces that come in: whose they are, and what of them goes on.
 
 use ::traces::{SpanQueue, Tracer, metrics::TraceMetrics};
+use model::share::ShareRatio;
 use runtime::metrics::Metrics;
 use wire::trace::{TRACEPARENT, TRACESTATE, read_parent};
 
@@ -12,7 +13,7 @@ fn parent(flags: &str) -> String {
     format!("00-{TRACE}-b7ad6b7169203331-{flags}")
 }
 
-async fn traced_house(share: u32) -> (IngestHouse, SpanQueue) {
+async fn traced_house(share: ShareRatio) -> (IngestHouse, SpanQueue) {
     let counts = TraceMetrics::declare(&Metrics::default()).unwrap();
     let (tracer, queue) = Tracer::new(runtime::Clock::real(0), share, 100, counts);
     (IngestHouse::new_traced(tracer).await, queue)
@@ -38,7 +39,7 @@ async fn announced(house: &IngestHouse) -> Vec<(String, Option<String>)> {
 
 #[tokio::test]
 async fn a_request_goes_on_in_the_trace_of_its_caller() {
-    let check = async |headers: &[(&str, &str)], share: u32, expect: Option<Option<&str>>| {
+    let check = async |headers: &[(&str, &str)], share: ShareRatio, expect: Option<Option<&str>>| {
         let (house, queue) = traced_house(share).await;
         let (status, said) = post_body(&house.router(), "/v1/changes", headers, change(1)).await;
         assert_eq!(status, 202, "{said}");
@@ -50,20 +51,20 @@ async fn a_request_goes_on_in_the_trace_of_its_caller() {
         assert_eq!(spans.len(), expect.len(), "{spans:?}");
     };
     let (good, off) = (parent("01"), parent("00"));
-    check(&[(TRACEPARENT, &good)], 0, Some(None)).await;
-    check(&[(TRACEPARENT, &good), (TRACESTATE, "a=1")], 0, Some(Some("a=1"))).await;
-    check(&[(TRACEPARENT, &good), (TRACESTATE, "a=\u{e4}")], 0, Some(None)).await;
-    check(&[(TRACEPARENT, &off)], 100_000, None).await;
+    check(&[(TRACEPARENT, &good)], ShareRatio::NONE, Some(None)).await;
+    check(&[(TRACEPARENT, &good), (TRACESTATE, "a=1")], ShareRatio::NONE, Some(Some("a=1"))).await;
+    check(&[(TRACEPARENT, &good), (TRACESTATE, "a=\u{e4}")], ShareRatio::NONE, Some(None)).await;
+    check(&[(TRACEPARENT, &off)], ShareRatio::WHOLE, None).await;
     for odd in ["", "x", "00-0-0-01", &"0".repeat(5_000), &good.to_uppercase()] {
-        check(&[(TRACEPARENT, odd)], 0, None).await;
+        check(&[(TRACEPARENT, odd)], ShareRatio::NONE, None).await;
     }
-    check(&[(TRACEPARENT, &good), (TRACEPARENT, &good)], 0, None).await;
-    check(&[], 0, None).await;
+    check(&[(TRACEPARENT, &good), (TRACEPARENT, &good)], ShareRatio::NONE, None).await;
+    check(&[], ShareRatio::NONE, None).await;
 }
 
 #[tokio::test]
 async fn a_record_goes_on_in_the_trace_of_its_writer() {
-    let (house, queue) = traced_house(0).await;
+    let (house, queue) = traced_house(ShareRatio::NONE).await;
     let record = |number: u8, headers: Vec<(String, Vec<u8>)>| NewRecord {
         topic: topics::CHANGES.into(),
         partition: 3,
@@ -88,7 +89,7 @@ async fn a_record_goes_on_in_the_trace_of_its_writer() {
 
 #[tokio::test]
 async fn what_has_no_trace_is_drawn() {
-    let (house, queue) = traced_house(100_000).await;
+    let (house, queue) = traced_house(ShareRatio::WHOLE).await;
     post_body(&house.router(), "/v1/changes", &[], change(1)).await;
     let found = announced(&house).await;
     assert_eq!(found.len(), 1);

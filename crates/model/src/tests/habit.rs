@@ -4,12 +4,10 @@ use proptest::prelude::*;
 
 use super::windows::{WindowStep, play_with};
 use crate::{
+    closing_dates::ClosingDates,
     due_time::choose_visit_hour,
     habit::VisitHabit,
-    plan::{
-        CloseRule, LocalHours, LocalTime, OnlineSurface, PlanSet, QuietAction, QuietRule, WeekdaySet,
-        ZoneRule,
-    },
+    plan::{CloseRule, LocalHours, LocalTime, OnlineSurface, PlanSet, QuietAction, QuietRule, ZoneRule},
 };
 use WindowStep::{Comes, Hour, Moved, Seen};
 
@@ -41,8 +39,8 @@ fn set_daily(plans: &mut PlanSet) {
     plans.surfaces = vec![OnlineSurface { name: "site".into(), online_ms: 60_000, asks_live: false }];
     for plan in plans.by_name.values_mut() {
         plan.close = CloseRule::Calendar {
-            at: LocalTime { hour: 9, minute: 0 },
-            on: WeekdaySet::ALL,
+            dates: ClosingDates::DAILY,
+            times: vec![LocalTime { hour: 9, minute: 0 }],
             zone: ZoneRule::Person,
             spread_ms: 0,
             best: Some(hours_between(0, 23)),

@@ -7,10 +7,11 @@ use super::{
 use crate::{
     Channel, Day, EndReason, Kind, MarkAction, PlanName, UtcMillis,
     closing_candidate::ClosingCandidate,
+    closing_dates::ClosingNumber,
     delivery::DeliveryOutcome,
     hook::Hook,
     limits::{DAY_MS, WINDOWS_PER_PERSON_MAX},
-    person::{ToldDate, Window},
+    person::{ToldClosing, Window},
     plan::{
         AloneRule, CloseRule, EscalationRule, FirstRule, KeyPart, OnlineSurface, Plan, RestRule, WeekdaySet,
     },
@@ -183,24 +184,21 @@ fn a_date_is_told_once_under_each_key() {
 }
 
 #[test]
-fn a_last_date_knows_its_keys() {
-    let mut told = ToldDate::new(7, "a");
-    assert_eq!((told.last_date("a"), told.last_date("b"), told.last_date("")), (7, 6, 7));
-    told.note_date(7, "b");
-    assert_eq!((told.last_date("a"), told.last_date("b"), told.last_date("c")), (7, 7, 6));
-    told.note_date(6, "c");
-    assert_eq!(told.last_date("c"), 7, "it is told no later than the others, and not twice");
-    told.note_date(8, "a");
-    assert_eq!((told.last_date("a"), told.last_date("b")), (8, 7));
-    (0..100).for_each(|n| told.note_date(8, &format!("key {n}")));
+fn a_last_closing_knows_its_keys() {
+    let mut told = ToldClosing::new(ClosingNumber(7), "a");
+    let last = |told: &ToldClosing, keys: [&str; 3]| keys.map(|key| told.last_number(key).0);
+    assert_eq!(last(&told, ["a", "b", ""]), [7, 6, 7]);
+    told.note_number(ClosingNumber(7), "b");
+    assert_eq!(last(&told, ["a", "b", "c"]), [7, 7, 6]);
+    told.note_number(ClosingNumber(6), "c");
+    assert_eq!(told.last_number("c").0, 7, "it is told no later than the others, and not twice");
+    told.note_number(ClosingNumber(8), "a");
+    assert_eq!(last(&told, ["a", "b", "b"]), [8, 7, 7]);
+    (0..100).for_each(|n| told.note_number(ClosingNumber(8), &format!("key {n}")));
     assert_eq!(told.keys.len(), WINDOWS_PER_PERSON_MAX);
-    let mut whole = ToldDate::new(7, "");
-    whole.note_date(7, "a");
-    assert_eq!(
-        (whole.last_date("a"), whole.last_date("b")),
-        (7, 7),
-        "what was told without a key was told for all"
-    );
+    let mut whole = ToldClosing::new(ClosingNumber(7), "");
+    whole.note_number(ClosingNumber(7), "a");
+    assert_eq!(last(&whole, ["a", "b", ""]), [7; 3], "what was told without a key was told for all");
 }
 
 /// Whichever of them is due when it ends.

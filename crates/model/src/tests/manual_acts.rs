@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Channel, EndReason, EntryKey, Kind, MarkAction, PlanName, UtcMillis,
     closing_candidate::ClosingCandidate,
-    limits::{CLOSING_KEYS_MAX, DAY_MS},
+    limits::{DAY_MS, LIST_KEYS_MAX, RECORD_BYTES_MAX, RECORD_KEYS_MAX},
     person::{Act, HoldCause, Window},
     plan::{
         CapPeriod, CloseRule, EscalationRule, FirstRule, MessageCap, OnlineRule, OnlineSurface, Plan,
@@ -131,25 +131,25 @@ fn nothing_follows_what_was_cancelled() {
     assert_eq!(bench.record.windows, []);
 }
 
+/// However much ends, one closing names it all: what is owed for it is lists.
 #[test]
-fn more_than_one_closing_may_name_end_all_the_same() {
+fn one_closing_names_all_that_ends() {
     let mut bench = StepBench::new(8, 1);
     bench.announce(1, 0);
     bench.by_hand(2, Act::Cancel, None, 2);
-    let many = 3 * CLOSING_KEYS_MAX;
+    let many = 40 * RECORD_KEYS_MAX;
     let all = (0..many).map(|n| candidate(i64::try_from(n).unwrap(), 1, &format!("work:{n}"), Ok(())));
     let all: Vec<ClosingCandidate> = all.collect();
-    let (mut gone, mut closings) = (BTreeSet::new(), 0);
-    while !bench.record.windows.is_empty() {
-        let left = all.iter().filter(|one| !gone.contains(&one.key)).cloned().collect();
-        assert!(bench.close(3, left).is_empty());
-        gone.extend(ended_keys(&bench, EndReason::Cancelled));
-        bench.record.owed.clear();
-        closings += 1;
-        assert!(closings < 20, "it makes no headway");
-    }
-    assert_eq!(gone.len(), many);
-    assert!(closings > 1);
+    assert!(bench.close(3, all).is_empty());
+    assert_eq!(bench.record.windows, []);
+    assert_eq!(ended_keys(&bench, EndReason::Cancelled).len(), many);
+    let weight = bench.record.weight();
+    let lists = bench.record.list_owed_keys();
+    assert_eq!(lists.iter().map(|(_, list)| list.keys().len()).sum::<usize>(), many);
+    assert!(lists.iter().all(|(_, list)| list.keys().len() <= LIST_KEYS_MAX));
+    assert_eq!(bench.record.owed_keys().count(), 0);
+    assert_eq!(bench.record.weight(), weight);
+    assert!(weight < RECORD_BYTES_MAX / 2, "{weight}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::{StepBench, candidate};
 use crate::{
     EntryKey, MarkAction, UtcMillis,
     closing_candidate::ClosingCandidate,
+    closing_dates::ClosingDates,
     limits::DAY_MS,
     local_time::LocalTime,
     plan::{AloneRule, CloseRule, FirstRule, Plan, PlanSet, RestRule, TooFewRule, WeekdaySet, ZoneRule},
@@ -112,8 +113,12 @@ pub(super) fn close_after(minutes: i64) -> CloseRule {
 }
 
 fn close_daily(hour: u8) -> CloseRule {
-    let (at, zone) = (LocalTime { hour, minute: 0 }, ZoneRule::Person);
-    CloseRule::Calendar { at, on: WeekdaySet::ALL, zone, spread_ms: 0, best: None }
+    close_at(&[LocalTime { hour, minute: 0 }])
+}
+
+fn close_at(times: &[LocalTime]) -> CloseRule {
+    let (dates, times, zone) = (ClosingDates::DAILY, times.to_vec(), ZoneRule::Person);
+    CloseRule::Calendar { dates, times, zone, spread_ms: 0, best: None }
 }
 
 fn rest_rule(start: i64, factor: u16, most: i64, reset: i64) -> RestRule {
@@ -289,6 +294,31 @@ fn a_plan_that_has_another_hour_is_told_on_the_same_day() {
     check(11, &[Comes(60), Hour(120, 9), Comes(130)], "540: 60 130;");
     // And the day after everything is as the plan says.
     check(11, &[Comes(60), Hour(600, 9), Comes(700)], "660: 60; 1980: 700;");
+}
+
+#[test]
+fn a_calendar_may_close_several_times_a_day() {
+    let at = |hour| LocalTime { hour, minute: 0 };
+    let twice = |plan: &mut Plan| plan.close = close_at(&[at(9), at(18)]);
+    check_windows(twice, &[0], "540: 0;");
+    check_windows(twice, &[0, 541, 700], "540: 0; 1080: 541 700;");
+    check_windows(twice, &[540, 1_081], "540: 540; 1980: 1081;");
+    // A plan that comes to close twice a day does so on the same day, and one that ceases to goes on the day after.
+    let changing = |first: CloseRule, then: CloseRule, comings: &[i64]| {
+        let mut bench = StepBench::with_plan(|plan| plan.close = first.clone());
+        let mut told = Vec::new();
+        for (now, day) in comings.iter().copied().zip(0..) {
+            bench.announce(now * MINUTE, 0);
+            let due = bench.due();
+            let entry = candidate(1, day + 1, &format!("work:{day}"), Ok(()));
+            assert_eq!(bench.close(due, vec![entry]).len(), 1, "{due}");
+            told.push(due / MINUTE);
+            bench.plans.by_name.values_mut().for_each(|plan| plan.close = then.clone());
+        }
+        told
+    };
+    assert_eq!(changing(close_daily(9), close_at(&[at(9), at(18)]), &[0, 600, 1_100]), [540, 1_080, 1_980]);
+    assert_eq!(changing(close_at(&[at(9), at(18)]), close_daily(9), &[0, 600, 2_000]), [540, 1_980, 3_420]);
 }
 
 #[test]

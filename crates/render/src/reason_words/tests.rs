@@ -8,7 +8,7 @@ use model::{
     VersionedState, civil_time::Zone, person::profile,
 };
 
-use crate::{ItemInput, MailInput, MessageRenderer, SectionInput};
+use crate::{ItemInput, ItemWords, MailInput, MessageRenderer, SectionInput};
 
 const CATALOGUE: &str = r#"
 catalogue: sample
@@ -82,8 +82,14 @@ impl ReasonMailCase<'_> {
         let state = VersionedState::from_values(1, [("at", self.at.map(Value::Place))]);
         let subject = SubjectRef::new("work:1").unwrap();
         let kind = reasons.first().map_or_else(|| Kind::new("all").unwrap(), |reason| reason.kind.clone());
-        let item =
-            ItemInput { kind: &kind, subject: &subject, state: &state, reasons: &reasons, maybe: false };
+        let item = ItemInput {
+            kind: &kind,
+            subject: &subject,
+            state: &state,
+            reasons: &reasons,
+            maybe: false,
+            words: &ItemWords::default(),
+        };
         let mail = renderer.render_mail(&MailInput {
             variant: 7,
             plan: &PlanName::new("daily").unwrap(),

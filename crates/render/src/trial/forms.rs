@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Catalogue, KindDef, ToldExample, example_name};
+use catalogue::{Catalogue, KindDef};
 use model::{
-    AudienceMatch, Channel, EntryReason, GeoPoint, Kind, Person, UtcMillis, Value, VersionedState,
+    Actor, AudienceMatch, Channel, EntryReason, GeoPoint, Kind, Person, UtcMillis, Value, VersionedState,
     civil_time::Zone,
-    limits::READY_ENTRIES_MAX,
+    limits::{ACTORS_SOUGHT_MAX, READY_ENTRIES_MAX},
     person::profile,
     plan::{OncePer, Plan},
 };
 
-use super::blocks;
+use super::{
+    blocks,
+    varied_examples::{ToldExample, example_name, told_example},
+};
 use crate::{
     MessageRenderer,
-    input::{ItemInput, MailInput, RenderError, SectionInput},
+    input::{ItemInput, ItemWords, MailInput, RenderError, SectionInput},
 };
 
 /// Where the reader is: not far from the places of what is told.
@@ -32,23 +35,60 @@ pub struct ToldThing {
     pub section: usize,
     pub example: ToldExample,
     reasons: Vec<EntryReason>,
+    pub words: ItemWords,
 }
 
 impl ToldThing {
     pub fn new(catalogue: &Catalogue, plan: &Plan, kind: &KindDef, number: usize) -> Option<Self> {
         let section = plan.section_of(&kind.name)?;
-        let example = catalogue.told_example(kind, number)?;
+        let example = told_example(catalogue, kind, number)?;
         let other = Person::new(&format!("other{number}")).ok();
         let because = kind.audience_matches(&example.subject, &example.state, other);
         // Who follows one of many is told for that one.
         let because = because.into_iter().take(1);
         let reasons = because.map(|because| EntryReason { kind: kind.name.clone(), because }).collect();
-        Some(Self { kind: kind.name.clone(), section, example, reasons })
+        // Every second one stands for several, where the kind has bundles.
+        let words = ItemWords::example(catalogue, kind, &example.state, is_many(kind, number));
+        Some(Self { kind: kind.name.clone(), section, example, reasons, words })
+    }
+
+    /// The same, told as many at once.
+    pub fn as_many(&self, catalogue: &Catalogue, kind: &KindDef) -> Self {
+        let words = ItemWords::example(catalogue, kind, &self.example.state, true);
+        Self { words, ..self.clone() }
+    }
+
+    /// The same, done by as many as a message ever names.
+    fn into_crowd(mut self) -> Self {
+        let actor = |number: usize| {
+            let person = Person::new(&format!("person{number}")).ok()?;
+            Some(Actor { name: Some(example_name(number).into()), ..person.into() })
+        };
+        let actors: Vec<Actor> = (1..=ACTORS_SOUGHT_MAX).filter_map(actor).collect();
+        self.words.actor = actors.first().cloned();
+        self.words.others = actors.len().saturating_sub(1);
+        self.words.count = self.words.count.max(actors.len());
+        self.words.actors = actors;
+        self
+    }
+
+    /// The same, told as two at once.
+    fn as_two(&self) -> Self {
+        Self { words: ItemWords { count: 2, ..self.words.clone() }, ..self.clone() }
     }
 
     /// The same thing, of which something else is known.
     pub fn with_example(&self, example: ToldExample) -> Self {
-        Self { example, ..self.clone() }
+        let mut words = self.words.clone();
+        words.kept.retain(|name, _| example.state.get(name).is_some());
+        Self { example, words, ..self.clone() }
+    }
+
+    /// The same thing, and nobody says who did it.
+    #[must_use]
+    pub fn without_actors(mut self) -> Self {
+        (self.words.actor, self.words.actors) = (None, Vec::new());
+        self
     }
 
     fn item(&self) -> ItemInput<'_> {
@@ -58,11 +98,16 @@ impl ToldThing {
             state: &self.example.state,
             reasons: &self.reasons,
             maybe: false,
+            words: &self.words,
         }
     }
 }
 
-/// As many things as a plan has room for, of all its kinds.
+fn is_many(kind: &KindDef, number: usize) -> bool {
+    kind.bundle.is_some() && number.is_multiple_of(2)
+}
+
+/// As many things as a plan has room for, of all its kinds; its bundles are as large as they get.
 pub fn full_things(catalogue: &Catalogue, plan: &Plan) -> Vec<ToldThing> {
     let mut things = Vec::new();
     for section in &plan.sections {
@@ -70,20 +115,31 @@ pub fn full_things(catalogue: &Catalogue, plan: &Plan) -> Vec<ToldThing> {
             section.kinds.iter().filter_map(|kind| catalogue.kinds.get(kind)).collect();
         let more = (0..usize::from(section.most)).zip(kinds.iter().cycle());
         let start = things.len() + 1;
-        things.extend(more.filter_map(|(nth, kind)| ToldThing::new(catalogue, plan, kind, start + nth)));
+        things.extend(more.filter_map(|(nth, kind)| {
+            let thing = ToldThing::new(catalogue, plan, kind, start + nth)?;
+            Some(if is_many(kind, start + nth) { thing.into_crowd() } else { thing })
+        }));
     }
     things.truncate(READY_ENTRIES_MAX);
     things
 }
 
-/// Each thing twice, as two events of it are told: once where the plan says a subject once, or has no room for two.
-pub fn doubled_things(each: &[ToldThing], plan: &Plan) -> Vec<ToldThing> {
+/// Each thing twice, as two events of it are told: once where they are a bundle, or where the plan says a subject once or has no
+/// room for two.
+pub fn doubled_things(each: &[ToldThing], plan: &Plan, catalogue: &Catalogue) -> Vec<ToldThing> {
     let most = |section: usize| plan.sections.get(section).map_or(1, |section| usize::from(section.most));
     let times = |thing: &ToldThing| {
         let says_once = plan.once_per != OncePer::Event;
         if says_once { 1 } else { most(thing.section).min(2) }
     };
-    each.iter().flat_map(|thing| std::iter::repeat_n(thing.clone(), times(thing))).collect()
+    let has_bundles =
+        |thing: &ToldThing| catalogue.kinds.get(&thing.kind).is_some_and(|kind| kind.bundle.is_some());
+    each.iter()
+        .flat_map(|thing| match has_bundles(thing) {
+            true => vec![thing.as_two()],
+            false => vec![thing.clone(); times(thing)],
+        })
+        .collect()
 }
 
 /// A message: what it tells, and to whom.

@@ -1,6 +1,7 @@
 //! What is a hole and what is none, and each finding on a catalogue in which it was planted.
 
 use catalogue::Catalogue;
+use source_text::TextProblem;
 
 use super::{
     blocks,
@@ -231,5 +232,91 @@ fn each_finding_is_seen_where_it_was_planted() {
     check(
         list_findings(says, "mail", "x", "40", &heavy),
         &[(TrialSort::Heavy, "a full mail of `weekly` with 40 entries has ")],
+    );
+}
+
+const PAGES: &str = "
+catalogue: pages
+subjects:
+  page: {title: text, summary: text, gone: flag}
+kinds:
+  edited:
+    on: page.edited
+    to: {followers_of: subject}
+    while: not subject.gone
+    keeps: [summary]
+    bundle_by: subject
+    says: SAYS
+    says_many: MANY
+    plans: [daily]
+plans:
+  daily:
+    channel: email
+    close: {daily: '18:00', zone: person}
+    look_back: 14d
+    from: Pages <pages@example.com>
+    headline: News
+    template: mail
+    text: text
+    sections:
+      - {title: New, kinds: [edited], most: 20}
+";
+
+/// What is said of bundles with these texts: each line as `line: what; help`.
+fn describe_bundles(says: &str, says_many: &str, card: &str) -> Vec<String> {
+    let text = PAGES.replace("SAYS", says).replace("MANY", says_many);
+    let card = format!(
+        "<mjml><mj-body>{{% for item in items %}}<mj-section><mj-column><mj-text>{card}</mj-text></mj-column></mj-section>\
+         {{% endfor %}}</mj-body></mjml>"
+    );
+    let read = |name: &str| {
+        let list = "{% for item in items %}- {{ item.says }}\n{% endfor %}";
+        Ok(if name == "mail" { card.clone() } else { list.to_string() })
+    };
+    let catalogue =
+        Catalogue::parse(&text, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}"));
+    let problems = match MessageRenderer::run_trial(&catalogue) {
+        Ok(trial) => trial.findings.into_iter().map(|finding| finding.problem).collect(),
+        Err(problems) => problems.0,
+    };
+    let describe = |problem: &TextProblem| {
+        format!("{}: {}; {}", problem.line, problem.what, problem.help.as_deref().unwrap_or_default())
+    };
+    problems.iter().map(describe).collect()
+}
+
+#[test]
+fn bundles_are_tried_with_as_many_actors_as_there_may_be() {
+    let check = |says: &str, says_many: &str, card: &str, expected: &[&str]| {
+        let found = describe_bundles(says, says_many, card);
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.contains(expected), "{found}, not {expected}");
+        }
+    };
+    let title = "{{ subject.title | default(\"a page\") }}";
+    let (says, says_many) =
+        (format!("'{title} was edited'"), format!("'{title} was edited {{{{ count }}}} times'"));
+    let card = "{{ item.says }}";
+    check(&says, &says_many, card, &[]);
+    // What grows with the square of the actors is never done, and what prints them all is too long.
+    let square = format!(
+        "'{title}{{% for a in actors %}}{{% for b in actors %}}{{{{ b }}}}{{% endfor %}}{{% endfor %}}'"
+    );
+    check(&says, &square, card, &["this text needs too many steps"]);
+    let all = "{{ item.says }} {% for actor in item.actors %}<b>{{ actor }}</b>{% endfor %}";
+    check(&says, &says_many, all, &["a full mail of `daily` with 20 entries has "]);
+    // No condition reads what an event said, or who did it.
+    let default = "; test it with `{% if event.summary %}`, or write something else with `default(\"…\")`";
+    let (gap, many) = ("'{{ event.summary }} on a page'", "'{{ actor }} edited a page'");
+    let found = describe_bundles(gap, &says_many, card);
+    assert!(found.iter().any(|one| one.ends_with(default)), "{found:#?}");
+    let found = describe_bundles(&says, many, card);
+    let actor = "13: `says_many` of `edited` has a gap if `actor` is missing: “___ edited a page”; test it with `{% if actor %}`, or write something else with `default(\"…\")`";
+    assert!(found.iter().any(|one| one == actor), "{found:#?}");
+    let found = describe_bundles("'{{ subject.title }} was edited'", &says_many, card);
+    assert!(
+        found.iter().any(|one| one.contains("let `while` require it: `subject.title is defined`")),
+        "{found:#?}"
     );
 }

@@ -15,7 +15,7 @@ use model::{
     Fact, UtcMillis, VersionedState,
     device::PushDevice,
     fault::{self, PlantedFault},
-    ready::Ready,
+    ready::{Ready, ReadyEntry},
     returns::{ReturnSort, Slip},
 };
 use prometheus::IntCounter;
@@ -64,7 +64,7 @@ impl HandoverGate for ClaimGate<'_> {
                 return false;
             }
         }
-        let told = self.checked.told.iter().map(|entry| entry.key).collect();
+        let told = self.checked.told.iter().flat_map(ReadyEntry::keys).collect();
         let since = self.desk.deps.room.clock.steady();
         let claim = self.desk.build_claim(self.ready, self.attempt, told);
         if !self.leaves_slip(claim.at).await {
@@ -117,14 +117,15 @@ impl ClaimGate<'_> {
         if is_fresh || fault::is_planted(PlantedFault::StaleAtTheGate) {
             return Ok(true);
         }
-        let loaded = load::load_batch(deps, std::slice::from_ref(self.ready)).await?;
+        let (_, loaded) = load::load_batch(deps, vec![self.ready.clone()]).await?;
         let (facts, now) = (loaded.facts_of(self.ready), self.desk.now());
         let catalogue = self.desk.catalogue_of(self.ready);
         let checked = check::check_ready(self.ready, facts, &loaded.world, catalogue, now);
         // What changes all the time, such as where somebody is, does not hold a message for ever.
         let as_made = self.given_up >= REMADE_MAX || is_as_known(&facts.profile, &self.facts.profile);
         let is_wanted = !self.ready.is_badge() || check::wants_badge(self.ready, facts, catalogue, now);
-        let fits = as_made && is_wanted && checked.told == self.checked.told;
+        let names_same = facts.erased == self.facts.erased;
+        let fits = as_made && is_wanted && names_same && checked.told == self.checked.told;
         if !fits {
             *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(loaded));
         }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use model::Channel;
-use runtime::{clock::SteadyStopwatch, metrics::Gauges};
+use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Gauges};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -39,11 +39,21 @@ impl DeliveryPlaces {
         Self { of: Channel::ALL.into_iter().map(of).collect(), seating: Mutex::default(), in_flight }
     }
 
-    /// A place of this channel, if one is free before the round has begun what it begins.
-    pub async fn take(&self, channel: Channel, round: &SteadyStopwatch) -> Option<DeliveryPlace> {
+    /// A place of this channel, if one is free before the round has begun what it begins. A process that is to end begins
+    /// nothing.
+    pub async fn take(
+        &self,
+        channel: Channel,
+        round: &SteadyStopwatch,
+        shutdown: &ShutdownSignal,
+    ) -> Option<DeliveryPlace> {
         let waits = ROUND.saturating_sub(round.elapsed());
         let free = self.of.get(&channel)?.clone().acquire_owned();
-        let place = timeout(waits, free).await.ok().and_then(Result::ok);
+        let place = tokio::select! {
+            biased;
+            () = shutdown.wait() => return None,
+            place = timeout(waits, free) => place.ok().and_then(Result::ok),
+        };
         let mut seating = self.lock_seating();
         let seated = if place.is_some() { &mut seating.placed } else { &mut seating.turned_away };
         *seated.entry(channel).or_default() += 1;

@@ -62,11 +62,13 @@ fn entry(n: usize, (section, subject, kinds): &EntryLine) -> ReadyEntry {
         EntryReason { kind: Kind::new(kind).unwrap(), because }
     };
     ReadyEntry {
-        key: EntryKey { occurred: UtcMillis(0), event: EventKey([u8::try_from(n).unwrap(); 16]) },
-        subject: SubjectRef::new(subject).unwrap(),
-        reasons: kinds.iter().map(reason).collect(),
         section: *section,
         maybe: n == 1,
+        ..ReadyEntry::new(
+            EntryKey { occurred: UtcMillis(0), event: EventKey([u8::try_from(n).unwrap(); 16]) },
+            SubjectRef::new(subject).unwrap(),
+            kinds.iter().map(reason).collect(),
+        )
     }
 }
 

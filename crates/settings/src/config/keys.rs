@@ -158,9 +158,13 @@ config_keys! {
         "hosts on your own network that may be called; otherwise only public addresses are";
     HOOKS_PER_SECOND "hooks.per_second": Rate, "calls a second to each host at most, of one process";
     PARTITIONS "partitions": Count = "64", "the number of parts into which persons and subjects are divided; it stays for life";
+    DAY_LIFE "day_life": Count = "90",
+        "for how many days each day and its entries are kept, from 21 to 400: mails look back and `explain` finds what was told; it stays for life";
     DISK_RESERVE "disk_reserve": Bytes = "256 MiB", "disk space that is never used: intake stops before";
     PRESENCE_URL "presence.url": Url,
         "the service of your product that knows which apps are connected, for surfaces with `ask: live`; none is asked unless set";
+    GEOIP_DATABASE "geoip.database": Path,
+        "database of IP addresses in the format of MaxMind, of cities, such as GeoLite2-City.mmdb: profiles without a place get that of `ip_address`; its file is read again when it changes; none unless set";
     DEMO "demo": Flag = "false", "a clock that can be moved forward, and a little world to begin with";
     SERVER "server": Url,
         "the house that commands ask, such as https://news.example.org or http://tidings.news.svc; the one that runs on the data directory unless set";

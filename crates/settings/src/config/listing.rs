@@ -83,6 +83,7 @@ fn value_as_json(merged: &MergedConfig, key: &ConfigKey) -> Value {
             None => keys::NO_FOLDER.into(),
         },
         keys::PARTITIONS => config.partitions.count().into(),
+        keys::DAY_LIFE => config.day_life.days().into(),
         keys::DISK_RESERVE => config.disk_reserve.into(),
         keys::DEMO => config.demo.into(),
         keys::CATALOGUE_WATCH => config.catalogue_watch.into(),

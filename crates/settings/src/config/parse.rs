@@ -7,6 +7,7 @@ use std::{
 };
 
 use courier_net::is_rate;
+use model::share::{ShareRatio, ShareRatioError};
 use runtime::log::LogFormat;
 use source_text::nearest_name;
 use tracing::level_filters::LevelFilter;
@@ -26,18 +27,24 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 39] = [
+const CRATES: [&str; 45] = [
     "adapters",
     "bench",
+    "calendar",
     "catalogue",
+    "catalogue_format",
     "cli",
     "console",
     "courier",
     "courier_net",
     "digest",
+    "diverse_order",
     "expression",
     "fanout",
+    "geoip",
     "house",
+    "house_facts",
+    "http_agent",
     "ingest",
     "lifecycle",
     "listener",
@@ -164,20 +171,13 @@ pub fn parse_public_url(text: &str) -> Result<String, String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
-/// `10%` or `0.5%` in parts of a hundred thousand; `off` is none.
-pub fn parse_share(text: &str) -> Result<Option<u32>, String> {
-    const WRONG: &str = "is not a share such as 0.5% or 10%, nor `off`";
-    if text == "off" {
-        return Ok(None);
+/// `10%` or `0.5%`; `off` is none.
+pub fn parse_share(text: &str) -> Result<Option<ShareRatio>, String> {
+    match text.parse() {
+        _ if text == "off" => Ok(None),
+        Ok(share) if share > ShareRatio::NONE => Ok(Some(share)),
+        Ok(_) | Err(ShareRatioError) => Err(format!("{ShareRatioError}, nor `off`")),
     }
-    let number = text.strip_suffix('%').ok_or(WRONG)?.trim();
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let is_number = |digits: &str| digits.chars().all(|c| c.is_ascii_digit());
-    if whole.is_empty() || part.len() > 3 || !is_number(whole) || !is_number(part) {
-        return Err(WRONG.to_owned());
-    }
-    let parts: u32 = format!("{whole}{part:0<3}").parse().map_err(|_| WRONG)?;
-    if (1..=100_000).contains(&parts) { Ok(Some(parts)) } else { Err(WRONG.to_owned()) }
 }
 
 /// `45s`, `500ms`, `2m`.

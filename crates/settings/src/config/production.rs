@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use model::DayLife;
 use secrecy::SecretString;
 use topic_kafka::settings::{
     ClusterSecurity, GroupProtocol, KafkaLogin, KafkaTls, ReplicationSettings, SaslMechanism, StampSource,
@@ -82,9 +83,13 @@ const OURS: &[(&str, Option<&str>)] = &[
 ];
 
 /// All of it, or `None` with the reasons noted.
-pub fn resolve_production(merge: &mut ConfigMerge<'_>, demo: bool) -> Option<ProductionConfig> {
+pub fn resolve_production(
+    merge: &mut ConfigMerge<'_>,
+    demo: bool,
+    day_life: DayLife,
+) -> Option<ProductionConfig> {
     let kafka = resolve_kafka(merge, demo);
-    let cql = resolve_cql(merge);
+    let cql = resolve_cql(merge).map(|cql| store_cql::Settings { day_life, ..cql });
     let registry = resolve_registry(merge);
     Some(ProductionConfig { kafka: kafka?, cql: cql?, registry })
 }

@@ -104,6 +104,7 @@ fn every_key_of_production_is_read_and_shown() {
     };
     check("engine", "TIDINGS_ENGINE", "production", "production");
     check("partitions", "TIDINGS_PARTITIONS", "8", "8");
+    check("day_life", "TIDINGS_DAY_LIFE", "400", "400");
     check("outbox", "TIDINGS_OUTBOX", "/o", "/o");
     check("kafka.brokers", "TIDINGS_KAFKA_BROKERS", "a:1,b:2", "a:1,b:2");
     check("kafka.prefix", "TIDINGS_KAFKA_PREFIX", "t.", "t.");

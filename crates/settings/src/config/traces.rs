@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use model::share::ShareRatio;
 use secrecy::SecretString;
 
 use super::{
@@ -15,8 +16,8 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct TracesConfig {
     pub endpoint: String,
-    /// Of a hundred thousand traces that begin here, how many are recorded.
-    pub sample: u32,
+    /// Of the traces that begin here, how many are recorded.
+    pub sample: ShareRatio,
     /// What each request has beside.
     pub headers: Vec<(String, SecretString)>,
     pub service: String,
@@ -41,12 +42,19 @@ pub fn resolve_traces(merge: &mut ConfigMerge<'_>) -> Option<TracesConfig> {
             .into_iter()
             .for_each(|name| merge.refuse_without(name, TRACES_ENDPOINT));
     }
-    Some(TracesConfig { endpoint: endpoint?, sample: sample?.unwrap_or(0), headers, service: service?, ca })
+    Some(TracesConfig {
+        endpoint: endpoint?,
+        sample: sample?.unwrap_or_default(),
+        headers,
+        service: service?,
+        ca,
+    })
 }
 
 /// A password in it would be shown.
 fn parse_receiver(text: &str) -> Result<String, String> {
-    let endpoint = parse_web_url(text)?;
+    let endpoint =
+        parse_web_url(text).map_err(|_| "is not an address, such as http://collector:4318".to_owned())?;
     if endpoint.contains(['@', '?', '#']) {
         return Err(format!("must not contain user, password or key; they go to `{TRACES_HEADERS}`"));
     }

@@ -7,7 +7,11 @@ use std::{
     time::Duration,
 };
 
-use model::{Tenant, partition::PartitionCount};
+use model::{
+    DayLife, Tenant,
+    limits::{DAY_LIFE_MAX, DAY_LIFE_MIN},
+    partition::PartitionCount,
+};
 use secrecy::ExposeSecret as _;
 use wire::token::{LinkSecret, OLD_SECRETS_MAX, SECRET_BYTES};
 
@@ -60,8 +64,7 @@ impl ConfigMerge<'_> {
         let listen = self.take(keys::LISTEN, parse_as("is not an address and port, such as 127.0.0.1:7280"));
         let public_url = self.take(keys::PUBLIC_URL, parse_public_url);
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
-        let canary = self.settings.get(keys::CANARY_CATALOGUE).map(|setting| PathBuf::from(&setting.text));
-        let canary_share = self.take(keys::CANARY_SHARE, parse_share);
+        let canary = self.resolve_canary();
         let secret = self.resolve_signing();
         let outbox = self.take(keys::OUTBOX, parse_folder);
         let hand_over = self.take(keys::LIMITS_HAND_OVER, parse_duration);
@@ -70,15 +73,16 @@ impl ConfigMerge<'_> {
         let push = push::resolve_push(&mut self);
         let hooks = hooks::resolve_hooks(&mut self);
         let partitions = self.take(keys::PARTITIONS, parse_partitions);
+        let day_life = self.take(keys::DAY_LIFE, parse_day_life);
         let disk_reserve = self.take(keys::DISK_RESERVE, parse_bytes);
         let presence_url = self.take(keys::PRESENCE_URL, parse_web_url);
+        let geoip_database = self.take(keys::GEOIP_DATABASE, parse_path);
         let demo = self.take(keys::DEMO, parse_as("is neither true nor false"));
         let catalogue_watch = self.take(keys::CATALOGUE_WATCH, parse_as("is neither true nor false"));
-        let filter = self.take(keys::LOG_FILTER, check_log_filter);
-        let format = self.take(keys::LOG_FORMAT, parse_log_format);
+        let log = self.resolve_log();
         let traces = traces::resolve_traces(&mut self);
         let limits = self.resolve_limits(hand_over);
-        let engine = self.resolve_engine(demo);
+        let engine = self.resolve_engine(demo, day_life);
         // Everything was looked at by now, so that every problem is told and not only the first.
         let config = (|| {
             let data_dir = data_dir?;
@@ -94,17 +98,19 @@ impl ConfigMerge<'_> {
                 public_url,
                 tenant: tenant?,
                 catalogue,
-                canary: canary.zip(canary_share?).map(|(catalogue, share)| CanaryConfig { catalogue, share }),
+                canary,
                 api_keys,
                 access_tokens,
                 server,
                 secret,
                 partitions: partitions?,
+                day_life: day_life?,
                 disk_reserve: disk_reserve?,
                 presence_url,
+                geoip_database,
                 demo: demo?,
                 catalogue_watch: catalogue_watch?,
-                log: LogConfig { filter: filter?, format: format? },
+                log: log?,
                 traces,
                 limits: limits?,
             })
@@ -121,6 +127,22 @@ impl ConfigMerge<'_> {
         }
     }
 
+    /// What is refused of it is noted, as everywhere.
+    fn resolve_canary(&mut self) -> Option<CanaryConfig> {
+        let folder = self.settings.get(keys::CANARY_CATALOGUE).map(|setting| PathBuf::from(&setting.text));
+        let share = self.take(keys::CANARY_SHARE, parse_share);
+        if folder.is_none() {
+            self.refuse_without(keys::CANARY_SHARE, keys::CANARY_CATALOGUE);
+        }
+        folder.zip(share?).map(|(catalogue, share)| CanaryConfig { catalogue, share })
+    }
+
+    fn resolve_log(&mut self) -> Option<LogConfig> {
+        let filter = self.take(keys::LOG_FILTER, check_log_filter);
+        let format = self.take(keys::LOG_FORMAT, parse_log_format);
+        Some(LogConfig { filter: filter?, format: format? })
+    }
+
     fn resolve_limits(&mut self, hand_over: Option<Duration>) -> Option<LimitsConfig> {
         let bounces = self.take(keys::LIMITS_BOUNCES, parse_share);
         let complaints = self.take(keys::LIMITS_COMPLAINTS, parse_share);
@@ -135,9 +157,9 @@ impl ConfigMerge<'_> {
         })
     }
 
-    fn resolve_engine(&mut self, demo: Option<bool>) -> Option<EngineConfig> {
+    fn resolve_engine(&mut self, demo: Option<bool>, day_life: Option<DayLife>) -> Option<EngineConfig> {
         if self.take(keys::ENGINE, parse_word(ENGINES))? {
-            return production::resolve_production(self, demo?)
+            return production::resolve_production(self, demo?, day_life?)
                 .map(|production| EngineConfig::Production(Box::new(production)));
         }
         for key in KEYS.iter().filter(|key| key.is_of_production()) {
@@ -182,6 +204,11 @@ fn parse_folder(text: &str) -> Result<Option<PathBuf>, String> {
 fn parse_partitions(text: &str) -> Result<PartitionCount, String> {
     let most = model::limits::PARTITIONS_MAX;
     text.parse().ok().and_then(PartitionCount::new).ok_or_else(|| format!("is not a number from 1 to {most}"))
+}
+
+fn parse_day_life(text: &str) -> Result<DayLife, String> {
+    let bounds = format!("is not a number of days from {DAY_LIFE_MIN} to {DAY_LIFE_MAX}");
+    text.parse().ok().and_then(DayLife::new).ok_or(bounds)
 }
 
 /// Checks across values.

@@ -12,7 +12,7 @@ use super::{
     BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
     samples::{hostile_names, person, subject, tenant},
 };
-use crate::port::Store;
+use crate::port::{CrowdCut, Store};
 
 pub(super) const PROMISES: &[StorePromise] = &[
     StorePromise {
@@ -44,6 +44,11 @@ pub(super) const PROMISES: &[StorePromise] = &[
         name: "a part has its size",
         says: "a part names at most as many as asked for, and never more than a slice may",
         check: |harness| Box::pin(check_part_size(harness)),
+    },
+    StorePromise {
+        name: "a crowd is cut into parts",
+        says: "the parts of what is left of a crowd are walked at any time, and name each lasting member once",
+        check: |harness| Box::pin(check_crowd_cut(harness)),
     },
     StorePromise {
         name: "both sides of a crowd agree",
@@ -254,6 +259,43 @@ async fn check_part_size(harness: &mut dyn StoreHarness) -> StorePromiseResult {
         expect_holds(format!("{} in a slice", part.persons.len()), part.persons.len() <= SLICE_PERSONS_MAX)?;
         let all = read_all_members(&store, &crowd, SLICE_PERSONS_MAX).await?;
         expect_same("all of them", &all.len(), &(SLICE_PERSONS_MAX + 50))?;
+    }
+    Ok(())
+}
+
+async fn check_crowd_cut(harness: &mut dyn StoreHarness) -> StorePromiseResult {
+    let store = harness.open().await?;
+    let of = tenant("main")?;
+    let cell = GlobeCell(0x0831_f8ff_ffff_ffff);
+    for crowd in [followers("author:7")?, Crowd::Cell(cell), Crowd::Everyone] {
+        let many = (0..300).map(|n| enrolment(&format!("p{n:03}"), &crowd, 1, true));
+        store.enrol(many.collect::<Result<_, _>>()?).await?;
+        for (first, share, most) in [(1, 1, 1), (7, 20, 16), (100, 50, 4), (100, 1_000, 16), (290, 1, 16)] {
+            let part = store.members(&of, &crowd, None, first).await?;
+            let Some(from) = part.next else { continue };
+            let cut = CrowdCut { from: &from, found: part.persons.len(), share, most };
+            let places = store.cut_crowd(&of, &crowd, cut).await?;
+            expect_holds(format!("{} parts of {most}", places.len()), (1..=most).contains(&places.len()))?;
+            let mut persons = part.persons;
+            // The last part first: each is walked by itself.
+            for (n, place) in places.iter().enumerate().rev() {
+                let mut from = Some(place.clone());
+                while let Some(place) = from {
+                    // Behind the last one there may be more than was looked at.
+                    if n + 1 < places.len() {
+                        let cut = CrowdCut { from: &place, found: 1, share: 1, most: 9 };
+                        let again = store.cut_crowd(&of, &crowd, cut).await?;
+                        expect_same("a part that is cut again", &again, &vec![place.clone()])?;
+                    }
+                    let part = store.members(&of, &crowd, Some(&place), 9).await?;
+                    persons.extend(part.persons);
+                    from = part.next;
+                }
+            }
+            persons.sort_unstable();
+            let all: Vec<Person> = (0..300).map(|n| person(&format!("p{n:03}"))).collect::<Result<_, _>>()?;
+            expect_same(format!("{crowd}, {first} and then parts of {share}"), &persons, &all)?;
+        }
     }
     Ok(())
 }

@@ -161,7 +161,7 @@ async fn check_expired_reads(harness: &mut dyn StoreHarness) -> StorePromiseResu
     let key = day_key("main", "ann", today())?;
     let rows = entry_rows(0, 3, today())?;
     write_rows(&*store, &key, &rows).await?;
-    let last = UtcMillis(key.day.expires_at().0 - 1);
+    let last = UtcMillis(store.day_life().expiry(key.day).0 - 1);
     let keys = [key];
     expect_same("a millisecond before", &store.read(&keys, last).await?[0].len(), &rows.len())?;
     expect_same("at the instant", &store.read(&keys, last.plus(1)).await?, &vec![Vec::new()])?;
@@ -170,13 +170,14 @@ async fn check_expired_reads(harness: &mut dyn StoreHarness) -> StorePromiseResu
 
 async fn check_expired_writes(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
-    let old = day_key("main", "ann", today().plus(-30))?;
+    let life = store.day_life();
+    let old = day_key("main", "ann", today().plus(-i32::from(life.days()) - 9))?;
     let young = day_key("main", "ann", today())?;
     let write = vec![
         DayRows { key: old.clone(), rows: entry_rows(0, 3, old.day)? },
         DayRows { key: young.clone(), rows: entry_rows(0, 3, young.day)? },
     ];
-    let expiry = old.day.expires_at();
+    let expiry = life.expiry(old.day);
     store.write(write.clone(), NOW).await?;
     store.write(write[..1].to_vec(), expiry).await?;
     // Asked with a time at which the day still lived, so that only what was written counts.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use house_facts::erasure::{EraseMode, Holding, HoldingCounts, HoldingKeeper};
 use model::{
     Channel, Crowd, CrowdEnrolment, DayRow, Mark, MarkAction, PlanName, Value, VersionedState,
     entry::DayKey,
-    erasure::{EraseMode, Holding, HoldingCounts, HoldingKeeper},
     person::notes,
     place::GlobeCell,
     returns::{AddressHash, Slip},

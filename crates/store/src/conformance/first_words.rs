@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::try_join_all;
-use model::{EventKey, UtcMillis, event::FirstWord, limits::FIRST_WORD_LIFE_MS};
+use model::{EventKey, UtcMillis, event::FirstWord};
 
 use super::{
     BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_same,
@@ -26,6 +26,11 @@ pub(super) const PROMISES: &[StorePromise] = &[
         name: "first words come to stand",
         says: "of many words at once one comes to stand, and it is one that was said",
         check: |harness| Box::pin(check_one_word(harness)),
+    },
+    StorePromise {
+        name: "when an event was heard is known",
+        says: "as long as a first word stands it is known when it was said, also after a crash, and not when others were",
+        check: |harness| Box::pin(check_heard_at(harness)),
     },
     StorePromise {
         name: "a first word is gone when it has had its time",
@@ -70,6 +75,18 @@ async fn check_first_word(harness: &mut dyn StoreHarness) -> StorePromiseResult 
     expect_same("of nothing", &store.first_words(&[], NOW).await?, &Vec::new())
 }
 
+async fn check_heard_at(harness: &mut dyn StoreHarness) -> StorePromiseResult {
+    let mut store = harness.open().await?;
+    let (one, other) = (event_key("one")?, event_key("other")?);
+    say_word(&store, one, 5, NOW).await?;
+    say_word(&store, one, 6, NOW.plus(9)).await?;
+    store = harness.crash(store).await?;
+    expect_same("once heard", &store.heard_at(one, NOW.plus(9)).await?, &Some(NOW))?;
+    expect_same("never heard", &store.heard_at(other, NOW.plus(9)).await?, &None)?;
+    let end = NOW.plus(store.day_life().first_word_ms());
+    expect_same("forgotten", &store.heard_at(one, end).await?, &None)
+}
+
 async fn check_words_apart(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let mut keys = vec![event_key("one")?, event_key("two")?];
@@ -97,7 +114,7 @@ async fn check_word_expires(harness: &mut dyn StoreHarness) -> StorePromiseResul
     let store = harness.open().await?;
     let one = event_key("one")?;
     expect_same("the first", &say_word(&store, one, 1, NOW).await?, &word_of_hour(1))?;
-    let last = NOW.plus(FIRST_WORD_LIFE_MS - 1);
+    let last = NOW.plus(store.day_life().first_word_ms() - 1);
     expect_same("a millisecond before", &say_word(&store, one, 2, last).await?, &word_of_hour(1))?;
     expect_same("at its end", &say_word(&store, one, 3, last.plus(1)).await?, &word_of_hour(3))?;
     expect_same("that one", &say_word(&store, one, 4, last.plus(2)).await?, &word_of_hour(3))

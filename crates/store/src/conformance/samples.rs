@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use model::{
-    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
-    MarkAction, Person, PersonScore, ReadyId, SubjectRef, Tenant, UtcMillis, entry::DayKey,
+    Actor, ActorId, AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey,
+    KeptFields, KeyList, Kind, Mark, MarkAction, Person, PersonScore, ReadyId, SubjectRef, Tenant, UtcMillis,
+    Value, actor::AnonymousHash, entry::DayKey,
 };
 
 use super::BrokenStorePromise;
@@ -51,7 +52,7 @@ fn entry_because(
     n: u16,
     day: Day,
     because: AudienceMatch,
-    actor: Option<Person>,
+    actor: Option<Actor>,
 ) -> Result<DayRow, BrokenStorePromise> {
     let kind = Kind::new("published").map_err(|error| name_error(&error))?;
     Ok(DayRow::Entry(Entry {
@@ -59,7 +60,29 @@ fn entry_because(
         reason: EntryReason { kind, because },
         subject: subject(&format!("work:{n}"))?,
         actor,
+        kept: KeptFields::new(),
     }))
+}
+
+/// Every sort of actor, and what an entry keeps of each sort of field.
+fn every_word(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
+    let ids = [ActorId::Person(person("bob")?), ActorId::Anonymous(AnonymousHash([7; 16])), ActorId::System];
+    let kept = [
+        ("summary", Value::from_text("two words")),
+        ("revision", Value::Number(7.5)),
+        ("minor", Value::Flag(true)),
+        ("at", Value::Time(NOW)),
+    ];
+    let kept: KeptFields = kept.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    let row = |(n, id): (u16, ActorId)| {
+        let actor = Actor { id, name: Some("Bob".into()) };
+        let mut row = entry_because(10 + n, day, AudienceMatch::Named, Some(actor))?;
+        if let DayRow::Entry(entry) = &mut row {
+            entry.kept.clone_from(&kept);
+        }
+        Ok(row)
+    };
+    (0..).zip(ids).map(row).collect()
 }
 
 /// Every way in which somebody may have been found, some that begin alike among them.
@@ -85,10 +108,27 @@ pub(crate) fn ready_id(n: u8) -> ReadyId {
 
 /// A row of every sort that there is.
 pub(crate) fn every_row(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
+    let mut rows = [plain_rows(day)?, later_rows(day)?].concat();
+    rows.sort();
+    Ok(rows)
+}
+
+/// Those that came with the second format: words of events, and lists.
+pub(crate) fn later_rows(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
+    let list = KeyList::new((0..40).map(|n| entry_key(n, day)).collect());
+    let mut listed = Mark::new(None, MarkAction::Taken(ready_id(4)), Vec::new(), NOW);
+    listed.list = Some(list.id());
+    let mut rows = every_word(day)?;
+    rows.extend([DayRow::Mark(listed), DayRow::List(list)]);
+    Ok(rows)
+}
+
+/// Those that were there from the beginning.
+pub(crate) fn plain_rows(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
     let mut rows = entry_rows(0, 3, day)?;
     // All of one event, so that only the reason tells them apart.
     for because in every_because()? {
-        rows.push(entry_because(5, day, because, Some(person("bob")?))?);
+        rows.push(entry_because(5, day, because, Some(person("bob")?.into()))?);
     }
     let mut whats = vec![
         MarkAction::Taken(ready_id(1)),

@@ -6,7 +6,7 @@ use std::{collections::HashMap, ops::Bound, sync::Arc, time::Duration};
 use fjall::{Keyspace, OwnedWriteBatch};
 use model::{
     UtcMillis,
-    limits::{DAY_LIFE_MS, DAY_MS, FIRST_WORD_LIFE_MS, LEFT_LIFE_MS},
+    limits::{DAY_MS, LEFT_LIFE_MS},
     returns::SLIP_LIFE_MS,
 };
 use runtime::clock::SteadyStopwatch;
@@ -58,9 +58,9 @@ impl WriterChores {
             since: SteadyStopwatch::start(),
             unflushed: unflushed.collect(),
             now: None,
-            journal: TableSweep::new(StoreTable::Journal, DAY_LIFE_MS, row_written_at),
+            journal: TableSweep::new(StoreTable::Journal, engine.ring.life().ms(), row_written_at),
             answers: TableSweep::new(StoreTable::Answers, DAY_MS, row_written_at),
-            words: TableSweep::new(StoreTable::Words, FIRST_WORD_LIFE_MS, row_written_at),
+            words: TableSweep::new(StoreTable::Words, engine.ring.life().first_word_ms(), row_written_at),
             slips: TableSweep::new(StoreTable::Slips, SLIP_LIFE_MS, row_written_at),
             crowds: TableSweep::new(StoreTable::Crowds, LEFT_LIFE_MS, left_since),
             engine,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     codec,
-    port::{CrowdMembers, CrowdStore, FollowedSubjects, StoreError},
+    port::{CrowdCut, CrowdMembers, CrowdStore, FollowedSubjects, StoreError},
 };
 
 /// A part ends after so many rows, also if most of them say that somebody left.
@@ -56,8 +56,35 @@ impl CrowdStore for EmbeddedStore {
     ) -> Result<CrowdMembers, StoreError> {
         let most = most.clamp(1, SLICE_PERSONS_MAX);
         let prefix = keys::crowd_prefix(tenant, crowd);
-        let from = from.map(keys::bounded_cursor);
-        self.read_engine(most, move |engine| read_members(engine, &prefix, from.as_deref(), most)).await
+        let place = CrowdPlace::parse(from);
+        self.read_engine(most, move |engine| read_members(engine, &prefix, &place, most)).await
+    }
+
+    /// It reads on to where parts of this share end. What is behind the last one is cut when its turn has come.
+    async fn cut_crowd(
+        &self,
+        tenant: &Tenant,
+        crowd: &Crowd,
+        cut: CrowdCut<'_>,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let (share, most) = (cut.share.clamp(1, SLICE_PERSONS_MAX), cut.most);
+        let prefix = keys::crowd_prefix(tenant, crowd);
+        let first = CrowdPlace::parse(Some(cut.from));
+        if first.until.is_some() {
+            return Ok(vec![cut.from.to_vec()]);
+        }
+        self.read_engine(share * most, move |engine| {
+            let mut places = vec![first];
+            while places.len() < most
+                && let Some(last) = places.last_mut()
+                && let Some(next) = read_members(engine, &prefix, last, share)?.next
+            {
+                last.until = Some(next.clone());
+                places.push(CrowdPlace { from: Some(next), until: None });
+            }
+            Ok(places.iter().map(CrowdPlace::bytes).collect())
+        })
+        .await
     }
 
     async fn list_followed(
@@ -133,24 +160,64 @@ fn read_follows(
     Ok(FollowedSubjects { subjects, next: None })
 }
 
+/// Where to go on within a crowd, and where to end: both are names of persons, who may be gone by then.
+#[derive(Debug, Default)]
+struct CrowdPlace {
+    /// Behind this one.
+    from: Option<Vec<u8>>,
+    /// With this one, or at the end of the crowd.
+    until: Option<Vec<u8>>,
+}
+
+impl CrowdPlace {
+    /// No name has the byte that stands before the end and behind it.
+    fn parse(bytes: Option<&[u8]>) -> Self {
+        let Some(bytes) = bytes else { return Self::default() };
+        let parted = bytes.strip_prefix(&[0]).and_then(|rest| {
+            let (until, from) = rest.split_at_checked(rest.iter().position(|byte| *byte == 0)?)?;
+            Some((until, &from[1..]))
+        });
+        match parted {
+            Some((until, from)) => {
+                Self { from: Some(keys::bounded_cursor(from)), until: Some(keys::bounded_cursor(until)) }
+            }
+            None => Self { from: Some(keys::bounded_cursor(bytes)), until: None },
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let from = self.from.as_deref().unwrap_or_default();
+        match &self.until {
+            Some(until) => [&[0], until.as_slice(), &[0], from].concat(),
+            None => from.to_vec(),
+        }
+    }
+}
+
 /// A part of a crowd. The place where the next begins is the last person that was looked at, so whoever
 /// comes and goes between two parts moves nobody else.
 fn read_members(
     engine: &EmbeddedStoreEngine,
     prefix: &[u8],
-    from: Option<&[u8]>,
+    place: &CrowdPlace,
     most: usize,
 ) -> Result<CrowdMembers, StoreError> {
+    let CrowdPlace { from, until } = place;
     let mut start = prefix.to_vec();
-    start.extend_from_slice(from.unwrap_or_default());
+    start.extend_from_slice(from.as_deref().unwrap_or_default());
     let start = if from.is_some() { Bound::Excluded(start) } else { Bound::Included(start) };
     let mut persons = Vec::new();
-    let mut last = None;
-    let next = |last: Option<UserKey>| last.map(|key| key[prefix.len()..].to_vec());
+    let mut last: Option<UserKey> = None;
+    let next = |last: Option<UserKey>| {
+        last.map(|key| CrowdPlace { from: Some(key[prefix.len()..].to_vec()), until: until.clone() }.bytes())
+    };
     let rows = engine.snapshot().range(engine.table(StoreTable::Crowds), (start, Bound::Unbounded));
     for (looked, row) in rows.enumerate() {
         let (key, value) = row.into_inner().map_err(|error| map_database_error("reading a crowd", &error))?;
         let Some(person) = key.strip_prefix(prefix) else { break };
+        if until.as_deref().is_some_and(|until| person > until) {
+            break;
+        }
         let (_, on) = codec::decode_enrolment(&value)?;
         if looked == PAGE_ROWS_MAX || on && persons.len() == most {
             return Ok(CrowdMembers { persons, next: next(last) });

@@ -1,4 +1,4 @@
-//! Days: a keyspace each, rows only ever added.
+//! Days: a keyspace for those that lie together, rows only ever added.
 
 use std::ops::Bound;
 
@@ -24,7 +24,7 @@ type EncodedDays = Vec<(Day, Vec<StoredPair>)>;
 #[async_trait]
 impl DayStore for EmbeddedStore {
     async fn write(&self, mut rows: Vec<DayRows>, now: UtcMillis) -> Result<(), StoreError> {
-        rows.retain(|of| of.key.day.expires_at() > now && !of.rows.is_empty());
+        rows.retain(|of| !self.engine.ring.life().is_over(of.key.day, now) && !of.rows.is_empty());
         if rows.is_empty() {
             return Ok(());
         }
@@ -54,7 +54,7 @@ impl DayStore for EmbeddedStore {
     }
 
     async fn newest(&self) -> Result<Option<Day>, StoreError> {
-        self.read_engine(1, |engine| Ok(engine.newest_day())).await
+        self.read_engine(1, |engine| Ok(engine.held_days()?.pop())).await
     }
 
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
@@ -93,7 +93,7 @@ fn read_rows(
     key: &DayKey,
     now: UtcMillis,
 ) -> Result<Vec<DayRow>, StoreError> {
-    if key.day.expires_at() <= now {
+    if engine.ring.life().is_over(key.day, now) {
         return Ok(Vec::new());
     }
     let Some(keyspace) = engine.day(key.day) else { return Ok(Vec::new()) };
@@ -116,11 +116,12 @@ fn read_day_part(
 ) -> Result<DayPart, StoreError> {
     let mut part = DayPart { rows: Vec::new(), next: None };
     let Some(keyspace) = engine.day(day) else { return Ok(part) };
-    let start = from.map_or(Bound::Unbounded, Bound::Excluded);
+    let start = from.map_or_else(|| Bound::Included(keys::date_prefix(day).to_vec()), Bound::Excluded);
+    let end = Bound::Excluded(keys::date_prefix(day.plus(1)).to_vec());
     // The owner of the last rows, as keys begin; and the last keys of the one before and of this one.
     let mut owner: Vec<u8> = Vec::new();
     let (mut before, mut last): (Option<UserKey>, Option<UserKey>) = (None, None);
-    for (looked, row) in engine.snapshot().range(&keyspace, (start, Bound::Unbounded)).enumerate() {
+    for (looked, row) in engine.snapshot().range(&keyspace, (start, end)).enumerate() {
         let (key, value) = row.into_inner().map_err(|error| map_database_error("reading a day", &error))?;
         let goes_on = !owner.is_empty() && key.starts_with(&owner);
         if looked == most {

@@ -4,19 +4,24 @@ use std::{
     collections::BTreeMap,
     fs::{File, TryLockError},
     io,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::{PoisonError, RwLock},
 };
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, Snapshot};
-use model::Day;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, Readable as _, Snapshot};
+use house_facts::day_ring::{DayBucket, DayRing, describe_other_life};
+use model::{Day, DayLife};
 use runtime::resource_limits;
 
 use super::{keys, sieve::NameSieve};
-use crate::port::StoreError;
+use crate::{codec, port::StoreError};
 
 /// The layout of keys and values; a directory of another one is refused.
 const FORMAT: &str = "2";
+
+/// The key under which the store keeps the day before which all were dropped.
+pub(super) const DROPPED: &[u8] = b"dropped";
 
 /// About what moving rows to disk takes at least.
 const PROBE_BYTES: usize = 4 << 20;
@@ -70,7 +75,10 @@ pub(super) struct EmbeddedStoreEngine {
     tables: Vec<Keyspace>,
     /// Who has a note; nearly everybody has none.
     pub(super) noted: NameSieve,
-    days: RwLock<BTreeMap<Day, Keyspace>>,
+    pub(super) ring: DayRing,
+    days: RwLock<BTreeMap<DayBucket, Keyspace>>,
+    /// Days before this one were dropped, also those whose rows still lie beside rows of others.
+    dropped: RwLock<Option<Day>>,
     /// The last state that is synced. Not fjall's own latest: that one shows a batch while it is being
     /// applied (a flush that ends meanwhile moves it past the batch), and before it is synced.
     published: RwLock<Snapshot>,
@@ -80,11 +88,15 @@ pub(super) struct EmbeddedStoreEngine {
 }
 
 impl EmbeddedStoreEngine {
-    pub(super) fn open(dir: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open(dir: &Path, life: DayLife) -> Result<Self, StoreError> {
         let lock = lock_dir(dir)?;
         let broken = |error: fjall::Error| map_database_error("opening the store", &error);
         let db = Database::builder(dir.join("data")).open().map_err(broken)?;
-        check_format(&db).map_err(broken)??;
+        let refuse =
+            |found: &str| format!("the directory has format {found}, but this release reads {FORMAT}");
+        check_note(&db, "format", FORMAT, refuse).map_err(broken)??;
+        let refuse = |found: &str| describe_other_life(found, life);
+        check_note(&db, "day life", &life.to_string(), refuse).map_err(broken)??;
         let open =
             |table: StoreTable| db.keyspace(table.name(), KeyspaceCreateOptions::default).map_err(broken);
         let tables = StoreTable::ALL.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
@@ -94,24 +106,61 @@ impl EmbeddedStoreEngine {
         }
         let mut days = BTreeMap::new();
         for name in db.list_keyspace_names() {
-            if let Some(day) = keys::keyspace_day(&name) {
-                days.insert(day, db.keyspace(&name, KeyspaceCreateOptions::default).map_err(broken)?);
+            if let Some(bucket) = keys::keyspace_bucket(&name) {
+                days.insert(bucket, db.keyspace(&name, KeyspaceCreateOptions::default).map_err(broken)?);
             }
         }
         let published = RwLock::new(db.snapshot());
-        Ok(Self { tables, noted, days: RwLock::new(days), published, db, dir: dir.to_owned(), _lock: lock })
+        let dropped = tables[StoreTable::Meta as usize].get(DROPPED).map_err(broken)?;
+        let dropped = RwLock::new(dropped.map(|day| codec::decode_day(&day)).transpose()?);
+        let (ring, days) = (DayRing::new(life), RwLock::new(days));
+        Ok(Self { tables, noted, ring, days, dropped, published, db, dir: dir.to_owned(), _lock: lock })
     }
 
     pub(super) fn table(&self, table: StoreTable) -> &Keyspace {
         &self.tables[table as usize]
     }
 
+    /// The keyspace in which the rows of a day lie, unless it was dropped.
     pub(super) fn day(&self, day: Day) -> Option<Keyspace> {
-        self.days.read().unwrap_or_else(PoisonError::into_inner).get(&day).cloned()
+        if self.dropped_before().is_some_and(|dropped| day < dropped) {
+            return None;
+        }
+        self.bucket(day)
     }
 
-    pub(super) fn newest_day(&self) -> Option<Day> {
-        self.days.read().unwrap_or_else(PoisonError::into_inner).keys().max().copied()
+    /// The same, whether or not it was dropped.
+    pub(super) fn bucket(&self, day: Day) -> Option<Keyspace> {
+        let bucket = self.ring.bucket(day);
+        self.days.read().unwrap_or_else(PoisonError::into_inner).get(&bucket).cloned()
+    }
+
+    /// The days that have rows and were not dropped, in their order.
+    pub(super) fn held_days(&self) -> Result<Vec<Day>, StoreError> {
+        let days = self.days.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let (view, dropped, mut held) = (self.snapshot(), self.dropped_before(), Vec::new());
+        for keyspace in days.values() {
+            let mut from = dropped.map(keys::date_prefix).map_or(Vec::new(), Vec::from);
+            // From the first row of one day to the first of the next.
+            while let Some(row) = view.range(keyspace, from..).next() {
+                let key =
+                    row.key().map_err(|error| map_database_error("reading which days there are", &error))?;
+                let day = keys::read_date(&key).ok_or_else(|| codec::unreadable_error("the day of a row"))?;
+                held.push(day);
+                from = keys::date_prefix(day.plus(1)).to_vec();
+            }
+        }
+        Ok(held)
+    }
+
+    /// Every keyspace that has days, with all that may lie in it.
+    pub(super) fn day_keyspaces(&self) -> Vec<(Keyspace, RangeInclusive<i32>)> {
+        let days = self.days.read().unwrap_or_else(PoisonError::into_inner);
+        days.iter().map(|(bucket, keyspace)| (keyspace.clone(), self.ring.days(*bucket))).collect()
+    }
+
+    pub(super) fn dropped_before(&self) -> Option<Day> {
+        *self.dropped.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every keyspace there is.
@@ -122,22 +171,27 @@ impl EmbeddedStoreEngine {
 
     /// The keyspace of a day, made if it is not there. Only the writer calls this.
     pub(super) fn day_for_writing(&self, day: Day) -> Result<Keyspace, fjall::Error> {
-        if let Some(keyspace) = self.day(day) {
+        if let Some(keyspace) = self.bucket(day) {
             return Ok(keyspace);
         }
-        let keyspace = self.db.keyspace(&keys::keyspace_name(day), KeyspaceCreateOptions::default)?;
-        self.days.write().unwrap_or_else(PoisonError::into_inner).insert(day, keyspace.clone());
+        let bucket = self.ring.bucket(day);
+        let keyspace = self.db.keyspace(&keys::keyspace_name(bucket), KeyspaceCreateOptions::default)?;
+        self.days.write().unwrap_or_else(PoisonError::into_inner).insert(bucket, keyspace.clone());
         Ok(keyspace)
     }
 
-    /// Drops the keyspaces of all days before this one; each leaves the disk when its last handle is gone,
+    /// Drops the keyspaces that have no day but those before this one; each leaves the disk when its last handle is gone,
     /// of which the caller gets one. Only the writer calls this.
     pub(super) fn drop_before(&self, day: Day) -> Result<Vec<Keyspace>, fjall::Error> {
         let mut dropped = Vec::new();
+        {
+            let mut before = self.dropped.write().unwrap_or_else(PoisonError::into_inner);
+            *before = (*before).max(Some(day));
+        }
         loop {
             let first = {
                 let mut days = self.days.write().unwrap_or_else(PoisonError::into_inner);
-                if days.first_key_value().is_some_and(|(first, _)| *first < day) {
+                if days.first_key_value().is_some_and(|(first, _)| *self.ring.days(*first).end() < day.0) {
                     days.pop_first()
                 } else {
                     None
@@ -186,18 +240,19 @@ fn lock_dir(dir: &Path) -> Result<File, StoreError> {
     }
 }
 
-fn check_format(db: &Database) -> Result<Result<(), StoreError>, fjall::Error> {
+/// What was noted when the directory was set up has to be what we have.
+fn check_note(
+    db: &Database,
+    name: &str,
+    own: &str,
+    refuse: impl Fn(&str) -> String,
+) -> Result<Result<(), StoreError>, fjall::Error> {
     let meta = db.keyspace(StoreTable::Meta.name(), KeyspaceCreateOptions::default)?;
-    match meta.get("format")? {
-        Some(found) if &*found == FORMAT.as_bytes() => {}
-        Some(found) => {
-            let found = String::from_utf8_lossy(&found).into_owned();
-            return Ok(Err(StoreError::Broken(format!(
-                "the directory has format {found}, but this release reads {FORMAT}"
-            ))));
-        }
+    match meta.get(name)? {
+        Some(found) if &*found == own.as_bytes() => {}
+        Some(found) => return Ok(Err(StoreError::Broken(refuse(&String::from_utf8_lossy(&found))))),
         None => {
-            meta.insert("format", FORMAT)?;
+            meta.insert(name, own)?;
             db.persist(fjall::PersistMode::SyncData)?;
         }
     }

@@ -5,10 +5,13 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use fjall::{Keyspace, Readable as _, Snapshot, UserKey};
+use house_facts::{
+    erasure::{EraseMode, Holding, HoldingCounts},
+    erasure_counts::{add_count, readys_in_rows, retain_lasting_notes, zero_counts},
+};
 use model::{
     Day, DayRow, Person, ReadyId, Tenant, UtcMillis,
     entry::DayKey,
-    erasure::{EraseMode, Holding, HoldingCounts},
     fault::{self, PlantedFault},
 };
 use runtime::file_rewrite::{self, RewriteError, rewrite_files};
@@ -20,7 +23,6 @@ use super::{
 };
 use crate::{
     codec,
-    erasure_counts::{add_count, living_days, readys_in_rows, retain_lasting_notes, zero_counts},
     port::{ErasureStore, StateKey, StoreError},
     rows::decode_row,
 };
@@ -44,11 +46,11 @@ impl ErasureStore for EmbeddedStore {
         tenant: &Tenant,
         person: &Person,
         how: EraseMode,
-        now: UtcMillis,
+        _: UtcMillis,
     ) -> Result<HoldingCounts, StoreError> {
         let of = (tenant.clone(), person.clone());
         let ErasableRows { counts, days, rows, notes } =
-            self.read_engine(usize::MAX, move |engine| find_person_rows(engine, &of, now)).await?;
+            self.read_engine(usize::MAX, move |engine| find_person_rows(engine, &of)).await?;
         if how == EraseMode::Look {
             return Ok(counts);
         }
@@ -128,16 +130,14 @@ fn map_rewrite_error(why: RewriteError) -> StoreError {
     }
 }
 
-fn find_person_rows(
-    engine: &EmbeddedStoreEngine,
-    of: &(Tenant, Person),
-    now: UtcMillis,
-) -> Result<ErasableRows, StoreError> {
+fn find_person_rows(engine: &EmbeddedStoreEngine, of: &(Tenant, Person)) -> Result<ErasableRows, StoreError> {
     let view = engine.snapshot();
     let mut all = ErasableRows { counts: zero_counts(), days: Vec::new(), rows: Vec::new(), notes: None };
     let mut readys = BTreeSet::new();
-    for day in living_days(now) {
-        let Some(keyspace) = engine.day(day) else { continue };
+    // Those that were dropped and still lie beside others as well.
+    let held = engine.day_keyspaces().into_iter();
+    for (keyspace, day) in held.flat_map(|(keyspace, days)| days.map(move |day| (keyspace.clone(), Day(day))))
+    {
         let (prefix, keys, named) = find_day_rows(&view, &keyspace, of, day)?;
         add_count(&mut all.counts, Holding::Days, keys.len());
         readys.extend(named);

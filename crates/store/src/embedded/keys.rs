@@ -1,6 +1,7 @@
 //! Row keys. Names stand behind their length, so no key runs into another whatever bytes the names have;
 //! numbers are big-endian, so keys order as what they stand for.
 
+use house_facts::day_ring::DayBucket;
 use model::{
     Crowd, Day, Person, ReadyId, Tenant,
     entry::DayKey,
@@ -10,16 +11,16 @@ use sha2::{Digest, Sha256};
 
 use crate::{codec::push_name, port::StateKey};
 
-const DAY_PREFIX: &str = "day/";
+const DAYS_PREFIX: &str = "days/";
 
-/// The name of a day's keyspace.
-pub(super) fn keyspace_name(day: Day) -> String {
-    format!("{DAY_PREFIX}{}", day.0)
+/// The name of a bucket's keyspace.
+pub(super) fn keyspace_name(bucket: DayBucket) -> String {
+    format!("{DAYS_PREFIX}{}", bucket.0)
 }
 
-/// The day whose keyspace has this name.
-pub(super) fn keyspace_day(keyspace: &str) -> Option<Day> {
-    keyspace.strip_prefix(DAY_PREFIX)?.parse().ok().map(Day)
+/// The bucket whose keyspace has this name.
+pub(super) fn keyspace_bucket(keyspace: &str) -> Option<DayBucket> {
+    keyspace.strip_prefix(DAYS_PREFIX)?.parse().ok().map(DayBucket)
 }
 
 /// More than any key has; the database panics on keys that have more than 64 KiB.
@@ -37,8 +38,22 @@ fn split_name(key: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(name).ok()?, rest))
 }
 
-/// What the rows of one person's day begin with; the date is the keyspace's.
+/// What the rows of a day begin with: days order by their dates, those before 1970 as well.
+pub(super) fn date_prefix(day: Day) -> [u8; DATE_BYTES] {
+    (day.0.cast_unsigned() ^ (1 << 31)).to_be_bytes()
+}
+
+const DATE_BYTES: usize = 4;
+
+/// The day of a row.
+pub(super) fn read_date(key: &[u8]) -> Option<Day> {
+    let date = u32::from_be_bytes(*key.first_chunk()?);
+    Some(Day((date ^ (1 << 31)).cast_signed()))
+}
+
+/// What the rows of one person's day begin with.
 pub(super) fn push_day(out: &mut Vec<u8>, key: &DayKey) {
+    out.extend_from_slice(&date_prefix(key.day));
     if !fault::is_planted(PlantedFault::TenantForgotten) {
         push_name(out, key.tenant.as_str());
     }
@@ -47,7 +62,7 @@ pub(super) fn push_day(out: &mut Vec<u8>, key: &DayKey) {
 
 /// The owner of the day in a row's key, and the length of that part.
 pub(super) fn split_day(key: &[u8], day: Day) -> Option<(DayKey, usize)> {
-    let (tenant, rest) = split_name(key)?;
+    let (tenant, rest) = split_name(key.get(DATE_BYTES..)?)?;
     let (person, rest) = split_name(rest)?;
     let owner = DayKey { tenant: Tenant::new(tenant).ok()?, person: Person::new(person).ok()?, day };
     Some((owner, key.len() - rest.len()))

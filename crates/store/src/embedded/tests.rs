@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use fjall::Readable as _;
+use house_facts::erasure::{EraseMode, Holding};
 use model::{
     AudienceMatch, Channel, Crowd, CrowdEnrolment, Day, DayRow, EndReason, Entry, EntryKey, EntryReason,
     EventKey, GeoPoint, Kind, Mark, MarkAction, Person, PersonScore, ReadyId, SubjectRef, Tenant, UtcMillis,
     Value, ValueCell, VersionedState,
     entry::DayKey,
-    erasure::{EraseMode, Holding},
-    limits::{DAY_LIFE_MS, DAY_MS, LEFT_LIFE_MS},
+    limits::{DAY_MS, LEFT_LIFE_MS},
     place,
 };
 use proptest::prelude::*;
@@ -59,8 +59,8 @@ fn any_row() -> impl Strategy<Value = DayRow> {
     let entry = (any_entry_key(), any_name(), because, any_subject(), proptest::option::of(any_name()))
         .prop_map(|(key, kind, because, subject, actor)| {
             let reason = EntryReason { kind: Kind::new(&kind).unwrap(), because };
-            let actor = actor.map(|actor| Person::new(&actor).unwrap());
-            DayRow::Entry(Entry { key, reason, subject, actor })
+            let actor = actor.map(|actor| Person::new(&actor).unwrap().into());
+            DayRow::Entry(Entry { key, reason, subject, actor, kept: model::KeptFields::new() })
         });
     let what = (0..7_u8, any::<[u8; 16]>(), proptest::sample::select(EndReason::ALL.to_vec()), any::<bool>());
     let what = what.prop_map(|(n, ready, why, maybe)| match (n, ReadyId(ready)) {
@@ -193,7 +193,7 @@ fn sample_rows(person: usize, rows: usize) -> DayRows {
             occurred: NOW.plus(n as i64),
             event: EventKey::from_source_id(&tenant(), "source", &n.to_string()),
         };
-        DayRow::Entry(Entry { key, reason, subject, actor: None })
+        DayRow::Entry(Entry { key, reason, subject, actor: None, kept: model::KeptFields::new() })
     };
     DayRows { key, rows: (0..rows).map(row).collect() }
 }
@@ -218,7 +218,7 @@ async fn what_has_served_its_time_is_swept() {
     store.record(&tenant(), record).await.unwrap();
     store.answer(&tenant(), "key", vec![1], NOW).await.unwrap();
     // A later time at which somebody calls, and how many rows of journal and answers are there after that.
-    let life = DAY_LIFE_MS;
+    let life = store.day_life().ms();
     let left = [(DAY_MS - 1, 2, 2), (DAY_MS, 2, 2), (life - 1, 2, 1), (life, 1, 2), (life + 5, 0, 3)];
     for (later, journal, answers) in left {
         store.answer(&tenant(), &format!("later {later}"), vec![1], NOW.plus(later)).await.unwrap();
@@ -270,6 +270,19 @@ async fn a_directory_of_another_format_is_refused() {
             format!("the store is broken: the directory has format {format}, but this release reads 2")
         );
     }
+}
+
+#[tokio::test]
+async fn days_live_as_long_as_was_chosen_with_the_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(EmbeddedStore::open_for(dir.path(), DayLife::new(30).unwrap()).unwrap());
+    let error = EmbeddedStore::open(dir.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("days live for 30d in this house") && error.contains("set `day_life: 30`"),
+        "{error}"
+    );
+    let store = EmbeddedStore::open_for(dir.path(), DayLife::new(30).unwrap()).unwrap();
+    assert_eq!(store.day_life().days(), 30);
 }
 
 /// Cursors come back from records, so they may be anything.
@@ -343,7 +356,7 @@ async fn a_dropped_day_leaves_the_disk() {
     let kept = store.read(std::slice::from_ref(&keep.key), NOW).await.unwrap();
     assert_eq!(kept, vec![keep.rows]);
     drop(store);
-    let store = EmbeddedStore::open(dir.path()).unwrap();
+    let store = EmbeddedStore::open_for(dir.path(), DayLife::LEAST).unwrap();
     assert!(bytes_in(&store.dir.join("data/keyspaces")) < LARGE / 2);
     assert!(store.engine.day(Day::from_instant(NOW)).is_none());
 }
@@ -580,7 +593,13 @@ async fn files_have_nothing_of_the_erased_once_they_are_scrubbed() {
             because: AudienceMatch::Follows(subject.clone()),
         };
         let key_of = EntryKey { occurred: NOW, event: EventKey([number; 16]) };
-        let entry = Entry { key: key_of, reason, subject: subject.clone(), actor: None };
+        let entry = Entry {
+            key: key_of,
+            reason,
+            subject: subject.clone(),
+            actor: None,
+            kept: model::KeptFields::new(),
+        };
         let rows = DayRows { key: key.clone(), rows: vec![DayRow::Entry(entry)] };
         store.write(vec![rows], NOW).await.unwrap();
         let (tenant, person, crowd) = (tenant(), person.clone(), Crowd::Followers(subject.clone()));

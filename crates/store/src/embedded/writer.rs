@@ -15,12 +15,12 @@ use std::{
 };
 
 use fjall::{Keyspace, OwnedWriteBatch, PersistMode, UserKey};
-use model::{Day, UtcMillis};
+use model::{Day, DayLife, UtcMillis};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{
     chores::WriterChores,
-    engine::{EmbeddedStoreEngine, POISONED, StoreTable, map_database_error, poisoned_error},
+    engine::{DROPPED, EmbeddedStoreEngine, POISONED, StoreTable, map_database_error, poisoned_error},
     rows::StoredPair,
 };
 use crate::{codec, port::StoreError};
@@ -185,7 +185,7 @@ impl WriteStage {
 
     /// Takes rows of a day away, what this group adds to them included.
     pub(super) fn clear_rows(&mut self, day: Day, prefix: &[u8], rows: Vec<UserKey>) {
-        let Some(keyspace) = self.engine.day(day) else { return };
+        let Some(keyspace) = self.engine.bucket(day) else { return };
         for (_, added) in self.days.iter_mut().filter(|(of, _)| of.id() == keyspace.id()) {
             added.retain(|(key, _)| !key.starts_with(prefix));
         }
@@ -219,8 +219,21 @@ impl WriteStage {
         Ok(())
     }
 
+    /// Drops them, from when this is on disk.
+    fn drop_before(&mut self, day: Day) -> Result<(), StoreError> {
+        if self.with_value(StoreTable::Meta, DROPPED, codec::decode_day)?.is_none_or(|dropped| dropped < day)
+        {
+            self.put(StoreTable::Meta, DROPPED.to_vec(), codec::encode_day(day)?);
+        }
+        Ok(())
+    }
+
     fn closed_before(&self) -> Result<Option<Day>, StoreError> {
         self.with_value(StoreTable::Meta, CLOSED, codec::decode_day)
+    }
+
+    pub(super) fn day_life(&self) -> DayLife {
+        self.engine.ring.life()
     }
 
     /// Sees to it that this owner's notes are looked for.
@@ -320,7 +333,7 @@ impl StoreWriterThread {
                     replies.push(job(&mut stage));
                 }
                 StoreWriterRequest::Drop { before, answer, _room } => {
-                    let closed = stage.close_before(before);
+                    let closed = stage.close_before(before).and_then(|()| stage.drop_before(before));
                     drops.push((before, closed, answer, _room));
                 }
             }
@@ -369,9 +382,10 @@ impl StoreWriterThread {
     }
 
     fn drop_before(&mut self, day: Day) -> Result<u64, StoreError> {
+        let gone = self.engine.held_days()?.into_iter().filter(|held| *held < day).count();
         let dropped =
             self.engine.drop_before(day).map_err(|error| map_database_error("dropping days", &error))?;
         self.chores.forget(&dropped);
-        Ok(dropped.len() as u64)
+        Ok(gone as u64)
     }
 }

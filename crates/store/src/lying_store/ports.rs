@@ -3,14 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
+use house_facts::erasure::{EraseMode, Holding, HoldingCounts};
 use model::{
     Crowd, CrowdEnrolment, Day, DayRow, EventKey, Person, ReadyId, SubjectRef, Tenant, UtcMillis, ValueCell,
-    VersionedState,
-    entry::DayKey,
-    erasure::{EraseMode, Holding, HoldingCounts},
-    event::FirstWord,
-    person::notes,
-    returns::Slip,
+    VersionedState, entry::DayKey, event::FirstWord, person::notes, returns::Slip,
 };
 
 use super::{
@@ -20,8 +16,8 @@ use super::{
 use crate::{
     decorator::{StoreCall, StoreDecorator},
     port::{
-        CrowdMembers, DayPart, DayRows, FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalRecord,
-        JournalRows, StateKey, Store, StoreError,
+        CrowdCut, CrowdMembers, DayPart, DayRows, FollowedSubjects, JournalClaim, JournalClaimOutcome,
+        JournalRecord, JournalRows, StateKey, Store, StoreError,
     },
 };
 
@@ -238,6 +234,19 @@ impl StoreDecorator for LyingStore {
         Ok(part)
     }
 
+    async fn cut_crowd(
+        &self,
+        tenant: &Tenant,
+        crowd: &Crowd,
+        cut: CrowdCut<'_>,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let mut places = self.inner.cut_crowd(&self.tenant(tenant), &self.crowd(crowd), cut).await?;
+        if self.tells(StoreLie::PartsWithoutEnd) {
+            places.fill(cut.from.to_vec());
+        }
+        Ok(places)
+    }
+
     async fn list_followed(
         &self,
         tenant: &Tenant,
@@ -370,6 +379,11 @@ impl StoreDecorator for LyingStore {
         let lied: Vec<_> = said.iter().map(|(event, word)| (self.event_key(*event), *word)).collect();
         let now = if self.tells(StoreLie::WordsForEver) { UtcMillis(0) } else { now };
         self.inner.first_words(&lied, now).await
+    }
+
+    async fn heard_at(&self, event: EventKey, now: UtcMillis) -> Result<Option<UtcMillis>, StoreError> {
+        let heard = self.inner.heard_at(event, now).await?;
+        Ok(if self.tells(StoreLie::HeardJustNow) { heard.map(|_| now) } else { heard })
     }
 
     async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@
 use std::{fs, path::PathBuf};
 
 use model::{
-    Channel, EndReason, GeoPoint, PlanName, SubjectRef, Value, VersionedState,
+    Channel, DayLife, EndReason, GeoPoint, PlanName, SubjectRef, Value, VersionedState,
     event::FirstWord,
     format::{FORMAT_WRITTEN, FORMATS_READ},
     returns::{AddressHash, Slip},
@@ -12,7 +12,7 @@ use model::{
 
 use crate::{
     codec,
-    conformance::samples::{NOW, entry_key, every_row, person, ready_id, tenant, today},
+    conformance::samples::{NOW, entry_key, later_rows, person, plain_rows, ready_id, tenant, today},
     port::{JournalClaim, JournalOutcome, JournalRecord},
     rows,
 };
@@ -105,7 +105,7 @@ fn journal_samples() -> Vec<StoredSample> {
 }
 
 fn row_samples() -> Vec<StoredSample> {
-    let rows = every_row(today()).unwrap().into_iter();
+    let rows = [plain_rows(today()).unwrap(), later_rows(today()).unwrap()].concat().into_iter();
     let row_sample = |(number, row)| {
         let (mut key, mut value) = (Vec::new(), Vec::new());
         rows::push_row(&mut key, &mut value, &row).unwrap();
@@ -132,7 +132,7 @@ fn samples() -> Vec<StoredSample> {
             codec::decode_answer(bytes).unwrap() == (NOW, b"{}".to_vec())
         }),
         sample("word", codec::encode_word(NOW, word).unwrap(), move |bytes| {
-            codec::decode_standing_word(bytes, NOW).unwrap() == Some(word)
+            codec::decode_standing_word(bytes, NOW, DayLife::LEAST).unwrap() == Some((NOW, word))
         }),
     ];
     all.extend(journal_samples());

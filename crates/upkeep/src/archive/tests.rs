@@ -28,6 +28,7 @@ fn row(person: &str, back: i32) -> DayRows {
         reason: EntryReason { kind: Kind::new("item_offered").unwrap(), because: AudienceMatch::Near },
         subject,
         actor: None,
+        kept: model::KeptFields::new(),
     };
     DayRows { key: DayKey { tenant, person, day: day_ago(back) }, rows: vec![DayRow::Entry(entry)] }
 }

@@ -353,7 +353,8 @@ async fn what_stands_against_it_is_said_and_nothing_is_touched() {
         key: b"k",
         value: Some(b"v"),
     };
-    let item = wire::quarantine::put_aside(unusable, "why", "room", UtcMillis(1));
+    let item =
+        wire::quarantine::put_aside(unusable, (wire::QuarantineCause::Other, "why"), "room", UtcMillis(1));
     let value = Some(wire::quarantine::encode(&item).unwrap());
     ground.log.append(vec![record(topics::QUARANTINE, 0, b"k".to_vec(), value)]).await.unwrap();
     check(&ground, &["the quarantine holds 1 records of `inbox`"]).await;

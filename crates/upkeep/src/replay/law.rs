@@ -211,7 +211,9 @@ impl ReplayWorld {
                 if forgets {
                     let log = &*self.ground.house.engines().topics;
                     let mut lost = self.desk.0.lock().await.find(&replay.id).unwrap();
-                    work::append_part(log, &mut lost, UtcMillis(self.clock.now())).await.unwrap();
+                    work::append_part(log, &mut lost, model::DayLife::default(), UtcMillis(self.clock.now()))
+                        .await
+                        .unwrap();
                 }
                 self.desk = ReplayService::default();
                 self.settle().await;

@@ -238,7 +238,7 @@ async fn a_replay_appends_the_same_once_more_and_no_faster_than_asked() {
 #[tokio::test]
 async fn what_nobody_could_be_told_is_counted() {
     let log = ReplayFixture::new().await;
-    log.put_event(0, Some(event(log.now().plus(-22 * 86_400_000)))).await;
+    log.put_event(0, Some(event(log.now().plus(-91 * 86_400_000)))).await;
     log.put_event(0, None).await;
     log.put_event(0, Some(b"no event".to_vec())).await;
     log.events(&[0]).await;
@@ -257,7 +257,7 @@ async fn a_replay_goes_on_after_whoever_did_it_died() {
     log.part(&replay.id).await;
     // It died after it had appended a part, and before it wrote that down.
     let mut lost = log.desk.0.lock().await.find(&replay.id).unwrap();
-    work::append_part(&log.log, &mut lost, log.now()).await.unwrap();
+    work::append_part(&log.log, &mut lost, model::DayLife::default(), log.now()).await.unwrap();
     log.desk = ReplayService::default();
     let resumed: ReplayRecord = log.order(ReplayOrder::Resume { id: replay.id.clone() }).await;
     assert_eq!((resumed.state, resumed.appended), (ReplayState::Running, 2));
@@ -280,10 +280,10 @@ async fn what_the_log_does_not_know_yet_is_not_passed_over() {
     let mut replay = log.desk.0.lock().await.find(&replay.id).unwrap();
     // As if it had been planned when one record more was known.
     replay.parts[1].to += 1;
-    work::append_part(&log.log, &mut replay, log.now()).await.unwrap();
+    work::append_part(&log.log, &mut replay, model::DayLife::default(), log.now()).await.unwrap();
     assert_eq!((replay.appended, replay.parts[1].remaining()), (1, 1));
     log.events(&[1]).await;
-    work::append_part(&log.log, &mut replay, log.now()).await.unwrap();
+    work::append_part(&log.log, &mut replay, model::DayLife::default(), log.now()).await.unwrap();
     assert_eq!((replay.appended, replay.parts[1].remaining()), (2, 0));
 }
 

@@ -4,14 +4,12 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use futures::future::try_join_all;
 use house::list_readings;
-use model::UtcMillis;
+use model::{DayLife, UtcMillis};
 use topic::{NewRecord, TopicRecord, Topics, port::GroupStanding};
 use wire::{
     replay::{ReplayRecord, ReplayStamp},
     topics,
 };
-
-use super::has_expired;
 
 /// Records read at once.
 const PAGE: usize = 500;
@@ -28,7 +26,12 @@ enum CopyDecision {
 }
 
 /// Looks at as many records as a second may see, appends what is due of them, and moves the replay on behind them.
-pub async fn append_part(log: &dyn Topics, replay: &mut ReplayRecord, now: UtcMillis) -> anyhow::Result<()> {
+pub async fn append_part(
+    log: &dyn Topics,
+    replay: &mut ReplayRecord,
+    life: DayLife,
+    now: UtcMillis,
+) -> anyhow::Result<()> {
     let again = ReplayStamp { replay: replay.id.as_str().into(), is_quiet: !replay.tells_missing };
     let bounds = log.bounds(&replay.topic).await?;
     let (mut room, mut bytes) = (replay.per_second as usize, 0);
@@ -50,7 +53,7 @@ pub async fn append_part(log: &dyn Topics, replay: &mut ReplayRecord, now: UtcMi
             room -= records.len().min(room);
             let mut copies = Vec::new();
             for record in records.into_iter().filter(|record| record.offset < part.to) {
-                match judge_record(&record, now) {
+                match judge_record(&record, life, now) {
                     CopyDecision::Append => {
                         bytes += record.key.len() + record.value.as_ref().map_or(0, Vec::len);
                         copies.push(copy_record(record, &again));
@@ -76,7 +79,7 @@ pub async fn count_behind(log: &dyn Topics, catalogue: &Catalogue) -> anyhow::Re
     Ok(standings.iter().flatten().map(GroupStanding::lag).sum())
 }
 
-fn judge_record(record: &TopicRecord, now: UtcMillis) -> CopyDecision {
+fn judge_record(record: &TopicRecord, life: DayLife, now: UtcMillis) -> CopyDecision {
     if ReplayStamp::from_headers(&record.headers).is_some() {
         return CopyDecision::Pass;
     }
@@ -85,7 +88,7 @@ fn judge_record(record: &TopicRecord, now: UtcMillis) -> CopyDecision {
     }
     // What cannot be read lies in the quarantine already.
     match record.value.as_deref().map(wire::event::decode) {
-        Some(Ok(event)) if has_expired(event.entry_key().day(), now) => CopyDecision::Expired,
+        Some(Ok(event)) if life.is_over(event.entry_key().day(), now) => CopyDecision::Expired,
         Some(Ok(_)) => CopyDecision::Append,
         Some(Err(_)) | None => CopyDecision::Pass,
     }

@@ -6,14 +6,14 @@ use std::{collections::BTreeMap, fmt};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use model::{Day, limits::DAY_ROWS_READ_MAX};
 
-use crate::days::DAYS_MAX;
+use super::LISTED_DAYS_MAX;
 
 /// The form below; another form is another number.
 const VERSION: u8 = 1;
 /// Places within a day at which it is noticed that nothing before them has changed.
 const CHECKS_MAX: usize = 4;
 /// Today, tomorrow a minute before it begins, and all days behind that live.
-const DAYS: usize = DAYS_MAX as usize + 2;
+const DAYS: usize = LISTED_DAYS_MAX as usize + 2;
 /// Characters of the longest text: the version, and of each day its number, the count and the checks.
 const CHARS_MAX: usize = (1 + DAYS * (4 + 2 + CHECKS_MAX * CHECK_BYTES)).div_ceil(3) * 4;
 

@@ -8,13 +8,13 @@ use model::{
 };
 use proptest::prelude::*;
 
-use super::{EntryCursor, EntryPage, cut_page};
+use super::{EntryCursor, EntryPage, LISTED_DAYS_MAX, cut_page};
 use crate::days::{self, EntryReport};
 
 const TODAY: Day = Day(20_000);
 
 fn lives() -> std::ops::RangeInclusive<Day> {
-    TODAY.plus(-days::DAYS_MAX)..=TODAY
+    TODAY.plus(-LISTED_DAYS_MAX)..=TODAY
 }
 
 fn key(back: i32, number: u8) -> EntryKey {
@@ -26,7 +26,13 @@ fn entry(key: EntryKey, target: u8) -> DayRow {
     let because = AudienceMatch::Follows(SubjectRef::new(&format!("author:{target}")).unwrap());
     let reason = EntryReason { kind: Kind::new("published").unwrap(), because };
     let subject = SubjectRef::new(&format!("work:{}", key.event.0[0])).unwrap();
-    DayRow::Entry(model::Entry { key, reason, subject, actor: Person::new("max").ok() })
+    DayRow::Entry(model::Entry {
+        key,
+        reason,
+        subject,
+        actor: Person::new("max").ok().map(Into::into),
+        kept: model::KeptFields::new(),
+    })
 }
 
 fn mark(key: EntryKey, what: u8) -> DayRow {
@@ -173,6 +179,7 @@ fn a_day_that_changed_is_given_again_from_where_it_changed() {
         let day = match &row {
             DayRow::Entry(entry) => entry.key.day(),
             DayRow::Mark(mark) => mark.covers[0].day(),
+            DayRow::List(list) => list.keys()[0].day(),
         };
         rows.get_mut(&day).unwrap().push(row.clone());
         assert_eq!(client.catch_up(&describe_days(&rows), 500), given, "{row:?}");
@@ -199,7 +206,7 @@ fn what_lives_no_more_is_forgotten_and_what_is_not_asked_for_is_kept() {
     // Asked for today alone, the client keeps its place in yesterday.
     assert_eq!(client.poll(&days[1..], 500), (0, false));
     assert_eq!(client.poll(&days, 500), (0, false));
-    let later = TODAY..=TODAY.plus(days::DAYS_MAX);
+    let later = TODAY..=TODAY.plus(LISTED_DAYS_MAX);
     let next = cut_page(&[], &later, client.at.clone(), 500).next;
     assert_eq!(EntryCursor::parse(&next).unwrap().days.len(), 1);
     let much_later = TODAY.plus(30)..=TODAY.plus(60);

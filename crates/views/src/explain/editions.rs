@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use house::book::HouseBook;
-use model::{Event, EventKey, edition::Edition};
+use house_facts::edition::Edition;
+use model::{Event, EventKey};
 use topic::Topics;
 use wire::{house_note, topics};
 
@@ -45,8 +46,13 @@ impl EditionEvidence {
     }
 
     /// Looks up what else there is to know about these events.
-    pub async fn load(&mut self, log: &dyn Topics, hash: u64, events: &[Event]) -> anyhow::Result<()> {
-        self.own = HouseBook::read(log).await?.edition(hash);
+    pub async fn load(
+        &mut self,
+        (log, book): (&dyn Topics, &HouseBook),
+        hash: u64,
+        events: &[Event],
+    ) -> anyhow::Result<()> {
+        self.own = book.edition(hash);
         let bounds = log.bounds(topics::QUARANTINE).await?;
         let (looks, _) = latest_spans((0..).zip(bounds).collect(), ASIDE_MAX);
         for (partition, (mut from, end)) in looks {

@@ -10,10 +10,11 @@ use catalogue::{
     truth::{self, ReaderFacts},
 };
 use model::{
-    AudienceMatch, Channel, EndReason, EntryKey, EntryReason, EntryView, Event, Fate, Kind, Person, PlanName,
-    ReadyId, Tenant, UtcMillis,
+    Actor, AudienceMatch, Channel, EndReason, EntryKey, EntryReason, EntryView, Event, Fate, Kind, Person,
+    PlanName, ReadyId, Tenant, UtcMillis,
     person::{Act, DeferredReady, Window},
     plan::GENERAL,
+    time::AskedMoment,
 };
 use store::{JournalOutcome, JournalRows};
 
@@ -150,10 +151,10 @@ impl ExplanationBuilder<'_> {
     fn describe_distance(&self, kind: &Kind) -> String {
         let kind = self.catalogue.kinds.get(kind);
         match kind.map(|kind| (&kind.to, self.distance(kind))) {
-            Some((Audience::Near { within_km, .. }, Some(km))) if km > *within_km => {
-                format!("they were near it; {km:.1} km away now, not within {within_km} km")
+            Some((Audience::Near { within_km, .. }, Some((km, far, how)))) if km > *within_km => {
+                format!("they were near it; {far} away now{how}, not within {within_km} km")
             }
-            Some((_, Some(km))) => format!("they are near it: {km:.1} km"),
+            Some((_, Some((_, far, how)))) => format!("they are near it: {far}{how}"),
             _ => "they were near it".to_owned(),
         }
     }
@@ -273,7 +274,7 @@ impl ExplanationBuilder<'_> {
         reasons: &BTreeSet<EntryReason>,
         by: &str,
     ) {
-        let told = truth::TellableEntry { subject: &self.event.subject, actor: entry.actor(), reasons };
+        let told = self.tellable_entry(entry, reasons);
         if let Err(why) = truth::reasons_that_hold(&self.gathered.world, self.reader, &told, self.catalogue) {
             let why = self.describe_reason(why, entry, reasons);
             self.add_step(
@@ -283,8 +284,37 @@ impl ExplanationBuilder<'_> {
         }
     }
 
+    /// An entry as it is asked now; its message is not due any more or not yet.
+    fn tellable_entry<'a>(
+        &'a self,
+        entry: &'a EntryView,
+        reasons: &'a BTreeSet<EntryReason>,
+    ) -> truth::TellableEntry<'a> {
+        truth::TellableEntry {
+            subject: &self.event.subject,
+            occurred: self.event.occurred,
+            actor: entry.actor().and_then(Actor::person),
+            reasons,
+            moment: AskedMoment { now: self.now, due: self.now },
+        }
+    }
+
     fn describe_reason(&self, why: EndReason, entry: &EntryView, reasons: &BTreeSet<EntryReason>) -> String {
-        if why == EndReason::Muted { self.describe_mutes(entry, reasons) } else { describe_end(why) }
+        match why {
+            EndReason::Muted => self.describe_mutes(entry, reasons),
+            EndReason::Expired => self.describe_expiry(entry, reasons).unwrap_or_else(|| describe_end(why)),
+            _ => describe_end(why),
+        }
+    }
+
+    /// By which `expires` an entry is past now, if by any.
+    fn describe_expiry(&self, entry: &EntryView, reasons: &BTreeSet<EntryReason>) -> Option<String> {
+        let told = self.tellable_entry(entry, reasons);
+        let state = self.gathered.world.state(self.reader.tenant, told.subject);
+        let kinds = reasons.iter().filter_map(|reason| self.catalogue.kinds.get(&reason.kind));
+        let mut past = kinds.filter_map(|kind| kind.expires.as_ref());
+        let expires = past.find(|expires| expires.is_past(told.occurred, state, told.moment))?;
+        Some(format!("expired: it is past by the `expires: {}` of its kind", expires.text()))
     }
 }
 
@@ -292,7 +322,9 @@ impl ExplanationBuilder<'_> {
 fn describe_end(why: EndReason) -> String {
     let more = match why {
         EndReason::NoLongerTrue => "the kind's `while` does not hold for the subject now",
-        EndReason::Expired => "it was older than the look-back of its plan, or its day was about to expire",
+        EndReason::Expired => {
+            "it was past by the `expires` of its kind, older than the look-back of its plan, or its day was about to expire"
+        }
         EndReason::ToldBefore => {
             "an earlier message told the same subject, and the plan tells a subject once"
         }

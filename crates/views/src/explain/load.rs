@@ -4,31 +4,36 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use catalogue::{Catalogue, truth};
+use house::book::HouseBook;
+use house_facts::pause::PausedPlans;
 use model::{
-    Channel, Day, DayView, EntryReason, Event, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
-    VersionedState, WorldSnapshot,
-    entry::DayKey,
-    fold::fold_rows,
-    limits::{AHEAD_MS_MAX, DAY_LIFE_MS, DAY_MS},
-    partition::PartitionCount,
-    pause::PausedPlans,
-    person::PersonRecord,
-    ready::Ready,
+    Channel, Day, DayLife, DayView, EntryReason, Event, EventKey, Fate, Person, ReadyId, SubjectRef, Tenant,
+    UtcMillis, VersionedState, WorldSnapshot, entry::DayKey, fold::fold_rows, partition::PartitionCount,
+    person::PersonRecord, ready::Ready,
 };
 use store::{
     JournalRows, StateKey, Store,
     world::{self, WorldQuery},
 };
-use topic::Topics;
+use topic::{TopicRecord, Topics};
 use wire::{house_note, topics};
 
-use super::{ExplainTarget, editions::EditionEvidence, spans::latest_spans};
+use super::{
+    ExplainTarget,
+    editions::EditionEvidence,
+    spans::{PartitionSpan, latest_spans},
+};
 
 /// Records read at once.
 const PAGE: usize = 1_000;
 /// Records of a topic that are read, the latest ones: so many are read well within the time for which a
 /// client waits.
 const RECORDS_MAX: u64 = 500_000;
+/// How long after its first word an event is announced: mostly at once, later by clocks that differ or while a log is away.
+/// What is later still is looked for in the whole log.
+const ANNOUNCED_MS: [i64; 3] = [250, 5_000, 60_000];
+/// Records read at once where few are expected.
+const NEAR_PAGE: usize = 100;
 /// Events about one subject that are explained, the latest ones.
 pub const EVENTS_MAX: usize = 20;
 
@@ -41,6 +46,8 @@ pub struct ExplanationEvidence {
     pub cut: Option<String>,
     /// Days of the events that are empty, and may have been archived.
     pub gone: BTreeSet<Day>,
+    /// How long days live.
+    pub life: DayLife,
     /// All days of the person that live.
     pub view: DayView,
     pub profile: VersionedState,
@@ -60,6 +67,10 @@ pub struct ExplanationEvidence {
 }
 
 impl ExplanationEvidence {
+    fn has_event(&self, key: EventKey) -> bool {
+        self.events.iter().any(|event| event.key == key)
+    }
+
     /// Why there may be an event after all, although none was found.
     pub fn cut_reason(&self) -> Option<&str> {
         self.cut.as_deref().filter(|_| self.events.is_empty())
@@ -75,6 +86,7 @@ pub async fn load_evidence(
     now: UtcMillis,
 ) -> anyhow::Result<ExplanationEvidence> {
     let mut gathered = ExplanationEvidence {
+        life: store.day_life(),
         view: load_days(store, tenant, person, now).await?,
         ..ExplanationEvidence::default()
     };
@@ -87,11 +99,12 @@ pub async fn load_evidence(
         }
         (_, None) => None,
     };
-    load_events(log, tenant, asked, subject.as_ref(), &mut gathered).await?;
+    load_events((log, store), tenant, asked, (subject.as_ref(), now), &mut gathered).await?;
+    let book = HouseBook::read(log).await.context("what is noted of the house")?;
     if !gathered.events.is_empty() {
         gathered
             .told_by
-            .load(log, catalogue.hash, &gathered.events)
+            .load((log, &book), catalogue.hash, &gathered.events)
             .await
             .context("catalogues of the house")?;
     }
@@ -104,7 +117,7 @@ pub async fn load_evidence(
     gathered.view = std::mem::take(&mut gathered.view).with_notes(&gathered.notes);
     gathered.record = house::person_windows::load_person(log, tenant, person).await?;
     let plans = &catalogue.for_person(person).plans;
-    gathered.paused = crate::open_windows::read_paused(log, Some(plans)).await?;
+    gathered.paused = PausedPlans::new(book.pauses(), plans.by_name.values());
     gathered.world = load_world(store, (tenant, person), &gathered, catalogue).await?;
     gathered.gone = find_empty_days(store, &gathered, catalogue, now).await?;
     load_readys(log, store, (tenant, person), &mut gathered).await?;
@@ -123,53 +136,45 @@ pub async fn load_days(
     person: &Person,
     now: UtcMillis,
 ) -> anyhow::Result<DayView> {
-    let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
-    let newest = Day::from_instant(now.plus(AHEAD_MS_MAX));
-    let key = |back: i32| DayKey { tenant: tenant.clone(), person: person.clone(), day: newest.plus(-back) };
-    let keys: Vec<DayKey> = (0..=life).map(key).collect();
+    let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
+    let keys: Vec<DayKey> = store.day_life().living_days(now).rev().map(key).collect();
     let rows = store.read(&keys, now).await.context("the person's days")?;
     Ok(fold_rows(rows.iter().flatten()))
 }
 
-/// The events that are meant, from the partition of their subject if that is known.
+/// The events that are meant, from the partition of their subject if that is known. One whose first word stands was
+/// announced right after it was heard: it is looked for there first.
 async fn load_events(
-    log: &dyn Topics,
+    (log, store): (&dyn Topics, &dyn Store),
     tenant: &Tenant,
     asked: &ExplainTarget,
-    subject: Option<&SubjectRef>,
+    (subject, now): (Option<&SubjectRef>, UtcMillis),
     gathered: &mut ExplanationEvidence,
 ) -> anyhow::Result<()> {
     let bounds = log.bounds(topics::EVENTS).await?;
     let only =
         subject.map(|subject| PartitionCount::from_topic_count(bounds.len()).of_subject(tenant, subject));
-    let single = asked.single(tenant);
-    let bounds = (0..).zip(bounds).filter(|(number, _)| only.is_none_or(|only| only == *number)).collect();
-    let (looks, is_cut) = latest_spans(bounds, RECORDS_MAX);
-    for (number, (mut from, end)) in looks {
-        while from < end {
-            let records = log.read(topics::EVENTS, number, from, PAGE).await?;
-            let Some(last) = records.last() else { break };
-            from = last.offset + 1;
-            // What cannot be read was put into quarantine by fan-out.
-            let read = records.iter().filter_map(|record| {
-                Some((
-                    wire::event::decode(record.value.as_deref()?).ok()?,
-                    house_note::read_edition(&record.headers),
-                ))
-            });
-            let means =
-                |event: &Event| event.tenant == *tenant && asked.means(tenant, event.key, &event.subject);
-            for (event, edition) in read.filter(|(event, _)| means(event)) {
-                gathered.told_by.admitted.extend(edition.map(|edition| (event.key, edition)));
-                if !gathered.events.iter().any(|other| other.key == event.key) {
-                    gathered.events.push(event);
-                }
-            }
-            // An event is there once.
-            if single.is_some_and(|key| gathered.events.iter().any(|event| event.key == key)) {
+    let search = EventSearch { log, tenant, asked };
+    let is_meant = |number: u32| only.is_none_or(|only| only == number);
+    let heard = match asked.single(tenant) {
+        Some(key) => store.heard_at(key, now).await.context("when it was heard")?,
+        None => None,
+    };
+    if let Some(heard) = heard {
+        let starts = log.since(topics::EVENTS, heard.0).await?;
+        let spans = (0..).zip(starts.into_iter().zip(&bounds).map(|(start, (_, end))| (start, *end)));
+        let spans: Vec<PartitionSpan> = spans.filter(|(number, _)| is_meant(*number)).collect();
+        for late in ANNOUNCED_MS {
+            if search.find(spans.clone(), Some(heard.plus(late)), gathered).await? {
                 return Ok(());
             }
         }
+    }
+    let bounds = (0..).zip(bounds).filter(|(number, _)| is_meant(*number)).collect();
+    let (looks, is_cut) = latest_spans(bounds, RECORDS_MAX);
+    search.find(looks, None, gathered).await?;
+    if asked.single(tenant).is_some_and(|key| gathered.has_event(key)) {
+        return Ok(());
     }
     // A change has only so many subjects, and each of them is asked for.
     let most = if matches!(asked, ExplainTarget::Subject(_)) { EVENTS_MAX } else { usize::MAX };
@@ -185,6 +190,56 @@ async fn load_events(
         _ => describe_cut(only.is_some()),
     });
     Ok(())
+}
+
+/// What is looked for in the log.
+struct EventSearch<'a> {
+    log: &'a dyn Topics,
+    tenant: &'a Tenant,
+    asked: &'a ExplainTarget,
+}
+
+impl EventSearch<'_> {
+    /// Reads these spans, each until a record was appended after `until`. Says whether that is all there is to find: the
+    /// one event, or with `until` some events of a change, which are announced together.
+    async fn find(
+        &self,
+        spans: Vec<PartitionSpan>,
+        until: Option<UtcMillis>,
+        gathered: &mut ExplanationEvidence,
+    ) -> anyhow::Result<bool> {
+        let single = self.asked.single(self.tenant);
+        let page = if until.is_some() { NEAR_PAGE } else { PAGE };
+        for (number, (mut from, end)) in spans {
+            while from < end {
+                let records = self.log.read(topics::EVENTS, number, from, page).await?;
+                let Some(last) = records.last() else { break };
+                from = if until.is_some_and(|until| last.appended > until.0) { end } else { last.offset + 1 };
+                self.take_events(&records, gathered);
+                // An event is there once.
+                if single.is_some_and(|key| gathered.has_event(key)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(until.is_some() && !gathered.events.is_empty())
+    }
+
+    /// What cannot be read was put into quarantine by fan-out.
+    fn take_events(&self, records: &[TopicRecord], gathered: &mut ExplanationEvidence) {
+        let means = |event: &Event| {
+            event.tenant == *self.tenant && self.asked.means(self.tenant, event.key, &event.subject)
+        };
+        for record in records {
+            let decoded = wire::event::decode(record.value.as_deref().unwrap_or_default());
+            let Some(event) = decoded.ok().filter(means) else { continue };
+            let edition = house_note::read_edition(&record.headers);
+            gathered.told_by.admitted.extend(edition.map(|edition| (event.key, edition)));
+            if !gathered.has_event(event.key) {
+                gathered.events.push(event);
+            }
+        }
+    }
 }
 
 /// The note that not everything was read; naming the subject reaches further back.

@@ -1,10 +1,7 @@
 //! Whether what was asked makes sense, by what was found.
 
 use catalogue::Catalogue;
-use model::{
-    Person, Tenant,
-    limits::{DAY_LIFE_MS, DAY_MS},
-};
+use model::{Person, Tenant, limits::DAY_MS};
 use source_text::{did_you_mean, list_choices};
 use wire::topics::REPLAY_MS;
 
@@ -54,7 +51,7 @@ pub fn check_target(
         entry.subject().is_some_and(|subject| asked.means(tenant, key, subject))
     };
     if entries.any(|(key, entry)| means(key.event, entry)) {
-        let days = DAY_LIFE_MS / DAY_MS;
+        let days = gathered.life.days();
         let what = format!(
             "the event is older than the log ({} days), so it cannot be explained; `tidings days {person} \
             --since {days}d` shows what became of the entry",

@@ -1,7 +1,7 @@
 //! How far back a look into a topic goes.
 
 /// A partition, with its first and its next offset.
-type PartitionSpan = (u32, (u64, u64));
+pub(super) type PartitionSpan = (u32, (u64, u64));
 
 /// The spans of partitions that are read: at most so many records in total, the latest of each partition; and whether
 /// anything was left out. Partitions with fewer records leave more for the others.

@@ -1,5 +1,7 @@
 //! What is explained, case by case: facts in, sentences out.
 
+mod search;
+
 use std::collections::BTreeMap;
 
 use axum::{
@@ -8,11 +10,11 @@ use axum::{
 };
 use catalogue::Catalogue;
 use house::testing;
+use house_facts::edition::Edition;
 use model::{
-    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryReason, Event, EventKey, GeoPoint, Kind,
-    Mark, MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
+    AudienceMatch, Channel, Day, DayLife, DayRow, EndReason, Entry, EntryReason, Event, EventKey, GeoPoint,
+    Kind, Mark, MarkAction, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
     WorldSnapshot,
-    edition::Edition,
     fold::fold_rows,
     limits::DAY_MS,
     person::{Act, HoldCause, PersonRecord, Window, mutes, notes, profile},
@@ -72,7 +74,8 @@ fn catalogue() -> Catalogue {
         let mjml = "<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>";
         Ok(if name == "mail.mjml" { mjml } else { "{% for i in items %}{{ i.says }}{% endfor %}" }.to_owned())
     };
-    Catalogue::parse(CATALOGUE, "town.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
+    Catalogue::parse_for(DayLife::LEAST, CATALOGUE, "town.yaml", &template)
+        .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn now() -> UtcMillis {
@@ -113,7 +116,7 @@ fn bare_evidence() -> ExplanationEvidence {
     let event = event("item.made");
     let mut world = WorldSnapshot::default();
     world.get_or_insert(&tenant()).subjects.insert(event.subject.clone(), event.state.clone());
-    ExplanationEvidence { events: vec![event], world, ..ExplanationEvidence::default() }
+    ExplanationEvidence { events: vec![event], world, life: DayLife::LEAST, ..ExplanationEvidence::default() }
 }
 
 fn with_follow(mut gathered: ExplanationEvidence) -> ExplanationEvidence {
@@ -136,7 +139,13 @@ fn entry_under(
     let row = |(kind, because): &(&str, AudienceMatch)| {
         let reason = EntryReason { kind: Kind::new(kind).unwrap(), because: because.clone() };
         let (subject, actor) = (event.subject.clone(), event.actor.clone());
-        DayRow::Entry(Entry { key: event.entry_key(), reason, subject, actor })
+        DayRow::Entry(Entry {
+            key: event.entry_key(),
+            reason,
+            subject,
+            actor,
+            kept: model::KeptFields::new(),
+        })
     };
     let mut rows: Vec<DayRow> = reasons.iter().map(row).collect();
     if let Some(what) = became {
@@ -187,6 +196,21 @@ fn flags(names: &[String]) -> VersionedState {
 }
 
 #[test]
+fn who_is_far_away_learns_how_far() {
+    let check = |field: &str, expected: &str| {
+        let far = Value::Place(GeoPoint { lat: 48.85, lon: 2.35 });
+        let profile = VersionedState::from_values(1, [(field, Some(far))]);
+        let gathered = ExplanationEvidence { profile, ..bare_evidence() };
+        check_explanation(field, &gathered, "not in the audience", &[expected]);
+    };
+    check(profile::PLACE, "`near`: they are 877.7 km");
+    check(
+        profile::PLACE_BY_ADDRESS,
+        "`near`: they are about 880 km away, by their IP address, not within 50 km",
+    );
+}
+
+#[test]
 fn who_was_not_found_learns_why() {
     let check = check_explanation;
     check(
@@ -195,12 +219,6 @@ fn who_was_not_found_learns_why() {
         "not in the audience",
         &["`followed`: they do not follow maker:7", "their place is not known"],
     );
-    let mut far = bare_evidence();
-    far.profile = VersionedState::from_values(
-        1,
-        [(profile::PLACE, Some(Value::Place(GeoPoint { lat: 48.85, lon: 2.35 })))],
-    );
-    check("far away", &far, "not in the audience", &["`near`: they are 877.7 km"]);
     let mut sold = bare_evidence();
     sold.events = vec![event("item.sold")];
     check("somebody else's", &sold, "not in the audience", &["`owner` does not name them"]);
@@ -208,7 +226,7 @@ fn who_was_not_found_learns_why() {
     slip.events[0].what = "item.maid".to_owned();
     check("a slip", &slip, "no kind", &["no kind is on `item.maid`: did you mean `item.made`?"]);
     let mut own = with_follow(bare_evidence());
-    own.events[0].actor = Some(Person::new("ann").unwrap());
+    own.events[0].actor = Some(Person::new("ann").unwrap().into());
     check("their own doing", &own, "not in the audience", &["they did it themselves"]);
     let mut erased = with_follow(bare_evidence());
     erased.notes = VersionedState::from_values(1, [(notes::ERASED, Some(Value::Flag(true)))]);
@@ -362,7 +380,7 @@ fn a_mute_is_named() {
     let ben = Person::new("ben").unwrap();
     let by_ben = || {
         let mut found = with_follow(bare_evidence());
-        found.events[0].actor = Some(ben.clone());
+        found.events[0].actor = Some(ben.clone().into());
         found
     };
     let kind = mutes::kind_field(&Kind::new("followed").unwrap());
@@ -405,6 +423,15 @@ fn who_was_near_learns_how_far_it_is_now() {
     check_explanation("near", &at(52.55, 13.4), "waiting", &["found under `near`: they are near it: 3.3 km"]);
     let far = "they were near it; 877.7 km away now, not within 50 km";
     check_explanation("moved", &at(48.85, 2.35), "waiting", &[far, "!they are near it"]);
+    let by_address = ExplanationEvidence {
+        profile: VersionedState::from_values(
+            1,
+            [(profile::PLACE_BY_ADDRESS, Some(Value::Place(GeoPoint { lat: 52.55, lon: 13.4 })))],
+        ),
+        ..at(0.0, 0.0)
+    };
+    let found = "they are near it: less than 11 km, by their IP address";
+    check_explanation("near by address", &by_address, "waiting", &[found]);
     let unknown = entry_under(bare_evidence(), &[("near", AudienceMatch::Near)], None);
     check_explanation("nowhere", &unknown, "waiting", &["found under `near`: they were near it"]);
 }

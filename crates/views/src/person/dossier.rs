@@ -75,7 +75,9 @@ fn profile_of(known: &VersionedState) -> Vec<DossierField> {
         };
         Some(DossierField { field: (*field).to_owned(), value })
     };
-    PROFILE_FIELDS.iter().filter_map(line).collect()
+    // Of an address there is the place, which comes with its mark.
+    let kept = |field| if field == profile::IP_ADDRESS { profile::PLACE_BY_ADDRESS } else { field };
+    PROFILE_FIELDS.map(kept).iter().filter_map(line).collect()
 }
 
 /// Where an address leads, without what lets one in there.

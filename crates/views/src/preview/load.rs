@@ -1,9 +1,9 @@
 //! Reads what a preview shows: what is known of a person, and what a plan would tell them.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context as _;
-use catalogue::{Audience, Catalogue, windows::WindowEntry};
+use catalogue::{Audience, Catalogue, bundles::BundleEntry, windows::WindowEntry};
 use digest::run::forecast::ReleaseForecast;
 use house::person_windows as windows;
 use model::{
@@ -18,7 +18,10 @@ use model::{
 };
 use sender::facts;
 use source_text::did_you_mean;
-use store::{StateKey, world};
+use store::{
+    StateKey,
+    world::{self, WorldQuery},
+};
 
 use super::{
     DigestPreviewOrder, LookupContext, PreviewError, PreviewOrder, PreviewSource,
@@ -43,7 +46,10 @@ pub async fn load_known_person(person: &Person, at: LookupContext<'_>) -> anyhow
     let (profile, mutes, notes) = (next(), next(), next());
     let view = explain::load_days(store, tenant, person, now).await?.with_notes(&notes);
     let record = windows::load_person(log, tenant, person).await?;
-    Ok(LoadedPerson { profile, mutes, notes, view, record })
+    let named = facts::list_named_actors(view.entries().map(|(_, entry)| entry));
+    let named = named.into_iter().map(|actor| (tenant.clone(), actor)).collect();
+    let erased = sender::read_erased_actors(store, named).await?.into_iter().map(|(_, who)| who).collect();
+    Ok(LoadedPerson { profile, mutes, notes, view, record, erased })
 }
 
 /// That nobody of this name is known, with who was probably meant.
@@ -76,10 +82,10 @@ pub async fn load_plan_sheet(
         },
     };
     let ready = sheet.build_ready(order, plan, at);
+    let mut asked = WorldQuery::default();
+    facts::collect_wanted(&ready, &sheet.view, &mut asked);
     let refers_to = |state: &VersionedState| catalogue.related_refs(state);
-    let world = world::load_world(at.store, facts::collect_wanted(&[ready]), &refers_to)
-        .await
-        .context("the subjects")?;
+    let world = world::load_world(at.store, asked, &refers_to).await.context("the subjects")?;
     Ok(Ok(PreviewSheet { world, ..sheet }))
 }
 
@@ -99,7 +105,8 @@ pub async fn load_digests(
     let refers_to = |state: &VersionedState| catalogue.related_refs(state);
     let mut digests = Vec::new();
     for ready in readys {
-        let asked = facts::collect_wanted(std::slice::from_ref(&ready));
+        let mut asked = WorldQuery::default();
+        facts::collect_wanted(&ready, &known.view, &mut asked);
         let world = world::load_world(at.store, asked, &refers_to).await.context("the subjects")?;
         digests.push((ready, world));
     }
@@ -123,11 +130,21 @@ async fn load_waiting_sheet(
     let subjects: Vec<SubjectRef> = newest.iter().filter_map(|(_, entry)| entry.subject().cloned()).collect();
     let states = load_subject_states(&subjects, at).await?;
     let mut key = None;
-    let mut entries = Vec::new();
+    let mut entries: Vec<ReadyEntry> = Vec::new();
+    let mut bundles = BTreeMap::new();
     for (((of, seen), subject), state) in newest.into_iter().zip(subjects).zip(&states) {
         let thing = WindowEntry { kind: &order.kind.name, subject: &subject, actor: seen.actor(), state };
         let own = thing.window_target(plan).key;
         if *key.get_or_insert_with(|| own.clone()) == own {
+            let words =
+                BundleEntry { subject: &subject, actor: seen.actor(), kept: seen.kept_fields(), state };
+            let place = entries.len();
+            let first =
+                order.kind.bundle_of(words).map_or(place, |bundle| *bundles.entry(bundle).or_insert(place));
+            if let Some(stands_for) = entries.get_mut(first) {
+                stands_for.others.push(of);
+                continue;
+            }
             let reasons = seen.reasons.iter().cloned().collect();
             entries.push(entry(of, subject, reasons, seen.maybe_sent()));
         }
@@ -153,7 +170,13 @@ async fn load_subject_sheet(
     let mut view = known.view.clone();
     for reason in &reasons {
         let (reason, subject) = (reason.clone(), subject.clone());
-        view.add(&DayRow::Entry(Entry { key: at, reason, subject, actor: None }));
+        view.add(&DayRow::Entry(Entry {
+            key: at,
+            reason,
+            subject,
+            actor: None,
+            kept: model::KeptFields::new(),
+        }));
     }
     let thing = WindowEntry { kind: &order.kind.name, subject, actor: None, state: &state };
     let key = thing.window_target(plan).key;
@@ -256,7 +279,7 @@ fn sheet(
 }
 
 fn entry(key: EntryKey, subject: SubjectRef, reasons: Vec<EntryReason>, maybe: bool) -> ReadyEntry {
-    ReadyEntry { key, subject, reasons, section: 0, maybe }
+    ReadyEntry { maybe, ..ReadyEntry::new(key, subject, reasons) }
 }
 
 async fn load_subject_states(

@@ -177,12 +177,13 @@ impl PreviewStudio {
 
 /// What the sender would load of the person.
 fn facts(known: &LoadedPerson) -> SenderFacts {
-    let LoadedPerson { profile, mutes, notes, view, .. } = known;
+    let LoadedPerson { profile, mutes, notes, view, erased, .. } = known;
     SenderFacts {
         profile: unblock_profile(profile),
         mutes: mutes.clone(),
         notes: notes.clone(),
         view: view.clone(),
+        erased: erased.clone(),
     }
 }
 

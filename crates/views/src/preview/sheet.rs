@@ -1,9 +1,9 @@
 //! What a preview rests on: what is known of a person, and what a message is to tell them.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use model::{
-    DayView, VersionedState, WorldSnapshot,
+    DayView, Person, VersionedState, WorldSnapshot,
     limits::DAY_MS,
     person::PersonRecord,
     plan::Plan,
@@ -19,6 +19,8 @@ pub struct LoadedPerson {
     pub notes: VersionedState,
     pub view: DayView,
     pub record: Option<PersonRecord>,
+    /// Who did what the person's entries tell and was erased since.
+    pub erased: BTreeSet<Person>,
 }
 
 /// What a message is to tell, and of which world.

@@ -110,7 +110,13 @@ impl PreviewFixture {
         let other = Person::new(by).unwrap();
         let reason =
             EntryReason { kind: Kind::new("liked").unwrap(), because: AudienceMatch::Mutual(other.clone()) };
-        let row = DayRow::Entry(Entry { key, reason, subject: subject.clone(), actor: Some(other.clone()) });
+        let row = DayRow::Entry(Entry {
+            key,
+            reason,
+            subject: subject.clone(),
+            actor: Some(other.clone().into()),
+            kept: model::KeptFields::new(),
+        });
         let day = DayKey { tenant: tenant(), person: Person::new("ann").unwrap(), day: key.day() };
         self.store.write(vec![DayRows { key: day, rows: vec![row] }], now()).await.unwrap();
         let name =

@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use catalogue::Catalogue;
 use model::{
-    Day, Tenant, UtcMillis,
+    Day, DayLife, Tenant, UtcMillis,
     fold::fold_rows,
     limits::{AHEAD_MS_MAX, DAY_ROWS_READ_MAX},
 };
@@ -42,11 +42,10 @@ const PAUSE_MS: RangeInclusive<i64> = 1..=100;
 const PLACE_CHARS_MAX: usize = 2_048;
 
 /// The days so far back until a minute ahead, as far as they still live.
-pub fn days(back: i32, now: UtcMillis) -> RangeInclusive<Day> {
+pub fn days(back: i32, life: DayLife, now: UtcMillis) -> RangeInclusive<Day> {
     let until = Day::from_instant(now.plus(AHEAD_MS_MAX));
     let since = until.plus(-back.clamp(0, crate::days::DAYS_MAX));
-    let is_gone = since.expires_at() <= now;
-    (if is_gone { since.plus(1) } else { since })..=until
+    since.max(life.oldest_day(now))..=until
 }
 
 /// Where a count goes on: a day, and a place in it that its engine understands.

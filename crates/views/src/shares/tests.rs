@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use catalogue::canary::CatalogueArm;
 use model::{
-    AudienceMatch, Channel, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind, Mark,
-    MarkAction, Person, ReadyId, SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey,
-    fold::fold_rows, limits::DAY_ROWS_READ_MAX, person::notes,
+    AudienceMatch, Channel, Day, DayLife, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind,
+    Mark, MarkAction, Person, ReadyId, SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey,
+    fold::fold_rows, limits::DAY_ROWS_READ_MAX, person::notes, share::ShareRatio,
 };
 use store::{DayRows, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
 
@@ -49,6 +49,7 @@ fn entry(day: Day, n: u16, kind: &str) -> DayRow {
         reason,
         subject: SubjectRef::new("item:1").unwrap(),
         actor: None,
+        kept: model::KeptFields::new(),
     })
 }
 
@@ -146,7 +147,9 @@ async fn write_days(store: &EmbeddedStore) {
 async fn count_in_pieces(store: &EmbeddedStore, bounds: ShareCountLimits) -> (ToldShares, usize) {
     let tenant = Tenant::new("main").unwrap();
     let piece = async |from: Option<ShareCursor>| {
-        count::count_shares(store, &tenant, None, (count::days(4, now()), from), bounds).await.unwrap()
+        count::count_shares(store, &tenant, None, (count::days(4, DayLife::LEAST, now()), from), bounds)
+            .await
+            .unwrap()
     };
     let (mut shares, mut pieces) = (piece(None).await, 1);
     while let Some(next) = shares.next.clone() {
@@ -197,11 +200,11 @@ async fn the_shares_of_a_canary_stand_beside_those_of_the_others() {
     }
     store.write(days, now()).await.unwrap();
     let parse = || Catalogue::parse(CATALOGUE, "catalogue.yaml", &|_| Ok(String::new())).unwrap();
-    let tried = parse().with_canary(parse(), 30_000).unwrap();
+    let tried = parse().with_canary(parse(), ShareRatio::from_percent(30)).unwrap();
     let tenant = Tenant::new("main").unwrap();
     let bounds = ShareCountLimits { part: 7, rows: u64::MAX, time: Duration::from_secs(3_600) };
     let count = async |catalogue: &Catalogue| {
-        let asked = (count::days(1, now()), None);
+        let asked = (count::days(1, DayLife::LEAST, now()), None);
         count::count_shares(&store, &tenant, Some(catalogue), asked, bounds).await.unwrap().total.arms
     };
     assert!(count(&parse()).await.is_empty());
@@ -244,7 +247,7 @@ async fn no_more_is_taken_of_a_person_than_by_others_who_read_days() {
 #[test]
 fn only_days_that_live_are_asked_for() {
     let check = |back: i32, at: &str, since: &str, until: &str| {
-        let days = count::days(back, UtcMillis::parse(at).unwrap());
+        let days = count::days(back, DayLife::LEAST, UtcMillis::parse(at).unwrap());
         assert_eq!((days.start().to_string(), days.end().to_string()), (since.to_owned(), until.to_owned()));
     };
     check(7, "2026-11-21T10:00:00Z", "2026-11-14", "2026-11-21");

@@ -37,11 +37,13 @@ fn deferred_outcome(n: u8, of: &Tenant) -> DeliveryOutcome {
     let Delivery { ready: id, tenant, person, plan, key, channel, .. } =
         delivery(n, of, DeliveryOutcome::Nothing { left: vec![] });
     let entry = ReadyEntry {
-        key: EntryKey { occurred: NOW, event: EventKey([n; 16]) },
-        subject: model::SubjectRef::new("work:1").unwrap(),
-        reasons: vec![],
         section: 0,
         maybe: false,
+        ..ReadyEntry::new(
+            EntryKey { occurred: NOW, event: EventKey([n; 16]) },
+            model::SubjectRef::new("work:1").unwrap(),
+            vec![],
+        )
     };
     let ready = Ready {
         id,

@@ -3,14 +3,18 @@
 use std::{fmt::Debug, sync::Arc};
 
 use model::{
-    AudienceMatch, Channel, Crowd, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, Event, EventKey,
-    Fact, FollowFact, GeoPoint, Kind, ListedPerson, Mark, MarkAction, Person, PersonScore, PlanName, ReadyId,
-    Slice, SubjectRef, Tenant, UtcMillis, Value, ValueCell, VersionedState,
+    Actor, ActorId, AudienceMatch, Channel, Crowd, Day, DayKeyList, DayRow, EndReason, Entry, EntryKey,
+    EntryReason, Event, EventKey, Fact, FollowFact, GeoPoint, KeptFields, KeyList, KeyListId, Kind,
+    ListedPerson, Mark, MarkAction, Person, PersonScore, PlanName, ReadyId, Slice, SubjectRef, Tenant,
+    UtcMillis, Value, ValueCell, VersionedState,
+    actor::AnonymousHash,
+    closing_dates::ClosingNumber,
     delivery::{Delivery, DeliveryOutcome},
     entry::DayKey,
     habit::VisitHabit,
     person::{
-        Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldDate, Window,
+        Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldClosing,
+        Window,
     },
     ready::{Ready, ReadyEntry, UnseenDays},
     returns::ReturnSort,
@@ -21,7 +25,7 @@ use serde_json::json;
 
 use crate::{
     AnnouncementBatch, CloudChange, CloudPerson, DayAnnouncement, Feedback, FeedbackAction, InboxItem,
-    QuarantinedRecord, ReturnNotice,
+    QuarantineCause, QuarantinedRecord, ReturnNotice,
 };
 
 fn any_name() -> impl Strategy<Value = String> {
@@ -90,7 +94,7 @@ fn any_state() -> impl Strategy<Value = VersionedState> {
 pub(super) fn any_event() -> impl Strategy<Value = Event> {
     let ids = (any_tenant(), any::<[u8; 16]>(), any::<String>());
     let listed = (any_person(), any_score()).prop_map(|(person, score)| ListedPerson { person, score });
-    (ids, any_subject(), option::of(any_person()), any_instant(), vec(listed, 0..4), any_state()).prop_map(
+    (ids, any_subject(), option::of(any_actor()), any_instant(), vec(listed, 0..4), any_state()).prop_map(
         |((tenant, key, what), subject, actor, occurred, persons, state)| Event {
             tenant,
             key: EventKey(key),
@@ -102,6 +106,42 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
             state,
         },
     )
+}
+
+fn any_actor() -> impl Strategy<Value = Actor> {
+    let id = prop_oneof![
+        any_person().prop_map(ActorId::Person),
+        any::<[u8; 16]>().prop_map(|hash| ActorId::Anonymous(AnonymousHash(hash))),
+        Just(ActorId::System),
+    ];
+    (id, option::of(any_text())).prop_map(|(id, name)| Actor { id, name })
+}
+
+fn any_kept() -> impl Strategy<Value = KeptFields> {
+    let value = prop_oneof![
+        any_text().prop_map(|text| Value::from_text(&text)),
+        any_number().prop_map(Value::Number),
+        any::<bool>().prop_map(Value::Flag),
+        any_instant().prop_map(Value::Time),
+    ];
+    prop::collection::btree_map(any_text(), value, 0..3)
+}
+
+fn any_list_id() -> impl Strategy<Value = KeyListId> {
+    any::<[u8; 16]>().prop_map(KeyListId)
+}
+
+/// The others of a bundle, which are named or listed.
+fn any_others() -> impl Strategy<Value = (Vec<EntryKey>, Vec<DayKeyList>)> {
+    let list = (any::<i32>(), any_list_id(), any::<u32>()).prop_map(|(day, id, count)| DayKeyList {
+        day: Day(day),
+        id,
+        count,
+    });
+    prop_oneof![
+        vec(any_entry_key(), 0..3).prop_map(|others| (others, Vec::new())),
+        vec(list, 1..3).prop_map(|lists| (Vec::new(), lists)),
+    ]
 }
 
 fn any_score() -> impl Strategy<Value = PersonScore> {
@@ -117,8 +157,8 @@ pub(super) fn any_slice() -> impl Strategy<Value = Slice> {
         Just(Crowd::Everyone),
     ];
     let from = option::of(vec(any::<u8>(), 0..40));
-    (any_event(), vec(any_kind(), 0..3), vec(crowd, 0..4), from)
-        .prop_map(|(event, kinds, crowds, from)| Slice { event, kinds, crowds, from })
+    (any_event(), vec(any_kind(), 0..3), any_kept(), vec(crowd, 0..4), from)
+        .prop_map(|(event, kinds, kept, crowds, from)| Slice { event, kinds, kept, crowds, from })
 }
 
 fn any_reason() -> impl Strategy<Value = EntryReason> {
@@ -136,9 +176,11 @@ fn any_reason() -> impl Strategy<Value = EntryReason> {
 pub(super) fn any_row() -> impl Strategy<Value = (DayKey, DayRow)> {
     let of = (any_tenant(), any_person(), any::<i32>());
     let of = of.prop_map(|(tenant, person, day)| DayKey { tenant, person, day: Day(day) });
-    let entry = (any_entry_key(), any_reason(), any_subject(), option::of(any_person()))
-        .prop_map(|(key, reason, subject, actor)| DayRow::Entry(Entry { key, reason, subject, actor }));
-    (of, prop_oneof![entry, any_mark().prop_map(DayRow::Mark)])
+    let entry = (any_entry_key(), any_reason(), any_subject(), option::of(any_actor()), any_kept()).prop_map(
+        |(key, reason, subject, actor, kept)| DayRow::Entry(Entry { key, reason, subject, actor, kept }),
+    );
+    let list = vec(any_entry_key(), 0..5).prop_map(|keys| DayRow::List(KeyList::new(keys)));
+    (of, prop_oneof![entry, any_mark().prop_map(DayRow::Mark), list])
 }
 
 pub(super) fn any_batch() -> impl Strategy<Value = AnnouncementBatch> {
@@ -169,10 +211,19 @@ fn some_of<T: Clone + Debug + 'static>(all: Vec<T>) -> impl Strategy<Value = Vec
 }
 
 pub(super) fn any_ready() -> impl Strategy<Value = Ready> {
-    let entry =
-        (any_entry_key(), any_subject(), vec(any_reason(), 0..4), any::<u16>(), any::<bool>()).prop_map(
-            |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
-        );
+    let what = (any_entry_key(), any_subject(), vec(any_reason(), 0..4));
+    let words = (option::of(any_actor()), any_kept(), any_others());
+    let entry = (what, any::<u16>(), any::<bool>(), words).prop_map(
+        |((key, subject, reasons), section, maybe, (actor, kept, (others, lists)))| ReadyEntry {
+            section,
+            maybe,
+            actor,
+            kept,
+            others,
+            lists,
+            ..ReadyEntry::new(key, subject, reasons)
+        },
+    );
     let whose = (any_tenant(), any_person(), any_plan(), any_text());
     let how = (any_channel(), any::<bool>(), any::<u16>(), option::of(any_unseen()));
     (
@@ -238,8 +289,12 @@ fn any_mark() -> impl Strategy<Value = Mark> {
         Just(MarkAction::Read),
         Just(MarkAction::Cleared),
     ];
-    (option::of(any_channel()), what, vec(any_entry_key(), 0..5), any_instant())
-        .prop_map(|(channel, what, covers, at)| Mark::new(channel, what, covers, at))
+    let covers = prop_oneof![
+        vec(any_entry_key(), 0..5).prop_map(|covers| (covers, None)),
+        any_list_id().prop_map(|list| (Vec::new(), Some(list))),
+    ];
+    (option::of(any_channel()), what, covers, any_instant())
+        .prop_map(|(channel, what, (covers, list), at)| Mark { list, ..Mark::new(channel, what, covers, at) })
 }
 
 fn any_act() -> impl Strategy<Value = Option<Act>> {
@@ -296,9 +351,9 @@ fn any_badge() -> impl Strategy<Value = PersonBadge> {
         .prop_map(|(plan, unseen, told, due)| PersonBadge { plan, unseen, told, due })
 }
 
-fn any_told_date() -> impl Strategy<Value = ToldDate> {
+fn any_told_date() -> impl Strategy<Value = ToldClosing> {
     (any::<i32>(), prop::collection::btree_set(any::<i64>(), 0..3))
-        .prop_map(|(date, keys)| ToldDate { date, keys })
+        .prop_map(|(date, keys)| ToldClosing { number: ClosingNumber(date), keys })
 }
 
 pub(super) fn any_person_record() -> impl Strategy<Value = PersonRecord> {
@@ -404,6 +459,7 @@ pub(super) fn any_quarantined() -> impl Strategy<Value = QuarantinedRecord> {
             headers,
             cut,
             reason,
+            cause: QuarantineCause::Other,
             at,
             room: "room".to_owned(),
         },
@@ -431,6 +487,8 @@ pub(super) fn any_change() -> impl Strategy<Value = CloudChange> {
     let ids = (any_name(), any_name(), any_name(), about, vec(listed, 0..4));
     (ids, option::of(any_instant()), option::of(any::<String>()), option::of(any::<i64>()), data).prop_map(
         |((id, source, what, (subject, subjects), persons), time, actor, version, data)| CloudChange {
+            actor_name: actor.clone().filter(|_| version.is_some()),
+            actor_kind: actor.clone().filter(|_| time.is_some()),
             id,
             source,
             what,

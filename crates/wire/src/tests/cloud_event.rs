@@ -19,6 +19,8 @@ fn minimal_change() -> CloudChange {
         time: None,
         data: json!({}).as_object().unwrap().clone(),
         actor: None,
+        actor_name: None,
+        actor_kind: None,
         version: None,
     }
 }
@@ -303,11 +305,13 @@ proptest! {
         });
         fields.insert("persons".to_owned(), persons.collect());
         fields.insert("actor".to_owned(), json!(text(&cloud.actor)));
+        fields.insert("actorname".to_owned(), json!(text(&cloud.actor_name)));
+        fields.insert("actorkind".to_owned(), json!(text(&cloud.actor_kind)));
         fields.insert("version".to_owned(), json!(cloud.version));
         // Not every instant has a calendar date.
         let time = cloud.time.map(|at| at.to_string()).filter(|text| !text.ends_with("ms") && text.len() == 24);
         fields.insert("time".to_owned(), json!(time));
-        let known = ["id", "source", "type", "subject", "subjects", "persons", "actor", "version", "time", "data", "data_base64",
+        let known = ["id", "source", "type", "subject", "subjects", "persons", "actor", "actorname", "actorkind", "version", "time", "data", "data_base64",
             "datacontenttype", "dataschema", "specversion"];
         if flat && !cloud.data.keys().any(|name| known.contains(&name.as_str())) {
             fields.extend(cloud.data.clone());
@@ -317,6 +321,8 @@ proptest! {
         let mut expected = cloud;
         expected.subject = text(&expected.subject);
         expected.actor = text(&expected.actor);
+        expected.actor_name = text(&expected.actor_name);
+        expected.actor_kind = text(&expected.actor_kind);
         expected.time = time.and(expected.time);
         prop_assert_eq!(change::decode(object.to_string().as_bytes()).unwrap(), expected);
     }

@@ -5,19 +5,25 @@ use std::{
     sync::Arc,
 };
 
-use model::{
-    AudienceMatch, Channel, Crowd, Day, DayRow, EndReason, Entry, EntryKey, EntryReason, Event, EventKey,
-    Fact, FollowFact, GeoPoint, Kind, ListedPerson, Mark, MarkAction, Person, PersonScore, PlanName, ReadyId,
-    Slice, SubjectRef, Tenant, UtcMillis, Value, VersionedState,
-    delivery::{Delivery, DeliveryOutcome},
+use house_facts::{
     edition::Edition,
-    entry::DayKey,
     erasure::{Erasure, ErasureProgress, Holding, Receipt, ReceiptLine},
+    pause::{PauseNote, PauseScope},
+};
+use model::{
+    Actor, ActorId, AudienceMatch, Channel, Crowd, Day, DayKeyList, DayRow, EndReason, Entry, EntryKey,
+    EntryReason, Event, EventKey, Fact, FollowFact, GeoPoint, KeptFields, KeyList, KeyListId, Kind,
+    ListedPerson, Mark, MarkAction, Person, PersonScore, PlanName, ReadyId, Slice, SubjectRef, Tenant,
+    UtcMillis, Value, VersionedState,
+    actor::AnonymousHash,
+    closing_dates::ClosingNumber,
+    delivery::{Delivery, DeliveryOutcome},
+    entry::DayKey,
     habit::VisitHabit,
     hook::Hook,
-    pause::{PauseNote, PauseScope},
     person::{
-        Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldDate, Window,
+        Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldClosing,
+        Window,
     },
     ready::{Ready, ReadyEntry, UnseenDays},
     returns::ReturnSort,
@@ -27,7 +33,7 @@ use serde_json::json;
 
 use crate::{
     AdoptedCatalogue, AnnouncementBatch, CloudChange, CloudPerson, DayAnnouncement, Feedback, FeedbackAction,
-    HouseNote, HouseNoteBody, InboxItem, QuarantinedRecord, ReturnNotice,
+    HouseNote, HouseNoteBody, InboxItem, QuarantineCause, QuarantinedRecord, ReturnNotice,
     replay::{ReplayPart, ReplayRecord, ReplayState},
 };
 
@@ -79,7 +85,7 @@ pub(super) fn event() -> Event {
         key: EventKey::from_source_id(&tenant(), "shop", "1"),
         what: "item.published".to_owned(),
         subject: subject("item:1"),
-        actor: Some(person("bob")),
+        actor: Some(Actor { name: Some("Bob B.".into()), ..person("bob").into() }),
         occurred: parse_instant("2026-11-20T10:00:00.123Z"),
         persons: vec![
             ListedPerson { person: person("ann"), score: PersonScore(930_000) },
@@ -94,6 +100,7 @@ pub(super) fn slice() -> Slice {
     Slice {
         event: Event { persons: Vec::new(), ..event() },
         kinds: vec![kind("item_published"), kind("item_nearby")],
+        kept: kept_fields(),
         crowds: vec![
             Crowd::Followers(subject("maker:7")),
             Crowd::Cell(model::place::GlobeCell(0x0871_f1d4_89ff_ffff)),
@@ -101,6 +108,17 @@ pub(super) fn slice() -> Slice {
         ],
         from: Some(b"main\0bob".to_vec()),
     }
+}
+
+/// A field of every sort that is kept.
+fn kept_fields() -> KeptFields {
+    let kept = [
+        ("summary", Value::from_text("Moon, \"half\"")),
+        ("revision", Value::Number(7.0)),
+        ("minor", Value::Flag(false)),
+        ("opens", Value::Time(parse_instant("2026-11-27T18:00:00Z"))),
+    ];
+    kept.into_iter().map(|(name, value)| (name.into(), value)).collect()
 }
 
 pub(super) fn sample_batch() -> AnnouncementBatch {
@@ -144,33 +162,45 @@ pub(super) fn ready() -> Ready {
         expires: parse_instant("2026-11-22T08:00:00Z"),
         entries: vec![
             ReadyEntry {
-                key: entry_key(1),
-                subject: subject("item:1"),
-                reasons: vec![
-                    reason("item_published", follows("maker:7")),
-                    reason("item_nearby", AudienceMatch::Near),
-                    reason("item_suggested", AudienceMatch::Listed(PersonScore(930_000))),
-                ],
-                section: 0,
-                maybe: false,
+                actor: Some(Actor { name: Some("Bob B.".into()), ..person("bob").into() }),
+                kept: kept_fields(),
+                others: vec![entry_key(4), entry_key(5)],
+                ..ReadyEntry::new(
+                    entry_key(1),
+                    subject("item:1"),
+                    vec![
+                        reason("item_published", follows("maker:7")),
+                        reason("item_nearby", AudienceMatch::Near),
+                        reason("item_suggested", AudienceMatch::Listed(PersonScore(930_000))),
+                    ],
+                )
             },
             ReadyEntry {
-                key: entry_key(2),
-                subject: subject("item:2"),
-                reasons: vec![reason("item_published", follows("maker:7"))],
                 section: 3,
                 maybe: true,
+                actor: Some(Actor { id: ActorId::Anonymous(AnonymousHash([0xA5; 16])), name: None }),
+                lists: vec![
+                    DayKeyList { day: Day(20_777), id: KeyListId([0x11; 16]), count: 1_000 },
+                    DayKeyList { day: Day(20_777), id: KeyListId([0x12; 16]), count: 17 },
+                ],
+                ..ReadyEntry::new(
+                    entry_key(2),
+                    subject("item:2"),
+                    vec![reason("item_published", follows("maker:7"))],
+                )
             },
             ReadyEntry {
-                key: entry_key(3),
-                subject: subject("item:3"),
-                reasons: vec![
-                    reason("item_sold", AudienceMatch::Named),
-                    reason("item_matched", AudienceMatch::Mutual(person("bob"))),
-                    reason("terms_changed", AudienceMatch::Everyone),
-                ],
                 section: 1,
-                maybe: false,
+                actor: Some(Actor { id: ActorId::System, name: None }),
+                ..ReadyEntry::new(
+                    entry_key(3),
+                    subject("item:3"),
+                    vec![
+                        reason("item_sold", AudienceMatch::Named),
+                        reason("item_matched", AudienceMatch::Mutual(person("bob"))),
+                        reason("terms_changed", AudienceMatch::Everyone),
+                    ],
+                )
             },
         ],
         more: vec![0, 2],
@@ -250,7 +280,7 @@ pub(super) fn window() -> PersonRecord {
         owed: whats.into_iter().enumerate().map(owed).collect(),
         waiting: vec![DeferredReady { at: parse_instant("2026-11-21T09:00:00Z"), ready: ready() }],
         last_opening: parse_instant("2026-11-20T10:00:01Z"),
-        told_on: BTreeMap::from([(plan(), ToldDate::new(20_777, "thread:5"))]),
+        told_on: BTreeMap::from([(plan(), ToldClosing::new(ClosingNumber(20_777), "thread:5"))]),
         told: vec![MessageHistory {
             plan: plan(),
             key: "thread:5".into(),
@@ -470,6 +500,7 @@ pub(super) fn quarantined_record() -> QuarantinedRecord {
         headers: vec![("ce_id".to_owned(), b"7".to_vec()), ("trace".to_owned(), vec![0xFF])],
         cut: false,
         reason: "/time: not a time as in 2026-11-21T09:00:00Z (RFC 3339)".to_owned(),
+        cause: QuarantineCause::Other,
         at: parse_instant("2026-11-20T10:00:05Z"),
         room: "ingest".to_owned(),
     }
@@ -490,6 +521,8 @@ pub(super) fn change() -> CloudChange {
         time: Some(parse_instant("2026-11-20T10:00:00.123Z")),
         data: data.as_object().unwrap().clone(),
         actor: Some("bob".to_owned()),
+        actor_name: Some("Bob B.".to_owned()),
+        actor_kind: Some("person".to_owned()),
         version: Some(7),
     }
 }
@@ -517,15 +550,21 @@ pub(super) fn rows() -> Vec<(DayKey, DayRow)> {
             key: entry_key(second),
             reason: EntryReason { kind: kind("item_published"), because },
             subject: subject("item:1"),
-            actor: actor.map(person),
+            actor: actor.map(|name| person(name).into()),
+            kept: if actor.is_some() { kept_fields() } else { KeptFields::new() },
         })
     };
     let mark = |place| DayRow::Mark(window().owed.swap_remove(place).mark);
+    let list = KeyList::new(vec![entry_key(1), entry_key(2)]);
+    let mut listed = window().owed.swap_remove(2).mark;
+    (listed.covers, listed.list) = (Vec::new(), Some(list.id()));
     vec![
         (of("ann"), entry(1, AudienceMatch::Follows(subject("maker:7")), Some("bob"))),
         (of("ann"), entry(2, AudienceMatch::Listed(PersonScore(930_000)), None)),
         (of("ann"), mark(2)),
         (of("bob"), entry(1, AudienceMatch::Everyone, None)),
         (of("bob"), mark(10)),
+        (of("bob"), DayRow::Mark(listed)),
+        (of("bob"), DayRow::List(list)),
     ]
 }

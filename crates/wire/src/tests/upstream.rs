@@ -352,7 +352,7 @@ fn what_others_wrote_with_a_client_of_their_own_is_read() {
     let ours = "000000000702310873686f701c6974656d2e7075626c697368656402106974656d3a39303100000280a4e3d8bf6800000a0a7469\
         746c650806456262127075626c69736865640201026e040608746167730a0206613a31000461740c000000000000f83f00000000\
         0000044000";
-    let schema = include_str!("../../../../schemas/change.avsc");
+    let schema = include_str!("../../../../schemas/old/change.2.avsc");
     let found = block_on(upstream::read_change(
         raw_record(&[], b"shop", Some(&bytes(ours))),
         &OneSchemaSource(schema),

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use model::{
     Day, EntryKey, Person, PlanName, ReadyId, Tenant, UtcMillis,
+    closing_dates::ClosingNumber,
     habit::VisitHabit,
-    person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldDate, Window},
+    person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldClosing, Window},
     ready::UnseenDays,
     trace::EntryTraces,
 };
@@ -92,12 +93,12 @@ fn read_held(rest: &mut DatumCursor<'_>) -> Option<HoldCause> {
     }
 }
 
-fn read_told_date(rest: &mut DatumCursor<'_>) -> Option<(PlanName, ToldDate)> {
+fn read_told_date(rest: &mut DatumCursor<'_>) -> Option<(PlanName, ToldClosing)> {
     let plan = read_plan(rest)?;
     Some((
         plan,
-        ToldDate {
-            date: rest.read_int()?,
+        ToldClosing {
+            number: ClosingNumber(rest.read_int()?),
             keys: rest.read_list(DatumCursor::read_long)?.into_iter().collect(),
         },
     ))

@@ -8,7 +8,18 @@ use crate::tree::SourceTree;
 pub const ROOMS: [&str; 6] = ["ingest", "fanout", "digest", "sender", "feed", "slots"];
 
 /// Nouns and how they are written.
-const NOUNS: &[&str] = &["model", "source-text", "expression", "catalogue", "wire", "render"];
+const NOUNS: &[&str] = &[
+    "calendar",
+    "diverse-order",
+    "model",
+    "house-facts",
+    "source-text",
+    "expression",
+    "catalogue-format",
+    "catalogue",
+    "wire",
+    "render",
+];
 /// What the house stands on, as it sees it.
 const PORTS: &[&str] = &["topic", "store", "courier", "live", "traces", "runtime"];
 /// What every room is given and shares.
@@ -22,30 +33,36 @@ const HOUSE: &[&str] = &["settings", "shell", "house", "upkeep", "views"];
 
 /// Each crate and what it may depend on, of ours.
 const MAY: &[(&str, &[&[&str]])] = &[
-    ("model", &[]),
+    ("calendar", &[]),
+    ("diverse-order", &[]),
+    ("model", &[&["calendar", "diverse-order"]]),
+    ("house-facts", &[&["model"]]),
     ("runtime", &[]),
     ("listener", &[&["runtime"]]),
+    ("http-agent", &[]),
     ("source-text", &[]),
     ("expression", &[&["model", "source-text"]]),
-    ("catalogue", &[&["model", "source-text", "expression"]]),
-    ("wire", &[&["model"]]),
+    ("catalogue-format", &[&["model", "source-text"]]),
+    ("catalogue", &[&["calendar", "model", "source-text", "expression", "catalogue-format"]]),
+    ("wire", &[&["model", "house-facts"]]),
     ("render", &[&["model", "source-text", "expression", "catalogue"]]),
     ("topic", &[&["runtime"]]),
-    ("store", &[&["model", "runtime"]]),
-    ("courier", &[&["model", "runtime"]]),
+    ("store", &[&["model", "house-facts", "runtime"]]),
+    ("courier", &[&["model", "house-facts", "runtime"]]),
     ("live", &[&["model"]]),
+    ("geoip", &[&["model"]]),
     ("traces", &[&["model", "runtime"]]),
     ("web", &[&["model", "store"]]),
     ("sizing", &[&["model", "wire"]]),
     ("topic-kafka", &[&["topic", "runtime"]]),
-    ("store-cql", &[&["model", "store", "runtime"]]),
+    ("store-cql", &[&["model", "house-facts", "store", "runtime"]]),
     ("courier-net", &[&["model", "courier", "runtime", "listener"]]),
-    ("registry", &[&["model", "wire", "topic", "runtime"]]),
-    ("otlp", &[&["model", "traces", "runtime"]]),
+    ("registry", &[&["model", "wire", "topic", "runtime", "http-agent"]]),
+    ("otlp", &[&["model", "traces", "runtime", "http-agent"]]),
     ("engines", &[]),
     ("room", &[NOUNS, PORTS]),
     // A room may use nouns, ports and what rooms share, never an adapter and never another room.
-    ("ingest", &[NOUNS, PORTS, ROOM, &["web"]]),
+    ("ingest", &[NOUNS, PORTS, ROOM, &["web", "geoip"]]),
     ("fanout", &[NOUNS, PORTS, ROOM]),
     ("digest", &[NOUNS, PORTS, ROOM]),
     ("sender", &[NOUNS, PORTS, ROOM]),
@@ -54,18 +71,24 @@ const MAY: &[(&str, &[&[&str]])] = &[
     // The adapters too: a raw loop beside a figure needs what the adapter stands on.
     (
         "bench",
-        &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["topic-kafka", "store-cql", "courier-net", "otlp", "stage"]],
+        &[
+            NOUNS,
+            PORTS,
+            ROOM,
+            FOUR_ROOMS,
+            &["geoip", "topic-kafka", "store-cql", "courier-net", "otlp", "stage"],
+        ],
     ),
     // What is set of an adapter is read by the adapter's own words.
     ("settings", &[NOUNS, PORTS, ADAPTERS]),
-    ("shell", &[NOUNS, PORTS, &["courier-net", "settings"]]),
-    ("house", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["courier-net", "settings"]]),
+    ("shell", &[NOUNS, PORTS, &["courier-net", "http-agent", "settings"]]),
+    ("house", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["geoip", "courier-net", "http-agent", "settings"]]),
     ("upkeep", &[NOUNS, PORTS, FOUR_ROOMS, &["settings", "shell", "house"]]),
     ("views", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["settings", "shell", "house", "upkeep"]]),
     ("adapters", &[NOUNS, PORTS, ADAPTERS, HOUSE]),
     ("console", &[NOUNS, PORTS, FOUR_ROOMS, HOUSE, &["web", "listener", "courier-net"]]),
-    ("lifecycle", &[NOUNS, PORTS, HOUSE, &["web", "listener", "adapters", "console"]]),
-    ("scenario", &[NOUNS, PORTS, FOUR_ROOMS, ADAPTERS, HOUSE, &["web", "adapters", "stage"]]),
+    ("lifecycle", &[NOUNS, PORTS, HOUSE, &["geoip", "web", "listener", "adapters", "console"]]),
+    ("scenario", &[NOUNS, PORTS, FOUR_ROOMS, ADAPTERS, HOUSE, &["geoip", "web", "adapters", "stage"]]),
     (
         "cli",
         &[
@@ -107,8 +130,19 @@ const MAY: &[(&str, &[&[&str]])] = &[
 ];
 
 /// What tests may use beside: the nouns, the ports for their embedded engines, and the real ones.
-const IN_TESTS: &[&str] =
-    &["model", "topic", "store", "courier", "engines", "topic-kafka", "live", "ingest", "digest", "settings"];
+const IN_TESTS: &[&str] = &[
+    "geoip",
+    "model",
+    "topic",
+    "store",
+    "courier",
+    "engines",
+    "topic-kafka",
+    "live",
+    "ingest",
+    "digest",
+    "settings",
+];
 
 pub fn check_layers(tree: &SourceTree) -> Vec<String> {
     let table: BTreeMap<&str, &[&[&str]]> = MAY.iter().copied().collect();

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::Context as _;
 use model::PlanName;
-use render::{FormSheet, TrialFinding};
+use render::{FormSheet, MailForm, TrialFinding};
 use serde_json::json;
 use shell::{failure::CommandError, terminal};
 
@@ -12,14 +12,19 @@ use super::report_parts::{pluralise, problem_in_json};
 
 /// What a plan's messages weigh, form by form.
 pub fn describe_weights(plan: &str, sheets: &[FormSheet]) -> String {
-    let own = sheets.iter().filter(|sheet| sheet.plan.as_str() == plan);
-    let weights: Vec<String> = own
-        .map(|sheet| {
-            let bytes = sheet.html.as_ref().map_or(sheet.text.len(), String::len);
-            format!("{}: {}, {}", sheet.form.name(), pluralise(sheet.things, "thing"), format_size(bytes))
-        })
-        .collect();
-    weights.join("; ")
+    let own: Vec<&FormSheet> = sheets.iter().filter(|sheet| sheet.plan.as_str() == plan).collect();
+    let things = |form| own.iter().find(|sheet| sheet.form == form).map(|sheet| sheet.things);
+    let weights = own.iter().map(|sheet| {
+        let bytes = sheet.html.as_ref().map_or(sheet.text.len(), String::len);
+        let said = match sheet.form {
+            MailForm::Twice if things(MailForm::Each) == Some(sheet.things) => " (one thing, as it is now)",
+            MailForm::Twice => " (each by itself; `once_per: mail` makes them one)",
+            MailForm::Full | MailForm::Least | MailForm::Each => "",
+        };
+        let (form, things) = (sheet.form.name(), pluralise(sheet.things, "thing"));
+        format!("{form}: {things}, {}{said}", format_size(bytes))
+    });
+    weights.collect::<Vec<String>>().join("; ")
 }
 
 /// `38 KB`, as mailboxes count.

@@ -4,6 +4,7 @@ use catalogue::format_length;
 use model::{
     Day, UtcMillis,
     civil_time::{self, ZoneRules},
+    closing_dates::{ClosingDates, DateUnit, MonthDay},
     plan::{
         AloneRule, CloseRule, EscalationRule, FirstRule, GENERAL, LocalHours, LocalTime, Plan, RestRule,
         TooFewRule, WeekdaySet, ZoneRule,
@@ -79,12 +80,12 @@ pub fn print_schedules(
 pub fn schedule_plan(plan: &Plan, now: UtcMillis) -> PlanCloseSchedule {
     // What follows another plan has no hour of its own to show, and no more has a window that closes after a while.
     let zones = match (&plan.close, &plan.follows) {
-        (CloseRule::Calendar { at, on, zone, .. }, None) => {
+        (CloseRule::Calendar { dates, times, zone, .. }, None) => {
             let zones = match zone {
                 ZoneRule::Person => ZONES.to_vec(),
                 ZoneRule::Fixed(zone) => vec![zone.as_str()],
             };
-            zones.into_iter().map(|name| next_in_zone(name, *at, *on, now)).collect()
+            zones.into_iter().map(|name| next_in_zone(name, (dates, times), now)).collect()
         }
         _ => Vec::new(),
     };
@@ -103,12 +104,12 @@ pub fn schedule_plan(plan: &Plan, now: UtcMillis) -> PlanCloseSchedule {
 /// What `close` says, after "the plan closes".
 fn describe_close(close: &CloseRule) -> String {
     match close {
-        CloseRule::Calendar { at, on, zone, spread_ms, best } => {
+        CloseRule::Calendar { dates, times, zone, spread_ms, best } => {
             let whose = match zone {
                 ZoneRule::Person => "in the person's time zone".to_owned(),
                 ZoneRule::Fixed(zone) => format!("in the time zone {zone}"),
             };
-            let mut text = format!("every {} at {} {whose}", describe_weekdays(*on), format_time(*at));
+            let mut text = format!("{} {whose}", describe_dates(dates, times));
             if *spread_ms > 0 {
                 text += &format!(", spread over the following {}", format_length(*spread_ms));
             }
@@ -134,29 +135,66 @@ fn describe_close(close: &CloseRule) -> String {
     }
 }
 
-fn next_in_zone(name: &str, at: LocalTime, on: WeekdaySet, now: UtcMillis) -> ZoneInstants {
+fn next_in_zone(name: &str, calendar: (&ClosingDates, &[LocalTime]), now: UtcMillis) -> ZoneInstants {
     let zone = ZoneRules::load_newest().get_or_utc(Some(name));
     let mut told = None;
     let mut next = Vec::new();
     for _ in 0..INSTANTS {
-        let (date, instant) = civil_time::next_local_instant(now, told, at, on, &zone);
-        told = Some(date);
-        next.push(format_local(instant, &zone).unwrap_or_else(|| Day(date).to_string()));
+        let (number, instant) = civil_time::next_closing(now, told, calendar, &zone);
+        told = Some(number);
+        next.push(format_local(instant, &zone).unwrap_or_else(|| Day(number.date()).to_string()));
     }
     ZoneInstants { zone: name.to_owned(), next }
 }
 
-/// `day`, or `Monday and Thursday`.
-fn describe_weekdays(on: WeekdaySet) -> String {
-    const NAMES: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-    if on == WeekdaySet::ALL {
-        return "day".to_owned();
+/// `every day at 09:00`, `every Monday and Thursday at 09:00 and 18:00`.
+fn describe_dates(dates: &ClosingDates, times: &[LocalTime]) -> String {
+    let at = join_and(times.iter().map(|at| format_time(*at)));
+    let dates = match dates {
+        ClosingDates::Weekdays(WeekdaySet::ALL) => "every day".to_owned(),
+        ClosingDates::Weekdays(on) => {
+            let days = WEEKDAYS.into_iter().enumerate().filter(|(day, _)| on.has(*day));
+            format!("every {}", join_and(days.map(|(_, name)| name.to_owned())))
+        }
+        ClosingDates::Monthly(days) => {
+            format!("on {} of each month", join_and(days.iter().map(|day| describe_month_day(*day))))
+        }
+        ClosingDates::Every { count, unit, from } => {
+            let unit = match unit {
+                DateUnit::Days => "day",
+                DateUnit::Weeks => "week",
+                DateUnit::Months => "month",
+            };
+            let every = if *count == 1 { unit.to_owned() } else { format!("{count} {unit}s") };
+            format!("every {every} counted from {}", Day(*from))
+        }
+        ClosingDates::Cron(cron) => return format!("by the line of cron `{}`", cron.line),
+    };
+    format!("{dates} at {at}")
+}
+
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+/// `day 15`, `the last day`, `the first Monday`.
+fn describe_month_day(day: MonthDay) -> String {
+    let weekday = |weekday: u8| WEEKDAYS[usize::from(weekday) % 7];
+    match day {
+        MonthDay::Number(day) => format!("day {day}"),
+        MonthDay::Last => "the last day".to_owned(),
+        MonthDay::LastWeekday(day) => format!("the last {}", weekday(day)),
+        MonthDay::Nth { nth, weekday: day } => {
+            let nth = ["first", "second", "third", "fourth"][usize::from(nth.saturating_sub(1)) % 4];
+            format!("the {nth} {}", weekday(day))
+        }
     }
-    let days = NAMES.into_iter().enumerate().filter(|(day, _)| on.has(*day));
-    let days: Vec<&str> = days.map(|(_, name)| name).collect();
-    match &days[..] {
+}
+
+/// `this`, or `this, that and that`.
+fn join_and(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    match &words[..] {
         [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        days => days.join(", "),
+        words => words.join(", "),
     }
 }
 
@@ -228,9 +266,9 @@ mod tests {
     fn a_schedule_says_when_it_closes() {
         let close = |at: (u8, u8), on: &[usize], zone: &str, spread_ms| {
             let zone = if zone == "person" { ZoneRule::Person } else { ZoneRule::Fixed(zone.to_owned()) };
-            let at = LocalTime { hour: at.0, minute: at.1 };
-            let on = WeekdaySet::new(on.iter().copied()).unwrap();
-            CloseRule::Calendar { at, on, zone, spread_ms, best: None }
+            let times = vec![LocalTime { hour: at.0, minute: at.1 }];
+            let dates = ClosingDates::Weekdays(WeekdaySet::new(on.iter().copied()).unwrap());
+            CloseRule::Calendar { dates, times, zone, spread_ms, best: None }
         };
         let check = |close: CloseRule, closes: &str, in_berlin: &[&str]| {
             let plan = Plan::new(model::PlanName::new("p").unwrap(), model::Channel::Email, close);
@@ -260,6 +298,30 @@ mod tests {
             close((0, 0), &[0, 2, 4], "Asia/Kolkata", 5_400_000),
             "every Monday, Wednesday and Friday at 00:00 in the time zone Asia/Kolkata, spread over the following 1h30m",
             &[],
+        );
+        let on = |dates: ClosingDates, hours: &[u8]| CloseRule::Calendar {
+            dates,
+            times: hours.iter().map(|hour| LocalTime { hour: *hour, minute: 0 }).collect(),
+            zone: ZoneRule::Person,
+            spread_ms: 0,
+            best: None,
+        };
+        check(
+            on(ClosingDates::DAILY, &[9, 18]),
+            "every day at 09:00 and 18:00 in the person's time zone",
+            &["Sat 2026-11-21 18:00 +01:00", "Sun 2026-11-22 09:00 +01:00", "Sun 2026-11-22 18:00 +01:00"],
+        );
+        let days = [MonthDay::Number(1), MonthDay::Nth { nth: 3, weekday: 1 }, MonthDay::Last];
+        check(
+            on(ClosingDates::Monthly(days.to_vec()), &[9]),
+            "on day 1, the third Tuesday and the last day of each month at 09:00 in the person's time zone",
+            &["Mon 2026-11-30 09:00 +01:00", "Tue 2026-12-01 09:00 +01:00", "Tue 2026-12-15 09:00 +01:00"],
+        );
+        let from = Day::parse("2026-01-05").unwrap().0;
+        check(
+            on(ClosingDates::Every { count: 2, unit: DateUnit::Weeks, from }, &[9]),
+            "every 2 weeks counted from 2026-01-05 at 09:00 in the person's time zone",
+            &["Mon 2026-11-23 09:00 +01:00", "Mon 2026-12-07 09:00 +01:00", "Mon 2026-12-21 09:00 +01:00"],
         );
         check(CloseRule::After { ms: 7_200_000 }, "2h after its first entry", &[]);
         check(CloseRule::After { ms: 93_784_000 }, "1d2h3m4s after its first entry", &[]);
@@ -347,8 +409,8 @@ mod tests {
         let best = LocalHours::parse("07:00-22:00");
         check_sentence(
             |plan| {
-                let (at, on) = (LocalTime { hour: 9, minute: 0 }, WeekdaySet::ALL);
-                plan.close = CloseRule::Calendar { at, on, zone: ZoneRule::Person, spread_ms: 0, best };
+                let (dates, times) = (ClosingDates::DAILY, vec![LocalTime { hour: 9, minute: 0 }]);
+                plan.close = CloseRule::Calendar { dates, times, zone: ZoneRule::Person, spread_ms: 0, best };
             },
             "every day at 09:00 in the person's time zone; for a person who comes often, in the hour between 07:00 and \
              22:00 in which they come most",

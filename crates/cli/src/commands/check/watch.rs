@@ -32,7 +32,7 @@ pub fn run(
     ask: &CatalogueCheckRequest,
     out: OutputStyle,
 ) -> Result<(), CommandError> {
-    let dir = &asked.dir;
+    let dirs: Vec<&Path> = std::iter::once(&asked.dir).chain(&asked.canary).map(PathBuf::as_path).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -41,7 +41,7 @@ pub fn run(
     let stop = ask.stop.clone();
     runtime.spawn(async move { stop.start_on_signals().await });
     // What is changed while it is checked is checked again.
-    let mut known = snapshot_folder(dir)?;
+    let mut known = snapshot_folders(&dirs)?;
     loop {
         match check_once(asked, ask, out) {
             Err(CommandError::Closed) => return Err(CommandError::Closed),
@@ -54,9 +54,9 @@ pub fn run(
         terminal::print_talk(format!(
             "{} checked; waiting for a change in {}, Ctrl-C ends it",
             local_time(),
-            dir.display()
+            asked.dir.display()
         ));
-        let Some((path, now)) = runtime.block_on(wait_for_change(dir, &known, &ask.stop))? else {
+        let Some((path, now)) = runtime.block_on(wait_for_change(&dirs, &known, &ask.stop))? else {
             return Ok(());
         };
         known = now;
@@ -67,12 +67,12 @@ pub fn run(
 /// Waits until the folder is not what it was: the first file that is not, and what the folder is now. Nothing if it is
 /// to stop.
 async fn wait_for_change(
-    dir: &Path,
+    dirs: &[&Path],
     known: &FolderSnapshot,
     stop: &ShutdownSignal,
 ) -> Result<Option<(PathBuf, FolderSnapshot)>, CommandError> {
     while timeout(LOOK_EVERY, stop.wait()).await.is_err() {
-        let now = snapshot_folder(dir)?;
+        let now = snapshot_folders(dirs)?;
         if let Some(path) = first_difference(known, &now) {
             return Ok(Some((path, now)));
         }
@@ -84,6 +84,11 @@ async fn wait_for_change(
 fn first_difference(before: &FolderSnapshot, after: &FolderSnapshot) -> Option<PathBuf> {
     let differs = |path: &&PathBuf| before.get(*path) != after.get(*path);
     after.keys().find(differs).or_else(|| before.keys().find(differs)).cloned()
+}
+
+fn snapshot_folders(dirs: &[&Path]) -> Result<FolderSnapshot, CommandError> {
+    let looks = dirs.iter().map(|dir| snapshot_folder(dir)).collect::<Result<Vec<_>, _>>()?;
+    Ok(looks.into_iter().flatten().collect())
 }
 
 fn snapshot_folder(dir: &Path) -> Result<FolderSnapshot, CommandError> {

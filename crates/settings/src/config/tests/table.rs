@@ -4,7 +4,8 @@ use super::{HEX, SECRET, merge_values};
 use crate::config::keys::{self, ConfigKey, KEYS, KeyForm};
 
 /// A value for each key that is more than its form, so that all of them can be set at once.
-const OWN: [(&str, &str); 21] = [
+const OWN: [(&str, &str); 22] = [
+    (keys::DAY_LIFE, "90"),
     (keys::ENGINE, keys::PRODUCTION),
     (keys::PUBLIC_URL, "https://mail.example.com"),
     (keys::SECRET, HEX),

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use catalogue::{Audience, KindDef};
 use fanout::reach;
 use model::{
-    EntryKey, SubjectRef, Value, VersionedState,
-    person::{notes, profile},
+    Actor, EntryKey, SubjectRef, Value, VersionedState,
+    person::{
+        notes,
+        profile::{self, PlaceOrigin},
+    },
 };
 use source_text::did_you_mean;
 
@@ -15,7 +18,7 @@ use super::{super::StepBearing, ExplanationBuilder};
 impl ExplanationBuilder<'_> {
     /// There is no entry: why the person was not found.
     pub(super) fn explain_no_entry(&mut self, key: EntryKey) -> String {
-        if key.day().expires_at() <= self.now {
+        if self.gathered.life.is_over(key.day(), self.now) {
             self.add_step(
                 StepBearing::Against,
                 format!("its day, {}, was archived or has expired", key.day()),
@@ -78,11 +81,13 @@ impl ExplanationBuilder<'_> {
         let (found, text) = match &kind.to {
             Audience::FollowersOf(fields) => self.check_follows(fields),
             Audience::Near { within_km, .. } => match self.distance(kind) {
-                Some(km) if km <= *within_km => {
-                    (true, format!("they are {km:.1} km away, within {within_km} km"))
+                Some((km, far, how)) if km <= *within_km => {
+                    (true, format!("they are {far} away{how}, within {within_km} km"))
                 }
-                Some(km) => (false, format!("they are {km:.1} km away, not within {within_km} km")),
-                None if self.reader.profile.get(profile::PLACE).is_none() => {
+                Some((_, far, how)) => {
+                    (false, format!("they are {far} away{how}, not within {within_km} km"))
+                }
+                None if profile::find_place(self.reader.profile).is_none() => {
                     (false, "their place is not known".to_owned())
                 }
                 None => (false, "its place is not known".to_owned()),
@@ -95,7 +100,8 @@ impl ExplanationBuilder<'_> {
             }
             Audience::Everyone => (true, "it is for everyone".to_owned()),
         };
-        let own = self.event.actor.as_ref() == Some(self.reader.person) && !kind.actor_told;
+        let own =
+            self.event.actor.as_ref().and_then(Actor::person) == Some(self.reader.person) && !kind.actor_told;
         let (found, text) =
             if found && own { (false, "they did it themselves".to_owned()) } else { (found, text) };
         self.add_step(
@@ -143,9 +149,52 @@ impl ExplanationBuilder<'_> {
         reach::field_cell(self.event, field, self.subject())?.value.as_ref()
     }
 
-    pub(super) fn distance(&self, kind: &KindDef) -> Option<f64> {
+    /// How far away they are, in kilometres and in words, and how one knows.
+    pub(super) fn distance(&self, kind: &KindDef) -> Option<(f64, String, &'static str)> {
         let Audience::Near { field, .. } = &kind.to else { return None };
-        let (here, there) = (self.reader.profile.place(profile::PLACE)?, self.value(field)?.as_place()?);
-        Some(here.distance_km(there))
+        let (here, there) = (profile::find_place(self.reader.profile)?, self.value(field)?.as_place()?);
+        let km = here.at.distance_km(there);
+        let (far, how) = match here.origin {
+            PlaceOrigin::Stated => (format!("{km:.1} km"), ""),
+            PlaceOrigin::Address => (describe_guess(km), ", by their IP address"),
+        };
+        Some((km, far, how))
+    }
+}
+
+/// A distance from a place that is known to a tenth of a degree, some eleven kilometres: no more digits than that has.
+fn describe_guess(km: f64) -> String {
+    const LEAST_KM: f64 = 11.0;
+    if km < LEAST_KM {
+        return format!("less than {LEAST_KM} km");
+    }
+    let step = if km < 100.0 {
+        1.0
+    } else if km < 1_000.0 {
+        10.0
+    } else {
+        100.0
+    };
+    let digits = format!("{:.0}", (km / step).round() * step);
+    match digits.len().checked_sub(3).filter(|thousands| *thousands > 0) {
+        Some(at) => format!("about {},{} km", &digits[..at], &digits[at..]),
+        None => format!("about {digits} km"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::describe_guess;
+
+    #[test]
+    fn a_guessed_distance_has_no_more_digits_than_are_known() {
+        let check = |km: f64, expected: &str| assert_eq!(describe_guess(km), expected, "{km}");
+        check(0.0, "less than 11 km");
+        check(10.9, "less than 11 km");
+        check(33.4, "about 33 km");
+        check(877.7, "about 880 km");
+        check(999.0, "about 1,000 km");
+        check(1_391.0, "about 1,400 km");
+        check(20_015.0, "about 20,000 km");
     }
 }

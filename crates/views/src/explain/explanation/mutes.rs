@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use catalogue::truth::{TellableEntry, find_mutes};
+use catalogue::truth::find_mutes;
 use model::{EntryReason, EntryView};
 
 use super::ExplanationBuilder;
@@ -10,7 +10,7 @@ use super::ExplanationBuilder;
 impl ExplanationBuilder<'_> {
     /// Names the mutes that match these reasons now. The person may have ended since what counted then.
     pub(super) fn describe_mutes(&self, entry: &EntryView, reasons: &BTreeSet<EntryReason>) -> String {
-        let told = TellableEntry { subject: &self.event.subject, actor: entry.actor(), reasons };
+        let told = self.tellable_entry(entry, reasons);
         let of = |reason: &EntryReason| {
             let kind = self.catalogue.kinds.get(&reason.kind);
             find_mutes(&self.gathered.world, self.reader, &told, reason, kind)
