@@ -18,6 +18,7 @@ fn check_bench(arguments: &[&str]) -> String {
 fn the_benches_of_the_program_run_small_and_their_oracles_hold() {
     check_bench(&["start", "--size", "3000"]);
     check_bench(&["flow", "--size", "4000"]);
+    check_bench(&["explain", "--size", "4000"]);
     check_bench(&["windows", "--size", "3000"]);
     check_bench(&["feedback", "--size", "4000"]);
     check_bench(&["tenants", "--size", "30000"]);
@@ -27,7 +28,9 @@ fn the_benches_of_the_program_run_small_and_their_oracles_hold() {
 #[test]
 fn a_bench_of_the_program_runs_on_clusters() {
     let (kafka, cql) = (engines::kafka().unwrap(), engines::cql().unwrap());
-    let said =
-        check_bench(&["route", "--size", "3000", "--engine", "production", "--kafka", kafka, "--cql", cql]);
-    assert!(said.contains("Kafka"), "{said}");
+    for name in ["route", "crowd"] {
+        let said =
+            check_bench(&[name, "--size", "3000", "--engine", "production", "--kafka", kafka, "--cql", cql]);
+        assert!(said.contains("Kafka"), "{name}: {said}");
+    }
 }

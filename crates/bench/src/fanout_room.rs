@@ -106,18 +106,7 @@ impl FanoutBench {
 
     /// Returns when the room has committed what was appended, and then every slice of it.
     pub async fn await_commit(&self) -> anyhow::Result<()> {
-        let (clock, watch) = (Clock::real(0), SteadyStopwatch::start());
-        let reads = [(fanout::config::GROUP, topics::EVENTS), (fanout::config::SLICES_GROUP, topics::SLICES)];
-        // In this order: once the event is committed its first slice is there, and each commits with the next.
-        for (group, topic) in reads {
-            while !self.topics.standing(group, topic).await?.iter().all(|one| one.committed == one.end) {
-                if watch.elapsed() > PATIENCE {
-                    bail!("the room did not commit within {} s", PATIENCE.as_secs());
-                }
-                clock.sleep_until(clock.now() + LOOK_MS).await;
-            }
-        }
-        Ok(())
+        await_fanout(&*self.topics).await
     }
 
     pub async fn stop(mut self) -> anyhow::Result<()> {
@@ -131,6 +120,22 @@ impl Drop for FanoutBench {
     fn drop(&mut self) {
         self.shutdown.start();
     }
+}
+
+/// Returns when fan-out has committed what was appended, and then every slice of it.
+pub async fn await_fanout(topics: &dyn Topics) -> anyhow::Result<()> {
+    let (clock, watch) = (Clock::real(0), SteadyStopwatch::start());
+    let reads = [(fanout::config::GROUP, topics::EVENTS), (fanout::config::SLICES_GROUP, topics::SLICES)];
+    // In this order: once the event is committed its first slice is there, and each commits with the next.
+    for (group, topic) in reads {
+        while !topics.standing(group, topic).await?.iter().all(|one| one.committed == one.end) {
+            if watch.elapsed() > PATIENCE {
+                bail!("the room did not commit within {} s", PATIENCE.as_secs());
+            }
+            clock.sleep_until(clock.now() + LOOK_MS).await;
+        }
+    }
+    Ok(())
 }
 
 /// Has a room tell one event, and returns how long that took.

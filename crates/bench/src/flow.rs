@@ -34,18 +34,8 @@ pub async fn run(
     progress: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<BenchReport> {
     let bed = BenchProgram::new(program)?;
-    let authors = AUTHORS.min(size);
-    // The same number for each, so that everybody is easily counted.
-    let size = size.div_ceil(authors) * authors;
-    write_follows(&bed.path("follows.ndjson"), authors)?;
-    write_events(&bed.path("events.ndjson"), size, authors)?;
-    let up = bed.start_up("data")?;
-    bed.run("data", &["publish", "--file", "follows.ndjson"])?;
-    let watch = SteadyStopwatch::start();
-    let mut memory = publish_events(&bed, &up, size, progress).await?;
-    let published = watch.elapsed();
-    let held = await_arrivals(&bed, &up, size / authors, authors, &mut memory).await?;
-    let arrived = watch.elapsed();
+    let (_up, load) = fill_house(&bed, size, progress).await?;
+    let FlowLoad { events: size, memory, published, arrived, held, .. } = load;
     let third = memory.len() / 3;
     ensure!(third > 0, "too few looks at the memory: take more events");
     let most = |part: &[u64]| part.iter().copied().max().unwrap_or(0);
@@ -81,6 +71,41 @@ pub async fn run(
             held: held && (size < WARM_EVENTS || growth <= GROWTH_MAX),
         },
     })
+}
+
+/// What went through a house, and how.
+pub struct FlowLoad {
+    /// Changes `e0`, `e1`, …: that of number n is of author n modulo their number, whom the person of that number follows.
+    pub events: usize,
+    pub authors: usize,
+    /// Looks at the memory.
+    memory: Vec<u64>,
+    /// Until all were taken, and until all were written into days.
+    published: Duration,
+    arrived: Duration,
+    /// Whether those who were asked have all of theirs, and no more.
+    held: bool,
+}
+
+/// Starts a house and has so many events go through it.
+pub async fn fill_house(
+    bed: &BenchProgram,
+    size: usize,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<(BenchProcess, FlowLoad)> {
+    let authors = AUTHORS.min(size);
+    // The same number for each, so that everybody is easily counted.
+    let events = size.div_ceil(authors) * authors;
+    write_follows(&bed.path("follows.ndjson"), authors)?;
+    write_events(&bed.path("events.ndjson"), events, authors)?;
+    let up = bed.start_up("data")?;
+    bed.run("data", &["publish", "--file", "follows.ndjson"])?;
+    let watch = SteadyStopwatch::start();
+    let mut memory = publish_events(bed, &up, events, progress).await?;
+    let published = watch.elapsed();
+    let held = await_arrivals(bed, &up, events / authors, authors, &mut memory).await?;
+    let arrived = watch.elapsed();
+    Ok((up, FlowLoad { events, authors, memory, published, arrived, held }))
 }
 
 fn write_follows(file: &Path, authors: usize) -> anyhow::Result<()> {
@@ -125,7 +150,7 @@ async fn publish_events(
         memory.push(up.memory()?);
         if memory.len() % 40 == 0 {
             let mib = memory.last().copied().unwrap_or(0) >> 20;
-            progress(&format!("flow: {size} events on their way, {mib} MiB"));
+            progress(&format!("{size} events on their way, {mib} MiB"));
         }
     }
 }

@@ -82,10 +82,15 @@ impl HttpLoadClient {
 
     /// What the house answers to a question.
     pub async fn get(&self, path: &str) -> anyhow::Result<String> {
-        let answer = timeout(PATIENCE, self.try_request("GET", path, "")).await.context("no answer came")?;
-        let (status, said) = answer.with_context(|| format!("get {path}"))?;
+        let (status, said) = self.get_any(path).await?;
         ensure!(status == 200, "{path} answered {status}: {said}");
         Ok(said)
+    }
+
+    /// The same with its status, whatever that is.
+    pub async fn get_any(&self, path: &str) -> anyhow::Result<(u16, String)> {
+        let answer = timeout(PATIENCE, self.try_request("GET", path, "")).await.context("no answer came")?;
+        answer.with_context(|| format!("get {path}"))
     }
 
     /// How often the house was busy by now.

@@ -4,15 +4,17 @@
 //! several times, and the medians are compared, because machines are noisy and shared. A figure without its
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
-//! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`route`],
-//! [`nearby_people`], [`startup`], [`flow`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`], [`traced_flow`] and [`streams`] are the benches. [`startup`], [`flow`],
-//! [`windows`], [`feedback`] and [`tenants`] run the real program as [`process`] starts it; [`http_load`] is HTTP at a pace, [`feedback_load`] what
+//! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`crowd`] (by several processes), [`route`],
+//! [`nearby_people`], [`startup`], [`flow`], [`explain`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`], [`traced_flow`] and [`streams`] are the benches. [`startup`], [`flow`],
+//! [`explain`], [`windows`], [`feedback`] and [`tenants`] run the real program as [`process`] starts it; [`http_load`] is HTTP at a pace, [`feedback_load`] what
 //! is said by it. [`streams`] runs beside a program of others, the [`streams_peer`]. [`fanout_room`] is the fan-out at work and
 //! [`digest_room`] the digest, [`sender_room`] the sender, with the [`ready_load`] that it is given; [`clusters`] are engines that others run, with what a bench makes there and takes away.
 
 pub mod report;
 
 pub mod audience;
+pub mod crowd;
+pub mod explain;
 pub mod feedback;
 pub mod flow;
 pub mod followers;
@@ -59,16 +61,18 @@ pub struct BenchDefinition {
     /// Whether it runs the real program, and whether it can be run on clusters too.
     pub runs_program: bool,
     pub on_clusters: bool,
-    /// Whether it needs clusters, and a program of others that is built by their tools.
+    /// Whether it cannot be run without clusters, and whether it runs a program of others that is built by their tools.
+    pub needs_clusters: bool,
     pub has_peer: bool,
 }
 
 const fn define_bench(name: &'static str, size: usize, measures: &'static str) -> BenchDefinition {
-    BenchDefinition { name, measures, size, runs_program: false, on_clusters: false, has_peer: false }
+    let (runs_program, on_clusters, needs_clusters, has_peer) = (false, false, false, false);
+    BenchDefinition { name, measures, size, runs_program, on_clusters, needs_clusters, has_peer }
 }
 
 /// What there is to run.
-pub const BENCHES: [BenchDefinition; 15] = [
+pub const BENCHES: [BenchDefinition; 17] = [
     define_bench(
         "log",
         100_000,
@@ -85,6 +89,16 @@ pub const BENCHES: [BenchDefinition; 15] = [
             "fanout",
             12_000,
             "one event to so many followers: stored, announced, committed; against bare loops",
+        )
+    },
+    BenchDefinition {
+        runs_program: true,
+        on_clusters: true,
+        needs_clusters: true,
+        ..define_bench(
+            "crowd",
+            100_000,
+            "one event to so many followers, by one, two and four processes; against one alone",
         )
     },
     BenchDefinition {
@@ -116,6 +130,14 @@ pub const BENCHES: [BenchDefinition; 15] = [
     BenchDefinition {
         runs_program: true,
         ..define_bench("flow", 1_000_000, "so many events through `up`: its memory must stay flat")
+    },
+    BenchDefinition {
+        runs_program: true,
+        ..define_bench(
+            "explain",
+            1_000_000,
+            "why somebody was told, by the id of a change among so many events; against a change nobody heard of",
+        )
     },
     BenchDefinition {
         runs_program: true,
@@ -158,6 +180,7 @@ pub const BENCHES: [BenchDefinition; 15] = [
     ),
     BenchDefinition {
         on_clusters: true,
+        needs_clusters: true,
         has_peer: true,
         ..define_bench(
             "streams",
@@ -185,6 +208,7 @@ pub async fn run_bench(
     let size = size.unwrap_or(bench.size).max(1);
     match (bench.name, clusters) {
         ("fanout", Some(clusters)) => followers::run(size, clusters, progress).await,
+        ("crowd", Some(clusters)) => crowd::run(size, clusters, program, progress).await,
         ("route", Some(clusters)) => route::run_on_clusters(size, clusters, progress).await,
         ("streams", Some(clusters)) => streams::run(size, clusters, progress).await,
         (name, Some(_)) => {
@@ -193,8 +217,8 @@ pub async fn run_bench(
                 "`{name}` measures the embedded engine alone; with `--engine production` there is {there}"
             )
         }
-        ("streams", None) => {
-            anyhow::bail!("`streams` runs beside Kafka: `--engine production`; {}", clusters::HOW)
+        (name, None) if bench.needs_clusters => {
+            anyhow::bail!("`{name}` runs on clusters: `--engine production`; {}", clusters::HOW)
         }
         ("log", None) => log::run(size, progress).await,
         ("rows", None) => rows::run(size, progress).await,
@@ -206,6 +230,7 @@ pub async fn run_bench(
         ("traces", None) => traced_flow::run(size, progress).await,
         ("near", None) => nearby_people::run(size, progress).await,
         ("start", None) => startup::run(size, program, progress).await,
+        ("explain", None) => explain::run(size, program, progress).await,
         ("flow", None) => flow::run(size, program, progress).await,
         ("feedback", None) => feedback::run(size, program, progress).await,
         ("tenants", None) => tenants::run(size, program, progress).await,

@@ -1,4 +1,4 @@
-//! The real program as a child: `start_up` on a directory of its own, and commands that talk to it.
+//! The real program as a child: `up` on a directory of its own, and commands that talk to it.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ pub struct BenchProgram {
     dir: tempfile::TempDir,
 }
 
-/// A running `start_up`; ended when it is dropped.
+/// A running program; ended when it is dropped.
 pub struct BenchProcess {
     child: Child,
     /// From its start until it said where it listens.
@@ -64,22 +64,26 @@ impl BenchProgram {
         command
     }
 
-    /// Starts `start_up` and waits until it says where it listens.
+    /// Starts `up` and waits until it says where it listens.
     pub fn start_up(&self, data: &str) -> anyhow::Result<BenchProcess> {
+        let catalogue = self.dir.path().display().to_string();
+        self.start(data, &["up", "--listen", "127.0.0.1:0", "--log", "warn", "--catalogue", &catalogue])
+    }
+
+    /// Starts a command that listens, and waits until it says where.
+    pub fn start(&self, data: &str, arguments: &[&str]) -> anyhow::Result<BenchProcess> {
         let since = SteadyStopwatch::start();
+        let name = arguments.join(" ");
         let mut command = self.command(data);
-        command
-            .arg("up")
-            .args(["--listen", "127.0.0.1:0", "--log", "warn", "--catalogue"])
-            .arg(self.dir.path());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("start `up`")?;
-        let out = child.stdout.take().context("the output of `up`")?;
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| format!("start `{name}`"))?;
+        let out = child.stdout.take().with_context(|| format!("the output of `{name}`"))?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
         let address = line.strip_prefix("http://").and_then(|rest| rest.split(['/', ' ', '\n']).next());
         // What is made here is ended when it is dropped, also where it says nothing.
         let mut up = BenchProcess { child, ready: since.elapsed(), since, address: String::new(), key: None };
-        let wrong = || format!("`up` did not say where it listens, but `{}`", line.trim());
+        let wrong = || format!("`{name}` did not say where it listens, but `{}`", line.trim());
         up.address = address.with_context(wrong)?.to_owned();
         Ok(up)
     }
@@ -127,15 +131,26 @@ impl BenchProcess {
         Ok(kib * 1024)
     }
 
-    /// What one of its metrics says, summed over its labels.
-    pub fn sum_metric(&self, metric: &str) -> anyhow::Result<usize> {
-        let mut stream = TcpStream::connect(&self.address).context("ask for its metrics")?;
+    /// Whether it says that it is ready.
+    pub fn is_ready(&self) -> bool {
+        self.get("/health/ready").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+    }
+
+    /// What it answers, with the status.
+    fn get(&self, path: &str) -> anyhow::Result<String> {
+        let mut stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
         let key = self.key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
         let host = &self.address;
-        write!(stream, "GET /metrics HTTP/1.1\r\nhost: {host}\r\n{key}connection: close\r\n\r\n")?;
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\n{key}connection: close\r\n\r\n")?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).context("read its metrics")?;
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    /// What one of its metrics says, summed over its labels.
+    pub fn sum_metric(&self, metric: &str) -> anyhow::Result<usize> {
+        let answer = self.get("/metrics").context("ask for its metrics")?;
         ensure!(
             answer.starts_with("HTTP/1.1 200"),
             "its metrics are not told: {}",

@@ -26,7 +26,7 @@ fn check_report(report: &BenchReport) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_bench_runs_small_and_its_oracle_holds() {
     // Those that run the program are tried where the program is: tests/kill.
-    for bench in crate::BENCHES.iter().filter(|bench| !bench.runs_program && !bench.has_peer) {
+    for bench in crate::BENCHES.iter().filter(|bench| !bench.runs_program && !bench.needs_clusters) {
         // Enough people that some are near.
         let size = if bench.name == "near" { 20_000 } else { 300 };
         check_report(&crate::run_bench(bench.name, Some(size), None, Path::new(""), &|_| {}).await.unwrap());
@@ -41,7 +41,10 @@ async fn on_clusters_too_and_nothing_is_left_there_also_after_a_failure() {
     };
     // Of a run that was killed there may be something.
     let before = list_bench_objects(&clusters).await;
-    let there: Vec<_> = crate::BENCHES.iter().filter(|bench| bench.on_clusters && !bench.has_peer).collect();
+    let there: Vec<_> = crate::BENCHES
+        .iter()
+        .filter(|bench| bench.on_clusters && !bench.runs_program && !bench.has_peer)
+        .collect();
     assert!(!there.is_empty());
     for bench in there {
         let report =

@@ -87,7 +87,7 @@ fn list_benches(out: OutputStyle) -> Result<(), CommandError> {
 /// On which engines it can be run.
 fn bench_engines(bench: &BenchDefinition) -> &'static [&'static str] {
     match bench {
-        BenchDefinition { has_peer: true, .. } => &[keys::PRODUCTION],
+        BenchDefinition { needs_clusters: true, .. } => &[keys::PRODUCTION],
         BenchDefinition { on_clusters: true, .. } => &[keys::EMBEDDED, keys::PRODUCTION],
         _ => &[keys::EMBEDDED],
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use catalogue::{Catalogue, truth};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use house::book::HouseBook;
 use house_facts::pause::PausedPlans;
 use model::{
@@ -32,8 +33,13 @@ const RECORDS_MAX: u64 = 500_000;
 /// How long after its first word an event is announced: mostly at once, later by clocks that differ or while a log is away.
 /// What is later still is looked for in the whole log.
 const ANNOUNCED_MS: [i64; 3] = [250, 5_000, 60_000];
-/// Records read at once where few are expected.
-const NEAR_PAGE: usize = 100;
+/// So far apart the clocks may be by which a Ready was taken and by which it was appended.
+const READY_APART_MS: i64 = 60_000;
+/// Records read at once where few are expected, and partitions in which they are looked for at the same time.
+const NEAR_PAGE: usize = 10;
+const NEAR_AT_ONCE: usize = 8;
+/// Readys read at once, which are larger.
+const READYS_PAGE: usize = 100;
 /// Events about one subject that are explained, the latest ones.
 pub const EVENTS_MAX: usize = 20;
 
@@ -165,15 +171,15 @@ async fn load_events(
         let spans = (0..).zip(starts.into_iter().zip(&bounds).map(|(start, (_, end))| (start, *end)));
         let spans: Vec<PartitionSpan> = spans.filter(|(number, _)| is_meant(*number)).collect();
         for late in ANNOUNCED_MS {
-            if search.find(spans.clone(), Some(heard.plus(late)), gathered).await? {
+            if search.find_near(&spans, heard.plus(late), gathered).await? {
                 return Ok(());
             }
         }
     }
     let bounds = (0..).zip(bounds).filter(|(number, _)| is_meant(*number)).collect();
     let (looks, is_cut) = latest_spans(bounds, RECORDS_MAX);
-    search.find(looks, None, gathered).await?;
-    if asked.single(tenant).is_some_and(|key| gathered.has_event(key)) {
+    search.find(looks, gathered).await?;
+    if search.has_single(gathered) {
         return Ok(());
     }
     // A change has only so many subjects, and each of them is asked for.
@@ -200,29 +206,66 @@ struct EventSearch<'a> {
 }
 
 impl EventSearch<'_> {
-    /// Reads these spans, each until a record was appended after `until`. Says whether that is all there is to find: the
-    /// one event, or with `until` some events of a change, which are announced together.
+    /// Reads these spans, up to the one event that is meant.
     async fn find(
         &self,
         spans: Vec<PartitionSpan>,
-        until: Option<UtcMillis>,
         gathered: &mut ExplanationEvidence,
-    ) -> anyhow::Result<bool> {
-        let single = self.asked.single(self.tenant);
-        let page = if until.is_some() { NEAR_PAGE } else { PAGE };
+    ) -> anyhow::Result<()> {
         for (number, (mut from, end)) in spans {
             while from < end {
-                let records = self.log.read(topics::EVENTS, number, from, page).await?;
+                let records = self.log.read(topics::EVENTS, number, from, PAGE).await?;
                 let Some(last) = records.last() else { break };
-                from = if until.is_some_and(|until| last.appended > until.0) { end } else { last.offset + 1 };
+                from = last.offset + 1;
                 self.take_events(&records, gathered);
-                // An event is there once.
-                if single.is_some_and(|key| gathered.has_event(key)) {
-                    return Ok(true);
+                if self.has_single(gathered) {
+                    return Ok(());
                 }
             }
         }
-        Ok(until.is_some() && !gathered.events.is_empty())
+        Ok(())
+    }
+
+    /// Reads these spans, each until a record was appended after `until`. Says whether that is all there is to find: the one
+    /// event, or some events of a change, which are announced together.
+    async fn find_near(
+        &self,
+        spans: &[PartitionSpan],
+        until: UtcMillis,
+        gathered: &mut ExplanationEvidence,
+    ) -> anyhow::Result<bool> {
+        // Boxed, or the compiler cannot tell that whoever waits for them may be sent elsewhere.
+        let reads: Vec<_> = spans.iter().map(|span| self.read_near(*span, until).boxed()).collect();
+        let mut reads = stream::iter(reads).buffered(NEAR_AT_ONCE);
+        while let Some(records) = reads.try_next().await? {
+            self.take_events(&records, gathered);
+            // An event is there once.
+            if self.has_single(gathered) {
+                return Ok(true);
+            }
+        }
+        Ok(!gathered.events.is_empty())
+    }
+
+    /// The records of a span until one was appended after `until`. Mostly there are few, so the first pages are small.
+    async fn read_near(
+        &self,
+        (number, (mut from, end)): PartitionSpan,
+        until: UtcMillis,
+    ) -> anyhow::Result<Vec<TopicRecord>> {
+        let (mut near, mut page) = (Vec::new(), NEAR_PAGE);
+        while from < end {
+            let records = self.log.read(topics::EVENTS, number, from, page).await?;
+            let Some(last) = records.last() else { break };
+            from = if last.appended > until.0 { end } else { last.offset + 1 };
+            near.extend(records);
+            page = PAGE.min(2 * page);
+        }
+        Ok(near)
+    }
+
+    fn has_single(&self, gathered: &ExplanationEvidence) -> bool {
+        self.asked.single(self.tenant).is_some_and(|key| gathered.has_event(key))
     }
 
     /// What cannot be read was put into quarantine by fan-out.
@@ -303,28 +346,51 @@ async fn load_readys(
     (tenant, person): (&Tenant, &Person),
     gathered: &mut ExplanationEvidence,
 ) -> anyhow::Result<()> {
-    let mut ids: Vec<ReadyId> = Vec::new();
+    let mut taken: BTreeMap<ReadyId, UtcMillis> = BTreeMap::new();
     for event in &gathered.events {
         let Some(entry) = gathered.view.get(event.entry_key()) else { continue };
-        ids.extend(Channel::ALL.into_iter().filter_map(|channel| match entry.fate(channel) {
-            Fate::Told { ready } => Some(ready),
-            Fate::Waiting { .. } | Fate::Read | Fate::Cleared | Fate::Ended(_) => None,
-        }));
+        for channel in Channel::ALL {
+            if let Fate::Told { ready } = entry.fate(channel) {
+                taken.extend(entry.tellers(channel).find(|(id, _)| *id == ready));
+            }
+        }
     }
-    if ids.is_empty() {
-        return Ok(());
-    }
+    let (Some(first), Some(last)) = (taken.values().min(), taken.values().max()) else { return Ok(()) };
+    let ids: Vec<ReadyId> = taken.keys().copied().collect();
     let journalled = store.read_journal(tenant, &ids).await.context("the journal")?;
     gathered.journal = ids.iter().copied().zip(journalled).collect();
     let bounds = log.bounds(topics::READY).await?;
     let number = PartitionCount::from_topic_count(bounds.len()).of_person(tenant, person);
-    let bounds = (0..).zip(bounds).filter(|(of, _)| *of == number).collect();
-    let (looks, _) = latest_spans(bounds, RECORDS_MAX);
-    let (mut from, end) = looks.first().map(|(_, bounds)| *bounds).unwrap_or_default();
-    while from < end && gathered.readys.len() < gathered.journal.len() {
-        let records = log.read(topics::READY, number, from, PAGE).await?;
+    let whole = (0..).zip(bounds).find(|(of, _)| *of == number).map(|(_, bounds)| bounds).unwrap_or_default();
+    // It was appended as it was taken, by clocks that may differ. What is not found there lies anywhere, or is gone.
+    let (since, until) = (first.plus(-READY_APART_MS), last.plus(READY_APART_MS));
+    let starts = log.since(topics::READY, since.0).await?;
+    let start = starts.get(number as usize).copied().unwrap_or(whole.0);
+    read_readys(log, (number, (start, whole.1)), Some(until), &ids, gathered).await?;
+    if log.appended_at(topics::READY, number, whole.0).await?.is_none_or(|oldest| oldest > until.0) {
+        return Ok(());
+    }
+    if gathered.readys.len() < ids.len() {
+        let (looks, _) = latest_spans(vec![(number, whole)], RECORDS_MAX);
+        for span in looks {
+            read_readys(log, span, None, &ids, gathered).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a span until these Readys are found, or until a record was appended after `until`.
+async fn read_readys(
+    log: &dyn Topics,
+    (number, (mut from, end)): PartitionSpan,
+    until: Option<UtcMillis>,
+    ids: &[ReadyId],
+    gathered: &mut ExplanationEvidence,
+) -> anyhow::Result<()> {
+    while from < end && gathered.readys.len() < ids.len() {
+        let records = log.read(topics::READY, number, from, READYS_PAGE).await?;
         let Some(last) = records.last() else { break };
-        from = last.offset + 1;
+        from = if until.is_some_and(|until| last.appended > until.0) { end } else { last.offset + 1 };
         let readys = records.iter().filter_map(|record| wire::ready::decode(record.value.as_deref()?).ok());
         gathered.readys.extend(readys.filter(|ready| ids.contains(&ready.id)).map(|ready| (ready.id, ready)));
     }
