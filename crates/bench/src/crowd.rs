@@ -135,7 +135,7 @@ fn cluster_settings(log: &ClusterLog, tables: &ClusterTables, bed: &BenchProgram
     };
     let datacenter = cql.datacenter.iter().map(|name| format!("  datacenter: {name}\n")).collect::<String>();
     format!(
-        "engine: production\nlisten: 127.0.0.1:0\nlog: warn\ncatalogue: {}\n\
+        "engine: production\nlisten: 127.0.0.1:0\nlog:\n  filter: warn\ncatalogue: {}\n\
          kafka:\n  brokers: [{}]\n  prefix: {}\n  replication: {}\n  min_insync: {}\n\
          cql:\n  contact_points: [{}]\n  keyspace: {}\n{replication}{datacenter}",
         bed.path("").display(),
