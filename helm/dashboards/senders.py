@@ -11,7 +11,7 @@ def board():
         "Providers left alone", "Providers that did not answer or turned everything away, and are left alone for a while.", "none",
         "count(min by (release, channel, provider) (tidings_courier_provider_up{@}) == 0) or vector(0)", "runbooks/TidingsProviderLeftAlone.md", 8, (1,))
     made.number(
-        "In flight", "Messages that senders have in hand; at most 128 by channel and process.", "none",
+        "In flight", "Messages that senders have in hand; by channel and process at most 128 that are urgent and 128 others.", "none",
         "sum(tidings_sender_in_flight_messages{@})", "mail.md", 8)
     made.number(
         "Outcome unknown", "Messages of the last 24 hours of which nobody knows whether they left.", "none",

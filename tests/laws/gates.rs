@@ -222,14 +222,16 @@ impl MemberDecorator for GatedMember {
         if self.held.is_none() {
             self.held = Some(self.inner.next(most).await?);
         }
-        if &*self.group == sender::config::GROUP && matches!(self.held, Some(MemberEvent::Records(_))) {
+        if self.group.starts_with(sender::config::GROUP) && matches!(self.held, Some(MemberEvent::Records(_)))
+        {
             self.gates.pass("sender reads").await;
         }
         self.held.take().ok_or_else(|| TopicError::Broken("nothing was held".to_owned()))
     }
 
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
-        let closing = turn.records.iter().any(|record| &*record.topic == wire::topics::READY);
+        let is_ready = |record: &NewRecord| wire::topics::READY_LANES.contains(&&*record.topic);
+        let closing = turn.records.iter().any(is_ready);
         if &*self.group == digest::config::GROUP && closing {
             self.gates.pass("before the commit").await;
         }

@@ -68,7 +68,7 @@ async fn everything_in_one_place(mut dice: LawDice) {
 /// Who is written of in which partitions, and on which topics there.
 async fn read_owners(world: &LawHouse) -> BTreeMap<String, BTreeMap<u32, Vec<&'static str>>> {
     let mut owners: BTreeMap<String, BTreeMap<u32, Vec<&'static str>>> = BTreeMap::new();
-    for topic in [topics::PENDING, topics::INBOX, topics::WINDOWS, topics::READY] {
+    for topic in [topics::PENDING, topics::INBOX, topics::WINDOWS, topics::READY_URGENT, topics::READY] {
         for record in world.records(topic).await {
             let value = record.value.as_deref().unwrap_or_default();
             let persons: Vec<String> = match topic {

@@ -1,5 +1,5 @@
 """An upstream team with Confluent's own client, which nobody here wrote: it sends Avro with a registry, and
-reads `ready` as somebody would who delivers by themselves.
+reads `ready-urgent` and `ready` as somebody would who delivers by themselves.
 
     upstream.py send-change --id 1 --source shop --type artwork.published --subject artwork:901 --data '{"title": "Ebb"}'
     upstream.py send-row --topic gallery.works --schema row.avsc --key 7 --value '{"id": 7, "title": "Ebb"}'
@@ -50,7 +50,7 @@ def main() -> int:
     row.add_argument("--value", type=json.loads, required=True, help="the record as JSON")
     row.add_argument("--partitions", type=int, default=2, help="of the topic, which is made if it is not there")
 
-    ready = commands.add_parser("read-ready", help="read `ready` from its beginning")
+    ready = commands.add_parser("read-ready", help="read `ready-urgent` and `ready` from their beginning")
     ready.add_argument("--count", type=int, default=1)
     ready.add_argument("--seconds", type=float, default=30)
 
@@ -108,7 +108,7 @@ def send(args: argparse.Namespace, topic: str, schema: str, key: str, value: dic
 
 
 def read_ready(args: argparse.Namespace) -> int:
-    topic = f"{args.prefix}ready"
+    topics = [f"{args.prefix}ready-urgent", f"{args.prefix}ready"]
     deserialise = AvroDeserializer(SchemaRegistryClient({"url": args.registry}))
     consumer = Consumer({
         "bootstrap.servers": args.kafka,
@@ -117,8 +117,8 @@ def read_ready(args: argparse.Namespace) -> int:
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
     })
-    partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+    there = {topic: consumer.list_topics(topic, timeout=30).topics[topic].partitions for topic in topics}
+    consumer.assign([TopicPartition(topic, partition, 0) for topic in topics for partition in there[topic]])
     deadline, found = time.monotonic() + args.seconds, 0
     while found < args.count and time.monotonic() < deadline:
         message = consumer.poll(0.5)
@@ -127,8 +127,9 @@ def read_ready(args: argparse.Namespace) -> int:
         if message.error():
             print(message.error(), file=sys.stderr)
             return 1
+        topic = message.topic()
         value = deserialise(message.value(), SerializationContext(topic, MessageField.VALUE))
-        place = {"partition": message.partition(), "offset": message.offset()}
+        place = {"topic": topic, "partition": message.partition(), "offset": message.offset()}
         print(json.dumps({"key": message.key().hex(), **place, "value": value}, default=plain))
         found += 1
     consumer.close()

@@ -147,7 +147,7 @@ impl ReadyLoad {
         let readys =
             persons.iter().map(|person| self.build_ready(person, opening)).collect::<Result<Vec<_>, _>>()?;
         for some in readys.chunks(AT_ONCE) {
-            let record = |ready: &Ready| ready_record(ready, PartitionCount::USUAL);
+            let record = |ready: &Ready| ready_record(ready, false, PartitionCount::USUAL);
             topics.append(some.iter().map(record).collect::<Result<_, _>>()?).await?;
         }
         Ok(readys)

@@ -151,5 +151,10 @@ fn topic_specs() -> Vec<TopicSpec> {
         retention: TopicRetention::Milliseconds(i64::MAX),
     };
     let many = PartitionCount::USUAL.count();
-    vec![kept(topics::READY, many), kept(topics::INBOX, many), kept(topics::QUARANTINE, 1)]
+    vec![
+        kept(topics::READY_URGENT, many),
+        kept(topics::READY, many),
+        kept(topics::INBOX, many),
+        kept(topics::QUARANTINE, 1),
+    ]
 }

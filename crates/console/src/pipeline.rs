@@ -46,6 +46,7 @@ fn describe_topic(topic: &str) -> &'static str {
         topics::PENDING => "notices about people",
         topics::INBOX => "visits, reads, deliveries",
         topics::ERASURES => "requests to erase",
+        topics::READY_URGENT => "urgent messages due",
         topics::READY => "messages due",
         _ => "",
     }
@@ -111,8 +112,12 @@ mod tests {
             end: 1 + lag,
             lag,
         };
-        let stages =
-            [stage("digest", "pending", 2), stage("digest", "inbox", 3), stage("sender", "ready", 0)];
+        let stages = [
+            stage("digest", "pending", 2),
+            stage("digest", "inbox", 3),
+            stage("sender", "ready-urgent", 0),
+            stage("sender", "ready", 1),
+        ];
         let stops = list_stops(stages.iter());
         let shown: Vec<String> = stops
             .iter()
@@ -123,6 +128,6 @@ mod tests {
                 PipelineStop::Room { name, lag, .. } => format!("{name}:{lag}"),
             })
             .collect();
-        assert_eq!(shown, ["pending+inbox", "digest:5", "ready", "sender:0"]);
+        assert_eq!(shown, ["pending+inbox", "digest:5", "ready-urgent+ready", "sender:1"]);
     }
 }

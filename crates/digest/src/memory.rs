@@ -29,7 +29,7 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use house_facts::pause::PausedPlans;
 use model::{
-    Person, Tenant, UtcMillis,
+    Person, PlanName, Tenant, UtcMillis,
     person::{OwedMark, PersonRecord, Window},
 };
 
@@ -175,12 +175,14 @@ impl PartitionMemory {
 
     fn set_urgent(&mut self, key: &PersonKey, record: Option<&PersonRecord>, catalogue: &Catalogue) {
         let plans = &catalogue.for_person(&key.1).plans;
-        let is_urgent = |window: &&Window| {
-            plans.by_name.get(&window.plan).is_some_and(|plan| plan.urgent)
-                && !self.paused.has(&key.0, &window.plan)
-        };
-        let windows = record.map_or(&[][..], |record| &record.windows);
-        let due = windows.iter().filter(is_urgent).map(|window| window.due).min();
+        let is_urgent = |plan: &PlanName| plans.by_name.get(plan).is_some_and(|plan| plan.urgent);
+        let is_open = |window: &&Window| is_urgent(&window.plan) && !self.paused.has(&key.0, &window.plan);
+        let due = record.and_then(|record| {
+            let windows = record.windows.iter().filter(is_open).map(|window| window.due);
+            // What waits for another try goes first as well.
+            let waiting = record.waiting.iter().filter(|one| is_urgent(&one.ready.plan)).map(|one| one.at);
+            windows.chain(waiting).min()
+        });
         self.ahead.set_urgent(key, due);
     }
 

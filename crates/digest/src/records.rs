@@ -1,5 +1,6 @@
 //! The records of a turn: what is remembered of persons, and what is due.
 
+use catalogue::Catalogue;
 use model::{
     UtcMillis,
     delivery::{Delivery, DeliveryOutcome},
@@ -12,7 +13,7 @@ use room::{
     records::{inbox_record, ready_record, stamp_trace, window_record},
 };
 use topic::NewRecord;
-use wire::InboxItem;
+use wire::{InboxItem, topics};
 
 use crate::{config::GROUP, decide::DigestDecision, run::turn_spans::ReadyParents};
 
@@ -20,7 +21,7 @@ use crate::{config::GROUP, decide::DigestDecision, run::turn_spans::ReadyParents
 pub(crate) fn decision_records(
     decided: &DigestDecision,
     parents: &ReadyParents,
-    partitions: PartitionCount,
+    (catalogue, partitions): (&Catalogue, PartitionCount),
     now: UtcMillis,
 ) -> anyhow::Result<Vec<NewRecord>> {
     let mut records = Vec::new();
@@ -28,20 +29,28 @@ pub(crate) fn decision_records(
         records.push(window_record((&key.0, &key.1), record, partitions, now)?);
     }
     for ready in &decided.ready {
-        records.extend(ready_records(ready, parents.get(&ready.id), partitions, now)?);
+        let is_urgent = has_urgent_plan(ready, catalogue);
+        records.extend(ready_records((ready, is_urgent), parents.get(&ready.id), partitions, now)?);
     }
     Ok(records)
+}
+
+/// By the catalogue that its person has now: a Ready that is issued again goes by the lane that its plan has by then, and
+/// the journal sees to it that it is told once.
+fn has_urgent_plan(ready: &Ready, catalogue: &Catalogue) -> bool {
+    let plans = &catalogue.for_person(&ready.person).plans;
+    plans.by_name.get(&ready.plan).is_some_and(|plan| plan.urgent)
 }
 
 /// A Ready on its way. One that cannot be written would stop its partition: it is refused in the sender's stead, and put
 /// aside, so that its entries have a fate and a person looks.
 fn ready_records(
-    ready: &Ready,
+    (ready, is_urgent): (&Ready, bool),
     parent: Option<&TraceParent>,
     partitions: PartitionCount,
     now: UtcMillis,
 ) -> anyhow::Result<Vec<NewRecord>> {
-    let error = match ready_record(ready, partitions) {
+    let error = match ready_record(ready, is_urgent, partitions) {
         Ok(record) => return Ok(vec![stamp_trace(record, parent)]),
         Err(error) => error,
     };
@@ -50,5 +59,6 @@ fn ready_records(
     let refused = inbox_record(&InboxItem::Delivery(Box::new(refused)), partitions)?;
     let reason =
         format!("{} of `{}` cannot be written, its entries end as refused: {error}", ready.id, ready.plan);
-    Ok(vec![refused, quarantine_unwritten_ready(ready, reason, GROUP, partitions, now)?])
+    let aside = (ready, topics::ready_lane(is_urgent));
+    Ok(vec![refused, quarantine_unwritten_ready(aside, reason, GROUP, partitions, now)?])
 }

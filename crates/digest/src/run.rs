@@ -186,7 +186,8 @@ impl DigestWork {
         apply::apply_decision(&self.deps, &decided).await?;
         let mut records = read.rejects;
         let parents = self.spans.begin_tellings(&room.tracer, batch.partition, &decided);
-        records.extend(records::decision_records(&decided, &parents, room.partitions, now)?);
+        let house = (catalogue, room.partitions);
+        records.extend(records::decision_records(&decided, &parents, house, now)?);
         self.decided.insert(batch.partition, decided);
         Ok(records)
     }

@@ -277,7 +277,10 @@ impl DigestWorld {
 
     async fn readys(&self) -> Vec<Ready> {
         let partition = PartitionCount::USUAL.of_person(&tenant(), &ann());
-        let records = self.deps.topics.read(topics::READY, partition, 0, 1_000).await.unwrap();
+        let mut records = Vec::new();
+        for lane in topics::READY_LANES {
+            records.extend(self.deps.topics.read(lane, partition, 0, 1_000).await.unwrap());
+        }
         records.iter().map(|record| wire::ready::decode(record.value.as_deref().unwrap()).unwrap()).collect()
     }
 

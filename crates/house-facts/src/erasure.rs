@@ -73,6 +73,7 @@ holdings! {
     Inbox: Log, "inbox";
     Pending: Log, "pending";
     Windows: Log, "windows";
+    ReadyUrgent: Log, "ready-urgent";
     Ready: Log, "ready";
     Returns: Log, "returns";
     Quarantine: Log, "quarantine";

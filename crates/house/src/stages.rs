@@ -33,11 +33,12 @@ const fn new_stage(
 }
 
 /// Every stage on topics of our own, in the order of the way.
-pub const STAGES: [RoomStage; 6] = [
+pub const STAGES: [RoomStage; 7] = [
     new_stage(RoomName::Ingest, "ingest", ingest::config::GROUP, &[topics::CHANGES]),
     new_stage(RoomName::Fanout, "fanout", fanout::config::GROUP, &[topics::EVENTS]),
     new_stage(RoomName::Fanout, "slices", fanout::config::SLICES_GROUP, &[topics::SLICES]),
     new_stage(RoomName::Digest, "digest", digest::config::GROUP, &[topics::PENDING, topics::INBOX]),
+    new_stage(RoomName::Sender, "sender", sender::config::URGENT_GROUP, &[topics::READY_URGENT]),
     new_stage(RoomName::Sender, "sender", sender::config::GROUP, &[topics::READY]),
     new_stage(RoomName::Keeper, "erasures", crate::erasure::work::GROUP, &[topics::ERASURES]),
 ];

@@ -72,10 +72,12 @@ pub enum PlantedFault {
     ErasedOnce,
     /// Law 15: the digest has one catalogue for everybody.
     CanaryForgotten,
+    /// Law 16: what is urgent lies among all else that is due.
+    OneLane,
 }
 
 impl PlantedFault {
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
         Self::MarkCoversAll,
@@ -110,6 +112,7 @@ impl PlantedFault {
         Self::CrowdsKept,
         Self::ErasedOnce,
         Self::CanaryForgotten,
+        Self::OneLane,
     ];
 
     /// The name by which a test plants it, in the environment variable `TIDINGS_FAULT`.
@@ -149,6 +152,7 @@ impl PlantedFault {
             Self::CrowdsKept => "crowds-kept",
             Self::ErasedOnce => "erased-once",
             Self::CanaryForgotten => "canary-forgotten",
+            Self::OneLane => "one-lane",
         }
     }
 }

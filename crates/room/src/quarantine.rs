@@ -30,7 +30,7 @@ pub fn quarantine_record(
 
 /// What is put aside of a Ready that could not be written: it lies nowhere, so it cannot be put back.
 pub fn quarantine_unwritten_ready(
-    ready: &Ready,
+    (ready, lane): (&Ready, &'static str),
     reason: impl Into<String>,
     room: &str,
     partitions: PartitionCount,
@@ -38,7 +38,7 @@ pub fn quarantine_unwritten_ready(
 ) -> Result<NewRecord, WireError> {
     let key = wire::key::person_key(&ready.tenant, &ready.person);
     let nowhere = UnusableRecord {
-        topic: topics::READY,
+        topic: lane,
         partition: partitions.of_person(&ready.tenant, &ready.person),
         offset: u64::MAX,
         appended: now,

@@ -80,10 +80,14 @@ pub fn window_record(
     Ok(person_record(topics::WINDOWS, (tenant, person), value, partitions))
 }
 
-/// A Ready on its way to the sender.
-pub fn ready_record(ready: &Ready, partitions: PartitionCount) -> Result<NewRecord, WireError> {
-    let value = wire::ready::encode(ready)?;
-    Ok(person_record(topics::READY, (&ready.tenant, &ready.person), Some(value), partitions))
+/// A Ready on its way to the sender, in the lane of its plan.
+pub fn ready_record(
+    ready: &Ready,
+    is_urgent: bool,
+    partitions: PartitionCount,
+) -> Result<NewRecord, WireError> {
+    let (lane, value) = (topics::ready_lane(is_urgent), wire::ready::encode(ready)?);
+    Ok(person_record(lane, (&ready.tenant, &ready.person), Some(value), partitions))
 }
 
 /// What came back of a mail. The topic has one partition.

@@ -25,8 +25,8 @@ pub(super) struct ScenarioMailLog {
     /// By which word the last mail of each comes back.
     pub words: BTreeMap<(Tenant, Person), String>,
     readys: BTreeMap<ReadyId, Ready>,
-    /// How far each partition of `ready` has been read.
-    read: Vec<u64>,
+    /// How far each partition of each lane has been read.
+    read: BTreeMap<(&'static str, u32), u64>,
 }
 
 impl ScenarioMailLog {
@@ -67,16 +67,18 @@ impl ScenarioMailLog {
     }
 
     async fn read_readys(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
-        let bounds = log.bounds(topics::READY).await?;
-        self.read.resize(bounds.len(), 0);
-        for (partition, ((_, end), from)) in (0..).zip(bounds.iter().zip(&mut self.read)) {
-            while *from < *end {
-                let records = log.read(topics::READY, partition, *from, PAGE).await?;
-                let Some(last) = records.last() else { break };
-                *from = last.offset + 1;
-                for record in &records {
-                    let ready = wire::ready::decode(record.value.as_deref().unwrap_or_default())?;
-                    self.readys.insert(ready.id, ready);
+        for lane in topics::READY_LANES {
+            let bounds = log.bounds(lane).await?;
+            for (partition, (_, end)) in (0..).zip(bounds) {
+                let from = self.read.entry((lane, partition)).or_default();
+                while *from < end {
+                    let records = log.read(lane, partition, *from, PAGE).await?;
+                    let Some(last) = records.last() else { break };
+                    *from = last.offset + 1;
+                    for record in &records {
+                        let ready = wire::ready::decode(record.value.as_deref().unwrap_or_default())?;
+                        self.readys.insert(ready.id, ready);
+                    }
                 }
             }
         }

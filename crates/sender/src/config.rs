@@ -6,7 +6,8 @@ use model::ReadyId;
 
 use crate::{links::MailLinks, returns::ReturnAddresses};
 
-/// The group under which it reads.
+/// The groups under which it reads: what is urgent, and all else.
+pub const URGENT_GROUP: &str = "sender-urgent";
 pub const GROUP: &str = "sender";
 
 /// Milliseconds before the second try of a Ready that could not be handed over; doubles with each try, and is up to a quarter longer.
@@ -32,9 +33,9 @@ pub const REMADE_MAX: usize = 3;
 /// Settings of the sender.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Readys of one round at most, of all its partitions.
+    /// Readys of one round of a lane at most, of all its partitions.
     pub records_max: usize,
-    /// Messages of a channel that are under way at the same time.
+    /// Messages of a channel and lane that are under way at the same time.
     pub at_once_max: usize,
     /// How long a claim holds: the hand-over gives up then, and only after that is it unknown. As long a message waits
     /// here for its turn.

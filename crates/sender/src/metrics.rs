@@ -52,7 +52,7 @@ impl SenderMetrics {
             )?,
             quarantined_total: metrics.counter(
                 "tidings_sender_quarantined_total",
-                "Records of the topic `ready` that could not be read.",
+                "Records of the topics `ready-urgent` and `ready` that could not be read.",
                 &[],
             )?,
             hand_over_seconds: metrics.seconds_histogram(

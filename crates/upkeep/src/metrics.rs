@@ -134,7 +134,7 @@ impl ReturnMetrics {
 }
 
 /// The rooms that put records aside, of which topics and why: they are told from the start.
-const PLACES: [(&str, &str, QuarantineCause); 10] = [
+const PLACES: [(&str, &str, QuarantineCause); 12] = [
     ("ingest", topics::CHANGES, QuarantineCause::Unreadable),
     ("ingest", topics::CHANGES, QuarantineCause::Refused),
     ("fanout", topics::EVENTS, QuarantineCause::Unreadable),
@@ -143,7 +143,9 @@ const PLACES: [(&str, &str, QuarantineCause); 10] = [
     ("fanout", topics::SLICES, QuarantineCause::NewerCatalogue),
     ("digest", topics::PENDING, QuarantineCause::Unreadable),
     ("digest", topics::INBOX, QuarantineCause::Unreadable),
+    ("digest", topics::READY_URGENT, QuarantineCause::TooLarge),
     ("digest", topics::READY, QuarantineCause::TooLarge),
+    ("sender", topics::READY_URGENT, QuarantineCause::Unreadable),
     ("sender", topics::READY, QuarantineCause::Unreadable),
 ];
 

@@ -306,7 +306,7 @@ fn check_replayable(topic: &str) -> Result<(), ReplayError> {
     let why = match topic {
         topics::EVENTS | topics::CHANGES => return Ok(()),
         topics::QUARANTINE => "put its records back with `tidings quarantine retry`",
-        topics::READY | topics::INBOX | topics::WINDOWS => {
+        topics::READY_URGENT | topics::READY | topics::INBOX | topics::WINDOWS => {
             "it holds decisions, and deciding again would tell again"
         }
         topics::SLICES | topics::PENDING => "it follows from `events`; replay those",

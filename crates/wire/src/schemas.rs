@@ -30,7 +30,7 @@ impl BundledSchema {
 }
 
 /// The schema of each topic.
-pub fn bundled_schemas() -> [BundledSchema; 12] {
+pub fn bundled_schemas() -> [BundledSchema; 13] {
     let bundled = |topic, text, codec| BundledSchema { topic, text, codec };
     [
         bundled(topics::CHANGES, include_str!("../../../schemas/change.avsc"), &change::CODEC),
@@ -39,6 +39,7 @@ pub fn bundled_schemas() -> [BundledSchema; 12] {
         bundled(topics::INBOX, include_str!("../../../schemas/inbox.avsc"), &inbox::CODEC),
         bundled(topics::PENDING, include_str!("../../../schemas/pending.avsc"), &pending::CODEC),
         bundled(topics::WINDOWS, include_str!("../../../schemas/window.avsc"), &window::CODEC),
+        bundled(topics::READY_URGENT, include_str!("../../../schemas/ready.avsc"), &ready::CODEC),
         bundled(topics::READY, include_str!("../../../schemas/ready.avsc"), &ready::CODEC),
         bundled(topics::RETURNS, include_str!("../../../schemas/returned.avsc"), &returns::CODEC),
         bundled(topics::QUARANTINE, include_str!("../../../schemas/quarantined.avsc"), &quarantine::CODEC),

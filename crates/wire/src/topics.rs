@@ -1,6 +1,7 @@
 //! The topics: their names, how many partitions each has, and what it keeps.
 
 use model::{
+    fault::{self, PlantedFault},
     limits::{DAY_MS, LATE_MS_MAX},
     partition::PartitionCount,
 };
@@ -17,8 +18,12 @@ pub const INBOX: &str = "inbox";
 pub const PENDING: &str = "pending";
 /// What is remembered of each person, keyed by person; compacted.
 pub const WINDOWS: &str = "windows";
-/// What is due, keyed by person.
+/// What is due under urgent plans, keyed by person: nothing here waits for what is in the other lane.
+pub const READY_URGENT: &str = "ready-urgent";
+/// All else that is due, keyed by person.
 pub const READY: &str = "ready";
+/// The lanes of what is due.
+pub const READY_LANES: [&str; 2] = [READY_URGENT, READY];
 /// What came back of mails, keyed by person; for readers outside. So little that it has one order.
 pub const RETURNS: &str = "returns";
 /// What could not be used, with the reason.
@@ -50,9 +55,14 @@ pub enum KeepPolicy {
     Latest,
 }
 
+/// In which lane a Ready lies, by whether its plan is urgent.
+pub fn ready_lane(is_urgent: bool) -> &'static str {
+    if is_urgent && !fault::is_planted(PlantedFault::OneLane) { READY_URGENT } else { READY }
+}
+
 /// Every topic: name, partitions, what it keeps. Nobody is owned by the partitions of `changes`: it is made with as many
 /// as the others, and may have any other count.
-pub fn all_topics(partitions: PartitionCount) -> [(&'static str, u32, KeepPolicy); 12] {
+pub fn all_topics(partitions: PartitionCount) -> [(&'static str, u32, KeepPolicy); 13] {
     let many = partitions.count();
     [
         (CHANGES, many, KeepPolicy::Millis(REPLAY_MS)),
@@ -61,6 +71,7 @@ pub fn all_topics(partitions: PartitionCount) -> [(&'static str, u32, KeepPolicy
         (INBOX, many, KeepPolicy::Millis(REPLAY_MS)),
         (PENDING, many, KeepPolicy::Millis(REPLAY_MS)),
         (WINDOWS, many, KeepPolicy::Latest),
+        (READY_URGENT, many, KeepPolicy::Millis(REPLAY_MS)),
         (READY, many, KeepPolicy::Millis(REPLAY_MS)),
         (RETURNS, 1, KeepPolicy::Millis(QUARANTINE_MS)),
         (QUARANTINE, 1, KeepPolicy::Millis(QUARANTINE_MS)),

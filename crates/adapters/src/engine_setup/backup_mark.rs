@@ -22,12 +22,13 @@ use super::{
 const MARK: &str = "backup";
 const START: &str = "started";
 /// What only a house writes to, but for its notes of itself.
-const OWN_TOPICS: [&str; 8] = [
+const OWN_TOPICS: [&str; 9] = [
     topics::EVENTS,
     topics::SLICES,
     topics::INBOX,
     topics::PENDING,
     topics::WINDOWS,
+    topics::READY_URGENT,
     topics::READY,
     topics::RETURNS,
     topics::ERASURES,

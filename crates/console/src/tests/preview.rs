@@ -15,7 +15,8 @@ impl HouseDoor {
     /// Where every topic ends.
     async fn ends(&self) -> Vec<Vec<(u64, u64)>> {
         let mut ends = Vec::new();
-        for topic in [topics::EVENTS, topics::PENDING, topics::INBOX, topics::WINDOWS, topics::READY] {
+        let decided = [topics::EVENTS, topics::PENDING, topics::INBOX, topics::WINDOWS];
+        for topic in decided.into_iter().chain(topics::READY_LANES) {
             ends.push(self.ground.topics.bounds(topic).await.unwrap());
         }
         ends

@@ -62,6 +62,16 @@ pub struct ErasureSearch<'a> {
 /// A record's place.
 pub type RecordAddress = (TopicName, u32, u64);
 
+/// The topics on which records about a person are looked for one by one.
+const READ_HOLDINGS: [Holding; 6] = [
+    Holding::Changes,
+    Holding::Inbox,
+    Holding::ReadyUrgent,
+    Holding::Ready,
+    Holding::Returns,
+    Holding::Quarantine,
+];
+
 /// The records about a person that have been read by whoever reads them, by topic. What is not read yet is about
 /// somebody whom nobody hears of any more, and goes with the next erasure or with the retention.
 pub async fn find_records(
@@ -71,11 +81,11 @@ pub async fn find_records(
 ) -> anyhow::Result<BTreeMap<Holding, Vec<RecordAddress>>> {
     let own = sought.partitions.of_person(sought.tenant, sought.person);
     let mut found: BTreeMap<Holding, Vec<RecordAddress>> = BTreeMap::new();
-    for holding in [Holding::Changes, Holding::Inbox, Holding::Ready, Holding::Returns, Holding::Quarantine] {
+    for holding in READ_HOLDINGS {
         let topic = holding.name();
         let read = read_by_all(log, topic).await?;
         for (partition, (first, end)) in (0..).zip(log.bounds(topic).await?) {
-            if [Holding::Inbox, Holding::Ready].contains(&holding) && partition != own {
+            if [Holding::Inbox, Holding::ReadyUrgent, Holding::Ready].contains(&holding) && partition != own {
                 continue;
             }
             let (mut from, end) = (first, read.get(&partition).map_or(end, |read| end.min(*read)));
@@ -226,12 +236,15 @@ fn describe_remainder(
             (Some(stays), Some(now.plus(means.day_life.first_word_ms())))
         }
         Holding::Events | Holding::Slices | Holding::Pending => (Some(BY_ID), retention),
-        Holding::Changes | Holding::Inbox | Holding::Ready | Holding::Returns | Holding::Quarantine => {
-            match means.log_blanks {
-                true => (None, None),
-                false => (Some(WHOLE), retention),
-            }
-        }
+        Holding::Changes
+        | Holding::Inbox
+        | Holding::ReadyUrgent
+        | Holding::Ready
+        | Holding::Returns
+        | Holding::Quarantine => match means.log_blanks {
+            true => (None, None),
+            false => (Some(WHOLE), retention),
+        },
         Holding::Windows => ((!means.log_blanks).then_some(TOMBSTONE), None),
         Holding::Erasures => (Some("this receipt, with the id"), retention),
         Holding::OthersDays => {

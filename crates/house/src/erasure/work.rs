@@ -135,11 +135,13 @@ impl ErasureWork {
     /// Every turn that may have begun before the mark is over, room after room in the order of the way, and then the
     /// digest has forgotten the persons.
     async fn wait_until_landed(&self, open: &[(Erasure, HoldingCounts)]) -> anyhow::Result<()> {
-        let (fanout, digest, sender) = (fanout::config::GROUP, digest::config::GROUP, sender::config::GROUP);
+        let (fanout, digest) = (fanout::config::GROUP, digest::config::GROUP);
+        let senders =
+            [(sender::config::URGENT_GROUP, topics::READY_URGENT), (sender::config::GROUP, topics::READY)];
         self.wait_until_passed(&[(fanout, topics::EVENTS), (fanout::config::SLICES_GROUP, topics::SLICES)])
             .await?;
         self.wait_until_passed(&[(digest, topics::PENDING), (digest, topics::INBOX)]).await?;
-        self.wait_until_passed(&[(sender, topics::READY)]).await?;
+        self.wait_until_passed(&senders).await?;
         let room::Deps { topics: log, partitions, .. } = &self.ports.room;
         let at = self.ports.room.now();
         let forget = open.iter().map(|(one, _)| {

@@ -260,7 +260,10 @@ async fn what_is_remembered_goes_where_it_belongs_and_nothing_else_stays() {
     assert_eq!(plan.obstacles, Vec::<String>::new());
     let (persons, windows) = (before.len() as u64, 54);
     assert_eq!((plan.kept.persons, plan.kept.windows, plan.kept.waiting), (persons, windows, 0));
-    assert_eq!(plan.emptied.keys().collect::<Vec<_>>(), ["events", "inbox", "pending", "ready", "slices"]);
+    assert_eq!(
+        plan.emptied.keys().collect::<Vec<_>>(),
+        ["events", "inbox", "pending", "ready", "ready-urgent", "slices"]
+    );
     assert!(plan.emptied.values().all(|records| *records == 20), "{plan:?}");
     assert_eq!(ground.read_remembered(8).await, before, "a plan changes nothing");
     for (to, already) in [(3, false), (3, true), (12, false), (1, false), (8, false)] {

@@ -359,36 +359,37 @@ async fn load_readys(
     let ids: Vec<ReadyId> = taken.keys().copied().collect();
     let journalled = store.read_journal(tenant, &ids).await.context("the journal")?;
     gathered.journal = ids.iter().copied().zip(journalled).collect();
-    let bounds = log.bounds(topics::READY).await?;
-    let number = PartitionCount::from_topic_count(bounds.len()).of_person(tenant, person);
-    let whole = (0..).zip(bounds).find(|(of, _)| *of == number).map(|(_, bounds)| bounds).unwrap_or_default();
     // It was appended as it was taken, by clocks that may differ. What is not found there lies anywhere, or is gone.
     let (since, until) = (first.plus(-READY_APART_MS), last.plus(READY_APART_MS));
-    let starts = log.since(topics::READY, since.0).await?;
-    let start = starts.get(number as usize).copied().unwrap_or(whole.0);
-    read_readys(log, (number, (start, whole.1)), Some(until), &ids, gathered).await?;
-    if log.appended_at(topics::READY, number, whole.0).await?.is_none_or(|oldest| oldest > until.0) {
-        return Ok(());
+    let mut wholes = Vec::new();
+    for lane in topics::READY_LANES {
+        let bounds = log.bounds(lane).await?;
+        let number = PartitionCount::from_topic_count(bounds.len()).of_person(tenant, person);
+        let whole = bounds.get(number as usize).copied().unwrap_or_default();
+        let start = log.since(lane, since.0).await?.get(number as usize).copied().unwrap_or(whole.0);
+        read_readys((log, lane), (number, (start, whole.1)), Some(until), &ids, gathered).await?;
+        if log.appended_at(lane, number, whole.0).await?.is_some_and(|oldest| oldest <= until.0) {
+            wholes.push((lane, (number, whole)));
+        }
     }
-    if gathered.readys.len() < ids.len() {
-        let (looks, _) = latest_spans(vec![(number, whole)], RECORDS_MAX);
-        for span in looks {
-            read_readys(log, span, None, &ids, gathered).await?;
+    for (lane, whole) in wholes {
+        for span in latest_spans(vec![whole], RECORDS_MAX).0 {
+            read_readys((log, lane), span, None, &ids, gathered).await?;
         }
     }
     Ok(())
 }
 
-/// Reads a span until these Readys are found, or until a record was appended after `until`.
+/// Reads a span of a lane until these Readys are found, or until a record was appended after `until`.
 async fn read_readys(
-    log: &dyn Topics,
+    (log, lane): (&dyn Topics, &str),
     (number, (mut from, end)): PartitionSpan,
     until: Option<UtcMillis>,
     ids: &[ReadyId],
     gathered: &mut ExplanationEvidence,
 ) -> anyhow::Result<()> {
     while from < end && gathered.readys.len() < ids.len() {
-        let records = log.read(topics::READY, number, from, READYS_PAGE).await?;
+        let records = log.read(lane, number, from, READYS_PAGE).await?;
         let Some(last) = records.last() else { break };
         from = if until.is_some_and(|until| last.appended > until.0) { end } else { last.offset + 1 };
         let readys = records.iter().filter_map(|record| wire::ready::decode(record.value.as_deref()?).ok());
