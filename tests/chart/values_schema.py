@@ -32,7 +32,7 @@ EXAMPLES = {
     "kafka.user": "tidings", "kafka.session": "45s", "kafka.properties": {"socket.keepalive.enable": "true"},
     "cql.contact_points": "cql-1:9042,cql-2:9042", "cql.keyspace": "tidings", "cql.datacenter": "dc1",
     "cql.replication": {"dc1": 3}, "cql.user": "tidings", "registry.url": "https://registry:8081", "registry.user": "tidings",
-    "traces.endpoint": "http://collector:4318", "traces.sample": "1%",
+    "traces.endpoint": "http://collector:4318", "traces.sample": "1%", "tenants.weights": {"acme": 4}, "tenants.places": {"acme": 32},
 }
 
 
@@ -79,6 +79,8 @@ def setting(name, form):
         return {"anyOf": [text(pattern=rf"^{address}(,\s*{address})*$"), listed(text(pattern=f"^{address}$"), minItems=1)]}
     if form == "list":
         return {"anyOf": [text(), STRINGS]}
+    if form == "map" and name.startswith("tenants."):
+        return {"type": "object", "additionalProperties": number(1, 1000 if name == "tenants.weights" else 100_000)}
     if form == "map":
         return {"type": "object", "additionalProperties": {"type": ["string", "integer", "number", "boolean"]}}
     if name == "day_life":

@@ -240,7 +240,7 @@ impl SliceSchedule {
             false
         };
         tokio::select! {
-            died = fanout::run_with(ports, fanout::Config { records_max: 1 }, self.sizes) => {
+            died = fanout::run_with(ports, fanout::Config { records_max: 1, ..fanout::Config::default() }, self.sizes) => {
                 assert!(died.is_err(), "it stopped by itself");
                 false
             }

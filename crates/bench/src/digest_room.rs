@@ -155,7 +155,10 @@ impl DigestLoad {
             ..room::Deps::for_one_room(topics.clone(), store.clone(), catalogue, clock.clone())
         };
         let ports = digest::Deps { room, live: Arc::new(live::UnknownConnections), metrics: metrics.clone() };
-        let mut run = tokio::spawn(digest::run(ports, digest::Config { records_max: RECORDS_MAX }));
+        let mut run = tokio::spawn(digest::run(
+            ports,
+            digest::Config { records_max: RECORDS_MAX, shares: Arc::default() },
+        ));
         let readys = metrics.readys_total.with_label_values(&[fanout_room::PLAN]);
         let wall = Clock::real(0);
         let told = async {

@@ -79,7 +79,10 @@ impl FanoutBench {
         let room = room::Deps::for_one_room(topics.clone(), store.clone(), catalogue, Clock::real(0));
         let (shutdown, quiet) = (room.shutdown.clone(), room.quiet.clone());
         let ports = fanout::Deps { room, metrics: fanout::FanoutMetrics::declare(&Metrics::default())? };
-        let mut run = tokio::spawn(fanout::run(ports, fanout::Config { records_max: 100 }));
+        let mut run = tokio::spawn(fanout::run(
+            ports,
+            fanout::Config { records_max: 100, ..fanout::Config::default() },
+        ));
         let waits = async {
             loop {
                 let (is_idle, changes) = quiet.idle_state();

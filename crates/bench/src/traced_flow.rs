@@ -227,10 +227,10 @@ fn spawn_rooms(room: &room::Deps, metrics: &Metrics) -> anyhow::Result<JoinSet<a
     };
     rooms.spawn(ingest::run(ports, config));
     let ports = fanout::Deps { room: room.clone(), metrics: fanout::FanoutMetrics::declare(metrics)? };
-    rooms.spawn(fanout::run(ports, fanout::Config { records_max: fanout::config::RECORDS_MAX }));
+    rooms.spawn(fanout::run(ports, fanout::Config::default()));
     let live = Arc::new(live::UnknownConnections);
     let ports = digest::Deps { room: room.clone(), live, metrics: DigestMetrics::declare(metrics)? };
-    rooms.spawn(digest::run(ports, digest::Config { records_max: 500 }));
+    rooms.spawn(digest::run(ports, digest::Config { records_max: 500, shares: Arc::default() }));
     Ok(rooms)
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Millions of windows are open at once, so a record is one allocation, its key and itself in few bytes ([`record_codec`]);
 //! names that come again and again are kept once ([`names`]). [`index`] finds a record, [`queue`] says who is due,
-//! [`priority`] who goes first all the same. A turn
+//! [`tenant_queues`] of which tenant, [`priority`] who goes first all the same. A turn
 //! gets copies, decoded.
 
 mod bytes;
@@ -13,6 +13,7 @@ mod names;
 mod priority;
 mod queue;
 mod record_codec;
+mod tenant_queues;
 mod waiting_messages;
 mod window_counts;
 
@@ -27,7 +28,7 @@ use std::{
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use house_facts::pause::PausedPlans;
+use house_facts::{pause::PausedPlans, tenant_shares::TenantShares};
 use model::{
     Person, PlanName, Tenant, UtcMillis,
     person::{OwedMark, PersonRecord, Window},
@@ -36,7 +37,7 @@ use model::{
 use index::SlotIndex;
 use names::RecordNames;
 use priority::TurnPriority;
-use queue::DueQueue;
+use tenant_queues::TenantQueues;
 use waiting_messages::{WaitingMessages, due_of_waiting};
 
 pub use window_counts::WindowCounts;
@@ -54,13 +55,15 @@ pub struct PartitionMemory {
     /// Slots that nobody has.
     free: Vec<u32>,
     index: SlotIndex,
-    queue: DueQueue,
+    queue: TenantQueues,
     names: RecordNames,
     hasher: RandomState,
     windows: WindowCounts,
     waiting: WaitingMessages,
     /// What an operator has stopped: its windows are not due.
     paused: Arc<PausedPlans>,
+    /// How tenants share turns.
+    shares: Arc<TenantShares>,
     /// Who goes first, and who waits.
     pub ahead: TurnPriority,
     /// When it was last counted how many windows are due.
@@ -93,8 +96,14 @@ impl PartitionMemory {
     /// With room for so many persons, so that nothing grows while they are put.
     pub fn with_room(persons: usize) -> Self {
         let (slots, index, queue) =
-            (Vec::with_capacity(persons), SlotIndex::with_room(persons), DueQueue::with_room(persons));
+            (Vec::with_capacity(persons), SlotIndex::with_room(persons), TenantQueues::with_room(persons));
         Self { slots, index, queue, ..Self::default() }
+    }
+
+    /// Tenants have turns by these weights.
+    #[must_use]
+    pub fn with_shares(self, shares: Arc<TenantShares>) -> Self {
+        Self { shares, ..self }
     }
 
     /// A person's record.
@@ -133,7 +142,7 @@ impl PartitionMemory {
             }
         }
         // The first of the queue has to hold: it is when this partition wants a turn.
-        self.queue.tidy(&self.slots);
+        self.queue.tidy(&key.0, &self.slots);
         Ok(())
     }
 
@@ -165,11 +174,11 @@ impl PartitionMemory {
             if let Some(slot) = self.slots.get_mut(place as usize).filter(|slot| slot.due != due) {
                 slot.due = due;
                 if due != NEVER {
-                    self.queue.push(due, place);
+                    self.queue.push(&key.0, due, place);
                 }
             }
         }
-        self.queue.tidy(&self.slots);
+        self.queue.tidy_all(&self.slots);
         Ok(())
     }
 
@@ -209,7 +218,7 @@ impl PartitionMemory {
         let moved = due != slot.due;
         *slot = RecordSlot { due, bytes: bytes.into_boxed_slice() };
         if moved && due != NEVER {
-            self.queue.push(due, place);
+            self.queue.push(&key.0, due, place);
         }
         Ok(())
     }
@@ -269,18 +278,29 @@ impl PartitionMemory {
         self.queue.first().map(UtcMillis)
     }
 
-    /// The persons due at an instant: urgent ones first, then the longest overdue. They stay due until another record
-    /// is put.
+    /// The persons due at an instant: urgent ones first, and of each sort tenants in turns, of each the longest overdue first.
+    /// They stay due until another record is put.
     pub fn due_at(&mut self, at: UtcMillis, most: usize) -> anyhow::Result<Vec<PersonKey>> {
-        let mut first = self.ahead.due_at(at, most);
+        let urgent = self.shares.order_in_turns(self.ahead.due_at(at, most), |key| &key.0);
         let mut due = Vec::new();
-        for (at, place) in self.queue.due_at(at.0, most, &self.slots) {
-            due.push((at, self.names.read_key(self.bytes(place)).context("a key in memory")?));
+        for (tenant, slots) in self.queue.due_at(at.0, most, &self.slots) {
+            for (at, place) in slots {
+                let key = self.names.read_key(self.bytes(place)).context("a key in memory")?;
+                // A slot may have been another tenant's before, and due then as well.
+                due.extend((key.0 == tenant).then_some((at, key)));
+            }
         }
         // By name where the instant is the same: a slot says nothing, and after a restart it is another one.
         due.sort_unstable();
+        let mut first = urgent;
         let urgent: BTreeSet<PersonKey> = first.iter().cloned().collect();
-        first.extend(due.into_iter().map(|(_, key)| key).filter(|key| !urgent.contains(key)));
+        first.extend(
+            self.shares
+                .order_in_turns(due, |(_, key)| &key.0)
+                .into_iter()
+                .map(|(_, key)| key)
+                .filter(|key| !urgent.contains(key)),
+        );
         first.truncate(most);
         Ok(first)
     }

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use house_facts::pause::PausedPlans;
+use house_facts::{pause::PausedPlans, tenant_shares::TenantShares};
 use model::{
     UtcMillis,
     fault::{self, PlantedFault},
@@ -51,12 +51,13 @@ pub async fn run(deps: Deps, config: Config) -> anyhow::Result<()> {
     deps.metrics.begin_plans(&deps.room.catalogue);
     let pauses = deps.room.pauses.listen();
     let (paused, partitions, decided, spans) = Default::default();
-    let mut digest = DigestWork { deps, pauses, paused, partitions, decided, spans };
+    let mut digest = DigestWork { deps, shares: config.shares, pauses, paused, partitions, decided, spans };
     run_room(drive_with, &mut digest).await
 }
 
 struct DigestWork {
     deps: Deps,
+    shares: Arc<TenantShares>,
     pauses: PauseListener,
     /// As of the last change that was taken up.
     paused: Arc<PausedPlans>,
@@ -69,7 +70,7 @@ struct DigestWork {
 #[async_trait]
 impl RoomWork for DigestWork {
     fn restore(&mut self, partition: u32, state: Vec<TopicRecord>) -> anyhow::Result<()> {
-        let mut memory = PartitionMemory::with_room(state.len());
+        let mut memory = PartitionMemory::with_room(state.len()).with_shares(self.shares.clone());
         memory.pause_plans(&self.paused, &self.deps.room.catalogue)?;
         for record in state {
             let Some(value) = record.value else { continue };
@@ -186,8 +187,7 @@ impl DigestWork {
         apply::apply_decision(&self.deps, &decided).await?;
         let mut records = read.rejects;
         let parents = self.spans.begin_tellings(&room.tracer, batch.partition, &decided);
-        let house = (catalogue, room.partitions);
-        records.extend(records::decision_records(&decided, &parents, house, now)?);
+        records.extend(records::decision_records(&decided, &parents, (catalogue, room.partitions), now)?);
         self.decided.insert(batch.partition, decided);
         Ok(records)
     }

@@ -112,7 +112,8 @@ impl DigestWorld {
         // Counted as busy until the room's own loop is.
         let opening = self.deps.quiet.begin_work();
         self.room = Some(tokio::spawn(async move {
-            let mut room = std::pin::pin!(run(deps, Config { records_max: 100 }));
+            let mut room =
+                std::pin::pin!(run(deps, Config { records_max: 100, shares: std::sync::Arc::default() }));
             let early = futures::poll!(&mut room);
             drop(opening);
             if let std::task::Poll::Ready(ended) = early { ended } else { room.await }

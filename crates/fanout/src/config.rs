@@ -1,5 +1,8 @@
 //! What can be set about the fan-out, and what is fixed.
 
+use std::sync::Arc;
+
+use house_facts::tenant_shares::TenantShares;
 use model::limits::{DAY_LIFE_MIN, DAY_MS, LATE_MS_MAX, SLICE_PERSONS_MAX, WINDOWS_PER_PERSON_MAX};
 
 /// The group under which it reads `events`.
@@ -19,6 +22,8 @@ pub const SHEET_ROWS_MAX: usize = SLICE_PERSONS_MAX / 4;
 
 /// A slice is told in so many parts: while some are written the next is made.
 pub const PARTS_OF_SLICE: usize = 4;
+/// A slice of the lightest tenant is so many times smaller than a whole one at most: a turn costs something by itself.
+pub const LIGHT_SLICES_MAX: usize = 20;
 /// Parts of one crowd that are told at the same time.
 pub const CROWD_PARTS_MAX: usize = 16;
 /// Crowds that are asked at once, as long as they turn out to be small: most cells of a map are empty.
@@ -57,6 +62,15 @@ const _: () = assert!(CROWDS_OF_SLICE_MAX <= wire::LIST_MAX);
 pub struct Config {
     /// Events handed to one turn at most.
     pub records_max: usize,
+    /// How tenants share its turns.
+    pub shares: Arc<TenantShares>,
+}
+
+impl Default for Config {
+    /// As the house ships it.
+    fn default() -> Self {
+        Self { records_max: RECORDS_MAX, shares: Arc::default() }
+    }
 }
 
 /// How many persons are taken in hand. They are what they are; but a test of what happens between two

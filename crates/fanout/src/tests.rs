@@ -3,6 +3,7 @@
 mod editions;
 mod house;
 mod replays;
+mod shares;
 mod watched_engines;
 
 use std::{
@@ -490,7 +491,7 @@ async fn a_stopped_room_goes_on_where_it_was() {
             }
             deps.room.shutdown.start();
         };
-        let config = crate::Config { records_max: 1 };
+        let config = crate::Config { records_max: 1, ..crate::Config::default() };
         tokio::join!(crate::run_with(deps.clone(), config, house.sizes), stop).0.unwrap();
     }
     let told = |rows: Vec<Vec<DayRow>>| rows.iter().filter(|rows| rows.len() == 1).count();

@@ -112,8 +112,8 @@ impl Config {
                 requests_max: ingest::config::REQUESTS_MAX,
                 returns: None,
             },
-            fanout: fanout::Config { records_max: fanout::config::RECORDS_MAX },
-            digest: digest::Config { records_max: DIGEST_RECORDS_MAX },
+            fanout: fanout::Config::default(),
+            digest: digest::Config { records_max: DIGEST_RECORDS_MAX, shares: Arc::default() },
             sender: sender::Config::default(),
         }
     }

@@ -1,9 +1,9 @@
 //! How many Readys the sender reads. What finds no place goes back to its owner and comes round again, which costs more than
-//! to leave it in the log; so a room that is slow reads less.
+//! to leave it in the log; so a room that is slow reads less. One that only one channel or one tenant slows down does not.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use model::Channel;
+use model::{Channel, Tenant};
 
 use crate::config::ROUND;
 
@@ -16,11 +16,14 @@ pub(crate) struct AdaptiveBatchLimit {
     most: Option<usize>,
 }
 
+/// Whose places, and of which channel.
+pub(crate) type SeatedGroup = (Channel, Tenant);
+
 /// How the Readys of a round found their places.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RoundSeating {
-    pub placed: BTreeMap<Channel, usize>,
-    pub turned_away: BTreeMap<Channel, usize>,
+    pub placed: BTreeMap<SeatedGroup, usize>,
+    pub turned_away: BTreeMap<SeatedGroup, usize>,
     /// Until the last of them had one.
     pub took: Duration,
 }
@@ -33,8 +36,8 @@ impl AdaptiveBatchLimit {
     /// So many that they would have found places in half of the time that a round has for it.
     pub fn adjust_after(&mut self, round: &RoundSeating, usual: usize) {
         let is_quick = round.turned_away.is_empty() && round.took < ROUND / 2;
-        // One channel that is slow must not keep the others behind it in the log.
-        let keeps_others_back = round.placed.keys().any(|channel| !round.turned_away.contains_key(channel));
+        // One channel or tenant that is slow must not keep the others behind it in the log.
+        let keeps_others_back = round.placed.keys().any(|group| !round.turned_away.contains_key(group));
         self.most = match self.most {
             _ if !round.turned_away.is_empty() && keeps_others_back => None,
             Some(most) if is_quick => Some(most.saturating_mul(2)).filter(|most| *most < usual),
@@ -55,12 +58,17 @@ mod tests {
 
     #[test]
     fn who_is_slow_reads_less_and_who_is_quick_again_reads_more() {
-        let (mail, push) = (Channel::Email, Channel::Push);
+        let of = |channel, tenant| (channel, Tenant::new(tenant).unwrap());
+        let (mail, push) = (of(Channel::Email, "main"), of(Channel::Push, "main"));
+        let other = of(Channel::Email, "other");
+        let (mail, push, other) = (&mail, &push, &other);
         let round =
-            |placed: &[(Channel, usize)], turned_away: &[(Channel, usize)], seconds: u64| RoundSeating {
-                placed: placed.iter().copied().collect(),
-                turned_away: turned_away.iter().copied().collect(),
-                took: Duration::from_secs(seconds),
+            |placed: &[(&SeatedGroup, usize)], turned_away: &[(&SeatedGroup, usize)], seconds: u64| {
+                let count = |seats: &[(&SeatedGroup, usize)]| {
+                    seats.iter().map(|(group, many)| ((*group).clone(), *many)).collect()
+                };
+                let (placed, turned_away) = (count(placed), count(turned_away));
+                RoundSeating { placed, turned_away, took: Duration::from_secs(seconds) }
             };
         let check = |before: Option<usize>, round: RoundSeating, expected: usize| {
             let mut appetite = AdaptiveBatchLimit { most: before };
@@ -74,7 +82,8 @@ mod tests {
         check(Some(50), round(&[(mail, 50)], &[], 8), 31);
         check(Some(50), round(&[(mail, 50)], &[], 1), 100);
         check(Some(400), round(&[(mail, 400)], &[], 1), 512);
-        // Pushes lie between the mails, and would wait for them.
+        // Pushes lie between the mails, and would wait for them; so would mails of another tenant.
+        check(Some(50), round(&[(mail, 9), (other, 1)], &[(mail, 40)], 10), 512);
         check(Some(50), round(&[(mail, 9), (push, 1)], &[(mail, 40)], 10), 512);
         check(None, round(&[], &[], 0), 512);
     }

@@ -1,7 +1,8 @@
 //! What can be set about the sender.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use house_facts::tenant_shares::TenantShares;
 use model::ReadyId;
 
 use crate::{links::MailLinks, returns::ReturnAddresses};
@@ -23,6 +24,8 @@ pub const GOODBYE: Duration = Duration::from_secs(5);
 pub const RECALL: Duration = Duration::from_secs(1);
 /// How long a round begins deliveries; whoever has not had a place by then comes again.
 pub const ROUND: Duration = Duration::from_secs(10);
+/// How long a Ready waits for a place while its tenant holds all that it may and others are free for other tenants.
+pub const OVER_SHARE: Duration = Duration::from_secs(3);
 /// How long a message rests for which its courier has no turn, before it is handed over again.
 pub const BUSY: Duration = Duration::from_millis(500);
 /// Facts that were read longer ago than this are read again right before the claim.
@@ -37,6 +40,8 @@ pub struct Config {
     pub records_max: usize,
     /// Messages of a channel and lane that are under way at the same time.
     pub at_once_max: usize,
+    /// How tenants share these.
+    pub shares: Arc<TenantShares>,
     /// How long a claim holds: the hand-over gives up then, and only after that is it unknown. As long a message waits
     /// here for its turn.
     pub claim_ms: i64,
@@ -56,6 +61,7 @@ impl Default for Config {
             // asked of the journal again.
             records_max: 512,
             at_once_max: 128,
+            shares: Arc::default(),
             // Longer than a slow mail server needs to answer.
             claim_ms: 120_000,
             // Servers that look into a mail before they take it need some seconds; who needs more is heard later.

@@ -10,7 +10,8 @@
 //! and [`left_out_entries`] are those that do not. [`message`] makes the mail, with the [`links`] by which its reader ends it
 //! and the [`returns`] by which what comes back of it finds its person. [`mod@apply`] claims, hands over and records, with
 //! the gate in the courier's protocol; [`report`] says what became of it. [`mod@run`] is the story of a turn, with those that
-//! are under way and those that no turn waits for; [`batch_limit`] is how many are read, so that they find a place.
+//! are under way and those that no turn waits for; [`batch_limit`] is how many are read, so that they find a place, and
+//! [`place_table`] whose turn it is.
 //! [`tokens`] tell claims apart, [`sightings`] how long those of others have stood, and [`tally`] sums up what happens to
 //! many.
 
@@ -24,6 +25,7 @@ pub mod facts;
 pub mod journal;
 mod left_out_entries;
 mod load;
+mod place_table;
 mod read;
 mod sightings;
 mod tally;

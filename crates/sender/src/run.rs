@@ -16,18 +16,17 @@ use futures::{
 };
 use room::records::stamp_trace;
 use runtime::clock::SteadyStopwatch;
-use tokio::time::timeout;
 use topic::{
     GroupMembership, NewRecord, RecordBatch, TurnGuarantee,
     drive::{RoomWork, run_room},
 };
 use wire::topics;
 
-use self::{deliveries::DeliveryRound, places::DeliveryPlaces, slow_deliveries::SlowDeliveries};
+use self::deliveries::{DeliveryRound, LaneDeliveries};
 use crate::{
     apply::DeliveryService,
     batch_limit::AdaptiveBatchLimit,
-    config::{Config, GOODBYE, GROUP, URGENT_GROUP},
+    config::{Config, GROUP, URGENT_GROUP},
     deps::Deps,
     load, read, report,
 };
@@ -51,19 +50,17 @@ async fn run_lane(desk: Arc<DeliveryService>, group: &str, lane: &str) -> anyhow
     };
     let drive_with = desk.deps.room.build_drive(membership, desk.config.records_max);
     let shutdown = desk.deps.room.shutdown.clone();
-    let mut sender = SenderWork::new(desk);
+    let mut sender = SenderWork { lane: LaneDeliveries::new(desk), appetite: AdaptiveBatchLimit::default() };
     let ran = run_room(drive_with, &mut sender).await;
     if ran.is_ok() {
-        sender.close().await;
+        sender.lane.close().await;
     }
     shutdown.start();
     ran
 }
 
 struct SenderWork {
-    desk: Arc<DeliveryService>,
-    places: DeliveryPlaces,
-    slow: SlowDeliveries,
+    lane: LaneDeliveries,
     /// How many Readys are read, so that those that are find a place.
     appetite: AdaptiveBatchLimit,
 }
@@ -80,58 +77,46 @@ impl RoomWork for SenderWork {
 
     async fn turns(&mut self, round: &[(RecordBatch, Option<i64>)]) -> Vec<anyhow::Result<Vec<NewRecord>>> {
         let turns = join_all(round.iter().map(|(batch, _)| self.deliver_batch(batch))).await;
-        self.appetite.adjust_after(&self.places.take_seating(), self.desk.config.records_max);
+        self.appetite.adjust_after(&self.lane.places.take_seating(), self.lane.desk.config.records_max);
         turns
     }
 
     async fn after_commit(&mut self, partition: u32) -> anyhow::Result<()> {
-        self.slow.end_turn(partition);
+        self.lane.slow.end_turn(partition);
         Ok(())
     }
 
     fn after_abort(&mut self, partition: u32) {
-        self.slow.end_turn(partition);
+        self.lane.slow.end_turn(partition);
     }
 
     fn forget(&mut self, partition: u32) {
-        self.slow.end_turn(partition);
+        self.lane.slow.end_turn(partition);
     }
 }
 
 impl SenderWork {
-    fn new(desk: Arc<DeliveryService>) -> Self {
-        let places = DeliveryPlaces::new(desk.config.at_once_max, desk.deps.metrics.in_flight.clone());
-        Self { desk, places, slow: SlowDeliveries::default(), appetite: AdaptiveBatchLimit::default() }
-    }
-
     async fn deliver_batch(&self, batch: &RecordBatch) -> anyhow::Result<Vec<NewRecord>> {
-        self.slow.forget_ended();
-        self.desk.tally.log_due();
+        let LaneDeliveries { desk, slow, .. } = &self.lane;
+        slow.forget_ended();
+        desk.tally.log_due();
         let read::ReadyBatch { readys, parents, rejects: mut records } =
-            read::read_readys(&batch.records, self.desk.now())?;
-        self.desk.deps.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(records.len() as u64);
-        let (readys, loaded) = load::load_batch(&self.desk.deps, readys).await?;
+            read::read_readys(&batch.records, desk.now())?;
+        desk.deps.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(records.len() as u64);
+        let (readys, loaded) = load::load_batch(&desk.deps, readys).await?;
         let (loaded, watch) = (Arc::new(loaded), SteadyStopwatch::start());
-        let turn = DeliveryRound { loaded, watch, committed: self.slow.begin_turn(batch.partition) };
-        let told = readys.into_iter().map(|ready| {
-            let span = self.desk.begin_span(&ready, parents.get(&ready.id));
+        let turn = DeliveryRound { loaded, watch, committed: slow.begin_turn(batch.partition) };
+        let in_turns = desk.config.shares.order_in_turns(readys, |ready| &ready.tenant);
+        let told = in_turns.into_iter().map(|ready| {
+            let span = desk.begin_span(&ready, parents.get(&ready.id));
             let parent = span.as_parent();
-            self.deliver_or_defer(Arc::new(ready), span, &turn).map_ok(|delivery| (delivery, parent))
+            self.lane.deliver_or_defer(Arc::new(ready), span, &turn).map_ok(|delivery| (delivery, parent))
         });
         // All of them end, also where one fails: nobody is cut off with a message in hand.
         for (delivery, parent) in join_all(told).await.into_iter().collect::<anyhow::Result<Vec<_>>>()? {
-            let record = report::delivery_record(delivery, self.desk.deps.room.partitions)?;
+            let record = report::delivery_record(delivery, desk.deps.room.partitions)?;
             records.push(stamp_trace(record, parent.as_ref()));
         }
         Ok(records)
-    }
-
-    /// Waits for the deliveries that are under way, but not forever: what becomes of the others the journal finds out.
-    async fn close(&self) {
-        let ended =
-            join_all(self.slow.take().into_iter().map(|mut one| async move { one.join_next().await }));
-        if timeout(GOODBYE, ended).await.is_err() {
-            tracing::warn!("deliveries are left to the journal: the other side does not answer");
-        }
     }
 }

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use house_facts::tenant_shares::TenantShares;
 use model::{AccessRole, DayLife, Tenant, partition::PartitionCount, share::ShareRatio};
 use runtime::log::LogFormat;
 use secrecy::SecretString;
@@ -33,6 +34,7 @@ mod returns;
 mod secret_list;
 mod server;
 mod source;
+mod tenants;
 #[cfg(test)]
 mod tests;
 mod traces;
@@ -102,6 +104,8 @@ pub struct Config {
     /// Where traces go; without it nothing is traced.
     pub traces: Option<TracesConfig>,
     pub limits: LimitsConfig,
+    /// How tenants share the house.
+    pub shares: TenantShares,
 }
 
 impl Config {

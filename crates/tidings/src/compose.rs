@@ -242,7 +242,7 @@ async fn compose_house(
 
 /// What the rooms are told of the configuration.
 fn house_settings(site: &ProcessContext) -> house::Config {
-    let Config { tenant, limits, partitions, returns, engine, .. } = &site.config;
+    let Config { tenant, limits, partitions, returns, engine, shares, .. } = &site.config;
     let mut settings = house::Config::with_defaults(tenant.clone(), limits.lag);
     settings.rooms = site.rooms.clone();
     settings.partitions = *partitions;
@@ -250,6 +250,9 @@ fn house_settings(site: &ProcessContext) -> house::Config {
     settings.metrics = site.metrics.clone();
     settings.tracer = site.traces.tracer.clone();
     settings.catalogue_wait = limits.catalogue;
+    let shares = Arc::new(shares.clone().among(&site.config.tenants()));
+    (settings.fanout.shares, settings.digest.shares) = (shares.clone(), shares.clone());
+    settings.sender.shares = shares;
     settings.sender.claim_ms = i64::try_from(limits.hand_over.as_millis()).unwrap_or(i64::MAX);
     if let EngineConfig::Production(engines) = engine {
         settings.names = ClusterNames { prefix: engines.kafka.prefix.as_str().into() };

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::UtcMillis;
+use model::{Person, Tenant, UtcMillis};
 
 use super::PersonKey;
 
@@ -19,7 +19,7 @@ const BRAKE_MS_MAX: i64 = 60_000;
 /// Who goes first and who waits.
 #[derive(Default, Debug)]
 pub struct TurnPriority {
-    urgent: BTreeSet<(i64, PersonKey)>,
+    urgent: BTreeMap<Tenant, BTreeSet<(i64, Person)>>,
     urgent_of: BTreeMap<PersonKey, i64>,
     brakes: BTreeMap<PersonKey, IdleBackoff>,
 }
@@ -33,28 +33,35 @@ struct IdleBackoff {
 impl TurnPriority {
     /// When something urgent is due for a person, if anything is.
     pub fn set_urgent(&mut self, key: &PersonKey, due: Option<UtcMillis>) {
-        if let Some(before) = self.urgent_of.remove(key) {
-            self.urgent.remove(&(before, key.clone()));
+        if let Some(before) = self.urgent_of.remove(key)
+            && let Some(of_tenant) = self.urgent.get_mut(&key.0)
+        {
+            of_tenant.remove(&(before, key.1.clone()));
+            if of_tenant.is_empty() {
+                self.urgent.remove(&key.0);
+            }
         }
         if let Some(due) = due.map(|due| self.delayed_due(key, due.0)) {
             self.urgent_of.insert(key.clone(), due);
-            self.urgent.insert((due, key.clone()));
+            self.urgent.entry(key.0.clone()).or_default().insert((due, key.1.clone()));
         }
     }
 
     /// When the first of what is urgent is due.
     pub fn first(&self) -> Option<UtcMillis> {
-        self.urgent.first().map(|(at, _)| UtcMillis(*at))
+        let firsts = self.urgent.values().filter_map(BTreeSet::first);
+        firsts.map(|(at, _)| UtcMillis(*at)).min()
     }
 
-    /// For whom something urgent is due at an instant.
+    /// For whom something urgent is due at an instant: of each tenant so many at most, the longest overdue first.
     pub fn due_at(&self, at: UtcMillis, most: usize) -> Vec<PersonKey> {
-        self.urgent
-            .iter()
-            .take_while(|(due, _)| *due <= at.0)
-            .take(most)
-            .map(|(_, key)| key.clone())
-            .collect()
+        let mut due = Vec::new();
+        for (tenant, persons) in &self.urgent {
+            let own = persons.iter().take_while(|(due, _)| *due <= at.0).take(most);
+            due.extend(own.map(|(due, person)| (*due, (tenant.clone(), person.clone()))));
+        }
+        due.sort_unstable();
+        due.into_iter().map(|(_, key)| key).collect()
     }
 
     /// A closing of a person came to nothing, and this is when the next one is due. Says whether that goes on for too
@@ -90,7 +97,7 @@ impl TurnPriority {
 #[cfg(test)]
 mod tests {
     use model::{
-        Person, PlanName, Tenant,
+        PlanName,
         person::{PersonRecord, Window},
     };
 

@@ -1,25 +1,32 @@
-//! The queue of due persons: a heap of instants and slots. Outdated items stay in it and are skipped, because a slot
+//! The queue of a tenant's due persons: a heap of instants and slots. Outdated items stay in it and are skipped, because a slot
 //! itself knows when it is due.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{NEVER, RecordSlot};
+use super::RecordSlot;
 
-/// The number of outdated items that is tolerated beyond the number of current ones.
+/// The number of outdated items that is tolerated beyond twice the number of those that were current last.
 const SPARE: usize = 64;
 
 #[derive(Default, Debug)]
 pub struct DueQueue {
     heap: BinaryHeap<Reverse<(i64, u32)>>,
+    /// How many items were current when that was looked at last.
+    current: usize,
 }
 
 impl DueQueue {
     pub fn with_room(slots: usize) -> Self {
-        Self { heap: BinaryHeap::with_capacity(slots) }
+        Self { heap: BinaryHeap::with_capacity(slots), current: 0 }
     }
 
     pub fn push(&mut self, at: i64, place: u32) {
         self.heap.push(Reverse((at, place)));
+    }
+
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.heap.len()
     }
 
     /// When the first one is due; so tidy that it is.
@@ -46,9 +53,13 @@ impl DueQueue {
 
     /// Takes away what is out of date: all of it where it is too much, else what stands first.
     pub fn tidy(&mut self, slots: &[RecordSlot]) {
-        if self.heap.len() > 2 * slots.len() + SPARE {
-            let due = (0..).zip(slots).filter(|(_, slot)| slot.due != NEVER);
-            self.heap = due.map(|(place, slot)| Reverse((slot.due, place))).collect();
+        if self.heap.len() > 2 * self.current + SPARE {
+            let mut items = std::mem::take(&mut self.heap).into_vec();
+            items.retain(|Reverse(item)| is_current(*item, slots));
+            items.sort_unstable();
+            items.dedup();
+            self.current = items.len();
+            self.heap = items.into();
         }
         while self.heap.peek().is_some_and(|Reverse(first)| !is_current(*first, slots)) {
             self.heap.pop();

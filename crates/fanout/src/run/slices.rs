@@ -4,7 +4,7 @@
 use anyhow::Context as _;
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use model::{
-    Slice, UtcMillis,
+    Slice, Tenant, UtcMillis,
     fault::{self, PlantedFault},
     partition::PartitionCount,
 };
@@ -17,7 +17,7 @@ use traces::{Span, SpanAttribute, SpanName};
 use super::FanoutWork;
 use crate::{
     apply::{self, while_writing},
-    config::{CROWD_PARTS_MAX, PARTS_OF_SLICE},
+    config::{CROWD_PARTS_MAX, LIGHT_SLICES_MAX, PARTS_OF_SLICE},
     decide, load,
     read::FanoutItem,
     recipient_sheet::{RecipientSheet, ResolvedSheet},
@@ -51,9 +51,10 @@ impl FanoutWork {
         let mut sheet = decide::listed_sheet(&slice, again.as_ref(), &self.deps.room.catalogue);
         let (mut search, mut all, mut writes) =
             (CrowdSearch::new(slice), Vec::new(), FuturesUnordered::new());
-        let a_part = self.sizes.slice.div_ceil(PARTS_OF_SLICE);
+        let whole = self.slice_size(&search.slice().event.tenant);
+        let a_part = whole.div_ceil(PARTS_OF_SLICE);
         // The sooner a large crowd is cut, the sooner others tell it too.
-        let mut room = if is_first { a_part } else { self.sizes.slice };
+        let mut room = if is_first { a_part } else { whole };
         // One part alone first, so that something is written while the others are read.
         let mut most = a_part;
         loop {
@@ -105,6 +106,14 @@ impl FanoutWork {
             of_turn.push(stamp_trace(record, parent));
         }
         Ok(of_turn)
+    }
+
+    /// Persons that a turn tells of a tenant's slice: of the heaviest tenant a whole slice, of others as much as their weight
+    /// says, since each part of a crowd has its turn as often as another.
+    fn slice_size(&self, tenant: &Tenant) -> usize {
+        let whole = self.sizes.slice;
+        (whole * self.shares.weight(tenant) as usize / self.shares.weight_max() as usize)
+            .max(whole.div_ceil(LIGHT_SLICES_MAX))
     }
 
     /// What is left of a slice. A large crowd is cut, so that every process has a part of it.

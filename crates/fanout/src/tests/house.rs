@@ -25,7 +25,7 @@ use wire::{
 use super::watched_engines::{EffectWatch, FanoutWatchedTopics, WatchedStore};
 use crate::{
     Config, Deps, FanoutMetrics, FanoutSizes,
-    config::{ANNOUNCED_MAX, GROUP, RECORDS_MAX, SLICES_GROUP},
+    config::{ANNOUNCED_MAX, GROUP, SLICES_GROUP},
     run_with,
 };
 
@@ -115,6 +115,7 @@ pub struct FanoutHouse {
     pub store: Arc<store::embedded::EmbeddedStore>,
     pub watch: Arc<EffectWatch>,
     pub sizes: FanoutSizes,
+    pub config: Config,
 }
 
 impl FanoutHouse {
@@ -134,7 +135,15 @@ impl FanoutHouse {
             ..engines.deps(catalogue())
         };
         let deps = Deps { room, metrics: FanoutMetrics::declare(&Metrics::default()).unwrap() };
-        Self { _engines: engines, deps, topics, store, watch, sizes: FanoutSizes::default() }
+        Self {
+            _engines: engines,
+            deps,
+            topics,
+            store,
+            watch,
+            sizes: FanoutSizes::default(),
+            config: Config::default(),
+        }
     }
 
     /// Slices as small as this.
@@ -229,7 +238,7 @@ impl FanoutHouse {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            ended = run_with(deps.clone(), Config { records_max: RECORDS_MAX }, self.sizes) => ended.is_ok(),
+            ended = run_with(deps.clone(), self.config.clone(), self.sizes) => ended.is_ok(),
             () = caught_up => false,
         }
     }

@@ -6,16 +6,29 @@ use std::sync::{
 };
 
 use anyhow::Context as _;
+use futures::future::join_all;
 use model::{delivery::Delivery, ready::Ready};
 use runtime::clock::SteadyStopwatch;
 use tokio::{task::JoinError, time::timeout};
 use traces::Span;
 
 use super::{
-    SenderWork,
-    slow_deliveries::{DeliveryTask, TurnEnd},
+    places::DeliveryPlaces,
+    slow_deliveries::{DeliveryTask, SlowDeliveries, TurnEnd},
 };
-use crate::{facts::LoadedBatch, report};
+use crate::{
+    apply::DeliveryService,
+    config::{Config, GOODBYE},
+    facts::LoadedBatch,
+    report,
+};
+
+/// The deliveries of one lane.
+pub(super) struct LaneDeliveries {
+    pub desk: Arc<DeliveryService>,
+    pub places: DeliveryPlaces,
+    pub slow: SlowDeliveries,
+}
 
 /// What the deliveries of a turn share.
 pub(super) struct DeliveryRound {
@@ -24,10 +37,25 @@ pub(super) struct DeliveryRound {
     pub committed: TurnEnd,
 }
 
-impl SenderWork {
+impl LaneDeliveries {
+    pub fn new(desk: Arc<DeliveryService>) -> Self {
+        let Config { at_once_max, shares, .. } = &desk.config;
+        let places = DeliveryPlaces::new(*at_once_max, shares, &desk.deps.metrics.in_flight);
+        Self { desk, places, slow: SlowDeliveries::default() }
+    }
+
+    /// Waits for the deliveries that are under way, but not forever: what becomes of the others the journal finds out.
+    pub async fn close(&self) {
+        let ended =
+            join_all(self.slow.take().into_iter().map(|mut one| async move { one.join_next().await }));
+        if timeout(GOODBYE, ended).await.is_err() {
+            tracing::warn!("deliveries are left to the journal: the other side does not answer");
+        }
+    }
+
     /// Delivers a Ready. A slow server holds up no other delivery: the owner keeps the Ready until its report arrives,
     /// or, after a crash, until the journal is read again.
-    pub(super) async fn deliver_or_defer(
+    pub async fn deliver_or_defer(
         &self,
         ready: Arc<Ready>,
         span: Span,
@@ -36,8 +64,7 @@ impl SenderWork {
         if !ready.is_recalled() && self.slow.has(ready.id) {
             return Ok(self.defer_slow(&ready));
         }
-        let Some(place) = self.places.take(ready.channel, &turn.watch, &self.desk.deps.room.shutdown).await
-        else {
+        let Some(place) = self.places.take(&ready, &turn.watch, &self.desk.deps.room.shutdown).await else {
             return Ok(self.desk.give_back(&ready));
         };
         // Whoever is first, the one that ends or the one that waits for it no longer.

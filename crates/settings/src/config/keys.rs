@@ -191,6 +191,10 @@ config_keys! {
         "the same of mails that their readers report as spam";
     LIMITS_HAND_OVER "limits.hand_over": Duration = "2m",
         "how long handing over one message may take; a killed sender's message waits as long";
+    TENANTS_WEIGHTS "tenants.weights": Map,
+        "how much each tenant gets where several wait for the same, `{acme: 4}`; 1 for a tenant that is not named";
+    TENANTS_PLACES "tenants.places": Map,
+        "how many messages of a channel each tenant may have under way at once in one process, `{acme: 32}`, and as many urgent ones; no limit of its own for a tenant that is not named";
     KAFKA_BROKERS "kafka.brokers": List, "some brokers, as host:port";
     KAFKA_PREFIX "kafka.prefix": Text = "", "a prefix for the names of topics and groups";
     KAFKA_PROTOCOL "kafka.protocol": Words(&["classic", "consumer"]) = "classic",

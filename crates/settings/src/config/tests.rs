@@ -7,6 +7,7 @@ mod push;
 mod returns;
 mod slips;
 mod table;
+mod tenants;
 
 use std::{io, path::Path};
 

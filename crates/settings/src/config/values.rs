@@ -24,7 +24,7 @@ use super::{
         check_log_filter, parse_as, parse_bytes, parse_duration, parse_log_format, parse_path,
         parse_public_url, parse_share, parse_web_url, parse_word,
     },
-    production, push, returns, server, traces,
+    production, push, returns, server, tenants, traces,
 };
 
 /// The configuration, and where each value of it comes from.
@@ -82,6 +82,7 @@ impl ConfigMerge<'_> {
         let log = self.resolve_log();
         let traces = traces::resolve_traces(&mut self);
         let limits = self.resolve_limits(hand_over);
+        let shares = tenants::resolve_tenants(&mut self);
         let engine = self.resolve_engine(demo, day_life);
         // Everything was looked at by now, so that every problem is told and not only the first.
         let config = (|| {
@@ -113,6 +114,7 @@ impl ConfigMerge<'_> {
                 log: log?,
                 traces,
                 limits: limits?,
+                shares,
             })
         })();
         let sources = self.sources();

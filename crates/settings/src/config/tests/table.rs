@@ -4,7 +4,7 @@ use super::{HEX, SECRET, merge_values};
 use crate::config::keys::{self, ConfigKey, KEYS, KeyForm};
 
 /// A value for each key that is more than its form, so that all of them can be set at once.
-const OWN: [(&str, &str); 22] = [
+const OWN: [(&str, &str); 24] = [
     (keys::DAY_LIFE, "90"),
     (keys::ENGINE, keys::PRODUCTION),
     (keys::PUBLIC_URL, "https://mail.example.com"),
@@ -27,6 +27,8 @@ const OWN: [(&str, &str); 22] = [
     (keys::ACCESS_TOKENS, "[{role: read, token: another-horse-battery}]"),
     (keys::APNS_URL, "https://apns.example.com"),
     (keys::FCM_URL, "https://fcm.example.com"),
+    (keys::TENANTS_WEIGHTS, "{acme: 4}"),
+    (keys::TENANTS_PLACES, "{acme: 32}"),
 ];
 
 fn sample(key: &ConfigKey) -> String {
