@@ -5,7 +5,7 @@
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
 //! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`crowd`] (by several processes), [`route`],
-//! [`nearby_people`], [`startup`], [`flow`], [`explain`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`], [`traced_flow`] and [`streams`] are the benches. [`startup`], [`flow`],
+//! [`nearby_people`], [`startup`], [`flow`], [`explain`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`], [`fairness`], [`traced_flow`] and [`streams`] are the benches. [`startup`], [`flow`],
 //! [`explain`], [`windows`], [`feedback`] and [`tenants`] run the real program as [`process`] starts it; [`http_load`] is HTTP at a pace, [`feedback_load`] what
 //! is said by it. [`streams`] runs beside a program of others, the [`streams_peer`]. [`fanout_room`] is the fan-out at work and
 //! [`digest_room`] the digest, [`sender_room`] the sender, with the [`ready_load`] that it is given; [`clusters`] are engines that others run, with what a bench makes there and takes away.
@@ -15,6 +15,7 @@ pub mod report;
 pub mod audience;
 pub mod crowd;
 pub mod explain;
+pub mod fairness;
 pub mod feedback;
 pub mod flow;
 pub mod followers;
@@ -72,7 +73,7 @@ const fn define_bench(name: &'static str, size: usize, measures: &'static str) -
 }
 
 /// What there is to run.
-pub const BENCHES: [BenchDefinition; 17] = [
+pub const BENCHES: [BenchDefinition; 18] = [
     define_bench(
         "log",
         100_000,
@@ -173,6 +174,14 @@ pub const BENCHES: [BenchDefinition; 17] = [
         30_000,
         "pushes rendered, journalled and taken by services that check who asks, of Apple, Google and browsers",
     ),
+    BenchDefinition {
+        on_clusters: true,
+        ..define_bench(
+            "fairness",
+            1_000_000,
+            "so many messages of one tenant are due; how late another tenant's urgent pushes leave meanwhile",
+        )
+    },
     define_bench(
         "traces",
         2_000,
@@ -210,6 +219,7 @@ pub async fn run_bench(
         ("fanout", Some(clusters)) => followers::run(size, clusters, progress).await,
         ("crowd", Some(clusters)) => crowd::run(size, clusters, program, progress).await,
         ("route", Some(clusters)) => route::run_on_clusters(size, clusters, progress).await,
+        ("fairness", Some(clusters)) => fairness::run_on_clusters(size, clusters, progress).await,
         ("streams", Some(clusters)) => streams::run(size, clusters, progress).await,
         (name, Some(_)) => {
             let there = bench_names(|bench| bench.on_clusters);
@@ -227,6 +237,7 @@ pub async fn run_bench(
         ("line", None) => audience::run_sizes(size, progress).await,
         ("mail", None) => mails::run(size, progress).await,
         ("push", None) => pushes::run(size, progress).await,
+        ("fairness", None) => fairness::run_embedded(size, progress).await,
         ("traces", None) => traced_flow::run(size, progress).await,
         ("near", None) => nearby_people::run(size, progress).await,
         ("start", None) => startup::run(size, program, progress).await,

@@ -18,7 +18,7 @@ use model::{
 use room::records::ready_record;
 use runtime::Clock;
 use store::{DayRows, StateKey, Store};
-use topic::Topics;
+use topic::{NewRecord, Topics};
 
 /// What happens to works is told by mail, and by push.
 const CATALOGUE: &str = r"
@@ -32,7 +32,7 @@ kinds:
     to: {followers_of: author}
     while: subject.published
     says: '{{ author.name }} added “{{ subject.title }}”'
-    plans: [daily, at_once]
+    plans: [daily, at_once, alarm]
 plans:
   daily:
     channel: email
@@ -53,7 +53,19 @@ plans:
     opens: '{{ (items | first).subject.page }}'
     sections:
       - {title: News, kinds: [news], most: 8, order: newest}
+  alarm:
+    channel: push
+    close: at_once
+    urgent: true
+    look_back: 1d
+    headline: '{{ (items | first).says }}'
+    body: '{{ count }} new'
+    opens: '{{ (items | first).subject.page }}'
+    sections:
+      - {title: News, kinds: [news], most: 8, order: newest}
 ";
+/// The plan of it that is urgent.
+pub const URGENT_PLAN: &str = "alarm";
 const KIND: &str = "news";
 
 /// Persons written at once.
@@ -69,29 +81,38 @@ pub struct ReadyLoad {
     pub device: Box<dyn Fn(usize) -> PushDevice + Send + Sync>,
     persons: Vec<Person>,
     tenant: Tenant,
+    /// Whether the plan is urgent.
+    is_urgent: bool,
     now: UtcMillis,
 }
 
 impl ReadyLoad {
     /// So many persons, each of whom is told so many works.
     pub fn new(
-        (channel, plan): (Channel, &str),
+        told: (Channel, &str),
         device: impl Fn(usize) -> PushDevice + Send + Sync + 'static,
         persons: usize,
         works: usize,
     ) -> anyhow::Result<Self> {
         let persons = (0..persons).map(|n| Person::new(&format!("person-{n}"))).collect::<Result<_, _>>()?;
-        let (plan, kind, tenant) = (PlanName::new(plan)?, Kind::new(KIND)?, Tenant::new("main")?);
+        let (plan, kind, tenant) = (PlanName::new(told.1)?, Kind::new(KIND)?, Tenant::new("main")?);
         Ok(Self {
-            channel,
+            channel: told.0,
             plan,
             kind,
             works,
             device: Box::new(device),
             persons,
             tenant,
+            is_urgent: told.1 == URGENT_PLAN,
             now: UtcMillis(Clock::real(0).now()),
         })
+    }
+
+    /// The same of another tenant.
+    #[must_use]
+    pub fn of_tenant(self, tenant: Tenant) -> Self {
+        Self { tenant, ..self }
     }
 
     pub fn tenant(&self) -> &Tenant {
@@ -147,13 +168,18 @@ impl ReadyLoad {
         let readys =
             persons.iter().map(|person| self.build_ready(person, opening)).collect::<Result<Vec<_>, _>>()?;
         for some in readys.chunks(AT_ONCE) {
-            let record = |ready: &Ready| ready_record(ready, false, PartitionCount::USUAL);
+            let record = |ready: &Ready| self.record(ready);
             topics.append(some.iter().map(record).collect::<Result<_, _>>()?).await?;
         }
         Ok(readys)
     }
 
-    fn build_ready(&self, person: &Person, opening: i64) -> anyhow::Result<Ready> {
+    /// As the digest writes it.
+    pub fn record(&self, ready: &Ready) -> anyhow::Result<NewRecord> {
+        Ok(ready_record(ready, self.is_urgent, PartitionCount::USUAL)?)
+    }
+
+    pub fn build_ready(&self, person: &Person, opening: i64) -> anyhow::Result<Ready> {
         let opening = self.now.plus(opening);
         let entry = |number| {
             anyhow::Ok(ReadyEntry {

@@ -144,7 +144,7 @@ impl Courier for CollectingCourier {
 }
 
 /// What the sender reads and writes.
-fn topic_specs() -> Vec<TopicSpec> {
+pub(crate) fn topic_specs() -> Vec<TopicSpec> {
     let kept = |name: &str, partitions| TopicSpec {
         name: name.into(),
         partitions,

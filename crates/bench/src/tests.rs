@@ -4,12 +4,17 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    sync::Arc,
     time::Duration,
 };
 
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 
-use crate::{BenchClusters, BenchReport};
+use crate::{
+    BenchClusters, BenchReport,
+    fairness::{self, FairnessFindings, FairnessLoad},
+    ready_load::URGENT_PLAN,
+};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// With what the names of all that a bench makes begin.
@@ -31,6 +36,48 @@ async fn every_bench_runs_small_and_its_oracle_holds() {
         let size = if bench.name == "near" { 20_000 } else { 300 };
         check_report(&crate::run_bench(bench.name, Some(size), None, Path::new(""), &|_| {}).await.unwrap());
     }
+}
+
+/// Long before the queue of the other tenant is through: its courier takes its time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_urgent_push_does_not_wait_for_the_queue_of_another_tenant() {
+    let load = FairnessLoad {
+        queued: 20_000,
+        pushes: 50,
+        plan: URGENT_PLAN,
+        courier_takes: Duration::from_millis(100),
+        config: sender::Config::default(),
+    };
+    let findings = measure_fairness(&load).await;
+    let queue = load.courier_takes * u32::try_from(load.queued / load.config.at_once_max).unwrap();
+    let latest = findings.late.last().unwrap();
+    assert!(*latest < queue / 2, "it left after {latest:?}, the queue takes {queue:?}");
+}
+
+/// What lies in one lane with the messages of a tenant whose server does not answer: its places are its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tenant_whose_server_is_slow_leaves_places_to_another() {
+    let tenants = ["loud", "quiet"].map(|name| model::Tenant::new(name).unwrap());
+    let shares = house_facts::tenant_shares::TenantShares::default().among(&tenants.into());
+    let load = FairnessLoad {
+        queued: 200,
+        pushes: 50,
+        plan: "at_once",
+        courier_takes: Duration::from_secs(30),
+        config: sender::Config { shares: Arc::new(shares), ..sender::Config::default() },
+    };
+    let findings = measure_fairness(&load).await;
+    let latest = findings.late.last().unwrap();
+    assert!(*latest < load.courier_takes, "it left after {latest:?}");
+}
+
+async fn measure_fairness(load: &FairnessLoad) -> FairnessFindings {
+    let dir = tempfile::tempdir().unwrap();
+    let (topics, store) = fairness::open_embedded(dir.path()).unwrap();
+    let findings = fairness::measure(load, topics, store, &|_| {}).await.unwrap();
+    assert_eq!(findings.wrong, None);
+    assert_eq!(findings.late.len(), load.pushes);
+    findings
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
