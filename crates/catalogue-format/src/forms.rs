@@ -7,6 +7,10 @@ pub static TEMPLATE: TextForm = TextForm { name: "text with `{{ }}`", pattern: "
 pub static CONDITION: TextForm = TextForm { name: "condition", pattern: "" };
 pub static EXPRESSION: TextForm = TextForm { name: "expression", pattern: "" };
 pub static LINE: TextForm = TextForm { name: "one line", pattern: r"^[^\u0000-\u001f\u007f]+$" };
+pub static LANGUAGE: TextForm = TextForm {
+    name: "language such as `de` or `de-AT`",
+    pattern: "^(?:en|de|fr|es|ja|ar|ru)(?:[-_][A-Za-z0-9]+)*$",
+};
 pub static LINES: TextForm = TextForm { name: "text", pattern: r"\S" };
 pub static NAME: TextForm = TextForm { name: "name", pattern: "^[a-z][a-z0-9_]*$" };
 pub static FIELD: TextForm = TextForm { name: "field", pattern: "^[a-z][a-z0-9_]*$" };

@@ -14,6 +14,8 @@ pub const INLINE_BYTES_MAX: usize = 4 * 1024;
 pub const NAME_BYTES_MAX: usize = ID_BYTES_MAX / 2;
 /// Bytes of a postal address.
 pub const POSTAL_BYTES_MAX: usize = 512;
+/// Languages in which readers are told, those of regions too.
+pub const LANGUAGES_MAX: usize = 20;
 pub const SUBJECTS_MAX: usize = 200;
 pub const KINDS_MAX: usize = 500;
 /// A person may have one window open for each plan.

@@ -4,7 +4,7 @@ use crate::limits::{CAPS_MAX, KINDS_MAX, PLANS_MAX, SOURCES_MAX, SUBJECTS_MAX, S
 use crate::{
     FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues, OptionalKeys,
     events::{KIND, SUBJECT},
-    forms::{AN_EXPRESSION, EVENT, FIELD, LINE, LINES, NAME, STATEMENT, TOPIC},
+    forms::{AN_EXPRESSION, EVENT, FIELD, FILE, LANGUAGE, LINE, LINES, NAME, STATEMENT, TOPIC},
     holds::{CAP, SURFACE},
     plans::PLAN,
     words::FORMATS,
@@ -26,6 +26,16 @@ pub static CATALOGUE: MapFormat = MapFormat {
                 "postal",
                 FormatValue::Text(&LINES),
                 "The postal address of the sender of the mails, at most 512 bytes. Several lines are joined into one.",
+            ),
+            FormatKey::new(
+                "languages",
+                FormatValue::Some(&FormatValue::Text(&LANGUAGE)),
+                "The languages in which readers are told, of en, de, fr, es, ja, ar and ru, also as a region writes them. Each reader has the nearest to the `language` of their profile, else the first. Without it all are told in English. [Languages](../languages.md) says what changes with it.",
+            ),
+            FormatKey::new(
+                "words",
+                FormatValue::Text(&FILE),
+                "The folder with the messages that its texts say, a Fluent file for each language: `words/de.ftl`.",
             ),
             FormatKey::new("subjects", FormatValue::Named(&SUBJECTS), "What events are about."),
             FormatKey::new("kinds", FormatValue::Named(&KINDS), "What is worth telling."),

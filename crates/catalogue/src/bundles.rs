@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
-use expression::{KeptTypes, check_text, says_many_scope};
+use expression::{KeptTypes, says_many_scope};
 use model::{Actor, KeptFields, SubjectRef, SubjectType, VersionedState};
 use source_text::{
     did_you_mean,
@@ -171,7 +171,7 @@ impl BundleDraft {
             }
         }
         let scope = says_many_scope(subjects, &subject.name, is_mutual, kept);
-        for finding in &check_text(&self.says_many.text, &scope) {
+        for finding in &reader.check_text(&self.says_many.text, &scope) {
             reader.push(self.says_many.problem(reader.source, finding));
         }
         KindBundle {

@@ -1,7 +1,7 @@
 //! Texts that stand in the catalogue itself, and where in the file a byte of such a text is: YAML may
 //! have quoted, folded or indented it.
 
-use expression::TextFinding;
+use expression::{TextFinding, TextScope};
 use source_text::{
     SourceText, TextProblem,
     yaml::{TreeNode, TreePlace},
@@ -35,6 +35,13 @@ impl InlineText {
             return None;
         }
         Some(read)
+    }
+
+    /// Checks it as a text of the catalogue.
+    pub fn check(&self, reader: &mut TreeReader<'_>, scope: &TextScope<'_>) {
+        for finding in reader.check_text(&self.text, scope) {
+            reader.push(self.problem(reader.source, &finding));
+        }
     }
 
     /// A finding in this text, as a problem of the file.

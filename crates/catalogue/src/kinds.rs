@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use expression::{KeptTypes, KindCondition, check_expression, check_text, condition_scope, says_scope};
+use expression::{KeptTypes, KindCondition, check_expression, condition_scope, says_scope};
 use model::{Kind, PlanName, SubjectRef, SubjectType, Value, VersionedState};
 use source_text::{
     TextProblems, did_you_mean,
@@ -256,7 +256,7 @@ pub(crate) fn resolve_kind(
         None => Ok(None),
         Some(inline) => compile_condition(reader, inline, &subject.name, subjects).map(Some),
     };
-    let findings = check_text(&written.says.text, &scope);
+    let findings = reader.check_text(&written.says.text, &scope);
     for finding in &findings {
         reader.push(written.says.problem(reader.source, finding));
     }

@@ -11,7 +11,7 @@
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`] with [`calendar_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`statement_rule`] is a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! The crate [`expression`] types the texts and conditions: a misspelt field is found before anything is compiled.
-//! [`canary`] is a second catalogue that is tried on a share of the persons.
+//! [`mod@languages`] are those in which readers are told, [`messages`] what texts say in each; [`canary`] is a second catalogue that is tried on a share of the persons.
 //! [`truth`] asks whether an entry still holds, [`state`] turns JSON into typed cells, [`example`] makes data up.
 
 pub mod truth;
@@ -31,8 +31,10 @@ mod holds;
 mod inline_text;
 mod keeps;
 mod kinds;
+mod languages;
 mod load;
 mod mails;
+mod messages;
 mod notes;
 mod pace;
 mod plan_choice;
@@ -58,6 +60,7 @@ use model::{
     plan::{Plan, PlanSet},
 };
 
+pub use ::languages::ReaderLanguage;
 pub use audience::{Audience, SUBJECT};
 use canary::CanaryCatalogue;
 use catalogue_format as format;
@@ -65,6 +68,7 @@ pub use catalogue_format::{limits, reference, schema, words::SourceFormat};
 pub use example::example_moment;
 pub use kinds::KindDef;
 pub use mails::{MailCounting, MailTemplates};
+pub use messages::{CatalogueMessages, LanguageMessages};
 pub use pushes::PushTemplates;
 pub use row::{RowError, RowStatement};
 pub use source_text::units::{format_length, is_web_url, parse_duration_ms};
@@ -89,6 +93,10 @@ pub struct Catalogue {
     pub pushes: BTreeMap<PlanName, PushTemplates>,
     /// Where whoever sends the mails can be written to.
     pub postal: Option<String>,
+    /// In which readers are told; none: in English, as it was before there were others.
+    pub languages: Vec<ReaderLanguage>,
+    /// What its texts say, in each of these.
+    pub messages: CatalogueMessages,
     /// Topics of others, by the source's name.
     pub sources: BTreeMap<String, SourceDef>,
     /// Kinds by the event they are told on.

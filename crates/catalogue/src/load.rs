@@ -13,16 +13,17 @@ use source_text::{
 };
 
 use crate::{
-    Catalogue,
+    Catalogue, ReaderLanguage,
     audience::Audience,
     contradictions,
     expiry::KindExpiry,
     file_text::{FileTextError, read_file_text},
     format::CATALOGUE,
     hash::{self, CanonicalText},
-    holds, kinds,
+    holds, kinds, languages,
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX, POSTAL_BYTES_MAX},
     mails::{self, ReadFile},
+    messages,
     plans::{self, WordsDraft},
     pushes, sources, subjects,
     tree_reader::TreeReader,
@@ -35,6 +36,9 @@ const FILE: &str = "catalogue.yaml";
 struct CatalogueDraft {
     name: String,
     postal: Option<String>,
+    languages: Vec<ReaderLanguage>,
+    /// The folder of its messages.
+    words: Option<(String, TreePlace)>,
     subjects: BTreeMap<String, SubjectType>,
     kinds: Vec<kinds::KindDraft>,
     plans: Vec<plans::PlanDraft>,
@@ -153,6 +157,11 @@ fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueD
     let fields = reader.fields(tree, tree.at, &CATALOGUE)?;
     let name = fields.need(reader, "catalogue").and_then(|node| read_name(reader, node));
     let postal = fields.get("postal").and_then(|node| read_postal(reader, node));
+    let languages = fields.get("languages").map(|node| languages::read_languages(reader, node));
+    let words = match fields.get("words") {
+        Some(node) => Some(mails::read_file_name(reader, node, "`words`")?),
+        None => None,
+    };
     let subjects = fields.need(reader, "subjects").map(|node| subjects::read_subjects(reader, node));
     let kinds = fields.need(reader, "kinds").map(|node| kinds::read_kinds(reader, node));
     let plans = fields.need(reader, "plans").map(|node| plans::read_plans(reader, node));
@@ -162,6 +171,8 @@ fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueD
     Some(CatalogueDraft {
         name: name?.to_string(),
         postal,
+        languages: languages.unwrap_or_default(),
+        words,
         subjects: subjects?,
         kinds: kinds?,
         plans: plans?,
@@ -176,8 +187,14 @@ fn resolve_catalogue(
     written: CatalogueDraft,
     read_file: ReadFile<'_>,
 ) -> Catalogue {
-    let CatalogueDraft { name, postal, subjects, kinds: written_kinds, plans: written_plans, .. } = written;
+    let CatalogueDraft {
+        name, postal, languages, subjects, kinds: written_kinds, plans: written_plans, ..
+    } = written;
     let plan_names = written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
+    let messages = written
+        .words
+        .map(|(folder, at)| messages::read_messages(reader, (&folder, at), &languages, read_file));
+    let mut messages = messages.unwrap_or_default();
     let mut kinds = BTreeMap::new();
     let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for written in &written_kinds {
@@ -220,6 +237,7 @@ fn resolve_catalogue(
             holds::resolve_offers(reader, kind.name.as_str(), &offered);
         }
     }
+    messages::check_messages(reader, &mut messages);
     let sources =
         written.sources.into_iter().filter_map(|one| sources::resolve_source(reader, one, &subjects));
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
@@ -235,6 +253,8 @@ fn resolve_catalogue(
         mails,
         pushes,
         postal,
+        languages,
+        messages,
         sources,
         by_event,
         canary: None,
@@ -326,6 +346,12 @@ fn write_looks(text: &mut CanonicalText, catalogue: &Catalogue) {
     }
     if let Some(postal) = &catalogue.postal {
         text.line("postal", postal);
+    }
+    for language in &catalogue.languages {
+        text.line("language", language.tag());
+    }
+    for (_, messages) in &catalogue.messages.by_language {
+        text.line("messages", &messages.text);
     }
 }
 

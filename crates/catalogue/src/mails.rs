@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use expression::{PlanSubjectTypes, check_text, headline_scope, mail_scope};
+use expression::{PlanSubjectTypes, headline_scope, mail_scope, title_scope};
 use model::{SubjectType, plan::GENERAL};
 use source_text::{
     SourceText, did_you_mean, list_choices,
@@ -59,7 +59,7 @@ pub(crate) struct MailDraft {
     template: (String, TreePlace),
     text: (String, TreePlace),
     counts: MailCounting,
-    title: String,
+    title: Option<InlineText>,
     lead: Option<(String, TreePlace)>,
     line: usize,
 }
@@ -80,7 +80,10 @@ pub(crate) fn read_mail(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> 
         None => None,
         Some(preheader) => Some(preheader?),
     };
-    let title = fields.get("title").map_or(Some(String::new()), |node| read_title(reader, node));
+    let title = match fields.get("title") {
+        Some(node) => Some(read_title(reader, node)?),
+        None => None,
+    };
     let lead = match fields.get("lead") {
         Some(node) => Some((reader.text(node, "`lead`")?.to_string(), node.at)),
         None => None,
@@ -92,7 +95,7 @@ pub(crate) fn read_mail(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> 
         template: template?,
         text: text?,
         counts: counts?,
-        title: title?,
+        title,
         lead,
         line: fields.at.line,
     })
@@ -111,14 +114,14 @@ pub(crate) fn read_stream(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -
 }
 
 /// How readers call the mails of a plan; it stands on links and buttons.
-fn read_title(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
+fn read_title(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<InlineText> {
     let text = reader.text(node, "`title`")?;
     if text.trim().is_empty() || text.len() > NAME_BYTES_MAX || text.contains(char::is_control) {
         let what = format!("`title` must be a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
         reader.problem(node.at, what);
         return None;
     }
-    Some(text.trim().to_string())
+    Some(InlineText { text: text.trim().to_string(), at: node.at })
 }
 
 fn read_counts(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<MailCounting> {
@@ -148,7 +151,11 @@ fn from(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<String> {
 }
 
 /// A template lies in the catalogue's folder or below it, whoever wrote the name.
-fn read_file_name(reader: &mut TreeReader<'_>, node: &TreeNode, what: &str) -> Option<(String, TreePlace)> {
+pub(crate) fn read_file_name(
+    reader: &mut TreeReader<'_>,
+    node: &TreeNode,
+    what: &str,
+) -> Option<(String, TreePlace)> {
     let name = reader.text(node, what)?;
     let parts = name.split('/');
     let odd = |part: &str| {
@@ -176,9 +183,12 @@ pub(crate) fn resolve_mail(
     if let Some((field, at)) = &written.lead {
         groups::check_lead_field(reader, (field, *at), &about.types, subjects);
     }
+    if let Some(title) = &written.title {
+        title.check(reader, &title_scope(subjects));
+    }
     let scope = headline_scope(subjects, about.clone());
     for inline in [Some(&written.headline), written.preheader.as_ref()].into_iter().flatten() {
-        for finding in check_text(&inline.text, &scope) {
+        for finding in reader.check_text(&inline.text, &scope) {
             reader.push(inline.problem(reader.source, &finding));
         }
     }
@@ -186,7 +196,7 @@ pub(crate) fn resolve_mail(
     let mut files = [&written.template, &written.text].map(|(name, at)| {
         let text = load_template(reader, name, *at, read_file)?;
         let full = format!("{folder}{name}");
-        for finding in check_text(&text, &scope) {
+        for finding in reader.check_text(&text, &scope) {
             let source = SourceText { file: &full, text: &text };
             reader.push(source.problem_at(finding.offset, finding.what).with_help(finding.help));
         }
@@ -203,13 +213,13 @@ pub(crate) fn resolve_mail(
         text,
         text_file,
         counts: written.counts,
-        title: written.title.clone(),
+        title: written.title.as_ref().map(|title| title.text.clone()).unwrap_or_default(),
         lead: written.lead.as_ref().map(|(field, _)| field.clone()),
         line: written.line,
     })
 }
 
-fn load_template(
+pub(crate) fn load_template(
     reader: &mut TreeReader<'_>,
     name: &str,
     at: TreePlace,

@@ -21,6 +21,7 @@ impl Catalogue {
             SHOWN.into_iter().flat_map(|(name, lacks)| self.mails_without(name, lacks)).collect();
         notes.extend(self.note_missing_address());
         notes.extend(self.told_elsewhere());
+        notes.extend(self.note_messages());
         notes.sort();
         notes
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use expression::{KeptTypes, PlanSubjectTypes, TextValueType};
+use expression::{KeptTypes, PlanSubjectTypes, TextValueType, title_scope};
 use model::{
     Channel, FieldType, Kind, PlanName, SubjectType,
     limits::{DAY_MS, READY_ENTRIES_MAX},
@@ -18,6 +18,7 @@ use crate::{
     format::{ENTRIES_MAX, KeyGroup, MAIL, ORDER, PLAN, PUSH, SECTION, SHARED, words::ONCE_PER},
     groups, hash,
     holds::{self, PlanHolds},
+    inline_text::InlineText,
     kinds,
     limits::{KEY_PARTS_MAX, PLANS_MAX, SECTIONS_MAX, longest_look_back},
     mails,
@@ -49,6 +50,7 @@ pub(crate) enum WordsDraft {
 }
 
 struct SectionDraft {
+    title: InlineText,
     kinds: Vec<(String, TreePlace)>,
     order: TreePlace,
     group: TreePlace,
@@ -244,8 +246,9 @@ fn read_sections(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(Pl
 
 fn read_section(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<(PlanSection, SectionDraft)> {
     let fields = reader.fields(node, node.at, &SECTION)?;
-    let title =
-        fields.need(reader, "title").and_then(|node| reader.text(node, "`title`").map(str::to_string));
+    let title = fields
+        .need(reader, "title")
+        .and_then(|node| Some(InlineText { text: reader.text(node, "`title`")?.to_string(), at: node.at }));
     let most =
         fields.need(reader, "most").and_then(|node| reader.whole_number(node, "`most`", 1, ENTRIES_MAX));
     let order = fields.get("order").map_or(Some(SectionOrder::Newest), |node| read_order(reader, node));
@@ -258,8 +261,9 @@ fn read_section(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<(PlanSec
     let names = fields.need(reader, "kinds").map(|node| reader.texts(node, "`kinds`"))?;
     let named = names.iter().map(|(name, at)| ((*name).to_string(), *at)).collect();
     let kinds = names.iter().filter_map(|(name, _)| Kind::new(name).ok()).collect();
-    let section = PlanSection { title: title?, kinds, most: most?, order: order?, group };
-    Some((section, SectionDraft { kinds: named, order: order_at, group: group_at }))
+    let title = title?;
+    let section = PlanSection { title: title.text.clone(), kinds, most: most?, order: order?, group };
+    Some((section, SectionDraft { title, kinds: named, order: order_at, group: group_at }))
 }
 
 /// The orders that need no field.
@@ -313,6 +317,7 @@ pub(crate) fn resolve_plan(
     let mut complete = true;
     for (section, places) in plan.sections.iter().zip(&written.sections) {
         check_score_order(reader, section, places, kinds);
+        places.title.check(reader, &title_scope(subjects));
         for (name, at) in &places.kinds {
             let Some(kind) = kinds.iter().find(|kind| kind.name.as_str() == name) else {
                 let help = did_you_mean(name, kinds.iter().map(|kind| kind.name.as_str()));

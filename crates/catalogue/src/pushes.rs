@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use expression::{PlanSubjectTypes, check_text, headline_scope};
+use expression::{PlanSubjectTypes, headline_scope};
 use model::SubjectType;
 
 use crate::{
@@ -60,7 +60,7 @@ pub(crate) fn resolve_push(
     let scope = headline_scope(subjects, about);
     let more = written.more.iter().flatten();
     for inline in [&written.headline, &written.body].into_iter().chain(more) {
-        for finding in check_text(&inline.text, &scope) {
+        for finding in reader.check_text(&inline.text, &scope) {
             reader.push(inline.problem(reader.source, &finding));
         }
     }

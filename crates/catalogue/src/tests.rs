@@ -9,6 +9,7 @@ use source_text::TextProblems;
 
 mod follows;
 mod format;
+mod messages;
 mod notes;
 mod paces;
 mod slips;
@@ -405,12 +406,12 @@ fn a_template_is_checked_as_a_file_of_its_own() {
     check("{% if name %}{% set x = 1 %}{% endif %}{{ x + 1 }}", "fine");
     check(
         "{% for x in [1] %}{% endfor %}{{ x }}",
-        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `due`, `headline`, `instead`, `items`, `more`, `name`, `plan`, `postal`, `preheader`, `rest`, `sections`, `unsubscribe` or `variant`",
+        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `direction`, `due`, `headline`, `instead`, `items`, `language`, `more`, `name`, `plan`, `postal`, `preheader`, `rest`, `sections`, `unsubscribe` or `variant`",
     );
     check("{% with x = items | length %}{{ x }}{% endwith %}", "fine");
     check(
         "{{ name | safe }}",
-        "mail/daily.mjml:1:11: there is no filter `safe`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default`, `round`, `day`, `time`, `plural`, `capped`, `list`, `short`, `batch` or `urlencode`",
+        "mail/daily.mjml:1:11: there is no filter `safe`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default`, `round`, `day`, `time`, `plural`, `number`, `capped`, `list`, `short`, `batch` or `urlencode`",
     );
     check(
         "{% autoescape false %}x{% endautoescape %}",

@@ -1,5 +1,8 @@
 //! Reading the tree: maps with known keys, texts, numbers. Whatever is wrong is noted with its place and
 //! reading goes on, so that one look at the messages is enough.
+use std::{collections::BTreeSet, sync::Arc};
+
+use expression::{MessageTypes, TextFinding, TextScope, read_text};
 use model::{DayLife, SubjectType};
 use source_text::{
     SourceText, TextProblem, TextProblems, did_you_mean, list_choices, missing_blank, nearest_name,
@@ -14,6 +17,10 @@ pub(crate) struct TreeReader<'a> {
     pub problems: TextProblems,
     /// Of the house that the catalogue is for.
     pub day_life: DayLife,
+    /// What texts may say.
+    pub messages: Option<Arc<MessageTypes>>,
+    /// What they do say.
+    pub said: BTreeSet<String>,
 }
 
 /// The values of a map by key, all keys known.
@@ -29,7 +36,16 @@ pub(crate) struct MapFields<'a> {
 
 impl<'a> TreeReader<'a> {
     pub fn new(source: SourceText<'a>, day_life: DayLife) -> Self {
-        Self { source, problems: TextProblems::default(), day_life }
+        let (problems, said) = (TextProblems::default(), BTreeSet::new());
+        Self { source, problems, day_life, messages: None, said }
+    }
+
+    /// Checks a text, which may say messages.
+    pub fn check_text(&mut self, text: &str, scope: &TextScope<'_>) -> Vec<TextFinding> {
+        let scope = TextScope { messages: self.messages.clone(), ..scope.clone() };
+        let (findings, reads) = read_text(text, &scope);
+        self.said.extend(reads.messages);
+        findings
     }
 
     pub fn problem(&mut self, at: TreePlace, what: impl Into<String>) {

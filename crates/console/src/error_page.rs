@@ -6,6 +6,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
+use catalogue::ReaderLanguage;
 use serde_json::{Value, json};
 use web::problem::PROBLEM_MEDIA_TYPE;
 
@@ -55,13 +56,19 @@ pub async fn extract_error(response: Response) -> Result<ErrorPage, Response> {
 impl HttpApp {
     /// The same within the frame of all pages, or on a page that names only where its style is: for somebody who may see
     /// nothing else.
-    pub(super) async fn with_error_page(&self, response: Response, alone: Option<&str>) -> Response {
+    pub(super) async fn with_error_page(
+        &self,
+        response: Response,
+        alone: Option<(&str, ReaderLanguage)>,
+    ) -> Response {
         let ErrorPage { status, title, text } = match extract_error(response).await {
             Ok(face) => face,
             Err(response) => return response,
         };
-        let Some(style) = alone else { return self.notice_page(status, title, &text) };
-        match self.render_alone("alone.html", &json!({"title": title, "text": text, "style": style})) {
+        let Some((style, language)) = alone else { return self.notice_page(status, title, &text) };
+        let (title, text) = in_language(title, text, &language);
+        let own = json!({"title": title, "text": text, "style": style});
+        match self.render_alone("alone.html", &own, &language) {
             Ok(page) => (status, page).into_response(),
             Err(_) => (status, Html(text)).into_response(),
         }
@@ -76,7 +83,18 @@ impl HttpApp {
     }
 }
 
-fn title(status: StatusCode) -> &'static str {
+/// An error in the language of a reader. What is said to operators alone has no words in others.
+fn in_language(title: &str, text: String, language: &ReaderLanguage) -> (String, String) {
+    if language.tag() == "en" {
+        return (title.to_owned(), text);
+    }
+    let say = |english: &str, other: &str| {
+        language.translate_house(english).unwrap_or_else(|| language.house_sentence(other, &[]))
+    };
+    (say(title, "title-other"), say(&text, "error-again"))
+}
+
+pub fn title(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 | 415 | 422 => "This request cannot be handled",
         401 => "A token is needed",
@@ -92,7 +110,7 @@ fn title(status: StatusCode) -> &'static str {
 }
 
 /// For errors that come without a word.
-fn default_text(status: StatusCode) -> &'static str {
+pub fn default_text(status: StatusCode) -> &'static str {
     match status.as_u16() {
         404 | 410 => "there is no page at this address",
         405 => "this address cannot be used this way; go back and use the page's own buttons",
@@ -102,7 +120,7 @@ fn default_text(status: StatusCode) -> &'static str {
 }
 
 /// A line as a sentence.
-fn sentence(line: &str) -> String {
+pub fn sentence(line: &str) -> String {
     let mut letters = line.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let end = if line.ends_with(['.', '!', '?']) { "" } else { "." };

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::get,
 };
-use catalogue::Catalogue;
+use catalogue::{Catalogue, ReaderLanguage};
 use courier::outbox::{OutboxCourier, OutboxSummary};
 use house::RunningHouse;
 use model::{Person, Tenant, UtcMillis};
@@ -46,6 +46,7 @@ mod preview;
 mod publish;
 mod push;
 mod quarantine;
+mod reader_words;
 mod release;
 mod replay;
 mod shares;
@@ -220,7 +221,9 @@ async fn guard_request(State(app): AppState, request: Request, next: Next) -> Re
         Err(stopped) => stopped.into_response(),
     };
     if asks_for_page {
-        response = app.with_error_page(response, (!is_known).then_some("/style.css")).await;
+        response = app
+            .with_error_page(response, (!is_known).then(|| ("/style.css", ReaderLanguage::plain_english())))
+            .await;
     }
     guard::harden_headers(response.headers_mut());
     response

@@ -11,6 +11,7 @@ use axum::{
     middleware::Next,
     response::{Html, IntoResponse, Redirect, Response},
 };
+use catalogue::ReaderLanguage;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use model::{AccessRole, civil_time::Zone};
 use serde::Deserialize;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use views::display;
 use web::{HttpProblem, ProblemType, guard};
 
-use super::{AppState, HttpApp};
+use super::{AppState, HttpApp, reader_words};
 
 /// Templates, compiled once. All of it is in the binary: the page needs no files and loads nothing.
 pub struct PageTemplates {
@@ -146,9 +147,15 @@ impl HttpApp {
         Ok(Html(text).into_response())
     }
 
-    /// A page for somebody who knows nothing of the house: only its own values, and no way further in.
-    pub(super) fn render_alone(&self, name: &str, own: &Value) -> anyhow::Result<Response> {
-        let text = self.pages.render(name, minijinja::Value::from(Serde(own)))?;
+    /// A page for somebody who knows nothing of the house: only its own values, and no way further in. It is in their
+    /// language.
+    pub(super) fn render_alone(
+        &self,
+        name: &str,
+        own: &Value,
+        language: &ReaderLanguage,
+    ) -> anyhow::Result<Response> {
+        let text = self.pages.render(name, reader_words::page_values(own, language))?;
         Ok(Html(text).into_response())
     }
 

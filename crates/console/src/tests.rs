@@ -41,6 +41,7 @@ mod description;
 mod entries;
 mod erase;
 mod error_pages;
+mod languages;
 mod metrics;
 mod pauses;
 mod person;

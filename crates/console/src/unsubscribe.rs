@@ -17,11 +17,12 @@ use axum::{
     extract::{
         DefaultBodyLimit, FromRequest as _, Path, RawQuery, Request, State, rejection::BytesRejection,
     },
-    http::{HeaderValue, StatusCode, header, header::HeaderName},
+    http::{HeaderMap, HeaderValue, StatusCode, header, header::HeaderName},
     middleware::{Next, from_fn_with_state},
     response::Response,
     routing::get,
 };
+use catalogue::ReaderLanguage;
 use model::{Day, Person, PlanName, Tenant, UtcMillis};
 use serde_json::{Value as Json, json};
 use tokio::{
@@ -31,7 +32,7 @@ use tokio::{
 use web::{HttpProblem, ProblemType, error_layer::describe_error, guard};
 use wire::token::{self, LinkSecret, LinkToken};
 
-use super::{AppState, HttpApp, error_page, page};
+use super::{AppState, HttpApp, error_page, page, reader_words};
 
 mod preferences;
 mod rest_page;
@@ -117,6 +118,10 @@ const NO_FORM: HttpProblem =
     HttpProblem::from_text(ProblemType::BadRequest, "this form does not belong to this page");
 const LONG: HttpProblem = HttpProblem::from_text(ProblemType::BodyTooLarge, "this form is too long");
 
+/// All that these paths answer if they do not do it.
+#[cfg(test)]
+pub const PROBLEMS: [HttpProblem; 7] = [UNKNOWN, BUSY, TOO_OLD, TOO_OFTEN, NO_FORM, LONG, rest_page::TOO_OLD];
+
 /// The paths. They stand outside of the guard: who may ask is said by the token alone.
 pub fn routes(app: &Arc<HttpApp>) -> Router<Arc<HttpApp>> {
     Router::new()
@@ -131,12 +136,18 @@ pub fn routes(app: &Arc<HttpApp>) -> Router<Arc<HttpApp>> {
 /// Around all links of mails: their errors have a face too, and their address, which is a right, goes nowhere.
 pub(super) async fn harden_link(State(app): AppState, request: Request, next: Next) -> Response {
     let asks_for_page = error_page::asks_for_page(&request);
+    let (path, accepted) = (request.uri().path().to_owned(), accepted_text(request.headers()));
     // Relative, since the public address may have a path of its own.
     let up = "../".repeat(request.uri().path().matches('/').count().saturating_sub(1));
     let mut response = describe_error(next.run(request).await).await;
     if asks_for_page {
         let style = format!("{up}{}/style.css", sender::links::PATH);
-        response = app.with_error_page(response, Some(&style)).await;
+        let is_error = response.status().is_client_error() || response.status().is_server_error();
+        let language = match is_error {
+            true => find_error_language(&app, &path, accepted.as_deref()).await,
+            false => ReaderLanguage::plain_english(),
+        };
+        response = app.with_error_page(response, Some((&style, language))).await;
     }
     let quiet = [("x-robots-tag", "noindex, nofollow"), ("referrer-policy", "no-referrer")];
     for (name, value) in quiet {
@@ -146,16 +157,43 @@ pub(super) async fn harden_link(State(app): AppState, request: Request, next: Ne
     response
 }
 
+fn accepted_text(headers: &HeaderMap) -> Option<String> {
+    reader_words::accepted_languages(headers).map(str::to_owned)
+}
+
+/// The language in which an error is said: the reader's, if the link tells who that is and there is time to look.
+async fn find_error_language(app: &HttpApp, path: &str, accepted: Option<&str>) -> ReaderLanguage {
+    let token = path.split('/').find_map(|part| app.unsubscribe.read(part).ok());
+    let Some(token) = token else { return app.catalogue.page_language(None, accepted) };
+    let known = match app.unsubscribe.permit() {
+        Ok(_permit) => MailPreferences::load(app, &token).await.ok().flatten(),
+        Err(_) => None,
+    };
+    page_language(app, &token, known.as_ref(), accepted)
+}
+
+/// The language of a page for the reader of a mail.
+fn page_language(
+    app: &HttpApp,
+    token: &LinkToken,
+    known: Option<&MailPreferences>,
+    accepted: Option<&str>,
+) -> ReaderLanguage {
+    app.catalogue_of(&token.person).page_language(known.and_then(MailPreferences::language), accepted)
+}
+
 async fn show_choice(
     State(app): AppState,
     Path(token): Path<String>,
     RawQuery(query): RawQuery,
+    headers: HeaderMap,
 ) -> Result<Response, HttpProblem> {
     let token = app.unsubscribe.read(&token)?;
     let _permit = app.unsubscribe.permit()?;
     let Some(facts) = MailPreferences::load(&app, &token).await? else {
-        return Ok(render_gone(&app, &token)?);
+        return Ok(render_gone(&app, &token, accepted_text(&headers).as_deref())?);
     };
+    let language = page_language(&app, &token, Some(&facts), accepted_text(&headers).as_deref());
     let query = query.filter(|query| ReaderWish::is_in_link(query));
     let asked = query
         .as_ref()
@@ -163,8 +201,8 @@ async fn show_choice(
     let asked = asked.filter(|_| is_young(&token, app.now()));
     let is_outdated = query.is_some() && asked.is_none();
     let holds = asked.as_ref().is_some_and(|wish| facts.satisfies(wish, &app, &token));
-    Ok(render_choice(&app, &token, &facts, UnsubscribeNotice { asked, holds, is_outdated, done: None })
-        .await?)
+    let says = UnsubscribeNotice { asked, holds, is_outdated, done: None };
+    Ok(render_choice(&app, &token, &facts, (says, &language)).await?)
 }
 
 async fn press_button(
@@ -175,6 +213,7 @@ async fn press_button(
     let token = app.unsubscribe.read(&token)?;
     let form = request.headers().get(header::CONTENT_TYPE).and_then(|form| form.to_str().ok());
     let form = form.unwrap_or_default().to_owned();
+    let accepted = accepted_text(request.headers());
     let body = match timeout(FORM_TIME_MAX, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
         Ok(Err(error)) => return Err(too_long(&error)),
@@ -190,7 +229,7 @@ async fn press_button(
     let _permit = app.unsubscribe.permit()?;
     // What holds already is not said again: whoever has a link could fill the disk with it.
     let Some(facts) = MailPreferences::load(&app, &token).await? else {
-        return Ok(render_gone(&app, &token)?);
+        return Ok(render_gone(&app, &token, accepted.as_deref())?);
     };
     if !facts.satisfies(&wish, &app, &token) {
         if wish != ReaderWish::NoMail && !is_young(&token, app.now()) {
@@ -204,13 +243,9 @@ async fn press_button(
         }
     }
     let facts = facts.with_wish(&wish);
-    Ok(render_choice(
-        &app,
-        &token,
-        &facts,
-        UnsubscribeNotice { done: Some(wish), ..UnsubscribeNotice::default() },
-    )
-    .await?)
+    let language = page_language(&app, &token, Some(&facts), accepted.as_deref());
+    let says = UnsubscribeNotice { done: Some(wish), ..UnsubscribeNotice::default() };
+    Ok(render_choice(&app, &token, &facts, (says, &language)).await?)
 }
 
 /// Whether a link still has the right to turn mail on again.
@@ -234,15 +269,16 @@ struct UnsubscribeNotice {
 }
 
 /// The page of somebody who was erased: there is nothing to turn on or off.
-fn render_gone(app: &HttpApp, token: &LinkToken) -> anyhow::Result<Response> {
-    app.render_alone("unsubscribe.html", &json!({"sender": sender_of(app, token), "says": "is_gone"}))
+fn render_gone(app: &HttpApp, token: &LinkToken, accepted: Option<&str>) -> anyhow::Result<Response> {
+    let own = json!({"sender": sender_of(app, token), "says": "is_gone"});
+    app.render_alone("unsubscribe.html", &own, &page_language(app, token, None, accepted))
 }
 
 async fn render_choice(
     app: &HttpApp,
     token: &LinkToken,
     facts: &MailPreferences,
-    says: UnsubscribeNotice,
+    (says, language): (UnsubscribeNotice, &ReaderLanguage),
 ) -> anyhow::Result<Response> {
     let is_young = is_young(token, app.now());
     let UnsubscribeNotice { asked, holds, is_outdated, done } = says;
@@ -267,37 +303,38 @@ async fn render_choice(
     };
     let mutes = facts.mutes(app);
     let all: Vec<MuteTarget> = mutes.iter().cloned().chain(of.clone()).collect();
-    let names = preferences::load_mute_names(app, token, &all).await?;
+    let names = preferences::load_mute_names((app, language), token, &all).await?;
     let named = |(mute, name): (&MuteTarget, &String)| json!({"flag": mute.flag(), "name": name});
     let own = json!({
         "sender": sender_of(app, token),
         "says": says,
         "undo": is_young,
-        "plans": plans(app, token, facts),
+        "plans": plans(app, token, facts, language),
         "plan": match wished {
-            Some(ReaderWish::Plan(plan)) => Some(one_plan(app, token, plan)),
+            Some(ReaderWish::Plan(plan)) => Some(one_plan(app, token, plan, language)),
             _ => None,
         },
         "mutes": mutes.iter().zip(&names).map(named).collect::<Vec<_>>(),
         "of": of.as_ref().zip(names.last()).map(named),
         "less": of.as_ref().map(MuteTarget::link_name),
     });
-    app.render_alone("unsubscribe.html", &own)
+    app.render_alone("unsubscribe.html", &own, language)
 }
 
 /// The plans among which there is a choice, and which of them is on.
-fn plans(app: &HttpApp, token: &LinkToken, facts: &MailPreferences) -> Vec<Json> {
+fn plans(app: &HttpApp, token: &LinkToken, facts: &MailPreferences, language: &ReaderLanguage) -> Vec<Json> {
     let on = facts.plan(app, token);
     let plan = |plan: PlanName| {
-        let mut one = one_plan(app, token, &plan);
+        let mut one = one_plan(app, token, &plan, language);
         one["on"] = json!(on.as_ref() == Some(&plan));
         one
     };
     choices(token, app.catalogue_of(&token.person)).into_iter().map(plan).collect()
 }
 
-fn one_plan(app: &HttpApp, token: &LinkToken, plan: &PlanName) -> Json {
-    json!({"name": plan.as_str(), "title": app.catalogue_of(&token.person).title_of(plan)})
+fn one_plan(app: &HttpApp, token: &LinkToken, plan: &PlanName, language: &ReaderLanguage) -> Json {
+    let title = app.studio.plan_title(&token.person, plan, Some(language.tag()));
+    json!({"name": plan.as_str(), "title": title})
 }
 
 /// Whose mails these are, as the mails themselves say: the name of the sender, or its address.

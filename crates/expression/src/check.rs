@@ -32,6 +32,8 @@ pub struct TextReads {
     pub roots: BTreeSet<String>,
     /// Fields by type of subject.
     pub fields: BTreeMap<String, BTreeSet<String>>,
+    /// Messages of the catalogue.
+    pub messages: BTreeSet<String>,
 }
 
 /// What a text is for, and with it which filters it has.
@@ -57,8 +59,13 @@ pub(crate) struct TextChecker<'a> {
 
 /// Checks a template.
 pub fn check_text(text: &str, scope: &TextScope<'_>) -> Vec<TextFinding> {
+    read_text(text, scope).0
+}
+
+/// The same, with what it reads.
+pub fn read_text(text: &str, scope: &TextScope<'_>) -> (Vec<TextFinding>, TextReads) {
     if let Some(finding) = too_long(text, false) {
-        return vec![finding];
+        return (vec![finding], TextReads::default());
     }
     let mut walk = TextChecker::new(text, scope, TextSort::Text);
     match parse(text, "", minijinja::syntax::SyntaxConfig::default()) {
@@ -66,7 +73,7 @@ pub fn check_text(text: &str, scope: &TextScope<'_>) -> Vec<TextFinding> {
         Ok(_) => {}
         Err(error) => walk.findings.push(syntax_finding(text, &error)),
     }
-    walk.findings
+    (walk.findings, walk.reads)
 }
 
 /// Checks one expression that must be true or false, and says what it reads.

@@ -72,10 +72,7 @@ impl TextChecker<'_> {
             }
             Expr::Filter(filter) => self.filter_type(filter),
             Expr::Test(test) => self.test_type(test),
-            Expr::Call(call) => {
-                self.add_finding(call.span(), "there are no functions to call in texts", None);
-                TextValueType::Any
-            }
+            Expr::Call(call) => self.call_type(call),
             Expr::List(list) => self.list_type(&list.items),
             Expr::Tuple(list) => self.list_type(&list.items),
             Expr::Map(map) => {

@@ -33,6 +33,15 @@ impl TextGrowth {
         use ast::Expr;
         let all =
             |of: &[ast::Expr<'_>]| of.iter().fold(0, |sum: u64, one| sum.saturating_add(self.parts(one)));
+        let of_arguments = |arguments: &[ast::CallArg<'_>]| {
+            let parts = arguments.iter().map(|argument| match argument {
+                ast::CallArg::Pos(of)
+                | ast::CallArg::Kwarg(_, of)
+                | ast::CallArg::PosSplat(of)
+                | ast::CallArg::KwargSplat(of) => self.parts(of),
+            });
+            parts.fold(0, u64::saturating_add)
+        };
         match expression {
             Expr::Var(var) => {
                 self.scopes.iter().rev().find_map(|scope| scope.get(var.id)).copied().unwrap_or(1)
@@ -45,15 +54,10 @@ impl TextGrowth {
                 self.parts(&asked.true_expr).max(other)
             }
             Expr::Filter(filter) => {
-                let arguments = filter.args.iter().map(|argument| match argument {
-                    ast::CallArg::Pos(of)
-                    | ast::CallArg::Kwarg(_, of)
-                    | ast::CallArg::PosSplat(of)
-                    | ast::CallArg::KwargSplat(of) => self.parts(of),
-                });
                 let of = filter.expr.as_ref().map_or(0, |of| self.parts(of));
-                arguments.fold(of, u64::saturating_add)
+                of.saturating_add(of_arguments(&filter.args))
             }
+            Expr::Call(call) => of_arguments(&call.args),
             Expr::GetAttr(get) => self.parts(&get.expr),
             Expr::GetItem(get) => self.parts(&get.expr),
             Expr::Slice(slice) => self.parts(&slice.expr),

@@ -5,7 +5,7 @@
 //!
 //! [`scope`] says what a text of each sort may read, and [`value_type`] which types there are; [`words`] lists filters and
 //! tests with theirs. [`check`] walks a text and finds what does not exist or does not fit: [`expression_type`] is the
-//! walk through its expressions, [`growth`] how large it can make a value, [`moment_check`] the one comparison that says
+//! walk through its expressions, [`growth`] how large it can make a value, [`message_call`] the one function, with [`message_types`] that it may say, [`moment_check`] the one comparison that says
 //! nothing.
 //!
 //! What was checked is compiled and evaluated: a [`condition`] over a subject as it is now, a [`source_expression`] over
@@ -16,6 +16,8 @@ mod condition;
 mod expression_type;
 mod growth;
 mod limits;
+mod message_call;
+mod message_types;
 mod moment_check;
 mod scope;
 mod source_expression;
@@ -25,11 +27,13 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use check::{TextFinding, TextReads, check_expression, check_source, check_text};
+pub use check::{TextFinding, TextReads, check_expression, check_source, check_text, read_text};
 pub use condition::{ConditionFacts, KindCondition};
+pub use message_types::{MessageArgument, MessageTypes, SAY};
 pub use scope::{
-    ACTOR, ACTORS, COUNT, DUE, EVENT, KeptTypes, NOW, OTHER, OTHERS, PlanSubjectTypes, VARIANT,
-    condition_scope, headline_scope, mail_scope, says_many_scope, says_scope, source_scope,
+    ACTOR, ACTORS, COUNT, DIRECTION, DUE, EVENT, KeptTypes, LANGUAGE, NOW, OTHER, OTHERS, PlanSubjectTypes,
+    VARIANT, condition_scope, headline_scope, mail_scope, says_many_scope, says_scope, source_scope,
+    title_scope,
 };
 pub use source_expression::{NullMeaning, RowChange, SourceExpression, SourceRow};
 pub use value_type::{TextScope, TextValueType};

@@ -23,6 +23,10 @@ pub const ACTORS: &str = "actors";
 pub const OTHERS: &str = "others";
 pub const COUNT: &str = "count";
 
+/// The reader's language, as BCP 47 has it, and which way it is written, as HTML has it.
+pub const LANGUAGE: &str = "language";
+pub const DIRECTION: &str = "direction";
+
 /// Fields that kinds keep of the event's own words.
 pub type KeptTypes = BTreeMap<String, TextValueType>;
 
@@ -50,7 +54,7 @@ fn subject_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str)
         let references = subject.fields.iter().filter(|(_, field)| field.target().is_some());
         names.extend(references.map(|(name, field)| (name.clone(), TextValueType::from_field(field))));
     }
-    TextScope { subjects, names }
+    TextScope { subjects, names, messages: None }
 }
 
 /// Where the subject has a reference of such a name, that is meant.
@@ -98,7 +102,15 @@ pub fn says_scope<'a>(
     kept: &KeptTypes,
 ) -> TextScope<'a> {
     let mut scope = subject_scope(subjects, subject);
-    add_names(&mut scope, [(ACTOR, actor_type()), (EVENT, event_type(kept))]);
+    add_names(
+        &mut scope,
+        [
+            (ACTOR, actor_type()),
+            (EVENT, event_type(kept)),
+            (LANGUAGE, TextValueType::Text),
+            (DIRECTION, TextValueType::Text),
+        ],
+    );
     if is_mutual {
         scope.names.insert(OTHER.to_string(), TextValueType::Text);
     }
@@ -164,10 +176,18 @@ pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: PlanSubje
         ("count", TextValueType::Number),
         ("more", TextValueType::Number),
         (VARIANT, TextValueType::Number),
+        (LANGUAGE, TextValueType::Text),
+        (DIRECTION, TextValueType::Text),
         ("items", items),
         ("sections", TextValueType::list(section)),
     ];
-    TextScope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into() }
+    TextScope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into(), messages: None }
+}
+
+/// A title of a section or of a plan, which is said without anything that is told.
+pub fn title_scope(subjects: &BTreeMap<String, SubjectType>) -> TextScope<'_> {
+    let names = [LANGUAGE, DIRECTION].map(|name| (name.to_string(), TextValueType::Text));
+    TextScope { subjects, names: names.into(), messages: None }
 }
 
 /// A mail's two layouts: all that a headline reads, the headline, what leads it if something does, the links of its foot, and
@@ -209,5 +229,5 @@ pub fn source_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, format_name
         ("record".to_string(), TextValueType::record("record", false, record)),
     ]);
     names.extend(format_names.iter().map(|name| (name.to_string(), TextValueType::Any)));
-    TextScope { subjects, names }
+    TextScope { subjects, names, messages: None }
 }

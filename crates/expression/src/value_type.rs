@@ -9,6 +9,8 @@ use std::{
 
 use model::{FieldType, SubjectType};
 
+use crate::message_types::MessageTypes;
+
 /// What a value in a text can be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TextValueType {
@@ -44,6 +46,8 @@ pub struct RecordType {
 pub struct TextScope<'a> {
     pub subjects: &'a BTreeMap<String, SubjectType>,
     pub names: BTreeMap<String, TextValueType>,
+    /// What a text may say by its name; nothing where there are no messages.
+    pub messages: Option<Arc<MessageTypes>>,
 }
 
 impl TextValueType {

@@ -64,7 +64,7 @@ const fn text_only(
 pub const CAPPED: &str = "capped";
 
 /// Every filter there is.
-pub const FILTERS: [TextFilter; 17] = [
+pub const FILTERS: [TextFilter; 18] = [
     filter_word("length", FilterInput::TextOrList, FilterOutput::Number, 0, 0),
     filter_word("first", FilterInput::List, FilterOutput::Element, 0, 0),
     filter_word("last", FilterInput::List, FilterOutput::Element, 0, 0),
@@ -77,6 +77,7 @@ pub const FILTERS: [TextFilter; 17] = [
     text_only("day", FilterInput::Time, FilterOutput::Text, 0, 0),
     text_only("time", FilterInput::Time, FilterOutput::Text, 0, 0),
     text_only("plural", FilterInput::Number, FilterOutput::Text, 2, 2),
+    text_only("number", FilterInput::Number, FilterOutput::Text, 0, 0),
     text_only(CAPPED, FilterInput::Number, FilterOutput::Text, 0, 1),
     text_only("list", FilterInput::List, FilterOutput::Text, 0, 1),
     text_only("short", FilterInput::Text, FilterOutput::Text, 1, 1),

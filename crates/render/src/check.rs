@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Catalogue, KindDef};
+use catalogue::{Catalogue, KindDef, ReaderLanguage};
 use minijinja::UndefinedBehavior;
 use model::{
     Channel, EntryReason, GeoPoint, Kind, Person, SubjectRef, UtcMillis, Value, VersionedState,
@@ -12,8 +12,7 @@ use source_text::{TextProblem, TextProblems};
 
 use crate::{
     MessageRenderer, filters,
-    input::{ItemInput, ItemWords, MailInput, RenderError, SectionInput},
-    renderer::NOT_THERE,
+    input::{ItemInput, ItemWords, MailInput, NOT_THERE, RenderError, SectionInput},
 };
 
 /// Where the reader of an example mail is: not far from the place of an example subject.
@@ -36,10 +35,17 @@ impl MessageRenderer {
                 Err(found) => return found,
             };
             for plan in catalogue.plans.by_name.values() {
-                if let Err(RenderError::Template(problem)) =
-                    renderer.render_example(catalogue, plan, full, None)
-                {
-                    problems.extend(renderer.split_by_kind(*problem, catalogue, plan, full));
+                let mut languages = catalogue.spoken_languages().into_iter();
+                // What fails in one language fails in most, and is said once.
+                let failed = languages.find_map(|language| {
+                    let example = CheckExample { full, language };
+                    match renderer.render_example(catalogue, plan, &example, None) {
+                        Err(RenderError::Template(problem)) => Some((*problem, example)),
+                        _ => None,
+                    }
+                });
+                if let Some((problem, example)) = failed {
+                    problems.extend(renderer.split_by_kind(problem, catalogue, plan, &example));
                 }
             }
         }
@@ -56,14 +62,14 @@ impl MessageRenderer {
         problem: TextProblem,
         catalogue: &Catalogue,
         plan: &Plan,
-        full: bool,
+        example: &CheckExample,
     ) -> Vec<TextProblem> {
         if !problem.what.ends_with(NOT_THERE) {
             return vec![problem];
         }
         let mut found: Vec<(TextProblem, Vec<String>)> = Vec::new();
         for kind in plan.sections.iter().flat_map(|section| &section.kinds) {
-            let alone = self.render_example(catalogue, plan, full, Some(kind));
+            let alone = self.render_example(catalogue, plan, example, Some(kind));
             let Err(RenderError::Template(alone)) = alone else { continue };
             let name = format!("`{kind}`");
             match found.iter_mut().find(|(problem, _)| *problem == *alone) {
@@ -88,9 +94,10 @@ impl MessageRenderer {
         &self,
         catalogue: &Catalogue,
         plan: &Plan,
-        full: bool,
+        CheckExample { full, language }: &CheckExample,
         only: Option<&Kind>,
     ) -> Result<(), RenderError> {
+        let full = *full;
         let state = |subject: &SubjectRef| {
             if full { catalogue.example(subject.kind()) } else { VersionedState::default() }
         };
@@ -131,6 +138,7 @@ impl MessageRenderer {
         let input = MailInput {
             plan: &plan.name,
             name: full.then_some("Ann"),
+            language: Some(language.tag()),
             zone: &Zone::UTC,
             due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap_or_default(),
             sections: &sections,
@@ -145,6 +153,12 @@ impl MessageRenderer {
             Channel::Push | Channel::Hook(_) => self.render_push(&input).map(drop),
         }
     }
+}
+
+/// With what everything is rendered: with all fields or with none, for a reader of this language.
+struct CheckExample {
+    full: bool,
+    language: ReaderLanguage,
 }
 
 /// One example of a kind.

@@ -1,8 +1,10 @@
 //! The words of texts that conditions do not have.
 
+use languages::MessageValue;
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters};
 
 use crate::{
+    messages_said::{install_say, spoken_language},
     text_cleaning,
     values::{WallMoment, web_address},
 };
@@ -15,37 +17,55 @@ pub const ADDRESS: &str = "_address";
 /// Everything an author can write, and what the compiler adds.
 pub fn install_filters(env: &mut Environment<'_>) {
     expression::install_words(env);
+    install_say(env);
     env.add_filter("day", |at: &Value| {
         at.downcast_object_ref::<WallMoment>().map(WallMoment::day_text).unwrap_or_default()
     });
     env.add_filter("time", |at: &Value| {
         at.downcast_object_ref::<WallMoment>().map(WallMoment::time_text).unwrap_or_default()
     });
-    env.add_filter(
-        "plural",
-        |n: &Value, one: String, many: String| {
-            if f64::try_from(n.clone()).is_ok_and(|n| n == 1.0) { one } else { many }
-        },
-    );
+    env.add_filter("plural", choose_plural);
+    env.add_filter("number", write_number);
     env.add_filter("capped", cap_number);
     env.add_filter("list", join_list);
-    env.add_filter("short", |text: &Value, most: usize| text_cleaning::shorten_text(&text.to_string(), most));
+    env.add_filter("short", |text: &Value, most: usize| {
+        text_cleaning::balance_isolates(&text_cleaning::shorten_text(&text.to_string(), most))
+    });
     env.add_filter("batch", batch_list);
     env.add_filter("urlencode", filters::urlencode);
     env.add_filter(ADDRESS, |address: &Value| web_address(&address.to_string()));
 }
 
+/// One of two words. A language may have more plurals than these; messages of its own say all of them.
+fn choose_plural(state: &State<'_, '_>, number: &Value, one: String, many: String) -> String {
+    let is_one =
+        f64::try_from(number.clone()).is_ok_and(|number| spoken_language(state).plural_of(number) == "one");
+    if is_one { one } else { many }
+}
+
+/// A number as the reader's language writes it.
+fn write_number(state: &State<'_, '_>, number: &Value) -> String {
+    f64::try_from(number.clone())
+        .map_or_else(|_| number.to_string(), |number| spoken_language(state).number(number))
+}
+
 /// The number, and of more than `most` that it is more: `99+`.
-fn cap_number(number: &Value, most: Option<i64>) -> String {
+fn cap_number(state: &State<'_, '_>, number: &Value, most: Option<i64>) -> String {
     let most = most.unwrap_or(COUNT_SAID_MAX);
     match i64::try_from(number.clone()) {
-        Ok(number) if number > most => format!("{most}+"),
-        _ => number.to_string(),
+        #[allow(clippy::cast_precision_loss, reason = "the author counted so far")]
+        Ok(number) if number > most => {
+            let most = MessageValue::Number(most as f64);
+            spoken_language(state).house_sentence("capped", &[("most", most)])
+        }
+        Ok(_) => write_number(state, number),
+        Err(_) => number.to_string(),
     }
 }
 
 /// `a, b and c`; of more than `most` it says how many more.
-fn join_list(list: &Value, most: Option<usize>) -> Result<String, Error> {
+fn join_list(state: &State<'_, '_>, list: &Value, most: Option<usize>) -> Result<String, Error> {
+    let language = spoken_language(state);
     let mut names: Vec<String> = Vec::new();
     if let Ok(items) = list.try_iter() {
         names.extend(items.map(|item| item.to_string()).filter(|name| !name.is_empty()));
@@ -54,12 +74,12 @@ fn join_list(list: &Value, most: Option<usize>) -> Result<String, Error> {
     if names.len() > most {
         let more = names.len() - most;
         names.truncate(most);
-        names.push(format!("{more} more"));
+        names.push(language.house_sentence("more-names", &[("count", more.into())]));
     }
-    Ok(join_names(&names))
+    Ok(language.join_names(&names))
 }
 
-/// Names in a row, as one says them.
+/// Names in a row, for whoever writes a catalogue.
 pub fn join_names(names: &[String]) -> String {
     match names {
         [] => String::new(),

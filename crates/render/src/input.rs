@@ -15,6 +15,8 @@ pub struct MailInput<'a> {
     pub plan: &'a PlanName,
     /// How to greet, if the person has a name.
     pub name: Option<&'a str>,
+    /// What the profile states, as BCP 47 has it.
+    pub language: Option<&'a str>,
     /// The person's zone: days and times are said in it.
     pub zone: &'a Zone,
     /// When the mail is due.
@@ -139,6 +141,9 @@ pub struct RenderedPush {
     pub image: Option<String>,
     pub opens: Option<String>,
 }
+
+/// How a message ends about what is not there; of which kind, a check knows.
+pub(crate) const NOT_THERE: &str = "is not there";
 
 /// Why a message could not be rendered: its parts are not in the catalogue, or a text ran into a limit.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -27,11 +27,16 @@ impl FootLinks<'_> {
     }
 
     /// The other plans that the reader may have, each with its link.
-    pub fn alternative_links(self, plan: &PlanName, catalogue: &Catalogue) -> Scripted {
+    pub fn alternative_links(
+        self,
+        plan: &PlanName,
+        catalogue: &Catalogue,
+        title_of: &dyn Fn(&PlanName) -> String,
+    ) -> Scripted {
         let other = |name: &PlanName| {
             let parts = [
                 ("plan", Scripted::from(name.as_str())),
-                ("title", Scripted::from(catalogue.title_of(name))),
+                ("title", Scripted::from(title_of(name))),
                 ("link", self.link_to(&format!("?plan={}", encode_name(name.as_str())))),
             ];
             named_value(name.to_string(), parts)

@@ -30,7 +30,8 @@ impl MessageRenderer {
         let preheader = text_cleaning::clean_line(&preheader, PREHEADER_CHARS_MAX);
         roots.insert("headline", Scripted::from(headline.as_str()));
         roots.insert("preheader", Scripted::from(preheader.as_str()));
-        let html = self.render(TextPart::Html(plan, mail), &roots)?;
+        let direction = self.catalogue.language_for(input.language).direction();
+        let html = self.render(TextPart::Html(plan, mail, direction), &roots)?;
         let text = text_cleaning::wrap_text(&self.render(TextPart::Text(plan, mail), &roots)?);
         Ok(RenderedMail { headline, preheader, html, text })
     }

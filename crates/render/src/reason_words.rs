@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::{Audience, Catalogue};
+use languages::{MessageValue, ReaderLanguage};
 use model::{AudienceMatch, GeoPoint, Person, SubjectRef, Value, VersionedState, person::profile};
 
-use crate::{filters, input::ItemInput, text_cleaning, values::MailViews};
+use crate::{input::ItemInput, text_cleaning, values::MailViews};
 
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ mod tests;
 #[derive(Clone, Copy)]
 pub struct ReasonTeller<'a> {
     pub catalogue: &'a Catalogue,
+    pub language: &'a ReaderLanguage,
     pub persons: &'a BTreeMap<Person, VersionedState>,
     /// Where the reader is.
     pub place: Option<GeoPoint>,
@@ -27,9 +29,12 @@ impl ReasonTeller<'_> {
         let (mut near, mut named, mut listed, mut everyone) = (false, false, false, false);
         for reason in item.reasons {
             match &reason.because {
-                AudienceMatch::Follows(target) => add_name(&mut followed, followed_name(target, item, views)),
+                AudienceMatch::Follows(target) => {
+                    add_name(&mut followed, self.followed_name(target, item, views))
+                }
                 AudienceMatch::Mutual(other) => {
-                    let name = self.name(other).unwrap_or_else(|| "somebody else".to_owned());
+                    let name =
+                        self.name(other).unwrap_or_else(|| self.language.house_sentence("somebody", &[]));
                     add_name(&mut others, name);
                 }
                 AudienceMatch::Near => near = true,
@@ -42,16 +47,21 @@ impl ReasonTeller<'_> {
         let mutual = !others.is_empty();
         // A reason that stands alone is said shorter than one in a row of clauses.
         let alone = [follows, near, named, mutual, listed, everyone].iter().filter(|is| **is).count() < 2;
-        let word = |short: &str, clause: &str| if alone { short } else { clause }.to_owned();
+        let say = |name: &str| self.language.house_sentence(name, &[]);
+        let with = |name: &str, value: &str, text: String| {
+            self.language.house_sentence(name, &[(value, MessageValue::Sentence(text))])
+        };
+        let of_names = |name: &str, names: &[String]| with(name, "names", self.language.join_names(names));
         let clauses = [
-            follows.then(|| format!("you follow {}", filters::join_names(&followed))),
-            near.then(|| format!("it is {}", fill_other(self.distance_words(item), "near you"))),
-            named.then(|| "it is for you".to_owned()),
-            mutual.then(|| word("", "it is about ") + &format!("you and {}", filters::join_names(&others))),
-            listed.then(|| word("picked for you", "it was picked for you")),
-            everyone.then(|| "it is for everyone".to_owned()),
+            follows.then(|| of_names("follows", &followed)),
+            near.then(|| with("near", "distance", fill_other(self.distance_words(item), &say("near-you")))),
+            named.then(|| say("named")),
+            mutual.then(|| of_names(if alone { "mutual" } else { "mutual-clause" }, &others)),
+            listed.then(|| say(if alone { "listed" } else { "listed-clause" })),
+            everyone.then(|| say("everyone")),
         ];
-        join_clauses(&clauses.into_iter().flatten().collect::<Vec<_>>(), followed.len() > 1)
+        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+        self.language.join_clauses(&clauses, followed.len() > 1)
     }
 
     /// The other party, of something that is between two; nothing if there is none, or none with a name.
@@ -77,8 +87,8 @@ impl ReasonTeller<'_> {
         let nearest = fields.into_iter().filter_map(far).min_by(f64::total_cmp);
         match nearest.map(f64::round) {
             None => String::new(),
-            Some(km) if km < 1.0 => "less than 1 km from you".to_owned(),
-            Some(km) => format!("{km} km from you"),
+            Some(km) if km < 1.0 => self.language.house_sentence("distance-short", &[]),
+            Some(km) => self.language.house_sentence("distance", &[("km", MessageValue::Number(km))]),
         }
     }
 
@@ -94,18 +104,19 @@ impl ReasonTeller<'_> {
         }
     }
 
+    /// What is followed, by its name: `Mira Holm`, or `this author` of whom nothing is known.
+    fn followed_name(&self, target: &SubjectRef, item: &ItemInput<'_>, views: &MailViews<'_>) -> String {
+        let state = if target == item.subject { Some(item.state) } else { views.related.get(target) };
+        let name = state.map(|state| views.name(target, state)).filter(|name| !name.is_empty());
+        name.unwrap_or_else(|| {
+            let sort = MessageValue::Text(text_cleaning::clean_value(target.kind()));
+            self.language.house_sentence("unnamed", &[("sort", sort)])
+        })
+    }
+
     fn name(&self, person: &Person) -> Option<String> {
         let name = text_cleaning::clean_line(self.persons.get(person)?.text(profile::NAME)?, usize::MAX);
         (!name.is_empty()).then_some(name)
-    }
-}
-
-/// Clauses in a row; `apart` by a comma too if one of them has an `join_names` of its own.
-fn join_clauses(clauses: &[String], apart: bool) -> String {
-    match clauses {
-        [one, last] if !apart => format!("{one} and {last}"),
-        [most @ .., last] if !most.is_empty() => format!("{}, and {last}", most.join(", ")),
-        _ => clauses.concat(),
     }
 }
 
@@ -117,11 +128,4 @@ fn add_name(names: &mut Vec<String>, name: String) {
     if !names.contains(&name) {
         names.push(name);
     }
-}
-
-/// What is followed, by its name: `Mira Holm`, or `this author` of whom nothing is known.
-fn followed_name(target: &SubjectRef, item: &ItemInput<'_>, views: &MailViews<'_>) -> String {
-    let state = if target == item.subject { Some(item.state) } else { views.related.get(target) };
-    let name = state.map(|state| views.name(target, state)).filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| format!("this {}", text_cleaning::clean_value(target.kind())))
 }

@@ -1,7 +1,7 @@
 //! The renderer: the layouts and texts of a catalogue, compiled once, and what the engine says of each.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     io::{self, Write},
     ops::Range,
@@ -11,6 +11,7 @@ use std::{
 use catalogue::{
     Catalogue, KindDef, MailTemplates, PushTemplates, bundles::KindBundle, canary::CatalogueArm,
 };
+use languages::TextDirection;
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
@@ -19,8 +20,8 @@ use source_text::{SourceText, TextProblem, TextProblems};
 
 use crate::{
     filters,
-    input::RenderError,
-    layout::{self, HtmlLayout},
+    input::{NOT_THERE, RenderError},
+    layout::{self, HtmlLayout, LayoutLanguage},
     limits::{FUEL, PART_BYTES_MAX, RECURSION_MAX},
     marks::{self, PRINTED},
 };
@@ -29,7 +30,7 @@ use crate::{
 pub struct MessageRenderer {
     pub(crate) catalogue: Catalogue,
     env: Environment<'static>,
-    layouts: BTreeMap<PlanName, HtmlLayout>,
+    layouts: BTreeMap<(PlanName, TextDirection), HtmlLayout>,
     marking: Option<ValueMarking>,
     /// For the persons who have the catalogue on trial.
     canary: Option<Box<Self>>,
@@ -68,13 +69,15 @@ const SENTENCE: &str = "Something";
 /// A text of the catalogue, by which it is found in the environment.
 #[derive(Clone, Copy)]
 pub(crate) enum TextPart<'a> {
-    Html(&'a PlanName, &'a MailTemplates),
+    Html(&'a PlanName, &'a MailTemplates, TextDirection),
     Text(&'a PlanName, &'a MailTemplates),
     Headline(&'a PlanName, &'a MailTemplates),
     Preheader(&'a PlanName, &'a MailTemplates),
     Says(&'a KindDef),
     SaysMany(&'a KindDef, &'a KindBundle),
     Push(&'a PlanName, &'a PushTemplates, PushPart),
+    /// Of a section or of a plan, by its own words.
+    Title(&'a str),
 }
 
 /// A part of a push.
@@ -110,9 +113,6 @@ impl PushPart {
         }
     }
 }
-
-/// How a message ends about what is not there; of which kind, a check knows.
-pub(crate) const NOT_THERE: &str = "is not there";
 
 impl MessageRenderer {
     /// Compiles every layout and text of a catalogue.
@@ -169,19 +169,18 @@ impl MessageRenderer {
                 renderer.add(TextPart::SaysMany(kind, bundle), &bundle.says_many, &mut problems);
             }
         }
+        let titles = catalogue.plans.by_name.values().flat_map(|plan| &plan.sections);
+        let titles = titles.map(|section| &section.title);
+        let titles: BTreeSet<&String> =
+            titles.chain(catalogue.mails.values().map(|mail| &mail.title)).collect();
+        for title in titles.into_iter().filter(|title| is_title_template(title)) {
+            renderer.add(TextPart::Title(title), title, &mut problems);
+        }
         for (plan, mail) in &catalogue.mails {
             renderer.add(TextPart::Headline(plan, mail), &mail.headline, &mut problems);
             renderer.add(TextPart::Preheader(plan, mail), &mail.preheader, &mut problems);
             renderer.add(TextPart::Text(plan, mail), &mail.text, &mut problems);
-            let template = renderer.mark_part(TextPart::Html(plan, mail), &mail.template);
-            match layout::compile_layout(SourceText { file: &mail.template_file, text: &template }) {
-                Ok(layout) => {
-                    let html = layout.html.clone();
-                    renderer.layouts.insert(plan.clone(), layout);
-                    renderer.add_as_it_is(TextPart::Html(plan, mail), &html, &mut problems);
-                }
-                Err(found) => problems.extend(found.0),
-            }
+            renderer.add_layouts(plan, mail, &mut problems);
         }
         for (plan, push) in &catalogue.pushes {
             for part in PushPart::ALL {
@@ -189,6 +188,37 @@ impl MessageRenderer {
             }
         }
         problems.into_result().map(|()| renderer)
+    }
+
+    /// The layout of a plan, for each way in which a reader's language may be written.
+    fn add_layouts(&mut self, plan: &PlanName, mail: &MailTemplates, problems: &mut TextProblems) {
+        let mut directions: Vec<TextDirection> = Vec::new();
+        for language in self.catalogue.spoken_languages() {
+            if !directions.contains(&language.direction()) {
+                directions.push(language.direction());
+            }
+        }
+        for direction in directions {
+            let part = TextPart::Html(plan, mail, direction);
+            let language = match direction {
+                _ if self.catalogue.languages.is_empty() => LayoutLanguage::Written,
+                TextDirection::LeftToRight => LayoutLanguage::LeftToRight,
+                TextDirection::RightToLeft => LayoutLanguage::RightToLeft,
+            };
+            let template = self.mark_part(part, &mail.template);
+            let source = SourceText { file: &mail.template_file, text: &template };
+            match layout::compile_layout(source, language) {
+                Ok(layout) => {
+                    let html = layout.html.clone();
+                    self.layouts.insert((plan.clone(), direction), layout);
+                    self.add_as_it_is(part, &html, problems);
+                }
+                Err(found) => {
+                    problems.extend(found.0);
+                    return;
+                }
+            }
+        }
     }
 
     fn add(&mut self, part: TextPart<'_>, text: &str, problems: &mut TextProblems) {
@@ -279,8 +309,9 @@ impl MessageRenderer {
         };
         let offset = range.map(|range| range.start);
         let origin = match part {
-            TextPart::Html(plan, _) => {
-                offset.zip(self.layouts.get(plan)).map(|(at, layout)| layout.origin(at))
+            TextPart::Html(plan, _, direction) => {
+                let layout = self.layouts.get(&(plan.clone(), direction));
+                offset.zip(layout).map(|(at, layout)| layout.origin(at))
             }
             _ => offset,
         };
@@ -295,7 +326,7 @@ impl MessageRenderer {
             source.problem(line, 1, format!("{of}: {what}"))
         };
         match part {
-            TextPart::Html(_, mail) => {
+            TextPart::Html(_, mail, _) => {
                 let source = SourceText { file: &mail.template_file, text: &mail.template };
                 source.problem_at(offset.unwrap_or(0), what)
             }
@@ -309,6 +340,7 @@ impl MessageRenderer {
                 in_catalogue(push.line, format!("{} of `{plan}`", part.name()))
             }
             TextPart::Says(kind) => in_catalogue(kind.line, format!("`says` of `{}`", kind.name)),
+            TextPart::Title(title) => in_catalogue(1, format!("title `{title}`")),
             TextPart::SaysMany(kind, bundle) => {
                 in_catalogue(bundle.line, format!("`says_many` of `{}`", kind.name))
             }
@@ -318,15 +350,23 @@ impl MessageRenderer {
     /// What was compiled for a part; ranges of errors are of this.
     fn compiled_text<'a>(&'a self, part: TextPart<'a>) -> &'a str {
         match part {
-            TextPart::Html(plan, _) => self.layouts.get(plan).map_or("", |layout| &layout.html),
+            TextPart::Html(plan, _, direction) => {
+                self.layouts.get(&(plan.clone(), direction)).map_or("", |layout| &layout.html)
+            }
             TextPart::Text(_, mail) => &mail.text,
             TextPart::Headline(_, mail) => &mail.headline,
             TextPart::Preheader(_, mail) => &mail.preheader,
             TextPart::Says(kind) => &kind.says,
             TextPart::SaysMany(_, bundle) => &bundle.says_many,
+            TextPart::Title(title) => title,
             TextPart::Push(_, push, part) => part.text_of(push),
         }
     }
+}
+
+/// Whether a title has to be filled in.
+pub fn is_title_template(title: &str) -> bool {
+    title.contains("{{") || title.contains("{%") || title.contains("{#")
 }
 
 /// The path that was read where the engine's range begins at its first dot, or is the filter after it.
@@ -344,12 +384,14 @@ fn path_range(text: &str, range: Range<usize>) -> Range<usize> {
 impl TextPart<'_> {
     fn template_name(&self) -> String {
         match self {
-            Self::Html(plan, _) => format!("html/{plan}"),
+            Self::Html(plan, _, TextDirection::LeftToRight) => format!("html/{plan}"),
+            Self::Html(plan, _, TextDirection::RightToLeft) => format!("html/{plan}/rtl"),
             Self::Text(plan, _) => format!("text/{plan}"),
             Self::Headline(plan, _) => format!("headline/{plan}"),
             Self::Preheader(plan, _) => format!("preheader/{plan}"),
             Self::Says(kind) => format!("says/{}", kind.name),
             Self::SaysMany(kind, _) => format!("says/{}{MANY}", kind.name),
+            Self::Title(title) => format!("title/{title}"),
             Self::Push(plan, _, part) => format!("push/{plan}/{}", part.name()),
         }
     }

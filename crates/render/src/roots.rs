@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use expression::{OTHER, VARIANT};
+use catalogue::Catalogue;
+use expression::{DIRECTION, LANGUAGE, OTHER, VARIANT};
+use languages::ReaderLanguage;
 use minijinja::Value as Scripted;
 use model::{EntryReason, FieldType, Kind, SubjectRef};
 
@@ -11,10 +13,11 @@ use crate::{
     input::{ItemInput, MailInput, RenderError, SectionInput},
     limits::SAYS_CHARS_MAX,
     links::{FootLinks, mute_target},
+    messages_said::SPOKEN,
     reason_words::ReasonTeller,
     renderer::{MessageRenderer, TextPart},
     text_cleaning,
-    values::{MailViews, NamedValue, WallMoment, named_value, web_address},
+    values::{MailViews, NamedValue, SpokenLanguage, WallMoment, named_value, web_address},
 };
 
 /// Variants are numbers below this, which so many texts as ten can be taken from evenly.
@@ -47,8 +50,14 @@ impl PreparedItem<'_> {
 
 impl MessageRenderer {
     pub(crate) fn build_roots(&self, input: &MailInput<'_>) -> Result<TextRoots, RenderError> {
-        let mut views = MailViews::new(&self.catalogue, input.zone, input.due, input.related);
-        let telling = ReasonTeller { catalogue: &self.catalogue, persons: input.persons, place: input.place };
+        let language = self.catalogue.language_for(input.language);
+        let mut views = MailViews::new(&self.catalogue, &language, input.zone, input.due, input.related);
+        let telling = ReasonTeller {
+            catalogue: &self.catalogue,
+            language: &language,
+            persons: input.persons,
+            place: input.place,
+        };
         let mut made = Vec::new();
         for section in input.sections {
             let items: Result<Vec<_>, _> = section
@@ -73,11 +82,12 @@ impl MessageRenderer {
             .name
             .map(|name| text_cleaning::clean_line(name, usize::MAX))
             .filter(|name| !name.is_empty());
-        let moment = WallMoment::new(input.due, input.zone, input.due);
+        let moment = WallMoment::new(input.due, input.zone, input.due, &language);
         let postal =
             self.catalogue.postal.as_ref().map(|postal| Scripted::from(text_cleaning::clean_value(postal)));
         let doors = FootLinks(input.unsubscribe);
-        Ok(BTreeMap::from([
+        let mut roots = TextRoots::from(language_roots(&self.catalogue, &language));
+        roots.extend([
             ("name", name.map_or(Scripted::UNDEFINED, Scripted::from)),
             ("due", moment.map_or(Scripted::UNDEFINED, Scripted::from_object)),
             ("count", Scripted::from(items.len())),
@@ -90,8 +100,14 @@ impl MessageRenderer {
             ("postal", postal.unwrap_or(Scripted::UNDEFINED)),
             ("unsubscribe", doors.unsubscribe_link()),
             ("rest", if more > 0 { doors.rest_link() } else { Scripted::UNDEFINED }),
-            ("instead", doors.alternative_links(input.plan, &self.catalogue)),
-        ]))
+            (
+                "instead",
+                doors.alternative_links(input.plan, &self.catalogue, &|plan| {
+                    self.plan_title_in(plan, &language)
+                }),
+            ),
+        ]);
+        Ok(roots)
     }
 
     /// The first item of the first section with the picture that the plan's mails are led by.
@@ -123,7 +139,7 @@ impl MessageRenderer {
         let alone: Vec<usize> = alone.iter().flat_map(|group| group.items.iter().copied()).collect();
         let alone = (!alone.is_empty()).then(|| self.group_value(None, &of(&alone), doors, told));
         let one_kind = shared_value(items.iter(), |item| item.input.kind).map(Kind::as_str);
-        let title = text_cleaning::clean_value(section.title);
+        let title = text_cleaning::clean_value(&self.say_title_in(section.title, told.0.language));
         let parts = [
             ("title", Scripted::from(title.as_str())),
             ("items", items.iter().map(PreparedItem::full_value).collect()),
@@ -203,11 +219,14 @@ impl MessageRenderer {
         for (name, value) in &words {
             roots.entry((*name).to_string()).or_insert_with(|| value.clone());
         }
+        for (name, value) in language_roots(&self.catalogue, telling.language) {
+            roots.entry(name.to_string()).or_insert(value);
+        }
         let sentence = match &kind.bundle {
             Some(bundle) if item.words.count > 1 => TextPart::SaysMany(kind, bundle),
             _ => TextPart::Says(kind),
         };
-        let says = text_cleaning::clean_line(&self.render(sentence, &roots)?, SAYS_CHARS_MAX);
+        let says = text_cleaning::clean_sentence(&self.render(sentence, &roots)?, SAYS_CHARS_MAX);
         let name = views.name(item.subject, item.state);
         let name = if name.is_empty() { says.clone() } else { name };
         let why = telling.reason_sentence(item, views);
@@ -247,6 +266,16 @@ impl MessageRenderer {
         });
         heads
     }
+}
+
+/// The language as texts read it, and as the words of texts do.
+pub fn language_roots(catalogue: &Catalogue, language: &ReaderLanguage) -> [(&'static str, Scripted); 3] {
+    let book = catalogue.messages.book_of(language);
+    [
+        (LANGUAGE, Scripted::from(language.tag())),
+        (DIRECTION, Scripted::from(language.direction().name())),
+        (SPOKEN, Scripted::from_object(SpokenLanguage(language.clone(), book))),
+    ]
 }
 
 /// What all of these have, if that is one and the same.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::Catalogue;
+use catalogue::{Catalogue, ReaderLanguage};
 use expression::{FILTERS, FilterInput, FilterOutput};
 use model::{
     AudienceMatch, EntryReason, GeoPoint, Kind, PlanName, SubjectRef, UtcMillis, Value, ValueCell,
@@ -130,6 +130,7 @@ fn render_moon(renderer: &MessageRenderer, input: &MoonMailInput<'_>) -> Result<
         variant: 7,
         plan: &PlanName::new("daily").unwrap(),
         name: input.name,
+        language: None,
         zone: &ZoneRules::load_bundled().get_or_utc(Some("Europe/Berlin")),
         due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap(),
         sections: &sections,
@@ -601,7 +602,8 @@ fn a_time_says_whose_it_is() {
     let check = |zone: &str, expected: &str| {
         let zone = ZoneRules::load_bundled().get_or_utc(Some(zone));
         let at = |text: &str| UtcMillis::parse(text).unwrap();
-        let moment = WallMoment::new(at("2026-11-27T17:00:00Z"), &zone, at("2026-11-24T08:00:00Z")).unwrap();
+        let (due, english) = (at("2026-11-24T08:00:00Z"), ReaderLanguage::plain_english());
+        let moment = WallMoment::new(at("2026-11-27T17:00:00Z"), &zone, due, &english).unwrap();
         assert_eq!(moment.time_text(), expected);
     };
     check("UTC", "17:00 UTC");

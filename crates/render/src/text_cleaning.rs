@@ -18,6 +18,44 @@ pub fn clean_line(text: &str, most: usize) -> String {
     shorten_text(&words.join(" "), most)
 }
 
+/// A sentence as one line, of at most so many characters. What isolates a value in it stays, and ends in it.
+pub fn clean_sentence(text: &str, most: usize) -> String {
+    if !has_isolates(text) {
+        return clean_line(text, most);
+    }
+    let kept: String = text.chars().filter(|c| ISOLATES.contains(c) || !turns_direction(*c)).collect();
+    let kept = kept.replace(ends_line, " ");
+    let words: Vec<&str> = kept.split_whitespace().collect();
+    balance_isolates(&shorten_text(&words.join(" "), most))
+}
+
+/// Whether a text has isolates. Values from elsewhere have none, so it was made by the house.
+pub fn has_isolates(text: &str) -> bool {
+    text.contains(ISOLATES)
+}
+
+/// Each isolate with its end, and no end without its beginning: a text that was cut may lack some.
+pub fn balance_isolates(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut open = 0_usize;
+    for c in text.chars() {
+        match c {
+            OPEN => open += 1,
+            CLOSE if open == 0 => continue,
+            CLOSE => open -= 1,
+            _ => {}
+        }
+        out.push(c);
+    }
+    out.extend(std::iter::repeat_n(CLOSE, open));
+    out
+}
+
+/// What stands around a value of the other direction.
+const OPEN: char = '\u{2068}';
+const CLOSE: char = '\u{2069}';
+const ISOLATES: [char; 2] = [OPEN, CLOSE];
+
 /// At most so many characters, cut between words where there is one near.
 pub fn shorten_text(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

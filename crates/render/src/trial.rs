@@ -68,6 +68,8 @@ pub struct FormSheet {
     pub plan: PlanName,
     pub channel: Channel,
     pub form: MailForm,
+    /// Of several that the catalogue has.
+    pub language: Option<String>,
     pub things: usize,
     pub headline: String,
     /// Of a mail.
@@ -181,13 +183,23 @@ impl TrialRunner<'_> {
             (MailForm::Each, &once),
             (MailForm::Twice, &twice),
         ] {
-            let sheet = self.make_sheet(plan, form, input)?;
-            self.run.sheets.push(sheet);
+            for language in self.languages() {
+                let sheet = self.make_sheet(plan, form, &input.in_language(language))?;
+                self.run.sheets.push(sheet);
+            }
         }
         self.weigh_mail(plan, &each)?;
         self.find_repeated(plan, &full, MailForm::Full)?;
         self.find_repeated(plan, &twice, MailForm::Twice)?;
         self.find_gaps(plan, &kinds, &each)
+    }
+
+    /// The languages in which each message is made; nothing where there is no choice.
+    fn languages(&self) -> Vec<Option<String>> {
+        match &self.catalogue.languages[..] {
+            [] | [_] => vec![None],
+            several => several.iter().map(|language| Some(language.tag().to_owned())).collect(),
+        }
     }
 
     fn make_sheet(
@@ -197,8 +209,8 @@ impl TrialRunner<'_> {
         input: &MessageInput,
     ) -> Result<FormSheet, RenderError> {
         let MessageReading { headline, html, text } = input.make_reading(&self.plain, plan)?;
-        let (things, channel) = (input.things.len(), plan.channel);
-        Ok(FormSheet { plan: plan.name.clone(), channel, form, things, headline, html, text })
+        let (things, channel, language) = (input.things.len(), plan.channel, input.language.clone());
+        Ok(FormSheet { plan: plan.name.clone(), channel, form, language, things, headline, html, text })
     }
 
     fn add_finding(

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use catalogue::{Catalogue, KindDef, is_web_url};
 use expression::{ACTOR, ACTORS, COUNT, EVENT, OTHERS};
 use jiff::{Timestamp, Zoned};
+use languages::{MessageBook, MessageValue, ReaderLanguage};
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value as Scripted};
 use model::{Actor, FieldType, SubjectRef, UtcMillis, Value, VersionedState, civil_time::Zone};
 
@@ -58,24 +59,34 @@ fn actor_value(actor: &Actor) -> Option<Scripted> {
     (!name.is_empty()).then(|| named_value(name, parts))
 }
 
+/// The language of whoever reads a text, for the words that write something in it, and the catalogue's messages in it.
+#[derive(Debug)]
+pub struct SpokenLanguage(pub ReaderLanguage, pub Option<Arc<MessageBook>>);
+
+impl Object for SpokenLanguage {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+}
+
 /// An instant on the reader's wall.
 #[derive(Debug)]
 pub struct WallMoment {
     at: Zoned,
     /// The year that goes without saying.
     year: i16,
+    language: ReaderLanguage,
 }
 
 impl WallMoment {
-    pub fn new(at: UtcMillis, zone: &Zone, due: UtcMillis) -> Option<Self> {
+    pub fn new(at: UtcMillis, zone: &Zone, due: UtcMillis, language: &ReaderLanguage) -> Option<Self> {
         let zoned = |at: UtcMillis| Some(Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone.clone()));
-        Some(Self { at: zoned(at)?, year: zoned(due)?.year() })
+        Some(Self { at: zoned(at)?, year: zoned(due)?.year(), language: language.clone() })
     }
 
     /// `Fri 27 Nov`, with the year if it is another.
     pub fn day_text(&self) -> String {
-        let form = if self.at.year() == self.year { "%a %-d %b" } else { "%a %-d %b %Y" };
-        self.at.strftime(form).to_string()
+        self.language.day(self.at.date(), self.at.year() != self.year)
     }
 
     /// `18:00 CET`: what is told may be far away, so a time says whose it is.
@@ -83,7 +94,7 @@ impl WallMoment {
         let zone = self.at.strftime("%Z").to_string();
         // Where nobody uses letters the zone's database has the difference alone.
         let of = if zone.starts_with(['+', '-']) { "UTC" } else { "" };
-        format!("{} {of}{zone}", self.at.strftime("%H:%M"))
+        format!("{} {of}{zone}", self.language.time(self.at.time()))
     }
 }
 
@@ -97,7 +108,8 @@ impl Object for WallMoment {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}", self.day_text(), self.time_text())
+        let [day, time] = [self.day_text(), self.time_text()].map(MessageValue::Sentence);
+        f.write_str(&self.language.house_sentence("moment", &[("day", day), ("time", time)]))
     }
 }
 
@@ -116,6 +128,7 @@ pub fn web_address(text: &str) -> String {
 /// Makes values for one mail.
 pub struct MailViews<'a> {
     pub catalogue: &'a Catalogue,
+    pub language: &'a ReaderLanguage,
     pub zone: &'a Zone,
     pub due: UtcMillis,
     pub related: &'a BTreeMap<SubjectRef, VersionedState>,
@@ -126,11 +139,12 @@ pub struct MailViews<'a> {
 impl<'a> MailViews<'a> {
     pub fn new(
         catalogue: &'a Catalogue,
+        language: &'a ReaderLanguage,
         zone: &'a Zone,
         due: UtcMillis,
         related: &'a BTreeMap<SubjectRef, VersionedState>,
     ) -> Self {
-        Self { catalogue, zone, due, related, made: BTreeMap::new() }
+        Self { catalogue, language, zone, due, related, made: BTreeMap::new() }
     }
 
     /// A subject with its fields and, one deep, what it refers to.
@@ -214,7 +228,7 @@ impl<'a> MailViews<'a> {
             (FieldType::Number, Value::Number(n)) => Some(Scripted::from(*n)),
             (FieldType::Flag, Value::Flag(flag)) => Some(Scripted::from(*flag)),
             (FieldType::Time, Value::Time(at)) => {
-                WallMoment::new(*at, self.zone, self.due).map(Scripted::from_object)
+                WallMoment::new(*at, self.zone, self.due, self.language).map(Scripted::from_object)
             }
             (FieldType::Ref(_), Value::Ref(to)) if near => Some(self.reference(to)),
             (FieldType::Refs(_), Value::Refs(to)) if near => {

@@ -114,6 +114,7 @@ fn render_with<T>(
     let input = MailInput {
         plan: &PlanName::new("daily").unwrap(),
         name: None,
+        language: None,
         zone: &Zone::UTC,
         due: UtcMillis(0),
         sections: &sections,

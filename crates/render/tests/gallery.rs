@@ -154,6 +154,7 @@ fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[GalleryLine], more: usize
         variant: 7,
         plan: &PlanName::new(plan).unwrap(),
         name: Some("Ann"),
+        language: None,
         zone: &ZoneRules::load_bundled().get_or_utc(Some("Europe/Berlin")),
         due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap(),
         sections: &sections,

@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, bail};
 use catalogue::Catalogue;
 use courier::{mail_returns::WORD_HEADER, mime::SILENT_HEADER, outbox::OutboxCourier};
+use languages::strip_isolates;
 use model::{
     EntryKey, Person, ReadyId, SubjectRef, Tenant,
+    person::profile,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
 };
+use render::MessageRenderer;
 use stage::world::{StageMail, StageMailSection};
 use store::{JournalOutcome, StateKey, Store};
 use topic::Topics;
@@ -59,8 +62,9 @@ impl ScenarioMailLog {
                 to: header("to"),
                 headline: header("subject"),
                 sections,
-                text: mail.text,
-                html: mail.html,
+                // Nobody who writes a scenario sees these characters.
+                text: strip_isolates(&mail.text).into_owned(),
+                html: strip_isolates(&mail.html).into_owned(),
             });
         }
         Ok(())
@@ -86,6 +90,38 @@ impl ScenarioMailLog {
     }
 }
 
+/// What sections are called in the language of the mail's reader.
+#[derive(Default)]
+struct SectionTitles {
+    /// Nothing where every title is said as it is written.
+    spoken: Option<(MessageRenderer, Option<String>)>,
+}
+
+impl SectionTitles {
+    async fn load(
+        plan: &Plan,
+        ready: &Ready,
+        store: &dyn Store,
+        catalogue: &Catalogue,
+    ) -> anyhow::Result<Self> {
+        if !plan.sections.iter().any(|section| render::is_title_template(&section.title)) {
+            return Ok(Self::default());
+        }
+        let key = StateKey::Person(ready.tenant.clone(), ready.person.clone());
+        let known = store.states(&[key]).await?.into_iter().next().unwrap_or_default();
+        let language = known.text(profile::LANGUAGE).map(str::to_owned);
+        Ok(Self { spoken: Some((MessageRenderer::new(catalogue)?, language)) })
+    }
+
+    fn say(&self, title: &str) -> String {
+        let said = self
+            .spoken
+            .as_ref()
+            .map(|(renderer, language)| renderer.section_title(title, language.as_deref()));
+        said.unwrap_or_else(|| title.to_owned())
+    }
+}
+
 /// What a mail told: of its Ready, the entries that its claim names.
 async fn read_sections(
     ready: &Ready,
@@ -97,6 +133,7 @@ async fn read_sections(
     let told = read_told_entries(ready, store).await?;
     let entries: Vec<&ReadyEntry> = ready.entries.iter().filter(|entry| told.contains(&entry.key)).collect();
     let names = read_names(ready, &entries, store, catalogue).await?;
+    let titles = SectionTitles::load(plan, ready, store, catalogue).await?;
     let mut sections = Vec::new();
     for (number, section) in plan.sections.iter().enumerate() {
         let items: Vec<String> = subjects_of_section(plan, &entries, number)
@@ -104,7 +141,7 @@ async fn read_sections(
             .map(|subject| names[subject].clone())
             .collect();
         if !items.is_empty() {
-            sections.push(StageMailSection { title: section.title.clone(), items });
+            sections.push(StageMailSection { title: titles.say(&section.title), items });
         }
     }
     Ok(sections)

@@ -85,6 +85,7 @@ impl MessageMaker<'_> {
         let input = MailInput {
             plan: &ready.plan,
             name: facts.profile.text(profile::NAME),
+            language: facts.profile.text(profile::LANGUAGE),
             zone: &zone,
             due: ready.due,
             sections: &section_inputs(plan, &said, &ready.more, related, &nothing),
@@ -159,6 +160,19 @@ impl MessageMaker<'_> {
         Ok((rendered.headline, rendered.body, MessagePayload::Push(push)))
     }
 
+    /// What a section tells, for programs.
+    fn call_items(&self, section: &SectionInput<'_>, language: Option<&str>) -> Vec<CallItem> {
+        let title = self.renderer.section_title(section.title, language);
+        let item = |item: &ItemInput<'_>| CallItem {
+            section: title.clone(),
+            kind: item.kind.clone(),
+            subject: item.subject.clone(),
+            maybe: item.maybe,
+            count: item.words.count,
+        };
+        section.items.iter().map(item).collect()
+    }
+
     fn make_call(
         &self,
         hook: Hook,
@@ -176,22 +190,15 @@ impl MessageMaker<'_> {
             image: rendered.image,
             opens: rendered.opens,
             silent: ready.silent,
-            told: input.sections.iter().flat_map(call_items).collect(),
+            told: input
+                .sections
+                .iter()
+                .flat_map(|section| self.call_items(section, input.language))
+                .collect(),
             expires: ready.expires,
         };
         Ok((rendered.headline, rendered.body, MessagePayload::Call(call)))
     }
-}
-
-/// What a section tells, for programs.
-fn call_items(section: &SectionInput<'_>) -> impl Iterator<Item = CallItem> {
-    section.items.iter().map(|item| CallItem {
-        section: section.title.to_owned(),
-        kind: item.kind.clone(),
-        subject: item.subject.clone(),
-        maybe: item.maybe,
-        count: item.words.count,
-    })
 }
 
 /// The number on the app's icon once this is told: what was told before and not seen, and what is told now. Marks of

@@ -154,6 +154,16 @@ impl PreviewStudio {
         Ok(Self { catalogue, renderer, zones, links })
     }
 
+    /// What somebody calls the messages of a plan, in the language that their profile states.
+    pub fn plan_title(&self, person: &Person, plan: &PlanName, stated: Option<&str>) -> String {
+        self.renderer.for_person(person).plan_title(plan, stated)
+    }
+
+    /// The title of a section for somebody, in the language that their profile states.
+    pub fn section_title(&self, person: &Person, title: &str, stated: Option<&str>) -> String {
+        self.renderer.for_person(person).section_title(title, stated)
+    }
+
     /// The one that the person has of whom it is asked; who is named wrongly is refused later.
     fn catalogue_of(&self, asked: &PreviewRequest) -> &Catalogue {
         let person = Person::new(&asked.person).ok();

@@ -146,7 +146,7 @@ pub const SLIPS: &[(&str, &str, &str)] = &[
     ("from: Sample <news@example.com>", "from: \"a@b.c\\r\\nBcc: x\"", "31:11: this is not a sender: a control character; write a sender as `Name <box@host>` or `box@host`"),
     ("from: Sample <news@example.com>", "from: Sample <news@example.com>\n    stream: Offers", "32:13: `Offers` cannot be the name of a stream; a name has lower-case letters, digits and `_`, and begins with a letter"),
     ("from: Sample <news@example.com>", "from: Sample <news@example.com>\n    stream: offers", "fine"),
-    ("headline: 'New: {{ items | list(2) }}'", "headline: '{{ items | list(2) }} {{ headline }}'", "32:41: there is no `headline`; a text here reads `count`, `due`, `items`, `more`, `name`, `sections` or `variant`"),
+    ("headline: 'New: {{ items | list(2) }}'", "headline: '{{ items | list(2) }} {{ headline }}'", "32:41: there is no `headline`; a text here reads `count`, `direction`, `due`, `items`, `language`, `more`, `name`, `sections` or `variant`"),
     ("order: {best: score}", "group: autor", "36:57: `work` has no field `autor` to group by; did you mean `author`?"),
     ("order: {best: score}", "group: score", "36:57: `score` is number, but entries are grouped by a ref, refs or a text"),
     ("order: {soonest: starts}", "group: [at]", "37:75: `group` must be a text, not a list"),

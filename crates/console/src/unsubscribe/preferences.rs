@@ -7,6 +7,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{Request, StatusCode, header},
 };
+use catalogue::ReaderLanguage;
 use model::{
     Channel, Crowd, PlanName, SubjectRef, VersionedState,
     person::{notes, profile},
@@ -49,6 +50,11 @@ impl MailPreferences {
 
     pub fn is_off(&self) -> bool {
         self.profile.flag(profile::EMAIL_OFF)
+    }
+
+    /// The language that the profile states.
+    pub fn language(&self) -> Option<&str> {
+        self.profile.text(profile::LANGUAGE)
     }
 
     /// By which of the plans that are alternatives the person's mails come now.
@@ -159,7 +165,7 @@ impl MailPreferences {
 /// The names of what mutes are about, in the same order. Whoever has a link could ask for any subject there is: its name is
 /// said to those who follow it, or were told of it or of what refers to it.
 pub async fn load_mute_names(
-    app: &HttpApp,
+    (app, language): (&HttpApp, &ReaderLanguage),
     token: &LinkToken,
     mutes: &[MuteTarget],
 ) -> anyhow::Result<Vec<String>> {
@@ -173,7 +179,7 @@ pub async fn load_mute_names(
         name.map_or_else(|| subject.as_str().to_owned(), str::to_owned)
     };
     let name = |mute: &MuteTarget| match mute {
-        MuteTarget::Kind(kind) => title(app, token, kind),
+        MuteTarget::Kind(kind) => title((app, language), token, kind),
         MuteTarget::Actor(actor) => actor.as_str().to_owned(),
         MuteTarget::Subject(subject) | MuteTarget::Thread(subject) => called(subject),
     };
@@ -222,9 +228,12 @@ async fn load_known_subjects(
 }
 
 /// What readers call a kind: the section of their mails in which it alone stands, else its name.
-fn title(app: &HttpApp, token: &LinkToken, kind: &model::Kind) -> String {
+fn title((app, language): (&HttpApp, &ReaderLanguage), token: &LinkToken, kind: &model::Kind) -> String {
     let plan = app.catalogue_of(&token.person).plans.by_name.get(&token.plan);
     let sections = plan.map(|plan| plan.sections.as_slice()).unwrap_or_default();
     let own = sections.iter().find(|section| section.kinds == [kind.clone()]);
-    own.map_or_else(|| kind.as_str().replace('_', " "), |section| section.title.clone())
+    own.map_or_else(
+        || kind.as_str().replace('_', " "),
+        |section| app.studio.section_title(&token.person, &section.title, Some(language.tag())),
+    )
 }

@@ -2,20 +2,28 @@
 
 use axum::{
     extract::{Path, State},
+    http::HeaderMap,
     response::Response,
 };
 use model::Channel;
 use serde_json::{Value as Json, json};
 use views::preview::LookupContext;
 
-use super::{AppState, BUSY, HttpProblem, MailPreferences, ProblemType, choices, is_young, sender_of};
+use super::{
+    AppState, BUSY, HttpProblem, MailPreferences, ProblemType, accepted_text, choices, is_young,
+    page_language, sender_of,
+};
 
-const TOO_OLD: HttpProblem = HttpProblem::from_text(
+pub const TOO_OLD: HttpProblem = HttpProblem::from_text(
     ProblemType::Forbidden,
     "this mail is too old to show what is new; it may be in other hands by now",
 );
 
-pub async fn show_rest(State(app): AppState, Path(text): Path<String>) -> Result<Response, HttpProblem> {
+pub async fn show_rest(
+    State(app): AppState,
+    Path(text): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, HttpProblem> {
     let token = app.unsubscribe.read(&text)?;
     // It says what somebody follows, which ending their mails does not.
     if !is_young(&token, app.now()) {
@@ -37,6 +45,9 @@ pub async fn show_rest(State(app): AppState, Path(text): Path<String>) -> Result
         }
         _ => (Vec::new(), 0),
     };
+    // What waits is told in the language of the mails, and so is all around it.
+    let accepted = accepted_text(&headers).filter(|_| items.is_empty());
+    let language = page_language(&app, &token, known.as_ref(), accepted.as_deref());
     let items: Vec<Json> =
         items.iter().map(|item| json!({"says": item.says, "why": item.why, "page": item.page})).collect();
     let own = json!({
@@ -47,5 +58,5 @@ pub async fn show_rest(State(app): AppState, Path(text): Path<String>) -> Result
         "more": more,
         "token": text,
     });
-    Ok(app.render_alone("rest.html", &own)?)
+    Ok(app.render_alone("rest.html", &own, &language)?)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use expression::{DIRECTION, LANGUAGE};
 use mrml::{
     mj_head::MjHeadChild,
     mj_style::StyleInlineMode,
@@ -12,7 +13,8 @@ use source_text::{SourceText, TextProblem, TextProblems};
 
 use crate::layout::{
     inline_styles::StyleSheet,
-    scan::{ScannedLayout, WORD, placeholder_word, scan_layout},
+    mirror::mirror_html,
+    scan::{ScannedLayout, TakenTag, WORD, placeholder_word, scan_layout},
 };
 
 /// An HTML template, and where in its layout each tag was.
@@ -30,11 +32,24 @@ impl HtmlLayout {
     }
 }
 
+/// What the HTML of a layout says of its language.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LayoutLanguage {
+    /// What its author wrote.
+    Written,
+    /// That of its reader, from left to right.
+    LeftToRight,
+    RightToLeft,
+}
+
 /// Compiles a layout.
-pub fn compile_layout(source: SourceText<'_>) -> Result<HtmlLayout, TextProblems> {
-    let scanned = scan_layout(source)?;
+pub fn compile_layout(source: SourceText<'_>, language: LayoutLanguage) -> Result<HtmlLayout, TextProblems> {
+    let mut scanned = scan_layout(source)?;
     let mut parsed = mrml::parse(&scanned.mjml)
         .map_err(|error| TextProblems::from(parse_problem(source, &scanned, &error)))?;
+    if language != LayoutLanguage::Written {
+        declare_language(&mut parsed.element, &mut scanned);
+    }
     let sheet = take_inline_styles(&mut parsed.element, source)?;
     // No fonts from elsewhere, and no notes to ourselves.
     let options = RenderOptions { disable_comments: true, social_icon_origin: None, fonts: HashMap::new() };
@@ -42,7 +57,21 @@ pub fn compile_layout(source: SourceText<'_>) -> Result<HtmlLayout, TextProblems
         .element
         .render(&options)
         .map_err(|error| TextProblems::from(source.problem(1, 1, format!("not MJML: {error}"))))?;
-    restore_tags(source, &scanned, &sheet.apply_to(&html))
+    let html = sheet.apply_to(&html);
+    let html = if language == LayoutLanguage::RightToLeft { mirror_html(&html) } else { html };
+    restore_tags(source, &scanned, &html)
+}
+
+/// Lets a layout say which language it is in, whatever its author wrote; a tag of theirs stays.
+fn declare_language(mjml: &mut Mjml, scanned: &mut ScannedLayout) {
+    let attributes = &mut mjml.attributes;
+    for (attribute, name) in [(&mut attributes.lang, LANGUAGE), (&mut attributes.dir, DIRECTION)] {
+        if attribute.as_ref().is_some_and(|written| written.contains(WORD)) {
+            continue;
+        }
+        *attribute = Some(placeholder_word(scanned.tags.len()));
+        scanned.tags.push(TakenTag { text: format!("{{{{ {name} }}}}"), offset: 0 });
+    }
 }
 
 /// Takes the styles that are to be inlined out of a layout.

@@ -94,6 +94,7 @@ impl ReasonMailCase<'_> {
             variant: 7,
             plan: &PlanName::new("daily").unwrap(),
             name: None,
+            language: None,
             zone: &Zone::UTC,
             due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap(),
             sections: &[SectionInput { title: "Works", items: vec![item], more: 0 }],

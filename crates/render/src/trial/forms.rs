@@ -150,6 +150,8 @@ pub struct MessageInput {
     pub named: bool,
     /// Whether things are carried over.
     pub over: bool,
+    /// Of several that there are.
+    pub language: Option<String>,
 }
 
 /// What is read of a message.
@@ -171,7 +173,12 @@ impl MessageReading {
 
 impl MessageInput {
     pub fn new(things: Vec<ToldThing>, over: bool) -> Self {
-        Self { things, named: true, over }
+        Self { things, named: true, over, language: None }
+    }
+
+    /// The same for a reader of this language.
+    pub fn in_language(&self, language: Option<String>) -> Self {
+        Self { language, ..self.clone() }
     }
 
     /// The things in the order in which they are told.
@@ -217,6 +224,7 @@ impl MessageInput {
         let input = MailInput {
             plan: &plan.name,
             name: self.named.then_some("Charlotte"),
+            language: self.language.as_deref(),
             zone: &Zone::UTC,
             due: UtcMillis::parse("2026-11-24T08:00:00Z").unwrap_or_default(),
             sections: &sections,

@@ -27,7 +27,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 45] = [
+const CRATES: [&str; 46] = [
     "adapters",
     "bench",
     "calendar",
@@ -46,6 +46,7 @@ const CRATES: [&str; 45] = [
     "house_facts",
     "http_agent",
     "ingest",
+    "languages",
     "lifecycle",
     "listener",
     "live",

@@ -3,7 +3,6 @@
 use std::{fs, path::Path};
 
 use anyhow::Context as _;
-use model::PlanName;
 use render::{FormSheet, MailForm, TrialFinding};
 use serde_json::json;
 use shell::{failure::CommandError, terminal};
@@ -12,7 +11,10 @@ use super::report_parts::{pluralise, problem_in_json};
 
 /// What a plan's messages weigh, form by form.
 pub fn describe_weights(plan: &str, sheets: &[FormSheet]) -> String {
-    let own: Vec<&FormSheet> = sheets.iter().filter(|sheet| sheet.plan.as_str() == plan).collect();
+    let mut own: Vec<&FormSheet> = sheets.iter().filter(|sheet| sheet.plan.as_str() == plan).collect();
+    // Of several languages that of the most readers.
+    let first = own.first().and_then(|sheet| sheet.language.clone());
+    own.retain(|sheet| sheet.language == first);
     let things = |form| own.iter().find(|sheet| sheet.form == form).map(|sheet| sheet.things);
     let weights = own.iter().map(|sheet| {
         let bytes = sheet.html.as_ref().map_or(sheet.text.len(), String::len);
@@ -33,7 +35,7 @@ fn format_size(bytes: usize) -> String {
 }
 
 pub fn sheet_in_json(sheet: &FormSheet) -> serde_json::Value {
-    json!({
+    let mut said = json!({
         "plan": sheet.plan.as_str(),
         "channel": sheet.channel.to_string(),
         "form": sheet.form.name(),
@@ -41,7 +43,11 @@ pub fn sheet_in_json(sheet: &FormSheet) -> serde_json::Value {
         "headline": sheet.headline,
         "html_bytes": sheet.html.as_ref().map(String::len),
         "text_bytes": sheet.text.len(),
-    })
+    });
+    if let Some(language) = &sheet.language {
+        said["language"] = json!(language);
+    }
+    said
 }
 
 /// A note on a message, with the plan and the form it was seen in.
@@ -59,7 +65,7 @@ pub fn write_sheets(folder: &Path, sheets: &[FormSheet]) -> Result<(), CommandEr
     fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     let mut files = 0;
     for sheet in sheets {
-        let stem = file_stem(&sheet.plan, sheet.form.name());
+        let stem = file_stem(sheet);
         let text = format!("{}\n\n{}", sheet.headline, sheet.text);
         for (ending, content) in [("html", sheet.html.as_deref()), ("txt", Some(text.as_str()))] {
             let Some(content) = content else { continue };
@@ -73,6 +79,7 @@ pub fn write_sheets(folder: &Path, sheets: &[FormSheet]) -> Result<(), CommandEr
 }
 
 /// Names of plans have nothing that a file's name cannot have.
-fn file_stem(plan: &PlanName, form: &str) -> String {
-    format!("{plan}-{}", form.replace(' ', "-"))
+fn file_stem(sheet: &FormSheet) -> String {
+    let language = sheet.language.as_ref().map(|language| format!("-{language}")).unwrap_or_default();
+    format!("{}-{}{language}", sheet.plan, sheet.form.name().replace(' ', "-"))
 }

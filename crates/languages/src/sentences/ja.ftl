@@ -1,0 +1,97 @@
+# サービス自身が読者に伝える文。
+
+## お知らせする理由
+follows = { $names }をフォローしています
+near = { $distance }の場所です
+named = あなた宛てです
+mutual = あなたと{ $names }
+mutual-clause = あなたと{ $names }に関することです
+listed = あなたへのおすすめ
+listed-clause = あなたへのおすすめです
+everyone = すべての方へのお知らせです
+near-you = 近く
+distance = ここから{ $km } km
+distance-short = ここから1 km以内
+unnamed = 名前のないもの
+somebody = ほかの方
+clauses-two = { $first }。{ $last }
+clauses-middle = { $first }。{ $last }
+clauses-last = { $first }。{ $last }
+
+## 列挙、数、日付
+more-names = ほか{ $count }件
+capped = { $most }以上
+moment = { $day } { $time }
+
+## メールのリンク先のページ
+page-title = { $sender }からのメール
+no-more = メールを停止する
+asks = { $sender }からのメールを停止しますか?
+asks-lead = ボタンを押すと、{ $sender }からのメールがすべて停止します。まだ何も変更されていません。
+asks-plan = 代わりに「{ $plan }」にしますか?
+asks-plan-lead = ボタンを押すと、今後のお知らせはそのメールで届きます。まだ何も変更されていません。
+plan-instead = 代わりに「{ $plan }」にする
+asks-less = 「{ $name }」のお知らせを減らしますか?
+asks-less-lead = ボタンを押すと、{ $sender }はメールでもほかの方法でもこれについてお知らせしなくなります。まだ何も変更されていません。
+less-of-this = これを減らす
+holds-plan = すでに「{ $plan }」になっています
+nothing-changed = 何も変更されていません。
+holds-less = 「{ $name }」のお知らせはすでに停止しています
+holds-less-lead = 何も変更されていません。「取り消す」で元に戻せます。
+outdated = このリンクは古くなっています
+outdated-choices = 何も変更されていません。現在選べるのは次のとおりです。
+outdated-stop = 何も変更されていません。{ $sender }からのメールは引き続きすべて停止できます。
+changed = 完了しました: { $plan }
+changed-lead = 前回のメール以降のお知らせは、次のこのメールで届きます。
+less = 完了しました: 「{ $name }」を減らしました
+less-lead = { $sender }はこれについてお知らせしなくなりました。「取り消す」で元に戻せます。
+more = 「{ $name }」のお知らせを再開しました
+more-lead = 今後の新しいお知らせは、メールで届きます。
+on-again = { $sender }からのメールを再開しました
+on-again-lead = 前回のメール以降のお知らせは、次のメールで届きます。
+gone = 操作は必要ありません
+gone-lead = { $sender }からのメールは届きません。保存されていたあなたの情報は削除されました。
+off = 完了しました: { $sender }からのメールを停止しました
+off-lead = 間違えて押した場合は、ここで元に戻せます。
+is-off = { $sender }からのメールは停止しています
+is-off-lead = 再び受け取りたい場合は、このボタンを押してください。
+send-again = メールを再開する
+how-often = 頻度
+on-now = 現在の設定
+instead = これにする
+no-more-of = お知らせを停止しているもの
+take-back = 取り消す
+take-back-of = 取り消す: { $name }
+none-at-all = すべて停止
+
+## 届くのを待っているもののページ
+rest-title = { $sender }でお待ちしているお知らせ
+rest-none = お待ちしているお知らせはありません
+rest-gone = { $sender }に保存されていたあなたの情報は削除されました。
+rest-items = 次のメールで届くお知らせ
+rest-items-lead = { $sender }が今お伝えできる内容です。メールを待つ必要はありません。
+rest-more = このほかに{ $count }件あります。
+rest-off = { $sender }からのメールは停止しています。
+rest-empty = 持ち越された内容はすべて届いたか、すでに有効ではありません。新しいお知らせは次のメールで届きます。
+rest-door = 受け取るメールを変更する
+
+## これらのページのエラー
+error-incomplete = このリンクは不完全です。メールからもう一度開くか、全体をコピーしてください。
+error-busy = 現在処理できません。少し待ってからもう一度お試しください。
+error-old = このメールは古いため、この操作はできません。すでにほかの人の手に渡っている可能性があります。
+error-old-rest = このメールは古いため、新しい内容を表示できません。すでにほかの人の手に渡っている可能性があります。
+error-often = 操作の回数が多すぎます。1時間後にもう一度お試しください。
+error-form = このフォームはこのページのものではありません。
+error-long = このフォームは長すぎます。
+error-missing = このアドレスにはページがありません。
+error-use = このアドレスはこの方法では使えません。前のページに戻り、ページのボタンをお使いください。
+error-again = 前のページに戻り、再読み込みしてもう一度お試しください。
+title-missing = ページが見つかりません
+title-refused = 許可されていません
+title-busy = 現在利用できません
+title-often = 回数が多すぎます
+title-long = 長すぎます
+title-bad = この要求は処理できません
+title-use = ここではできません
+title-failed = うまくいきませんでした
+title-other = 問題が発生しました
