@@ -244,7 +244,23 @@ async fn check_books(
     courier: &StopwatchCourier,
     topics: &dyn Topics,
 ) -> anyhow::Result<FairnessFindings> {
-    let taken = courier.lock_taken();
+    let (mut wrong, late, meanwhile, left) = read_taken(arrived, took, &courier.lock_taken());
+    let given_back = read_given_back(topics).await?;
+    let lost = read_committed(topics).await?;
+    let lost = lost.into_iter().filter(|ready| !left.contains(ready) && !given_back.contains(ready)).count();
+    if lost > 0 {
+        wrong = Some(format!("{lost} messages of the other tenant were read and not sent"));
+    }
+    Ok(FairnessFindings { late, meanwhile: (meanwhile, took), wrong })
+}
+
+/// What is wrong with what the courier was given, how late the quiet tenant's pushes were, and of the loud one's messages how
+/// many left meanwhile and which left at all.
+fn read_taken(
+    arrived: &PushArrivals,
+    took: Duration,
+    taken: &TakenMessages,
+) -> (Option<String>, Vec<Duration>, usize, BTreeSet<ReadyId>) {
     let (mut late, mut wrong) = (Vec::new(), None);
     for (ready, at) in arrived {
         match taken.accepted_of(QUIET, *ready) {
@@ -259,15 +275,8 @@ async fn check_books(
     if twice > 0 {
         wrong = Some(format!("{twice} messages of the other tenant left twice"));
     }
-    let left: BTreeSet<ReadyId> = loud.map(|(ready, _)| *ready).collect();
-    drop(taken);
-    let given_back = read_given_back(topics).await?;
-    let lost = read_committed(topics).await?;
-    let lost = lost.into_iter().filter(|ready| !left.contains(ready) && !given_back.contains(ready)).count();
-    if lost > 0 {
-        wrong = Some(format!("{lost} messages of the other tenant were read and not sent"));
-    }
-    Ok(FairnessFindings { late, meanwhile: (meanwhile, took), wrong })
+    let left = loud.map(|(ready, _)| *ready).collect();
+    (wrong, late, meanwhile, left)
 }
 
 /// The Readys of the loud tenant whose turns are committed.

@@ -231,11 +231,7 @@ fn resolve_catalogue(
         holds::resolve_follows(reader, plan, at, &plan_names, &plans.by_name);
     }
     if reader.problems.is_empty() {
-        for kind in &written_kinds {
-            let plan = |(name, at): &(String, TreePlace)| Some((plans.by_name.get(name.as_str())?, *at));
-            let offered: Vec<_> = kind.plans.iter().filter_map(plan).collect();
-            holds::resolve_offers(reader, kind.name.as_str(), &offered);
-        }
+        check_offers(reader, &written_kinds, &plans);
     }
     messages::check_messages(reader, &mut messages);
     let sources =
@@ -261,6 +257,14 @@ fn resolve_catalogue(
     };
     catalogue.hash = hash(&catalogue);
     catalogue
+}
+
+fn check_offers(reader: &mut TreeReader<'_>, kinds: &[kinds::KindDraft], plans: &PlanSet) {
+    for kind in kinds {
+        let plan = |(name, at): &(String, TreePlace)| Some((plans.by_name.get(name.as_str())?, *at));
+        let offered: Vec<_> = kind.plans.iter().filter_map(plan).collect();
+        holds::resolve_offers(reader, kind.name.as_str(), &offered);
+    }
 }
 
 fn hash(catalogue: &Catalogue) -> u64 {

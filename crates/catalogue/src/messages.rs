@@ -58,7 +58,8 @@ impl CatalogueMessages {
             }
             arguments
         };
-        MessageTypes { messages: first.book.names().map(|name| (name.to_owned(), of(name))).collect() }
+        let messages = first.book.names().map(|name| (name.to_owned(), of(name))).collect();
+        MessageTypes { messages, is_partial: false }
     }
 }
 
@@ -92,8 +93,10 @@ pub(crate) fn read_messages(
             }
         }
     }
-    // Of some alone, a text would seem to say what is not there.
-    reader.messages = (messages.by_language.len() == languages.len()).then(|| Arc::new(messages.types()));
+    let is_partial = languages.is_empty() || messages.by_language.len() < languages.len();
+    let types =
+        if is_partial { MessageTypes { is_partial, ..MessageTypes::default() } } else { messages.types() };
+    reader.messages = Some(Arc::new(types));
     messages
 }
 

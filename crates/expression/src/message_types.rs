@@ -18,4 +18,6 @@ pub enum MessageArgument {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct MessageTypes {
     pub messages: BTreeMap<String, BTreeMap<String, MessageArgument>>,
+    /// Some of them could not be read, which has been said: of a call nothing can be.
+    pub is_partial: bool,
 }

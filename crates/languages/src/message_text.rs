@@ -95,7 +95,7 @@ impl<'a> MessageFilling<'a> {
     fn fill_inline(&mut self, inline: &'a InlineExpression<String>, depth: usize) {
         match inline {
             InlineExpression::StringLiteral { value } => {
-                self.out.push_str(&unescape_unicode_to_string(value))
+                self.out.push_str(&unescape_unicode_to_string(value));
             }
             InlineExpression::NumberLiteral { value } => self.out.push_str(value),
             InlineExpression::VariableReference { .. } | InlineExpression::FunctionReference { .. } => {

@@ -30,7 +30,7 @@ impl ReasonTeller<'_> {
         for reason in item.reasons {
             match &reason.because {
                 AudienceMatch::Follows(target) => {
-                    add_name(&mut followed, self.followed_name(target, item, views))
+                    add_name(&mut followed, self.followed_name(target, item, views));
                 }
                 AudienceMatch::Mutual(other) => {
                     let name =

@@ -37,24 +37,29 @@ fn parse_gallery(text: &str) -> Catalogue {
     Catalogue::parse(text, "catalogue.yaml", &layouts).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
+/// Titles of sections, as the catalogue has them.
+const NEW_WORKS: &str = r#"{{ say("new-works") }}"#;
+const SHOWS: &str = r#"{{ say("shows") }}"#;
+const NEAR_YOU: &str = r#"{{ say("near-you") }}"#;
+const PICKED: &str = r#"{{ say("picked") }}"#;
+
 /// What is told: the section, the kind in whose words, the subject, and why: what is followed, `near` or
 /// `listed`. The second one may have been sent before.
 const WORKS: [GalleryLine; 3] = [
-    ("New works", "artwork_published", "artwork:1", &["artist:7", "partner:1"]),
-    ("New works", "artwork_published", "artwork:2", &["artist:7"]),
-    ("New works", "artwork_published", "artwork:3", &["partner:2"]),
+    (NEW_WORKS, "artwork_published", "artwork:1", &["artist:7", "partner:1"]),
+    (NEW_WORKS, "artwork_published", "artwork:2", &["artist:7"]),
+    (NEW_WORKS, "artwork_published", "artwork:3", &["partner:2"]),
 ];
 const ARTISTS_SHOWS: [GalleryLine; 2] = [
-    ("Shows you follow", "followed_artist_show", "show:5", &["artist:7", "artist:8", "near"]),
-    ("Shows you follow", "followed_artist_show", "show:6", &["artist:8"]),
+    (SHOWS, "followed_artist_show", "show:5", &["artist:7", "artist:8", "near"]),
+    (SHOWS, "followed_artist_show", "show:6", &["artist:8"]),
 ];
-const PARTNERS_SHOWS: [GalleryLine; 1] =
-    [("Shows you follow", "followed_partner_show", "show:7", &["partner:2"])];
+const PARTNERS_SHOWS: [GalleryLine; 1] = [(SHOWS, "followed_partner_show", "show:7", &["partner:2"])];
 const NEARBY: [GalleryLine; 2] =
-    [("Near you", "nearby_show", "show:8", &["near"]), ("Near you", "nearby_show", "show:9", &["near"])];
+    [(NEAR_YOU, "nearby_show", "show:8", &["near"]), (NEAR_YOU, "nearby_show", "show:9", &["near"])];
 const SUGGESTED: [GalleryLine; 2] = [
-    ("Picked for you", "artwork_suggested", "artwork:4", &["listed"]),
-    ("Picked for you", "artwork_suggested", "artwork:5", &["listed"]),
+    (PICKED, "artwork_suggested", "artwork:4", &["listed"]),
+    (PICKED, "artwork_suggested", "artwork:5", &["listed"]),
 ];
 
 type GalleryLine = (&'static str, &'static str, &'static str, &'static [&'static str]);
@@ -198,7 +203,7 @@ fn a_sixth_kind_is_a_change_of_the_catalogue_alone() {
     let (more, rest): (Vec<&str>, Vec<&str>) = of_six.into_iter().partition(|line| line.ends_with("# sixth"));
     assert!(rest == five, "{SIX} has more than its own lines, or less");
     assert_eq!(more.len(), 8, "a kind, and a section in each plan");
-    for layout in ["mail/morning.mjml", "mail/morning.txt"] {
+    for layout in ["mail/morning.mjml", "mail/morning.txt", "words/en.ftl", "words/de.ftl"] {
         assert!(
             read_gallery_file(GALLERY, layout) == read_gallery_file(SIX, layout),
             "{layout} of {SIX} is not the gallery's"
@@ -220,11 +225,12 @@ fn a_kind_may_be_about_a_subject_that_has_only_a_name() {
     to: {followers_of: subject}
     says: '{{ subject.name | default(\"A gallery\") }} has opened its doors'
     plans: [morning_mail, weekly_mail]\n\nplans:\n";
-    let own = "\n      - {title: Galleries, kinds: [partner_opened], most: 3}\n      - {title: New works,";
-    let opened: GalleryLine = ("New works", "partner_opened", "partner:2", &["partner:2"]);
+    let works = format!("\n      - {{title: '{NEW_WORKS}',");
+    let own = format!("\n      - {{title: Galleries, kinds: [partner_opened], most: 3}}{works}");
+    let opened: GalleryLine = (NEW_WORKS, "partner_opened", "partner:2", &["partner:2"]);
     for (section, with) in [
         // In a section of its own, and among works.
-        ("\n      - {title: New works,", own),
+        (works.as_str(), own.as_str()),
         ("[artwork_published], most", "[artwork_published, partner_opened], most"),
     ] {
         // A gallery has no artist to stand under.

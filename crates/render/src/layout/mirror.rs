@@ -49,9 +49,9 @@ fn mirror_sheet(css: &str) -> String {
     for (at, c) in css.char_indices().filter(|(_, c)| matches!(c, '{' | '}' | ';')) {
         let piece = &css[from..at];
         if c == '{' {
-            out.push_str(piece)
+            out.push_str(piece);
         } else {
-            out.push_str(&mirror_declaration(piece))
+            out.push_str(&mirror_declaration(piece));
         }
         out.push(c);
         from = at + 1;

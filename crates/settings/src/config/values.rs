@@ -81,8 +81,7 @@ impl ConfigMerge<'_> {
         let catalogue_watch = self.take(keys::CATALOGUE_WATCH, parse_as("is neither true nor false"));
         let log = self.resolve_log();
         let traces = traces::resolve_traces(&mut self);
-        let limits = self.resolve_limits(hand_over);
-        let shares = tenants::resolve_tenants(&mut self);
+        let (limits, shares) = (self.resolve_limits(hand_over), tenants::resolve_tenants(&mut self));
         let engine = self.resolve_engine(demo, day_life);
         // Everything was looked at by now, so that every problem is told and not only the first.
         let config = (|| {
