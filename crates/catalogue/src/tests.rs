@@ -411,7 +411,7 @@ fn a_template_is_checked_as_a_file_of_its_own() {
     check("{% with x = items | length %}{{ x }}{% endwith %}", "fine");
     check(
         "{{ name | safe }}",
-        "mail/daily.mjml:1:11: there is no filter `safe`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default`, `round`, `day`, `time`, `plural`, `number`, `capped`, `list`, `short`, `batch` or `urlencode`",
+        "mail/daily.mjml:1:11: there is no filter `safe`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default`, `round`, `at_most`, `day`, `time`, `plural`, `number`, `capped`, `list`, `short`, `batch` or `urlencode`",
     );
     check(
         "{% autoescape false %}x{% endautoescape %}",

@@ -90,7 +90,7 @@ fn a_condition_reads_what_is_declared_and_is_true_or_false() {
     check("subject.title = 'x'", "[=] unexpected input after expression; a comparison is written `==`");
     check(
         "subject.title | day == 'x'",
-        "[day] there is no filter `day`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default` or `round`",
+        "[day] there is no filter `day`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default`, `round` or `at_most`",
     );
     check("now() > 3", "[now()] there are no functions to call in texts");
 }

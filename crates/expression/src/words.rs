@@ -1,6 +1,6 @@
 //! Filters and tests: which there are, what they take and what they give.
 
-use minijinja::{Environment, UndefinedBehavior, filters, tests};
+use minijinja::{Environment, UndefinedBehavior, Value, filters, tests};
 
 use crate::limits::{CONDITION_FUEL, RECURSION_MAX};
 
@@ -64,7 +64,7 @@ const fn text_only(
 pub const CAPPED: &str = "capped";
 
 /// Every filter there is.
-pub const FILTERS: [TextFilter; 18] = [
+pub const FILTERS: [TextFilter; 19] = [
     filter_word("length", FilterInput::TextOrList, FilterOutput::Number, 0, 0),
     filter_word("first", FilterInput::List, FilterOutput::Element, 0, 0),
     filter_word("last", FilterInput::List, FilterOutput::Element, 0, 0),
@@ -74,6 +74,7 @@ pub const FILTERS: [TextFilter; 18] = [
     filter_word("trim", FilterInput::Text, FilterOutput::Text, 0, 0),
     filter_word("default", FilterInput::Anything, FilterOutput::Same, 1, 2),
     filter_word("round", FilterInput::Number, FilterOutput::Number, 0, 1),
+    filter_word("at_most", FilterInput::Number, FilterOutput::Number, 1, 1),
     text_only("day", FilterInput::Time, FilterOutput::Text, 0, 0),
     text_only("time", FilterInput::Time, FilterOutput::Text, 0, 0),
     text_only("plural", FilterInput::Number, FilterOutput::Text, 2, 2),
@@ -122,11 +123,20 @@ pub fn install_words(env: &mut Environment<'_>) {
     env.add_filter("trim", filters::trim);
     env.add_filter("default", filters::default);
     env.add_filter("round", filters::round);
+    env.add_filter("at_most", keep_at_most);
     env.add_test("defined", tests::is_defined);
     env.add_test("undefined", tests::is_undefined);
     env.add_test("none", tests::is_none);
     env.add_test("odd", tests::is_odd);
     env.add_test("even", tests::is_even);
+}
+
+/// The number, or the other one where that is less. What is no number stays.
+fn keep_at_most(number: Value, most: Value) -> Value {
+    match (f64::try_from(number.clone()), f64::try_from(most.clone())) {
+        (Ok(value), Ok(bound)) if value > bound => most,
+        _ => number,
+    }
 }
 
 /// The first letter, and only that: the engine's own makes the rest small, names too.

@@ -7,10 +7,14 @@ use fluent_syntax::{
     parser,
 };
 
-/// Messages of one file, and bytes of it.
+/// Messages of one file.
 const MESSAGES_MAX: usize = 5_000;
 /// Messages that refer to messages, so deep.
 const DEPTH_MAX: usize = 8;
+/// Braces within braces. The parser calls itself for each, and deeper ones would end the process.
+const NESTING_MAX: usize = 20;
+/// What editors of Windows write before a text.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
 /// Messages that one message refers to, and those that these refer to.
 const STEPS_MAX: usize = 200;
 /// The only function that messages may call; it says of its argument what is so anyway.
@@ -51,6 +55,11 @@ pub struct MessageBook {
 impl MessageBook {
     /// Reads a file. All that is wrong with it is found at once.
     pub fn parse(text: &str) -> Result<Self, Vec<MessageProblem>> {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        if let Some(offset) = find_deep_brace(text) {
+            let what = format!("braces within braces, more than {NESTING_MAX} deep");
+            return Err(vec![MessageProblem { offset, what, help: Some("close each `{`".to_owned()) }]);
+        }
         let mut problems = Vec::new();
         let resource = match parser::parse(text.to_owned()) {
             Ok(resource) => resource,
@@ -201,6 +210,22 @@ impl MessageBook {
             _ => None,
         }
     }
+}
+
+/// The first brace that is too deep. One in quotes by itself, `{ "{" }`, opens nothing.
+fn find_deep_brace(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    for (at, letter) in text.char_indices() {
+        let is_alone = || text[..at].ends_with("{ \"") && text[at + 1..].starts_with("\" }");
+        match letter {
+            '{' | '}' if is_alone() => {}
+            '{' if open == NESTING_MAX => return Some(at),
+            '{' => open += 1,
+            '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Looks for references that lead nowhere, and for what messages have no use for.

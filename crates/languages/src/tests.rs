@@ -139,7 +139,7 @@ fn arabic_has_six_plurals_and_is_written_from_right_to_left() {
     let plurals = [0.0, 1.0, 2.0, 3.0, 11.0, 100.0].map(|number| arabic.plural_of(number));
     assert_eq!(plurals, ["zero", "one", "two", "few", "many", "other"]);
     let more = |count: usize| arabic.house_sentence("more-names", &[("count", count.into())]);
-    assert_eq!([1, 2, 3].map(more), ["واحد آخر", "اثنان آخران", "3 آخرون"]);
+    assert_eq!([1, 2, 3].map(more), ["واحد آخر", "اثنان آخران", "3 آخرين"]);
     // A name in Latin letters stays together within a sentence that runs the other way.
     let names = arabic.join_names(&["Mira Holm".to_owned(), "سارة".to_owned()]);
     assert_eq!(names, "\u{2068}Mira Holm\u{2069} وسارة");
@@ -226,6 +226,15 @@ fn what_is_wrong_with_a_file_is_said_at_its_place() {
     let bushy = (0..7)
         .fold(String::new(), |all, at| format!("{all}m{at} = {}\n", format!("{{ m{} }}", at + 1).repeat(50)));
     assert!(MessageBook::parse(&format!("{bushy}m7 = x\n")).is_err());
+    // The parser calls itself for each brace within another; a file that ends the process is no problem at its place.
+    let deep = "braces within braces, more than 20 deep";
+    for many in [400, 100_000] {
+        check(&format!("a = {}", "{".repeat(many)), &[(24, deep)]);
+        check(&format!("a = {}$n{}\n", "{".repeat(many), "}".repeat(many)), &[(24, deep)]);
+        check(&format!("a = {}", "{\n".repeat(many)), &[(44, deep)]);
+    }
+    check(&(0..50).map(|n| format!("m{n} = {{ \"{{\" }}\n")).collect::<String>(), &[]);
+    check("\u{FEFF}a = x\n", &[]);
     for odd in ["a", "a = { $", "= x", "a = { $n ->\n [one] x\n }", "\u{0}", "a = }"] {
         assert!(MessageBook::parse(odd).is_err(), "{odd}");
     }

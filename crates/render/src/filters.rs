@@ -51,16 +51,12 @@ fn write_number(state: &State<'_, '_>, number: &Value) -> String {
 
 /// The number, and of more than `most` that it is more: `99+`.
 fn cap_number(state: &State<'_, '_>, number: &Value, most: Option<i64>) -> String {
-    let most = most.unwrap_or(COUNT_SAID_MAX);
-    match i64::try_from(number.clone()) {
-        #[allow(clippy::cast_precision_loss, reason = "the author counted so far")]
-        Ok(number) if number > most => {
-            let most = MessageValue::Number(most as f64);
-            spoken_language(state).house_sentence("capped", &[("most", most)])
-        }
-        Ok(_) => write_number(state, number),
-        Err(_) => number.to_string(),
+    #[allow(clippy::cast_precision_loss, reason = "the author counted so far")]
+    let most = most.unwrap_or(COUNT_SAID_MAX) as f64;
+    if f64::try_from(number.clone()).is_ok_and(|number| number > most) {
+        return spoken_language(state).house_sentence("capped", &[("most", MessageValue::Number(most))]);
     }
+    write_number(state, number)
 }
 
 /// `a, b and c`; of more than `most` it says how many more.

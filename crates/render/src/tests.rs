@@ -209,7 +209,7 @@ fn every_filter_that_is_checked_is_there() {
         let arguments = match filter.name {
             "plural" => "('one', 'many')",
             "default" => "('nobody')",
-            "short" | "batch" => "(2)",
+            "short" | "batch" | "at_most" => "(2)",
             _ => "",
         };
         let after = if filter.gives == FilterOutput::Lists { "| length" } else { "" };

@@ -1,6 +1,6 @@
 # Was die Galerie ihren Lesern sagt.
 
-an-artist = Jemand, dem du folgst,
+an-artist = Jemand, dem du folgst
 a-new-work = ein neues Werk
 a-new-show = Eine neue Ausstellung
 a-work = ein Werk
@@ -33,7 +33,7 @@ picked = Für dich ausgesucht
 
 # Mails
 hello = Hallo
-hello-name = Hallo, { $name }
+hello-name = Hallo { $name }
 things = { $count ->
     [one] { $count } Neuigkeit, die du vielleicht sehen möchtest.
    *[other] { $count } Neuigkeiten, die du vielleicht sehen möchtest.
@@ -52,7 +52,7 @@ count-works = { $count ->
    *[other] { $count } neue Werke
 }
 less-of-this = Weniger davon
-less-of-these = Weniger von diesen
+less-of-these = Weniger davon
 see-more = { $count ->
     [one] Noch { $count } ansehen
    *[other] { $count } weitere ansehen
@@ -68,6 +68,6 @@ waits = { $count ->
 see-now = Jetzt ansehen:
 foot = Du bekommst diese Mail höchstens einmal am Tag und nur, wenn es etwas Neues gibt: von Künstlern und Galerien, denen du folgst, in deiner Nähe oder für dich ausgesucht.
 foot-weekly = Du bekommst diese Mail sonntags und nur, wenn es etwas Neues gibt: von Künstlern und Galerien, denen du folgst, in deiner Nähe oder für dich ausgesucht.
-instead = Stattdessen { $title }
+instead = Stattdessen: { $title }
 no-more = Keine Mails mehr
-no-more-or-less = Keine Mails mehr, oder weniger von etwas:
+no-more-or-less = Keine Mails mehr, oder von manchem weniger:

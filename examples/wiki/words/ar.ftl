@@ -83,6 +83,10 @@ things-of-week = { $count ->
     [many] { $count } خبرًا
    *[other] { $count } خبر
 } عن صفحاتك هذا الأسبوع
+plan-single = كل خبر فورًا
+plan-daily = كل يوم
+plan-weekly = كل أسبوع
+plan-greeting = ترحيب
 title-pages = صفحاتك
 title-welcome = أهلًا بك
 

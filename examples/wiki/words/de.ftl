@@ -51,6 +51,10 @@ things-of-week = { $count ->
     [one] { $count } Neuigkeit
    *[other] { $count } Neuigkeiten
 } auf deinen Seiten in dieser Woche
+plan-single = Jede sofort
+plan-daily = Jeden Tag
+plan-weekly = Jede Woche
+plan-greeting = Begrüßung
 title-pages = Deine Seiten
 title-welcome = Willkommen
 

@@ -52,6 +52,10 @@ things-of-week = { $count ->
     [one] { $count } thing
    *[other] { $count } things
 } on your pages this week
+plan-single = Each at once
+plan-daily = Every day
+plan-weekly = Every week
+plan-greeting = Greetings
 title-pages = Your pages
 title-welcome = Welcome
 

@@ -51,6 +51,10 @@ things-of-week = { $count ->
     [one] { $count } novedad
    *[other] { $count } novedades
 } en tus páginas esta semana
+plan-single = Cada una al momento
+plan-daily = Cada día
+plan-weekly = Cada semana
+plan-greeting = Bienvenida
 title-pages = Tus páginas
 title-welcome = Bienvenida
 
@@ -58,4 +62,4 @@ maybe = quizá ya enviado antes
 maybe-line = Quizá ya enviado antes.
 more = { $count } más en el próximo correo.
 foot = Recibes este correo por lo que pasa en tus páginas o en las que sigues.
-less = No más correos, o menos
+less = No recibir más correos, o recibir menos

@@ -4,7 +4,7 @@ somebody = Quelqu’un
 a-page = une page
 your-page = votre page
 your-page-first = Votre page
-quoted = { " " }: « { $text } »
+quoted = { " " }: « { $text } »
 
 people = { $others ->
     [0] { $who }
@@ -13,30 +13,30 @@ people = { $others ->
 }
 
 page-edited = { $who } a modifié { $page }
-pages-edited = { $people } : { $page } { $count ->
+pages-edited = { $people } : { $page } { $count ->
     [one] modifiée { $shown } fois
    *[other] modifiée { $shown } fois
 }
 page-linked = { $who } a créé un lien vers { $page }
 page-linked-from = { $who } a créé un lien vers { $page } depuis { $from }
-pages-linked = { $page } : des liens depuis { $count ->
+pages-linked = { $page } : des liens depuis { $count ->
     [one] { $shown } page
    *[other] { $shown } pages
 }
 mentioned = { $who } vous a mentionné sur { $page }
-mentions = { $people } : mention de vous sur { $page }, { $count ->
+mentions = { $people } : mention de vous sur { $page }, { $count ->
     [one] { $shown } fois
    *[other] { $shown } fois
 }
 reverted = { $who } a annulé votre modification de { $page }
-reverts = { $people } : { $count ->
+reverts = { $people } : { $count ->
     [one] { $shown } de vos modifications
    *[other] { $shown } de vos modifications
 } de { $page } annulées
 thanked = { $who } vous a remercié pour votre modification de { $page }
-thanks = { $people } : merci pour vos modifications de { $page }
+thanks = { $people } : merci pour vos modifications de { $page }
 talk = { $who } a laissé un message sur votre page de discussion
-talks = { $people } : { $count ->
+talks = { $people } : { $count ->
     [one] { $shown } message
    *[other] { $shown } messages
 } sur votre page de discussion
@@ -51,6 +51,10 @@ things-of-week = { $count ->
     [one] { $count } nouveauté
    *[other] { $count } nouveautés
 } sur vos pages cette semaine
+plan-single = Chacune tout de suite
+plan-daily = Chaque jour
+plan-weekly = Chaque semaine
+plan-greeting = Bienvenue
 title-pages = Vos pages
 title-welcome = Bienvenue
 
@@ -61,4 +65,4 @@ more = { $count ->
    *[other] Encore { $count } dans le prochain mail.
 }
 foot = Vous recevez ce mail pour ce qui arrive à vos pages ou à celles que vous suivez.
-less = Plus de mails, ou moins
+less = Ne plus recevoir de mails, ou en recevoir moins

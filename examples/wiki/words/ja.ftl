@@ -4,7 +4,7 @@ somebody = 誰か
 a-page = ページ
 your-page = あなたのページ
 your-page-first = あなたのページ
-quoted = :「{ $text }」
+quoted = ：「{ $text }」
 
 people = { $others ->
     [0] { $who }
@@ -29,6 +29,10 @@ welcome-name = { $name }さん、ウィキへようこそ
 
 things = あなたのページに{ $count }件の新着
 things-of-week = 今週、あなたのページに{ $count }件の新着
+plan-single = すぐに
+plan-daily = 毎日
+plan-weekly = 毎週
+plan-greeting = ごあいさつ
 title-pages = あなたのページ
 title-welcome = ようこそ
 

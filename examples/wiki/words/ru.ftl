@@ -67,6 +67,10 @@ things-of-week = { $count ->
     [many] { $count } новостей
    *[other] { $count } новости
 } на ваших страницах за неделю
+plan-single = Каждая сразу
+plan-daily = Каждый день
+plan-weekly = Каждую неделю
+plan-greeting = Приветствие
 title-pages = Ваши страницы
 title-welcome = Добро пожаловать
 

@@ -94,7 +94,7 @@ pub const SLIPS: &[(&str, &str, &str)] = &[
     ("subject.public and not author.gone", "subject.public and (not author.gone", "12:43: `)` is expected after `gone`, where the text ends; write it where it belongs"),
     ("subject.public and not author.gone", "subject.public and", "12:27: a value is expected after `and`, where the text ends; write a field, a number or a text in quotes"),
     ("subject.public and not author.gone", "subject.title in ['a', 'b'] and author == 'x'", "12:54: author cannot be compared with text; two subjects are compared by their `.id`"),
-    ("subject.public and not author.gone", "subject.out | day == 'Fri'", "12:26: there is no filter `day`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default` or `round`"),
+    ("subject.public and not author.gone", "subject.out | day == 'Fri'", "12:26: there is no filter `day`; there are `length`, `first`, `last`, `upper`, `lower`, `capitalize`, `trim`, `default`, `round` or `at_most`"),
     ("subject.public and not author.gone", "subject.title | uper == 'X'", "12:28: there is no filter `uper`; did you mean `upper`?"),
     ("subject.public and not author.gone", "subject.title is defind", "12:29: there is no test `defind`; did you mean `defined`?"),
     ("subject.public and not author.gone", "range(10)", "12:12: there are no functions to call in texts"),

@@ -23,9 +23,9 @@ more-names = { $count ->
     [zero] لا أحد غيرهم
     [one] واحد آخر
     [two] اثنان آخران
-    [few] { $count } آخرون
-    [many] { $count } آخرون
-   *[other] { $count } آخرون
+    [few] { $count } آخرين
+    [many] { $count } آخرين
+   *[other] { $count } آخرين
 }
 capped = أكثر من { $most }
 moment = { $day }، { $time }

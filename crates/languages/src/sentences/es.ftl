@@ -1,7 +1,7 @@
 # Lo que la casa misma dice a los lectores.
 
 ## Por qué se informa a alguien
-follows = sigues a { $names }
+follows = sigues { $names }
 near = está { $distance }
 named = es para ti
 mutual = tú y { $names }
@@ -25,12 +25,12 @@ moment = { $day }, { $time }
 
 ## La página del enlace de un correo
 page-title = Correos de { $sender }
-no-more = No más correos
-asks = ¿No más correos de { $sender }?
+no-more = No recibir más correos
+asks = ¿No recibir más correos de { $sender }?
 asks-lead = Pulsa el botón para dejar de recibir correos de { $sender }. Aún no ha cambiado nada.
-asks-plan = ¿Mejor { $plan }?
+asks-plan = ¿Cambiar a «{ $plan }»?
 asks-plan-lead = Pulsa el botón y, desde entonces, las novedades llegarán en ese correo. Aún no ha cambiado nada.
-plan-instead = Mejor { $plan }
+plan-instead = Cambiar a «{ $plan }»
 asks-less = ¿Menos de «{ $name }»?
 asks-less-lead = Pulsa el botón y { $sender } no te hablará más de ello, ni por correo ni de otro modo. Aún no ha cambiado nada.
 less-of-this = Menos de esto
@@ -51,14 +51,14 @@ on-again = Vuelves a recibir correos de { $sender }
 on-again-lead = Lo nuevo desde tu último correo llegará con el próximo.
 gone = No hay nada que hacer
 gone-lead = No recibes correos de { $sender }: lo que se guardaba sobre ti se ha borrado.
-off = Hecho: no más correos de { $sender }
+off = Hecho: no recibirás más correos de { $sender }
 off-lead = ¿Fue un error? Deshazlo aquí.
 is-off = No recibes correos de { $sender }
 is-off-lead = Si los quieres de nuevo, pulsa este botón.
 send-again = Volver a recibir correos
 how-often = Con qué frecuencia
 on-now = elegido ahora
-instead = Mejor este
+instead = Cambiar a este
 no-more-of = Ya no recibes nada de
 take-back = Deshacer
 take-back-of = Deshacer: { $name }
