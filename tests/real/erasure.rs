@@ -52,8 +52,18 @@ fn whoever_is_erased_is_in_no_table_and_on_no_topic_but_where_the_receipt_says_u
     println!("erased after {} s: {receipt:#}", watch.elapsed().as_secs());
     let wrong = search.check_receipt(&receipt, &OWN, &["changes", "quarantine"]).unwrap();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    let by_id =
-        ["changes", "quarantine", "events", "slices", "pending", "inbox", "ready", "windows", "erasures"];
+    let by_id = [
+        "changes",
+        "quarantine",
+        "events",
+        "slices",
+        "pending",
+        "inbox",
+        "ready-urgent",
+        "ready",
+        "windows",
+        "erasures",
+    ];
     let wrong = search.check_receipt(&receipt, &[ID], &by_id).unwrap();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(!read_letters(house.outbox()).contains(ADDRESS), "a mail is still there");

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What rooms read by their groups.
-const READ: [&str; 6] = ["changes", "events", "slices", "pending", "inbox", "ready"];
+const READ: [&str; 7] = ["changes", "events", "slices", "pending", "inbox", "ready-urgent", "ready"];
 const NOTES: u64 = 20;
 const PATIENCE: Duration = Duration::from_secs(180);
 

@@ -36,9 +36,14 @@ fn explain_unreachable(error: anyhow::Error) -> anyhow::Error {
     anyhow!("{error:#}; {HOW}")
 }
 
+/// With what the names of all that this process makes begin.
+pub(crate) fn own_prefix() -> String {
+    format!("tidings_bench_{}_", std::process::id())
+}
+
 /// A name that no other run has.
 fn unique_name() -> String {
-    format!("tidings_bench_{}", Clock::real(0).now())
+    format!("{}{}", own_prefix(), Clock::real(0).now())
 }
 
 /// Does something that Ctrl-C ends early, as if it had failed.

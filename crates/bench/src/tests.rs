@@ -17,8 +17,6 @@ use crate::{
 };
 
 const PATIENCE: Duration = Duration::from_secs(120);
-/// With what the names of all that a bench makes begin.
-const OURS: &str = "tidings_bench_";
 
 fn check_report(report: &BenchReport) {
     assert!(report.oracle.held, "{report}");
@@ -130,7 +128,7 @@ async fn list_bench_objects(clusters: &BenchClusters) -> BTreeSet<String> {
     let client: BaseConsumer = topic_kafka::client_config(&clusters.kafka).create().unwrap();
     let metadata = client.fetch_metadata(None, PATIENCE).unwrap();
     let topics = metadata.topics().iter().map(|topic| topic.name().to_owned());
-    keyspaces.chain(topics).filter(|name| name.starts_with(OURS)).collect()
+    keyspaces.chain(topics).filter(|name| name.starts_with(&own_prefix())).collect()
 }
 
 #[tokio::test]
@@ -141,7 +139,7 @@ async fn what_is_not_there_is_told_with_what_is() {
     };
     for (name, clusters, says) in [
         ("fan", None, "there is no bench `fan`: try one of log, rows, fanout"),
-        ("near", Some(&nowhere), "with `--engine production` there is fanout, route"),
+        ("near", Some(&nowhere), "with `--engine production` there is fanout, crowd, route"),
         ("route", Some(&nowhere), "`make engines` starts a Kafka"),
     ] {
         let error =

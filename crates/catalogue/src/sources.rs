@@ -60,13 +60,14 @@ const OWN_FIELDS: [&str; 11] = [
 const FACTS: [&str; 3] = ["follow", "mute", "profile"];
 const TOPIC_BYTES_MAX: usize = 249;
 /// Topics of the house, by the names it knows them by.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "changes",
     "events",
     "slices",
     "inbox",
     "pending",
     "windows",
+    "ready-urgent",
     "ready",
     "returns",
     "quarantine",

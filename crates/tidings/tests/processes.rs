@@ -117,7 +117,7 @@ fn migrate_makes_what_is_missing_once() {
     for line in ["migrate", &format!("run fanout --catalogue {catalogue}")] {
         let (code, said, why) = site.run(line, &[("TIDINGS_PARTITIONS", "8")]);
         assert_eq!(code, 3, "{line}: {said}{why}");
-        let names = ["events", "slices", "inbox", "pending", "windows", "ready"];
+        let names = ["events", "slices", "inbox", "pending", "windows", "ready-urgent", "ready"];
         let names = names.map(|name| format!("`{}-{name}`", site.word)).join(", ");
         let says = format!(
             "`partitions` is 8, and these topics have 4: {names}; set it to 4, or change the topics with \

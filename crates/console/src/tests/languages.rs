@@ -56,7 +56,7 @@ async fn a_page_is_in_the_language_of_the_profile_else_of_the_browser() {
     check("ann", "ar", &["<html lang=\"ar\" dir=\"rtl\">", "\u{2068}Shop\u{2069}"]).await;
     check("ben", "de", &["<html lang=\"ja\">", "Shopからのメールを停止しますか？"]).await;
     let done = door.press(&link("main", "ben"), "do=off").await;
-    assert!(done.text.contains("完了しました: Shopからのメールを停止しました"), "{}", done.text);
+    assert!(done.text.contains("完了しました：Shopからのメールを停止しました"), "{}", done.text);
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn what_makes_no_sense_is_refused_with_the_reason() {
     };
     check(plan("event", ReplayPlace::Start), "did you mean `events`?").await;
     check(plan("nothing at all", ReplayPlace::Start), "replay `events` or `changes`").await;
-    for topic in ["slices", "inbox", "pending", "windows", "ready", "quarantine", "replays"] {
+    for topic in ["slices", "inbox", "pending", "windows", "ready-urgent", "ready", "quarantine", "replays"] {
         check(plan(topic, ReplayPlace::Start), &format!("`{topic}` cannot be replayed: ")).await;
     }
     check(
