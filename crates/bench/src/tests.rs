@@ -128,7 +128,7 @@ async fn list_bench_objects(clusters: &BenchClusters) -> BTreeSet<String> {
     let client: BaseConsumer = topic_kafka::client_config(&clusters.kafka).create().unwrap();
     let metadata = client.fetch_metadata(None, PATIENCE).unwrap();
     let topics = metadata.topics().iter().map(|topic| topic.name().to_owned());
-    keyspaces.chain(topics).filter(|name| name.starts_with(&own_prefix())).collect()
+    keyspaces.chain(topics).filter(|name| name.starts_with(&crate::clusters::own_prefix())).collect()
 }
 
 #[tokio::test]
