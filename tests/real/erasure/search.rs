@@ -137,7 +137,7 @@ impl HouseSearch {
         let metadata = client.fetch_metadata(None, ANSWER)?;
         let topics = metadata.topics().iter().filter_map(|topic| topic.name().strip_prefix(&self.prefix));
         let topics: Vec<String> = topics.map(str::to_owned).collect();
-        ensure!(topics.len() == 12, "{topics:?}");
+        ensure!(topics.len() == 13, "{topics:?}");
         Ok(topics)
     }
 
