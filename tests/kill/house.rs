@@ -148,16 +148,25 @@ impl KillHouse {
         drop(request.send_form(form));
     }
 
-    /// Waits until the rooms have read all there is, or until nobody answers any more: a clock that is moved before that is
-    /// ahead of what opens after it.
+    /// Waits until the rooms have read all there is and nothing is being handed over, or until nobody answers any more: a clock
+    /// that is moved before that is ahead of what opens after it, and of a hand-over during which an hour passes nobody can say
+    /// what became of it.
     pub fn await_all_read(&self) {
         let waited = SteadyStopwatch::start();
         while let Ok(stages) = self.get_admin("/admin/stages") {
-            if tests::lag(&stages) == Some(0) || waited.elapsed() > OPENING {
+            let is_read = tests::lag(&stages) == Some(0) && !self.hands_over();
+            if is_read || waited.elapsed() > OPENING {
                 return;
             }
             std::thread::park_timeout(Duration::from_millis(200));
         }
+    }
+
+    /// Whether a message is being handed over. A round does not wait for a slow one, so the lag does not tell.
+    fn hands_over(&self) -> bool {
+        let counts = self.get_admin_text("/metrics").unwrap_or_default();
+        let mut in_flight = counts.lines().filter(|line| line.starts_with("tidings_sender_in_flight_messages{"));
+        in_flight.any(|line| !line.ends_with(" 0"))
     }
 
     /// A person's days, as the command line sees them.
@@ -166,10 +175,14 @@ impl KillHouse {
     }
 
     fn get_admin(&self, path: &str) -> Result<Value, String> {
+        let text = self.get_admin_text(path)?;
+        serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))
+    }
+
+    fn get_admin_text(&self, path: &str) -> Result<String, String> {
         let url = format!("{}{path}", self.address);
         let request = self.agent.get(url).header("authorization", format!("Bearer {}", self.token));
-        let (_, text) = read_answer(request.call())?;
-        serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))
+        Ok(read_answer(request.call())?.1)
     }
 
     /// Whether the process came to its point.

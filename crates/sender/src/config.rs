@@ -18,8 +18,9 @@ pub const RETRY_MS_MAX: i64 = 3_600_000;
 
 /// How often the store is asked right before a message goes.
 pub const TRIES: u32 = 3;
-/// How long the sender waits at its end for deliveries that are under way.
-pub const GOODBYE: Duration = Duration::from_secs(5);
+/// How long the sender waits at its end for deliveries that are under way: of one that it leaves, nobody may know whether it
+/// was sent. With the round before it that is within the 20 s in which a process drains.
+pub const GOODBYE: Duration = Duration::from_secs(12);
 /// How long a Ready that its owner calls back stays here, if it may be in somebody's hands.
 pub const RECALL: Duration = Duration::from_secs(1);
 /// How long a round begins deliveries; whoever has not had a place by then comes again.
