@@ -2,15 +2,15 @@
 //! person's day, announces all and commits, large audiences slice by slice. From the append of the event until
 //! the last commit.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, time::Duration};
 
 use model::{Person, entry::DayKey, limits::SLICE_PERSONS_MAX};
-use runtime::{Clock, clock::SteadyStopwatch};
-use store::{DayRows, Store};
-use topic::Topics;
+use runtime::clock::SteadyStopwatch;
+use store::DayRows;
 
 use crate::{
     ROUNDS,
+    embedded_engines::open_embedded,
     fanout_room::{self, CATALOGUE},
     raw_loop,
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
@@ -127,9 +127,7 @@ async fn write_bare(dir: &Path, size: usize) -> anyhow::Result<Duration> {
 
 /// Has the room tell one event on engines of its own, and looks whether all were told.
 async fn tell_event(dir: &Path, size: usize) -> anyhow::Result<(Duration, bool)> {
-    let topics: Arc<dyn Topics> =
-        Arc::new(topic::embedded::EmbeddedTopics::open(&dir.join("topics"), Clock::real(0))?);
-    let store: Arc<dyn Store> = Arc::new(store::embedded::EmbeddedStore::open(&dir.join("store"))?);
+    let (topics, store) = open_embedded(dir)?;
     fanout_room::declare_topics(&*topics).await?;
     let persons = fanout_room::numbered_persons(size)?;
     fanout_room::enrol_followers(&*store, &persons).await?;

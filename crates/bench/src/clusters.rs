@@ -47,11 +47,38 @@ fn unique_name() -> String {
 }
 
 /// Does something that Ctrl-C ends early, as if it had failed.
-pub async fn run_until_ctrl_c<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+async fn run_until_ctrl_c<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::select! {
         done = work => done,
         _ = tokio::signal::ctrl_c() => bail!("stopped"),
     }
+}
+
+/// Does something on Kafka, and takes away what it made there, however it went.
+pub async fn run_on_log<T>(
+    clusters: &BenchClusters,
+    work: impl AsyncFnOnce(&ClusterLog) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let log = ClusterLog::open(clusters).await?;
+    let done = run_until_ctrl_c(Box::pin(work(&log))).await;
+    let ended = log.end().await;
+    let done = done?;
+    ended?;
+    Ok(done)
+}
+
+/// The same on Kafka and on ScyllaDB or Cassandra.
+pub async fn run_on_both<T>(
+    clusters: &BenchClusters,
+    work: impl AsyncFnOnce(&ClusterLog, &ClusterTables) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let log = ClusterLog::open(clusters).await?;
+    let tables = ClusterTables::open(clusters).await?;
+    let done = run_until_ctrl_c(Box::pin(work(&log, &tables))).await;
+    let ended = (log.end().await, tables.end().await);
+    let done = done?;
+    ended.0.and(ended.1)?;
+    Ok(done)
 }
 
 /// Kafka.

@@ -11,7 +11,7 @@ use store::Store;
 use topic::Topics;
 
 use crate::{
-    clusters::{BenchClusters, ClusterLog, ClusterTables, run_until_ctrl_c},
+    clusters::{BenchClusters, ClusterLog, ClusterTables, run_on_both},
     fanout_room::{self, await_fanout},
     process::{BenchProcess, BenchProgram},
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
@@ -42,13 +42,7 @@ pub async fn run(
         "`crowd` hands the clusters' addresses on to processes of its own, and no passwords or certificates: it needs \
          clusters without"
     );
-    let log = ClusterLog::open(clusters).await?;
-    let tables = ClusterTables::open(clusters).await?;
-    let measured = run_until_ctrl_c(Box::pin(measure_crowd(size, &log, &tables, program, progress))).await;
-    let ended = (log.end().await, tables.end().await);
-    let report = measured?;
-    ended.0.and(ended.1)?;
-    Ok(report)
+    run_on_both(clusters, async |log, tables| measure_crowd(size, log, tables, program, progress).await).await
 }
 
 async fn measure_crowd(

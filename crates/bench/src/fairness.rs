@@ -22,7 +22,8 @@ use topic::Topics;
 use wire::{InboxItem, topics};
 
 use crate::{
-    clusters::{BenchClusters, ClusterLog, ClusterTables, run_until_ctrl_c},
+    clusters::{BenchClusters, run_on_both},
+    embedded_engines::open_embedded,
     ready_load::{self, ReadyLoad, URGENT_PLAN},
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine, quantile_millis},
     sender_room,
@@ -93,27 +94,13 @@ pub async fn run_on_clusters(
     clusters: &BenchClusters,
     progress: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<BenchReport> {
-    let log = ClusterLog::open(clusters).await?;
-    let tables = ClusterTables::open(clusters).await?;
-    let load = FairnessLoad::of_size(size);
-    let measured = run_until_ctrl_c(Box::pin(async {
+    run_on_both(clusters, async |log, tables| {
         let topics: Arc<dyn Topics> = Arc::new(log.engine()?);
         let store: Arc<dyn Store> = Arc::new(tables.engine().await?);
-        measure(&load, topics, store, progress).await
-    }))
-    .await;
-    let says = format!("{}; {}", log.says, tables.says);
-    let ended = (log.end().await, tables.end().await);
-    let findings = measured?;
-    ended.0.and(ended.1)?;
-    Ok(report(size, says, &findings))
-}
-
-/// The engines of one machine.
-pub(crate) fn open_embedded(dir: &std::path::Path) -> anyhow::Result<(Arc<dyn Topics>, Arc<dyn Store>)> {
-    let topics = topic::embedded::EmbeddedTopics::open(&dir.join("topics"), Clock::real(0))?;
-    let store = store::embedded::EmbeddedStore::open(&dir.join("store"))?;
-    Ok((Arc::new(topics), Arc::new(store)))
+        let findings = measure(&FairnessLoad::of_size(size), topics, store, progress).await?;
+        Ok(report(size, format!("{}; {}", log.says, tables.says), &findings))
+    })
+    .await
 }
 
 fn report(size: usize, engine: String, findings: &FairnessFindings) -> BenchReport {

@@ -14,7 +14,7 @@ use store::{DayRows, Store, StoreError, rows::push_row};
 use topic::Topics;
 
 use crate::{
-    clusters::{BenchClusters, ClusterLog, ClusterTables, run_until_ctrl_c},
+    clusters::{BenchClusters, ClusterLog, ClusterTables, run_on_both},
     fanout_room::{self, CATALOGUE, FanoutBench},
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
     timed_store::TimedStore,
@@ -39,13 +39,7 @@ pub async fn run(
     clusters: &BenchClusters,
     progress: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<BenchReport> {
-    let log = ClusterLog::open(clusters).await?;
-    let tables = ClusterTables::open(clusters).await?;
-    let measured = run_until_ctrl_c(Box::pin(measure_fanout(size, &log, &tables, progress))).await;
-    let ended = (log.end().await, tables.end().await);
-    let report = measured?;
-    ended.0.and(ended.1)?;
-    Ok(report)
+    run_on_both(clusters, async |log, tables| measure_fanout(size, log, tables, progress).await).await
 }
 
 async fn measure_fanout(

@@ -41,6 +41,7 @@ pub mod ready_load;
 pub mod sender_room;
 pub mod streams_peer;
 
+mod embedded_engines;
 mod push_services;
 mod raw_loop;
 mod sink;

@@ -25,10 +25,10 @@ use courier_net::{
 use model::Channel;
 use runtime::clock::SteadyStopwatch;
 use serde::Deserialize;
-use store::embedded::EmbeddedStore;
 use tokio::task::spawn_blocking;
 
 use crate::{
+    embedded_engines::open_embedded,
     ready_load::{self, ReadyLoad},
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
     sender_room::{CollectingCourier, SenderBench},
@@ -54,10 +54,8 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     progress(&format!("mail: the days of {size} persons are written"));
     let told = (Channel::Email, "daily");
     let letters = ReadyLoad::new(told, ready_load::iphone_device, size.max(WARM), WORKS)?;
-    let topics = topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), runtime::Clock::real(0))?;
-    let store = EmbeddedStore::open(&dir.path().join("store"))?;
-    let mut desk =
-        SenderBench::open(letters, ready_load::mail_catalogue()?, Arc::new(topics), Arc::new(store)).await?;
+    let (topics, store) = open_embedded(dir.path())?;
+    let mut desk = SenderBench::open(letters, ready_load::mail_catalogue()?, topics, store).await?;
     let courier: Arc<dyn Courier> = Arc::new(build_mailer(sink.port())?);
     let sample = render_sample(dir.path(), &mut desk).await?;
     let (_, mut readys) = desk.time_sender(WARM, courier.clone()).await?;

@@ -1,7 +1,7 @@
 //! People near a place: one event within so many kilometres among many people, through the real room. What
 //! counts is how many rows the store reads for each person that is found.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use model::{
     Crowd, CrowdEnrolment, Event, EventKey, GeoPoint, Person, SubjectRef, Tenant, UtcMillis, Value,
@@ -9,9 +9,9 @@ use model::{
 };
 use runtime::{Clock, clock::SteadyStopwatch};
 use store::{StateKey, Store};
-use topic::Topics;
 
 use crate::{
+    embedded_engines::open_embedded,
     fanout_room,
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
 };
@@ -49,9 +49,7 @@ const MIDDLE: GeoPoint = GeoPoint { lat: 51.0, lon: 10.5 };
 pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<BenchReport> {
     progress(&format!("near: {size} people take their places"));
     let dir = tempfile::tempdir()?;
-    let topics: Arc<dyn Topics> =
-        Arc::new(topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), Clock::real(0))?);
-    let store: Arc<dyn Store> = Arc::new(store::embedded::EmbeddedStore::open(&dir.path().join("store"))?);
+    let (topics, store) = open_embedded(dir.path())?;
     fanout_room::declare_topics(&*topics).await?;
     let tenant = Tenant::new("bench")?;
     let people = spread_people(size)?;

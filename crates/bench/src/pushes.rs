@@ -18,9 +18,9 @@ use model::{
 };
 use runtime::{Clock, clock::SteadyStopwatch};
 use serde_json::json;
-use store::embedded::EmbeddedStore;
 
 use crate::{
+    embedded_engines::open_embedded,
     push_services::{BenchPushServices, TOKENS},
     ready_load::{self, ReadyLoad},
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
@@ -49,10 +49,8 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     let told = (Channel::Push, "at_once");
     let root = apps.root();
     let letters = ReadyLoad::new(told, move |number| numbered_device(number, &root), size.max(WARM), 1)?;
-    let topics = topic::embedded::EmbeddedTopics::open(&dir.path().join("topics"), Clock::real(0))?;
-    let store = EmbeddedStore::open(&dir.path().join("store"))?;
-    let mut desk =
-        SenderBench::open(letters, ready_load::mail_catalogue()?, Arc::new(topics), Arc::new(store)).await?;
+    let (topics, store) = open_embedded(dir.path())?;
+    let mut desk = SenderBench::open(letters, ready_load::mail_catalogue()?, topics, store).await?;
     let courier: Arc<dyn Courier> = Arc::new(build_pusher(&apps, &key)?);
     let kept = Arc::new(CollectingCourier::default());
     let (_, mut readys) = desk.time_sender(size, kept.clone()).await?;

@@ -18,7 +18,7 @@ use topic::{GroupMembership, MemberEvent, RecordBatch, Topics, TurnGuarantee};
 use wire::topics;
 
 use crate::{
-    clusters::{BenchClusters, ClusterLog, run_until_ctrl_c},
+    clusters::{BenchClusters, run_on_log},
     fanout_room::{self, CATALOGUE},
     raw_loop,
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
@@ -90,21 +90,16 @@ pub async fn run_on_clusters(
     clusters: &BenchClusters,
     progress: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<BenchReport> {
-    let log = ClusterLog::open(clusters).await?;
-    let measured = run_until_ctrl_c(async {
+    let (says, (ours, bare, held)) = run_on_log(clusters, async |log| {
         let topics: Arc<dyn Topics> = Arc::new(log.engine()?);
         let expected = write_events(&*topics, size, progress).await?;
         let bare = || async {
             let (settings, wire) = (log.settings.clone(), log.wire_name(topics::EVENTS));
             spawn_blocking(move || poll_bare(&settings, &wire, size)).await?
         };
-        run_pairs(size, &topics, expected, bare, progress).await
+        Ok((log.says.clone(), run_pairs(size, &topics, expected, bare, progress).await?))
     })
-    .await;
-    let says = log.says.clone();
-    let ended = log.end().await;
-    let (ours, bare, held) = measured?;
-    ended?;
+    .await?;
     let name = "events read, decoded and routed, against a bare loop that polls and decodes";
     let figure = BenchFigure::rate(name, size, &ours, &bare).ratio_at_least(RATIO_MIN);
     Ok(build_report(format!("{says}, partitions: {}", PartitionCount::USUAL.count()), figure, held))

@@ -12,7 +12,7 @@ use topic_kafka::settings::StampSource;
 use wire::topics;
 
 use crate::{
-    clusters::{BenchClusters, ClusterLog, run_until_ctrl_c},
+    clusters::{BenchClusters, ClusterLog, run_on_log},
     digest_room::DigestLoad,
     report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
     streams_peer::StreamsPeer,
@@ -34,18 +34,13 @@ pub async fn run(
     // The peer moves time on by stamps of its own, which a broker's would write over.
     let kafka = topic_kafka::Settings { stamps: StampSource::Clock, ..clusters.kafka.clone() };
     let clusters = &BenchClusters { kafka, ..clusters.clone() };
-    let log = ClusterLog::open(clusters).await?;
-    let measured = run_until_ctrl_c(Box::pin(measure_beside(&news, &log, peer, progress))).await;
-    let says = log.says.clone();
-    let ended = log.end().await;
-    let (ours, theirs, held) = measured?;
-    ended?;
+    let (says, (ours, theirs, held)) = run_on_log(clusters, async |log| {
+        Ok((log.says.clone(), measure_beside(&news, log, peer, progress).await?))
+    })
+    .await?;
     // Topics of its own, for both rooms read `pending`.
-    let log = ClusterLog::open(clusters).await?;
-    let packed = run_until_ctrl_c(Box::pin(measure_packed(&news, &log, progress))).await;
-    let ended = log.end().await;
-    let (packed, held_packed) = packed?;
-    ended?;
+    let (packed, held_packed) =
+        run_on_log(clusters, async |log| measure_packed(&news, log, progress).await).await?;
     let name = |how: &str| format!("announcements told, {how}, against Kafka Streams");
     Ok(BenchReport {
         bench: "streams".into(),

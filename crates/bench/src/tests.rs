@@ -12,6 +12,8 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 
 use crate::{
     BenchClusters, BenchReport,
+    clusters::own_prefix,
+    embedded_engines::open_embedded,
     fairness::{self, FairnessFindings, FairnessLoad},
     ready_load::URGENT_PLAN,
 };
@@ -71,7 +73,7 @@ async fn a_tenant_whose_server_is_slow_leaves_places_to_another() {
 
 async fn measure_fairness(load: &FairnessLoad) -> FairnessFindings {
     let dir = tempfile::tempdir().unwrap();
-    let (topics, store) = fairness::open_embedded(dir.path()).unwrap();
+    let (topics, store) = open_embedded(dir.path()).unwrap();
     let findings = fairness::measure(load, topics, store, &|_| {}).await.unwrap();
     assert_eq!(findings.wrong, None);
     assert_eq!(findings.late.len(), load.pushes);
@@ -128,7 +130,7 @@ async fn list_bench_objects(clusters: &BenchClusters) -> BTreeSet<String> {
     let client: BaseConsumer = topic_kafka::client_config(&clusters.kafka).create().unwrap();
     let metadata = client.fetch_metadata(None, PATIENCE).unwrap();
     let topics = metadata.topics().iter().map(|topic| topic.name().to_owned());
-    keyspaces.chain(topics).filter(|name| name.starts_with(&crate::clusters::own_prefix())).collect()
+    keyspaces.chain(topics).filter(|name| name.starts_with(&own_prefix())).collect()
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ impl IntakeQuestions {
                 let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
                 match about {
                     FeedbackTarget::Subject { until, .. } => {
-                        questions.days.extend(living_days(*until, life, now).map(key));
+                        questions.days.extend(living_days_until(*until, life, now).map(key));
                     }
                     // One cell says it, whatever lies in the days.
                     FeedbackTarget::UpTo { .. } => {}
@@ -79,7 +79,7 @@ impl IntakeFacts {
     ) -> BTreeSet<EntryKey> {
         let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
         let rows =
-            living_days(until, self.day_life, now).filter_map(|day| self.days.get(&key(day))).flatten();
+            living_days_until(until, self.day_life, now).filter_map(|day| self.days.get(&key(day))).flatten();
         let about = |row: &DayRow| match row {
             DayRow::Entry(entry) if entry.subject == *subject && entry.key.occurred <= until => {
                 Some(entry.key)
@@ -112,7 +112,7 @@ impl IntakeFacts {
 }
 
 /// The days up to an instant that have not expired.
-fn living_days(until: UtcMillis, life: DayLife, now: UtcMillis) -> impl Iterator<Item = Day> {
+fn living_days_until(until: UtcMillis, life: DayLife, now: UtcMillis) -> impl Iterator<Item = Day> {
     std::iter::successors(Some(Day::from_instant(until)), |day| Some(day.plus(-1)))
         .take_while(move |day| !life.is_over(*day, now))
 }

@@ -8,27 +8,32 @@ use crate::direction::TextDirection;
 /// Characters of one value; a sentence is shorter anyway.
 const VALUE_CHARS_MAX: usize = 1_000;
 
-const OPEN: char = '\u{2068}';
-const CLOSE: char = '\u{2069}';
+/// What stands around a value of the other direction.
+pub const ISOLATE_OPEN: char = '\u{2068}';
+pub const ISOLATE_CLOSE: char = '\u{2069}';
 
 /// A value as one line without a character that acts on others, and between isolates if a sentence of this direction
 /// needs them.
 pub fn isolate_value(text: &str, direction: TextDirection) -> String {
     let clean = clean_value(text);
-    if has_other_direction(&clean, direction) { format!("{OPEN}{clean}{CLOSE}") } else { clean.into_owned() }
+    if has_other_direction(&clean, direction) {
+        format!("{ISOLATE_OPEN}{clean}{ISOLATE_CLOSE}")
+    } else {
+        clean.into_owned()
+    }
 }
 
 /// The same text without isolates: for lines that are shown by who may draw them as boxes.
 pub fn strip_isolates(text: &str) -> Cow<'_, str> {
-    if text.contains([OPEN, CLOSE]) {
-        Cow::Owned(text.replace([OPEN, CLOSE], ""))
+    if text.contains([ISOLATE_OPEN, ISOLATE_CLOSE]) {
+        Cow::Owned(text.replace([ISOLATE_OPEN, ISOLATE_CLOSE], ""))
     } else {
         Cow::Borrowed(text)
     }
 }
 
 fn clean_value(text: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| !c.is_control() && !turns_direction(c) && !matches!(c, '\u{2028}' | '\u{2029}');
+    let is_plain = |c: char| !ends_line(c) && !turns_direction(c);
     if text.chars().all(is_plain) && text.len() <= VALUE_CHARS_MAX {
         return Cow::Borrowed(text);
     }
@@ -41,8 +46,14 @@ fn clean_value(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Overrides, embeddings and isolates; the marks U+200E and U+200F turn nothing but themselves.
-fn turns_direction(c: char) -> bool {
+/// Ends a line, in some reader or other, or does worse.
+pub fn ends_line(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Overrides, embeddings and isolates: unclosed, they turn what comes after. The marks U+200E and U+200F turn nothing but
+/// themselves.
+pub fn turns_direction(c: char) -> bool {
     matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -26,7 +26,7 @@ mod tests;
 pub use choice::{choose_accepted, choose_language};
 pub use direction::TextDirection;
 pub use house_words::HOUSE_LANGUAGES;
-pub use isolation::strip_isolates;
+pub use isolation::{ISOLATE_CLOSE, ISOLATE_OPEN, ends_line, strip_isolates, turns_direction};
 pub use language::{LanguageError, ReaderLanguage};
 pub use message_check::{DifferenceSort, MessageDifference, compare_messages, find_plural_gaps};
 pub use message_file::{ArgumentUse, MessageBook, MessageProblem};

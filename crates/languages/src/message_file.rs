@@ -10,7 +10,7 @@ use fluent_syntax::{
 /// Messages of one file.
 const MESSAGES_MAX: usize = 5_000;
 /// Messages that refer to messages, so deep.
-const DEPTH_MAX: usize = 8;
+pub(crate) const DEPTH_MAX: usize = 8;
 /// Braces within braces. The parser calls itself for each, and deeper ones would end the process.
 const NESTING_MAX: usize = 20;
 /// What editors of Windows write before a text.

@@ -8,10 +8,10 @@ use fluent_syntax::{
     unicode::unescape_unicode_to_string,
 };
 
-use crate::{MessageBook, ReaderLanguage, message_file::variable_name};
-
-/// Messages that refer to messages, so deep.
-const DEPTH_MAX: usize = 8;
+use crate::{
+    MessageBook, ReaderLanguage,
+    message_file::{DEPTH_MAX, variable_name},
+};
 
 /// A value that a message is filled with.
 #[derive(Clone, PartialEq, Debug)]

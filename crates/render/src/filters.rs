@@ -1,6 +1,6 @@
 //! The words of texts that conditions do not have.
 
-use languages::MessageValue;
+use languages::{MessageValue, ReaderLanguage};
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters};
 
 use crate::{
@@ -77,11 +77,7 @@ fn join_list(state: &State<'_, '_>, list: &Value, most: Option<usize>) -> Result
 
 /// Names in a row, for whoever writes a catalogue.
 pub fn join_names(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
+    ReaderLanguage::plain_english().join_names(names)
 }
 
 /// Lists of so many, for rows; nothing is filled up.

@@ -1,5 +1,7 @@
 //! Makes texts from elsewhere harmless: they may hold anything that fits in a string.
 
+use languages::{ISOLATE_CLOSE, ISOLATE_OPEN, ends_line, turns_direction};
+
 use crate::limits::TEXT_WIDTH;
 
 /// A value, without what could move a cursor, end a line or turn the direction of what follows.
@@ -40,21 +42,18 @@ pub fn balance_isolates(text: &str) -> String {
     let mut open = 0_usize;
     for c in text.chars() {
         match c {
-            OPEN => open += 1,
-            CLOSE if open == 0 => continue,
-            CLOSE => open -= 1,
+            ISOLATE_OPEN => open += 1,
+            ISOLATE_CLOSE if open == 0 => continue,
+            ISOLATE_CLOSE => open -= 1,
             _ => {}
         }
         out.push(c);
     }
-    out.extend(std::iter::repeat_n(CLOSE, open));
+    out.extend(std::iter::repeat_n(ISOLATE_CLOSE, open));
     out
 }
 
-/// What stands around a value of the other direction.
-const OPEN: char = '\u{2068}';
-const CLOSE: char = '\u{2069}';
-const ISOLATES: [char; 2] = [OPEN, CLOSE];
+const ISOLATES: [char; 2] = [ISOLATE_OPEN, ISOLATE_CLOSE];
 
 /// At most so many characters, cut between words where there is one near.
 pub fn shorten_text(text: &str, most: usize) -> String {
@@ -114,16 +113,6 @@ fn wrap_line(line: &str, out: &mut String) {
         first = false;
     }
     out.push('\n');
-}
-
-/// Ends a line, in some reader or other, or does worse.
-fn ends_line(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
-}
-
-/// Overrides and embeddings of direction: unclosed, they turn what comes after.
-fn turns_direction(c: char) -> bool {
-    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Belongs to its neighbours, so that nothing ends with it.

@@ -27,7 +27,7 @@ impl PartitionMemory {
     /// How many windows are due, of so many persons at most.
     pub(super) fn due_windows(&mut self, at: UtcMillis, persons: usize) -> usize {
         let due = self.queue.any_due_at(at.0, persons, &self.slots);
-        due.into_iter().map(|(_, (_, place))| self.due_windows_of(place, at)).sum()
+        due.into_iter().map(|(_, place)| self.due_windows_of(place, at)).sum()
     }
 
     fn due_windows_of(&self, place: u32, at: UtcMillis) -> usize {

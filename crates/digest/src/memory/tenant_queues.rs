@@ -64,12 +64,11 @@ impl TenantQueues {
     }
 
     /// So many slots that are due, whosever they are.
-    pub fn any_due_at(&mut self, at: i64, most: usize, slots: &[RecordSlot]) -> Vec<(Tenant, DueSlot)> {
+    pub fn any_due_at(&mut self, at: i64, most: usize, slots: &[RecordSlot]) -> Vec<DueSlot> {
         let mut all = Vec::new();
         for tenant in self.due_tenants(at) {
             let left = most.saturating_sub(all.len());
-            let due = self.change(&tenant, |queue| queue.due_at(at, left, slots)).unwrap_or_default();
-            all.extend(due.into_iter().map(|slot| (tenant.clone(), slot)));
+            all.extend(self.change(&tenant, |queue| queue.due_at(at, left, slots)).unwrap_or_default());
         }
         all
     }

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use model::{Channel, Tenant, ready::Ready};
 use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Gauges};
 use tokio::{sync::oneshot, time::timeout};
 
+use super::slow_deliveries::lock_mutex;
 use crate::{
     batch_limit::RoundSeating,
     config::{OVER_SHARE, ROUND},
@@ -115,11 +116,6 @@ impl DeliveryPlaces {
     pub fn take_seating(&self) -> RoundSeating {
         std::mem::take(&mut *lock_mutex(&self.seating))
     }
-}
-
-/// The value is valid even after a panic: every change is a single step.
-fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

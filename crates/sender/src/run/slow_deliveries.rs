@@ -72,6 +72,6 @@ impl SlowDeliveries {
 }
 
 /// The value is valid even after a panic: every change is a single step.
-fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

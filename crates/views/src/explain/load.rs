@@ -8,7 +8,7 @@ use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use house::book::HouseBook;
 use house_facts::pause::PausedPlans;
 use model::{
-    Channel, Day, DayLife, DayView, EntryReason, Event, EventKey, Fate, Person, ReadyId, SubjectRef, Tenant,
+    Channel, Day, DayLife, DayView, EntryReason, Event, EventKey, Person, ReadyId, SubjectRef, Tenant,
     UtcMillis, VersionedState, WorldSnapshot, entry::DayKey, fold::fold_rows, partition::PartitionCount,
     person::PersonRecord, ready::Ready,
 };
@@ -350,9 +350,7 @@ async fn load_readys(
     for event in &gathered.events {
         let Some(entry) = gathered.view.get(event.entry_key()) else { continue };
         for channel in Channel::ALL {
-            if let Fate::Told { ready } = entry.fate(channel) {
-                taken.extend(entry.tellers(channel).find(|(id, _)| *id == ready));
-            }
+            taken.extend(entry.tellers(channel).next());
         }
     }
     let (Some(first), Some(last)) = (taken.values().min(), taken.values().max()) else { return Ok(()) };
