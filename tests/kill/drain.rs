@@ -1,7 +1,7 @@
 //! The real process with a real mail server, asked to end while events come in and mails go out, and started again. Each
 //! time it ends in good order and in time; nothing is lost, and no mail arrives twice.
 //!
-//! `TIDINGS_DRAINED` says how many events, 20,000 unless it is set.
+//! `TIDINGS_DRAINED` says how many events, 10,000 unless it is set.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::{house::KillHouse, wait_until};
 
-const EVENTS: u64 = 20_000;
+const EVENTS: u64 = 10_000;
 const PERSONS: u64 = 100;
 /// Events of one request.
 const BATCH: u64 = 20;

@@ -165,7 +165,8 @@ impl KillHouse {
     /// Whether a message is being handed over. A round does not wait for a slow one, so the lag does not tell.
     fn hands_over(&self) -> bool {
         let counts = self.get_admin_text("/metrics").unwrap_or_default();
-        let mut in_flight = counts.lines().filter(|line| line.starts_with("tidings_sender_in_flight_messages{"));
+        let mut in_flight =
+            counts.lines().filter(|line| line.starts_with("tidings_sender_in_flight_messages{"));
         in_flight.any(|line| !line.ends_with(" 0"))
     }
 

@@ -94,7 +94,7 @@ async fn check_states_and_follows(store: &EmbeddedStore, dice: &mut LawDice) {
         let (of, name) = (tenant(dice.pick(&NAMES)), dice.pick(&NAMES));
         let key = match dice.below(4) {
             0 => StateKey::Subject(of.clone(), subject(&format!("{name}:{name}"))),
-            1 => StateKey::Mutes(of.clone(), Person::new(name).unwrap()),
+            1 => StateKey::Preferences(of.clone(), Person::new(name).unwrap()),
             2 => StateKey::Notes(of.clone(), Person::new(name).unwrap()),
             _ => StateKey::Person(of.clone(), Person::new(name).unwrap()),
         };
@@ -117,7 +117,7 @@ async fn check_states_and_follows(store: &EmbeddedStore, dice: &mut LawDice) {
         for key in [
             StateKey::Subject(tenant(of), subject(&format!("{name}:{name}"))),
             StateKey::Person(tenant(of), Person::new(name).unwrap()),
-            StateKey::Mutes(tenant(of), Person::new(name).unwrap()),
+            StateKey::Preferences(tenant(of), Person::new(name).unwrap()),
             StateKey::Notes(tenant(of), Person::new(name).unwrap()),
         ] {
             let found = store.states(std::slice::from_ref(&key)).await.unwrap().remove(0);

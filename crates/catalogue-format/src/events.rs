@@ -3,9 +3,10 @@
 use crate::{
     FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues, OptionalKeys,
     forms::{
-        A_FIELD, A_NAME, BUNDLE_PART, CONDITION, DISTANCE, EVENT, EXPIRY, FIELD, FIELD_TYPE, TEXT_WITH_TAGS,
+        A_FIELD, A_NAME, BUNDLE_PART, CONDITION, DISTANCE, EVENT, EXPIRY, FIELD, FIELD_TYPE, LINE,
+        TEXT_WITH_TAGS,
     },
-    words::{ACTOR_WORDS, UNSURE_WORDS},
+    words::{ACTOR_WORDS, CHOICE_WORDS, UNSURE_WORDS},
 };
 use model::limits::FIELDS_MAX;
 
@@ -103,6 +104,22 @@ pub static KIND: MapFormat = MapFormat {
                 "What it belongs to, so that a person can mute that: a field of type `ref` or `refs`, or `subject`.",
             ),
             FormatKey::new(
+                "category",
+                A_NAME,
+                "What it is called together with others, one of `categories`. A person may turn that off as a whole.",
+            ),
+            FormatKey::new(
+                "unless_chosen",
+                FormatValue::Words(&CHOICE_WORDS),
+                "How people are told who have not chosen: `on` by the plan of each channel, `digest` by one that gathers, `off` not at all. Of a kind that does not say, its category says it.",
+            ),
+            FormatKey::unless_set(
+                "critical",
+                FormatValue::Flag,
+                "false",
+                "Whether nobody can turn it off: no preference, no mute and no unsubscribing. Who has no address, or whose mails come back, is not told all the same.",
+            ),
+            FormatKey::new(
                 "unsure",
                 FormatValue::Words(&UNSURE_WORDS),
                 "What happens if it is unknown whether its message was sent: `again` sends it once more, under the same id; `later` tells the entry later as something that may have been told. `again` unless set if its plan is `urgent`, else `later`.",
@@ -116,6 +133,32 @@ pub static KIND: MapFormat = MapFormat {
     ],
 };
 
+pub static CATEGORY: MapFormat = MapFormat {
+    title: "a category",
+    id: "category",
+    doc: "Kinds that people turn on and off as one.",
+    groups: &[&KeyGroup {
+        title: "",
+        keys: &[
+            FormatKey::new(
+                "unless_chosen",
+                FormatValue::Words(&CHOICE_WORDS),
+                "How people are told who have not chosen, where the kind does not say; `on` unless set.",
+            ),
+            FormatKey::new(
+                "tenants",
+                FormatValue::Named(&TENANT_CHOICES),
+                "The same of the people of some tenants, in place of what holds for all.",
+            ),
+        ],
+    }],
+    names: None,
+    combinations: &[KeyCombination::new(&[], OptionalKeys::Any)],
+};
+
+static TENANT_CHOICES: NamedValues =
+    NamedValues { name: &LINE, value: FormatValue::Words(&CHOICE_WORDS), most: usize::MAX };
+
 pub static AUDIENCE: MapFormat = MapFormat {
     title: "`to`",
     id: "audience",
@@ -127,6 +170,11 @@ pub static AUDIENCE: MapFormat = MapFormat {
                 "followers_of",
                 FormatValue::Some(&A_FIELD),
                 "The followers of what these fields refer to; `subject` is the subject itself.",
+            ),
+            FormatKey::new(
+                "subscribers_of",
+                FormatValue::Some(&A_FIELD),
+                "Who has chosen to be told of what these fields refer to, of this kind there or of all; `subject` is the subject itself.",
             ),
             FormatKey::new("near", A_FIELD, "The people near this field, a `place`."),
             FormatKey::new(
@@ -145,6 +193,7 @@ pub static AUDIENCE: MapFormat = MapFormat {
     names: None,
     combinations: &[
         KeyCombination::new(&["followers_of"], OptionalKeys::Only(&[])),
+        KeyCombination::new(&["subscribers_of"], OptionalKeys::Only(&[])),
         KeyCombination::new(&["near", "within"], OptionalKeys::Only(&[])),
         KeyCombination::new(&["person"], OptionalKeys::Only(&[])),
         KeyCombination::new(&["mutual"], OptionalKeys::Only(&[])),

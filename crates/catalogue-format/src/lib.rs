@@ -16,7 +16,7 @@ mod holds;
 mod plans;
 mod root;
 
-pub use events::{AUDIENCE, KIND};
+pub use events::{AUDIENCE, CATEGORY, KIND};
 pub use forms::LENGTH;
 pub use holds::{CAP, CAPPED_MAX, FOLLOWS, ONLINE, QUIET, SURFACE_MAP};
 pub use plans::{ALONE, CLOSE, ENTRIES_MAX, MAIL, ORDER, PLAN, PUSH, REST, SECTION, SHARED};

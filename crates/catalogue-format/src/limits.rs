@@ -18,6 +18,7 @@ pub const POSTAL_BYTES_MAX: usize = 512;
 pub const LANGUAGES_MAX: usize = 20;
 pub const SUBJECTS_MAX: usize = 200;
 pub const KINDS_MAX: usize = 500;
+pub const CATEGORIES_MAX: usize = 50;
 /// A person may have one window open for each plan.
 pub const PLANS_MAX: usize = WINDOWS_PER_PERSON_MAX;
 pub const SECTIONS_MAX: usize = 20;

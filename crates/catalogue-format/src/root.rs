@@ -1,9 +1,11 @@
 //! The file itself, and its sources.
 
-use crate::limits::{CAPS_MAX, KINDS_MAX, PLANS_MAX, SOURCES_MAX, SUBJECTS_MAX, SURFACES_MAX};
+use crate::limits::{
+    CAPS_MAX, CATEGORIES_MAX, KINDS_MAX, PLANS_MAX, SOURCES_MAX, SUBJECTS_MAX, SURFACES_MAX,
+};
 use crate::{
     FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues, OptionalKeys,
-    events::{KIND, SUBJECT},
+    events::{CATEGORY, KIND, SUBJECT},
     forms::{AN_EXPRESSION, EVENT, FIELD, FILE, LANGUAGE, LINE, LINES, NAME, STATEMENT, TOPIC},
     holds::{CAP, SURFACE},
     plans::PLAN,
@@ -39,6 +41,11 @@ pub static CATALOGUE: MapFormat = MapFormat {
             ),
             FormatKey::new("subjects", FormatValue::Named(&SUBJECTS), "What events are about."),
             FormatKey::new("kinds", FormatValue::Named(&KINDS), "What is worth telling."),
+            FormatKey::new(
+                "categories",
+                FormatValue::Named(&CATEGORIES),
+                "What kinds are called together, so that a person turns them on and off as one.",
+            ),
             FormatKey::new("plans", FormatValue::Named(&PLANS), "When messages go, and what they look like."),
             FormatKey::new(
                 "surfaces",
@@ -60,6 +67,8 @@ pub static CATALOGUE: MapFormat = MapFormat {
 static SUBJECTS: NamedValues =
     NamedValues { name: &NAME, value: FormatValue::Map(&SUBJECT), most: SUBJECTS_MAX };
 static KINDS: NamedValues = NamedValues { name: &NAME, value: FormatValue::Map(&KIND), most: KINDS_MAX };
+static CATEGORIES: NamedValues =
+    NamedValues { name: &NAME, value: FormatValue::Map(&CATEGORY), most: CATEGORIES_MAX };
 static PLANS: NamedValues = NamedValues { name: &NAME, value: FormatValue::Map(&PLAN), most: PLANS_MAX };
 static SURFACES: NamedValues = NamedValues { name: &NAME, value: SURFACE, most: SURFACES_MAX };
 static CAPS: NamedValues = NamedValues { name: &NAME, value: FormatValue::Map(&CAP), most: CAPS_MAX };

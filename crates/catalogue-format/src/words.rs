@@ -7,6 +7,7 @@ use model::{
     hook::Hook,
     plan::{FirstRule, OncePer, OnlineRule, QuietAction, TooFewRule},
 };
+use preferences::PreferenceChoice;
 
 /// Words with their meanings.
 pub type WordTable<T, const N: usize> = [(&'static str, T); N];
@@ -25,6 +26,9 @@ pub const ASK: WordTable<bool, 1> = [("live", true)];
 pub const ACTOR: WordTable<bool, 2> = [("told", true), ("left_out", false)];
 /// Whether a message goes out again that may have been sent.
 pub const UNSURE: WordTable<bool, 2> = [("again", true), ("later", false)];
+/// How somebody is told who has not chosen.
+pub const CHOICE: WordTable<PreferenceChoice, 3> =
+    [("on", PreferenceChoice::On), ("digest", PreferenceChoice::Digest), ("off", PreferenceChoice::Off)];
 /// What of a mail can be counted.
 pub const COUNTS: [&str; 2] = ["followed", "opened"];
 
@@ -75,6 +79,7 @@ pub static THEN_WORDS: [&str; 3] = list_words(&THEN);
 pub static ASK_WORDS: [&str; 1] = list_words(&ASK);
 pub static ACTOR_WORDS: [&str; 2] = list_words(&ACTOR);
 pub static UNSURE_WORDS: [&str; 2] = list_words(&UNSURE);
+pub static CHOICE_WORDS: [&str; 3] = list_words(&CHOICE);
 /// Which of the days of the week of a month.
 pub const NTH_WORDS: [&str; 4] = ["first", "second", "third", "fourth"];
 

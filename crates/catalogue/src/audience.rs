@@ -20,6 +20,8 @@ use crate::{
 pub enum Audience {
     /// The followers of the subjects that these fields refer to; `subject` is the subject itself.
     FollowersOf(Vec<String>),
+    /// Who has chosen to be told of these, of this kind there or of all.
+    SubscribersOf(Vec<String>),
     /// The people within so many kilometres of the place in this field.
     Near { field: String, within_km: f64 },
     /// The one person whom this field names.
@@ -39,7 +41,7 @@ pub const SUBJECT: &str = "subject";
 const WORDS: [&str; 2] = ["listed", "everyone"];
 const WITHIN: &str = "within";
 
-const RULE: &str = "an audience is `{followers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`";
+const RULE: &str = "an audience is `{followers_of: FIELD}`, `{subscribers_of: FIELD}`, `{near: FIELD, within: 40 km}`, `{person: FIELD}`, `{mutual: [FIELD, FIELD]}`, `listed` or `everyone`";
 const DISTANCE: &str = "write it like `40 km` or `500 m`";
 
 /// A field's name and where it stands.
@@ -48,6 +50,7 @@ type FieldMention = (String, TreePlace);
 /// An audience as it is written, with the places of its fields.
 pub(crate) enum AudienceDraft {
     FollowersOf(Vec<FieldMention>),
+    SubscribersOf(Vec<FieldMention>),
     Near { field: FieldMention, within_km: f64 },
     Person(FieldMention),
     Mutual([FieldMention; 2]),
@@ -86,7 +89,12 @@ pub(crate) fn read_audience(reader: &mut TreeReader<'_>, node: &TreeNode) -> Opt
         return None;
     }
     match written[..] {
-        [("followers_of", node)] => read_followers_of(reader, node),
+        [("followers_of", node)] => {
+            read_mentions(reader, node, "`followers_of`").map(AudienceDraft::FollowersOf)
+        }
+        [("subscribers_of", node)] => {
+            read_mentions(reader, node, "`subscribers_of`").map(AudienceDraft::SubscribersOf)
+        }
         [("near", node)] => read_near(reader, &fields, node),
         [("person", node)] => Some(AudienceDraft::Person(read_mention(reader, node, "`person`")?)),
         [("mutual", node)] => read_mutual(reader, node),
@@ -119,15 +127,15 @@ fn read_mention(reader: &mut TreeReader<'_>, node: &TreeNode, what: &str) -> Opt
     reader.text(node, what).map(|text| (text.to_string(), node.at))
 }
 
-fn read_followers_of(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<AudienceDraft> {
-    let texts = reader.texts(node, "`followers_of`");
+fn read_mentions(reader: &mut TreeReader<'_>, node: &TreeNode, what: &str) -> Option<Vec<FieldMention>> {
+    let texts = reader.texts(node, what);
     if texts.is_empty() {
         if node.is_empty() {
-            reader.problem(node.at, "`followers_of` names no field");
+            reader.problem(node.at, format!("{what} names no field"));
         }
         return None;
     }
-    Some(AudienceDraft::FollowersOf(texts.into_iter().map(|(text, at)| (text.to_string(), at)).collect()))
+    Some(texts.into_iter().map(|(text, at)| (text.to_string(), at)).collect())
 }
 
 fn read_near(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, node: &TreeNode) -> Option<AudienceDraft> {
@@ -181,23 +189,18 @@ impl AudienceDraft {
     /// Follows every field. What is wrong is noted, and an audience comes of it all the same.
     pub fn resolve(&self, reader: &mut TreeReader<'_>, subject: &SubjectType) -> Audience {
         match self {
-            Self::FollowersOf(named) => {
-                let mut fields: Vec<String> = Vec::new();
-                for (field, at) in named {
-                    if fields.contains(field) {
-                        reader.problem(*at, format!("`{field}` is given twice"));
-                    }
-                    check_reference(
-                        reader,
-                        subject,
-                        field,
-                        *at,
-                        "only a subject that a field refers to can be followed",
-                    );
-                    fields.push(field.clone());
-                }
-                Audience::FollowersOf(fields)
-            }
+            Self::FollowersOf(named) => Audience::FollowersOf(resolve_mentions(
+                reader,
+                subject,
+                named,
+                "only a subject that a field refers to can be followed",
+            )),
+            Self::SubscribersOf(named) => Audience::SubscribersOf(resolve_mentions(
+                reader,
+                subject,
+                named,
+                "only a subject that a field refers to can be chosen",
+            )),
             Self::Near { field, within_km } => {
                 check_field_type(reader, subject, field, &FieldType::Place, "`near` needs a place");
                 Audience::Near { field: field.0.clone(), within_km: *within_km }
@@ -221,6 +224,24 @@ impl AudienceDraft {
             Self::Everyone => Audience::Everyone,
         }
     }
+}
+
+/// Each field once, and each refers to subjects.
+fn resolve_mentions(
+    reader: &mut TreeReader<'_>,
+    subject: &SubjectType,
+    named: &[FieldMention],
+    needed: &str,
+) -> Vec<String> {
+    let mut fields: Vec<String> = Vec::new();
+    for (field, at) in named {
+        if fields.contains(field) {
+            reader.problem(*at, format!("`{field}` is given twice"));
+        }
+        check_reference(reader, subject, field, *at, needed);
+        fields.push(field.clone());
+    }
+    fields
 }
 
 /// Whether a field is `subject` or refers to others; if not, that is noted.

@@ -45,7 +45,7 @@ impl KindDef {
         other: Option<Person>,
     ) -> Vec<AudienceMatch> {
         let one = match &self.to {
-            Audience::FollowersOf(fields) => {
+            Audience::FollowersOf(fields) | Audience::SubscribersOf(fields) => {
                 let referred = fields.iter().flat_map(|field| match field.as_str() {
                     SUBJECT => std::slice::from_ref(subject),
                     field => state.get(field).map_or(&[][..], Value::refs),

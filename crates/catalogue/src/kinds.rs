@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use expression::{KeptTypes, KindCondition, check_expression, condition_scope, says_scope};
 use model::{Kind, PlanName, SubjectRef, SubjectType, Value, VersionedState};
+use preferences::PreferenceChoice;
 use source_text::{
     TextProblems, did_you_mean,
     yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
@@ -15,7 +16,7 @@ use crate::{
     expiry::KindExpiry,
     format::{
         KIND,
-        words::{ACTOR, UNSURE},
+        words::{ACTOR, CHOICE, UNSURE},
     },
     inline_text::InlineText,
     keeps::{check_keeps, kept_types},
@@ -52,6 +53,12 @@ pub struct KindDef {
     pub again_if_unsure: Option<bool>,
     /// The field that refers to what it hangs on, or `find_subject_type`: who mutes that is not told.
     pub thread: Option<String>,
+    /// The category that it is of.
+    pub category: Option<String>,
+    /// How people are told who have not chosen, if it says so itself.
+    pub unless_chosen: Option<PreferenceChoice>,
+    /// Whether nobody can turn it off.
+    pub critical: bool,
     /// Its line in the file, for messages.
     pub line: usize,
 }
@@ -92,6 +99,9 @@ pub(crate) struct KindDraft {
     actor_told: Option<bool>,
     again_if_unsure: Option<bool>,
     thread: Option<(String, TreePlace)>,
+    pub category: Option<(String, TreePlace)>,
+    pub unless_chosen: Option<PreferenceChoice>,
+    pub critical: Option<(bool, TreePlace)>,
     line: usize,
 }
 
@@ -199,6 +209,12 @@ fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &Tree
     let again_if_unsure = fields.get("unsure").and_then(|node| read_word(reader, node, "`unsure`", &UNSURE));
     let thread = fields.get("thread");
     let thread = thread.and_then(|node| Some((reader.text(node, "`thread`")?.to_string(), node.at)));
+    let category = fields.get("category");
+    let category = category.and_then(|node| Some((reader.text(node, "`category`")?.to_string(), node.at)));
+    let unless_chosen =
+        fields.get("unless_chosen").and_then(|node| read_word(reader, node, "`unless_chosen`", &CHOICE));
+    let critical = fields.get("critical");
+    let critical = critical.and_then(|node| Some((reader.flag(node, "`critical`")?, node.at)));
     // What could not be read is no kind without it.
     let (holds, expires) =
         (holds.map(|read| read.ok_or(())).transpose(), expires.map(|read| read.ok_or(())).transpose());
@@ -216,6 +232,9 @@ fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &Tree
         actor_told,
         again_if_unsure,
         thread,
+        category,
+        unless_chosen,
+        critical,
         line: key.at.line,
     })
 }
@@ -267,6 +286,9 @@ pub(crate) fn resolve_kind(
         actor_told: written.actor_told.unwrap_or(to.is_mutual()),
         again_if_unsure: written.again_if_unsure,
         thread: written.thread.as_ref().map(|(field, _)| field.clone()),
+        category: written.category.as_ref().map(|(name, _)| name.clone()),
+        unless_chosen: written.unless_chosen,
+        critical: written.critical.is_some_and(|(critical, _)| critical),
         to,
         holds: holds.ok()?,
         priority: written.priority,

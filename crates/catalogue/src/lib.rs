@@ -20,6 +20,7 @@ mod audience;
 pub mod bundles;
 mod calendar_rule;
 pub mod canary;
+pub mod choices;
 mod close_rule;
 mod contradictions;
 mod example;
@@ -65,6 +66,7 @@ pub use audience::{Audience, SUBJECT};
 use canary::CanaryCatalogue;
 use catalogue_format as format;
 pub use catalogue_format::{limits, reference, schema, words::SourceFormat};
+use choices::KindCategory;
 pub use example::example_moment;
 pub use kinds::KindDef;
 pub use mails::{MailCounting, MailTemplates};
@@ -88,6 +90,8 @@ pub struct Catalogue {
     pub file: String,
     pub subjects: BTreeMap<String, SubjectType>,
     pub kinds: BTreeMap<Kind, KindDef>,
+    /// What kinds are called together.
+    pub categories: BTreeMap<String, KindCategory>,
     pub plans: PlanSet,
     pub mails: BTreeMap<PlanName, MailTemplates>,
     pub pushes: BTreeMap<PlanName, PushTemplates>,

@@ -15,6 +15,7 @@ use source_text::{
 use crate::{
     Catalogue, ReaderLanguage,
     audience::Audience,
+    choices::{self, KindCategory},
     contradictions,
     expiry::KindExpiry,
     file_text::{FileTextError, read_file_text},
@@ -41,6 +42,7 @@ struct CatalogueDraft {
     words: Option<(String, TreePlace)>,
     subjects: BTreeMap<String, SubjectType>,
     kinds: Vec<kinds::KindDraft>,
+    categories: BTreeMap<String, KindCategory>,
     plans: Vec<plans::PlanDraft>,
     surfaces: Vec<OnlineSurface>,
     caps: Vec<holds::CapDraft>,
@@ -164,6 +166,7 @@ fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueD
     };
     let subjects = fields.need(reader, "subjects").map(|node| subjects::read_subjects(reader, node));
     let kinds = fields.need(reader, "kinds").map(|node| kinds::read_kinds(reader, node));
+    let categories = fields.get("categories").map(|node| choices::read_categories(reader, node));
     let plans = fields.need(reader, "plans").map(|node| plans::read_plans(reader, node));
     let surfaces = fields.get("surfaces").map(|node| holds::read_surfaces(reader, node)).unwrap_or_default();
     let caps = fields.get("caps").map(|node| holds::read_caps(reader, node)).unwrap_or_default();
@@ -175,6 +178,7 @@ fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueD
         words,
         subjects: subjects?,
         kinds: kinds?,
+        categories: categories.unwrap_or_default(),
         plans: plans?,
         surfaces,
         caps,
@@ -188,7 +192,14 @@ fn resolve_catalogue(
     read_file: ReadFile<'_>,
 ) -> Catalogue {
     let CatalogueDraft {
-        name, postal, languages, subjects, kinds: written_kinds, plans: written_plans, ..
+        name,
+        postal,
+        languages,
+        subjects,
+        categories,
+        kinds: written_kinds,
+        plans: written_plans,
+        ..
     } = written;
     let plan_names = written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
     let messages = written
@@ -198,6 +209,7 @@ fn resolve_catalogue(
     let mut kinds = BTreeMap::new();
     let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for written in &written_kinds {
+        choices::check_kind(reader, &categories, written);
         if let Some(kind) = kinds::resolve_kind(reader, written, &subjects, &plan_names) {
             by_event.entry(kind.on.clone()).or_default().push(kind.name.clone());
             kinds.insert(kind.name.clone(), kind);
@@ -245,6 +257,7 @@ fn resolve_catalogue(
         file,
         subjects,
         kinds,
+        categories,
         plans,
         mails,
         pushes,
@@ -288,10 +301,12 @@ fn hash(catalogue: &Catalogue) -> u64 {
         text.line("priority", &kind.priority.to_string());
         text.line("says", &kind.says);
         write_words(&mut text, kind);
+        choices::write_kind(&mut text, kind);
         for plan in &kind.plans {
             text.line("told under", plan.as_str());
         }
     }
+    choices::write_categories(&mut text, &catalogue.categories);
     for plan in catalogue.plans.by_name.values() {
         text.line("plan", &plan.hash.to_string());
     }
@@ -362,6 +377,7 @@ fn write_looks(text: &mut CanonicalText, catalogue: &Catalogue) {
 fn write_audience(text: &mut CanonicalText, to: &Audience) {
     match to {
         Audience::FollowersOf(fields) => text.line("followers_of", &fields.join(",")),
+        Audience::SubscribersOf(fields) => text.line("subscribers_of", &fields.join(",")),
         Audience::Near { field, within_km } => {
             text.line("near", field);
             text.line("within", &within_km.to_string());

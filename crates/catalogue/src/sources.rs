@@ -3,11 +3,7 @@
 use std::collections::BTreeMap;
 
 use expression::{SourceExpression, TextScope, check_source, source_scope};
-use model::{
-    SubjectType,
-    hook::Hook,
-    person::{mutes, profile},
-};
+use model::{SubjectType, hook::Hook, person::profile};
 use source_text::{
     did_you_mean, list_choices, suggest_name,
     yaml::{TreeKey, TreeNode, TreePlace},
@@ -327,7 +323,7 @@ fn declared_fields(what: &StatementSort, subjects: &BTreeMap<String, SubjectType
             subject.map(|subject| subject.fields.keys().cloned().collect()).unwrap_or_default()
         }
         StatementSort::Follow => Vec::new(),
-        StatementSort::Mute => names(&mutes::SORTS),
+        StatementSort::Mute => names(&preferences::MUTABLE),
         StatementSort::Profile => names(&PROFILE_FIELDS),
     }
 }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use source_text::TextProblems;
 
+mod choices;
 mod follows;
 mod format;
 mod messages;

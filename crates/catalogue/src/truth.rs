@@ -15,10 +15,11 @@ use expression::ConditionFacts;
 use model::{
     AudienceMatch, Channel, EndReason, EntryReason, Person, SubjectRef, Tenant, UtcMillis, Value,
     VersionedState, WorldSnapshot, device,
-    person::{mutes, notes, profile},
+    person::{notes, profile},
     returns::{self, AddressHash},
     time::AskedMoment,
 };
+use preferences::PreferenceChoice;
 
 use crate::{Audience, Catalogue, KindDef, audience::SUBJECT};
 
@@ -28,7 +29,7 @@ pub struct ReaderFacts<'a> {
     pub tenant: &'a Tenant,
     pub person: &'a Person,
     pub profile: &'a VersionedState,
-    pub mutes: &'a VersionedState,
+    pub preferences: &'a VersionedState,
     pub notes: &'a VersionedState,
 }
 
@@ -41,6 +42,8 @@ pub struct TellableEntry<'a> {
     /// Who did it.
     pub actor: Option<&'a Person>,
     pub reasons: &'a BTreeSet<EntryReason>,
+    /// Where it would be told.
+    pub channel: Channel,
     pub moment: AskedMoment,
 }
 
@@ -103,8 +106,9 @@ fn check_reason(
 ) -> Result<(), TruthFailure> {
     let kind =
         catalogue.kinds.get(&reason.kind).ok_or_else(|| TruthFailure::not_found(EndReason::KindGone))?;
-    check_audience(world, reader, told, &reason.because, kind).map_err(TruthFailure::not_found)?;
-    if !find_mutes(world, reader, told, reason, Some(kind)).is_empty() {
+    check_audience(world, reader, told, (&reason.because, kind), catalogue)
+        .map_err(TruthFailure::not_found)?;
+    if catalogue.find_choice(world, reader, told, (reason, kind)).choice == PreferenceChoice::Off {
         return Err(TruthFailure::Muted);
     }
     if !condition_holds(world, reader.tenant, told, kind) {
@@ -120,14 +124,17 @@ fn check_audience(
     world: &WorldSnapshot,
     reader: &ReaderFacts<'_>,
     told: &TellableEntry<'_>,
-    because: &AudienceMatch,
-    kind: &KindDef,
+    (because, kind): (&AudienceMatch, &KindDef),
+    catalogue: &Catalogue,
 ) -> Result<(), EndReason> {
     let state = world.state(reader.tenant, told.subject);
     let names = |field: &str, person: &Person| {
         state.and_then(|state| state.text(field)).is_some_and(|named| named == person.as_str())
     };
     let (holds, why) = match (because, &kind.to) {
+        (AudienceMatch::Follows(target), Audience::SubscribersOf(_)) => {
+            (catalogue.is_subscribed(world, reader, told, kind, target), EndReason::Unfollowed)
+        }
         // Who unfollowed finds that said, whatever became of the subject.
         (AudienceMatch::Follows(target), _) if !world.follows(reader.tenant, reader.person, target) => {
             (false, EndReason::Unfollowed)
@@ -183,31 +190,17 @@ fn refers_to(
     !is_stated
 }
 
-/// The person's mutes that stand against a reason, by their names: of the kind, of who did it, of what it is
-/// about, or of what that hangs on. Who mutes a person does not hear of being one of two with them either.
-pub fn find_mutes(
-    world: &WorldSnapshot,
-    reader: &ReaderFacts<'_>,
-    told: &TellableEntry<'_>,
-    reason: &EntryReason,
-    kind: Option<&KindDef>,
-) -> Vec<String> {
-    // Nearly nobody mutes anything.
-    if reader.mutes.is_empty() {
-        return Vec::new();
-    }
-    let party = match &reason.because {
-        AudienceMatch::Mutual(other) => Some(other),
-        _ => None,
+/// The subjects that some fields refer to; where nothing is known of them, the subject itself alone.
+pub(crate) fn referred_subjects<'a>(
+    subject: &'a SubjectRef,
+    state: Option<&'a VersionedState>,
+    fields: &[String],
+) -> Vec<&'a SubjectRef> {
+    let of_field = |field: &String| match field.as_str() {
+        SUBJECT => slice::from_ref(subject),
+        field => state.and_then(|state| state.get(field)).map_or(&[][..], Value::refs),
     };
-    let state = world.state(reader.tenant, told.subject);
-    let mut names = vec![mutes::kind_field(&reason.kind), mutes::subject_field(told.subject)];
-    names.extend(told.actor.into_iter().chain(party).map(mutes::actor_field));
-    names.extend(
-        kind.map_or(&[][..], |kind| kind.threads(told.subject, state)).iter().map(mutes::thread_field),
-    );
-    names.retain(|name| reader.mutes.flag(name));
-    names
+    fields.iter().flat_map(of_field).collect()
 }
 
 fn condition_holds(world: &WorldSnapshot, tenant: &Tenant, told: &TellableEntry<'_>, kind: &KindDef) -> bool {
@@ -243,17 +236,18 @@ pub fn list_needs<'a>(
     (follows, others)
 }
 
-/// Whether a person may be told anything on a channel, of a stream of mails where it is one.
+/// Whether a person may be told anything on a channel, of a stream of mails where it is one; or anything critical, which
+/// unsubscribing does not end.
 pub fn check_reachable(
     reader: &ReaderFacts<'_>,
-    channel: Channel,
-    stream: &str,
+    (channel, stream): (Channel, &str),
+    is_critical: bool,
     now: UtcMillis,
 ) -> Result<(), EndReason> {
     if reader.notes.flag(notes::ERASED) {
         return Err(EndReason::Erased);
     }
-    if reader.profile.flag(channel.off()) {
+    if reader.profile.flag(channel.off()) && !is_critical {
         return Err(EndReason::Unsubscribed);
     }
     let has_address = match channel {

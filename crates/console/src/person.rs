@@ -195,11 +195,11 @@ fn dossier_values(whole: &PersonDossier, (app, day): (&HttpApp, Option<Day>)) ->
             "is_cut": whole.follows.is_cut,
             "more": whole.follows.count - whole.follows.newest.len(),
         },
-        "mutes": {
-            "newest": whole.mutes.newest.iter().map(|one| json!({
+        "preferences": {
+            "newest": whole.preferences.newest.iter().map(|one| json!({
                 "what": one.describe(), "of": one.of, "since": wall.format_optional(one.since.as_ref()),
             })).collect::<Vec<_>>(),
-            "more": whole.mutes.count - whole.mutes.newest.len(),
+            "more": whole.preferences.count - whole.preferences.newest.len(),
         },
         "profile": profile_of(whole, &wall),
         "devices": whole.devices.iter().map(|one| json!({

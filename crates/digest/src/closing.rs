@@ -60,9 +60,10 @@ struct ClosingSubjects {
 static UNKNOWN: VersionedState = VersionedState { cells: BTreeMap::new() };
 
 impl DigestFacts {
-    fn reader<'a>(&'a self, key: &'a PersonKey) -> ReaderFacts<'a> {
-        let DigestPersonStates { profile, mutes, notes } = self.person_states(key);
-        ReaderFacts { tenant: &key.0, person: &key.1, profile, mutes, notes }
+    /// What is known of a person.
+    pub fn reader<'a>(&'a self, key: &'a PersonKey) -> ReaderFacts<'a> {
+        let DigestPersonStates { profile, preferences, notes } = self.person_states(key);
+        ReaderFacts { tenant: &key.0, person: &key.1, profile, preferences, notes }
     }
 
     /// Some days, folded with the marks that are still owed to them.
@@ -98,7 +99,9 @@ impl DigestFacts {
         };
         // A plan that follows others tells what those are for.
         let firsts = catalogue.plans.leading_plans(plan);
-        let reached = check_reachable(&reader, plan.channel, &plan.stream, now);
+        let [reached, reached_if_critical] = [false, true]
+            .map(|is_critical| check_reachable(&reader, (plan.channel, &plan.stream), is_critical, now));
+        let reached = (reached, reached_if_critical);
         let closing = JointClosing { open, plan, firsts, followed, reader, reached, catalogue, record, now };
         let repeats = |at, entry: &EntryView| {
             plan.first == FirstRule::Both
@@ -167,14 +170,14 @@ impl DigestFacts {
         let JointClosing { reader, catalogue, .. } = closing;
         let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
         let of = ClosingEntry { day: key.day(), entry, subject, state };
-        let WindowReasons { reasons, aim, keys, beside } = match closing.match_reasons(&of) {
+        let WindowReasons { mut reasons, aim, keys, beside } = match closing.match_reasons(&self.world, &of) {
             WindowReasonMatch::These(these) => these,
             WindowReasonMatch::Others(wanted) => return ClosingVerdict::Others(wanted),
             WindowReasonMatch::Nobodys => {
                 return ClosingVerdict::Ours(Err(EndReason::KindGone), None, BTreeSet::new());
             }
         };
-        if let Err(why) = closing.reached {
+        if let Err(why) = closing.reached_for(&mut reasons) {
             return ClosingVerdict::Ours(Err(why), aim, keys);
         }
         let holding = |reasons: &BTreeSet<EntryReason>| {
@@ -186,6 +189,7 @@ impl DigestFacts {
                     occurred: key.occurred,
                     actor: entry.actor().and_then(Actor::person),
                     reasons,
+                    channel: closing.plan.channel,
                     moment: closing.moment(),
                 },
                 catalogue,

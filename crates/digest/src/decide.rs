@@ -166,9 +166,9 @@ impl DigestDecider<'_> {
 
     /// The plans under which a person is told these kinds.
     fn plans_of(&self, key: &PersonKey, kinds: &[Kind]) -> Vec<PlanName> {
-        let (profile, catalogue) = (&self.facts.person_states(key).profile, self.catalogue_of(key));
+        let (reader, catalogue) = (self.facts.reader(key), self.catalogue_of(key));
         let kinds = kinds.iter().filter_map(|kind| catalogue.kinds.get(kind));
-        let plans = kinds.flat_map(|kind| catalogue.plans_for(kind, profile));
+        let plans = kinds.flat_map(|kind| catalogue.plans_of_reader(kind, &reader));
         let plans: BTreeSet<&PlanName> = plans.map(|plan| &plan.name).collect();
         if plans.is_empty() {
             // A kind that is gone still has rows in the day: on each channel the closing of any plan ends them.
@@ -196,11 +196,11 @@ impl DigestDecider<'_> {
     /// one closes, instead of waiting for the old one, which may be a week away.
     fn follow_preference(&self, decided: &mut DigestDecision, key: &PersonKey) {
         let Some(record) = self.record(decided, key) else { return };
-        let (profile, catalogue) = (&self.facts.person_states(key).profile, self.catalogue_of(key));
+        let (reader, catalogue) = (self.facts.reader(key), self.catalogue_of(key));
         let mut others = OtherWindowDays::new();
         for window in &record.windows {
             for kind in catalogue.kinds.values().filter(|kind| kind.plans.contains(&window.plan)) {
-                let plans = catalogue.plans_for(kind, profile);
+                let plans = catalogue.plans_of_reader(kind, &reader);
                 if plans.iter().all(|plan| plan.name != window.plan) {
                     // Of a plan with several windows none is named here: its closing finds which are meant.
                     let names = plans.iter().map(|plan| &plan.name);

@@ -32,14 +32,14 @@ pub struct DigestFacts {
 pub struct DigestPersonStates {
     pub profile: VersionedState,
     /// This and the notes matter at a closing, and are loaded only for one.
-    pub mutes: VersionedState,
+    pub preferences: VersionedState,
     pub notes: VersionedState,
 }
 
 /// Of whom nothing is known.
 static NOBODY: DigestPersonStates = {
     const NOTHING: VersionedState = VersionedState { cells: BTreeMap::new() };
-    DigestPersonStates { profile: NOTHING, mutes: NOTHING, notes: NOTHING }
+    DigestPersonStates { profile: NOTHING, preferences: NOTHING, notes: NOTHING }
 };
 
 /// The day of a person.

@@ -40,7 +40,7 @@ pub(crate) async fn load_facts(
         profile_need::needs_profile(news, records.get(*key), deps.room.catalogue.for_person(&key.1))
     });
     let persons: BTreeSet<&PersonKey> = asked.map(|(key, _)| key).chain(&*due).collect();
-    let known = load_person_states(place.0, &persons, due).await.context("persons")?;
+    let known = load_person_states(place.0, &persons, due, place.1).await.context("persons")?;
     let world = load_world(place, &records, &days, due, closing).await.context("facts about the entries")?;
     let live = load_connections(deps, &records, due, (now, closing)).await;
     Ok(DigestFacts { records, known, days, world, live })
@@ -133,22 +133,29 @@ pub(crate) async fn read_days(
     Ok(days)
 }
 
-/// What is known of persons, in one batch: of all of these their profiles, and of those who are due the rest too.
+/// What is known of persons, in one batch: of all of these their profiles, of those who are due the rest too, and of all what they
+/// chose where that may decide by which plan they are told.
 pub(crate) async fn load_person_states(
     store: &dyn Store,
     persons: &BTreeSet<&PersonKey>,
     due: &[PersonKey],
+    catalogue: &Catalogue,
 ) -> Result<BTreeMap<PersonKey, DigestPersonStates>, StoreError> {
     let profiles = persons.iter().map(|key| StateKey::Person(key.0.clone(), key.1.clone()));
-    let mutes = due.iter().map(|key| StateKey::Mutes(key.0.clone(), key.1.clone()));
+    let offers = |(_, of): (_, &Catalogue)| of.kinds.values().any(|kind| of.offers_digest(kind));
+    let may_choose = catalogue.arms().any(offers);
+    let choosing: BTreeSet<&PersonKey> = persons.iter().copied().filter(|_| may_choose).chain(due).collect();
+    let preferences = choosing.into_iter().map(|key| StateKey::Preferences(key.0.clone(), key.1.clone()));
     let notes = due.iter().map(|key| StateKey::Notes(key.0.clone(), key.1.clone()));
-    let keys: Vec<StateKey> = profiles.chain(mutes).chain(notes).collect();
+    let keys: Vec<StateKey> = profiles.chain(preferences).chain(notes).collect();
     let states = store.states(&keys).await?;
     let mut known: BTreeMap<PersonKey, DigestPersonStates> = BTreeMap::new();
     for (key, state) in keys.into_iter().zip(states) {
         match key {
             StateKey::Person(tenant, person) => known.entry((tenant, person)).or_default().profile = state,
-            StateKey::Mutes(tenant, person) => known.entry((tenant, person)).or_default().mutes = state,
+            StateKey::Preferences(tenant, person) => {
+                known.entry((tenant, person)).or_default().preferences = state
+            }
             StateKey::Notes(tenant, person) => known.entry((tenant, person)).or_default().notes = state,
             StateKey::Subject(..) => {}
         }

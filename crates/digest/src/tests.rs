@@ -17,7 +17,7 @@ use model::{
     fold::fold_rows,
     limits::{DAY_ROWS_FULL, DAY_ROWS_SHUT, TURN_ROWS_MAX},
     partition::PartitionCount,
-    person::{Act, mutes, notes, profile},
+    person::{Act, notes, profile},
     ready::Ready,
 };
 use room::testing::{RoomEngines, parse_catalogue, person, subject, tenant};
@@ -608,10 +608,25 @@ async fn what_a_person_muted_and_who_was_erased_are_not_told() {
         assert_eq!(world.fate(entry).await, expected, "{flag}");
         assert!(world.readys().await.is_empty(), "{flag}");
     };
-    let muted = || StateKey::Mutes(tenant(), ann());
-    check(muted(), mutes::kind_field(&Kind::new("work_out").unwrap()), Fate::Ended(EndReason::Muted)).await;
-    check(muted(), mutes::actor_field(&Person::new("zoe").unwrap()), Fate::Ended(EndReason::Muted)).await;
-    check(muted(), mutes::subject_field(&subject("work:1")), Fate::Ended(EndReason::Muted)).await;
+    let muted = || StateKey::Preferences(tenant(), ann());
+    check(
+        muted(),
+        preferences::PreferenceScope::Kind(&Kind::new("work_out").unwrap()).field(None),
+        Fate::Ended(EndReason::Muted),
+    )
+    .await;
+    check(
+        muted(),
+        preferences::PreferenceScope::Actor(&Person::new("zoe").unwrap()).field(None),
+        Fate::Ended(EndReason::Muted),
+    )
+    .await;
+    check(
+        muted(),
+        preferences::PreferenceScope::Subject(&subject("work:1")).field(None),
+        Fate::Ended(EndReason::Muted),
+    )
+    .await;
     check(StateKey::Notes(tenant(), ann()), notes::ERASED.to_owned(), Fate::Ended(EndReason::Erased)).await;
 }
 

@@ -56,6 +56,13 @@ pub fn find_reach(
                 let targets = fields.iter().flat_map(|field| target_refs(event, field, known));
                 targets.for_each(|target| list(Crowd::Followers(target.clone())));
             }
+            Audience::SubscribersOf(fields) => {
+                let targets = fields.iter().flat_map(|field| target_refs(event, field, known));
+                let of = |target| {
+                    [None, Some(&kind.name)].map(|kind| preferences::subscribers_target(kind, target))
+                };
+                targets.flat_map(of).flatten().for_each(|target| list(Crowd::Followers(target)));
+            }
             Audience::Near { field, within_km } => {
                 if let Some(cell) = field_cell(event, field, known)
                     && let Some(Value::Place(place)) = cell.value

@@ -34,6 +34,9 @@ pub fn reason_in_crowd(
         (Crowd::Followers(target), Audience::FollowersOf(_)) => {
             Some((AudienceMatch::Follows(target.clone()), None))
         }
+        (Crowd::Followers(target), Audience::SubscribersOf(_)) => {
+            Some((AudienceMatch::Follows(preferences::subscribed_subject(target)?), None))
+        }
         (Crowd::Everyone, Audience::Everyone) => Some((AudienceMatch::Everyone, None)),
         (Crowd::Cell(_), Audience::Near { field, within_km }) => match event.state.get(field)? {
             Value::Place(middle) => {
@@ -103,7 +106,9 @@ pub fn kinds_of_arms<'a>(
 /// The fields of a subject that say who its audience is.
 pub(crate) fn audience_fields(kind: &KindDef) -> Vec<&str> {
     match &kind.to {
-        Audience::FollowersOf(fields) => fields.iter().map(String::as_str).collect(),
+        Audience::FollowersOf(fields) | Audience::SubscribersOf(fields) => {
+            fields.iter().map(String::as_str).collect()
+        }
         Audience::Near { field, .. } | Audience::Person(field) => vec![field],
         Audience::Mutual(one, other) => vec![one, other],
         Audience::Listed | Audience::Everyone => Vec::new(),

@@ -17,7 +17,7 @@ use crate::{
     device,
     fact_data::{FactData, check_declared},
     feedback::{self, FeedbackTarget},
-    mute::{self, MuteFact},
+    preference::{self, PreferenceFact, StatedPreference},
     profile,
 };
 
@@ -27,6 +27,7 @@ pub const UNFOLLOW: &str = "tidings.unfollow";
 pub const PROFILE: &str = "tidings.profile";
 pub const MUTE: &str = "tidings.mute";
 pub const UNMUTE: &str = "tidings.unmute";
+pub const PREFERENCE: &str = "tidings.preference";
 pub const DEVICE: &str = "tidings.device";
 pub const ERASE: &str = "tidings.erase";
 pub const WELCOME: &str = "tidings.welcome";
@@ -34,8 +35,8 @@ pub const SEEN: &str = "tidings.seen";
 pub const READ: &str = "tidings.read";
 pub const CLEARED: &str = "tidings.cleared";
 
-const OURS: [&str; 11] =
-    [FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, ERASE, WELCOME, SEEN, READ, CLEARED];
+const OURS: [&str; 12] =
+    [FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, PREFERENCE, ERASE, WELCOME, SEEN, READ, CLEARED];
 const OUR_PREFIX: &str = "tidings.";
 
 /// A CloudEvent that was admitted.
@@ -49,7 +50,7 @@ pub enum AdmittedItem {
         person: Person,
         state: VersionedState,
     },
-    Mute(MuteFact),
+    Preference(PreferenceFact),
     /// The person is to be erased, or may come back.
     Erase {
         tenant: Tenant,
@@ -73,6 +74,16 @@ pub enum AdmittedItem {
         /// When it was first seen: the instant its marks carry.
         at: UtcMillis,
     },
+}
+
+impl AdmittedItem {
+    fn from_preference(
+        (tenant, person): (Tenant, Person),
+        StatedPreference { name, choice, crowd }: StatedPreference,
+        version: i64,
+    ) -> Self {
+        Self::Preference(PreferenceFact { tenant, person, name, version, choice, crowd })
+    }
 }
 
 /// What a CloudEvent is, by its type.
@@ -102,7 +113,9 @@ impl CloudEventSort {
 
     pub fn from_type(what: &str) -> Result<Self, AdmissionError> {
         match what {
-            FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | ERASE | WELCOME | SEEN => Ok(Self::Fact),
+            FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | PREFERENCE | ERASE | WELCOME | SEEN => {
+                Ok(Self::Fact)
+            }
             READ | CLEARED => Ok(Self::Feedback),
             _ if what.starts_with(OUR_PREFIX) => {
                 let help = suggest_name(what, OURS);
@@ -149,8 +162,12 @@ pub fn admit_cloud_event(
         }
         DEVICE => Ok(AdmittedItem::Profile { tenant, person, state: device::device_cells(data, version)? }),
         what @ (MUTE | UNMUTE) => {
-            let name = mute::parse_mute(data, catalogue)?;
-            Ok(AdmittedItem::Mute(MuteFact { tenant, person, name, version, on: what == MUTE }))
+            let stated = preference::parse_mute(data, what == MUTE, catalogue)?;
+            Ok(AdmittedItem::from_preference((tenant, person), stated, version))
+        }
+        PREFERENCE => {
+            let stated = preference::parse_preference(data, catalogue)?;
+            Ok(AdmittedItem::from_preference((tenant, person), stated, version))
         }
         what @ (ERASE | WELCOME) => {
             data.check_fields(&["person"])?;

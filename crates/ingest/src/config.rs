@@ -39,8 +39,8 @@ pub const STRANGE_NAME_BYTES_MAX: usize = 64;
 pub const SUBJECTS_MAX: usize = 100;
 pub const PERSONS_MAX: usize = 5_000;
 pub const LISTED_MAX: usize = 50_000;
-/// What a person has muted, and what they have muted once.
-pub const MUTES_MAX: usize = 1_000;
+/// The preferences that a person has, and has had.
+pub const PREFERENCES_MAX: usize = 1_000;
 /// A change of several subjects is longer written out than it came. By so many bytes at most, and so many are
 /// in hand at once.
 pub const EXTRA_BYTES_MAX: usize = 8 * 1024 * 1024;

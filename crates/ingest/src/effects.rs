@@ -97,10 +97,11 @@ impl IntakeEffects {
                 self.add_profile(tenant, person, state, known)?;
             }
             // Nothing waits for it: whoever closes a window or sends a mail asks the store.
-            AdmittedItem::Mute(mute) => {
-                let key = StateKey::Mutes(mute.tenant.clone(), mute.person.clone());
-                mute.check_room(known.states.get(&key), self.states.get(&key))?;
-                self.merge(key, &mute.state());
+            AdmittedItem::Preference(fact) => {
+                let key = StateKey::Preferences(fact.tenant.clone(), fact.person.clone());
+                fact.check_room(known.states.get(&key), self.states.get(&key))?;
+                self.merge(key, &fact.state());
+                self.enrolments.extend(fact.enrolment());
             }
             AdmittedItem::Erase { tenant, person, version, welcomes } => {
                 return self.add_erasure((tenant, person), (welcomes, version), known, now);

@@ -9,7 +9,7 @@ use model::{
 use store::StateKey;
 use wire::FeedbackAction;
 
-use crate::{admission::AdmittedItem, feedback::FeedbackTarget, mute::MuteFact};
+use crate::{admission::AdmittedItem, feedback::FeedbackTarget, preference::PreferenceFact};
 
 /// What the store is asked before anything is written.
 #[derive(Debug, Default, PartialEq)]
@@ -45,8 +45,8 @@ impl IntakeQuestions {
                 {
                     questions.states.insert(StateKey::Person(tenant.clone(), person.clone()));
                 }
-                AdmittedItem::Mute(MuteFact { tenant, person, .. }) => {
-                    questions.states.insert(StateKey::Mutes(tenant.clone(), person.clone()));
+                AdmittedItem::Preference(PreferenceFact { tenant, person, .. }) => {
+                    questions.states.insert(StateKey::Preferences(tenant.clone(), person.clone()));
                 }
                 _ => {}
             }
@@ -123,7 +123,7 @@ pub(crate) fn person_of(admitted: &AdmittedItem) -> Option<(&Tenant, &Person)> {
         AdmittedItem::Change(_) => None,
         AdmittedItem::Follow(FollowFact { tenant, person, .. })
         | AdmittedItem::Profile { tenant, person, .. }
-        | AdmittedItem::Mute(MuteFact { tenant, person, .. })
+        | AdmittedItem::Preference(PreferenceFact { tenant, person, .. })
         | AdmittedItem::Erase { tenant, person, .. }
         | AdmittedItem::Seen { tenant, person, .. }
         | AdmittedItem::Feedback { tenant, person, .. } => Some((tenant, person)),

@@ -9,7 +9,7 @@ use crate::{
     admission_error::{AdmissionError, refuse_at},
     config::FEEDBACK_ENTRIES_MAX,
     fact_data::{FactData, check_declared},
-    mute,
+    preference,
 };
 
 /// What feedback is about.
@@ -48,7 +48,7 @@ pub(crate) fn parse_target(
         }
         (["kind"], _) => {
             let kind = data.parse_name("kind", Kind::new)?;
-            mute::check_kind(&kind, catalogue)?;
+            preference::check_kind(&kind, catalogue)?;
             Ok(FeedbackTarget::UpTo { kind: Some(kind), until: occurred })
         }
         (["all"], _) if data.0["all"] == Value::Bool(true) => {

@@ -2,13 +2,13 @@
 //!
 //! Two ways in, one desk: records of the topic `changes`, and HTTP. Whatever comes is a CloudEvent of one of
 //! three sorts. A *change* updates its subject and becomes an event; a *fact* says what is true of a person
-//! (`tidings.follow`, `tidings.profile`, `tidings.mute` and their like) or that they are to be erased; *feedback* says what a person did
+//! (`tidings.follow`, `tidings.profile`, `tidings.preference` and their like) or that they are to be erased; *feedback* says what a person did
 //! (`tidings.read`, `tidings.cleared`). All of it is stored, then announced, then acknowledged, and all of
 //! it may be repeated.
 //!
 //! # Tour
 //!
-//! [`read`] is what a record says. [`decide`] judges it by [`admission`], with [`change`], [`profile`], [`device`], [`mute`]
+//! [`read`] is what a record says. [`decide`] judges it by [`admission`], with [`change`], [`profile`], [`device`], [`preference`]
 //! and [`feedback`] for the parts that each sort has of its own; [`fact_data`] reads what they have in common, and
 //! [`admission_error`] is why one is not admitted, [`admission_rules`] what it is judged by. [`source`] makes the same of rows of others. [`facts`] is what has to be
 //! known of what was admitted, [`load`] asks for it, [`effects`] turns it into writes and records; [`moves`] says how crowds
@@ -30,7 +30,7 @@ pub mod change;
 pub mod device;
 mod fact_data;
 pub mod feedback;
-pub mod mute;
+pub mod preference;
 pub mod profile;
 mod read;
 pub mod source;

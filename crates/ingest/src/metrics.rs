@@ -102,7 +102,7 @@ impl IngestMetrics {
 }
 
 /// All of them.
-const SORTS: [&str; 7] = ["change", "follow", "profile", "mute", "erase", "seen", "feedback"];
+const SORTS: [&str; 7] = ["change", "follow", "profile", "preference", "erase", "seen", "feedback"];
 
 /// What an admitted thing is called in the metrics.
 pub(crate) fn sort_of(admitted: &AdmittedItem) -> &'static str {
@@ -110,7 +110,7 @@ pub(crate) fn sort_of(admitted: &AdmittedItem) -> &'static str {
         AdmittedItem::Change(_) => "change",
         AdmittedItem::Follow(_) => "follow",
         AdmittedItem::Profile { .. } => "profile",
-        AdmittedItem::Mute(_) => "mute",
+        AdmittedItem::Preference(_) => "preference",
         AdmittedItem::Erase { .. } => "erase",
         AdmittedItem::Seen { .. } => "seen",
         AdmittedItem::Feedback { .. } => "feedback",

@@ -10,7 +10,7 @@ use model::{SubjectRef, UtcMillis};
 use wire::CloudChange;
 
 use crate::{
-    admission::{AdmittedItem, DEVICE, ERASE, FOLLOW, MUTE, PROFILE, UNFOLLOW, UNMUTE, WELCOME},
+    admission::{AdmittedItem, DEVICE, ERASE, FOLLOW, MUTE, PREFERENCE, PROFILE, UNFOLLOW, UNMUTE, WELCOME},
     config::IN_A_ROW_MAX,
 };
 
@@ -34,9 +34,9 @@ fn fact_identity(cloud: &CloudChange) -> Option<String> {
         PROFILE => Some(format!("profile {}", field("person"))),
         DEVICE => Some(format!("device {} {}", field("person"), field("device"))),
         FOLLOW | UNFOLLOW => Some(format!("follow {} {}", field("person"), field("target"))),
-        MUTE | UNMUTE => {
-            let muted = ["kind", "actor", "subject", "thread"].map(field).join(" ");
-            Some(format!("mute {} {muted}", field("person")))
+        MUTE | UNMUTE | PREFERENCE => {
+            let of = ["channel", "kind", "category", "actor", "subject", "thread"].map(field).join(" ");
+            Some(format!("preference {} {of}", field("person")))
         }
         ERASE | WELCOME => Some(format!("erase {}", field("person"))),
         _ => None,

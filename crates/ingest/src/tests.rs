@@ -636,7 +636,7 @@ async fn nothing_is_heard_of_the_erased() {
     );
     let (status, said) = post_body(&house.router(), "/v1/facts", &[], facts).await;
     assert_eq!((status, said.as_str()), (202, r#"{"accepted":4,"rejected":[]}"#));
-    for key in [StateKey::Person(tenant(), ann()), StateKey::Mutes(tenant(), ann())] {
+    for key in [StateKey::Person(tenant(), ann()), StateKey::Preferences(tenant(), ann())] {
         assert!(house.state(key.clone()).await.is_empty(), "{key:?}");
     }
     assert!(house.records(topics::INBOX).await.is_empty());

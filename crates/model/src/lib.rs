@@ -9,7 +9,7 @@
 //! [`mark`] are the rows of a day ([`day_row`]), with [`key_list`] where a mark covers much; [`actor`] and [`kept_fields`] are
 //! what an entry keeps of its event. [`plan`] holds the rules of a channel, as the catalogue
 //! states them. [`person`] is all that is remembered of somebody between turns ([`habit`] when they come); [`profile`],
-//! [`mutes`] and [`notes`] name the fields of what is known of them. [`ready`] and [`delivery`] are what leaves and what
+//! [`notes`] name the fields of what is known of them. [`ready`] and [`delivery`] are what leaves and what
 //! becomes of it, [`returns`] what others send back later. [`partition`]
 //! says who owns a person, [`limits`] how much of anything there may be, [`access_role`] what a token opens. [`mod@format`] is
 //! which format of what is persisted a program reads and writes; [`trace`] is carried along and decides nothing.
@@ -29,7 +29,6 @@ pub mod time;
 pub mod value;
 pub mod world;
 
-pub mod mutes;
 pub mod notes;
 pub mod profile;
 

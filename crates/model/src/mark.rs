@@ -90,7 +90,8 @@ pub enum EndReason {
     SeenBefore,
     /// Another Ready told it.
     ToldElsewhere,
-    /// The person muted its kind, actor, subject or thread.
+    /// The person turned it off: its kind, category, actor, subject or thread, or everything. Or the catalogue tells it only to
+    /// those who choose it.
     Muted,
     /// The person is not near any more.
     MovedAway,

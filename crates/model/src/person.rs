@@ -24,7 +24,7 @@ use crate::{
 
 pub use crate::{
     message_history::{MessageHistory, ToldClosing},
-    mutes, notes, profile,
+    notes, profile,
 };
 
 /// Bytes of a key of an entry, at most, when written: its instant and its event.

@@ -362,6 +362,16 @@ impl Plan {
         }
     }
 
+    /// Whether it gathers, as whoever wants a digest has it: for an hour or more.
+    pub fn gathers(&self) -> bool {
+        let gathers = match &self.close {
+            CloseRule::Calendar { .. } | CloseRule::Away { .. } => true,
+            CloseRule::After { ms } | CloseRule::Silence { most_ms: ms, .. } => *ms >= crate::limits::HOUR_MS,
+            CloseRule::Before { .. } => false,
+        };
+        gathers && !self.urgent
+    }
+
     /// For how long after a message it matters when that was.
     pub fn memory_ms(&self) -> i64 {
         let alone = self.alone.map_or(0, |alone| alone.within_ms);

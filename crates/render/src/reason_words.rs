@@ -97,6 +97,7 @@ impl ReasonTeller<'_> {
         match &self.catalogue.kinds.get(kind)?.to {
             Audience::Near { field, .. } => Some(field),
             Audience::FollowersOf(_)
+            | Audience::SubscribersOf(_)
             | Audience::Person(_)
             | Audience::Mutual(..)
             | Audience::Listed

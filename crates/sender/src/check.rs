@@ -54,16 +54,21 @@ pub fn check_ready(
         checked.told.clone_from(&ready.entries);
         return checked;
     }
-    let whole = check_whole(ready, facts, catalogue, now);
+    let [whole, whole_if_critical] =
+        [false, true].map(|is_critical| check_whole(ready, facts, is_critical, (catalogue, now)));
     for entry in &ready.entries {
         let mut bundles = BTreeMap::new();
         let mut keys: Vec<EntryKey> = entry.keys().collect();
         // The newest that holds stands for the others.
         keys.sort_unstable_by(|a, b| b.cmp(a));
         for key in keys {
-            let reasons = reasons_of(entry, key, facts);
+            let mut reasons = reasons_of(entry, key, facts);
+            let mut reached = whole;
+            if whole.is_err() && whole_if_critical.is_ok() && catalogue.keep_critical(&mut reasons) {
+                reached = Ok(());
+            }
             let found =
-                whole.and_then(|()| check_entry(ready, (key, &reasons), facts, (world, catalogue), now));
+                reached.and_then(|()| check_entry(ready, (key, &reasons), facts, (world, catalogue), now));
             match found {
                 Ok((subject, reasons)) => {
                     let told = ReadyEntry { key, subject, reasons, others: Vec::new(), ..entry.clone() };
@@ -129,22 +134,22 @@ pub fn untold_entries(
 fn check_whole(
     ready: &Ready,
     facts: &SenderFacts,
-    catalogue: &Catalogue,
-    now: UtcMillis,
+    is_critical: bool,
+    (catalogue, now): (&Catalogue, UtcMillis),
 ) -> Result<(), EndReason> {
     if now >= ready.expires {
         return Err(EndReason::Expired);
     }
     // A plan that this catalogue does not have says nothing about whom it may reach (`is_known`).
     let stream = catalogue.plans.by_name.get(&ready.plan).map_or(GENERAL, |plan| &*plan.stream);
-    check_reachable(&facts.reader(ready), ready.channel, stream, now)
+    check_reachable(&facts.reader(ready), (ready.channel, stream), is_critical, now)
 }
 
 /// Whether somebody's app is to show another number, where that is all that a Ready tells. A browser may not be
 /// told anything without showing a message, so it is not told this.
 pub fn wants_badge(ready: &Ready, facts: &SenderFacts, catalogue: &Catalogue, now: UtcMillis) -> bool {
     ready.is_badge()
-        && check_whole(ready, facts, catalogue, now).is_ok()
+        && check_whole(ready, facts, false, (catalogue, now)).is_ok()
         && device::read_devices(&facts.profile).iter().any(|device| device.platform != DevicePlatform::Web)
 }
 
@@ -176,6 +181,7 @@ fn check_entry(
         occurred: key.occurred,
         actor: seen.actor().and_then(Actor::person),
         reasons: &reasons,
+        channel: ready.channel,
         moment: AskedMoment { now, due: ready.due },
     };
     Ok((subject.clone(), reasons_that_hold(world, &facts.reader(ready), &told, catalogue)?))

@@ -21,7 +21,7 @@ use store::{JournalRows, StateKey, world::WorldQuery};
 #[derive(Default, Debug)]
 pub struct SenderFacts {
     pub profile: VersionedState,
-    pub mutes: VersionedState,
+    pub preferences: VersionedState,
     pub notes: VersionedState,
     pub view: DayView,
     /// Who did what its entries tell and was erased since: they are not named.
@@ -31,8 +31,8 @@ pub struct SenderFacts {
 impl SenderFacts {
     /// The person that a Ready is for.
     pub(crate) fn reader<'a>(&'a self, ready: &'a Ready) -> ReaderFacts<'a> {
-        let Self { profile, mutes, notes, .. } = self;
-        ReaderFacts { tenant: &ready.tenant, person: &ready.person, profile, mutes, notes }
+        let Self { profile, preferences, notes, .. } = self;
+        ReaderFacts { tenant: &ready.tenant, person: &ready.person, profile, preferences, notes }
     }
 }
 
@@ -87,7 +87,8 @@ fn want_entry<'a>(
 /// What is asked of each Ready's person: the profile, what they mute, and what the house notes of them.
 pub(crate) fn state_keys(readys: &[Ready]) -> Vec<StateKey> {
     let keys = |Ready { tenant, person, .. }: &Ready| {
-        [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|key| key(tenant.clone(), person.clone()))
+        [StateKey::Person, StateKey::Preferences, StateKey::Notes]
+            .map(|key| key(tenant.clone(), person.clone()))
     };
     readys.iter().flat_map(keys).collect()
 }
@@ -100,10 +101,10 @@ pub(crate) fn facts_by_ready(
 ) -> FactsByReady {
     let mut states = states.into_iter();
     let by_three = std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]));
-    let facts = readys.iter().zip(by_three).map(|(ready, [profile, mutes, notes])| {
+    let facts = readys.iter().zip(by_three).map(|(ready, [profile, preferences, notes])| {
         let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
         let view = fold_rows(own.iter().filter_map(|day| rows.get(day)).flatten()).with_notes(&notes);
-        (ready.id, SenderFacts { profile, mutes, notes, view, erased: BTreeSet::new() })
+        (ready.id, SenderFacts { profile, preferences, notes, view, erased: BTreeSet::new() })
     });
     facts.collect()
 }

@@ -11,7 +11,7 @@ use model::{
     fold::fold_rows,
     hook::Hook,
     limits::ATTEMPTS_MAX,
-    person::{mutes, notes, profile},
+    person::{notes, profile},
     plan::GENERAL,
     ready::{RECALLED, Ready, ReadyEntry, UnseenDays},
     returns::{AddressHash, ReturnSort, Slip},
@@ -480,16 +480,33 @@ fn every_entry_is_asked_again_before_the_claim() {
         },
         None,
     );
-    check(|facts, _| facts.mutes = flags(&[&mutes::kind_field(&reason().kind)]), Some(EndReason::Muted));
     check(
-        |facts, _| facts.mutes = flags(&[&mutes::subject_field(&subject("work:1"))]),
+        |facts, _| {
+            facts.preferences = flags(&[&preferences::PreferenceScope::Kind(&reason().kind).field(None)])
+        },
         Some(EndReason::Muted),
     );
     check(
-        |facts, _| facts.mutes = flags(&[&mutes::actor_field(&Person::new("zoe").unwrap())]),
+        |facts, _| {
+            facts.preferences =
+                flags(&[&preferences::PreferenceScope::Subject(&subject("work:1")).field(None)])
+        },
         Some(EndReason::Muted),
     );
-    check(|facts, _| facts.mutes = flags(&[&mutes::actor_field(&Person::new("ann").unwrap())]), None);
+    check(
+        |facts, _| {
+            facts.preferences =
+                flags(&[&preferences::PreferenceScope::Actor(&Person::new("zoe").unwrap()).field(None)])
+        },
+        Some(EndReason::Muted),
+    );
+    check(
+        |facts, _| {
+            facts.preferences =
+                flags(&[&preferences::PreferenceScope::Actor(&Person::new("ann").unwrap()).field(None)])
+        },
+        None,
+    );
     check(|facts, _| facts.view = view_with_marks(&[MarkAction::Read]), Some(EndReason::SeenBefore));
     check(|facts, _| facts.view = view_with_marks(&[MarkAction::Cleared]), Some(EndReason::SeenBefore));
     check(

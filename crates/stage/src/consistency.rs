@@ -83,6 +83,10 @@ fn lines_contradict(a: &ScenarioLine, b: &ScenarioLine) -> bool {
             ScenarioAct::Mute { person, muted, on },
             ScenarioAct::Mute { person: theirs, muted: their_muted, on: their_on },
         ) => a.until == b.until && (person, muted) == (theirs, their_muted) && on != their_on,
+        (
+            ScenarioAct::Prefer { person, choice, of },
+            ScenarioAct::Prefer { person: theirs, choice: other, of: their_of },
+        ) => a.until == b.until && (person, of) == (theirs, their_of) && choice != other,
         (ScenarioAct::Erase { person, welcomes }, ScenarioAct::Erase { person: theirs, welcomes: other }) => {
             a.until == b.until && person == theirs && welcomes != other
         }

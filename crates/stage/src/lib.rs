@@ -24,7 +24,7 @@
 //! DAY     = mon … sun, mon+1 (a week later), 2026-03-29
 //! TIME    = 09:30, 09:30:15
 //! verb    = "person" P field… | "device" P DEVICE (PLATFORM | "none") | "follow" P SUBJECT | "unfollow" P SUBJECT
-//!         | "mute" P muted | "unmute" P muted | "erase" P | "welcome" P
+//!         | "mute" P muted | "unmute" P muted | "prefer" P choice | "erase" P | "welcome" P
 //!         | "event" TYPE SUBJECT field… [@id= @at= @actor= @source= @version= @via=http|topic]
 //!                                       [@subjects=[SUBJECT…] @persons=[P P=SCORE…]]
 //!                                       [@actorname= @actorkind= @times=N, of which `@actor=[P…]` take turns]
@@ -41,6 +41,7 @@
 //!         | "tenant" NAME, whose all lines from here on are
 //!         | "expect" expected
 //! about   = SUBJECT | "kind" KIND | "all"
+//! choice  = ("on" | "digest" | "off" | "default") ["channel" CHANNEL] ["kind" KIND] ["subject" SUBJECT] …
 //! muted   = "kind" KIND | "actor" P | "subject" SUBJECT | "thread" SUBJECT
 //! expected= "mail" P ["to" ADDRESS] ["headline" "…"] ["sections" "Title: item, item"…] ["has" "…"…] ["lacks" "…"…]
 //!         | "push" P ["silent"] and the same

@@ -98,6 +98,19 @@ pub(crate) fn mute_request(
     own_request(FACTS, if on { "mute" } else { "unmute" }, line, at, data)
 }
 
+pub(crate) fn preference_request(
+    line: usize,
+    at: UtcMillis,
+    (person, choice): (&Person, &str),
+    of: &[(&'static str, String)],
+) -> StageRequest {
+    let mut data = json!({"person": person.as_str(), "choice": choice});
+    for (field, value) in of {
+        data[*field] = json!(value);
+    }
+    own_request(FACTS, "preference", line, at, data)
+}
+
 pub(crate) fn feedback_request(
     line: usize,
     at: UtcMillis,

@@ -176,6 +176,9 @@ impl ScenarioRun<'_> {
             ScenarioAct::Mute { person, muted, on } => {
                 self.send_request(tenant, request::mute_request(number, at, person, muted, *on)).await
             }
+            ScenarioAct::Prefer { person, choice, of } => {
+                self.send_request(tenant, request::preference_request(number, at, (person, choice), of)).await
+            }
             ScenarioAct::Feedback { person, about, did } => {
                 self.send_request(tenant, request::feedback_request(number, at, person, about, *did)).await
             }

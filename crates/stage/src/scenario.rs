@@ -87,6 +87,13 @@ pub enum ScenarioAct {
         muted: ScenarioMute,
         on: bool,
     },
+    /// How a person wants to be told.
+    Prefer {
+        person: Person,
+        choice: &'static str,
+        /// The fields that say of what, and on which channel, as a fact has them; in order.
+        of: Vec<(&'static str, String)>,
+    },
     Event(Box<ScenarioEvent>),
     /// The last event once more, byte for byte.
     Again,
@@ -315,6 +322,7 @@ impl ScenarioLine {
                 ScenarioAct::Profile { person, .. }
                 | ScenarioAct::Follow { person, .. }
                 | ScenarioAct::Mute { person, .. }
+                | ScenarioAct::Prefer { person, .. }
                 | ScenarioAct::Feedback { person, .. }
                 | ScenarioAct::Seen { person, .. }
                 | ScenarioAct::Erase { person, .. }
@@ -377,6 +385,7 @@ impl ScenarioAct {
             Self::Profile { .. }
             | Self::Follow { .. }
             | Self::Mute { .. }
+            | Self::Prefer { .. }
             | Self::Again
             | Self::Feedback { .. }
             | Self::Seen { .. }

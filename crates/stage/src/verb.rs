@@ -1,6 +1,6 @@
 //! The verbs: what stands after each, and what it comes to.
 
-use model::{Channel, Day, Person, SubjectRef, UtcMillis, person::mutes};
+use model::{Channel, Day, Person, SubjectRef, UtcMillis};
 use serde_json::Map;
 
 use crate::{
@@ -16,9 +16,9 @@ use crate::{
     value,
 };
 
-pub(crate) const VERBS: [&str; 29] = [
-    "person", "device", "follow", "unfollow", "mute", "unmute", "event", "again", "read", "clear", "seen",
-    "app", "upstream", "post", "mail", "release", "discard", "pause", "resume", "replay", "archive",
+pub(crate) const VERBS: [&str; 30] = [
+    "person", "device", "follow", "unfollow", "mute", "unmute", "prefer", "event", "again", "read", "clear",
+    "seen", "app", "upstream", "post", "mail", "release", "discard", "pause", "resume", "replay", "archive",
     "restart", "crash", "house", "returned", "lift", "erase", "welcome", "expect",
 ];
 
@@ -70,6 +70,7 @@ pub(crate) fn read_verb(
         "mute" | "unmute" => {
             ScenarioAct::Mute { person: args.person()?, muted: read_muted(args)?, on: verb == "mute" }
         }
+        "prefer" => read_preference(args)?,
         "event" => ScenarioAct::Event(Box::new(read_event(args, place)?)),
         "again" => ScenarioAct::Again,
         "read" | "clear" => {
@@ -149,12 +150,32 @@ fn read_about(args: &mut LineArgs) -> Result<ScenarioFeedbackTarget, LineError> 
 }
 
 fn read_muted(args: &mut LineArgs) -> Result<ScenarioMute, LineError> {
-    Ok(match args.one_of("the thing to mute", &mutes::SORTS)? {
+    Ok(match args.one_of("the thing to mute", &preferences::MUTABLE)? {
         "kind" => ScenarioMute::Kind(args.kind()?),
         "actor" => ScenarioMute::Actor(args.person()?),
         "subject" => ScenarioMute::Subject(args.subject()?),
         _ => ScenarioMute::Thread(args.subject()?),
     })
+}
+
+/// `prefer PERSON CHOICE`, then the channel and what it is about, each after its word.
+fn read_preference(args: &mut LineArgs) -> Result<ScenarioAct, LineError> {
+    const CHOICES: [&str; 4] = ["on", "digest", "off", "default"];
+    let sorts = [&preferences::MUTABLE[..], &[preferences::CATEGORY, "channel"]].concat();
+    let person = args.person()?;
+    let choice = args.one_of("a choice", &CHOICES)?;
+    let mut of: Vec<(&'static str, String)> = Vec::new();
+    while args.check_end().is_err() {
+        let sort = args.one_of("what it is about", &sorts)?;
+        let value = match sort {
+            preferences::SUBJECT | preferences::THREAD => args.subject()?.to_string(),
+            preferences::KIND => args.kind()?.to_string(),
+            _ => args.text("a name")?,
+        };
+        of.push((sort, value));
+    }
+    of.sort();
+    Ok(ScenarioAct::Prefer { person, choice, of })
 }
 
 fn read_stream(args: &mut LineArgs) -> Result<Option<String>, LineError> {

@@ -43,7 +43,7 @@ impl StateStore for CqlStore {
                 }
                 StateKey::Subject(tenant, of) => rows.push((at, tenant, format!("s:{of}"))),
                 StateKey::Person(tenant, of) => rows.push((at, tenant, format!("p:{of}"))),
-                StateKey::Mutes(tenant, of) => rows.push((at, tenant, format!("m:{of}"))),
+                StateKey::Preferences(tenant, of) => rows.push((at, tenant, format!("m:{of}"))),
             }
         }
         let mut states = vec![VersionedState::default(); keys.len()];
@@ -80,7 +80,7 @@ impl CqlStore {
         let (tenant, of) = match key {
             StateKey::Subject(tenant, of) => (tenant.as_str(), format!("s:{of}")),
             StateKey::Person(tenant, of) => (tenant.as_str(), format!("p:{of}")),
-            StateKey::Mutes(tenant, of) => (tenant.as_str(), format!("m:{of}")),
+            StateKey::Preferences(tenant, of) => (tenant.as_str(), format!("m:{of}")),
             StateKey::Notes(tenant, person) => {
                 let (tenant, shard, person) = (tenant.as_str(), note_shard(person), person.as_str());
                 let rows = || cells.iter().map(|(name, cell, at)| (tenant, shard, person, *name, cell, *at));

@@ -84,8 +84,8 @@ pub enum StateKey {
     Subject(Tenant, SubjectRef),
     /// The profile, as it comes from outside.
     Person(Tenant, Person),
-    /// What the person muted: flags, named by `model::person::mutes`.
-    Mutes(Tenant, Person),
+    /// What the person wants to be told of, named by the crate `preferences`.
+    Preferences(Tenant, Person),
     /// What the house itself notes, named by `model::person::notes`. Nearly always empty and asked for
     /// everybody, so an engine makes that cheap.
     Notes(Tenant, Person),

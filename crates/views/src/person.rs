@@ -6,7 +6,7 @@
 
 mod dossier;
 mod load;
-mod mutes;
+mod preferences;
 #[cfg(test)]
 mod tests;
 
@@ -33,9 +33,9 @@ pub const DAYS_SHOWN: i32 = 7;
 /// Entries of each of them, the newest; and of a day that is asked for alone.
 pub const ENTRIES_LISTED: usize = 50;
 pub const ENTRIES_OF_DAY_MAX: usize = 3_000;
-/// The newest follows, mutes and messages that are listed; of more only the number is said.
+/// The newest follows, preferences and messages that are listed; of more only the number is said.
 pub const FOLLOWS_LISTED: usize = 30;
-pub const MUTES_LISTED: usize = 30;
+pub const PREFERENCES_LISTED: usize = 30;
 pub const GOT_LISTED: usize = 20;
 /// Follows that are read at most, so that somebody who follows everything keeps nobody waiting.
 pub const FOLLOWS_READ_MAX: usize = 100_000;
@@ -72,7 +72,7 @@ pub struct PersonDossier {
     /// What keeps mails from the address that they have.
     pub suppressions: Vec<SuppressionLine>,
     pub follows: DossierFollows,
-    pub mutes: DossierMutes,
+    pub preferences: DossierPreferences,
     pub devices: Vec<DossierDevice>,
     /// Where they were seen last.
     pub seen: Vec<DossierSighting>,
@@ -120,25 +120,34 @@ pub struct DossierFollow {
     pub since: Option<String>,
 }
 
-/// What they mute: the newest, and how many there are.
+/// How they want to be told: the newest, and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct DossierMutes {
-    pub newest: Vec<DossierMute>,
+pub struct DossierPreferences {
+    pub newest: Vec<DossierPreference>,
     pub count: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct DossierMute {
-    /// `kind`, `actor`, `subject` or `thread`.
+pub struct DossierPreference {
+    /// `on`, `digest` or `off`.
+    pub choice: String,
+    /// All unless it is there.
+    pub channel: Option<String>,
+    /// `kind`, `category`, `actor`, `subject`, `thread`, `about` (a kind about a subject) or `all`.
     pub sort: String,
     pub of: String,
     pub name: Option<String>,
     pub since: Option<String>,
 }
 
-impl DossierMute {
-    /// What they hear no more of, such as `maker Mira Okafor`.
+impl DossierPreference {
+    /// Of what and how they want to be told, such as `maker Mira Okafor: off`.
     pub fn describe(&self) -> String {
+        let channel = self.channel.as_ref().map(|channel| format!(" by {channel}")).unwrap_or_default();
+        format!("{}: {}{channel}", self.describe_scope(), self.choice)
+    }
+
+    fn describe_scope(&self) -> String {
         let Self { sort, of, name, .. } = self;
         let called = || match (name, of.split_once(':')) {
             (Some(name), Some((sort, _))) => format!("{sort} {name}"),
@@ -148,6 +157,8 @@ impl DossierMute {
             "subject" => called(),
             "thread" => format!("everything about {}", called()),
             "actor" => format!("what {of} does"),
+            "about" => of.replacen(' ', " about ", 1),
+            "all" => "everything".to_owned(),
             sort => format!("{sort} {of}"),
         }
     }

@@ -7,7 +7,7 @@ use model::{
     Value, ValueCell, VersionedState, WorldSnapshot,
     entry::PersonScore,
     hook::Hook,
-    person::{mutes, notes, profile},
+    person::{notes, profile},
     plan::GENERAL,
 };
 
@@ -25,7 +25,7 @@ use crate::{
 struct TruthScene {
     world: WorldSnapshot,
     profile: VersionedState,
-    mutes: VersionedState,
+    preferences: VersionedState,
 }
 
 fn tenant() -> Tenant {
@@ -65,7 +65,7 @@ impl TruthScene {
         Self {
             world,
             profile: VersionedState::from_values(1, [(profile::PLACE, Some(berlin))]),
-            mutes: VersionedState::default(),
+            preferences: VersionedState::default(),
         }
     }
 
@@ -111,12 +111,12 @@ impl TruthScene {
     }
 
     fn mute(mut self, name: &str) -> Self {
-        self.mutes.set(name, ValueCell { version: 1, value: Some(Value::Flag(true)) });
+        self.preferences.set(name, ValueCell { version: 1, value: Some(Value::Flag(true)) });
         self
     }
 
     fn unmute(mut self, name: &str) -> Self {
-        self.mutes.set(name, ValueCell { version: 2, value: Some(Value::Flag(false)) });
+        self.preferences.set(name, ValueCell { version: 2, value: Some(Value::Flag(false)) });
         self
     }
 }
@@ -151,7 +151,7 @@ fn judge_scene(catalogue: &Catalogue, scene: &TruthScene, reasons: &BTreeSet<Ent
         tenant: &tenant,
         person: &ann,
         profile: &scene.profile,
-        mutes: &scene.mutes,
+        preferences: &scene.preferences,
         notes: &none,
     };
     let of = subject_ref("match:1");
@@ -160,6 +160,7 @@ fn judge_scene(catalogue: &Catalogue, scene: &TruthScene, reasons: &BTreeSet<Ent
         occurred: occurred(),
         actor: Some(&cleo),
         reasons,
+        channel: Channel::Email,
         moment: example_moment(),
     };
     match reasons_that_hold(&scene.world, &reader, &told, catalogue) {
@@ -240,24 +241,24 @@ fn a_reason_holds_as_long_as_it_is_true() {
     check("", TruthScene::new(), "- no longer true");
 
     let of = |text: &str| subject_ref(text);
-    check("picked listed", mute(mutes::kind_field(&Kind::new("picked").unwrap())), "- muted");
-    check("picked listed", mute(mutes::kind_field(&Kind::new("pair").unwrap())), "picked");
-    check("picked listed", mute(mutes::actor_field(&person("cleo"))), "- muted");
-    check("picked listed", mute(mutes::actor_field(&person("bob"))), "picked");
-    check("pair with bob", mute(mutes::actor_field(&person("bob"))), "- muted");
-    check("picked listed", mute(mutes::subject_field(&of("match:1"))), "- muted");
-    check("picked listed", mute(mutes::subject_field(&of("match:2"))), "picked");
-    check("picked listed", mute(mutes::thread_field(&of("match:1"))), "picked");
-    check("close_by near", mute(mutes::thread_field(&of("match:1"))), "- muted");
-    check("pair with bob", mute(mutes::thread_field(&of("city:1"))), "- muted");
-    check("pair with bob", mute(mutes::thread_field(&of("city:2"))), "pair");
-    check("pair with bob", mute(mutes::thread_field(&of("city:1"))).set_field("city", None), "pair");
-    check("pair with bob", mute(mutes::subject_field(&of("city:1"))), "pair");
-    check("fan follows city:1", mute(mutes::thread_field(&of("city:3"))), "- muted");
-    check("picked listed", mute(mutes::subject_field(&of("match:1"))).unmute(&mutes::subject_field(&of("match:1"))), "picked");
+    check("picked listed", mute(preferences::PreferenceScope::Kind(&Kind::new("picked").unwrap()).field(None)), "- muted");
+    check("picked listed", mute(preferences::PreferenceScope::Kind(&Kind::new("pair").unwrap()).field(None)), "picked");
+    check("picked listed", mute(preferences::PreferenceScope::Actor(&person("cleo")).field(None)), "- muted");
+    check("picked listed", mute(preferences::PreferenceScope::Actor(&person("bob")).field(None)), "picked");
+    check("pair with bob", mute(preferences::PreferenceScope::Actor(&person("bob")).field(None)), "- muted");
+    check("picked listed", mute(preferences::PreferenceScope::Subject(&of("match:1")).field(None)), "- muted");
+    check("picked listed", mute(preferences::PreferenceScope::Subject(&of("match:2")).field(None)), "picked");
+    check("picked listed", mute(preferences::PreferenceScope::Thread(&of("match:1")).field(None)), "picked");
+    check("close_by near", mute(preferences::PreferenceScope::Thread(&of("match:1")).field(None)), "- muted");
+    check("pair with bob", mute(preferences::PreferenceScope::Thread(&of("city:1")).field(None)), "- muted");
+    check("pair with bob", mute(preferences::PreferenceScope::Thread(&of("city:2")).field(None)), "pair");
+    check("pair with bob", mute(preferences::PreferenceScope::Thread(&of("city:1")).field(None)).set_field("city", None), "pair");
+    check("pair with bob", mute(preferences::PreferenceScope::Subject(&of("city:1")).field(None)), "pair");
+    check("fan follows city:1", mute(preferences::PreferenceScope::Thread(&of("city:3")).field(None)), "- muted");
+    check("picked listed", mute(preferences::PreferenceScope::Subject(&of("match:1")).field(None)).unmute(&preferences::PreferenceScope::Subject(&of("match:1")).field(None)), "picked");
 
     // One that holds is enough, and what does not is dropped.
-    let pair = || mute(mutes::kind_field(&Kind::new("pair").unwrap()));
+    let pair = || mute(preferences::PreferenceScope::Kind(&Kind::new("pair").unwrap()).field(None));
     check("close_by near, pair with bob", TruthScene::new(), "close_by pair");
     check("close_by near, pair with bob", pair(), "close_by");
     check("fan follows city:1, fan follows city:2", TruthScene::new(), "fan");
@@ -362,9 +363,14 @@ fn who_can_be_reached() {
     let check_on = |channel: Channel, fields: &[(&str, Option<Value>)], noted: &[&str], expected: &str| {
         let profile = VersionedState::from_values(1, fields.iter().cloned());
         let notes = VersionedState::from_values(1, noted.iter().map(|name| (name, Some(Value::Flag(true)))));
-        let reader =
-            ReaderFacts { tenant: &tenant, person: &ann, profile: &profile, mutes: &none, notes: &notes };
-        let found = check_reachable(&reader, channel, GENERAL, UtcMillis(0))
+        let reader = ReaderFacts {
+            tenant: &tenant,
+            person: &ann,
+            profile: &profile,
+            preferences: &none,
+            notes: &notes,
+        };
+        let found = check_reachable(&reader, (channel, GENERAL), false, UtcMillis(0))
             .map_or_else(EndReason::text, |()| "fine");
         assert_eq!(found, expected, "{channel} {fields:?} {noted:?}");
     };

@@ -26,7 +26,7 @@ Examples:
   printf 'nonsense' | tidings publish --upstream -";
 
 pub const PERSON: &str = "\
-Without fields it shows everything known about the person: profile, devices, follows and mutes, past and \
+Without fields it shows everything known about the person: profile, devices, follows and preferences, past and \
 coming messages, and their days. Addresses and tokens are masked; times are in the person's own zone. If a \
 house is running, it is asked.
 

@@ -159,7 +159,7 @@ impl PersonSheet<'_> {
     }
 
     fn print_follows(&self) -> PrintResult {
-        let PersonDossier { follows, mutes, .. } = self.whole;
+        let PersonDossier { follows, preferences, .. } = self.whole;
         self.print_head(&format!(
             "follows {}{}",
             follows.count,
@@ -175,11 +175,14 @@ impl PersonSheet<'_> {
             .collect();
         self.print_rows(&rows, "nothing")?;
         self.print_more(follows.count - follows.newest.len())?;
-        self.print_head(&format!("mutes {}", mutes.count))?;
-        let rows: Vec<[String; 2]> =
-            mutes.newest.iter().map(|one| [one.describe(), self.since_text(one.since.as_ref())]).collect();
+        self.print_head(&format!("preferences {}", preferences.count))?;
+        let rows: Vec<[String; 2]> = preferences
+            .newest
+            .iter()
+            .map(|one| [one.describe(), self.since_text(one.since.as_ref())])
+            .collect();
         self.print_rows(&rows, "nothing")?;
-        self.print_more(mutes.count - mutes.newest.len())
+        self.print_more(preferences.count - preferences.newest.len())
     }
 
     fn print_more(&self, many: usize) -> PrintResult {

@@ -29,7 +29,7 @@ impl HouseDoor {
     }
 
     async fn is_muted(&self, name: &str) -> Option<bool> {
-        self.stored_value(StateKey::Mutes, name).await.and_then(|(_, value)| value.as_flag())
+        self.stored_value(StateKey::Preferences, name).await.and_then(|(_, value)| value.as_flag())
     }
 
     async fn count_due_mails(&self) -> usize {

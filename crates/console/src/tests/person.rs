@@ -107,7 +107,7 @@ async fn all_that_is_known_of_a_person_is_on_one_page() {
             "Will get",
             " for them",
             ">Got<",
-            ">Follows and mutes<",
+            ">Follows and preferences<",
             ">Devices and addresses<",
             ">Windows<",
             ">Days<",
@@ -129,9 +129,13 @@ async fn all_that_is_known_of_a_person_is_on_one_page() {
         assert!(!page.contains(hidden), "{hidden}: {page}");
     }
     let whole = door.get_dossier().await;
-    assert_eq!((&whole["follows"]["count"], &whole["mutes"]["count"]), (&json!(2), &json!(1)), "{whole}");
+    assert_eq!(
+        (&whole["follows"]["count"], &whole["preferences"]["count"]),
+        (&json!(2), &json!(1)),
+        "{whole}"
+    );
     assert_eq!(whole["coming"][0]["message"]["entries"], 1, "{whole}");
-    assert!(whole["mutes"]["newest"][0]["since"].is_string(), "{whole}");
+    assert!(whole["preferences"]["newest"][0]["since"].is_string(), "{whole}");
 }
 
 #[tokio::test]
@@ -224,7 +228,7 @@ async fn hostile_names_of_all_sorts_stay_text() {
                 VersionedState::from_values(1, [("name", text(&long))]),
             ),
             (
-                StateKey::Mutes(tenant.clone(), person.clone()),
+                StateKey::Preferences(tenant.clone(), person.clone()),
                 VersionedState::from_values(2, [(mute.as_str(), Some(Stated::Flag(true)))]),
             ),
         ])
@@ -330,5 +334,5 @@ async fn what_they_want_stands_beside_their_addresses() {
     }
     assert_contains(&page, &["everything about maker:&lt;b&gt;"]);
     door.state_facts(&[("unmute", json!({"person": "ann", "thread": "maker:<b>"}))]).await;
-    assert_contains(&door.get(PAGE).await.text, &["Mutes nothing"]);
+    assert_contains(&door.get(PAGE).await.text, &["No preferences"]);
 }

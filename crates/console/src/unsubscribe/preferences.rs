@@ -40,7 +40,7 @@ pub struct MailPreferences {
 impl MailPreferences {
     /// Nothing of who was erased.
     pub async fn load(app: &HttpApp, token: &LinkToken) -> anyhow::Result<Option<Self>> {
-        let keys = [StateKey::Person, StateKey::Mutes, StateKey::Notes];
+        let keys = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
         let keys = keys.map(|key| key(token.tenant.clone(), token.person.clone()));
         let mut states = app.house.engines().store.states(&keys).await?.into_iter();
         let mut next = || states.next().unwrap_or_default();

@@ -2,10 +2,7 @@
 
 use axum::{extract::Query, http::Uri};
 use catalogue::Catalogue;
-use model::{
-    Channel, Kind, Person, PlanName, SubjectRef,
-    person::{mutes, profile},
-};
+use model::{Channel, Kind, Person, PlanName, SubjectRef, person::profile};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use wire::token::LinkToken;
@@ -126,10 +123,10 @@ impl MuteTarget {
     /// The name of the flag that says so.
     pub fn flag(&self) -> String {
         match self {
-            Self::Kind(kind) => mutes::kind_field(kind),
-            Self::Actor(actor) => mutes::actor_field(actor),
-            Self::Subject(subject) => mutes::subject_field(subject),
-            Self::Thread(thread) => mutes::thread_field(thread),
+            Self::Kind(kind) => preferences::PreferenceScope::Kind(kind).field(None),
+            Self::Actor(actor) => preferences::PreferenceScope::Actor(actor).field(None),
+            Self::Subject(subject) => preferences::PreferenceScope::Subject(subject).field(None),
+            Self::Thread(thread) => preferences::PreferenceScope::Thread(thread).field(None),
         }
     }
 

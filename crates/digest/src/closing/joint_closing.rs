@@ -2,9 +2,14 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use catalogue::{Catalogue, truth::ReaderFacts, windows::WindowEntry};
+use catalogue::{
+    Catalogue, KindDef,
+    truth::{ReaderFacts, TellableEntry},
+    windows::WindowEntry,
+};
 use model::{
-    Day, EndReason, EntryReason, EntryView, Fate, Kind, SubjectRef, UtcMillis, VersionedState,
+    Actor, Day, EndReason, EntryReason, EntryView, Fate, Kind, SubjectRef, UtcMillis, VersionedState,
+    WorldSnapshot,
     person::{PersonRecord, Window},
     plan::Plan,
     time::AskedMoment,
@@ -19,7 +24,8 @@ pub(super) struct JointClosing<'a> {
     /// The plans that it follows.
     pub(super) followed: Vec<&'a Plan>,
     pub(super) reader: ReaderFacts<'a>,
-    pub(super) reached: Result<(), EndReason>,
+    /// Whether the person is reached, and whether by what is critical.
+    pub(super) reached: (Result<(), EndReason>, Result<(), EndReason>),
     pub(super) catalogue: &'a Catalogue,
     pub(super) record: &'a PersonRecord,
     pub(super) now: UtcMillis,
@@ -63,7 +69,7 @@ impl JointClosing<'_> {
     pub(super) fn is_told_first(&self, day: Day, entry: &EntryView) -> bool {
         let is_by = |of: &Plan| {
             let kinds = entry.reasons.iter().filter_map(|reason| self.catalogue.kinds.get(&reason.kind));
-            let mut plans = kinds.flat_map(|kind| self.catalogue.plans_for(kind, self.reader.profile));
+            let mut plans = kinds.flat_map(|kind| self.catalogue.plans_of_reader(kind, &self.reader));
             plans.any(|plan| plan.name == of.name)
         };
         let mut first = self.followed.iter().filter(|of| entry.waits(of.channel));
@@ -101,7 +107,7 @@ impl JointClosing<'_> {
 
     /// Windows are chosen when an entry is told, and not when it is announced: the person may prefer another plan
     /// by then, and the subject may have changed.
-    pub(super) fn match_reasons(&self, of: &ClosingEntry<'_>) -> WindowReasonMatch {
+    pub(super) fn match_reasons(&self, world: &WorldSnapshot, of: &ClosingEntry<'_>) -> WindowReasonMatch {
         let (mut others, mut reasons, mut aims) = (Vec::new(), BTreeSet::new(), Vec::new());
         let (mut beside, mut keys, mut is_known) = (Vec::new(), BTreeSet::new(), false);
         let Self { plan, firsts, catalogue, .. } = self;
@@ -109,7 +115,7 @@ impl JointClosing<'_> {
             let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };
             let (subject, actor) = (of.subject, of.entry.actor());
             let thing = WindowEntry { kind: &kind.name, subject, actor, state: of.state };
-            let plans = catalogue.plans_for(kind, self.reader.profile);
+            let plans = self.chosen_plans(world, of, (reason, kind));
             let tells = plan.follows.is_none() || self.is_followed_by(&reason.kind, &plans, of.day);
             let mut is_of_a_first = false;
             for told_by in plans {
@@ -146,6 +152,41 @@ impl JointClosing<'_> {
             (true, true) => WindowReasonMatch::Others(others),
             (false, true) => WindowReasonMatch::Nobodys,
         }
+    }
+
+    /// The plans that tell a person of an entry for a reason, as they chose for what it is about.
+    fn chosen_plans(
+        &self,
+        world: &WorldSnapshot,
+        of: &ClosingEntry<'_>,
+        (reason, kind): (&EntryReason, &KindDef),
+    ) -> Vec<&Plan> {
+        let Self { catalogue, reader, .. } = self;
+        if !catalogue.offers_digest(kind) {
+            return catalogue.plans_for(kind, reader.profile);
+        }
+        let reasons = BTreeSet::new();
+        let choice = |channel| {
+            let (subject, moment) = (of.subject, self.moment());
+            let actor = of.entry.actor().and_then(Actor::person);
+            let told =
+                TellableEntry { subject, occurred: moment.now, actor, reasons: &reasons, channel, moment };
+            catalogue.find_choice(world, reader, &told, (reason, kind)).choice
+        };
+        catalogue.plans_by_choice(kind, reader.profile, choice)
+    }
+
+    /// Whether the person is reached for these reasons, of which those are left that reach them.
+    pub(super) fn reached_for(&self, reasons: &mut BTreeSet<EntryReason>) -> Result<(), EndReason> {
+        let (reached, reached_if_critical) = self.reached;
+        if reached.is_err() && reached_if_critical.is_ok() {
+            let mut critical: Vec<EntryReason> = reasons.iter().cloned().collect();
+            if self.catalogue.keep_critical(&mut critical) {
+                *reasons = critical.into_iter().collect();
+                return Ok(());
+            }
+        }
+        reached
     }
 
     /// Whether a plan that follows tells a kind that others told first: it is the one of its channel, or the one that would

@@ -40,7 +40,7 @@ impl ReleaseForecast<'_> {
     ) -> anyhow::Result<Vec<Ready>> {
         let Self { store, catalogue, now, .. } = self;
         let due = vec![key.clone()];
-        let known = load_person_states(store, &BTreeSet::from([key]), &due).await?;
+        let known = load_person_states(store, &BTreeSet::from([key]), &due, catalogue).await?;
         let records = PersonRecords::from([(key.clone(), record.clone())]);
         let mut facts = DigestFacts { records, known, ..DigestFacts::default() };
         let release = |plan: &PlanName| PersonNews::ByHand {

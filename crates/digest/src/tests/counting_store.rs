@@ -61,7 +61,7 @@ impl StoreDecorator for ReadCountingStore {
     }
 
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
-        if keys.iter().any(|key| matches!(key, StateKey::Mutes(..))) {
+        if keys.iter().any(|key| matches!(key, StateKey::Preferences(..))) {
             self.rows.lock().unwrap().push(0);
         }
         for key in keys {

@@ -2,11 +2,14 @@
 
 mod addresses;
 
+mod preferences;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, LazyLock},
 };
 
+use ::preferences::PreferenceChoice;
 use catalogue::Catalogue;
 use geoip::AddressPlaces;
 use model::{EventKey, FollowFact, VersionedState, civil_time::ZoneRules};
@@ -23,12 +26,12 @@ use crate::{
     admission::{AdmittedItem, admit_cloud_event},
     admission_rules::AdmissionRules,
     change::AdmittedChange,
-    config::{LISTED_MAX, MUTES_MAX, PERSONS_MAX},
+    config::{LISTED_MAX, PERSONS_MAX},
     effects::{IntakeEffects, IntakeVerdict},
     facts::IntakeFacts,
     feedback::FeedbackTarget,
-    mute::MuteFact,
-    tests::{NOON, ann, catalogue, event_json, known_places},
+    preference::PreferenceFact,
+    tests::{NOON, catalogue, event_json, known_places},
 };
 
 fn secret() -> LinkSecret {
@@ -71,8 +74,14 @@ fn describe_admission(json: &str) -> String {
             let about = subjects.join("+");
             format!("change {what} {about}{by} at {occurred} v{}{}{listed}", version(state), cells(state))
         }
-        Ok(AdmittedItem::Mute(MuteFact { person, name, version, on, .. })) => {
-            format!("{} {person} {name} v{version}", if on { "mute" } else { "unmute" })
+        Ok(AdmittedItem::Preference(PreferenceFact { person, name, version, choice, crowd, .. })) => {
+            let what = match choice {
+                Some(PreferenceChoice::Off) => "mute",
+                Some(other) => other.name(),
+                None => "unmute",
+            };
+            let crowd = crowd.filter(|(_, on)| *on).map(|(target, _)| format!(" in {target}"));
+            format!("{what} {person} {name} v{version}{}", crowd.unwrap_or_default())
         }
         Ok(AdmittedItem::Erase { person, version, welcomes, .. }) => {
             format!("{} {person} v{version}", if welcomes { "welcome" } else { "erase" })
@@ -369,65 +378,6 @@ fn each_subject_has_a_key_of_its_own() {
     // A source cannot make the key of another of its changes.
     let made = keys(r#""subjects":["work:1","work:2"]"#, r#""1\u0000work:1""#);
     assert_eq!(made, Err("/id: it has a control character".to_owned()));
-}
-
-#[test]
-fn mutes_are_admitted_or_refused_with_a_reason() {
-    let mute = |rest: &str, expected: &str| {
-        check_admission("tidings.mute", &format!(r#""version":3,"data":{{"person":"ann"{rest}}}"#), expected);
-    };
-    mute(r#","kind":"work_out""#, "mute ann kind work_out v3");
-    mute(r#","actor":"bob""#, "mute ann actor bob v3");
-    mute(r#","subject":"work:1","kind":null"#, "mute ann subject work:1 v3");
-    mute(r#","thread":"author:1""#, "mute ann thread author:1 v3");
-    let one = "refused /data: `data` must have exactly one of `kind`, `actor`, `subject` or `thread`";
-    mute("", one);
-    mute(r#","kind":"work_out","actor":"bob""#, one);
-    mute(
-        r#","kind":"work_uot""#,
-        "refused /data/kind: there is no kind `work_uot`: did you mean `work_out`?",
-    );
-    mute(r#","kind":"x""#, "refused /data/kind: there is no kind `x`");
-    mute(
-        r#","thread":"wrok:1""#,
-        "refused /data/thread: wrok:1: there is no subject type `wrok`, did you mean `work`?",
-    );
-    mute(r#","subject":"work""#, "refused /data/subject: `work` is not of the form type:id");
-    mute(r#","actor":7"#, "refused /data/actor: it is not a text");
-    mute(r#","kinds":"work_out""#, "refused /data/kinds: there is no field `kinds`: did you mean `kind`?");
-    check_admission(
-        "tidings.unmute",
-        r#""time":"2026-11-21T10:00:00Z","data":{"person":"ann","actor":"bob"}"#,
-        &format!("unmute ann actor bob v{}", parse_instant("2026-11-21T10:00:00Z").0),
-    );
-    check_admission(
-        "tidings.mutes",
-        "",
-        "refused /type: there is no type `tidings.mutes`: did you mean `tidings.mute`?",
-    );
-}
-
-/// There is room for so many names; those that are there can always change.
-#[test]
-fn a_person_has_only_so_many_mutes() {
-    let of = |name: String, on| MuteFact { tenant: tenant(), person: ann(), name, version: 2, on };
-    let verdict = |stored: usize, coming: &[usize], name: usize, on: bool| {
-        let state = |names: &mut dyn Iterator<Item = usize>| {
-            let mut state = VersionedState::default();
-            names.for_each(|i| state.merge(&of(format!("actor {i}"), true).state()));
-            state
-        };
-        let (stored, coming) = (state(&mut (0..stored)), state(&mut coming.iter().copied()));
-        of(format!("actor {name}"), on).check_room(Some(&stored), Some(&coming)).is_ok()
-    };
-    assert!(verdict(0, &[], 0, true));
-    assert!(verdict(MUTES_MAX - 1, &[], 5_000, true));
-    assert!(!verdict(MUTES_MAX - 1, &[6_000], 5_000, true));
-    assert!(verdict(MUTES_MAX - 1, &[5_000], 5_000, false));
-    assert!(verdict(MUTES_MAX - 1, &[0, 1, 2], 5_000, true), "what is stored already takes no more room");
-    assert!(!verdict(MUTES_MAX, &[], 5_000, true));
-    assert!(!verdict(MUTES_MAX, &[], 5_000, false), "its end is a row too");
-    assert!(verdict(MUTES_MAX, &[], 7, false));
 }
 
 #[test]

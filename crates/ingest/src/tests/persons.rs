@@ -2,10 +2,7 @@
 
 use model::{
     ListedPerson, PersonScore,
-    person::{
-        mutes,
-        profile::{self, PlaceOrigin},
-    },
+    person::profile::{self, PlaceOrigin},
 };
 
 use super::*;
@@ -162,7 +159,7 @@ async fn mutes_are_flags_that_nobody_is_told_of() {
         event_json(what, &format!(r#""version":{version},"data":{{"person":"ann",{rest}}}"#))
     };
     let flag = async |name: &str| {
-        let state = house.state(StateKey::Mutes(tenant(), ann())).await;
+        let state = house.state(StateKey::Preferences(tenant(), ann())).await;
         state.get(name).and_then(Value::as_flag)
     };
     let facts = [
@@ -174,18 +171,24 @@ async fn mutes_are_flags_that_nobody_is_told_of() {
         fact("tidings.unmute", 6, r#""thread":"author:7""#),
     ];
     assert_eq!(post_body(&router, "/v1/facts", &[], facts.join("\n")).await.0, 202);
-    assert_eq!(flag(&mutes::kind_field(&Kind::new("work_out").unwrap())).await, Some(true));
     assert_eq!(
-        flag(&mutes::actor_field(&Person::new("bob").unwrap())).await,
+        flag(&preferences::PreferenceScope::Kind(&Kind::new("work_out").unwrap()).field(None)).await,
+        Some(true)
+    );
+    assert_eq!(
+        flag(&preferences::PreferenceScope::Actor(&Person::new("bob").unwrap()).field(None)).await,
         Some(true),
         "the older one is old"
     );
     assert_eq!(
-        flag(&mutes::subject_field(&subject("work:1"))).await,
+        flag(&preferences::PreferenceScope::Subject(&subject("work:1")).field(None)).await,
         Some(true),
         "at one version it is muted"
     );
-    assert_eq!(flag(&mutes::thread_field(&subject("author:7"))).await, Some(false));
+    assert_eq!(
+        flag(&preferences::PreferenceScope::Thread(&subject("author:7")).field(None)).await,
+        Some(false)
+    );
     assert!(house.records(topics::INBOX).await.is_empty());
     let end = fact("tidings.unmute", 9, r#""kind":"work_out""#);
     assert_eq!(post_body(&router, "/v1/facts", &[], end).await.0, 202);
@@ -202,11 +205,11 @@ async fn one_mute_more_than_there_may_be_is_refused() {
     };
     assert_eq!(post_body(&router, "/v1/facts", &[], many(0, 999)).await.0, 202);
     let (status, said) = post_body(&router, "/v1/facts", &[], many(998, 1_002)).await;
-    let why = "this person has 1000 mutes, ended ones included, and can have no more";
+    let why = "this person has 1000 mutes and other preferences, ended ones included, and can have no more";
     let rejected = |index: usize| json!({"index": index, "reason": why, "at": "/data"});
     let expected = json!({"accepted": 2, "rejected": [rejected(2), rejected(3)]});
     assert_eq!((status, said), (202, expected.to_string()));
-    assert_eq!(house.state(StateKey::Mutes(tenant(), ann())).await.cells.len(), 1_000);
+    assert_eq!(house.state(StateKey::Preferences(tenant(), ann())).await.cells.len(), 1_000);
     // By topic it is put aside, and what is behind it goes on.
     let value = Some(many(1_002, 1_003).into_bytes());
     let record = NewRecord {

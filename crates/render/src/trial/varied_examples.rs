@@ -119,7 +119,7 @@ impl ToldExample {
             Audience::Near { field, .. } => self.state.place(field).is_some(),
             Audience::Person(field) => self.state.text(field).is_some(),
             Audience::Mutual(one, other) => [one, other].iter().all(|field| self.state.text(field).is_some()),
-            Audience::FollowersOf(_) => {
+            Audience::FollowersOf(_) | Audience::SubscribersOf(_) => {
                 !kind.audience_matches(&self.subject, &self.state, Person::new(OTHER).ok()).is_empty()
             }
             Audience::Listed | Audience::Everyone => true,

@@ -81,7 +81,7 @@ async fn fill_everywhere(
     store
         .merge(vec![
             (key(StateKey::Person), state(&["email", "name", "zone"])),
-            (key(StateKey::Mutes), state(&["kind a", "kind b"])),
+            (key(StateKey::Preferences), state(&["kind a", "kind b"])),
             (key(StateKey::Notes), state(&["full_day"])),
             (key(StateKey::Notes), marked),
         ])
@@ -137,7 +137,7 @@ async fn read_remains(
         let rows = read_rows(store, &key).await?;
         left.extend((!rows.is_empty()).then(|| format!("{} rows of {}", rows.len(), key.day)));
     }
-    let keys = [StateKey::Person, StateKey::Mutes, StateKey::Notes];
+    let keys = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
     let keys = keys.map(|key| key(tenant.clone(), person.clone()));
     for (key, state) in keys.iter().zip(store.states(&keys).await?) {
         let cells = state.cells.keys().filter(|name| !notes::outlives(name));

@@ -41,7 +41,7 @@ fn state_keys(of: &str) -> Result<[StateKey; 4], BrokenStorePromise> {
     Ok([
         StateKey::Subject(of.clone(), subject("work:1")?),
         StateKey::Person(of.clone(), who.clone()),
-        StateKey::Mutes(of.clone(), who.clone()),
+        StateKey::Preferences(of.clone(), who.clone()),
         StateKey::Notes(of, who),
     ])
 }
@@ -159,7 +159,7 @@ async fn check_hostile_states(harness: &mut dyn StoreHarness) -> StorePromiseRes
         for name in &names {
             let mut owners = vec![
                 StateKey::Person(tenant(of)?, person(name)?),
-                StateKey::Mutes(tenant(of)?, person(name)?),
+                StateKey::Preferences(tenant(of)?, person(name)?),
                 StateKey::Notes(tenant(of)?, person(name)?),
             ];
             let (short, _) = name.split_at(name.floor_char_boundary(126));

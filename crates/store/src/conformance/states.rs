@@ -240,7 +240,7 @@ async fn check_profile_apart(harness: &mut dyn StoreHarness) -> StorePromiseResu
     let mut expected: Vec<(StateKey, VersionedState)> = Vec::new();
     for n in 0..60 {
         let (of, who) = (tenant("main")?, person(&format!("p{n}"))?);
-        let sorts = [StateKey::Person, StateKey::Mutes, StateKey::Notes];
+        let sorts = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
         for (version, key) in (1..).zip(sorts.map(|sort| sort(of.clone(), who.clone()))) {
             expect_same(
                 format!("{key:?} before"),

@@ -201,7 +201,7 @@ fn find_states(
     };
     for (holding, key) in [
         (Holding::Profile, StateKey::Person(tenant.clone(), person.clone())),
-        (Holding::Mutes, StateKey::Mutes(tenant.clone(), person.clone())),
+        (Holding::Mutes, StateKey::Preferences(tenant.clone(), person.clone())),
     ] {
         let owner = owner(key);
         if let Some(state) = get(StoreTable::States, &owner)? {

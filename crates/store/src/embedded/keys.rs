@@ -73,7 +73,7 @@ pub(super) fn push_owner(out: &mut Vec<u8>, key: &StateKey) {
     let (sort, tenant, name) = match key {
         StateKey::Subject(tenant, subject) => (b's', tenant, subject.as_str()),
         StateKey::Person(tenant, person) => (b'p', tenant, person.as_str()),
-        StateKey::Mutes(tenant, person) => (b'm', tenant, person.as_str()),
+        StateKey::Preferences(tenant, person) => (b'm', tenant, person.as_str()),
         StateKey::Notes(tenant, person) => (b'n', tenant, person.as_str()),
     };
     out.push(sort);

@@ -67,7 +67,7 @@ impl StateStore for EmbeddedStore {
 
 fn state_table(key: &StateKey) -> StoreTable {
     match key {
-        StateKey::Subject(..) | StateKey::Person(..) | StateKey::Mutes(..) => StoreTable::States,
+        StateKey::Subject(..) | StateKey::Person(..) | StateKey::Preferences(..) => StoreTable::States,
         StateKey::Notes(..) => StoreTable::Notes,
     }
 }

@@ -374,7 +374,7 @@ async fn a_world_has_what_was_wanted_and_what_that_refers_to() {
         (StateKey::Subject(tenant(), work.clone()), of_work.clone()),
         (StateKey::Subject(tenant(), author.clone()), of_author.clone()),
         (StateKey::Person(tenant(), ann.clone()), of_ann.clone()),
-        (StateKey::Mutes(tenant(), ann.clone()), of_author.clone()),
+        (StateKey::Preferences(tenant(), ann.clone()), of_author.clone()),
     ];
     store.merge(states).await.unwrap();
     let crowd = model::Crowd::Followers(author.clone());

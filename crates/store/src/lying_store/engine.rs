@@ -171,13 +171,15 @@ impl LyingStore {
                 }
             }
             StateKey::Person(tenant, person) => StateKey::Person(self.tenant(tenant), self.person(person)),
-            StateKey::Mutes(tenant, person) if self.tells(StoreLie::MutesInProfile) => {
+            StateKey::Preferences(tenant, person) if self.tells(StoreLie::MutesInProfile) => {
                 StateKey::Person(tenant.clone(), person.clone())
             }
             StateKey::Notes(tenant, person) if self.tells(StoreLie::NotesInProfile) => {
                 StateKey::Person(tenant.clone(), person.clone())
             }
-            StateKey::Mutes(tenant, person) => StateKey::Mutes(self.tenant(tenant), self.person(person)),
+            StateKey::Preferences(tenant, person) => {
+                StateKey::Preferences(self.tenant(tenant), self.person(person))
+            }
             StateKey::Notes(tenant, person) => StateKey::Notes(self.tenant(tenant), self.person(person)),
         }
     }

@@ -1,7 +1,7 @@
 //! Says what became of an event for a person, and why.
 
 mod audience;
-mod mutes;
+mod choices;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ pub fn explain_events(
         tenant,
         person,
         profile: &gathered.profile,
-        mutes: &gathered.mutes,
+        preferences: &gathered.preferences,
         notes: &gathered.notes,
     };
     let one = |event: &Event| {
@@ -92,7 +92,7 @@ impl ExplanationBuilder<'_> {
     /// Whether the person may well be a slip of whoever asks.
     fn is_stranger(&self) -> bool {
         let (gathered, reader) = (self.gathered, self.reader);
-        let states = [reader.profile, reader.mutes, reader.notes];
+        let states = [reader.profile, reader.preferences, reader.notes];
         states.into_iter().all(|state| state.is_empty())
             && gathered.view.is_empty()
             && gathered.record.is_none()
@@ -104,6 +104,9 @@ impl ExplanationBuilder<'_> {
         for reason in &entry.reasons {
             let kind = &reason.kind;
             let how = match &reason.because {
+                AudienceMatch::Follows(target) if self.is_of_subscribers(kind) => {
+                    format!("they subscribed to {target}")
+                }
                 AudienceMatch::Follows(target) => format!("they follow {target}"),
                 AudienceMatch::Near => self.describe_distance(kind),
                 AudienceMatch::Named => "the subject names them".to_owned(),
@@ -120,6 +123,7 @@ impl ExplanationBuilder<'_> {
             match fate {
                 Fate::Told { ready } => {
                     self.explain_ready(channel, ready);
+                    self.explain_choices(channel, entry, &entry.reasons);
                     if self.find_deferred(ready).is_some() {
                         verdict.push("not sent yet".to_owned());
                         continue;
@@ -139,13 +143,18 @@ impl ExplanationBuilder<'_> {
                     );
                 }
                 Fate::Ended(why) => {
-                    let text = self.describe_reason(why, entry, &entry.reasons);
+                    let text = self.describe_reason(why, channel, entry, &entry.reasons);
                     self.add_step(StepBearing::Against, format!("{channel}: {text}"));
                 }
             }
             verdict.push(fate.to_string());
         }
         verdict.join(", ")
+    }
+
+    fn is_of_subscribers(&self, kind: &Kind) -> bool {
+        let kind = self.catalogue.kinds.get(kind);
+        kind.is_some_and(|kind| matches!(kind.to, Audience::SubscribersOf(_)))
     }
 
     fn describe_distance(&self, kind: &Kind) -> String {
@@ -196,7 +205,10 @@ impl ExplanationBuilder<'_> {
         for plan in plans.keys() {
             self.explain_window(key, channel, plan);
         }
-        let by_stream = |stream: &str| truth::check_reachable(self.reader, channel, stream, self.now);
+        let kinds = entry.reasons.iter().filter_map(|reason| self.catalogue.kinds.get(&reason.kind));
+        let is_critical = kinds.into_iter().any(|kind| kind.critical);
+        let by_stream =
+            |stream: &str| truth::check_reachable(self.reader, (channel, stream), is_critical, self.now);
         let stream = |plan| self.catalogue.plans.by_name.get(plan).map_or(GENERAL, |plan| &plan.stream);
         let reached: Vec<Result<(), EndReason>> = plans.keys().map(|plan| by_stream(stream(plan))).collect();
         let same = reached.first().copied().filter(|first| reached.iter().all(|other| other == first));
@@ -204,6 +216,7 @@ impl ExplanationBuilder<'_> {
         if let Err(why) = all {
             return self.explain_unreachable(channel, why, "");
         }
+        self.explain_choices(channel, entry, &entry.reasons);
         if plans.is_empty() {
             return self.explain_lapsed_reasons(channel, entry, &entry.reasons, "");
         }
@@ -228,7 +241,9 @@ impl ExplanationBuilder<'_> {
         let mut plans: BTreeMap<PlanName, BTreeSet<EntryReason>> = BTreeMap::new();
         for reason in &entry.reasons {
             let Some(kind) = self.catalogue.kinds.get(&reason.kind) else { continue };
-            let chosen = self.catalogue.plans_for(kind, self.reader.profile);
+            let told = self.tellable_entry(channel, entry, &entry.reasons);
+            let found = self.catalogue.find_choice(&self.gathered.world, self.reader, &told, (reason, kind));
+            let chosen = self.catalogue.plans_by_choice(kind, self.reader.profile, |_| found.choice);
             for plan in chosen.into_iter().filter(|plan| plan.channel == channel) {
                 plans.entry(plan.name.clone()).or_default().insert(reason.clone());
             }
@@ -274,9 +289,9 @@ impl ExplanationBuilder<'_> {
         reasons: &BTreeSet<EntryReason>,
         by: &str,
     ) {
-        let told = self.tellable_entry(entry, reasons);
+        let told = self.tellable_entry(channel, entry, reasons);
         if let Err(why) = truth::reasons_that_hold(&self.gathered.world, self.reader, &told, self.catalogue) {
-            let why = self.describe_reason(why, entry, reasons);
+            let why = self.describe_reason(why, channel, entry, reasons);
             self.add_step(
                 StepBearing::Against,
                 format!("{channel}: as it stands now it will not be told{by}: {why}"),
@@ -287,6 +302,7 @@ impl ExplanationBuilder<'_> {
     /// An entry as it is asked now; its message is not due any more or not yet.
     fn tellable_entry<'a>(
         &'a self,
+        channel: Channel,
         entry: &'a EntryView,
         reasons: &'a BTreeSet<EntryReason>,
     ) -> truth::TellableEntry<'a> {
@@ -295,21 +311,35 @@ impl ExplanationBuilder<'_> {
             occurred: self.event.occurred,
             actor: entry.actor().and_then(Actor::person),
             reasons,
+            channel,
             moment: AskedMoment { now: self.now, due: self.now },
         }
     }
 
-    fn describe_reason(&self, why: EndReason, entry: &EntryView, reasons: &BTreeSet<EntryReason>) -> String {
+    fn describe_reason(
+        &self,
+        why: EndReason,
+        channel: Channel,
+        entry: &EntryView,
+        reasons: &BTreeSet<EntryReason>,
+    ) -> String {
         match why {
-            EndReason::Muted => self.describe_mutes(entry, reasons),
-            EndReason::Expired => self.describe_expiry(entry, reasons).unwrap_or_else(|| describe_end(why)),
+            EndReason::Muted => self.describe_mutes(channel, entry, reasons),
+            EndReason::Expired => {
+                self.describe_expiry(channel, entry, reasons).unwrap_or_else(|| describe_end(why))
+            }
             _ => describe_end(why),
         }
     }
 
     /// By which `expires` an entry is past now, if by any.
-    fn describe_expiry(&self, entry: &EntryView, reasons: &BTreeSet<EntryReason>) -> Option<String> {
-        let told = self.tellable_entry(entry, reasons);
+    fn describe_expiry(
+        &self,
+        channel: Channel,
+        entry: &EntryView,
+        reasons: &BTreeSet<EntryReason>,
+    ) -> Option<String> {
+        let told = self.tellable_entry(channel, entry, reasons);
         let state = self.gathered.world.state(self.reader.tenant, told.subject);
         let kinds = reasons.iter().filter_map(|reason| self.catalogue.kinds.get(&reason.kind));
         let mut past = kinds.filter_map(|kind| kind.expires.as_ref());

@@ -57,7 +57,7 @@ pub struct ExplanationEvidence {
     /// All days of the person that live.
     pub view: DayView,
     pub profile: VersionedState,
-    pub mutes: VersionedState,
+    pub preferences: VersionedState,
     pub notes: VersionedState,
     pub record: Option<PersonRecord>,
     /// What operators have paused.
@@ -114,11 +114,11 @@ pub async fn load_evidence(
             .await
             .context("catalogues of the house")?;
     }
-    let keys =
-        [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|of| of(tenant.clone(), person.clone()));
+    let keys = [StateKey::Person, StateKey::Preferences, StateKey::Notes]
+        .map(|of| of(tenant.clone(), person.clone()));
     let mut states = store.states(&keys).await.context("load the person")?.into_iter();
     gathered.profile = states.next().unwrap_or_default();
-    gathered.mutes = states.next().unwrap_or_default();
+    gathered.preferences = states.next().unwrap_or_default();
     gathered.notes = states.next().unwrap_or_default();
     gathered.view = std::mem::take(&mut gathered.view).with_notes(&gathered.notes);
     gathered.record = house::person_windows::load_person(log, tenant, person).await?;

@@ -17,7 +17,7 @@ use model::{
     WorldSnapshot,
     fold::fold_rows,
     limits::DAY_MS,
-    person::{Act, HoldCause, PersonRecord, Window, mutes, notes, profile},
+    person::{Act, HoldCause, PersonRecord, Window, notes, profile},
 };
 use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
 use tower::ServiceExt as _;
@@ -366,7 +366,7 @@ fn only_the_window_of_its_plan_is_named() {
     let maker = || AudienceMatch::Follows(subject("maker:7"));
     let two = entry_under(with_follow(bare_evidence()), &[("followed", maker()), ("alone", maker())], None);
     let mut two = with_windows(two, Some("evening"), &both);
-    two.mutes = flags(&[mutes::kind_field(&Kind::new("alone").unwrap())]);
+    two.preferences = flags(&[preferences::PreferenceScope::Kind(&Kind::new("alone").unwrap()).field(None)]);
     check_explanation(
         "two plans",
         &two,
@@ -383,30 +383,36 @@ fn a_mute_is_named() {
         found.events[0].actor = Some(ben.clone().into());
         found
     };
-    let kind = mutes::kind_field(&Kind::new("followed").unwrap());
-    let item = mutes::subject_field(&subject("item:1"));
+    let kind = preferences::PreferenceScope::Kind(&Kind::new("followed").unwrap()).field(None);
+    let item = preferences::PreferenceScope::Subject(&subject("item:1")).field(None);
     for (names, expected) in [
         (vec![kind.clone()], "muted: the kind `followed`"),
-        (vec![mutes::actor_field(&ben)], "muted: the actor ben"),
+        (vec![preferences::PreferenceScope::Actor(&ben).field(None)], "muted: the actor ben"),
         (vec![item.clone()], "muted: the subject item:1"),
-        (vec![mutes::thread_field(&subject("maker:7"))], "muted: the thread maker:7"),
-        (vec![item, kind], "muted: the kind `followed` and the subject item:1"),
+        (
+            vec![preferences::PreferenceScope::Thread(&subject("maker:7")).field(None)],
+            "muted: the thread maker:7",
+        ),
+        (vec![item, kind], "muted: the subject item:1"),
     ] {
-        let mutes = flags(&names);
+        let preferences = flags(&names);
         let ended = entry(by_ben(), Some(MarkAction::Ended(EndReason::Muted)));
-        let ended = ExplanationEvidence { mutes: mutes.clone(), ..ended };
+        let ended = ExplanationEvidence { preferences: preferences.clone(), ..ended };
         check_explanation(expected, &ended, "muted", &[&format!("email: {expected}")]);
-        let waiting = ExplanationEvidence { mutes, ..with_windows(entry(by_ben(), None), None, &["daily"]) };
+        let waiting =
+            ExplanationEvidence { preferences, ..with_windows(entry(by_ben(), None), None, &["daily"]) };
         check_explanation(expected, &waiting, "waiting", &[&format!("will not be told: {expected}")]);
     }
     // Who is one of two with somebody mutes them as well.
     let pair = [("followed", AudienceMatch::Mutual(ben.clone()))];
     let mut pair = entry_under(bare_evidence(), &pair, Some(MarkAction::Ended(EndReason::Muted)));
-    pair.mutes = flags(&[mutes::actor_field(&ben)]);
+    pair.preferences = flags(&[preferences::PreferenceScope::Actor(&ben).field(None)]);
     check_explanation("a party", &pair, "muted", &["email: muted: the actor ben"]);
     let mut ended = entry(by_ben(), Some(MarkAction::Ended(EndReason::Muted)));
-    ended.mutes =
-        flags(&[mutes::subject_field(&subject("item:2")), mutes::actor_field(&Person::new("cem").unwrap())]);
+    ended.preferences = flags(&[
+        preferences::PreferenceScope::Subject(&subject("item:2")).field(None),
+        preferences::PreferenceScope::Actor(&Person::new("cem").unwrap()).field(None),
+    ]);
     check_explanation("no more", &ended, "muted", &["email: muted at that time"]);
 }
 
@@ -450,10 +456,10 @@ fn it_is_said_that_nothing_is_known_of_somebody() {
         "not in the audience",
         &[&not],
     );
-    let mutes = flags(&["kind x".to_owned()]);
+    let preferences = flags(&["kind x".to_owned()]);
     check_explanation(
         "a mute",
-        &ExplanationEvidence { mutes, ..bare_evidence() },
+        &ExplanationEvidence { preferences, ..bare_evidence() },
         "not in the audience",
         &[&not],
     );

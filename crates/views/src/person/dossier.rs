@@ -12,10 +12,11 @@ use model::{
 };
 
 use super::{
-    DossierDevice, DossierErasure, DossierField, DossierFollow, DossierFollows, DossierMessage, DossierMute,
-    DossierMutes, DossierPreview, DossierRetry, DossierSighting, DossierWindow, MUTES_LISTED, PersonDossier,
+    DossierDevice, DossierErasure, DossierField, DossierFollow, DossierFollows, DossierMessage,
+    DossierPreference, DossierPreferences, DossierPreview, DossierRetry, DossierSighting, DossierWindow,
+    PREFERENCES_LISTED, PersonDossier,
     load::{DossierFacts, TellingMessage},
-    mutes::{split_mute, standing_mutes},
+    preferences::{StandingPreference, list_standing},
 };
 use crate::{
     days, display,
@@ -50,7 +51,7 @@ pub fn build_dossier(
         erased: describe_erasure(&known.notes),
         suppressions: suppressed.suppressions.iter().filter(|one| one.holds).cloned().collect(),
         follows: follows(gathered),
-        mutes: list_mutes(gathered),
+        preferences: list_preferences(gathered),
         devices: devices(&known.profile),
         seen: record.map(list_sightings).unwrap_or_default(),
         coming: record.map(|record| list_windows(record, gathered, catalogue, now)).unwrap_or_default(),
@@ -109,19 +110,20 @@ fn follows(gathered: &DossierFacts) -> DossierFollows {
     DossierFollows { newest, count: gathered.followed, is_cut: gathered.is_cut }
 }
 
-fn list_mutes(gathered: &DossierFacts) -> DossierMutes {
-    let all = standing_mutes(&gathered.known.mutes);
-    let one = |(name, version): &(&str, i64)| {
-        let (sort, of) = split_mute(name);
-        let name = gathered.names.get(of).filter(|_| ["subject", "thread"].contains(&sort));
-        DossierMute {
-            sort: sort.to_owned(),
-            of: of.to_owned(),
+fn list_preferences(gathered: &DossierFacts) -> DossierPreferences {
+    let all = list_standing(&gathered.known.preferences);
+    let one = |one: &StandingPreference<'_>| {
+        let name = gathered.names.get(one.of).filter(|_| ["subject", "thread"].contains(&one.sort));
+        DossierPreference {
+            choice: one.choice.name().to_owned(),
+            channel: one.channel.map(ToOwned::to_owned),
+            sort: one.sort.to_owned(),
+            of: one.of.to_owned(),
             name: name.cloned(),
-            since: format_version(*version),
+            since: format_version(one.version),
         }
     };
-    DossierMutes { newest: all.iter().take(MUTES_LISTED).map(one).collect(), count: all.len() }
+    DossierPreferences { newest: all.iter().take(PREFERENCES_LISTED).map(one).collect(), count: all.len() }
 }
 
 fn devices(known: &VersionedState) -> Vec<DossierDevice> {

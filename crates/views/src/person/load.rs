@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
 };
 
+use ::preferences::subscribed_subject;
 use anyhow::Context as _;
 use model::{
     Channel, Day, EntryKey, EntryView, Person, PlanName, ReadyId, SubjectRef, Tenant, UtcMillis,
@@ -16,8 +17,7 @@ use store::{JournalRows, Store};
 
 use super::{
     DAYS_SHOWN, DossierDay, DossierSources, ENTRIES_LISTED, ENTRIES_OF_DAY_MAX, FOLLOWS_LISTED,
-    FOLLOWS_READ_MAX, GOT_LISTED, MUTES_LISTED,
-    mutes::{split_mute, standing_mutes},
+    FOLLOWS_READ_MAX, GOT_LISTED, PREFERENCES_LISTED, preferences::list_standing,
 };
 use crate::{
     days::{self, DayEntries, EntryContext},
@@ -69,7 +69,7 @@ impl DossierFacts {
     /// Whether nothing at all is known of them.
     pub fn is_nobody(&self) -> bool {
         let known = &self.known;
-        known.is_nobody() && known.mutes.is_empty() && known.notes.is_empty() && self.followed == 0
+        known.is_nobody() && known.preferences.is_empty() && known.notes.is_empty() && self.followed == 0
     }
 }
 
@@ -95,11 +95,11 @@ pub async fn load_facts(person: &Person, sources: DossierSources<'_>) -> anyhow:
     follows.sort_by(|(one, since), (other, till)| till.cmp(since).then_with(|| one.cmp(other)));
     follows.truncate(FOLLOWS_LISTED);
     let told = load_messages(&known, sources).await?;
-    let muted = standing_mutes(&known.mutes).into_iter().take(MUTES_LISTED);
-    let muted = muted.filter_map(|(name, _)| SubjectRef::new(split_mute(name).1).ok());
+    let chosen = list_standing(&known.preferences).into_iter().take(PREFERENCES_LISTED);
+    let chosen = chosen.filter_map(|one| SubjectRef::new(one.of).ok());
     let followed_now = follows.iter().map(|(subject, _)| subject.clone());
     let subjects: BTreeSet<SubjectRef> =
-        followed_now.chain(muted).chain(told.iter().map(|one| one.subject.clone())).collect();
+        followed_now.chain(chosen).chain(told.iter().map(|one| one.subject.clone())).collect();
     let names = days::load_subject_names(at.store, at.tenant, subjects, catalogue)
         .await
         .context("names of subjects")?;
@@ -122,7 +122,7 @@ pub async fn load_facts(person: &Person, sources: DossierSources<'_>) -> anyhow:
     })
 }
 
-/// What they follow, and whether there is more than that.
+/// What they follow, and whether there is more than that. What they subscribed to stands among their preferences.
 async fn follows(
     store: &dyn Store,
     (tenant, person): (&Tenant, &Person),
@@ -130,7 +130,8 @@ async fn follows(
     let (mut follows, mut behind, mut looked) = (Vec::new(), None, 0);
     loop {
         let part = store.list_followed(tenant, person, behind.as_ref(), FOLLOWS_PART_MAX).await?;
-        follows.extend(part.subjects);
+        let is_followed = |(subject, _): &(SubjectRef, i64)| subscribed_subject(subject).is_none();
+        follows.extend(part.subjects.into_iter().filter(is_followed));
         looked += FOLLOWS_PART_MAX;
         match part.next {
             Some(_) if looked >= FOLLOWS_READ_MAX => return Ok((follows, true)),

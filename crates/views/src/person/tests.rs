@@ -1,7 +1,7 @@
 //! What is said of a person, and what is not.
 
 use super::{
-    DossierMute,
+    DossierPreference,
     dossier::{format_version, mask_url, token},
 };
 
@@ -29,14 +29,24 @@ fn a_version_is_an_instant_only_where_it_can_be_one() {
 }
 
 #[test]
-fn mutes_are_said_in_words() {
-    let check = |sort: &str, of: &str, name: Option<&str>, expected: &str| {
+fn preferences_are_said_in_words() {
+    let check = |(choice, channel): (&str, Option<&str>),
+                 sort: &str,
+                 of: &str,
+                 name: Option<&str>,
+                 expected: &str| {
+        let (choice, channel) = (choice.to_owned(), channel.map(str::to_owned));
         let (sort, of, name) = (sort.to_owned(), of.to_owned(), name.map(str::to_owned));
-        assert_eq!(DossierMute { sort, of, name, since: None }.describe(), expected);
+        let said = DossierPreference { choice, channel, sort, of, name, since: None };
+        assert_eq!(said.describe(), expected);
     };
-    check("kind", "item_offered", None, "kind item_offered");
-    check("subject", "maker:7", Some("Mira Okafor"), "maker Mira Okafor");
-    check("subject", "maker:7", None, "maker:7");
-    check("thread", "maker:7", Some("Mira Okafor"), "everything about maker Mira Okafor");
-    check("actor", "ben", None, "what ben does");
+    let off = ("off", None);
+    check(off, "kind", "item_offered", None, "kind item_offered: off");
+    check(("digest", Some("email")), "category", "offers", None, "category offers: digest by email");
+    check(off, "subject", "maker:7", Some("Mira Okafor"), "maker Mira Okafor: off");
+    check(("on", Some("push")), "subject", "maker:7", None, "maker:7: on by push");
+    check(off, "thread", "maker:7", Some("Mira Okafor"), "everything about maker Mira Okafor: off");
+    check(off, "actor", "ben", None, "what ben does: off");
+    check(("on", None), "about", "item_offered maker:7", None, "item_offered about maker:7: on");
+    check(off, "all", "", None, "everything: off");
 }

@@ -39,17 +39,17 @@ const OTHER: (&str, &str) = ("ben", "Ben");
 /// Reads all that there is about a person.
 pub async fn load_known_person(person: &Person, at: LookupContext<'_>) -> anyhow::Result<LoadedPerson> {
     let LookupContext { log, store, tenant, now } = at;
-    let keys = [StateKey::Person, StateKey::Mutes, StateKey::Notes];
+    let keys = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
     let keys = keys.map(|key| key(tenant.clone(), person.clone()));
     let mut states = store.states(&keys).await?.into_iter();
     let mut next = || states.next().unwrap_or_default();
-    let (profile, mutes, notes) = (next(), next(), next());
+    let (profile, preferences, notes) = (next(), next(), next());
     let view = explain::load_days(store, tenant, person, now).await?.with_notes(&notes);
     let record = windows::load_person(log, tenant, person).await?;
     let named = facts::list_named_actors(view.entries().map(|(_, entry)| entry));
     let named = named.into_iter().map(|actor| (tenant.clone(), actor)).collect();
     let erased = sender::read_erased_actors(store, named).await?.into_iter().map(|(_, who)| who).collect();
-    Ok(LoadedPerson { profile, mutes, notes, view, record, erased })
+    Ok(LoadedPerson { profile, preferences, notes, view, record, erased })
 }
 
 /// That nobody of this name is known, with who was probably meant.

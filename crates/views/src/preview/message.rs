@@ -161,9 +161,9 @@ impl PreviewStudio {
         plan: &Plan,
         at: LookupContext<'_>,
     ) -> Vec<String> {
-        let LoadedPerson { profile, mutes, notes, .. } = known;
-        let reader = ReaderFacts { tenant: at.tenant, person: &ready.person, profile, mutes, notes };
-        let barred = check_reachable(&reader, plan.channel, &plan.stream, at.now).err();
+        let LoadedPerson { profile, preferences, notes, .. } = known;
+        let reader = ReaderFacts { tenant: at.tenant, person: &ready.person, profile, preferences, notes };
+        let barred = check_reachable(&reader, (plan.channel, &plan.stream), false, at.now).err();
         barred.map(|why| format!("nothing can be sent to them: {}", why.text())).into_iter().collect()
     }
 
@@ -177,10 +177,10 @@ impl PreviewStudio {
 
 /// What the sender would load of the person.
 fn facts(known: &LoadedPerson) -> SenderFacts {
-    let LoadedPerson { profile, mutes, notes, view, erased, .. } = known;
+    let LoadedPerson { profile, preferences, notes, view, erased, .. } = known;
     SenderFacts {
         profile: unblock_profile(profile),
-        mutes: mutes.clone(),
+        preferences: preferences.clone(),
         notes: notes.clone(),
         view: view.clone(),
         erased: erased.clone(),

@@ -15,7 +15,7 @@ use super::{LookupContext, PreviewOrder, PreviewSource};
 /// What is known of a person.
 pub struct LoadedPerson {
     pub profile: VersionedState,
-    pub mutes: VersionedState,
+    pub preferences: VersionedState,
     pub notes: VersionedState,
     pub view: DayView,
     pub record: Option<PersonRecord>,

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use catalogue::{Audience, KindDef};
 use fanout::reach;
 use model::{
-    Actor, EntryKey, SubjectRef, Value, VersionedState,
+    Actor, Channel, EntryKey, SubjectRef, Value, VersionedState,
     person::{
         notes,
         profile::{self, PlaceOrigin},
     },
 };
+use preferences::{PreferenceChoice, PreferenceScope};
 use source_text::did_you_mean;
 
 use super::{super::StepBearing, ExplanationBuilder};
@@ -80,6 +81,7 @@ impl ExplanationBuilder<'_> {
         let name = &kind.name;
         let (found, text) = match &kind.to {
             Audience::FollowersOf(fields) => self.check_follows(fields),
+            Audience::SubscribersOf(fields) => self.check_subscriptions(kind, fields),
             Audience::Near { within_km, .. } => match self.distance(kind) {
                 Some((km, far, how)) if km <= *within_km => {
                     (true, format!("they are {far} away{how}, within {within_km} km"))
@@ -126,6 +128,28 @@ impl ExplanationBuilder<'_> {
             None => {
                 let names: Vec<&str> = targets.iter().map(|target| target.as_str()).collect();
                 (false, format!("they do not follow {}", names.join(", ")))
+            }
+        }
+    }
+
+    fn check_subscriptions(&self, kind: &KindDef, fields: &[String]) -> (bool, String) {
+        let known = self.subject();
+        let targets: Vec<&SubjectRef> =
+            fields.iter().flat_map(|field| reach::target_refs(self.event, field, known)).collect();
+        if targets.is_empty() {
+            return (false, format!("{} names nothing to subscribe to", fields.join(", ")));
+        }
+        let has_word = |target: &SubjectRef| {
+            let scopes = [PreferenceScope::About(&kind.name, target), PreferenceScope::Subject(target)];
+            let said = self.reader.preferences;
+            let of = |channel| scopes.iter().find_map(|scope| scope.choice_in(said, channel));
+            Channel::ALL.into_iter().filter_map(of).any(|(choice, _)| choice != PreferenceChoice::Off)
+        };
+        match targets.iter().find(|target| has_word(target)) {
+            Some(target) => (true, format!("they subscribed to {target}")),
+            None => {
+                let names: Vec<&str> = targets.iter().map(|target| target.as_str()).collect();
+                (false, format!("they did not subscribe to {}", names.join(", ")))
             }
         }
     }

@@ -1,0 +1,125 @@
+//! Which word of a person, or of the catalogue for them, counts.
+
+use std::collections::BTreeSet;
+
+use model::{
+    AudienceMatch, Channel, EntryReason, Kind, Person, Tenant, ValueCell, VersionedState, WorldSnapshot,
+};
+use preferences::{PreferenceChoice, PreferenceScope};
+
+use super::subject_ref;
+use crate::{
+    Catalogue,
+    choices::ChoiceSource,
+    example_moment,
+    truth::{ReaderFacts, TellableEntry},
+};
+
+const CATALOGUE: &str = "
+catalogue: choices
+subjects: {page: {title: text, owner: person, book: ref book}, book: {title: text}}
+categories:
+  edits: {unless_chosen: digest, tenants: {acme: off}}
+kinds:
+  edited:
+    {on: page.edited, to: {person: owner}, thread: book, category: edits, says: edited, plans: [now, daily]}
+  linked: {like: edited, unless_chosen: on}
+  alarm:  {like: edited, critical: true}
+plans:
+  now:
+    {channel: push, close: at_once, look_back: 2d, headline: h, body: b,
+     sections: [{title: All, kinds: [edited, linked, alarm], most: 9, order: newest}]}
+  daily:
+    {channel: push, close: {daily: '09:00', zone: person}, look_back: 2d, headline: h, body: b,
+     sections: [{title: All, kinds: [edited, linked, alarm], most: 9, order: newest}]}
+";
+
+fn parse() -> Catalogue {
+    let parsed = Catalogue::parse(CATALOGUE, "catalogue.yaml", &|_| Err("no file".to_owned()));
+    parsed.unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn the_nearest_word_counts() {
+    let catalogue = parse();
+    let (page, book) = (subject_ref("page:1"), subject_ref("book:1"));
+    let ben = Person::new("ben").unwrap();
+    let ann = Person::new("ann").unwrap();
+    let mut world = WorldSnapshot::default();
+    let state = VersionedState::from_values(1, [("book", Some(model::Value::Ref(book.clone())))]);
+    let (none, main, acme) =
+        (VersionedState::default(), Tenant::new("main").unwrap(), Tenant::new("acme").unwrap());
+    for tenant in [&main, &acme] {
+        world.get_or_insert(tenant).subjects.insert(page.clone(), state.clone());
+    }
+    let check = |kind: &str,
+                 tenant: &Tenant,
+                 words: &[(PreferenceScope<'_>, Option<Channel>, PreferenceChoice)],
+                 expected: &str| {
+        let mut preferences = VersionedState::default();
+        for (scope, channel, choice) in words {
+            let value = Some(PreferenceChoice::to_value(Some(*choice)));
+            preferences.set(&scope.field(*channel), ValueCell { version: 1, value });
+        }
+        let reader =
+            ReaderFacts { tenant, person: &ann, profile: &none, preferences: &preferences, notes: &none };
+        let reason = EntryReason { kind: Kind::new(kind).unwrap(), because: AudienceMatch::Named };
+        let told = TellableEntry {
+            subject: &page,
+            occurred: example_moment().now,
+            actor: Some(&ben),
+            reasons: &BTreeSet::new(),
+            channel: Channel::Push,
+            moment: example_moment(),
+        };
+        let found = catalogue.find_choice(&world, &reader, &told, (&reason, &catalogue.kinds[kind]));
+        let by = match &found.by {
+            ChoiceSource::Person(fields) => fields.join(" and "),
+            other => format!("{other:?}").to_lowercase(),
+        };
+        assert_eq!(format!("{} by {by}", found.choice.name()), expected, "{kind} {words:?}");
+        let plans = catalogue.plans_by_choice(&catalogue.kinds[kind], &none, |_| found.choice);
+        let expected = if found.choice == PreferenceChoice::Digest { "daily" } else { "now" };
+        assert_eq!(plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>(), [expected]);
+    };
+    let (edited, linked) = (Kind::new("edited").unwrap(), Kind::new("linked").unwrap());
+    let (on, digest, off) = (PreferenceChoice::On, PreferenceChoice::Digest, PreferenceChoice::Off);
+    check("edited", &main, &[], "digest by category");
+    check("edited", &acme, &[], "off by tenant");
+    check("linked", &acme, &[], "on by kind");
+    check("alarm", &acme, &[(PreferenceScope::All, None, off)], "on by critical");
+    // Each is nearer than those before it.
+    let nearer = [
+        (PreferenceScope::All, off),
+        (PreferenceScope::Category("edits"), on),
+        (PreferenceScope::Kind(&edited), digest),
+        (PreferenceScope::Thread(&book), off),
+        (PreferenceScope::About(&edited, &page), on),
+        (PreferenceScope::Actor(&ben), off),
+    ];
+    for many in 1..=nearer.len() {
+        let words: Vec<_> = nearer[..many].iter().map(|(scope, choice)| (*scope, None, *choice)).collect();
+        let (scope, choice) = nearer[many - 1];
+        check("edited", &acme, &words, &format!("{} by {scope}", choice.name()));
+    }
+    // Of two that are equally near the stricter counts, and a word for the channel comes before one for all.
+    let both = [(PreferenceScope::Thread(&book), None, digest), (PreferenceScope::Subject(&page), None, on)];
+    check("edited", &main, &both, "digest by thread book:1");
+    let same = [(PreferenceScope::Thread(&book), None, off), (PreferenceScope::Subject(&page), None, off)];
+    check("edited", &main, &same, "off by subject page:1 and thread book:1");
+    let kind = PreferenceScope::Kind(&edited);
+    let channels = [(kind, None, off), (kind, Some(Channel::Push), on), (kind, Some(Channel::Email), digest)];
+    check("edited", &main, &channels, "on by push/kind edited");
+    // Words about other kinds, channels, things and people say nothing.
+    let (other, cem) = (subject_ref("page:2"), Person::new("cem").unwrap());
+    let others = [
+        (PreferenceScope::Kind(&linked), None, off),
+        (PreferenceScope::Kind(&edited), Some(Channel::Email), off),
+        (PreferenceScope::Subject(&other), None, off),
+        (PreferenceScope::About(&linked, &page), None, off),
+        (PreferenceScope::Thread(&page), None, off),
+        (PreferenceScope::Actor(&cem), None, off),
+        (PreferenceScope::Category("others"), None, off),
+    ];
+    check("edited", &main, &others, "digest by category");
+}

@@ -1,0 +1,226 @@
+//! Preferences: how a person wants to be told of a kind, a category, a subject, a thread, what somebody does, or everything, on
+//! one channel or on all. A mute is the preference to hear nothing. Who chose to be told of a subject belongs to its crowd of
+//! subscribers.
+
+use catalogue::Catalogue;
+use model::{Channel, Crowd, CrowdEnrolment, Kind, Person, SubjectRef, Tenant, ValueCell, VersionedState};
+use preferences::{PreferenceChoice, PreferenceScope};
+use source_text::{did_you_mean, list_choices, suggest_name};
+
+use crate::{
+    admission_error::{AdmissionError, data_pointer, quote_text, refuse_at},
+    config::PREFERENCES_MAX,
+    fact_data::{FactData, check_declared},
+};
+
+/// The word by which a choice is taken back.
+const UNSET: &str = "default";
+
+/// How a person wants to be told of something, or that they no longer say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PreferenceFact {
+    pub tenant: Tenant,
+    pub person: Person,
+    /// The field that says so.
+    pub name: String,
+    pub version: i64,
+    pub choice: Option<PreferenceChoice>,
+    /// The crowd of subscribers that they belong to by it, and whether they do.
+    pub crowd: Option<(SubjectRef, bool)>,
+}
+
+impl PreferenceFact {
+    /// The field as the store keeps it.
+    pub fn state(&self) -> VersionedState {
+        let (mut state, value) = (VersionedState::default(), Some(PreferenceChoice::to_value(self.choice)));
+        state.set(&self.name, ValueCell { version: self.version, value });
+        state
+    }
+
+    /// What it changes of a crowd.
+    pub fn enrolment(&self) -> Option<CrowdEnrolment> {
+        let (target, on) = self.crowd.clone()?;
+        let (tenant, person, version) = (self.tenant.clone(), self.person.clone(), self.version);
+        Some(CrowdEnrolment { tenant, person, crowd: Crowd::Followers(target), version, on })
+    }
+
+    /// Whether there is room for it beside those that are stored and those that are about to be. What was
+    /// taken back counts too: its row stays, so that an older word does not come back.
+    pub fn check_room(
+        &self,
+        stored: Option<&VersionedState>,
+        coming: Option<&VersionedState>,
+    ) -> Result<(), AdmissionError> {
+        let is_stored = |name: &str| stored.is_some_and(|stored| stored.cells.contains_key(name));
+        let new = coming.map_or(0, |coming| coming.cells.keys().filter(|name| !is_stored(name)).count());
+        let is_coming = coming.is_some_and(|coming| coming.cells.contains_key(self.name.as_str()));
+        let there = stored.map_or(0, |stored| stored.cells.len()) + new;
+        if is_stored(&self.name) || is_coming || there < PREFERENCES_MAX {
+            return Ok(());
+        }
+        refuse_at(
+            "/data",
+            format!(
+                "this person has {there} mutes and other preferences, ended ones included, and can have no more"
+            ),
+        )
+    }
+}
+
+/// What a fact says of a preference.
+pub(crate) struct StatedPreference {
+    pub name: String,
+    pub choice: Option<PreferenceChoice>,
+    pub crowd: Option<(SubjectRef, bool)>,
+}
+
+/// What a fact mutes: exactly one of the four sorts; or that it is muted no longer.
+pub(crate) fn parse_mute(
+    data: FactData<'_>,
+    is_muted: bool,
+    catalogue: &Catalogue,
+) -> Result<StatedPreference, AdmissionError> {
+    let known: Vec<&str> = ["person"].into_iter().chain(preferences::MUTABLE).collect();
+    data.check_fields(&known)?;
+    let mut given = list_given(data, &preferences::MUTABLE).into_iter();
+    let (Some(sort), None) = (given.next(), given.next()) else {
+        return refuse_at(
+            "/data",
+            format!("`data` must have exactly one of {}", list_choices(preferences::MUTABLE)),
+        );
+    };
+    parse_scope(data, &[sort], None, is_muted.then_some(PreferenceChoice::Off), catalogue)
+}
+
+/// A choice of a person: of one thing, of a kind about a subject, or of everything.
+pub(crate) fn parse_preference(
+    data: FactData<'_>,
+    catalogue: &Catalogue,
+) -> Result<StatedPreference, AdmissionError> {
+    let sorts = [&preferences::MUTABLE[..], &[preferences::CATEGORY]].concat();
+    let known = [&["person", "choice", "channel"][..], &sorts].concat();
+    data.check_fields(&known)?;
+    let text = data.text("choice")?;
+    let choice = PreferenceChoice::parse(text);
+    if choice.is_none() && text != UNSET {
+        let known = PreferenceChoice::ALL.map(PreferenceChoice::name).into_iter().chain([UNSET]);
+        let help = list_choices(known);
+        return refuse_at("/data/choice", format!("`choice` is `{}`, not {help}", quote_text(text)));
+    }
+    let is_given = |field: &str| data.0.get(field).is_some_and(|of| !of.is_null());
+    let channel = if is_given("channel") { Some(parse_channel(data)?) } else { None };
+    let given = list_given(data, &sorts);
+    parse_scope(data, &given, channel, choice, catalogue)
+}
+
+/// The fields of these that stand in the data.
+fn list_given<'s>(data: FactData<'_>, sorts: &[&'s str]) -> Vec<&'s str> {
+    sorts.iter().copied().filter(|sort| data.0.get(*sort).is_some_and(|of| !of.is_null())).collect()
+}
+
+fn parse_channel(data: FactData<'_>) -> Result<Channel, AdmissionError> {
+    let text = data.text("channel")?;
+    let Some(channel) = Channel::parse(text) else {
+        let help = suggest_name(text, Channel::ALL.map(Channel::name));
+        return refuse_at("/data/channel", format!("there is no channel `{}`: {help}", quote_text(text)));
+    };
+    Ok(channel)
+}
+
+fn parse_scope(
+    data: FactData<'_>,
+    given: &[&str],
+    channel: Option<Channel>,
+    choice: Option<PreferenceChoice>,
+    catalogue: &Catalogue,
+) -> Result<StatedPreference, AdmissionError> {
+    let kind = || -> Result<Kind, AdmissionError> {
+        let kind = data.parse_name(preferences::KIND, Kind::new)?;
+        check_kind(&kind, catalogue)?;
+        Ok(kind)
+    };
+    let thing = |sort: &str| -> Result<SubjectRef, AdmissionError> {
+        let of = data.parse_name(sort, SubjectRef::new)?;
+        check_declared(&of, &data_pointer(sort), catalogue)?;
+        Ok(of)
+    };
+    let stated =
+        |scope: PreferenceScope<'_>, crowd| StatedPreference { name: scope.field(channel), choice, crowd };
+    Ok(match given {
+        [] => stated(PreferenceScope::All, None),
+        [preferences::KIND] => stated(PreferenceScope::Kind(&kind()?), None),
+        [preferences::ACTOR] => {
+            stated(PreferenceScope::Actor(&data.parse_name(preferences::ACTOR, Person::new)?), None)
+        }
+        [preferences::THREAD] => stated(PreferenceScope::Thread(&thing(preferences::THREAD)?), None),
+        [preferences::CATEGORY] => stated(PreferenceScope::Category(&parse_category(data, catalogue)?), None),
+        [preferences::SUBJECT] => {
+            let of = thing(preferences::SUBJECT)?;
+            let crowd = find_crowd(None, &of, channel, choice)?;
+            stated(PreferenceScope::Subject(&of), crowd)
+        }
+        [preferences::KIND, preferences::SUBJECT] => {
+            let (kind, of) = (kind()?, thing(preferences::SUBJECT)?);
+            let crowd = find_crowd(Some(&kind), &of, channel, choice)?;
+            stated(PreferenceScope::About(&kind, &of), crowd)
+        }
+        several => {
+            return refuse_at(
+                "/data",
+                format!(
+                    "a preference is about one thing, or a kind and a subject, and not about {}",
+                    list_all(several)
+                ),
+            );
+        }
+    })
+}
+
+fn list_all(several: &[&str]) -> String {
+    let quoted: Vec<String> = several.iter().map(|sort| format!("`{sort}`")).collect();
+    quoted.join(" and ")
+}
+
+/// The crowd of a subject's subscribers, and whether the person belongs to it by this choice. Who says something of one channel
+/// only stays in it, for they may want another one; whoever is told on none is asked at the end.
+fn find_crowd(
+    kind: Option<&Kind>,
+    of: &SubjectRef,
+    channel: Option<Channel>,
+    choice: Option<PreferenceChoice>,
+) -> Result<Option<(SubjectRef, bool)>, AdmissionError> {
+    let on = matches!(choice, Some(PreferenceChoice::On | PreferenceChoice::Digest));
+    if !on && channel.is_some() {
+        return Ok(None);
+    }
+    let target = preferences::subscribers_target(kind, of);
+    match target {
+        Some(target) => Ok(Some((target, on))),
+        None if !on => Ok(None),
+        None => refuse_at(
+            "/data/subject",
+            "the names of the subject and the kind are too long together".to_owned(),
+        ),
+    }
+}
+
+fn parse_category(data: FactData<'_>, catalogue: &Catalogue) -> Result<String, AdmissionError> {
+    let text = data.text(preferences::CATEGORY)?;
+    if catalogue.arms().any(|(_, of)| of.categories.contains_key(text)) {
+        return Ok(text.to_owned());
+    }
+    let help = match catalogue.categories.is_empty() {
+        true => "the catalogue declares no `categories`".to_owned(),
+        false => suggest_name(text, catalogue.categories.keys().map(String::as_str)),
+    };
+    refuse_at("/data/category", format!("there is no category `{}`: {help}", quote_text(text)))
+}
+
+pub(crate) fn check_kind(kind: &Kind, catalogue: &Catalogue) -> Result<(), AdmissionError> {
+    if catalogue.knows_kind(kind) {
+        return Ok(());
+    }
+    let near = did_you_mean(kind.as_str(), catalogue.kinds.keys().map(Kind::as_str));
+    let help = near.map(|near| format!(": {near}")).unwrap_or_default();
+    refuse_at(data_pointer("kind"), format!("there is no kind `{}`{help}", quote_text(kind.as_str())))
+}

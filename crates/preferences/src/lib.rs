@@ -1,0 +1,138 @@
+//! What a person wants to be told of, as the fields of their preferences: of which part of what is told, on one channel or all,
+//! and how. That they mute something is the same as that they turn it off.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use model::{Channel, Kind, Person, SubjectRef, Value, VersionedState};
+
+/// What can be muted, by the words of facts; names of fields begin so too.
+pub const MUTABLE: [&str; 4] = [KIND, ACTOR, SUBJECT, THREAD];
+
+pub const KIND: &str = "kind";
+pub const ACTOR: &str = "actor";
+pub const SUBJECT: &str = "subject";
+pub const THREAD: &str = "thread";
+pub const CATEGORY: &str = "category";
+pub const ABOUT: &str = "about";
+const ALL: &str = "all";
+
+/// How somebody wants to be told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum PreferenceChoice {
+    /// As the catalogue has it.
+    On,
+    /// By a plan that gathers, if the kind offers one.
+    Digest,
+    /// Not at all.
+    Off,
+}
+
+impl PreferenceChoice {
+    pub const ALL: [Self; 3] = [Self::On, Self::Digest, Self::Off];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Digest => "digest",
+            Self::Off => "off",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.name() == text)
+    }
+
+    /// How it is kept; nothing where the person takes their word back. Of two words of one version the greater value stands:
+    /// that is off, since telling somebody who did not want it is the worse mistake, and a word taken back is a value for that
+    /// reason too.
+    pub fn to_value(choice: Option<Self>) -> Value {
+        match choice {
+            None => Value::Flag(false),
+            Some(Self::Off) => Value::Flag(true),
+            Some(other) => Value::from_text(other.name()),
+        }
+    }
+
+    pub fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Flag(true) => Some(Self::Off),
+            Value::Text(text) => Self::parse(text),
+            _ => None,
+        }
+    }
+}
+
+/// The part of what is told that a preference is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PreferenceScope<'a> {
+    /// Whatever this person does.
+    Actor(&'a Person),
+    /// A kind, as far as it is about a subject.
+    About(&'a Kind, &'a SubjectRef),
+    Subject(&'a SubjectRef),
+    /// What hangs on a subject.
+    Thread(&'a SubjectRef),
+    Kind(&'a Kind),
+    /// The kinds of a category, by its name in the catalogue.
+    Category(&'a str),
+    All,
+}
+
+impl fmt::Display for PreferenceScope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Actor(actor) => write!(f, "{ACTOR} {actor}"),
+            Self::About(kind, subject) => write!(f, "{ABOUT} {kind} {subject}"),
+            Self::Subject(subject) => write!(f, "{SUBJECT} {subject}"),
+            Self::Thread(subject) => write!(f, "{THREAD} {subject}"),
+            Self::Kind(kind) => write!(f, "{KIND} {kind}"),
+            Self::Category(category) => write!(f, "{CATEGORY} {category}"),
+            Self::All => f.write_str(ALL),
+        }
+    }
+}
+
+impl PreferenceScope<'_> {
+    /// The field of what is said of it on one channel, or on all.
+    pub fn field(self, channel: Option<Channel>) -> String {
+        match channel {
+            Some(channel) => format!("{}/{self}", channel.name()),
+            None => self.to_string(),
+        }
+    }
+
+    /// What the person says of it on a channel, by which field: the channel's own word stands before that for all.
+    pub fn choice_in(self, words: &VersionedState, channel: Channel) -> Option<(PreferenceChoice, String)> {
+        [Some(channel), None].into_iter().find_map(|of| {
+            let field = self.field(of);
+            let value = words.get(&field)?;
+            Some((PreferenceChoice::from_value(value)?, field))
+        })
+    }
+}
+
+/// The channel that a field is for, by its name, and what it is about.
+pub fn split_channel(field: &str) -> (Option<&str>, &str) {
+    let head = field.split(' ').next().unwrap_or_default();
+    match head.split_once('/') {
+        Some((channel, _)) => (Some(channel), &field[channel.len() + 1..]),
+        None => (None, field),
+    }
+}
+
+/// What they belong to who want to be told of a subject: of one kind, or of all that is about it. No subject that a catalogue
+/// declares has such a type.
+pub fn subscribers_target(kind: Option<&Kind>, subject: &SubjectRef) -> Option<SubjectRef> {
+    let kind = kind.map_or("", Kind::as_str);
+    SubjectRef::new(&format!("{kind}@{subject}")).ok()
+}
+
+/// The subject of such a target.
+pub fn subscribed_subject(target: &SubjectRef) -> Option<SubjectRef> {
+    let (of_type, _) = target.as_str().split_once(':')?;
+    let at = of_type.find('@')?;
+    SubjectRef::new(&target.as_str()[at + 1..]).ok()
+}

@@ -1,0 +1,57 @@
+//! Fields of preferences: what each says, and for which channel.
+
+use model::{Channel, Kind, SubjectRef, ValueCell, VersionedState};
+
+use crate::{PreferenceChoice, PreferenceScope, split_channel, subscribed_subject, subscribers_target};
+
+fn state_of(words: &[(PreferenceScope<'_>, Option<Channel>, Option<PreferenceChoice>)]) -> VersionedState {
+    let mut state = VersionedState::default();
+    for (scope, channel, choice) in words {
+        let value = Some(PreferenceChoice::to_value(*choice));
+        state.set(&scope.field(*channel), ValueCell { version: 1, value });
+    }
+    state
+}
+
+#[test]
+fn the_word_of_a_channel_stands_before_that_for_all() {
+    let kind = Kind::new("edited").unwrap();
+    let scope = PreferenceScope::Kind(&kind);
+    let both = state_of(&[
+        (scope, None, Some(PreferenceChoice::Off)),
+        (scope, Some(Channel::Push), Some(PreferenceChoice::Digest)),
+    ]);
+    let found = |channel| scope.choice_in(&both, channel);
+    assert_eq!(found(Channel::Push), Some((PreferenceChoice::Digest, "push/kind edited".to_owned())));
+    assert_eq!(found(Channel::Email), Some((PreferenceChoice::Off, "kind edited".to_owned())));
+    let taken_back = state_of(&[(scope, Some(Channel::Push), None)]);
+    assert_eq!(scope.choice_in(&taken_back, Channel::Push), None);
+}
+
+#[test]
+fn of_one_version_off_stands() {
+    let values = [None, Some(PreferenceChoice::On), Some(PreferenceChoice::Digest)];
+    let off = PreferenceChoice::to_value(Some(PreferenceChoice::Off));
+    for other in values {
+        assert!(PreferenceChoice::to_value(other) < off, "{other:?}");
+    }
+    for choice in PreferenceChoice::ALL {
+        assert_eq!(PreferenceChoice::from_value(&PreferenceChoice::to_value(Some(choice))), Some(choice));
+    }
+}
+
+#[test]
+fn fields_and_targets_lead_back() {
+    let (kind, page) = (Kind::new("edited").unwrap(), SubjectRef::new("page:a/b: c@d").unwrap());
+    for scope in [PreferenceScope::About(&kind, &page), PreferenceScope::Thread(&page)] {
+        for channel in [None, Some(Channel::Email)] {
+            let field = scope.field(channel);
+            let (named, rest) = split_channel(&field);
+            assert_eq!((named, rest), (channel.map(Channel::name), &*scope.to_string()));
+        }
+    }
+    for kind in [None, Some(&kind)] {
+        assert_eq!(subscribed_subject(&subscribers_target(kind, &page).unwrap()), Some(page.clone()));
+    }
+    assert_eq!(subscribed_subject(&page), None);
+}
