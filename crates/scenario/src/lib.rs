@@ -44,7 +44,7 @@ pub enum ScenarioGround<'a> {
 /// both in a row take no longer than this.
 const LATE_MS_MAX: i64 = 30 * 60_000;
 /// Clusters of a machine that has much else to do need their time.
-const LINE_TIME_MAX: Duration = Duration::from_secs(180);
+const LINE_TIME_MAX: Duration = Duration::from_secs(300);
 
 /// Plays one scenario. An error is a file that makes no sense, or a house that cannot be built.
 pub async fn run_file(

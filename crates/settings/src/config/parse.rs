@@ -27,7 +27,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 46] = [
+const CRATES: [&str; 47] = [
     "adapters",
     "bench",
     "calendar",
@@ -52,6 +52,7 @@ const CRATES: [&str; 46] = [
     "live",
     "model",
     "otlp",
+    "preferences",
     "registry",
     "render",
     "room",
