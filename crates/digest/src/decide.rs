@@ -11,7 +11,7 @@ use model::{
     fault::{self, PlantedFault},
     mark::MarkAction,
     person::{OwedMark, PersonRecord, Window, profile},
-    plan::{LocalHours, Plan},
+    plan::{LocalHours, LocalTime, Plan},
     ready::Ready,
     step_context::StepContext,
     trace::{ReadyTraces, link_ready},
@@ -313,9 +313,11 @@ impl DigestDecider<'_> {
         let profile = &self.facts.person_states(key).profile;
         let zone = self.zones.get_or_utc(profile.text(profile::ZONE));
         let quiet = profile.text(profile::QUIET).and_then(LocalHours::parse);
+        let hour = profile.text(profile::HOUR).and_then(LocalTime::parse);
         let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
         let plans = &self.catalogue_of(key).plans;
-        let at = StepContext { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans, quiet };
+        let at =
+            StepContext { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans, quiet, hour };
         let (mut record, StepEffects { ready, full, shut }) = window::decide_step(record, input, &at);
         decided.ready.extend(ready);
         decided.full.extend(full.map(|day| (key.clone(), day)));

@@ -58,7 +58,7 @@ pub enum IntakeVerdict {
 /// What of a profile goes on a topic: what windows depend on. Names, addresses and places stay in the store,
 /// where they can be erased.
 fn without_addresses(mut state: VersionedState) -> VersionedState {
-    const OPEN: [&str; 3] = [profile::ZONE, profile::LANGUAGE, profile::QUIET];
+    const OPEN: [&str; 4] = [profile::ZONE, profile::LANGUAGE, profile::QUIET, profile::HOUR];
     let wished =
         |field: &str| Channel::ALL.iter().any(|channel| channel.off() == field || channel.plan() == field);
     state.cells.retain(|field, _| OPEN.contains(&&**field) || wished(field));

@@ -10,9 +10,9 @@ use model::{
     hook::Hook,
     person::{
         notes,
-        profile::{EMAIL, IP_ADDRESS, LANGUAGE, PLACE, PLACE_BY_ADDRESS, QUIET, ZONE},
+        profile::{EMAIL, HOUR, IP_ADDRESS, LANGUAGE, PLACE, PLACE_BY_ADDRESS, QUIET, ZONE},
     },
-    plan::LocalHours,
+    plan::{LocalHours, LocalTime},
 };
 use serde_json::{Map, Value};
 use source_text::suggest_name;
@@ -86,6 +86,7 @@ fn parse_value(
                 EMAIL => check_mailbox(text),
                 LANGUAGE => check_language(text),
                 QUIET => check_hours(text),
+                HOUR => check_hour(text),
                 _ => match Channel::ALL.into_iter().find(|channel| channel.plan() == field) {
                     Some(channel) => check_plan(text, channel, catalogue),
                     None if Hook::parse(field).is_some() => check_hook_address(text),
@@ -140,6 +141,11 @@ fn check_plan(text: &str, channel: Channel, catalogue: &Catalogue) -> Result<(),
 fn check_hours(text: &str) -> Result<(), String> {
     let wrong = || format!("`{}` is not a range of hours, such as 22:00-08:00", quote_text(text));
     LocalHours::parse(text).map(drop).ok_or_else(wrong)
+}
+
+fn check_hour(text: &str) -> Result<(), String> {
+    let wrong = || format!("`{}` is not a full hour, such as 18:00", quote_text(text));
+    LocalTime::parse(text).filter(|time| time.minute == 0).map(drop).ok_or_else(wrong)
 }
 
 fn check_zone(text: &str, zones: &ZoneRules) -> Result<(), String> {

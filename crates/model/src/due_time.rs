@@ -13,7 +13,7 @@ use crate::{
     limits::{LAST_CALL_MS, NEXT_WAIT_MS, UNREPORTED_MS},
     local_time::{LocalHours, LocalTime},
     person::{MessageHistory, PersonRecord, Window},
-    plan::{CloseRule, FirstRule, Plan, RestRule},
+    plan::{CloseRule, FirstRule, Plan, RestRule, ZoneRule},
     step_context::StepContext,
     time::{Day, UtcMillis},
 };
@@ -160,13 +160,18 @@ pub(crate) fn due_after_closing(
     by_plan.min(last).max(window.opening)
 }
 
-/// The hour that is best for somebody, of those that a plan allows and that are not quiet. It is chosen as a window
-/// opens and stays: an hour that moved while it waits could step over a date.
+/// The hour that somebody has chosen, where a plan closes once on a date by their own clock; else the hour that is best for them, of
+/// those that a plan allows and that are not quiet. It is chosen as a window opens and stays: an hour that moved while it waits could
+/// step over a date.
 pub(crate) fn best_hour(plan: &Plan, record: &PersonRecord, at: &StepContext<'_>) -> Option<u8> {
-    let CloseRule::Calendar { best: Some(within), .. } = &plan.close else { return None };
+    let CloseRule::Calendar { best, times, zone, .. } = &plan.close else { return None };
+    if let (Some(chosen), [_], ZoneRule::Person) = (at.hour, &times[..], zone) {
+        return Some(chosen.hour);
+    }
+    let within = (*best)?;
     // Quiet hours by another clock are left to the hold.
     let quiet = hold::quiet_hours(plan, at).filter(|(_, zone)| zone == at.zone).map(|(hours, _)| hours);
-    choose_visit_hour(&record.habit, *within, quiet).map(|time| time.hour)
+    choose_visit_hour(&record.habit, within, quiet).map(|time| time.hour)
 }
 
 /// The hour in which somebody comes most, of those that are allowed and not quiet, and of several the earliest.

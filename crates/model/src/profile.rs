@@ -29,6 +29,8 @@ pub const EMAIL_PLAN: &str = "email_plan";
 pub const PUSH_PLAN: &str = "push_plan";
 /// The hours in which the person does not want to be disturbed, `22:00-08:00`.
 pub const QUIET: &str = "quiet";
+/// The hour at which the person wants what comes once on a date, `18:00`.
+pub const HOUR: &str = "hour";
 
 /// Where a place of a person comes from. Each has cells of its own in the profile and on the globe, so that what is said of
 /// one never undoes what was said of the other.

@@ -3,7 +3,7 @@
 use crate::{
     civil_time::{Zone, ZoneRules},
     id::{Person, Tenant},
-    local_time::LocalHours,
+    local_time::{LocalHours, LocalTime},
     plan::PlanSet,
     time::UtcMillis,
 };
@@ -21,4 +21,6 @@ pub struct StepContext<'a> {
     pub plans: &'a PlanSet,
     /// The person's own quiet hours, in their own zone, in place of those that plans have.
     pub quiet: Option<LocalHours>,
+    /// The full hour that the person has chosen.
+    pub hour: Option<LocalTime>,
 }

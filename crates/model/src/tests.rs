@@ -228,6 +228,7 @@ impl StepBench {
             zones: &self.zones,
             plans: &self.plans,
             quiet: None,
+            hour: None,
         };
         let (record, effects) = decide_step(&self.record, input, &at);
         self.record = record;
