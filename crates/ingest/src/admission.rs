@@ -166,6 +166,16 @@ pub fn admit_cloud_event(
             Ok(AdmittedItem::from_preference((tenant, person), stated, version))
         }
         PREFERENCE => {
+            // In the flat form these are attributes; without them the preference would be about something else.
+            for (attribute, is_there) in
+                [("subject", cloud.subject.is_some()), ("actor", cloud.actor.is_some())]
+            {
+                if is_there {
+                    let what =
+                        format!("a preference has no attribute `{attribute}`: put `{attribute}` into `data`");
+                    return refuse_at(format!("/{attribute}"), what);
+                }
+            }
             let stated = preference::parse_preference(data, catalogue)?;
             Ok(AdmittedItem::from_preference((tenant, person), stated, version))
         }

@@ -55,7 +55,13 @@ impl PreferenceFact {
         let new = coming.map_or(0, |coming| coming.cells.keys().filter(|name| !is_stored(name)).count());
         let is_coming = coming.is_some_and(|coming| coming.cells.contains_key(self.name.as_str()));
         let there = stored.map_or(0, |stored| stored.cells.len()) + new;
-        if is_stored(&self.name) || is_coming || there < PREFERENCES_MAX {
+        // Whoever has chosen for so many things can still turn off a kind, or everything: of those there are few.
+        let (_, scope) = preferences::split_channel(&self.name);
+        let is_of_kinds = [preferences::KIND, preferences::CATEGORY, preferences::ALL]
+            .iter()
+            .any(|sort| scope.split(' ').next() == Some(sort));
+        let most = if is_of_kinds { 2 * PREFERENCES_MAX } else { PREFERENCES_MAX };
+        if is_stored(&self.name) || is_coming || there < most {
             return Ok(());
         }
         refuse_at(
@@ -98,7 +104,7 @@ pub(crate) fn parse_preference(
     catalogue: &Catalogue,
 ) -> Result<StatedPreference, AdmissionError> {
     let sorts = [&preferences::MUTABLE[..], &[preferences::CATEGORY]].concat();
-    let known = [&["person", "choice", "channel"][..], &sorts].concat();
+    let known = [&["person", "choice", "channel"][..], &sorts, &[preferences::ALL]].concat();
     data.check_fields(&known)?;
     let text = data.text("choice")?;
     let choice = PreferenceChoice::parse(text);
@@ -110,6 +116,12 @@ pub(crate) fn parse_preference(
     let is_given = |field: &str| data.0.get(field).is_some_and(|of| !of.is_null());
     let channel = if is_given("channel") { Some(parse_channel(data)?) } else { None };
     let given = list_given(data, &sorts);
+    // What a slip leaves out must not be everything.
+    let is_all = data.0.get(preferences::ALL).is_some_and(|all| *all == true);
+    if is_all != given.is_empty() {
+        let what = "a preference is about one thing, or a kind and a subject, or about everything with `\"all\": true`";
+        return refuse_at("/data", what.to_owned());
+    }
     parse_scope(data, &given, channel, choice, catalogue)
 }
 
@@ -197,10 +209,7 @@ fn find_crowd(
     match target {
         Some(target) => Ok(Some((target, on))),
         None if !on => Ok(None),
-        None => refuse_at(
-            "/data/subject",
-            "the names of the subject and the kind are too long together".to_owned(),
-        ),
+        None => refuse_at("/data/subject", "with its kind the subject has more than 127 bytes".to_owned()),
     }
 }
 

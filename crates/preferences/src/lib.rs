@@ -17,7 +17,7 @@ pub const SUBJECT: &str = "subject";
 pub const THREAD: &str = "thread";
 pub const CATEGORY: &str = "category";
 pub const ABOUT: &str = "about";
-const ALL: &str = "all";
+pub const ALL: &str = "all";
 
 /// How somebody wants to be told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

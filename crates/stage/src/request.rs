@@ -108,6 +108,9 @@ pub(crate) fn preference_request(
     for (field, value) in of {
         data[*field] = json!(value);
     }
+    if of.iter().all(|(field, _)| *field == "channel") {
+        data["all"] = json!(true);
+    }
     own_request(FACTS, "preference", line, at, data)
 }
 

@@ -542,6 +542,11 @@ fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
         "refused /data/email_plan: there is no plan for email `never`: use `daily` or `weekly`",
     );
     profile(r#","email_plan":true"#, "refused /data/email_plan: it is not a text");
+    profile(r#","hour":"18:00""#, "profile ann v3 hour=18:00");
+    for wrong in ["18:30", "24:00", "18", ""] {
+        let expected = format!("refused /data/hour: `{wrong}` is not a full hour, such as 18:00");
+        profile(&format!(r#","hour":"{wrong}""#), &expected);
+    }
 }
 
 #[test]
@@ -652,6 +657,7 @@ fn any_cloud() -> impl Strategy<Value = CloudChange> {
         "tidings.profile",
         "tidings.mute",
         "tidings.unmute",
+        "tidings.preference",
         "tidings.read",
         "tidings.cleared",
     ];
@@ -670,6 +676,10 @@ fn any_cloud() -> impl Strategy<Value = CloudChange> {
         "place",
         "ip_address",
         "email_plan",
+        "hour",
+        "choice",
+        "channel",
+        "category",
         "kind",
         "actor",
         "thread",

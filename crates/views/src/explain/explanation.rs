@@ -123,7 +123,7 @@ impl ExplanationBuilder<'_> {
             match fate {
                 Fate::Told { ready } => {
                     self.explain_ready(channel, ready);
-                    self.explain_choices(channel, entry, &entry.reasons);
+                    self.explain_choices(channel, entry, "by now ");
                     if self.find_deferred(ready).is_some() {
                         verdict.push("not sent yet".to_owned());
                         continue;
@@ -216,7 +216,7 @@ impl ExplanationBuilder<'_> {
         if let Err(why) = all {
             return self.explain_unreachable(channel, why, "");
         }
-        self.explain_choices(channel, entry, &entry.reasons);
+        self.explain_choices(channel, entry, "");
         if plans.is_empty() {
             return self.explain_lapsed_reasons(channel, entry, &entry.reasons, "");
         }

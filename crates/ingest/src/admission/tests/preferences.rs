@@ -49,8 +49,12 @@ fn preferences_are_admitted_or_refused_with_a_reason() {
         let rest = format!(r#""version":3,"data":{{"person":"ann"{rest}}}"#);
         check_admission("tidings.preference", &rest, expected);
     };
-    said(r#","choice":"off""#, "mute ann all v3");
-    said(r#","choice":"on","channel":"push""#, "on ann push/all v3");
+    said(r#","choice":"off","all":true"#, "mute ann all v3");
+    said(r#","choice":"on","channel":"push","all":true"#, "on ann push/all v3");
+    let one = "refused /data: a preference is about one thing, or a kind and a subject, or about everything with `\"all\": true`";
+    for slip in ["", r#","kind":null"#, r#","all":false"#, r#","all":true,"kind":"work_out""#] {
+        said(&format!(r#","choice":"off"{slip}"#), one);
+    }
     said(r#","choice":"digest","kind":"work_out""#, "digest ann kind work_out v3");
     said(r#","choice":"default","kind":"work_out","channel":"email""#, "unmute ann email/kind work_out v3");
     said(r#","choice":"on","subject":"work:1""#, "on ann subject work:1 v3 in @work:1");
@@ -78,8 +82,11 @@ fn preferences_are_admitted_or_refused_with_a_reason() {
         r#","choice":"on","category":"news""#,
         "refused /data/category: there is no category `news`: the catalogue declares no `categories`",
     );
+    let flat = r#""version":3,"subject":"work:1","data":{"person":"ann","choice":"off","kind":"work_out"}"#;
+    let expected = "refused /subject: a preference has no attribute `subject`: put `subject` into `data`";
+    check_admission("tidings.preference", flat, expected);
     let long = format!(r#","choice":"on","kind":"work_out","subject":"work:{}""#, "x".repeat(120));
-    said(&long, "refused /data/subject: the names of the subject and the kind are too long together");
+    said(&long, "refused /data/subject: with its kind the subject has more than 127 bytes");
 }
 
 /// There is room for so many names; those that are there can always change.

@@ -52,28 +52,24 @@ impl ExplanationBuilder<'_> {
         format!("muted: {}", named.into_iter().collect::<Vec<_>>().join(" and "))
     }
 
-    /// Notes what the person, or the catalogue for them, chose other than to be told at once.
-    pub(super) fn explain_choices(
-        &mut self,
-        channel: Channel,
-        entry: &EntryView,
-        reasons: &BTreeSet<EntryReason>,
-    ) {
-        for (kind, found) in self.find_choices(channel, entry, reasons) {
-            let (choice, by) = (found.choice.name(), self.describe_source(&kind, &found.by));
+    /// Notes what the person, or the catalogue for them, has chosen by now. Of what was told it may have been otherwise.
+    pub(super) fn explain_choices(&mut self, channel: Channel, entry: &EntryView, when: &str) {
+        let mut notes = BTreeSet::new();
+        for (kind, found) in self.find_choices(channel, entry, &entry.reasons) {
+            let choice = found.choice.name();
             match found.by {
                 ChoiceSource::Nobody => {}
-                ChoiceSource::Critical => self.add_step(
-                    StepBearing::Note,
-                    format!("{channel}: `{kind}` is critical, so no preference counts"),
-                ),
-                ChoiceSource::Person(_)
-                | ChoiceSource::Kind
-                | ChoiceSource::Tenant
-                | ChoiceSource::Category => {
-                    self.add_step(StepBearing::Note, format!("{channel}: `{kind}` is `{choice}` by {by}"));
+                ChoiceSource::Critical => {
+                    notes.insert(format!("{channel}: `{kind}` is critical, so no preference counts"));
+                }
+                by => {
+                    let by = self.describe_source(&kind, &by);
+                    notes.insert(format!("{channel}: {when}`{kind}` is `{choice}` by {by}"));
                 }
             }
+        }
+        for note in notes {
+            self.add_step(StepBearing::Note, note);
         }
     }
 
