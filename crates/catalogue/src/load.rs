@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use model::{
-    DayLife, SubjectType,
+    DayLife, Kind, PlanName, SubjectType,
     plan::{OnlineSurface, PlanSet},
 };
 use source_text::{
@@ -13,7 +13,7 @@ use source_text::{
 };
 
 use crate::{
-    Catalogue, ReaderLanguage,
+    Catalogue, KindDef, ReaderLanguage,
     audience::Audience,
     choices::{self, KindCategory},
     contradictions,
@@ -206,15 +206,7 @@ fn resolve_catalogue(
         .words
         .map(|(folder, at)| messages::read_messages(reader, (&folder, at), &languages, read_file));
     let mut messages = messages.unwrap_or_default();
-    let mut kinds = BTreeMap::new();
-    let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for written in &written_kinds {
-        choices::check_kind(reader, &categories, written);
-        if let Some(kind) = kinds::resolve_kind(reader, written, &subjects, &plan_names) {
-            by_event.entry(kind.on.clone()).or_default().push(kind.name.clone());
-            kinds.insert(kind.name.clone(), kind);
-        }
-    }
+    let (kinds, by_event) = resolve_kinds(reader, &written_kinds, (&categories, &subjects), &plan_names);
     let folder = reader.source.file.rfind('/').map_or("", |at| &reader.source.file[..=at]);
     let names: Vec<&str> = written_kinds.iter().map(|kind| kind.name.as_str()).collect();
     let caps = written.caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
@@ -270,6 +262,24 @@ fn resolve_catalogue(
     };
     catalogue.hash = hash(&catalogue);
     catalogue
+}
+
+/// The kinds by their names, and their names by the event that they are told on.
+fn resolve_kinds(
+    reader: &mut TreeReader<'_>,
+    written_kinds: &[kinds::KindDraft],
+    (categories, subjects): (&BTreeMap<String, KindCategory>, &BTreeMap<String, SubjectType>),
+    plan_names: &BTreeMap<String, PlanName>,
+) -> (BTreeMap<Kind, KindDef>, BTreeMap<String, Vec<Kind>>) {
+    let (mut kinds, mut by_event) = (BTreeMap::new(), BTreeMap::<String, Vec<Kind>>::new());
+    for written in written_kinds {
+        choices::check_kind(reader, categories, written);
+        if let Some(kind) = kinds::resolve_kind(reader, written, subjects, plan_names) {
+            by_event.entry(kind.on.clone()).or_default().push(kind.name.clone());
+            kinds.insert(kind.name.clone(), kind);
+        }
+    }
+    (kinds, by_event)
 }
 
 fn check_offers(reader: &mut TreeReader<'_>, kinds: &[kinds::KindDraft], plans: &PlanSet) {

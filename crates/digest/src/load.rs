@@ -154,7 +154,7 @@ pub(crate) async fn load_person_states(
         match key {
             StateKey::Person(tenant, person) => known.entry((tenant, person)).or_default().profile = state,
             StateKey::Preferences(tenant, person) => {
-                known.entry((tenant, person)).or_default().preferences = state
+                known.entry((tenant, person)).or_default().preferences = state;
             }
             StateKey::Notes(tenant, person) => known.entry((tenant, person)).or_default().notes = state,
             StateKey::Subject(..) => {}

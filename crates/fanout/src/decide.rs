@@ -52,16 +52,8 @@ pub fn find_reach(
             }
         };
         match &kind.to {
-            Audience::FollowersOf(fields) => {
-                let targets = fields.iter().flat_map(|field| target_refs(event, field, known));
-                targets.for_each(|target| list(Crowd::Followers(target.clone())));
-            }
-            Audience::SubscribersOf(fields) => {
-                let targets = fields.iter().flat_map(|field| target_refs(event, field, known));
-                let of = |target| {
-                    [None, Some(&kind.name)].map(|kind| preferences::subscribers_target(kind, target))
-                };
-                targets.flat_map(of).flatten().for_each(|target| list(Crowd::Followers(target)));
+            Audience::FollowersOf(fields) | Audience::SubscribersOf(fields) => {
+                list_target_crowds(event, fields, known, kind).into_iter().for_each(&mut list);
             }
             Audience::Near { field, within_km } => {
                 if let Some(cell) = field_cell(event, field, known)
@@ -101,6 +93,22 @@ pub fn find_reach(
         ..new_slice(&carried, &kept, listed, Vec::new())
     });
     EventReach { named, slices: cut_slices(&carried, &kept, crowds), listed }
+}
+
+/// The crowds of whatever these fields refer to: its followers, or who subscribed to it, for this kind or for all.
+fn list_target_crowds(
+    event: &Event,
+    fields: &[String],
+    known: &VersionedState,
+    kind: &KindDef,
+) -> Vec<Crowd> {
+    let targets = fields.iter().flat_map(|field| target_refs(event, field, known));
+    if matches!(kind.to, Audience::FollowersOf(_)) {
+        return targets.cloned().map(Crowd::Followers).collect();
+    }
+    let of_subscribers =
+        |target| [None, Some(&kind.name)].map(|kind| preferences::subscribers_target(kind, target));
+    targets.flat_map(of_subscribers).flatten().map(Crowd::Followers).collect()
 }
 
 /// The two whom these fields name. Who is alone, or with themself, has no other party.

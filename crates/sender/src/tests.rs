@@ -482,28 +482,28 @@ fn every_entry_is_asked_again_before_the_claim() {
     );
     check(
         |facts, _| {
-            facts.preferences = flags(&[&preferences::PreferenceScope::Kind(&reason().kind).field(None)])
+            facts.preferences = flags(&[&preferences::PreferenceScope::Kind(&reason().kind).field(None)]);
         },
         Some(EndReason::Muted),
     );
     check(
         |facts, _| {
             facts.preferences =
-                flags(&[&preferences::PreferenceScope::Subject(&subject("work:1")).field(None)])
+                flags(&[&preferences::PreferenceScope::Subject(&subject("work:1")).field(None)]);
         },
         Some(EndReason::Muted),
     );
     check(
         |facts, _| {
             facts.preferences =
-                flags(&[&preferences::PreferenceScope::Actor(&Person::new("zoe").unwrap()).field(None)])
+                flags(&[&preferences::PreferenceScope::Actor(&Person::new("zoe").unwrap()).field(None)]);
         },
         Some(EndReason::Muted),
     );
     check(
         |facts, _| {
             facts.preferences =
-                flags(&[&preferences::PreferenceScope::Actor(&Person::new("ann").unwrap()).field(None)])
+                flags(&[&preferences::PreferenceScope::Actor(&Person::new("ann").unwrap()).field(None)]);
         },
         None,
     );

@@ -39,30 +39,44 @@ fn parse() -> Catalogue {
     parsed.unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-#[test]
-fn the_nearest_word_counts() {
-    let catalogue = parse();
-    let (page, book) = (subject_ref("page:1"), subject_ref("book:1"));
-    let ben = Person::new("ben").unwrap();
-    let ann = Person::new("ann").unwrap();
-    let mut world = WorldSnapshot::default();
-    let state = VersionedState::from_values(1, [("book", Some(model::Value::Ref(book.clone())))]);
-    let (none, main, acme) =
-        (VersionedState::default(), Tenant::new("main").unwrap(), Tenant::new("acme").unwrap());
-    for tenant in [&main, &acme] {
-        world.get_or_insert(tenant).subjects.insert(page.clone(), state.clone());
+/// A person, and what is known of the page that an entry is about.
+struct ChoiceScene {
+    catalogue: Catalogue,
+    world: WorldSnapshot,
+}
+
+type Word<'a> = (PreferenceScope<'a>, Option<Channel>, PreferenceChoice);
+
+impl ChoiceScene {
+    fn new() -> Self {
+        let mut world = WorldSnapshot::default();
+        let book = model::Value::Ref(subject_ref("book:1"));
+        let state = VersionedState::from_values(1, [("book", Some(book))]);
+        for tenant in ["main", "acme"] {
+            let share = world.get_or_insert(&Tenant::new(tenant).unwrap());
+            share.subjects.insert(subject_ref("page:1"), state.clone());
+        }
+        Self { catalogue: parse(), world }
     }
-    let check = |kind: &str,
-                 tenant: &Tenant,
-                 words: &[(PreferenceScope<'_>, Option<Channel>, PreferenceChoice)],
-                 expected: &str| {
+
+    /// What counts for ann of what ben did to the page, and by which plan she is told.
+    fn check(&self, kind: &str, tenant: &str, words: &[Word<'_>], expected: &str) {
+        let Self { catalogue, world } = self;
+        let (page, ben, ann) =
+            (subject_ref("page:1"), Person::new("ben").unwrap(), Person::new("ann").unwrap());
+        let (tenant, none) = (Tenant::new(tenant).unwrap(), VersionedState::default());
         let mut preferences = VersionedState::default();
         for (scope, channel, choice) in words {
             let value = Some(PreferenceChoice::to_value(Some(*choice)));
             preferences.set(&scope.field(*channel), ValueCell { version: 1, value });
         }
-        let reader =
-            ReaderFacts { tenant, person: &ann, profile: &none, preferences: &preferences, notes: &none };
+        let reader = ReaderFacts {
+            tenant: &tenant,
+            person: &ann,
+            profile: &none,
+            preferences: &preferences,
+            notes: &none,
+        };
         let reason = EntryReason { kind: Kind::new(kind).unwrap(), because: AudienceMatch::Named };
         let told = TellableEntry {
             subject: &page,
@@ -72,22 +86,28 @@ fn the_nearest_word_counts() {
             channel: Channel::Push,
             moment: example_moment(),
         };
-        let found = catalogue.find_choice(&world, &reader, &told, (&reason, &catalogue.kinds[kind]));
+        let found = catalogue.find_choice(world, &reader, &told, (&reason, &catalogue.kinds[kind]));
         let by = match &found.by {
             ChoiceSource::Person(fields) => fields.join(" and "),
             other => format!("{other:?}").to_lowercase(),
         };
         assert_eq!(format!("{} by {by}", found.choice.name()), expected, "{kind} {words:?}");
         let plans = catalogue.plans_by_choice(&catalogue.kinds[kind], &none, |_| found.choice);
-        let expected = if found.choice == PreferenceChoice::Digest { "daily" } else { "now" };
-        assert_eq!(plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>(), [expected]);
-    };
+        let plan = if found.choice == PreferenceChoice::Digest { "daily" } else { "now" };
+        assert_eq!(plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>(), [plan]);
+    }
+}
+
+#[test]
+fn the_nearest_word_counts() {
+    let scene = ChoiceScene::new();
+    let (page, book, ben) = (subject_ref("page:1"), subject_ref("book:1"), Person::new("ben").unwrap());
     let (edited, linked) = (Kind::new("edited").unwrap(), Kind::new("linked").unwrap());
     let (on, digest, off) = (PreferenceChoice::On, PreferenceChoice::Digest, PreferenceChoice::Off);
-    check("edited", &main, &[], "digest by category");
-    check("edited", &acme, &[], "off by tenant");
-    check("linked", &acme, &[], "on by kind");
-    check("alarm", &acme, &[(PreferenceScope::All, None, off)], "on by critical");
+    scene.check("edited", "main", &[], "digest by category");
+    scene.check("edited", "acme", &[], "off by tenant");
+    scene.check("linked", "acme", &[], "on by kind");
+    scene.check("alarm", "acme", &[(PreferenceScope::All, None, off)], "on by critical");
     // Each is nearer than those before it.
     let nearer = [
         (PreferenceScope::All, off),
@@ -100,16 +120,16 @@ fn the_nearest_word_counts() {
     for many in 1..=nearer.len() {
         let words: Vec<_> = nearer[..many].iter().map(|(scope, choice)| (*scope, None, *choice)).collect();
         let (scope, choice) = nearer[many - 1];
-        check("edited", &acme, &words, &format!("{} by {scope}", choice.name()));
+        scene.check("edited", "acme", &words, &format!("{} by {scope}", choice.name()));
     }
     // Of two that are equally near the stricter counts, and a word for the channel comes before one for all.
     let both = [(PreferenceScope::Thread(&book), None, digest), (PreferenceScope::Subject(&page), None, on)];
-    check("edited", &main, &both, "digest by thread book:1");
+    scene.check("edited", "main", &both, "digest by thread book:1");
     let same = [(PreferenceScope::Thread(&book), None, off), (PreferenceScope::Subject(&page), None, off)];
-    check("edited", &main, &same, "off by subject page:1 and thread book:1");
+    scene.check("edited", "main", &same, "off by subject page:1 and thread book:1");
     let kind = PreferenceScope::Kind(&edited);
     let channels = [(kind, None, off), (kind, Some(Channel::Push), on), (kind, Some(Channel::Email), digest)];
-    check("edited", &main, &channels, "on by push/kind edited");
+    scene.check("edited", "main", &channels, "on by push/kind edited");
     // Words about other kinds, channels, things and people say nothing.
     let (other, cem) = (subject_ref("page:2"), Person::new("cem").unwrap());
     let others = [
@@ -121,5 +141,5 @@ fn the_nearest_word_counts() {
         (PreferenceScope::Actor(&cem), None, off),
         (PreferenceScope::Category("others"), None, off),
     ];
-    check("edited", &main, &others, "digest by category");
+    scene.check("edited", "main", &others, "digest by category");
 }
