@@ -45,7 +45,7 @@ struct ChoiceScene {
     world: WorldSnapshot,
 }
 
-type Word<'a> = (PreferenceScope<'a>, Option<Channel>, PreferenceChoice);
+type PreferenceWord<'a> = (PreferenceScope<'a>, Option<Channel>, PreferenceChoice);
 
 impl ChoiceScene {
     fn new() -> Self {
@@ -60,7 +60,7 @@ impl ChoiceScene {
     }
 
     /// What counts for ann of what ben did to the page, and by which plan she is told.
-    fn check(&self, kind: &str, tenant: &str, words: &[Word<'_>], expected: &str) {
+    fn check(&self, kind: &str, tenant: &str, words: &[PreferenceWord<'_>], expected: &str) {
         let Self { catalogue, world } = self;
         let (page, ben, ann) =
             (subject_ref("page:1"), Person::new("ben").unwrap(), Person::new("ann").unwrap());
