@@ -31,6 +31,9 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a transaction may take to be decided, for who only wants to know where a group stands.
 pub const UNDECIDED: Duration = Duration::from_millis(500);
 
+/// The pauses between questions for offsets that a broker cannot tell yet.
+const OFFSET_PAUSES_MS: [u64; 7] = [0, 50, 100, 250, 500, 1_000, 2_000];
+
 /// What a client has to tell is heard in parts of so much.
 const TOLD_MOST: usize = 64;
 
@@ -154,16 +157,21 @@ impl MetadataClient {
     /// One offset of each partition: the first, the next, or the first at an instant or later, for which
     /// the instant is given as an offset. All in one request to each broker.
     pub fn offsets(&self, places: &[(&str, u32)], which: Offset) -> Result<Vec<u64>, TopicError> {
-        let first = self.try_offsets(places, which);
-        let Err(TopicError::Busy(_)) = &first else { return first };
-        // Most likely a partition is led by another broker now, or by the same one anew. That is not looked
-        // up before it is asked for.
+        let mut found = self.try_offsets(places, which);
         let mut wires: Vec<&str> = places.iter().map(|(wire, _)| *wire).collect();
         wires.dedup();
-        for wire in wires {
-            self.look_up(wire)?;
+        for pause_ms in OFFSET_PAUSES_MS {
+            let Err(TopicError::Busy(_)) = &found else { break };
+            // Nothing is read with this client: it listens for as long as this and has nothing to do.
+            drop(self.client.poll(Duration::from_millis(pause_ms)));
+            // Most likely a partition is led by another broker now, or by one that does not know it yet. That
+            // is not looked up before it is asked for.
+            for wire in &wires {
+                let TopicLookup::Count(_) = self.look_up(wire)? else { return found };
+            }
+            found = self.try_offsets(places, which);
         }
-        self.try_offsets(places, which)
+        found
     }
 
     fn try_offsets(&self, places: &[(&str, u32)], which: Offset) -> Result<Vec<u64>, TopicError> {

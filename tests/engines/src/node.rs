@@ -42,7 +42,7 @@ for pause in 1 5 20; do rm -rf "$folder" && break; sleep "$pause"; done
 "#;
 
 /// How long a process may take until it is ready. Machines that build beside are slow.
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_secs(400);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// A folder for a node.

@@ -5,6 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     process::{Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -38,6 +39,13 @@ fn ask_bytes(address: &str, question: &[u8], patience: Duration) -> std::io::Res
 const PATIENCE: Duration = Duration::from_secs(120);
 const MOMENT: Duration = Duration::from_millis(500);
 
+/// One cluster at a time: two that start at once on two cores take longer than one after the other.
+static CLUSTER: Mutex<()> = Mutex::new(());
+
+fn await_turn() -> MutexGuard<'static, ()> {
+    CLUSTER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn kafka_answers(address: &str, patience: Duration) -> bool {
     ask_bytes(address, API_VERSIONS, patience).is_ok_and(|answer| answer[4..] == [0, 0, 0, 7])
 }
@@ -56,15 +64,21 @@ fn engines_command(arguments: &[&str]) -> Command {
 
 #[test]
 fn one_of_each_answers_and_ends_with_the_process_that_is_killed() {
+    let _turn = await_turn();
     let folders = tempfile::tempdir().unwrap();
-    let mut up = engines_command(&["up"]).env("TMPDIR", folders.path()).spawn().unwrap();
+    let errors = folders.path().join("errors");
+    let mut up = engines_command(&["up"]);
+    up.env("TMPDIR", folders.path()).stderr(fs::File::create(&errors).unwrap());
+    let mut up = up.spawn().unwrap();
     let said = BufReader::new(up.stdout.take().unwrap()).lines().take(3);
     let said: Vec<String> = said.map(Result::unwrap).collect();
+    let errors_text = fs::read_to_string(&errors).unwrap();
+    fs::remove_file(&errors).unwrap();
     let [kafka, cql, registry] = ["KAFKA", "CQL", "REGISTRY"].map(|name| {
         let export = format!("export TIDINGS_{name}=");
         said.iter()
             .find_map(|line| line.strip_prefix(&export))
-            .unwrap_or_else(|| panic!("no {export}: {said:?}"))
+            .unwrap_or_else(|| panic!("no {export}: {said:?}\n{errors_text}"))
     });
     assert!(kafka_answers(kafka, PATIENCE), "{kafka}");
     assert_eq!(ask_bytes(cql, CQL_OPTIONS, PATIENCE).unwrap()[4], CQL_SUPPORTED, "{cql}");
@@ -79,6 +93,7 @@ fn one_of_each_answers_and_ends_with_the_process_that_is_killed() {
 
 #[test]
 fn a_kafka_that_was_killed_starts_again_with_its_data() {
+    let _turn = await_turn();
     let kafka = KafkaCluster::start(KafkaOptions::default()).unwrap();
     let bootstrap = kafka.bootstrap();
     kafka.run_tool("TopicCommand", &["--create", "--topic", "t", "--partitions", "2"]).unwrap();
@@ -101,6 +116,7 @@ fn a_kafka_that_was_killed_starts_again_with_its_data() {
 
 #[test]
 fn three_secured_nodes_behind_proxies_let_in_whom_they_know_and_outlive_one() {
+    let _turn = await_turn();
     let options = KafkaOptions { nodes: 3, secured: true, behind_proxy: true };
     let kafka = KafkaCluster::start(options).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -145,6 +161,7 @@ fn three_secured_nodes_behind_proxies_let_in_whom_they_know_and_outlive_one() {
 
 #[test]
 fn three_nodes_of_cassandra_behind_proxies_ask_for_tls_and_a_login_and_outlive_one() {
+    let _turn = await_turn();
     let options = CassandraOptions { nodes: 3, login: true, tls: true, behind_proxy: true, managed: false };
     let cassandra = CassandraCluster::start(options).unwrap();
     let ca = &cassandra.certificates().unwrap().ca_pem;
