@@ -171,8 +171,11 @@ fn unsubscribe_doors(house: &ExampleHouse) -> Result<[Vec<Value>; 2]> {
     let link = format!("/u/{token}");
     let waits = json!({"path": format!("{link}/rest"), "buttons": ["a.door"], "outside": ["a.to"]});
     let (off, on) = ("button[value=off]", "button[value=on]");
+    // The one that its reader does not have, whoever that is.
+    let page = house.page(&link)?;
+    let other = text_between(&page, "name=\"plan\" value=\"", "\"").context("no other plan to choose")?;
     let after = vec![
-        json!({"path": format!("{link}?plan=weekly_mail"), "buttons": ["button[value=plan]:not(.second)", "button.second[value=plan]"]}),
+        json!({"path": format!("{link}?plan={other}"), "buttons": ["button[value=plan]:not(.second)", "button.second[value=plan]"]}),
         json!({"path": format!("{link}?less=artist:1"), "buttons": ["button[value=less]", "button[value=more]", "button.second[value=off]", on]}),
         json!({"path": link, "buttons": [off, on, off]}),
     ];
