@@ -20,7 +20,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header, header::HeaderName},
     middleware::{Next, from_fn_with_state},
     response::Response,
-    routing::get,
+    routing::{any, get},
 };
 use catalogue::ReaderLanguage;
 use model::{Day, Person, PlanName, Tenant, UtcMillis};
@@ -124,11 +124,18 @@ pub const PROBLEMS: [HttpProblem; 7] = [UNKNOWN, BUSY, TOO_OLD, TOO_OFTEN, NO_FO
 
 /// The paths. They stand outside of the guard: who may ask is said by the token alone.
 pub fn routes(app: &Arc<HttpApp>) -> Router<Arc<HttpApp>> {
-    Router::new()
-        .route(&format!("/{}/{{token}}", sender::links::PATH), get(show_choice).post(press_button))
-        .route(&format!("/{}/{{token}}/rest", sender::links::PATH), get(rest_page::show_rest))
+    let path = format!("/{}", sender::links::PATH);
+    // Part of a link, or more than one: whoever comes here reads mails, and is answered as a reader.
+    let others = ["", "/", "/{token}/", "/{token}/{*more}"].map(|rest| format!("{path}{rest}"));
+    let router = Router::new()
+        .route(&format!("{path}/{{token}}"), get(show_choice).post(press_button))
+        .route(&format!("{path}/{{token}}/rest"), get(rest_page::show_rest))
         // Beside the page: whatever stands in front of the house lets this one path through.
-        .route(&format!("/{}/style.css", sender::links::PATH), get(page::style))
+        .route(&format!("{path}/style.css"), get(page::style));
+    let answer_unknown = || any(async || UNKNOWN);
+    others
+        .iter()
+        .fold(router, |router, other| router.route(other, answer_unknown()))
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
         .layer(from_fn_with_state(app.clone(), harden_link))
 }

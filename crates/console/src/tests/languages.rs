@@ -71,7 +71,11 @@ async fn an_error_is_in_it_too() {
     let missing =
         ["Page not found", "This link is incomplete; open it again from the mail, or copy all of it."];
     check("/u/x", "", missing).await;
-    check("/u/x", "de", ["Seite nicht gefunden", "Dieser Link ist unvollständig"]).await;
+    for part in ["/u", "/u/", "/u/x", "/u/x/", "/u/x/y", "/u/x/y/z"] {
+        check(part, "de", ["Seite nicht gefunden", "Dieser Link ist unvollständig"]).await;
+    }
+    let beyond = format!("{}/more", link("main", "ben"));
+    check(&beyond, "de", ["<html lang=\"ja\">", "ページが見つかりません"]).await;
     let old = format!("{}/rest", link("main", "ben"));
     check(&old, "de", ["許可されていません", "このメールは古いため、新しい内容を表示できません"]).await;
     // Programs read English.
