@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Channel, PlanName};
-
+use model::{Channel, PlanName, plan::Plan};
+use preferences::PreferenceChoice;
 use source_text::TextProblem;
 
 use crate::{Catalogue, KindDef};
@@ -21,6 +21,8 @@ impl Catalogue {
             SHOWN.into_iter().flat_map(|(name, lacks)| self.mails_without(name, lacks)).collect();
         notes.extend(self.note_missing_address());
         notes.extend(self.told_elsewhere());
+        notes.extend(self.note_empty_categories());
+        notes.extend(self.kinds.values().filter_map(|kind| self.note_missing_digest(kind)));
         notes.extend(self.note_messages());
         notes.sort();
         notes
@@ -88,6 +90,30 @@ impl Catalogue {
             join_plan_names(&own)
         );
         Some(build_note(self.file.clone(), later.line, what, help))
+    }
+
+    /// Categories that no kind is in: people are offered a choice that changes nothing.
+    fn note_empty_categories(&self) -> impl Iterator<Item = TextProblem> {
+        let is_empty = |name: &str| self.kinds.values().all(|kind| kind.category.as_deref() != Some(name));
+        self.categories.iter().filter(move |(name, _)| is_empty(name)).map(|(name, category)| {
+            let what = format!("no kind is in the category `{name}`");
+            let help = format!("give the kinds that people choose together `category: {name}`");
+            build_note(self.file.clone(), category.line, what, help)
+        })
+    }
+
+    /// The note on a kind that comes as a digest unless somebody chose, and has no plan that gathers.
+    fn note_missing_digest(&self, kind: &KindDef) -> Option<TextProblem> {
+        let wants_digest = kind.unless_chosen == Some(PreferenceChoice::Digest);
+        let mut plans = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
+        (wants_digest && !plans.any(Plan::gathers)).then(|| {
+            let name = &kind.name;
+            let what =
+                format!("`{name}` is told as a digest unless people choose, but none of its plans gathers");
+            let help =
+                format!("name a plan that gathers in the `plans` of `{name}`, or leave `unless_chosen` out");
+            build_note(self.file.clone(), kind.line, what, help)
+        })
     }
 
     /// The plans of a channel that a kind names.

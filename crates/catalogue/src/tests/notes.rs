@@ -79,3 +79,30 @@ fn a_kind_that_another_plan_always_tells_is_noted() {
     check(", to: everyone", &[]);
     check(", while: subject.off", &[]);
 }
+
+#[test]
+fn choices_that_change_nothing_are_noted() {
+    let template = MJML.replace("{{ i.subject.image }}", "{{ unsubscribe }}");
+    let check = |categories: &str, keys: &str, expected: &[&str]| {
+        let piece = "kinds:\n  work_out:\n";
+        assert_eq!(list_notes(piece, &format!("{categories}{piece}{keys}"), &template), expected, "{keys}");
+    };
+    let offers = "categories:\n  offers: {}\n";
+    check("categories: {}\n", "", &[]);
+    check(offers, "", &["dir/catalogue.yaml:9: no kind is in the category `offers`"]);
+    check(offers, "    category: offers\n", &[]);
+    check("", "    unless_chosen: digest\n", &[]);
+    let at_once = "
+catalogue: at_once
+subjects: {page: {owner: person}}
+kinds:
+  edited: {on: page.edited, to: {person: owner}, says: edited, plans: now, unless_chosen: digest}
+plans:
+  now:
+    {channel: push, close: at_once, look_back: 2d, headline: h, body: b,
+     sections: [{title: All, kinds: edited, most: 9, order: newest}]}
+";
+    let notes = parse_with(at_once, MJML).unwrap_or_else(|problems| panic!("{problems}")).notes();
+    let noted = "`edited` is told as a digest unless people choose, but none of its plans gathers";
+    assert_eq!(notes.iter().map(|note| (note.line, &*note.what)).collect::<Vec<_>>(), [(5, noted)]);
+}
