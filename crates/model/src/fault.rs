@@ -74,10 +74,12 @@ pub enum PlantedFault {
     CanaryForgotten,
     /// Law 16: what is urgent lies among all else that is due.
     OneLane,
+    /// Law 17: what is chosen of a kind stands before what is chosen of one thing.
+    FartherWord,
 }
 
 impl PlantedFault {
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
         Self::MarkCoversAll,
@@ -113,6 +115,7 @@ impl PlantedFault {
         Self::ErasedOnce,
         Self::CanaryForgotten,
         Self::OneLane,
+        Self::FartherWord,
     ];
 
     /// The name by which a test plants it, in the environment variable `TIDINGS_FAULT`.
@@ -153,6 +156,7 @@ impl PlantedFault {
             Self::ErasedOnce => "erased-once",
             Self::CanaryForgotten => "canary-forgotten",
             Self::OneLane => "one-lane",
+            Self::FartherWord => "farther-word",
         }
     }
 }
