@@ -3,13 +3,14 @@
 //! in the catalogue, the one of its category for the person's tenant, and the category's. Of two of one nearness the stricter
 //! counts. Nobody turns off what is critical.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    AudienceMatch, Channel, EntryReason, Person, SubjectRef, Tenant, VersionedState, WorldSnapshot,
-    plan::Plan,
+    AudienceMatch, Channel, EntryReason, Kind, Person, SubjectRef, Tenant, VersionedState, WorldSnapshot,
+    fault::{self, PlantedFault},
+    plan::{Plan, PlanSet},
 };
-use preferences::{PreferenceChoice, PreferenceScope, split_channel};
+use preferences::{PreferenceChoice, PreferenceField, PreferenceScope};
 use source_text::{
     did_you_mean,
     yaml::{TreeKey, TreeNode, TreePlace},
@@ -33,6 +34,8 @@ pub struct KindCategory {
     pub unless_chosen: Option<PreferenceChoice>,
     /// The same of the people of some tenants.
     pub tenants: BTreeMap<Tenant, PreferenceChoice>,
+    /// Where it stands in the catalogue's file.
+    pub line: usize,
 }
 
 /// Who says how somebody is told.
@@ -84,6 +87,12 @@ impl Catalogue {
         if reader.preferences.is_empty() {
             return by_default();
         }
+        let of_kind = || find_word_of_kind(reader.preferences, kind, told.channel);
+        if fault::is_planted(PlantedFault::FartherWord)
+            && let Some(found) = of_kind()
+        {
+            return found;
+        }
         let state = world.state(reader.tenant, told.subject);
         let party = match &reason.because {
             AudienceMatch::Mutual(other) => Some(other),
@@ -98,9 +107,8 @@ impl Catalogue {
                 _ => Vec::new(),
             },
         };
-        things.find_word(reader.preferences, kind, told.channel).unwrap_or_else(|| {
-            find_word_of_kind(reader.preferences, kind, told.channel).unwrap_or_else(by_default)
-        })
+        let of_thing = things.find_word(reader.preferences, kind, told.channel);
+        of_thing.or_else(of_kind).unwrap_or_else(by_default)
     }
 
     /// Whether a person chose to be told of what an entry is about, or hangs on, on a channel: they subscribed.
@@ -118,17 +126,6 @@ impl Catalogue {
         let scopes = [PreferenceScope::About(&kind.name, target), PreferenceScope::Subject(target)];
         let word = scopes.into_iter().find_map(|scope| scope.choice_in(reader.preferences, told.channel));
         is_meant && word.is_some_and(|(choice, _)| choice != PreferenceChoice::Off)
-    }
-
-    /// Leaves only the reasons of critical kinds; whether there are some.
-    pub fn keep_critical(&self, reasons: &mut Vec<EntryReason>) -> bool {
-        let is_critical =
-            |reason: &EntryReason| self.kinds.get(&reason.kind).is_some_and(|kind| kind.critical);
-        let has_some = reasons.iter().any(is_critical);
-        if has_some {
-            reasons.retain(is_critical);
-        }
-        has_some
     }
 
     /// How those are told of a kind who have not chosen.
@@ -194,10 +191,12 @@ impl Catalogue {
 
     /// Whether a kind has plans of one channel of which one gathers and another does not.
     pub fn offers_digest(&self, kind: &KindDef) -> bool {
-        let offered = || kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
-        offered()
-            .filter(|plan| plan.gathers())
-            .any(|plan| offered().any(|other| other.channel == plan.channel && !other.gathers()))
+        self.with_digest.contains(&kind.name)
+    }
+
+    /// Whether some kind has.
+    pub fn offers_digests(&self) -> bool {
+        !self.with_digest.is_empty()
     }
 }
 
@@ -217,13 +216,21 @@ impl EntryThings<'_> {
     }
 }
 
+/// The kinds that offer a digest beside what is told at once.
+pub(crate) fn find_kinds_with_digest(kinds: &BTreeMap<Kind, KindDef>, plans: &PlanSet) -> BTreeSet<Kind> {
+    let offers_digest = |kind: &&KindDef| {
+        let offered = || kind.plans.iter().filter_map(|name| plans.by_name.get(name));
+        offered()
+            .filter(|plan| plan.gathers())
+            .any(|plan| offered().any(|other| other.channel == plan.channel && !other.gathers()))
+    };
+    kinds.values().filter(offers_digest).map(|kind| kind.name.clone()).collect()
+}
+
 /// Whether some word of these is about a person, a subject or a thread, and not only about kinds.
 fn has_words_of_things(words: &VersionedState) -> bool {
     let sorts = [preferences::ACTOR, preferences::ABOUT, preferences::SUBJECT, preferences::THREAD];
-    words.cells.keys().any(|field| {
-        let (_, scope) = split_channel(field);
-        scope.split(' ').next().is_some_and(|sort| sorts.contains(&sort))
-    })
+    words.cells.keys().any(|field| sorts.contains(&PreferenceField::parse(field).sort))
 }
 
 /// The person's nearest word of a kind as such.
@@ -277,7 +284,7 @@ fn read_category(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) ->
             Err(why) => reader.problem(key.at, why.to_string()),
         }
     }
-    Some(KindCategory { unless_chosen, tenants })
+    Some(KindCategory { unless_chosen, tenants, line: key.at.line })
 }
 
 /// The category of a kind must be there, and what is critical cannot be off by itself.

@@ -5,7 +5,7 @@ use model::{
     entry::PersonScore, limits::DAY_MS, time::AskedMoment,
 };
 
-use crate::{Audience, Catalogue, KindDef, audience::SUBJECT};
+use crate::{Audience, Catalogue, KindDef, truth::referred_subjects};
 
 /// A Friday evening, so that texts with days and times look like something.
 const EXAMPLE_TIME: &str = "2026-11-27T18:00:00Z";
@@ -46,11 +46,8 @@ impl KindDef {
     ) -> Vec<AudienceMatch> {
         let one = match &self.to {
             Audience::FollowersOf(fields) | Audience::SubscribersOf(fields) => {
-                let referred = fields.iter().flat_map(|field| match field.as_str() {
-                    SUBJECT => std::slice::from_ref(subject),
-                    field => state.get(field).map_or(&[][..], Value::refs),
-                });
-                return referred.cloned().map(AudienceMatch::Follows).collect();
+                let referred = referred_subjects(subject, Some(state), fields);
+                return referred.into_iter().cloned().map(AudienceMatch::Follows).collect();
             }
             Audience::Near { .. } => Some(AudienceMatch::Near),
             Audience::Person(_) => Some(AudienceMatch::Named),

@@ -71,6 +71,7 @@ pub use example::example_moment;
 pub use kinds::KindDef;
 pub use mails::{MailCounting, MailTemplates};
 pub use messages::{CatalogueMessages, LanguageMessages};
+use preferences::PreferenceChoice;
 pub use pushes::PushTemplates;
 pub use row::{RowError, RowStatement};
 pub use source_text::units::{format_length, is_web_url, parse_duration_ms};
@@ -105,6 +106,8 @@ pub struct Catalogue {
     pub sources: BTreeMap<String, SourceDef>,
     /// Kinds by the event they are told on.
     by_event: BTreeMap<String, Vec<Kind>>,
+    /// Kinds that have plans of one channel of which one gathers and another does not.
+    with_digest: BTreeSet<Kind>,
     /// Another one that is tried on a share of the persons.
     pub canary: Option<CanaryCatalogue>,
 }
@@ -129,8 +132,7 @@ impl Catalogue {
     /// the one that the person prefers, else the first. One that follows counts only where one that it follows tells
     /// them, for otherwise its windows would never open.
     pub fn plans_for(&self, kind: &KindDef, profile: &VersionedState) -> Vec<&Plan> {
-        let offered = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
-        plan_choice::choose_plans(&offered.collect::<Vec<_>>(), |channel| profile.text(channel.plan()))
+        self.plans_by_choice(kind, profile, |_| PreferenceChoice::On)
     }
 
     /// The plans that a reader of this one may have instead, by the catalogue's names: those of its channel which a

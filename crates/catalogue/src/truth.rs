@@ -262,6 +262,39 @@ pub fn check_reachable(
     }
 }
 
+/// Whether a person is reached on a channel, and whether at least by what is critical.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PersonReach {
+    pub by_all: Result<(), EndReason>,
+    pub by_critical: Result<(), EndReason>,
+}
+
+impl PersonReach {
+    pub fn find(reader: &ReaderFacts<'_>, channel: (Channel, &str), now: UtcMillis) -> Self {
+        let [by_all, by_critical] =
+            [false, true].map(|is_critical| check_reachable(reader, channel, is_critical, now));
+        Self { by_all, by_critical }
+    }
+
+    /// Nothing reaches them any more.
+    pub fn ended(why: EndReason) -> Self {
+        Self { by_all: Err(why), by_critical: Err(why) }
+    }
+
+    /// Leaves of an entry's reasons those that reach the person: all, or those of critical kinds.
+    pub fn keep_reaching<C>(self, catalogue: &Catalogue, reasons: C) -> Result<C, EndReason>
+    where
+        C: IntoIterator<Item = EntryReason> + FromIterator<EntryReason>,
+    {
+        let Err(why) = self.by_all else { return Ok(reasons) };
+        self.by_critical?;
+        let is_critical =
+            |reason: &EntryReason| catalogue.kinds.get(&reason.kind).is_some_and(|kind| kind.critical);
+        let mut critical = reasons.into_iter().filter(is_critical).peekable();
+        if critical.peek().is_none() { Err(why) } else { Ok(critical.collect()) }
+    }
+}
+
 /// Whether mails of a stream to the person's address may go, by what came back of those before.
 fn check_welcome(reader: &ReaderFacts<'_>, stream: &str, now: UtcMillis) -> Result<(), EndReason> {
     let address = reader.profile.text(profile::EMAIL).unwrap_or_default();

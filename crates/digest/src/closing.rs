@@ -16,7 +16,7 @@ use std::{
 use catalogue::{
     Catalogue,
     bundles::BundleEntry,
-    truth::{ReaderFacts, TellableEntry, check_reachable, reasons_that_hold},
+    truth::{PersonReach, ReaderFacts, TellableEntry, reasons_that_hold},
 };
 use model::{
     Actor, Day, DayView, EndReason, EntryKey, EntryReason, EntryView, SubjectRef, UtcMillis, VersionedState,
@@ -99,10 +99,8 @@ impl DigestFacts {
         };
         // A plan that follows others tells what those are for.
         let firsts = catalogue.plans.leading_plans(plan);
-        let [reached, reached_if_critical] = [false, true]
-            .map(|is_critical| check_reachable(&reader, (plan.channel, &plan.stream), is_critical, now));
-        let reached = (reached, reached_if_critical);
-        let closing = JointClosing { open, plan, firsts, followed, reader, reached, catalogue, record, now };
+        let reach = PersonReach::find(&reader, (plan.channel, &plan.stream), now);
+        let closing = JointClosing { open, plan, firsts, followed, reader, reach, catalogue, record, now };
         let repeats = |at, entry: &EntryView| {
             plan.first == FirstRule::Both
                 && window.first == Some(at)
@@ -170,16 +168,17 @@ impl DigestFacts {
         let JointClosing { reader, catalogue, .. } = closing;
         let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
         let of = ClosingEntry { day: key.day(), entry, subject, state };
-        let WindowReasons { mut reasons, aim, keys, beside } = match closing.match_reasons(&self.world, &of) {
+        let WindowReasons { reasons, aim, keys, beside } = match closing.match_reasons(&self.world, &of) {
             WindowReasonMatch::These(these) => these,
             WindowReasonMatch::Others(wanted) => return ClosingVerdict::Others(wanted),
             WindowReasonMatch::Nobodys => {
                 return ClosingVerdict::Ours(Err(EndReason::KindGone), None, BTreeSet::new());
             }
         };
-        if let Err(why) = closing.reached_for(&mut reasons) {
-            return ClosingVerdict::Ours(Err(why), aim, keys);
-        }
+        let reasons = match closing.reach.keep_reaching(catalogue, reasons) {
+            Ok(reasons) => reasons,
+            Err(why) => return ClosingVerdict::Ours(Err(why), aim, keys),
+        };
         let holding = |reasons: &BTreeSet<EntryReason>| {
             reasons_that_hold(
                 &self.world,

@@ -142,8 +142,7 @@ pub(crate) async fn load_person_states(
     catalogue: &Catalogue,
 ) -> Result<BTreeMap<PersonKey, DigestPersonStates>, StoreError> {
     let profiles = persons.iter().map(|key| StateKey::Person(key.0.clone(), key.1.clone()));
-    let offers = |(_, of): (_, &Catalogue)| of.kinds.values().any(|kind| of.offers_digest(kind));
-    let may_choose = catalogue.arms().any(offers);
+    let may_choose = catalogue.arms().any(|(_, of)| of.offers_digests());
     let choosing: BTreeSet<&PersonKey> = persons.iter().copied().filter(|_| may_choose).chain(due).collect();
     let preferences = choosing.into_iter().map(|key| StateKey::Preferences(key.0.clone(), key.1.clone()));
     let notes = due.iter().map(|key| StateKey::Notes(key.0.clone(), key.1.clone()));

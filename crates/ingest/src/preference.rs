@@ -4,7 +4,7 @@
 
 use catalogue::Catalogue;
 use model::{Channel, Crowd, CrowdEnrolment, Kind, Person, SubjectRef, Tenant, ValueCell, VersionedState};
-use preferences::{PreferenceChoice, PreferenceScope};
+use preferences::{PreferenceChoice, PreferenceField, PreferenceScope};
 use source_text::{did_you_mean, list_choices, suggest_name};
 
 use crate::{
@@ -56,10 +56,8 @@ impl PreferenceFact {
         let is_coming = coming.is_some_and(|coming| coming.cells.contains_key(self.name.as_str()));
         let there = stored.map_or(0, |stored| stored.cells.len()) + new;
         // Whoever has chosen for so many things can still turn off a kind, or everything: of those there are few.
-        let (_, scope) = preferences::split_channel(&self.name);
-        let is_of_kinds = [preferences::KIND, preferences::CATEGORY, preferences::ALL]
-            .iter()
-            .any(|sort| scope.split(' ').next() == Some(sort));
+        let of_kinds = [preferences::KIND, preferences::CATEGORY, preferences::ALL];
+        let is_of_kinds = of_kinds.contains(&PreferenceField::parse(&self.name).sort);
         let most = if is_of_kinds { 2 * PREFERENCES_MAX } else { PREFERENCES_MAX };
         if is_stored(&self.name) || is_coming || there < most {
             return Ok(());
@@ -113,8 +111,7 @@ pub(crate) fn parse_preference(
         let help = list_choices(known);
         return refuse_at("/data/choice", format!("`choice` is `{}`, not {help}", quote_text(text)));
     }
-    let is_given = |field: &str| data.0.get(field).is_some_and(|of| !of.is_null());
-    let channel = if is_given("channel") { Some(parse_channel(data)?) } else { None };
+    let channel = if is_given(data, "channel") { Some(parse_channel(data)?) } else { None };
     let given = list_given(data, &sorts);
     // What a slip leaves out must not be everything.
     let is_all = data.0.get(preferences::ALL).is_some_and(|all| *all == true);
@@ -127,7 +124,11 @@ pub(crate) fn parse_preference(
 
 /// The fields of these that stand in the data.
 fn list_given<'s>(data: FactData<'_>, sorts: &[&'s str]) -> Vec<&'s str> {
-    sorts.iter().copied().filter(|sort| data.0.get(*sort).is_some_and(|of| !of.is_null())).collect()
+    sorts.iter().copied().filter(|sort| is_given(data, sort)).collect()
+}
+
+fn is_given(data: FactData<'_>, field: &str) -> bool {
+    data.0.get(field).is_some_and(|of| !of.is_null())
 }
 
 fn parse_channel(data: FactData<'_>) -> Result<Channel, AdmissionError> {

@@ -114,12 +114,22 @@ impl PreferenceScope<'_> {
     }
 }
 
-/// The channel that a field is for, by its name, and what it is about.
-pub fn split_channel(field: &str) -> (Option<&str>, &str) {
-    let head = field.split(' ').next().unwrap_or_default();
-    match head.split_once('/') {
-        Some((channel, _)) => (Some(channel), &field[channel.len() + 1..]),
-        None => (None, field),
+/// A field taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PreferenceField<'a> {
+    /// Which channel it is for, by its name.
+    pub channel: Option<&'a str>,
+    /// The sort of what it is about, and which one; of everything there is but one.
+    pub sort: &'a str,
+    pub of: &'a str,
+}
+
+impl<'a> PreferenceField<'a> {
+    pub fn parse(field: &'a str) -> Self {
+        let (head, of) = field.split_once(' ').unwrap_or((field, ""));
+        let (channel, sort) =
+            head.split_once('/').map_or((None, head), |(channel, sort)| (Some(channel), sort));
+        Self { channel, sort, of }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use model::{Channel, Kind, SubjectRef, ValueCell, VersionedState};
 
-use crate::{PreferenceChoice, PreferenceScope, split_channel, subscribed_subject, subscribers_target};
+use crate::{PreferenceChoice, PreferenceField, PreferenceScope, subscribed_subject, subscribers_target};
 
 fn state_of(words: &[(PreferenceScope<'_>, Option<Channel>, Option<PreferenceChoice>)]) -> VersionedState {
     let mut state = VersionedState::default();
@@ -43,11 +43,15 @@ fn of_one_version_off_stands() {
 #[test]
 fn fields_and_targets_lead_back() {
     let (kind, page) = (Kind::new("edited").unwrap(), SubjectRef::new("page:a/b: c@d").unwrap());
-    for scope in [PreferenceScope::About(&kind, &page), PreferenceScope::Thread(&page)] {
+    let scopes = [
+        (PreferenceScope::About(&kind, &page), "about", "edited page:a/b: c@d"),
+        (PreferenceScope::Thread(&page), "thread", "page:a/b: c@d"),
+        (PreferenceScope::All, "all", ""),
+    ];
+    for (scope, sort, of) in scopes {
         for channel in [None, Some(Channel::Email)] {
-            let field = scope.field(channel);
-            let (named, rest) = split_channel(&field);
-            assert_eq!((named, rest), (channel.map(Channel::name), &*scope.to_string()));
+            let parts = PreferenceField { channel: channel.map(Channel::name), sort, of };
+            assert_eq!(PreferenceField::parse(&scope.field(channel)), parts);
         }
     }
     for kind in [None, Some(&kind)] {

@@ -8,7 +8,7 @@ use std::{
 use catalogue::{
     Catalogue,
     bundles::BundleEntry,
-    truth::{TellableEntry, check_reachable, reasons_that_hold},
+    truth::{PersonReach, TellableEntry, reasons_that_hold},
 };
 use model::{
     Actor, EndReason, EntryKey, EntryReason, Fate, Kind, ReadyId, SubjectRef, UtcMillis, VersionedState,
@@ -54,21 +54,16 @@ pub fn check_ready(
         checked.told.clone_from(&ready.entries);
         return checked;
     }
-    let [whole, whole_if_critical] =
-        [false, true].map(|is_critical| check_whole(ready, facts, is_critical, (catalogue, now)));
+    let reach = find_reach(ready, facts, (catalogue, now));
     for entry in &ready.entries {
         let mut bundles = BTreeMap::new();
         let mut keys: Vec<EntryKey> = entry.keys().collect();
         // The newest that holds stands for the others.
         keys.sort_unstable_by(|a, b| b.cmp(a));
         for key in keys {
-            let mut reasons = reasons_of(entry, key, facts);
-            let mut reached = whole;
-            if whole.is_err() && whole_if_critical.is_ok() && catalogue.keep_critical(&mut reasons) {
-                reached = Ok(());
-            }
-            let found =
-                reached.and_then(|()| check_entry(ready, (key, &reasons), facts, (world, catalogue), now));
+            let reasons = reach.keep_reaching(catalogue, reasons_of(entry, key, facts));
+            let found = reasons
+                .and_then(|reasons| check_entry(ready, (key, &reasons), facts, (world, catalogue), now));
             match found {
                 Ok((subject, reasons)) => {
                     let told = ReadyEntry { key, subject, reasons, others: Vec::new(), ..entry.clone() };
@@ -131,25 +126,20 @@ pub fn untold_entries(
 }
 
 /// What concerns the whole Ready.
-fn check_whole(
-    ready: &Ready,
-    facts: &SenderFacts,
-    is_critical: bool,
-    (catalogue, now): (&Catalogue, UtcMillis),
-) -> Result<(), EndReason> {
+fn find_reach(ready: &Ready, facts: &SenderFacts, (catalogue, now): (&Catalogue, UtcMillis)) -> PersonReach {
     if now >= ready.expires {
-        return Err(EndReason::Expired);
+        return PersonReach::ended(EndReason::Expired);
     }
     // A plan that this catalogue does not have says nothing about whom it may reach (`is_known`).
     let stream = catalogue.plans.by_name.get(&ready.plan).map_or(GENERAL, |plan| &*plan.stream);
-    check_reachable(&facts.reader(ready), (ready.channel, stream), is_critical, now)
+    PersonReach::find(&facts.reader(ready), (ready.channel, stream), now)
 }
 
 /// Whether somebody's app is to show another number, where that is all that a Ready tells. A browser may not be
 /// told anything without showing a message, so it is not told this.
 pub fn wants_badge(ready: &Ready, facts: &SenderFacts, catalogue: &Catalogue, now: UtcMillis) -> bool {
     ready.is_badge()
-        && check_whole(ready, facts, false, (catalogue, now)).is_ok()
+        && find_reach(ready, facts, (catalogue, now)).by_all.is_ok()
         && device::read_devices(&facts.profile).iter().any(|device| device.platform != DevicePlatform::Web)
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use catalogue::{
     Catalogue, KindDef,
-    truth::{ReaderFacts, TellableEntry},
+    truth::{PersonReach, ReaderFacts, TellableEntry},
     windows::WindowEntry,
 };
 use model::{
@@ -24,8 +24,7 @@ pub(super) struct JointClosing<'a> {
     /// The plans that it follows.
     pub(super) followed: Vec<&'a Plan>,
     pub(super) reader: ReaderFacts<'a>,
-    /// Whether the person is reached, and whether by what is critical.
-    pub(super) reached: (Result<(), EndReason>, Result<(), EndReason>),
+    pub(super) reach: PersonReach,
     pub(super) catalogue: &'a Catalogue,
     pub(super) record: &'a PersonRecord,
     pub(super) now: UtcMillis,
@@ -174,19 +173,6 @@ impl JointClosing<'_> {
             catalogue.find_choice(world, reader, &told, (reason, kind)).choice
         };
         catalogue.plans_by_choice(kind, reader.profile, choice)
-    }
-
-    /// Whether the person is reached for these reasons, of which those are left that reach them.
-    pub(super) fn reached_for(&self, reasons: &mut BTreeSet<EntryReason>) -> Result<(), EndReason> {
-        let (reached, reached_if_critical) = self.reached;
-        if reached.is_err() && reached_if_critical.is_ok() {
-            let mut critical: Vec<EntryReason> = reasons.iter().cloned().collect();
-            if self.catalogue.keep_critical(&mut critical) {
-                *reasons = critical.into_iter().collect();
-                return Ok(());
-            }
-        }
-        reached
     }
 
     /// Whether a plan that follows tells a kind that others told first: it is the one of its channel, or the one that would

@@ -2,6 +2,7 @@
 
 use std::{cmp::Reverse, ops::Range};
 
+use ::preferences::PreferenceField;
 use catalogue::{Catalogue, PROFILE_FIELDS};
 use model::{
     Person, PlanName, SubjectRef, UtcMillis, VersionedState,
@@ -113,12 +114,13 @@ fn follows(gathered: &DossierFacts) -> DossierFollows {
 fn list_preferences(gathered: &DossierFacts) -> DossierPreferences {
     let all = list_standing(&gathered.known.preferences);
     let one = |one: &StandingPreference<'_>| {
-        let name = gathered.names.get(one.of).filter(|_| ["subject", "thread"].contains(&one.sort));
+        let PreferenceField { channel, sort, of } = one.field;
+        let name = gathered.names.get(of).filter(|_| ["subject", "thread"].contains(&sort));
         DossierPreference {
             choice: one.choice.name().to_owned(),
-            channel: one.channel.map(ToOwned::to_owned),
-            sort: one.sort.to_owned(),
-            of: one.of.to_owned(),
+            channel: channel.map(ToOwned::to_owned),
+            sort: sort.to_owned(),
+            of: of.to_owned(),
             name: name.cloned(),
             since: format_version(one.version),
         }

@@ -96,7 +96,7 @@ pub async fn load_facts(person: &Person, sources: DossierSources<'_>) -> anyhow:
     follows.truncate(FOLLOWS_LISTED);
     let told = load_messages(&known, sources).await?;
     let chosen = list_standing(&known.preferences).into_iter().take(PREFERENCES_LISTED);
-    let chosen = chosen.filter_map(|one| SubjectRef::new(one.of).ok());
+    let chosen = chosen.filter_map(|one| SubjectRef::new(one.field.of).ok());
     let followed_now = follows.iter().map(|(subject, _)| subject.clone());
     let subjects: BTreeSet<SubjectRef> =
         followed_now.chain(chosen).chain(told.iter().map(|one| one.subject.clone())).collect();

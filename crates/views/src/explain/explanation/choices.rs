@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use catalogue::choices::{ChoiceSource, FoundChoice};
 use model::{Channel, EntryReason, EntryView};
-use preferences::{PreferenceChoice, split_channel};
+use preferences::{PreferenceChoice, PreferenceField};
 
 use super::{ExplanationBuilder, StepBearing};
 
@@ -93,16 +93,12 @@ impl ExplanationBuilder<'_> {
 
 /// A field of the preferences, for people: kinds and categories are words of the catalogue, the rest has names of its own.
 fn describe_field(field: &str) -> String {
-    let (channel, scope) = split_channel(field);
-    let what = match scope.split_once(' ') {
-        Some(("kind", kind)) => format!("the kind `{kind}`"),
-        Some(("category", category)) => format!("the category `{category}`"),
-        Some(("about", of)) => match of.split_once(' ') {
-            Some((kind, subject)) => format!("`{kind}` about {subject}"),
-            None => of.to_owned(),
-        },
-        None => "everything".to_owned(),
-        _ => format!("the {scope}"),
+    let PreferenceField { channel, sort, of } = PreferenceField::parse(field);
+    let what = match (sort, of.split_once(' ')) {
+        (preferences::ALL, _) => "everything".to_owned(),
+        (preferences::KIND | preferences::CATEGORY, _) => format!("the {sort} `{of}`"),
+        (preferences::ABOUT, Some((kind, subject))) => format!("`{kind}` about {subject}"),
+        _ => format!("the {sort} {of}"),
     };
     channel.map_or(what.clone(), |channel| format!("{what} by {channel}"))
 }
