@@ -241,14 +241,13 @@ fn resolve_catalogue(
     let sources =
         written.sources.into_iter().filter_map(|one| sources::resolve_source(reader, one, &subjects));
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
-    let file = reader.source.file.to_string();
-    let with_digest = choices::find_kinds_with_digest(&kinds, &plans);
     let mut catalogue = Catalogue {
         day_life: reader.day_life,
         name,
         hash: 0,
-        file,
+        file: reader.source.file.to_string(),
         subjects,
+        with_digest: choices::find_kinds_with_digest(&kinds, &plans),
         kinds,
         categories,
         plans,
@@ -259,7 +258,6 @@ fn resolve_catalogue(
         messages,
         sources,
         by_event,
-        with_digest,
         canary: None,
     };
     catalogue.hash = hash(&catalogue);

@@ -24,7 +24,7 @@ impl GateEngines {
         if VARIABLES.iter().all(|name| std::env::var_os(name).is_some()) {
             return Ok(Self { child: None, variables: Vec::new() });
         }
-        let mut command = house.cargo(&["run", "--quiet", "--package", "engines", "--", "up"]);
+        let mut command = house.cargo(&["run", "--quiet", "--package", "engines", "--", "up", "--for-tests"]);
         let mut child = command.stdout(Stdio::piped()).spawn().context("start the engines")?;
         let output = child.stdout.take().context("a piped output")?;
         let mut engines = Self { child: Some(child), variables: Vec::new() };

@@ -91,11 +91,14 @@ pub struct CassandraOptions {
     pub behind_proxy: bool,
     /// Its one node listens to `nodetool`, see [`CassandraCluster::nodetool_command`].
     pub managed: bool,
+    /// Many tests share it, each with tables of its own, and nobody kills it: of tables that are made and dropped nothing is
+    /// written at once, which takes longer than all else.
+    pub shared: bool,
 }
 
 impl Default for CassandraOptions {
     fn default() -> Self {
-        Self { nodes: 1, login: false, tls: false, behind_proxy: false, managed: false }
+        Self { nodes: 1, login: false, tls: false, behind_proxy: false, managed: false, shared: false }
     }
 }
 
@@ -177,7 +180,7 @@ impl CassandraCluster {
         }
         for number in 0..options.nodes {
             let folder = node_folder("cassandra")?;
-            let command = java_command(folder.path(), options.nodes, self.managed_port, classes)?;
+            let command = java_command(folder.path(), options, self.managed_port, classes)?;
             let listens = format!("{}:{}", self.network.host(number), self.port);
             let node = EngineNode::new(folder, command, READY)?.listening_at(listens);
             if options.tls && number == 0 {
@@ -295,7 +298,7 @@ fn free_loopback_port() -> Result<u16> {
 
 fn java_command(
     folder: &Path,
-    nodes: usize,
+    CassandraOptions { nodes, shared, .. }: CassandraOptions,
     managed_port: Option<u16>,
     classes: &ClassArchive,
 ) -> Result<Vec<OsString>> {
@@ -318,6 +321,9 @@ fn java_command(
     command.push("-Dcassandra.superuser_setup_delay_ms=1000".into());
     // Who may log in is known to all, so that it can be done while one is down.
     command.push(format!("-Dcassandra.system_auth.default_rf={nodes}").into());
+    if shared {
+        command.push("-Dcassandra.test.flush_local_schema_changes=false".into());
+    }
     command.extend(managed_port.map(|port| format!("-Dcassandra.jmx.local.port={port}").into()));
     command.push("org.apache.cassandra.service.CassandraDaemon".into());
     Ok(command)

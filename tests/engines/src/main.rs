@@ -1,6 +1,6 @@
 //! Starts one of each engine and keeps them until Ctrl-C: `engines up [--nodes 3]`; or for as long as a command
 //! runs, which is told where they are: `engines up -- tidings up --engine production`.
-//! They run for long, so their Java compiles fully.
+//! They run for long, so their Java compiles fully; unless they are for tests: `engines up --for-tests`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool talks on its terminal")]
 
@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow};
 use engines::{ApicurioRegistry, CassandraCluster, CassandraOptions, KafkaCluster, KafkaOptions};
 
-const USAGE: &str = "usage: engines up [--nodes 1|3] [-- COMMAND ...]";
+const USAGE: &str = "usage: engines up [--nodes 1|3 | --for-tests] [-- COMMAND ...]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,16 +21,19 @@ fn main() -> ExitCode {
         None => (&arguments[..], &[][..]),
     };
     let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
-    let nodes = match ours[..] {
-        ["up"] | ["up", "--nodes", "1"] => 1,
-        ["up", "--nodes", "3"] => 3,
+    let (nodes, shared) = match ours[..] {
+        ["up"] | ["up", "--nodes", "1"] => (1, false),
+        ["up", "--nodes", "3"] => (3, false),
+        ["up", "--for-tests"] => (1, true),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
         }
     };
-    engines::use_full_speed();
-    match start_engines(nodes, command) {
+    if !shared {
+        engines::use_full_speed();
+    }
+    match start_engines(nodes, shared, command) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("engines: {error:#}");
@@ -39,11 +42,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn start_engines(nodes: usize, command: &[String]) -> Result<ExitCode> {
+fn start_engines(nodes: usize, shared: bool, command: &[String]) -> Result<ExitCode> {
     eprintln!("starting Kafka, Cassandra and a registry; the first time they are fetched");
     let kafka = thread::spawn(move || KafkaCluster::start(KafkaOptions { nodes, ..KafkaOptions::default() }));
     let cassandra = thread::spawn(move || {
-        CassandraCluster::start(CassandraOptions { nodes, ..CassandraOptions::default() })
+        CassandraCluster::start(CassandraOptions { nodes, shared, ..CassandraOptions::default() })
     });
     let registry = ApicurioRegistry::start();
     let died = |_| anyhow!("a thread died");

@@ -32,7 +32,8 @@ pub fn kafka() -> Result<&'static str> {
 pub fn cql() -> Result<&'static str> {
     static CASSANDRA: SharedEngine<CassandraCluster> = OnceLock::new();
     let start = || {
-        let cassandra = CassandraCluster::start(CassandraOptions::default())?;
+        let cassandra =
+            CassandraCluster::start(CassandraOptions { shared: true, ..CassandraOptions::default() })?;
         Ok((cassandra.contact_points().join(","), cassandra))
     };
     share_engine(&CASSANDRA, "TIDINGS_CQL", is_listening, start)

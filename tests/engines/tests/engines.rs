@@ -162,7 +162,13 @@ fn three_secured_nodes_behind_proxies_let_in_whom_they_know_and_outlive_one() {
 #[test]
 fn three_nodes_of_cassandra_behind_proxies_ask_for_tls_and_a_login_and_outlive_one() {
     let _turn = await_turn();
-    let options = CassandraOptions { nodes: 3, login: true, tls: true, behind_proxy: true, managed: false };
+    let options = CassandraOptions {
+        nodes: 3,
+        login: true,
+        tls: true,
+        behind_proxy: true,
+        ..CassandraOptions::default()
+    };
     let cassandra = CassandraCluster::start(options).unwrap();
     let ca = &cassandra.certificates().unwrap().ca_pem;
     let addresses = cassandra.contact_points();
