@@ -3,6 +3,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::Duration,
 };
 
@@ -12,7 +13,7 @@ use runtime::clock::SteadyStopwatch;
 use serde_json::Value;
 
 use super::{
-    cast::{ComingHabit, StoryCast},
+    cast::{CastMember, ComingHabit, StoryCast},
     now_ms,
     script::{NoteScript, SaidNote},
     story::{StorySighting, WindowStory},
@@ -32,8 +33,9 @@ const LAST: i64 = 1_000;
 const AFTER: i64 = 6_000;
 /// Who comes again comes so much later: sooner it is no news to the house.
 const AGAIN: i64 = 33_000;
-/// So shortly before nine it is looked for whom something waits; who was told of so many things has one that is still true.
-const LOOK: i64 = 5_000;
+/// So long before nine it is looked for whom something waits, also where each answer takes seconds; who was told of so many
+/// things has one that is still true.
+const LOOK: i64 = 12_000;
 const MANY: usize = 5;
 
 pub struct StoryPlot<'a> {
@@ -78,25 +80,35 @@ impl<'a> StoryPlot<'a> {
         Ok(())
     }
 
-    /// Looks for whom something waits for nine, that is still true then. Who is asked may be busy.
+    /// Looks for whom something waits for nine, that is still true then, of those who stay and are not let out. Who is asked may
+    /// be busy, so all are asked at once.
     fn look_for_waiting(&mut self) {
-        for (person, who) in
-            self.story.people.iter().filter(|(_, who)| who.has_nine && who.released.is_none())
-        {
+        let (house, cast, story) = (self.house, &self.cast, &mut self.story);
+        let is_due = |window: &Value| {
+            window["plan"] == cast.plan()
+                && window["due"].as_str().and_then(UtcMillis::parse) == Some(UtcMillis(cast.nine))
+        };
+        let waits = |person: &str| {
+            let windows = house.windows(person).unwrap_or_default();
+            windows.iter().any(is_due) && now_ms() < cast.nine
+        };
+        // A night of their own holds it longer.
+        let stays = |who: &CastMember| {
+            let is_quiet = who.quiet.as_ref().is_some_and(|quiet| quiet.contains(&cast.nine));
+            who.has_nine && !who.is_early && !is_quiet
+        };
+        let staying = story.people.iter().filter(|(_, who)| stays(who)).map(|(person, _)| person);
+        let waiting: Vec<&String> = thread::scope(|scope| {
+            let waits = &waits;
+            let asked: Vec<_> = staying.map(|person| (person, scope.spawn(move || waits(person)))).collect();
+            let waiting =
+                asked.into_iter().filter_map(|(person, asked)| asked.join().ok()?.then_some(person));
+            waiting.collect()
+        });
+        for person in waiting {
             let own = |said: &&SaidNote| said.person == *person && said.kind == "dated" && !said.is_gone;
-            let is_due = |window: &Value| {
-                window["due"].as_str().and_then(UtcMillis::parse) == Some(UtcMillis(self.cast.nine))
-            };
-            // A night of their own holds it longer.
-            let is_quiet = who.quiet.as_ref().is_some_and(|quiet| quiet.contains(&self.cast.nine));
-            let windows = self.house.windows(person).unwrap_or_default();
-            let mut dates = windows.iter().filter(|window| window["plan"] == self.cast.plan());
-            if dates.any(is_due)
-                && !is_quiet
-                && now_ms() < self.cast.nine
-                && self.story.said.iter().filter(own).count() >= MANY
-            {
-                self.story.awaits.insert(person.clone());
+            if story.said.iter().filter(own).count() >= MANY {
+                story.awaits.insert(person.clone());
             }
         }
     }
