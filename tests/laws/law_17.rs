@@ -34,7 +34,7 @@ const SUBSCRIBED: &str = "edited";
 /// Somebody's word: on what it is, for which channel, and what; or that it is taken back.
 #[derive(Clone, Debug)]
 struct DrawnWord {
-    /// The sort of its scope, and which of three things or four kinds.
+    /// The sort of its scope, and which of three things or five kinds.
     sort: &'static str,
     thing: usize,
     kind: usize,
