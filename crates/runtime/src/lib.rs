@@ -3,7 +3,8 @@
 //! [`clock`] is the only place that reads a clock; [`shutdown`] says when to stop; [`periodic`] repeats work until then; [`retry`] spaces tries; [`resource_limits`] knows
 //! what a machine may run out of; `files` rewrites those of an embedded database; [`work_tracker`] knows when everything has settled, [`standstill`] what cannot go on;
 //! [`crash_point`] names the points at which a test kills the
-//! process; [`metrics`] and [`log`] tell what happens, [`trace_scope`] in which trace.
+//! process; [`metrics`] and [`log`] tell what happens, [`trace_scope`] in which trace;
+//! [`urgency`] says which work goes first.
 
 pub mod clock;
 pub mod crash_point;
@@ -19,6 +20,7 @@ pub mod shutdown;
 pub mod small_disk;
 pub mod standstill;
 pub mod trace_scope;
+pub mod urgency;
 pub mod work_tracker;
 
 pub use clock::Clock;

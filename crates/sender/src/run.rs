@@ -1,7 +1,7 @@
 //! The sender at work: two loops side by side over one service, one for what is urgent, one for the rest. Each has a group,
-//! places and rounds of its own, so neither waits for the other. A loop reads the journal and the facts of a batch at once,
-//! then delivers each Ready, several at a time. Its reports are the records of the turn; a delivery that takes longer than
-//! a turn reports by itself later.
+//! places and rounds of its own, and the store answers the urgent one first, so neither waits for the other. A loop reads
+//! the journal and the facts of a batch at once, then delivers each Ready, several at a time. Its reports are the records of
+//! the turn; a delivery that takes longer than a turn reports by itself later.
 
 mod deliveries;
 mod places;
@@ -15,7 +15,7 @@ use futures::{
     future::{join, join_all},
 };
 use room::records::stamp_trace;
-use runtime::clock::SteadyStopwatch;
+use runtime::{clock::SteadyStopwatch, urgency::run_urgently};
 use topic::{
     GroupMembership, NewRecord, RecordBatch, TurnGuarantee,
     drive::{RoomWork, run_room},
@@ -51,7 +51,8 @@ async fn run_lane(desk: Arc<DeliveryService>, group: &str, lane: &str) -> anyhow
     let drive_with = desk.deps.room.build_drive(membership, desk.config.records_max);
     let shutdown = desk.deps.room.shutdown.clone();
     let mut sender = SenderWork { lane: LaneDeliveries::new(desk), appetite: AdaptiveBatchLimit::default() };
-    let ran = run_room(drive_with, &mut sender).await;
+    let running = run_room(drive_with, &mut sender);
+    let ran = if lane == topics::READY_URGENT { run_urgently(running).await } else { running.await };
     if ran.is_ok() {
         sender.lane.close().await;
     }

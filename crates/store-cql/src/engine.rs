@@ -59,7 +59,7 @@ impl CqlEngine {
     /// Does what may be repeated until it is done, hopeless, or was tried often enough.
     pub(crate) async fn run_with_retries<T, F>(
         &self,
-        what: &str,
+        what: &'static str,
         attempt: impl Fn() -> F,
     ) -> Result<T, StoreError>
     where
@@ -70,7 +70,7 @@ impl CqlEngine {
             let place = self.window.enter().await;
             let trouble = match attempt().await {
                 Ok(done) => {
-                    place.went_well();
+                    place.went_well(what);
                     return Ok(done);
                 }
                 Err(trouble) => trouble,

@@ -2,7 +2,7 @@
 //!
 //! [`Settings`] say where it is; [`migrate_keyspaces`] lays the tables out, [`CqlStore`] works with them. One driver's
 //! session (`connect`) with its statements prepared (`statements`) is an `engine`: it sends as many requests
-//! at once as the cluster bears (`window`), tries again what may be repeated, and says of each error what it
+//! at once as the cluster answers in good time (`request_window`), tries again what may be repeated, and says of each error what it
 //! asks for (`errors`). On it stand the ports: `days` with `put`, `scan` and the `marks` of closed days,
 //! `states` with their `cells`, `crowds`, `journal`, `words`, `slips`, `erase`.
 //!

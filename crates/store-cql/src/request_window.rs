@@ -1,156 +1,180 @@
-//! How many requests are under way at once: more while all goes well, half as many when the cluster has
-//! enough. One window for everything an engine asks, first come, first served.
+//! How many requests are under way at once. One window for everything an engine asks: it widens while answers come soon, and
+//! narrows when the cluster says that it has enough, or answers late. What the cluster cannot take at once waits here and not
+//! there, so that urgent work goes before the rest.
 
-use std::sync::{Mutex, PoisonError};
+mod answer_pace;
+mod window_size;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-/// What a window begins with, and never falls below.
-const FIRST: usize = 32;
-const LEAST: usize = 2;
+use runtime::{clock::SteadyStopwatch, urgency};
+use tokio::sync::oneshot;
 
-pub(crate) struct RequestWindow {
-    places: Semaphore,
-    size: Mutex<RequestWindowSize>,
-}
+use self::{answer_pace::AnswerPace, window_size::WindowSize};
 
-/// The arithmetic, without the waiting.
-struct RequestWindowSize {
-    now: usize,
-    most: usize,
-    /// Doubles with each round until the first time that it was too much, then grows by one a round.
-    doubling: bool,
-    well: usize,
-    /// Places to take away as they come free.
-    owed: usize,
-    /// Counts the halvings: requests that began before one say nothing new.
-    round: u64,
+/// Of so many places that come free while both wait, one goes to what is not urgent.
+const TURNS: usize = 4;
+
+pub(crate) struct RequestWindow(Arc<Mutex<WindowState>>);
+
+struct WindowState {
+    size: WindowSize,
+    pace: AnswerPace,
+    under_way: usize,
+    urgent: VecDeque<oneshot::Sender<RequestSlot>>,
+    rest: VecDeque<oneshot::Sender<RequestSlot>>,
+    turn: usize,
 }
 
 /// A place in the window, while a request is under way.
-pub(crate) struct RequestSlot<'a> {
-    window: &'a RequestWindow,
-    permit: Option<SemaphorePermit<'a>>,
+pub(crate) struct RequestSlot {
+    window: RequestWindow,
+    watch: SteadyStopwatch,
+    /// Which round it began in.
     round: u64,
 }
 
 impl RequestWindow {
     pub(crate) fn new(most: usize) -> Self {
-        let most = most.clamp(1, Semaphore::MAX_PERMITS);
-        let size =
-            RequestWindowSize { now: FIRST.min(most), most, doubling: true, well: 0, owed: 0, round: 0 };
-        Self { places: Semaphore::new(size.now), size: Mutex::new(size) }
+        let (size, pace) = (WindowSize::new(most), AnswerPace::default());
+        let (urgent, rest) = Default::default();
+        Self(Arc::new(Mutex::new(WindowState { size, pace, under_way: 0, urgent, rest, turn: 0 })))
     }
 
-    pub(crate) async fn enter(&self) -> RequestSlot<'_> {
-        // It is never closed, so there always is one.
-        let permit = self.places.acquire().await.ok();
-        RequestSlot { window: self, permit, round: self.with_size(|size| size.round) }
+    pub(crate) async fn enter(&self) -> RequestSlot {
+        loop {
+            let (waiter, slot) = oneshot::channel();
+            self.lock().add_waiting(waiter);
+            self.grant_free();
+            // Nobody drops a waiter that still waits.
+            if let Ok(slot) = slot.await {
+                return slot;
+            }
+        }
     }
 
-    fn with_size<T>(&self, with: impl FnOnce(&mut RequestWindowSize) -> T) -> T {
-        with(&mut self.size.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Gives what is free to those whose turn it is. Nothing is sent under the lock: what nobody takes is free again.
+    fn grant_free(&self) {
+        loop {
+            let mut state = self.lock();
+            let Some(waiter) = state.grant_next() else { return };
+            let round = state.size.round();
+            drop(state);
+            let window = Self(self.0.clone());
+            drop(waiter.send(RequestSlot { window, watch: SteadyStopwatch::start(), round }));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WindowState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl RequestSlot<'_> {
-    pub(crate) fn went_well(self) {
-        let more = self.window.with_size(RequestWindowSize::went_well);
-        if more {
-            self.window.places.add_permits(1);
+impl WindowState {
+    fn add_waiting(&mut self, waiter: oneshot::Sender<RequestSlot>) {
+        if urgency::is_urgent() { &mut self.urgent } else { &mut self.rest }.push_back(waiter);
+    }
+
+    /// Who has the next free place, if there is one and somebody waits for it.
+    fn grant_next(&mut self) -> Option<oneshot::Sender<RequestSlot>> {
+        if self.under_way >= self.size.now() {
+            return None;
         }
+        let Self { urgent, rest, turn, .. } = self;
+        for waiting in [&mut *urgent, &mut *rest] {
+            while waiting.front().is_some_and(oneshot::Sender::is_closed) {
+                waiting.pop_front();
+            }
+        }
+        *turn = if urgent.is_empty() || rest.is_empty() { 0 } else { (*turn + 1) % TURNS };
+        let is_rests = urgent.is_empty() || (*turn == 0 && !rest.is_empty());
+        let waiter = if is_rests { rest } else { urgent }.pop_front()?;
+        self.under_way += 1;
+        Some(waiter)
+    }
+}
+
+impl RequestSlot {
+    /// A request of this sort was answered.
+    pub(crate) fn went_well(self, what: &'static str) {
+        let took = self.watch.elapsed();
+        let mut state = self.window.lock();
+        let is_late = state.pace.note_answer(what, took);
+        let in_use = state.under_way;
+        state.size.note_answer(self.round, is_late, in_use);
     }
 
     /// It was too much for the cluster.
     pub(crate) fn was_too_much(self) {
-        self.window.with_size(|size| size.was_too_much(self.round));
+        self.window.lock().size.note_overload(self.round);
     }
 }
 
-impl Drop for RequestSlot<'_> {
+impl Drop for RequestSlot {
     fn drop(&mut self) {
-        if self.window.with_size(RequestWindowSize::pay_owed)
-            && let Some(permit) = self.permit.take()
-        {
-            permit.forget();
-        }
-    }
-}
-
-impl RequestWindowSize {
-    /// Whether there is room for one more.
-    fn went_well(&mut self) -> bool {
-        if self.now >= self.most {
-            return false;
-        }
-        self.well += 1;
-        if !self.doubling && self.well < self.now {
-            return false;
-        }
-        self.well = 0;
-        self.now += 1;
-        if self.owed > 0 {
-            self.owed -= 1;
-            return false;
-        }
-        true
-    }
-
-    fn was_too_much(&mut self, round: u64) {
-        if round < self.round {
-            return;
-        }
-        let less = (self.now / 2).max(LEAST.min(self.most));
-        self.owed += self.now - less;
-        self.now = less;
-        self.doubling = false;
-        self.well = 0;
-        self.round += 1;
-    }
-
-    fn pay_owed(&mut self) -> bool {
-        let pays = self.owed > 0;
-        self.owed -= usize::from(pays);
-        pays
+        self.window.lock().under_way -= 1;
+        self.window.grant_free();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures::{FutureExt as _, future::join_all};
+    use tokio::task::yield_now;
+
     use super::*;
 
-    /// As many requests as there is room for, all at once.
-    async fn run_round(window: &RequestWindow, well: bool) -> usize {
-        let mut places = Vec::new();
-        while window.places.available_permits() > 0 {
-            places.push(window.enter().await);
-        }
-        let at_once = places.len();
-        for place in places {
-            if well { place.went_well() } else { place.was_too_much() }
-        }
-        at_once
-    }
-
     #[tokio::test]
-    async fn a_window_doubles_then_halves_once_a_round_then_grows_by_one() {
-        let window = RequestWindow::new(200);
-        let mut seen = Vec::new();
-        for well in [true, true, true, true, false, true, true, false, false, true] {
-            seen.push(run_round(&window, well).await);
-        }
-        assert_eq!(seen, [32, 64, 128, 200, 200, 100, 101, 102, 51, 25]);
-        for _ in 0..20 {
-            run_round(&window, false).await;
-        }
-        assert_eq!(run_round(&window, true).await, LEAST);
-    }
-
-    #[tokio::test]
-    async fn a_window_of_one_stays_one() {
+    async fn urgent_work_goes_first_and_keeps_nobody_out() {
         let window = RequestWindow::new(1);
-        for well in [true, false, false, true] {
-            assert_eq!(run_round(&window, well).await, 1);
+        let held = window.enter().await;
+        let served = Mutex::new(String::new());
+        let ask = async |urgent: bool| {
+            let enter = async {
+                let slot = window.enter().await;
+                served.lock().unwrap().push(if urgent { 'u' } else { 'r' });
+                drop(slot);
+            };
+            if urgent { urgency::run_urgently(enter).await } else { enter.await }
+        };
+        let mut asked = Box::pin(join_all([false, false, false, true, true, true, true, true].map(ask)));
+        assert!((&mut asked).now_or_never().is_none(), "the only place is held");
+        drop(held);
+        asked.await;
+        assert_eq!(*served.lock().unwrap(), "uuuruurr");
+    }
+
+    #[tokio::test]
+    async fn who_gave_up_is_passed_over() {
+        let window = RequestWindow::new(1);
+        let held = window.enter().await;
+        for _ in 0..3 {
+            assert!(window.enter().now_or_never().is_none());
         }
+        drop(held);
+        drop(window.enter().await);
+        assert_eq!(window.lock().under_way, 0);
+    }
+
+    #[tokio::test]
+    async fn a_cluster_that_has_enough_is_asked_less() {
+        let window = RequestWindow::new(64);
+        let mut seen = Vec::new();
+        for well in [true, true, false, false] {
+            // A task that takes too much at once is made to wait.
+            yield_now().await;
+            let mut slots = Vec::new();
+            while let Some(slot) = window.enter().now_or_never() {
+                slots.push(slot);
+            }
+            seen.push(slots.len());
+            for slot in slots {
+                if well { slot.went_well("reading") } else { slot.was_too_much() }
+            }
+        }
+        assert_eq!(seen, [32, 64, 64, 32]);
     }
 }

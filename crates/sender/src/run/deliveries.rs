@@ -8,7 +8,7 @@ use std::sync::{
 use anyhow::Context as _;
 use futures::future::join_all;
 use model::{delivery::Delivery, ready::Ready};
-use runtime::clock::SteadyStopwatch;
+use runtime::{clock::SteadyStopwatch, urgency::inherit_urgency};
 use tokio::{task::JoinError, time::timeout};
 use traces::Span;
 
@@ -70,7 +70,7 @@ impl LaneDeliveries {
         // Whoever is first, the one that ends or the one that waits for it no longer.
         let is_left = Arc::new(AtomicBool::new(false));
         let mut under_way = DeliveryTask::new();
-        under_way.spawn({
+        under_way.spawn(inherit_urgency({
             let (desk, own, is_left) = (self.desk.clone(), ready.clone(), is_left.clone());
             let (loaded, committed) = (turn.loaded.clone(), turn.committed.clone());
             async move {
@@ -82,7 +82,7 @@ impl LaneDeliveries {
                 }
                 Ok(delivery)
             }
-        });
+        }));
         let ended = match timeout(self.desk.config.patience, under_way.join_next()).await {
             Ok(ended) => ended,
             Err(_) if is_left.swap(true, Ordering::SeqCst) => under_way.join_next().await,
