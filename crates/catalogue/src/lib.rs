@@ -11,7 +11,7 @@
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`] with [`calendar_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`statement_rule`] is a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! The crate [`expression`] types the texts and conditions: a misspelt field is found before anything is compiled.
-//! [`mod@languages`] are those in which readers are told, [`messages`] what texts say in each; [`canary`] is a second catalogue that is tried on a share of the persons.
+//! [`mod@languages`] are those in which readers are told, [`messages`] what texts say in each, with [`message_notes`]; [`canary`] is a second catalogue that is tried on a share of the persons.
 //! [`truth`] asks whether an entry still holds, [`state`] turns JSON into typed cells, [`example`] makes data up.
 
 pub mod truth;
@@ -35,6 +35,7 @@ mod kinds;
 mod languages;
 mod load;
 mod mails;
+mod message_notes;
 mod messages;
 mod notes;
 mod pace;

@@ -142,6 +142,6 @@ fn prints_name(template: &str, name: &str) -> bool {
     })
 }
 
-fn build_note(file: String, line: usize, what: String, help: String) -> TextProblem {
+pub(crate) fn build_note(file: String, line: usize, what: String, help: String) -> TextProblem {
     TextProblem { file, line, column: 1, what, help: Some(help), excerpt: None }
 }

@@ -19,6 +19,7 @@ mod language;
 mod message_check;
 mod message_file;
 mod message_text;
+mod parse_problem;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,9 @@ pub use direction::TextDirection;
 pub use house_words::HOUSE_LANGUAGES;
 pub use isolation::{ISOLATE_CLOSE, ISOLATE_OPEN, ends_line, strip_isolates, turns_direction};
 pub use language::{LanguageError, ReaderLanguage};
-pub use message_check::{DifferenceSort, MessageDifference, compare_messages, find_plural_gaps};
-pub use message_file::{ArgumentUse, MessageBook, MessageProblem};
+pub use message_check::{
+    CountedValues, DifferenceSort, MessageDifference, compare_messages, find_plural_choices,
+    find_plural_slips,
+};
+pub use message_file::{ArgumentChoice, ArgumentUse, BYTE_ORDER_MARK, MessageBook, MessageProblem};
 pub use message_text::MessageValue;

@@ -106,3 +106,15 @@ plans:
     let noted = "`edited` is told as a digest unless people choose, but none of its plans gathers";
     assert_eq!(notes.iter().map(|note| (note.line, &*note.what)).collect::<Vec<_>>(), [(5, noted)]);
 }
+
+#[test]
+fn the_examples_have_no_notes() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let mut count = 0;
+    for dir in fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()) {
+        let Ok(catalogue) = Catalogue::load(&dir, DayLife::default()) else { continue };
+        assert_eq!(catalogue.notes(), [], "{}", dir.display());
+        count += 1;
+    }
+    assert!(count > 2, "{count}");
+}
