@@ -59,7 +59,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Channel, DayLife, FieldType, Kind, PlanName, SubjectRef, SubjectType, VersionedState,
+    Channel, DayLife, Kind, PlanName, SubjectRef, SubjectType, VersionedState,
     plan::{Plan, PlanSet},
 };
 
@@ -159,14 +159,7 @@ impl Catalogue {
 
     /// Whether somebody can have less of all that hangs on this, rather than of this alone.
     pub fn is_thread(&self, subject: &SubjectRef) -> bool {
-        self.kinds.values().any(|kind| match kind.thread.as_deref() {
-            None => false,
-            Some(SUBJECT) => kind.subject() == subject.kind(),
-            Some(field) => {
-                let field = self.subjects.get(kind.subject()).and_then(|of| of.fields.get(field));
-                field.and_then(FieldType::target) == Some(subject.kind())
-            }
-        })
+        self.kinds.values().any(|kind| self.hangs_on(kind, subject))
     }
 
     /// The channels on which these kinds are told.
