@@ -6,9 +6,10 @@
 //! the one for a reader among those that a catalogue has; [`formats`] is what CLDR says of it; [`house_words`] are the
 //! sentences of the house, in files beside this one.
 //!
-//! Those files, and those of a catalogue, are [Fluent](https://projectfluent.org): [`message_file`] reads one,
-//! [`message_check`] says what is wrong with it or differs from the same file in another language, and [`message_text`]
-//! fills a message in. [`isolation`] keeps values that are written the other way from turning what stands beside them.
+//! Those files, and those of a catalogue, are [Fluent](https://projectfluent.org): [`message_file`] reads one and
+//! [`parse_problem`] words what its parser found, [`message_check`] says what is wrong with it or differs from the same
+//! file in another language, and [`message_text`] fills a message in. [`isolation`] keeps values that are written the
+//! other way from turning what stands beside them.
 
 mod choice;
 mod direction;
