@@ -152,7 +152,7 @@ impl Catalogue {
         profile: &VersionedState,
         choice: impl Fn(Channel) -> PreferenceChoice,
     ) -> Vec<&Plan> {
-        let offered: Vec<&Plan> = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name)).collect();
+        let offered: Vec<&Plan> = kind.offered_plans(&self.plans).collect();
         plan_choice::choose_plans(&offered, |channel| {
             let preferred = profile.text(channel.plan());
             if choice(channel) != PreferenceChoice::Digest {
@@ -219,10 +219,10 @@ impl EntryThings<'_> {
 /// The kinds that offer a digest beside what is told at once.
 pub(crate) fn find_kinds_with_digest(kinds: &BTreeMap<Kind, KindDef>, plans: &PlanSet) -> BTreeSet<Kind> {
     let offers_digest = |kind: &&KindDef| {
-        let offered = || kind.plans.iter().filter_map(|name| plans.by_name.get(name));
-        offered()
-            .filter(|plan| plan.gathers())
-            .any(|plan| offered().any(|other| other.channel == plan.channel && !other.gathers()))
+        let mut gathering = kind.offered_plans(plans).filter(|plan| plan.gathers());
+        gathering.any(|plan| {
+            kind.offered_plans(plans).any(|other| other.channel == plan.channel && !other.gathers())
+        })
     };
     kinds.values().filter(offers_digest).map(|kind| kind.name.clone()).collect()
 }

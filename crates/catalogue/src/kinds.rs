@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use expression::{KeptTypes, KindCondition, check_expression, condition_scope, says_scope};
-use model::{Kind, PlanName, SubjectRef, SubjectType, Value, VersionedState};
+use model::{
+    Kind, PlanName, SubjectRef, SubjectType, Value, VersionedState,
+    plan::{Plan, PlanSet},
+};
 use preferences::PreferenceChoice;
 use source_text::{
     TextProblems, did_you_mean,
@@ -69,6 +72,11 @@ impl KindDef {
         self.on.split('.').next().unwrap_or_default()
     }
 
+    /// The plans that it names, in its order.
+    pub fn offered_plans<'p>(&self, plans: &'p PlanSet) -> impl Iterator<Item = &'p Plan> {
+        self.plans.iter().filter_map(|name| plans.by_name.get(name))
+    }
+
     /// What it hangs on, for a subject in this state.
     pub fn threads<'s>(
         &self,
@@ -101,6 +109,7 @@ pub(crate) struct KindDraft {
     thread: Option<(String, TreePlace)>,
     pub category: Option<(String, TreePlace)>,
     pub unless_chosen: Option<PreferenceChoice>,
+    /// With the place of its nearest word about choices, be it this one or `unless_chosen`.
     pub critical: Option<(bool, TreePlace)>,
     line: usize,
 }
@@ -214,7 +223,10 @@ fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &Tree
     let unless_chosen =
         fields.get("unless_chosen").and_then(|node| read_word(reader, node, "`unless_chosen`", &CHOICE));
     let critical = fields.get("critical");
-    let critical = critical.and_then(|node| Some((reader.flag(node, "`critical`")?, node.at)));
+    let critical = critical.and_then(|flag| {
+        let at = find_first(node, &["critical", "unless_chosen"]).unwrap_or(flag.at);
+        Some((reader.flag(flag, "`critical`")?, at))
+    });
     // What could not be read is no kind without it.
     let (holds, expires) =
         (holds.map(|read| read.ok_or(())).transpose(), expires.map(|read| read.ok_or(())).transpose());
@@ -237,6 +249,12 @@ fn read_kind(reader: &mut TreeReader<'_>, name: Kind, key: &TreeKey, node: &Tree
         critical,
         line: key.at.line,
     })
+}
+
+/// The place of the first of these keys: the kind's own come before those of the kind that it is like.
+fn find_first(node: &TreeNode, names: &[&str]) -> Option<TreePlace> {
+    let TreeValue::Map(keys) = &node.what else { return None };
+    keys.iter().find(|(key, _)| names.contains(&&*key.name)).map(|(_, value)| value.at)
 }
 
 fn own_texts(texts: Vec<(&str, TreePlace)>) -> Vec<(String, TreePlace)> {

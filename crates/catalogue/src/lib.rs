@@ -9,9 +9,9 @@
 //! The crate [`catalogue_format`] is the table of all keys, from which [`schema`] and [`mod@reference`] are made.
 //! [`source_text::yaml`] makes a tree in which everything knows its place and [`tree_reader`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`] with [`calendar_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
-//! [`statement_rule`] is a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
+//! [`statement_rule`] is a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] and [`choice_notes`] say what works and is probably not meant.
 //! The crate [`expression`] types the texts and conditions: a misspelt field is found before anything is compiled.
-//! [`mod@languages`] are those in which readers are told, [`messages`] what texts say in each; [`canary`] is a second catalogue that is tried on a share of the persons.
+//! [`mod@languages`] are those in which readers are told, [`messages`] what texts say in each, with [`message_notes`]; [`canary`] is a second catalogue that is tried on a share of the persons.
 //! [`truth`] asks whether an entry still holds, [`state`] turns JSON into typed cells, [`example`] makes data up.
 
 pub mod truth;
@@ -20,6 +20,7 @@ mod audience;
 pub mod bundles;
 mod calendar_rule;
 pub mod canary;
+mod choice_notes;
 pub mod choices;
 mod close_rule;
 mod contradictions;
@@ -35,6 +36,7 @@ mod kinds;
 mod languages;
 mod load;
 mod mails;
+mod message_notes;
 mod messages;
 mod notes;
 mod pace;
@@ -57,7 +59,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Channel, DayLife, FieldType, Kind, PlanName, SubjectRef, SubjectType, VersionedState,
+    Channel, DayLife, Kind, PlanName, SubjectRef, SubjectType, VersionedState,
     plan::{Plan, PlanSet},
 };
 
@@ -157,21 +159,13 @@ impl Catalogue {
 
     /// Whether somebody can have less of all that hangs on this, rather than of this alone.
     pub fn is_thread(&self, subject: &SubjectRef) -> bool {
-        self.kinds.values().any(|kind| match kind.thread.as_deref() {
-            None => false,
-            Some(SUBJECT) => kind.subject() == subject.kind(),
-            Some(field) => {
-                let field = self.subjects.get(kind.subject()).and_then(|of| of.fields.get(field));
-                field.and_then(FieldType::target) == Some(subject.kind())
-            }
-        })
+        self.kinds.values().any(|kind| self.hangs_on(kind, subject))
     }
 
     /// The channels on which these kinds are told.
     pub fn channels_of<'a>(&self, kinds: impl IntoIterator<Item = &'a Kind>) -> BTreeSet<Channel> {
         let kinds = kinds.into_iter().filter_map(|kind| self.kinds.get(kind));
-        let named = kinds.flat_map(|kind| &kind.plans).filter_map(|name| self.plans.by_name.get(name));
-        named.map(|plan| plan.channel).collect()
+        kinds.flat_map(|kind| kind.offered_plans(&self.plans)).map(|plan| plan.channel).collect()
     }
 
     /// The subjects that texts and conditions about this one may read, so that they can be loaded in one

@@ -63,7 +63,7 @@ impl Catalogue {
                 SourceText { file: &name, text: "" }.problem(1, 1, what).with_help(help)
             }
         })?;
-        Self::parse_for(day_life, &text, &name, &|template| {
+        let mut catalogue = Self::parse_for(day_life, &text, &name, &|template| {
             // A link may lead out of the folder even if the name does not.
             let whole =
                 |path: &Path| path.canonicalize().map_err(|error| FileTextError::from(error).to_string());
@@ -72,7 +72,9 @@ impl Catalogue {
                 return Err("it is outside the catalogue's folder".to_string());
             }
             read_file_text(&path).map_err(|error| error.to_string())
-        })
+        })?;
+        catalogue.messages.unread_files = messages::list_unread_files(&catalogue.messages);
+        Ok(catalogue)
     }
 
     /// Reads a catalogue from its text, for a house of which nothing is said. `file` names it in messages; `read_file` reads a
@@ -237,7 +239,7 @@ fn resolve_catalogue(
     if reader.problems.is_empty() {
         check_offers(reader, &written_kinds, &plans);
     }
-    messages::check_messages(reader, &mut messages);
+    messages::check_messages(reader, &mut messages, languages.first());
     let sources =
         written.sources.into_iter().filter_map(|one| sources::resolve_source(reader, one, &subjects));
     let sources = sources.map(|source| (source.name.clone(), source)).collect();

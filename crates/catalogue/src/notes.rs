@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Channel, PlanName, plan::Plan};
-use preferences::PreferenceChoice;
+use model::{Channel, PlanName};
 use source_text::TextProblem;
 
 use crate::{Catalogue, KindDef};
@@ -21,8 +20,8 @@ impl Catalogue {
             SHOWN.into_iter().flat_map(|(name, lacks)| self.mails_without(name, lacks)).collect();
         notes.extend(self.note_missing_address());
         notes.extend(self.told_elsewhere());
-        notes.extend(self.note_empty_categories());
-        notes.extend(self.kinds.values().filter_map(|kind| self.note_missing_digest(kind)));
+        notes.extend(self.note_unused_plans());
+        notes.extend(self.note_choices());
         notes.extend(self.note_messages());
         notes.sort();
         notes
@@ -92,33 +91,21 @@ impl Catalogue {
         Some(build_note(self.file.clone(), later.line, what, help))
     }
 
-    /// Categories that no kind is in: people are offered a choice that changes nothing.
-    fn note_empty_categories(&self) -> impl Iterator<Item = TextProblem> {
-        let is_empty = |name: &str| self.kinds.values().all(|kind| kind.category.as_deref() != Some(name));
-        self.categories.iter().filter(move |(name, _)| is_empty(name)).map(|(name, category)| {
-            let what = format!("no kind is in the category `{name}`");
-            let help = format!("give the kinds that people choose together `category: {name}`");
-            build_note(self.file.clone(), category.line, what, help)
-        })
-    }
-
-    /// The note on a kind that comes as a digest unless somebody chose, and has no plan that gathers.
-    fn note_missing_digest(&self, kind: &KindDef) -> Option<TextProblem> {
-        let wants_digest = kind.unless_chosen == Some(PreferenceChoice::Digest);
-        let mut plans = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
-        (wants_digest && !plans.any(Plan::gathers)).then(|| {
-            let name = &kind.name;
-            let what =
-                format!("`{name}` is told as a digest unless people choose, but none of its plans gathers");
-            let help =
-                format!("name a plan that gathers in the `plans` of `{name}`, or leave `unless_chosen` out");
-            build_note(self.file.clone(), kind.line, what, help)
+    /// Plans that no kind names: nobody is told by them.
+    fn note_unused_plans(&self) -> impl Iterator<Item = TextProblem> {
+        let is_unused = |name: &PlanName| self.kinds.values().all(|kind| !kind.plans.contains(name));
+        let lines = self.mails.iter().map(|(name, mail)| (name, mail.line));
+        let lines = lines.chain(self.pushes.iter().map(|(name, push)| (name, push.line)));
+        lines.filter(move |(name, _)| is_unused(name)).map(|(name, line)| {
+            let what = format!("no kind names the plan `{name}`, so it tells nobody");
+            let help = format!("name it in the `plans` of a kind: `plans: [{name}]`");
+            build_note(self.file.clone(), line, what, help)
         })
     }
 
     /// The plans of a channel that a kind names.
     fn plans_of_kind(&self, kind: &KindDef, channel: Channel) -> BTreeSet<PlanName> {
-        let named = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
+        let named = kind.offered_plans(&self.plans);
         named.filter(|plan| plan.channel == channel).map(|plan| plan.name.clone()).collect()
     }
 }
@@ -129,7 +116,7 @@ fn is_the_same(one: &KindDef, other: &KindDef) -> bool {
     one.on == other.on && one.to == other.to && holds(one) == holds(other)
 }
 
-fn join_plan_names<'a>(plans: impl IntoIterator<Item = &'a PlanName>) -> String {
+pub(crate) fn join_plan_names<'a>(plans: impl IntoIterator<Item = &'a PlanName>) -> String {
     let names: Vec<String> = plans.into_iter().map(|plan| format!("`{plan}`")).collect();
     names.join(" and ")
 }
@@ -142,6 +129,6 @@ fn prints_name(template: &str, name: &str) -> bool {
     })
 }
 
-fn build_note(file: String, line: usize, what: String, help: String) -> TextProblem {
+pub(crate) fn build_note(file: String, line: usize, what: String, help: String) -> TextProblem {
     TextProblem { file, line, column: 1, what, help: Some(help), excerpt: None }
 }

@@ -1,6 +1,9 @@
 //! Reading the tree: maps with known keys, texts, numbers. Whatever is wrong is noted with its place and
 //! reading goes on, so that one look at the messages is enough.
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use expression::{MessageTypes, TextFinding, TextScope, read_text};
 use model::{DayLife, SubjectType};
@@ -19,8 +22,8 @@ pub(crate) struct TreeReader<'a> {
     pub day_life: DayLife,
     /// What texts may say.
     pub messages: Option<Arc<MessageTypes>>,
-    /// What they do say.
-    pub said: BTreeSet<String>,
+    /// What they do say, each with the values that are numbers there.
+    pub said: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The values of a map by key, all keys known.
@@ -36,7 +39,7 @@ pub(crate) struct MapFields<'a> {
 
 impl<'a> TreeReader<'a> {
     pub fn new(source: SourceText<'a>, day_life: DayLife) -> Self {
-        let (problems, said) = (TextProblems::default(), BTreeSet::new());
+        let (problems, said) = (TextProblems::default(), BTreeMap::new());
         Self { source, problems, day_life, messages: None, said }
     }
 
@@ -44,7 +47,9 @@ impl<'a> TreeReader<'a> {
     pub fn check_text(&mut self, text: &str, scope: &TextScope<'_>) -> Vec<TextFinding> {
         let scope = TextScope { messages: self.messages.clone(), ..scope.clone() };
         let (findings, reads) = read_text(text, &scope);
-        self.said.extend(reads.messages);
+        for (name, numbers) in reads.messages {
+            self.said.entry(name).or_default().extend(numbers);
+        }
         findings
     }
 

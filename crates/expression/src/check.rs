@@ -32,8 +32,8 @@ pub struct TextReads {
     pub roots: BTreeSet<String>,
     /// Fields by type of subject.
     pub fields: BTreeMap<String, BTreeSet<String>>,
-    /// Messages of the catalogue.
-    pub messages: BTreeSet<String>,
+    /// Messages of the catalogue, each with the values that are numbers here.
+    pub messages: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// What a text is for, and with it which filters it has.

@@ -1,7 +1,7 @@
 //! `say("key", n=count)`: a message of the catalogue in the reader's language. Which messages there are and what each takes
 //! is known when a text is checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use minijinja::machinery::{Span, ast};
 use source_text::{did_you_mean, list_choices};
@@ -32,15 +32,16 @@ impl TextChecker<'_> {
             self.add_finding(call.span(), "`say` takes a message and its values", help);
             return TextValueType::Text;
         };
+        let mut numbers = BTreeSet::new();
         match types.messages.get(&name) {
             _ if types.is_partial => {}
-            Some(wanted) => self.check_values(call, &name, wanted),
+            Some(wanted) => numbers = self.check_values(call, &name, wanted),
             None => {
                 let help = did_you_mean(&name, types.messages.keys().map(String::as_str));
                 self.add_finding(span, format!("there is no message `{name}`"), help);
             }
         }
-        self.reads.messages.insert(name);
+        self.reads.messages.entry(name).or_default().append(&mut numbers);
         TextValueType::Text
     }
 
@@ -52,16 +53,20 @@ impl TextChecker<'_> {
         Some((name.as_const()?.as_str()?.to_string(), name.span())).filter(|_| all_named)
     }
 
+    /// The values that are numbers, after all have been checked.
     fn check_values(
         &mut self,
         call: &ast::Spanned<ast::Call<'_>>,
         name: &str,
         wanted: &BTreeMap<String, MessageArgument>,
-    ) {
-        let mut given = Vec::new();
+    ) -> BTreeSet<String> {
+        let (mut given, mut numbers) = (Vec::new(), BTreeSet::new());
         for argument in &call.args {
             let ast::CallArg::Kwarg(value, expression) = argument else { continue };
             let of = self.expression_type(expression);
+            if of == TextValueType::Number {
+                numbers.insert((*value).to_string());
+            }
             let names = || wanted.keys().map(String::as_str);
             match wanted.get(*value) {
                 None => {
@@ -89,5 +94,6 @@ impl TextChecker<'_> {
             let help = format!("write `{SAY}(\"{name}\", {value}=…)`");
             self.add_finding(call.span(), format!("`{name}` needs `{value}`"), help);
         }
+        numbers
     }
 }

@@ -140,9 +140,11 @@ impl JudgedBody {
             });
             match verdict {
                 Ok((admitted, mut notes)) => {
-                    if let AdmittedItem::Change(change) = &admitted {
-                        notes.extend(note::note_change(change, catalogue));
-                    }
+                    notes.extend(match &admitted {
+                        AdmittedItem::Change(change) => note::note_change(change, catalogue),
+                        AdmittedItem::Preference(fact) => note::note_preference(fact, catalogue),
+                        _ => None,
+                    });
                     for note in notes {
                         judged.notes.entry(note).or_insert(index);
                     }

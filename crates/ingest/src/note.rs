@@ -10,9 +10,10 @@ use crate::{
     admission_error::quote_text,
     change::AdmittedChange,
     config::{STRANGE_FIELDS_MAX, STRANGE_NAME_BYTES_MAX},
+    preference::PreferenceFact,
 };
 
-/// Why a change tells nobody, or fewer than it could, or less than it says.
+/// Why a change tells nobody, or fewer than it could, or less than it says; or why a choice is none.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ChangeNote {
     /// No kind is told on it, and which name was probably meant.
@@ -21,6 +22,8 @@ pub enum ChangeNote {
     NobodyListed { what: String },
     /// No such field is declared, and which one was probably meant.
     NoField { field: String, help: String },
+    /// A choice of a person changes nothing, for this reason.
+    IdleChoice { why: String },
 }
 
 impl fmt::Display for ChangeNote {
@@ -32,6 +35,7 @@ impl fmt::Display for ChangeNote {
                 write!(f, "`{what}`: {why}")
             }
             Self::NoField { field, help } => write!(f, "the field `{field}` is not known; {help}"),
+            Self::IdleChoice { why } => write!(f, "this choice changes nothing: {why}"),
         }
     }
 }
@@ -78,6 +82,14 @@ fn missing_attributes(cloud: &CloudChange) -> impl Iterator<Item = &str> {
         ("version", cloud.version.is_none()),
     ];
     missing.into_iter().filter_map(|(name, is_missing)| is_missing.then_some(name))
+}
+
+/// The note on a choice that changes nothing in any catalogue that persons have. One that is taken back needs no reason.
+pub fn note_preference(fact: &PreferenceFact, catalogue: &Catalogue) -> Option<ChangeNote> {
+    fact.choice?;
+    let reasons: Option<Vec<String>> =
+        catalogue.arms().map(|(_, arm)| arm.explain_idle_choice(&fact.name)).collect();
+    Some(ChangeNote::IdleChoice { why: reasons?.into_iter().next()? })
 }
 
 /// The note on a change, if there is one.

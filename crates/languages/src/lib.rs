@@ -6,9 +6,10 @@
 //! the one for a reader among those that a catalogue has; [`formats`] is what CLDR says of it; [`house_words`] are the
 //! sentences of the house, in files beside this one.
 //!
-//! Those files, and those of a catalogue, are [Fluent](https://projectfluent.org): [`message_file`] reads one,
-//! [`message_check`] says what is wrong with it or differs from the same file in another language, and [`message_text`]
-//! fills a message in. [`isolation`] keeps values that are written the other way from turning what stands beside them.
+//! Those files, and those of a catalogue, are [Fluent](https://projectfluent.org): [`message_file`] reads one and
+//! [`parse_problem`] words what its parser found, [`message_check`] says what is wrong with it or differs from the same
+//! file in another language, and [`message_text`] fills a message in. [`isolation`] keeps values that are written the
+//! other way from turning what stands beside them.
 
 mod choice;
 mod direction;
@@ -19,6 +20,7 @@ mod language;
 mod message_check;
 mod message_file;
 mod message_text;
+mod parse_problem;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +30,9 @@ pub use direction::TextDirection;
 pub use house_words::HOUSE_LANGUAGES;
 pub use isolation::{ISOLATE_CLOSE, ISOLATE_OPEN, ends_line, strip_isolates, turns_direction};
 pub use language::{LanguageError, ReaderLanguage};
-pub use message_check::{DifferenceSort, MessageDifference, compare_messages, find_plural_gaps};
-pub use message_file::{ArgumentUse, MessageBook, MessageProblem};
+pub use message_check::{
+    CountedValues, DifferenceSort, MessageDifference, compare_messages, find_plural_choices,
+    find_plural_slips,
+};
+pub use message_file::{ArgumentChoice, ArgumentUse, BYTE_ORDER_MARK, MessageBook, MessageProblem};
 pub use message_text::MessageValue;

@@ -7,26 +7,37 @@ use fluent_syntax::{
     parser,
 };
 
+use crate::parse_problem::{describe_parse_error, find_fatal_slip};
+
 /// Messages of one file.
 const MESSAGES_MAX: usize = 5_000;
 /// Messages that refer to messages, so deep.
 pub(crate) const DEPTH_MAX: usize = 8;
-/// Braces within braces. The parser calls itself for each, and deeper ones would end the process.
-const NESTING_MAX: usize = 20;
 /// What editors of Windows write before a text.
-const BYTE_ORDER_MARK: char = '\u{FEFF}';
+pub const BYTE_ORDER_MARK: char = '\u{FEFF}';
 /// Messages that one message refers to, and those that these refer to.
 const STEPS_MAX: usize = 200;
 /// The only function that messages may call; it says of its argument what is so anyway.
 const NUMBER: &str = "NUMBER";
 
+/// Whether a message chooses by a value, and among what.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum ArgumentChoice {
+    #[default]
+    None,
+    /// Among words, or there is one form for all.
+    Word,
+    Plural,
+}
+
 /// How a message uses a value.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum ArgumentUse {
-    /// It is written, or a word is chosen by it.
-    Any,
-    /// A plural is chosen by it, so it is a number.
-    Number,
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ArgumentUse {
+    pub choice: ArgumentChoice,
+    /// A plural is chosen by it, or it is written as a number.
+    pub is_number: bool,
+    /// It is written where each choice falls to its variant with the star.
+    pub is_written: bool,
 }
 
 /// Something wrong in a file, at a byte of it.
@@ -56,22 +67,14 @@ impl MessageBook {
     /// Reads a file. All that is wrong with it is found at once.
     pub fn parse(text: &str) -> Result<Self, Vec<MessageProblem>> {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        if let Some(offset) = find_deep_brace(text) {
-            let what = format!("braces within braces, more than {NESTING_MAX} deep");
-            return Err(vec![MessageProblem { offset, what, help: Some("close each `{`".to_owned()) }]);
+        if let Some(slip) = find_fatal_slip(text) {
+            return Err(vec![slip]);
         }
         let mut problems = Vec::new();
         let resource = match parser::parse(text.to_owned()) {
             Ok(resource) => resource,
             Err((resource, errors)) => {
-                let problem = |error: parser::ParserError| MessageProblem {
-                    offset: error.pos.start.min(text.len()),
-                    what: format!("this is not a message: {}", lower_first(&error.kind.to_string())),
-                    help: Some(
-                        "a message is written `name = text`, and its other lines are indented".to_owned(),
-                    ),
-                };
-                problems.extend(errors.into_iter().map(problem));
+                problems.extend(errors.iter().map(|error| describe_parse_error(error, text)));
                 resource
             }
         };
@@ -116,20 +119,26 @@ impl MessageBook {
         all.insert(name, BookMessage { text: value, offset });
     }
 
-    /// That everything which a message refers to is there, and that none refers to itself in the end.
+    /// That everything which a message refers to is there, and that none refers to itself in the end. What is wrong is
+    /// said of the message that it stands in, and of a circle once.
     fn check_references(&self, problems: &mut Vec<MessageProblem>) {
-        for (name, message) in self.messages.iter().chain(&self.terms) {
-            let mut walk = ReferenceWalk { book: self, found: Vec::new(), steps: 0 };
+        let mut circle: Option<MessageProblem> = None;
+        let terms = self.terms.iter().map(|(name, term)| (format!("-{name}"), term));
+        let messages = self.messages.iter().map(|(name, message)| (name.clone(), message));
+        for (name, message) in messages.chain(terms) {
+            let mut walk = ReferenceWalk { book: self, found: BTreeSet::new(), steps: 0, is_endless: false };
             walk.check_pattern(&message.text, 0);
-            walk.found.sort();
-            walk.found.dedup();
-            let problem = |what: String| MessageProblem {
+            let problem = |what: &str| MessageProblem {
                 offset: message.offset,
                 what: format!("`{name}` {what}"),
                 help: None,
             };
-            problems.extend(walk.found.into_iter().map(problem));
+            problems.extend(walk.found.iter().map(|what| problem(what)));
+            if walk.is_endless && circle.as_ref().is_none_or(|first| message.offset < first.offset) {
+                circle = Some(problem("refers to itself, or through too many others"));
+            }
         }
+        problems.extend(circle);
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -141,9 +150,9 @@ impl MessageBook {
     }
 
     /// These messages, and those to which they refer.
-    pub fn reached_names(&self, names: &BTreeSet<String>) -> BTreeSet<String> {
+    pub fn reached_names<'n>(&self, names: impl IntoIterator<Item = &'n String>) -> BTreeSet<String> {
         let mut reached = BTreeSet::new();
-        let mut open: Vec<String> = names.iter().cloned().collect();
+        let mut open: Vec<String> = names.into_iter().cloned().collect();
         while let Some(name) = open.pop() {
             let Some(message) = self.messages.get(&name).filter(|_| reached.insert(name.clone())) else {
                 continue;
@@ -166,39 +175,49 @@ impl MessageBook {
     pub fn arguments(&self, name: &str) -> BTreeMap<String, ArgumentUse> {
         let mut arguments = BTreeMap::new();
         if let Some(message) = self.messages.get(name) {
-            self.collect_arguments(&message.text, 0, &mut arguments);
+            self.collect_arguments(&message.text, (0, true), &mut arguments);
         }
         arguments
     }
 
+    /// `by_default`: whether this is reached by variants with a star alone.
     fn collect_arguments(
         &self,
         pattern: &Pattern<String>,
-        depth: usize,
+        (depth, by_default): (usize, bool),
         arguments: &mut BTreeMap<String, ArgumentUse>,
     ) {
-        let mut add = |name: &str, of: ArgumentUse| {
-            let known = arguments.entry(name.to_owned()).or_insert(of);
-            *known = (*known).max(of);
-        };
-        let mut referred = Vec::new();
-        visit_expressions(pattern, &mut |expression| match expression {
-            Expression::Select { selector, variants } => {
-                let is_plural = variants.iter().any(|variant| is_plural_key(&variant.key));
-                if let Some(name) = variable_name(selector) {
-                    add(name, if is_plural { ArgumentUse::Number } else { ArgumentUse::Any });
+        for element in &pattern.elements {
+            let PatternElement::Placeable { expression } = element else { continue };
+            let mut expression = expression;
+            while let Expression::Inline(InlineExpression::Placeable { expression: inner }) = expression {
+                expression = inner;
+            }
+            match expression {
+                Expression::Select { selector, variants } => {
+                    let is_plural = variants.iter().any(|variant| is_plural_key(&variant.key));
+                    if let Some(name) = variable_name(selector) {
+                        let known = arguments.entry(name.to_owned()).or_default();
+                        let choice = if is_plural { ArgumentChoice::Plural } else { ArgumentChoice::Word };
+                        known.choice = known.choice.max(choice);
+                        known.is_number |= is_plural;
+                    }
+                    for variant in variants {
+                        let by_default = by_default && variant.default;
+                        self.collect_arguments(&variant.value, (depth, by_default), arguments);
+                    }
+                }
+                Expression::Inline(inline) => {
+                    if let Some(name) = variable_name(inline) {
+                        let known = arguments.entry(name.to_owned()).or_default();
+                        known.is_number |= matches!(inline, InlineExpression::FunctionReference { .. });
+                        known.is_written |= by_default;
+                    }
+                    if let Some(message) = self.referred(inline).filter(|_| depth < DEPTH_MAX) {
+                        self.collect_arguments(&message.text, (depth + 1, by_default), arguments);
+                    }
                 }
             }
-            Expression::Inline(inline) => {
-                if let Some(name) = variable_name(inline) {
-                    let is_number = matches!(inline, InlineExpression::FunctionReference { .. });
-                    add(name, if is_number { ArgumentUse::Number } else { ArgumentUse::Any });
-                }
-                referred.extend(self.referred(inline));
-            }
-        });
-        for message in referred.into_iter().filter(|_| depth < DEPTH_MAX) {
-            self.collect_arguments(&message.text, depth + 1, arguments);
         }
     }
 
@@ -212,63 +231,50 @@ impl MessageBook {
     }
 }
 
-/// The first brace that is too deep. One in quotes by itself, `{ "{" }`, opens nothing.
-fn find_deep_brace(text: &str) -> Option<usize> {
-    let mut open = 0_usize;
-    for (at, letter) in text.char_indices() {
-        let is_alone = || text[..at].ends_with("{ \"") && text[at + 1..].starts_with("\" }");
-        match letter {
-            '{' | '}' if is_alone() => {}
-            '{' if open == NESTING_MAX => return Some(at),
-            '{' => open += 1,
-            '}' => open = open.saturating_sub(1),
-            _ => {}
-        }
-    }
-    None
-}
-
 /// Looks for references that lead nowhere, and for what messages have no use for.
 struct ReferenceWalk<'a> {
     book: &'a MessageBook,
-    found: Vec<String>,
+    /// What is wrong with the message itself.
+    found: BTreeSet<String>,
     steps: usize,
+    is_endless: bool,
 }
 
 impl ReferenceWalk<'_> {
     fn check_pattern(&mut self, pattern: &Pattern<String>, depth: usize) {
         self.steps += 1;
         if depth > DEPTH_MAX || self.steps > STEPS_MAX {
-            self.found.push("refers to itself, or through too many others".to_owned());
+            self.is_endless = true;
             return;
         }
-        let mut inlines = Vec::new();
         visit_expressions(pattern, &mut |expression| match expression {
-            Expression::Select { selector, .. } => inlines.push((selector.clone(), true)),
-            Expression::Inline(inline) => inlines.push((inline.clone(), false)),
-        });
-        for (inline, is_selector) in inlines {
-            if is_selector && variable_name(&inline).is_none() {
-                self.found.push("chooses by something that is no value: write `{ $name -> …`".to_owned());
+            Expression::Select { selector, .. } => {
+                if variable_name(selector).is_none() && depth == 0 {
+                    let what = "chooses by something that is no value: write `{ $name -> …`";
+                    self.found.insert(what.to_owned());
+                }
+                self.check_inline(selector, depth);
             }
-            self.check_inline(&inline, depth);
-        }
+            Expression::Inline(inline) => self.check_inline(inline, depth),
+        });
     }
 
     fn check_inline(&mut self, inline: &InlineExpression<String>, depth: usize) {
-        match inline {
+        let what = match inline {
             InlineExpression::MessageReference { id, .. } | InlineExpression::TermReference { id, .. } => {
                 match self.book.referred(inline) {
-                    // That it is too deep has been said.
-                    Some(_) if self.steps > STEPS_MAX => {}
-                    Some(referred) => self.check_pattern(&referred.text, depth + 1),
-                    None => self.found.push(format!("refers to `{}`, which is not there", id.name)),
+                    Some(_) if self.is_endless => return,
+                    Some(referred) => return self.check_pattern(&referred.text, depth + 1),
+                    None => format!("refers to `{}`, which is not there", id.name),
                 }
             }
             InlineExpression::FunctionReference { id, .. } if id.name != NUMBER => {
-                self.found.push(format!("calls `{}`; there is only `{NUMBER}`", id.name));
+                format!("calls `{}`; there is only `{NUMBER}`", id.name)
             }
-            _ => {}
+            _ => return,
+        };
+        if depth == 0 {
+            self.found.insert(what);
         }
     }
 }
@@ -336,9 +342,4 @@ fn find_message(text: &str, name: &str, nth: usize) -> Option<usize> {
         offset += line.len();
     }
     found.get(nth).or(found.first()).copied()
-}
-
-fn lower_first(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -61,6 +61,8 @@ title-welcome = Welcome
 
 maybe = may have been sent before
 maybe-line = May have been sent before.
-more = { $count } more in the next mail.
+more = { $count ->
+   *[other] { $count } more in the next mail.
+}
 foot = You get this mail for what happens to pages of yours, or that you watch.
 less = No more mail, or less of it

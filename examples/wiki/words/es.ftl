@@ -60,6 +60,8 @@ title-welcome = Bienvenida
 
 maybe = quizá ya enviado antes
 maybe-line = Quizá ya enviado antes.
-more = { $count } más en el próximo correo.
+more = { $count ->
+   *[other] { $count } más en el próximo correo.
+}
 foot = Recibes este correo por lo que pasa en tus páginas o en las que sigues.
 less = No recibir más correos, o recibir menos

@@ -143,3 +143,29 @@ fn the_nearest_word_counts() {
     ];
     scene.check("edited", "main", &others, "digest by category");
 }
+
+#[test]
+fn a_choice_that_changes_nothing_says_why() {
+    let catalogue = parse();
+    let check = |field: &str, expected: &str| {
+        assert_eq!(catalogue.explain_idle_choice(field).unwrap_or_default(), expected, "{field}");
+    };
+    let fields = ["all", "kind edited", "category edits", "actor ben", "push/kind edited", "subject page:1"];
+    for field in fields.into_iter().chain(["thread book:1", "about edited page:1", "about edited book:1"]) {
+        check(field, "");
+    }
+    check("kind alarm", "`alarm` is critical, so it is told whatever people choose");
+    check("about alarm page:1", "`alarm` is critical, so it is told whatever people choose");
+    check("email/kind edited", "`edited` is never told on `email`");
+    check("email/all", "all that it is about is never told on `email`");
+    check("subject book:1", "no kind is about a `book`");
+    check("thread page:1", "no kind has a `page` as its thread");
+    check("about edited work:1", "`edited` is not about a `work`");
+    check("category others", "no kind is in the category `others`");
+    // Only one who subscribed to it is found by a critical kind of subscribers.
+    let text = CATALOGUE.replace("to: {person: owner}", "to: {subscribers_of: [subject, book]}");
+    let catalogue = Catalogue::parse(&text, "catalogue.yaml", &|_| Err("no file".to_owned())).unwrap();
+    for field in ["about alarm page:1", "about alarm book:1", "subject book:1"] {
+        assert_eq!(catalogue.explain_idle_choice(field), None, "{field}");
+    }
+}

@@ -1,5 +1,7 @@
 //! The languages of a catalogue and its messages: what is said of each slip, as `file:line:column: what; help`.
 
+use source_text::TextProblem;
+
 use super::*;
 
 const EN: &str =
@@ -163,14 +165,138 @@ fn what_nobody_says_and_missing_plurals_are_noted() {
         assert_eq!(said, expected, "{piece} -> {by}");
     };
     check("", "", &[]);
+    check("made = { $who }", "old = x\nmade = { $who }", &["dir/words/en.ftl:1: no text says `old`"]);
+    check("made = { $title }", "-it = x\nthat = y\nmade = { that }{ -it }{ $title }", &[]);
     check(
-        "made = { $who }",
-        "old = x\nmade = { $who }",
+        "    [one] eins\n",
+        "    [two] zwei\n",
+        &["dir/words/de.ftl:2: `new` never takes `[two]` for `$count`, and has no `one`"],
+    );
+}
+
+/// A catalogue whose one text says `a`, with these messages in English, German, French and Japanese.
+fn parse_four(value: &str, words: [&str; 4]) -> Result<Catalogue, TextProblems> {
+    let text = format!(
+        "catalogue: four
+languages: [en, de, fr, ja]
+words: words
+subjects: {{page: {{owner: person, title: text, edits: number}}}}
+kinds:
+  edited: {{on: page.edited, to: {{person: owner}}, says: '{{{{ say(\"a\", n=subject.{value}) }}}}', plans: now}}
+plans:
+  now:
+    {{channel: push, close: at_once, look_back: 2d, headline: h, body: b,
+     sections: [{{title: All, kinds: edited, most: 9, order: newest}}]}}
+"
+    );
+    Catalogue::parse(&text, "catalogue.yaml", &|name| {
+        let tags = ["en", "de", "fr", "ja"].map(|tag| format!("words/{tag}.ftl"));
+        let found = tags.iter().position(|file| file == name);
+        Ok(found.map_or("", |at| words[at]).replace("CHOOSE", "{ $n ->\n    [one] x\n   *[other] { $n }\n }"))
+    })
+}
+
+#[test]
+fn what_differs_between_languages_is_told_once_where_it_is_wrong() {
+    let check = |words: [&str; 4], expected: &[&str]| {
+        let line = |problem: &TextProblem| {
+            let help = problem.help.as_deref().unwrap_or_default();
+            format!("{}:{}: {}; {help}", problem.file, problem.line, problem.what)
+        };
+        let said: Vec<String> = match parse_four("edits", words) {
+            Ok(catalogue) => {
+                let notes = catalogue.note_messages();
+                notes.iter().map(line).collect()
+            }
+            Err(problems) => problems.0.iter().filter(|one| one.file.ends_with("ftl")).map(line).collect(),
+        };
+        assert_eq!(said, expected, "{words:?}");
+    };
+    let choosing = "a = CHOOSE\n";
+    check(
+        [choosing; 4],
+        &["words/ja.ftl:1: `a` never takes `[one]` for `$n`; the plurals of `ja` are other"],
+    );
+    check([choosing, choosing, choosing, "a = { $n }\n"], &[]);
+    // One form for all numbers is meant if the star says so.
+    check([choosing, "a = { $n ->\n   *[other] { $n } weitere\n }\n", choosing, "a = { $n }\n"], &[]);
+    let one_form =
+        "choose its plural, or write `{ $n ->` with `*[other]` alone, if the form is right for all";
+    check(
+        ["a = { $n }\n", choosing, choosing, "a = { $n }\n"],
+        &[&format!(
+            "words/en.ftl:1: `a` has one form for all of `$n`, by which `words/de.ftl` chooses; {one_form}"
+        )],
+    );
+    check(
+        [choosing, choosing, "# x\nb = { $n }\na = { b }\n", "a = { $n }\n"],
+        &[&format!(
+            "words/fr.ftl:3: `a` has one form for all of `$n`, by which `words/en.ftl` chooses; {one_form}"
+        )],
+    );
+    check(
+        [choosing, choosing, choosing, "a = x\n"],
         &[
-            "dir/words/de.ftl:1: `old` is missing, and no text says it",
-            "dir/words/en.ftl:1: no text says `old`",
+            "words/ja.ftl:1: `a` leaves out `$n`, which `words/en.ftl` writes; write `{ $n }`, or choose by it",
         ],
     );
-    check("made = { $title }", "-it = x\nthat = y\nmade = { that }{ -it }{ $title }", &[]);
-    check("    [one] eins\n", "    [two] zwei\n", &["dir/words/de.ftl:2: `new` has no `one` for `$count`"]);
+    // A text gives a number, so these are no words.
+    check(
+        ["a = { $n ->\n    [on] x\n   *[other] { $n }\n }\n"; 4],
+        &[
+            "words/en.ftl:1: `a` never takes `[on]` for `$n`, and has no `one`; the plurals of `en` are one, other",
+            "words/de.ftl:1: `a` never takes `[on]` for `$n`, and has no `one`; the plurals of `de` are one, other",
+            "words/fr.ftl:1: `a` never takes `[on]` for `$n`, and has no `one`; the plurals of `fr` are one, many, other",
+            "words/ja.ftl:1: `a` never takes `[on]` for `$n`; the plurals of `ja` are other",
+        ],
+    );
+    // What all others have alike is right.
+    check(
+        ["a = { $m }\n", "a = { $n }\n", "a = { $n }\n", "a = { $n }\n"],
+        &["words/en.ftl:1: `a` does not read `$n`, which all other languages do; "],
+    );
+    check(
+        ["a = { $n\n", "a = { $n }{ $k }\n", "a = { $n }\n", "a = { $n }\n"],
+        &[
+            "words/en.ftl:1: `a` has a `{` that is not closed; write `}` after the value, as in `{ $count }`; the sign itself is `{ \"{\" }`",
+        ],
+    );
+    check(
+        ["a = { $n }\nb = x\n", "a = { $n }\nb = x\n", "a = { $n }\nb = x\n", "a = { $n }\nb = x\nc = x\n"],
+        &[
+            "words/en.ftl:2: no text says `b`; `say(\"b\")` would say it",
+            "words/ja.ftl:3: no text says `c`; `say(\"c\")` would say it",
+        ],
+    );
+}
+
+#[test]
+fn a_text_may_choose_by_words() {
+    let words = "a = { $n ->\n    [on] x\n   *[other] y\n }\n";
+    let catalogue = parse_four("title", [words; 4]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(catalogue.note_messages(), []);
+}
+
+#[test]
+fn a_file_of_no_language_is_noted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (text, words) = (dir.path().join("catalogue.yaml"), dir.path().join("words"));
+    let catalogue = "catalogue: one
+languages: [en]
+words: words
+subjects: {page: {owner: person}}
+kinds: {edited: {on: page.edited, to: {person: owner}, says: '{{ say(\"a\") }}', plans: now}}
+plans:
+  now:
+    {channel: push, close: at_once, look_back: 2d, headline: h, body: b,
+     sections: [{title: All, kinds: edited, most: 9, order: newest}]}
+";
+    std::fs::write(text, catalogue).unwrap();
+    std::fs::create_dir(&words).unwrap();
+    for file in ["en.ftl", "de.ftl", "notes.txt"] {
+        std::fs::write(words.join(file), "a = x\n").unwrap();
+    }
+    let notes = Catalogue::load(dir.path(), DayLife::default()).unwrap().note_messages();
+    let said: Vec<_> = notes.iter().map(|note| (note.file.clone(), note.what.as_str())).collect();
+    assert_eq!(said, [(words.join("de.ftl").display().to_string(), "nobody reads these messages")]);
 }

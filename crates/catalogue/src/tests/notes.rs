@@ -92,17 +92,84 @@ fn choices_that_change_nothing_are_noted() {
     check(offers, "", &["dir/catalogue.yaml:9: no kind is in the category `offers`"]);
     check(offers, "    category: offers\n", &[]);
     check("", "    unless_chosen: digest\n", &[]);
-    let at_once = "
-catalogue: at_once
-subjects: {page: {owner: person}}
+}
+
+#[test]
+fn defaults_that_change_nothing_are_noted() {
+    let check = |category: &str, kind: &str, plan: &str, expected: &[&str]| {
+        let text = format!(
+            "
+catalogue: small
+subjects: {{page: {{owner: person}}}}
+categories: {{edits: {{{category}}}}}
 kinds:
-  edited: {on: page.edited, to: {person: owner}, says: edited, plans: now, unless_chosen: digest}
+  edited: {{on: page.edited, to: {{person: owner}}, says: edited, plans: [now, far], category: edits{kind}}}
 plans:
   now:
-    {channel: push, close: at_once, look_back: 2d, headline: h, body: b,
-     sections: [{title: All, kinds: edited, most: 9, order: newest}]}
+    {{channel: push, {plan}, look_back: 2d, headline: h, body: b,
+     sections: [{{title: All, kinds: edited, most: 9, order: newest}}]}}
+  far:
+    {{channel: webhook, close: {{daily: '09:00', zone: person}}, look_back: 2d, headline: h, body: b,
+     sections: [{{title: All, kinds: edited, most: 9, order: newest}}]}}
+"
+        );
+        let notes = parse_with(&text, MJML).unwrap_or_else(|problems| panic!("{problems}")).notes();
+        let said: Vec<_> = notes.iter().map(|note| format!("{}: {}", note.line, note.what)).collect();
+        assert_eq!(said, expected, "{category} {kind} {plan}");
+    };
+    let (at_once, daily) = ("close: at_once", "close: {daily: '09:00', zone: person}");
+    let by_kind = "6: `edited` is told as a digest unless people choose, but no plan of it on `push` is one: `now` gathers for less than an hour";
+    check("", ", unless_chosen: digest", at_once, &[by_kind]);
+    check("", ", unless_chosen: digest", daily, &[]);
+    check(
+        "unless_chosen: digest",
+        "",
+        at_once,
+        &[
+            "6: `edited` is told as a digest by its category `edits`, but no plan of it on `push` is one: `now` gathers for less than an hour",
+        ],
+    );
+    check(
+        "tenants: {acme: digest}",
+        "",
+        &format!("{daily}, urgent: true"),
+        &[
+            "6: `edited` is told as a digest by its category `edits` for `acme`, but no plan of it on `push` is one: `now` is urgent",
+        ],
+    );
+    // The kind's own word is nearer.
+    check("unless_chosen: digest", ", unless_chosen: on", at_once, &[]);
+    check("unless_chosen: digest", ", critical: true", at_once, &[]);
+    let off = "6: `edited` is off by its category `edits`, but critical, so it is told to everybody";
+    check("unless_chosen: off", ", critical: true", at_once, &[off]);
+    check("unless_chosen: off", "", at_once, &[]);
+}
+
+#[test]
+fn a_plan_that_no_kind_names_is_noted() {
+    // A section with kinds would be refused, since these name no such plan.
+    let template = MJML.replace("{{ i.subject.image }}", "{{ unsubscribe }}");
+    let plan = "plans:
+  nudge:
+    channel: push
+    close: at_once
+    look_back: 2d
+    headline: h
+    body: b
+    sections: [{title: All, kinds: [], most: 9, order: newest}]
 ";
-    let notes = parse_with(at_once, MJML).unwrap_or_else(|problems| panic!("{problems}")).notes();
-    let noted = "`edited` is told as a digest unless people choose, but none of its plans gathers";
-    assert_eq!(notes.iter().map(|note| (note.line, &*note.what)).collect::<Vec<_>>(), [(5, noted)]);
+    let noted = "dir/catalogue.yaml:25: no kind names the plan `nudge`, so it tells nobody";
+    assert_eq!(list_notes("plans:\n", plan, &template), [noted]);
+}
+
+#[test]
+fn the_examples_have_no_notes() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let mut count = 0;
+    for dir in fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()) {
+        let Ok(catalogue) = Catalogue::load(&dir, DayLife::default()) else { continue };
+        assert_eq!(catalogue.notes(), [], "{}", dir.display());
+        count += 1;
+    }
+    assert!(count > 2, "{count}");
 }

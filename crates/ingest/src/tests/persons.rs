@@ -193,6 +193,13 @@ async fn mutes_are_flags_that_nobody_is_told_of() {
     let end = fact("tidings.unmute", 9, r#""kind":"work_out""#);
     assert_eq!(post_body(&router, "/v1/facts", &[], end).await.0, 202);
     assert_eq!(flag("kind work_out").await, Some(false));
+    // What changes nothing is taken, and the answer says so; it is no news of what is taken back.
+    let (_, said) =
+        post_body(&router, "/v1/facts", &[], fact("tidings.mute", 1, r#""thread":"work:1""#)).await;
+    assert!(said.contains("this choice changes nothing: no kind has a `work` as its thread"), "{said}");
+    let (_, said) =
+        post_body(&router, "/v1/facts", &[], fact("tidings.unmute", 2, r#""thread":"work:1""#)).await;
+    assert!(!said.contains("notes"), "{said}");
 }
 
 #[tokio::test]
