@@ -20,6 +20,8 @@ pub const EVENTS_AT_ONCE: usize = 4;
 /// Rows that are resolved, written and announced together in a turn of events.
 pub const SHEET_ROWS_MAX: usize = SLICE_PERSONS_MAX / 4;
 
+/// Slices that are told at the same time, each so much smaller; a commit costs as much for all of them as for one.
+pub const SLICES_AT_ONCE: usize = 4;
 /// A slice is told in so many parts: while some are written the next is made.
 pub const PARTS_OF_SLICE: usize = 4;
 /// A slice of the lightest tenant is so many times smaller than a whole one at most: a turn costs something by itself.
@@ -46,10 +48,11 @@ pub const ANNOUNCED_BYTES_MAX: usize = 512 * 1024;
 /// Windows that one announcement names, of those that plans tell apart.
 pub const WINDOWS_NAMED_MAX: usize = 64;
 
-// Law 13: of a large audience never more than one slice is in hand. The loop of events beside it holds as much
+// Law 13: of large audiences never more persons than a slice has are in hand. The loop of events beside it holds as much
 // at most: what is on the sheet, what was just found for it, and what is being found.
 const OF_EVENTS: usize = SHEET_ROWS_MAX + (EVENTS_AT_ONCE + 1) * INLINE_PERSONS_MAX;
 const _: () = assert!(OF_EVENTS <= SLICE_PERSONS_MAX);
+const _: () = assert!(SLICES_AT_ONCE <= LIGHT_SLICES_MAX);
 const _: () = assert!(FAR_MS < DAY_LIFE_MIN as i64 * DAY_MS - DAY_MS - LATE_MS_MAX);
 const _: () = assert!(ANNOUNCED_MAX <= wire::LIST_MAX);
 const _: () = assert!(

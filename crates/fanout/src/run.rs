@@ -21,7 +21,7 @@ use wire::topics;
 
 use crate::{
     apply,
-    config::{Config, FanoutSizes, GROUP, SLICES_GROUP},
+    config::{Config, FanoutSizes, GROUP, SLICES_AT_ONCE, SLICES_GROUP},
     deps::Deps,
     load, newer_edition, read,
     recipient_sheet::{RecipientSheet, ResolvedSheet},
@@ -36,8 +36,8 @@ pub async fn run(deps: Deps, config: Config) -> anyhow::Result<()> {
 /// Runs the room with other sizes than usual.
 pub async fn run_with(deps: Deps, config: Config, sizes: FanoutSizes) -> anyhow::Result<()> {
     let events = drive_loop(&deps, GROUP, topics::EVENTS, TurnGuarantee::Plain, config.records_max);
-    // One slice a turn, and atomic: a crash can tell a slice again, but never makes two walks of one.
-    let slices = drive_loop(&deps, SLICES_GROUP, topics::SLICES, TurnGuarantee::Atomic, 1);
+    // Few slices a round, and atomic: a crash can tell a slice again, but never makes two walks of one.
+    let slices = drive_loop(&deps, SLICES_GROUP, topics::SLICES, TurnGuarantee::Atomic, SLICES_AT_ONCE);
     let fanout = FanoutWork { deps, sizes, shares: config.shares };
     let (mut of_events, mut of_slices) = (EventWork(fanout.clone()), SliceWork(fanout));
     future::try_join(run_room(events, &mut of_events), run_room(slices, &mut of_slices)).await?;
@@ -74,15 +74,12 @@ struct SliceWork(FanoutWork);
 #[async_trait]
 impl RoomWork for SliceWork {
     async fn turn(&mut self, batch: &RecordBatch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
-        let now = load::load_trusted_time(&self.0.deps, batch).await?;
-        let mut of_turn = self.0.quarantine_newer(batch)?;
-        let read = read::read_slices(&batch.records, self.0.deps.room.store.day_life(), now)?;
-        self.0.deps.metrics.count_slices(&read);
-        of_turn.extend(read.rejects);
-        for slice in read.told {
-            of_turn.extend(self.0.tell_slice(slice, batch.partition, now).await?);
-        }
-        Ok(of_turn)
+        self.0.tell_slices(batch, batch.records.len()).await
+    }
+
+    async fn turns(&mut self, round: &[(RecordBatch, Option<i64>)]) -> Vec<anyhow::Result<Vec<NewRecord>>> {
+        let at_once = round.iter().map(|(batch, _)| batch.records.len()).sum();
+        future::join_all(round.iter().map(|(batch, _)| self.0.tell_slices(batch, at_once))).await
     }
 }
 
@@ -95,6 +92,21 @@ struct FanoutWork {
 }
 
 impl FanoutWork {
+    /// Tells the slices of a turn at the same time, together with those of other turns so many.
+    async fn tell_slices(&self, batch: &RecordBatch, at_once: usize) -> anyhow::Result<Vec<NewRecord>> {
+        let now = load::load_trusted_time(&self.deps, batch).await?;
+        let mut of_turn = self.quarantine_newer(batch)?;
+        let read = read::read_slices(&batch.records, self.deps.room.store.day_life(), now)?;
+        self.deps.metrics.count_slices(&read);
+        of_turn.extend(read.rejects);
+        let telling =
+            read.told.into_iter().map(|slice| self.tell_slice(slice, (batch.partition, now), at_once));
+        for told in future::join_all(telling).await {
+            of_turn.extend(told?);
+        }
+        Ok(of_turn)
+    }
+
     /// What is put aside of a batch because a newer edition wrote it; fails while that one is waited for.
     fn quarantine_newer(&self, batch: &RecordBatch) -> anyhow::Result<Vec<NewRecord>> {
         let now = self.deps.room.now();

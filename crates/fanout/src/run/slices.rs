@@ -1,5 +1,5 @@
-//! Slices of large audiences (law 13): each turn tells one, and writes what is left of it: one slice, or several that are
-//! told at the same time.
+//! Slices of large audiences (law 13): each round tells a few at the same time, which share what may be in hand, and writes
+//! what is left of each: one slice, or several.
 
 use anyhow::Context as _;
 use futures::{StreamExt as _, stream::FuturesUnordered};
@@ -31,13 +31,13 @@ impl FanoutWork {
     pub(super) async fn tell_slice(
         &self,
         slice: FanoutItem<Slice>,
-        partition: u32,
-        now: UtcMillis,
+        at: (u32, UtcMillis),
+        at_once: usize,
     ) -> anyhow::Result<Vec<NewRecord>> {
         let mut span = self.deps.room.tracer.begin_child(SpanName::Slice, slice.trace.as_ref());
         span.set(SpanAttribute::Tenant, || slice.what.event.tenant.as_str());
         span.set(SpanAttribute::Event, || slice.what.event.key.to_string());
-        with_scope(span.scope(), self.walk_slice(slice, &mut span, (partition, now))).await
+        with_scope(span.scope(), self.walk_slice(slice, &mut span, at, at_once)).await
     }
 
     async fn walk_slice(
@@ -45,14 +45,15 @@ impl FanoutWork {
         slice: FanoutItem<Slice>,
         span: &mut Span,
         (partition, now): (u32, UtcMillis),
+        at_once: usize,
     ) -> anyhow::Result<Vec<NewRecord>> {
         let FanoutItem { what: slice, again, trace: parent } = slice;
         let is_first = slice.from.is_none();
         let mut sheet = decide::listed_sheet(&slice, again.as_ref(), &self.deps.room.catalogue);
         let (mut search, mut all, mut writes) =
             (CrowdSearch::new(slice), Vec::new(), FuturesUnordered::new());
-        let whole = self.slice_size(&search.slice().event.tenant);
-        let a_part = whole.div_ceil(PARTS_OF_SLICE);
+        let whole = self.slice_size(&search.slice().event.tenant, at_once);
+        let a_part = whole.min(self.sizes.slice.div_ceil(PARTS_OF_SLICE));
         // The sooner a large crowd is cut, the sooner others tell it too.
         let mut room = if is_first { a_part } else { whole };
         // One part alone first, so that something is written while the others are read.
@@ -108,11 +109,11 @@ impl FanoutWork {
         Ok(of_turn)
     }
 
-    /// Persons that a turn tells of a tenant's slice: of the heaviest tenant a whole slice, of others as much as their weight
-    /// says, since each part of a crowd has its turn as often as another.
-    fn slice_size(&self, tenant: &Tenant) -> usize {
+    /// Persons that a round with so many slices tells of a tenant's: its share of a whole slice, of others than the heaviest
+    /// tenant as much as their weight says, since each part of a crowd has its turn as often as another.
+    fn slice_size(&self, tenant: &Tenant, at_once: usize) -> usize {
         let whole = self.sizes.slice;
-        (whole * self.shares.weight(tenant) as usize / self.shares.weight_max() as usize)
+        (whole * self.shares.weight(tenant) as usize / self.shares.weight_max() as usize / at_once.max(1))
             .max(whole.div_ceil(LIGHT_SLICES_MAX))
     }
 
