@@ -74,6 +74,7 @@ impl FanoutBench {
         topics: &Arc<dyn Topics>,
         store: &Arc<dyn Store>,
         catalogue: &str,
+        crowd_parts: usize,
     ) -> anyhow::Result<Self> {
         let catalogue = Arc::new(self::parse_catalogue(catalogue)?);
         let room = room::Deps::for_one_room(topics.clone(), store.clone(), catalogue, Clock::real(0));
@@ -81,7 +82,7 @@ impl FanoutBench {
         let ports = fanout::Deps { room, metrics: fanout::FanoutMetrics::declare(&Metrics::default())? };
         let mut run = tokio::spawn(fanout::run(
             ports,
-            fanout::Config { records_max: 100, ..fanout::Config::default() },
+            fanout::Config { records_max: 100, crowd_parts, ..fanout::Config::default() },
         ));
         let waits = async {
             loop {
@@ -148,7 +149,7 @@ pub async fn time_event(
     catalogue: &str,
     event: &Event,
 ) -> anyhow::Result<Duration> {
-    let room = FanoutBench::start(topics, store, catalogue).await?;
+    let room = FanoutBench::start(topics, store, catalogue, 1).await?;
     let watch = SteadyStopwatch::start();
     room.append(event).await?;
     room.await_commit().await?;

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use fanout::config::PARTS_OF_SLICE;
+use fanout::config::{CROWD_PARTS_MAX, PARTS_OF_SLICE};
 use futures::{StreamExt as _, TryStreamExt as _, future::try_join_all};
 use house_facts::day_ring::DayRing;
 use model::{DayLife, Event, Person, Tenant, entry::DayKey, limits::SLICE_PERSONS_MAX};
@@ -56,7 +56,7 @@ async fn measure_fanout(
     let store: Arc<dyn Store> = timed.clone();
     let persons = fanout_room::numbered_persons(size)?;
     fanout_room::enrol_followers(&*store, &persons).await?;
-    let room = FanoutBench::start(&topics, &store, CATALOGUE).await?;
+    let room = FanoutBench::start(&topics, &store, CATALOGUE, CROWD_PARTS_MAX).await?;
     let mut bare = BareDriverLoop::new(tables, &persons);
     bare.choose_in_flight(progress).await?;
     let (mut whole, mut beside, mut stage, mut raw) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -67,12 +67,14 @@ pub struct Config {
     pub records_max: usize,
     /// How tenants share its turns.
     pub shares: Arc<TenantShares>,
+    /// Parts into which a large crowd is cut at most: 1 where one process is all there is, since who cuts reads on.
+    pub crowd_parts: usize,
 }
 
 impl Default for Config {
     /// As the house ships it.
     fn default() -> Self {
-        Self { records_max: RECORDS_MAX, shares: Arc::default() }
+        Self { records_max: RECORDS_MAX, shares: Arc::default(), crowd_parts: CROWD_PARTS_MAX }
     }
 }
 

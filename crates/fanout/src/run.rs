@@ -3,11 +3,8 @@
 mod events;
 mod slices;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use futures::future;
-use house_facts::tenant_shares::TenantShares;
 use model::{
     UtcMillis,
     fault::{self, PlantedFault},
@@ -38,7 +35,7 @@ pub async fn run_with(deps: Deps, config: Config, sizes: FanoutSizes) -> anyhow:
     let events = drive_loop(&deps, GROUP, topics::EVENTS, TurnGuarantee::Plain, config.records_max);
     // Few slices a round, and atomic: a crash can tell a slice again, but never makes two walks of one.
     let slices = drive_loop(&deps, SLICES_GROUP, topics::SLICES, TurnGuarantee::Atomic, SLICES_AT_ONCE);
-    let fanout = FanoutWork { deps, sizes, shares: config.shares };
+    let fanout = FanoutWork { deps, sizes, config };
     let (mut of_events, mut of_slices) = (EventWork(fanout.clone()), SliceWork(fanout));
     future::try_join(run_room(events, &mut of_events), run_room(slices, &mut of_slices)).await?;
     Ok(())
@@ -88,7 +85,7 @@ impl RoomWork for SliceWork {
 struct FanoutWork {
     deps: Deps,
     sizes: FanoutSizes,
-    shares: Arc<TenantShares>,
+    config: Config,
 }
 
 impl FanoutWork {

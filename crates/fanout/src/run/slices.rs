@@ -55,7 +55,7 @@ impl FanoutWork {
         let whole = self.slice_size(&search.slice().event.tenant, at_once);
         let a_part = whole.min(self.sizes.slice.div_ceil(PARTS_OF_SLICE));
         // The sooner a large crowd is cut, the sooner others tell it too.
-        let mut room = if is_first { a_part } else { whole };
+        let mut room = if is_first && self.config.crowd_parts > 1 { a_part } else { whole };
         // One part alone first, so that something is written while the others are read.
         let mut most = a_part;
         loop {
@@ -113,13 +113,15 @@ impl FanoutWork {
     /// tenant as much as their weight says, since each part of a crowd has its turn as often as another.
     fn slice_size(&self, tenant: &Tenant, at_once: usize) -> usize {
         let whole = self.sizes.slice;
-        (whole * self.shares.weight(tenant) as usize / self.shares.weight_max() as usize / at_once.max(1))
-            .max(whole.div_ceil(LIGHT_SLICES_MAX))
+        (whole * self.config.shares.weight(tenant) as usize
+            / self.config.shares.weight_max() as usize
+            / at_once.max(1))
+        .max(whole.div_ceil(LIGHT_SLICES_MAX))
     }
 
     /// What is left of a slice. A large crowd is cut, so that every process has a part of it.
     async fn cut_rest(&self, search: CrowdSearch) -> anyhow::Result<Vec<Slice>> {
-        let sizes = PartSizes { share: self.sizes.slice.div_ceil(2), most: CROWD_PARTS_MAX };
+        let sizes = PartSizes { share: self.sizes.slice.div_ceil(2), most: self.config.crowd_parts };
         let mut places = Vec::new();
         if let Some((crowd, cut)) = search.begun(sizes) {
             let cutting = self.deps.room.store.cut_crowd(&search.slice().event.tenant, crowd, cut);
