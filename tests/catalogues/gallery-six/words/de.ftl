@@ -65,7 +65,9 @@ waits = { $count ->
     [one] Noch { $count } wartet auf deine nächste Mail.
    *[other] { $count } weitere warten auf deine nächste Mail.
 }
-see-now = Jetzt ansehen:
+see-now = { $count ->
+   *[other] Jetzt ansehen:
+}
 foot = Du bekommst diese Mail höchstens einmal am Tag und nur, wenn es etwas Neues gibt: von Künstlern und Galerien, denen du folgst, in deiner Nähe oder für dich ausgesucht.
 foot-weekly = Du bekommst diese Mail sonntags und nur, wenn es etwas Neues gibt: von Künstlern und Galerien, denen du folgst, in deiner Nähe oder für dich ausgesucht.
 instead = Stattdessen: { $title }

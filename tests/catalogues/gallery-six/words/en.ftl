@@ -13,7 +13,9 @@ you-may-like-by = You may like “{ $title }” by { $artist }
 
 # Headlines
 two = { $one } and { $two }
-several = { $one }, { $two } and { $more } more
+several = { $one }, { $two } and { $more ->
+   *[other] { $more } more
+}
 of-near = : near you
 of-picked = : picked for you
 of-shows = : new shows
@@ -50,8 +52,12 @@ count-works = { $count ->
 }
 less-of-this = Less of this
 less-of-these = Less of these
-see-more = See { $count } more
-more = { $count } more in the next mail.
+see-more = { $count ->
+   *[other] See { $count } more
+}
+more = { $count ->
+   *[other] { $count } more in the next mail.
+}
 waits = { $count ->
     [one] { $count } more waits for your next mail.
    *[other] { $count } more wait for your next mail.
