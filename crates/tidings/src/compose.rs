@@ -254,13 +254,12 @@ fn house_settings(site: &ProcessContext) -> house::Config {
     (settings.fanout.shares, settings.digest.shares) = (shares.clone(), shares.clone());
     settings.sender.shares = shares;
     settings.sender.claim_ms = i64::try_from(limits.hand_over.as_millis()).unwrap_or(i64::MAX);
-    if matches!(engine, EngineConfig::Embedded) {
-        settings.fanout.crowd_parts = 1;
-    }
     if let EngineConfig::Production(engines) = engine {
         settings.names = ClusterNames { prefix: engines.kafka.prefix.as_str().into() };
         settings.look_again = Some(LOOK_AGAIN);
         settings.takes_up = TakeUpPolicy::IfNew;
+    } else {
+        settings.fanout.crowd_parts = 1;
     }
     settings.secret = site.secret.clone();
     settings.places = site.addresses.places.clone();
