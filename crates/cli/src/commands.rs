@@ -10,7 +10,7 @@ use settings::config::{self, Config, MergedConfig};
 use shell::{failure::CommandError, terminal, terminal::OutputStyle};
 use source_text::suggest_name;
 
-use crate::arguments::{GlobalArgs, TidingsCli, TidingsCommand};
+use crate::arguments::{TidingsCli, TidingsCommand};
 
 mod access;
 mod archive;
@@ -86,81 +86,74 @@ pub fn main(run_process: ProcessRunner) -> Result<(), CommandError> {
         )));
     }
     refuse_server_flag(&cli)?;
-    let merged = merge_config(&cli)?;
-    if matches!(cli.command, TidingsCommand::Config) {
-        return effective_config::run(&merged, OutputStyle { json: cli.shared.json });
-    }
-    if matches!(cli.command, TidingsCommand::Up(_) | TidingsCommand::Run(_)) {
-        for path in &merged.open {
-            terminal::print_talk(format!(
-                "{}: a secret that everybody on this machine can read; chmod it to 600",
-                path.display()
-            ));
-        }
-    }
-    let config = merged.config;
-    let GlobalArgs { json, .. } = cli.shared;
-    run_command(cli.command, config, OutputStyle { json }, run_process)
+    let settings = settings_reader(&cli);
+    run_command(cli.command, settings, OutputStyle { json: cli.shared.json }, run_process)
 }
 
+/// What a command does not ask for is not read: `check` works beside a configuration that is wrong.
 fn run_command(
     command: TidingsCommand,
-    config: Config,
+    settings: impl Fn() -> Result<MergedConfig, CommandError>,
     out: OutputStyle,
     run_process: ProcessRunner,
 ) -> Result<(), CommandError> {
+    let config = || settings().map(|merged| merged.config);
+    let process = || settings().map(|merged| process_settings(warn_of_open_secrets(merged)));
     match command {
         TidingsCommand::Init(init) => init::run(&init, out),
         TidingsCommand::Up(up) => {
             let way_back = migrate::way_back(up.no_way_back);
             let spec = Box::new(move |config| up::whole_house_spec(config, way_back));
-            run_process(spec, process_settings(config), out)
+            run_process(spec, process()?, out)
         }
         TidingsCommand::Run(run) => {
-            run_process(run::rooms_spec(&config, &run)?, process_settings(config), out)
+            let process = process()?;
+            run_process(run::rooms_spec(&process.config, &run)?, process, out)
         }
-        TidingsCommand::Migrate(migrate) => migrate::run(&config, &migrate, out),
-        TidingsCommand::Publish(publish) => publish::publish_change(&config, publish, out),
-        TidingsCommand::Follow(follow) => publish::publish_follow(&config, &follow, "tidings.follow", out),
+        TidingsCommand::Migrate(migrate) => migrate::run(&config()?, &migrate, out),
+        TidingsCommand::Publish(publish) => publish::publish_change(&config()?, publish, out),
+        TidingsCommand::Follow(follow) => publish::publish_follow(&config()?, &follow, "tidings.follow", out),
         TidingsCommand::Unfollow(follow) => {
-            publish::publish_follow(&config, &follow, "tidings.unfollow", out)
+            publish::publish_follow(&config()?, &follow, "tidings.unfollow", out)
         }
-        TidingsCommand::Mute(mute) => publish::publish_mute(&config, &mute, "tidings.mute", out),
-        TidingsCommand::Unmute(mute) => publish::publish_mute(&config, &mute, "tidings.unmute", out),
-        TidingsCommand::Person(asked) if asked.fields.is_empty() => person::run(&config, &asked.person, out),
-        TidingsCommand::Person(person) => publish::publish_profile(&config, &person, out),
-        TidingsCommand::Device(device) => device::run(&config, &device, out),
-        TidingsCommand::Feedback(feedback) => publish::publish_feedback(&config, &feedback, out),
-        TidingsCommand::Days(days) => days::run(&config, &days, out),
-        TidingsCommand::Windows(asked) => windows::run(&config, &asked, out),
-        TidingsCommand::Shares(asked) => shares::run(&config, &asked, out),
-        TidingsCommand::Explain(explain) => explain::run(&config, &explain, out),
-        TidingsCommand::Preview(preview) => preview::run(&config, &preview, out),
-        TidingsCommand::Release(release) => release::run(&config, &release, out),
-        TidingsCommand::Catalogue(asked) => catalogue::run(&config, &asked, out),
-        TidingsCommand::Pause(asked) => pause::run(&config, &asked, out),
-        TidingsCommand::Replay(replay) => replay::run(&config, &replay, out),
-        TidingsCommand::Repartition(asked) => repartition::run(&config, &asked, out),
-        TidingsCommand::Backup(asked) => backup::run(&config, &asked, out),
+        TidingsCommand::Mute(mute) => publish::publish_mute(&config()?, &mute, "tidings.mute", out),
+        TidingsCommand::Unmute(mute) => publish::publish_mute(&config()?, &mute, "tidings.unmute", out),
+        TidingsCommand::Person(asked) if asked.fields.is_empty() => {
+            person::run(&config()?, &asked.person, out)
+        }
+        TidingsCommand::Person(person) => publish::publish_profile(&config()?, &person, out),
+        TidingsCommand::Device(device) => device::run(&config()?, &device, out),
+        TidingsCommand::Feedback(feedback) => publish::publish_feedback(&config()?, &feedback, out),
+        TidingsCommand::Days(days) => days::run(&config()?, &days, out),
+        TidingsCommand::Windows(asked) => windows::run(&config()?, &asked, out),
+        TidingsCommand::Shares(asked) => shares::run(&config()?, &asked, out),
+        TidingsCommand::Explain(explain) => explain::run(&config()?, &explain, out),
+        TidingsCommand::Preview(preview) => preview::run(&config()?, &preview, out),
+        TidingsCommand::Release(release) => release::run(&config()?, &release, out),
+        TidingsCommand::Catalogue(asked) => catalogue::run(&config()?, &asked, out),
+        TidingsCommand::Pause(asked) => pause::run(&config()?, &asked, out),
+        TidingsCommand::Replay(replay) => replay::run(&config()?, &replay, out),
+        TidingsCommand::Repartition(asked) => repartition::run(&config()?, &asked, out),
+        TidingsCommand::Backup(asked) => backup::run(&config()?, &asked, out),
         TidingsCommand::Size(asked) => size::run(&asked, out),
-        TidingsCommand::Archive(archive) => archive::run(&config, &archive, out),
-        TidingsCommand::Dkim(asked) => mail::run_dkim(&config, &asked, out),
-        TidingsCommand::Hooks(asked) => hooks::run(&config, &asked, out),
+        TidingsCommand::Archive(archive) => archive::run(&config()?, &archive, out),
+        TidingsCommand::Dkim(asked) => mail::run_dkim(&config()?, &asked, out),
+        TidingsCommand::Hooks(asked) => hooks::run(&config()?, &asked, out),
         TidingsCommand::Push(asked) => push::run(&asked, out),
-        TidingsCommand::SendTest(asked) => mail::send_test(&config, &asked, out),
-        TidingsCommand::Sink(asked) => sink::run(&config, &asked, out),
-        TidingsCommand::Suppressions(asked) => suppressions::run(&config, &asked, out),
-        TidingsCommand::Erase(asked) => erase::run(&config, &asked, out),
-        TidingsCommand::Unknown(asked) => unknown::run(&config, &asked, out),
-        TidingsCommand::Health(asked) => health::run(&config, &asked, out),
-        TidingsCommand::Clock(asked) => clock::run(&config, &asked, out),
+        TidingsCommand::SendTest(asked) => mail::send_test(&config()?, &asked, out),
+        TidingsCommand::Sink(asked) => sink::run(&config()?, &asked, out),
+        TidingsCommand::Suppressions(asked) => suppressions::run(&config()?, &asked, out),
+        TidingsCommand::Erase(asked) => erase::run(&config()?, &asked, out),
+        TidingsCommand::Unknown(asked) => unknown::run(&config()?, &asked, out),
+        TidingsCommand::Health(asked) => health::run(&config()?, &asked, out),
+        TidingsCommand::Clock(asked) => clock::run(&config()?, &asked, out),
         TidingsCommand::Check(check) => check::run(&check, out),
         TidingsCommand::Completions(asked) => completions::run(&asked),
         TidingsCommand::Schema => schema::run(),
-        TidingsCommand::Bench(bench) => bench::run(config, &bench, out),
-        TidingsCommand::Config => Ok(()),
-        TidingsCommand::Quarantine(what) => quarantine::run(&config, what, out),
-        TidingsCommand::State(asked) => state::run(&config, asked, out),
+        TidingsCommand::Bench(bench) => bench::run(config()?, &bench, out),
+        TidingsCommand::Config => effective_config::run(&settings()?, out),
+        TidingsCommand::Quarantine(what) => quarantine::run(&config()?, what, out),
+        TidingsCommand::State(asked) => state::run(&config()?, asked, out),
     }
 }
 
@@ -168,9 +161,19 @@ fn run_command(
 fn process_settings(config: Config) -> ProcessSettings {
     let reader = || {
         let cli = TidingsCli::try_parse().map_err(|error| CommandError::from_refusal(error.to_string()))?;
-        Ok(merge_config(&cli)?.config)
+        Ok(settings_reader(&cli)()?.config)
     };
     ProcessSettings { config, reader: Arc::new(reader) }
+}
+
+fn warn_of_open_secrets(merged: MergedConfig) -> Config {
+    for path in &merged.open {
+        terminal::print_talk(format!(
+            "{}: a secret that everybody on this machine can read; chmod it to 600",
+            path.display()
+        ));
+    }
+    merged.config
 }
 
 /// Refuses to name a house to a command that asks none.
@@ -192,17 +195,17 @@ fn refuse_server_flag(cli: &TidingsCli) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn merge_config(cli: &TidingsCli) -> Result<MergedConfig, CommandError> {
-    let environment = std::env::vars_os();
-    let environment = environment.filter_map(|(name, value)| {
+/// Reads what a command line, the environment and the file set.
+fn settings_reader(cli: &TidingsCli) -> impl Fn() -> Result<MergedConfig, CommandError> + use<> {
+    let (file, flags) = (cli.shared.config.clone(), cli.flag_values());
+    let is_bench = matches!(cli.command, TidingsCommand::Bench(_));
+    move || {
         // What is no text is none of ours.
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    });
-    let merged = config::load_config(cli.shared.config.as_deref(), environment, cli.flag_values());
-    Ok(merged.map_err(|refused| match cli.command {
-        TidingsCommand::Bench(_) => bench::add_cluster_hint(refused),
-        _ => refused,
-    })?)
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let merged = config::load_config(file.as_deref(), environment, flags.clone());
+        Ok(merged.map_err(|refused| if is_bench { bench::add_cluster_hint(refused) } else { refused })?)
+    }
 }
 
 /// Tells a failure to whoever watches.

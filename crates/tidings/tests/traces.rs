@@ -23,6 +23,8 @@ use prost::Message as _;
 use runtime::clock::SteadyStopwatch;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use topic::{NewRecord, Topics as _};
+use wire::topics;
 
 /// How long anything may take to come about.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -94,6 +96,7 @@ impl SpanReceiver {
 /// A house on a folder of its own.
 struct TracedHouse {
     dir: TempDir,
+    settings: Vec<(String, String)>,
     child: Child,
 }
 
@@ -108,7 +111,8 @@ impl TracedHouse {
         command.env_clear().envs(settings.iter().copied());
         command.env("TIDINGS_LOG_FORMAT", "json").env("TIDINGS_LOG_FILTER", "debug");
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let house = Self { dir, child };
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let house = Self { dir, settings: settings.collect(), child };
         house.wait_until("a house", |house| house.address().is_some());
         house
     }
@@ -134,11 +138,13 @@ impl TracedHouse {
         assert_eq!(said["accepted"], lines.len(), "{said}");
     }
 
-    fn run(&self, environment: &[(&str, &str)], line: &str) {
+    /// What a command prints that has the settings of the house, and others.
+    fn run(&self, others: &[(&str, &str)], line: &str) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
         command.args(line.split_whitespace()).current_dir(self.dir.path()).env_clear();
-        let done = command.envs(environment.iter().copied()).output().unwrap();
+        let done = command.envs(self.settings.clone()).envs(others.iter().copied()).output().unwrap();
         assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
     }
 
     /// The messages in the outbox.
@@ -164,6 +170,17 @@ impl TracedHouse {
             assert!(begun.elapsed() < PATIENCE, "{what} did not come: {}", self.log());
             thread::park_timeout(LOOK);
         }
+    }
+
+    /// Tells the marked person by one mail, as soon as this book is among what waits; until a receiver has heard of it.
+    fn tell(&self, book: &str, receiver: &SpanReceiver) {
+        self.wait_until("an entry", |house| house.run(&[], &format!("days {PERSON}")).contains(book));
+        let has_gathered = || receiver.all().iter().any(|span| span.name == "digest gather");
+        let is_open = |house: &Self| house.run(&[], &format!("windows {PERSON}")).contains("morning");
+        self.wait_until("an open window", |house| has_gathered() && is_open(house));
+        self.run(&[], &format!("windows {PERSON} --release morning"));
+        self.wait_until("a mail", |house| house.mails() == 1);
+        self.wait_until("a report", |_| receiver.all().iter().any(|span| span.name == "digest report"));
     }
 
     /// Asks it to stop, and waits until it has.
@@ -208,6 +225,10 @@ fn book(number: u32, author: u32) -> Value {
         "data": {"title": format!("Book {number}"), "author": format!("author:{author}"), "available": true}})
 }
 
+fn parent(flags: &str) -> String {
+    format!("00-{TRACE}-{CALLER}-{flags}")
+}
+
 /// The digits of an id.
 fn digits(id: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -229,6 +250,37 @@ fn only<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     one
 }
 
+/// Finds the way of one event, and of the message in which it and others are told; returns the first span of each.
+fn check_whole_way<'a>(spans: &'a [Span], first: &str, entries: usize) -> (&'a Span, &'a Span) {
+    let (taken, resolve, gather) =
+        (only(spans, first), only(spans, "fanout resolve"), only(spans, "digest gather"));
+    for span in [taken, resolve, gather] {
+        assert_eq!(digits(&span.trace_id), TRACE, "{span:?}");
+        assert_eq!(span.trace_state, if span.name == "digest gather" { "" } else { "shop=1" });
+    }
+    assert_eq!(digits(&taken.parent_span_id), CALLER);
+    assert_eq!(resolve.parent_span_id, taken.span_id);
+    assert_eq!(gather.parent_span_id, resolve.span_id);
+    assert_eq!(attribute(resolve, "tidings.kinds").as_deref(), Some("book_added"));
+    assert_eq!(attribute(resolve, "tidings.rows").as_deref(), Some("1"));
+
+    // The books become one mail: its trace is its own, and linked to that of the one that is traced.
+    let (tell, send) = (only(spans, "digest tell"), only(spans, "sender send"));
+    assert_ne!(digits(&tell.trace_id), TRACE);
+    let links: Vec<_> =
+        tell.links.iter().map(|link| (digits(&link.trace_id), link.span_id.clone())).collect();
+    assert_eq!(links, [(TRACE.to_owned(), resolve.span_id.clone())]);
+    assert_eq!(attribute(tell, "tidings.entries"), Some(entries.to_string()));
+    assert_eq!((&send.trace_id, &send.parent_span_id), (&tell.trace_id, &tell.span_id));
+    assert_eq!(attribute(send, "tidings.outcome").as_deref(), Some("sent"));
+    for name in ["sender render", "sender hand over", "digest report"] {
+        let span = only(spans, name);
+        assert_eq!((&span.trace_id, &span.parent_span_id), (&send.trace_id, &send.span_id), "{name}");
+    }
+    assert_eq!(attribute(only(spans, "sender hand over"), "tidings.outcome").as_deref(), Some("accepted"));
+    (taken, send)
+}
+
 #[test]
 fn one_events_whole_way_is_seen_from_the_request_to_the_mail() {
     let receiver = SpanReceiver::start();
@@ -240,50 +292,17 @@ fn one_events_whole_way_is_seen_from_the_request_to_the_mail() {
         ("TIDINGS_TRACES_SERVICE", "shop-tidings"),
     ]);
     house.post("/v1/facts", &[], &[profile(PERSON, ADDRESS), follow(PERSON, 7)]);
-    let parent = |flags: &str| format!("00-{TRACE}-{CALLER}-{flags}");
     // One that its sender records, and others that nobody does.
     house.post("/v1/changes", &[("traceparent", &parent("01")), ("tracestate", "shop=1")], &[book(1, 7)]);
     house.post("/v1/changes", &[("traceparent", &parent("00"))], &[book(2, 7)]);
     house.post("/v1/changes", &[("traceparent", "nonsense")], &[book(3, 7)]);
     house.post("/v1/changes", &[], &[book(4, 7)]);
-    house.wait_until("an open window", |house| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-        command.args(["days", PERSON]).current_dir(house.dir.path()).env_clear();
-        String::from_utf8_lossy(&command.output().unwrap().stdout).contains("book:4")
-    });
-    house.run(&[], &format!("windows {PERSON} --release morning"));
-    house.wait_until("a mail", |house| house.mails() == 1);
-    house.wait_until("a report", |_| receiver.all().iter().any(|span| span.name == "digest report"));
+    house.tell("book:4", &receiver);
     house.stop();
 
     let spans = receiver.all();
-    let (accept, resolve, gather) =
-        (only(&spans, "ingest accept"), only(&spans, "fanout resolve"), only(&spans, "digest gather"));
-    for span in [accept, resolve, gather] {
-        assert_eq!(digits(&span.trace_id), TRACE, "{span:?}");
-        assert_eq!(span.trace_state, if span.name == "digest gather" { "" } else { "shop=1" });
-    }
-    assert_eq!(digits(&accept.parent_span_id), CALLER);
+    let (accept, send) = check_whole_way(&spans, "ingest accept", 4);
     assert_eq!(accept.kind, SpanKind::Server as i32);
-    assert_eq!(resolve.parent_span_id, accept.span_id);
-    assert_eq!(gather.parent_span_id, resolve.span_id);
-    assert_eq!(attribute(resolve, "tidings.kinds").as_deref(), Some("book_added"));
-    assert_eq!(attribute(resolve, "tidings.rows").as_deref(), Some("1"));
-
-    // Four books become one mail: its trace is its own, and linked to that of the one that is traced.
-    let (tell, send) = (only(&spans, "digest tell"), only(&spans, "sender send"));
-    assert_ne!(digits(&tell.trace_id), TRACE);
-    let links: Vec<_> =
-        tell.links.iter().map(|link| (digits(&link.trace_id), link.span_id.clone())).collect();
-    assert_eq!(links, [(TRACE.to_owned(), resolve.span_id.clone())]);
-    assert_eq!(attribute(tell, "tidings.entries").as_deref(), Some("4"));
-    assert_eq!((&send.trace_id, &send.parent_span_id), (&tell.trace_id, &tell.span_id));
-    assert_eq!(attribute(send, "tidings.outcome").as_deref(), Some("sent"));
-    for name in ["sender render", "sender hand over", "digest report"] {
-        let span = only(&spans, name);
-        assert_eq!((&span.trace_id, &span.parent_span_id), (&send.trace_id, &send.span_id), "{name}");
-    }
-    assert_eq!(attribute(only(&spans, "sender hand over"), "tidings.outcome").as_deref(), Some("accepted"));
 
     // The receiver is shown its key, and nothing else that is not meant for it.
     let heads = receiver.heads.lock().unwrap().join("\n");
@@ -300,6 +319,50 @@ fn one_events_whole_way_is_seen_from_the_request_to_the_mail() {
         let lines = log.lines().filter_map(|line| serde_json::from_str(line).ok());
         assert!(lines.into_iter().any(|line| is_of(&line)), "{ids:?}: {log}");
     }
+}
+
+/// On Kafka the trace is in the headers of records, from that of whoever writes to `changes` to the last of ours.
+#[test]
+fn one_events_whole_way_is_seen_from_a_record_on_kafka_to_the_mail() {
+    let receiver = SpanReceiver::start();
+    let word = format!("traces{}", std::process::id());
+    let prefix = format!("{word}-");
+    let mut house = TracedHouse::start(&[
+        ("TIDINGS_TRACES_ENDPOINT", &receiver.address),
+        ("TIDINGS_TRACES_SAMPLE", "off"),
+        ("TIDINGS_ENGINE", "production"),
+        ("TIDINGS_KAFKA_BROKERS", engines::kafka().unwrap()),
+        ("TIDINGS_KAFKA_REPLICATION", "1"),
+        ("TIDINGS_KAFKA_MIN_INSYNC", "1"),
+        ("TIDINGS_KAFKA_PREFIX", &prefix),
+        ("TIDINGS_CQL_CONTACT_POINTS", engines::cql().unwrap()),
+        ("TIDINGS_CQL_KEYSPACE", &word),
+        ("TIDINGS_PARTITIONS", "4"),
+        ("TIDINGS_SECRET", SECRET),
+    ]);
+    house.post("/v1/facts", &[], &[profile(PERSON, ADDRESS), follow(PERSON, 7)]);
+    let settings =
+        topic_kafka::Settings { prefix, ..topic_kafka::Settings::for_brokers(engines::kafka().unwrap()) };
+    let log = topic_kafka::KafkaTopics::open(settings, runtime::Clock::real(0)).unwrap();
+    let record = |number: u32, headers: Vec<(&str, String)>| NewRecord {
+        topic: topics::CHANGES.into(),
+        partition: number % 4,
+        key: Vec::new(),
+        value: Some(book(number, 7).to_string().into_bytes()),
+        headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value.into_bytes())).collect(),
+    };
+    let traced = vec![("traceparent", parent("01")), ("tracestate", "shop=1".to_owned())];
+    let records =
+        vec![record(1, traced), record(2, vec![("traceparent", parent("00"))]), record(3, Vec::new())];
+    tokio::runtime::Runtime::new().unwrap().block_on(log.append(records)).unwrap();
+    for book in ["book:1", "book:2"] {
+        house.wait_until(book, |house| house.run(&[], &format!("days {PERSON}")).contains(book));
+    }
+    house.tell("book:3", &receiver);
+    house.stop();
+    let spans = receiver.all();
+    let (taken, _) = check_whole_way(&spans, "ingest take up", 3);
+    assert_eq!(taken.kind, SpanKind::Consumer as i32);
 }
 
 /// Some thousand events for some hundred persons, everything that could be told written to the log, a mail server that is

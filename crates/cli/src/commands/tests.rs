@@ -18,8 +18,9 @@ fn a_house_answers_for_its_own_tenant_alone() {
         let dir = dir.path().to_str().unwrap();
         let words = ["tidings"].into_iter().chain(line.split_whitespace()).chain(["--data-dir", dir]);
         let cli = TidingsCli::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
-        let config = config::load_config(None, [], cli.flag_values()).unwrap().config;
-        run_command(cli.command, config, OutputStyle { json: true }, |_, _, _| Ok(())).unwrap_err()
+        let flags = cli.flag_values();
+        let settings = || Ok(config::load_config(None, [], flags.clone()).unwrap());
+        run_command(cli.command, settings, OutputStyle { json: true }, |_, _, _| Ok(())).unwrap_err()
     };
     let of_a_tenant = [
         "publish a.b x:1",
@@ -66,4 +67,21 @@ fn a_house_answers_for_its_own_tenant_alone() {
         let failure = asked(&format!("{line} --tenant other"));
         assert!(failure.to_string().starts_with("process 7 does not answer"), "{line}: {failure}");
     }
+}
+
+#[test]
+fn what_asks_for_no_setting_works_beside_wrong_ones() {
+    let check = |line: &str, asks: bool| {
+        let cli = TidingsCli::try_parse_from(["tidings"].into_iter().chain(line.split_whitespace())).unwrap();
+        let wrong = || Err(CommandError::from_refusal("a wrong setting"));
+        let said = run_command(cli.command, wrong, OutputStyle { json: true }, |_, _, _| Ok(()));
+        let refused = said.is_err_and(|error| error.to_string() == "a wrong setting");
+        assert_eq!(refused, asks, "{line}");
+    };
+    check(concat!("check ", env!("CARGO_MANIFEST_DIR"), "/scaffold"), false);
+    check("schema", false);
+    check("size --persons 1000", false);
+    check("config", true);
+    check("shares", true);
+    check("up", true);
 }
