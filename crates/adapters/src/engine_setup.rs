@@ -144,7 +144,9 @@ async fn open_store(cql: &store_cql::Settings) -> anyhow::Result<CqlStore> {
             let points = cql.contact_points.join(",");
             EngineAwayError(format!("the store, `cql.contact_points` at {points}: {why}")).into()
         }
-        StoreError::Broken(why) => NotReadyError(format!("the store: {why}")).into(),
+        StoreError::Refused(why) | StoreError::Broken(why) => {
+            NotReadyError(format!("the store: {why}")).into()
+        }
         error @ StoreError::Full(_) => anyhow::Error::new(error).context("the store"),
     })
 }
@@ -329,7 +331,9 @@ impl OpenedEngines {
         let answer = store.answer(tenant, WELL, Vec::new(), now);
         let store = match timeout(LOOK, answer).await {
             Ok(Err(StoreError::Full(why))) => Some(HouseEngineError::Full(why)),
-            Ok(Err(StoreError::Broken(why))) => Some(HouseEngineError::Broken(why)),
+            Ok(Err(StoreError::Refused(why) | StoreError::Broken(why))) => {
+                Some(HouseEngineError::Broken(why))
+            }
             // Who is busy, and be it for long, is not broken.
             Ok(Err(StoreError::Busy(_)) | Ok(_)) | Err(_) => None,
         };

@@ -449,6 +449,9 @@ impl TidingsCli {
         if let TidingsCommand::Explain(explain) = &self.command {
             add(keys::CATALOGUE, "--catalogue", explain.catalogue.as_deref());
         }
+        if let TidingsCommand::Shares(shares) = &self.command {
+            add(keys::CATALOGUE, "--catalogue", shares.catalogue.as_deref());
+        }
         if let TidingsCommand::Preview(preview) = &self.command {
             add(keys::CATALOGUE, "--catalogue", preview.catalogue.as_deref());
         }

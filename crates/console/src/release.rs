@@ -6,7 +6,10 @@ use axum::{Json, extract::State};
 use model::{Person, PlanName, UtcMillis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use views::release::{self, ReleaseCursor, WindowRelease};
+use views::{
+    open_windows,
+    release::{self, ReleaseCursor, WindowRelease},
+};
 use web::{HttpProblem, JsonBody};
 
 use super::{AppState, HttpApp};
@@ -31,6 +34,8 @@ pub struct AdminReleaseReport {
     next: Option<String>,
     /// When the release began, for the requests of its further parts.
     at: i64,
+    /// Whether the plan is paused: what was released closes when the pause ends.
+    paused: bool,
 }
 
 pub async fn release_windows(
@@ -41,15 +46,17 @@ pub async fn release_windows(
     let at = UtcMillis(asked.at.unwrap_or(app.now().0));
     let release = WindowRelease { tenant: app.tenant.clone(), plan, at };
     let log = &*app.house.engines().topics;
+    let plans = Some(&app.catalogue.plans);
+    let paused = open_windows::read_paused(log, plans).await?.has(&release.tenant, &release.plan);
     if let Some(person) = &asked.person {
         let person = Person::new(person).map_err(HttpProblem::bad_request)?;
         let released = usize::from(release::release_person(log, &release, &person).await?);
-        return Ok(Json(AdminReleaseReport { released, next: None, at: at.0 }));
+        return Ok(Json(AdminReleaseReport { released, next: None, at: at.0, paused }));
     }
     let from = asked.from.as_deref().map_or(Ok(ReleaseCursor::default()), str::parse);
     let from = from.map_err(|error: anyhow::Error| HttpProblem::bad_request(format_args!("{error:#}")))?;
     let part = release::release_batch(log, &release, from, asked.most.unwrap_or(release::PART_MAX)).await?;
-    Ok(Json(AdminReleaseReport { released: part.released, next: part.next, at: at.0 }))
+    Ok(Json(AdminReleaseReport { released: part.released, next: part.next, at: at.0, paused }))
 }
 
 /// A plan of the catalogue, or that there is none of this name.

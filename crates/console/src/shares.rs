@@ -85,8 +85,7 @@ async fn count_since(
     let now = app.now();
     let is_first = from.is_none();
     let days = (count::days(since, app.catalogue.day_life, now), from);
-    let mut shares =
-        count::count_shares(&*engines.store, &app.tenant, Some(&app.catalogue), days, bounds).await?;
+    let mut shares = count::count_shares(&*engines.store, &app.tenant, &app.catalogue, days, bounds).await?;
     if is_first {
         shares.due = Some(due_windows::count_due_windows(&*engines.topics, &app.tenant, app.now()).await?);
     }

@@ -49,8 +49,7 @@ async fn show_shares(
 ) -> Result<Response, HttpProblem> {
     let back = days.as_deref().map_or(Some(DAYS_BACK), |text| text.parse().ok());
     let Some(back) = back.filter(|back| BACK.contains(back)) else {
-        let why =
-            "This page looks 1, 7 or 21 days back; `tidings shares --since` looks back as far as you like.";
+        let why = "This page looks 1, 7 or 21 days back; `tidings shares --since` looks back as far as days are kept.";
         return Ok(app.notice_page(StatusCode::BAD_REQUEST, "Choose 1, 7 or 21 days", why));
     };
     // Today is one of them.

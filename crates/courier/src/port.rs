@@ -21,7 +21,7 @@ pub struct Message {
     pub headline: String,
     /// In plain words: of a mail its text part, of a push or a call what it says.
     pub text: String,
-    /// When it was due: the mail's date, the same at every try.
+    /// The mail's date: when it was due, or when it was made if that was much later.
     pub date: UtcMillis,
     pub way: MessagePayload,
 }

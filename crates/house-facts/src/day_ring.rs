@@ -27,7 +27,7 @@ pub struct DayRing {
 /// Why days cannot live for so long.
 pub fn describe_other_life(found: &str, asked: DayLife) -> String {
     format!(
-        "days live for {found} in this house, as was chosen when it was set up, and the configuration says {asked}: set `day_life: {}`",
+        "this house keeps days for {found}, as was chosen when it was set up, and the configuration says {asked}: set `day_life: {}`",
         found.trim_end_matches('d')
     )
 }

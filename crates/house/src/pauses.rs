@@ -98,17 +98,15 @@ pub async fn order_pause(
 fn read_scope(text: &str, known: KnownScopes<'_>, book: &HouseBook) -> Result<PauseScope, String> {
     let scope = PauseScope::parse(text).ok_or_else(|| explain_scope(text))?;
     let plans = known.catalogue.map(|catalogue| catalogue.plans_of_arms().map(|plan| &plan.name));
+    let is_paused = book.pauses().get(&scope).is_some_and(|note| note.is_paused);
     match (&scope, plans) {
         (PauseScope::Tenant(tenant), _)
-            if known.tenants.is_some_and(|tenants| !tenants.contains(tenant))
-                && !book.pauses().contains_key(&scope) =>
+            if known.tenants.is_some_and(|tenants| !tenants.contains(tenant)) && !is_paused =>
         {
             let names = known.tenants.into_iter().flatten().map(Tenant::as_str);
             Err(format!("there is no tenant `{tenant}`: {}", suggest_name(tenant.as_str(), names)))
         }
-        (PauseScope::Plan(plan), Some(plans))
-            if !plans.clone().any(|known| known == plan) && !book.pauses().contains_key(&scope) =>
-        {
+        (PauseScope::Plan(plan), Some(plans)) if !plans.clone().any(|known| known == plan) && !is_paused => {
             let names = plans.map(PlanName::as_str);
             Err(format!("there is no plan `{plan}`: {}", suggest_name(plan.as_str(), names)))
         }

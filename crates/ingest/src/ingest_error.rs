@@ -20,7 +20,7 @@ impl From<StoreError> for IngestError {
         match error {
             StoreError::Busy(_) => Self::Busy(text),
             StoreError::Full(_) => Self::Full(text),
-            StoreError::Broken(_) => Self::Broken(text),
+            StoreError::Refused(_) | StoreError::Broken(_) => Self::Broken(text),
         }
     }
 }

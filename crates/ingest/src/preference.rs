@@ -5,7 +5,7 @@
 use catalogue::Catalogue;
 use model::{Channel, Crowd, CrowdEnrolment, Kind, Person, SubjectRef, Tenant, ValueCell, VersionedState};
 use preferences::{PreferenceChoice, PreferenceField, PreferenceScope};
-use source_text::{did_you_mean, list_choices, suggest_name};
+use source_text::{list_choices, suggest_name};
 
 use crate::{
     admission_error::{AdmissionError, data_pointer, quote_text, refuse_at},
@@ -230,7 +230,6 @@ pub(crate) fn check_kind(kind: &Kind, catalogue: &Catalogue) -> Result<(), Admis
     if catalogue.knows_kind(kind) {
         return Ok(());
     }
-    let near = did_you_mean(kind.as_str(), catalogue.kinds.keys().map(Kind::as_str));
-    let help = near.map(|near| format!(": {near}")).unwrap_or_default();
-    refuse_at(data_pointer("kind"), format!("there is no kind `{}`{help}", quote_text(kind.as_str())))
+    let help = suggest_name(kind.as_str(), catalogue.kinds.keys().map(Kind::as_str));
+    refuse_at(data_pointer("kind"), format!("there is no kind `{}`: {help}", quote_text(kind.as_str())))
 }

@@ -51,11 +51,9 @@ impl ProcessChange {
         let Some((config, CourierSetup { courier, web_key }, database)) = self.config else {
             return Self { catalogue, config: None };
         };
-        if config.listen != site.config.listen
-            || config.tenant != site.config.tenant
-            || config.data_dir != site.config.data_dir
-        {
-            tracing::warn!("`listen`, `tenant` or `data_dir` has changed, which needs a restart");
+        let left = site.config.find_restart_keys(&config);
+        if !left.is_empty() {
+            tracing::warn!(settings = left.join(", "), "these settings have changed too, and need a restart");
         }
         let before = (
             Box::new(site.config.clone()),

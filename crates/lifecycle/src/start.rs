@@ -77,7 +77,7 @@ pub fn start_failure(error: anyhow::Error) -> CommandError {
     let refused = error.is::<NotReadyError>()
         || matches!(error.downcast_ref(), Some(TopicError::Refused(_)))
         // Nothing was lost: a store elsewhere says so of a keyspace or a password.
-        || matches!(error.downcast_ref(), Some(StoreError::Broken(_)));
+        || matches!(error.downcast_ref(), Some(StoreError::Refused(_) | StoreError::Broken(_)));
     if refused { CommandError::Refused(error) } else { CommandError::Failed(error) }
 }
 

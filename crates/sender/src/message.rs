@@ -34,9 +34,19 @@ pub struct MessageMaker<'a> {
     pub world: &'a WorldSnapshot,
     pub links: Option<&'a MailLinks>,
     pub returns: Option<&'a ReturnAddresses>,
+    pub now: UtcMillis,
 }
 
+/// A message has the date on which it was due, the same at every try, unless it leaves so much later than that: then
+/// readers would find it below what they have read, and its words for days would be wrong.
+const LATE_MS: i64 = 3_600_000;
+
 impl MessageMaker<'_> {
+    /// By which a message is dated.
+    fn date_of(&self, ready: &Ready) -> UtcMillis {
+        if self.now.since(ready.due) > LATE_MS { self.now } else { ready.due }
+    }
+
     /// The message for what is left of a Ready. From the same facts the same bytes.
     pub fn message(
         &self,
@@ -51,7 +61,7 @@ impl MessageMaker<'_> {
             Channel::Hook(hook) => self.make_call(hook, ready, facts, input),
         })?;
         let message_id = message_id(ready, sender_of(ready, self.catalogue));
-        let (tenant, ready, date) = (ready.tenant.clone(), ready.id, ready.due);
+        let (tenant, ready, date) = (ready.tenant.clone(), ready.id, self.date_of(ready));
         Ok(Message { tenant, ready, message_id, headline, text, date, way })
     }
 
@@ -87,7 +97,7 @@ impl MessageMaker<'_> {
             name: facts.profile.text(profile::NAME),
             language: facts.profile.text(profile::LANGUAGE),
             zone: &zone,
-            due: ready.due,
+            due: self.date_of(ready),
             sections: &section_inputs(plan, &said, &ready.more, related, &nothing),
             related,
             persons,

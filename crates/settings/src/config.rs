@@ -16,7 +16,7 @@ use std::{
 use house_facts::tenant_shares::TenantShares;
 use model::{AccessRole, DayLife, Tenant, partition::PartitionCount, share::ShareRatio};
 use runtime::log::LogFormat;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use wire::token::LinkSecret;
 
 mod access;
@@ -112,6 +112,45 @@ impl Config {
     /// Whose changes are taken: the configured tenant's, and those of whoever has a key.
     pub fn tenants(&self) -> BTreeSet<Tenant> {
         self.api_keys.iter().map(|key| key.tenant.clone()).chain([self.tenant.clone()]).collect()
+    }
+}
+
+impl Config {
+    /// What is set otherwise in another one and is only read at the start of a process.
+    pub fn find_restart_keys(&self, new: &Self) -> Vec<&'static str> {
+        let keys = |config: &Self| -> Vec<(String, String)> {
+            let key = |of: &ApiKeyConfig| (of.tenant.to_string(), of.key.expose_secret().to_owned());
+            config.api_keys.iter().map(key).collect()
+        };
+        let tokens = |config: &Self| -> Vec<(AccessRole, String)> {
+            let token = |of: &AccessTokenConfig| (of.role, of.token.expose_secret().to_owned());
+            config.access_tokens.iter().map(token).collect()
+        };
+        let settings = |config: &Self| -> [(&'static str, String); 14] {
+            let Self { data_dir, engine, listen, public_url, tenant, returns, outbox, partitions, .. } =
+                config;
+            let Self { day_life, disk_reserve, demo, presence_url, traces, limits, shares, .. } = config;
+            [
+                ("data_dir", format!("{data_dir:?}")),
+                ("engine, kafka, cql or registry", format!("{engine:?}")),
+                ("listen", format!("{listen:?}")),
+                ("public_url", format!("{public_url:?}")),
+                ("tenant", format!("{tenant:?}")),
+                ("mail.returns", format!("{returns:?}")),
+                ("outbox", format!("{outbox:?}")),
+                ("partitions", format!("{partitions:?}")),
+                ("day_life", format!("{day_life:?}")),
+                ("disk_reserve", format!("{disk_reserve:?}")),
+                ("demo", format!("{demo:?}")),
+                ("presence", format!("{presence_url:?}")),
+                ("traces", format!("{traces:?}")),
+                ("limits or tenants", format!("{limits:?} {shares:?}")),
+            ]
+        };
+        let named =
+            settings(self).into_iter().zip(settings(new)).map(|((key, old), (_, new))| (key, old != new));
+        let secret = [("api_keys", keys(self) != keys(new)), ("access_tokens", tokens(self) != tokens(new))];
+        named.chain(secret).filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
     }
 }
 

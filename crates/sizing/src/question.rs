@@ -15,7 +15,7 @@ pub struct SizeQuestion {
     pub persons: u64,
     /// Entries of each person a day.
     pub entries_per_day: f64,
-    /// How many people an event concerns, on the average.
+    /// How many people an event concerns, on average.
     pub persons_per_event: f64,
     pub mails_per_day: f64,
     pub pushes_per_day: f64,

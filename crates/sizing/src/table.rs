@@ -59,7 +59,7 @@ pub fn describe_assumptions(size: &HouseSize) -> Vec<String> {
     let HouseSize { question, kafka, .. } = size;
     vec![
         format!(
-            "assumed of each person a day: {} entries, {} mails, {} pushes; an event concerns {}, each follows {}",
+            "assumed of each person a day: entries {}, mails {}, pushes {}; an event concerns {}, each follows {}",
             question.entries_per_day,
             question.mails_per_day,
             question.pushes_per_day,

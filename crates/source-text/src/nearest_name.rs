@@ -35,9 +35,16 @@ fn begins(word: &str, name: &str) -> bool {
 /// Letters that may be missing at the end of a word that is longer than they are.
 const GOES_ON_MAX: usize = 2;
 
+/// Names that are listed at most, where there are more.
+const CHOICES_MAX: usize = 40;
+
 /// Names in a row for a message: `a, b or c`.
 pub fn list_choices<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    if let Some(more) = names.len().checked_sub(CHOICES_MAX).filter(|more| *more > 1) {
+        names.truncate(CHOICES_MAX);
+        return format!("{} or one of {more} more", names.join(", "));
+    }
     match names.pop() {
         None => "nothing".to_string(),
         Some(last) if names.is_empty() => last,
@@ -69,5 +76,19 @@ mod tests {
         check("autho", "author", true);
         check("catalog", "catalogue", true);
         check("Europe/Belrin", "Europe/Berlin", true);
+    }
+
+    #[test]
+    fn many_names_are_not_all_listed() {
+        let names: Vec<String> = (0..100).map(|n| format!("k{n}")).collect();
+        let check = |count: usize, begins: &str, ends: &str| {
+            let said = list_choices(names[..count].iter().map(String::as_str));
+            assert!(said.starts_with(begins) && said.ends_with(ends), "{said}");
+        };
+        check(0, "nothing", "nothing");
+        check(2, "`k0` or", "`k1`");
+        check(41, "`k0`, `k1`", "`k39` or `k40`");
+        check(42, "`k0`, `k1`", "`k39` or one of 2 more");
+        check(100, "`k0`, `k1`", "`k39` or one of 60 more");
     }
 }

@@ -81,7 +81,7 @@ impl From<StoreError> for CqlError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy(says) | StoreError::Full(says) => Self { sort: CqlErrorSort::Busy, says },
-            StoreError::Broken(says) => Self::hopeless(says),
+            StoreError::Refused(says) | StoreError::Broken(says) => Self::hopeless(says),
         }
     }
 }

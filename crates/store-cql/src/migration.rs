@@ -146,7 +146,7 @@ async fn lay_keyspace(session: &Session, settings: &Settings, name: &str) -> any
     let wanted = wanted_replication(session, settings);
     if let Some(found) = read_replication(session, name).await? {
         if let Some(says) = describe_lack(name, &found, &wanted) {
-            return Err(store::StoreError::Broken(says).into());
+            return Err(store::StoreError::Refused(says).into());
         }
         let said = |copies: &BTreeMap<String, String>| {
             copies.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
@@ -256,7 +256,7 @@ async fn note_life(session: &Session, settings: &Settings, is_laid_out: bool) ->
         }
         found => found,
     };
-    refuse_other_life(settings, found.as_deref()).map_err(|says| store::StoreError::Broken(says).into())
+    refuse_other_life(settings, found.as_deref()).map_err(|says| store::StoreError::Refused(says).into())
 }
 
 /// How long days live, as was noted. Keyspaces that were laid out before it could be chosen have no note.

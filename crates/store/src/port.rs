@@ -23,6 +23,9 @@ pub enum StoreError {
     /// There is no room on the disk, or no file can be opened: it goes away by itself.
     #[error("the store has no room: {0}")]
     Full(String),
+    /// The settings do not fit the store as it was set up.
+    #[error("{0}")]
+    Refused(String),
     /// The engine cannot go on.
     #[error("the store is broken: {0}")]
     Broken(String),

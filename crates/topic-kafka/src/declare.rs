@@ -8,7 +8,7 @@ use rdkafka::{
     error::RDKafkaErrorCode as Code,
 };
 use runtime::clock::SteadyStopwatch;
-use topic::port::{TopicError, TopicRetention, TopicSpec};
+use topic::port::{TopicError, TopicRetention, TopicSpec, describe_other_count};
 
 use crate::{
     client_context::KafkaClientContext,
@@ -77,11 +77,7 @@ fn check_count(spec: &TopicSpec, count: u32) -> Result<(), TopicError> {
     if count == spec.partitions {
         return Ok(());
     }
-    let (name, wanted) = (&spec.name, spec.partitions);
-    Err(TopicError::Refused(format!(
-        "topic `{name}` has {count} partitions, not {wanted}; the count decides which partition a person \
-        belongs to, and only `tidings repartition` can change it"
-    )))
+    Err(TopicError::Refused(describe_other_count(&spec.name, count, spec.partitions)))
 }
 
 /// What is asked of a topic of ours.

@@ -132,6 +132,14 @@ impl GroupStanding {
     }
 }
 
+/// Why a topic cannot have so many partitions as are asked for.
+pub fn describe_other_count(name: &str, found: u32, asked: u32) -> String {
+    format!(
+        "topic `{name}` has {found} partitions, and the configuration says {asked}: set `partitions: {found}`, \
+        since the count decides which partition a person belongs to, and only `tidings repartition` can change it"
+    )
+}
+
 /// Why an operation failed; each asks for something else.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TopicError {

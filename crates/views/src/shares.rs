@@ -120,7 +120,7 @@ impl ToldShares {
     }
 
     /// Counts an entry of the day that was begun last.
-    fn add(&mut self, view: &EntryView, person: &Person, catalogue: Option<&Catalogue>) {
+    fn add(&mut self, view: &EntryView, person: &Person, catalogue: &Catalogue) {
         self.total.add(view, person, catalogue);
         if let Some(day) = self.days.last_mut() {
             day.tally.add(view, person, catalogue);
@@ -144,9 +144,9 @@ impl ToldShares {
 }
 
 impl ShareTally {
-    fn add(&mut self, view: &EntryView, person: &Person, catalogue: Option<&Catalogue>) {
+    fn add(&mut self, view: &EntryView, person: &Person, catalogue: &Catalogue) {
         let mut best = None;
-        for channel in days::channels(view, catalogue.map(|catalogue| catalogue.for_person(person))) {
+        for channel in days::channels(view, Some(catalogue.for_person(person))) {
             let fate = view.fate(channel);
             self.channels.entry(channel.to_string()).or_default().add(fate);
             best = best.max(Some(BestFate::from_fate(fate)));
@@ -158,7 +158,7 @@ impl ShareTally {
         for kind in kinds {
             self.kinds.entry(kind.to_owned()).or_default().add(best);
         }
-        if let Some(catalogue) = catalogue.filter(|catalogue| catalogue.canary.is_some()) {
+        if catalogue.canary.is_some() {
             self.arms.entry(catalogue.arm_of(person).name().to_owned()).or_default().add(best);
         }
     }

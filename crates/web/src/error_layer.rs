@@ -30,7 +30,7 @@ pub async fn describe_error(response: Response) -> Response {
     let line = to_bytes(body, REASON_BYTES_MAX).await.unwrap_or_default();
     let line = String::from_utf8_lossy(&line);
     let kind = ProblemType::from_status(status);
-    let detail = match line.trim() {
+    let detail = match leave_out_framework(line.trim()) {
         "" => kind.title(),
         line => line,
     };
@@ -42,6 +42,19 @@ pub async fn describe_error(response: Response) -> Response {
         }
     }
     described
+}
+
+/// What the framework puts before the words that say what is wrong.
+const FRAMEWORK_WORDS: [&str; 4] = [
+    "Failed to deserialize query string: ",
+    "Failed to deserialize form body: ",
+    "Failed to deserialize form: ",
+    "Failed to deserialize the JSON body into the target type: ",
+];
+
+/// A line without what only the framework would say.
+pub fn leave_out_framework(line: &str) -> &str {
+    FRAMEWORK_WORDS.iter().find_map(|words| line.strip_prefix(words)).unwrap_or(line)
 }
 
 #[cfg(test)]

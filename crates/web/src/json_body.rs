@@ -7,7 +7,10 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::problem::{HttpProblem, ProblemType};
+use crate::{
+    error_layer::leave_out_framework,
+    problem::{HttpProblem, ProblemType},
+};
 
 /// A body that is a `T`.
 #[derive(Debug)]
@@ -28,5 +31,5 @@ fn describe_rejection(rejection: &JsonRejection) -> HttpProblem {
         StatusCode::BAD_REQUEST => ProblemType::UnreadableBody,
         status => ProblemType::from_status(status),
     };
-    HttpProblem::new(kind, rejection.body_text())
+    HttpProblem::new(kind, leave_out_framework(&rejection.body_text()))
 }

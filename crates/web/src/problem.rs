@@ -279,7 +279,7 @@ pub fn describe_store_error(error: StoreError) -> HttpProblem {
     match error {
         StoreError::Busy(_) => HttpProblem::busy(error),
         StoreError::Full(_) => HttpProblem::new(ProblemType::DiskFull, error),
-        StoreError::Broken(_) => error.into(),
+        StoreError::Refused(_) | StoreError::Broken(_) => error.into(),
     }
 }
 

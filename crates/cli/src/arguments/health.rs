@@ -17,6 +17,13 @@ pub struct HealthArgs {
     #[arg(long)]
     pub live: bool,
     /// The process, if it is not the one of the data directory
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = parse_address)]
     pub url: Option<String>,
+}
+
+fn parse_address(text: &str) -> Result<String, String> {
+    let is_address = catalogue::is_web_url(text);
+    is_address
+        .then(|| text.to_owned())
+        .ok_or_else(|| "it is not an address such as http://127.0.0.1:7281".to_owned())
 }

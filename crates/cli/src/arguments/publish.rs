@@ -30,9 +30,10 @@ Without fields it shows everything known about the person: profile, devices, fol
 coming messages, and their days. Addresses and tokens are masked; times are in the person's own zone. If a \
 house is running, it is asked.
 
-Fields that Tidings itself reads: zone (Europe/Berlin), email, name, language (BCP 47), email_off (true), \
-place (latitude and longitude, 52.5,13.4), email_plan (the plan they prefer for mail, where a kind offers \
-several), and webhook and chat (the addresses to call). An empty value removes the field.
+Fields: zone (Europe/Berlin), email, name, language (BCP 47), place (latitude and longitude, 52.5,13.4), ip_address \
+(gives a place, and is not kept), webhook and chat (the addresses to call), quiet, hour, and for each channel, such as \
+email, email_off (true) and email_plan (the plan they prefer, where a kind offers several). Any other field is refused. \
+An empty value removes the field.
 
 Examples:
   tidings person ann

@@ -20,13 +20,13 @@ const USUAL: SizeQuestion = SizeQuestion::usual(0);
 
 #[derive(Debug, Args)]
 pub struct SizeArgs {
-    /// How many people, as 250000, 100k or 2m; several make a column each
+    /// How many people, as 250000, 100k or 2m; up to three make a column each
     #[arg(long, value_name = "COUNT", required_unless_present = "figures", value_delimiter = ',', value_parser = parse_count)]
     pub persons: Vec<u64>,
     /// Entries of each person a day
     #[arg(long, value_name = "NUMBER", default_value_t = USUAL.entries_per_day, value_parser = parse_amount)]
     pub entries_per_day: f64,
-    /// How many people an event concerns, on the average
+    /// How many people an event concerns, on average
     #[arg(long, value_name = "NUMBER", default_value_t = USUAL.persons_per_event, value_parser = parse_amount)]
     pub persons_per_event: f64,
     /// Mails to each person a day
@@ -72,9 +72,7 @@ fn parse_count(text: &str) -> Result<u64, String> {
     };
     let number = digits.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * times);
     let count = number.filter(|count| (1.0..=PERSONS_MAX as f64).contains(count));
-    count
-        .map(|count| count.round() as u64)
-        .ok_or_else(|| "a number from 1 on, such as 250000, 100k or 2m".to_owned())
+    count.map(|count| count.round() as u64).ok_or_else(|| "a number such as 250000, 100k or 2m".to_owned())
 }
 
 fn parse_amount(text: &str) -> Result<f64, String> {

@@ -127,6 +127,9 @@ pub struct SharesArgs {
     /// How far back, in days
     #[arg(long, value_name = "DAYS", default_value = "7d", allow_hyphen_values = true)]
     pub since: String,
+    /// The catalogue's folder; a running house uses its own
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub catalogue: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -163,7 +166,7 @@ pub struct PreviewArgs {
     /// Only this plan
     #[arg(long, value_name = "PLAN")]
     pub plan: Option<String>,
-    /// Only plans of this channel: `email` or `push`
+    /// Only plans of this channel: `email`, `push`, `webhook` or `chat`
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Option<String>,
     /// Pretend that an event about this subject came now

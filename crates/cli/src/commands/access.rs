@@ -36,6 +36,18 @@ pub struct DirectEngines {
     _held: DataDir,
 }
 
+/// Why the catalogue of a command that cannot do without it is not there: there is none, or it is refused.
+pub fn explain_missing_catalogue(config: &Config, wants: &str) -> CommandError {
+    match config.catalogue.as_deref().map(|dir| Catalogue::load(dir, config.day_life)) {
+        Some(Err(problems)) => {
+            CommandError::from_refusal(format!("{wants} needs a catalogue without problems\n{problems}"))
+        }
+        Some(Ok(_)) | None => CommandError::from_refusal(format!(
+            "{wants} needs the catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml"
+        )),
+    }
+}
+
 /// Finds out who answers for the tenant that was asked for; a house that speaks for another one does not.
 pub fn reach_house(config: &Config) -> Result<HouseAccess, CommandError> {
     let reach = reach_any_house(config)?;

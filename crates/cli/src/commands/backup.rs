@@ -14,7 +14,7 @@ use crate::arguments as cli;
 pub fn run(config: &Config, asked: &cli::BackupCommand, out: OutputStyle) -> Result<(), CommandError> {
     let EngineConfig::Production(production) = &config.engine else {
         return Err(CommandError::from_refusal(
-            "there is nothing to mark: the engine is `embedded`, whose directory is copied as a whole",
+            "there is no mark to set or check: the engine is `embedded`, whose directory is copied as a whole",
         ));
     };
     let files = match reach_any_house(config)? {

@@ -45,7 +45,7 @@ fn clock_lines(clock: &Value) -> Vec<String> {
     };
     let mut lines = vec![format!("{}  {ahead}", text("now"))];
     if let (Some(due), Some(now)) = (UtcMillis::parse(&text("due")), UtcMillis::parse(&text("now"))) {
-        lines.push(format!("{due}  the next window is due, {}", format_until(due.since(now))));
+        lines.push(format!("{due}  the next window is due {}", format_until(due.since(now))));
     } else {
         lines.push("no window is open".to_owned());
     }
@@ -73,7 +73,7 @@ mod tests {
             clock(5_400_000, Some("2026-11-22T08:00:00.000Z"), false),
             [
                 "2026-11-21T10:00:00.000Z  1h30m ahead of this machine's clock",
-                "2026-11-22T08:00:00.000Z  the next window is due, in 22 h",
+                "2026-11-22T08:00:00.000Z  the next window is due in 22 h",
                 "it cannot be moved: this is not a demo",
             ]
         );

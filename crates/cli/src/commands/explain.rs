@@ -1,6 +1,5 @@
 //! `tidings explain`: why a person was or was not told of an event.
 
-use catalogue::Catalogue;
 use model::{Person, UtcMillis};
 use serde_json::json;
 use settings::config::Config;
@@ -12,7 +11,7 @@ use views::explain::{self, EventExplanation, ExplainTarget, LookupRefusal, StepB
 
 use super::{
     OutputStyle,
-    access::{HouseAccess, reach_house},
+    access::{HouseAccess, explain_missing_catalogue, reach_house},
 };
 use crate::arguments as cli;
 
@@ -29,7 +28,7 @@ pub fn run(config: &Config, asked: &cli::ExplainArgs, out: OutputStyle) -> Resul
             .into_value()?,
         HouseAccess::Files(files) => {
             let Some(catalogue) = &files.catalogue else {
-                return Err(catalogue_missing(config));
+                return Err(explain_missing_catalogue(config, "an explanation"));
             };
             let (tenant, now) = (&config.tenant, UtcMillis(files.clock.now()));
             let engines = (&*files.topics, &*files.store);
@@ -51,18 +50,6 @@ pub fn run(config: &Config, asked: &cli::ExplainArgs, out: OutputStyle) -> Resul
         return Err(CommandError::from_refusal(explain::explain_absence(&event)));
     }
     explanations.iter().try_for_each(print_explanation)
-}
-
-/// There is none, or it is refused.
-fn catalogue_missing(config: &Config) -> CommandError {
-    match config.catalogue.as_deref().map(|dir| Catalogue::load(dir, config.day_life)) {
-        Some(Err(problems)) => CommandError::from_refusal(format!(
-            "an explanation needs a catalogue without problems\n{problems}"
-        )),
-        Some(Ok(_)) | None => CommandError::from_refusal(
-            "an explanation needs the catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
-        ),
-    }
 }
 
 fn print_explanation(explanation: &EventExplanation) -> Result<(), CommandError> {

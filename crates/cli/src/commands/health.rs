@@ -10,15 +10,27 @@ use super::OutputStyle;
 use crate::arguments as cli;
 
 pub fn run(config: &Config, asked: &cli::HealthArgs, out: OutputStyle) -> Result<(), CommandError> {
-    let (address, ca) = match (&asked.url, &config.server) {
-        (Some(url), server) => {
+    let own = AdminAccess::read(&config.data_dir)?;
+    let is_guessed = asked.url.is_none() && config.server.is_none() && own.is_none();
+    let (address, ca) = match (&asked.url, &config.server, own) {
+        (Some(url), server, _) => {
             (url.trim_end_matches('/').to_owned(), server.as_ref().and_then(|server| server.ca.as_deref()))
         }
-        (None, Some(server)) => (server.url.clone(), server.ca.as_deref()),
-        (None, None) => (find_address(config)?, None),
+        (None, Some(server), _) => (server.url.clone(), server.ca.as_deref()),
+        (None, None, Some(admin)) => (admin.address, None),
+        (None, None, None) => (guess_address(config)?, None),
     };
+    let dir = config.data_dir.display();
     let path = if asked.live { "/health/live" } else { "/health/ready" };
-    let answer = client::ask_openly(&address, ca, path)?;
+    let answer = client::ask_openly(&address, ca, path).map_err(|error| match error {
+        CommandError::Unreachable(why) if is_guessed => CommandError::Unreachable(
+            why.context(format!("no house says that it runs on {dir}, and `listen` was asked")),
+        ),
+        other => other,
+    })?;
+    if is_guessed {
+        terminal::print_talk(format!("{address} answers, by `listen`; no house says that it runs on {dir}"));
+    }
     if !(200..300).contains(&answer.status) {
         return Err(CommandError::from_unreachable(format!("{address}: {}", answer.error_text())));
     }
@@ -29,11 +41,8 @@ pub fn run(config: &Config, asked: &cli::HealthArgs, out: OutputStyle) -> Result
     Ok(terminal::print_data(state)?)
 }
 
-/// Where the process answers: where the one of the data directory says, or where the settings have it listen.
-fn find_address(config: &Config) -> Result<String, CommandError> {
-    if let Some(admin) = AdminAccess::read(&config.data_dir)? {
-        return Ok(admin.address);
-    }
+/// Where the settings have a process listen: one without the way in says so nowhere else.
+fn guess_address(config: &Config) -> Result<String, CommandError> {
     let listen = reachable_address(config.listen);
     if listen.port() == 0 {
         return Err(CommandError::from_unreachable(format!(

@@ -67,6 +67,11 @@ fn order_pause(
             let DirectEngines { runtime, topics, clock, catalogue, .. } = &**files;
             let now = UtcMillis(clock.now());
             let tenants = config.tenants();
+            if order.is_paused && catalogue.is_none() && order.scope.starts_with("plan:") {
+                terminal::print_talk(
+                    "whether there is such a plan was not checked: name the catalogue with TIDINGS_CATALOGUE",
+                );
+            }
             let known = KnownScopes { catalogue: catalogue.as_ref(), tenants: Some(&tenants) };
             let done = pauses::order_pause(&**topics, known, order.clone(), now);
             runtime.block_on(done).map_err(|error| match error {

@@ -3,7 +3,6 @@
 use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context as _;
-use catalogue::Catalogue;
 use model::{UtcMillis, civil_time::ZoneRules};
 use settings::config::Config;
 use shell::{
@@ -14,7 +13,7 @@ use views::preview::{LookupContext, MessagePreview, PreviewRequest, PreviewSourc
 
 use super::{
     OutputStyle,
-    access::{DirectEngines, HouseAccess, reach_house},
+    access::{DirectEngines, HouseAccess, explain_missing_catalogue, reach_house},
 };
 use crate::arguments as cli;
 
@@ -60,14 +59,7 @@ fn preview_from_engines(
 ) -> Result<Vec<MessagePreview>, CommandError> {
     let DirectEngines { runtime, topics, store, clock, catalogue, .. } = files;
     let Some(catalogue) = catalogue else {
-        return Err(match config.catalogue.as_deref().map(|dir| Catalogue::load(dir, config.day_life)) {
-            Some(Err(problems)) => CommandError::from_refusal(format!(
-                "a preview needs a catalogue without problems\n{problems}"
-            )),
-            Some(Ok(_)) | None => CommandError::from_refusal(
-                "a preview needs the catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
-            ),
-        });
+        return Err(explain_missing_catalogue(config, "a preview"));
     };
     let public_url = config.public_url.as_deref().unwrap_or(NOWHERE);
     let studio = PreviewStudio::new(Arc::new(catalogue), ZoneRules::load_newest(), public_url)

@@ -57,9 +57,9 @@ fn print_plan(plan: &RepartitionPlan, out: OutputStyle) -> Result<(), CommandErr
     } else {
         let so_far = if *is_under_way { ", which is under way" } else { "" };
         terminal::print_data(format!("from {from} to {to} partitions{so_far}"))?;
-        terminal::print_data(format!("kept: {kept}"))?;
+        terminal::print_data(format!("would keep {kept}"))?;
         for (topic, records) in emptied {
-            terminal::print_data(format!("emptied: {topic}, {records} records, all of them read"))?;
+            terminal::print_data(format!("would empty {topic}: {records} records"))?;
         }
     }
     if !obstacles.is_empty() {

@@ -163,7 +163,7 @@ fn print_plan(plan: &ReplayPlan, out: OutputStyle) -> Result<(), CommandError> {
     }
     let topic = terminal::clean_text(&plan.topic);
     terminal::print_talk(format!(
-        "{} of `{topic}`; --execute appends them again",
+        "{} of `{topic}`; --execute appends them again, but for copies that a replay made",
         count_records(plan.records)
     ));
     Ok(())
@@ -174,7 +174,10 @@ fn follow_replay(asking: &ReplayAccess, replay: &ReplayRecord, out: OutputStyle)
     let pace = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
     let (clock, mut progress) = (Clock::real(0), terminal::ProgressLine::start());
     let order = ReplayOrder::Part { id: replay.id.clone() };
-    terminal::print_talk(format!("replay {}", replay.id));
+    let id = &replay.id;
+    terminal::print_talk(format!(
+        "replay {id}; if it is interrupted, `tidings replay --resume {id}` continues it"
+    ));
     let mut failed = 0;
     loop {
         let began = clock.now();

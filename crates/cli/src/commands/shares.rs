@@ -14,7 +14,7 @@ use views::{
 
 use super::{
     OutputStyle,
-    access::{DirectEngines, HouseAccess, reach_house},
+    access::{DirectEngines, HouseAccess, explain_missing_catalogue, reach_house},
 };
 use crate::arguments as cli;
 
@@ -68,11 +68,13 @@ fn piece(
         }
         HouseAccess::Files(files) => {
             let DirectEngines { runtime, topics, store, clock, catalogue, .. } = &**files;
+            let Some(catalogue) = catalogue else {
+                return Err(explain_missing_catalogue(config, "a count"));
+            };
             let now = UtcMillis(clock.now());
             let place: Option<ShareCursor> = from.map(str::parse).transpose()?;
             let days = (count::days(since, store.day_life(), now), place);
-            let counted =
-                count::count_shares(&**store, &config.tenant, catalogue.as_ref(), days, count::PIECE);
+            let counted = count::count_shares(&**store, &config.tenant, catalogue, days, count::PIECE);
             let mut shares = runtime.block_on(counted)?;
             if from.is_none() {
                 shares.due =

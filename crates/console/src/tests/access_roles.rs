@@ -161,7 +161,7 @@ async fn a_page_for_looking_offers_no_form_and_takes_none() {
             "{path}: {}",
             seen.text
         );
-        assert!(seen.text.contains("You may look, and change nothing"), "{path}");
+        assert!(seen.text.contains("You may look, but change nothing"), "{path}");
         let worked = door.ask(Method::GET, path, &[("cookie", &operator)], "").await;
         assert!(!worked.text.contains("You may look"), "{path}");
     }

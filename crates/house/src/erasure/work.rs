@@ -184,7 +184,7 @@ impl ErasureWork {
         self.write_step(&one, "removes messages", &removed).await?;
         let kept = engines.courier.erase(&whose, EraseMode::Remove).await.context("the courier")?;
         add_counts(&mut removed, places::of_courier(kept));
-        self.write_step(&one, "removes records of topics", &removed).await?;
+        self.write_step(&one, "now removing records from topics", &removed).await?;
         let log_blanks = engines.topics.blank(&[]).await.context("the log")?;
         if log_blanks {
             let (tenant, person, addresses) = (of.0, of.1, &whose.addresses[..]);

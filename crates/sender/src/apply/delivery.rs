@@ -238,6 +238,7 @@ impl DeliveryService {
             world: &loaded.world,
             links: self.config.links.as_ref(),
             returns: self.config.returns.as_ref(),
+            now: self.now(),
         }
     }
 

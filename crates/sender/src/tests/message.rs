@@ -76,6 +76,11 @@ fn tenant() -> Tenant {
     Tenant::new("main").unwrap()
 }
 
+/// When messages are made: a moment after they were due.
+fn now() -> UtcMillis {
+    UtcMillis::parse("2026-11-24T08:00:01Z").unwrap()
+}
+
 fn ready(entries: Vec<ReadyEntry>) -> Ready {
     Ready {
         id: ReadyId([9; 16]),
@@ -152,8 +157,8 @@ fn make_message_with(
     let checked = CheckedReady { told: ready.entries.clone(), left: Vec::new() };
     let (zones, world) = (ZoneRules::load_bundled(), world());
     let world = &world;
-    let making =
-        MessageMaker { catalogue: &catalogue, renderer: &renderer, zones: &zones, world, links, returns };
+    let (catalogue, renderer, zones, now) = (&catalogue, &renderer, &zones, now());
+    let making = MessageMaker { catalogue, renderer, zones, world, links, returns, now };
     making.message(&ready, &facts, &checked).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
@@ -315,8 +320,8 @@ fn what_cannot_be_written_is_found_among_the_others() {
         VersionedState::from_values(1, [(profile::EMAIL, Some(Value::from_text("ann@example.com")))]);
     let facts = SenderFacts { profile, ..SenderFacts::default() };
     let (zones, links, returns) = (ZoneRules::load_bundled(), None, None);
-    let (catalogue, renderer, zones, world) = (&catalogue, &renderer, &zones, &world);
-    let making = MessageMaker { catalogue, renderer, zones, world, links, returns };
+    let (catalogue, renderer, zones, world, now) = (&catalogue, &renderer, &zones, &world, now());
+    let making = MessageMaker { catalogue, renderer, zones, world, links, returns, now };
     let lines: [EntryLine; 2] = [(0, "show:1", &["followed_show"]), (0, "show:2", &["followed_show"])];
     let ready = ready(lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect());
     let mut checked = CheckedReady { told: ready.entries.clone(), left: Vec::new() };
@@ -325,4 +330,19 @@ fn what_cannot_be_written_is_found_among_the_others() {
     assert_eq!(unwritten.into_iter().collect::<Vec<_>>(), [ready.entries[1].key]);
     checked.told.pop();
     assert!(making.message(&ready, &facts, &checked).unwrap().text.contains("f 2"));
+}
+
+#[test]
+fn a_message_that_leaves_late_has_the_date_of_its_leaving() {
+    let check = |late: i64, is_due: bool| {
+        let lines: [EntryLine; 1] = [(0, "show:1", &["followed_show"])];
+        let message =
+            make_changed_message("subject", &lines, None, &|ready| Ready { due: now().plus(-late), ..ready });
+        assert_eq!(message.date, if is_due { now().plus(-late) } else { now() }, "{late} ms late");
+    };
+    check(-5_000, true);
+    check(0, true);
+    check(3_600_000, true);
+    check(3_600_001, false);
+    check(2 * 86_400_000, false);
 }

@@ -250,7 +250,7 @@ fn check_note(
     let meta = db.keyspace(StoreTable::Meta.name(), KeyspaceCreateOptions::default)?;
     match meta.get(name)? {
         Some(found) if &*found == own.as_bytes() => {}
-        Some(found) => return Ok(Err(StoreError::Broken(refuse(&String::from_utf8_lossy(&found))))),
+        Some(found) => return Ok(Err(StoreError::Refused(refuse(&String::from_utf8_lossy(&found))))),
         None => {
             meta.insert(name, own)?;
             db.persist(fjall::PersistMode::SyncData)?;

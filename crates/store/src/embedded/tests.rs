@@ -265,10 +265,7 @@ async fn a_directory_of_another_format_is_refused() {
         meta.insert("format", format).unwrap();
         drop((meta, db));
         let error = EmbeddedStore::open(dir.path()).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            format!("the store is broken: the directory has format {format}, but this release reads 2")
-        );
+        assert_eq!(error, format!("the directory has format {format}, but this release reads 2"));
     }
 }
 
@@ -278,7 +275,7 @@ async fn days_live_as_long_as_was_chosen_with_the_directory() {
     drop(EmbeddedStore::open_for(dir.path(), DayLife::new(30).unwrap()).unwrap());
     let error = EmbeddedStore::open(dir.path()).unwrap_err().to_string();
     assert!(
-        error.contains("days live for 30d in this house") && error.contains("set `day_life: 30`"),
+        error.contains("this house keeps days for 30d") && error.contains("set `day_life: 30`"),
         "{error}"
     );
     let store = EmbeddedStore::open_for(dir.path(), DayLife::new(30).unwrap()).unwrap();

@@ -9,7 +9,7 @@ use super::{
     layout,
     tables::TopicTables,
 };
-use crate::port::{TopicError, TopicRetention, TopicSpec};
+use crate::port::{TopicError, TopicRetention, TopicSpec, describe_other_count};
 
 /// More partitions than this is a mistake in a configuration.
 const PARTITIONS_MOST: u32 = 4_096;
@@ -44,7 +44,7 @@ pub(super) fn plan_declaration(
         };
         let count = topic.partition_count();
         if count != *partitions {
-            return refuse_declaration(format!("topic `{name}` has {count} partitions, not {partitions}"));
+            return refuse_declaration(describe_other_count(name, count, *partitions));
         }
         match (topic.compacted, *retention) {
             (true, TopicRetention::Compacted) => {}

@@ -14,10 +14,12 @@ use super::unfinished_file::UnfinishedFile;
 /// Rewrites a file; returns how many rows were left out. One without the person is left as it is.
 pub fn remove_person(file: &Path, (tenant, person): (&Tenant, &Person)) -> anyhow::Result<u64> {
     let named = || format!("read {}", file.display());
-    let open =
-        || anyhow::Ok(wire::archive::open_archive(BufReader::new(File::open(file).with_context(named)?))?);
+    let open = || {
+        let input = BufReader::new(File::open(file).with_context(named)?);
+        wire::archive::open_archive(input).with_context(|| format!("{} is not an archive", file.display()))
+    };
     let mut gone = 0_u64;
-    for row in open().with_context(named)? {
+    for row in open()? {
         let (key, _) = row.with_context(named)?;
         gone += u64::from(key.tenant == *tenant && key.person == *person);
     }
@@ -26,7 +28,7 @@ pub fn remove_person(file: &Path, (tenant, person): (&Tenant, &Person)) -> anyho
     }
     let (unfinished, out) = UnfinishedFile::begin(file)?;
     let mut writer = wire::archive::ArchiveWriter::new(BufWriter::new(out))?;
-    for row in open().with_context(named)? {
+    for row in open()? {
         let (key, row) = row.with_context(named)?;
         if key.tenant != *tenant || key.person != *person {
             writer.append(&key, &row)?;

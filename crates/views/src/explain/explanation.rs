@@ -79,7 +79,7 @@ impl ExplanationBuilder<'_> {
             self.add_step(
                 StepBearing::Note,
                 format!(
-                    "nothing is known of `{person}`: there is no profile, no entry and no follow for this"
+                    "nothing is known of `{person}`: there is no profile, no entry, and no follow that would tell them of this"
                 ),
             );
         }

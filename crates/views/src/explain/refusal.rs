@@ -53,8 +53,8 @@ pub fn check_target(
     if entries.any(|(key, entry)| means(key.event, entry)) {
         let days = gathered.life.days();
         let what = format!(
-            "the event is older than the log ({} days), so it cannot be explained; `tidings days {person} \
-            --since {days}d` shows what became of the entry",
+            "the log no longer has the event, so it cannot be explained: it keeps {} days, and nothing of before a repartition; \
+            `tidings days {person} --since {days}d` shows what became of the entry",
             REPLAY_MS / DAY_MS
         );
         return Err(LookupRefusal::Absent(what));
@@ -71,12 +71,12 @@ pub fn explain_absence(asked: &ExplainTarget) -> String {
     match asked {
         ExplainTarget::Subject(subject) => {
             format!(
-                "the log has no event about {subject}: none was admitted, or all are older than the log ({days} days)"
+                "the log has no event about {subject}: none was admitted, or none in the last {days} days, which the log keeps"
             )
         }
         ExplainTarget::Event(_) | ExplainTarget::Entry(_) | ExplainTarget::Change { .. } => format!(
-            "the log has no such event: it was never admitted (see `tidings quarantine list`), or it is \
-            older than the log ({days} days)"
+            "the log has no such event: it was never admitted (see `tidings quarantine list`), or the \
+            log, which keeps {days} days, no longer has it"
         ),
     }
 }

@@ -7,7 +7,7 @@ use courier::{
     push,
 };
 use model::{
-    Channel, EndReason, EntryKey, Person, Value, ValueCell, VersionedState, WorldSnapshot,
+    Channel, EndReason, EntryKey, Value, ValueCell, VersionedState, WorldSnapshot,
     device::{self, DevicePlatform, PushDevice},
     hook::Hook,
     person::profile,
@@ -80,18 +80,20 @@ impl PreviewStudio {
         if checked.told.is_empty() {
             return Ok(Vec::new());
         }
-        self.message_maker(&ready.person, world).list_items(ready, &facts, &checked)
+        self.message_maker(ready, world).list_items(ready, &facts, &checked)
     }
 
-    fn message_maker<'a>(&'a self, person: &Person, world: &'a WorldSnapshot) -> MessageMaker<'a> {
+    fn message_maker<'a>(&'a self, ready: &Ready, world: &'a WorldSnapshot) -> MessageMaker<'a> {
         MessageMaker {
-            catalogue: self.catalogue.for_person(person),
-            renderer: self.renderer.for_person(person),
+            catalogue: self.catalogue.for_person(&ready.person),
+            renderer: self.renderer.for_person(&ready.person),
             zones: &self.zones,
             world,
             links: Some(&self.links),
             // It goes nowhere, so nothing comes back of it.
             returns: None,
+            // As if it left when it is due.
+            now: ready.due,
         }
     }
 
@@ -117,7 +119,7 @@ impl PreviewStudio {
                 if checked.told.is_empty() { whole } else { checked }
             }
         };
-        let message = self.message_maker(&ready.person, world).message(ready, facts, &checked)?;
+        let message = self.message_maker(ready, world).message(ready, facts, &checked)?;
         let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
         let mut preview = MessagePreview {
             kind,

@@ -83,7 +83,7 @@ impl FromStr for ShareCursor {
 pub async fn count_shares(
     store: &dyn Store,
     tenant: &Tenant,
-    catalogue: Option<&Catalogue>,
+    catalogue: &Catalogue,
     (days, from): (RangeInclusive<Day>, Option<ShareCursor>),
     bounds: ShareCountLimits,
 ) -> anyhow::Result<ToldShares> {
@@ -111,7 +111,7 @@ pub async fn count_shares(
 struct ShareCounter<'a> {
     store: &'a dyn Store,
     tenant: &'a Tenant,
-    catalogue: Option<&'a Catalogue>,
+    catalogue: &'a Catalogue,
     bounds: ShareCountLimits,
     watch: SteadyStopwatch,
     parts: u64,

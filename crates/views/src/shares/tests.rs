@@ -18,7 +18,7 @@ use super::{
 const CATALOGUE: &str = "catalogue: sample
 subjects: {item: {title: text}}
 kinds:
-  a: {on: item.made, to: everyone, says: 'made', plans: [daily]}
+  a: {on: item.made, to: everyone, says: 'made', plans: [daily, mailed]}
 plans:
   daily:
     channel: push
@@ -27,8 +27,22 @@ plans:
     headline: 'x'
     body: 'x'
     sections: [{title: New, kinds: a, most: 5}]
+  mailed:
+    channel: email
+    close: {daily: \"09:00\", zone: person}
+    look_back: 3d
+    from: Sample <news@sample.example>
+    headline: 'x'
+    template: mail.mjml
+    text: mail.txt
+    sections: [{title: New, kinds: a, most: 5}]
 ";
 const READY: ReadyId = ReadyId([9; 16]);
+
+/// Kind `b` is gone from it, so all its channels count.
+fn catalogue() -> Catalogue {
+    Catalogue::parse(CATALOGUE, "catalogue.yaml", &|_| Ok(String::new())).unwrap()
+}
 
 fn now() -> UtcMillis {
     UtcMillis::parse("2026-11-21T10:00:00Z").unwrap()
@@ -59,8 +73,8 @@ fn mark(day: Day, n: u16, channel: Option<Channel>, what: MarkAction) -> DayRow 
 
 /// Counts the entries of one day.
 fn tally(rows: &[DayRow]) -> ShareTally {
-    let (mut tally, ann) = (ShareTally::default(), Person::new("ann").unwrap());
-    fold_rows(rows).entries().for_each(|(_, view)| tally.add(view, &ann, None));
+    let (mut tally, ann, catalogue) = (ShareTally::default(), Person::new("ann").unwrap(), catalogue());
+    fold_rows(rows).entries().for_each(|(_, view)| tally.add(view, &ann, &catalogue));
     tally
 }
 
@@ -145,9 +159,9 @@ async fn write_days(store: &EmbeddedStore) {
 }
 
 async fn count_in_pieces(store: &EmbeddedStore, bounds: ShareCountLimits) -> (ToldShares, usize) {
-    let tenant = Tenant::new("main").unwrap();
+    let (tenant, catalogue) = (Tenant::new("main").unwrap(), catalogue());
     let piece = async |from: Option<ShareCursor>| {
-        count::count_shares(store, &tenant, None, (count::days(4, DayLife::LEAST, now()), from), bounds)
+        count::count_shares(store, &tenant, &catalogue, (count::days(4, DayLife::LEAST, now()), from), bounds)
             .await
             .unwrap()
     };
@@ -199,15 +213,14 @@ async fn the_shares_of_a_canary_stand_beside_those_of_the_others() {
         days.push(person(one.as_str(), today(), vec![entry(today(), 1, "a")]));
     }
     store.write(days, now()).await.unwrap();
-    let parse = || Catalogue::parse(CATALOGUE, "catalogue.yaml", &|_| Ok(String::new())).unwrap();
-    let tried = parse().with_canary(parse(), ShareRatio::from_percent(30)).unwrap();
+    let tried = catalogue().with_canary(catalogue(), ShareRatio::from_percent(30)).unwrap();
     let tenant = Tenant::new("main").unwrap();
     let bounds = ShareCountLimits { part: 7, rows: u64::MAX, time: Duration::from_secs(3_600) };
     let count = async |catalogue: &Catalogue| {
         let asked = (count::days(1, DayLife::LEAST, now()), None);
-        count::count_shares(&store, &tenant, Some(catalogue), asked, bounds).await.unwrap().total.arms
+        count::count_shares(&store, &tenant, catalogue, asked, bounds).await.unwrap().total.arms
     };
-    assert!(count(&parse()).await.is_empty());
+    assert!(count(&catalogue()).await.is_empty());
     let arms = count(&tried).await;
     for arm in CatalogueArm::ALL {
         let many = people.iter().filter(|person| tried.arm_of(person) == arm).count();

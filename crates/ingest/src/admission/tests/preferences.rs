@@ -23,7 +23,7 @@ fn mutes_are_admitted_or_refused_with_a_reason() {
         r#","kind":"work_uot""#,
         "refused /data/kind: there is no kind `work_uot`: did you mean `work_out`?",
     );
-    mute(r#","kind":"x""#, "refused /data/kind: there is no kind `x`");
+    mute(r#","kind":"x""#, "refused /data/kind: there is no kind `x`: use `work_out` or `work_suggested`");
     mute(
         r#","thread":"wrok:1""#,
         "refused /data/thread: wrok:1: there is no subject type `wrok`, did you mean `work`?",
