@@ -39,7 +39,7 @@ pub struct MessageMaker<'a> {
 
 /// A message has the date on which it was due, the same at every try, unless it leaves so much later than that: then
 /// readers would find it below what they have read, and its words for days would be wrong.
-const LATE_MS: i64 = 3_600_000;
+const LATE_MS: i64 = 24 * 3_600_000;
 
 impl MessageMaker<'_> {
     /// By which a message is dated.

@@ -10,7 +10,7 @@ use model::{
     Day, Person, PlanName, Tenant, UtcMillis,
     partition::PartitionCount,
     person::{Act, HoldCause, PersonRecord, Window},
-    plan::PlanSet,
+    plan::{Plan, PlanSet},
 };
 use room::records::inbox_record;
 use schemars::JsonSchema;
@@ -128,13 +128,14 @@ pub fn list_open_windows(
     let mut open: Vec<&Window> = record.windows.iter().collect();
     open.sort_by_key(|window| (window.due, &window.plan, &window.key));
     let one = |window: &&Window| {
-        let follows = plans.and_then(|plans| plans.by_name.get(&window.plan)?.follows.as_ref());
+        let plan = plans.and_then(|plans| plans.by_name.get(&window.plan));
+        let follows = plan.and_then(|plan| plan.follows.as_ref());
         OpenWindow {
             plan: window.plan.to_string(),
             key: window.key.to_string(),
             opened: window.opening.to_string(),
             due: window.due.to_string(),
-            why: describe_window(window, is_paused(&window.plan), now).to_owned(),
+            why: explain_window(window, plan, is_paused(&window.plan), now),
             held: window.held.map(window_hold),
             act: window.act.map(WindowAction::from_act),
             heard: window.heard,
@@ -154,6 +155,21 @@ fn window_hold(held: HoldCause) -> WindowHold {
     }
 }
 
+/// Why a window is open, and for which of its days its time is the last one, where that is so.
+fn explain_window(window: &Window, plan: Option<&Plan>, is_paused: bool, now: UtcMillis) -> String {
+    let why = describe_window(window, is_paused, now);
+    let is_last_call = |plan: &Plan, day: &Day| plan.last_call(*day) == window.due;
+    let last = plan.and_then(|plan| window.days.iter().find(|day| is_last_call(plan, day)));
+    match last {
+        Some(day) if why == NOT_DUE => {
+            format!("{NOT_DUE}; the last call for {day}, of which it tells nothing after that")
+        }
+        _ => why.to_owned(),
+    }
+}
+
+const NOT_DUE: &str = "not due yet";
+
 /// Why a window is open.
 pub fn describe_window(window: &Window, is_paused: bool, now: UtcMillis) -> &'static str {
     match (window.act, window.held) {
@@ -167,7 +183,7 @@ pub fn describe_window(window: &Window, is_paused: bool, now: UtcMillis) -> &'st
         (None, Some(HoldCause::Quiet)) => "held, these are quiet hours",
         (None, Some(HoldCause::Cap)) => "held, a cap has no room",
         (None, None) if window.after.is_some() => "waits to see whether they come for what was told before",
-        (None, None) => "not due yet",
+        (None, None) => NOT_DUE,
     }
 }
 
@@ -279,6 +295,8 @@ impl WindowSelector {
 
 #[cfg(test)]
 mod tests {
+    use model::{Channel, plan::CloseRule};
+
     use super::*;
 
     fn window(plan: &str, key: &str, opening: i64) -> Window {
@@ -332,6 +350,21 @@ mod tests {
         check("released", None, None, cancel, "5");
         check("cancelled", None, None, WindowAction::Release, &already("cancelled"));
         check("cancelled", None, None, cancel, &already("cancelled"));
+    }
+
+    #[test]
+    fn a_last_call_says_for_which_day() {
+        let plan = Plan::new(PlanName::new("daily").unwrap(), Channel::Email, CloseRule::After { ms: 1 });
+        let (day, other) = (Day(20_000), Day(20_003));
+        let check = |due: UtcMillis, now: i64, expected: &str| {
+            let window = Window { due, days: [day, other].into(), ..window("daily", "", 1) };
+            assert_eq!(explain_window(&window, Some(&plan), false, UtcMillis(now)), expected);
+        };
+        let last = plan.last_call(day);
+        let says = format!("not due yet; the last call for {day}, of which it tells nothing after that");
+        check(last, 0, &says);
+        check(last.plus(-1), 0, "not due yet");
+        check(last, last.0, "due, closes now");
     }
 
     #[test]

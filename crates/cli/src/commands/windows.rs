@@ -61,21 +61,21 @@ fn list_windows(
     Ok(terminal::print_headed_table(window_table(&windows.windows))?)
 }
 
-const HEAD: [&str; 7] = ["plan", "key", "opened", "due", "announced", "why", ""];
+const HEAD: [&str; 8] = ["plan", "key", "opened", "due", "announced", "why", "days", ""];
 
 fn window_table(windows: &[OpenWindow]) -> Vec<String> {
     terminal::format_headed_table(HEAD, windows.iter().map(window_row))
 }
 
-fn window_row(window: &OpenWindow) -> [String; 7] {
+fn window_row(window: &OpenWindow) -> [String; 8] {
     let OpenWindow { plan, key, opened, due, why, heard, days, follows, after, .. } = window;
     let follows = follows.as_ref().map(|plan| match after {
-        Some(ready) => format!("; follows {plan}, {ready}"),
-        None => format!("; follows {plan}"),
+        Some(ready) => format!("follows {plan}, {ready}"),
+        None => format!("follows {plan}"),
     });
     let key = if key.is_empty() { "-".to_owned() } else { terminal::clean_text(key) };
-    let of = format!("of {}{}", days.join(", "), follows.unwrap_or_default());
-    [plan.clone(), key, opened.clone(), due.clone(), heard.to_string(), why.clone(), of]
+    let (days, follows) = (days.join(", "), follows.unwrap_or_default());
+    [plan.clone(), key, opened.clone(), due.clone(), heard.to_string(), why.clone(), days, follows]
 }
 
 fn act_on_window(
@@ -149,9 +149,9 @@ mod tests {
         };
         let found = window_table(&[open_window("daily", ""), follows]);
         let expected = [
-            "plan   key    opened                    due                       announced  why",
-            "daily  -      2026-11-21T08:00:00.000Z  2026-11-21T09:00:00.000Z  2          not due yet  of 2026-11-20, 2026-11-21",
-            "nudge  a\u{fffd}[2J  2026-11-21T08:00:00.000Z  2026-11-21T09:00:00.000Z  2          not due yet  of 2026-11-21; follows daily",
+            "plan   key    opened                    due                       announced  why          days",
+            "daily  -      2026-11-21T08:00:00.000Z  2026-11-21T09:00:00.000Z  2          not due yet  2026-11-20, 2026-11-21",
+            "nudge  a\u{fffd}[2J  2026-11-21T08:00:00.000Z  2026-11-21T09:00:00.000Z  2          not due yet  2026-11-21              follows daily",
         ];
         assert_eq!(found, expected);
     }
