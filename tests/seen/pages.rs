@@ -24,8 +24,8 @@ use crate::{
 /// A browser, the width at which it presses, the one at which it looks as well, and its scheme. Firefox keeps its scheme from
 /// the start on; Chromium looks at each page in both.
 const LOOKS: [BrowserScreens; 2] = [
-    BrowserScreens { browser: "chromium", width: 390, other_width: 1200, scheme: "light" },
-    BrowserScreens { browser: "firefox", width: 1200, other_width: 390, scheme: "dark" },
+    BrowserScreens { browser: "chromium", width: 390, other_width: 1200, scheme: "light", has_canary: false },
+    BrowserScreens { browser: "firefox", width: 1200, other_width: 390, scheme: "dark", has_canary: true },
 ];
 /// What people can press, as templates write it.
 const CONTROLS: [&str; 5] = ["a", "button", "input", "select", "textarea"];
@@ -39,6 +39,8 @@ struct BrowserScreens {
     width: u32,
     other_width: u32,
     scheme: &'static str,
+    /// Whether its house has a second catalogue on trial.
+    has_canary: bool,
 }
 
 /// What a browser found.
@@ -75,9 +77,13 @@ fn press_pages(asked: &Value) -> Result<PressReport> {
     run_json(node("press.cjs")?.arg(asked.to_string()))
 }
 
-/// A house in which there is something of everything: mails that were sent, windows, a mute, a record that cannot be read.
-fn start_house() -> Result<ExampleHouse> {
-    let house = ExampleHouse::start_as(&example_folder("gallery"), &[], &["--demo"])?;
+/// A house in which there is something of everything: mails that were sent, windows, a mute, a record that cannot be read; and
+/// half of the persons have a canary, if that is asked for.
+fn start_house(has_canary: bool) -> Result<ExampleHouse> {
+    let canary = concat!(env!("CARGO_MANIFEST_DIR"), "/catalogues/gallery-six");
+    let settings = [("TIDINGS_CANARY_CATALOGUE", canary), ("TIDINGS_CANARY_SHARE", "50%")];
+    let settings = if has_canary { &settings[..] } else { &[] };
+    let house = ExampleHouse::start_as(&example_folder("gallery"), settings, &["--demo"])?;
     house.wait_begun("ann")?;
     house.say("/v1/changes", &busy_day())?;
     house.post_json("/admin/upstream", &json!("no event"))?;
@@ -99,7 +105,8 @@ fn every_control_of_every_page_is_pressed() {
     let found: Vec<PressReport> = thread::scope(|scope| {
         let press = |look: BrowserScreens| {
             scope.spawn(move || {
-                let house = start_house().unwrap();
+                let house = start_house(look.has_canary).unwrap();
+                assert_eq!(house.page("/told").unwrap().contains("Canary: "), look.has_canary);
                 press_pages(&press_query(&house, look).unwrap()).unwrap()
             })
         };
@@ -117,7 +124,7 @@ fn every_control_of_every_page_is_pressed() {
 }
 
 fn press_query(house: &ExampleHouse, look: BrowserScreens) -> Result<Value> {
-    let BrowserScreens { browser, width, other_width, scheme } = look;
+    let BrowserScreens { browser, width, other_width, scheme, .. } = look;
     let starts = [
         "/",
         "/person?id=ann",
