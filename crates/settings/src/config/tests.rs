@@ -471,3 +471,23 @@ fn a_pod_of_a_stateful_set_has_a_name_of_its_own() {
     let named = [&pod("digest-7d9f8b6c5-x2x4z")[..], &[("TIDINGS_KAFKA_INSTANCE", "d0")]].concat();
     check(&named, "d0 (environment TIDINGS_KAFKA_INSTANCE)", "45s (default)");
 }
+
+#[test]
+fn what_a_reload_leaves_as_it_was_is_named() {
+    let check = |before: &str, after: &str, expected: &[&str]| {
+        let config = |file: &str| merge_values(file, &[], &[]).unwrap().config;
+        assert_eq!(config(before).find_restart_keys(&config(after)), expected, "{before} {after}");
+    };
+    let token = |token: &str| format!("access_tokens: [{{role: read, token: {token}}}]");
+    check("", "", &[]);
+    // These are taken up.
+    check("", "catalogue: shop\ncatalogue_watch: true\nlog: {filter: debug}", &[]);
+    check("", "geoip: {database: cities.mmdb}", &[]);
+    check("", "listen: 127.0.0.1:1\ntenant: shop", &["listen", "tenant"]);
+    check("", "limits: {lag: 7}", &["limits or tenants"]);
+    // A secret shows itself nowhere, and counts all the same.
+    check(&token("first-token-of-all"), &token("first-token-of-all"), &[]);
+    check(&token("first-token-of-all"), &token("other-token-of-all"), &["access_tokens"]);
+    let key = |key: &str| format!("api_keys: [{{tenant: t, key: {key}}}]");
+    check(&key("0123456789abcdef0"), &key("0123456789abcdef1"), &["api_keys"]);
+}
