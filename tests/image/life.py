@@ -358,7 +358,8 @@ class Life:
         with open(self.path("migrate"), "wb") as log:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            return wait_until(lambda: self.broker.handshakes and self.broker.handshakes[0], "nobody came")
+            # One that broke off was of a process that was killed meanwhile.
+            return wait_until(lambda: next((seen for seen in self.broker.handshakes if "reset by peer" not in seen), None), "nobody came")
         finally:
             child.kill()
             child.wait()
