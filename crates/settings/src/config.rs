@@ -118,39 +118,38 @@ impl Config {
 impl Config {
     /// What is set otherwise in another one and is only read at the start of a process.
     pub fn find_restart_keys(&self, new: &Self) -> Vec<&'static str> {
-        let keys = |config: &Self| -> Vec<(String, String)> {
-            let key = |of: &ApiKeyConfig| (of.tenant.to_string(), of.key.expose_secret().to_owned());
-            config.api_keys.iter().map(key).collect()
-        };
-        let tokens = |config: &Self| -> Vec<(AccessRole, String)> {
-            let token = |of: &AccessTokenConfig| (of.role, of.token.expose_secret().to_owned());
-            config.access_tokens.iter().map(token).collect()
-        };
-        let settings = |config: &Self| -> [(&'static str, String); 14] {
-            let Self { data_dir, engine, listen, public_url, tenant, returns, outbox, partitions, .. } =
-                config;
-            let Self { day_life, disk_reserve, demo, presence_url, traces, limits, shares, .. } = config;
-            [
-                ("data_dir", format!("{data_dir:?}")),
-                ("engine, kafka, cql or registry", format!("{engine:?}")),
-                ("listen", format!("{listen:?}")),
-                ("public_url", format!("{public_url:?}")),
-                ("tenant", format!("{tenant:?}")),
-                ("mail.returns", format!("{returns:?}")),
-                ("outbox", format!("{outbox:?}")),
-                ("partitions", format!("{partitions:?}")),
-                ("day_life", format!("{day_life:?}")),
-                ("disk_reserve", format!("{disk_reserve:?}")),
-                ("demo", format!("{demo:?}")),
-                ("presence", format!("{presence_url:?}")),
-                ("traces", format!("{traces:?}")),
-                ("limits or tenants", format!("{limits:?} {shares:?}")),
-            ]
-        };
-        let named =
-            settings(self).into_iter().zip(settings(new)).map(|((key, old), (_, new))| (key, old != new));
-        let secret = [("api_keys", keys(self) != keys(new)), ("access_tokens", tokens(self) != tokens(new))];
-        named.chain(secret).filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
+        let both = self.restart_settings().into_iter().zip(new.restart_settings());
+        both.filter(|((_, old), (_, new))| old != new).map(|((key, _), _)| key).collect()
+    }
+
+    /// Each of these settings as a text, secrets too.
+    fn restart_settings(&self) -> [(&'static str, String); 17] {
+        let Self {
+            data_dir, engine, listen, public_url, tenant, returns, outbox, partitions, day_life, ..
+        } = self;
+        let Self { catalogue_watch, disk_reserve, demo, presence_url, traces, limits, shares, .. } = self;
+        let Self { api_keys, access_tokens, .. } = self;
+        let key = |of: &ApiKeyConfig| format!("{} {}", of.tenant, of.key.expose_secret());
+        let token = |of: &AccessTokenConfig| format!("{} {}", of.role, of.token.expose_secret());
+        [
+            ("data_dir", format!("{data_dir:?}")),
+            ("engine, kafka, cql or registry", format!("{engine:?}")),
+            ("listen", format!("{listen:?}")),
+            ("public_url", format!("{public_url:?}")),
+            ("tenant", format!("{tenant:?}")),
+            ("catalogue_watch", format!("{catalogue_watch:?}")),
+            ("mail.returns", format!("{returns:?}")),
+            ("outbox", format!("{outbox:?}")),
+            ("partitions", format!("{partitions:?}")),
+            ("day_life", format!("{day_life:?}")),
+            ("disk_reserve", format!("{disk_reserve:?}")),
+            ("demo", format!("{demo:?}")),
+            ("presence", format!("{presence_url:?}")),
+            ("traces", format!("{traces:?}")),
+            ("limits or tenants", format!("{limits:?} {shares:?}")),
+            ("api_keys", api_keys.iter().map(key).collect::<Vec<_>>().join("\n")),
+            ("access_tokens", access_tokens.iter().map(token).collect::<Vec<_>>().join("\n")),
+        ]
     }
 }
 

@@ -10,19 +10,18 @@ use super::OutputStyle;
 use crate::arguments as cli;
 
 pub fn run(config: &Config, asked: &cli::HealthArgs, out: OutputStyle) -> Result<(), CommandError> {
-    let own = AdminAccess::read(&config.data_dir)?;
-    let is_guessed = asked.url.is_none() && config.server.is_none() && own.is_none();
-    let (address, ca) = match (&asked.url, &config.server, own) {
-        (Some(url), server, _) => {
-            (url.trim_end_matches('/').to_owned(), server.as_ref().and_then(|server| server.ca.as_deref()))
-        }
-        (None, Some(server), _) => (server.url.clone(), server.ca.as_deref()),
-        (None, None, Some(admin)) => (admin.address, None),
-        (None, None, None) => (guess_address(config)?, None),
+    let server_ca = config.server.as_ref().and_then(|server| server.ca.as_deref());
+    let (address, is_guessed) = match (&asked.url, &config.server) {
+        (Some(url), _) => (url.trim_end_matches('/').to_owned(), false),
+        (None, Some(server)) => (server.url.clone(), false),
+        (None, None) => match AdminAccess::read(&config.data_dir)? {
+            Some(admin) => (admin.address, false),
+            None => (guess_address(config)?, true),
+        },
     };
     let dir = config.data_dir.display();
     let path = if asked.live { "/health/live" } else { "/health/ready" };
-    let answer = client::ask_openly(&address, ca, path).map_err(|error| match error {
+    let answer = client::ask_openly(&address, server_ca, path).map_err(|error| match error {
         CommandError::Unreachable(why) if is_guessed => CommandError::Unreachable(
             why.context(format!("no house says that it runs on {dir}, and `listen` was asked")),
         ),

@@ -181,7 +181,7 @@ impl ErasureWork {
         let Deps { engines, room } = &self.ports;
         let (of, now) = ((&one.tenant, &one.person), room.now());
         let whose = places::load_message_keys(&*engines.store, of, now).await?;
-        self.write_step(&one, "removes messages", &removed).await?;
+        self.write_step(&one, "now removing messages", &removed).await?;
         let kept = engines.courier.erase(&whose, EraseMode::Remove).await.context("the courier")?;
         add_counts(&mut removed, places::of_courier(kept));
         self.write_step(&one, "now removing records from topics", &removed).await?;

@@ -481,9 +481,10 @@ fn what_a_reload_leaves_as_it_was_is_named() {
     let token = |token: &str| format!("access_tokens: [{{role: read, token: {token}}}]");
     check("", "", &[]);
     // These are taken up.
-    check("", "catalogue: shop\ncatalogue_watch: true\nlog: {filter: debug}", &[]);
+    check("", "catalogue: shop\nlog: {filter: debug}", &[]);
     check("", "geoip: {database: cities.mmdb}", &[]);
     check("", "listen: 127.0.0.1:1\ntenant: shop", &["listen", "tenant"]);
+    check("", "catalogue_watch: true", &["catalogue_watch"]);
     check("", "limits: {lag: 7}", &["limits or tenants"]);
     // A secret shows itself nowhere, and counts all the same.
     check(&token("first-token-of-all"), &token("first-token-of-all"), &[]);
