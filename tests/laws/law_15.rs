@@ -4,7 +4,7 @@
 use std::{iter::successors, sync::Arc};
 
 use catalogue::Catalogue;
-use model::share::ShareRatio;
+use share_ratio::ShareRatio;
 
 use crate::{
     catalogue_text,

@@ -182,7 +182,7 @@ impl TurnSchedule {
                         assert_eq!(times, 0, "{title} ended for {who}: {}", why.text());
                         assert!(self.withdrawn.contains(&number), "{title} ended for {who}: {}", why.text());
                     }
-                    Some(Fate::Waiting { .. }) => panic!("{title} still waits for {who}"),
+                    Some(Fate::Waiting { .. } | Fate::PutOff) => panic!("{title} still waits for {who}"),
                     None => panic!("{title} never came to {who}"),
                 }
             }

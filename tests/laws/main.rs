@@ -42,4 +42,5 @@ mod law_6_owner;
 mod law_7;
 mod law_8;
 mod law_8_plans;
+mod law_8_put_off;
 mod law_9;

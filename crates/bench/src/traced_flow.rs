@@ -15,10 +15,11 @@ use anyhow::{Context as _, bail, ensure};
 use digest::metrics::DigestMetrics;
 use model::{
     Crowd, CrowdEnrolment, Person, SubjectRef, Value, VersionedState, partition::PartitionCount,
-    person::profile, share::ShareRatio,
+    person::profile,
 };
 use otlp::{Settings, SpanExporter, exporter::WAITING_MAX};
 use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
+use share_ratio::ShareRatio;
 use store::{StateKey, Store, embedded::EmbeddedStore};
 use tempfile::TempDir;
 use tokio::task::JoinSet;

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use model::{Kind, Person, PlanName, plan::Plan, share::ShareRatio};
+use model::{Kind, Person, PlanName, plan::Plan};
+use share_ratio::ShareRatio;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{Catalogue, KindDef};

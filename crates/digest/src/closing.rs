@@ -59,6 +59,30 @@ struct ClosingSubjects {
 /// Of which nothing is known.
 static UNKNOWN: VersionedState = VersionedState { cells: BTreeMap::new() };
 
+/// What the days of windows hold for their closing.
+#[derive(Default)]
+pub struct FoundCandidates {
+    pub candidates: Vec<ClosingCandidate>,
+    /// What is for other windows.
+    pub others: OtherWindowDays,
+    /// When the first of what is put off comes back, by its day.
+    pub put_off: BTreeMap<Day, UtcMillis>,
+}
+
+impl FoundCandidates {
+    /// Nothing yet but what is put off in some days.
+    fn of_day_view(view: &DayView) -> Self {
+        let mut found = Self::default();
+        for (key, entry) in view.entries() {
+            if let Some(until) = entry.attention(key).put_off {
+                let first = found.put_off.entry(key.day()).or_insert(until);
+                *first = until.min(*first);
+            }
+        }
+        found
+    }
+}
+
 impl DigestFacts {
     /// What is known of a person.
     pub fn reader<'a>(&'a self, key: &'a PersonKey) -> ReaderFacts<'a> {
@@ -67,13 +91,19 @@ impl DigestFacts {
     }
 
     /// Some days, folded with the marks that are still owed to them.
-    fn view_days(&self, key: &PersonKey, days: impl Iterator<Item = Day>, record: &PersonRecord) -> DayView {
+    fn view_days(
+        &self,
+        key: &PersonKey,
+        days: impl Iterator<Item = Day>,
+        record: &PersonRecord,
+        now: UtcMillis,
+    ) -> DayView {
         let rows = days.flat_map(|day| self.days.get(&day_key(key, day)).into_iter().flatten());
-        let mut view = model::fold::fold_rows(rows).with_notes(&self.person_states(key).notes);
+        let mut view = model::fold::fold_rows(rows);
         for row in record.owed_rows() {
             view.add(&row);
         }
-        view
+        view.settle(&self.person_states(key).notes, now)
     }
 
     /// Entries of windows that are told together and still wait on the plan's channel, each with whether it still
@@ -85,13 +115,13 @@ impl DigestFacts {
         record: &PersonRecord,
         plan: &Plan,
         (catalogue, now): (&Catalogue, UtcMillis),
-    ) -> (Vec<ClosingCandidate>, OtherWindowDays) {
+    ) -> FoundCandidates {
         let reader = self.reader(key);
-        let Some(window) = open.last() else { return Default::default() };
+        let Some(window) = open.last() else { return FoundCandidates::default() };
         let said = self.message_subjects(key, window, record, plan, now);
         let days: BTreeSet<Day> = open.iter().flat_map(|window| &window.days).copied().collect();
-        let view = self.view_days(key, days.into_iter(), record);
-        let (mut candidates, mut others) = (Vec::new(), OtherWindowDays::new());
+        let view = self.view_days(key, days.into_iter(), record, now);
+        let FoundCandidates { mut candidates, mut others, put_off } = FoundCandidates::of_day_view(&view);
         let plans = &catalogue.plans.by_name;
         let followed: Vec<&Plan> = match &plan.follows {
             Some(follows) => follows.plans.iter().filter_map(|name| plans.get(name)).collect(),
@@ -153,7 +183,7 @@ impl DigestFacts {
                 keys,
             });
         }
-        (candidates, others)
+        FoundCandidates { candidates, others, put_off }
     }
 
     /// Whether an entry is told here, and if so whether it still holds. What does not hold here may hold for another
@@ -232,7 +262,7 @@ impl DigestFacts {
         }
         let of_person = day_key(key, Day(i32::MIN))..=day_key(key, Day(i32::MAX));
         let days = self.days.range(of_person).map(|(key, _)| key.day);
-        let view = self.view_days(key, days, record);
+        let view = self.view_days(key, days, record, now);
         let waits = |ready| record.waiting.iter().any(|waiting| waiting.ready.id == ready);
         // Whoever has it tells it, or reports that they did not.
         let is_on_its_way = |ready, at: UtcMillis| waits(ready) || at.plus(UNREPORTED_MS) > now;
@@ -256,7 +286,7 @@ fn was_told_first((tenant, person): &PersonKey, window: &Window, entry: &EntryVi
     let mut tellers = entry.tellers(plan.channel);
     // Where there were too few, the window before this one told it.
     let goes_on = plan.at_least > 1;
-    !entry.is_seen() && tellers.any(|(ready, at)| ready == first || goes_on && at < window.opening)
+    !entry.is_read_or_cleared() && tellers.any(|(ready, at)| ready == first || goes_on && at < window.opening)
 }
 
 /// As many reasons as a Ready takes of one entry, those of the best section first: it is told by that one.

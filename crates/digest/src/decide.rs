@@ -18,7 +18,12 @@ use model::{
     window::{self, StepEffects, StepInput, WindowTarget},
 };
 
-use crate::{closing::OtherWindowDays, facts::DigestFacts, memory::PersonKey, read::PersonNews};
+use crate::{
+    closing::{FoundCandidates, OtherWindowDays},
+    facts::DigestFacts,
+    memory::PersonKey,
+    read::PersonNews,
+};
 
 /// What a turn comes to.
 #[derive(Default, Debug)]
@@ -141,6 +146,7 @@ impl DigestDecider<'_> {
             // Nothing open, nothing to move or to release.
             PersonNews::Profile | PersonNews::ByHand { .. } | PersonNews::Read { .. }
                 if self.record(decided, key).is_none() => {}
+            PersonNews::PutOff { back } => self.step_windows(decided, key, StepInput::PutOff { back }),
             PersonNews::Read { at } => self.step_windows(decided, key, StepInput::Read { at: *at }),
             PersonNews::Profile => {
                 self.step_windows(decided, key, StepInput::Moved);
@@ -236,11 +242,12 @@ impl DigestDecider<'_> {
             let plan = catalogue.plans.by_name.get(&window.plan);
             let joined = plan.map_or_else(Vec::new, |plan| self.joined_windows(key, window, record, plan));
             let open: Vec<&Window> = joined.iter().chain([window]).collect();
-            let (candidates, others) = match plan {
+            let FoundCandidates { candidates, others, put_off } = match plan {
                 Some(plan) => self.facts.candidates(key, &open, record, plan, (catalogue, self.now)),
-                None => Default::default(),
+                None => FoundCandidates::default(),
             };
-            self.step_windows(decided, key, StepInput::Due { window, joined: &joined, candidates, live });
+            let due = StepInput::Due { window, joined: &joined, candidates, put_off, live };
+            self.step_windows(decided, key, due);
             for (wanted, day) in others {
                 self.hand_on(decided, key, wanted, day);
             }
@@ -248,7 +255,8 @@ impl DigestDecider<'_> {
         }
         // After the windows: while they close, nothing that waited counts as told.
         let badge = record.badge.iter().filter_map(|badge| badge.due);
-        if record.waiting.iter().map(|waiting| waiting.at).chain(badge).any(|at| at <= self.now) {
+        let back = record.put_off.values().copied();
+        if record.waiting.iter().map(|waiting| waiting.at).chain(badge).chain(back).any(|at| at <= self.now) {
             self.step_windows(decided, key, StepInput::Again);
         }
         // Also when nothing was closed: a spent record is written once more, as a tombstone.

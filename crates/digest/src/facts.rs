@@ -11,7 +11,7 @@ use model::{
     person::Window,
     plan::{OncePer, PlanSet},
 };
-use store::world::WorldQuery;
+use room::world::WorldQuery;
 
 use crate::memory::{PersonKey, PersonRecords};
 

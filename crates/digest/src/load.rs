@@ -9,7 +9,8 @@ use model::{
     Day, DayRow, Person, Tenant, UtcMillis, VersionedState, WorldSnapshot, entry::DayKey,
     fold::find_missing_list, limits::TURN_ROWS_MAX,
 };
-use store::{StateKey, Store, StoreError, world};
+use room::world;
+use store::{StateKey, Store, StoreError};
 
 use crate::{
     connection_need::connection_matters,

@@ -21,7 +21,10 @@ pub(crate) fn needs_profile(
         PersonNews::Seen { .. } => catalogue.plans.ask_habits(),
         PersonNews::Delivered(_) => true,
         PersonNews::Profile => record.is_some(),
-        PersonNews::Read { .. } | PersonNews::ByHand { .. } | PersonNews::Erased => false,
+        PersonNews::Read { .. }
+        | PersonNews::PutOff { .. }
+        | PersonNews::ByHand { .. }
+        | PersonNews::Erased => false,
     })
 }
 

@@ -8,7 +8,7 @@ use model::{
 };
 use room::quarantine::quarantine_record;
 use topic::{NewRecord, TopicRecord};
-use wire::{DayAnnouncement, QuarantineCause, inbox::InboxItem, topics, trace};
+use wire::{DayAnnouncement, Feedback, FeedbackAction, QuarantineCause, inbox::InboxItem, topics, trace};
 
 use crate::{config::GROUP, memory::PersonKey};
 
@@ -38,9 +38,13 @@ pub enum PersonNews {
     Delivered(Box<Delivery>),
     /// The person was erased.
     Erased,
-    /// The person read or cleared something.
+    /// The person read or cleared something, or did something else that the number on their devices depends on.
     Read {
         at: UtcMillis,
+    },
+    /// The person put off something of these days, which comes back then.
+    PutOff {
+        back: BTreeMap<Day, UtcMillis>,
     },
     /// The person was seen on a surface.
     Seen {
@@ -67,7 +71,7 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
             topics::PENDING => wire::pending::decode(value)
                 .map(|pending| add_announcements(&mut read, pending, &trace::read_entries(&record.headers))),
             _ => wire::inbox::decode(value).map(|inbox| match inbox {
-                InboxItem::Feedback(_) if !have_badges => {}
+                InboxItem::Feedback(feedback) => add_feedback(&mut read, feedback, have_badges),
                 inbox => add_inbox_item(&mut read, inbox),
             }),
         };
@@ -94,14 +98,28 @@ fn add_announcements(read: &mut TurnNews, pending: wire::pending::AnnouncementBa
     }
 }
 
+/// What is put off has to come back; all else only the number on an icon waits for.
+fn add_feedback(read: &mut TurnNews, feedback: Feedback, have_badges: bool) {
+    let Feedback { tenant, person, what, keys, at } = feedback;
+    let mut news = Vec::new();
+    if let FeedbackAction::Snoozed(until) = what {
+        let back = keys.iter().map(|key| (key.day(), until)).collect();
+        news.push(PersonNews::PutOff { back });
+    }
+    if have_badges && !matches!(what, FeedbackAction::Saved | FeedbackAction::Unsaved) {
+        news.push(PersonNews::Read { at });
+    }
+    if !news.is_empty() {
+        read.of.entry((tenant, person)).or_default().extend(news);
+    }
+}
+
 fn add_inbox_item(read: &mut TurnNews, inbox: InboxItem) {
     let (key, news) = match inbox {
+        InboxItem::Feedback(_) => return,
         InboxItem::Fact(Fact::Profile { tenant, person, .. }) => ((tenant, person), PersonNews::Profile),
         // Follows are asked of the store at closing.
         InboxItem::Fact(Fact::Follow(_)) => return,
-        InboxItem::Feedback(feedback) => {
-            ((feedback.tenant, feedback.person), PersonNews::Read { at: feedback.at })
-        }
         InboxItem::Delivery(delivery) => {
             ((delivery.tenant.clone(), delivery.person.clone()), PersonNews::Delivered(delivery))
         }

@@ -25,7 +25,9 @@ pub fn readys_in_rows<'a>(rows: impl IntoIterator<Item = &'a DayRow>) -> BTreeSe
             | MarkAction::Returned { ready, .. }
             | MarkAction::Carried(ready)
             | MarkAction::Left { ready, .. } => Some(ready),
-            MarkAction::Read | MarkAction::Cleared | MarkAction::Ended(_) => None,
+            MarkAction::Ended(_) => None,
+            what if what.is_on_all_channels() => None,
+            _ => None,
         },
     };
     rows.into_iter().filter_map(ready).collect()

@@ -7,9 +7,10 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use house_facts::{
     edition::Edition,
+    format::HouseFormat,
     pause::{PauseNote, PauseNotes},
 };
-use model::{UtcMillis, format::HouseFormat};
+use model::UtcMillis;
 use topic::{NewRecord, Topics};
 use wire::{AdoptedCatalogue, HouseNote, HouseNoteBody, house_note, topics};
 

@@ -6,9 +6,10 @@ use std::{sync::Arc, time::Duration};
 use catalogue::Catalogue;
 use house_facts::{
     edition::{Edition, EditionTracker},
+    format::FORMATS_READ,
     pause::PausedPlans,
 };
-use model::{UtcMillis, format::FORMATS_READ};
+use model::UtcMillis;
 use room::pause_board::PauseBoard;
 use runtime::{
     Clock, ShutdownSignal,

@@ -1,7 +1,8 @@
-//! The format of a house, as it is noted on the topic `house`: see [`model::format`].
+//! The format of a house, as it is noted on the topic `house`: see [`house_facts::format`].
 
 use anyhow::Context as _;
-use model::{UtcMillis, format::HouseFormat};
+use house_facts::format::HouseFormat;
+use model::UtcMillis;
 use topic::{NewRecord, TopicError, Topics};
 use wire::{HouseNote, HouseNoteBody, house_note, topics};
 

@@ -23,7 +23,7 @@ use crate::{
     admission_error::AdmissionError,
     change::AdmittedChange,
     config::MARK_KEYS_MAX,
-    facts::{IntakeFacts, feedback_mark, person_of},
+    facts::{IntakeFacts, person_of},
     feedback::FeedbackTarget,
     moves::{self, PlaceMove},
 };
@@ -150,7 +150,7 @@ impl IntakeEffects {
             let feedback = InboxItem::Feedback(Feedback { tenant, person, what: did, keys, at });
             self.records.push(inbox_record(&feedback, known.partitions)?);
         }
-        let words = UP_TO.into_iter().filter(|(_, said)| *said == feedback_mark(did));
+        let words = UP_TO.into_iter().filter(|(_, said)| *said == did.mark());
         for (word, _) in words {
             let cell = ValueCell { version: until.0, value: Some(Value::Flag(true)) };
             let mut state = VersionedState::default();
@@ -272,8 +272,7 @@ impl IntakeEffects {
             if life.is_over(day, now) {
                 continue;
             }
-            let mark =
-                |keys: &[EntryKey]| DayRow::Mark(Mark::new(None, feedback_mark(did), keys.to_vec(), at));
+            let mark = |keys: &[EntryKey]| DayRow::Mark(Mark::new(None, did.mark(), keys.to_vec(), at));
             let rows = of_day.chunks(MARK_KEYS_MAX).map(mark).collect();
             let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
             self.marks.push(DayRows { key, rows });

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Day, DayLife, DayRow, EntryKey, FollowFact, MarkAction, Person, SubjectRef, Tenant, UtcMillis,
-    VersionedState, entry::DayKey, partition::PartitionCount, person::profile::PlaceOrigin,
+    Day, DayLife, DayRow, EntryKey, FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState,
+    entry::DayKey, partition::PartitionCount, person::profile::PlaceOrigin,
 };
 use store::StateKey;
 use wire::FeedbackAction;
@@ -102,9 +102,7 @@ impl IntakeFacts {
         let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
         let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
         let covers = |row: &DayRow| match row {
-            DayRow::Mark(mark) if mark.channel.is_none() && mark.what == feedback_mark(did) => {
-                mark.covers.clone()
-            }
+            DayRow::Mark(mark) if mark.channel.is_none() && mark.what == did.mark() => mark.covers.clone(),
             DayRow::Mark(_) | DayRow::Entry(_) | DayRow::List(_) => Vec::new(),
         };
         rows.flat_map(covers).collect()
@@ -127,13 +125,5 @@ pub(crate) fn person_of(admitted: &AdmittedItem) -> Option<(&Tenant, &Person)> {
         | AdmittedItem::Erase { tenant, person, .. }
         | AdmittedItem::Seen { tenant, person, .. }
         | AdmittedItem::Feedback { tenant, person, .. } => Some((tenant, person)),
-    }
-}
-
-/// The mark that feedback leaves.
-pub(crate) fn feedback_mark(did: FeedbackAction) -> MarkAction {
-    match did {
-        FeedbackAction::Read => MarkAction::Read,
-        FeedbackAction::Cleared => MarkAction::Cleared,
     }
 }

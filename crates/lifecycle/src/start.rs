@@ -16,10 +16,11 @@ use listener::{
     LimitedListener,
     http::{self, ServeTimeouts},
 };
-use model::{DayLife, share::ShareRatio};
+use model::DayLife;
 use runtime::ShutdownSignal;
 use serde_json::json;
 use settings::config::{CanaryConfig, Config};
+use share_ratio::ShareRatio;
 use shell::{
     datadir::{AdminAccess, DataDir},
     failure::CommandError,

@@ -46,6 +46,8 @@ pub enum PlantedFault {
     ClosesEarly,
     /// Law 8: what ended for any reason has what follows told at once.
     HurriedByEnded,
+    /// Law 8: what was put off does not come back.
+    NeverBack,
     /// Law 9: nothing is checked again before the claim.
     UncheckedAtEnd,
     /// Law 9: what was read long before the claim is not read again.
@@ -79,7 +81,7 @@ pub enum PlantedFault {
 }
 
 impl PlantedFault {
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
         Self::MarkCoversAll,
@@ -101,6 +103,7 @@ impl PlantedFault {
         Self::HeldByNothing,
         Self::ClosesEarly,
         Self::HurriedByEnded,
+        Self::NeverBack,
         Self::UncheckedAtEnd,
         Self::StaleAtTheGate,
         Self::DayIs24Hours,
@@ -142,6 +145,7 @@ impl PlantedFault {
             Self::HeldByNothing => "held-by-nothing",
             Self::ClosesEarly => "closes-early",
             Self::HurriedByEnded => "hurried-by-ended",
+            Self::NeverBack => "never-back",
             Self::UncheckedAtEnd => "unchecked-at-end",
             Self::StaleAtTheGate => "stale-at-the-gate",
             Self::DayIs24Hours => "day-is-24-hours",

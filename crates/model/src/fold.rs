@@ -38,7 +38,11 @@ pub struct EntryView {
     kept: KeptFields,
     pub reasons: BTreeSet<EntryReason>,
     /// With when it was said, the latest if more than once.
-    said: BTreeMap<(Option<Channel>, MarkAction), UtcMillis>,
+    pub(crate) said: BTreeMap<(Option<Channel>, MarkAction), UtcMillis>,
+    /// Each time that a visit showed it, or the person read or cleared it.
+    pub(crate) looked: BTreeSet<UtcMillis>,
+    /// Until when the person put it off, where that was still to come.
+    pub(crate) put_off: Option<UtcMillis>,
 }
 
 /// Why an entry was or was not told on a channel.
@@ -53,6 +57,8 @@ pub enum Fate {
     },
     Read,
     Cleared,
+    /// The person put it off; then it waits again.
+    PutOff,
     Ended(EndReason),
 }
 
@@ -64,6 +70,7 @@ impl fmt::Display for Fate {
             Self::Told { .. } => f.write_str("told"),
             Self::Read => f.write_str("read before"),
             Self::Cleared => f.write_str("cleared"),
+            Self::PutOff => f.write_str("put off"),
             Self::Ended(why) => f.write_str(why.text()),
         }
     }
@@ -91,6 +98,25 @@ pub fn find_missing_list(rows: &[DayRow]) -> Option<KeyListId> {
         }
     }
     named.difference(&there).next().copied()
+}
+
+/// That all until then, or all of one kind, was read or cleared.
+struct UpToNote<'a> {
+    what: MarkAction,
+    kind: Option<&'a str>,
+    until: UtcMillis,
+}
+
+fn read_up_to<'a>(
+    notes: &'a VersionedState,
+    word: &'a str,
+    what: MarkAction,
+) -> impl Iterator<Item = UpToNote<'a>> {
+    notes.cells.iter().filter_map(move |(name, cell)| {
+        let of = name.strip_prefix(word)?;
+        let kind = if of.is_empty() { None } else { Some(of.strip_prefix(' ')?) };
+        Some(UpToNote { what, kind, until: UtcMillis(cell.version) })
+    })
 }
 
 impl DayView {
@@ -144,9 +170,12 @@ impl DayView {
             keys
         };
         for key in keys {
-            let said = &mut self.entries.entry(*key).or_default().said;
-            let at = said.entry((mark.channel, mark.what)).or_insert(mark.at);
+            let entry = self.entries.entry(*key).or_default();
+            let at = entry.said.entry((mark.channel, mark.what)).or_insert(mark.at);
             *at = mark.at.max(*at);
+            if matches!(mark.what, MarkAction::Seen | MarkAction::Read | MarkAction::Cleared) {
+                entry.looked.insert(mark.at);
+            }
         }
     }
 
@@ -155,28 +184,19 @@ impl DayView {
         self.lists.get(&id).map(Vec::as_slice)
     }
 
-    /// Takes in what the person read or cleared all at once, as the house's notes of them say.
+    /// Takes in what the person read or cleared all at once, as the house's notes of them say, and what is put off as of
+    /// now. Comes after the last row.
     #[must_use]
-    pub fn with_notes(mut self, notes: &VersionedState) -> Self {
-        for (word, what) in UP_TO {
-            let said = notes.cells.iter().filter_map(|(name, cell)| {
-                let of = name.strip_prefix(word)?;
-                let kind = if of.is_empty() { None } else { Some(of.strip_prefix(' ')?) };
-                Some((kind, UtcMillis(cell.version)))
-            });
-            let said: Vec<(Option<&str>, UtcMillis)> = said.collect();
-            // Of nearly nobody anything is said.
-            if said.is_empty() {
-                continue;
-            }
-            for (key, entry) in &mut self.entries {
+    pub fn settle(mut self, notes: &VersionedState, now: UtcMillis) -> Self {
+        let noted: Vec<UpToNote<'_>> =
+            UP_TO.iter().flat_map(|(word, what)| read_up_to(notes, word, *what)).collect();
+        for (key, entry) in &mut self.entries {
+            let is_meant = |note: &&UpToNote<'_>| {
                 let of = |kind: &str| entry.reasons.iter().any(|reason| reason.kind.as_str() == kind);
-                let until = said.iter().filter(|(kind, _)| kind.is_none_or(of)).map(|(_, at)| *at).max();
-                if let Some(until) = until.filter(|until| key.occurred <= *until) {
-                    let at = entry.said.entry((None, what)).or_insert(until);
-                    *at = until.max(*at);
-                }
-            }
+                key.occurred <= note.until && note.kind.is_none_or(of)
+            };
+            let until = noted.iter().filter(is_meant).map(|note| (note.what, note.until)).collect::<Vec<_>>();
+            entry.settle(&until, now);
         }
         self
     }
@@ -229,16 +249,20 @@ impl EntryView {
                 None => return Fate::Told { ready },
             }
         }
-        let said = || self.actions_on(channel).map(|(what, _)| what);
-        if said().any(|what| what == MarkAction::Read) {
+        if self.is_withdrawn() {
+            return Fate::Ended(EndReason::Withdrawn);
+        }
+        if self.is_read() {
             return Fate::Read;
         }
-        if said().any(|what| what == MarkAction::Cleared) {
+        if self.is_cleared() {
             return Fate::Cleared;
         }
+        let said = || self.actions_on(channel).map(|(what, _)| what);
         let plain = said().find_map(|what| if let MarkAction::Ended(why) = what { Some(why) } else { None });
         match plain.or(ended) {
             Some(why) => Fate::Ended(why),
+            None if self.put_off.is_some() => Fate::PutOff,
             None => Fate::Waiting { carried: said().any(|what| matches!(what, MarkAction::Carried(_))) },
         }
     }
@@ -281,11 +305,6 @@ impl EntryView {
     /// Whether it still waits to be told on a channel.
     pub fn waits(&self, channel: Channel) -> bool {
         matches!(self.fate(channel), Fate::Waiting { .. })
-    }
-
-    /// Whether the person read or cleared it.
-    pub fn is_seen(&self) -> bool {
-        self.said.keys().any(|(_, what)| matches!(what, MarkAction::Read | MarkAction::Cleared))
     }
 
     /// Whether something was said of it on this very channel.

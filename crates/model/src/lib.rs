@@ -11,10 +11,10 @@
 //! states them. [`person`] is all that is remembered of somebody between turns ([`habit`] when they come); [`profile`],
 //! [`notes`] name the fields of what is known of them. [`ready`] and [`delivery`] are what leaves and what
 //! becomes of it, [`returns`] what others send back later. [`partition`]
-//! says who owns a person, [`limits`] how much of anything there may be, [`access_role`] what a token opens. [`mod@format`] is
-//! which format of what is persisted a program reads and writes; [`trace`] is carried along and decides nothing.
+//! says who owns a person, [`limits`] how much of anything there may be, [`access_role`] what a token opens.
+//! [`trace`] is carried along and decides nothing.
 //!
-//! Then the rules. [`fold`] is the only reader of a day, and [`civil_time`] turns local times into instants, on the dates of
+//! Then the rules. [`fold`] is the only reader of a day, with [`attention`] for what the person did; and [`civil_time`] turns local times into instants, on the dates of
 //! [`closing_dates`]. [`window`] is
 //! the one function that decides. What it decides with stands below it: [`due_time`] when a window closes, [`hold`] what
 //! keeps it from being told, [`window_opening`] how it opens, [`closing`] what it tells and [`leftovers`] what it leaves,
@@ -34,10 +34,10 @@ pub mod profile;
 
 pub mod crowd;
 pub mod event;
-pub mod format;
 pub mod place;
 
 pub mod actor;
+pub mod attention;
 pub mod day_row;
 pub mod entry;
 pub mod kept_fields;
@@ -65,7 +65,6 @@ mod escalation;
 pub mod fold;
 pub mod hold;
 mod leftovers;
-pub mod share;
 mod sorted_closing;
 pub mod step_context;
 pub mod window;
@@ -82,6 +81,7 @@ pub mod trace;
 
 pub use access_role::AccessRole;
 pub use actor::{Actor, ActorId};
+pub use attention::EntryAttention;
 pub use crowd::{Crowd, CrowdEnrolment, Slice};
 pub use day_life::DayLife;
 pub use day_row::DayRow;

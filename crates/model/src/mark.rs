@@ -113,10 +113,14 @@ pub enum EndReason {
     BouncedSoftly,
     /// The person complained about mails of this stream.
     Complained,
+    /// What it told of was revoked.
+    Withdrawn,
+    /// The person put it off while it was on its way.
+    PutOff,
 }
 
 impl EndReason {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::NoLongerTrue,
         Self::Unfollowed,
         Self::KindGone,
@@ -140,6 +144,8 @@ impl EndReason {
         Self::Bounced,
         Self::BouncedSoftly,
         Self::Complained,
+        Self::Withdrawn,
+        Self::PutOff,
     ];
 
     /// Whether the channel did not reach the person, so that whatever follows need not wait for them to come.
@@ -180,6 +186,8 @@ impl EndReason {
             Self::Bounced => "suppressed (hard bounce)",
             Self::BouncedSoftly => "suppressed (soft bounces)",
             Self::Complained => "suppressed (complaint)",
+            Self::Withdrawn => "withdrawn",
+            Self::PutOff => "put off",
         }
     }
 
@@ -194,9 +202,15 @@ pub enum MarkAction {
     /// A Ready took the entries.
     Taken(ReadyId),
     /// That Ready did not tell them: they wait again. `maybe` if nobody can say whether it was sent.
-    Returned { ready: ReadyId, maybe: bool },
+    Returned {
+        ready: ReadyId,
+        maybe: bool,
+    },
     /// That Ready went out without them, for this reason.
-    Left { ready: ReadyId, why: EndReason },
+    Left {
+        ready: ReadyId,
+        why: EndReason,
+    },
     /// They ended untold on this channel.
     Ended(EndReason),
     /// They were over a section's budget and wait for the next digest.
@@ -205,6 +219,28 @@ pub enum MarkAction {
     Read,
     /// The person cleared them.
     Cleared,
+    /// A visit showed them to the person, which is not to say that they read them.
+    Seen,
+    /// They are unread again.
+    Unread,
+    /// They are back after the person cleared them.
+    Restored,
+    Saved,
+    Unsaved,
+    /// The person put them off until then: they come back as news.
+    Snoozed(UtcMillis),
+    /// What they tell of was revoked, or is not there any more.
+    Withdrawn,
+}
+
+impl MarkAction {
+    /// Whether it says what the person did, or what holds on every channel.
+    pub fn is_on_all_channels(self) -> bool {
+        !matches!(
+            self,
+            Self::Taken(_) | Self::Returned { .. } | Self::Left { .. } | Self::Ended(_) | Self::Carried(_)
+        )
+    }
 }
 
 /// One immutable mark. `channel` is `None` for what the person did: that counts everywhere.

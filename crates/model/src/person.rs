@@ -67,6 +67,8 @@ pub struct PersonRecord {
     pub habit: VisitHabit,
     /// What their devices show that they have not seen.
     pub badge: Option<PersonBadge>,
+    /// The days of what the person put off, each with when the first of it comes back.
+    pub put_off: BTreeMap<Day, UtcMillis>,
     /// Rows announced per day: a hint, counted high when announcements double.
     pub rows: BTreeMap<Day, u32>,
     /// Of which traces it is what may still be told; mostly of none. Nothing is decided by it, and it is not persisted.
@@ -247,6 +249,7 @@ impl PersonRecord {
         self.windows.is_empty()
             && self.owed.is_empty()
             && self.waiting.is_empty()
+            && self.put_off.is_empty()
             && !is_due
             && now >= self.keep_until
     }
@@ -261,7 +264,8 @@ impl PersonRecord {
         let windows = self.windows.iter().filter(|window| may_close(window)).map(|window| window.due);
         let waiting = self.waiting.iter().map(|waiting| waiting.at);
         let badge = self.badge.iter().filter_map(|badge| badge.due);
-        let next = windows.chain(waiting).chain(badge).min();
+        let back = self.put_off.values().copied();
+        let next = windows.chain(waiting).chain(badge).chain(back).min();
         // Nothing open: wake once more, to be forgotten.
         let is_spent = self.windows.is_empty() && self.owed.is_empty() && self.keep_until > UtcMillis(0);
         next.or_else(|| is_spent.then_some(self.keep_until))
@@ -272,7 +276,7 @@ impl PersonRecord {
     /// that is open costs no record.
     pub fn differs_by_hints_only(&self, before: &Self, plans: &PlanSet) -> bool {
         let Self { windows, owed, waiting, last_opening, told_on, told, .. } = self;
-        let Self { counted, seen, habit, badge, rows, keep_until, .. } = self;
+        let Self { counted, seen, habit, badge, put_off, rows, keep_until, .. } = self;
         let steps = |rows: &BTreeMap<Day, u32>| -> Vec<(Day, u32)> {
             rows.iter().map(|(day, rows)| (*day, rows / ROWS_STEP)).collect()
         };
@@ -287,6 +291,7 @@ impl PersonRecord {
             && (owed, waiting, last_opening) == (&before.owed, &before.waiting, &before.last_opening)
             && (told_on, told, counted) == (&before.told_on, &before.told, &before.counted)
             && (seen, habit, badge) == (&before.seen, &before.habit, &before.badge)
+            && put_off == &before.put_off
             && keep_until == &before.keep_until
             && steps(rows) == steps(&before.rows)
     }
@@ -342,6 +347,7 @@ impl PersonRecord {
             + seen.sum::<usize>()
             + badge.sum::<usize>()
             + 3 * self.habit.visits().len()
+            + 15 * self.put_off.len()
             + self.waiting_weight()
             + 10 * self.rows.len()
     }

@@ -1,5 +1,6 @@
 //! Tests of the fold and of the step, as data behind one `check`.
 
+mod attention;
 mod badge;
 mod escalation;
 mod habit;
@@ -54,10 +55,7 @@ fn entry_row(key: EntryKey, target: &str) -> DayRow {
 }
 
 fn mark_row(what: MarkAction, covers: &[EntryKey]) -> DayRow {
-    let channel = match what {
-        MarkAction::Read | MarkAction::Cleared => None,
-        _ => Some(Channel::Email),
-    };
+    let channel = (!what.is_on_all_channels()).then_some(Channel::Email);
     DayRow::Mark(Mark::new(channel, what, covers.to_vec(), UtcMillis(0)))
 }
 
@@ -260,7 +258,11 @@ impl StepBench {
 
     fn close(&mut self, now: i64, candidates: Vec<ClosingCandidate>) -> Vec<Ready> {
         let window = self.record.windows[0].clone();
-        self.step(now, StepInput::Due { window: &window, joined: &[], candidates, live: self.live }).ready
+        self.step(
+            now,
+            StepInput::Due { window: &window, joined: &[], candidates, put_off: [].into(), live: self.live },
+        )
+        .ready
     }
 }
 

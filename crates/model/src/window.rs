@@ -3,7 +3,10 @@
 //! Pure: the person's record goes in, a new one comes out, and time is an argument. Counts kept from
 //! announcements are hints; what is told is decided by folding the days at closing ([`crate::closing`]).
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     badge, civil_time, closing,
@@ -21,7 +24,9 @@ use crate::{
     ready::Ready,
     step_context::StepContext,
     time::{Day, UtcMillis},
-    window_opening::{WindowAnnouncement, is_full, next_opening, open_window, waits_for_a_place},
+    window_opening::{
+        WindowAnnouncement, is_full, next_opening, open_all_plans, open_window, waits_for_a_place,
+    },
 };
 
 /// What a step answers to.
@@ -39,6 +44,8 @@ pub enum StepInput<'a> {
         /// Other windows of its plan that are told with it; the days are theirs too.
         joined: &'a [Window],
         candidates: Vec<ClosingCandidate>,
+        /// What of these days is put off, and when the first of it comes back.
+        put_off: BTreeMap<Day, UtcMillis>,
         /// Whether the person has a live connection, where somebody was asked.
         live: Option<bool>,
     },
@@ -46,7 +53,9 @@ pub enum StepInput<'a> {
     Seen { surface: &'a Arc<str>, at: UtcMillis },
     /// The person read or cleared something.
     Read { at: UtcMillis },
-    /// A Ready that was deferred may be issued again, or a badge has to be set right.
+    /// The person put off something of these days, which comes back then.
+    PutOff { back: &'a BTreeMap<Day, UtcMillis> },
+    /// A Ready that was deferred may be issued again, a badge has to be set right, or what was put off comes back.
     Again,
     /// The sender says what became of a Ready.
     Reported(&'a Delivery),
@@ -100,12 +109,15 @@ pub fn decide_step(
         StepInput::ByHand { act, plan, key, at: when } => {
             apply_act(&mut record, act, (plan, key), when, at.now);
         }
-        StepInput::Due { window, joined, candidates, live } => {
+        StepInput::Due { window, joined, candidates, put_off, live } => {
+            note_put_off(&mut record, &put_off);
             effects.ready = closing::close_window(&mut record, window, joined, candidates, live, at);
         }
         StepInput::Seen { surface, at: when } => note_seen(&mut record, surface, when, at),
         StepInput::Read { at: when } => badge::note_seen(&mut record, when, false, at),
+        StepInput::PutOff { back } => note_put_off(&mut record, back),
         StepInput::Again => {
+            open_put_off(&mut record, at);
             effects.ready = reissue_deferred(&mut record, at.now);
             effects.ready.extend(badge::issue_badge_push(&mut record, at));
         }
@@ -176,6 +188,27 @@ fn note_visit(record: &mut PersonRecord, when: UtcMillis, at: &StepContext<'_>) 
     if last.is_none_or(|last| when.0.div_euclid(HOUR_MS) > last.0.div_euclid(HOUR_MS)) {
         record.habit.note_visit(civil_time::local_time(when, at.zone));
         record.keep_until = record.keep_until.max(when.plus(HABIT_LIFE_MS));
+    }
+}
+
+/// Remembers when something of these days comes back. Of each day the first instant is enough: whoever reads the day then
+/// finds what comes back later.
+fn note_put_off(record: &mut PersonRecord, back: &BTreeMap<Day, UtcMillis>) {
+    for (day, until) in back {
+        let first = record.put_off.entry(*day).or_insert(*until);
+        *first = (*first).min(*until);
+    }
+}
+
+/// Has all plans look at the days of what comes back now.
+fn open_put_off(record: &mut PersonRecord, at: &StepContext<'_>) {
+    let later =
+        record.put_off.iter().filter(|(_, until)| **until > at.now).map(|(day, until)| (*day, *until));
+    let later: BTreeMap<Day, UtcMillis> = later.collect();
+    let all = std::mem::replace(&mut record.put_off, later);
+    let days: BTreeSet<Day> = all.into_keys().filter(|day| !record.put_off.contains_key(day)).collect();
+    if !days.is_empty() {
+        open_all_plans(record, &days, at);
     }
 }
 

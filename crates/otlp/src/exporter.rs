@@ -170,11 +170,12 @@ mod tests {
         net::TcpListener,
     };
 
-    use model::{share::ShareRatio, trace::TraceParent};
+    use model::trace::TraceParent;
     use opentelemetry_proto::tonic::collector::trace::v1::{
         ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
     };
     use runtime::{Clock, metrics::Metrics};
+    use share_ratio::ShareRatio;
     use traces::{SpanAttribute, SpanName, Tracer};
 
     use super::*;

@@ -2,13 +2,14 @@
 //!
 //! [`Deps`] are the dependencies that no room is without; a room's own `Deps` hold them beside its own ports. [`records`]
 //! builds the records that rooms write, so that each sort has one place, one key and one partition; [`quarantine`] is the
-//! one way in which a room puts a record aside, [`pause_board`] says what an operator has stopped. It alone knows the log and the forms of records, and nothing of any room.
+//! one way in which a room puts a record aside, [`pause_board`] says what an operator has stopped; [`world`] loads what entries speak of. It alone knows the log and the forms of records, and nothing of any room.
 
 pub mod quarantine;
 pub mod records;
 
 mod deps;
 pub mod pause_board;
+pub mod world;
 
 #[cfg(feature = "testing")]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "only tests are built with it")]

@@ -159,6 +159,7 @@ fn check_entry(
         Fate::Told { ready: by } if by == first_ready_id(ready) => {}
         Fate::Told { .. } => return Err(EndReason::ToldElsewhere),
         Fate::Read | Fate::Cleared => return Err(EndReason::SeenBefore),
+        Fate::PutOff => return Err(EndReason::PutOff),
         Fate::Ended(why) => return Err(why),
     }
     let known = |reason: &&EntryReason| catalogue.kinds.contains_key(&reason.kind);

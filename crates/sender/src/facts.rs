@@ -8,14 +8,15 @@ use std::{
 use catalogue::truth::{self, ReaderFacts};
 use courier::CallPayload;
 use model::{
-    Actor, DayRow, DayView, EntryReason, EntryView, Person, ReadyId, SubjectRef, Value, ValueCell,
+    Actor, DayRow, DayView, EntryReason, EntryView, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell,
     VersionedState, WorldSnapshot,
     device::{self, PushDevice},
     entry::DayKey,
     fold::fold_rows,
     ready::Ready,
 };
-use store::{JournalRows, StateKey, world::WorldQuery};
+use room::world::WorldQuery;
+use store::{JournalRows, StateKey};
 
 /// What was loaded for one Ready.
 #[derive(Default, Debug)]
@@ -98,12 +99,13 @@ pub(crate) fn facts_by_ready(
     readys: &[Ready],
     states: Vec<VersionedState>,
     rows: &BTreeMap<DayKey, Vec<DayRow>>,
+    now: UtcMillis,
 ) -> FactsByReady {
     let mut states = states.into_iter();
     let by_three = std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]));
     let facts = readys.iter().zip(by_three).map(|(ready, [profile, preferences, notes])| {
         let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
-        let view = fold_rows(own.iter().filter_map(|day| rows.get(day)).flatten()).with_notes(&notes);
+        let view = fold_rows(own.iter().filter_map(|day| rows.get(day)).flatten()).settle(&notes, now);
         (ready.id, SenderFacts { profile, preferences, notes, view, erased: BTreeSet::new() })
     });
     facts.collect()

@@ -7,10 +7,8 @@ use model::{
     DayRow, Person, Tenant, UtcMillis, VersionedState, entry::DayKey, fold::find_missing_list, person::notes,
     ready::Ready,
 };
-use store::{
-    StateKey, Store, StoreError,
-    world::{self, WorldQuery},
-};
+use room::world::{self, WorldQuery};
+use store::{StateKey, Store, StoreError};
 
 use crate::{
     deps::Deps,
@@ -43,7 +41,7 @@ pub(crate) async fn load_batch(deps: &Deps, readys: Vec<Ready>) -> anyhow::Resul
     }
     let rows: BTreeMap<DayKey, Vec<DayRow>> = days.into_iter().zip(rows).collect();
     let states = deps.room.store.states(&state_keys(&readys)).await.context("profiles")?;
-    let mut facts = facts_by_ready(&readys, states, &rows);
+    let mut facts = facts_by_ready(&readys, states, &rows, deps.room.now());
     let mut wanted = WorldQuery::default();
     let mut whole = Vec::new();
     for ready in readys {

@@ -14,9 +14,10 @@ use std::{
 };
 
 use house_facts::tenant_shares::TenantShares;
-use model::{AccessRole, DayLife, Tenant, partition::PartitionCount, share::ShareRatio};
+use model::{AccessRole, DayLife, Tenant, partition::PartitionCount};
 use runtime::log::LogFormat;
 use secrecy::{ExposeSecret as _, SecretString};
+use share_ratio::ShareRatio;
 use wire::token::LinkSecret;
 
 mod access;

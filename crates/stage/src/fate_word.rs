@@ -21,8 +21,14 @@ pub(crate) fn check_fates(text: &str, column: usize) -> Result<(), LineError> {
 /// Every fate there is.
 fn list_fates() -> Vec<String> {
     let told = Fate::Told { ready: ReadyId([0; 16]) };
-    let fates =
-        [Fate::Waiting { carried: false }, Fate::Waiting { carried: true }, told, Fate::Read, Fate::Cleared];
+    let fates = [
+        Fate::Waiting { carried: false },
+        Fate::Waiting { carried: true },
+        told,
+        Fate::Read,
+        Fate::Cleared,
+        Fate::PutOff,
+    ];
     fates
         .into_iter()
         .chain(EndReason::ALL.into_iter().map(Fate::Ended))

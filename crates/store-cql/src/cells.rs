@@ -195,10 +195,8 @@ fn split_text(bytes: &[u8]) -> Option<(String, &[u8])> {
 mod tests {
     use std::fs;
 
-    use model::{
-        Crowd, CrowdEnrolment, Person, Tenant,
-        format::{FORMAT_WRITTEN, FORMATS_READ},
-    };
+    use house_facts::format::{FORMAT_WRITTEN, FORMATS_READ};
+    use model::{Crowd, CrowdEnrolment, Person, Tenant};
     use proptest::prelude::*;
 
     use super::*;

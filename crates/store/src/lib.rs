@@ -10,7 +10,6 @@ pub mod codec;
 pub mod decorator;
 pub mod port;
 pub mod rows;
-pub mod world;
 
 #[cfg(any(test, doc, feature = "testing"))]
 pub mod conformance;

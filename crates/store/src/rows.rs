@@ -107,6 +107,13 @@ enum StoredMarkAction<'a> {
     Carried([u8; 16]),
     Read,
     Cleared,
+    Seen,
+    Unread,
+    Restored,
+    Saved,
+    Unsaved,
+    Snoozed(i64),
+    Withdrawn,
 }
 
 /// Appends a row's key and its value; whose day it is, the engine knows.
@@ -260,6 +267,13 @@ fn to_stored_action(what: MarkAction) -> StoredMarkAction<'static> {
         MarkAction::Carried(ready) => StoredMarkAction::Carried(ready.0),
         MarkAction::Read => StoredMarkAction::Read,
         MarkAction::Cleared => StoredMarkAction::Cleared,
+        MarkAction::Seen => StoredMarkAction::Seen,
+        MarkAction::Unread => StoredMarkAction::Unread,
+        MarkAction::Restored => StoredMarkAction::Restored,
+        MarkAction::Saved => StoredMarkAction::Saved,
+        MarkAction::Unsaved => StoredMarkAction::Unsaved,
+        MarkAction::Snoozed(until) => StoredMarkAction::Snoozed(until.0),
+        MarkAction::Withdrawn => StoredMarkAction::Withdrawn,
     }
 }
 
@@ -274,5 +288,12 @@ fn from_stored_action(stored: StoredMarkAction<'_>) -> Option<MarkAction> {
         StoredMarkAction::Carried(ready) => MarkAction::Carried(ReadyId(ready)),
         StoredMarkAction::Read => MarkAction::Read,
         StoredMarkAction::Cleared => MarkAction::Cleared,
+        StoredMarkAction::Seen => MarkAction::Seen,
+        StoredMarkAction::Unread => MarkAction::Unread,
+        StoredMarkAction::Restored => MarkAction::Restored,
+        StoredMarkAction::Saved => MarkAction::Saved,
+        StoredMarkAction::Unsaved => MarkAction::Unsaved,
+        StoredMarkAction::Snoozed(until) => MarkAction::Snoozed(UtcMillis(until)),
+        StoredMarkAction::Withdrawn => MarkAction::Withdrawn,
     })
 }

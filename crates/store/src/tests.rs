@@ -427,13 +427,16 @@ fn any_row() -> impl Strategy<Value = DayRow> {
     });
     let ready = (0..3_u8).prop_map(|n| ReadyId([n; 16]));
     let why = proptest::sample::select(EndReason::ALL.to_vec());
-    let what = (0..7_u8, ready, why, any::<bool>()).prop_map(|(n, ready, why, maybe)| match n {
+    let what = (0..10_u8, ready, why, any::<bool>()).prop_map(|(n, ready, why, maybe)| match n {
         0 => MarkAction::Taken(ready),
         1 => MarkAction::Returned { ready, maybe },
         2 => MarkAction::Left { ready, why },
         3 => MarkAction::Ended(why),
         4 => MarkAction::Carried(ready),
         5 => MarkAction::Read,
+        6 => MarkAction::Seen,
+        7 => MarkAction::Unread,
+        8 => MarkAction::Snoozed(UtcMillis(7)),
         _ => MarkAction::Cleared,
     });
     let channel = proptest::sample::select(vec![None, Some(Channel::Email)]);

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use model::share::ShareRatio;
+use share_ratio::ShareRatio;
 
 /// Numbers that nobody can foresee well enough to meet them again, by the standard library's keyed hash of a counter.
 #[derive(Debug, Default)]

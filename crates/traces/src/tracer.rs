@@ -4,10 +4,10 @@ use std::{fmt, sync::Arc};
 
 use model::{
     limits::TRACES_MAX,
-    share::ShareRatio,
     trace::{TraceContext, TraceParent},
 };
 use runtime::{Clock, trace_scope};
+use share_ratio::ShareRatio;
 
 use crate::{
     ended_span::{EndedSpan, SpanName},

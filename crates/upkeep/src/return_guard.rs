@@ -13,10 +13,9 @@ use house::{
     pauses::{self, KnownScopes, PauseError, PauseOrder},
 };
 use house_facts::pause::PauseScope;
-use model::{
-    Channel, PlanName, UtcMillis, delivery::DeliveryOutcome, returns::ReturnSort, share::ShareRatio,
-};
+use model::{Channel, PlanName, UtcMillis, delivery::DeliveryOutcome, returns::ReturnSort};
 use runtime::{Clock, periodic::PeriodicTimer};
+use share_ratio::ShareRatio;
 use topic::Topics;
 use wire::{InboxItem, topics};
 

@@ -85,7 +85,8 @@ pub async fn read_days(
     let rows = store.read(&keys, now).await?;
     let notes = store.states(&[StateKey::Notes(tenant.clone(), person.clone())]).await?;
     let notes = notes.into_iter().next().unwrap_or_default();
-    let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, fold_day(rows, &notes))).collect();
+    let views: Vec<_> =
+        keys.iter().zip(&rows).map(|(key, rows)| (key.day, fold_day(rows, &notes, now))).collect();
     let all = views.iter().flat_map(|(_, entries)| entries).map(|(key, view)| (*key, view));
     let beside = EntryContext::load(store, tenant, all, catalogue).await?;
     let line = |(key, view): &(EntryKey, EntryView)| beside.describe(*key, view);
@@ -125,14 +126,14 @@ impl<'a> EntryContext<'a> {
     }
 }
 
-fn fold_day(rows: &[DayRow], notes: &model::VersionedState) -> Vec<(EntryKey, EntryView)> {
-    fold_rows(rows).with_notes(notes).entries().map(|(key, view)| (key, view.clone())).collect()
+fn fold_day(rows: &[DayRow], notes: &model::VersionedState, now: UtcMillis) -> Vec<(EntryKey, EntryView)> {
+    fold_rows(rows).settle(notes, now).entries().map(|(key, view)| (key, view.clone())).collect()
 }
 
 fn list_readys(entry: &EntryView) -> impl Iterator<Item = ReadyId> + '_ {
     Channel::ALL.into_iter().filter_map(|channel| match entry.fate(channel) {
         Fate::Told { ready } => Some(ready),
-        Fate::Waiting { .. } | Fate::Read | Fate::Cleared | Fate::Ended(_) => None,
+        Fate::Waiting { .. } | Fate::PutOff | Fate::Read | Fate::Cleared | Fate::Ended(_) => None,
     })
 }
 
@@ -202,7 +203,7 @@ pub fn channels(view: &EntryView, catalogue: Option<&Catalogue>) -> Vec<Channel>
 fn fate(channel: Channel, view: &EntryView, journal: &BTreeMap<ReadyId, JournalRows>) -> ChannelFate {
     let fate = view.fate(channel);
     let (mood, ready) = match fate {
-        Fate::Waiting { .. } => (FateMood::Waiting, None),
+        Fate::Waiting { .. } | Fate::PutOff => (FateMood::Waiting, None),
         Fate::Told { ready } => (FateMood::Told, Some(ready)),
         Fate::Read | Fate::Cleared | Fate::Ended(_) => (FateMood::Ended, None),
     };
@@ -273,7 +274,7 @@ mod tests {
             kept: model::KeptFields::new(),
         });
         let channels = |rows: &[DayRow]| {
-            let (_, view) = fold_day(rows, &model::VersionedState::default()).remove(0);
+            let (_, view) = fold_day(rows, &model::VersionedState::default(), UtcMillis(0)).remove(0);
             let shown = describe_entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None);
             shown.fates.into_iter().map(|fate| fate.channel).collect::<Vec<_>>()
         };
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(channels(&[row.clone(), DayRow::Mark(mark)]), ["email", "push"]);
         let up_to = [(model::person::notes::up_to_field("cleared", None), Some(model::Value::Flag(true)))];
         let notes = model::VersionedState::from_values(1, up_to);
-        let (_, view) = fold_day(&[row], &notes).remove(0);
+        let (_, view) = fold_day(&[row], &notes, UtcMillis(2)).remove(0);
         let fates = describe_entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None).fates;
         let fates: Vec<_> = fates.into_iter().map(|fate| (fate.channel, fate.fate)).collect();
         let cleared = |channel: &str| (channel.to_owned(), "cleared".to_owned());

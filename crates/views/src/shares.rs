@@ -207,7 +207,7 @@ impl FateCounts {
             Fate::Read => &mut self.read,
             Fate::Cleared => &mut self.cleared,
             Fate::Waiting { carried: true } => &mut self.carried,
-            Fate::Waiting { carried: false } => &mut self.waiting,
+            Fate::Waiting { carried: false } | Fate::PutOff => &mut self.waiting,
             Fate::Ended(why) => self.ended.entry(why.text().to_owned()).or_default(),
         };
         *one += 1;
@@ -231,7 +231,7 @@ impl BestFate {
     fn from_fate(fate: Fate) -> Self {
         match fate {
             Fate::Told { .. } => Self::Told,
-            Fate::Waiting { .. } => Self::Waiting,
+            Fate::Waiting { .. } | Fate::PutOff => Self::Waiting,
             Fate::Read | Fate::Cleared | Fate::Ended(_) => Self::Ended,
         }
     }

@@ -28,8 +28,9 @@ const BLOCK_BYTES: usize = 64 * 1024;
 static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("archive", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 4] = [
+const SCHEMAS: [&str; 5] = [
     include_str!("../../../schemas/archive.avsc"),
+    include_str!("../../../schemas/old/archive.4.avsc"),
     include_str!("../../../schemas/old/archive.3.avsc"),
     include_str!("../../../schemas/old/archive.2.avsc"),
     include_str!("../../../schemas/old/archive.1.avsc"),

@@ -5,9 +5,10 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use house_facts::{
     edition::Edition,
+    format::HouseFormat,
     pause::{PauseNote, PauseScope},
 };
-use model::{UtcMillis, format::HouseFormat};
+use model::UtcMillis;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -4,8 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use model::{
-    EntryKey, Fact, FollowFact, Person, PlanName, SubjectRef, Tenant, UtcMillis, delivery::Delivery,
-    person::Act,
+    EntryKey, Fact, FollowFact, MarkAction, Person, PlanName, SubjectRef, Tenant, UtcMillis,
+    delivery::Delivery, person::Act,
 };
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::{
     codec::{DecodeError, RecordCodec, WireError},
     delivery::DeliveryDto,
     list,
-    record_parts::{EntryKeyDto, WireText, entry_keys, to_entry_keys, twins},
+    record_parts::{EntryKeyDto, WireText, entry_keys, to_entry_keys},
 };
 
 /// One thing that concerns a person.
@@ -63,6 +63,30 @@ pub struct Feedback {
 pub enum FeedbackAction {
     Read,
     Cleared,
+    /// A visit showed it to them.
+    Seen,
+    Unread,
+    Restored,
+    Saved,
+    Unsaved,
+    /// They put it off until then.
+    Snoozed(UtcMillis),
+}
+
+impl FeedbackAction {
+    /// The mark that it leaves.
+    pub fn mark(self) -> MarkAction {
+        match self {
+            Self::Read => MarkAction::Read,
+            Self::Cleared => MarkAction::Cleared,
+            Self::Seen => MarkAction::Seen,
+            Self::Unread => MarkAction::Unread,
+            Self::Restored => MarkAction::Restored,
+            Self::Saved => MarkAction::Saved,
+            Self::Unsaved => MarkAction::Unsaved,
+            Self::Snoozed(until) => MarkAction::Snoozed(until),
+        }
+    }
 }
 
 impl InboxItem {
@@ -83,8 +107,9 @@ impl InboxItem {
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("inbox", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 7] = [
+const SCHEMAS: [&str; 8] = [
     include_str!("../../../schemas/inbox.avsc"),
+    include_str!("../../../schemas/old/inbox.7.avsc"),
     include_str!("../../../schemas/old/inbox.6.avsc"),
     include_str!("../../../schemas/old/inbox.5.avsc"),
     include_str!("../../../schemas/old/inbox.4.avsc"),
@@ -131,7 +156,51 @@ struct ProfileDto<'a> {
     state: Vec<CellDto<'a>>,
 }
 
-twins!(DidDto = FeedbackAction as "did": Read, Cleared);
+#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
+#[serde(rename = "did", rename_all = "snake_case")]
+enum DidDto {
+    Read,
+    Cleared,
+    Seen,
+    Unread,
+    Restored,
+    Saved,
+    Unsaved,
+    Snoozed,
+}
+
+impl DidDto {
+    fn from_action(action: FeedbackAction) -> (Self, Option<UtcMillis>) {
+        match action {
+            FeedbackAction::Read => (Self::Read, None),
+            FeedbackAction::Cleared => (Self::Cleared, None),
+            FeedbackAction::Seen => (Self::Seen, None),
+            FeedbackAction::Unread => (Self::Unread, None),
+            FeedbackAction::Restored => (Self::Restored, None),
+            FeedbackAction::Saved => (Self::Saved, None),
+            FeedbackAction::Unsaved => (Self::Unsaved, None),
+            FeedbackAction::Snoozed(until) => (Self::Snoozed, Some(until)),
+        }
+    }
+
+    fn action(self, until: Option<UtcMillis>) -> Result<FeedbackAction, DecodeError> {
+        Ok(match (self, until) {
+            (Self::Read, None) => FeedbackAction::Read,
+            (Self::Cleared, None) => FeedbackAction::Cleared,
+            (Self::Seen, None) => FeedbackAction::Seen,
+            (Self::Unread, None) => FeedbackAction::Unread,
+            (Self::Restored, None) => FeedbackAction::Restored,
+            (Self::Saved, None) => FeedbackAction::Saved,
+            (Self::Unsaved, None) => FeedbackAction::Unsaved,
+            (Self::Snoozed, Some(until)) => FeedbackAction::Snoozed(until),
+            (what, _) => {
+                return Err(DecodeError::new(format!(
+                    "feedback {what:?} lacks an instant or has one too many"
+                )));
+            }
+        })
+    }
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "feedback")]
@@ -141,6 +210,7 @@ struct FeedbackDto<'a> {
     what: DidDto,
     #[serde(with = "list")]
     keys: Vec<EntryKeyDto>,
+    until: Option<i64>,
     at: i64,
 }
 
@@ -275,11 +345,13 @@ impl<'a> FollowDto<'a> {
 
 impl<'a> FeedbackDto<'a> {
     fn from_feedback(feedback: &'a Feedback) -> Self {
+        let (what, until) = DidDto::from_action(feedback.what);
         Self {
             tenant: feedback.tenant.as_str().into(),
             person: feedback.person.as_str().into(),
-            what: DidDto::from_model(feedback.what),
+            what,
             keys: entry_keys(&feedback.keys),
+            until: until.map(|until| until.0),
             at: feedback.at.0,
         }
     }
@@ -288,7 +360,7 @@ impl<'a> FeedbackDto<'a> {
         Ok(Feedback {
             tenant: Tenant::new(&self.tenant)?,
             person: Person::new(&self.person)?,
-            what: self.what.model(),
+            what: self.what.action(self.until.map(UtcMillis))?,
             keys: to_entry_keys(&self.keys)?,
             at: UtcMillis(self.at),
         })

@@ -97,7 +97,7 @@ pub(crate) fn join_channel(channel: ChannelDto, hook: Option<&str>) -> Result<Ch
 
 twins!(WhyDto = EndReason as "why": NoLongerTrue, Unfollowed, KindGone, PlanGone, Unsubscribed, NoAddress, Erased,
     Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere, Muted, MovedAway, ToldBefore,
-    TooFew, QuietHours, SeesItself, OverCap, Cancelled, Bounced, BouncedSoftly, Complained);
+    TooFew, QuietHours, SeesItself, OverCap, Cancelled, Bounced, BouncedSoftly, Complained, Withdrawn, PutOff);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "reason")]

@@ -28,8 +28,9 @@ use crate::{
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("window", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 6] = [
+const SCHEMAS: [&str; 7] = [
     include_str!("../../../schemas/window.avsc"),
+    include_str!("../../../schemas/old/window.6.avsc"),
     include_str!("../../../schemas/old/window.5.avsc"),
     include_str!("../../../schemas/old/window.4.avsc"),
     include_str!("../../../schemas/old/window.3.avsc"),
@@ -60,6 +61,8 @@ pub(crate) struct WindowDto<'a> {
     #[serde(with = "list")]
     habit: Vec<HourVisitsDto>,
     badge: Option<BadgeDto<'a>>,
+    #[serde(with = "list")]
+    put_off: Vec<PutOffDayDto>,
     #[serde(with = "list")]
     rows: Vec<DayRowsDto>,
     keep_until: i64,
@@ -105,6 +108,13 @@ struct BadgeDto<'a> {
     unseen: UnseenDaysDto,
     told: i64,
     due: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "put_off")]
+struct PutOffDayDto {
+    day: i32,
+    until: i64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -207,6 +217,11 @@ impl<'a> WindowDto<'a> {
                 .collect(),
             habit: record.habit.visits().map(|(hour, count)| HourVisitsDto { hour, count }).collect(),
             badge: record.badge.as_ref().map(BadgeDto::from_badge),
+            put_off: record
+                .put_off
+                .iter()
+                .map(|(day, until)| PutOffDayDto { day: day.0, until: until.0 })
+                .collect(),
             rows: rows.map(|(day, rows)| DayRowsDto { day: day.0, rows: *rows }).collect(),
             keep_until: record.keep_until.0,
         }
@@ -228,6 +243,7 @@ impl<'a> WindowDto<'a> {
             seen: seen.collect(),
             habit: VisitHabit::from_visits(self.habit.iter().map(|visits| (visits.hour, visits.count))),
             badge: self.badge.map(BadgeDto::model).transpose()?,
+            put_off: self.put_off.iter().map(|one| (Day(one.day), UtcMillis(one.until))).collect(),
             rows: self.rows.iter().map(|rows| (Day(rows.day), rows.rows)).collect(),
             // Only remembered: who restores begins without.
             traces: EntryTraces::new(),

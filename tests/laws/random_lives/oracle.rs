@@ -374,7 +374,7 @@ impl PlanOracle {
             Fate::Ended(why) => {
                 self.may_end(why, plan).then_some(()).ok_or_else(|| format!("cannot be {fate}"))
             }
-            Fate::Read | Fate::Cleared => Ok(()),
+            Fate::Read | Fate::Cleared | Fate::PutOff => Ok(()),
             Fate::Waiting { .. } if !self.announced.contains_key(&key) => Ok(()),
             Fate::Waiting { .. } => {
                 // Where a window was cancelled by hand, no plan that follows opens one, not even to end what it would tell.

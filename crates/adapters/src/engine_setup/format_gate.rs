@@ -4,10 +4,8 @@ use house::{
     book::HouseBook,
     house_format::{FormatNotes, write_format},
 };
-use model::{
-    UtcMillis,
-    format::{FormatVerdict, HouseFormat, ProgramFormats},
-};
+use house_facts::format::{FormatVerdict, HouseFormat, ProgramFormats};
+use model::UtcMillis;
 use settings::version::version;
 use topic::Topics;
 

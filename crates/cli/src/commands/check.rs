@@ -4,12 +4,13 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use model::{DayLife, UtcMillis, share::ShareRatio};
+use model::{DayLife, UtcMillis};
 use render::{MessageRenderer, TrialRun};
 use runtime::{Clock, ShutdownSignal};
 use scenario::{self, ScenarioGround};
 use serde::Serialize;
 use serde_json::json;
+use share_ratio::ShareRatio;
 use shell::{failure::CommandError, terminal};
 use source_text::{TextProblem, TextProblems};
 

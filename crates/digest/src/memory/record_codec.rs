@@ -36,6 +36,7 @@ mod has {
     // It takes a second byte.
     pub const HELD: u64 = 1 << 7;
     pub const TRACES: u64 = 1 << 8;
+    pub const PUT_OFF: u64 = 1 << 9;
 }
 
 /// What a window has.
@@ -73,6 +74,7 @@ pub fn write_packed(
         seen,
         habit,
         badge,
+        put_off,
         rows,
         traces,
         keep_until,
@@ -97,6 +99,7 @@ pub fn write_packed(
         (has::BADGE, badge.is_some()),
         (has::HELD, counts.has_held()),
         (has::TRACES, !traces.is_empty()),
+        (has::PUT_OFF, !put_off.is_empty()),
     ];
     put_number(out, sum_flags(&bits));
     write_counts(out, &counts);
@@ -125,6 +128,10 @@ pub fn write_packed(
     write_each(out, habit.visits(), |out, (hour, count)| out.extend([hour, count]));
     write_each(out, badge, |out, badge| write_badge(out, badge, *last_opening, names));
     write_traces(out, traces);
+    write_each(out, put_off, |out, (day, until)| {
+        put_signed(out, i64::from(day.0));
+        put_signed(out, instant_difference(*until, *last_opening));
+    });
     Ok(())
 }
 
@@ -186,9 +193,11 @@ fn read_due_of_waiting(bytes: &mut PackedReader<'_>) -> Option<Vec<UtcMillis>> {
     (0..bytes.count()?).map(|_| bytes.signed().map(UtcMillis)).collect()
 }
 
-/// Whether a record has marks, Readys or a badge, and so may want a turn for something else than a window.
+/// Whether a record has marks, Readys, a badge or something that was put off, and so may want a turn for something else than a window.
 pub fn has_more(bytes: &[u8]) -> bool {
-    PackedReader(bytes).number().is_none_or(|flags| flags & (has::AS_ON_TOPIC | has::BADGE) != 0)
+    PackedReader(bytes)
+        .number()
+        .is_none_or(|flags| flags & (has::AS_ON_TOPIC | has::BADGE | has::PUT_OFF) != 0)
 }
 
 /// Reads a record.
@@ -234,6 +243,9 @@ fn read_record(bytes: &mut PackedReader<'_>, flags: u64, names: &RecordNames) ->
     let badge: Vec<PersonBadge> =
         read_each(bytes, flags & has::BADGE, |bytes| read_badge(bytes, last_opening, names))?;
     let traces = read_traces(bytes, flags)?;
+    let put_off = read_each(bytes, flags & has::PUT_OFF, |bytes| {
+        Some((Day(i32::try_from(bytes.signed()?).ok()?), read_instant(bytes, last_opening)?))
+    })?;
     let (owed, waiting) = (Vec::new(), Vec::new());
     Some(PersonRecord {
         windows,
@@ -246,6 +258,7 @@ fn read_record(bytes: &mut PackedReader<'_>, flags: u64, names: &RecordNames) ->
         seen,
         habit: VisitHabit::from_visits(habit),
         badge: badge.into_iter().next(),
+        put_off,
         rows,
         traces,
         keep_until,

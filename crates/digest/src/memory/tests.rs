@@ -290,14 +290,15 @@ fn any_record() -> impl Strategy<Value = PersonRecord> {
     let habit = vec((0_u8..24, any::<u8>()), 0..4).prop_map(VisitHabit::from_visits);
     let badge = option::of(any_badge());
     let traces = prop::collection::btree_map(any_entry_key(), any_trace(), 0..3);
-    let past = (dates, vec(any_told(), 0..3), counted, seen, rows, habit, badge, traces);
+    let put_off = prop::collection::btree_map(any::<i32>().prop_map(Day), any_instant(), 0..3);
+    let past = (dates, vec(any_told(), 0..3), counted, seen, rows, habit, badge, (traces, put_off));
     (vec(any_window(), 0..3), moment, any_instant(), any_instant(), past).prop_map(
         |(
             windows,
             (owed, waiting),
             last_opening,
             keep_until,
-            (told_on, told, counted, seen, rows, habit, badge, traces),
+            (told_on, told, counted, seen, rows, habit, badge, (traces, put_off)),
         )| {
             PersonRecord {
                 windows,
@@ -310,6 +311,7 @@ fn any_record() -> impl Strategy<Value = PersonRecord> {
                 seen,
                 habit,
                 badge,
+                put_off,
                 rows,
                 traces,
                 keep_until,

@@ -86,7 +86,8 @@ fn entries_are_ranked_by_the_order_of_their_section() {
         let opened = Window::new(plan.name.clone(), plan.hash, "".into(), UtcMillis(0));
         let window = Window { due: UtcMillis(10), days: [Day(0)].into(), ..opened };
         let (of, record) = ((tenant(), ann()), PersonRecord::default());
-        let (found, _) = facts().candidates(&of, &[&window], &record, plan, (&catalogue, UtcMillis(10)));
+        let found =
+            facts().candidates(&of, &[&window], &record, plan, (&catalogue, UtcMillis(10))).candidates;
         let ranks: BTreeMap<i64, f64> = found.iter().map(|one| (one.key.occurred.0, one.rank)).collect();
         let mut order_found: Vec<i64> = ranks.keys().copied().collect();
         order_found.sort_by(|a, b| ranks[b].total_cmp(&ranks[a]));

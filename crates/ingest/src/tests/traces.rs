@@ -1,8 +1,8 @@
 //! Traces that come in: whose they are, and what of them goes on.
 
 use ::traces::{SpanQueue, Tracer, metrics::TraceMetrics};
-use model::share::ShareRatio;
 use runtime::metrics::Metrics;
+use share_ratio::ShareRatio;
 use wire::trace::{TRACEPARENT, TRACESTATE, read_parent};
 
 use super::*;

@@ -138,7 +138,10 @@ fn what_ended_hurries_nobody() {
         let place = bench.record.windows.iter().position(|window| window.plan.as_str() != "next").unwrap();
         let window = bench.record.windows[place].clone();
         let candidates = vec![candidate(2, 2, "work:2", Err(why))];
-        bench.step(3 * MINUTE, StepInput::Due { window: &window, joined: &[], candidates, live: None });
+        bench.step(
+            3 * MINUTE,
+            StepInput::Due { window: &window, joined: &[], candidates, put_off: [].into(), live: None },
+        );
         assert_eq!(bench.due(), due * MINUTE, "{why:?}");
     };
     for why in EndReason::ALL {
@@ -157,7 +160,10 @@ fn what_ended_alone_does_not_wait_and_what_is_told_beside_it_does() {
     let place = bench.record.windows.iter().position(|window| window.plan.as_str() != "next").unwrap();
     let window = bench.record.windows[place].clone();
     let candidates = vec![candidate(2, 2, "work:2", Ok(()))];
-    bench.step(MINUTE + 2, StepInput::Due { window: &window, joined: &[], candidates, live: None });
+    bench.step(
+        MINUTE + 2,
+        StepInput::Due { window: &window, joined: &[], candidates, put_off: [].into(), live: None },
+    );
     assert_eq!(bench.due(), 71 * MINUTE + 2);
 }
 

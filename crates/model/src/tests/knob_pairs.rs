@@ -56,7 +56,8 @@ impl StepBench {
         candidates: Vec<ClosingCandidate>,
     ) -> Vec<Ready> {
         let window = self.windows_of(plan).into_iter().find(|window| !joined.contains(window)).unwrap();
-        self.step(now, StepInput::Due { window: &window, joined, candidates, live: None }).ready
+        self.step(now, StepInput::Due { window: &window, joined, candidates, put_off: [].into(), live: None })
+            .ready
     }
 
     fn report(&mut self, now: i64, ready: &Ready, outcome: DeliveryOutcome) {
@@ -394,7 +395,10 @@ fn what_is_told_beside_what_ended_has_its_wait() {
     ["a", "b", "c"].iter().for_each(|key| drop(bench.announce_to(1, 0, key, None)));
     let [a, b] = [0, 1].map(|at: usize| bench.record.windows[at].clone());
     let mut close = |window: &Window, one| {
-        bench.step(2, StepInput::Due { window, joined: &[], candidates: vec![one], live: None });
+        bench.step(
+            2,
+            StepInput::Due { window, joined: &[], candidates: vec![one], put_off: [].into(), live: None },
+        );
         bench.windows_of(NEXT)[0].due
     };
     assert_eq!(close(&a, candidate(1, 1, "work:1", Err(EndReason::Muted))), UtcMillis(4));

@@ -232,7 +232,10 @@ fn a_record_keeps_its_bound_with_long_keys() {
             };
             let window = bench.record.windows[at].clone();
             let candidates = vec![candidate(now, 1, "work:1", Ok(()))];
-            bench.step(now, StepInput::Due { window: &window, joined: &[], candidates, live: None });
+            bench.step(
+                now,
+                StepInput::Due { window: &window, joined: &[], candidates, put_off: [].into(), live: None },
+            );
             let owed = bench.record.owed.clone();
             bench.step(now, StepInput::Acknowledged(&owed));
         }

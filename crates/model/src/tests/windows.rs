@@ -97,8 +97,12 @@ fn tell_due(bench: &mut StepBench, here: &BTreeMap<EntryKey, i64>, now: i64, sai
         one
     });
     let candidates = candidates.collect();
-    let readys =
-        bench.step(now, StepInput::Due { window: &window, joined: &[], candidates, live: bench.live }).ready;
+    let readys = bench
+        .step(
+            now,
+            StepInput::Due { window: &window, joined: &[], candidates, put_off: [].into(), live: bench.live },
+        )
+        .ready;
     for ready in readys {
         let mut told: Vec<i64> = ready.entries.iter().map(|entry| here[&entry.key]).collect();
         told.sort_unstable();
@@ -201,7 +205,10 @@ fn who_waits_since_something_was_told_lately_waits_on_when_that_is_long_ago() {
         let window = bench.record.windows.iter().find(|window| *window.key == *key).unwrap().clone();
         let candidates = vec![candidate(now, 1, "work:1", Ok(()))];
         if window.due.0 <= now {
-            bench.step(now, StepInput::Due { window: &window, joined: &[], candidates, live: None });
+            bench.step(
+                now,
+                StepInput::Due { window: &window, joined: &[], candidates, put_off: [].into(), live: None },
+            );
         }
         window.due.0 / MINUTE
     };

@@ -7,8 +7,8 @@ use std::{
 };
 
 use courier_net::is_rate;
-use model::share::{ShareRatio, ShareRatioError};
 use runtime::log::LogFormat;
+use share_ratio::{ShareRatio, ShareRatioError};
 use source_text::nearest_name;
 use tracing::level_filters::LevelFilter;
 

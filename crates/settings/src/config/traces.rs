@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use model::share::ShareRatio;
 use secrecy::SecretString;
+use share_ratio::ShareRatio;
 
 use super::{
     keys::{TRACES_CA, TRACES_ENDPOINT, TRACES_HEADERS, TRACES_SAMPLE, TRACES_SERVICE},

@@ -120,8 +120,24 @@ pub(crate) fn later_rows(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
     listed.list = Some(list.id());
     let mut rows = every_word(day)?;
     rows.extend([DayRow::Mark(listed), DayRow::List(list)]);
+    let whats = [
+        MarkAction::Seen,
+        MarkAction::Unread,
+        MarkAction::Restored,
+        MarkAction::Saved,
+        MarkAction::Unsaved,
+        MarkAction::Snoozed(NOW.plus(60_000)),
+        MarkAction::Withdrawn,
+        MarkAction::Ended(EndReason::Withdrawn),
+        MarkAction::Ended(EndReason::PutOff),
+    ];
+    let covers = vec![entry_key(0, day), entry_key(1, day)];
+    rows.extend(whats.map(|what| DayRow::Mark(Mark::new(None, what, covers.clone(), NOW))));
     Ok(rows)
 }
+
+/// Reasons that were not there from the beginning.
+const LATER_REASONS: [EndReason; 2] = [EndReason::Withdrawn, EndReason::PutOff];
 
 /// Those that were there from the beginning.
 pub(crate) fn plain_rows(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
@@ -138,8 +154,9 @@ pub(crate) fn plain_rows(day: Day) -> Result<Vec<DayRow>, BrokenStorePromise> {
         MarkAction::Read,
         MarkAction::Cleared,
     ];
-    whats.extend(EndReason::ALL.map(MarkAction::Ended));
-    whats.extend(EndReason::ALL.map(|why| MarkAction::Left { ready: ready_id(3), why }));
+    let reasons = EndReason::ALL.into_iter().filter(|why| !LATER_REASONS.contains(why));
+    whats.extend(reasons.clone().map(MarkAction::Ended));
+    whats.extend(reasons.map(|why| MarkAction::Left { ready: ready_id(3), why }));
     for what in whats {
         for channel in Channel::ALL.map(Some).into_iter().chain([None]) {
             let covers = vec![entry_key(0, day), entry_key(1, day)];

@@ -23,7 +23,6 @@ use crate::{
         JournalClaimOutcome, JournalOutcome, JournalRecord, JournalStore as _, StateKey, StateStore as _,
     },
     rows::decode_row,
-    world::{self, WorldQuery},
 };
 
 const NOW: UtcMillis = UtcMillis(1_795_000_000_000);
@@ -62,7 +61,8 @@ fn any_row() -> impl Strategy<Value = DayRow> {
             let actor = actor.map(|actor| Person::new(&actor).unwrap().into());
             DayRow::Entry(Entry { key, reason, subject, actor, kept: model::KeptFields::new() })
         });
-    let what = (0..7_u8, any::<[u8; 16]>(), proptest::sample::select(EndReason::ALL.to_vec()), any::<bool>());
+    let what =
+        (0..10_u8, any::<[u8; 16]>(), proptest::sample::select(EndReason::ALL.to_vec()), any::<bool>());
     let what = what.prop_map(|(n, ready, why, maybe)| match (n, ReadyId(ready)) {
         (0, ready) => MarkAction::Taken(ready),
         (1, ready) => MarkAction::Returned { ready, maybe },
@@ -70,6 +70,9 @@ fn any_row() -> impl Strategy<Value = DayRow> {
         (3, _) => MarkAction::Ended(why),
         (4, ready) => MarkAction::Carried(ready),
         (5, _) => MarkAction::Read,
+        (6, _) => MarkAction::Seen,
+        (7, _) => MarkAction::Unread,
+        (8, _) => MarkAction::Snoozed(UtcMillis(7)),
         _ => MarkAction::Cleared,
     });
     let channel = proptest::option::of(proptest::sample::select(Channel::ALL.to_vec()));
@@ -356,48 +359,6 @@ async fn a_dropped_day_leaves_the_disk() {
     let store = EmbeddedStore::open_for(dir.path(), DayLife::LEAST).unwrap();
     assert!(bytes_in(&store.dir.join("data/keyspaces")) < LARGE / 2);
     assert!(store.engine.day(Day::from_instant(NOW)).is_none());
-}
-
-#[tokio::test]
-async fn a_world_has_what_was_wanted_and_what_that_refers_to() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = EmbeddedStore::open(dir.path()).unwrap();
-    let (work, author) = (SubjectRef::new("work:1").unwrap(), SubjectRef::new("author:7").unwrap());
-    let (ann, bob) = (Person::new("ann").unwrap(), Person::new("bob").unwrap());
-    let of_work = VersionedState::from_values(1, [("author", Some(Value::Ref(author.clone())))]);
-    let of_author = VersionedState::from_values(1, [("name", Some(Value::from_text("Lem")))]);
-    let of_ann = VersionedState::from_values(1, [("name", Some(Value::from_text("Ann")))]);
-    let states = vec![
-        (StateKey::Subject(tenant(), work.clone()), of_work.clone()),
-        (StateKey::Subject(tenant(), author.clone()), of_author.clone()),
-        (StateKey::Person(tenant(), ann.clone()), of_ann.clone()),
-        (StateKey::Preferences(tenant(), ann.clone()), of_author.clone()),
-    ];
-    store.merge(states).await.unwrap();
-    let crowd = model::Crowd::Followers(author.clone());
-    let enrolment =
-        model::CrowdEnrolment { tenant: tenant(), person: ann.clone(), crowd, version: 1, on: true };
-    store.enrol(vec![enrolment]).await.unwrap();
-    let wanted = WorldQuery {
-        subjects: [(tenant(), work.clone())].into(),
-        follows: [&ann, &bob].map(|who| (tenant(), who.clone(), author.clone())).into(),
-        persons: [&ann, &bob].map(|who| (tenant(), who.clone())).into(),
-    };
-    let refers_to = |state: &VersionedState| state.cells.values().flat_map(cell_refs).collect();
-    let world = world::load_world(&store, wanted, &refers_to).await.unwrap();
-    assert_eq!(
-        (world.state(&tenant(), &work), world.state(&tenant(), &author)),
-        (Some(&of_work), Some(&of_author))
-    );
-    assert_eq!(
-        (world.person(&tenant(), &ann), world.person(&tenant(), &bob)),
-        (Some(&of_ann), Some(&VersionedState::default()))
-    );
-    assert!(world.follows(&tenant(), &ann, &author) && !world.follows(&tenant(), &bob, &author));
-}
-
-fn cell_refs(cell: &ValueCell) -> Vec<SubjectRef> {
-    cell.value.as_ref().map_or_else(Vec::new, |value| value.refs().to_vec())
 }
 
 #[tokio::test]

@@ -3,10 +3,10 @@
 
 use std::{fs, path::PathBuf};
 
+use house_facts::format::{FORMAT_WRITTEN, FORMATS_READ};
 use model::{
     Channel, DayLife, EndReason, GeoPoint, PlanName, SubjectRef, Value, VersionedState,
     event::FirstWord,
-    format::{FORMAT_WRITTEN, FORMATS_READ},
     returns::{AddressHash, Slip},
 };
 

@@ -142,6 +142,11 @@ impl ExplanationBuilder<'_> {
                         format!("{channel}: they cleared it before it was told"),
                     );
                 }
+                Fate::PutOff => {
+                    let until = entry.attention(key).put_off.map(|until| format!(" until {until}"));
+                    let text = format!("{channel}: they put it off{}", until.unwrap_or_default());
+                    self.add_step(StepBearing::Note, text);
+                }
                 Fate::Ended(why) => {
                     let text = self.describe_reason(why, channel, entry, &entry.reasons);
                     self.add_step(StepBearing::Against, format!("{channel}: {text}"));
@@ -377,6 +382,8 @@ fn describe_end(why: EndReason) -> String {
             want them again"
         }
         EndReason::Cancelled => "an operator cancelled its window",
+        EndReason::Withdrawn => "what it told of was revoked by whoever had said it",
+        EndReason::PutOff => "the person put it off while it was on its way; it waits again when it is back",
         EndReason::KindGone | EndReason::PlanGone => "the catalogue has changed since",
         EndReason::Refused => {
             "the channel refused it for good, or its text could not be written; the log of the sender says which"

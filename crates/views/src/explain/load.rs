@@ -12,10 +12,8 @@ use model::{
     UtcMillis, VersionedState, WorldSnapshot, entry::DayKey, fold::fold_rows, partition::PartitionCount,
     person::PersonRecord, ready::Ready,
 };
-use store::{
-    JournalRows, StateKey, Store,
-    world::{self, WorldQuery},
-};
+use room::world::{self, WorldQuery};
+use store::{JournalRows, StateKey, Store};
 use topic::{TopicRecord, Topics};
 use wire::{house_note, topics};
 
@@ -120,7 +118,7 @@ pub async fn load_evidence(
     gathered.profile = states.next().unwrap_or_default();
     gathered.preferences = states.next().unwrap_or_default();
     gathered.notes = states.next().unwrap_or_default();
-    gathered.view = std::mem::take(&mut gathered.view).with_notes(&gathered.notes);
+    gathered.view = std::mem::take(&mut gathered.view).settle(&gathered.notes, now);
     gathered.record = house::person_windows::load_person(log, tenant, person).await?;
     let plans = &catalogue.for_person(person).plans;
     gathered.paused = PausedPlans::new(book.pauses(), plans.by_name.values());

@@ -16,12 +16,10 @@ use model::{
     plan::Plan,
     ready::{Ready, ReadyEntry},
 };
+use room::world::{self, WorldQuery};
 use sender::facts;
 use source_text::did_you_mean;
-use store::{
-    StateKey,
-    world::{self, WorldQuery},
-};
+use store::StateKey;
 
 use super::{
     DigestPreviewOrder, LookupContext, PreviewError, PreviewOrder, PreviewSource,
@@ -44,7 +42,7 @@ pub async fn load_known_person(person: &Person, at: LookupContext<'_>) -> anyhow
     let mut states = store.states(&keys).await?.into_iter();
     let mut next = || states.next().unwrap_or_default();
     let (profile, preferences, notes) = (next(), next(), next());
-    let view = explain::load_days(store, tenant, person, now).await?.with_notes(&notes);
+    let view = explain::load_days(store, tenant, person, now).await?.settle(&notes, now);
     let record = windows::load_person(log, tenant, person).await?;
     let named = facts::list_named_actors(view.entries().map(|(_, entry)| entry));
     let named = named.into_iter().map(|actor| (tenant.clone(), actor)).collect();

@@ -173,7 +173,8 @@ impl ShareCounter<'_> {
         // Who read all there is said so in one place.
         let notes = self.store.states(&keys).await.context("read what persons read or cleared at once")?;
         for ((person, rows), notes) in of_persons.iter().zip(&notes) {
-            let view = fold_rows(rows).with_notes(notes);
+            // What is put off waits, whether it is back or still to come.
+            let view = fold_rows(rows).settle(notes, UtcMillis(i64::MAX));
             view.entries().for_each(|(_, entry)| self.shares.add(entry, person, self.catalogue));
         }
         Ok(())

@@ -6,8 +6,9 @@ use catalogue::canary::CatalogueArm;
 use model::{
     AudienceMatch, Channel, Day, DayLife, DayRow, EndReason, Entry, EntryKey, EntryReason, EventKey, Kind,
     Mark, MarkAction, Person, ReadyId, SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey,
-    fold::fold_rows, limits::DAY_ROWS_READ_MAX, person::notes, share::ShareRatio,
+    fold::fold_rows, limits::DAY_ROWS_READ_MAX, person::notes,
 };
+use share_ratio::ShareRatio;
 use store::{DayRows, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
 
 use super::{

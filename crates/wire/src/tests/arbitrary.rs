@@ -286,8 +286,17 @@ fn any_mark() -> impl Strategy<Value = Mark> {
         (any_ready_id(), any_why()).prop_map(|(ready, why)| MarkAction::Left { ready, why }),
         any_why().prop_map(MarkAction::Ended),
         any_ready_id().prop_map(MarkAction::Carried),
-        Just(MarkAction::Read),
-        Just(MarkAction::Cleared),
+        prop::sample::select(vec![
+            MarkAction::Read,
+            MarkAction::Cleared,
+            MarkAction::Seen,
+            MarkAction::Unread,
+            MarkAction::Restored,
+            MarkAction::Saved,
+            MarkAction::Unsaved,
+            MarkAction::Withdrawn,
+        ]),
+        any_instant().prop_map(MarkAction::Snoozed),
     ];
     let covers = prop_oneof![
         vec(any_entry_key(), 0..5).prop_map(|covers| (covers, None)),
@@ -365,15 +374,16 @@ pub(super) fn any_person_record() -> impl Strategy<Value = PersonRecord> {
     let habit = vec((0_u8..24, any::<u8>()), 0..3).prop_map(VisitHabit::from_visits);
     let past = (dates, vec(any_told(), 0..3), counted, seen, habit, option::of(any_badge()));
     let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
+    let put_off = prop::collection::btree_map(any::<i32>().prop_map(Day), any_instant(), 0..3);
     (
         vec(any_open_window(), 0..3),
         vec(owed, 0..3),
         vec(waiting, 0..2),
         (any_instant(), any_instant()),
         past,
-        rows,
+        (rows, put_off),
     )
-        .prop_map(|(windows, owed, waiting, (last_opening, keep_until), past, rows)| {
+        .prop_map(|(windows, owed, waiting, (last_opening, keep_until), past, (rows, put_off))| {
             let (told_on, told, counted, seen, habit, badge) = past;
             PersonRecord {
                 windows,
@@ -386,6 +396,7 @@ pub(super) fn any_person_record() -> impl Strategy<Value = PersonRecord> {
                 seen,
                 habit,
                 badge,
+                put_off,
                 rows,
                 traces: Default::default(),
                 keep_until,
@@ -413,7 +424,18 @@ pub(super) fn any_inbox_item() -> impl Strategy<Value = InboxItem> {
     );
     let profile = (any_tenant(), any_person(), any_state())
         .prop_map(|(tenant, person, state)| InboxItem::Fact(Fact::Profile { tenant, person, state }));
-    let did = prop_oneof![Just(FeedbackAction::Read), Just(FeedbackAction::Cleared)];
+    let did = prop_oneof![
+        prop::sample::select(vec![
+            FeedbackAction::Read,
+            FeedbackAction::Cleared,
+            FeedbackAction::Seen,
+            FeedbackAction::Unread,
+            FeedbackAction::Restored,
+            FeedbackAction::Saved,
+            FeedbackAction::Unsaved,
+        ]),
+        any_instant().prop_map(FeedbackAction::Snoozed),
+    ];
     let feedback = (any_tenant(), any_person(), did, vec(any_entry_key(), 0..5), any_instant()).prop_map(
         |(tenant, person, what, keys, at)| InboxItem::Feedback(Feedback { tenant, person, what, keys, at }),
     );

@@ -45,7 +45,7 @@ impl EarlierGolden {
 }
 
 /// Fields that came later: what has the first one gets the second with the value that it had all along.
-fn added_fields() -> [(&'static str, &'static str, Value); 38] {
+fn added_fields() -> [(&'static str, &'static str, Value); 40] {
     [
         ("catalogue", "pause", json!(null)),
         ("because", "person", json!(null)),
@@ -76,6 +76,8 @@ fn added_fields() -> [(&'static str, &'static str, Value); 38] {
         ("attempt", "hook", json!(null)),
         ("covers", "hook", json!(null)),
         ("covers", "list", json!(null)),
+        ("covers", "until", json!(null)),
+        ("told_on", "put_off", json!([])),
         // Words of events.
         ("section", "actor", json!(null)),
         ("section", "actor_more", json!(null)),
@@ -102,6 +104,9 @@ pub(super) fn add_missing_fields(part: &mut Value) {
             if let Some(Value::Object(release)) = fields.get_mut("release") {
                 release.entry("key").or_insert(json!(null));
                 release.entry("cancels").or_insert(json!(false));
+            }
+            if let Some(Value::Object(feedback)) = fields.get_mut("feedback") {
+                feedback.entry("until").or_insert(json!(null));
             }
             if let Some(Value::Object(entry)) = fields.get_mut("entry") {
                 entry.entry("actor_more").or_insert(json!(null));
@@ -209,6 +214,7 @@ fn earlier_schemas_stay_as_they_were() {
         ("archive.1", "0f0856096ec977bd"),
         ("archive.2", "db28b76e6b7c0825"),
         ("archive.3", "2caa1b7131bab888"),
+        ("archive.4", "b77e05ccfb6a63a6"),
         ("change.1", "7fb033718020fa85"),
         ("change.2", "b58d14ad4220fee6"),
         ("event.1", "8aa834e0c2a80b11"),
@@ -219,6 +225,7 @@ fn earlier_schemas_stay_as_they_were() {
         ("inbox.4", "872e246c641a6f0b"),
         ("inbox.5", "1392bea981970d57"),
         ("inbox.6", "c6fa20b3317ff67f"),
+        ("inbox.7", "22b5253d22401419"),
         ("note.1", "74d68af4456c7992"),
         ("pending.1", "77cbf9341c05d1f3"),
         ("quarantined.1", "57b81a72e27fab80"),
@@ -232,6 +239,7 @@ fn earlier_schemas_stay_as_they_were() {
         ("window.3", "517043733dff208b"),
         ("window.4", "5f5c691f1cd8d483"),
         ("window.5", "158492328cb0b4db"),
+        ("window.6", "3ad985bcadf4cb03"),
     ];
     for (stem, print) in prints {
         let text = fs::read_to_string(schemas_dir().join(format!("old/{stem}.avsc"))).unwrap();

@@ -43,6 +43,10 @@ pub(super) fn read_usual_record(
             rest.read_list(|rest| Some((rest.read_small()?, rest.read_small()?)))?,
         ),
         badge: rest.read_optional(read_badge)?,
+        put_off: rest
+            .read_list(|rest| Some((Day(rest.read_int()?), rest.read_instant()?)))?
+            .into_iter()
+            .collect(),
         rows: rest.read_list(|rest| Some((Day(rest.read_int()?), rest.read_count()?)))?.into_iter().collect(),
         traces: EntryTraces::new(),
         keep_until: rest.read_instant()?,

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use crate::tree::SourceTree;
 
 /// Where the number is, and the digest.
-const FORMAT: &str = "crates/model/src/format.rs";
+const FORMAT: &str = "crates/house-facts/src/format.rs";
 const START: &str = "pub const FORMS: &str = \"";
 /// Half of the digest is enough: nobody forges it.
 const DIGEST_BYTES: usize = 8;

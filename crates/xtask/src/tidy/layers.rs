@@ -11,6 +11,7 @@ pub const ROOMS: [&str; 6] = ["ingest", "fanout", "digest", "sender", "feed", "s
 const NOUNS: &[&str] = &[
     "calendar",
     "diverse-order",
+    "share-ratio",
     "model",
     "preferences",
     "house-facts",
@@ -37,6 +38,7 @@ const HOUSE: &[&str] = &["settings", "shell", "house", "upkeep", "views"];
 const MAY: &[(&str, &[&[&str]])] = &[
     ("calendar", &[]),
     ("diverse-order", &[]),
+    ("share-ratio", &[]),
     ("model", &[&["calendar", "diverse-order"]]),
     ("preferences", &[&["model"]]),
     ("house-facts", &[&["model"]]),
@@ -51,6 +53,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
         "catalogue",
         &[&[
             "calendar",
+            "share-ratio",
             "model",
             "preferences",
             "source-text",
@@ -66,14 +69,14 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("courier", &[&["model", "house-facts", "runtime"]]),
     ("live", &[&["model"]]),
     ("geoip", &[&["model"]]),
-    ("traces", &[&["model", "runtime"]]),
+    ("traces", &[&["model", "share-ratio", "runtime"]]),
     ("web", &[&["model", "store"]]),
     ("sizing", &[&["model", "wire"]]),
     ("topic-kafka", &[&["topic", "runtime"]]),
     ("store-cql", &[&["model", "house-facts", "store", "runtime"]]),
     ("courier-net", &[&["model", "courier", "runtime", "listener"]]),
     ("registry", &[&["model", "wire", "topic", "runtime", "http-agent"]]),
-    ("otlp", &[&["model", "traces", "runtime", "http-agent"]]),
+    ("otlp", &[&["model", "share-ratio", "traces", "runtime", "http-agent"]]),
     ("engines", &[]),
     ("room", &[NOUNS, PORTS]),
     // A room may use nouns, ports and what rooms share, never an adapter and never another room.
