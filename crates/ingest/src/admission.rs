@@ -34,9 +34,18 @@ pub const WELCOME: &str = "tidings.welcome";
 pub const SEEN: &str = "tidings.seen";
 pub const READ: &str = "tidings.read";
 pub const CLEARED: &str = "tidings.cleared";
+/// A visit showed entries; that somebody was on a surface is [`SEEN`].
+pub const VIEWED: &str = "tidings.viewed";
+pub const UNREAD: &str = "tidings.unread";
+pub const RESTORED: &str = "tidings.restored";
+pub const SAVED: &str = "tidings.saved";
+pub const UNSAVED: &str = "tidings.unsaved";
+pub const SNOOZED: &str = "tidings.snoozed";
 
-const OURS: [&str; 12] =
-    [FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, PREFERENCE, ERASE, WELCOME, SEEN, READ, CLEARED];
+const OURS: [&str; 18] = [
+    FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, PREFERENCE, ERASE, WELCOME, SEEN, READ, CLEARED, VIEWED,
+    UNREAD, RESTORED, SAVED, UNSAVED, SNOOZED,
+];
 const OUR_PREFIX: &str = "tidings.";
 
 /// A CloudEvent that was admitted.
@@ -116,7 +125,7 @@ impl CloudEventSort {
             FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | PREFERENCE | ERASE | WELCOME | SEEN => {
                 Ok(Self::Fact)
             }
-            READ | CLEARED => Ok(Self::Feedback),
+            READ | CLEARED | VIEWED | UNREAD | RESTORED | SAVED | UNSAVED | SNOOZED => Ok(Self::Feedback),
             _ if what.starts_with(OUR_PREFIX) => {
                 let help = suggest_name(what, OURS);
                 refuse_at("/type", format!("there is no type `{}`: {help}", quote_text(what)))
@@ -189,11 +198,25 @@ pub fn admit_cloud_event(
             Ok(AdmittedItem::Seen { tenant, person, surface, at: occurred })
         }
         what => {
-            let what = if what == READ { FeedbackAction::Read } else { FeedbackAction::Cleared };
-            let about = feedback::parse_target(data, occurred, first_seen, catalogue)?;
+            let what = parse_action(what, data)?;
+            let about = feedback::parse_target(data, what, occurred, first_seen, catalogue)?;
             Ok(AdmittedItem::Feedback { tenant, person, what, about, at: first_seen })
         }
     }
+}
+
+/// What the person did, by the type of the CloudEvent.
+fn parse_action(what: &str, data: FactData<'_>) -> Result<FeedbackAction, AdmissionError> {
+    Ok(match what {
+        CLEARED => FeedbackAction::Cleared,
+        VIEWED => FeedbackAction::Seen,
+        UNREAD => FeedbackAction::Unread,
+        RESTORED => FeedbackAction::Restored,
+        SAVED => FeedbackAction::Saved,
+        UNSAVED => FeedbackAction::Unsaved,
+        SNOOZED => FeedbackAction::Snoozed(feedback::parse_until(data)?),
+        _ => FeedbackAction::Read,
+    })
 }
 
 /// Refuses lists that only a change may have: with a fact they would have no effect.

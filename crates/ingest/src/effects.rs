@@ -122,7 +122,7 @@ impl IntakeEffects {
                     }
                 };
                 let covered: Vec<EntryKey> = covered.into_iter().collect();
-                let marked = known.marked_entries((&tenant, &person), &covered, what);
+                let marked = known.marked_entries((&tenant, &person), &covered, what, now);
                 for keys in covered.chunks(MARK_KEYS_MAX) {
                     let (tenant, person, keys) = (tenant.clone(), person.clone(), keys.to_vec());
                     let feedback = InboxItem::Feedback(Feedback { tenant, person, what, keys, at });

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Day, DayLife, DayRow, EntryKey, FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState,
-    entry::DayKey, partition::PartitionCount, person::profile::PlaceOrigin,
+    Day, DayLife, DayRow, EntryKey, EntryView, FollowFact, Person, SubjectRef, Tenant, UtcMillis,
+    VersionedState, entry::DayKey, fold::fold_rows, partition::PartitionCount, person::profile::PlaceOrigin,
 };
 use store::StateKey;
 use wire::FeedbackAction;
@@ -89,7 +89,7 @@ impl IntakeFacts {
         rows.filter_map(about).collect()
     }
 
-    /// Which of these entries are marked so already. They are not marked again, or each look at a page would
+    /// Of which of these entries it holds already. They are not marked again, or each look at a page would
     /// add a row; but they are announced again, since the first time may have ended between the mark and its
     /// announcement.
     pub(crate) fn marked_entries(
@@ -97,15 +97,29 @@ impl IntakeFacts {
         (tenant, person): (&Tenant, &Person),
         keys: &[EntryKey],
         did: FeedbackAction,
+        now: UtcMillis,
     ) -> BTreeSet<EntryKey> {
         let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
         let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
         let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
-        let covers = |row: &DayRow| match row {
-            DayRow::Mark(mark) if mark.channel.is_none() && mark.what == did.mark() => mark.covers.clone(),
-            DayRow::Mark(_) | DayRow::Entry(_) | DayRow::List(_) => Vec::new(),
-        };
-        rows.flat_map(covers).collect()
+        let notes = self.states.get(&StateKey::Notes(tenant.clone(), person.clone()));
+        let view = fold_rows(rows).settle(notes.unwrap_or(&VersionedState::default()), now);
+        let holds = |key: &&EntryKey| view.get_marked(**key).is_some_and(|entry| is_so(entry, did));
+        keys.iter().filter(holds).copied().collect()
+    }
+}
+
+/// Whether what the person did holds of an entry already.
+fn is_so(entry: &EntryView, did: FeedbackAction) -> bool {
+    match did {
+        FeedbackAction::Read => entry.is_read(),
+        FeedbackAction::Unread => !entry.is_read(),
+        FeedbackAction::Cleared => entry.is_cleared(),
+        FeedbackAction::Restored => !entry.is_cleared(),
+        FeedbackAction::Seen => entry.is_seen(),
+        FeedbackAction::Saved => entry.is_saved(),
+        FeedbackAction::Unsaved => !entry.is_saved(),
+        FeedbackAction::Snoozed(until) => entry.is_snoozed_until(until),
     }
 }
 

@@ -1,16 +1,22 @@
 //! What feedback is about: entries by their keys, or all there is about a subject.
 
 use catalogue::Catalogue;
-use model::{DayLife, EntryKey, EventKey, Kind, SubjectRef, UtcMillis, event::check_timely};
+use model::{
+    DayLife, EntryKey, EventKey, Kind, SubjectRef, UtcMillis, event::check_timely, limits::LAST_CALL_MS,
+};
 use serde_json::Value;
 use source_text::list_choices;
+use wire::FeedbackAction;
 
 use crate::{
-    admission_error::{AdmissionError, refuse_at},
+    admission_error::{AdmissionError, data_pointer, refuse_at},
     config::FEEDBACK_ENTRIES_MAX,
     fact_data::{FactData, check_declared},
     preference,
 };
+
+/// Until when something is put off.
+const UNTIL: &str = "until";
 
 /// What feedback is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,14 +34,24 @@ pub enum FeedbackTarget {
     },
 }
 
+/// Until when the person put something off.
+pub(crate) fn parse_until(data: FactData<'_>) -> Result<UtcMillis, AdmissionError> {
+    let until = UtcMillis::parse(data.text(UNTIL)?);
+    until.ok_or_else(|| {
+        AdmissionError::new(data_pointer(UNTIL), "it is not an instant such as `2026-11-21T09:00:00Z`")
+    })
+}
+
 pub(crate) fn parse_target(
     data: FactData<'_>,
+    what: FeedbackAction,
     occurred: UtcMillis,
     first_seen: UtcMillis,
     catalogue: &Catalogue,
 ) -> Result<FeedbackTarget, AdmissionError> {
     const ABOUT: [&str; 4] = ["subject", "entries", "kind", "all"];
-    data.check_fields(&[&["person"], &ABOUT[..]].concat())?;
+    let until: &[&str] = if matches!(what, FeedbackAction::Snoozed(_)) { &[UNTIL] } else { &[] };
+    data.check_fields(&[&["person"], &ABOUT[..], until].concat())?;
     let given: Vec<&str> = ABOUT.into_iter().filter(|name| data.0.contains_key(*name)).collect();
     match (given.as_slice(), data.0.get("entries")) {
         (["subject"], _) => {
@@ -44,7 +60,18 @@ pub(crate) fn parse_target(
             Ok(FeedbackTarget::Subject { subject, until: occurred })
         }
         (["entries"], Some(entries)) => {
-            parse_entries(entries, catalogue.day_life, first_seen).map(FeedbackTarget::Entries)
+            let keys = parse_entries(entries, catalogue.day_life, first_seen)?;
+            check_back_in_time(&keys, what, catalogue.day_life)?;
+            Ok(FeedbackTarget::Entries(keys))
+        }
+        // A note says until when all was read or cleared; of all else each entry says it itself.
+        (["kind" | "all"], _) if !matches!(what, FeedbackAction::Read | FeedbackAction::Cleared) => {
+            let choices = list_choices([ABOUT[0], ABOUT[1]]);
+            let field = given.first().copied().unwrap_or_default();
+            refuse_at(
+                data_pointer(field),
+                format!("it goes with what was read or cleared; this needs one of {choices}"),
+            )
         }
         (["kind"], _) => {
             let kind = data.parse_name("kind", Kind::new)?;
@@ -89,6 +116,19 @@ fn parse_entry_key(text: &str) -> Result<EntryKey, String> {
     key.ok_or_else(|| {
         "it is not an entry key: 2026-11-21T09:00:00.000Z/ and 32 hexadecimal digits".to_owned()
     })
+}
+
+/// What is put off comes back while its day lives, and early enough to be told then.
+fn check_back_in_time(keys: &[EntryKey], what: FeedbackAction, life: DayLife) -> Result<(), AdmissionError> {
+    let FeedbackAction::Snoozed(until) = what else { return Ok(()) };
+    let last = |key: &EntryKey| life.expiry(key.day()).plus(-LAST_CALL_MS);
+    match keys.iter().map(last).min().filter(|last| until > *last) {
+        None => Ok(()),
+        Some(last) => refuse_at(
+            data_pointer(UNTIL),
+            format!("an entry of these expires before that: put it off until {last} at the latest"),
+        ),
+    }
 }
 
 /// A mark lives as long as its day, so it may not name a day that is gone or one that is far ahead.

@@ -3,7 +3,7 @@
 //! Two ways in, one desk: records of the topic `changes`, and HTTP. Whatever comes is a CloudEvent of one of
 //! three sorts. A *change* updates its subject and becomes an event; a *fact* says what is true of a person
 //! (`tidings.follow`, `tidings.profile`, `tidings.preference` and their like) or that they are to be erased; *feedback* says what a person did
-//! (`tidings.read`, `tidings.cleared`). All of it is stored, then announced, then acknowledged, and all of
+//! (`tidings.read`, `tidings.snoozed` and their like). All of it is stored, then announced, then acknowledged, and all of
 //! it may be repeated.
 //!
 //! # Tour

@@ -44,7 +44,7 @@ impl EntryView {
             seen: self.looked.first().copied().or(noted),
             is_read,
             is_cleared,
-            is_saved: self.stands(MarkAction::Saved, MarkAction::Unsaved),
+            is_saved: self.is_saved(),
             put_off: self.put_off,
             is_withdrawn: self.is_withdrawn(),
             since: key.occurred.max(back.unwrap_or(key.occurred)),
@@ -72,6 +72,15 @@ impl EntryView {
     /// Whether a visit showed it to the person, or they read or cleared it.
     pub fn is_seen(&self) -> bool {
         !self.looked.is_empty() || self.is_read_or_cleared()
+    }
+
+    pub fn is_saved(&self) -> bool {
+        self.stands(MarkAction::Saved, MarkAction::Unsaved)
+    }
+
+    /// Whether the person's last word was to put it off until then.
+    pub fn is_snoozed_until(&self, until: UtcMillis) -> bool {
+        self.snooze().is_some_and(|(_, last)| last == until)
     }
 
     /// Whether one thing was said, and its contrary not after it.

@@ -23,9 +23,8 @@ const PART: u16 = u16::MAX;
 
 /// How many entries of some days a badge counts, but for some.
 pub fn count_unseen(view: &DayView, since: UtcMillis, but: impl Fn(EntryKey) -> bool) -> usize {
-    let counts = |entry: &EntryView| {
-        !entry.is_seen() && !entry.is_withdrawn() && entry.tellers(Channel::Push).any(|(_, at)| at > since)
-    };
+    let is_news = |entry: &EntryView| !entry.is_seen() && !entry.is_withdrawn() && entry.put_off.is_none();
+    let counts = |entry: &EntryView| is_news(entry) && entry.tellers(Channel::Push).any(|(_, at)| at > since);
     view.entries().filter(|(key, entry)| counts(entry) && !but(*key)).count()
 }
 

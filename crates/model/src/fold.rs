@@ -210,6 +210,11 @@ impl DayView {
         self.entries.get(&key).filter(|entry| entry.subject.is_some())
     }
 
+    /// What is known of an entry, also of one whose row has not arrived and of which only marks have.
+    pub fn get_marked(&self, key: EntryKey) -> Option<&EntryView> {
+        self.entries.get(&key)
+    }
+
     pub fn len(&self) -> usize {
         self.entries().count()
     }

@@ -122,16 +122,15 @@ pub(crate) fn feedback_request(
     did: FeedbackVerb,
 ) -> StageRequest {
     let person = person.as_str();
-    let data = match about {
+    let mut data = match about {
         ScenarioFeedbackTarget::Subject(subject) => json!({"person": person, "subject": subject.as_str()}),
         ScenarioFeedbackTarget::Kind(kind) => json!({"person": person, "kind": kind.as_str()}),
         ScenarioFeedbackTarget::All => json!({"person": person, "all": true}),
     };
-    let what = match did {
-        FeedbackVerb::Read => "read",
-        FeedbackVerb::Clear => "cleared",
-    };
-    own_request(FEEDBACK, what, line, at, data)
+    if let FeedbackVerb::Snooze(until) = did {
+        data["until"] = json!(until.to_string());
+    }
+    own_request(FEEDBACK, did.event_word(), line, at, data)
 }
 
 /// A device's token is made up of its names: a scenario sends nothing into the world.

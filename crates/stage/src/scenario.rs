@@ -238,6 +238,31 @@ pub enum EventRoute {
 pub enum FeedbackVerb {
     Read,
     Clear,
+    View,
+    Unread,
+    Restore,
+    Save,
+    Unsave,
+    /// Until then.
+    Snooze(UtcMillis),
+}
+
+impl FeedbackVerb {
+    /// Those that a line needs nothing else for, as lines have them, each with its word in the type of the CloudEvent.
+    pub(crate) const PLAIN: [(&str, Self, &str); 7] = [
+        ("read", Self::Read, "read"),
+        ("clear", Self::Clear, "cleared"),
+        ("view", Self::View, "viewed"),
+        ("unread", Self::Unread, "unread"),
+        ("restore", Self::Restore, "restored"),
+        ("save", Self::Save, "saved"),
+        ("unsave", Self::Unsave, "unsaved"),
+    ];
+
+    pub(crate) fn event_word(self) -> &'static str {
+        let plain = Self::PLAIN.into_iter().find(|(_, verb, _)| *verb == self);
+        plain.map_or("snoozed", |(.., word)| word)
+    }
 }
 
 /// How the house goes down before it comes up again.

@@ -16,10 +16,11 @@ use crate::{
     value,
 };
 
-pub(crate) const VERBS: [&str; 30] = [
+pub(crate) const VERBS: [&str; 36] = [
     "person", "device", "follow", "unfollow", "mute", "unmute", "prefer", "event", "again", "read", "clear",
-    "seen", "app", "upstream", "post", "mail", "release", "discard", "pause", "resume", "replay", "archive",
-    "restart", "crash", "house", "returned", "lift", "erase", "welcome", "expect",
+    "view", "unread", "restore", "save", "unsave", "snooze", "seen", "app", "upstream", "post", "mail",
+    "release", "discard", "pause", "resume", "replay", "archive", "restart", "crash", "house", "returned",
+    "lift", "erase", "welcome", "expect",
 ];
 
 /// Says whose the lines after it are; nothing happens by it.
@@ -73,9 +74,11 @@ pub(crate) fn read_verb(
         "prefer" => read_preference(args)?,
         "event" => ScenarioAct::Event(Box::new(read_event(args, place)?)),
         "again" => ScenarioAct::Again,
-        "read" | "clear" => {
-            let did = if verb == "read" { FeedbackVerb::Read } else { FeedbackVerb::Clear };
-            ScenarioAct::Feedback { person: args.person()?, about: read_about(args)?, did }
+        "snooze" => {
+            let (person, about) = (args.person()?, read_about(args)?);
+            args.one_of("`until`", &["until"])?;
+            let did = FeedbackVerb::Snooze(read_instant(args, place.calendar)?);
+            ScenarioAct::Feedback { person, about, did }
         }
         "erase" | "welcome" => ScenarioAct::Erase { person: args.person()?, welcomes: verb == "welcome" },
         "seen" => ScenarioAct::Seen { person: args.person()?, surface: args.text("a surface")? },
@@ -117,7 +120,12 @@ pub(crate) fn read_verb(
                 ScenarioAct::Start { catalogue: Some(args.text("a folder")?) }
             }
         },
-        _ => return Ok(ScenarioStep::Expect(read_expectation(args)?)),
+        _ => match FeedbackVerb::PLAIN.into_iter().find(|(word, ..)| *word == verb) {
+            Some((_, did, _)) => {
+                ScenarioAct::Feedback { person: args.person()?, about: read_about(args)?, did }
+            }
+            None => return Ok(ScenarioStep::Expect(read_expectation(args)?)),
+        },
     };
     args.check_end()?;
     Ok(ScenarioStep::Do(act))
@@ -132,6 +140,15 @@ fn read_mail_server(args: &mut LineArgs) -> Result<ScenarioAct, LineError> {
             _ => MailServerState::OneIn(args.number("a number of minutes")?),
         },
     })
+}
+
+/// A day, or a day and a time of it: until when something is put off.
+fn read_instant(args: &mut LineArgs, calendar: &ScenarioCalendar) -> Result<UtcMillis, LineError> {
+    let column = args.column();
+    let day = args.text("a day, such as tue")?;
+    let time =
+        if args.check_end().is_ok() { "00:00".to_owned() } else { args.text("a time, such as 09:00")? };
+    calendar.parse(&format!("{day} {time}")).map_err(|bad| LineError::new(column, bad))
 }
 
 /// What was read or cleared: all there is about a subject, of a kind, or at all.

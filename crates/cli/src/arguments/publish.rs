@@ -150,11 +150,14 @@ pub struct PersonArgs {
 #[derive(Debug, Args)]
 pub struct FeedbackArgs {
     /// What they did with the entries
-    #[arg(value_parser = ["read", "cleared"])]
+    #[arg(value_parser = ["read", "cleared", "viewed", "unread", "restored", "saved", "unsaved", "snoozed"])]
     pub what: String,
     /// The person's id, as services know it
     pub person: String,
     /// The entries, as `tidings days` names them
     #[arg(required = true)]
     pub entries: Vec<String>,
+    /// Until when they put them off, in UTC; goes with `snoozed`
+    #[arg(long, value_name = "INSTANT", required_if_eq("what", "snoozed"))]
+    pub until: Option<String>,
 }

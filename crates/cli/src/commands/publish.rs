@@ -131,7 +131,10 @@ pub fn publish_feedback(
     asked: &cli::FeedbackArgs,
     out: OutputStyle,
 ) -> Result<(), CommandError> {
-    let data = json!({"person": asked.person, "entries": asked.entries});
+    let mut data = json!({"person": asked.person, "entries": asked.entries});
+    if let Some(until) = &asked.until {
+        data["until"] = json!(until);
+    }
     let event = house_event(&format!("tidings.{}", asked.what), data)?;
     publish_one(&find_tenant_house(config)?, "/admin/v1/feedback", &event, out)
 }

@@ -634,6 +634,53 @@ fn feedback_is_admitted_or_refused_with_a_reason() {
     );
 }
 
+#[test]
+fn what_else_a_person_does_is_said_of_entries_or_a_subject() {
+    let key = "2026-11-21T09:00:00.000Z/0123456789abcdef0123456789abcdef";
+    let check = |what: &str, rest: &str, expected: &str| {
+        check_admission(what, &format!(r#""data":{{"person":"ann"{rest}}}"#), expected);
+    };
+    let entries = format!(r#","entries":["{key}"]"#);
+    let plain = [
+        ("tidings.viewed", "Seen"),
+        ("tidings.unread", "Unread"),
+        ("tidings.restored", "Restored"),
+        ("tidings.saved", "Saved"),
+        ("tidings.unsaved", "Unsaved"),
+    ];
+    for (what, word) in plain {
+        check(what, &entries, &format!("{word} ann [{key}]"));
+        check(what, r#","subject":"work:1""#, &format!("{word} ann work:1 until 2026-11-21T12:00:00.000Z"));
+        let broad = "it goes with what was read or cleared; this needs one of `subject` or `entries`";
+        check(what, r#","all":true"#, &format!("refused /data/all: {broad}"));
+        check(what, r#","kind":"work_out""#, &format!("refused /data/kind: {broad}"));
+        let until = format!(r#"{entries},"until":"2026-11-22T09:00:00Z""#);
+        check(
+            what,
+            &until,
+            "refused /data/until: there is no field `until`: use `person`, `subject`, `entries`, `kind` or `all`",
+        );
+    }
+    let snooze =
+        |until: &str, expected: &str| check("tidings.snoozed", &format!("{entries}{until}"), expected);
+    let later = r#","until":"2026-11-23T09:00:00Z""#;
+    snooze(later, &format!("Snoozed(2026-11-23T09:00:00.000Z) ann [{key}]"));
+    snooze("", "refused /data/until: `until` is missing");
+    for odd in [r#"7"#, r#""tomorrow""#, r#""2026-11-23""#, r#""""#] {
+        let refused = if odd == "7" {
+            "it is not a text"
+        } else {
+            "it is not an instant such as `2026-11-21T09:00:00Z`"
+        };
+        snooze(&format!(r#","until":{odd}"#), &format!("refused /data/until: {refused}"));
+    }
+    snooze(r#","until":"2026-11-20T09:00:00Z""#, &format!("Snoozed(2026-11-20T09:00:00.000Z) ann [{key}]"));
+    snooze(
+        r#","until":"2027-11-20T09:00:00Z""#,
+        "refused /data/until: an entry of these expires before that: put it off until 2026-12-11T00:00:00.000Z at the latest",
+    );
+}
+
 /// Any JSON of some levels.
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
