@@ -22,6 +22,7 @@ pub mod limits;
 pub mod origin;
 pub mod pagination;
 pub mod permits;
+pub mod person_token;
 pub mod problem;
 pub mod problem_lookup;
 

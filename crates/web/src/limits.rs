@@ -18,5 +18,14 @@ pub const BUSY_RETRY_SECS: u32 = 1;
 pub const QUOTED_CHARS_MAX: usize = 60;
 /// Bytes of a reason of the framework's own that are passed on.
 pub const REASON_BYTES_MAX: usize = 4 * 1024;
+/// Bytes of a person's token: they mostly have some hundred.
+pub const PERSON_TOKEN_BYTES_MAX: usize = 4 * 1024;
+/// For so long a person's token may be good from now on: whoever lost it has it no longer.
+pub const PERSON_TOKEN_LIFE_MS_MAX: i64 = 24 * 60 * 60 * 1_000;
+/// So far the clocks of a login and of this machine may be apart.
+pub const PERSON_TOKEN_LEEWAY_MS: i64 = 60 * 1_000;
+/// Bytes of a set of keys that tokens are signed with, and keys in it.
+pub const PERSON_KEY_SET_BYTES_MAX: usize = 64 * 1024;
+pub const PERSON_KEYS_MAX: usize = 64;
 
 const _: () = assert!(BODY_TIME_MAX.as_secs() < REQUEST_TIME_MAX.as_secs());
