@@ -27,7 +27,7 @@ EXAMPLES = {
     "mail.name": "tidings.example.com", "mail.returns": "returns.example.com", "mail.provider": "ses",
     "apns.key_id": "ABC123DEFG", "apns.team_id": "DEF123GHIJ", "apns.topic": "com.example.app",
     "webpush.subject": "mailto:ops@example.com", "webpush.hosts": ["push.example.com"],
-    "hooks.channels": ["webhook"], "hooks.hosts": ["hooks.example.com"], "presence.url": "http://presence:8080/connected", "geoip.database": "/geoip/GeoLite2-City.mmdb",
+    "hooks.channels": ["webhook"], "hooks.hosts": ["hooks.example.com"], "presence.url": "http://presence:8080/connected", "person_tokens": [{"issuer": "https://login.example.com", "keys_url": "https://login.example.com/jwks.json"}], "geoip.database": "/geoip/GeoLite2-City.mmdb",
     "log.filter": "info,digest=debug", "kafka.brokers": "kafka-1:9092,kafka-2:9092", "kafka.prefix": "tidings.",
     "kafka.user": "tidings", "kafka.session": "45s", "kafka.properties": {"socket.keepalive.enable": "true"},
     "cql.contact_points": "cql-1:9042,cql-2:9042", "cql.keyspace": "tidings", "cql.datacenter": "dc1",
@@ -77,6 +77,12 @@ def setting(name, form):
     address = r"[^\s,:]+:[0-9]+"
     if name in ("kafka.brokers", "cql.contact_points"):
         return {"anyOf": [text(pattern=rf"^{address}(,\s*{address})*$"), listed(text(pattern=f"^{address}$"), minItems=1)]}
+    if name == "person_tokens":
+        # One of both is needed; the house says which is missing.
+        keys = {"keys_file": text(pattern="^/"), "keys_url": text(pattern="^https://[^/]")}
+        origins = listed(text(pattern="^https://[^/]+$"))
+        words = {"tenant": text(minLength=1), "issuer": text(minLength=1), "audience": text(minLength=1)}
+        return listed(closed({**words, **keys, "origins": origins}, required=["issuer"]))
     if form == "list":
         return {"anyOf": [text(), STRINGS]}
     if form == "map" and name.startswith("tenants."):

@@ -1,4 +1,5 @@
-//! `GET /v1/people/{id}/entries`: a person's entries for clients that poll. Under the API keys of the way in.
+//! `GET /v1/people/{id}/entries`: a person's entries for clients that poll. Under the API keys of the way in, or a token of
+//! the person.
 
 use std::sync::Arc;
 
@@ -12,14 +13,14 @@ use aide::{
 use axum::{
     extract::{FromRequestParts, Path, Query, State},
     http::{HeaderMap, request::Parts},
+    middleware::from_fn_with_state,
 };
 use listener::http::hold_until_read;
 use model::{
-    Day, Person, Tenant, UtcMillis,
+    Day, KeyScope, Person, Tenant, UtcMillis,
     limits::{AHEAD_MS_MAX, ID_BYTES_MAX},
 };
 use schemars::{Schema, json_schema};
-use settings::config::ApiKeyConfig;
 use store::StoreError;
 use tokio::time::timeout;
 use views::{
@@ -27,13 +28,14 @@ use views::{
     entries::{DAYS_BACK, EntryCursor, EntryPage, LISTED_DAYS_MAX, PAGE_ENTRIES, PAGE_ENTRIES_MAX, cut_page},
 };
 use web::{
-    HttpProblem,
-    api_key::TenantAccess,
+    HttpProblem, ProblemType,
+    cross_origin::{CrossOriginRule, answer_other_origins},
     description::{OperationAccess, OperationDoc, describe_operation, header_parameter, parameter_data},
     etag::CachedJson,
     limits::REQUEST_TIME_MAX,
     pagination::{CURSOR, LIMIT, ListParams},
     permits::{TenantPermit, TenantPermits},
+    person_access::PersonDoor,
 };
 
 use super::HttpApp;
@@ -47,22 +49,30 @@ const DAYS: &str = "days";
 
 struct EntriesService {
     app: Arc<HttpApp>,
-    access: TenantAccess,
+    door: PersonDoor,
     requests: TenantPermits,
 }
 
-pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> ApiRouter {
-    let access = app.access(app.needed_keys(keys));
-    let requests = TenantPermits::new(REQUESTS_MAX, access.known_tenants());
-    let desk = EntriesService { app: app.clone(), access, requests };
+pub fn routes(app: &Arc<HttpApp>) -> ApiRouter {
+    let door = app.person_door();
+    let has_others = {
+        let door = door.clone();
+        move |tenant: &Tenant| door.has_others(tenant)
+    };
+    let requests = TenantPermits::new(REQUESTS_MAX, Box::new(has_others));
+    let desk = EntriesService { app: app.clone(), door, requests };
+    let sites = CrossOriginRule { persons: app.persons.clone(), methods: "GET, HEAD" };
     let doc = OperationDoc {
         id: "getEntries",
         summary: "A person's entries, for clients that poll",
-        access: OperationAccess::Key,
-        problems: &[],
+        access: OperationAccess::KeyOrPerson,
+        problems: &[ProblemType::Forbidden],
     };
     let entries = get_with(entries, describe_operation(doc));
-    ApiRouter::new().api_route("/v1/people/{id}/entries", entries).with_state(Arc::new(desk))
+    ApiRouter::new()
+        .api_route("/v1/people/{id}/entries", entries)
+        .layer(from_fn_with_state(sites, answer_other_origins))
+        .with_state(Arc::new(desk))
 }
 
 /// Whose entries are asked for, and which of them: as it stands in the address, judged after the key.
@@ -140,9 +150,11 @@ impl EntriesService {
         address: EntriesAddress,
         headers: &HeaderMap,
     ) -> Result<(String, TenantPermit), HttpProblem> {
-        let tenant = self.access.authenticate(headers)?;
+        let caller = self.door.authenticate(headers, KeyScope::Read, self.app.now())?;
         let EntriesAddress { id, params } = address;
         let wanted = parse_request(&id?, &params?)?;
+        caller.check_person(&wanted.person)?;
+        let tenant = caller.tenant();
         let permit = self.requests.take(tenant, 1);
         let permit = permit.ok_or_else(|| HttpProblem::busy("too many requests at once"))?;
         match timeout(REQUEST_TIME_MAX, self.read_page(tenant, wanted)).await {

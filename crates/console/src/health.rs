@@ -14,12 +14,10 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use model::KeyScope;
 use runtime::standstill::PartitionStandstill;
-use secrecy::SecretString;
-use settings::config::ApiKeyConfig;
 use web::{
     HttpProblem, ProblemType,
-    api_key::shows_one,
     description::{OperationAccess, OperationDoc, describe_operation},
 };
 
@@ -27,8 +25,7 @@ use super::{AppState, HttpApp};
 
 /// The metrics tell how much is said about how many, so they are locked where the page is; whether the house
 /// is well anybody may know.
-pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> ApiRouter<Arc<HttpApp>> {
-    let keys = keys.iter().map(|key| key.key.clone()).collect();
+pub fn routes(app: &Arc<HttpApp>) -> ApiRouter<Arc<HttpApp>> {
     let counted = OperationDoc {
         id: "getMetrics",
         summary: "Everything that is counted and measured",
@@ -49,20 +46,22 @@ pub fn routes(app: &Arc<HttpApp>, keys: &[ApiKeyConfig]) -> ApiRouter<Arc<HttpAp
     };
     ApiRouter::new()
         .api_route("/metrics", get_with(metrics, describe_operation(counted)))
-        .layer(from_fn_with_state((app.clone(), keys), require_key))
+        .layer(from_fn_with_state(app.clone(), require_key))
         .api_route("/health/live", get_with(live, describe_operation(lives)))
         .api_route("/health/ready", get_with(ready, describe_operation(is_ready)))
 }
 
-/// Stops who shows neither an API key, nor a token of any role, nor the page's cookie.
-async fn require_key(
-    State((app, keys)): State<(Arc<HttpApp>, Arc<[SecretString]>)>,
-    request: Request,
-    next: Next,
-) -> Response {
+/// Stops who shows neither an API key that reads, nor a token of any role, nor the page's cookie.
+async fn require_key(State(app): AppState, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    if app.guard.is_known(headers) || app.guard.find_role(headers).is_some() || shows_one(headers, &keys) {
+    if app.guard.is_known(headers) || app.guard.find_role(headers).is_some() {
         return next.run(request).await;
+    }
+    if let Some(key) = app.keys.find(headers) {
+        return match key.check_scope(KeyScope::Read) {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        };
     }
     HttpProblem::from_text(
         ProblemType::Unauthorized,

@@ -19,7 +19,12 @@ use shell::{datadir::DemoClock, disks::WatchedDisks};
 use tokio::time::timeout;
 use views::preview::PreviewStudio;
 use web::{
-    RequestGuard, api_key::TenantAccess, description::begin_description, error_layer::describe_errors, guard,
+    ApiKey, RequestGuard,
+    api_key::{ApiKeyList, TenantAccess},
+    description::begin_description,
+    error_layer::describe_errors,
+    guard,
+    person_access::{PersonAccess, PersonDoor},
     problem_lookup,
 };
 
@@ -85,6 +90,9 @@ pub struct HttpApp {
     /// Whether the clock may be moved.
     pub is_demo: bool,
     pub guard: RequestGuard,
+    /// The keys of services, and the tokens of persons, as they are now.
+    pub keys: ApiKeyList,
+    pub persons: PersonAccess,
     pub disk_low: ingest::DiskGauge,
     pub disks: WatchedDisks,
     pub intake: ingest::Config,
@@ -132,29 +140,31 @@ impl HttpApp {
     }
 
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
-    fn intake(&self, keys: Option<&[ApiKeyConfig]>) -> ApiRouter {
+    fn intake(&self, keys: ApiKeyList) -> ApiRouter {
         ingest::api_router(ingest::HttpIntake {
             deps: self.house.intake().clone(),
             config: self.intake.clone(),
-            keys: self.access(keys).keys,
+            keys,
             disk_low: self.disk_low.clone(),
         })
     }
 
-    /// Who may ask for what is not the operators' alone.
-    fn access(&self, keys: Option<&[ApiKeyConfig]>) -> TenantAccess {
-        let key = |key: &ApiKeyConfig| web::ApiKey::new(&key.key, key.tenant.clone());
-        TenantAccess { keys: keys.map(|keys| keys.iter().map(key).collect()), tenant: self.tenant.clone() }
-    }
-
-    /// The keys of services, where they need one: a house that others may reach is open to nobody without.
-    fn needed_keys<'a>(&self, keys: &'a [ApiKeyConfig]) -> Option<&'a [ApiKeyConfig]> {
-        self.guard.is_locked.then_some(keys)
+    /// Who may ask for what is of one person.
+    fn person_door(&self) -> PersonDoor {
+        let services = TenantAccess { keys: self.keys.clone(), tenant: self.tenant.clone() };
+        PersonDoor { services, persons: self.persons.clone() }
     }
 }
 
+/// The keys of a configuration, where one is needed: a house that others may reach is open to nobody without.
+pub fn list_api_keys(keys: &[ApiKeyConfig], is_locked: bool) -> Option<Vec<ApiKey>> {
+    let key =
+        |key: &ApiKeyConfig| ApiKey::from_digest(key.hash.bytes(), key.tenant.clone(), key.scopes.clone());
+    is_locked.then(|| keys.iter().map(key).collect())
+}
+
 /// All paths.
-pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
+pub fn router(app: Arc<HttpApp>) -> Router {
     let pages = Router::new()
         .merge(overview::routes())
         .merge(pauses::routes())
@@ -170,17 +180,17 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
         .merge(clock::routes())
         .layer(from_fn_with_state(app.clone(), page::require_session));
     begin_description();
-    let operators = ApiRouter::new().nest("/admin", app.intake(None).with_state(()));
+    let operators = ApiRouter::new().nest("/admin", app.intake(ApiKeyList::default()).with_state(()));
     let admin = admin::routes()
         .merge(operators.with_path_items(description::describe_for_operators))
         .layer(from_fn_with_state(app.clone(), admin::require_admin));
     let described = ApiRouter::new()
         .merge(admin)
-        .merge(health::routes(&app, keys))
+        .merge(health::routes(&app))
         .merge(problem_lookup::routes())
         .with_state(app.clone())
-        .merge(app.intake(app.needed_keys(keys)))
-        .merge(entries::routes(&app, keys));
+        .merge(app.intake(app.keys.clone()))
+        .merge(entries::routes(&app));
     Router::new()
         .merge(pages)
         .route("/style.css", get(page::style))
@@ -196,12 +206,10 @@ pub fn router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
 }
 
 /// The paths of a process without the way in: health and metrics.
-pub fn machine_router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
+pub fn machine_router(app: Arc<HttpApp>) -> Router {
     begin_description();
-    let described = ApiRouter::new()
-        .merge(health::routes(&app, keys))
-        .merge(problem_lookup::routes())
-        .with_state(app.clone());
+    let described =
+        ApiRouter::new().merge(health::routes(&app)).merge(problem_lookup::routes()).with_state(app.clone());
     Router::new()
         .fallback(page::answer_missing)
         .with_state(app.clone())
@@ -212,7 +220,7 @@ pub fn machine_router(app: Arc<HttpApp>, keys: &[ApiKeyConfig]) -> Router {
 
 /// Around everything: who may ask, and what a browser may do with the answer.
 async fn guard_request(State(app): AppState, request: Request, next: Next) -> Response {
-    let is_admitted = app.guard.admits(request.method(), request.headers());
+    let is_admitted = app.guard.admits_persons(request.method(), request.headers(), &app.persons);
     // Nothing of the house for a page of elsewhere, and for somebody who may not see it.
     let is_known = is_admitted.is_ok() && app.guard.is_known(request.headers());
     let asks_for_page = error_page::asks_for_page(&request);

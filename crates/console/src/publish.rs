@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use shell::datadir::random_hex;
 use tower::ServiceExt as _;
-use web::HttpProblem;
+use web::{HttpProblem, api_key::ApiKeyList};
 
 use super::{AppState, HttpApp, page, page::PageQuery};
 
@@ -233,7 +233,9 @@ pub(super) async fn post_to_intake(
     event: &Json,
 ) -> anyhow::Result<Option<PublishRefusal>> {
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
-    let answer = Router::from(app.intake(None)).oneshot(request.body(Body::from(event.to_string()))?).await?;
+    let answer = Router::from(app.intake(ApiKeyList::default()))
+        .oneshot(request.body(Body::from(event.to_string()))?)
+        .await?;
     let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
     let said: Json = serde_json::from_slice(&body).context("decode the answer")?;
     if said["accepted"] == 1 {

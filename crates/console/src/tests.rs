@@ -14,12 +14,12 @@ use house::{
     testing::{HouseTestbed, SECRET, choices_catalogue, open_fixture_with, read_response, test_catalogue},
 };
 use model::{
-    Person, PlanName, Tenant,
+    KeyScope, Person, PlanName, Tenant,
     civil_time::ZoneRules,
     person::{PersonRecord, Window},
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use settings::config::ApiKeyConfig;
+use settings::config::{ApiKeyConfig, KeyHash};
 use shell::{
     datadir::{DemoClock, random_hex},
     disks::WatchedDisks,
@@ -28,11 +28,12 @@ use tempfile::TempDir;
 use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
 use views::preview::PreviewStudio;
-use web::RequestGuard;
+use web::{RequestGuard, api_key::ApiKeyList, person_access::PersonAccess};
 use wire::{token::LinkSecret, topics};
 
 use super::{
-    ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, page::PageTemplates, router,
+    ArchivingService, HttpApp, ShareCountCache, UnsubscribeService, VisitCounter, list_api_keys,
+    page::PageTemplates, router,
 };
 
 mod access_roles;
@@ -85,8 +86,11 @@ async fn door_with(
     let clock = Arc::new(DemoClock::open(dir.path()).unwrap());
     let ground = open_fixture_with(dir.path(), clock.clock(), catalogue.clone()).await;
     let tenant = Tenant::new("main").unwrap();
-    let keys = [ApiKeyConfig { tenant: tenant.clone(), key: SecretString::from(API_KEY) }];
-    let keys = if is_locked { &keys[..] } else { &[] };
+    let key = ApiKeyConfig {
+        tenant: tenant.clone(),
+        hash: KeyHash::from_key(API_KEY),
+        scopes: KeyScope::ALL.into(),
+    };
     // With all paths that there can be.
     let returns = Some(ingest::ReturnPaths::new("returns.example.org", LinkSecret::new(SECRET)));
     let intake = ingest::Config { returns, ..Config::with_defaults(tenant.clone(), 1_000).ingest };
@@ -99,6 +103,8 @@ async fn door_with(
         tenant,
         is_demo,
         guard: access_roles::guard(is_locked),
+        keys: ApiKeyList::new(list_api_keys(&[key], is_locked)),
+        persons: PersonAccess::default(),
         disk_low: Arc::new(|| false),
         disks: WatchedDisks::declare(dir.path(), None, 0, ground.house.metrics()).unwrap(),
         intake,
@@ -113,7 +119,7 @@ async fn door_with(
         // What is shown after it must not hang on how busy the machine is.
         rest_time: std::time::Duration::from_secs(30),
     }));
-    HouseDoor { ground, router: router(app.clone(), keys), app, _dir: dir }
+    HouseDoor { ground, router: router(app.clone()), app, _dir: dir }
 }
 
 struct DoorAnswer {

@@ -165,7 +165,7 @@ pub async fn open_fixture_with(dir: &Path, clock: &Clock, catalogue: Arc<Catalog
 /// The way in to a house.
 pub fn intake_router(house: &RunningHouse, config: ingest::Config) -> Router {
     let deps = house.intake().clone();
-    ingest::router(ingest::HttpIntake { deps, config, keys: None, disk_low: Arc::new(|| false) })
+    ingest::router(ingest::HttpIntake { deps, config, keys: None.into(), disk_low: Arc::new(|| false) })
 }
 
 impl HouseTestbed {

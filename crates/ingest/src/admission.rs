@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use catalogue::Catalogue;
-use model::{FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, event::check_timely};
+use model::{
+    FollowFact, KeyScope, Person, SubjectRef, Tenant, UtcMillis, VersionedState, event::check_timely,
+};
 use source_text::suggest_name;
 use wire::{CloudChange, FeedbackAction, token::LinkSecret};
 
@@ -112,6 +114,15 @@ impl CloudEventSort {
             Self::Change => "/v1/changes",
             Self::Fact => "/v1/facts",
             Self::Feedback => "/v1/feedback",
+        }
+    }
+
+    /// What a key must be for to send this sort.
+    pub fn scope(self) -> KeyScope {
+        match self {
+            Self::Change => KeyScope::Changes,
+            Self::Fact => KeyScope::Facts,
+            Self::Feedback => KeyScope::Feedback,
         }
     }
 

@@ -24,8 +24,8 @@ use tokio::{sync::Mutex, time::timeout};
 use topic::{RecordHeaders, port::GroupStanding};
 use traces::{Span, SpanAttribute, SpanName};
 use web::{
-    ApiKey, HttpProblem, ProblemType,
-    api_key::TenantAccess,
+    HttpProblem, ProblemType,
+    api_key::{ApiKeyList, TenantAccess},
     body::{BodyReader, ReadBody, check_media_type},
     description::describe_operation,
     idempotency::{IdempotentAnswer, IdempotentDesk, IdempotentRequest, idempotency_key},
@@ -67,7 +67,7 @@ pub struct HttpIntake {
     pub config: Config,
     /// With keys, each request needs one, and it says whose changes these are. Without, they are the
     /// configured tenant's, and only the machine itself may reach the port.
-    pub keys: Option<Vec<ApiKey>>,
+    pub keys: ApiKeyList,
     pub disk_low: DiskGauge,
 }
 
@@ -80,8 +80,12 @@ pub fn router(http: HttpIntake) -> Router {
 pub fn api_router(http: HttpIntake) -> ApiRouter {
     let paths = http.config.returns.clone();
     let access = TenantAccess { keys: http.keys.clone(), tenant: http.config.tenant.clone() };
-    let requests = TenantPermits::new(http.config.requests_max, access.known_tenants());
-    let bodies = BodyReader::new(BODY_BYTES_MAX, access.known_tenants());
+    let has_others = || {
+        let access = access.clone();
+        Box::new(move |tenant: &Tenant| access.has_others(tenant))
+    };
+    let requests = TenantPermits::new(http.config.requests_max, has_others());
+    let bodies = BodyReader::new(BODY_BYTES_MAX, has_others());
     let quota = ListedRowQuota::new(http.config.listed_rows_a_minute);
     let desk = Arc::new(IntakeService { http, access, requests, bodies, quota, lag: Mutex::new(None) });
     let mut router = ApiRouter::new();
@@ -164,7 +168,7 @@ impl IntakeService {
         let mut span = self.http.deps.room.tracer.begin_root(SpanName::Accept, || trace_parent(headers));
         span.set(SpanAttribute::Path, || sort.path());
         if span.is_recorded()
-            && let Ok(tenant) = self.access.authenticate(headers)
+            && let Ok(tenant) = self.access.authenticate(headers, sort.scope())
         {
             span.set(SpanAttribute::Tenant, || tenant.as_str());
         }
@@ -179,7 +183,7 @@ impl IntakeService {
         span: &Span,
     ) -> Result<IdempotentAnswer<IngestReport>, HttpProblem> {
         let headers = request.headers().clone();
-        let tenant = self.access.authenticate(&headers)?;
+        let tenant = &self.access.authenticate(&headers, sort.scope())?;
         check_media_type(&headers, &MEDIA_TYPES)?;
         let key = idempotency_key(&headers)?;
         let attributes = cloud_event_attributes(&headers);
@@ -218,7 +222,7 @@ impl IntakeService {
         paths: &ReturnPaths,
         request: Request,
     ) -> Result<Json<ReturnReport>, HttpProblem> {
-        let tenant = self.access.authenticate_provider(request.headers())?;
+        let tenant = &self.access.authenticate_provider(request.headers())?;
         let ReadBody { bytes, .. } = &self.bodies.read(tenant, request).await?;
         let _permit = self.take_permit(tenant)?;
         self.check_disk()?;

@@ -240,7 +240,7 @@ impl IngestHouse {
             requests_max: 4,
             returns: None,
         };
-        HttpIntake { deps: self.deps.clone(), config, keys: None, disk_low: Arc::new(|| false) }
+        HttpIntake { deps: self.deps.clone(), config, keys: None.into(), disk_low: Arc::new(|| false) }
     }
 
     fn router(&self) -> Router {
@@ -443,7 +443,7 @@ async fn a_key_says_whose_changes_these_are() {
         ApiKey::new(&SecretString::from("one"), tenant()),
         ApiKey::new(&SecretString::from("two"), other.clone()),
     ];
-    let router = router(HttpIntake { keys: Some(keys), ..house.http() });
+    let router = router(HttpIntake { keys: Some(keys).into(), ..house.http() });
     let body = event_json("work.published", r#""subject":"work:1","data":{"title":"Moon"}"#);
     for wrong in ["three", "", "one two"] {
         let headers = [("authorization", format!("Bearer {wrong}"))].map(|(name, value)| (name, value));

@@ -39,7 +39,7 @@ use topic::TopicError;
 use web::RequestGuard;
 use wire::token::LinkSecret;
 
-use crate::addresses::AddressSetup;
+use crate::{addresses::AddressSetup, api_keys::ApiKeySetup, person_keys::PersonKeySetup};
 
 /// How often disk and engines are looked at.
 const LOOK: Duration = Duration::from_secs(2);
@@ -79,6 +79,10 @@ pub struct ProcessContext {
     pub metrics: Metrics,
     /// Where IP addresses are.
     pub addresses: AddressSetup,
+    /// Which services may ask.
+    pub api_keys: ApiKeySetup,
+    /// And which logins say who a person is.
+    pub person_keys: PersonKeySetup,
     /// What records traces, if anything does.
     pub traces: TraceSetup,
     /// Starts a house on engines that were opened, and what answers for it.

@@ -26,6 +26,29 @@ impl ReloadMetrics {
     }
 }
 
+/// The keys of the logins whose tokens say who a person is.
+#[derive(Clone)]
+pub struct PersonKeyMetrics {
+    loads: Counters,
+}
+
+impl PersonKeyMetrics {
+    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
+        let loads = metrics.counter(
+            "tidings_person_keys_loads_total",
+            "Looks at the keys of `person_tokens` by outcome: taken (newer keys are in use), unchanged, or failed (those \
+             before stay in use).",
+            &["outcome"],
+        )?;
+        begin_counters(&loads, &[&["taken"], &["unchanged"], &["failed"]]);
+        Ok(Self { loads })
+    }
+
+    pub(crate) fn count(&self, outcome: &str) {
+        self.loads.with_label_values(&[outcome]).inc();
+    }
+}
+
 /// Databases of IP addresses.
 #[derive(Clone)]
 pub struct AddressMetrics {

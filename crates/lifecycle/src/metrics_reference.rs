@@ -9,7 +9,7 @@ use runtime::metrics::Metrics;
 use shell::metrics::DiskMetrics;
 use upkeep::metrics::{ReturnMetrics, UpkeepMetrics};
 
-use crate::metrics::{AddressMetrics, ReloadMetrics};
+use crate::metrics::{AddressMetrics, PersonKeyMetrics, ReloadMetrics};
 
 type MetricDeclarer = fn(&Metrics) -> anyhow::Result<()>;
 
@@ -24,6 +24,7 @@ const SECTIONS: [(&str, MetricDeclarer); 6] = [
     ("`ingest`", |metrics| {
         house_metrics::declare_room(metrics, RoomName::Ingest)?;
         AddressMetrics::declare(metrics)?;
+        PersonKeyMetrics::declare(metrics)?;
         console_metrics::declare_visits(metrics)?;
         console_metrics::declare_archives(metrics).map(drop)
     }),

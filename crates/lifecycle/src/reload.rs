@@ -1,4 +1,5 @@
-//! A reload: the catalogue, the couriers, the database of IP addresses and the log filter are read anew, without a restart of the process.
+//! A reload: the catalogue, the couriers, the database of IP addresses, the API keys, the logins of persons and the log
+//! filter are read anew, without a restart of the process.
 //!
 //! What is read is checked before anything is touched; what does not pass is told, and everything stays as it was. Then
 //! the rooms end in good order, as for a full disk, and begin again with what is new. The catalogue before is kept: when
@@ -63,13 +64,17 @@ impl ProcessChange {
             },
             site.addresses.replace(database),
         );
+        site.api_keys.replace(&config);
+        site.person_keys.replace(&config, &site.rooms);
         let Config { catalogue: folder, canary, mail, push, hooks, log, geoip_database, .. } = *config;
+        let Config { api_keys, api_key_files, person_tokens, .. } = *config;
         if let Err(error) = runtime::log::set_filter(&log.filter) {
             tracing::error!(error = format!("{error:#}"), "the log filter stays as it was");
         }
         let own = &mut site.config;
         (own.catalogue, own.canary, own.log) = (folder, canary, log);
         (own.mail, own.push, own.hooks, own.geoip_database) = (mail, push, hooks, geoip_database);
+        (own.api_keys, own.api_key_files, own.person_tokens) = (api_keys, api_key_files, person_tokens);
         Self { catalogue, config: Some(before) }
     }
 }
@@ -113,6 +118,8 @@ impl ReloadWatch {
                 () = self.wait_for_signal() => self.reload_all(site).await,
                 _ = looks.tick() => {
                     site.addresses.look(&site.config, &site.rooms).await;
+                    let reader = self.reader.clone();
+                    site.api_keys.look(move || reader()).await;
                     self.look(site, house).await
                 }
             };

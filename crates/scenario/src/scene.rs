@@ -190,7 +190,7 @@ impl<'a> ScenarioScene<'a> {
         let intake = ingest::router(ingest::HttpIntake {
             deps: house.intake().clone(),
             config: config.ingest,
-            keys: Some(self.tenants.iter().map(tenant_key).collect()),
+            keys: Some(self.tenants.iter().map(tenant_key).collect()).into(),
             disk_low: Arc::new(|| false),
         });
         let topics: Arc<dyn Topics> =

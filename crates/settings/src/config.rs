@@ -14,7 +14,7 @@ use std::{
 };
 
 use house_facts::tenant_shares::TenantShares;
-use model::{AccessRole, DayLife, Tenant, partition::PartitionCount};
+use model::{AccessRole, DayLife, KeyScope, Tenant, partition::PartitionCount};
 use runtime::log::LogFormat;
 use secrecy::{ExposeSecret as _, SecretString};
 use share_ratio::ShareRatio;
@@ -23,11 +23,13 @@ use wire::token::LinkSecret;
 mod access;
 pub mod file;
 mod hooks;
+pub mod key_hash;
 pub mod keys;
 pub mod listing;
 mod mail;
 pub mod merge;
 mod parse;
+mod person_tokens;
 mod production;
 mod push;
 pub mod reference;
@@ -42,6 +44,7 @@ mod traces;
 mod values;
 
 pub use hooks::HooksConfig;
+pub use key_hash::KeyHash;
 pub use mail::MailConfig;
 pub use merge::FlagValue;
 pub use production::{ProductionConfig, RegistryConfig};
@@ -74,8 +77,12 @@ pub struct Config {
     /// Whether a change of its files is taken up by itself.
     pub catalogue_watch: bool,
     pub api_keys: Vec<ApiKeyConfig>,
+    /// The files that they were read from.
+    pub api_key_files: BTreeSet<PathBuf>,
     /// What opens the page, the admin paths and the metrics, beside the token that a process makes at its start.
     pub access_tokens: Vec<AccessTokenConfig>,
+    /// The logins whose tokens say who a person is.
+    pub person_tokens: Vec<PersonTokenConfig>,
     /// The house that commands ask; the one on the data directory without it.
     pub server: Option<ServerConfig>,
     /// What links are signed with; the one in the data directory unless it is given.
@@ -129,8 +136,7 @@ impl Config {
             data_dir, engine, listen, public_url, tenant, returns, outbox, partitions, day_life, ..
         } = self;
         let Self { catalogue_watch, disk_reserve, demo, presence_url, traces, limits, shares, .. } = self;
-        let Self { api_keys, access_tokens, .. } = self;
-        let key = |of: &ApiKeyConfig| format!("{} {}", of.tenant, of.key.expose_secret());
+        let Self { access_tokens, .. } = self;
         let token = |of: &AccessTokenConfig| format!("{} {}", of.role, of.token.expose_secret());
         [
             ("data_dir", format!("{data_dir:?}")),
@@ -148,7 +154,8 @@ impl Config {
             ("presence", format!("{presence_url:?}")),
             ("traces", format!("{traces:?}")),
             ("limits or tenants", format!("{limits:?} {shares:?}")),
-            ("api_keys", api_keys.iter().map(key).collect::<Vec<_>>().join("\n")),
+            // The page, and under which names it answers.
+            ("the first or the last of `api_keys` and `access_tokens`", self.is_locked().to_string()),
             ("access_tokens", access_tokens.iter().map(token).collect::<Vec<_>>().join("\n")),
         ]
     }
@@ -163,11 +170,31 @@ pub enum EngineConfig {
     Production(Box<ProductionConfig>),
 }
 
-/// Who may speak for a tenant.
-#[derive(Clone, Debug)]
+/// Who may speak for a tenant, and what for.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ApiKeyConfig {
     pub tenant: Tenant,
-    pub key: SecretString,
+    pub hash: KeyHash,
+    pub scopes: BTreeSet<KeyScope>,
+}
+
+/// Who says which of a tenant's persons somebody is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PersonTokenConfig {
+    pub tenant: Tenant,
+    /// As its tokens say it in `iss` and in `aud`; no two logins have both alike.
+    pub issuer: String,
+    pub audience: String,
+    pub keys: PersonKeySource,
+    /// The sites whose scripts may show its tokens.
+    pub origins: Vec<String>,
+}
+
+/// Where the public keys of a login are, a JWK set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PersonKeySource {
+    File(PathBuf),
+    Url(String),
 }
 
 /// Who may look or do something as an operator.

@@ -17,9 +17,11 @@ use house::{
 };
 use lifecycle::{
     addresses::AddressSetup,
+    api_keys::ApiKeySetup,
     context::{ProcessContext, ProcessHouse},
     demo::seed_demo,
     metrics::ReloadMetrics,
+    person_keys::PersonKeySetup,
     reload::ReloadWatch,
     start::{
         AdminFileGuard, ConfigReader, ProcessSettings, ProcessSpec, SpecMaker, client_id, load_catalogue,
@@ -143,6 +145,9 @@ async fn open_site(
     metrics.watch_process().context("the metrics of the process")?;
     let traces = TraceSetup::open(&config, clock.clock(), &metrics).context("traces")?;
     let addresses = AddressSetup::open(&config, &rooms, &metrics).await.map_err(CommandError::Refused)?;
+    let api_keys = ApiKeySetup::new(&config);
+    let person_keys =
+        PersonKeySetup::open(&config, &rooms, clock.clock(), &metrics).await.context("the keys of logins")?;
     let counts = (rooms.contains(&RoomName::Sender), &metrics);
     let courier_setup::CourierSetup { courier, web_key } =
         courier_setup::open_courier(&config, &data, outbox.clone(), counts).map_err(CommandError::Refused)?;
@@ -169,6 +174,8 @@ async fn open_site(
         way_back,
         metrics,
         addresses,
+        api_keys,
+        person_keys,
         traces,
         compose: |context, engines| Box::pin(compose_house(context, engines)),
     })
@@ -222,6 +229,8 @@ async fn compose_house(
         tenants: site.config.tenants(),
         is_demo: site.config.demo,
         guard: site.guard.clone(),
+        keys: site.api_keys.keys.clone(),
+        persons: site.person_keys.access.clone(),
         disk_low,
         disks: disks.clone(),
         intake,
@@ -237,7 +246,7 @@ async fn compose_house(
     };
     let router =
         if site.rooms.contains(&RoomName::Ingest) { console::router } else { console::machine_router };
-    Ok((ProcessHouse { house, engines, disks }, router(Arc::new(app), &site.config.api_keys)))
+    Ok((ProcessHouse { house, engines, disks }, router(Arc::new(app))))
 }
 
 /// What the rooms are told of the configuration.

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::{
     limits::{BODIES_BYTES_MAX, BODY_TIME_MAX, BODY_UNIT_BYTES},
-    permits::{TenantPermit, TenantPermits},
+    permits::{OtherTenantCheck, TenantPermit, TenantPermits},
     problem::{HttpProblem, ProblemType},
 };
 
@@ -31,8 +31,8 @@ pub struct ReadBody {
 
 impl BodyReader {
     /// For bodies of so many bytes each.
-    pub fn new(bytes_max: usize, tenants: impl IntoIterator<Item = Tenant>) -> Self {
-        Self { bytes_max, units: TenantPermits::new(BODIES_BYTES_MAX / BODY_UNIT_BYTES, tenants) }
+    pub fn new(bytes_max: usize, has_others: OtherTenantCheck) -> Self {
+        Self { bytes_max, units: TenantPermits::new(BODIES_BYTES_MAX / BODY_UNIT_BYTES, has_others) }
     }
 
     /// A body to its end.

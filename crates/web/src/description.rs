@@ -38,7 +38,9 @@ pub enum OperationAccess {
     /// The operator, with the token of `admin.json` or an access token: of the role `read` to look, of the role `operate`
     /// to change something.
     Token,
-    /// Either of them, where there are keys or tokens.
+    /// A service with an API key, where there are keys; or a person with a token of their tenant's login.
+    KeyOrPerson,
+    /// A service or the operator, where there are keys or tokens.
     KeyOrToken,
     /// Everybody.
     Open,
@@ -89,7 +91,9 @@ pub fn describe_operation(
         let key: &[ProblemType] = match doc.access {
             OperationAccess::Open => &[],
             OperationAccess::Token => &[ProblemType::Unauthorized, ProblemType::Forbidden],
-            OperationAccess::Key | OperationAccess::KeyOrToken => &[ProblemType::Unauthorized],
+            OperationAccess::Key | OperationAccess::KeyOrPerson | OperationAccess::KeyOrToken => {
+                &[ProblemType::Unauthorized, ProblemType::MissingScope]
+            }
         };
         for kind in ALWAYS.iter().chain(standby).chain(key).chain(body).chain(doc.problems) {
             let status = kind.status().as_u16();
@@ -109,6 +113,9 @@ pub fn set_access(operation: &mut Operation, access: OperationAccess) {
     let scheme = |name: &str| [(name.to_owned(), Vec::new())].into_iter().collect();
     let (tag, security) = match access {
         OperationAccess::Key => ("services", vec![scheme("key"), Default::default()]),
+        OperationAccess::KeyOrPerson => {
+            ("services", vec![scheme("key"), scheme("person"), Default::default()])
+        }
         OperationAccess::Token => ("operators", vec![scheme("token")]),
         OperationAccess::KeyOrToken => ("machines", vec![scheme("key"), scheme("token"), Default::default()]),
         OperationAccess::Open => ("machines", vec![Default::default()]),
@@ -127,17 +134,24 @@ pub fn add_components(api: &mut OpenApi) {
     }
     components.schemas.insert("Problem".to_owned(), schema_object(problem_schema()));
     let schemes = [
-        ("key", "an API key of `api_keys`; none is needed where none is set"),
+        ("key", None, "an API key of `api_keys`; none is needed where none is set"),
+        (
+            "person",
+            Some("JWT"),
+            "a token by which the login of a tenant says who a person is, by EdDSA or ES256, as `person_tokens` names it; for \
+            what is of that person",
+        ),
         (
             "token",
+            None,
             "an access token of `access_tokens`: `metrics` for `/metrics` alone, `read` for every `GET`, `operate` for \
             everything; or the token of `admin.json` in the data directory, which may do everything",
         ),
     ];
-    for (name, description) in schemes {
+    for (name, format, description) in schemes {
         let scheme = SecurityScheme::Http {
             scheme: "bearer".to_owned(),
-            bearer_format: None,
+            bearer_format: format.map(str::to_owned),
             description: Some(description.to_owned()),
             extensions: Default::default(),
         };

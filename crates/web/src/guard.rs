@@ -19,7 +19,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     api_key::{bearer_token, is_same_secret},
+    cross_origin::is_from_listed_site,
     origin::is_origin_of,
+    person_access::PersonAccess,
     problem::{HttpProblem, ProblemType},
 };
 
@@ -103,6 +105,20 @@ impl RequestGuard {
 
     /// What every request must pass.
     pub fn admits(&self, method: &Method, headers: &HeaderMap) -> Result<(), HttpProblem> {
+        self.admits_from(method, headers, false)
+    }
+
+    /// The same where scripts of other sites may show the tokens of their persons.
+    pub fn admits_persons(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        persons: &PersonAccess,
+    ) -> Result<(), HttpProblem> {
+        self.admits_from(method, headers, is_from_listed_site(headers, persons))
+    }
+
+    fn admits_from(&self, method: &Method, headers: &HeaderMap, is_listed: bool) -> Result<(), HttpProblem> {
         let host = single_header(headers, &header::HOST)?;
         if let Some(hosts) = &self.hosts
             && !host.is_some_and(|host| hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)))
@@ -112,7 +128,7 @@ impl RequestGuard {
                 "the `Host` of the request is not a name of this service",
             ));
         }
-        if method.is_safe() {
+        if method.is_safe() || is_listed {
             return Ok(());
         }
         let origin = single_header(headers, &header::ORIGIN)?;
@@ -258,7 +274,10 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::person_access::PersonIssuer;
 
     fn guard(is_locked: bool) -> RequestGuard {
         RequestGuard::new("127.0.0.1:7280".parse().unwrap(), is_locked, || Ok("secret".to_owned())).unwrap()
@@ -315,6 +334,30 @@ mod tests {
         check(&[("sec-fetch-site", "same-origin")], true);
         check(&[("sec-fetch-site", "cross-site")], false);
         check(&[("sec-fetch-site", "same-site")], false);
+    }
+
+    #[test]
+    fn a_script_of_a_listed_site_does_something_with_a_token() {
+        let tenant = model::Tenant::new("main").unwrap();
+        let origins = vec!["https://shop.example".to_owned()];
+        let login = PersonIssuer::new(tenant, "i".to_owned(), "a".to_owned(), origins);
+        let persons = PersonAccess::new(vec![Arc::new(login)]);
+        let check = |lines: &[(&'static str, &str)], admitted: bool| {
+            let mut all = vec![("host", "127.0.0.1:7280"), ("sec-fetch-site", "cross-site")];
+            all.extend(lines);
+            let found = guard(false).admits_persons(&Method::POST, &headers(&all), &persons);
+            assert_eq!(found.is_ok(), admitted, "{lines:?}");
+            assert!(guard(false).admits(&Method::POST, &headers(&all)).is_err());
+        };
+        let (site, token) = (("origin", "https://shop.example"), ("authorization", "Bearer x"));
+        check(&[site, token], true);
+        // What a browser brings along by itself is no token.
+        check(&[site], false);
+        check(&[site, ("cookie", "tidings=x")], false);
+        check(&[site, ("authorization", "Basic x")], false);
+        check(&[("origin", "https://evil.example"), token], false);
+        check(&[("origin", "null"), token], false);
+        check(&[token], false);
     }
 
     #[test]

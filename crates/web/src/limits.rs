@@ -27,5 +27,9 @@ pub const PERSON_TOKEN_LEEWAY_MS: i64 = 60 * 1_000;
 /// Bytes of a set of keys that tokens are signed with, and keys in it.
 pub const PERSON_KEY_SET_BYTES_MAX: usize = 64 * 1024;
 pub const PERSON_KEYS_MAX: usize = 64;
+/// What `Retry-After` says while the keys of a login are not there yet.
+pub const PERSON_KEYS_RETRY_SECS: u32 = 5;
+/// For how long a browser may remember what another site may ask.
+pub const PREFLIGHT_LIFE_SECS: u32 = 10 * 60;
 
 const _: () = assert!(BODY_TIME_MAX.as_secs() < REQUEST_TIME_MAX.as_secs());

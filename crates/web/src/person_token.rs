@@ -224,3 +224,6 @@ fn read_seconds(seconds: f64) -> Option<UtcMillis> {
     let millis = i64::try_from(since.as_millis()).ok().filter(|millis| *millis < i64::MAX / 2)?;
     Some(UtcMillis(millis))
 }
+
+#[cfg(test)]
+mod tests;

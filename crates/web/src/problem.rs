@@ -65,12 +65,19 @@ problem_types! {
     Unauthorized "unauthorized" 401 "A key is needed"
         "the API key or the token is missing or unknown"
         "with a key";
+    InvalidToken "invalid-token" 401 "The token counts for nothing"
+        "a person's token has expired, is by another login or for another audience, or cannot be read; `detail` says which"
+        "with a new token";
     Forbidden "forbidden" 403 "This is not allowed"
-        "the house does not do this, such as moving the clock of a house that is not a demo"
+        "the house does not do this, such as moving the clock of a house that is not a demo; or a person's token is for another \
+        person"
         "no";
     ForeignOrigin "foreign-origin" 403 "The request comes from elsewhere"
         "a page of another site asks, or the `Host` is not this service's"
         "no";
+    MissingScope "missing-scope" 403 "The key may not do this"
+        "the API key does not have the scope that the path needs; `detail` names it"
+        "with another key";
     NotFound "not-found" 404 "There is nothing here"
         "there is no such path, or nothing of this name"
         "no";
@@ -291,8 +298,15 @@ impl IntoResponse for HttpProblem {
         if let Some(secs) = self.retry_secs {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(secs));
         }
-        if self.kind == ProblemType::Unauthorized {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"tidings\""));
+        // As RFC 6750 has it.
+        let challenge = match self.kind {
+            ProblemType::Unauthorized => Some("Bearer realm=\"tidings\""),
+            ProblemType::InvalidToken => Some("Bearer realm=\"tidings\", error=\"invalid_token\""),
+            ProblemType::MissingScope => Some("Bearer realm=\"tidings\", error=\"insufficient_scope\""),
+            _ => None,
+        };
+        if let Some(challenge) = challenge {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         response
     }

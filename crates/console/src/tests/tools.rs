@@ -164,6 +164,8 @@ impl HouseDoor {
             tenants: app.tenants.clone(),
             is_demo: app.is_demo,
             guard: app.guard.clone(),
+            keys: app.keys.clone(),
+            persons: app.persons.clone(),
             disk_low: Arc::new(|| true),
             disks: app.disks.clone(),
             intake: app.intake.clone(),
@@ -182,7 +184,7 @@ impl HouseDoor {
             visits: VisitCounter::new(LinkSecret::new(SECRET), &Metrics::default()).unwrap(),
             rest_time: app.rest_time,
         });
-        Self { ground, router: router(app.clone(), &[]), app, _dir }
+        Self { ground, router: router(app.clone()), app, _dir }
     }
 }
 

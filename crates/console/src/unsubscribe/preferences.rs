@@ -146,7 +146,7 @@ impl MailPreferences {
         let intake = ingest::router(ingest::HttpIntake {
             deps: app.house.intake().clone(),
             config: ingest::Config { tenant: token.tenant.clone(), ..app.intake.clone() },
-            keys: None,
+            keys: None.into(),
             disk_low: app.disk_low.clone(),
         });
         let request = Request::post("/v1/facts").header(header::CONTENT_TYPE, "application/json");

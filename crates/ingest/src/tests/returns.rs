@@ -53,7 +53,11 @@ async fn deliver_mail(house: &IngestHouse, to: &str, mail: &str) -> Result<(), I
 
 fn returns_router(house: &IngestHouse, keys: Option<Vec<ApiKey>>) -> Router {
     let http = house.http();
-    router(HttpIntake { keys, config: Config { returns: Some(paths()), ..http.config.clone() }, ..http })
+    router(HttpIntake {
+        keys: keys.into(),
+        config: Config { returns: Some(paths()), ..http.config.clone() },
+        ..http
+    })
 }
 
 impl IngestHouse {

@@ -50,6 +50,8 @@ pub enum KeyForm {
     ApiKeys,
     /// A list, also in the environment.
     AccessTokens,
+    /// The same.
+    PersonTokens,
 }
 
 /// The version in which most keys came.
@@ -106,9 +108,12 @@ config_keys! {
         "folder of a second catalogue, which a share of the persons have instead; it goes with `catalogue` when that is reloaded";
     CANARY_SHARE "canary.share": Share = "5%",
         "the share of the persons who have that catalogue, always the same ones; `off` for nobody";
-    API_KEYS "api_keys": ApiKeys, "the keys of callers, a list of `{tenant: ..., key: ...}`; needed where other machines reach the house";
+    API_KEYS "api_keys": ApiKeys,
+        "the keys of callers, a list of `{tenant: ..., key: ...}`; `hash` holds the SHA-256 of a key in its place, `scopes` names what it is for, of `changes`, `facts`, `feedback`, `returns` and `read`, everything unless set; a file may hold several keys or hashes, a line each, and is read again when it changes; needed where other machines reach the house";
     ACCESS_TOKENS "access_tokens": AccessTokens,
         "tokens that outlast a restart, a list of `{role: ..., token: ...}`: `metrics` opens only the metrics, `read` everything for looking, `operate` everything; a file may hold several, a line each";
+    PERSON_TOKENS "person_tokens": PersonTokens,
+        "the logins whose tokens say who a person is, a list of `{tenant: ..., issuer: ..., keys_url: ...}`: `audience` is `tidings` unless set, `keys_url` or `keys_file` has the public keys, a JWK set, and `origins` lists the sites whose scripts may ask";
     SECRET "secret": Secret,
         "signs the links of mails: 64 hexadecimal digits, and older secrets below them, a line each; the one in the data directory unless set";
     OUTBOX "outbox": PathOrNone,
@@ -249,6 +254,11 @@ pub const API_KEY_FILE_VARIABLE: &str = "TIDINGS_API_KEY_FILE";
 pub const API_KEY_CHARS_MIN: usize = 16;
 pub const ACCESS_TOKEN_CHARS_MAX: usize = 512;
 pub const ACCESS_TOKENS_MAX: usize = 64;
+/// Logins, and sites of each.
+pub const PERSON_TOKENS_MAX: usize = 256;
+pub const PERSON_ORIGINS_MAX: usize = 32;
+/// Whom tokens are for unless it is said.
+pub const PERSON_AUDIENCE: &str = "tidings";
 
 /// Instead of a path: there is no folder. YAML reads `off` as a flag where it is read as its older version, as Helm does.
 pub const NO_FOLDER: &str = "none";

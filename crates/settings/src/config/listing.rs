@@ -1,9 +1,10 @@
 //! The effective configuration, with the source of each value; secrets are never shown.
 
+use model::KeyScope;
 use serde_json::{Value, json};
 
 use super::{
-    AccessTokenConfig, MergedConfig,
+    AccessTokenConfig, ApiKeyConfig, MergedConfig, PersonKeySource, PersonTokenConfig,
     keys::{self, ConfigKey, KEYS, KeyForm},
 };
 
@@ -30,6 +31,11 @@ pub fn config_lines(merged: &MergedConfig) -> Vec<ConfigLine> {
             Value::Number(bytes) if key.name == keys::DISK_RESERVE => in_mib(bytes.as_u64().unwrap_or(0)),
             Value::Array(list) if list.is_empty() => "-".to_owned(),
             Value::Object(map) if map.is_empty() => "-".to_owned(),
+            Value::Array(list) if key.name == keys::PERSON_TOKENS => {
+                let logins =
+                    list.iter().filter_map(|one| Some((one["tenant"].as_str()?, one["issuer"].as_str()?)));
+                logins.map(|(tenant, issuer)| format!("{tenant} {issuer}")).collect::<Vec<_>>().join(", ")
+            }
             Value::Array(list) => {
                 let words = list.iter().filter_map(|one| one["tenant"].as_str().or(one["role"].as_str()));
                 words.map(|word| format!("{word} {SECRET}")).collect::<Vec<_>>().join(", ")
@@ -72,7 +78,22 @@ fn value_as_json(merged: &MergedConfig, key: &ConfigKey) -> Value {
         keys::PUBLIC_URL => config.public_url.clone().into(),
         keys::PRESENCE_URL => config.presence_url.clone().into(),
         keys::API_KEYS => {
-            config.api_keys.iter().map(|key| json!({"tenant": key.tenant.as_str(), "key": SECRET})).collect()
+            let one = |key: &ApiKeyConfig| {
+                let scopes: Vec<&str> = key.scopes.iter().copied().map(KeyScope::name).collect();
+                json!({"tenant": key.tenant.as_str(), "key": SECRET, "scopes": scopes})
+            };
+            config.api_keys.iter().map(one).collect()
+        }
+        keys::PERSON_TOKENS => {
+            let one = |login: &PersonTokenConfig| {
+                let PersonTokenConfig { tenant, issuer, audience, keys, origins } = login;
+                let (name, keys) = match keys {
+                    PersonKeySource::File(file) => ("keys_file", file.display().to_string()),
+                    PersonKeySource::Url(url) => ("keys_url", url.clone()),
+                };
+                json!({"tenant": tenant.as_str(), "issuer": issuer, "audience": audience, name: keys, "origins": origins})
+            };
+            config.person_tokens.iter().map(one).collect()
         }
         keys::ACCESS_TOKENS => {
             let one = |token: &AccessTokenConfig| json!({"role": token.role.name(), "token": SECRET});

@@ -1,7 +1,11 @@
 //! The merge: default, file, environment, flag; the later one wins. Every problem is found, not only the
 //! first, and each names the place it came from.
 
-use std::{collections::BTreeMap, fmt, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    path::{Path, PathBuf},
+};
 
 use secrecy::SecretString;
 use source_text::{
@@ -14,9 +18,10 @@ use super::{
     file::{lines_of, map_of_text, no_map_help, value_as_text},
     keys::{
         self, ACCESS_TOKENS, API_KEY_FILE_VARIABLE, API_KEY_VARIABLE, API_KEYS, ConfigKey, FILE_SUFFIX,
-        FILE_SUFFIX_VARIABLE, KEYS, KeyForm, NO_FOLDER,
+        FILE_SUFFIX_VARIABLE, KEYS, KeyForm, NO_FOLDER, PERSON_TOKENS,
     },
     parse::{nearest_variable, path_beside, unknown_key},
+    person_tokens::{PersonTokenReading, RawPersonToken, describe_form, read_person_tokens},
     secret_list::{RawListedSecret, SecretListForm, SecretListReading},
 };
 
@@ -60,6 +65,7 @@ pub(super) struct ConfigMerge<'a> {
     pub secrets: BTreeMap<&'static str, (SecretString, ConfigSource)>,
     pub(super) api_keys: Vec<RawListedSecret>,
     pub(super) access_tokens: Vec<RawListedSecret>,
+    pub(super) person_tokens: Vec<RawPersonToken>,
     pub refused: Vec<String>,
     /// A name that this process will have again when it is started anew.
     pub host: Option<String>,
@@ -79,6 +85,7 @@ impl<'a> ConfigMerge<'a> {
             secrets: BTreeMap::new(),
             api_keys: Vec::new(),
             access_tokens: Vec::new(),
+            person_tokens: Vec::new(),
             refused: Vec::new(),
             host: None,
             read,
@@ -140,13 +147,21 @@ impl<'a> ConfigMerge<'a> {
                     let place = |at: TreePlace| ConfigSource::File(file.to_owned(), at);
                     match what {
                         TreeValue::List(list) => {
-                            let read = |from: &str| self.read_secret(Path::new(&path_beside(path, from)));
+                            let read = |from: &str| self.find_secret(path_beside(path, from).into());
                             let reading = form.read_list((&place, &read), list);
                             self.add_listed_secrets(key, reading);
                         }
                         _ => self.refuse(&source, format!("`{full}` must be {}", form.describe())),
                     }
                 }
+                (Some(key), what) if key.form == KeyForm::PersonTokens => match what {
+                    TreeValue::List(list) => {
+                        let place = |at: TreePlace| ConfigSource::File(file.to_owned(), at);
+                        let reading = read_person_tokens(&place, &|text| path_beside(path, text), list);
+                        self.add_person_tokens(reading);
+                    }
+                    _ => self.refuse(&source, format!("`{full}` must be {}", describe_form())),
+                },
                 (Some(key), what) if key.form == KeyForm::Secret => match what {
                     // A number would have lost its leading zeros by now, and then it is another secret.
                     TreeValue::Text(text) => self.add_secret(key.name, Ok(text), source),
@@ -200,6 +215,12 @@ impl<'a> ConfigMerge<'a> {
         }
     }
 
+    /// What a file holds, and which that is.
+    fn find_secret(&self, path: PathBuf) -> Result<(PathBuf, String), String> {
+        let text = self.read_secret(&path)?;
+        Ok((path, text))
+    }
+
     pub(super) fn read_secret(&self, path: &Path) -> Result<String, String> {
         let read = (self.read)(path).map_err(|error| format!("{}: {error}", path.display()));
         read.map(|text| text.trim_end_matches(['\n', '\r']).to_owned())
@@ -219,15 +240,12 @@ impl<'a> ConfigMerge<'a> {
             }
             (Some(key), None) => {
                 let source = ConfigSource::Environment(API_KEY_VARIABLE.to_owned());
-                self.api_keys.push(RawListedSecret { word: None, secret: SecretString::from(key), source });
+                self.api_keys.push(RawListedSecret::new(key, None, source));
             }
             (None, Some(from)) => {
                 let source = ConfigSource::Environment(API_KEY_FILE_VARIABLE.to_owned());
-                match self.read_secret(Path::new(&from)) {
-                    Ok(key) => {
-                        let secret = SecretString::from(key);
-                        self.api_keys.push(RawListedSecret { word: None, secret, source });
-                    }
+                match self.find_secret(from.into()) {
+                    Ok((file, key)) => self.api_keys.push(RawListedSecret::new(key, Some(file), source)),
                     Err(why) => self.refuse(&source, why),
                 }
             }
@@ -245,6 +263,7 @@ impl<'a> ConfigMerge<'a> {
                 match key.form {
                     KeyForm::Secret => self.add_secret(key.name, Ok(text), source),
                     KeyForm::AccessTokens => self.add_access_tokens(&text, &source),
+                    KeyForm::PersonTokens => self.add_person_tokens_of_environment(&text, &source),
                     KeyForm::Map => match map_of_text(key, &text) {
                         Ok(text) => drop(self.settings.insert(key.name, RawSetting { text, source })),
                         Err(what) => self.refuse(&source, format!("{}: {what}", key.name)),
@@ -267,12 +286,30 @@ impl<'a> ConfigMerge<'a> {
                 if let Some(form) = SecretListForm::of_key(key) =>
             {
                 let place = |_: TreePlace| source.clone();
-                let read = |from: &str| self.read_secret(Path::new(from));
+                let read = |from: &str| self.find_secret(from.into());
                 let reading = form.read_list((&place, &read), list);
                 self.add_listed_secrets(key, reading);
             }
             _ => self.refuse(source, "is not a list, such as `[{role: read, token_file: read-token}]`"),
         }
+    }
+
+    /// The same of the logins.
+    fn add_person_tokens_of_environment(&mut self, text: &str, source: &ConfigSource) {
+        self.person_tokens.clear();
+        let file = source.to_string();
+        match parse_yaml(SourceText { file: &file, text }) {
+            Ok(TreeNode { what: TreeValue::List(list), .. }) => {
+                let reading = read_person_tokens(&|_| source.clone(), &str::to_owned, list);
+                self.add_person_tokens(reading);
+            }
+            _ => self.refuse(source, format!("is not {}", describe_form())),
+        }
+    }
+
+    fn add_person_tokens(&mut self, PersonTokenReading { items, refused }: PersonTokenReading) {
+        self.person_tokens.extend(items);
+        self.refused.extend(refused);
     }
 
     fn add_listed_secrets(
@@ -325,6 +362,7 @@ impl<'a> ConfigMerge<'a> {
             let source = match key.name {
                 API_KEYS => self.api_keys.first().map(|first| &first.source),
                 ACCESS_TOKENS => self.access_tokens.first().map(|first| &first.source),
+                PERSON_TOKENS => self.person_tokens.first().map(|first| &first.source),
                 name => self.source(name),
             };
             (key.name, source.cloned().unwrap_or(ConfigSource::Default))

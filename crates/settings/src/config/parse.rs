@@ -147,6 +147,11 @@ const PUBLIC_URL_CHARS_MAX: usize = 150;
 /// Names of this machine, to which nobody listens in on the way.
 const OWN_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
+/// Whether a name is one of this machine's own.
+pub fn is_own_host(host: &str) -> bool {
+    OWN_HOSTS.contains(&host)
+}
+
 /// `https://mail.example.org`, with a path or without. Links in mails are a right: they go over the wire
 /// encrypted, and a mailbox offers its one click for no others.
 pub fn parse_public_url(text: &str) -> Result<String, String> {
@@ -167,7 +172,7 @@ pub fn parse_public_url(text: &str) -> Result<String, String> {
     {
         return Err(wrong());
     }
-    if scheme != "https" && !OWN_HOSTS.contains(&host) {
+    if scheme != "https" && !is_own_host(host) {
         return Err("is not encrypted: use https, except for this machine".to_owned());
     }
     Ok(text.trim_end_matches('/').to_owned())

@@ -24,7 +24,7 @@ environment, then flags; the later one wins. A dot in a key goes one level down 
 - **The environment**: the variable of a key is `TIDINGS_` and the key in capitals, with `_` for a dot:
   `TIDINGS_LOG_FORMAT`. Only `api_keys` has another: `{API_KEY_VARIABLE}`, or `{API_KEY_FILE_VARIABLE}` with a file, gives
   the one key of `tenant`. A list has commas between its items; a map is written as in the file: `{{dc1: 3}}`, and so
-  are `access_tokens`: `[{{role: read, token_file: read-token}}]`.
+  are `access_tokens`, `[{{role: read, token_file: read-token}}]`, and `person_tokens`.
 - **Secrets** are never shown. Each may stand in a file of its own, which its key with `_file` names, and in the
   environment its variable with `_FILE`: `secret_file`, `TIDINGS_SECRET_FILE`.
 - **Paths** of the file are meant from the folder of the file.
@@ -84,8 +84,13 @@ fn describe(form: KeyForm) -> String {
         KeyForm::List => "list",
         KeyForm::Map => "map",
         KeyForm::Secret => "secret",
-        KeyForm::ApiKeys => "list of `{tenant: …, key: …}` or `{tenant: …, key_file: …}`",
+        KeyForm::ApiKeys => {
+            "list of `{tenant: …, key: …}`, `{tenant: …, key_file: …}` or `{tenant: …, hash: sha256:…, scopes: […]}`"
+        }
         KeyForm::AccessTokens => "list of `{role: …, token: …}` or `{role: …, token_file: …}`",
+        KeyForm::PersonTokens => {
+            "list of `{tenant: …, issuer: …, audience: …, keys_url: …, origins: […]}`, or with `keys_file`"
+        }
     };
     words.to_owned()
 }

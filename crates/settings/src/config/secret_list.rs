@@ -1,10 +1,16 @@
 //! Lists of secrets, each with a word beside it: the keys of tenants, and the tokens of roles.
 
+use std::path::PathBuf;
+
 use secrecy::{ExposeSecret as _, SecretString};
-use source_text::yaml::{TreeKey, TreeNode, TreePlace, TreeValue};
+use source_text::{
+    list_choices,
+    yaml::{TreeKey, TreeNode, TreePlace, TreeValue},
+};
 
 use super::{
     file::scalar_text,
+    key_hash::{HASH_DIGITS, HASH_PREFIX},
     keys::{ACCESS_TOKEN_CHARS_MAX, API_KEY_CHARS_MIN, ConfigKey, KeyForm},
     parse::unknown_key,
     source::ConfigSource,
@@ -18,18 +24,44 @@ pub(super) struct SecretListForm {
     word: &'static str,
     secret: &'static str,
     secret_file: &'static str,
+    /// What the hash of the secret stands at, and the list of what it is for, where there may be such.
+    hash: Option<&'static str>,
+    scopes: Option<&'static str>,
 }
 
-const API_KEY_LIST: SecretListForm =
-    SecretListForm { noun: "an API key", word: "tenant", secret: "key", secret_file: "key_file" };
-const ACCESS_TOKEN_LIST: SecretListForm =
-    SecretListForm { noun: "an access token", word: "role", secret: "token", secret_file: "token_file" };
+const API_KEY_LIST: SecretListForm = SecretListForm {
+    noun: "an API key",
+    word: "tenant",
+    secret: "key",
+    secret_file: "key_file",
+    hash: Some("hash"),
+    scopes: Some("scopes"),
+};
+const ACCESS_TOKEN_LIST: SecretListForm = SecretListForm {
+    noun: "an access token",
+    word: "role",
+    secret: "token",
+    secret_file: "token_file",
+    hash: None,
+    scopes: None,
+};
 
 /// An item before it is understood.
 pub(super) struct RawListedSecret {
     pub word: Option<String>,
     pub secret: SecretString,
+    /// What it is for, if that is said.
+    pub scopes: Option<Vec<String>>,
+    /// The file that the secret was in.
+    pub file: Option<PathBuf>,
     pub source: ConfigSource,
+}
+
+impl RawListedSecret {
+    /// One that stands alone in the environment, or in a file that this names.
+    pub fn new(secret: String, file: Option<PathBuf>, source: ConfigSource) -> Self {
+        Self { word: None, secret: SecretString::from(secret), scopes: None, file, source }
+    }
 }
 
 impl SecretListForm {
@@ -54,9 +86,9 @@ pub(super) struct SecretListReading {
     pub refused: Vec<String>,
 }
 
-/// How the source of what stands at a place is called, and how a file with a secret is read.
+/// How the source of what stands at a place is called, and how a file with a secret is found and read.
 type ListSurroundings<'a> =
-    (&'a dyn Fn(TreePlace) -> ConfigSource, &'a dyn Fn(&str) -> Result<String, String>);
+    (&'a dyn Fn(TreePlace) -> ConfigSource, &'a dyn Fn(&str) -> Result<(PathBuf, String), String>);
 
 impl SecretListForm {
     /// Reads a list. What is no item is refused with its place, and without what stands there.
@@ -65,7 +97,7 @@ impl SecretListForm {
         for node in list {
             let source = surroundings.0(node.at);
             match self.read_item(surroundings, node, &mut reading.refused) {
-                Ok((word, secret)) => reading.items.push(RawListedSecret { word, secret, source }),
+                Ok(item) => reading.items.push(item),
                 Err(why) => reading.refused.push(format!("{source}: {why}")),
             }
         }
@@ -78,37 +110,62 @@ impl SecretListForm {
         (place, read): ListSurroundings<'_>,
         node: TreeNode,
         refused: &mut Vec<String>,
-    ) -> Result<(Option<String>, SecretString), String> {
-        let Self { noun, word: own_word, secret, secret_file } = self;
+    ) -> Result<RawListedSecret, String> {
+        let Self { noun, word: own_word, secret, secret_file, .. } = self;
+        let source = place(node.at);
         let TreeValue::Map(map) = node.what else {
             return Err(format!(
                 "{noun} must be `{{{own_word}: ..., {secret}: ...}}` or `{{{own_word}: ..., {secret_file}: ...}}`"
             ));
         };
-        let (mut word, mut given, mut from) = (None, None, None);
+        let (mut word, mut scopes) = (None, None);
+        let (mut given, mut hash, mut from) = (None, None, None);
         for (TreeKey { name, at }, node) in map {
             match node.what {
                 what if name == *own_word && !matches!(what, TreeValue::List(_) | TreeValue::Map(_)) => {
                     word = scalar_text(what);
                 }
-                TreeValue::Text(text) if name == *secret => given = Some(SecretString::from(text)),
+                TreeValue::Text(text) if name == *secret => given = Some(text),
                 TreeValue::Text(text) if name == *secret_file => from = Some(text),
+                TreeValue::Text(text) if self.hash == Some(&name) => hash = Some(text),
+                TreeValue::List(list) if self.scopes == Some(&name) => {
+                    scopes = Some(list.into_iter().filter_map(|node| scalar_text(node.what)).collect());
+                }
+                _ if self.scopes == Some(&name) => {
+                    refused.push(format!("{}: `{name}` must be a list", place(node.at)));
+                }
                 // A number would have lost its leading zeros by now, and then it is another secret.
-                _ if [own_word, secret, secret_file].contains(&&name.as_str()) => {
+                _ if self.list_names().any(|known| known == name) => {
                     refused.push(format!("{}: `{name}` must be a text: quote it", place(node.at)));
                 }
                 _ => {
-                    let what = unknown_key(&name, [*own_word, *secret, *secret_file]);
+                    let what = unknown_key(&name, self.list_names());
                     refused.push(format!("{}: {what}", place(at)));
                 }
             }
         }
-        match (given, from) {
-            (Some(secret), None) => Ok((word, secret)),
-            (None, Some(from)) => Ok((word, SecretString::from(read(&from)?))),
-            (Some(_), Some(_)) => Err(format!("{noun} takes `{secret}` or `{secret_file}`, not both")),
-            (None, None) => Err(format!("{noun} needs `{secret}` or `{secret_file}`")),
+        if let Some(hash) = &hash
+            && !hash.starts_with(HASH_PREFIX)
+        {
+            return Err(format!("`hash` must be `{HASH_PREFIX}` and {HASH_DIGITS} hexadecimal digits"));
         }
+        let (file, text) = match (given, from, hash) {
+            (Some(text), None, None) | (None, None, Some(text)) => (None, text),
+            (None, Some(from), None) => read(&from).map(|(file, text)| (Some(file), text))?,
+            (None, None, None) => return Err(format!("{noun} needs {}", self.list_ways())),
+            _ => return Err(format!("{noun} takes {}, not both", self.list_ways())),
+        };
+        Ok(RawListedSecret { word, secret: SecretString::from(text), scopes, file, source })
+    }
+
+    /// What an item may have.
+    fn list_names(&self) -> impl Iterator<Item = &'static str> {
+        [self.word, self.secret, self.secret_file].into_iter().chain(self.hash).chain(self.scopes)
+    }
+
+    /// By what a secret may be given.
+    fn list_ways(&self) -> String {
+        list_choices([self.secret, self.secret_file].into_iter().chain(self.hash))
     }
 }
 

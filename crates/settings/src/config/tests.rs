@@ -2,7 +2,9 @@
 
 mod access;
 mod hooks;
+mod key_hashes;
 mod mail;
+mod person_tokens;
 mod push;
 mod returns;
 mod slips;
@@ -392,7 +394,7 @@ fn keys_have_one_source_and_are_texts() {
         assert!(refused.contains(expected), "{keys}: {refused}");
     };
     check("[{tenant: t, key: a, key_file: b}]", "not both");
-    check("[{tenant: t}]", "needs `key` or `key_file`");
+    check("[{tenant: t}]", "needs `key`, `key_file` or `hash`");
     check("[{tenant: t, key: 00012345678901234}]", "`key` must be a text: quote it");
     check("[{tenant: t, kee: a}]", "did you mean `key`?");
     check("[{tenant: t, key_file: nowhere}]", "nowhere: ");
@@ -481,14 +483,18 @@ fn what_a_reload_leaves_as_it_was_is_named() {
     let token = |token: &str| format!("access_tokens: [{{role: read, token: {token}}}]");
     check("", "", &[]);
     // These are taken up.
-    check("", "catalogue: shop\nlog: {filter: debug}", &[]);
-    check("", "geoip: {database: cities.mmdb}", &[]);
+    check("", "catalogue: shop\nlog: {filter: debug}\ngeoip: {database: cities.mmdb}", &[]);
     check("", "listen: 127.0.0.1:1\ntenant: shop", &["listen", "tenant"]);
     check("", "catalogue_watch: true", &["catalogue_watch"]);
     check("", "limits: {lag: 7}", &["limits or tenants"]);
     // A secret shows itself nowhere, and counts all the same.
     check(&token("first-token-of-all"), &token("first-token-of-all"), &[]);
     check(&token("first-token-of-all"), &token("other-token-of-all"), &["access_tokens"]);
+    // Keys come and go; but who began with the page open does not lock it.
     let key = |key: &str| format!("api_keys: [{{tenant: t, key: {key}}}]");
-    check(&key("0123456789abcdef0"), &key("0123456789abcdef1"), &["api_keys"]);
+    check(&key("0123456789abcdef0"), &key("0123456789abcdef1"), &[]);
+    let locks = ["the first or the last of `api_keys` and `access_tokens`"];
+    check("", &key("0123456789abcdef0"), &locks);
+    check(&key("0123456789abcdef0"), "", &locks);
+    check("", "person_tokens: [{issuer: i, keys_file: keys.json}]", &[]);
 }

@@ -59,18 +59,17 @@ impl ConfigMerge<'_> {
             self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is not a tenant: {e}")));
         let api_keys = self.resolve_api_keys(tenant.as_ref());
         let access_tokens = self.resolve_access_tokens(&api_keys);
+        let person_tokens = self.resolve_person_tokens(tenant.as_ref());
         let server = server::resolve_server(&mut self);
         let data_dir = self.take(keys::DATA_DIR, parse_path);
         let listen = self.take(keys::LISTEN, parse_as("is not an address and port, such as 127.0.0.1:7280"));
         let public_url = self.take(keys::PUBLIC_URL, parse_public_url);
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
-        let canary = self.resolve_canary();
-        let secret = self.resolve_signing();
+        let (canary, secret) = (self.resolve_canary(), self.resolve_signing());
         let outbox = self.take(keys::OUTBOX, parse_folder);
         let hand_over = self.take(keys::LIMITS_HAND_OVER, parse_duration);
         let mail = mail::resolve_mail(&mut self, public_url.as_deref(), hand_over);
-        let returns = returns::resolve_returns(&mut self);
-        let push = push::resolve_push(&mut self);
+        let (returns, push) = (returns::resolve_returns(&mut self), push::resolve_push(&mut self));
         let hooks = hooks::resolve_hooks(&mut self);
         let partitions = self.take(keys::PARTITIONS, parse_partitions);
         let day_life = self.take(keys::DAY_LIFE, parse_day_life);
@@ -79,8 +78,7 @@ impl ConfigMerge<'_> {
         let geoip_database = self.take(keys::GEOIP_DATABASE, parse_path);
         let demo = self.take(keys::DEMO, parse_as("is neither true nor false"));
         let catalogue_watch = self.take(keys::CATALOGUE_WATCH, parse_as("is neither true nor false"));
-        let log = self.resolve_log();
-        let traces = traces::resolve_traces(&mut self);
+        let (log, traces) = (self.resolve_log(), traces::resolve_traces(&mut self));
         let (limits, shares) = (self.resolve_limits(hand_over), tenants::resolve_tenants(&mut self));
         let engine = self.resolve_engine(demo, day_life);
         // Everything was looked at by now, so that every problem is told and not only the first.
@@ -100,7 +98,9 @@ impl ConfigMerge<'_> {
                 catalogue,
                 canary,
                 api_keys,
+                api_key_files: self.list_api_key_files(),
                 access_tokens,
+                person_tokens,
                 server,
                 secret,
                 partitions: partitions?,

@@ -105,7 +105,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("views", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["settings", "shell", "house", "upkeep"]]),
     ("adapters", &[NOUNS, PORTS, ADAPTERS, HOUSE]),
     ("console", &[NOUNS, PORTS, FOUR_ROOMS, HOUSE, &["web", "listener", "courier-net"]]),
-    ("lifecycle", &[NOUNS, PORTS, HOUSE, &["geoip", "web", "listener", "adapters", "console"]]),
+    ("lifecycle", &[NOUNS, PORTS, HOUSE, &["geoip", "http-agent", "web", "listener", "adapters", "console"]]),
     ("scenario", &[NOUNS, PORTS, FOUR_ROOMS, ADAPTERS, HOUSE, &["geoip", "web", "adapters", "stage"]]),
     (
         "cli",

@@ -24,8 +24,8 @@ fn a_slip_is_where_it_was_written_and_shows_no_secret() {
     check("log: {format:SECRET}\n", "tidings.yaml:1:7: `log.format` has no space after its colon");
     check(
         "api_keys: [{tenant: t, key:SECRET}]\n",
-        "tidings.yaml:1:24: `key` has no space after its colon\ntidings.yaml:1:12: an API key needs `key` \
-        or `key_file`",
+        "tidings.yaml:1:24: `key` has no space after its colon\ntidings.yaml:1:12: an API key needs `key`, \
+        `key_file` or `hash`",
     );
     check("listen: '[::1]:0'\nlog\n  format: json\n", "tidings.yaml:2:1: there is no colon after this word");
     check("log:\n\tformat: json\n", "tidings.yaml:2:1: this is a tab");

@@ -4,7 +4,7 @@ use super::{HEX, SECRET, merge_values};
 use crate::config::keys::{self, ConfigKey, KEYS, KeyForm};
 
 /// A value for each key that is more than its form, so that all of them can be set at once.
-const OWN: [(&str, &str); 24] = [
+const OWN: [(&str, &str); 25] = [
     (keys::DAY_LIFE, "90"),
     (keys::ENGINE, keys::PRODUCTION),
     (keys::PUBLIC_URL, "https://mail.example.com"),
@@ -25,6 +25,7 @@ const OWN: [(&str, &str); 24] = [
     (keys::REGISTRY_URL, "https://registry.example.com"),
     (keys::API_KEYS, SECRET),
     (keys::ACCESS_TOKENS, "[{role: read, token: another-horse-battery}]"),
+    (keys::PERSON_TOKENS, "[{issuer: i, keys_file: keys.json}]"),
     (keys::APNS_URL, "https://apns.example.com"),
     (keys::FCM_URL, "https://fcm.example.com"),
     (keys::TENANTS_WEIGHTS, "{acme: 4}"),
@@ -40,7 +41,8 @@ fn sample(key: &ConfigKey) -> String {
         | KeyForm::List
         | KeyForm::Map
         | KeyForm::ApiKeys
-        | KeyForm::AccessTokens => "x",
+        | KeyForm::AccessTokens
+        | KeyForm::PersonTokens => "x",
         KeyForm::Flag => "true",
         KeyForm::Count => "2",
         KeyForm::Duration => "45s",
@@ -67,7 +69,7 @@ fn bad_sample(form: KeyForm) -> Option<&'static str> {
         KeyForm::Address => Some("localhost"),
         KeyForm::Words(_) => Some("nonsense"),
         KeyForm::Map => Some("[x]"),
-        KeyForm::AccessTokens => Some("{role: read}"),
+        KeyForm::AccessTokens | KeyForm::PersonTokens => Some("{role: read}"),
         _ => None,
     }
 }

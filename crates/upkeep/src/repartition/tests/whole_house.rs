@@ -93,7 +93,7 @@ impl RepartitionedHouse {
         let door = ingest::router(ingest::HttpIntake {
             deps,
             config: intake,
-            keys: None,
+            keys: None.into(),
             disk_low: Arc::new(|| false),
         });
         for (path, said) in [("/v1/facts", facts), ("/v1/changes", changes)] {
