@@ -7,6 +7,7 @@ use house::RoomName;
 use model::civil_time::ZoneRules;
 use settings::config::{FlagValue, keys};
 
+mod api_key;
 mod backup;
 mod catalogue;
 mod check;
@@ -31,6 +32,7 @@ mod unknown;
 #[cfg(test)]
 mod tests;
 
+pub use api_key::{KeyArgs, KeyCommand, NewApiKeyArgs};
 pub use backup::BackupCommand;
 pub use catalogue::CatalogueCommand;
 pub use check::{CatalogueCheckArgs, InitArgs};
@@ -199,6 +201,9 @@ pub enum TidingsCommand {
     /// Write old days to a file, then drop them
     #[command(after_help = tools::ARCHIVE)]
     Archive(ArchiveArgs),
+    /// Create a key for a service, of which the settings hold the hash
+    #[command(after_help = api_key::KEY)]
+    Key(KeyArgs),
     /// Create DKIM keys, and show the DNS records they need
     #[command(after_help = mail::DKIM)]
     Dkim(DkimArgs),

@@ -13,6 +13,7 @@ use source_text::suggest_name;
 use crate::arguments::{TidingsCli, TidingsCommand};
 
 mod access;
+mod api_key;
 mod archive;
 mod backup;
 mod bench;
@@ -137,6 +138,7 @@ fn run_command(
         TidingsCommand::Backup(asked) => backup::run(&config()?, &asked, out),
         TidingsCommand::Size(asked) => size::run(&asked, out),
         TidingsCommand::Archive(archive) => archive::run(&config()?, &archive, out),
+        TidingsCommand::Key(asked) => api_key::run(&config()?, &asked, out),
         TidingsCommand::Dkim(asked) => mail::run_dkim(&config()?, &asked, out),
         TidingsCommand::Hooks(asked) => hooks::run(&config()?, &asked, out),
         TidingsCommand::Push(asked) => push::run(&asked, out),
