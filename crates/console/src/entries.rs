@@ -15,9 +15,10 @@ use axum::{
     http::{HeaderMap, request::Parts},
     middleware::from_fn_with_state,
 };
+use house_facts::KeyScope;
 use listener::http::hold_until_read;
 use model::{
-    Day, KeyScope, Person, Tenant, UtcMillis,
+    Day, Person, Tenant, UtcMillis,
     limits::{AHEAD_MS_MAX, ID_BYTES_MAX},
 };
 use schemars::{Schema, json_schema};

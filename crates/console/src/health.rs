@@ -14,7 +14,7 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
-use model::KeyScope;
+use house_facts::KeyScope;
 use runtime::standstill::PartitionStandstill;
 use web::{
     HttpProblem, ProblemType,

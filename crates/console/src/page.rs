@@ -12,8 +12,9 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response},
 };
 use catalogue::ReaderLanguage;
+use house_facts::AccessRole;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
-use model::{AccessRole, civil_time::Zone};
+use model::civil_time::Zone;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use views::display;

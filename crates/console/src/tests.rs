@@ -13,8 +13,9 @@ use house::{
     Config,
     testing::{HouseTestbed, SECRET, choices_catalogue, open_fixture_with, read_response, test_catalogue},
 };
+use house_facts::KeyScope;
 use model::{
-    KeyScope, Person, PlanName, Tenant,
+    Person, PlanName, Tenant,
     civil_time::ZoneRules,
     person::{PersonRecord, Window},
 };

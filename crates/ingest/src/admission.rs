@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use catalogue::Catalogue;
-use model::{
-    FollowFact, KeyScope, Person, SubjectRef, Tenant, UtcMillis, VersionedState, event::check_timely,
-};
+use house_facts::KeyScope;
+use model::{FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, event::check_timely};
 use source_text::suggest_name;
 use wire::{CloudChange, FeedbackAction, token::LinkSecret};
 

@@ -83,7 +83,7 @@ fn stamp_files(files: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, FileStamp> {
 mod tests {
     use std::{fs, path::Path};
 
-    use model::KeyScope;
+    use house_facts::KeyScope;
     use settings::config::load_config;
     use web::api_key::TenantAccess;
 

@@ -78,10 +78,14 @@ pub enum PlantedFault {
     OneLane,
     /// Law 17: what is chosen of a kind stands before what is chosen of one thing.
     FartherWord,
+    /// Law 18: of all that was seen it is forgotten when.
+    SeenIsOne,
+    /// Law 18: the place of a bundle alone says whether a reader was given it.
+    PlaceIsEnough,
 }
 
 impl PlantedFault {
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 39] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
         Self::MarkCoversAll,
@@ -119,6 +123,8 @@ impl PlantedFault {
         Self::CanaryForgotten,
         Self::OneLane,
         Self::FartherWord,
+        Self::SeenIsOne,
+        Self::PlaceIsEnough,
     ];
 
     /// The name by which a test plants it, in the environment variable `TIDINGS_FAULT`.
@@ -161,6 +167,8 @@ impl PlantedFault {
             Self::CanaryForgotten => "canary-forgotten",
             Self::OneLane => "one-lane",
             Self::FartherWord => "farther-word",
+            Self::SeenIsOne => "seen-is-one",
+            Self::PlaceIsEnough => "place-is-enough",
         }
     }
 }

@@ -11,7 +11,7 @@
 //! states them. [`person`] is all that is remembered of somebody between turns ([`habit`] when they come); [`profile`],
 //! [`notes`] name the fields of what is known of them. [`ready`] and [`delivery`] are what leaves and what
 //! becomes of it, [`returns`] what others send back later. [`partition`]
-//! says who owns a person, [`limits`] how much of anything there may be, [`access_role`] what a token opens, [`key_scope`] what a key may do.
+//! says who owns a person, [`limits`] how much of anything there may be.
 //! [`trace`] is carried along and decides nothing.
 //!
 //! Then the rules. [`fold`] is the only reader of a day, with [`attention`] for what the person did; and [`civil_time`] turns local times into instants, on the dates of
@@ -73,14 +73,11 @@ mod window_opening;
 #[cfg(test)]
 mod tests;
 
-pub mod access_role;
 pub mod fault;
-pub mod key_scope;
 pub mod limits;
 pub mod partition;
 pub mod trace;
 
-pub use access_role::AccessRole;
 pub use actor::{Actor, ActorId};
 pub use attention::EntryAttention;
 pub use crowd::{Crowd, CrowdEnrolment, Slice};
@@ -92,7 +89,6 @@ pub use fold::{DayView, EntryView, Fate};
 pub use id::{EventKey, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant};
 pub use kept_fields::KeptFields;
 pub use key_list::{DayKeyList, KeyList, KeyListId};
-pub use key_scope::KeyScope;
 pub use mark::{Channel, EndReason, Mark, MarkAction};
 pub use subject_type::{FieldType, SubjectType};
 pub use time::{Day, UtcMillis};

@@ -14,7 +14,8 @@ use std::{
 };
 
 use house_facts::tenant_shares::TenantShares;
-use model::{AccessRole, DayLife, KeyScope, Tenant, partition::PartitionCount};
+use house_facts::{AccessRole, KeyScope};
+use model::{DayLife, Tenant, partition::PartitionCount};
 use runtime::log::LogFormat;
 use secrecy::{ExposeSecret as _, SecretString};
 use share_ratio::ShareRatio;

@@ -8,7 +8,8 @@ use std::{
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use model::{KeyScope, Tenant};
+use house_facts::KeyScope;
+use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 

@@ -13,7 +13,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header, header::HeaderName};
-use model::AccessRole;
+use house_facts::AccessRole;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 

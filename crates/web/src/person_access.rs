@@ -12,7 +12,8 @@ use std::{
 };
 
 use axum::http::{HeaderMap, header};
-use model::{KeyScope, Person, Tenant, UtcMillis};
+use house_facts::KeyScope;
+use model::{Person, Tenant, UtcMillis};
 use tokio::sync::Notify;
 
 use crate::{

@@ -1,7 +1,7 @@
 //! For operators: the keys of services.
 
 use clap::{Args, Subcommand};
-use model::KeyScope;
+use house_facts::KeyScope;
 
 pub const KEY: &str = "\
 The key is shown once and kept nowhere: give it to the service. The item goes into `api_keys` of the settings, \

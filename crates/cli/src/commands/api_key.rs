@@ -1,6 +1,7 @@
 //! `tidings key`: a key for a service.
 
-use model::{KeyScope, Tenant};
+use house_facts::KeyScope;
+use model::Tenant;
 use serde_json::json;
 use settings::config::{Config, KeyHash};
 use shell::{datadir::random_hex, failure::CommandError, terminal};

@@ -1,6 +1,6 @@
 //! Tokens of the settings: what each role opens, and what somebody tries who has another.
 
-use model::AccessRole;
+use house_facts::AccessRole;
 use web::guard::RoleToken;
 
 use super::*;

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use model::{AccessRole, KeyScope, Tenant};
+use house_facts::{AccessRole, KeyScope};
+use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{

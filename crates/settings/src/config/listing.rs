@@ -1,6 +1,6 @@
 //! The effective configuration, with the source of each value; secrets are never shown.
 
-use model::KeyScope;
+use house_facts::KeyScope;
 use serde_json::{Value, json};
 
 use super::{

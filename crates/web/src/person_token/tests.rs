@@ -8,8 +8,9 @@ use aws_lc_rs::{
 };
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use house_facts::KeyScope;
 use jsonwebtoken::{EncodingKey, crypto};
-use model::{KeyScope, Tenant};
+use model::Tenant;
 use secrecy::SecretString;
 use serde_json::json;
 

@@ -22,6 +22,7 @@ const NOUNS: &[&str] = &[
     "catalogue",
     "wire",
     "render",
+    "feed-bundles",
 ];
 /// What the house stands on, as it sees it.
 const PORTS: &[&str] = &["topic", "store", "courier", "live", "traces", "runtime"];
@@ -64,13 +65,14 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ),
     ("wire", &[&["model", "house-facts"]]),
     ("render", &[&["model", "source-text", "languages", "expression", "catalogue"]]),
+    ("feed-bundles", &[&["model", "preferences", "catalogue"]]),
     ("topic", &[&["runtime"]]),
     ("store", &[&["model", "house-facts", "runtime"]]),
     ("courier", &[&["model", "house-facts", "runtime"]]),
     ("live", &[&["model"]]),
     ("geoip", &[&["model"]]),
     ("traces", &[&["model", "share-ratio", "runtime"]]),
-    ("web", &[&["model", "store"]]),
+    ("web", &[&["model", "house-facts", "store"]]),
     ("sizing", &[&["model", "wire"]]),
     ("topic-kafka", &[&["topic", "runtime"]]),
     ("store-cql", &[&["model", "house-facts", "store", "runtime"]]),

@@ -1,6 +1,6 @@
 //! Access tokens, the house that commands ask, and no outbox.
 
-use model::AccessRole;
+use house_facts::AccessRole;
 
 use super::*;
 

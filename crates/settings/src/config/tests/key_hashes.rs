@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use model::KeyScope;
+use house_facts::KeyScope;
 
 use super::*;
 use crate::config::KeyHash;

@@ -1,0 +1,166 @@
+//! Bundles: entries that share a key, as far as the person saw them at the same time. Whatever one visit showed stays the
+//! bundle it was; what comes after it opens a new one.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use model::{
+    Actor, EntryAttention, EntryKey, Kind, SubjectRef, UtcMillis,
+    fault::{self, PlantedFault},
+};
+use sha2::{Digest as _, Sha256};
+
+/// An entry that a feed lists.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FeedEntry {
+    pub key: EntryKey,
+    /// The kind in whose words it is listed.
+    pub kind: Kind,
+    pub subject: SubjectRef,
+    pub actor: Option<Actor>,
+    pub attention: EntryAttention,
+    /// What it has in common with those of its bundle; nothing if it stands alone.
+    pub bundle: Option<Arc<str>>,
+}
+
+/// Where an entry stands in a feed: since when it is news, and which one it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BundlePlace {
+    pub since: UtcMillis,
+    pub key: EntryKey,
+}
+
+impl FeedEntry {
+    pub fn place(&self) -> BundlePlace {
+        BundlePlace { since: self.attention.since, key: self.key }
+    }
+}
+
+/// Names a bundle within its person, as long as it is the same one: a bundle that a visit showed has another name than
+/// before, since what comes next is not in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BundleId(pub [u8; 16]);
+
+impl BundleId {
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let mut id = [0; 16];
+        if bytes.len() != 32 || bytes.iter().any(u8::is_ascii_uppercase) {
+            return None;
+        }
+        for (to, pair) in id.iter_mut().zip(bytes.chunks_exact(2)) {
+            *to = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Some(Self(id))
+    }
+}
+
+impl fmt::Display for BundleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for BundleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What entries of a bundle have in common, or the entry that stands alone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum BundleKey {
+    Shared(Arc<str>),
+    Alone(EntryKey),
+}
+
+impl BundleKey {
+    fn of_entry(entry: &FeedEntry) -> Self {
+        entry.bundle.clone().map_or(Self::Alone(entry.key), Self::Shared)
+    }
+
+    /// A hash of it, with when it was seen.
+    fn bundle_id(&self, seen: Option<UtcMillis>) -> BundleId {
+        let mut hash = Sha256::new();
+        match self {
+            Self::Shared(key) => {
+                hash.update([0]);
+                hash.update(key.as_bytes());
+            }
+            Self::Alone(key) => {
+                hash.update([1]);
+                hash.update(key.to_bytes());
+            }
+        }
+        // A key has no byte that says how long it is: what stands behind it has a length of its own.
+        let at = seen.map_or([0; 9], |UtcMillis(at)| {
+            let [a, b, c, d, e, f, g, h] = at.to_be_bytes();
+            [1, a, b, c, d, e, f, g, h]
+        });
+        hash.update(at);
+        let mut id = [0; 16];
+        id.iter_mut().zip(hash.finalize()).for_each(|(to, from)| *to = from);
+        BundleId(id)
+    }
+}
+
+/// An item of a feed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FeedBundle {
+    pub id: BundleId,
+    pub key: BundleKey,
+    /// When a visit showed it first; nothing while it is new.
+    pub seen: Option<UtcMillis>,
+    /// The newest first; never empty.
+    entries: Vec<FeedEntry>,
+}
+
+impl FeedBundle {
+    pub fn entries(&self) -> &[FeedEntry] {
+        &self.entries
+    }
+
+    /// The entry in whose words it is listed: the newest.
+    pub fn lead(&self) -> &FeedEntry {
+        &self.entries[0]
+    }
+
+    /// Where it stands: where its newest entry does.
+    pub fn place(&self) -> BundlePlace {
+        self.lead().place()
+    }
+
+    pub fn is_new(&self) -> bool {
+        self.seen.is_none()
+    }
+
+    /// Whether anything of it is unread.
+    pub fn is_unread(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.attention.is_read)
+    }
+
+    pub fn is_saved(&self) -> bool {
+        self.entries.iter().any(|entry| entry.attention.is_saved)
+    }
+}
+
+/// Makes bundles of the entries that are listed, as they were seen at an instant: what was looked at since counts as new
+/// still. The newest first.
+pub fn make_bundles(entries: Vec<FeedEntry>, as_of: UtcMillis) -> Vec<FeedBundle> {
+    let mut groups: BTreeMap<(BundleKey, Option<UtcMillis>), Vec<FeedEntry>> = BTreeMap::new();
+    for entry in entries {
+        let seen = entry.attention.seen.filter(|at| *at <= as_of);
+        // The best-known fault of such designs: one marker for all that was ever seen.
+        let seen = if fault::is_planted(PlantedFault::SeenIsOne) { seen.map(|_| as_of) } else { seen };
+        groups.entry((BundleKey::of_entry(&entry), seen)).or_default().push(entry);
+    }
+    let mut bundles: Vec<FeedBundle> = groups
+        .into_iter()
+        .map(|((key, seen), mut entries)| {
+            entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.place()));
+            FeedBundle { id: key.bundle_id(seen), key, seen, entries }
+        })
+        .collect();
+    bundles.sort_unstable_by_key(|bundle| std::cmp::Reverse(bundle.place()));
+    bundles
+}
