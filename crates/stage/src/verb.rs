@@ -74,12 +74,6 @@ pub(crate) fn read_verb(
         "prefer" => read_preference(args)?,
         "event" => ScenarioAct::Event(Box::new(read_event(args, place)?)),
         "again" => ScenarioAct::Again,
-        "snooze" => {
-            let (person, about) = (args.person()?, read_about(args)?);
-            args.one_of("`until`", &["until"])?;
-            let did = FeedbackVerb::Snooze(read_instant(args, place.calendar)?);
-            ScenarioAct::Feedback { person, about, did }
-        }
         "erase" | "welcome" => ScenarioAct::Erase { person: args.person()?, welcomes: verb == "welcome" },
         "seen" => ScenarioAct::Seen { person: args.person()?, surface: args.text("a surface")? },
         "app" => {
@@ -120,10 +114,8 @@ pub(crate) fn read_verb(
                 ScenarioAct::Start { catalogue: Some(args.text("a folder")?) }
             }
         },
-        _ => match FeedbackVerb::PLAIN.into_iter().find(|(word, ..)| *word == verb) {
-            Some((_, did, _)) => {
-                ScenarioAct::Feedback { person: args.person()?, about: read_about(args)?, did }
-            }
+        _ => match read_feedback(verb, args, place)? {
+            Some(act) => act,
             None => return Ok(ScenarioStep::Expect(read_expectation(args)?)),
         },
     };
@@ -140,6 +132,27 @@ fn read_mail_server(args: &mut LineArgs) -> Result<ScenarioAct, LineError> {
             _ => MailServerState::OneIn(args.number("a number of minutes")?),
         },
     })
+}
+
+/// What a person does with entries, if the verb is about that.
+fn read_feedback(
+    verb: &str,
+    args: &mut LineArgs,
+    place: &LinePlace<'_>,
+) -> Result<Option<ScenarioAct>, LineError> {
+    let plain = FeedbackVerb::PLAIN.into_iter().find(|(word, ..)| *word == verb).map(|(_, did, _)| did);
+    if plain.is_none() && verb != "snooze" {
+        return Ok(None);
+    }
+    let (person, about) = (args.person()?, read_about(args)?);
+    let did = match plain {
+        Some(did) => did,
+        None => {
+            args.one_of("`until`", &["until"])?;
+            FeedbackVerb::Snooze(read_instant(args, place.calendar)?)
+        }
+    };
+    Ok(Some(ScenarioAct::Feedback { person, about, did }))
 }
 
 /// A day, or a day and a time of it: until when something is put off.

@@ -243,10 +243,10 @@ fn open_windows() -> Vec<Window> {
     vec![full, plain]
 }
 
-/// A record with every sort of mark.
-pub(super) fn window() -> PersonRecord {
+/// One of each sort, and of each reason that some form has spelt differently.
+fn every_mark_action() -> Vec<MarkAction> {
     let id = ReadyId([7; 16]);
-    let whats = [
+    vec![
         MarkAction::Taken(id),
         MarkAction::Returned { ready: id, maybe: true },
         MarkAction::Left { ready: id, why: EndReason::NoLongerTrue },
@@ -274,7 +274,12 @@ pub(super) fn window() -> PersonRecord {
         MarkAction::Unsaved,
         MarkAction::Snoozed(parse_instant("2026-11-22T08:00:00Z")),
         MarkAction::Withdrawn,
-    ];
+    ]
+}
+
+/// A record with every sort of mark.
+pub(super) fn window() -> PersonRecord {
+    let whats = every_mark_action();
     let owed = |(i, what): (usize, MarkAction)| OwedMark {
         day: Day::parse("2026-11-20").unwrap(),
         mark: Mark::new(
@@ -344,10 +349,8 @@ fn delivery_item(outcome: DeliveryOutcome) -> InboxItem {
     }))
 }
 
-/// One of each, and each outcome; the first is the golden's.
-pub(super) fn inboxes() -> Vec<(&'static str, InboxItem)> {
-    let delivery = delivery_item;
-    let left = vec![(entry_key(1), EndReason::NoLongerTrue), (entry_key(2), EndReason::ToldElsewhere)];
+/// What a person did with two entries, one of each.
+fn feedback_items() -> Vec<(&'static str, InboxItem)> {
     let feedback = |what| {
         InboxItem::Feedback(Feedback {
             tenant: tenant(),
@@ -358,6 +361,22 @@ pub(super) fn inboxes() -> Vec<(&'static str, InboxItem)> {
         })
     };
     vec![
+        ("read", feedback(FeedbackAction::Read)),
+        ("cleared", feedback(FeedbackAction::Cleared)),
+        ("viewed", feedback(FeedbackAction::Seen)),
+        ("unread", feedback(FeedbackAction::Unread)),
+        ("restored", feedback(FeedbackAction::Restored)),
+        ("saved", feedback(FeedbackAction::Saved)),
+        ("unsaved", feedback(FeedbackAction::Unsaved)),
+        ("snoozed", feedback(FeedbackAction::Snoozed(parse_instant("2026-11-22T08:00:00Z")))),
+    ]
+}
+
+/// One of each, and each outcome; the first is the golden's.
+pub(super) fn inboxes() -> Vec<(&'static str, InboxItem)> {
+    let delivery = delivery_item;
+    let left = vec![(entry_key(1), EndReason::NoLongerTrue), (entry_key(2), EndReason::ToldElsewhere)];
+    let mut all = vec![
         (
             "follow",
             InboxItem::Fact(Fact::Follow(FollowFact {
@@ -379,14 +398,6 @@ pub(super) fn inboxes() -> Vec<(&'static str, InboxItem)> {
                 ),
             }),
         ),
-        ("read", feedback(FeedbackAction::Read)),
-        ("cleared", feedback(FeedbackAction::Cleared)),
-        ("viewed", feedback(FeedbackAction::Seen)),
-        ("unread", feedback(FeedbackAction::Unread)),
-        ("restored", feedback(FeedbackAction::Restored)),
-        ("saved", feedback(FeedbackAction::Saved)),
-        ("unsaved", feedback(FeedbackAction::Unsaved)),
-        ("snoozed", feedback(FeedbackAction::Snoozed(parse_instant("2026-11-22T08:00:00Z")))),
         ("sent", delivery(DeliveryOutcome::Sent { left: left.clone() })),
         ("nothing", delivery(DeliveryOutcome::Nothing { left: left.clone() })),
         ("refused", delivery(DeliveryOutcome::Refused { left: left.clone() })),
@@ -418,7 +429,9 @@ pub(super) fn inboxes() -> Vec<(&'static str, InboxItem)> {
                 ready: ready(),
             }),
         ),
-    ]
+    ];
+    all.extend(feedback_items());
+    all
 }
 
 pub(super) fn sample_return() -> ReturnNotice {
