@@ -79,6 +79,11 @@ def board():
         "Files read", "Files of an hour that were read as the database of IP addresses: taken, or refused.", "none",
         [("sum by (outcome) (increase(tidings_address_database_loads_total{@}[1h]))", "{{outcome}}")], "operating.md#place-by-address")
 
+    made.row("Logins of persons")
+    made.lines(
+        "Keys read", "Times of an hour that the public keys of a login were read: taken, unchanged, or failed; those in use stay where they fail.", "none",
+        [("sum by (outcome) (increase(tidings_person_keys_loads_total{@}[1h]))", "{{outcome}}")], "http.md#tokens-of-persons")
+
     made.row("Traces")
     made.lines(
         "Spans", "Spans by what became of them: sent, or dropped as the queue was full or the receiver did not take them.", "ops",

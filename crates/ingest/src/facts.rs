@@ -102,7 +102,10 @@ impl IntakeFacts {
         let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
         let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
         let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
-        let notes = self.states.get(&StateKey::Notes(tenant.clone(), person.clone()));
+        // That all was read until an instant does not say when this entry was: who names it marks it. To be unread again
+        // it has to be marked also where only a note says that it was read.
+        let takes_back = matches!(did, FeedbackAction::Unread | FeedbackAction::Restored);
+        let notes = self.states.get(&StateKey::Notes(tenant.clone(), person.clone())).filter(|_| takes_back);
         let view = fold_rows(rows).settle(notes.unwrap_or(&VersionedState::default()), now);
         let holds = |key: &&EntryKey| view.get_marked(**key).is_some_and(|entry| is_so(entry, did));
         keys.iter().filter(holds).copied().collect()

@@ -420,6 +420,9 @@ fn no_log_line_holds_an_address_or_a_secret() {
     }
     let operator = [("TIDINGS_TOKEN", ACCESS_TOKEN)];
     let address = house.address().unwrap();
+    // What opens after the release is not meant by it.
+    let asks = format!("windows {} --server {address}", person(0));
+    house.wait_until("an open window", |house| house.run(&operator, &asks).contains("morning"));
     house.run(&operator, &format!("release --plan morning --all --server {address}"));
     house.wait_until("a try at the mail server", |house| house.log().contains("\"away\""));
     house.stop();

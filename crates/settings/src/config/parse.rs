@@ -27,7 +27,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 47] = [
+const CRATES: [&str; 49] = [
     "adapters",
     "bench",
     "calendar",
@@ -41,6 +41,7 @@ const CRATES: [&str; 47] = [
     "diverse_order",
     "expression",
     "fanout",
+    "feed_bundles",
     "geoip",
     "house",
     "house_facts",
@@ -60,6 +61,7 @@ const CRATES: [&str; 47] = [
     "scenario",
     "sender",
     "settings",
+    "share_ratio",
     "shell",
     "sizing",
     "source_text",
