@@ -90,8 +90,7 @@ impl PutOffLife {
         let until = now.plus(self.dice.ms(0, 4 * DAY_MS)).min(last);
         let mark = Mark::new(None, MarkAction::Snoozed(until), vec![entry], now);
         self.desk.days.entry(day_key(&self.person, entry.day())).or_default().insert(DayRow::Mark(mark));
-        self.desk
-            .hear(&self.person.clone(), vec![PersonNews::PutOff { back: [(entry.day(), until)].into() }]);
+        self.desk.hear(&self.person.clone(), vec![PersonNews::PutOff { back: vec![(entry.day(), until)] }]);
         // Of one instant the longest counts.
         let same = self.put_off.get(&entry).filter(|(at, _)| *at == now).map(|(_, until)| *until);
         self.put_off.insert(entry, (now, until.max(same.unwrap_or(until))));

@@ -65,22 +65,8 @@ pub struct FoundCandidates {
     pub candidates: Vec<ClosingCandidate>,
     /// What is for other windows.
     pub others: OtherWindowDays,
-    /// When the first of what is put off comes back, by its day.
-    pub put_off: BTreeMap<Day, UtcMillis>,
-}
-
-impl FoundCandidates {
-    /// Nothing yet but what is put off in some days.
-    fn of_day_view(view: &DayView) -> Self {
-        let mut found = Self::default();
-        for (key, entry) in view.entries() {
-            if let Some(until) = entry.attention(key).put_off {
-                let first = found.put_off.entry(key.day()).or_insert(until);
-                *first = until.min(*first);
-            }
-        }
-        found
-    }
+    /// The days of what is put off, each with when it comes back.
+    pub put_off: Vec<(Day, UtcMillis)>,
 }
 
 impl DigestFacts {
@@ -121,7 +107,8 @@ impl DigestFacts {
         let said = self.message_subjects(key, window, record, plan, now);
         let days: BTreeSet<Day> = open.iter().flat_map(|window| &window.days).copied().collect();
         let view = self.view_days(key, days.into_iter(), record, now);
-        let FoundCandidates { mut candidates, mut others, put_off } = FoundCandidates::of_day_view(&view);
+        let (mut candidates, mut others) = (Vec::new(), OtherWindowDays::new());
+        let put_off = view.entries().filter_map(|(at, entry)| Some((at.day(), entry.put_off()?))).collect();
         let plans = &catalogue.plans.by_name;
         let followed: Vec<&Plan> = match &plan.follows {
             Some(follows) => follows.plans.iter().filter_map(|name| plans.get(name)).collect(),

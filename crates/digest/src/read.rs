@@ -44,7 +44,7 @@ pub enum PersonNews {
     },
     /// The person put off something of these days, which comes back then.
     PutOff {
-        back: BTreeMap<Day, UtcMillis>,
+        back: Vec<(Day, UtcMillis)>,
     },
     /// The person was seen on a surface.
     Seen {
@@ -70,10 +70,7 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
         let result = match &*record.topic {
             topics::PENDING => wire::pending::decode(value)
                 .map(|pending| add_announcements(&mut read, pending, &trace::read_entries(&record.headers))),
-            _ => wire::inbox::decode(value).map(|inbox| match inbox {
-                InboxItem::Feedback(feedback) => add_feedback(&mut read, feedback, have_badges),
-                inbox => add_inbox_item(&mut read, inbox),
-            }),
+            _ => wire::inbox::decode(value).map(|inbox| add_inbox_item(&mut read, inbox, have_badges)),
         };
         if let Err(undecodable) = result {
             read.rejects.push(quarantine_record(
@@ -114,9 +111,9 @@ fn add_feedback(read: &mut TurnNews, feedback: Feedback, have_badges: bool) {
     }
 }
 
-fn add_inbox_item(read: &mut TurnNews, inbox: InboxItem) {
+fn add_inbox_item(read: &mut TurnNews, inbox: InboxItem, have_badges: bool) {
     let (key, news) = match inbox {
-        InboxItem::Feedback(_) => return,
+        InboxItem::Feedback(feedback) => return add_feedback(read, feedback, have_badges),
         InboxItem::Fact(Fact::Profile { tenant, person, .. }) => ((tenant, person), PersonNews::Profile),
         // Follows are asked of the store at closing.
         InboxItem::Fact(Fact::Follow(_)) => return,

@@ -25,9 +25,16 @@ pub fn readys_in_rows<'a>(rows: impl IntoIterator<Item = &'a DayRow>) -> BTreeSe
             | MarkAction::Returned { ready, .. }
             | MarkAction::Carried(ready)
             | MarkAction::Left { ready, .. } => Some(ready),
-            MarkAction::Ended(_) => None,
-            what if what.is_on_all_channels() => None,
-            _ => None,
+            MarkAction::Ended(_)
+            | MarkAction::Read
+            | MarkAction::Cleared
+            | MarkAction::Seen
+            | MarkAction::Unread
+            | MarkAction::Restored
+            | MarkAction::Saved
+            | MarkAction::Unsaved
+            | MarkAction::Snoozed(_)
+            | MarkAction::Withdrawn => None,
         },
     };
     rows.into_iter().filter_map(ready).collect()

@@ -59,6 +59,11 @@ impl EntryView {
         self.stands(MarkAction::Cleared, MarkAction::Restored)
     }
 
+    /// Until when the person put it off, if that is still to come.
+    pub fn put_off(&self) -> Option<UtcMillis> {
+        self.put_off
+    }
+
     /// Whether what it told of was revoked.
     pub fn is_withdrawn(&self) -> bool {
         self.said.contains_key(&(None, MarkAction::Withdrawn))

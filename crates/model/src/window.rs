@@ -3,10 +3,7 @@
 //! Pure: the person's record goes in, a new one comes out, and time is an argument. Counts kept from
 //! announcements are hints; what is told is decided by folding the days at closing ([`crate::closing`]).
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     badge, civil_time, closing,
@@ -44,8 +41,8 @@ pub enum StepInput<'a> {
         /// Other windows of its plan that are told with it; the days are theirs too.
         joined: &'a [Window],
         candidates: Vec<ClosingCandidate>,
-        /// What of these days is put off, and when the first of it comes back.
-        put_off: BTreeMap<Day, UtcMillis>,
+        /// The days of what is put off in them, each with when it comes back.
+        put_off: Vec<(Day, UtcMillis)>,
         /// Whether the person has a live connection, where somebody was asked.
         live: Option<bool>,
     },
@@ -54,7 +51,7 @@ pub enum StepInput<'a> {
     /// The person read or cleared something.
     Read { at: UtcMillis },
     /// The person put off something of these days, which comes back then.
-    PutOff { back: &'a BTreeMap<Day, UtcMillis> },
+    PutOff { back: &'a [(Day, UtcMillis)] },
     /// A Ready that was deferred may be issued again, a badge has to be set right, or what was put off comes back.
     Again,
     /// The sender says what became of a Ready.
@@ -193,7 +190,7 @@ fn note_visit(record: &mut PersonRecord, when: UtcMillis, at: &StepContext<'_>) 
 
 /// Remembers when something of these days comes back. Of each day the first instant is enough: whoever reads the day then
 /// finds what comes back later.
-fn note_put_off(record: &mut PersonRecord, back: &BTreeMap<Day, UtcMillis>) {
+fn note_put_off(record: &mut PersonRecord, back: &[(Day, UtcMillis)]) {
     for (day, until) in back {
         let first = record.put_off.entry(*day).or_insert(*until);
         *first = (*first).min(*until);
@@ -202,11 +199,9 @@ fn note_put_off(record: &mut PersonRecord, back: &BTreeMap<Day, UtcMillis>) {
 
 /// Has all plans look at the days of what comes back now.
 fn open_put_off(record: &mut PersonRecord, at: &StepContext<'_>) {
-    let later =
-        record.put_off.iter().filter(|(_, until)| **until > at.now).map(|(day, until)| (*day, *until));
-    let later: BTreeMap<Day, UtcMillis> = later.collect();
-    let all = std::mem::replace(&mut record.put_off, later);
-    let days: BTreeSet<Day> = all.into_keys().filter(|day| !record.put_off.contains_key(day)).collect();
+    let is_back = |(day, until): (&Day, &UtcMillis)| (*until <= at.now).then_some(*day);
+    let days: BTreeSet<Day> = record.put_off.iter().filter_map(is_back).collect();
+    record.put_off.retain(|day, _| !days.contains(day));
     if !days.is_empty() {
         open_all_plans(record, &days, at);
     }

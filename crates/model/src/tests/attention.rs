@@ -160,8 +160,8 @@ fn all_plans_look_at_the_day_of_what_comes_back() {
     let mut bench = super::StepBench::new(8, 1);
     let (one, other) = (Day(0), Day(1));
     let until = UtcMillis(2 * DAY_MS);
-    bench.step(0, StepInput::PutOff { back: &[(one, until), (other, until.plus(9))].into() });
-    bench.step(0, StepInput::PutOff { back: &[(one, until.plus(5))].into() });
+    bench.step(0, StepInput::PutOff { back: &[(one, until), (other, until.plus(9))] });
+    bench.step(0, StepInput::PutOff { back: &[(one, until.plus(5))] });
     assert_eq!(bench.record.put_off, [(one, until), (other, until.plus(9))].into());
     assert_eq!((bench.record.next_due(), bench.record.is_spent(UtcMillis(i64::MAX))), (Some(until), false));
     bench.step(until.0, StepInput::Again);

@@ -143,7 +143,7 @@ impl ExplanationBuilder<'_> {
                     );
                 }
                 Fate::PutOff => {
-                    let until = entry.attention(key).put_off.map(|until| format!(" until {until}"));
+                    let until = entry.put_off().map(|until| format!(" until {until}"));
                     let text = format!("{channel}: they put it off{}", until.unwrap_or_default());
                     self.add_step(StepBearing::Note, text);
                 }
