@@ -424,10 +424,12 @@ fn no_log_line_holds_an_address_or_a_secret() {
     let asks = format!("windows {} --server {address}", person(0));
     house.wait_until("an open window", |house| house.run(&operator, &asks).contains("morning"));
     house.run(&operator, &format!("release --plan morning --all --server {address}"));
-    house.wait_until("a try at the mail server", |house| house.log().contains("\"away\""));
+    // As many as a log needs that could give something away.
+    let has_tried = |house: &TracedHouse| house.log().matches("not handed over").count() >= 10;
+    house.wait_until("tries at the mail server", has_tried);
     house.stop();
     let log = house.log();
-    assert!(log.lines().count() > 40 && log.contains("\"level\":\"DEBUG\""), "{log}");
+    assert!(log.contains("\"level\":\"DEBUG\""), "{log}");
     assert!(log.contains("\"trace_id\""), "nothing was traced");
     assert_eq!(log.matches("the receiver of traces takes no spans").count(), 1, "it is said once");
     let marks =
