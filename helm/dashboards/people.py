@@ -79,4 +79,27 @@ def board():
     made.lines(
         "Opened and followed", "Opened mails and followed links an hour, by plan and who it was: a reader, a proxy or a robot.", "none",
         [("sum by (plan, what, who) (increase(tidings_visits_total{@}[1h]))", "{{plan}} {{what}} {{who}}")], "mail.md")
+
+    made.row("Feeds")
+    made.lines(
+        "Time to an answer", "How long 99 of 100 requests for a feed took, by path.", "s",
+        quantiles("tidings_feed_request_seconds", "path", "{{path}}", (0.99,)), "feed.md#the-room-feed", 12)
+    made.lines(
+        "Requests", "Requests for feeds a second, by path and status.", "reqps",
+        [(rate("tidings_feed_request_seconds_count", "path, status"), "{{path}} {{status}}")], "feed.md", 12, stacked=True)
+    made.lines(
+        "Days kept in memory", "How the days of persons were had, a second: kept, renewed (only what changed was read), read whole, or unkept while the log is not read.", "ops",
+        [(rate("tidings_feed_reads_total", "how"), "{{how}}")], "feed.md#the-room-feed", 8, stacked=True)
+    made.lines(
+        "Days read", "Days of persons asked of the store a second, and records of the log that say whose days changed.", "ops",
+        [("sum(rate(tidings_feed_days_read_total{@}[$__rate_interval]))", "days"), ("sum(rate(tidings_feed_records_total{@}[$__rate_interval]))", "records")], "feed.md#the-room-feed", 8)
+    made.lines(
+        "Marks", "Marks that people made in a feed, a second, by what they did.", "ops",
+        [(rate("tidings_feed_marks_total", "mark"), "{{mark}}")], "feed.md#marks", 8, stacked=True)
+    made.lines(
+        "Live connections", "Connections that wait for news of a feed.", "none",
+        [("sum(tidings_feed_live_connections{@})", "connections")], "feed.md#live", 12)
+    made.lines(
+        "Live events", "Events sent to them, a second.", "ops",
+        [("sum(rate(tidings_feed_live_events_total{@}[$__rate_interval]))", "events")], "feed.md#live", 12)
     return made

@@ -86,6 +86,16 @@ impl KindDef {
         Some(windows::join_key(std::iter::once(Cow::Borrowed(self.name.as_str())).chain(parts)))
     }
 
+    /// Whether that depends on what is known of the subject.
+    pub fn bundles_by_state(&self) -> bool {
+        let asks = |part: &BundlePart| match part {
+            BundlePart::Kind | BundlePart::Subject | BundlePart::Actor => false,
+            BundlePart::Thread => true,
+            BundlePart::Field(name) => !self.keeps.contains(name),
+        };
+        self.bundle.as_ref().is_some_and(|bundle| bundle.by.iter().any(asks))
+    }
+
     fn bundle_part<'a>(&'a self, part: &'a BundlePart, entry: BundleEntry<'a>) -> Option<Cow<'a, str>> {
         let BundleEntry { subject, actor, kept, state } = entry;
         let text: Cow<'a, str> = match part {

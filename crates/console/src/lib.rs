@@ -12,7 +12,7 @@ use axum::{
 };
 use catalogue::{Catalogue, ReaderLanguage};
 use courier::outbox::{OutboxCourier, OutboxSummary};
-use house::RunningHouse;
+use house::{RoomName, RunningHouse};
 use model::{Person, Tenant, UtcMillis};
 use settings::config::ApiKeyConfig;
 use shell::{datadir::DemoClock, disks::WatchedDisks};
@@ -149,6 +149,11 @@ impl HttpApp {
         })
     }
 
+    /// The feeds of persons.
+    fn feed_router(&self) -> ApiRouter {
+        feed::api_router(feed::HttpFeed { deps: self.house.feed().clone(), door: self.person_door() })
+    }
+
     /// Who may ask for what is of one person.
     fn person_door(&self) -> PersonDoor {
         let services = TenantAccess { keys: self.keys.clone(), tenant: self.tenant.clone() };
@@ -190,7 +195,8 @@ pub fn router(app: Arc<HttpApp>) -> Router {
         .merge(problem_lookup::routes())
         .with_state(app.clone())
         .merge(app.intake(app.keys.clone()))
-        .merge(entries::routes(&app));
+        .merge(entries::routes(&app))
+        .merge(app.feed_router());
     Router::new()
         .merge(pages)
         .route("/style.css", get(page::style))
@@ -205,11 +211,14 @@ pub fn router(app: Arc<HttpApp>) -> Router {
         .merge(visit::routes(&app).with_state(app))
 }
 
-/// The paths of a process without the way in: health and metrics.
+/// The paths of a process without the way in: health and metrics, and those of feeds if it has that room.
 pub fn machine_router(app: Arc<HttpApp>) -> Router {
     begin_description();
-    let described =
+    let mut described =
         ApiRouter::new().merge(health::routes(&app)).merge(problem_lookup::routes()).with_state(app.clone());
+    if app.house.runs_room(RoomName::Feed) {
+        described = described.merge(app.feed_router());
+    }
     Router::new()
         .fallback(page::answer_missing)
         .with_state(app.clone())

@@ -11,7 +11,10 @@ use axum::{
 use house::person_windows;
 use house::{
     Config,
-    testing::{HouseTestbed, SECRET, choices_catalogue, open_fixture_with, read_response, test_catalogue},
+    testing::{
+        HouseTestbed, SECRET, bundles_catalogue, choices_catalogue, open_fixture_with, read_response,
+        test_catalogue,
+    },
 };
 use house_facts::KeyScope;
 use model::{
@@ -43,6 +46,7 @@ mod description;
 mod entries;
 mod erase;
 mod error_pages;
+mod feed;
 mod languages;
 mod metrics;
 mod pauses;

@@ -67,6 +67,29 @@ impl fmt::Debug for BundleId {
     }
 }
 
+/// How a page names a bundle: as it was when everything until an instant had been looked at. So it is the same one also after
+/// the visit that showed it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BundleName {
+    pub id: BundleId,
+    pub as_of: UtcMillis,
+}
+
+impl BundleName {
+    pub fn parse(text: &str) -> Option<Self> {
+        let (id, as_of) = text.split_once('-')?;
+        let is_plain = as_of.len() <= 16 && as_of.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let as_of = u64::from_str_radix(as_of, 16).ok().filter(|_| is_plain)?;
+        Some(Self { id: BundleId::parse(id)?, as_of: UtcMillis(as_of.cast_signed()) })
+    }
+}
+
+impl fmt::Display for BundleName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{:x}", self.id, self.as_of.0)
+    }
+}
+
 /// What entries of a bundle have in common, or the entry that stands alone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum BundleKey {

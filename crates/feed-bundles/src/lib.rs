@@ -3,8 +3,9 @@
 //!
 //! [`listing`] says which entries a feed lists, and what those of one bundle have in common. [`bundle`] makes bundles of
 //! them: what one visit showed stays together, and what comes later is a new one. [`page`] cuts pages for a reader whose
-//! [`cursor`] says where they are, while entries arrive and are read. [`counts`] says how many are new and unread, and
-//! [`actors`] who did what a bundle tells.
+//! [`cursor`] says where they are, while entries arrive and are read. [`visit`] names what a page showed, so that what comes
+//! later is not marked with it. [`rule`] is another key than the catalogue's, where a client asks for one. [`counts`] says
+//! how many are new and unread, and [`actors`] who did what a bundle tells.
 
 pub mod actors;
 pub mod bundle;
@@ -12,8 +13,10 @@ pub mod counts;
 pub mod cursor;
 pub mod listing;
 pub mod page;
+pub mod rule;
+pub mod visit;
 
 #[cfg(test)]
 mod tests;
 
-pub use bundle::{BundleId, BundlePlace, FeedBundle, FeedEntry};
+pub use bundle::{BundleId, BundleName, BundlePlace, FeedBundle, FeedEntry};

@@ -32,11 +32,30 @@ pub fn cut_page(
     let there = |entry: &FeedEntry| cursor.as_ref().is_none_or(|cursor| entry.place() <= cursor.top);
     let entries: Vec<FeedEntry> = entries.into_iter().filter(there).collect();
     let bundles = make_bundles(entries, as_of).into_iter().filter(wants);
-    let mut rest = bundles.filter(|bundle| cursor.as_ref().is_none_or(|cursor| !has_passed(cursor, bundle)));
+    let rest = bundles.filter(|bundle| cursor.as_ref().is_none_or(|cursor| !has_passed(cursor, bundle)));
+    take_page(rest, cursor.as_ref(), most, as_of)
+}
+
+/// The first page of a reader, of bundles that were made as of now.
+pub fn cut_first_page(
+    bundles: &[FeedBundle],
+    most: usize,
+    wants: impl Fn(&FeedBundle) -> bool,
+    now: UtcMillis,
+) -> FeedPage {
+    take_page(bundles.iter().filter(|bundle| wants(bundle)).cloned(), None, most, now)
+}
+
+fn take_page(
+    mut rest: impl Iterator<Item = FeedBundle>,
+    cursor: Option<&FeedCursor>,
+    most: usize,
+    as_of: UtcMillis,
+) -> FeedPage {
     let bundles: Vec<FeedBundle> = rest.by_ref().take(most).collect();
     let next = match (rest.next(), bundles.first(), bundles.last()) {
         (Some(_), Some(first), Some(last)) => {
-            let begun = cursor.unwrap_or_else(|| FeedCursor::new(first.place(), as_of));
+            let begun = cursor.cloned().unwrap_or_else(|| FeedCursor::new(first.place(), as_of));
             Some(bundles.iter().fold(begun, FeedCursor::with_shown).with_last(last.place()))
         }
         _ => None,

@@ -60,7 +60,7 @@ use house_watch::{HouseWatch, WatchDeps};
 use lag::LagGauges;
 use metrics::{EngineMetrics, LagMetrics, PresenceMetrics};
 use presence::RoomPresence;
-use rooms::HouseDeps;
+use rooms::{HouseDeps, HouseDoors};
 use standstills::StandstillGauges;
 
 pub use rooms::{Config, RoomName};
@@ -89,7 +89,7 @@ pub struct HouseEngines {
 /// A running house.
 pub struct RunningHouse {
     engines: HouseEngines,
-    intake: ingest::Deps,
+    doors: HouseDoors,
     clock: Clock,
     quiet: WorkTracker,
     shutdown: ShutdownSignal,
@@ -100,6 +100,8 @@ pub struct RunningHouse {
     book: BookWatch,
     rooms: BTreeSet<RoomName>,
     readings: Vec<StageReading>,
+    /// What this process reads for itself alone: nobody else's work waits for it.
+    own_readings: Vec<StageReading>,
     tenant: Tenant,
     look_again: Option<Duration>,
     /// What ended the house before it was asked to; `None` while all is well. Closed when all rooms ended.
@@ -131,6 +133,11 @@ impl RunningHouse {
             (config.rooms.clone(), config.look_again, config.ingest.tenant.clone());
         let (measure_lag, watches) = (config.measure_lag, config.watches.clone());
         let readings = stages::list_readings(&catalogue);
+        let own_readings = if own.contains(&RoomName::Feed) {
+            stages::list_feed_readings(&config.feed.group)
+        } else {
+            Vec::new()
+        };
         // Where one process is the house of a test nobody else pauses anything, or takes anything up.
         let watches_house = measure_lag.is_some();
         let (metrics, names) = (config.metrics.clone(), config.names.clone());
@@ -142,7 +149,7 @@ impl RunningHouse {
         let book = BookWatch::open(read, waits, clock.clone(), &metrics).await?;
         let (numbers, counts) = ((config.partitions, &book), (metrics, config.tracer.clone(), &names));
         let furniture = HouseDeps::new(engines, catalogue, clock, zones, numbers, counts)?;
-        let (intake, rooms) = furniture.build_rooms(config)?;
+        let (doors, rooms) = furniture.build_rooms(config)?;
         let HouseDeps { engines, room, metrics, presence, .. } = furniture;
         let room::Deps { clock, quiet, shutdown, .. } = room;
         let mut tasks = JoinSet::new();
@@ -177,7 +184,7 @@ impl RunningHouse {
         let crash = Mutex::new(Some(crash));
         Ok(Self {
             engines,
-            intake,
+            doors,
             clock,
             quiet,
             shutdown,
@@ -188,6 +195,7 @@ impl RunningHouse {
             book,
             rooms: own,
             readings,
+            own_readings,
             tenant,
             look_again,
             failed,
@@ -300,7 +308,12 @@ impl RunningHouse {
 
     /// What the HTTP way in works with.
     pub fn intake(&self) -> &ingest::Deps {
-        &self.intake
+        &self.doors.intake
+    }
+
+    /// What the HTTP way of feeds works with.
+    pub fn feed(&self) -> &feed::Deps {
+        &self.doors.feed
     }
 
     pub fn clock(&self) -> &Clock {
@@ -351,7 +364,8 @@ impl RunningHouse {
     }
 
     async fn is_caught_up(&self) -> anyhow::Result<bool> {
-        match self.stages().await {
+        let readings = [&self.readings[..], &self.own_readings].concat();
+        match stages::read_stage_views(&*self.engines.topics, &readings).await {
             Ok(stages) => Ok(stages.iter().all(|stage| stage.lag == 0)),
             // It is looked at again.
             Err(error) if self.look_again.is_some() && is_transient_error(&error) => Ok(false),

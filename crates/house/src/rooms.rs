@@ -35,13 +35,16 @@ pub enum RoomName {
     Digest,
     /// Checks each message once more, and sends it
     Sender,
+    /// Shows people their entries, by HTTP below /v1/people
+    Feed,
     /// Drops expired days and erases people; one process is enough
     Keeper,
 }
 
 impl RoomName {
     /// In the order of the way.
-    pub const ALL: [Self; 5] = [Self::Ingest, Self::Fanout, Self::Digest, Self::Sender, Self::Keeper];
+    pub const ALL: [Self; 6] =
+        [Self::Ingest, Self::Fanout, Self::Digest, Self::Sender, Self::Feed, Self::Keeper];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -49,6 +52,7 @@ impl RoomName {
             Self::Fanout => "fanout",
             Self::Digest => "digest",
             Self::Sender => "sender",
+            Self::Feed => "feed",
             Self::Keeper => "keeper",
         }
     }
@@ -86,6 +90,7 @@ pub struct Config {
     pub fanout: fanout::Config,
     pub digest: digest::Config,
     pub sender: sender::Config,
+    pub feed: feed::Config,
 }
 
 impl Config {
@@ -115,6 +120,7 @@ impl Config {
             fanout: fanout::Config::default(),
             digest: digest::Config { records_max: DIGEST_RECORDS_MAX, shares: Arc::default() },
             sender: sender::Config::default(),
+            feed: feed::Config::default(),
         }
     }
 }
@@ -131,6 +137,13 @@ pub struct HouseDeps {
     pub renderer: Arc<MessageRenderer>,
     pub metrics: Metrics,
     pub presence: RoomPresence,
+}
+
+/// What comes in by HTTP works with.
+#[derive(Clone)]
+pub struct HouseDoors {
+    pub intake: ingest::Deps,
+    pub feed: feed::Deps,
 }
 
 /// A room that has not been opened yet.
@@ -172,8 +185,9 @@ impl HouseDeps {
     }
 
     /// The rooms that are asked for, in the order of the way.
-    pub fn build_rooms(&self, config: Config) -> anyhow::Result<(ingest::Deps, Vec<UnopenedRoom>)> {
+    pub fn build_rooms(&self, config: Config) -> anyhow::Result<(HouseDoors, Vec<UnopenedRoom>)> {
         let intake = self.ingest_deps(config.secret.clone(), config.places.clone())?;
+        let feed = self.feed_deps()?;
         let mut rooms = Vec::new();
         for room in config.rooms {
             let run: BoxFuture<'static, anyhow::Result<()>> = match room {
@@ -184,6 +198,10 @@ impl HouseDeps {
                 RoomName::Fanout => Box::pin(fanout::run(self.fanout_deps()?, config.fanout.clone())),
                 RoomName::Digest => Box::pin(digest::run(self.digest_deps()?, config.digest.clone())),
                 RoomName::Sender => Box::pin(sender::run(self.sender_deps()?, config.sender.clone())),
+                RoomName::Feed => {
+                    let ports = feed::Deps { room: self.room.clone(), ..feed.clone() };
+                    Box::pin(feed::run(ports, config.feed.clone()))
+                }
                 RoomName::Keeper => {
                     let (keeper, eraser) = (keeper::run(self.keeper_deps()?), work::run(self.eraser_deps()));
                     Box::pin(async { tokio::try_join!(keeper, eraser).map(|_| ()) })
@@ -191,7 +209,7 @@ impl HouseDeps {
             };
             rooms.push(UnopenedRoom { name: room.name(), run });
         }
-        Ok((intake, rooms))
+        Ok((HouseDoors { intake, feed }, rooms))
     }
 
     /// With the log itself: what comes in over HTTP joins no group of which somebody could watch whether it has.
@@ -199,6 +217,13 @@ impl HouseDeps {
         let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
         let room = room::Deps { topics: self.engines.topics.clone(), ..self.room.clone() };
         Ok(ingest::Deps { room, secret, schemas: self.engines.schemas.clone(), places, metrics })
+    }
+
+    /// The same.
+    fn feed_deps(&self) -> anyhow::Result<feed::Deps> {
+        let metrics = feed::metrics::FeedMetrics::declare(&self.metrics)?;
+        let room = room::Deps { topics: self.engines.topics.clone(), ..self.room.clone() };
+        Ok(feed::Deps { room, renderer: self.renderer.clone(), board: Arc::default(), metrics })
     }
 
     fn fanout_deps(&self) -> anyhow::Result<fanout::Deps> {

@@ -76,6 +76,19 @@ pub fn list_readings(catalogue: &Catalogue) -> Vec<StageReading> {
     sources.chain(own).collect()
 }
 
+/// What a process with the feed reads under a group of its own. It begins where the log ends, so what it has not read is in
+/// nobody's way.
+pub fn list_feed_readings(group: &str) -> Vec<StageReading> {
+    let reading = |topic: &str| StageReading {
+        room: RoomName::Feed,
+        name: RoomName::Feed.name().to_owned(),
+        group: group.to_owned(),
+        topic: topic.to_owned(),
+        is_foreign: false,
+    };
+    [topics::PENDING, topics::INBOX].map(reading).into()
+}
+
 impl StageReading {
     /// Where the group stands; nowhere in a topic of others that is not there yet.
     pub async fn standing(&self, log: &dyn Topics) -> Result<Vec<GroupStanding>, TopicError> {

@@ -115,6 +115,16 @@ pub fn choices_catalogue() -> Arc<Catalogue> {
     parse_catalogue(&text.replace("\nplans:\n  daily:", &format!("\n{weekly}  daily:")))
 }
 
+/// The same with a category whose entries are told as one for each maker.
+pub fn bundles_catalogue() -> Arc<Catalogue> {
+    let told = "    plans: [daily]\n";
+    let bundled = "    category: news\n    thread: maker\n    bundle_by: maker\n    says_many: '{{ count }} things of {{ subject.maker.name | default(\"somebody\") }}'\n    plans: [daily]\n";
+    let text = CATALOGUE.replace(told, bundled);
+    let kinds = "categories: {news: {}}\nkinds:\n  item_noted: {on: item.noted, to: {followers_of: maker}, says: 'Noted: {{ subject.title }}', plans: [daily]}\n";
+    let text = text.replace("kinds:\n  item_offered:", &format!("{kinds}  item_offered:"));
+    parse_catalogue(&text.replace("kinds: [item_offered]", "kinds: [item_offered, item_noted]"))
+}
+
 fn parse_catalogue(text: &str) -> Arc<Catalogue> {
     let read = |name: &str| match name {
         "mail.mjml" => Ok(MJML.to_owned()),

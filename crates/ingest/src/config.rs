@@ -44,8 +44,6 @@ pub const PREFERENCES_MAX: usize = 1_000;
 /// A change of several subjects is longer written out than it came. By so many bytes at most, and so many are
 /// in hand at once.
 pub const EXTRA_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Entry keys of one mark or announcement; feedback about a subject may need several of these.
-pub const MARK_KEYS_MAX: usize = 1_000;
 /// What came back of so many mails is noted at once.
 pub const RETURNS_AT_ONCE: usize = 200;
 /// Characters of somebody else's text that a reason quotes.
@@ -54,7 +52,7 @@ pub const QUOTED_CHARS_MAX: usize = 60;
 const _: () = assert!(PERSONS_MAX <= wire::LIST_MAX && PERSONS_MAX <= LISTED_MAX);
 // As many as may be listed, with the longest ids.
 const _: () = assert!(LISTED_MAX * (ID_BYTES_MAX + 24) <= EXTRA_BYTES_MAX);
-const _: () = assert!(FEEDBACK_ENTRIES_MAX <= MARK_KEYS_MAX && MARK_KEYS_MAX <= wire::LIST_MAX);
+const _: () = assert!(FEEDBACK_ENTRIES_MAX <= room::feedback::MARK_KEYS_MAX);
 
 /// Settings of the intake.
 #[derive(Clone, Debug)]

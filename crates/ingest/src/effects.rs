@@ -4,25 +4,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use house_facts::erasure::{Erasure, ErasureDecision, decide_erasure};
 use model::{
-    Channel, Crowd, CrowdEnrolment, DayLife, DayRow, EntryKey, Event, Fact, Kind, Mark, Person, Tenant,
-    UtcMillis, Value, ValueCell, VersionedState,
-    entry::DayKey,
+    Channel, Crowd, CrowdEnrolment, EntryKey, Event, Fact, Kind, Person, Tenant, UtcMillis, Value, ValueCell,
+    VersionedState,
     partition::PartitionCount,
     person::{
-        notes::{self, UP_TO, up_to_field},
+        notes,
         profile::{self, PlaceOrigin},
     },
 };
-use room::records::{erasure_record, event_record, inbox_record};
+use room::{
+    feedback::{feedback_records, mark_rows, up_to_note, up_to_record},
+    records::{erasure_record, event_record, inbox_record},
+};
 use store::{DayRows, StateKey};
 use topic::NewRecord;
-use wire::{Feedback, FeedbackAction, InboxItem, WireError};
+use wire::{FeedbackAction, InboxItem, WireError};
 
 use crate::{
     admission::AdmittedItem,
     admission_error::AdmissionError,
     change::AdmittedChange,
-    config::MARK_KEYS_MAX,
     facts::{IntakeFacts, person_of},
     feedback::FeedbackTarget,
     moves::{self, PlaceMove},
@@ -123,20 +124,17 @@ impl IntakeEffects {
                 };
                 let covered: Vec<EntryKey> = covered.into_iter().collect();
                 let marked = known.marked_entries((&tenant, &person), &covered, what, now);
-                for keys in covered.chunks(MARK_KEYS_MAX) {
-                    let (tenant, person, keys) = (tenant.clone(), person.clone(), keys.to_vec());
-                    let feedback = InboxItem::Feedback(Feedback { tenant, person, what, keys, at });
-                    self.records.push(inbox_record(&feedback, known.partitions)?);
-                }
+                let (who, said) = ((&tenant, &person), (what, at));
+                self.records.extend(feedback_records(who, said, &covered, known.partitions)?);
                 let unmarked: Vec<EntryKey> =
                     covered.into_iter().filter(|key| !marked.contains(key)).collect();
-                self.add_marks(&tenant, &person, what, &unmarked, at, (known.day_life, now));
+                self.marks.extend(mark_rows(who, said, &unmarked, (known.day_life, now)));
             }
         }
         Ok(IntakeVerdict::Taken)
     }
 
-    /// The closing of a window and the sending of a mail read the store; only a badge waits for this record.
+    /// The closing of a window and the sending of a mail read the store; a badge and a feed wait for this record.
     fn add_read_up_to(
         &mut self,
         (tenant, person): (Tenant, Person),
@@ -145,18 +143,8 @@ impl IntakeEffects {
         (until, at): (UtcMillis, UtcMillis),
         known: &IntakeFacts,
     ) -> Result<(), AdmissionError> {
-        if known.have_badges {
-            let (tenant, person, keys) = (tenant.clone(), person.clone(), Vec::new());
-            let feedback = InboxItem::Feedback(Feedback { tenant, person, what: did, keys, at });
-            self.records.push(inbox_record(&feedback, known.partitions)?);
-        }
-        let words = UP_TO.into_iter().filter(|(_, said)| *said == did.mark());
-        for (word, _) in words {
-            let cell = ValueCell { version: until.0, value: Some(Value::Flag(true)) };
-            let mut state = VersionedState::default();
-            state.set(&up_to_field(word, kind), cell);
-            self.merge(StateKey::Notes(tenant.clone(), person.clone()), &state);
-        }
+        self.records.push(up_to_record((&tenant, &person), (did, at), known.partitions)?);
+        self.merge(StateKey::Notes(tenant, person), &up_to_note(did, kind, until));
         Ok(())
     }
 
@@ -254,28 +242,6 @@ impl IntakeEffects {
     fn merge(&mut self, key: StateKey, state: &VersionedState) {
         if !state.is_empty() {
             self.states.entry(key).or_default().merge(state);
-        }
-    }
-
-    /// One mark for each day that still lives; the keys are sorted.
-    fn add_marks(
-        &mut self,
-        tenant: &Tenant,
-        person: &Person,
-        did: FeedbackAction,
-        keys: &[EntryKey],
-        at: UtcMillis,
-        (life, now): (DayLife, UtcMillis),
-    ) {
-        for of_day in keys.chunk_by(|a, b| a.day() == b.day()) {
-            let day = of_day[0].day();
-            if life.is_over(day, now) {
-                continue;
-            }
-            let mark = |keys: &[EntryKey]| DayRow::Mark(Mark::new(None, did.mark(), keys.to_vec(), at));
-            let rows = of_day.chunks(MARK_KEYS_MAX).map(mark).collect();
-            let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
-            self.marks.push(DayRows { key, rows });
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Day, DayLife, DayRow, EntryKey, EntryView, FollowFact, Person, SubjectRef, Tenant, UtcMillis,
-    VersionedState, entry::DayKey, fold::fold_rows, partition::PartitionCount, person::profile::PlaceOrigin,
+    Day, DayLife, DayRow, EntryKey, FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState,
+    entry::DayKey, fold::fold_rows, partition::PartitionCount, person::profile::PlaceOrigin,
 };
+use room::feedback::{list_settled_entries, takes_notes_back};
 use store::StateKey;
 use wire::FeedbackAction;
 
@@ -28,8 +29,6 @@ pub struct IntakeFacts {
     /// Where what is announced belongs.
     pub partitions: PartitionCount,
     pub day_life: DayLife,
-    /// Whether somebody waits to hear that a page was read.
-    pub have_badges: bool,
 }
 
 impl IntakeQuestions {
@@ -89,9 +88,7 @@ impl IntakeFacts {
         rows.filter_map(about).collect()
     }
 
-    /// Of which of these entries it holds already. They are not marked again, or each look at a page would
-    /// add a row; but they are announced again, since the first time may have ended between the mark and its
-    /// announcement.
+    /// Of which of these entries it holds already.
     pub(crate) fn marked_entries(
         &self,
         (tenant, person): (&Tenant, &Person),
@@ -102,27 +99,10 @@ impl IntakeFacts {
         let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
         let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
         let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
-        // That all was read until an instant does not say when this entry was: who names it marks it. To be unread again
-        // it has to be marked also where only a note says that it was read.
-        let takes_back = matches!(did, FeedbackAction::Unread | FeedbackAction::Restored);
-        let notes = self.states.get(&StateKey::Notes(tenant.clone(), person.clone())).filter(|_| takes_back);
+        let notes = StateKey::Notes(tenant.clone(), person.clone());
+        let notes = self.states.get(&notes).filter(|_| takes_notes_back(did));
         let view = fold_rows(rows).settle(notes.unwrap_or(&VersionedState::default()), now);
-        let holds = |key: &&EntryKey| view.get_marked(**key).is_some_and(|entry| is_so(entry, did));
-        keys.iter().filter(holds).copied().collect()
-    }
-}
-
-/// Whether what the person did holds of an entry already.
-fn is_so(entry: &EntryView, did: FeedbackAction) -> bool {
-    match did {
-        FeedbackAction::Read => entry.is_read(),
-        FeedbackAction::Unread => !entry.is_read(),
-        FeedbackAction::Cleared => entry.is_cleared(),
-        FeedbackAction::Restored => !entry.is_cleared(),
-        FeedbackAction::Seen => entry.is_seen(),
-        FeedbackAction::Saved => entry.is_saved(),
-        FeedbackAction::Unsaved => !entry.is_saved(),
-        FeedbackAction::Snoozed(until) => entry.is_snoozed_until(until),
+        list_settled_entries(&view, keys, did)
     }
 }
 

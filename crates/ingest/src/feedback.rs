@@ -1,9 +1,8 @@
 //! What feedback is about: entries by their keys, or all there is about a subject.
 
 use catalogue::Catalogue;
-use model::{
-    DayLife, EntryKey, EventKey, Kind, SubjectRef, UtcMillis, event::check_timely, limits::LAST_CALL_MS,
-};
+use model::{DayLife, EntryKey, Kind, SubjectRef, UtcMillis};
+use room::feedback::{check_entry_day, check_snooze, parse_entry_key};
 use serde_json::Value;
 use source_text::list_choices;
 use wire::FeedbackAction;
@@ -102,39 +101,13 @@ fn parse_entries(
     }
     let one = |(i, entry): (usize, &Value)| {
         let key = entry.as_str().ok_or_else(|| "it is not a text".to_owned()).and_then(parse_entry_key);
-        let key = key.and_then(|key| check_day_lives(key, life, first_seen).map(|()| key));
+        let key = key.and_then(|key| check_entry_day(key, life, first_seen).map(|()| key));
         key.map_err(|reason| AdmissionError::new(format!("/data/entries/{i}"), reason))
     };
     entries.iter().enumerate().map(one).collect()
 }
 
-/// `2026-11-21T09:00:00.000Z/0123456789abcdef0123456789abcdef`, as an entry is printed everywhere.
-fn parse_entry_key(text: &str) -> Result<EntryKey, String> {
-    let key = text.split_once('/').and_then(|(occurred, event)| {
-        Some(EntryKey { occurred: UtcMillis::parse(occurred)?, event: EventKey::parse(event)? })
-    });
-    key.ok_or_else(|| {
-        "it is not an entry key: 2026-11-21T09:00:00.000Z/ and 32 hexadecimal digits".to_owned()
-    })
-}
-
 /// What is put off comes back while its day lives, and early enough to be told then.
 fn check_back_in_time(keys: &[EntryKey], what: FeedbackAction, life: DayLife) -> Result<(), AdmissionError> {
-    let FeedbackAction::Snoozed(until) = what else { return Ok(()) };
-    let last = |key: &EntryKey| life.expiry(key.day()).plus(-LAST_CALL_MS);
-    match keys.iter().map(last).min().filter(|last| until > *last) {
-        None => Ok(()),
-        Some(last) => refuse_at(
-            data_pointer(UNTIL),
-            format!("an entry of these expires before that: put it off until {last} at the latest"),
-        ),
-    }
-}
-
-/// A mark lives as long as its day, so it may not name a day that is gone or one that is far ahead.
-fn check_day_lives(key: EntryKey, life: DayLife, first_seen: UtcMillis) -> Result<(), String> {
-    if life.is_over(key.day(), first_seen) {
-        return Err("the day of this entry has expired".to_owned());
-    }
-    check_timely(key.occurred.max(first_seen), first_seen).map_err(|untimely| untimely.to_string())
+    check_snooze(keys, what, life).map_err(|reason| AdmissionError::new(data_pointer(UNTIL), reason))
 }

@@ -77,9 +77,8 @@ pub(crate) async fn load_facts(
         Ok::<BTreeMap<_, _>, StoreError>(keys.into_iter().zip(rows).collect())
     };
     let (states, days) = try_join!(states, days)?;
-    let have_badges = deps.room.catalogue.have_badges();
     let (partitions, day_life) = (deps.room.partitions, deps.room.store.day_life());
-    Ok(IntakeFacts { states, days, partitions, day_life, have_badges })
+    Ok(IntakeFacts { states, days, partitions, day_life })
 }
 
 /// The returns of mails that are ours, each with its slip. Of who was erased nothing is noted any more.

@@ -14,7 +14,7 @@ use crate::metrics::{AddressMetrics, PersonKeyMetrics, ReloadMetrics};
 type MetricDeclarer = fn(&Metrics) -> anyhow::Result<()>;
 
 /// Where a metric is told, and who declares it.
-const SECTIONS: [(&str, MetricDeclarer); 6] = [
+const SECTIONS: [(&str, MetricDeclarer); 7] = [
     ("Every process", |metrics| {
         house_metrics::declare_all(metrics)?;
         DiskMetrics::declare(metrics)?;
@@ -24,7 +24,6 @@ const SECTIONS: [(&str, MetricDeclarer); 6] = [
     ("`ingest`", |metrics| {
         house_metrics::declare_room(metrics, RoomName::Ingest)?;
         AddressMetrics::declare(metrics)?;
-        PersonKeyMetrics::declare(metrics)?;
         console_metrics::declare_visits(metrics)?;
         console_metrics::declare_archives(metrics).map(drop)
     }),
@@ -33,6 +32,10 @@ const SECTIONS: [(&str, MetricDeclarer); 6] = [
     ("`sender`", |metrics| {
         house_metrics::declare_room(metrics, RoomName::Sender)?;
         adapter_metrics::declare_couriers(metrics)
+    }),
+    ("`feed`", |metrics| {
+        house_metrics::declare_room(metrics, RoomName::Feed)?;
+        PersonKeyMetrics::declare(metrics).map(drop)
     }),
     ("`keeper`", |metrics| {
         house_metrics::declare_room(metrics, RoomName::Keeper)?;

@@ -84,7 +84,7 @@ struct KeyLook {
 
 /// The logins of a configuration, where somebody asks for what is of a person.
 fn list_logins(config: &Config, rooms: &BTreeSet<RoomName>) -> Vec<PersonTokenConfig> {
-    let asks = rooms.contains(&RoomName::Ingest);
+    let asks = rooms.contains(&RoomName::Feed);
     config.person_tokens.iter().filter(|_| asks).cloned().collect()
 }
 

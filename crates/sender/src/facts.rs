@@ -8,8 +8,8 @@ use std::{
 use catalogue::truth::{self, ReaderFacts};
 use courier::CallPayload;
 use model::{
-    Actor, DayRow, DayView, EntryReason, EntryView, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell,
-    VersionedState, WorldSnapshot,
+    DayRow, DayView, EntryReason, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell, VersionedState,
+    WorldSnapshot,
     device::{self, PushDevice},
     entry::DayKey,
     fold::fold_rows,
@@ -109,12 +109,6 @@ pub(crate) fn facts_by_ready(
         (ready.id, SenderFacts { profile, preferences, notes, view, erased: BTreeSet::new() })
     });
     facts.collect()
-}
-
-/// The persons whom entries name as who did them.
-pub fn list_named_actors<'a>(entries: impl IntoIterator<Item = &'a EntryView>) -> BTreeSet<Person> {
-    let actors = entries.into_iter().filter_map(EntryView::actor).filter(|actor| actor.name.is_some());
-    actors.filter_map(Actor::person).cloned().collect()
 }
 
 /// The days of its entries, and of what its badge counts.

@@ -46,6 +46,5 @@ mod tests;
 pub use config::Config;
 pub use deps::Deps;
 pub use links::MailLinks;
-pub use load::read_erased_actors;
 pub use returns::ReturnAddresses;
 pub use run::run;

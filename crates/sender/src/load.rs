@@ -4,18 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
 use model::{
-    DayRow, Person, Tenant, UtcMillis, VersionedState, entry::DayKey, fold::find_missing_list, person::notes,
+    DayRow, Tenant, UtcMillis, VersionedState, entry::DayKey, fold::find_missing_list, person::notes,
     ready::Ready,
 };
-use room::world::{self, WorldQuery};
-use store::{StateKey, Store, StoreError};
+use room::{
+    item_words::{list_named_actors, read_erased_actors},
+    world::{self, WorldQuery},
+};
 
 use crate::{
     deps::Deps,
-    facts::{
-        FactsByReady, LoadedBatch, SenderFacts, collect_wanted, days_of, facts_by_ready, list_named_actors,
-        state_keys,
-    },
+    facts::{FactsByReady, LoadedBatch, SenderFacts, collect_wanted, days_of, facts_by_ready, state_keys},
 };
 
 /// The journal, profiles, days, subjects and follows of all Readys of a batch, each read once; and the Readys, with all
@@ -75,18 +74,6 @@ async fn note_erased_actors(deps: &Deps, readys: &[Ready], facts: &mut FactsByRe
         }
     }
     Ok(())
-}
-
-/// Those of some persons who were erased and not welcomed since.
-pub async fn read_erased_actors(
-    store: &dyn Store,
-    persons: BTreeSet<(Tenant, Person)>,
-) -> Result<BTreeSet<(Tenant, Person)>, StoreError> {
-    let keys: Vec<StateKey> =
-        persons.iter().map(|(tenant, person)| StateKey::Notes(tenant.clone(), person.clone())).collect();
-    let states = store.states(&keys).await?;
-    let found = persons.into_iter().zip(states).filter(|(_, state)| state.flag(notes::ERASED));
-    Ok(found.map(|(who, _)| who).collect())
 }
 
 /// A Ready with all that its lists name. Without them nobody could say what it tells: they are gone only where it is not told.

@@ -6,18 +6,17 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::{CallItem, CallPayload, MailPayload, Message, MessagePayload, PushPayload};
 use model::{
-    Actor, Channel, EntryKey, EntryReason, EntryView, Kind, SubjectRef, UtcMillis, VersionedState,
-    WorldSnapshot, badge,
+    Channel, EntryKey, EntryReason, Kind, SubjectRef, UtcMillis, VersionedState, WorldSnapshot, badge,
     civil_time::ZoneRules,
     device::{self, DevicePlatform},
     hook::Hook,
-    limits::ACTORS_SOUGHT_MAX,
     person::profile,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
     world::TenantSnapshot,
 };
 use render::{ItemInput, ItemWords, ListedItem, MailInput, MessageRenderer, SectionInput};
+use room::item_words::collect_words;
 
 use crate::{
     check::{CheckedReady, section_of_entry},
@@ -328,35 +327,13 @@ fn group_items(
             continue;
         }
         let (subject, reasons, maybe) = (entry.subject.clone(), entry.reasons.clone(), entry.maybe);
+        let find = |key| facts.view.get(key);
+        let words = collect_words(entry.key, entry.keys().collect(), &find, &facts.erased);
         if let Some(items) = sections.get_mut(section) {
-            items.push(SectionItem { kind, subject, reasons, maybe, words: collect_words(entry, facts) });
+            items.push(SectionItem { kind, subject, reasons, maybe, words });
         }
     }
     sections
-}
-
-/// What the events of an entry said themselves, and of those for which it stands: who did it is sought among the newest. Who
-/// was erased since has no name.
-fn collect_words(entry: &ReadyEntry, SenderFacts { view, erased, .. }: &SenderFacts) -> ItemWords {
-    let mut keys: Vec<EntryKey> = entry.keys().collect();
-    keys.sort_unstable_by(|a, b| b.cmp(a));
-    let newest = || keys.iter().take(ACTORS_SOUGHT_MAX).filter_map(|key| view.get(*key)?.actor());
-    // Whoever the newest event does not name may be named by an older one.
-    let is_erased = |actor: &Actor| actor.person().is_some_and(|person| erased.contains(person));
-    let is_named = |actor: &&Actor| actor.name.is_some() && !is_erased(actor);
-    let named = |actor: &Actor| newest().filter(is_named).find(|other| other.id == actor.id).cloned();
-    let mut known = BTreeSet::new();
-    let actors = newest().filter(|actor| known.insert(&actor.id)).filter_map(named).collect();
-    let lead = view.get(entry.key);
-    let first = lead.and_then(EntryView::actor);
-    ItemWords {
-        actor: first.and_then(named),
-        actors,
-        // Beside whom the sentence names, or calls somebody. If nobody did the newest, it is all of them.
-        others: known.len().saturating_sub(usize::from(first.is_some())),
-        kept: lead.map(|lead| lead.kept_fields().clone()).unwrap_or_default(),
-        count: keys.len(),
-    }
 }
 
 /// The sections as the renderer wants them; one that says nothing may have more that waits.

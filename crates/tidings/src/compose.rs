@@ -51,6 +51,8 @@ use web::{RequestGuard, guard::RoleToken};
 
 /// Bytes of each of the process's secrets.
 const SECRET_BYTES: usize = 24;
+/// So many are enough that no two processes of a house read as one.
+const FEED_NAME_BYTES: usize = 8;
 const MEASURE_LAG: Duration = Duration::from_secs(5);
 /// How often a house looks whether it has settled where its engines are elsewhere.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -207,7 +209,7 @@ async fn compose_house(
         place = zones.origin().describe_place(),
         "rules of time zones"
     );
-    let mut settings = house_settings(site);
+    let mut settings = house_settings(site)?;
     settings.watches = house_watches(site, &engines)?;
     let intake = settings.ingest.clone();
     let (catalogue, clock) = (site.catalogue.clone(), site.clock.clock().clone());
@@ -250,7 +252,7 @@ async fn compose_house(
 }
 
 /// What the rooms are told of the configuration.
-fn house_settings(site: &ProcessContext) -> house::Config {
+fn house_settings(site: &ProcessContext) -> anyhow::Result<house::Config> {
     let Config { tenant, limits, partitions, returns, engine, shares, .. } = &site.config;
     let mut settings = house::Config::with_defaults(tenant.clone(), limits.lag);
     settings.rooms = site.rooms.clone();
@@ -267,6 +269,12 @@ fn house_settings(site: &ProcessContext) -> house::Config {
         settings.names = ClusterNames { prefix: engines.kafka.prefix.as_str().into() };
         settings.look_again = Some(LOOK_AGAIN);
         settings.takes_up = TakeUpPolicy::IfNew;
+        // Each process hears of all persons: none shares the reading with another.
+        let own = match &engines.kafka.instance {
+            Some(instance) => instance.clone(),
+            None => random_hex(FEED_NAME_BYTES)?,
+        };
+        settings.feed.group = format!("{}-{own}", feed::config::GROUP).into();
     } else {
         settings.fanout.crowd_parts = 1;
     }
@@ -277,7 +285,7 @@ fn house_settings(site: &ProcessContext) -> house::Config {
         settings.sender.returns = Some(ReturnAddresses::new(domain, site.secret.clone(), *provider));
         settings.ingest.returns = Some(ingest::ReturnPaths::new(domain, site.secret.clone()));
     }
-    settings
+    Ok(settings)
 }
 
 /// Who looks after the house beside its rooms.

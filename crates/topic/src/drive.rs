@@ -20,8 +20,8 @@ use runtime::{Clock, ShutdownSignal, WorkTracker, retry, work_tracker::WorkGuard
 
 use crate::metrics::GroupTurnMetrics;
 use crate::port::{
-    GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, TopicError, TopicOffsets, TopicRecord,
-    Topics,
+    CommitError, GroupMembership, Member, MemberEvent, NewRecord, RecordBatch, TopicError, TopicOffsets,
+    TopicRecord, Topics, Turn,
 };
 
 mod round;
@@ -47,6 +47,12 @@ pub trait RoomWork: Send + Sync {
     /// Takes over a partition with its state. Called once for each assignment.
     fn restore(&mut self, _partition: u32, _state: Vec<TopicRecord>) -> anyhow::Result<()> {
         Ok(())
+    }
+
+    /// Whether it wants nothing that was appended before a partition was assigned to it: each time it begins where the
+    /// partition ends, before it is given the partition.
+    fn begins_at_end(&self) -> bool {
+        false
     }
 
     /// Lets go of a partition and all memory of it.
@@ -359,6 +365,9 @@ impl DriveLoop {
         partitions: Vec<(u32, u64)>,
         work: &mut dyn RoomWork,
     ) -> anyhow::Result<()> {
+        if work.begins_at_end() && self.skip_to_ends(&partitions).await?.is_none() {
+            return Ok(());
+        }
         let Self { drive, member, owned, .. } = self;
         let keeps = drive.membership.state.is_some();
         let (member, shutdown, mut failed) = (&**member, &drive.shutdown, Vec::new());
@@ -380,6 +389,26 @@ impl DriveLoop {
         }
         self.awaiting = false;
         Ok(())
+    }
+
+    /// Moves the positions of partitions to their ends; nothing if it was asked to stop meanwhile. One that is lost by then is
+    /// assigned anew.
+    async fn skip_to_ends(&mut self, partitions: &[(u32, u64)]) -> anyhow::Result<Option<()>> {
+        let Self { drive, member, .. } = self;
+        for (partition, generation) in partitions.iter().copied() {
+            let skip = async {
+                let offsets = member.ends(partition).await?;
+                match member.commit(Turn { partition, generation, offsets, records: Vec::new() }).await {
+                    Ok(()) | Err(CommitError::Lost(_) | CommitError::Aborted(_)) => {}
+                    Err(CommitError::Engine(error)) => return Err(error),
+                }
+                member.rewind(partition).await
+            };
+            if or_stop(&drive.shutdown, skip).await?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
     }
 
     /// Instants have come: notes for each partition how far it must be read first.

@@ -19,7 +19,8 @@ use crate::{
 };
 
 /// What scripts may send, and what they may read beside the body.
-const SENT_HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, if-none-match");
+const SENT_HEADERS: HeaderValue =
+    HeaderValue::from_static("authorization, content-type, if-none-match, last-event-id");
 const READ_HEADERS: HeaderValue = HeaderValue::from_static("etag, retry-after");
 
 /// The sites that may ask some paths, and by which methods: `GET, POST`.

@@ -38,6 +38,11 @@ impl ListParams {
         Ok(Self(given))
     }
 
+    /// Of these parameters those that were given.
+    pub fn only(&self, names: &[&str]) -> Self {
+        Self(self.0.iter().filter(|(given, _)| names.contains(&given.as_str())).cloned().collect())
+    }
+
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }

@@ -132,10 +132,17 @@ async fn with_api_keys_the_key_says_whose_persons_these_are() {
     assert_eq!(door.entries("", &[]).await.status, StatusCode::UNAUTHORIZED);
 }
 
-const SITE: &str = "https://shop.example";
+pub(super) const SITE: &str = "https://shop.example";
 
 /// A house with a login of its own, and one of another tenant.
-async fn door_with_logins(is_locked: bool) -> (HouseDoor, [TestLogin; 2]) {
+pub(super) async fn door_with_logins(is_locked: bool) -> (HouseDoor, [TestLogin; 2]) {
+    door_of_logins(test_catalogue(), is_locked).await
+}
+
+pub(super) async fn door_of_logins(
+    catalogue: Arc<Catalogue>,
+    is_locked: bool,
+) -> (HouseDoor, [TestLogin; 2]) {
     let logins = [TestLogin::new(1), TestLogin::new(2)];
     let issuer = |(login, tenant, audience): (&TestLogin, &str, &str)| {
         let origins = vec![SITE.to_owned()];
@@ -146,7 +153,7 @@ async fn door_with_logins(is_locked: bool) -> (HouseDoor, [TestLogin; 2]) {
         Arc::new(issuer)
     };
     let issuers = [(&logins[0], "main", "tidings"), (&logins[1], "other", "others")].map(issuer);
-    let door = door_with((test_catalogue(), true, is_locked), |app| HttpApp {
+    let door = door_with((catalogue, true, is_locked), |app| HttpApp {
         persons: PersonAccess::new(issuers.into()),
         ..app
     });

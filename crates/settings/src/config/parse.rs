@@ -27,7 +27,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 49] = [
+const CRATES: [&str; 50] = [
     "adapters",
     "bench",
     "calendar",
@@ -41,6 +41,7 @@ const CRATES: [&str; 49] = [
     "diverse_order",
     "expression",
     "fanout",
+    "feed",
     "feed_bundles",
     "geoip",
     "house",

@@ -11,6 +11,7 @@ use crate::{
     port::{CommitError, TopicName, TopicRetention, TopicSpec, Turn, TurnGuarantee},
 };
 
+mod at_end;
 mod stall;
 
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -16,7 +16,10 @@ use model::{
     plan::Plan,
     ready::{Ready, ReadyEntry},
 };
-use room::world::{self, WorldQuery};
+use room::{
+    item_words,
+    world::{self, WorldQuery},
+};
 use sender::facts;
 use source_text::did_you_mean;
 use store::StateKey;
@@ -44,9 +47,10 @@ pub async fn load_known_person(person: &Person, at: LookupContext<'_>) -> anyhow
     let (profile, preferences, notes) = (next(), next(), next());
     let view = explain::load_days(store, tenant, person, now).await?.settle(&notes, now);
     let record = windows::load_person(log, tenant, person).await?;
-    let named = facts::list_named_actors(view.entries().map(|(_, entry)| entry));
+    let named = item_words::list_named_actors(view.entries().map(|(_, entry)| entry));
     let named = named.into_iter().map(|actor| (tenant.clone(), actor)).collect();
-    let erased = sender::read_erased_actors(store, named).await?.into_iter().map(|(_, who)| who).collect();
+    let erased =
+        item_words::read_erased_actors(store, named).await?.into_iter().map(|(_, who)| who).collect();
     Ok(LoadedPerson { profile, preferences, notes, view, record, erased })
 }
 

@@ -29,7 +29,7 @@ const PORTS: &[&str] = &["topic", "store", "courier", "live", "traces", "runtime
 /// What every room is given and shares.
 const ROOM: &[&str] = &["room"];
 /// The rooms that there are.
-const FOUR_ROOMS: &[&str] = &["ingest", "fanout", "digest", "sender"];
+const ALL_ROOMS: &[&str] = &["ingest", "fanout", "digest", "sender", "feed"];
 /// The engines and couriers of others.
 const ADAPTERS: &[&str] = &["topic-kafka", "store-cql", "courier-net", "registry", "otlp"];
 /// A house and what is done with it, each above those before it.
@@ -86,8 +86,9 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("fanout", &[NOUNS, PORTS, ROOM]),
     ("digest", &[NOUNS, PORTS, ROOM]),
     ("sender", &[NOUNS, PORTS, ROOM]),
+    ("feed", &[NOUNS, PORTS, ROOM, &["web", "listener"]]),
     // The scenario runner runs the rooms over the embedded engines.
-    ("stage", &[NOUNS, PORTS, ROOM, FOUR_ROOMS]),
+    ("stage", &[NOUNS, PORTS, ROOM, ALL_ROOMS]),
     // The adapters too: a raw loop beside a figure needs what the adapter stands on.
     (
         "bench",
@@ -95,26 +96,26 @@ const MAY: &[(&str, &[&[&str]])] = &[
             NOUNS,
             PORTS,
             ROOM,
-            FOUR_ROOMS,
+            ALL_ROOMS,
             &["geoip", "topic-kafka", "store-cql", "courier-net", "otlp", "stage"],
         ],
     ),
     // What is set of an adapter is read by the adapter's own words.
     ("settings", &[NOUNS, PORTS, ADAPTERS]),
     ("shell", &[NOUNS, PORTS, &["courier-net", "http-agent", "settings"]]),
-    ("house", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["geoip", "courier-net", "http-agent", "settings"]]),
-    ("upkeep", &[NOUNS, PORTS, FOUR_ROOMS, &["settings", "shell", "house"]]),
-    ("views", &[NOUNS, PORTS, ROOM, FOUR_ROOMS, &["settings", "shell", "house", "upkeep"]]),
+    ("house", &[NOUNS, PORTS, ROOM, ALL_ROOMS, &["geoip", "courier-net", "http-agent", "settings"]]),
+    ("upkeep", &[NOUNS, PORTS, ALL_ROOMS, &["settings", "shell", "house"]]),
+    ("views", &[NOUNS, PORTS, ROOM, ALL_ROOMS, &["settings", "shell", "house", "upkeep"]]),
     ("adapters", &[NOUNS, PORTS, ADAPTERS, HOUSE]),
-    ("console", &[NOUNS, PORTS, FOUR_ROOMS, HOUSE, &["web", "listener", "courier-net"]]),
+    ("console", &[NOUNS, PORTS, ALL_ROOMS, HOUSE, &["web", "listener", "courier-net"]]),
     ("lifecycle", &[NOUNS, PORTS, HOUSE, &["geoip", "http-agent", "web", "listener", "adapters", "console"]]),
-    ("scenario", &[NOUNS, PORTS, FOUR_ROOMS, ADAPTERS, HOUSE, &["geoip", "web", "adapters", "stage"]]),
+    ("scenario", &[NOUNS, PORTS, ALL_ROOMS, ADAPTERS, HOUSE, &["geoip", "web", "adapters", "stage"]]),
     (
         "cli",
         &[
             NOUNS,
             PORTS,
-            FOUR_ROOMS,
+            ALL_ROOMS,
             ADAPTERS,
             HOUSE,
             &["web", "listener", "adapters", "console", "lifecycle"],
@@ -126,7 +127,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
         &[
             NOUNS,
             PORTS,
-            FOUR_ROOMS,
+            ALL_ROOMS,
             ADAPTERS,
             HOUSE,
             &["web", "listener", "adapters", "console", "lifecycle"],
@@ -139,7 +140,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
             NOUNS,
             PORTS,
             ROOM,
-            FOUR_ROOMS,
+            ALL_ROOMS,
             ADAPTERS,
             HOUSE,
             &["web", "listener", "adapters", "console", "lifecycle"],

@@ -8,8 +8,9 @@ use crate::{
 
 /// Units of gauges: what a number can be measured in, and what can be counted. The lag of a group has none, for it is
 /// called what the exporters of Kafka call it.
-const UNITS: [&str; 21] = [
+const UNITS: [&str; 22] = [
     "bytes",
+    "connections",
     "days",
     "edition",
     "editions",

@@ -1,0 +1,71 @@
+//! Makes the feed of a person: of their days, of what they chose, and of now.
+
+use std::{
+    collections::{BTreeSet, hash_map::DefaultHasher},
+    hash::{Hash as _, Hasher as _},
+};
+
+use catalogue::Catalogue;
+use feed_bundles::{FeedBundle, bundle::make_bundles, counts::FeedCounts, listing::FeedRules};
+use model::{DayLife, DayView, Person, SubjectRef, Tenant, UtcMillis};
+
+use crate::{
+    facts::{FeedSheet, PersonFacts},
+    shelf::PersonShelf,
+};
+
+/// For so long at most a feed is believed that was made of the same: words in force may end by the clock.
+const BELIEVED_MS: i64 = 60_000;
+
+/// Of what a feed is made.
+#[derive(Clone, Copy, Debug)]
+pub struct SheetInput<'a> {
+    /// The one that the person has.
+    pub catalogue: &'a Catalogue,
+    pub tenant: &'a Tenant,
+    pub person: &'a Person,
+    pub facts: &'a PersonFacts,
+    pub shelf: &'a PersonShelf,
+    pub life: DayLife,
+    pub now: UtcMillis,
+}
+
+pub fn make_sheet(input: SheetInput<'_>) -> FeedSheet {
+    let SheetInput { catalogue, tenant, person, facts, shelf, life, now } = input;
+    let reader = facts.reader(tenant, person);
+    let rules = FeedRules { catalogue, reader, world: &shelf.world, now };
+    let (mut entries, mut until) = (Vec::new(), now.plus(BELIEVED_MS));
+    for (day, view) in shelf.days.iter().filter(|(day, _)| !life.is_over(**day, now)) {
+        let settled = DayView::clone(view).settle(&facts.notes, now);
+        let back = settled.entries().filter_map(|(_, entry)| entry.put_off());
+        until = back.chain([life.expiry(*day)]).fold(until, UtcMillis::min);
+        entries.extend(rules.list_entries(&settled));
+    }
+    let looks = entries.iter().filter_map(|entry| entry.attention.seen).filter(|at| *at <= now);
+    let as_of = looks.max().unwrap_or(UtcMillis(0));
+    let bundles = make_bundles(entries, as_of);
+    let counts = FeedCounts::from_bundles(&bundles, catalogue);
+    let revision = revision_of(&bundles);
+    FeedSheet { made_of: facts.fingerprint(), made_at: now, until, as_of, bundles, counts, revision }
+}
+
+/// Changes with whatever a page shows of bundles, but for the words of what their subjects are by now.
+fn revision_of(bundles: &[FeedBundle]) -> u64 {
+    let mut hash = DefaultHasher::new();
+    for bundle in bundles {
+        bundle.id.hash(&mut hash);
+        for entry in bundle.entries() {
+            (entry.place(), entry.attention.is_read, entry.attention.is_saved).hash(&mut hash);
+        }
+    }
+    hash.finish()
+}
+
+/// The subjects of which bundles and choices ask what is known of them.
+pub fn list_asked_subjects(catalogue: &Catalogue, view: &DayView) -> BTreeSet<SubjectRef> {
+    let asks = |kind: &model::Kind| {
+        catalogue.kinds.get(kind).is_some_and(|kind| kind.thread.is_some() || kind.bundles_by_state())
+    };
+    let entries = view.entries().filter(|(_, entry)| entry.reasons.iter().any(|reason| asks(&reason.kind)));
+    entries.filter_map(|(_, entry)| entry.subject().cloned()).collect()
+}

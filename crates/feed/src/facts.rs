@@ -1,0 +1,82 @@
+//! What is known of a person when their feed is asked for, and the feed that is made of it.
+
+use std::{
+    collections::hash_map::DefaultHasher,
+    hash::{Hash as _, Hasher as _},
+};
+
+use catalogue::{Catalogue, truth::ReaderFacts};
+use feed_bundles::{FeedBundle, FeedEntry, bundle::make_bundles, counts::FeedCounts, rule::BundleRule};
+use model::{Person, Tenant, UtcMillis, VersionedState};
+
+/// Names a person among all tenants.
+pub type TenantPerson = (Tenant, Person);
+
+/// What is asked of a person at every request.
+#[derive(Clone, Debug, Default)]
+pub struct PersonFacts {
+    pub profile: VersionedState,
+    pub preferences: VersionedState,
+    pub notes: VersionedState,
+}
+
+impl PersonFacts {
+    pub fn reader<'a>(&'a self, tenant: &'a Tenant, person: &'a Person) -> ReaderFacts<'a> {
+        let Self { profile, preferences, notes } = self;
+        ReaderFacts { tenant, person, profile, preferences, notes }
+    }
+
+    /// Names what a feed depends on beside the days: while it is the same, so is the feed.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = DefaultHasher::new();
+        for state in [&self.profile, &self.preferences, &self.notes] {
+            state.cells.len().hash(&mut hash);
+            for (field, cell) in &state.cells {
+                (field, cell.version, cell.value.is_some()).hash(&mut hash);
+            }
+        }
+        hash.finish()
+    }
+}
+
+/// A person's feed at an instant.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FeedSheet {
+    /// What it was made of, beside the days.
+    pub made_of: u64,
+    pub made_at: UtcMillis,
+    /// From then on it may be another one although nothing was written: what was put off comes back, a day ends.
+    pub until: UtcMillis,
+    /// When something of it was looked at last: as of then its bundles are what they are now.
+    pub as_of: UtcMillis,
+    /// The newest first.
+    pub bundles: Vec<FeedBundle>,
+    pub counts: FeedCounts,
+    /// Names what it shows: another one shows something else.
+    pub revision: u64,
+}
+
+impl FeedSheet {
+    /// The same entries as they were bundled when everything until an instant had been looked at; or by another key.
+    pub fn bundles_as_of(
+        &self,
+        rule: BundleRule,
+        as_of: UtcMillis,
+        catalogue: &Catalogue,
+    ) -> Vec<FeedBundle> {
+        if rule == BundleRule::Catalogue && as_of == self.as_of {
+            return self.bundles.clone();
+        }
+        make_bundles(self.list_ruled(rule, catalogue), as_of)
+    }
+
+    /// The entries with their keys by a rule.
+    pub fn list_ruled(&self, rule: BundleRule, catalogue: &Catalogue) -> Vec<FeedEntry> {
+        self.entries().map(|entry| rule.apply(entry.clone(), catalogue)).collect()
+    }
+
+    /// The entries that it lists, in no order.
+    pub fn entries(&self) -> impl Iterator<Item = &FeedEntry> {
+        self.bundles.iter().flat_map(FeedBundle::entries)
+    }
+}

@@ -1,0 +1,42 @@
+//! The room that shows people their entries: bundles on the web, counts, what they did with them, and what is new at once.
+//!
+//! Nothing is written for a feed: its bundles are made of a person's days whenever somebody asks, so another rule needs
+//! nothing to be written again. What was read is kept in memory for as long as the log says that nothing was added to it.
+//!
+//! # Tour
+//!
+//! [`http`] is the way in; [`request`] is what may be asked, and [`report`] what is answered. [`shelf`] is what was read of
+//! a person, [`shelf_cache`] keeps it, and [`live_board`] knows who waits to hear of news. [`load`] asks the store,
+//! [`facts`] has the types of what it says, and [`decide`] makes a feed of it, as the crate `feed-bundles` has it. [`texts`]
+//! says each bundle in the person's words. [`mark`] says which entries a mark is for, and [`apply`] writes it. [`run`] reads
+//! the log, as [`read`] understands it, and lets go of what is out of date.
+
+pub mod config;
+mod deps;
+
+mod read;
+pub mod report;
+pub mod request;
+
+mod decide;
+mod facts;
+mod live_board;
+mod load;
+mod mark;
+mod shelf;
+mod shelf_cache;
+mod texts;
+
+mod apply;
+
+pub mod http;
+pub mod metrics;
+pub mod run;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use deps::{Deps, FeedBoard};
+pub use http::{HttpFeed, api_router};
+pub use run::run;

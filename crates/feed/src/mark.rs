@@ -1,0 +1,103 @@
+//! Which entries a mark is for: of those that are listed, or by their names.
+
+use std::collections::BTreeSet;
+
+use feed_bundles::{BundleName, FeedBundle, FeedEntry};
+use model::{DayLife, EntryKey, Kind, UtcMillis};
+use room::feedback::{check_entry_day, check_snooze};
+use web::HttpProblem;
+use wire::FeedbackAction;
+
+use crate::{
+    facts::FeedSheet,
+    request::{FilterContext, MarkRequest, MarkTarget, wrong_at},
+};
+
+/// What a mark comes to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MarkPlan {
+    /// A note stands for all until now, or for all of a kind.
+    Note(Option<Kind>),
+    /// These entries, in order.
+    Entries(Vec<EntryKey>),
+}
+
+pub fn plan_mark(
+    request: &MarkRequest,
+    sheet: &FeedSheet,
+    context: FilterContext<'_>,
+    (life, now): (DayLife, UtcMillis),
+) -> Result<MarkPlan, HttpProblem> {
+    let has_note = matches!(request.did, FeedbackAction::Read | FeedbackAction::Cleared);
+    match &request.target {
+        MarkTarget::All if has_note && request.shown.is_none() => return Ok(MarkPlan::Note(None)),
+        MarkTarget::Kind(kind) if has_note && request.shown.is_none() => {
+            check_kind(kind, context)?;
+            return Ok(MarkPlan::Note(Some(kind.clone())));
+        }
+        MarkTarget::Kind(kind) => check_kind(kind, context)?,
+        _ => {}
+    }
+    let keys = list_meant(request, sheet, context, (life, now))?;
+    check_snooze(&keys, request.did, life).map_err(|reason| wrong_at("/until", reason))?;
+    Ok(MarkPlan::Entries(keys))
+}
+
+fn check_kind(kind: &Kind, context: FilterContext<'_>) -> Result<(), HttpProblem> {
+    if context.catalogue.kinds.contains_key(kind) {
+        return Ok(());
+    }
+    Err(wrong_at("/kind", format!("there is no kind `{kind}`")))
+}
+
+fn list_meant(
+    request: &MarkRequest,
+    sheet: &FeedSheet,
+    context: FilterContext<'_>,
+    (life, now): (DayLife, UtcMillis),
+) -> Result<Vec<EntryKey>, HttpProblem> {
+    let MarkRequest { target, shown, rule, .. } = request;
+    let is_shown = |entry: &FeedEntry| shown.as_ref().is_none_or(|visit| visit.has_shown(entry));
+    let of = |wants: &dyn Fn(&FeedEntry) -> bool| -> BTreeSet<EntryKey> {
+        let meant = sheet.entries().filter(|entry| wants(entry) && is_shown(entry));
+        meant.map(|entry| entry.key).collect()
+    };
+    let keys = match target {
+        MarkTarget::Entries(keys) => {
+            for (number, key) in keys.iter().enumerate() {
+                check_entry_day(*key, life, now)
+                    .map_err(|reason| wrong_at(&format!("/entries/{number}"), reason))?;
+            }
+            // Named by themselves, also what is not listed: what was cleared is restored so.
+            keys.iter().copied().collect()
+        }
+        MarkTarget::All => of(&|_| true),
+        MarkTarget::Kind(kind) => of(&|entry| entry.kind == *kind),
+        MarkTarget::Category(category) => of(&|entry| context.is_of_category(entry, category)),
+        MarkTarget::Thread(thread) => of(&|entry| context.is_in_thread(entry, thread)),
+        MarkTarget::Bundles(names) => {
+            let named =
+                list_named_bundles(names, |as_of| sheet.bundles_as_of(*rule, as_of, context.catalogue));
+            named
+                .iter()
+                .flat_map(FeedBundle::entries)
+                .filter(|entry| is_shown(entry))
+                .map(|entry| entry.key)
+                .collect()
+        }
+    };
+    Ok(keys.into_iter().collect())
+}
+
+/// The bundles of these names; those that are not there any more are left out.
+fn list_named_bundles(
+    names: &[BundleName],
+    bundles_as_of: impl Fn(UtcMillis) -> Vec<FeedBundle>,
+) -> Vec<FeedBundle> {
+    let instants: BTreeSet<UtcMillis> = names.iter().map(|name| name.as_of).collect();
+    let of = |as_of: UtcMillis| {
+        let is_named = move |bundle: &FeedBundle| names.contains(&BundleName { id: bundle.id, as_of });
+        bundles_as_of(as_of).into_iter().filter(is_named)
+    };
+    instants.into_iter().flat_map(of).collect()
+}

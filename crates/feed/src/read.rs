@@ -1,0 +1,81 @@
+//! What records say of feeds: whose entries are not what they were, and on which days.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Day;
+use topic::TopicRecord;
+use wire::{AnnouncementBatch, Feedback, InboxItem, topics};
+
+use crate::facts::TenantPerson;
+
+/// Days of a person that changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ChangedDays {
+    /// None of them, but something that counts for all, such as that all was read.
+    None,
+    Some(BTreeSet<Day>),
+    All,
+}
+
+/// Whose feeds changed.
+pub type ChangedFeeds = BTreeMap<TenantPerson, ChangedDays>;
+
+impl ChangedDays {
+    pub fn merge(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::All, _) | (_, Self::None) => {}
+            (Self::Some(days), Self::Some(others)) => days.extend(others),
+            (_, other) => *self = other,
+        }
+    }
+}
+
+/// Reads records of `pending` and `inbox`. What cannot be read is put aside by the room that has to; here it changes nothing.
+pub fn read_changes(records: &[TopicRecord]) -> ChangedFeeds {
+    let mut changed = ChangedFeeds::new();
+    for record in records {
+        let Some(value) = &record.value else { continue };
+        match &*record.topic {
+            topics::PENDING => {
+                if let Ok(batch) = wire::pending::decode(value) {
+                    add_announcements(&mut changed, batch);
+                }
+            }
+            topics::INBOX => {
+                if let Ok(item) = wire::inbox::decode(value) {
+                    add_item(&mut changed, &item);
+                }
+            }
+            _ => {}
+        }
+    }
+    changed
+}
+
+fn add_announcements(changed: &mut ChangedFeeds, batch: AnnouncementBatch) {
+    let AnnouncementBatch { tenant, announcements } = batch;
+    for announcement in announcements {
+        let days = ChangedDays::Some([announcement.day].into());
+        add_change(changed, (tenant.clone(), announcement.person), days);
+    }
+}
+
+/// Of what a person's owner is told, what a feed shows: that a message left is nothing to it.
+fn add_item(changed: &mut ChangedFeeds, item: &InboxItem) {
+    let days = match item {
+        InboxItem::Feedback(Feedback { keys, .. }) if keys.is_empty() => ChangedDays::None,
+        InboxItem::Feedback(Feedback { keys, .. }) => {
+            ChangedDays::Some(keys.iter().map(|key| key.day()).collect())
+        }
+        InboxItem::Erased { .. } => ChangedDays::All,
+        InboxItem::Fact(_) | InboxItem::Delivery(_) | InboxItem::ByHand { .. } | InboxItem::Seen { .. } => {
+            return;
+        }
+    };
+    let (tenant, person) = item.owner();
+    add_change(changed, (tenant.clone(), person.clone()), days);
+}
+
+fn add_change(changed: &mut ChangedFeeds, whose: TenantPerson, days: ChangedDays) {
+    changed.entry(whose).and_modify(|known| known.merge(days.clone())).or_insert(days);
+}
