@@ -35,7 +35,6 @@ mod clock;
 mod description;
 mod devices;
 mod editions;
-pub mod entries;
 mod erase;
 mod error_page;
 mod explain;
@@ -149,8 +148,11 @@ impl HttpApp {
         })
     }
 
-    /// The feeds of persons.
+    /// The feeds of persons, where their room is.
     fn feed_router(&self) -> ApiRouter {
+        if !self.house.runs_room(RoomName::Feed) {
+            return ApiRouter::new();
+        }
         feed::api_router(feed::HttpFeed { deps: self.house.feed().clone(), door: self.person_door() })
     }
 
@@ -195,7 +197,6 @@ pub fn router(app: Arc<HttpApp>) -> Router {
         .merge(problem_lookup::routes())
         .with_state(app.clone())
         .merge(app.intake(app.keys.clone()))
-        .merge(entries::routes(&app))
         .merge(app.feed_router());
     Router::new()
         .merge(pages)
@@ -214,11 +215,11 @@ pub fn router(app: Arc<HttpApp>) -> Router {
 /// The paths of a process without the way in: health and metrics, and those of feeds if it has that room.
 pub fn machine_router(app: Arc<HttpApp>) -> Router {
     begin_description();
-    let mut described =
-        ApiRouter::new().merge(health::routes(&app)).merge(problem_lookup::routes()).with_state(app.clone());
-    if app.house.runs_room(RoomName::Feed) {
-        described = described.merge(app.feed_router());
-    }
+    let described = ApiRouter::new()
+        .merge(health::routes(&app))
+        .merge(problem_lookup::routes())
+        .with_state(app.clone())
+        .merge(app.feed_router());
     Router::new()
         .fallback(page::answer_missing)
         .with_state(app.clone())

@@ -4,16 +4,20 @@
 //! The `Host` header is checked by the code that mounts this router.
 
 mod description;
+mod entries;
 mod live;
 
 use std::sync::Arc;
 
-use aide::axum::{
-    ApiRouter,
-    routing::{get_with, post_with},
+use aide::{
+    axum::{
+        ApiRouter,
+        routing::{get_with, post_with},
+    },
+    openapi::OpenApi,
 };
 use axum::{
-    Json,
+    Json, Router,
     extract::{DefaultBodyLimit, State},
     http::{HeaderMap, StatusCode},
     middleware::from_fn_with_state,
@@ -75,7 +79,12 @@ struct FeedService {
 
 type FeedState = State<Arc<FeedService>>;
 
-/// The paths of the feed, with their description.
+/// The paths of the feed.
+pub fn router(http: HttpFeed) -> Router {
+    api_router(http).finish_api(&mut OpenApi::default())
+}
+
+/// The same, with their description.
 pub fn api_router(http: HttpFeed) -> ApiRouter {
     let has_others = {
         let door = http.door.clone();
@@ -98,6 +107,10 @@ pub fn api_router(http: HttpFeed) -> ApiRouter {
         .api_route("/v1/people/{id}/feed/{bundle}", get_with(show_bundle, describe_operation(bundle)))
         .api_route("/v1/people/{id}/counts", get_with(show_counts, describe_operation(counts)))
         .api_route("/v1/people/{id}/marks", post_with(post_marks, describe_operation(marks)))
+        .api_route(
+            "/v1/people/{id}/entries",
+            get_with(entries::list_entries, describe_operation(entries::DOC)),
+        )
         .api_route("/v1/people/{id}/live", get_with(live::stream_news, describe_operation(live)))
         .layer(DefaultBodyLimit::max(MARK_BYTES_MAX))
         .layer(from_fn_with_state(sites, answer_other_origins))
@@ -232,12 +245,26 @@ impl FeedService {
         person: Result<String, HttpProblem>,
         read: impl AsyncFnOnce(PersonCaller, Person) -> Result<T, HttpProblem>,
     ) -> Result<CachedJson<T>, HttpProblem> {
+        let text = async |caller, person| {
+            let report = read(caller, person).await?;
+            serde_json::to_string(&report).map_err(|error| HttpProblem::internal(&error.into()))
+        };
+        self.answer_text(path, headers, scope, person, text).await
+    }
+
+    /// The same with what is JSON already.
+    async fn answer_text<T: Serialize>(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+        scope: KeyScope,
+        person: Result<String, HttpProblem>,
+        read: impl AsyncFnOnce(PersonCaller, Person) -> Result<String, HttpProblem>,
+    ) -> Result<CachedJson<T>, HttpProblem> {
         let watch = SteadyStopwatch::start();
         let answer = async {
             let (caller, person, permit) = self.admit(headers, scope, person)?;
-            let report = within_time(read(caller, person)).await?;
-            let body =
-                serde_json::to_string(&report).map_err(|error| HttpProblem::internal(&error.into()))?;
+            let body = within_time(read(caller, person)).await?;
             Ok(CachedJson::from_body(body, headers).map(|response| hold_until_read(response, permit)))
         };
         let answer = answer.await;

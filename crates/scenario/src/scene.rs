@@ -12,7 +12,7 @@ use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
 use axum::{
     body::{Body, to_bytes},
-    http::{Request, StatusCode, header},
+    http::{Method, Request, StatusCode, header},
 };
 use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
@@ -20,18 +20,17 @@ use geoip::AddressPlaces;
 use house::pauses::{self, KnownScopes, PauseOrder};
 use house::{self, Config, HouseEngines, RunningHouse};
 use house_facts::pause::PauseScope;
-use ingest::{IngestError, ReturnPaths};
+use ingest::IngestError;
 use model::{
     Channel, Day, DayLife, Person, PlanName, SubjectRef, Tenant, UtcMillis, civil_time::ZoneRules,
     partition::PartitionCount,
 };
 use runtime::{Clock, retry};
-use secrecy::SecretString;
 use sender::ReturnAddresses;
 use stage::{
     Scenario, StageWorld,
     scenario::{MailServerState, RestartMode, ScenarioReturn},
-    world::{StageAnswer, StageEntry, StageMail},
+    world::{StageAnswer, StageEntry, StageFeed, StageMail},
 };
 use topic::{NewRecord, Topics};
 use topic_kafka::KafkaTopics;
@@ -55,7 +54,7 @@ use super::{
     networks,
     patient_topics::{PAUSES_MAX, PatientTopics},
     real_engines::ScenarioLot,
-    running_scene::RunningScene,
+    running_scene::{RunningScene, encode_segment, open_doors, return_paths},
 };
 
 /// Bytes of an answer that are read.
@@ -187,12 +186,7 @@ impl<'a> ScenarioScene<'a> {
         let (catalogue, clock) = (self.catalogue.clone(), self.clock.clone());
         let house =
             RunningHouse::start(engines, catalogue, clock, ZoneRules::load_newest(), config.clone()).await?;
-        let intake = ingest::router(ingest::HttpIntake {
-            deps: house.intake().clone(),
-            config: config.ingest,
-            keys: Some(self.tenants.iter().map(tenant_key).collect()).into(),
-            disk_low: Arc::new(|| false),
-        });
+        let intake = open_doors(&house, config.ingest, &self.tenants);
         let topics: Arc<dyn Topics> =
             if self.lot.is_some() { Arc::new(PatientTopics(topics)) } else { topics };
         self.running = Some(RunningScene { house, intake, topics, store, engines: opened, kafka, outbox });
@@ -228,20 +222,40 @@ impl<'a> ScenarioScene<'a> {
         self.running.as_ref().context(DOWN)
     }
 
+    /// Asks the house as a service of the tenant does, until it is not busy.
+    async fn ask(
+        &self,
+        method: Method,
+        tenant: &Tenant,
+        path: &str,
+        body: &str,
+    ) -> anyhow::Result<StageAnswer> {
+        for tries in 0..POSTS_MAX {
+            let request = Request::builder()
+                .method(method.clone())
+                .uri(path)
+                .header(header::AUTHORIZATION, format!("Bearer {tenant}"))
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(Body::from(body.to_owned()))?;
+            let response = self.running_house()?.intake.clone().oneshot(request).await?;
+            let status = response.status();
+            if status == StatusCode::SERVICE_UNAVAILABLE && !matches!(self.ground, ScenarioGround::Even) {
+                self.pause(tries).await;
+                continue;
+            }
+            let body = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await?;
+            return Ok(StageAnswer {
+                status: status.as_u16(),
+                body: String::from_utf8_lossy(&body).into_owned(),
+            });
+        }
+        anyhow::bail!("the house stays busy")
+    }
+
     async fn read_days(&self, tenant: &Tenant, person: &Person) -> anyhow::Result<PersonDays> {
         let (store, now) = (&*self.running_house()?.store, UtcMillis(self.clock.now()));
         days::read_days(store, tenant, person, days::DAYS_MAX, now, Some(&self.catalogue)).await
     }
-}
-
-/// Where mails of a scenario come back to.
-fn return_paths() -> ReturnPaths {
-    ReturnPaths::new(bounce_reports::DOMAIN, LinkSecret::new(bounce_reports::SECRET))
-}
-
-/// A tenant's key is its name: nobody else can reach this house.
-fn tenant_key(tenant: &Tenant) -> web::ApiKey {
-    web::ApiKey::new(&SecretString::from(tenant.as_str()), tenant.clone())
 }
 
 #[async_trait]
@@ -275,24 +289,14 @@ impl StageWorld for ScenarioScene<'_> {
     }
 
     async fn post(&mut self, tenant: &Tenant, path: &str, body: &str) -> anyhow::Result<StageAnswer> {
-        for tries in 0..POSTS_MAX {
-            let request = Request::post(path)
-                .header(header::AUTHORIZATION, format!("Bearer {tenant}"))
-                .header(header::CONTENT_TYPE, "application/json")
-                .body(Body::from(body.to_owned()))?;
-            let response = self.running_house()?.intake.clone().oneshot(request).await?;
-            let status = response.status();
-            if status == StatusCode::SERVICE_UNAVAILABLE && !matches!(self.ground, ScenarioGround::Even) {
-                self.pause(tries).await;
-                continue;
-            }
-            let body = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await?;
-            return Ok(StageAnswer {
-                status: status.as_u16(),
-                body: String::from_utf8_lossy(&body).into_owned(),
-            });
-        }
-        anyhow::bail!("the intake stays busy")
+        self.ask(Method::POST, tenant, path, body).await
+    }
+
+    async fn feed(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<StageFeed> {
+        let path = format!("/v1/people/{}/feed?limit=100", encode_segment(person.as_str()));
+        let StageAnswer { status, body } = self.ask(Method::GET, tenant, &path, "").await?;
+        anyhow::ensure!(status == 200, "the feed of {person} is answered {status}: {body}");
+        Ok(StageFeed::parse(&serde_json::from_str(&body)?))
     }
 
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()> {

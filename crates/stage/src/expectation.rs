@@ -83,6 +83,19 @@ pub(crate) async fn check_expectation(
             comparison.compare_texts("open windows", &windows.to_string(), &found.to_string());
             fail_if_different(&comparison)
         }
+        ScenarioExpectation::Feed { person, bundles } => {
+            let found = world.feed(tenant, person).await?;
+            let mut comparison = ExpectationTable::default();
+            comparison.compare_lists("bundle", bundles, &found.bundles);
+            fail_if_different(&comparison)
+        }
+        ScenarioExpectation::Count { person, new, unread } => {
+            let found = world.feed(tenant, person).await?;
+            let mut comparison = ExpectationTable::default();
+            comparison.compare_texts("new", new, &found.new);
+            comparison.compare_texts("unread", unread, &found.unread);
+            fail_if_different(&comparison)
+        }
     }
 }
 

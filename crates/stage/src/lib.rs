@@ -76,6 +76,7 @@ mod value;
 pub mod scenario;
 
 mod args;
+mod expectation_words;
 mod verb;
 mod word;
 

@@ -305,6 +305,17 @@ pub enum ScenarioExpectation {
         person: Person,
         windows: usize,
     },
+    /// The bundles of a person's feed, the newest first; none at all if empty.
+    Feed {
+        person: Person,
+        bundles: Vec<String>,
+    },
+    /// How many of them are new, and how many unread.
+    Count {
+        person: Person,
+        new: String,
+        unread: String,
+    },
 }
 
 /// What somebody read or cleared.
@@ -360,7 +371,9 @@ impl ScenarioLine {
             | ScenarioStep::Expect(
                 ScenarioExpectation::Fates { person, .. }
                 | ScenarioExpectation::Why { person, .. }
-                | ScenarioExpectation::Open { person, .. },
+                | ScenarioExpectation::Open { person, .. }
+                | ScenarioExpectation::Feed { person, .. }
+                | ScenarioExpectation::Count { person, .. },
             ) => vec![person],
             ScenarioStep::Expect(ScenarioExpectation::Mail(mail)) => vec![&mail.person],
             ScenarioStep::Do(ScenarioAct::Event(event)) => {

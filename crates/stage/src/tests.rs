@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use house_facts::pause::PauseScope;
 use model::{Day, Person, PlanName, SubjectRef, Tenant, UtcMillis};
 use runtime::Clock;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     parse, parse_with,
@@ -18,7 +18,7 @@ use crate::{
     request, run,
     run::{ScenarioPace, run_at},
     scenario::{MailServerState, RestartMode, ScenarioAct, ScenarioReturn, ScenarioStep},
-    world::{StageAnswer, StageEntry, StageMail, StageMailSection, StageWorld},
+    world::{StageAnswer, StageEntry, StageFeed, StageMail, StageMailSection, StageWorld},
 };
 
 const HEAD: &str = "# it works\ncatalogue toy\n";
@@ -485,6 +485,14 @@ impl StageWorld for ToyWorld {
 
     async fn windows(&mut self, _: &Tenant, person: &Person) -> anyhow::Result<usize> {
         Ok(self.due.iter().filter(|(_, whose, _)| whose == person.as_str()).count())
+    }
+
+    async fn feed(&mut self, _: &Tenant, person: &Person) -> anyhow::Result<StageFeed> {
+        let entries = self.told.get(person.as_str()).cloned().unwrap_or_default();
+        let bundle = |entry: &StageEntry| json!({"says": entry.subject, "new": true, "unread": true});
+        let bundles: Vec<Value> = entries.iter().rev().map(bundle).collect();
+        let count = json!({"number": bundles.len(), "more": false});
+        Ok(StageFeed::parse(&json!({"bundles": bundles, "counts": {"new": count, "unread": count}})))
     }
 
     async fn release(&mut self, _: &Tenant, plan: &PlanName, person: Option<&Person>) -> anyhow::Result<()> {

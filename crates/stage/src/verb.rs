@@ -1,16 +1,15 @@
 //! The verbs: what stands after each, and what it comes to.
 
-use model::{Channel, Day, Person, SubjectRef, UtcMillis};
+use model::{Day, Person, SubjectRef, UtcMillis};
 use serde_json::Map;
 
 use crate::{
     args::{LineArgs, ScenarioField},
     calendar::ScenarioCalendar,
-    channel_word::channel_word,
-    fate_word::check_fates,
+    expectation_words::read_expectation,
     scenario::{
-        EventRoute, ExpectedMail, FeedbackVerb, MailServerState, RestartMode, ScenarioAct, ScenarioEvent,
-        ScenarioExpectation, ScenarioFeedbackTarget, ScenarioMute, ScenarioReturn, ScenarioStep,
+        EventRoute, FeedbackVerb, MailServerState, RestartMode, ScenarioAct, ScenarioEvent,
+        ScenarioFeedbackTarget, ScenarioMute, ScenarioReturn, ScenarioStep,
     },
     token::{LineError, TokenValue},
     value,
@@ -423,66 +422,4 @@ fn read_post(args: &mut LineArgs) -> Result<ScenarioAct, LineError> {
     let status = args.number("an HTTP status")?;
     let has = if args.check_end().is_ok() { Vec::new() } else { args.quoted_texts("a part of the answer")? };
     Ok(ScenarioAct::Post { path, body, status, has })
-}
-
-const EXPECTED: [&str; 6] = ["nothing", "fate", "why", "rejected", "quarantine", "open"];
-
-fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
-    let one = |texts: Vec<String>| texts.join("\n");
-    let known: Vec<&str> = Channel::ALL.map(channel_word).into_iter().chain(EXPECTED).collect();
-    let expected = args.one_of("an outcome", &known)?;
-    if let Some(channel) = Channel::ALL.into_iter().find(|channel| channel_word(*channel) == expected) {
-        let expected = ScenarioExpectation::Mail(read_message(args, channel)?);
-        args.check_end()?;
-        return Ok(expected);
-    }
-    let expected = match expected {
-        "nothing" => ScenarioExpectation::Nothing,
-        "fate" => {
-            let (person, subject) = (args.person()?, args.subject()?);
-            let fates = if args.peek() == Some("none") {
-                args.text("none")?;
-                Vec::new()
-            } else {
-                let column = args.column();
-                let fates = args.quoted_texts("a fate or `none`")?;
-                fates.iter().try_for_each(|fate| check_fates(fate, column))?;
-                fates
-            };
-            ScenarioExpectation::Fates { person, subject, fates }
-        }
-        "why" => {
-            let (person, subject) = (args.person()?, args.subject()?);
-            ScenarioExpectation::Why { person, subject, has: args.quoted_texts("a part of the explanation")? }
-        }
-        "rejected" => {
-            ScenarioExpectation::Rejected { reason: one(args.quoted_texts("a part of the reason")?) }
-        }
-        "quarantine" => {
-            ScenarioExpectation::Quarantine { reason: one(args.quoted_texts("a part of the reason")?) }
-        }
-        _ => {
-            ScenarioExpectation::Open { person: args.person()?, windows: args.number("a number of windows")? }
-        }
-    };
-    args.check_end()?;
-    Ok(expected)
-}
-
-fn read_message(args: &mut LineArgs, channel: Channel) -> Result<ExpectedMail, LineError> {
-    const PARTS: [&str; 6] = ["to", "headline", "sections", "has", "lacks", "silent"];
-    // Only what makes a sound can be without one.
-    let parts = if channel == Channel::Email { &PARTS[..5] } else { &PARTS[..] };
-    let mut mail = ExpectedMail::new(channel, args.person()?);
-    while args.check_end().is_err() {
-        match args.one_of(&format!("a part of a {}", channel_word(channel)), parts)? {
-            "silent" => mail.silent = true,
-            "to" => mail.to = Some(args.text("the address")?),
-            "headline" => mail.headline = Some(args.quoted_texts("the headline")?.join(" ")),
-            "sections" => mail.sections.extend(args.quoted_texts("a section (`title: item, item`)")?),
-            "has" => mail.has.extend(args.quoted_texts("a part of the mail")?),
-            _ => mail.lacks.extend(args.quoted_texts("a part that the mail lacks")?),
-        }
-    }
-    Ok(mail)
 }

@@ -65,6 +65,9 @@ pub trait StageWorld: Send {
     /// How many windows a person has open.
     async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize>;
 
+    /// A person's feed, as a bell shows it.
+    async fn feed(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<StageFeed>;
+
     /// Tells what waits under a plan now: one person's, or everybody's.
     async fn release(
         &mut self,
@@ -99,6 +102,44 @@ pub trait StageWorld: Send {
 
     /// Writes the days before this one to a file and drops them.
     async fn archive(&mut self, before: Day) -> anyhow::Result<()>;
+}
+
+/// A person's feed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StageFeed {
+    /// What each says, the newest first, with what it is: `Ann liked Moon (new)`; unread, read or saved beside.
+    pub bundles: Vec<String>,
+    /// The numbers on the bell: `3`, `99+`.
+    pub new: String,
+    pub unread: String,
+}
+
+impl StageFeed {
+    /// Reads a page of the feed, as the house answers it.
+    pub fn parse(page: &Value) -> Self {
+        let count = |which: &str| {
+            let more = if page["counts"][which]["more"] == true { "+" } else { "" };
+            format!("{}{more}", page["counts"][which]["number"])
+        };
+        let bundles = page["bundles"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Self {
+            bundles: bundles.iter().map(describe_bundle).collect(),
+            new: count("new"),
+            unread: count("unread"),
+        }
+    }
+}
+
+fn describe_bundle(bundle: &Value) -> String {
+    let is = |flag: &str| bundle[flag] == true;
+    let state = match (is("new"), is("unread")) {
+        (true, true) => "new",
+        (true, false) => "new, read",
+        (false, true) => "unread",
+        (false, false) => "read",
+    };
+    let saved = if is("saved") { ", saved" } else { "" };
+    format!("{} ({state}{saved})", bundle["says"].as_str().unwrap_or_default())
 }
 
 /// An answer of the intake.

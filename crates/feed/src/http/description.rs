@@ -45,6 +45,11 @@ pub struct BundleAddress {
     pub params: Result<ListParams, HttpProblem>,
 }
 
+/// Whose it is, by the path.
+pub async fn read_person<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<String, HttpProblem> {
+    read_segment(parts, state, PERSON).await
+}
+
 /// A part of the path, by its name.
 async fn read_segment<S: Send + Sync>(
     parts: &mut Parts,
@@ -52,12 +57,13 @@ async fn read_segment<S: Send + Sync>(
     name: &str,
 ) -> Result<String, HttpProblem> {
     let all = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
-    let Path(all) = all.map_err(|_| HttpProblem::bad_request("the path is not percent-encoded UTF-8"))?;
+    let Path(all) =
+        all.map_err(|_| HttpProblem::bad_request("the person's id is not percent-encoded UTF-8"))?;
     let found = all.into_iter().find(|(given, _)| given == name).map(|(_, text)| text);
     found.ok_or_else(|| HttpProblem::bad_request("the path lacks a part"))
 }
 
-async fn read_params<S: Send + Sync>(
+pub async fn read_params<S: Send + Sync>(
     parts: &mut Parts,
     state: &S,
     known: &[&str],
@@ -69,7 +75,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PersonAddress {
     type Rejection = HttpProblem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpProblem> {
-        Ok(Self(read_segment(parts, state, PERSON).await))
+        Ok(Self(read_person(parts, state).await))
     }
 }
 
@@ -77,7 +83,7 @@ impl<S: Send + Sync> FromRequestParts<S> for FeedAddress {
     type Rejection = HttpProblem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpProblem> {
-        let person = read_segment(parts, state, PERSON).await;
+        let person = read_person(parts, state).await;
         Ok(Self { person, params: read_params(parts, state, &PAGE_PARAMS).await })
     }
 }
@@ -86,7 +92,7 @@ impl<S: Send + Sync> FromRequestParts<S> for BundleAddress {
     type Rejection = HttpProblem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpProblem> {
-        let person = read_segment(parts, state, PERSON).await;
+        let person = read_person(parts, state).await;
         let bundle = read_segment(parts, state, BUNDLE).await;
         Ok(Self { person, bundle, params: read_params(parts, state, &BUNDLE_PARAMS).await })
     }
@@ -97,8 +103,12 @@ fn path_parameter(name: &str, schema: Schema) -> Parameter {
 }
 
 fn query_parameter(name: &str) -> Parameter {
+    query_parameter_of(name, query_schema(name))
+}
+
+pub fn query_parameter_of(name: &str, schema: Schema) -> Parameter {
     Parameter::Query {
-        parameter_data: parameter_data(name, false, query_schema(name)),
+        parameter_data: parameter_data(name, false, schema),
         allow_reserved: false,
         style: QueryStyle::Form,
         allow_empty_value: None,
@@ -133,11 +143,11 @@ fn query_schema(name: &str) -> Schema {
     }
 }
 
-fn person_parameter() -> Parameter {
+pub fn person_parameter() -> Parameter {
     path_parameter(PERSON, json_schema!({"type": "string", "minLength": 1, "maxLength": ID_BYTES_MAX}))
 }
 
-fn etag_parameter() -> Parameter {
+pub fn etag_parameter() -> Parameter {
     header_parameter("If-None-Match", json_schema!({"type": "string"}))
 }
 

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::days::EntryReport;
+use room::days::EntryReport;
 
 pub use cursor::{CursorError, EntryCursor};
 use cursor::{DayCursor, PrefixHash};

@@ -9,7 +9,7 @@ use model::{
 use proptest::prelude::*;
 
 use super::{EntryCursor, EntryPage, LISTED_DAYS_MAX, cut_page};
-use crate::days::{self, EntryReport};
+use room::days::{self, EntryReport};
 
 const TODAY: Day = Day(20_000);
 

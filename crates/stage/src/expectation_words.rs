@@ -1,0 +1,90 @@
+//! Reads what a line expects.
+
+use model::Channel;
+
+use crate::{
+    args::LineArgs,
+    channel_word::channel_word,
+    fate_word::check_fates,
+    scenario::{ExpectedMail, ScenarioExpectation},
+    token::LineError,
+};
+
+const EXPECTED: [&str; 8] = ["nothing", "fate", "why", "rejected", "quarantine", "open", "feed", "count"];
+
+pub(crate) fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
+    let one = |texts: Vec<String>| texts.join("\n");
+    let known: Vec<&str> = Channel::ALL.map(channel_word).into_iter().chain(EXPECTED).collect();
+    let expected = args.one_of("an outcome", &known)?;
+    if let Some(channel) = Channel::ALL.into_iter().find(|channel| channel_word(*channel) == expected) {
+        let expected = ScenarioExpectation::Mail(read_message(args, channel)?);
+        args.check_end()?;
+        return Ok(expected);
+    }
+    let expected = match expected {
+        "nothing" => ScenarioExpectation::Nothing,
+        "fate" => {
+            let (person, subject) = (args.person()?, args.subject()?);
+            let fates = if args.peek() == Some("none") {
+                args.text("none")?;
+                Vec::new()
+            } else {
+                let column = args.column();
+                let fates = args.quoted_texts("a fate or `none`")?;
+                fates.iter().try_for_each(|fate| check_fates(fate, column))?;
+                fates
+            };
+            ScenarioExpectation::Fates { person, subject, fates }
+        }
+        "why" => {
+            let (person, subject) = (args.person()?, args.subject()?);
+            ScenarioExpectation::Why { person, subject, has: args.quoted_texts("a part of the explanation")? }
+        }
+        "rejected" => {
+            ScenarioExpectation::Rejected { reason: one(args.quoted_texts("a part of the reason")?) }
+        }
+        "quarantine" => {
+            ScenarioExpectation::Quarantine { reason: one(args.quoted_texts("a part of the reason")?) }
+        }
+        "open" => {
+            ScenarioExpectation::Open { person: args.person()?, windows: args.number("a number of windows")? }
+        }
+        "feed" => {
+            let person = args.person()?;
+            let bundles = if args.peek() == Some("none") {
+                args.text("none")?;
+                Vec::new()
+            } else {
+                args.quoted_texts("a bundle or `none`")?
+            };
+            ScenarioExpectation::Feed { person, bundles }
+        }
+        _ => {
+            let person = args.person()?;
+            args.one_of("a count", &["new"])?;
+            let new = args.text("how many are new")?;
+            args.one_of("a count", &["unread"])?;
+            ScenarioExpectation::Count { person, new, unread: args.text("how many are unread")? }
+        }
+    };
+    args.check_end()?;
+    Ok(expected)
+}
+
+fn read_message(args: &mut LineArgs, channel: Channel) -> Result<ExpectedMail, LineError> {
+    const PARTS: [&str; 6] = ["to", "headline", "sections", "has", "lacks", "silent"];
+    // Only what makes a sound can be without one.
+    let parts = if channel == Channel::Email { &PARTS[..5] } else { &PARTS[..] };
+    let mut mail = ExpectedMail::new(channel, args.person()?);
+    while args.check_end().is_err() {
+        match args.one_of(&format!("a part of a {}", channel_word(channel)), parts)? {
+            "silent" => mail.silent = true,
+            "to" => mail.to = Some(args.text("the address")?),
+            "headline" => mail.headline = Some(args.quoted_texts("the headline")?.join(" ")),
+            "sections" => mail.sections.extend(args.quoted_texts("a section (`title: item, item`)")?),
+            "has" => mail.has.extend(args.quoted_texts("a part of the mail")?),
+            _ => mail.lacks.extend(args.quoted_texts("a part that the mail lacks")?),
+        }
+    }
+    Ok(mail)
+}
