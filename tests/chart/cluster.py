@@ -12,6 +12,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import secrets
 import signal
 import socket
@@ -157,6 +158,12 @@ def chart_before(folder):
     return folder / "helm/tidings", commits[0][:10]
 
 
+def count_pods(chart):
+    """How many Pods a release has: two of each room, and one keeper."""
+    names = re.search(r'define "tidings.roomNames" -}}\n(.*?){{', (pathlib.Path(chart) / "templates/_names.tpl").read_text(), re.S)
+    return 2 * len(names[1].split("\n- ")) - 1
+
+
 def rooms(cluster):
     """Pods that are ready, by room; those that end are left out."""
     found = {}
@@ -254,7 +261,7 @@ class Life:
     def first(self):
         self.install("install", self.old)
         found = rooms(self.cluster)
-        self.expect("nine Pods are ready", sum(is_ready for pods in found.values() for _, is_ready in pods), 9)
+        self.expect("two Pods of each room are ready, and one keeper", sum(is_ready for pods in found.values() for _, is_ready in pods), count_pods(self.old))
         self.expect("two Pods of a room are on two nodes", all(len({node for node, _ in found[room]}) == 2 for room in ("ingest", "fanout", "digest", "sender")))
         self.expect("the migration was done before", self.cluster.get("jobs")[0]["status"].get("succeeded"), 1)
 
@@ -295,8 +302,8 @@ class Life:
     def drain(self):
         with Watch(self.cluster) as watch:
             self.cluster.kubectl("drain", "n1", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s")
-        self.expect("no room lost both Pods", all(watch.fewest[room] >= 1 for room in ("ingest", "fanout", "digest", "sender")))
-        wait_for("nine Pods again", lambda: sum(is_ready for pods in rooms(self.cluster).values() for _, is_ready in pods) == 9)
+        self.expect("no room lost both Pods", all(watch.fewest[room] >= 1 for room in ("ingest", "fanout", "digest", "sender", "feed")))
+        wait_for("all Pods again", lambda: sum(is_ready for pods in rooms(self.cluster).values() for _, is_ready in pods) == count_pods(CHART))
         self.expect("nothing is left on it", all(node != "n1" for pods in rooms(self.cluster).values() for node, _ in pods))
         self.cluster.kubectl("uncordon", "n1")
 

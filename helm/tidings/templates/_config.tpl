@@ -28,7 +28,7 @@ it. A room has no secret that it does not need.
 - {name: hooksCa, file: hooks-ca, at: hooks.ca, rooms: [sender]}
 {{- end -}}
 
-{{/* The sections of `config` that only some rooms have. Elsewhere they would have no effect, and the program says so. */}}
+{{/* What of `config` only some rooms have. Elsewhere they would have no effect, and the program says so. */}}
 {{- define "tidings.sectionTable" -}}
 mail: [ingest, sender]
 push: [sender]
@@ -36,6 +36,7 @@ apns: [sender]
 fcm: [sender]
 webpush: [ingest, sender]
 hooks: [sender]
+person_tokens: [feed]
 {{- end -}}
 
 {{/* The Secrets of a room that are given: a list of `{file, at, kind, object, key}`. */}}
@@ -56,10 +57,12 @@ hooks: [sender]
 {{- $metrics := $values.metrics -}}
 {{- $found = append $found (dict "file" "metrics-key" "at" "" "kind" "secret" "object" $metrics.existingSecret "key" $metrics.key) -}}
 {{- end -}}
-{{- if eq $room "ingest" -}}
+{{- if has $room (list "ingest" "feed") -}}
 {{- range $index, $one := $values.apiKeys -}}
 {{- $found = append $found (dict "file" (printf "api-key-%d" $index) "at" "" "kind" "secret" "object" $one.existingSecret "key" (default "api-key" $one.key)) -}}
 {{- end -}}
+{{- end -}}
+{{- if eq $room "ingest" -}}
 {{- range $index, $one := $values.accessTokens -}}
 {{- $found = append $found (dict "file" (printf "access-token-%d" $index) "at" "" "kind" "secret" "object" $one.existingSecret "key" (default (printf "%s-token" $one.role) $one.key)) -}}
 {{- end -}}
@@ -115,12 +118,14 @@ hooks: [sender]
 {{- if ne $room "migrate" -}}
 {{- $_ := set $config "listen" "0.0.0.0:7280" -}}
 {{- $tokens := list (dict "role" "metrics" "token_file" "/etc/tidings/secrets/metrics-key") -}}
-{{- if eq $room "ingest" -}}
+{{- if has $room (list "ingest" "feed") -}}
 {{- $keys := list -}}
 {{- range $index, $one := $root.Values.secrets.apiKeys -}}
 {{- $keys = append $keys (dict "tenant" $one.tenant "key_file" (printf "/etc/tidings/secrets/api-key-%d" $index)) -}}
 {{- end -}}
 {{- $_ := set $config "api_keys" $keys -}}
+{{- end -}}
+{{- if eq $room "ingest" -}}
 {{- range $index, $one := $root.Values.secrets.accessTokens -}}
 {{- $tokens = append $tokens (dict "role" $one.role "token_file" (printf "/etc/tidings/secrets/access-token-%d" $index)) -}}
 {{- end -}}

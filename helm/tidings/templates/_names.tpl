@@ -17,6 +17,7 @@
 - fanout
 - digest
 - sender
+- feed
 - keeper
 {{- end -}}
 
@@ -94,6 +95,20 @@ helm.sh/hook-delete-policy: before-hook-creation{{ if ne .weight "-10" }},hook-s
 {{- else -}}
 {{ .values.replicas }}
 {{- end -}}
+{{- end -}}
+
+{{/* Which paths lead to the feed from outside, beside these: `dict "root" $ "way" .Values.ingress`. Without logins nobody
+outside has anything to show there, unless the others lead there anyway. */}}
+{{- define "tidings.feedPaths" -}}
+{{- $found := list -}}
+{{- range $path := .way.feedPaths -}}
+{{- $isOpen := not (empty $.root.Values.config.person_tokens) -}}
+{{- range $.way.paths -}}
+{{- if hasPrefix (printf "%s/" (trimSuffix "/" .)) (printf "%s/" (trimSuffix "/" $path)) -}}{{- $isOpen = true -}}{{- end -}}
+{{- end -}}
+{{- if $isOpen -}}{{- $found = append $found $path -}}{{- end -}}
+{{- end -}}
+{{- $found | toJson -}}
 {{- end -}}
 
 {{- define "tidings.publicHost" -}}

@@ -37,6 +37,15 @@
 {{- if and (has .room (list "digest" "sender")) ($config.presence | default dict).url }}
 {{ include "tidings.egressRule" (dict "ports" (include "tidings.portsOf" (dict "addresses" (list (urlParse $config.presence.url).host)) | fromJsonArray)) }}
 {{- end }}
+{{- if eq .room "feed" }}
+{{- $hosts := list }}
+{{- range $config.person_tokens }}
+{{- with .keys_url }}{{- $hosts = append $hosts (urlParse .).host }}{{- end }}
+{{- end }}
+{{- with $hosts }}
+{{ include "tidings.egressRule" (dict "ports" (include "tidings.portsOf" (dict "addresses" .) | fromJsonArray)) }}
+{{- end }}
+{{- end }}
 {{- if eq .room "sender" }}
 {{ include "tidings.egressRule" (dict "ports" (concat $policy.mailPorts $policy.webPorts | uniq)) }}
 {{- end }}
