@@ -10,6 +10,7 @@ PROGRAMS is the folder with `tidings` and `engines`. It starts engines, unless `
 - the fan-out is stopped, and Alertmanager's webhook names group, topic and runbook, and later that it is over.
 """
 
+import contextlib
 import email
 import email.policy
 import json
@@ -22,6 +23,7 @@ import tempfile
 import threading
 import time
 import urllib.error
+import urllib.request
 
 import kafka
 import yaml
@@ -59,6 +61,20 @@ class Load(threading.Thread):
         self.house.post("/v1/changes", [{"type": "post.published", "subject": f"post:{now}", "title": f"Post {now}", "author": "author:1", "time": stamp}])
         owners = [*PERSONS, *(MOODS if now % 60 == 5 else ())]
         self.house.post("/v1/changes", [{"type": "alarm.raised", "subject": f"alarm:{now}-{name}", "title": "Alarm", "owner": name, "time": stamp} for name in owners])
+        for name in PERSONS:
+            feed_of(self.house, name, "feed?limit=5")
+        feed_of(self.house, "ann", "marks", json.dumps({"mark": "seen", "all": True}).encode())
+
+
+def feed_of(house, name, what, body=None):
+    return fetch(f"http://127.0.0.1:{house.ports['feed']}/v1/people/{name}/{what}", body)
+
+
+def wait_for_news(house):
+    """A bell that is open, until the house ends."""
+    with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{house.ports['feed']}/v1/people/ann/live", timeout=60) as news:
+        for _ in news:
+            pass
 
 
 def people(house):
@@ -253,6 +269,7 @@ def main():
             wait_for("an archive", lambda: house.tidings("archive", "--before", "16d", "--out", str(house.folder / "old.avro"), code=None).returncode == 0)
             load = Load(house)
             load.start()
+            threading.Thread(target=wait_for_news, args=(house,), daemon=True).start()
             trouble(house)
             tell("promtool check metrics, before much happens", check_metrics(house))
             # The digest's windows are open for a minute, and nobody can replay what was not said.
