@@ -14,7 +14,7 @@ use preferences::{PreferenceChoice, PreferenceScope};
 use proptest::{collection::vec, prelude::*};
 
 use crate::{
-    names::{LIFE, kind, person, subject, tenant},
+    names::{LIFE, a_day, entry_key, kind, person, subject, tenant},
     seeds::check_values,
 };
 
@@ -149,7 +149,7 @@ impl ChosenScene {
         let reason = EntryReason { kind: kind(told), because: AudienceMatch::Named };
         let told = TellableEntry {
             subject: &page,
-            occurred: example_moment().now,
+            key: entry_key(a_day(), 0),
             actor: Some(&ben),
             reasons: &BTreeSet::new(),
             channel,

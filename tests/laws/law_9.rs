@@ -1,4 +1,4 @@
-//! Law 9: checked again at the end. A Ready is in hand; then something is withdrawn, read, cleared, unfollowed or
+//! Law 9: checked again at the end. A Ready is in hand; then something is withdrawn, revoked, read, cleared, unfollowed or
 //! unsubscribed before the sender runs, or while its message waits to be handed over: it is left out, and its fate says why.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,9 +77,10 @@ async fn change_in_between(mut dice: LawDice, place: &'static str) {
             }
         }
     }
-    // Nobody else is concerned but by what is true of the works.
+    // Nobody else is concerned but by what is true of the works, and by what was revoked.
     let others = world.told_titles("bob").await.len();
-    let withdrawn = left.values().filter(|fate| **fate == Fate::Ended(EndReason::NoLongerTrue)).count();
+    let of_all = [EndReason::NoLongerTrue, EndReason::Withdrawn].map(Fate::Ended);
+    let withdrawn = left.values().filter(|fate| of_all.contains(fate)).count();
     assert_eq!(others, many - withdrawn);
     let mails: BTreeSet<String> = world.mails().await.into_iter().map(|mail| mail.to).collect();
     assert_eq!(mails.contains("ann@example.com"), left.len() < many, "an empty mail, or none: {left:?}");
@@ -93,7 +94,7 @@ async fn draw_change(
 ) -> LeftOutFates {
     let mut left = LeftOutFates::new();
     let some = |dice: &mut LawDice| dice.below(by.len());
-    match dice.below(6) {
+    match dice.below(8) {
         0 => {
             let number = some(dice);
             world.withdraw(number).await;
@@ -113,8 +114,17 @@ async fn draw_change(
             world.send_fact("tidings.profile", json!({"person": "ann", "email": null})).await;
             left.extend(by.keys().map(|number| (*number, Fate::Ended(EndReason::NoAddress))));
         }
+        what @ (4 | 5) => {
+            let number = some(dice);
+            let data = match what {
+                4 => json!({"event": {"source": "laws", "id": format!("T{number}")}}),
+                _ => json!({"subject": format!("work:{number}")}),
+            };
+            world.send_fact("tidings.revoke", data).await;
+            left.insert(number, Fate::Ended(EndReason::Withdrawn));
+        }
         what => {
-            let (what, fate) = [("tidings.read", Fate::Read), ("tidings.cleared", Fate::Cleared)][what - 4];
+            let (what, fate) = [("tidings.read", Fate::Read), ("tidings.cleared", Fate::Cleared)][what - 6];
             let chosen: BTreeSet<usize> = (0..1 + dice.below(3)).map(|_| some(dice)).collect();
             for number in chosen {
                 let data = json!({"person": "ann", "subject": format!("work:{number}")});

@@ -7,13 +7,13 @@
 //!
 //! One reason that passes is enough. If none does, the answer is that of the reason which came furthest; of
 //! those that the audience does not find any more it is the first of [`EndReason::Unfollowed`], [`EndReason::MovedAway`],
-//! [`EndReason::NoLongerTrue`] and [`EndReason::KindGone`].
+//! [`EndReason::NoLongerTrue`] and [`EndReason::KindGone`]. What was revoked holds for no reason.
 
 use std::{collections::BTreeSet, slice};
 
 use expression::ConditionFacts;
 use model::{
-    AudienceMatch, Channel, EndReason, EntryReason, Person, SubjectRef, Tenant, UtcMillis, Value,
+    AudienceMatch, Channel, EndReason, EntryKey, EntryReason, Person, SubjectRef, Tenant, UtcMillis, Value,
     VersionedState, WorldSnapshot, device,
     person::{notes, profile},
     returns::{self, AddressHash},
@@ -37,8 +37,8 @@ pub struct ReaderFacts<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct TellableEntry<'a> {
     pub subject: &'a SubjectRef,
-    /// When it happened.
-    pub occurred: UtcMillis,
+    /// Which one, and when it happened.
+    pub key: EntryKey,
     /// Who did it.
     pub actor: Option<&'a Person>,
     pub reasons: &'a BTreeSet<EntryReason>,
@@ -82,6 +82,9 @@ pub fn reasons_that_hold(
     told: &TellableEntry<'_>,
     catalogue: &Catalogue,
 ) -> Result<Vec<EntryReason>, EndReason> {
+    if world.is_withdrawn(reader.tenant, told.subject, told.key) {
+        return Err(EndReason::Withdrawn);
+    }
     let mut holding = Vec::new();
     let mut furthest = None;
     for reason in told.reasons {
@@ -115,7 +118,7 @@ fn check_reason(
         return Err(TruthFailure::Untrue);
     }
     let state = world.state(reader.tenant, told.subject);
-    let is_past = kind.expires.as_ref().is_some_and(|at| at.is_past(told.occurred, state, told.moment));
+    let is_past = kind.expires.as_ref().is_some_and(|at| at.is_past(told.key.occurred, state, told.moment));
     if is_past { Err(TruthFailure::Past) } else { Ok(()) }
 }
 

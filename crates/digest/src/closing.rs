@@ -184,7 +184,7 @@ impl DigestFacts {
     ) -> ClosingVerdict {
         let JointClosing { reader, catalogue, .. } = closing;
         let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
-        let of = ClosingEntry { day: key.day(), entry, subject, state };
+        let of = ClosingEntry { key, entry, subject, state };
         let WindowReasons { reasons, aim, keys, beside } = match closing.match_reasons(&self.world, &of) {
             WindowReasonMatch::These(these) => these,
             WindowReasonMatch::Others(wanted) => return ClosingVerdict::Others(wanted),
@@ -202,7 +202,7 @@ impl DigestFacts {
                 reader,
                 &TellableEntry {
                     subject,
-                    occurred: key.occurred,
+                    key,
                     actor: entry.actor().and_then(Actor::person),
                     reasons,
                     channel: closing.plan.channel,

@@ -87,6 +87,7 @@ pub(crate) fn collect_wanted<'a>(days: impl Iterator<Item = (&'a DayKey, &'a Vec
         for row in rows {
             let DayRow::Entry(entry) = row else { continue };
             wanted.subjects.insert((key.tenant.clone(), entry.subject.clone()));
+            wanted.entries.insert((key.tenant.clone(), entry.key));
             let (follows, _) = truth::list_needs([&entry.reason]);
             for target in follows {
                 wanted.follows.insert((key.tenant.clone(), key.person.clone(), target));

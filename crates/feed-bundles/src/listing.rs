@@ -1,4 +1,4 @@
-//! Which entries a feed lists: those that the person did not clear, put off or turn off, of kinds that there are; and what
+//! Which entries a feed lists: those that the person did not clear, put off or turn off, that were not revoked, of kinds that there are; and what
 //! those of one bundle have in common.
 
 use catalogue::{
@@ -33,6 +33,9 @@ impl FeedRules<'_> {
     fn list_entry(&self, key: EntryKey, entry: &EntryView) -> Option<FeedEntry> {
         let attention = entry.attention(key);
         let subject = entry.subject().filter(|_| attention.is_listed())?;
+        if self.world.is_withdrawn(self.reader.tenant, subject, key) {
+            return None;
+        }
         let kind = self.find_kind(key, subject, entry)?;
         let unknown = VersionedState::default();
         let state = self.world.state(self.reader.tenant, subject).unwrap_or(&unknown);
@@ -65,7 +68,7 @@ impl FeedRules<'_> {
         let on = |channel| {
             let told = TellableEntry {
                 subject,
-                occurred: key.occurred,
+                key,
                 actor: entry.actor().and_then(|actor| actor.person()),
                 reasons: &entry.reasons,
                 channel,

@@ -20,6 +20,7 @@ use crate::{
     feedback::{self, FeedbackTarget},
     preference::{self, PreferenceFact, StatedPreference},
     profile,
+    revoke::{self, ChangeRevocation},
 };
 
 /// The types of CloudEvents that are ours; every other type is a change.
@@ -42,10 +43,12 @@ pub const RESTORED: &str = "tidings.restored";
 pub const SAVED: &str = "tidings.saved";
 pub const UNSAVED: &str = "tidings.unsaved";
 pub const SNOOZED: &str = "tidings.snoozed";
+/// An event is taken back, or a subject is not there any more.
+pub const REVOKE: &str = "tidings.revoke";
 
-const OURS: [&str; 18] = [
+const OURS: [&str; 19] = [
     FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, PREFERENCE, ERASE, WELCOME, SEEN, READ, CLEARED, VIEWED,
-    UNREAD, RESTORED, SAVED, UNSAVED, SNOOZED,
+    UNREAD, RESTORED, SAVED, UNSAVED, SNOOZED, REVOKE,
 ];
 const OUR_PREFIX: &str = "tidings.";
 
@@ -53,6 +56,7 @@ const OUR_PREFIX: &str = "tidings.";
 #[derive(Clone, PartialEq, Debug)]
 pub enum AdmittedItem {
     Change(AdmittedChange),
+    Revocation(ChangeRevocation),
     Follow(FollowFact),
     /// Cells of a person's profile.
     Profile {
@@ -136,6 +140,7 @@ impl CloudEventSort {
                 Ok(Self::Fact)
             }
             READ | CLEARED | VIEWED | UNREAD | RESTORED | SAVED | UNSAVED | SNOOZED => Ok(Self::Feedback),
+            REVOKE => Ok(Self::Change),
             _ if what.starts_with(OUR_PREFIX) => {
                 let help = suggest_name(what, OURS);
                 refuse_at("/type", format!("there is no type `{}`: {help}", quote_text(what)))
@@ -156,11 +161,15 @@ pub fn admit_cloud_event(
     let catalogue = rules.catalogue;
     let sort = CloudEventSort::from_type(&cloud.what)?;
     let occurred = cloud.time.unwrap_or(first_seen);
-    // A fact or feedback may be told late, but not ahead: nothing could ever override it.
-    let judged = if sort == CloudEventSort::Change { occurred } else { occurred.max(first_seen) };
+    let is_change = sort == CloudEventSort::Change && cloud.what != REVOKE;
+    // A fact, feedback or a revocation may be told late, but not ahead: nothing could ever override it.
+    let judged = if is_change { occurred } else { occurred.max(first_seen) };
     check_timely(judged, first_seen)
         .map_err(|untimely| AdmissionError::new("/time", untimely.to_string()))?;
-    if sort == CloudEventSort::Change {
+    if cloud.what == REVOKE {
+        return revoke::judge_revocation(&cloud, tenant, occurred, catalogue).map(AdmittedItem::Revocation);
+    }
+    if is_change {
         return change::judge_change(cloud, tenant, occurred, catalogue, secret).map(AdmittedItem::Change);
     }
     check_lists_nothing(&cloud)?;

@@ -12,7 +12,7 @@ use web::{HttpProblem, ProblemType, idempotency::IdempotentAnswer};
 use wire::{CloudChange, CloudError, token::LinkSecret};
 
 use crate::{
-    admission::{AdmittedItem, CloudEventSort, admit_cloud_event},
+    admission::{AdmittedItem, CloudEventSort, REVOKE, admit_cloud_event},
     admission_error::{AdmissionError, quote_text},
     admission_rules::AdmissionRules,
     config::BEHIND_RETRY_SECS,
@@ -131,7 +131,7 @@ impl JudgedBody {
                 item.map_err(|error| AdmissionError::new(pointer_in_item(&error.at, index), error.reason));
             let verdict = item.and_then(|cloud| {
                 check_path(sort, &cloud.what)?;
-                let strange = if sort == CloudEventSort::Change {
+                let strange = if sort == CloudEventSort::Change && cloud.what != REVOKE {
                     fields.note_fields(&cloud, catalogue)
                 } else {
                     Vec::new()

@@ -12,7 +12,6 @@ use wire::{WireError, house_note, topics};
 
 use crate::{
     admission::AdmittedItem,
-    change::AdmittedChange,
     config::RETURNS_AT_ONCE,
     decide::split_pieces,
     deps::Deps,
@@ -41,19 +40,26 @@ pub(crate) async fn apply_items(
 }
 
 /// Law 1: an event is named by its source and id, and its time is that with which it was first heard. Whoever
-/// says it again with another one tells nothing new.
+/// says it again with another one tells nothing new. Who revokes an event that nobody spoke of yet says its time first.
 async fn apply_first_words(deps: &Deps, admitted: &mut [AdmittedItem]) -> Result<(), StoreError> {
-    let changes = admitted.iter_mut().filter_map(|one| match one {
-        AdmittedItem::Change(change) => Some(change),
+    let said = |one: &AdmittedItem| match one {
+        AdmittedItem::Change(change) => Some((change.key, change.first_word())),
+        AdmittedItem::Revocation(revocation) => revocation.first_word(),
         _ => None,
-    });
-    let changes: Vec<&mut AdmittedChange> = changes.collect();
-    if changes.is_empty() {
+    };
+    let spoken: Vec<_> = admitted.iter().filter_map(said).collect();
+    if spoken.is_empty() {
         return Ok(());
     }
-    let said: Vec<_> = changes.iter().map(|change| (change.key, change.first_word())).collect();
-    let standing = deps.room.store.first_words(&said, deps.room.now()).await?;
-    changes.into_iter().zip(standing).for_each(|(change, first)| change.apply_first_word(first));
+    let standing = deps.room.store.first_words(&spoken, deps.room.now()).await?;
+    let speakers = admitted.iter_mut().filter(|one| said(one).is_some());
+    for (one, first) in speakers.zip(standing) {
+        match one {
+            AdmittedItem::Change(change) => change.apply_first_word(first),
+            AdmittedItem::Revocation(revocation) => revocation.apply_first_word(first),
+            _ => {}
+        }
+    }
     Ok(())
 }
 

@@ -117,7 +117,7 @@ pub(crate) fn judge_change(
     if cloud.what.len() > ID_BYTES_MAX || cloud.what.chars().any(char::is_control) {
         return refuse_at("/type", format!("it has more than {ID_BYTES_MAX} bytes or a control character"));
     }
-    let subjects = parse_subjects(&cloud)?;
+    let subjects = parse_subjects(cloud.subject.as_ref(), &cloud.subjects)?;
     let version = cloud.version.unwrap_or(occurred.0);
     let stated = StatedAttributes { time: cloud.time.is_some(), version: cloud.version.is_some() };
     let mut states = BTreeMap::new();
@@ -163,9 +163,12 @@ pub(crate) fn judge_change(
 }
 
 /// The subjects, each once, with where they stand.
-fn parse_subjects(cloud: &CloudChange) -> Result<Vec<(String, SubjectRef)>, AdmissionError> {
-    let many = cloud.subjects.iter().enumerate().map(|(i, text)| (format!("/subjects/{i}"), text));
-    let given: Vec<(String, &String)> = match (&cloud.subject, cloud.subjects.len()) {
+pub(crate) fn parse_subjects(
+    one: Option<&String>,
+    several: &[String],
+) -> Result<Vec<(String, SubjectRef)>, AdmissionError> {
+    let many = several.iter().enumerate().map(|(i, text)| (format!("/subjects/{i}"), text));
+    let given: Vec<(String, &String)> = match (one, several.len()) {
         (None, 0) => return refuse_at("/subject", "`subject` is missing"),
         (Some(one), 0) => vec![("/subject".to_owned(), one)],
         (None, 1..=SUBJECTS_MAX) => many.collect(),

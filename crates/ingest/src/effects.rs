@@ -89,6 +89,10 @@ impl IntakeEffects {
     ) -> Result<IntakeVerdict, AdmissionError> {
         match admitted {
             AdmittedItem::Change(change) => self.add_change(&change, known.partitions)?,
+            AdmittedItem::Revocation(revocation) => {
+                let states = revocation.states().map_err(|bad| AdmissionError::new("", bad.to_string()))?;
+                states.into_iter().for_each(|(key, state)| self.merge(key, &state));
+            }
             AdmittedItem::Follow(follow) => {
                 self.records
                     .push(inbox_record(&InboxItem::Fact(Fact::Follow(follow.clone())), known.partitions)?);

@@ -115,7 +115,7 @@ fn living_days_until(until: UtcMillis, life: DayLife, now: UtcMillis) -> impl It
 /// Whom an admitted thing is about, if it is a person.
 pub(crate) fn person_of(admitted: &AdmittedItem) -> Option<(&Tenant, &Person)> {
     match admitted {
-        AdmittedItem::Change(_) => None,
+        AdmittedItem::Change(_) | AdmittedItem::Revocation(_) => None,
         AdmittedItem::Follow(FollowFact { tenant, person, .. })
         | AdmittedItem::Profile { tenant, person, .. }
         | AdmittedItem::Preference(PreferenceFact { tenant, person, .. })

@@ -3,13 +3,13 @@
 //! Two ways in, one desk: records of the topic `changes`, and HTTP. Whatever comes is a CloudEvent of one of
 //! three sorts. A *change* updates its subject and becomes an event; a *fact* says what is true of a person
 //! (`tidings.follow`, `tidings.profile`, `tidings.preference` and their like) or that they are to be erased; *feedback* says what a person did
-//! (`tidings.read`, `tidings.snoozed` and their like). All of it is stored, then announced, then acknowledged, and all of
+//! (`tidings.read`, `tidings.snoozed` and their like). A change may be taken back (`tidings.revoke`). All of it is stored, then announced, then acknowledged, and all of
 //! it may be repeated.
 //!
 //! # Tour
 //!
 //! [`read`] is what a record says. [`decide`] judges it by [`admission`], with [`change`], [`profile`], [`device`], [`preference`]
-//! and [`feedback`] for the parts that each sort has of its own; [`fact_data`] reads what they have in common, and
+//! [`feedback`] and [`revoke`] for the parts that each sort has of its own; [`fact_data`] reads what they have in common, and
 //! [`admission_error`] is why one is not admitted, [`admission_rules`] what it is judged by. [`source`] makes the same of rows of others. [`facts`] is what has to be
 //! known of what was admitted, [`load`] asks for it, [`effects`] turns it into writes and records; [`moves`] says how crowds
 //! follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise.
@@ -33,6 +33,7 @@ pub mod feedback;
 pub mod preference;
 pub mod profile;
 mod read;
+pub mod revoke;
 pub mod source;
 
 mod decide;

@@ -102,12 +102,13 @@ impl IngestMetrics {
 }
 
 /// All of them.
-const SORTS: [&str; 7] = ["change", "follow", "profile", "preference", "erase", "seen", "feedback"];
+const SORTS: [&str; 8] = ["change", "revoke", "follow", "profile", "preference", "erase", "seen", "feedback"];
 
 /// What an admitted thing is called in the metrics.
 pub(crate) fn sort_of(admitted: &AdmittedItem) -> &'static str {
     match admitted {
         AdmittedItem::Change(_) => "change",
+        AdmittedItem::Revocation(_) => "revoke",
         AdmittedItem::Follow(_) => "follow",
         AdmittedItem::Profile { .. } => "profile",
         AdmittedItem::Preference(_) => "preference",

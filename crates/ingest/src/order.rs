@@ -48,6 +48,14 @@ pub(crate) fn order_changes(admitted: &mut [AdmittedItem]) {
     let mut in_a_row: HashMap<UtcMillis, i64> = HashMap::new();
     let mut said: HashMap<(UtcMillis, SubjectRef), i64> = HashMap::new();
     for one in admitted {
+        if let AdmittedItem::Revocation(revocation) = one
+            && !revocation.has_time
+        {
+            // It means what was said before it, and nothing that is said after it.
+            let place = in_a_row.entry(revocation.until).or_default();
+            revocation.until = revocation.until.plus((*place).min(IN_A_ROW_MAX));
+            *place += 1;
+        }
         let AdmittedItem::Change(change) = one else { continue };
         if change.stated.time {
             continue;

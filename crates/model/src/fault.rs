@@ -52,6 +52,8 @@ pub enum PlantedFault {
     UncheckedAtEnd,
     /// Law 9: what was read long before the claim is not read again.
     StaleAtTheGate,
+    /// Law 9: what was revoked is told all the same.
+    RevokedTold,
     /// Law 10: a day is 24 hours.
     DayIs24Hours,
     /// Law 10: no month has a 31st.
@@ -85,7 +87,7 @@ pub enum PlantedFault {
 }
 
 impl PlantedFault {
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
         Self::MarkCoversAll,
@@ -110,6 +112,7 @@ impl PlantedFault {
         Self::NeverBack,
         Self::UncheckedAtEnd,
         Self::StaleAtTheGate,
+        Self::RevokedTold,
         Self::DayIs24Hours,
         Self::MonthHas30Days,
         Self::NeverFull,
@@ -154,6 +157,7 @@ impl PlantedFault {
             Self::NeverBack => "never-back",
             Self::UncheckedAtEnd => "unchecked-at-end",
             Self::StaleAtTheGate => "stale-at-the-gate",
+            Self::RevokedTold => "revoked-told",
             Self::DayIs24Hours => "day-is-24-hours",
             Self::MonthHas30Days => "month-has-30-days",
             Self::NeverFull => "never-full",

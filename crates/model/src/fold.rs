@@ -201,6 +201,17 @@ impl DayView {
         self
     }
 
+    /// Takes in what was revoked, as of now.
+    #[must_use]
+    pub fn withdraw(mut self, is_withdrawn: impl Fn(EntryKey, &SubjectRef) -> bool, now: UtcMillis) -> Self {
+        for (key, entry) in &mut self.entries {
+            if entry.subject.as_ref().is_some_and(|subject| is_withdrawn(*key, subject)) {
+                entry.said.entry((None, MarkAction::Withdrawn)).or_insert(now);
+            }
+        }
+        self
+    }
+
     /// Every entry that has a row, oldest first.
     pub fn entries(&self) -> impl Iterator<Item = (EntryKey, &EntryView)> {
         self.entries.iter().filter(|(_, entry)| entry.subject.is_some()).map(|(key, entry)| (*key, entry))

@@ -3,9 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    id::{Person, SubjectRef, Tenant},
+    entry::EntryKey,
+    fault::{self, PlantedFault},
+    id::{EventKey, Person, SubjectRef, Tenant},
     value::VersionedState,
 };
+
+/// The field in which a subject has that it was deleted; its version is the instant. No catalogue can declare such a name.
+pub const DELETED: &str = "tidings.deleted";
 
 /// The known facts, by tenant: a decision for a tenant sees the facts of that tenant only.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -18,6 +23,8 @@ pub struct TenantSnapshot {
     /// An unknown follow counts as none.
     pub follows: BTreeMap<Person, BTreeSet<SubjectRef>>,
     pub persons: BTreeMap<Person, VersionedState>,
+    /// Events that were revoked.
+    pub revoked: BTreeSet<EventKey>,
 }
 
 impl WorldSnapshot {
@@ -40,6 +47,15 @@ impl WorldSnapshot {
     /// The profile of a person that an entry speaks of.
     pub fn person(&self, tenant: &Tenant, person: &Person) -> Option<&VersionedState> {
         self.get(tenant)?.persons.get(person)
+    }
+
+    /// Whether what an entry tells of was revoked: its event, or all there was about its subject until then.
+    pub fn is_withdrawn(&self, tenant: &Tenant, subject: &SubjectRef, key: EntryKey) -> bool {
+        let Some(share) = self.get(tenant).filter(|_| !fault::is_planted(PlantedFault::RevokedTold)) else {
+            return false;
+        };
+        let deleted = share.subjects.get(subject).and_then(|state| state.cells.get(DELETED));
+        share.revoked.contains(&key.event) || deleted.is_some_and(|cell| key.occurred.0 <= cell.version)
     }
 
     pub fn follows(&self, tenant: &Tenant, person: &Person, target: &SubjectRef) -> bool {

@@ -1,8 +1,11 @@
 //! Loads the world that entries speak of, each thing once: for a closing and for the check before a send.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Crowd, Person, SubjectRef, Tenant, VersionedState, WorldSnapshot};
+use house_facts::recall;
+use model::{
+    Crowd, Day, EntryKey, EventKey, Person, SubjectRef, Tenant, VersionedState, WorldSnapshot, id::BadName,
+};
 
 use store::{StateKey, Store, StoreError};
 
@@ -13,6 +16,8 @@ pub struct WorldQuery {
     pub follows: BTreeSet<(Tenant, Person, SubjectRef)>,
     /// Persons whose profiles are wanted.
     pub persons: BTreeSet<(Tenant, Person)>,
+    /// Entries of whose events it is asked whether they were revoked.
+    pub entries: BTreeSet<(Tenant, EntryKey)>,
 }
 
 /// Loads what is wanted, and the subjects that those refer to.
@@ -48,7 +53,47 @@ pub async fn load_world(
         related.extend(unknown.map(|of| (tenant.clone(), of)));
     }
     load_subjects(store, &mut world, related).await?;
+    load_revoked(store, &mut world, wanted.entries).await?;
     Ok(world)
+}
+
+/// Notes which of these entries tell of events that were revoked. First their days are asked whether any was, which is one
+/// row for all entries of a day.
+async fn load_revoked(
+    store: &dyn Store,
+    world: &mut WorldSnapshot,
+    entries: BTreeSet<(Tenant, EntryKey)>,
+) -> Result<(), StoreError> {
+    let days: BTreeSet<(Tenant, Day)> =
+        entries.iter().map(|(tenant, key)| (tenant.clone(), key.day())).collect();
+    let rows = days.iter().map(|(tenant, day)| Ok((tenant.clone(), recall::day_row(*day)?)));
+    let rows = store.states(&row_keys(rows)?).await?;
+    let by_day: BTreeMap<_, _> = days.into_iter().zip(rows).filter(|(_, row)| !row.is_empty()).collect();
+    let is_worth_asking = |(tenant, key): &(Tenant, EntryKey)| {
+        let of_day = by_day.get(&(tenant.clone(), key.day()));
+        of_day.is_some_and(|of_day| recall::may_be_revoked(of_day, key.event))
+    };
+    let asked: Vec<(Tenant, EventKey)> =
+        entries.into_iter().filter(is_worth_asking).map(|(tenant, key)| (tenant, key.event)).collect();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let rows = asked.iter().map(|(tenant, event)| Ok((tenant.clone(), recall::event_row(*event)?)));
+    let rows = store.states(&row_keys(rows)?).await?;
+    for ((tenant, event), _) in asked.into_iter().zip(rows).filter(|(_, row)| recall::is_revoked(row)) {
+        world.get_or_insert(&tenant).revoked.insert(event);
+    }
+    Ok(())
+}
+
+fn row_keys(
+    rows: impl Iterator<Item = Result<(Tenant, SubjectRef), BadName>>,
+) -> Result<Vec<StateKey>, StoreError> {
+    let key = |row| match row {
+        Ok((tenant, row)) => Ok(StateKey::Subject(tenant, row)),
+        Err(error) => Err(StoreError::Broken(format!("what was revoked: {error}"))),
+    };
+    rows.map(key).collect()
 }
 
 async fn load_subjects(
@@ -67,7 +112,7 @@ async fn load_subjects(
 
 #[cfg(test)]
 mod tests {
-    use model::{CrowdEnrolment, Value, ValueCell};
+    use model::{CrowdEnrolment, UtcMillis, Value, ValueCell};
     use store::{CrowdStore as _, StateStore as _, embedded::EmbeddedStore};
 
     use super::*;
@@ -99,6 +144,7 @@ mod tests {
             subjects: [(tenant(), work.clone())].into(),
             follows: [&ann, &bob].map(|who| (tenant(), who.clone(), author.clone())).into(),
             persons: [&ann, &bob].map(|who| (tenant(), who.clone())).into(),
+            ..WorldQuery::default()
         };
         let refers_to = |state: &VersionedState| state.cells.values().flat_map(cell_refs).collect();
         let world = load_world(&store, wanted, &refers_to).await.unwrap();
@@ -111,6 +157,36 @@ mod tests {
             (Some(&of_ann), Some(&VersionedState::default()))
         );
         assert!(world.follows(&tenant(), &ann, &author) && !world.follows(&tenant(), &bob, &author));
+    }
+
+    #[tokio::test]
+    async fn a_world_knows_what_was_revoked_of_what_was_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(dir.path()).unwrap();
+        let (work, other) = (SubjectRef::new("work:1").unwrap(), SubjectRef::new("work:2").unwrap());
+        let key = |at: i64, event: u8| EntryKey { occurred: UtcMillis(at), event: EventKey([event; 16]) };
+        let noted = recall::note_revoked(&[key(10, 1)], UtcMillis(50)).unwrap();
+        let deleted = (work.clone(), recall::note_deleted(UtcMillis(20)));
+        let states = noted.into_iter().chain([deleted]);
+        store
+            .merge(states.map(|(of, state)| (StateKey::Subject(tenant(), of), state)).collect())
+            .await
+            .unwrap();
+        let wanted = WorldQuery {
+            subjects: [&work, &other].map(|of| (tenant(), of.clone())).into(),
+            entries: [key(10, 1), key(10, 2), key(20, 3), key(21, 4)].map(|key| (tenant(), key)).into(),
+            ..WorldQuery::default()
+        };
+        let world = load_world(&store, wanted, &|_| Vec::new()).await.unwrap();
+        let check = |of: &SubjectRef, key: EntryKey, expected: bool| {
+            assert_eq!(world.is_withdrawn(&tenant(), of, key), expected, "{of} {key}");
+        };
+        check(&other, key(10, 1), true);
+        check(&other, key(10, 2), false);
+        check(&work, key(20, 3), true);
+        check(&work, key(21, 4), false);
+        check(&other, key(20, 3), false);
+        assert!(!world.is_withdrawn(&Tenant::new("acme").unwrap(), &work, key(10, 1)), "of another tenant");
     }
 
     fn cell_refs(cell: &ValueCell) -> Vec<SubjectRef> {

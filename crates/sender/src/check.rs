@@ -169,7 +169,7 @@ fn check_entry(
     }
     let told = TellableEntry {
         subject,
-        occurred: key.occurred,
+        key,
         actor: seen.actor().and_then(Actor::person),
         reasons: &reasons,
         channel: ready.channel,

@@ -8,8 +8,8 @@ use std::{
 use catalogue::truth::{self, ReaderFacts};
 use courier::CallPayload;
 use model::{
-    DayRow, DayView, EntryReason, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell, VersionedState,
-    WorldSnapshot,
+    Channel, DayRow, DayView, EntryReason, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell,
+    VersionedState, WorldSnapshot,
     device::{self, PushDevice},
     entry::DayKey,
     fold::fold_rows,
@@ -59,6 +59,7 @@ impl LoadedBatch {
 
 /// What the entries of a Ready speak of, those that stand for others and the others.
 pub fn collect_wanted(ready: &Ready, view: &DayView, wanted: &mut WorldQuery) {
+    wanted.entries.extend(ready.keys().map(|key| (ready.tenant.clone(), key)));
     for entry in &ready.entries {
         want_entry(ready, &entry.subject, &entry.reasons, wanted);
         for other in entry.others.iter().filter_map(|key| view.get(*key)) {
@@ -66,6 +67,22 @@ pub fn collect_wanted(ready: &Ready, view: &DayView, wanted: &mut WorldQuery) {
                 want_entry(ready, subject, &other.reasons, wanted);
             }
         }
+    }
+    // What was revoked counts no more in the number on the icon.
+    for (key, entry) in view.entries().filter(|_| ready.badge.is_some()) {
+        if let Some(subject) = entry.subject().filter(|_| entry.tellers(Channel::Push).next().is_some()) {
+            wanted.subjects.insert((ready.tenant.clone(), subject.clone()));
+            wanted.entries.insert((ready.tenant.clone(), key));
+        }
+    }
+}
+
+/// Takes into the days of each Ready what was revoked.
+pub fn withdraw_revoked(readys: &[Ready], facts: &mut FactsByReady, world: &WorldSnapshot, now: UtcMillis) {
+    for ready in readys {
+        let Some(of) = facts.get_mut(&ready.id) else { continue };
+        let view = std::mem::take(&mut of.view);
+        of.view = view.withdraw(|key, subject| world.is_withdrawn(&ready.tenant, subject, key), now);
     }
 }
 

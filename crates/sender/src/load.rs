@@ -14,7 +14,10 @@ use room::{
 
 use crate::{
     deps::Deps,
-    facts::{FactsByReady, LoadedBatch, SenderFacts, collect_wanted, days_of, facts_by_ready, state_keys},
+    facts::{
+        FactsByReady, LoadedBatch, SenderFacts, collect_wanted, days_of, facts_by_ready, state_keys,
+        withdraw_revoked,
+    },
 };
 
 /// The journal, profiles, days, subjects and follows of all Readys of a batch, each read once; and the Readys, with all
@@ -53,6 +56,7 @@ pub(crate) async fn load_batch(deps: &Deps, readys: Vec<Ready>) -> anyhow::Resul
     let refers_to = |state: &VersionedState| deps.room.catalogue.related_refs(state);
     let world =
         world::load_world(&*deps.room.store, wanted, &refers_to).await.context("facts about the messages")?;
+    withdraw_revoked(&whole, &mut facts, &world, deps.room.now());
     Ok((whole, LoadedBatch { at, journal, facts, world }))
 }
 

@@ -93,6 +93,7 @@ mod expectation;
 mod fate_word;
 mod report;
 mod request;
+mod revocation;
 mod run;
 
 #[cfg(test)]

@@ -165,7 +165,13 @@ pub(crate) fn erase_request(line: usize, at: UtcMillis, person: &Person, welcome
     )
 }
 
-fn own_request(path: &'static str, what: &str, line: usize, at: UtcMillis, data: Value) -> StageRequest {
+pub(crate) fn own_request(
+    path: &'static str,
+    what: &str,
+    line: usize,
+    at: UtcMillis,
+    data: Value,
+) -> StageRequest {
     let mut cloud = cloud_event(&format!("line-{line}"), "scenario", &format!("tidings.{what}"), at);
     cloud.insert("data".to_owned(), data);
     StageRequest { path, body: Value::Object(cloud).to_string() }

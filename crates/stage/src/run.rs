@@ -13,6 +13,7 @@ use crate::{
     expectation,
     report::{ScenarioFailure, ScenarioNote, ScenarioReport},
     request::{self, StageRequest},
+    revocation,
     scenario::{
         EventRoute, RestartMode, Scenario, ScenarioAct, ScenarioExpectation, ScenarioLine, ScenarioStep,
     },
@@ -197,6 +198,9 @@ impl ScenarioRun<'_> {
                 Some((via, body)) => self.send_event(tenant, via, body).await,
                 None => bail!("there is no event to repeat"),
             },
+            ScenarioAct::Revoke(revoked) => {
+                self.send_request(tenant, revocation::revoke_request(number, at, revoked)).await
+            }
             ScenarioAct::Upstream(bytes) => self.world.upstream(bytes).await,
             ScenarioAct::Post { path, body, status, has } => {
                 let answer = self.world.post(tenant, path, body).await?;

@@ -97,6 +97,8 @@ pub enum ScenarioAct {
     Event(Box<ScenarioEvent>),
     /// The last event once more, byte for byte.
     Again,
+    /// A service takes something back.
+    Revoke(ScenarioRevocation),
     /// The person did something to all these entries.
     Feedback {
         person: Person,
@@ -180,6 +182,15 @@ pub enum ScenarioAct {
     Archive {
         before: Day,
     },
+}
+
+/// What is taken back.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ScenarioRevocation {
+    /// All there is about a subject.
+    Subject(SubjectRef),
+    /// The event of this id; of an event about several subjects, the one about this.
+    Event { id: String, about: Option<SubjectRef> },
 }
 
 /// What a person does not want to hear of any more.
@@ -382,6 +393,7 @@ impl ScenarioLine {
             ScenarioStep::Do(ScenarioAct::Release { person, .. }) => person.iter().collect(),
             ScenarioStep::Do(
                 ScenarioAct::Again
+                | ScenarioAct::Revoke(_)
                 | ScenarioAct::Upstream(_)
                 | ScenarioAct::Post { .. }
                 | ScenarioAct::Restart(_)
@@ -425,6 +437,7 @@ impl ScenarioAct {
             | Self::Mute { .. }
             | Self::Prefer { .. }
             | Self::Again
+            | Self::Revoke(_)
             | Self::Feedback { .. }
             | Self::Seen { .. }
             | Self::Erase { .. }

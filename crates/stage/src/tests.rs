@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     parse, parse_with,
     report::ScenarioNote,
-    request, run,
+    request, revocation, run,
     run::{ScenarioPace, run_at},
     scenario::{MailServerState, RestartMode, ScenarioAct, ScenarioReturn, ScenarioStep},
     world::{StageAnswer, StageEntry, StageFeed, StageMail, StageMailSection, StageWorld},
@@ -294,6 +294,9 @@ fn a_line_becomes_a_request() {
             ScenarioStep::Do(ScenarioAct::Erase { person, welcomes }) => {
                 serde_json::from_str(&request::erase_request(1, at, person, *welcomes).body).unwrap()
             }
+            ScenarioStep::Do(ScenarioAct::Revoke(revoked)) => {
+                serde_json::from_str(&revocation::revoke_request(1, at, revoked).body).unwrap()
+            }
             other => panic!("{other:?}"),
         };
         let part = |name: &str| Some(format!("{name}={}", said.get(name)?));
@@ -326,6 +329,11 @@ fn a_line_becomes_a_request() {
     assert_eq!(told, [r#""ann" "Ann""#, r#""ben" "Ben""#, r#""ann" "Ann""#]);
     assert!(said[0]["id"] != said[1]["id"] && said[0]["time"] != said[1]["time"]);
     check("erase ann", r#"type="tidings.erase" data={"person":"ann"}"#);
+    check("revoke item:7", r#"type="tidings.revoke" data={"subject":"item:7"}"#);
+    check(
+        "revoke event line-3 about item:7",
+        r#"type="tidings.revoke" data={"event":{"source":"scenario","id":"line-3"},"subject":"item:7"}"#,
+    );
     check("welcome ann", r#"type="tidings.welcome" data={"person":"ann"}"#);
     check("mute ann thread item:7", r#"type="tidings.mute" data={"person":"ann","thread":"item:7"}"#);
 }

@@ -7,6 +7,7 @@ use crate::{
     args::{LineArgs, ScenarioField},
     calendar::ScenarioCalendar,
     expectation_words::read_expectation,
+    revocation::read_revocation,
     scenario::{
         EventRoute, FeedbackVerb, MailServerState, RestartMode, ScenarioAct, ScenarioEvent,
         ScenarioFeedbackTarget, ScenarioMute, ScenarioReturn, ScenarioStep,
@@ -15,11 +16,11 @@ use crate::{
     value,
 };
 
-pub(crate) const VERBS: [&str; 36] = [
+pub(crate) const VERBS: [&str; 37] = [
     "person", "device", "follow", "unfollow", "mute", "unmute", "prefer", "event", "again", "read", "clear",
     "view", "unread", "restore", "save", "unsave", "snooze", "seen", "app", "upstream", "post", "mail",
     "release", "discard", "pause", "resume", "replay", "archive", "restart", "crash", "house", "returned",
-    "lift", "erase", "welcome", "expect",
+    "lift", "erase", "welcome", "revoke", "expect",
 ];
 
 /// Says whose the lines after it are; nothing happens by it.
@@ -73,6 +74,7 @@ pub(crate) fn read_verb(
         "prefer" => read_preference(args)?,
         "event" => ScenarioAct::Event(Box::new(read_event(args, place)?)),
         "again" => ScenarioAct::Again,
+        "revoke" => ScenarioAct::Revoke(read_revocation(args)?),
         "erase" | "welcome" => ScenarioAct::Erase { person: args.person()?, welcomes: verb == "welcome" },
         "seen" => ScenarioAct::Seen { person: args.person()?, surface: args.text("a surface")? },
         "app" => {

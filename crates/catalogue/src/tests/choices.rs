@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    AudienceMatch, Channel, EntryReason, Kind, Person, Tenant, ValueCell, VersionedState, WorldSnapshot,
+    AudienceMatch, Channel, EntryKey, EntryReason, EventKey, Kind, Person, Tenant, ValueCell, VersionedState,
+    WorldSnapshot,
 };
 use preferences::{PreferenceChoice, PreferenceScope};
 
@@ -80,7 +81,7 @@ impl ChoiceScene {
         let reason = EntryReason { kind: Kind::new(kind).unwrap(), because: AudienceMatch::Named };
         let told = TellableEntry {
             subject: &page,
-            occurred: example_moment().now,
+            key: EntryKey { occurred: example_moment().now, event: EventKey([0; 16]) },
             actor: Some(&ben),
             reasons: &BTreeSet::new(),
             channel: Channel::Push,

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    AudienceMatch, Channel, EndReason, EntryReason, GeoPoint, Kind, Person, SubjectRef, Tenant, UtcMillis,
-    Value, ValueCell, VersionedState, WorldSnapshot,
+    AudienceMatch, Channel, EndReason, EntryKey, EntryReason, EventKey, GeoPoint, Kind, Person, SubjectRef,
+    Tenant, UtcMillis, Value, ValueCell, VersionedState, WorldSnapshot,
     entry::PersonScore,
     hook::Hook,
     person::{notes, profile},
@@ -157,7 +157,7 @@ fn judge_scene(catalogue: &Catalogue, scene: &TruthScene, reasons: &BTreeSet<Ent
     let of = subject_ref("match:1");
     let told = TellableEntry {
         subject: &of,
-        occurred: occurred(),
+        key: EntryKey { occurred: occurred(), event: EventKey([0; 16]) },
         actor: Some(&cleo),
         reasons,
         channel: Channel::Email,

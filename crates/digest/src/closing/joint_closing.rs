@@ -8,8 +8,8 @@ use catalogue::{
     windows::WindowEntry,
 };
 use model::{
-    Actor, Day, EndReason, EntryReason, EntryView, Fate, Kind, SubjectRef, UtcMillis, VersionedState,
-    WorldSnapshot,
+    Actor, Day, EndReason, EntryKey, EntryReason, EntryView, Fate, Kind, SubjectRef, UtcMillis,
+    VersionedState, WorldSnapshot,
     person::{PersonRecord, Window},
     plan::Plan,
     time::AskedMoment,
@@ -32,7 +32,7 @@ pub(super) struct JointClosing<'a> {
 
 /// An entry, and what its windows depend on.
 pub(super) struct ClosingEntry<'a> {
-    pub(super) day: Day,
+    pub(super) key: EntryKey,
     pub(super) entry: &'a EntryView,
     pub(super) subject: &'a SubjectRef,
     pub(super) state: &'a VersionedState,
@@ -115,7 +115,7 @@ impl JointClosing<'_> {
             let (subject, actor) = (of.subject, of.entry.actor());
             let thing = WindowEntry { kind: &kind.name, subject, actor, state: of.state };
             let plans = self.chosen_plans(world, of, (reason, kind));
-            let tells = plan.follows.is_none() || self.is_followed_by(&reason.kind, &plans, of.day);
+            let tells = plan.follows.is_none() || self.is_followed_by(&reason.kind, &plans, of.key.day());
             let mut is_of_a_first = false;
             for told_by in plans {
                 let is_ours = kind.plans.contains(&plan.name) && self.follows_nothing(told_by, of);
@@ -124,7 +124,7 @@ impl JointClosing<'_> {
                 let wanted = thing.window_target(told_by);
                 let is_first = firsts.iter().any(|first| wanted.plan == first.name);
                 is_of_a_first |= is_first;
-                if is_first && tells && self.has_window(&wanted, of.day) {
+                if is_first && tells && self.has_window(&wanted, of.key.day()) {
                     reasons.insert(reason.clone());
                     aims.extend(wanted.aim);
                     keys.insert(wanted.key);
@@ -139,7 +139,7 @@ impl JointClosing<'_> {
             }
             // The person preferred another plan when it was told first.
             let wanted = thing.window_target(plan);
-            if plan.follows.is_some() && tells && !is_of_a_first && self.has_window(&wanted, of.day) {
+            if plan.follows.is_some() && tells && !is_of_a_first && self.has_window(&wanted, of.key.day()) {
                 reasons.insert(reason.clone());
                 keys.insert(wanted.key);
             }
@@ -168,8 +168,7 @@ impl JointClosing<'_> {
         let choice = |channel| {
             let (subject, moment) = (of.subject, self.moment());
             let actor = of.entry.actor().and_then(Actor::person);
-            let told =
-                TellableEntry { subject, occurred: moment.now, actor, reasons: &reasons, channel, moment };
+            let told = TellableEntry { subject, key: of.key, actor, reasons: &reasons, channel, moment };
             catalogue.find_choice(world, reader, &told, (reason, kind)).choice
         };
         catalogue.plans_by_choice(kind, reader.profile, choice)
@@ -193,9 +192,10 @@ impl JointClosing<'_> {
             return false;
         };
         let mut followed = follows.plans.iter().filter_map(|name| self.catalogue.plans.by_name.get(name));
-        let is_coming = |first: &Plan| of.entry.waits(first.channel) && self.is_open(first, None, of.day);
+        let is_coming =
+            |first: &Plan| of.entry.waits(first.channel) && self.is_open(first, None, of.key.day());
         preferred.channel == self.plan.channel
-            && !self.is_open(preferred, None, of.day)
+            && !self.is_open(preferred, None, of.key.day())
             && !followed.any(is_coming)
     }
 

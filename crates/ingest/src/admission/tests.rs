@@ -4,6 +4,8 @@ mod addresses;
 
 mod preferences;
 
+mod revocations;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, LazyLock},
@@ -31,6 +33,7 @@ use crate::{
     facts::IntakeFacts,
     feedback::FeedbackTarget,
     preference::PreferenceFact,
+    revoke::{ChangeRevocation, RevokeTarget},
     tests::{NOON, catalogue, event_json, known_places},
 };
 
@@ -74,6 +77,13 @@ fn describe_admission(json: &str) -> String {
             let about = subjects.join("+");
             format!("change {what} {about}{by} at {occurred} v{}{}{listed}", version(state), cells(state))
         }
+        Ok(AdmittedItem::Revocation(ChangeRevocation { target, until, .. })) => match target {
+            RevokeTarget::Subjects(subjects) => format!("revoke {subjects:?} until {until}"),
+            RevokeTarget::Events { change, events, .. } => {
+                let is_alone = if events.contains(&change) { "" } else { "several " };
+                format!("revoke {is_alone}{} until {until}", events.len())
+            }
+        },
         Ok(AdmittedItem::Preference(PreferenceFact { person, name, version, choice, crowd, .. })) => {
             let what = match choice {
                 Some(PreferenceChoice::Off) => "mute",

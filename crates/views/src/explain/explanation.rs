@@ -313,7 +313,7 @@ impl ExplanationBuilder<'_> {
     ) -> truth::TellableEntry<'a> {
         truth::TellableEntry {
             subject: &self.event.subject,
-            occurred: self.event.occurred,
+            key: self.event.entry_key(),
             actor: entry.actor().and_then(Actor::person),
             reasons,
             channel,
@@ -348,7 +348,7 @@ impl ExplanationBuilder<'_> {
         let state = self.gathered.world.state(self.reader.tenant, told.subject);
         let kinds = reasons.iter().filter_map(|reason| self.catalogue.kinds.get(&reason.kind));
         let mut past = kinds.filter_map(|kind| kind.expires.as_ref());
-        let expires = past.find(|expires| expires.is_past(told.occurred, state, told.moment))?;
+        let expires = past.find(|expires| expires.is_past(told.key.occurred, state, told.moment))?;
         Some(format!("expired: it is past by the `expires: {}` of its kind", expires.text()))
     }
 }
