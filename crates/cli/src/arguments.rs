@@ -43,7 +43,7 @@ pub use health::HealthArgs;
 pub use hooks::{HooksArgs, HooksCommand};
 pub use mail::{DkimArgs, DkimCommand, NewDkimKeyArgs, SendTestArgs};
 pub use pause::PauseCommand;
-pub use publish::{FeedbackArgs, FollowArgs, MuteArgs, MuteTargetArgs, PersonArgs, PublishArgs};
+pub use publish::{FeedbackArgs, FollowArgs, MuteArgs, MuteTargetArgs, PersonArgs, PublishArgs, RevokeArgs};
 pub use push::{PushArgs, PushCommand};
 pub use repartition::RepartitionArgs;
 pub use replay::ReplayArgs;
@@ -159,6 +159,9 @@ pub enum TidingsCommand {
     /// List, add or remove the devices that get a person's pushes
     #[command(after_help = clock::DEVICE)]
     Device(DeviceArgs),
+    /// Take back an event, or say that a subject is not there any more
+    #[command(after_help = publish::REVOKE)]
+    Revoke(RevokeArgs),
     /// Record that a person read or cleared entries
     #[command(after_help = publish::FEEDBACK)]
     Feedback(FeedbackArgs),

@@ -124,6 +124,7 @@ fn run_command(
         }
         TidingsCommand::Person(person) => publish::publish_profile(&config()?, &person, out),
         TidingsCommand::Device(device) => device::run(&config()?, &device, out),
+        TidingsCommand::Revoke(revoked) => publish::publish_revocation(&config()?, &revoked, out),
         TidingsCommand::Feedback(feedback) => publish::publish_feedback(&config()?, &feedback, out),
         TidingsCommand::Days(days) => days::run(&config()?, &days, out),
         TidingsCommand::Windows(asked) => windows::run(&config()?, &asked, out),

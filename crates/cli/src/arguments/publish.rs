@@ -56,6 +56,25 @@ Name an entry as `tidings days PERSON` prints it.
 Example:
   tidings feedback read ann 2026-11-21T10:00:00.000Z/0123456789abcdef0123456789abcdef";
 
+pub const REVOKE: &str = "\
+What is revoked is told no more: by no message that waits, and in no count. An event is named by the source and id \
+with which it was published. A subject that is revoked is deleted: all that there is about it until now.
+
+Examples:
+  tidings revoke --event shop 11
+  tidings revoke --event shop 11 --subject item:2
+  tidings revoke --subject item:1";
+
+#[derive(Debug, Args)]
+pub struct RevokeArgs {
+    /// An event, by its source and id
+    #[arg(long, num_args = 2, value_names = ["SOURCE", "ID"], required_unless_present = "subject")]
+    pub event: Vec<String>,
+    /// A subject that is deleted, as type:id; with --event the one that is meant of a change of several
+    #[arg(long, value_name = "SUBJECT")]
+    pub subject: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub struct PublishArgs {
     /// The type of change, as in a kind's `on`

@@ -125,6 +125,23 @@ pub fn publish_device(config: &Config, data: Value, out: OutputStyle) -> Result<
     publish_one(&find_tenant_house(config)?, "/admin/v1/facts", &house_event("tidings.device", data)?, out)
 }
 
+/// `tidings revoke`.
+pub fn publish_revocation(
+    config: &Config,
+    asked: &cli::RevokeArgs,
+    out: OutputStyle,
+) -> Result<(), CommandError> {
+    let mut data = Map::new();
+    if let [source, id] = &asked.event[..] {
+        data.insert("event".to_owned(), json!({"source": source, "id": id}));
+    }
+    if let Some(subject) = &asked.subject {
+        data.insert("subject".to_owned(), json!(subject));
+    }
+    let event = house_event("tidings.revoke", data.into())?;
+    publish_one(&find_tenant_house(config)?, "/admin/v1/changes", &event, out)
+}
+
 /// `tidings feedback`.
 pub fn publish_feedback(
     config: &Config,
