@@ -87,8 +87,12 @@ fn beginnings(entries: &[EntryReport]) -> Vec<PrefixHash> {
     };
     let mut beginnings = Vec::with_capacity(entries.len() + 1);
     beginnings.push(check(&hash));
-    for EntryReport { entry, kinds, reasons, fates, .. } in entries {
+    for EntryReport { entry, kinds, reasons, withdrawn, fates, .. } in entries {
         hash_text(&mut hash, entry);
+        // An entry that was not is as it was before there were any: clients have cursors.
+        if *withdrawn {
+            hash_text(&mut hash, "withdrawn");
+        }
         for list in [kinds, reasons] {
             hash_text(&mut hash, &list.len().to_string());
             list.iter().for_each(|text| hash_text(&mut hash, text));

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use model::{
-    Actor, Channel, Day, DayRow, EntryKey, EntryView, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
+    Actor, Channel, Day, DayView, EntryKey, EntryView, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
     entry::DayKey, fold::fold_rows, limits::DAY_LIFE_MAX,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{JournalOutcome, JournalRecord, JournalRows, StateKey, Store};
+
+use crate::revocations::{load_revoked, withdraw_revoked};
 
 /// More days than the longest life has are never there.
 pub const DAYS_MAX: i32 = DAY_LIFE_MAX as i32;
@@ -43,6 +45,9 @@ pub struct EntryReport {
     pub reasons: Vec<String>,
     /// The person who did it, if it was one.
     pub actor: Option<String>,
+    /// What it told of was revoked: it is not to be shown, whatever became of it before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
     pub fates: Vec<ChannelFate>,
 }
 
@@ -85,8 +90,9 @@ pub async fn read_days(
     let rows = store.read(&keys, now).await?;
     let notes = store.states(&[StateKey::Notes(tenant.clone(), person.clone())]).await?;
     let notes = notes.into_iter().next().unwrap_or_default();
-    let views: Vec<_> =
-        keys.iter().zip(&rows).map(|(key, rows)| (key.day, fold_day(rows, &notes, now))).collect();
+    let revoked = load_revoked(store, tenant, rows.iter().flatten()).await?;
+    let fold = |rows| withdraw_revoked(fold_rows(rows).settle(&notes, now), tenant, &revoked, now);
+    let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, list_day(&fold(rows)))).collect();
     let all = views.iter().flat_map(|(_, entries)| entries).map(|(key, view)| (*key, view));
     let beside = EntryContext::load(store, tenant, all, catalogue).await?;
     let line = |(key, view): &(EntryKey, EntryView)| beside.describe(*key, view);
@@ -126,8 +132,8 @@ impl<'a> EntryContext<'a> {
     }
 }
 
-fn fold_day(rows: &[DayRow], notes: &model::VersionedState, now: UtcMillis) -> Vec<(EntryKey, EntryView)> {
-    fold_rows(rows).settle(notes, now).entries().map(|(key, view)| (key, view.clone())).collect()
+fn list_day(view: &DayView) -> Vec<(EntryKey, EntryView)> {
+    view.entries().map(|(key, view)| (key, view.clone())).collect()
 }
 
 fn list_readys(entry: &EntryView) -> impl Iterator<Item = ReadyId> + '_ {
@@ -181,6 +187,7 @@ pub fn describe_entry(
         kinds: kinds.into_iter().collect(),
         reasons: reasons.into_iter().collect(),
         actor: view.actor().and_then(Actor::person).map(ToString::to_string),
+        withdrawn: view.is_withdrawn(),
         fates: channels.map(|channel| fate(channel, view, journal)).collect(),
     }
 }
@@ -259,6 +266,8 @@ pub fn parse_days_back(text: &str) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
+    use model::DayRow;
+
     use super::*;
 
     #[test]
@@ -274,7 +283,7 @@ mod tests {
             kept: model::KeptFields::new(),
         });
         let channels = |rows: &[DayRow]| {
-            let (_, view) = fold_day(rows, &model::VersionedState::default(), UtcMillis(0)).remove(0);
+            let (_, view) = list_day(&fold_rows(rows)).remove(0);
             let shown = describe_entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None);
             shown.fates.into_iter().map(|fate| fate.channel).collect::<Vec<_>>()
         };
@@ -287,7 +296,7 @@ mod tests {
         assert_eq!(channels(&[row.clone(), DayRow::Mark(mark)]), ["email", "push"]);
         let up_to = [(model::person::notes::up_to_field("cleared", None), Some(model::Value::Flag(true)))];
         let notes = model::VersionedState::from_values(1, up_to);
-        let (_, view) = fold_day(&[row], &notes, UtcMillis(2)).remove(0);
+        let (_, view) = list_day(&fold_rows(&[row]).settle(&notes, UtcMillis(2))).remove(0);
         let fates = describe_entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None).fates;
         let fates: Vec<_> = fates.into_iter().map(|fate| (fate.channel, fate.fate)).collect();
         let cleared = |channel: &str| (channel.to_owned(), "cleared".to_owned());

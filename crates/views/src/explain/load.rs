@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use catalogue::{Catalogue, truth};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use house::book::HouseBook;
-use house_facts::pause::PausedPlans;
+use house_facts::{pause::PausedPlans, recall::REVOKE};
 use model::{
     Channel, Day, DayLife, DayView, EntryReason, Event, EventKey, Person, ReadyId, SubjectRef, Tenant,
     UtcMillis, VersionedState, WorldSnapshot, entry::DayKey, fold::fold_rows, partition::PartitionCount,
@@ -22,6 +22,7 @@ use super::{
     editions::EditionEvidence,
     spans::{PartitionSpan, latest_spans},
 };
+use crate::revocations::{load_revoked, withdraw_revoked};
 
 /// Records read at once.
 const PAGE: usize = 1_000;
@@ -133,7 +134,7 @@ pub async fn load_evidence(
     Ok(gathered)
 }
 
-/// All days of a person that live.
+/// All days of a person that live, with what was revoked of them.
 pub async fn load_days(
     store: &dyn Store,
     tenant: &Tenant,
@@ -143,7 +144,8 @@ pub async fn load_days(
     let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
     let keys: Vec<DayKey> = store.day_life().living_days(now).rev().map(key).collect();
     let rows = store.read(&keys, now).await.context("the person's days")?;
-    Ok(fold_rows(rows.iter().flatten()))
+    let revoked = load_revoked(store, tenant, rows.iter().flatten()).await.context("what was revoked")?;
+    Ok(withdraw_revoked(fold_rows(rows.iter().flatten()), tenant, &revoked, now))
 }
 
 /// The events that are meant, from the partition of their subject if that is known. One whose first word stands was
@@ -269,7 +271,10 @@ impl EventSearch<'_> {
     /// What cannot be read was put into quarantine by fan-out.
     fn take_events(&self, records: &[TopicRecord], gathered: &mut ExplanationEvidence) {
         let means = |event: &Event| {
-            event.tenant == *self.tenant && self.asked.means(self.tenant, event.key, &event.subject)
+            // What tells of a revocation is no event of a service.
+            event.what != REVOKE
+                && event.tenant == *self.tenant
+                && self.asked.means(self.tenant, event.key, &event.subject)
         };
         for record in records {
             let decoded = wire::event::decode(record.value.as_deref().unwrap_or_default());
@@ -321,6 +326,7 @@ async fn load_world(
     catalogue: &Catalogue,
 ) -> anyhow::Result<WorldSnapshot> {
     let mut wanted = WorldQuery::default();
+    wanted.entries.extend(gathered.events.iter().map(|event| (tenant.clone(), event.entry_key())));
     let reasons: Vec<&EntryReason> = gathered.view.entries().flat_map(|(_, entry)| &entry.reasons).collect();
     let (targets, persons) = truth::list_needs(reasons);
     wanted.persons.extend(persons.into_iter().map(|other| (tenant.clone(), other)));
