@@ -64,6 +64,9 @@ pub struct PushPayload {
     pub badge: Option<u32>,
     /// It says nothing and shows nothing: there is only the number.
     pub wordless: bool,
+    /// With it: pushes before it, by the ids of their Readys, of which all that they told was revoked. An app takes them off
+    /// its screen.
+    pub withdrawn: Vec<ReadyId>,
     /// From here on nobody wants it any more.
     pub expires: UtcMillis,
 }

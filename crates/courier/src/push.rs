@@ -33,10 +33,14 @@ pub fn encode_push(message: &Message, push: &PushPayload, device: &PushDevice) -
 fn encode_android(message: &Message, push: &PushPayload, device: &PushDevice) -> Value {
     let seconds = push.expires.since(message.date).max(0) / 1_000;
     if push.wordless {
+        // Data of FCM is text.
+        let mut data = json!({"message": message.message_id, "badge": push.badge.unwrap_or(0).to_string()});
+        if !push.withdrawn.is_empty() {
+            data["withdrawn"] = list_withdrawn(push).join(" ").into();
+        }
         return json!({"message": {
             "token": device.token,
-            // Data of FCM is text.
-            "data": {"message": message.message_id, "badge": push.badge.unwrap_or(0).to_string()},
+            "data": data,
             "android": {"collapse_key": "badge", "ttl": format!("{seconds}s"), "priority": "NORMAL"},
         }});
     }
@@ -52,10 +56,11 @@ fn encode_android(message: &Message, push: &PushPayload, device: &PushDevice) ->
             "collapse_key": message.ready.to_string(),
             "ttl": format!("{seconds}s"),
             "priority": if push.silent { "NORMAL" } else { "HIGH" },
+            "notification": {"tag": message.ready.to_string()},
         },
     }});
     if push.badge.is_some() {
-        payload["message"]["android"]["notification"] = json!({"notification_count": push.badge});
+        payload["message"]["android"]["notification"]["notification_count"] = json!(push.badge);
     }
     payload
 }
@@ -63,7 +68,12 @@ fn encode_android(message: &Message, push: &PushPayload, device: &PushDevice) ->
 /// By the documentation of APNs.
 fn encode_ios(message: &Message, push: &PushPayload) -> Value {
     if push.wordless {
-        return json!({"aps": {"badge": push.badge, "content-available": 1}, "message": message.message_id});
+        let aps = json!({"badge": push.badge, "content-available": 1});
+        let mut payload = json!({"aps": aps, "message": message.message_id});
+        if !push.withdrawn.is_empty() {
+            payload["withdrawn"] = list_withdrawn(push).into();
+        }
+        return payload;
     }
     let body = if push.longer.is_empty() { &message.text } else { &push.longer };
     let mut aps = json!({"alert": {"title": message.headline, "body": body}});
@@ -83,7 +93,7 @@ fn encode_ios(message: &Message, push: &PushPayload) -> Value {
 /// What our own service worker reads.
 fn encode_web(message: &Message, push: &PushPayload) -> Value {
     if push.wordless {
-        return json!({"badge": push.badge});
+        return json!({"badge": push.badge, "withdrawn": list_withdrawn(push)});
     }
     let mut payload = json!({
         "title": message.headline,
@@ -97,6 +107,11 @@ fn encode_web(message: &Message, push: &PushPayload) -> Value {
     set_field(&mut payload, "image", push.image.as_deref());
     set_field(&mut payload, "opens", push.opens.as_deref());
     payload
+}
+
+/// The ids by which devices know those pushes: `apns-collapse-id`, and the tag of a notification.
+fn list_withdrawn(push: &PushPayload) -> Vec<String> {
+    push.withdrawn.iter().map(ToString::to_string).collect()
 }
 
 fn set_field(object: &mut Value, name: &str, value: Option<&str>) {

@@ -68,8 +68,10 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
     for record in records {
         let value = record.value.as_deref().unwrap_or_default();
         let result = match &*record.topic {
-            topics::PENDING => wire::pending::decode(value)
-                .map(|pending| add_announcements(&mut read, pending, &trace::read_entries(&record.headers))),
+            topics::PENDING => wire::pending::decode(value).map(|pending| {
+                let traces = trace::read_entries(&record.headers);
+                add_announcements(&mut read, pending, &traces, (have_badges, now));
+            }),
             _ => wire::inbox::decode(value).map(|inbox| add_inbox_item(&mut read, inbox, have_badges)),
         };
         if let Err(undecodable) = result {
@@ -84,8 +86,20 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
     Ok(read)
 }
 
-fn add_announcements(read: &mut TurnNews, pending: wire::pending::AnnouncementBatch, traces: &EntryTraces) {
-    for announcement in pending.announcements {
+fn add_announcements(
+    read: &mut TurnNews,
+    pending: wire::pending::AnnouncementBatch,
+    traces: &EntryTraces,
+    (have_badges, now): (bool, UtcMillis),
+) {
+    let (recalls, others): (Vec<_>, Vec<_>) =
+        pending.announcements.into_iter().partition(DayAnnouncement::is_of_nothing);
+    // What was revoked is seen by whoever closes or sends; only the number on an icon waits for it.
+    for DayAnnouncement { person, .. } in recalls.into_iter().filter(|_| have_badges) {
+        let key = (pending.tenant.clone(), person);
+        read.of.entry(key).or_default().push(PersonNews::Read { at: now });
+    }
+    for announcement in others {
         let DayAnnouncement { person, day, rows, kinds, windows, full } = announcement;
         // What was not written takes no room: else it would take that of what is urgent.
         let rows = if full { 0 } else { rows };

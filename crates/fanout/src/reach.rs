@@ -4,6 +4,7 @@
 use std::slice;
 
 use catalogue::{Audience, Catalogue, KindDef, SUBJECT, canary::CatalogueArm, windows::WindowEntry};
+use house_facts::recall::REVOKE;
 use model::{
     AudienceMatch, Crowd, Entry, EntryReason, Event, GeoPoint, KeptFields, Person, Slice, SubjectRef, Value,
     ValueCell, VersionedState,
@@ -63,7 +64,8 @@ pub fn build_entry(
         actor: event.actor.as_ref(),
         state: &event.state,
     };
-    let windows = catalogue.windows_of(kind, &thing);
+    let is_recall = is_revocation(event);
+    let windows = if is_recall { Vec::new() } else { catalogue.windows_of(kind, &thing) };
     let reason = EntryReason { kind: kind.name.clone(), because };
     let (subject, actor) = (event.subject.clone(), event.actor.clone());
     let kept = catalogue.keep_of(kind, |name| kept.get(name));
@@ -71,7 +73,7 @@ pub fn build_entry(
     let plans = &catalogue.plans.by_name;
     let urgent = kind.plans.iter().filter_map(|name| plans.get(name)).any(|plan| plan.urgent);
     let (tenant, actor_told, again) = (event.tenant.clone(), kind.actor_told, again.cloned());
-    FanoutEntry { tenant, entry, windows, urgent, actor_told, again, trace: None }
+    FanoutEntry { tenant, entry, windows, urgent, actor_told, again, is_recall, trace: None }
 }
 
 /// Where somebody must be who was found in a cell.
@@ -89,9 +91,15 @@ impl ReachCircle {
     }
 }
 
-/// The kinds that an event is told under.
+/// The kinds that an event is told under. A revocation is told under none, but all kinds about its subject say whom it concerns.
 pub fn kinds_of_event<'a>(event: &'a Event, catalogue: &'a Catalogue) -> impl Iterator<Item = &'a KindDef> {
-    catalogue.kinds_on(&event.what).filter(|kind| kind.subject() == event.subject.kind())
+    let of_recall = catalogue.kinds.values().filter(|_| is_revocation(event));
+    catalogue.kinds_on(&event.what).chain(of_recall).filter(|kind| kind.subject() == event.subject.kind())
+}
+
+/// Whether it is no event of a service, but tells that something about its subject was revoked.
+fn is_revocation(event: &Event) -> bool {
+    event.what == REVOKE
 }
 
 /// The same of each catalogue that persons have.

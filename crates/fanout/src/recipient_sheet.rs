@@ -32,6 +32,8 @@ pub struct FanoutEntry {
     pub actor_told: bool,
     /// Whether the event is there once more.
     pub again: Option<ReplayStamp>,
+    /// Something was revoked: there is no row, and an announcement of nothing has the number on icons counted anew, and feeds read.
+    pub is_recall: bool,
     /// The trace that it is of.
     pub trace: Option<TraceContext>,
 }
@@ -151,6 +153,9 @@ impl RecipientSheet {
             }
             let (tenant, person) = (&self.ways[of[0].1].tenant, &of[0].0);
             let partition = partitions.of_person(tenant, person);
+            let (recalls, of): (Vec<_>, Vec<_>) =
+                of.iter().cloned().partition(|(_, way)| self.ways[*way].is_recall);
+            self.announce_recalls(&recalls, partition, &mut resolved);
             for of_day in of.chunk_by(|a, b| self.ways[a.1].day() == self.ways[b.1].day()) {
                 let day = self.ways[of_day[0].1].day();
                 if !notes::is_full(notes, day) {
@@ -203,6 +208,15 @@ impl RecipientSheet {
         let announced =
             |announcement| PartitionAnnouncement { partition, tenant: tenant.clone(), announcement, traces };
         resolved.announced.extend(announcement.map(announced));
+    }
+
+    /// One announcement of nothing for a person, however much was revoked.
+    fn announce_recalls(&self, recalls: &[(Person, usize)], partition: u32, resolved: &mut ResolvedSheet) {
+        let Some((person, way)) = recalls.first() else { return };
+        let (tenant, day) = (self.ways[*way].tenant.clone(), self.ways[*way].day());
+        let announcement = DayAnnouncement::of_nothing(person.clone(), day);
+        let traces = EntryTraces::default();
+        resolved.announced.push(PartitionAnnouncement { partition, tenant, announcement, traces });
     }
 
     /// What there is of each person, once it is in order.
@@ -362,6 +376,7 @@ mod tests {
             urgent,
             actor_told: false,
             again: None,
+            is_recall: false,
             trace: None,
         }
     }
@@ -447,5 +462,25 @@ mod tests {
         for (_, pending, _) in &records {
             assert!(wire::pending::encode(pending).is_ok(), "{} announcements", pending.announcements.len());
         }
+    }
+
+    /// Who may have been told is told that something was revoked: once, and without a row.
+    #[test]
+    fn a_recall_is_announced_without_a_row() {
+        let (ann, ben) = (Person::new("ann").unwrap(), Person::new("ben").unwrap());
+        let mut sheet = RecipientSheet::default();
+        for event in [1, 2] {
+            sheet.add(FanoutEntry { is_recall: true, ..sample_entry(event, true) }, [ann.clone()]);
+        }
+        sheet.add(sample_entry(3, false), [ann.clone(), ben.clone()]);
+        let notes = vec![VersionedState::default(); sheet.notes().len()];
+        let ResolvedSheet { rows, announced, counts } =
+            sheet.resolve(&notes, PartitionCount::new(8).unwrap());
+        assert_eq!((rows.len(), counts.rows), (2, 2), "a row each, of the event");
+        let told = |one: &PartitionAnnouncement| {
+            (one.announcement.person.clone(), one.announcement.is_of_nothing(), one.announcement.rows)
+        };
+        let told: Vec<_> = announced.iter().map(told).collect();
+        assert_eq!(told, [(ann.clone(), true, 0), (ann, false, 1), (ben, false, 1)]);
     }
 }

@@ -6,7 +6,7 @@ use catalogue::{Catalogue, truth::ReaderFacts};
 use model::{
     Actor, ActorId, AudienceMatch, DayLife, DayRow, Entry, EntryKey, EntryReason, EventKey, KeptFields, Kind,
     Mark, MarkAction, Person, SubjectRef, Tenant, UtcMillis, Value, VersionedState, WorldSnapshot,
-    actor::AnonymousHash, fold::fold_rows,
+    actor::AnonymousHash, fold::fold_rows, world::DELETED,
 };
 
 use crate::{
@@ -70,12 +70,16 @@ fn person_actor(name: &str) -> Option<ActorId> {
 
 /// The feed of these rows, for somebody who chose this.
 fn list_bundles(rows: &[DayRow], preferences: &VersionedState) -> Vec<FeedBundle> {
+    list_bundles_of(&WorldSnapshot::default(), rows, preferences)
+}
+
+/// The same, where this is known of what the entries tell.
+fn list_bundles_of(world: &WorldSnapshot, rows: &[DayRow], preferences: &VersionedState) -> Vec<FeedBundle> {
     let (tenant, person) = (Tenant::new("main").unwrap(), Person::new("ann").unwrap());
     let (nothing, catalogue) = (VersionedState::default(), parse_catalogue());
     let reader =
         ReaderFacts { tenant: &tenant, person: &person, profile: &nothing, preferences, notes: &nothing };
-    let world = WorldSnapshot::default();
-    let rules = FeedRules { catalogue: &catalogue, reader, world: &world, now: NOW };
+    let rules = FeedRules { catalogue: &catalogue, reader, world, now: NOW };
     make_bundles(rules.list_entries(&fold_rows(rows).settle(&nothing, NOW)), NOW)
 }
 
@@ -83,6 +87,31 @@ fn list_bundles(rows: &[DayRow], preferences: &VersionedState) -> Vec<FeedBundle
 fn numbers(bundles: &[FeedBundle]) -> Vec<Vec<i64>> {
     let of = |bundle: &FeedBundle| bundle.entries().iter().map(|entry| entry.key.occurred.0).collect();
     bundles.iter().map(of).collect()
+}
+
+#[test]
+fn what_was_revoked_is_in_no_bundle() {
+    let rows = [
+        entry_row(1, "edited", "page:1", person_actor("bob")),
+        entry_row(2, "edited", "page:2", person_actor("bob")),
+        entry_row(3, "edited", "page:1", person_actor("cem")),
+    ];
+    let check = |revoked: &[usize], deleted: Option<(&str, i64)>, expected: &[&[i64]]| {
+        let mut world = WorldSnapshot::default();
+        let share = world.get_or_insert(&Tenant::new("main").unwrap());
+        share.revoked = revoked.iter().map(|number| entry_key(*number).event).collect();
+        if let Some((page, until)) = deleted {
+            let state = VersionedState::from_values(until, [(DELETED, Some(Value::Flag(true)))]);
+            share.subjects.insert(SubjectRef::new(page).unwrap(), state);
+        }
+        let found = list_bundles_of(&world, &rows, &VersionedState::default());
+        assert_eq!(numbers(&found), expected, "{revoked:?} {deleted:?}");
+    };
+    check(&[], None, &[&[3, 1], &[2]]);
+    check(&[1], None, &[&[3], &[2]]);
+    check(&[1, 3], None, &[&[2]]);
+    check(&[], Some(("page:1", 3)), &[&[2]]);
+    check(&[], Some(("page:1", 2)), &[&[3], &[2]]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use catalogue::truth;
 use feed_bundles::FeedBundle;
 use model::{
-    Day, DayView, EntryKey, EntryView, Person, Tenant, UtcMillis, VersionedState, WorldSnapshot,
+    Day, DayView, EntryKey, EntryView, Person, SubjectRef, Tenant, UtcMillis, VersionedState, WorldSnapshot,
     entry::DayKey, fold::fold_rows, limits::AHEAD_MS_MAX,
 };
 use room::{
@@ -117,7 +117,7 @@ async fn read_whole_shelf(
     Ok(PersonShelf::new(begun, days.map(|(day, view)| (day, Arc::new(view))).collect(), world))
 }
 
-/// These days as their rows say, without the house's notes.
+/// These days as their rows say, with what was revoked of them, without the house's notes.
 pub async fn read_days(
     deps: &Deps,
     FeedOwner { tenant, person }: FeedOwner<'_>,
@@ -131,7 +131,12 @@ pub async fn read_days(
     let keys: Vec<DayKey> = days.iter().map(key).collect();
     deps.metrics.count_days(keys.len());
     let rows = deps.room.store.read(&keys, now).await.context("the days of a person")?;
-    Ok(days.into_iter().zip(rows).map(|(day, rows)| (day, fold_rows(&rows))).collect())
+    let revoked = world::load_revocations(&*deps.room.store, tenant, rows.iter().flatten())
+        .await
+        .context("what was revoked")?;
+    let is_withdrawn = |key, subject: &SubjectRef| revoked.is_withdrawn(tenant, subject, key);
+    let fold = |rows| fold_rows(rows).withdraw(is_withdrawn, now);
+    Ok(days.into_iter().zip(&rows).map(|(day, rows)| (day, fold(rows))).collect())
 }
 
 /// What is known of the subjects on which bundles of these days depend, beside what was known before.

@@ -16,6 +16,10 @@ use model::{
     world::DELETED,
 };
 
+/// The type by which services revoke something. On the topic `events` it is the name of an event by which whoever may have
+/// been told is found, and told that a number may be wrong.
+pub const REVOKE: &str = "tidings.revoke";
+
 /// The field of an event's row.
 const REVOKED: &str = "revoked";
 

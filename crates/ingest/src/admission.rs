@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use catalogue::Catalogue;
-use house_facts::KeyScope;
+use house_facts::{KeyScope, recall::REVOKE};
 use model::{FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, event::check_timely};
 use source_text::suggest_name;
 use wire::{CloudChange, FeedbackAction, token::LinkSecret};
@@ -43,8 +43,6 @@ pub const RESTORED: &str = "tidings.restored";
 pub const SAVED: &str = "tidings.saved";
 pub const UNSAVED: &str = "tidings.unsaved";
 pub const SNOOZED: &str = "tidings.snoozed";
-/// An event is taken back, or a subject is not there any more.
-pub const REVOKE: &str = "tidings.revoke";
 
 const OURS: [&str; 19] = [
     FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, PREFERENCE, ERASE, WELCOME, SEEN, READ, CLEARED, VIEWED,

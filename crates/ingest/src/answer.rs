@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
+use house_facts::recall::REVOKE;
 use model::{Tenant, UtcMillis};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use web::{HttpProblem, ProblemType, idempotency::IdempotentAnswer};
 use wire::{CloudChange, CloudError, token::LinkSecret};
 
 use crate::{
-    admission::{AdmittedItem, CloudEventSort, REVOKE, admit_cloud_event},
+    admission::{AdmittedItem, CloudEventSort, admit_cloud_event},
     admission_error::{AdmissionError, quote_text},
     admission_rules::AdmissionRules,
     config::BEHIND_RETRY_SECS,

@@ -17,7 +17,7 @@ use room::{
     records::{erasure_record, event_record, inbox_record},
 };
 use store::{DayRows, StateKey};
-use topic::NewRecord;
+use topic::{NewRecord, RecordHeaders};
 use wire::{FeedbackAction, InboxItem, WireError};
 
 use crate::{
@@ -92,6 +92,9 @@ impl IntakeEffects {
             AdmittedItem::Revocation(revocation) => {
                 let states = revocation.states().map_err(|bad| AdmissionError::new("", bad.to_string()))?;
                 states.into_iter().for_each(|(key, state)| self.merge(key, &state));
+                for event in revocation.events() {
+                    self.records.push(event_record(&event, RecordHeaders::new(), known.partitions)?);
+                }
             }
             AdmittedItem::Follow(follow) => {
                 self.records

@@ -2,9 +2,9 @@
 //! what was said is noted once, and whoever tells or lists entries asks for it.
 
 use catalogue::Catalogue;
-use house_facts::recall;
+use house_facts::recall::{self, REVOKE};
 use model::{
-    EntryKey, EventKey, SubjectRef, Tenant, UtcMillis, VersionedState, event::FirstWord, id::BadName,
+    EntryKey, Event, EventKey, SubjectRef, Tenant, UtcMillis, VersionedState, event::FirstWord, id::BadName,
 };
 use serde_json::{Map, Value};
 use store::StateKey;
@@ -33,8 +33,9 @@ pub struct ChangeRevocation {
 /// What is revoked.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RevokeTarget {
-    /// A change, by its source and id alone; and its events, of which one has the same key unless there are several.
-    Events { change: EventKey, events: Vec<EventKey>, occurred: UtcMillis },
+    /// A change, by its source and id alone; its events, of which one has the same key unless there are several; and the
+    /// subjects that were named beside it.
+    Events { change: EventKey, events: Vec<EventKey>, occurred: UtcMillis, about: Vec<SubjectRef> },
     /// Subjects that are deleted: all there is about them until then.
     Subjects(Vec<SubjectRef>),
 }
@@ -56,6 +57,25 @@ impl ChangeRevocation {
         if let RevokeTarget::Events { occurred, .. } = &mut self.target {
             *occurred = first.occurred;
         }
+    }
+
+    /// Events of its own, by which the fan-out finds whose icons may show a wrong number: those for whom there is something
+    /// about its subjects.
+    pub fn events(&self) -> impl Iterator<Item = Event> {
+        let (about, occurred) = match &self.target {
+            RevokeTarget::Events { about, occurred, .. } => (about, *occurred),
+            RevokeTarget::Subjects(subjects) => (subjects, self.until),
+        };
+        about.iter().map(move |subject| Event {
+            tenant: self.tenant.clone(),
+            key: EventKey::from_source_id(&self.tenant, REVOKE, &format!("{} {subject}", self.until)),
+            what: REVOKE.to_owned(),
+            subject: subject.clone(),
+            actor: None,
+            occurred,
+            persons: Vec::new(),
+            state: VersionedState::default(),
+        })
     }
 
     /// What is noted of it.
@@ -106,6 +126,7 @@ pub(crate) fn judge_revocation(
                 change,
                 events: alone.into_iter().chain(of_several).collect(),
                 occurred: until,
+                about: subjects,
             }
         }
         None if subjects.is_empty() => {

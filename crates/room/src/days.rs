@@ -7,11 +7,10 @@ use model::{
     Actor, Channel, Day, DayView, EntryKey, EntryView, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
     entry::DayKey, fold::fold_rows, limits::DAY_LIFE_MAX,
 };
+use room::world::load_revocations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{JournalOutcome, JournalRecord, JournalRows, StateKey, Store};
-
-use crate::revocations::{load_revoked, withdraw_revoked};
 
 /// More days than the longest life has are never there.
 pub const DAYS_MAX: i32 = DAY_LIFE_MAX as i32;
@@ -90,8 +89,9 @@ pub async fn read_days(
     let rows = store.read(&keys, now).await?;
     let notes = store.states(&[StateKey::Notes(tenant.clone(), person.clone())]).await?;
     let notes = notes.into_iter().next().unwrap_or_default();
-    let revoked = load_revoked(store, tenant, rows.iter().flatten()).await?;
-    let fold = |rows| withdraw_revoked(fold_rows(rows).settle(&notes, now), tenant, &revoked, now);
+    let revoked = load_revocations(store, tenant, rows.iter().flatten()).await?;
+    let is_withdrawn = |key, subject: &SubjectRef| revoked.is_withdrawn(tenant, subject, key);
+    let fold = |rows| fold_rows(rows).settle(&notes, now).withdraw(is_withdrawn, now);
     let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, list_day(&fold(rows)))).collect();
     let all = views.iter().flat_map(|(_, entries)| entries).map(|(key, view)| (*key, view));
     let beside = EntryContext::load(store, tenant, all, catalogue).await?;

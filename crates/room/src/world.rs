@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use house_facts::recall;
 use model::{
-    Crowd, Day, EntryKey, EventKey, Person, SubjectRef, Tenant, VersionedState, WorldSnapshot, id::BadName,
+    Crowd, Day, DayRow, EntryKey, EventKey, Person, SubjectRef, Tenant, VersionedState, WorldSnapshot,
+    id::BadName,
 };
 
 use store::{StateKey, Store, StoreError};
@@ -55,6 +56,22 @@ pub async fn load_world(
     load_subjects(store, &mut world, related).await?;
     load_revoked(store, &mut world, wanted.entries).await?;
     Ok(world)
+}
+
+/// Loads what was revoked of what the rows of a person's days tell, for whoever needs nothing else of the world.
+pub async fn load_revocations(
+    store: &dyn Store,
+    tenant: &Tenant,
+    rows: impl Iterator<Item = &DayRow> + Send,
+) -> Result<WorldSnapshot, StoreError> {
+    let mut wanted = WorldQuery::default();
+    for row in rows {
+        if let DayRow::Entry(entry) = row {
+            wanted.entries.insert((tenant.clone(), entry.key));
+            wanted.subjects.insert((tenant.clone(), entry.subject.clone()));
+        }
+    }
+    load_world(store, wanted, &|_| Vec::new()).await
 }
 
 /// Notes which of these entries tell of events that were revoked. First their days are asked whether any was, which is one

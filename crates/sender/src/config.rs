@@ -73,6 +73,9 @@ impl Default for Config {
     }
 }
 
+/// Pushes that one without words says are withdrawn; the newest are what is still on a screen.
+pub const WITHDRAWN_MAX: usize = 20;
+
 /// When a Ready is tried again after so many tries. Each has a little more of its own, so that those that failed
 /// together do not come back together.
 pub fn retry_ms(ready: ReadyId, attempt: u16) -> i64 {

@@ -6,7 +6,8 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::{CallItem, CallPayload, MailPayload, Message, MessagePayload, PushPayload};
 use model::{
-    Channel, EntryKey, EntryReason, Kind, SubjectRef, UtcMillis, VersionedState, WorldSnapshot, badge,
+    Channel, EntryKey, EntryReason, Kind, ReadyId, SubjectRef, UtcMillis, VersionedState, WorldSnapshot,
+    badge,
     civil_time::ZoneRules,
     device::{self, DevicePlatform},
     hook::Hook,
@@ -20,6 +21,7 @@ use room::item_words::collect_words;
 
 use crate::{
     check::{CheckedReady, section_of_entry},
+    config::WITHDRAWN_MAX,
     facts::SenderFacts,
     links::MailLinks,
     returns::ReturnAddresses,
@@ -164,6 +166,7 @@ impl MessageMaker<'_> {
             silent: ready.silent,
             badge: badge_number(ready, facts, &checked.told),
             wordless: false,
+            withdrawn: Vec::new(),
             expires: ready.expires,
         };
         Ok((rendered.headline, rendered.body, MessagePayload::Push(push)))
@@ -233,8 +236,25 @@ fn badge_push(ready: &Ready, facts: &SenderFacts) -> MessagePayload {
         silent: true,
         badge,
         wordless: true,
+        withdrawn: list_withdrawn_pushes(facts),
         expires,
     })
+}
+
+/// Pushes of which all that they told was revoked, the newest. Of each the days are those that the number is counted in.
+fn list_withdrawn_pushes(facts: &SenderFacts) -> Vec<ReadyId> {
+    let mut pushes: BTreeMap<ReadyId, (UtcMillis, bool)> = BTreeMap::new();
+    for (_, entry) in facts.view.entries() {
+        for (id, at) in entry.tellers(Channel::Push) {
+            let (_, is_withdrawn) = pushes.entry(id).or_insert((at, true));
+            *is_withdrawn &= entry.is_withdrawn();
+        }
+    }
+    let mut withdrawn: Vec<(UtcMillis, ReadyId)> =
+        pushes.into_iter().filter(|(_, (_, all))| *all).map(|(id, (at, _))| (at, id)).collect();
+    withdrawn.sort_unstable_by(|a, b| b.cmp(a));
+    withdrawn.truncate(WITHDRAWN_MAX);
+    withdrawn.into_iter().map(|(_, id)| id).collect()
 }
 
 /// Law 6: from the same facts the same words.

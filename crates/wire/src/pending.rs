@@ -19,7 +19,8 @@ pub struct AnnouncementBatch {
     pub announcements: Vec<DayAnnouncement>,
 }
 
-/// That a person's day has new rows. It only wakes: what they are is in the day.
+/// That a person's day has new rows. It only wakes: what they are is in the day. One without kinds says that something of
+/// it was revoked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DayAnnouncement {
     pub person: Person,
@@ -32,6 +33,17 @@ pub struct DayAnnouncement {
     pub windows: Vec<WindowTarget>,
     /// The day was full: these rows were counted and not written.
     pub full: bool,
+}
+
+impl DayAnnouncement {
+    /// That something was revoked: nothing is new.
+    pub fn of_nothing(person: Person, day: Day) -> Self {
+        Self { person, day, rows: 0, kinds: Vec::new(), windows: Vec::new(), full: false }
+    }
+
+    pub fn is_of_nothing(&self) -> bool {
+        self.kinds.is_empty()
+    }
 }
 
 pub(crate) static CODEC: LazyLock<RecordCodec> = LazyLock::new(|| RecordCodec::new("pending", &SCHEMAS));

@@ -36,6 +36,7 @@ fn message(devices: &[PushDevice]) -> Message {
         silent: false,
         badge: None,
         wordless: false,
+        withdrawn: Vec::new(),
         expires: UtcMillis(i64::MAX),
     };
     Message {

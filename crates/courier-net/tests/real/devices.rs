@@ -52,6 +52,7 @@ pub fn push_message(number: u8, now: i64, devices: &[PushDevice]) -> Message {
             silent: false,
             badge: Some(3),
             wordless: false,
+            withdrawn: Vec::new(),
             expires: UtcMillis(now + EXPIRES_MS),
         }),
     }

@@ -350,7 +350,17 @@ async fn stopped_leaves_nothing_and_nothing_is_asked_in_vain() {
 fn push_payload() -> courier::PushPayload {
     let (longer, image, opens) = (String::new(), None, None);
     let (devices, badge, expires) = (vec![], None, UtcMillis(0));
-    courier::PushPayload { devices, longer, image, opens, silent: false, badge, wordless: false, expires }
+    courier::PushPayload {
+        devices,
+        longer,
+        image,
+        opens,
+        silent: false,
+        badge,
+        wordless: false,
+        withdrawn: Vec::new(),
+        expires,
+    }
 }
 
 /// A name leads where its owner likes: what counts is where the connection goes.

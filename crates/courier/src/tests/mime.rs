@@ -319,6 +319,7 @@ fn push_message(words: &str, id: &str, opens: &str) -> Message {
         silent: true,
         badge: Some(7),
         wordless: false,
+        withdrawn: Vec::new(),
         expires: UtcMillis(1_795_248_060_000),
     };
     Message {
@@ -355,9 +356,11 @@ fn a_push_is_given_in_the_form_of_each_platform() {
     let mut wordless = push_message("", "phone", "https://a.example/2");
     if let MessagePayload::Push(push) = &mut wordless.way {
         push.wordless = true;
+        push.withdrawn = vec![ReadyId([0xab; 16])];
     }
     let raw = String::from_utf8(OutboxMail::parse(write_message(&wordless).unwrap().bytes).raw).unwrap();
     assert!(raw.contains("\"content-available\": 1") && raw.contains("\"badge\": \"7\""), "{raw}");
+    assert_eq!(raw.matches(&"ab".repeat(16)).count(), 3, "each device knows which push was withdrawn: {raw}");
     for word in ["title", "alert", "\"body\"", "\"notification\"", "sound"] {
         assert!(!raw.contains(word), "{word} in {raw}");
     }

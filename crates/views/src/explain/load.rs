@@ -22,7 +22,6 @@ use super::{
     editions::EditionEvidence,
     spans::{PartitionSpan, latest_spans},
 };
-use crate::revocations::{load_revoked, withdraw_revoked};
 
 /// Records read at once.
 const PAGE: usize = 1_000;
@@ -144,8 +143,10 @@ pub async fn load_days(
     let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
     let keys: Vec<DayKey> = store.day_life().living_days(now).rev().map(key).collect();
     let rows = store.read(&keys, now).await.context("the person's days")?;
-    let revoked = load_revoked(store, tenant, rows.iter().flatten()).await.context("what was revoked")?;
-    Ok(withdraw_revoked(fold_rows(rows.iter().flatten()), tenant, &revoked, now))
+    let revoked =
+        world::load_revocations(store, tenant, rows.iter().flatten()).await.context("what was revoked")?;
+    let view = fold_rows(rows.iter().flatten());
+    Ok(view.withdraw(|key, subject| revoked.is_withdrawn(tenant, subject, key), now))
 }
 
 /// The events that are meant, from the partition of their subject if that is known. One whose first word stands was
