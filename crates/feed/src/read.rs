@@ -55,7 +55,12 @@ pub fn read_changes(records: &[TopicRecord]) -> ChangedFeeds {
 fn add_announcements(changed: &mut ChangedFeeds, batch: AnnouncementBatch) {
     let AnnouncementBatch { tenant, announcements } = batch;
     for announcement in announcements {
-        let days = ChangedDays::Some([announcement.day].into());
+        // What was revoked of a subject may be on any day.
+        let days = if announcement.is_of_nothing() {
+            ChangedDays::All
+        } else {
+            ChangedDays::Some([announcement.day].into())
+        };
         add_change(changed, (tenant.clone(), announcement.person), days);
     }
 }

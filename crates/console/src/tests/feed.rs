@@ -116,6 +116,26 @@ async fn a_page_has_bundles_and_counts() {
 }
 
 #[tokio::test]
+async fn what_is_revoked_leaves_its_bundle() {
+    let door = feed_door().await;
+    door.offer(1..=3).await;
+    door.note(9).await;
+    assert_eq!(says(&door.json("feed").await), [("Noted: Item 9", 1), ("3 things of somebody", 3)]);
+    let revoke = async |data: Value| {
+        let said = json!({"id": data.to_string(), "source": "t", "type": "tidings.revoke", "data": data});
+        house::testing::post_to_intake(&door.ground.intake, "/v1/changes", &said).await;
+        door.ground.house.settle().await.unwrap();
+        door.json("feed").await
+    };
+    // Also where the feed was read a moment ago, and is kept in memory.
+    let page = revoke(json!({"subject": "item:2"})).await;
+    assert_eq!(says(&page), [("Noted: Item 9", 1), ("2 things of somebody", 2)]);
+    let page = revoke(json!({"event": {"source": "t", "id": "n9"}, "subject": "item:9"})).await;
+    assert_eq!(says(&page), [("2 things of somebody", 2)]);
+    assert_eq!(counts(&page["counts"]), [1, 1]);
+}
+
+#[tokio::test]
 async fn a_filter_chooses_and_a_cursor_goes_on() {
     let door = feed_door().await;
     door.offer(1..=2).await;
