@@ -24,6 +24,7 @@ use axum::{
 };
 use catalogue::ReaderLanguage;
 use model::{Day, Person, PlanName, Tenant, UtcMillis};
+use preference_sheet::MuteTarget;
 use serde_json::{Value as Json, json};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -39,7 +40,7 @@ mod rest_page;
 mod wish;
 
 use preferences::MailPreferences;
-use wish::{MuteTarget, ReaderWish, choices};
+use wish::{ReaderWish, choices};
 
 /// Bytes of a form: a mailbox's own, in either encoding, is far shorter.
 const FORM_BYTES_MAX: usize = 4 * 1024;

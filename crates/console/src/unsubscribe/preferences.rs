@@ -12,6 +12,7 @@ use model::{
     Channel, Crowd, PlanName, SubjectRef, VersionedState,
     person::{notes, profile},
 };
+use preference_sheet::MuteTarget;
 use serde_json::{Value as Json, json};
 use shell::datadir::random_hex;
 use store::StateKey;
@@ -19,7 +20,7 @@ use tower::ServiceExt as _;
 use views::explain;
 use wire::token::LinkToken;
 
-use super::{HttpApp, wish::MuteTarget, wish::ReaderWish, wish::choices};
+use super::{HttpApp, wish::ReaderWish, wish::choices};
 
 /// Bytes of an answer of our own way in.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;

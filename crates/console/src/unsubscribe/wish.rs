@@ -2,7 +2,8 @@
 
 use axum::{extract::Query, http::Uri};
 use catalogue::Catalogue;
-use model::{Channel, Kind, Person, PlanName, SubjectRef, person::profile};
+use model::{Channel, Person, PlanName, person::profile};
+use preference_sheet::MuteTarget;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use wire::token::LinkToken;
@@ -18,15 +19,6 @@ pub enum ReaderWish {
     Less(MuteTarget),
     /// That after all.
     More(MuteTarget),
-}
-
-/// What somebody mutes, or has muted.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum MuteTarget {
-    Kind(Kind),
-    Actor(Person),
-    Subject(SubjectRef),
-    Thread(SubjectRef),
 }
 
 /// What a link or a form says. A parameter that is given twice does not come from our pages.
@@ -92,67 +84,6 @@ impl ReaderWish {
             Self::Plan(plan) => profile(profile::EMAIL_PLAN, json!(plan.as_str())),
             Self::Less(mute) => ("tidings.mute", mute.fact_data(person)),
             Self::More(mute) => ("tidings.unmute", mute.fact_data(person)),
-        }
-    }
-}
-
-impl MuteTarget {
-    /// What a link asks less of: a kind, or a subject, of which all goes that hangs on it, if something can.
-    fn parse_link(name: &str, catalogue: &Catalogue) -> Option<Self> {
-        if !name.contains(':') {
-            let kind = Kind::new(name).ok()?;
-            return catalogue.kinds.contains_key(&kind).then_some(Self::Kind(kind));
-        }
-        let subject = SubjectRef::new(name).ok()?;
-        catalogue.subjects.contains_key(subject.kind()).then_some(())?;
-        Some(if catalogue.is_thread(&subject) { Self::Thread(subject) } else { Self::Subject(subject) })
-    }
-
-    /// By the name of the flag that says so.
-    pub fn from_flag(flag: &str) -> Option<Self> {
-        let (sort, id) = flag.split_once(' ')?;
-        match sort {
-            "kind" => Kind::new(id).ok().map(Self::Kind),
-            "actor" => Person::new(id).ok().map(Self::Actor),
-            "subject" => SubjectRef::new(id).ok().map(Self::Subject),
-            "thread" => SubjectRef::new(id).ok().map(Self::Thread),
-            _ => None,
-        }
-    }
-
-    /// The name of the flag that says so.
-    pub fn flag(&self) -> String {
-        match self {
-            Self::Kind(kind) => preferences::PreferenceScope::Kind(kind).field(None),
-            Self::Actor(actor) => preferences::PreferenceScope::Actor(actor).field(None),
-            Self::Subject(subject) => preferences::PreferenceScope::Subject(subject).field(None),
-            Self::Thread(thread) => preferences::PreferenceScope::Thread(thread).field(None),
-        }
-    }
-
-    /// As a link asks less of it; nothing of what no link of ours is about.
-    pub fn link_name(&self) -> Option<&str> {
-        match self {
-            Self::Kind(kind) => Some(kind.as_str()),
-            Self::Subject(subject) | Self::Thread(subject) => Some(subject.as_str()),
-            Self::Actor(_) => None,
-        }
-    }
-
-    /// The subject whose name says what it is.
-    pub fn subject(&self) -> Option<&SubjectRef> {
-        match self {
-            Self::Subject(subject) | Self::Thread(subject) => Some(subject),
-            Self::Kind(_) | Self::Actor(_) => None,
-        }
-    }
-
-    fn fact_data(&self, person: &Person) -> Json {
-        match self {
-            Self::Kind(kind) => fact_field(person, "kind", json!(kind.as_str())),
-            Self::Actor(actor) => fact_field(person, "actor", json!(actor.as_str())),
-            Self::Subject(subject) => fact_field(person, "subject", json!(subject.as_str())),
-            Self::Thread(thread) => fact_field(person, "thread", json!(thread.as_str())),
         }
     }
 }
@@ -268,17 +199,5 @@ mod tests {
         assert_eq!(ReaderWish::from_link("plan=weekly", &of_push, &catalogue()), None);
         let gone = LinkToken { plan: PlanName::new("gone").unwrap(), ..token() };
         assert_eq!(ReaderWish::from_link("plan=weekly", &gone, &catalogue()), None);
-    }
-
-    #[test]
-    fn what_was_muted_has_its_name_both_ways() {
-        for flag in
-            ["kind item_offered", "actor bob", "actor bob the second", "subject item:1", "thread maker:1"]
-        {
-            assert_eq!(MuteTarget::from_flag(flag).map(|mute| mute.flag()).as_deref(), Some(flag));
-        }
-        for flag in ["", "kind", "kind ", "kinds offered", "actor ", "thread maker", "subject item:", " "] {
-            assert_eq!(MuteTarget::from_flag(flag), None, "{flag}");
-        }
     }
 }

@@ -23,6 +23,7 @@ const NOUNS: &[&str] = &[
     "wire",
     "render",
     "feed-bundles",
+    "preference-sheet",
 ];
 /// What the house stands on, as it sees it.
 const PORTS: &[&str] = &["topic", "store", "courier", "live", "traces", "runtime"];
@@ -66,6 +67,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("wire", &[&["model", "house-facts"]]),
     ("render", &[&["model", "source-text", "languages", "expression", "catalogue"]]),
     ("feed-bundles", &[&["model", "preferences", "catalogue"]]),
+    ("preference-sheet", &[&["model", "preferences", "source-text", "catalogue"]]),
     ("topic", &[&["runtime"]]),
     ("store", &[&["model", "house-facts", "runtime"]]),
     ("courier", &[&["model", "house-facts", "runtime"]]),
