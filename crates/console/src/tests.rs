@@ -51,6 +51,7 @@ mod languages;
 mod metrics;
 mod pauses;
 mod person;
+mod preferences;
 mod preview;
 mod push;
 mod shares;

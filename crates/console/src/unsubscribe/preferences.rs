@@ -3,27 +3,16 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context as _;
-use axum::{
-    body::{Body, to_bytes},
-    http::{Request, StatusCode, header},
-};
 use catalogue::ReaderLanguage;
-use model::{
-    Channel, Crowd, PlanName, SubjectRef, VersionedState,
-    person::{notes, profile},
-};
-use preference_sheet::MuteTarget;
-use serde_json::{Value as Json, json};
-use shell::datadir::random_hex;
+use model::{Channel, Crowd, PlanName, SubjectRef, VersionedState, person::profile};
+use preference_sheet::{MuteTarget, StatedFact};
 use store::StateKey;
-use tower::ServiceExt as _;
 use views::explain;
 use wire::token::LinkToken;
 
 use super::{HttpApp, wish::ReaderWish, wish::choices};
+use crate::reader_sheet::{ReaderRecord, state_facts};
 
-/// Bytes of an answer of our own way in.
-const ANSWER_BYTES_MAX: usize = 64 * 1024;
 /// What these facts are said to come from.
 const SOURCE: &str = "unsubscribe";
 /// Mutes that are shown; whoever has more of them has an app for that.
@@ -41,12 +30,8 @@ pub struct MailPreferences {
 impl MailPreferences {
     /// Nothing of who was erased.
     pub async fn load(app: &HttpApp, token: &LinkToken) -> anyhow::Result<Option<Self>> {
-        let keys = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
-        let keys = keys.map(|key| key(token.tenant.clone(), token.person.clone()));
-        let mut states = app.house.engines().store.states(&keys).await?.into_iter();
-        let mut next = || states.next().unwrap_or_default();
-        let (profile, mutes, noted) = (next(), next(), next());
-        Ok((!noted.flag(notes::ERASED)).then_some(Self { profile, mutes }))
+        let record = ReaderRecord::load(app, (&token.tenant, &token.person)).await?;
+        Ok(record.map(|ReaderRecord { profile, preferences }| Self { profile, mutes: preferences }))
     }
 
     pub fn is_off(&self) -> bool {
@@ -136,30 +121,7 @@ impl MailPreferences {
         // Whatever counts the versions of a service that states it too, what its reader says now is newer.
         let version = app.now().0.max(self.version(wish).saturating_add(1));
         let (sort, data) = wish.to_fact(&token.person);
-        let fact = json!({
-            "specversion": "1.0",
-            "id": random_hex(16)?,
-            "source": SOURCE,
-            "type": sort,
-            "version": version,
-            "data": data,
-        });
-        let intake = ingest::router(ingest::HttpIntake {
-            deps: app.house.intake().clone(),
-            config: ingest::Config { tenant: token.tenant.clone(), ..app.intake.clone() },
-            keys: None.into(),
-            disk_low: app.disk_low.clone(),
-        });
-        let request = Request::post("/v1/facts").header(header::CONTENT_TYPE, "application/json");
-        let answer = intake.oneshot(request.body(Body::from(fact.to_string()))?).await?;
-        let status = answer.status();
-        let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
-        let said: Json = serde_json::from_slice(&body).unwrap_or_default();
-        let taken = status == StatusCode::ACCEPTED && said["accepted"] == 1;
-        if !taken {
-            tracing::warn!(%status, sort, "a reader's mail preference could not be stored");
-        }
-        Ok(taken)
+        Ok(state_facts(app, &token.tenant, SOURCE, &[StatedFact { sort, version, data }]).await?.is_ok())
     }
 }
 
