@@ -125,8 +125,12 @@ fn every_control_of_every_page_is_pressed() {
 
 fn press_query(house: &ExampleHouse, look: BrowserScreens) -> Result<Value> {
     let BrowserScreens { browser, width, other_width, scheme, .. } = look;
+    let [before, walks] = unsubscribe_doors(house)?;
+    let settings = walks[0]["path"].as_str().context("a path")?.replace("?", "/settings?");
+    let settings = settings.split('?').next().unwrap_or_default().to_owned();
     let starts = [
         "/",
+        &*settings,
         "/person?id=ann",
         "/person?id=chika",
         "/person?id=ida",
@@ -153,7 +157,6 @@ fn press_query(house: &ExampleHouse, look: BrowserScreens) -> Result<Value> {
         ["/outbox/mail", 400, "This request cannot be handled"],
         ["/told?days=1000", 400, "Choose 1, 7 or 21 days"],
     ]);
-    let [before, walks] = unsubscribe_doors(house)?;
     Ok(json!({
         "url": house.address, "browser": browser, "width": width, "other_width": other_width, "scheme": scheme,
         "starts": starts, "before": before, "walks": walks, "slips": slips, "faces": faces, "scripted": ["what=begin", "what=end"],
@@ -161,7 +164,7 @@ fn press_query(house: &ExampleHouse, look: BrowserScreens) -> Result<Value> {
 }
 
 /// The pages behind the link of a mail with more than it had room for: what waits, before the clock is moved; then another plan
-/// and back, less of somebody and back, none at all, on again, and off once more.
+/// and back, less of somebody and back, there and among all settings, none at all, on again, and off once more.
 fn unsubscribe_doors(house: &ExampleHouse) -> Result<[Vec<Value>; 2]> {
     let outbox = house.page("/outbox")?;
     let mails = outbox.split("/outbox/mail?id=").skip(1).filter_map(|rest| rest.split('"').next());
@@ -183,6 +186,7 @@ fn unsubscribe_doors(house: &ExampleHouse) -> Result<[Vec<Value>; 2]> {
     let other = text_between(&page, "name=\"plan\" value=\"", "\"").context("no other plan to choose")?;
     let after = vec![
         json!({"path": format!("{link}?plan={other}"), "buttons": ["button[value=plan]:not(.second)", "button.second[value=plan]"]}),
+        json!({"path": format!("{link}?less=artist:1"), "buttons": ["button[value=less]", "a.door", "button[value=again]", "a.door"]}),
         json!({"path": format!("{link}?less=artist:1"), "buttons": ["button[value=less]", "button[value=more]", "button.second[value=off]", on]}),
         json!({"path": link, "buttons": [off, on, off]}),
     ];

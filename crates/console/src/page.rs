@@ -27,7 +27,7 @@ pub struct PageTemplates {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 22] = [
+const TEMPLATES: [(&str, &str); 23] = [
     ("frame.html", include_str!("../page/frame.html")),
     ("overview.html", include_str!("../page/overview.html")),
     ("pipeline.html", include_str!("../page/pipeline.html")),
@@ -50,6 +50,7 @@ const TEMPLATES: [(&str, &str); 22] = [
     ("alone.html", include_str!("../page/alone.html")),
     ("unsubscribe.html", include_str!("../page/unsubscribe.html")),
     ("rest.html", include_str!("../page/rest.html")),
+    ("settings.html", include_str!("../page/settings.html")),
 ];
 
 const STYLE: &str = include_str!("../page/style.css");

@@ -54,6 +54,7 @@ mod person;
 mod preferences;
 mod preview;
 mod push;
+mod settings_page;
 mod shares;
 mod sink;
 mod tools;

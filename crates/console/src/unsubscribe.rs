@@ -3,7 +3,8 @@
 //! follow every link; what changes something is a press of a button, or the one click of a mailbox
 //! (RFC 8058), which comes from anywhere and without a form of ours.
 //!
-//! [`wish`] is what somebody wants, [`facts`] what holds and how that becomes a fact, [`rest`] the page of what waits.
+//! [`wish`] is what somebody wants, [`facts`] what holds and how that becomes a fact, [`rest_page`] the page of what waits,
+//! [`settings_page`] that of all preferences.
 
 use std::{
     collections::HashMap,
@@ -37,6 +38,7 @@ use super::{AppState, HttpApp, error_page, page, reader_words};
 
 mod preferences;
 mod rest_page;
+mod settings_page;
 mod wish;
 
 use preferences::MailPreferences;
@@ -131,6 +133,12 @@ pub fn routes(app: &Arc<HttpApp>) -> Router<Arc<HttpApp>> {
     let router = Router::new()
         .route(&format!("{path}/{{token}}"), get(show_choice).post(press_button))
         .route(&format!("{path}/{{token}}/rest"), get(rest_page::show_rest))
+        .route(
+            &format!("{path}/{{token}}/settings"),
+            get(settings_page::show_settings)
+                .post(settings_page::save_settings)
+                .layer(DefaultBodyLimit::max(settings_page::FORM_BYTES_MAX)),
+        )
         // Beside the page: whatever stands in front of the house lets this one path through.
         .route(&format!("{path}/style.css"), get(page::style));
     let answer_unknown = || any(async || UNKNOWN);
@@ -192,11 +200,11 @@ fn page_language(
 
 async fn show_choice(
     State(app): AppState,
-    Path(token): Path<String>,
+    Path(text): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, HttpProblem> {
-    let token = app.unsubscribe.read(&token)?;
+    let token = app.unsubscribe.read(&text)?;
     let _permit = app.unsubscribe.permit()?;
     let Some(facts) = MailPreferences::load(&app, &token).await? else {
         return Ok(render_gone(&app, &token, accepted_text(&headers).as_deref())?);
@@ -210,23 +218,19 @@ async fn show_choice(
     let is_outdated = query.is_some() && asked.is_none();
     let holds = asked.as_ref().is_some_and(|wish| facts.satisfies(wish, &app, &token));
     let says = UnsubscribeNotice { asked, holds, is_outdated, done: None };
-    Ok(render_choice(&app, &token, &facts, (says, &language)).await?)
+    Ok(render_choice(&app, (&text, &token), &facts, (says, &language)).await?)
 }
 
 async fn press_button(
     State(app): AppState,
-    Path(token): Path<String>,
+    Path(text): Path<String>,
     request: Request,
 ) -> Result<Response, HttpProblem> {
-    let token = app.unsubscribe.read(&token)?;
+    let token = app.unsubscribe.read(&text)?;
     let form = request.headers().get(header::CONTENT_TYPE).and_then(|form| form.to_str().ok());
     let form = form.unwrap_or_default().to_owned();
     let accepted = accepted_text(request.headers());
-    let body = match timeout(FORM_TIME_MAX, Bytes::from_request(request, &())).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(error)) => return Err(too_long(&error)),
-        Err(_) => return Err(NO_FORM),
-    };
+    let body = read_form(request).await?;
     let wish = ReaderWish::from_form(
         &form,
         &String::from_utf8_lossy(&body),
@@ -253,12 +257,19 @@ async fn press_button(
     let facts = facts.with_wish(&wish);
     let language = page_language(&app, &token, Some(&facts), accepted.as_deref());
     let says = UnsubscribeNotice { done: Some(wish), ..UnsubscribeNotice::default() };
-    Ok(render_choice(&app, &token, &facts, (says, &language)).await?)
+    Ok(render_choice(&app, (&text, &token), &facts, (says, &language)).await?)
 }
 
 /// Whether a link still has the right to turn mail on again.
 fn is_young(token: &LinkToken, now: UtcMillis) -> bool {
     token.day.is_some_and(|day| day.plus(AGAIN_DAYS_MAX) >= Day::from_instant(now))
+}
+
+async fn read_form(request: Request) -> Result<Bytes, HttpProblem> {
+    match timeout(FORM_TIME_MAX, Bytes::from_request(request, &())).await {
+        Ok(body) => body.map_err(|error| too_long(&error)),
+        Err(_) => Err(NO_FORM),
+    }
 }
 
 fn too_long(error: &BytesRejection) -> HttpProblem {
@@ -284,7 +295,7 @@ fn render_gone(app: &HttpApp, token: &LinkToken, accepted: Option<&str>) -> anyh
 
 async fn render_choice(
     app: &HttpApp,
-    token: &LinkToken,
+    (text, token): (&str, &LinkToken),
     facts: &MailPreferences,
     (says, language): (UnsubscribeNotice, &ReaderLanguage),
 ) -> anyhow::Result<Response> {
@@ -317,6 +328,7 @@ async fn render_choice(
         "sender": sender_of(app, token),
         "says": says,
         "undo": is_young,
+        "token": text,
         "plans": plans(app, token, facts, language),
         "plan": match wished {
             Some(ReaderWish::Plan(plan)) => Some(one_plan(app, token, plan, language)),

@@ -142,7 +142,7 @@ pub async fn load_mute_names(
         name.map_or_else(|| subject.as_str().to_owned(), str::to_owned)
     };
     let name = |mute: &MuteTarget| match mute {
-        MuteTarget::Kind(kind) => title((app, language), token, kind),
+        MuteTarget::Kind(kind) => title_kind((app, language), token, kind),
         MuteTarget::Actor(actor) => actor.as_str().to_owned(),
         MuteTarget::Subject(subject) | MuteTarget::Thread(subject) => called(subject),
     };
@@ -191,7 +191,11 @@ async fn load_known_subjects(
 }
 
 /// What readers call a kind: the section of their mails in which it alone stands, else its name.
-fn title((app, language): (&HttpApp, &ReaderLanguage), token: &LinkToken, kind: &model::Kind) -> String {
+pub fn title_kind(
+    (app, language): (&HttpApp, &ReaderLanguage),
+    token: &LinkToken,
+    kind: &model::Kind,
+) -> String {
     let plan = app.catalogue_of(&token.person).plans.by_name.get(&token.plan);
     let sections = plan.map(|plan| plan.sections.as_slice()).unwrap_or_default();
     let own = sections.iter().find(|section| section.kinds == [kind.clone()]);

@@ -89,6 +89,52 @@ rest-off = لا تصلك رسائل من { $sender }.
 rest-empty = كل ما تأجل قد وصل أو لم يعد صحيحًا. كل جديد سيصل مع رسالتك التالية.
 rest-door = تغيير الرسائل التي تصلك
 
+## صفحة كل الإعدادات
+settings-title = ما يصلك من { $sender }
+settings-lead = اختر ما نخبرك به وكم مرة. لا يتغير شيء قبل الحفظ.
+settings-saved = تم الحفظ
+settings-saved-lead = يسري هذا من الآن.
+settings-tried = لم يُحفظ بعد
+settings-tried-lead = كان الأسبوع الماضي سيكون كما يلي.
+settings-door = كل الإعدادات
+settings-back = إيقاف كل الرسائل
+settings-topics = ما نخبرك به
+settings-channels = بأي طريق
+settings-always = دائمًا
+settings-off = لا شيء
+settings-usual = كالمعتاد
+settings-chosen = كما اخترت أعلاه
+settings-plan = { $channel }: كم مرة
+settings-hour = في هذه الساعة
+settings-quiet-from = هدوء من
+settings-quiet-until = هدوء حتى
+settings-no-quiet = بلا ساعات هدوء
+settings-times = متى وبأي لغة
+settings-language = اللغة
+settings-save = حفظ
+settings-try = عرض الأسبوع الماضي
+settings-again = إظهار من جديد
+settings-again-of = إظهار من جديد: { $name }
+settings-week = الأسبوع الماضي بهذه الخيارات
+settings-week-line = { $count ->
+    [zero] لا رسائل
+    [one] رسالة واحدة
+    [two] رسالتان
+    [few] { $count } رسائل
+    [many] { $count } رسالة
+   *[other] { $count } رسالة
+}
+settings-week-none = لم يكن ليصلك شيء.
+channel-email = البريد
+channel-push = إشعار فوري
+cadence-at-once = فورًا
+cadence-hourly = عدة مرات في اليوم
+cadence-daily = يوميًا
+cadence-weekly = أسبوعيًا
+cadence-monthly = شهريًا
+cadence-other = من حين إلى آخر
+language-name = العربية
+
 ## أخطاء هذه الصفحات
 error-incomplete = هذا الرابط غير كامل؛ افتحه مرة أخرى من الرسالة أو انسخه كاملًا.
 error-busy = لا يمكن ذلك الآن؛ حاول مرة أخرى بعد قليل.

@@ -81,6 +81,48 @@ rest-off = Du bekommst keine Mails von { $sender }.
 rest-empty = Alles, was noch offen war, ist inzwischen gekommen oder gilt nicht mehr. Neues kommt mit deiner nächsten Mail.
 rest-door = Ändern, welche Mails du bekommst
 
+## Die Seite aller Einstellungen
+settings-title = Was du von { $sender } bekommst
+settings-lead = Wähle, was wir dir melden und wie oft. Geändert wird erst, wenn du speicherst.
+settings-saved = Gespeichert
+settings-saved-lead = Das gilt von jetzt an.
+settings-tried = Noch nicht gespeichert
+settings-tried-lead = Die letzte Woche wäre so gewesen wie unten.
+settings-door = Alle Einstellungen
+settings-back = Alle Mails beenden
+settings-topics = Was wir dir melden
+settings-channels = Auf welchem Weg
+settings-always = immer
+settings-off = gar nicht
+settings-usual = wie üblich
+settings-chosen = wie oben gewählt
+settings-plan = { $channel }: wie oft
+settings-hour = Zu dieser Stunde
+settings-quiet-from = Ruhe ab
+settings-quiet-until = Ruhe bis
+settings-no-quiet = keine Ruhezeit
+settings-times = Wann und in welcher Sprache
+settings-language = Sprache
+settings-save = Speichern
+settings-try = Letzte Woche zeigen
+settings-again = Wieder melden
+settings-again-of = Wieder melden: { $name }
+settings-week = Die letzte Woche mit dieser Auswahl
+settings-week-line = { $count ->
+    [one] 1 Nachricht
+   *[other] { $count } Nachrichten
+}
+settings-week-none = Es wäre nichts gekommen.
+channel-email = E-Mail
+channel-push = Push-Nachricht
+cadence-at-once = sofort
+cadence-hourly = mehrmals am Tag
+cadence-daily = täglich
+cadence-weekly = wöchentlich
+cadence-monthly = monatlich
+cadence-other = ab und zu
+language-name = Deutsch
+
 ## Fehler dieser Seiten
 error-incomplete = Dieser Link ist unvollständig; öffne ihn noch einmal aus der Mail oder kopiere ihn vollständig.
 error-busy = Das geht gerade nicht; versuch es gleich noch einmal.

@@ -75,6 +75,48 @@ rest-off = You get no mail from { $sender }.
 rest-empty = All that was carried over has come by now, or is no longer true. What is new comes with your next mail.
 rest-door = Change which mails you get
 
+## The page of all settings
+settings-title = What you get from { $sender }
+settings-lead = Choose what you are told, and how often. Nothing changes until you save.
+settings-saved = Saved
+settings-saved-lead = This holds from now on.
+settings-tried = Not saved yet
+settings-tried-lead = Last week would have been as below.
+settings-door = All settings
+settings-back = Stop all mail
+settings-topics = What you are told
+settings-channels = Where
+settings-always = always
+settings-off = not at all
+settings-usual = as usual
+settings-chosen = as chosen above
+settings-plan = { $channel }: how often
+settings-hour = At this hour
+settings-quiet-from = Quiet from
+settings-quiet-until = Quiet until
+settings-no-quiet = no quiet hours
+settings-times = When and in which language
+settings-language = Language
+settings-save = Save
+settings-try = Show last week
+settings-again = Show again
+settings-again-of = Show again: { $name }
+settings-week = Last week by these choices
+settings-week-line = { $count ->
+    [one] 1 message
+   *[other] { $count } messages
+}
+settings-week-none = Nothing would have come.
+channel-email = Mail
+channel-push = Push
+cadence-at-once = at once
+cadence-hourly = several times a day
+cadence-daily = daily
+cadence-weekly = weekly
+cadence-monthly = monthly
+cadence-other = now and then
+language-name = English
+
 ## Errors of these pages
 error-incomplete = This link is incomplete; open it again from the mail, or copy all of it.
 error-busy = This cannot be done right now; try again in a moment.

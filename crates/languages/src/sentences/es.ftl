@@ -75,6 +75,49 @@ rest-off = No recibes correos de { $sender }.
 rest-empty = Todo lo que quedaba ya ha llegado o ya no es cierto. Lo nuevo llegará con tu próximo correo.
 rest-door = Cambiar qué correos recibes
 
+## La página de todos los ajustes
+settings-title = Lo que recibes de { $sender }
+settings-lead = Elige de qué te avisamos y con qué frecuencia. Nada cambia hasta que guardes.
+settings-saved = Guardado
+settings-saved-lead = Vale desde ahora.
+settings-tried = Aún sin guardar
+settings-tried-lead = La semana pasada habría sido como abajo.
+settings-door = Todos los ajustes
+settings-back = Dejar de recibir correos
+settings-topics = De qué te avisamos
+settings-channels = Por qué medio
+settings-always = siempre
+settings-off = nada
+settings-usual = como siempre
+settings-chosen = como elegiste arriba
+settings-plan = { $channel }: con qué frecuencia
+settings-hour = A esta hora
+settings-quiet-from = Silencio desde
+settings-quiet-until = Silencio hasta
+settings-no-quiet = sin horas de silencio
+settings-times = Cuándo y en qué idioma
+settings-language = Idioma
+settings-save = Guardar
+settings-try = Mostrar la semana pasada
+settings-again = Volver a avisar
+settings-again-of = Volver a avisar: { $name }
+settings-week = La semana pasada con esta elección
+settings-week-line = { $count ->
+    [one] 1 mensaje
+    [many] { $count } de mensajes
+   *[other] { $count } mensajes
+}
+settings-week-none = No habría llegado nada.
+channel-email = Correo
+channel-push = Notificación push
+cadence-at-once = al momento
+cadence-hourly = varias veces al día
+cadence-daily = cada día
+cadence-weekly = cada semana
+cadence-monthly = cada mes
+cadence-other = de vez en cuando
+language-name = Español
+
 ## Errores de estas páginas
 error-incomplete = Este enlace está incompleto; ábrelo de nuevo desde el correo o cópialo entero.
 error-busy = Ahora mismo no es posible; inténtalo de nuevo en un momento.

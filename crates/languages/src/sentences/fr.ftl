@@ -83,6 +83,49 @@ rest-off = Vous ne recevez pas de mails de { $sender }.
 rest-empty = Tout ce qui restait est arrivé entre-temps ou n’est plus vrai. Les nouveautés arriveront avec votre prochain mail.
 rest-door = Choisir les mails que vous recevez
 
+## La page de tous les réglages
+settings-title = Ce que vous recevez de { $sender }
+settings-lead = Choisissez ce qui vous est annoncé, et à quel rythme. Rien ne change avant l’enregistrement.
+settings-saved = Enregistré
+settings-saved-lead = C’est valable dès maintenant.
+settings-tried = Pas encore enregistré
+settings-tried-lead = La semaine dernière aurait été comme ci-dessous.
+settings-door = Tous les réglages
+settings-back = Arrêter tous les mails
+settings-topics = Ce qui vous est annoncé
+settings-channels = Par quel moyen
+settings-always = toujours
+settings-off = pas du tout
+settings-usual = comme d’habitude
+settings-chosen = comme choisi ci-dessus
+settings-plan = { $channel } : à quel rythme
+settings-hour = À cette heure
+settings-quiet-from = Silence à partir de
+settings-quiet-until = Silence jusqu’à
+settings-no-quiet = pas d’heures de silence
+settings-times = Quand et dans quelle langue
+settings-language = Langue
+settings-save = Enregistrer
+settings-try = Montrer la semaine dernière
+settings-again = Annoncer de nouveau
+settings-again-of = Annoncer de nouveau : { $name }
+settings-week = La semaine dernière avec ces choix
+settings-week-line = { $count ->
+    [one] { $count } message reçu
+    [many] { $count } de messages reçus
+   *[other] { $count } messages reçus
+}
+settings-week-none = Rien ne serait venu.
+channel-email = E-mail
+channel-push = Notification push
+cadence-at-once = tout de suite
+cadence-hourly = plusieurs fois par jour
+cadence-daily = chaque jour
+cadence-weekly = chaque semaine
+cadence-monthly = chaque mois
+cadence-other = de temps en temps
+language-name = Français
+
 ## Erreurs de ces pages
 error-incomplete = Ce lien est incomplet ; ouvrez-le de nouveau depuis le mail, ou copiez-le en entier.
 error-busy = Ce n’est pas possible pour le moment ; réessayez dans un instant.

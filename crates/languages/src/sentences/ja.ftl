@@ -75,6 +75,47 @@ rest-off = { $sender }からのメールは停止しています。
 rest-empty = 持ち越された内容はすべて届いたか、すでに有効ではありません。新しいお知らせは次のメールで届きます。
 rest-door = 受け取るメールを変更する
 
+## すべての設定のページ
+settings-title = { $sender }からのお知らせ
+settings-lead = お知らせの内容と頻度を選んでください。保存するまで何も変わりません。
+settings-saved = 保存しました
+settings-saved-lead = これから有効です。
+settings-tried = まだ保存されていません
+settings-tried-lead = 先週は下のとおりになっていました。
+settings-door = すべての設定
+settings-back = メールをすべて停止
+settings-topics = お知らせの内容
+settings-channels = 届け方
+settings-always = 常に
+settings-off = なし
+settings-usual = 通常どおり
+settings-chosen = 上で選んだもの
+settings-plan = { $channel }の頻度
+settings-hour = この時刻に
+settings-quiet-from = おやすみ開始
+settings-quiet-until = おやすみ終了
+settings-no-quiet = おやすみ時間なし
+settings-times = 時刻と言語
+settings-language = 言語
+settings-save = 保存
+settings-try = 先週を表示
+settings-again = 再び知らせる
+settings-again-of = 再び知らせる：{ $name }
+settings-week = この選択での先週
+settings-week-line = { $count ->
+   *[other] { $count }通
+}
+settings-week-none = 何も届きませんでした。
+channel-email = メール
+channel-push = プッシュ通知
+cadence-at-once = すぐに
+cadence-hourly = 一日に数回
+cadence-daily = 毎日
+cadence-weekly = 毎週
+cadence-monthly = 毎月
+cadence-other = ときどき
+language-name = 日本語
+
 ## これらのページのエラー
 error-incomplete = このリンクは不完全です。メールからもう一度開くか、全体をコピーしてください。
 error-busy = 現在処理できません。少し待ってからもう一度お試しください。

@@ -80,6 +80,50 @@ rest-off = Вы не получаете писем от { $sender }.
 rest-empty = Всё отложенное уже пришло или больше не верно. Новое придёт в следующем письме.
 rest-door = Изменить, какие письма вы получаете
 
+## Страница всех настроек
+settings-title = Что вы получаете от { $sender }
+settings-lead = Выберите, о чём вам сообщать и как часто. Ничего не изменится, пока вы не сохраните.
+settings-saved = Сохранено
+settings-saved-lead = Это действует с этого момента.
+settings-tried = Ещё не сохранено
+settings-tried-lead = Прошлая неделя была бы такой, как ниже.
+settings-door = Все настройки
+settings-back = Отказаться от всех писем
+settings-topics = О чём вам сообщают
+settings-channels = Каким способом
+settings-always = всегда
+settings-off = совсем нет
+settings-usual = как обычно
+settings-chosen = как выбрано выше
+settings-plan = { $channel }: как часто
+settings-hour = В этот час
+settings-quiet-from = Тишина с
+settings-quiet-until = Тишина до
+settings-no-quiet = без тихих часов
+settings-times = Когда и на каком языке
+settings-language = Язык
+settings-save = Сохранить
+settings-try = Показать прошлую неделю
+settings-again = Снова сообщать
+settings-again-of = Снова сообщать: { $name }
+settings-week = Прошлая неделя при этом выборе
+settings-week-line = { $count ->
+    [one] { $count } сообщение
+    [few] { $count } сообщения
+    [many] { $count } сообщений
+   *[other] { $count } сообщения
+}
+settings-week-none = Ничего бы не пришло.
+channel-email = Письма
+channel-push = Push-уведомления
+cadence-at-once = сразу
+cadence-hourly = несколько раз в день
+cadence-daily = каждый день
+cadence-weekly = каждую неделю
+cadence-monthly = каждый месяц
+cadence-other = время от времени
+language-name = Русский
+
 ## Ошибки этих страниц
 error-incomplete = Ссылка неполная; откройте её из письма ещё раз или скопируйте целиком.
 error-busy = Сейчас это невозможно; попробуйте ещё раз через минуту.
