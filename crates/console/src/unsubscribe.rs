@@ -24,7 +24,7 @@ use axum::{
     routing::{any, get},
 };
 use catalogue::ReaderLanguage;
-use model::{Day, Person, PlanName, Tenant, UtcMillis};
+use model::{Channel, Day, Person, PlanName, Tenant, UtcMillis};
 use preference_sheet::MuteTarget;
 use serde_json::{Value as Json, json};
 use tokio::{
@@ -205,6 +205,9 @@ async fn show_choice(
     headers: HeaderMap,
 ) -> Result<Response, HttpProblem> {
     let token = app.unsubscribe.read(&text)?;
+    if token.channel != Channel::Email {
+        return settings_page::show_at_link(&app, (&text, &token), &headers).await;
+    }
     let _permit = app.unsubscribe.permit()?;
     let Some(facts) = MailPreferences::load(&app, &token).await? else {
         return Ok(render_gone(&app, &token, accepted_text(&headers).as_deref())?);
@@ -224,6 +227,7 @@ async fn show_choice(
 async fn press_button(
     State(app): AppState,
     Path(text): Path<String>,
+    RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response, HttpProblem> {
     let token = app.unsubscribe.read(&text)?;
@@ -231,33 +235,59 @@ async fn press_button(
     let form = form.unwrap_or_default().to_owned();
     let accepted = accepted_text(request.headers());
     let body = read_form(request).await?;
-    let wish = ReaderWish::from_form(
-        &form,
-        &String::from_utf8_lossy(&body),
-        &token,
-        app.catalogue_of(&token.person),
-    );
-    let wish = wish.ok_or(NO_FORM)?;
+    let body = String::from_utf8_lossy(&body);
+    let catalogue = app.catalogue_of(&token.person);
+    let wish = ReaderWish::from_form(&form, &body, &token, catalogue).ok_or(NO_FORM)?;
+    let is_click = wish.is_one_click(&body);
+    let scope = query.filter(|query| is_click && ReaderWish::is_in_link(query));
+    // What the link is about may be gone: then nothing comes of it any more, and all the rest is not meant.
+    let wish = match &scope {
+        None => Some(wish),
+        Some(scope) => ReaderWish::from_link(scope, &token, catalogue),
+    };
     let _permit = app.unsubscribe.permit()?;
     // What holds already is not said again: whoever has a link could fill the disk with it.
     let Some(facts) = MailPreferences::load(&app, &token).await? else {
         return Ok(render_gone(&app, &token, accepted.as_deref())?);
     };
-    if !facts.satisfies(&wish, &app, &token) {
-        if wish != ReaderWish::NoMail && !is_young(&token, app.now()) {
-            return Err(TOO_OLD);
+    let (facts, says) = match wish {
+        None => (facts, UnsubscribeNotice { is_outdated: true, ..UnsubscribeNotice::default() }),
+        Some(wish) => {
+            carry_out(&app, &token, (&facts, &wish), is_click).await?;
+            let facts = facts.with_wish(&wish, token.channel);
+            (facts, UnsubscribeNotice { done: Some(wish), ..UnsubscribeNotice::default() })
         }
-        if wish != ReaderWish::NoMail && !app.unsubscribe.count_wish(&token, app.now()) {
-            return Err(TOO_OFTEN);
-        }
-        if !facts.state_wish(&app, &token, &wish).await? {
-            return Err(BUSY);
-        }
-    }
-    let facts = facts.with_wish(&wish);
+    };
     let language = page_language(&app, &token, Some(&facts), accepted.as_deref());
-    let says = UnsubscribeNotice { done: Some(wish), ..UnsubscribeNotice::default() };
+    if token.channel != Channel::Email {
+        let own = json!({
+            "title": language.house_sentence("settings-saved", &[]),
+            "text": language.house_sentence("settings-saved-lead", &[]),
+            "style": "style.css",
+        });
+        return Ok(app.render_alone("alone.html", &own, &language)?);
+    }
     Ok(render_choice(&app, (&text, &token), &facts, (says, &language)).await?)
+}
+
+/// States a wish, if it does not hold already. Less by one click is less for whoever clicks: it works as long as the end of all.
+async fn carry_out(
+    app: &HttpApp,
+    token: &LinkToken,
+    (facts, wish): (&MailPreferences, &ReaderWish),
+    is_click: bool,
+) -> Result<(), HttpProblem> {
+    if facts.satisfies(wish, app, token) {
+        return Ok(());
+    }
+    let is_end = *wish == ReaderWish::NoMail || (is_click && matches!(wish, ReaderWish::Less(_)));
+    if !is_end && !is_young(token, app.now()) {
+        return Err(TOO_OLD);
+    }
+    if !is_end && !app.unsubscribe.count_wish(token, app.now()) {
+        return Err(TOO_OFTEN);
+    }
+    if facts.state_wish(app, token, wish).await? { Ok(()) } else { Err(BUSY) }
 }
 
 /// Whether a link still has the right to turn mail on again.
@@ -303,8 +333,8 @@ async fn render_choice(
     let UnsubscribeNotice { asked, holds, is_outdated, done } = says;
     let says = match (&done, &asked) {
         (Some(ReaderWish::MailAgain), _) => "on_again",
-        _ if facts.is_off() && done == Some(ReaderWish::NoMail) => "off",
-        _ if facts.is_off() => "is_off",
+        _ if facts.is_off(token.channel) && done == Some(ReaderWish::NoMail) => "off",
+        _ if facts.is_off(token.channel) => "is_off",
         (Some(ReaderWish::Plan(_)), _) => "changed",
         (Some(ReaderWish::Less(_)), _) => "less",
         (Some(ReaderWish::More(_)), _) => "more",

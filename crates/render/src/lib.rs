@@ -37,5 +37,6 @@ mod tests;
 pub use input::{
     ItemInput, ItemWords, ListedItem, MailInput, RenderError, RenderedMail, RenderedPush, SectionInput,
 };
+pub use links::{find_mail_scope, less_query};
 pub use renderer::{MessageRenderer, is_title_template};
 pub use trial::{FormSheet, MailForm, ToldExample, TrialFinding, TrialRun, TrialSort, told_example};

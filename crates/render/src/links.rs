@@ -2,9 +2,15 @@
 
 use catalogue::{Catalogue, KindDef};
 use minijinja::Value as Scripted;
-use model::{PlanName, SubjectRef, VersionedState};
+use model::{
+    PlanName, SubjectRef, VersionedState,
+    plan::{KeyPart, Plan},
+};
 
-use crate::values::{named_value, web_address};
+use crate::{
+    input::ItemInput,
+    values::{named_value, web_address},
+};
 
 /// The link of a mail, by which its reader is known.
 #[derive(Clone, Copy)]
@@ -23,7 +29,7 @@ impl FootLinks<'_> {
 
     /// The link to where one asks for less of what this names.
     pub fn less_link(self, of: Option<&str>) -> Scripted {
-        of.map_or(Scripted::UNDEFINED, |of| self.link_to(&format!("?less={}", encode_name(of))))
+        of.map_or(Scripted::UNDEFINED, |of| self.link_to(&less_query(of)))
     }
 
     /// The other plans that the reader may have, each with its link.
@@ -62,6 +68,45 @@ pub fn mute_target<'a>(
     }
 }
 
+/// What a link has behind it that asks for less of something.
+pub fn less_query(of: &str) -> String {
+    format!("?less={}", encode_name(of))
+}
+
+/// What a mail that tells these is about as a whole, as its plan keeps things apart: one subject, what one hangs on, or one kind.
+/// Nothing where it is about more, and of what nobody can turn off.
+pub fn find_mail_scope<'a>(
+    plan: &Plan,
+    catalogue: &'a Catalogue,
+    items: impl IntoIterator<Item = &'a ItemInput<'a>>,
+) -> Option<&'a str> {
+    let items: Vec<&ItemInput<'_>> = items.into_iter().collect();
+    let kinds: Vec<&KindDef> = items.iter().filter_map(|item| catalogue.kinds.get(item.kind)).collect();
+    if kinds.len() < items.len() || kinds.iter().any(|kind| kind.critical) {
+        return None;
+    }
+    let is_apart = |part: fn(&KeyPart) -> bool| plan.key.iter().any(part);
+    let one = |names: Vec<&'a str>| {
+        let first = *names.first()?;
+        names.iter().all(|name| *name == first).then_some(first)
+    };
+    let subject = || one(items.iter().map(|item| item.subject.as_str()).collect());
+    let thread = || {
+        let target = |(kind, item): (&&'a KindDef, &&'a ItemInput<'_>)| {
+            mute_target(kind, item.subject, item.state).as_str()
+        };
+        one(kinds.iter().zip(&items).map(target).collect())
+    };
+    let kind = || one(kinds.iter().map(|kind| kind.name.as_str()).collect());
+    if is_apart(|part| *part == KeyPart::Subject) {
+        return subject();
+    }
+    if is_apart(|part| matches!(part, KeyPart::Field(_))) {
+        return thread();
+    }
+    is_apart(|part| *part == KeyPart::Kind).then(kind).flatten()
+}
+
 /// A name as it stands in the query of an address.
 fn encode_name(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
@@ -73,6 +118,66 @@ fn encode_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CATALOGUE: &str = r#"
+catalogue: letters
+subjects:
+  page: {title: text, book: ref book, author: person}
+  book: {title: text}
+kinds:
+  linked: {on: page.linked, to: {person: author}, thread: book, says: x, plans: [ping]}
+  quoted: {like: linked, on: page.quoted}
+  locked: {like: linked, on: page.locked, critical: true}
+plans:
+  ping: {channel: push, close: at_once, look_back: 3d, headline: x, body: x, sections: [{title: x, kinds: [linked, quoted, locked], most: 9}]}
+"#;
+
+    #[test]
+    fn a_mail_is_about_what_its_plan_keeps_apart() {
+        let read = |name: &str| Err(format!("no {name}"));
+        let catalogue =
+            Catalogue::parse(CATALOGUE, "x", &read).unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = catalogue.plans.by_name.values().next().unwrap();
+        let words = crate::ItemWords::default();
+        let check = |key: &[KeyPart], told: &[(&str, &str, &str)], expected: Option<&str>| {
+            let plan = Plan { key: key.to_vec(), ..plan.clone() };
+            let owned: Vec<_> = told
+                .iter()
+                .map(|(kind, page, book)| {
+                    let book = model::Value::Ref(SubjectRef::new(book).unwrap());
+                    let state = VersionedState::from_values(1, [("book", Some(book))]);
+                    (model::Kind::new(kind).unwrap(), SubjectRef::new(page).unwrap(), state)
+                })
+                .collect();
+            let items: Vec<ItemInput<'_>> = owned
+                .iter()
+                .map(|(kind, subject, state)| ItemInput {
+                    kind,
+                    subject,
+                    state,
+                    reasons: &[],
+                    maybe: false,
+                    words: &words,
+                })
+                .collect();
+            assert_eq!(find_mail_scope(&plan, &catalogue, &items), expected, "{key:?} {told:?}");
+        };
+        let book = KeyPart::Field("book".to_owned());
+        let same = [("linked", "page:1", "book:1"), ("quoted", "page:1", "book:1")];
+        let thread = [("linked", "page:1", "book:1"), ("linked", "page:2", "book:1")];
+        check(&[], &same, None);
+        check(&[KeyPart::Subject], &same, Some("page:1"));
+        check(&[KeyPart::Subject, KeyPart::Kind], &same[..1], Some("page:1"));
+        check(&[KeyPart::Subject], &thread, None);
+        check(std::slice::from_ref(&book), &thread, Some("book:1"));
+        check(&[book], &[thread[0], ("linked", "page:3", "book:2")], None);
+        check(&[KeyPart::Kind], &thread, Some("linked"));
+        check(&[KeyPart::Kind], &same, None);
+        check(&[KeyPart::Kind], &[], None);
+        // Nobody can turn it off, so that less of it would change nothing.
+        check(&[KeyPart::Kind], &[("locked", "page:1", "book:1")], None);
+        check(&[KeyPart::Kind], &[("gone", "page:1", "book:1")], None);
+    }
 
     #[test]
     fn a_name_cannot_end_its_value() {

@@ -16,7 +16,9 @@ use model::{
     ready::{Ready, ReadyEntry},
     world::TenantSnapshot,
 };
-use render::{ItemInput, ItemWords, ListedItem, MailInput, MessageRenderer, SectionInput};
+use render::{
+    ItemInput, ItemWords, ListedItem, MailInput, MessageRenderer, SectionInput, find_mail_scope, less_query,
+};
 use room::item_words::collect_words;
 
 use crate::{
@@ -135,6 +137,14 @@ impl MessageMaker<'_> {
             Some(links) => links.with_counted_links(rendered.html, ready, *counts)?,
             None => rendered.html,
         };
+        // One click ends what the mail is about, where its plan keeps things apart.
+        let plan = self.catalogue.plans.by_name.get(&ready.plan);
+        let items = || input.sections.iter().flat_map(|section| &section.items);
+        let scope = plan.and_then(|plan| find_mail_scope(plan, self.catalogue, items()));
+        let stop = input.unsubscribe.map(|link| match scope {
+            Some(scope) => format!("{link}{}", less_query(scope)),
+            None => link.to_owned(),
+        });
         let mail = MailPayload {
             from: from.clone(),
             to: facts.profile.text(profile::EMAIL).context("no address")?.to_owned(),
@@ -142,7 +152,7 @@ impl MessageMaker<'_> {
             html,
             return_path: self.returns.map(|returns| returns.path(ready.id)),
             headers: [
-                mail_headers(ready, &self.catalogue.name, from, input.unsubscribe),
+                mail_headers(ready, &self.catalogue.name, from, stop.as_deref()),
                 self.returns.map(|returns| returns.headers(ready.id)).unwrap_or_default(),
             ]
             .concat(),

@@ -2,12 +2,13 @@
 
 use axum::http::StatusCode;
 use model::{
-    Day, Person, Tenant, Value, VersionedState,
+    Channel, Day, Person, PlanName, Tenant, Value, VersionedState,
     person::{notes, profile},
 };
 use store::StateKey;
+use wire::token::{LinkSecret, LinkToken, sign_token};
 
-use super::{HouseDoor, choices_catalogue, door_of, unsubscribe::link, unsubscribe::link_of};
+use super::{HouseDoor, SECRET, choices_catalogue, door_of, unsubscribe::link, unsubscribe::link_of};
 
 async fn door() -> HouseDoor {
     door_of(choices_catalogue(), true, false).await
@@ -213,4 +214,62 @@ async fn nothing_waits_for_whoever_is_gone_or_wants_no_mail() {
     }
     assert_eq!(door.press(&link, "do=plan&plan=weekly").await.status, StatusCode::OK);
     assert_eq!(door.plan().await, None);
+}
+
+const CLICK: &str = "List-Unsubscribe=One-Click";
+
+/// One click ends what the mail is about, if its link says so, and never more than that.
+#[tokio::test]
+async fn one_click_ends_what_the_link_is_about() {
+    let door = door().await;
+    let off = async || door.stored_value(StateKey::Person, profile::EMAIL_OFF).await;
+    // Also of an old mail: it is less for whoever clicks.
+    for (day, less, flag) in [
+        (door.today(), "maker:1", "thread maker:1"),
+        (door.today().map(|day| day.plus(-300)), "item:1", "subject item:1"),
+        (None, "item_offered", "kind item_offered"),
+    ] {
+        let link = link_of("main", "ann", day);
+        let done = door.press(&format!("{link}?less={less}"), CLICK).await;
+        assert_eq!(done.status, StatusCode::OK, "{less}: {}", done.text);
+        assert_eq!((door.is_muted(flag).await, off().await), (Some(true), None), "{less}");
+    }
+    // A thing that the catalogue does not have any more: nothing comes of it, and all the rest goes on.
+    for less in ["spoon:1", "nothing", "maker:1%0D%0A", ""] {
+        let done = door.press(&format!("{}?less={less}", link("main", "ann")), CLICK).await;
+        assert_eq!((done.status, off().await), (StatusCode::OK, None), "{less}: {}", done.text);
+    }
+    // A button says itself what it is about.
+    let link = link_of("main", "ann", door.today());
+    door.press(&format!("{link}?less=maker:2"), "do=off").await;
+    assert_eq!(off().await.map(|(_, value)| value), Some(Value::Flag(true)));
+    assert_eq!(door.is_muted("thread maker:2").await, None);
+}
+
+/// A push or a hook carries such a link too; what it ends is its own channel.
+#[tokio::test]
+async fn the_link_of_another_channel_is_about_that_channel() {
+    let door = door().await;
+    let token = |day| LinkToken {
+        tenant: Tenant::new("main").unwrap(),
+        person: Person::new("ann").unwrap(),
+        plan: PlanName::new("ping").unwrap(),
+        channel: Channel::Push,
+        day,
+    };
+    let link = |day| format!("/u/{}", sign_token(&token(day), &LinkSecret::new(SECRET)));
+    let page = door.get(&link(door.today())).await;
+    assert!(
+        page.text.contains("What you get from") && page.text.contains("href=\"style.css\""),
+        "{}",
+        page.text
+    );
+    assert!(!page.text.contains("No more mail"), "{}", page.text);
+    let done = door.press(&link(None), CLICK).await;
+    assert!(done.status == StatusCode::OK && done.text.contains("Saved"), "{}", done.text);
+    let off = async |name| door.stored_value(StateKey::Person, name).await.map(|(_, value)| value);
+    assert_eq!(off(profile::PUSH_OFF).await, Some(Value::Flag(true)));
+    assert_eq!(off(profile::EMAIL_OFF).await, None);
+    assert_eq!(door.press(&link(door.today()), "do=on").await.status, StatusCode::OK);
+    assert_eq!(off(profile::PUSH_OFF).await, Some(Value::Flag(false)));
 }

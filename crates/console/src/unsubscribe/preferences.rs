@@ -34,8 +34,9 @@ impl MailPreferences {
         Ok(record.map(|ReaderRecord { profile, preferences }| Self { profile, mutes: preferences }))
     }
 
-    pub fn is_off(&self) -> bool {
-        self.profile.flag(profile::EMAIL_OFF)
+    /// Whether the person gets nothing on a channel.
+    pub fn is_off(&self, channel: Channel) -> bool {
+        self.profile.flag(channel.off())
     }
 
     /// The language that the profile states.
@@ -51,8 +52,8 @@ impl MailPreferences {
         let offers = named.filter(|kind| kind.plans.iter().filter(|plan| choices.contains(plan)).count() > 1);
         let told = |kind| {
             let plans = app.catalogue_of(&token.person).plans_for(kind, &self.profile);
-            let of_mails = plans.into_iter().find(|plan| plan.channel == Channel::Email);
-            of_mails.map(|plan| plan.name.clone()).filter(|plan| choices.contains(plan))
+            let of_channel = plans.into_iter().find(|plan| plan.channel == token.channel);
+            of_channel.map(|plan| plan.name.clone()).filter(|plan| choices.contains(plan))
         };
         offers.into_iter().find_map(told)
     }
@@ -75,8 +76,8 @@ impl MailPreferences {
     /// Whether a wish is true already.
     pub fn satisfies(&self, wish: &ReaderWish, app: &HttpApp, token: &LinkToken) -> bool {
         match wish {
-            ReaderWish::NoMail => self.is_off(),
-            ReaderWish::MailAgain => !self.is_off(),
+            ReaderWish::NoMail => self.is_off(token.channel),
+            ReaderWish::MailAgain => !self.is_off(token.channel),
             ReaderWish::Plan(plan) => self.plan(app, token).as_ref() == Some(plan),
             ReaderWish::Less(mute) => self.mutes.flag(&mute.flag()),
             ReaderWish::More(mute) => !self.mutes.flag(&mute.flag()),
@@ -84,14 +85,14 @@ impl MailPreferences {
     }
 
     /// The facts as they are once a wish came true.
-    pub fn with_wish(mut self, wish: &ReaderWish) -> Self {
+    pub fn with_wish(mut self, wish: &ReaderWish, channel: Channel) -> Self {
         let flag = |on: bool| Some(model::Value::Flag(on));
         let (of, name, value) = match wish {
-            ReaderWish::NoMail => (&mut self.profile, profile::EMAIL_OFF.to_owned(), flag(true)),
-            ReaderWish::MailAgain => (&mut self.profile, profile::EMAIL_OFF.to_owned(), flag(false)),
+            ReaderWish::NoMail => (&mut self.profile, channel.off().to_owned(), flag(true)),
+            ReaderWish::MailAgain => (&mut self.profile, channel.off().to_owned(), flag(false)),
             ReaderWish::Plan(plan) => {
                 let value = Some(model::Value::from_text(plan.as_str()));
-                (&mut self.profile, profile::EMAIL_PLAN.to_owned(), value)
+                (&mut self.profile, channel.plan().to_owned(), value)
             }
             ReaderWish::Less(mute) => (&mut self.mutes, mute.flag(), flag(true)),
             ReaderWish::More(mute) => (&mut self.mutes, mute.flag(), flag(false)),
@@ -101,10 +102,10 @@ impl MailPreferences {
     }
 
     /// The version of what is known of what a wish is about.
-    fn version(&self, wish: &ReaderWish) -> i64 {
+    fn version(&self, wish: &ReaderWish, channel: Channel) -> i64 {
         let cell = match wish {
-            ReaderWish::NoMail | ReaderWish::MailAgain => self.profile.cells.get(profile::EMAIL_OFF),
-            ReaderWish::Plan(_) => self.profile.cells.get(profile::EMAIL_PLAN),
+            ReaderWish::NoMail | ReaderWish::MailAgain => self.profile.cells.get(channel.off()),
+            ReaderWish::Plan(_) => self.profile.cells.get(channel.plan()),
             ReaderWish::Less(mute) | ReaderWish::More(mute) => self.mutes.cells.get(mute.flag().as_str()),
         };
         cell.map_or(i64::MIN, |cell| cell.version)
@@ -119,8 +120,8 @@ impl MailPreferences {
         wish: &ReaderWish,
     ) -> anyhow::Result<bool> {
         // Whatever counts the versions of a service that states it too, what its reader says now is newer.
-        let version = app.now().0.max(self.version(wish).saturating_add(1));
-        let (sort, data) = wish.to_fact(&token.person);
+        let version = app.now().0.max(self.version(wish, token.channel).saturating_add(1));
+        let (sort, data) = wish.to_fact(token);
         Ok(state_facts(app, &token.tenant, SOURCE, &[StatedFact { sort, version, data }]).await?.is_ok())
     }
 }

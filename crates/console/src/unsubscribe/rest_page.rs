@@ -52,7 +52,7 @@ pub async fn show_rest(
         items.iter().map(|item| json!({"says": item.says, "why": item.why, "page": item.page})).collect();
     let own = json!({
         "sender": sender_of(&app, &token),
-        "is_off": known.as_ref().is_some_and(MailPreferences::is_off),
+        "is_off": known.as_ref().is_some_and(|known| known.is_off(token.channel)),
         "is_gone": known.is_none(),
         "items": items,
         "more": more,

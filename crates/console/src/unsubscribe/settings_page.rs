@@ -31,6 +31,15 @@ const THINGS_SHOWN_MAX: usize = 100;
 /// What these facts are said to come from.
 const SOURCE: &str = "settings";
 
+/// Where the page stands, and whose it is.
+#[derive(Clone, Copy)]
+struct SettingsPlace<'a> {
+    text: &'a str,
+    token: &'a LinkToken,
+    /// At the link itself, and not beneath it.
+    is_link: bool,
+}
+
 /// What the page says first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SettingsNotice {
@@ -45,16 +54,30 @@ pub async fn show_settings(
     headers: HeaderMap,
 ) -> Result<Response, HttpProblem> {
     let token = app.unsubscribe.read(&text)?;
+    show(&app, SettingsPlace { text: &text, token: &token, is_link: false }, &headers).await
+}
+
+/// The same at the link itself, of a message that is no mail.
+pub async fn show_at_link(
+    app: &HttpApp,
+    (text, token): (&str, &LinkToken),
+    headers: &HeaderMap,
+) -> Result<Response, HttpProblem> {
+    show(app, SettingsPlace { text, token, is_link: true }, headers).await
+}
+
+async fn show(app: &HttpApp, place: SettingsPlace<'_>, headers: &HeaderMap) -> Result<Response, HttpProblem> {
+    let token = place.token;
     // It says what somebody chose, which ending their mails does not.
-    if !is_young(&token, app.now()) {
+    if !is_young(token, app.now()) {
         return Err(TOO_OLD);
     }
     let _permit = app.unsubscribe.permit()?;
-    let accepted = accepted_text(&headers);
-    let Some(record) = ReaderRecord::load(&app, (&token.tenant, &token.person)).await? else {
-        return Ok(render_gone(&app, &token, accepted.as_deref())?);
+    let accepted = accepted_text(headers);
+    let Some(record) = ReaderRecord::load(app, (&token.tenant, &token.person)).await? else {
+        return Ok(render_gone(app, token, accepted.as_deref())?);
     };
-    Ok(render(&app, (&text, &token), &record, SettingsNotice::Asks, accepted.as_deref()).await?)
+    Ok(render(app, place, &record, SettingsNotice::Asks, accepted.as_deref()).await?)
 }
 
 pub async fn save_settings(
@@ -84,7 +107,8 @@ pub async fn save_settings(
     }
     let says = if is_trial { SettingsNotice::Tried } else { SettingsNotice::Saved };
     let after = ReaderRecord { profile, preferences };
-    Ok(render(&app, (&text, &token), &after, says, accepted.as_deref()).await?)
+    let place = SettingsPlace { text: &text, token: &token, is_link: false };
+    Ok(render(&app, place, &after, says, accepted.as_deref()).await?)
 }
 
 /// What a form asks for, and whether only to try it.
@@ -169,7 +193,7 @@ fn choose_thing(field: &str) -> Option<ChoiceChange> {
 
 async fn render(
     app: &HttpApp,
-    (text, token): (&str, &LinkToken),
+    SettingsPlace { text, token, is_link }: SettingsPlace<'_>,
     record: &ReaderRecord,
     says: SettingsNotice,
     accepted: Option<&str>,
@@ -194,7 +218,9 @@ async fn render(
     quiet_hours.dedup();
     let own = json!({
         "sender": sender_of(app, token),
+        "up": if is_link { "" } else { "../" },
         "token": text,
+        "has_stop": token.channel == Channel::Email,
         "says": match says {
             SettingsNotice::Asks => "asks",
             SettingsNotice::Tried => "tried",

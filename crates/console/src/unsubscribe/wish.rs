@@ -2,13 +2,13 @@
 
 use axum::{extract::Query, http::Uri};
 use catalogue::Catalogue;
-use model::{Channel, Person, PlanName, person::profile};
+use model::{Person, PlanName};
 use preference_sheet::MuteTarget;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use wire::token::LinkToken;
 
-/// What a person wants.
+/// What is said about messages of the channel of the link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReaderWish {
     NoMail,
@@ -59,6 +59,11 @@ impl ReaderWish {
         })
     }
 
+    /// Whether a form is the one click of a mailbox, which says nothing of what it is about: that stands in the link.
+    pub fn is_one_click(&self, body: &str) -> bool {
+        *self == Self::NoMail && !body.trim().split('&').any(|pair| pair == "do=off")
+    }
+
     /// Whether the link of a mail asks about anything beside the end of all mails.
     pub fn is_in_link(query: &str) -> bool {
         query.split('&').any(|pair| pair.starts_with("plan=") || pair.starts_with("less="))
@@ -76,12 +81,12 @@ impl ReaderWish {
     }
 
     /// The fact that says so: its type, and what it states of the person.
-    pub fn to_fact(&self, person: &Person) -> (&'static str, Json) {
+    pub fn to_fact(&self, LinkToken { person, channel, .. }: &LinkToken) -> (&'static str, Json) {
         let profile = |field: &str, value: Json| ("tidings.profile", fact_field(person, field, value));
         match self {
-            Self::NoMail => profile(profile::EMAIL_OFF, json!(true)),
-            Self::MailAgain => profile(profile::EMAIL_OFF, json!(false)),
-            Self::Plan(plan) => profile(profile::EMAIL_PLAN, json!(plan.as_str())),
+            Self::NoMail => profile(channel.off(), json!(true)),
+            Self::MailAgain => profile(channel.off(), json!(false)),
+            Self::Plan(plan) => profile(channel.plan(), json!(plan.as_str())),
             Self::Less(mute) => ("tidings.mute", mute.fact_data(person)),
             Self::More(mute) => ("tidings.unmute", mute.fact_data(person)),
         }
@@ -100,7 +105,9 @@ fn choose_plan(name: &str, token: &LinkToken, catalogue: &Catalogue) -> Option<P
 /// All of those, where there is a choice.
 pub fn choices(token: &LinkToken, catalogue: &Catalogue) -> Vec<PlanName> {
     let others = catalogue.alternatives(&token.plan);
-    if token.channel != Channel::Email || others.is_empty() {
+    let is_of_channel =
+        catalogue.plans.by_name.get(&token.plan).is_some_and(|plan| plan.channel == token.channel);
+    if !is_of_channel || others.is_empty() {
         return Vec::new();
     }
     let others = others.into_iter().map(|plan| plan.name.clone());
@@ -116,7 +123,7 @@ fn parse_params(pairs: &str) -> Option<WishParams> {
 
 #[cfg(test)]
 mod tests {
-    use model::Tenant;
+    use model::{Channel, Tenant};
 
     use super::*;
     use house::testing::choices_catalogue as catalogue;
