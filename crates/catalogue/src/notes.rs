@@ -27,11 +27,23 @@ impl Catalogue {
         notes
     }
 
+    /// Files of mails that nobody could end from within them, as laws want of all but those that one must have.
+    pub fn find_endless_mails(&self) -> Vec<TextProblem> {
+        let (name, lacks) = SHOWN[0];
+        self.mails_without(name, lacks)
+    }
+
+    /// Whether a plan tells only what nobody can turn off: a password, a lock, a receipt. No law has such a mail end.
+    fn is_critical(&self, plan: &PlanName) -> bool {
+        let mut kinds = self.kinds.values().filter(|kind| kind.plans.contains(plan)).peekable();
+        kinds.peek().is_some() && kinds.all(|kind| kind.critical)
+    }
+
     /// Files of mails that do not show what every mail has to.
     fn mails_without(&self, name: &str, lacks: &str) -> Vec<TextProblem> {
         let folder = self.file.rfind('/').map_or("", |at| &self.file[..=at]);
         let mut lacking: BTreeMap<&str, Vec<&PlanName>> = BTreeMap::new();
-        for (plan, mail) in &self.mails {
+        for (plan, mail) in self.mails.iter().filter(|(plan, _)| !self.is_critical(plan)) {
             for (file, text) in [(&mail.template_file, &mail.template), (&mail.text_file, &mail.text)] {
                 if !prints_name(text, name) {
                     lacking.entry(file).or_default().push(plan);

@@ -206,6 +206,7 @@ pub fn mail_scope(
         ("plan", TextValueType::Text),
         ("postal", TextValueType::Text),
         ("unsubscribe", TextValueType::Url),
+        ("settings", TextValueType::Url),
         ("rest", TextValueType::Url),
         ("instead", TextValueType::list(TextValueType::record("plan", false, other))),
     ];

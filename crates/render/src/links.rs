@@ -22,6 +22,11 @@ impl FootLinks<'_> {
         self.link_to("")
     }
 
+    /// The link to all that the reader can choose.
+    pub fn settings_link(self) -> Scripted {
+        self.link_to("/settings")
+    }
+
     /// The link to what waits.
     pub fn rest_link(self) -> Scripted {
         self.link_to("/rest")

@@ -99,6 +99,7 @@ impl MessageRenderer {
             ("lead", leads.unwrap_or(Scripted::UNDEFINED)),
             ("postal", postal.unwrap_or(Scripted::UNDEFINED)),
             ("unsubscribe", doors.unsubscribe_link()),
+            ("settings", doors.settings_link()),
             ("rest", if more > 0 { doors.rest_link() } else { Scripted::UNDEFINED }),
             (
                 "instead",

@@ -204,6 +204,19 @@ fn what_leads_is_the_first_with_a_picture_and_is_said_once() {
 }
 
 #[test]
+fn all_settings_are_behind_the_link() {
+    let text = "{{ settings }}{% if not settings %}none{% endif %}";
+    let catalogue = foot_catalogue("author", text);
+    let lines: [FootLine<'_>; 1] = [("Out", "One", json!({}), &[])];
+    for (link, expected) in [(Some(LINK), format!("{LINK}/settings")), (None, "none".to_owned())] {
+        let said = render_with(&catalogue, &lines, [0, 0], link, |renderer, input| {
+            renderer.render_mail(input).unwrap().text
+        });
+        assert_eq!(said.trim(), expected);
+    }
+}
+
+#[test]
 fn the_foot_has_its_doors() {
     const FOOT: &str = "{{ unsubscribe }} {{ rest }} {{ more }} {% for o in instead %}{{ o.plan }} {{ o.title }} {{ o.link }} {% endfor %}{{ postal }} \
         {% for s in sections %}{{ s.less }}{% for g in s.groups %} {{ g.less }}{% for i in g.items %} {{ i.less }}{% endfor %}{% endfor %}{% endfor %}";

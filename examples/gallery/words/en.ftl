@@ -69,5 +69,6 @@ see-now = { $count ->
 foot = You get this mail at most once a day, and only with something new in it: of the artists and galleries you follow, near where you live, or picked for you.
 foot-weekly = You get this mail on Sundays, and only with something new in it: of the artists and galleries you follow, near where you live, or picked for you.
 instead = { $title } instead
+settings = All settings
 no-more = No more mail
 no-more-or-less = No more mail, or less of something:

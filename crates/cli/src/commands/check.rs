@@ -89,6 +89,10 @@ pub fn check_catalogue(
 ) -> Result<CatalogueCheckReport, CatalogueCheckError> {
     let catalogue = Catalogue::load(dir, ask.day_life).map_err(CatalogueCheckError::Problems)?;
     MessageRenderer::check(&catalogue).into_result().map_err(CatalogueCheckError::Problems)?;
+    let endless = catalogue.find_endless_mails();
+    if !endless.is_empty() {
+        return Err(CatalogueCheckError::Problems(TextProblems(endless)));
+    }
     let notes = catalogue.notes();
     let trial = MessageRenderer::run_trial(&catalogue).map_err(CatalogueCheckError::Problems)?;
     let played = play_scenarios(&dir.join(SCENARIOS), ask).map_err(CatalogueCheckError::Failure)?;

@@ -146,6 +146,36 @@ mod tests {
         assert_eq!(passed, [true, true], "{:?}", found.played);
     }
 
+    /// Laws want a way out of each mail but those that nobody can turn off.
+    #[test]
+    fn a_mail_without_a_way_out_is_refused_unless_it_is_critical() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("shop");
+        run_init(&dir).unwrap();
+        for file in ["mail/morning.mjml", "mail/morning.txt"] {
+            let text = fs::read_to_string(dir.join(file)).unwrap();
+            fs::write(dir.join(file), text.replace("{{ unsubscribe }}", "x")).unwrap();
+        }
+        let ask = check::CatalogueCheckRequest { only: Some("still".to_owned()), ..Default::default() };
+        let Err(check::CatalogueCheckError::Problems(problems)) = check::check_catalogue(&dir, &ask) else {
+            panic!("it is taken");
+        };
+        let said = problems.to_string();
+        assert!(said.contains("morning.mjml") && said.contains("it has no `{{ unsubscribe }}`"), "{said}");
+        let file = dir.join("catalogue.yaml");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(
+            &file,
+            text.replace(
+                "    to: {followers_of: author}\n",
+                "    to: {followers_of: author}\n    critical: true\n",
+            ),
+        )
+        .unwrap();
+        let found = check::check_catalogue(&dir, &ask);
+        assert!(found.is_ok(), "{found:?}");
+    }
+
     #[test]
     fn every_file_of_the_scaffold_is_written() {
         fn collect_files(dir: &Path, below: &str, found: &mut Vec<String>) {

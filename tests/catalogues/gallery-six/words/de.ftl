@@ -71,5 +71,6 @@ see-now = { $count ->
 foot = Du bekommst diese Mail höchstens einmal am Tag und nur, wenn es etwas Neues gibt: von Künstlern und Galerien, denen du folgst, in deiner Nähe oder für dich ausgesucht.
 foot-weekly = Du bekommst diese Mail sonntags und nur, wenn es etwas Neues gibt: von Künstlern und Galerien, denen du folgst, in deiner Nähe oder für dich ausgesucht.
 instead = Stattdessen: { $title }
+settings = Alle Einstellungen
 no-more = Keine Mails mehr
 no-more-or-less = Keine Mails mehr, oder von manchem weniger:
