@@ -150,14 +150,6 @@ impl HttpApp {
         })
     }
 
-    /// The feeds of persons, where their room is.
-    fn feed_router(&self) -> ApiRouter {
-        if !self.house.runs_room(RoomName::Feed) {
-            return ApiRouter::new();
-        }
-        feed::api_router(feed::HttpFeed { deps: self.house.feed().clone(), door: self.person_door() })
-    }
-
     /// Who may ask for what is of one person.
     fn person_door(&self) -> PersonDoor {
         let services = TenantAccess { keys: self.keys.clone(), tenant: self.tenant.clone() };
@@ -170,6 +162,15 @@ pub fn list_api_keys(keys: &[ApiKeyConfig], is_locked: bool) -> Option<Vec<ApiKe
     let key =
         |key: &ApiKeyConfig| ApiKey::from_digest(key.hash.bytes(), key.tenant.clone(), key.scopes.clone());
     is_locked.then(|| keys.iter().map(key).collect())
+}
+
+/// The paths of persons, where the room is that serves them.
+fn person_router(app: &Arc<HttpApp>) -> ApiRouter {
+    if !app.house.runs_room(RoomName::Feed) {
+        return ApiRouter::new();
+    }
+    let feed = feed::HttpFeed { deps: app.house.feed().clone(), door: app.person_door() };
+    feed::api_router(feed).merge(preferences::routes(app))
 }
 
 /// All paths.
@@ -199,7 +200,7 @@ pub fn router(app: Arc<HttpApp>) -> Router {
         .merge(problem_lookup::routes())
         .with_state(app.clone())
         .merge(app.intake(app.keys.clone()))
-        .merge(app.feed_router());
+        .merge(person_router(&app));
     Router::new()
         .merge(pages)
         .route("/style.css", get(page::style))
@@ -221,7 +222,7 @@ pub fn machine_router(app: Arc<HttpApp>) -> Router {
         .merge(health::routes(&app))
         .merge(problem_lookup::routes())
         .with_state(app.clone())
-        .merge(app.feed_router());
+        .merge(person_router(&app));
     Router::new()
         .fallback(page::answer_missing)
         .with_state(app.clone())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use model::partition::PartitionCount;
 use render::MessageRenderer;
+use runtime::ShutdownSignal;
 
 use crate::{
     facts::TenantPerson, live_board::LiveBoard, metrics::FeedMetrics, read::ChangedDays,
@@ -24,9 +25,16 @@ pub struct Deps {
 pub struct FeedBoard {
     pub(crate) shelves: ShelfCache,
     pub(crate) live: Arc<LiveBoard>,
+    /// Streams end, and none begins: the process stops.
+    pub(crate) closing: ShutdownSignal,
 }
 
 impl FeedBoard {
+    /// Ends all streams, so that nobody waits for them: their clients come back to another process.
+    pub fn end_streams(&self) {
+        self.closing.start();
+    }
+
     /// Something of a person changed.
     pub(crate) fn note_change(&self, whose: &TenantPerson, changed: &ChangedDays) {
         self.shelves.note_change(whose, changed);

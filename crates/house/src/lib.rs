@@ -133,11 +133,7 @@ impl RunningHouse {
             (config.rooms.clone(), config.look_again, config.ingest.tenant.clone());
         let (measure_lag, watches) = (config.measure_lag, config.watches.clone());
         let readings = stages::list_readings(&catalogue);
-        let own_readings = if own.contains(&RoomName::Feed) {
-            stages::list_feed_readings(&config.feed.group)
-        } else {
-            Vec::new()
-        };
+        let own_readings = stages::list_own_readings(&own, &config.feed.group);
         // Where one process is the house of a test nobody else pauses anything, or takes anything up.
         let watches_house = measure_lag.is_some();
         let (metrics, names) = (config.metrics.clone(), config.names.clone());
@@ -314,6 +310,11 @@ impl RunningHouse {
     /// What the HTTP way of feeds works with.
     pub fn feed(&self) -> &feed::Deps {
         &self.doors.feed
+    }
+
+    /// Ends what would else go on for as long as its clients like: the streams of feeds.
+    pub fn end_streams(&self) {
+        self.doors.feed.board.end_streams();
     }
 
     pub fn clock(&self) -> &Clock {

@@ -76,9 +76,9 @@ pub fn list_readings(catalogue: &Catalogue) -> Vec<StageReading> {
     sources.chain(own).collect()
 }
 
-/// What a process with the feed reads under a group of its own. It begins where the log ends, so what it has not read is in
-/// nobody's way.
-pub fn list_feed_readings(group: &str) -> Vec<StageReading> {
+/// What a process with these rooms reads under a group of its own, of which this is the feed's. It begins where the log ends,
+/// so what it has not read is in nobody's way.
+pub fn list_own_readings(rooms: &BTreeSet<RoomName>, group: &str) -> Vec<StageReading> {
     let reading = |topic: &str| StageReading {
         room: RoomName::Feed,
         name: RoomName::Feed.name().to_owned(),
@@ -86,7 +86,8 @@ pub fn list_feed_readings(group: &str) -> Vec<StageReading> {
         topic: topic.to_owned(),
         is_foreign: false,
     };
-    [topics::PENDING, topics::INBOX].map(reading).into()
+    let topics = [topics::PENDING, topics::INBOX].into_iter().filter(|_| rooms.contains(&RoomName::Feed));
+    topics.map(reading).collect()
 }
 
 impl StageReading {

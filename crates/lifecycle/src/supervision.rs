@@ -152,6 +152,9 @@ pub async fn close_process(
     let watch = SteadyStopwatch::start();
     terminal::print_talk("stopping: every room finishes what it has in hand");
     stop.start();
+    if let Some(home) = &home {
+        home.house.end_streams();
+    }
     let again = ShutdownSignal::default();
     let orderly = async {
         if timeout(LAST_REQUESTS, &mut server).await.is_err() {

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::world::load_revocations;
 use catalogue::Catalogue;
 use model::{
     Actor, Channel, Day, DayView, EntryKey, EntryView, Fate, Person, ReadyId, SubjectRef, Tenant, UtcMillis,
     entry::DayKey, fold::fold_rows, limits::DAY_LIFE_MAX,
 };
-use room::world::load_revocations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{JournalOutcome, JournalRecord, JournalRows, StateKey, Store};

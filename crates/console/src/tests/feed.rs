@@ -422,8 +422,8 @@ async fn a_connection_hears_of_news_and_a_client_that_comes_back_misses_none() {
     door.counts_after(&json!({"mark": "read", "all": true})).await;
     let mut reader = NewsReader::open(&door, &[("last-event-id", &last)]).await;
     assert_eq!(reader.next().await.unwrap().1, [0, 0], "what it missed comes at once");
-    door.ground.house.stop().await.unwrap();
-    assert_eq!(reader.next().await, None, "a house that stops lets go of it");
+    door.ground.house.end_streams();
+    assert_eq!(reader.next().await, None, "a process that stops lets go of it");
 }
 
 #[tokio::test]

@@ -186,6 +186,7 @@ impl LiveTalk {
     async fn next_event(&mut self) -> Option<Event> {
         loop {
             let room::Deps { clock, shutdown, .. } = &self.service.http.deps.room;
+            let closing = &self.service.http.deps.board.closing;
             let ends = self.expires.unwrap_or(UtcMillis(i64::MAX));
             tokio::select! {
                 // Its sender lives as long as somebody waits.
@@ -193,6 +194,7 @@ impl LiveTalk {
                 () = clock.sleep_until(self.until.0) => {}
                 () = clock.sleep_until(ends.0) => return None,
                 () = shutdown.wait() => return None,
+                () = closing.wait() => return None,
             }
             match self.look().await {
                 Ok(Some(event)) => return Some(event),
