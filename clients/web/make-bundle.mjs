@@ -1,0 +1,35 @@
+// Puts the modules of src/ into one file without comments, for pages that have no bundler: dist/bell.js, and the words of
+// other languages beside it. `npm pack` runs it.
+//
+//   node make-bundle.mjs [FOLDER]
+import fs from 'node:fs';
+import path from 'node:path';
+import {fileURLToPath} from 'node:url';
+
+const SOURCE = fileURLToPath(new URL('src/', import.meta.url));
+const folder = process.argv[2] ?? fileURLToPath(new URL('dist/', import.meta.url));
+const IMPORT = /^import \{[^}]*\} from '(\.[^']+)';\n/gm;
+const seen = new Set();
+
+// Comments stand on lines of their own, and nothing else begins like one.
+const strip = text => text.split('\n').map(line => line.trim()).filter(line => line && !/^(\/\/|\/\*\*.*\*\/$)/.test(line)).join('\n');
+
+// A module after all that it imports, once. `words as english` is the only other name that one gives.
+function read(file) {
+  if (seen.has(file)) return '';
+  seen.add(file);
+  const text = fs.readFileSync(file, 'utf8');
+  const before = [...text.matchAll(IMPORT)].map(([, name]) => read(path.resolve(path.dirname(file), name)));
+  const isMain = path.basename(file) === 'bell.js';
+  let own = strip(text.replace(IMPORT, '').replace(/^export \{[^}]*\}( from '[^']+')?;\n/gm, ''));
+  if (!isMain) own = own.replace(/^export (async )?(function|class|const)/gm, '$1$2');
+  if (file.includes('/words/')) own = own.replace('const words', 'const english');
+  return [...before, own].filter(Boolean).join('\n');
+}
+
+fs.mkdirSync(path.join(folder, 'words'), {recursive: true});
+const text = read(path.join(SOURCE, 'bell.js'));
+fs.writeFileSync(path.join(folder, 'bell.js'), `${text}\nexport {TidingsClient, TidingsError};\n`);
+for (const name of fs.readdirSync(path.join(SOURCE, 'words')).filter(name => name !== 'en.js')) {
+  fs.writeFileSync(path.join(folder, 'words', name), `${strip(fs.readFileSync(path.join(SOURCE, 'words', name), 'utf8'))}\n`);
+}

@@ -1,0 +1,217 @@
+// What is known of a person's feed: the pages that were asked for, and the marks that are on their way.
+import {TidingsError} from './request.js';
+
+export const PAGE_SIZE = 25;
+const PAGE_SIZE_MAX = 100;
+const MORE_SIZE = 50;
+/** Keys of entries that one mark takes. */
+const ENTRIES_MAX = 200;
+const MARKS_MAX = 500;
+const RETRY_SECS = 5;
+
+export class FeedList {
+  items = [];
+  counts = null;
+  filter = 'all';
+  isLoading = false;
+  error = null;
+  #client;
+  #changed;
+  #next = null;
+  #marks = [];
+  #sending = false;
+  #epoch = 0;
+  #asking = null;
+  #retry;
+  /** Bundles that were taken out here, until the house knows. */
+  #gone = new Set();
+
+  constructor(client, changed) {
+    this.#client = client;
+    this.#changed = changed;
+  }
+
+  get hasMore() {
+    return this.#next !== null;
+  }
+
+  get #query() {
+    return this.filter === 'all' ? {} : {[this.filter]: true};
+  }
+
+  async readCounts() {
+    this.setCounts(await this.#client.getCounts());
+  }
+
+  setCounts(counts) {
+    this.counts = counts;
+    // All was read elsewhere: also what stands on pages that are not asked for again.
+    const {number, more} = counts.unread;
+    if (number === 0 && !more && this.#marks.length === 0) this.items.forEach(item => { item.unread = false; });
+    this.#changed();
+  }
+
+  /** Begins with the first page; what stood here goes when it is there. */
+  async begin(filter = this.filter) {
+    if (filter !== this.filter) this.items = [];
+    this.filter = filter;
+    return this.#load(PAGE_SIZE, page => {
+      this.items = page.bundles;
+      this.#next = page.next;
+    });
+  }
+
+  /** Asks for the first `size` again, and leaves what stands below. */
+  refresh(size) {
+    return this.#load(Math.min(Math.max(size, PAGE_SIZE), PAGE_SIZE_MAX), page => {
+      const fresh = new Set(page.bundles.map(item => item.bundle));
+      const last = this.items.findLastIndex(item => fresh.has(item.bundle));
+      const below = page.next === null ? [] : this.items.slice(last + 1);
+      this.items = [...page.bundles, ...below];
+      if (below.length === 0) this.#next = page.next;
+    });
+  }
+
+  async #load(limit, take) {
+    const asking = {};
+    this.#asking = asking;
+    this.isLoading = true;
+    this.#changed();
+    try {
+      let page, epoch;
+      do {
+        epoch = this.#epoch;
+        page = await this.#client.getFeed({limit, ...this.#query});
+        // Something was marked meanwhile: the answer may be of before.
+      } while (epoch !== this.#epoch && asking === this.#asking);
+      if (asking !== this.#asking) return null;
+      take(page);
+      return this.#settle(page);
+    } catch (error) {
+      if (asking === this.#asking) this.#fail(error);
+      return null;
+    } finally {
+      if (asking === this.#asking) this.isLoading = false;
+      this.#changed();
+    }
+  }
+
+  #settle(page) {
+    this.items = this.items.filter(item => !this.#gone.has(item.bundle));
+    this.error = null;
+    if (page.counts) this.setCounts(page.counts);
+    return page;
+  }
+
+  async loadMore() {
+    if (this.isLoading || this.#next === null) return null;
+    const asking = {};
+    this.#asking = asking;
+    this.isLoading = true;
+    this.#changed();
+    try {
+      const page = await this.#client.getFeed({limit: MORE_SIZE, since: this.#next, ...this.#query});
+      if (asking !== this.#asking) return null;
+      const there = new Set(this.items.map(item => item.bundle));
+      this.items = this.items.concat(page.bundles.filter(item => !there.has(item.bundle)));
+      this.#next = page.next;
+      return this.#settle(page);
+    } catch (error) {
+      if (asking === this.#asking) this.#fail(error);
+      return null;
+    } finally {
+      if (asking === this.#asking) this.isLoading = false;
+      this.#changed();
+    }
+  }
+
+  readBundle(bundle, since) {
+    return this.#client.getBundle(bundle, {limit: MORE_SIZE, since});
+  }
+
+  /** All keys of a bundle's entries; a bundle names its newest hundred by itself. */
+  async listEntries(item) {
+    const keys = [...item.entries];
+    let since = null;
+    if (item.count > keys.length) {
+      keys.length = 0;
+      do {
+        const page = await this.#client.getBundle(item.bundle, {limit: PAGE_SIZE_MAX, since});
+        keys.push(...page.entries.map(entry => entry.entry));
+        since = page.next;
+      } while (since);
+    }
+    return keys;
+  }
+
+  /** Takes a bundle off the list; what puts it back, by its entries. */
+  async takeOut(item, body) {
+    const place = this.items.indexOf(item);
+    this.items = this.items.filter(other => other !== item);
+    this.#gone.add(item.bundle);
+    this.#changed();
+    const keys = await this.listEntries(item).catch(() => item.entries);
+    this.mark({...body, bundles: [item.bundle]}, () => this.#gone.delete(item.bundle));
+    return () => {
+      this.#gone.delete(item.bundle);
+      this.items = this.items.filter(other => other.bundle !== item.bundle);
+      this.items.splice(place, 0, item);
+      for (let at = 0; at < keys.length; at += ENTRIES_MAX) {
+        this.mark({mark: 'restored', entries: keys.slice(at, at + ENTRIES_MAX)});
+      }
+      this.#changed();
+    };
+  }
+
+  /** Says it to the house; kept for later while there is no line. */
+  mark(body, done) {
+    this.#epoch++;
+    if (this.#marks.length < MARKS_MAX) this.#marks.push({body, done});
+    this.#changed();
+    return this.send();
+  }
+
+  async send() {
+    if (this.#sending) return;
+    this.#sending = true;
+    clearTimeout(this.#retry);
+    try {
+      while (this.#marks.length) {
+        const [{body, done}] = this.#marks;
+        try {
+          // A click on a link leaves the page before the answer is there.
+          const {counts} = await this.#client.postMarks(body, {keepalive: true});
+          this.#marks.shift();
+          this.setCounts(counts);
+        } catch (error) {
+          if (isPassing(error)) {
+            this.#retry = setTimeout(() => this.send(), 1000 * (error.waitSecs || RETRY_SECS));
+            return this.#fail(error);
+          }
+          this.#marks.shift();
+          this.#fail(error);
+        }
+        this.#epoch++;
+        done?.();
+      }
+    } finally {
+      this.#sending = false;
+      this.#changed();
+    }
+  }
+
+  #fail(error) {
+    this.error = error;
+    this.#changed();
+  }
+
+  stop() {
+    clearTimeout(this.#retry);
+    this.#asking = null;
+  }
+}
+
+/** Whether the same request may be taken a little later. */
+export function isPassing(error) {
+  return !(error instanceof TidingsError) || error.status === 0 || error.status === 429 || error.status >= 500;
+}
