@@ -10,13 +10,12 @@
 const fs = require('fs');
 const http = require('http');
 const path = require('path');
-const puppeteer = require('puppeteer-core');
+const {launch} = require('./browsers.cjs');
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const asked = JSON.parse(process.argv[2]);
 const {url, width, scheme, other_width: otherWidth} = asked;
 const HEIGHT = 800;
-const PROGRAMS = {chromium: ['chromium', 'chromium-browser', 'google-chrome'], firefox: ['firefox', 'firefox-esr']};
 const CONTROLS = 'a[href], button, input:not([type=hidden]), select, textarea, summary';
 const PAGES_MAX = 120;
 // What is typed into an input by its name, where what stands there will not do.
@@ -32,29 +31,6 @@ let at = '';
 function note(what) {
   const line = `${asked.browser} ${width} ${scheme} ${at}: ${what}`;
   if (!wrong.includes(line)) wrong.push(line);
-}
-
-function program() {
-  const folders = (process.env.PATH || '').split(path.delimiter);
-  const files = PROGRAMS[asked.browser].flatMap(name => folders.map(folder => path.join(folder, name)));
-  const found = files.find(file => fs.existsSync(file));
-  if (!found) throw new Error(`no ${asked.browser} is there; setup/prepare.sh test installs one`);
-  return found;
-}
-
-function launch() {
-  const common = {browser: asked.browser === 'firefox' ? 'firefox' : 'chrome', executablePath: program(), headless: true};
-  if (asked.browser === 'firefox') {
-    const extraPrefsFirefox = {
-      'layout.css.prefers-color-scheme.content-override': scheme === 'dark' ? 0 : 1,
-      // Nobody is there to be asked.
-      'permissions.default.desktop-notification': 2,
-    };
-    return puppeteer.launch({...common, extraPrefsFirefox, protocolTimeout: 180_000});
-  }
-  const args = ['--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update'];
-  // Its sandbox does not start for root, who runs tests in containers.
-  return puppeteer.launch({...common, protocolTimeout: 180_000, args: process.getuid() === 0 ? [...args, '--no-sandbox'] : args});
 }
 
 // Pages that differ only in what they tell are one.
@@ -336,7 +312,7 @@ async function foreign(page) {
 }
 
 (async () => {
-  const browser = await launch();
+  const browser = await launch(asked.browser, scheme);
   try {
     const page = await browser.newPage();
     // Machines that test everything else beside are slow.

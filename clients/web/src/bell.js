@@ -216,7 +216,7 @@ export class TidingsBell extends Base {
     p.toastBox = make('div', {class: 'toast', part: 'toast', hidden: true}, p.toastText, p.undo);
     p.toast = make('div', {role: 'status'}, p.toastBox);
     p.panel = make('div', {class: 'panel', part: 'panel', id: 'panel', role: 'dialog', popover: 'auto', tabindex: -1, autofocus: true,
-      'aria-labelledby': 'title', onkeydown: event => this.#pressPanel(event), ontoggle: event => this.#toggle(event)},
+      'aria-labelledby': 'title', onkeydown: event => this.#pressPanel(event), onbeforetoggle: event => this.#giveBack(event), ontoggle: event => this.#toggle(event)},
     make('div', {class: 'head', part: 'head'}, p.title, p.readAll, p.close), make('div', {class: 'bar', part: 'bar'}, ...p.tabs),
     p.note, p.scroll, p.toast, make('slot', {name: 'footer'}));
     p.live = make('span', {class: 'unseen', role: 'status'});
@@ -362,6 +362,13 @@ export class TidingsBell extends Base {
       this.#hideToast();
     }
     this.#dispatch('tidings-open', {open: isOpen});
+  }
+
+  /** The focus goes back to the bell; of themselves not all browsers find what is in a shadow tree. */
+  #giveBack({newState}) {
+    const {activeElement: held} = this.shadowRoot;
+    const isHeld = held ? this.#parts.panel.contains(held) : document.activeElement === document.body;
+    if (newState === 'closed' && isHeld) this.#parts.bell.focus();
   }
 
   /** Below the bell, or above where there is more room; within the window. */
