@@ -1,11 +1,8 @@
-import type {BundlePage, FeedCounts, FeedPage} from './client.js';
+import type {BundleReport, CountsReport, ItemReport} from './client.js';
 import {TidingsClient} from './client.js';
 
 export {TidingsClient};
 export {TidingsError, type TidingsOptions, type TidingsSettings} from './request.js';
-
-type FeedItem = FeedPage['bundles'][number];
-type BundleEntry = BundlePage['entries'][number];
 
 /** What the bell says; README.md lists the keys. `fresh` has a form for each plural of the language. */
 export interface BellWords {
@@ -20,9 +17,9 @@ export interface BellEvents {
   /** The panel was opened or closed. */
   'tidings-open': CustomEvent<{open: boolean}>;
   /** The number on the bell is another one. */
-  'tidings-count': CustomEvent<{number: number; more: boolean; counts: FeedCounts}>;
+  'tidings-count': CustomEvent<{number: number; more: boolean; counts: CountsReport}>;
   /** Somebody followed a bundle, or an entry of it; cancel it to lead them there yourself. */
-  'tidings-click': CustomEvent<{item: FeedItem; entry?: BundleEntry}>;
+  'tidings-click': CustomEvent<{item: BundleReport; entry?: ItemReport}>;
 }
 
 export class TidingsBell extends HTMLElement {

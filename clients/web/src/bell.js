@@ -8,11 +8,16 @@ import {readStyle} from './style.js';
 import {readLanguage} from './words.js';
 
 const EDGE = 8;
+/** More is asked for when the end of the list is so near. */
+const MARGIN = 800;
 const ROOM_MIN = 320;
 const TOAST_MS = 10_000;
 /** A line that is gone for less than this is not spoken of. */
 const AWAY_MS = 2000;
 const TICK_MS = 30_000;
+const RELOAD_MS = 250;
+/** Rows that a browser lays out together, once they come near. */
+const GROUP = 50;
 const SNOOZE_HOUR = 8;
 const FILTERS = ['all', 'unread', 'saved'];
 /** Attributes, and the properties of the same names. */
@@ -41,6 +46,7 @@ export class TidingsBell extends Base {
   #undo;
   /** While the panel is open. */
   #life;
+  #seen = new WeakSet();
   #language;
   /** The latest wish for a language. */
   #turn;
@@ -142,6 +148,7 @@ export class TidingsBell extends Base {
     this.#stream?.stop();
     this.#list?.stop();
     Object.values(this.#timers).forEach(clearTimeout);
+    this.#timers = {};
     this.#stream = this.#list = this.#shown = null;
     this.#isAway = false;
     this.#rows.clear();
@@ -160,7 +167,11 @@ export class TidingsBell extends Base {
     const list = this.#list;
     if (counts) {
       list.setCounts(counts);
-      if (this.open) this.#reload();
+      // What is done here comes back from there as well, often several times at once.
+      this.#timers.reload ??= setTimeout(() => {
+        this.#timers.reload = undefined;
+        if (this.open) this.#reload();
+      }, RELOAD_MS);
     } else if (isBack) {
       list.readCounts().catch(() => {});
       if (this.open) this.#reload();
@@ -206,7 +217,7 @@ export class TidingsBell extends Base {
     p.noteText = make('span');
     p.again = text('again', () => { this.#list.error = null; this.#load(); this.#list.send(); });
     p.note = make('div', {class: 'note', part: 'note', role: 'status', hidden: true}, p.noteText, p.again);
-    p.list = make('ul', {part: 'list', role: 'list', onkeydown: event => this.#press(event), onfocusin: event => this.#move(event)});
+    p.list = make('div', {part: 'list', role: 'list', onkeydown: event => this.#press(event), onfocusin: event => this.#move(event)});
     p.emptyText = make('span');
     p.empty = make('div', {class: 'empty', part: 'empty', hidden: true}, make('slot', {name: 'empty'}, p.emptyText));
     p.wait = make('p', {class: 'wait', part: 'loading'});
@@ -223,7 +234,7 @@ export class TidingsBell extends Base {
     p.bell.popoverTargetElement = p.panel;
     this.shadowRoot.adoptedStyleSheets = [readStyle()];
     this.shadowRoot.append(p.bell, p.panel, p.live);
-    new IntersectionObserver(([{isIntersecting}]) => isIntersecting && this.#loadMore(), {root: p.scroll, rootMargin: '800px'}).observe(p.wait);
+    new IntersectionObserver(([{isIntersecting}]) => isIntersecting && this.#loadMore(), {root: p.scroll, rootMargin: `${MARGIN}px`}).observe(p.wait);
   }
 
   /** Says everything in the language of now. */
@@ -317,23 +328,38 @@ export class TidingsBell extends Base {
       row.element.remove();
       this.#rows.delete(bundle);
     }
-    let place = list.firstChild;
+    let group = list.firstChild;
+    let place = group?.firstChild ?? null;
     for (const item of items) {
       let row = this.#rows.get(item.bundle);
       if (!row) this.#rows.set(item.bundle, row = new BundleRow(this.#desk));
       row.refresh(item, this.#fresh.has(item.bundle));
-      if (row.element === place) place = place.nextSibling;
-      else list.insertBefore(row.element, place);
+      if (row.element === place) {
+        place = place.nextSibling;
+      } else {
+        if (!group || (!place && group.childElementCount >= GROUP)) list.append(group = make('div', {class: 'group', role: 'presentation'}));
+        group.insertBefore(row.element, place);
+      }
+      while (!place && group.nextSibling) {
+        group = group.nextSibling;
+        place = group.firstChild;
+      }
     }
-    if (this.#current?.element.isConnected || !list.firstChild) return;
-    this.#current = list.firstChild.row;
+    for (const empty of list.querySelectorAll('.group:empty')) empty.remove();
+    if (this.#current?.element.isConnected || !items.length) return;
+    this.#current = this.#rows.get(items[0].bundle);
     this.#current.isCurrent = true;
+  }
+
+  #listRows() {
+    return [...this.#parts.list.querySelectorAll('.row')].map(element => element.row);
   }
 
   /** The focus goes on to the row beside one that goes. */
   #leave(row) {
-    const next = row.element.nextSibling ?? row.element.previousSibling;
-    (next?.row.main ?? this.#parts.panel).focus();
+    const all = this.#listRows();
+    const at = all.indexOf(row);
+    ((all[at + 1] ?? all[at - 1])?.main ?? this.#parts.panel).focus();
   }
 
   #dispatch(name, detail, cancelable = false) {
@@ -402,19 +428,20 @@ export class TidingsBell extends Base {
   }
 
   async #loadMore() {
-    if (!this.open || !this.#list || this.#list.items.length === 0) return;
-    const page = await this.#list.loadMore();
-    this.#see(page);
-    if (!page) return;
-    // It may still be in sight: then nothing crosses its edge.
-    await new Promise(done => setTimeout(done));
-    const {wait, scroll} = this.#parts;
-    if (!wait.hidden && wait.getBoundingClientRect().top < scroll.getBoundingClientRect().bottom + 800) this.#loadMore();
+    if (this.open && this.#list?.hasMore && this.#list.items.length) this.#see(await this.#list.loadMore());
   }
 
   /** What a page showed to somebody is not new any more. */
   #see(page) {
-    if (!page || !this.open || document.hidden) return;
+    if (!page || !this.open) return;
+    // The end may still be in sight: then nothing crosses the edge.
+    setTimeout(() => {
+      const {wait, scroll} = this.#parts;
+      if (!wait.hidden && wait.getBoundingClientRect().top < scroll.getBoundingClientRect().bottom + MARGIN) this.#loadMore();
+    });
+    // Several may have waited for the same page.
+    if (document.hidden || this.#seen.has(page)) return;
+    this.#seen.add(page);
     const fresh = page.bundles.filter(item => item.new);
     fresh.forEach(item => this.#fresh.add(item.bundle));
     if (fresh.length) this.#list.mark({mark: 'seen', shown: page.shown});
@@ -426,7 +453,7 @@ export class TidingsBell extends Base {
     if (!row || event.altKey || event.ctrlKey || event.metaKey) return;
     const {key, target} = event;
     const inline = this.#parts.panel.dir === 'rtl' ? {ArrowLeft: 1, ArrowRight: -1} : {ArrowRight: 1, ArrowLeft: -1};
-    const mains = () => [...this.#parts.list.children].flatMap(element => element.row.mains);
+    const mains = () => this.#listRows().flatMap(row => row.mains);
     if (key === 'ArrowDown' || key === 'ArrowUp') {
       const all = mains();
       const at = all.indexOf(target.closest('.lead')?.querySelector('.main') ?? row.main);
@@ -448,7 +475,7 @@ export class TidingsBell extends Base {
     const {key} = event;
     if (event.target === this.#parts.panel && (key === 'ArrowDown' || key === 'Home')) {
       event.preventDefault();
-      this.#parts.list.firstChild?.row.main.focus();
+      this.#listRows()[0]?.main.focus();
     } else if (key === 'z' && (event.ctrlKey || event.metaKey) && this.#undo) {
       event.preventDefault();
       this.#takeBack();
@@ -479,7 +506,7 @@ export class TidingsBell extends Base {
     if (event.type === 'click' && !this.#dispatch('tidings-click', {item, entry}, true)) event.preventDefault();
     if (entry ? entry.unread : item.unread) {
       if (!entry || item.count === 1) item.unread = false;
-      this.#list.mark(entry ? {mark: 'read', entries: [entry.entry]} : {mark: 'read', bundles: [item.bundle]});
+      this.#list.mark(entry ? {mark: 'read', entries: [entry.entry]} : {mark: 'read', bundles: [item.bundle], shown: item.shown});
     }
     const isLeaving = event.type === 'click' && !event.ctrlKey && !event.metaKey && !event.shiftKey;
     if (isLeaving && safeLink((entry ?? item).page)) this.hide();
@@ -487,13 +514,14 @@ export class TidingsBell extends Base {
 
   async #act(name, item) {
     const list = this.#list;
+    const {shown} = item;
     const bundles = [item.bundle];
     if (name === 'read') {
       item.unread = !item.unread;
-      list.mark({mark: item.unread ? 'unread' : 'read', bundles});
+      list.mark({mark: item.unread ? 'unread' : 'read', bundles, shown});
     } else if (name === 'save') {
       item.saved = !item.saved;
-      list.mark({mark: item.saved ? 'saved' : 'unsaved', bundles});
+      list.mark({mark: item.saved ? 'saved' : 'unsaved', bundles, shown});
     } else if (name === 'clear') {
       const undo = list.takeOut(item, {mark: 'cleared'});
       this.#showToast('cleared', undo, item);

@@ -7,21 +7,21 @@ export class TidingsClient extends TidingsRequest {
   getEntries(
     query?: {since?: string | null; limit?: number | null; days?: number | null},
     options?: TidingsOptions): Promise<EntryPage>;
-  /** A person's feed */
+  /** A page of a person's feed, and its counts */
   getFeed(
-    query?: {limit?: number | null; since?: string | null; kind?: string | null; category?: string | null; thread?: string | null; unread?: boolean | null; saved?: boolean | null},
-    options?: TidingsOptions): Promise<FeedPage>;
-  /** One bundle opened */
+    query?: {since?: string | null; limit?: number | null; kind?: string | null; category?: string | null; thread?: string | null; unread?: boolean | null; saved?: boolean | null; parts?: boolean | null; bundle_by?: "catalogue" | "kind" | "category" | "subject" | "actor" | "none" | null},
+    options?: TidingsOptions): Promise<FeedPageReport>;
+  /** A bundle of a person's feed, opened */
   getBundle(
     bundle: string,
-    query?: {limit?: number | null; since?: string | null},
-    options?: TidingsOptions): Promise<BundlePage>;
-  /** Counts */
-  getCounts(options?: TidingsOptions): Promise<FeedCounts>;
-  /** Marks */
-  postMarks(body: FeedMarks, options?: TidingsOptions): Promise<MarksAnswer>;
-  /** Live */
-  getLive(options?: TidingsOptions): Promise<Response>;
+    query?: {since?: string | null; limit?: number | null; parts?: boolean | null; bundle_by?: "catalogue" | "kind" | "category" | "subject" | "actor" | "none" | null},
+    options?: TidingsOptions): Promise<OpenBundleReport>;
+  /** How many bundles are new, and how many unread */
+  getCounts(options?: TidingsOptions): Promise<CountsReport>;
+  /** Says what the person did with entries */
+  postMarks(body: MarkOrder, options?: TidingsOptions): Promise<MarksReport>;
+  /** A stream of events that say when a feed changes */
+  getFeedEvents(options?: TidingsOptions): Promise<Response>;
 }
 
 /** What a client is given at once. */
@@ -34,32 +34,82 @@ export type EntryPage = {
   more: boolean;
 };
 
-export type FeedPage = {
-  bundles: FeedItem[];
-  counts: FeedCounts;
+/** A page of a person's feed. */
+export type FeedPageReport = {
+  /** The newest first. */
+  bundles: BundleReport[];
+  /** Of the whole feed, whatever the page is asked for. */
+  counts: CountsReport;
+  /** Names the entries that this page shows, for a mark. */
   shown: string;
-  next: string | null;
-};
-
-export type BundlePage = {
-  bundle: FeedItem;
+  /** Where to go on; null after the last page. */
   next?: string | null;
 };
 
-export type FeedCounts = {
-  new: FeedNumber;
-  unread: FeedNumber;
-  categories: Record<string, Record<string, unknown>>;
+/** A bundle, and what is in it. */
+export type OpenBundleReport = {
+  /** Names it within the person. */
+  bundle: string;
+  kind: string;
+  category?: string | null;
+  /** What its newest entry is about. */
+  subject: string;
+  says?: string | null;
+  /** Why the person gets it. */
+  why?: string | null;
+  /** Where the subject is at home. */
+  page?: string | null;
+  parts?: PartsReport | null;
+  /** Since when its newest entry is news. */
+  since: string;
+  /** No visit showed it yet. */
+  new: boolean;
+  /** Something of it is unread. */
+  unread: boolean;
+  saved: boolean;
+  /** How many entries it has. */
+  count: number;
+  actors: ActorsReport;
+  /** Their keys, the newest first, 100 at most. */
+  entries: string[];
+  /** The newest first. */
+  items: ItemReport[];
+  /** Where to go on; null after the last one. */
+  next?: string | null;
 };
 
-export type FeedMarks = {
-  mark: "seen" | "read";
-  until?: string;
+/** How many bundles are new, and how many have something unread. */
+export type CountsReport = {
+  new: CountReport;
+  unread: CountReport;
+  /** Of the categories that have any bundle. */
+  categories: Record<string, CategoryCountsReport>;
 };
 
-export type MarksAnswer = {
-  marked: number;
-  counts: FeedCounts;
+/** A mark, as it is sent. */
+export type MarkOrder = {
+  mark: MarkWord;
+  /** Until when something is put off, in RFC 3339; of `snoozed` alone. */
+  until?: string | null;
+  /** What a page said: all entries that it showed. Beside one of the fields below, of those only what that page showed. */
+  shown?: string | null;
+  bundles?: string[] | null;
+  /** By what the bundles were made, as the page was asked. */
+  bundle_by?: string | null;
+  entries?: string[] | null;
+  kind?: string | null;
+  category?: string | null;
+  thread?: string | null;
+  /** Everything that is listed. */
+  all?: boolean | null;
+};
+
+/** What a mark did. */
+export type MarksReport = {
+  /** Entries that it is for; null where one note stands for all. */
+  marked?: number | null;
+  /** As they are now. */
+  counts: CountsReport;
 };
 
 export type EntryReport = {
@@ -76,16 +126,88 @@ export type EntryReport = {
   fates: ChannelFate[];
 };
 
-export type FeedItem = {
+/** Entries that are told as one. */
+export type BundleReport = {
+  /** Names it within the person. */
   bundle: string;
-  says?: string;
+  kind: string;
+  category?: string | null;
+  /** What its newest entry is about. */
+  subject: string;
+  says?: string | null;
+  /** Why the person gets it. */
+  why?: string | null;
+  /** Where the subject is at home. */
   page?: string | null;
+  parts?: PartsReport | null;
+  /** Since when its newest entry is news. */
+  since: string;
+  /** No visit showed it yet. */
+  new: boolean;
+  /** Something of it is unread. */
+  unread: boolean;
+  saved: boolean;
+  /** How many entries it has. */
+  count: number;
+  actors: ActorsReport;
+  /** Their keys, the newest first, 100 at most. */
+  entries: string[];
 };
 
-export type FeedNumber = {
-  number: number;
+/** Of what a sentence is made. */
+export type PartsReport = {
+  /** What the subject is called by now. */
+  name?: string | null;
+  /** What the newest event itself said, of what its kind keeps. */
+  kept: Record<string, unknown>;
+  /** Why, as `tidings days` prints it. */
+  reasons: string[];
+};
+
+/** Who did it. */
+export type ActorsReport = {
+  /** Those that a sentence may name, the newest first, three at most. */
+  named: ActorReport[];
+  /** How many beside the first of them, 99 at most. */
+  others: number;
+  /** There are more others than that. */
   more: boolean;
 };
+
+/** One entry of a bundle. */
+export type ItemReport = {
+  /** Its key, as feedback names it. */
+  entry: string;
+  kind: string;
+  subject: string;
+  says?: string | null;
+  /** Why the person gets it. */
+  why?: string | null;
+  /** Where the subject is at home. */
+  page?: string | null;
+  parts?: PartsReport | null;
+  occurred: string;
+  new: boolean;
+  unread: boolean;
+  saved: boolean;
+  actor?: ActorReport | null;
+};
+
+/** A number that is shown. */
+export type CountReport = {
+  /** 99 at most. */
+  number: number;
+  /** There are more: `99+`. */
+  more: boolean;
+};
+
+export type CategoryCountsReport = {
+  new: CountReport;
+  unread: CountReport;
+};
+
+/** What the person did. */
+export type MarkWord = "seen" | "read" | "unread" | "cleared" | "restored" | "saved" | "unsaved" | "snoozed";
 
 /** What became of an entry on one channel. */
 export type ChannelFate = {
@@ -100,4 +222,13 @@ export type ChannelFate = {
   at?: string | null;
 };
 
+export type ActorReport = {
+  sort: ActorSort;
+  /** Of a person with an account. */
+  id?: string | null;
+  name?: string | null;
+};
+
 export type FateMood = "told" | "waiting" | "ended";
+
+export type ActorSort = "person" | "anonymous" | "system";

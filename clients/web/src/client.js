@@ -8,28 +8,28 @@ export class TidingsClient extends TidingsRequest {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/entries`, {query}, options);
   }
 
-  /** A person's feed */
+  /** A page of a person's feed, and its counts */
   getFeed(query, options) {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/feed`, {query}, options);
   }
 
-  /** One bundle opened */
+  /** A bundle of a person's feed, opened */
   getBundle(bundle, query, options) {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/feed/${encodeURIComponent(bundle)}`, {query}, options);
   }
 
-  /** Counts */
+  /** How many bundles are new, and how many unread */
   getCounts(options) {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/counts`, {}, options);
   }
 
-  /** Marks */
+  /** Says what the person did with entries */
   postMarks(body, options) {
     return this.ask('POST', `/v1/people/${encodeURIComponent(this.person)}/marks`, {body}, options);
   }
 
-  /** Live */
-  getLive(options) {
+  /** A stream of events that say when a feed changes */
+  getFeedEvents(options) {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/live`, {isStream: true}, options);
   }
 }

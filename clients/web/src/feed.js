@@ -21,7 +21,10 @@ export class FeedList {
   #marks = [];
   #sending = false;
   #epoch = 0;
-  #asking = null;
+  #asking = {};
+  #line = Promise.resolve();
+  #waiting = null;
+  #more = null;
   #retry;
   /** Bundles that were taken out here, until the house knows. */
   #gone = new Set();
@@ -52,77 +55,81 @@ export class FeedList {
   }
 
   /** Begins with the first page; what stood here goes when it is there. */
-  async begin(filter = this.filter) {
+  begin(filter = this.filter) {
     if (filter !== this.filter) this.items = [];
     this.filter = filter;
-    return this.#load(PAGE_SIZE, page => {
+    // Whatever else is asked for is of no use any more.
+    this.#asking = {};
+    this.#waiting = null;
+    this.#line = Promise.resolve();
+    return this.#ask(() => this.#readFirst(PAGE_SIZE), page => {
       this.items = page.bundles;
-      this.#next = page.next;
+      this.#next = page.next ?? null;
     });
   }
 
-  /** Asks for the first `size` again, and leaves what stands below. */
+  /** Asks for the first `size` again, and leaves what stands below. One that waits is enough. */
   refresh(size) {
-    return this.#load(Math.min(Math.max(size, PAGE_SIZE), PAGE_SIZE_MAX), page => {
+    this.#waiting ??= this.#ask(() => {
+      this.#waiting = null;
+      return this.#readFirst(Math.min(Math.max(size, PAGE_SIZE), PAGE_SIZE_MAX));
+    }, page => {
       const fresh = new Set(page.bundles.map(item => item.bundle));
       const last = this.items.findLastIndex(item => fresh.has(item.bundle));
-      const below = page.next === null ? [] : this.items.slice(last + 1);
+      const below = page.next == null ? [] : this.items.slice(last + 1);
       this.items = [...page.bundles, ...below];
-      if (below.length === 0) this.#next = page.next;
+      if (below.length === 0) this.#next = page.next ?? null;
     });
+    return this.#waiting;
   }
 
-  async #load(limit, take) {
-    const asking = {};
-    this.#asking = asking;
-    this.isLoading = true;
-    this.#changed();
-    try {
-      let page, epoch;
-      do {
-        epoch = this.#epoch;
-        page = await this.#client.getFeed({limit, ...this.#query});
-        // Something was marked meanwhile: the answer may be of before.
-      } while (epoch !== this.#epoch && asking === this.#asking);
-      if (asking !== this.#asking) return null;
-      take(page);
-      return this.#settle(page);
-    } catch (error) {
-      if (asking === this.#asking) this.#fail(error);
-      return null;
-    } finally {
-      if (asking === this.#asking) this.isLoading = false;
-      this.#changed();
-    }
-  }
-
-  #settle(page) {
-    this.items = this.items.filter(item => !this.#gone.has(item.bundle));
-    this.error = null;
-    if (page.counts) this.setCounts(page.counts);
-    return page;
-  }
-
-  async loadMore() {
-    if (this.isLoading || this.#next === null) return null;
-    const asking = {};
-    this.#asking = asking;
-    this.isLoading = true;
-    this.#changed();
-    try {
-      const page = await this.#client.getFeed({limit: MORE_SIZE, since: this.#next, ...this.#query});
-      if (asking !== this.#asking) return null;
+  loadMore() {
+    this.#more ??= this.#ask(() => (
+      this.#next === null ? null : this.#client.getFeed({limit: MORE_SIZE, since: this.#next, ...this.#query})
+    ), page => {
       const there = new Set(this.items.map(item => item.bundle));
       this.items = this.items.concat(page.bundles.filter(item => !there.has(item.bundle)));
-      this.#next = page.next;
-      return this.#settle(page);
-    } catch (error) {
-      if (asking === this.#asking) this.#fail(error);
-      return null;
-    } finally {
-      if (asking === this.#asking) this.isLoading = false;
-      this.#changed();
+      this.#next = page.next ?? null;
+    }).finally(() => { this.#more = null; });
+    return this.#more;
+  }
+
+  async #readFirst(limit) {
+    for (;;) {
+      const epoch = this.#epoch;
+      const page = await this.#client.getFeed({limit, ...this.#query});
+      // Something was marked meanwhile: the answer may be of before.
+      if (epoch === this.#epoch) return page;
     }
+  }
+
+  /** One request after the other; the page, or null if nothing came of it. */
+  #ask(read, take) {
+    const asking = this.#asking;
+    const turn = async () => {
+      if (asking !== this.#asking) return null;
+      this.isLoading = true;
+      this.#changed();
+      try {
+        const page = await read();
+        if (!page || asking !== this.#asking) return null;
+        // What comes to a bundle later was not meant by whoever marked it.
+        for (const item of page.bundles) item.shown = page.shown;
+        take(page);
+        this.items = this.items.filter(item => !this.#gone.has(item.bundle));
+        this.error = null;
+        if (page.counts) this.setCounts(page.counts);
+        return page;
+      } catch (error) {
+        if (asking === this.#asking) this.#fail(error);
+        return null;
+      } finally {
+        if (asking === this.#asking) this.isLoading = false;
+        this.#changed();
+      }
+    };
+    this.#line = this.#line.then(turn);
+    return this.#line;
   }
 
   readBundle(bundle, since) {
@@ -137,7 +144,7 @@ export class FeedList {
       keys.length = 0;
       do {
         const page = await this.#client.getBundle(item.bundle, {limit: PAGE_SIZE_MAX, since});
-        keys.push(...page.entries.map(entry => entry.entry));
+        keys.push(...page.items.map(entry => entry.entry));
         since = page.next;
       } while (since);
     }
@@ -151,7 +158,7 @@ export class FeedList {
     this.#gone.add(item.bundle);
     this.#changed();
     const keys = await this.listEntries(item).catch(() => item.entries);
-    this.mark({...body, bundles: [item.bundle]}, () => this.#gone.delete(item.bundle));
+    this.mark({...body, bundles: [item.bundle], shown: item.shown}, () => this.#gone.delete(item.bundle));
     return () => {
       this.#gone.delete(item.bundle);
       this.items = this.items.filter(other => other.bundle !== item.bundle);

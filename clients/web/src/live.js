@@ -106,7 +106,7 @@ export class FeedStream {
     let watch = setTimeout(end, SILENT_MS);
     try {
       const headers = this.#id ? {'last-event-id': this.#id} : {};
-      const answer = await this.#client.getLive({signal: line.signal, headers, cache: 'no-store'});
+      const answer = await this.#client.getFeedEvents({signal: line.signal, headers, cache: 'no-store'});
       this.#tries = 0;
       this.#tell({state: 'live'});
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

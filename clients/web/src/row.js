@@ -19,7 +19,7 @@ class FeedLine {
     this.press = press;
   }
 
-  update({says, page, unread}, time, why) {
+  update({says, subject, page, unread}, time, why) {
     const link = safeLink(page);
     const tag = link ? 'A' : 'BUTTON';
     if (this.main?.tagName !== tag) {
@@ -34,7 +34,7 @@ class FeedLine {
       setAttribute(this.main, 'target', this.desk.target);
     }
     setText(this.mark, unread ? `${this.desk.language.say('unread')}: ` : '');
-    setText(this.says, says);
+    setText(this.says, says ?? subject);
     setText(this.why, why ?? '');
     this.why.previousSibling.hidden = !why;
     this.dot.hidden = !unread;
@@ -77,7 +77,7 @@ export class BundleRow {
     const open = make('button', {type: 'button', class: 'text', part: 'fold', tabindex: -1, onclick: () => this.toggle()}, icon('fold'), this.#label);
     this.#fold = make('div', {class: 'fold'}, open);
     this.#within = make('ul', {class: 'within', part: 'entries', hidden: true});
-    this.element = make('li', {class: 'row'}, this.#line.element, this.#acts, this.#fold, this.#within);
+    this.element = make('div', {class: 'row', role: 'listitem'}, this.#line.element, this.#acts, this.#fold, this.#within);
     this.element.row = this;
   }
 
@@ -111,7 +111,7 @@ export class BundleRow {
     this.element.classList.toggle('fresh', isFresh);
     const kind = /^[\w-]+$/.test(item.kind) ? ` kind-${item.kind}` : '';
     setAttribute(this.element, 'part', `item${item.unread ? ' item-unread' : ''}${isFresh ? ' item-new' : ''}${kind}`);
-    setAttribute(this.#more, 'aria-label', `${language.say('more')}: ${item.says}`);
+    setAttribute(this.#more, 'aria-label', `${language.say('more')}: ${item.says ?? item.subject}`);
     setAttribute(this.#more, 'aria-expanded', !this.#acts.hidden ? 'true' : 'false');
     setAttribute(this.#acts, 'aria-label', language.say('more'));
     const words = {read: item.unread ? 'markRead' : 'markUnread', save: item.saved ? 'unsave' : 'save', snooze: 'tomorrow', clear: 'clear'};
@@ -166,10 +166,10 @@ export class BundleRow {
 
   async #read(isAnew) {
     try {
-      const {bundle, entries, next} = await this.#desk.readBundle(this.item.bundle, isAnew ? null : this.#next);
-      this.#next = next;
+      const {items, next} = await this.#desk.readBundle(this.item.bundle, isAnew ? null : this.#next);
+      this.#next = next ?? null;
       if (isAnew) this.#lines = [];
-      this.#lines.push(...entries.map(entry => this.#makeLine(bundle, entry)));
+      this.#lines.push(...items.map(entry => this.#makeLine(entry)));
       const more = make('button', {type: 'button', class: 'text', tabindex: 0, onclick: () => this.#read(false)}, this.#desk.language.say('more'));
       const at = [...this.#within.querySelectorAll('.main')].indexOf(this.#within.getRootNode().activeElement);
       this.#within.replaceChildren(...this.#lines.map(line => make('li', {part: 'entry'}, line.element)), ...(next ? [make('li', {}, more)] : []));
@@ -179,7 +179,7 @@ export class BundleRow {
     }
   }
 
-  #makeLine(bundle, entry) {
+  #makeLine(entry) {
     const line = new FeedLine(this.#desk, event => {
       this.#desk.follow(event, this.item, entry);
       entry.unread = false;

@@ -53,8 +53,9 @@ svg { display: block; inline-size: 1.25em; block-size: 1.25em; fill: none; strok
 .empty, .wait { padding: 2rem 1rem; text-align: center; color: var(--soft); }
 .wait { padding: 1rem; font-size: .875rem; }
 
-.row { content-visibility: auto; contain-intrinsic-block-size: auto 4.5rem; border-block-end: 1px solid var(--line); }
-.row:last-child { border-block-end: 0; }
+.group { content-visibility: auto; contain-intrinsic-block-size: auto 225rem; }
+.row { border-block-end: 1px solid var(--line); }
+.group:last-child > .row:last-child { border-block-end: 0; }
 .row.fresh { background: var(--fresh); }
 .lead { position: relative; display: flex; align-items: flex-start; padding-block: .625rem; padding-inline: 1.75rem .25rem; }
 .lead:hover { background: color-mix(in srgb, var(--ink) 5%, transparent); }
