@@ -27,8 +27,14 @@ function read(file) {
   return [...before, own].filter(Boolean).join('\n');
 }
 
+// Names that nobody outside of a class can say.
+function shorten(text) {
+  const names = [...new Set([...text.matchAll(/^(?:async |get |set )*#([a-z]\w*)(?= =|;|\()/gmi)].map(([, name]) => name))];
+  return text.replace(/#([a-z]\w*)/gi, (whole, name) => (names.includes(name) ? `#${names.indexOf(name).toString(36).replace(/^\d/, '_$&')}` : whole));
+}
+
 fs.mkdirSync(path.join(folder, 'words'), {recursive: true});
-const text = read(path.join(SOURCE, 'bell.js'));
+const text = shorten(read(path.join(SOURCE, 'bell.js')));
 fs.writeFileSync(path.join(folder, 'bell.js'), `${text}\nexport {TidingsClient, TidingsError};\n`);
 for (const name of fs.readdirSync(path.join(SOURCE, 'words')).filter(name => name !== 'en.js')) {
   fs.writeFileSync(path.join(folder, 'words', name), `${strip(fs.readFileSync(path.join(SOURCE, 'words', name), 'utf8'))}\n`);

@@ -210,6 +210,27 @@ fn a_site_of_ones_own_pushes() {
 }
 
 #[test]
+fn a_login_gives_tokens_out() {
+    PageMachine::new().unwrap().follow("tokens-from-your-login.md").unwrap();
+}
+
+#[test]
+fn a_site_of_ones_own_has_a_bell() {
+    let (page, mut machine) = ("a-bell-on-your-site.md", PageMachine::new().unwrap());
+    machine.set("CLIENTS", &tests::scenarios::root().join("clients").display().to_string());
+    let begin = "## 5. Try it";
+    machine.follow_part(page, "# ", begin).unwrap();
+    let mut browser =
+        BrowserPage::open("own_bell.cjs", &machine.apply_swaps("http://localhost:8080/"), "").unwrap();
+    assert_eq!(browser.read_answer().unwrap(), json!(["Notifications", "Notifications"]));
+    machine.follow_part(page, begin, "# The end").unwrap();
+    assert_eq!(browser.send_line("count").unwrap(), json!(["1", "1"]));
+    assert_eq!(browser.send_line("press").unwrap(), json!({"says": ["Coffee at five?"], "other": ""}));
+    assert_eq!(browser.send_line("read").unwrap(), json!([0, 0]));
+    browser.close().unwrap();
+}
+
+#[test]
 fn a_house_is_upgraded() {
     let mut machine = PageMachine::new().unwrap();
     for file in ["/etc/systemd/system/tidings.service", "/etc/tidings/tidings.yaml"] {

@@ -2,6 +2,9 @@
 //
 //   node bell.cjs '{"browser": "firefox", "url": "http://127.0.0.1:7280", "person": "eve", "pictures": null}'
 //
+// The person follows `artist:1` of the gallery. Beside this, `many` names somebody with ten thousand entries, `only` the steps to
+// take, and `pictures` a folder for them.
+//
 // Prints JSON: `wrong`, all that went wrong; `done`, what was tried.
 const fs = require('fs');
 const os = require('os');
@@ -149,8 +152,10 @@ const steps = {
     await second.close();
   },
 
-  async 'a bundle is opened in place'({page}) {
+  async 'a bundle is opened in place'({page, site}) {
     await publish(3);
+    await open(page, `${site.url}/site-bundles`);
+    await openPanel(page);
     await until(page, 'no bundle', seen => seen.unread > 0);
     const before = await page.evaluate(look);
     await press(page, '.fold:not([hidden]) button');
@@ -250,6 +255,12 @@ const steps = {
     if (loud.length) note(loud.join('; '));
   },
 
+  async 'the house shows a bell itself'({page}) {
+    await open(page, `${url}/bell?person=${person}`);
+    await openPanel(page);
+    await judge(page, 'demo');
+  },
+
   async 'ten thousand scroll smoothly'({page, site}) {
     if (asked.many) await open(page, `${site.url}/many`);
     else return;
@@ -300,6 +311,7 @@ async function prepare(site) {
   site.pages.set('/token', 'no token is needed here');
   for (const language of ['en', 'ar', 'de']) site.pages.set(`/site-${language}`, sitePage(language));
   site.pages.set('/site', sitePage('en'));
+  site.pages.set('/site-bundles', sitePage('en').replace('<tidings-bell', '<tidings-bell bundle-by="kind"'));
   site.pages.set('/many', sitePage('en').replace(`"${person}"`, `"${asked.many}"`));
   for (const [path, text] of Object.entries(require('./bell_examples.cjs').readExamples(site.url, person))) site.pages.set(path, text);
 }
@@ -310,7 +322,6 @@ async function prepare(site) {
   const browser = await launch(name);
   try {
     await prepare(site);
-    if (asked.follow !== false) await post('/v1/facts', [{id: `bell-${name}`, source: 'shop', type: 'tidings.follow', person, target: 'artist:1'}]);
     const page = await browser.newPage();
     const second = await browser.newPage();
     const loud = [];

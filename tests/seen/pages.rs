@@ -140,6 +140,7 @@ fn press_query(house: &ExampleHouse, look: BrowserScreens) -> Result<Value> {
         "/publish?event=artwork.published",
         "/told",
         "/push?person=ann",
+        "/bell?person=ann",
         "/clock",
     ];
     // What is wrong stands beside its field.

@@ -26,6 +26,7 @@ export class TidingsBell extends HTMLElement {
   server?: string;
   person?: string;
   tokenUrl?: string;
+  bundleBy?: string;
   label?: string;
   target?: string;
   getToken?: () => Promise<string> | string;

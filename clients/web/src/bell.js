@@ -21,7 +21,9 @@ const GROUP = 50;
 const SNOOZE_HOUR = 8;
 const FILTERS = ['all', 'unread', 'saved'];
 /** Attributes, and the properties of the same names. */
-const NAMES = {server: 'server', person: 'person', 'token-url': 'tokenUrl', label: 'label', target: 'target'};
+const NAMES = {server: 'server', person: 'person', 'token-url': 'tokenUrl', 'bundle-by': 'bundleBy', label: 'label', target: 'target'};
+/** What is read only when a bell begins. */
+const ROOTS = ['server', 'person', 'token-url', 'bundle-by'];
 
 // Where there is no page, as on a server that makes one, there is nothing to extend.
 const Base = globalThis.HTMLElement ?? class {};
@@ -76,7 +78,7 @@ export class TidingsBell extends Base {
 
   attributeChangedCallback(name, before, value) {
     if (before === value) return;
-    if (name === 'server' || name === 'person' || name === 'token-url') this.#plan();
+    if (ROOTS.includes(name)) this.#plan();
     else if (this.isConnected) this.#speak();
   }
 
@@ -137,7 +139,7 @@ export class TidingsBell extends Base {
     if (!this.person) return;
     const getToken = this.#getToken ? () => this.#getToken() : this.tokenUrl ? () => this.#fetchToken() : undefined;
     this.#client = new TidingsClient({server: this.server ?? '', person: this.person, getToken});
-    this.#list = new FeedList(this.#client, () => this.#draw());
+    this.#list = new FeedList(this.#client, this.bundleBy, () => this.#draw());
     this.#stream = new FeedStream(this.#client, what => this.#hear(what));
     this.#list.readCounts().catch(error => this.#fail(error));
     this.#stream.start();
@@ -506,7 +508,7 @@ export class TidingsBell extends Base {
     if (event.type === 'click' && !this.#dispatch('tidings-click', {item, entry}, true)) event.preventDefault();
     if (entry ? entry.unread : item.unread) {
       if (!entry || item.count === 1) item.unread = false;
-      this.#list.mark(entry ? {mark: 'read', entries: [entry.entry]} : {mark: 'read', bundles: [item.bundle], shown: item.shown});
+      this.#list.mark(entry ? {mark: 'read', entries: [entry.entry]} : this.#list.nameBundle('read', item));
     }
     const isLeaving = event.type === 'click' && !event.ctrlKey && !event.metaKey && !event.shiftKey;
     if (isLeaving && safeLink((entry ?? item).page)) this.hide();
@@ -514,22 +516,20 @@ export class TidingsBell extends Base {
 
   async #act(name, item) {
     const list = this.#list;
-    const {shown} = item;
-    const bundles = [item.bundle];
     if (name === 'read') {
       item.unread = !item.unread;
-      list.mark({mark: item.unread ? 'unread' : 'read', bundles, shown});
+      list.mark(list.nameBundle(item.unread ? 'unread' : 'read', item));
     } else if (name === 'save') {
       item.saved = !item.saved;
-      list.mark({mark: item.saved ? 'saved' : 'unsaved', bundles, shown});
+      list.mark(list.nameBundle(item.saved ? 'saved' : 'unsaved', item));
     } else if (name === 'clear') {
-      const undo = list.takeOut(item, {mark: 'cleared'});
+      const undo = list.takeOut(item, 'cleared');
       this.#showToast('cleared', undo, item);
     } else {
       const until = new Date();
       until.setDate(until.getDate() + 1);
       until.setHours(SNOOZE_HOUR, 0, 0, 0);
-      list.takeOut(item, {mark: 'snoozed', until: until.toISOString()});
+      list.takeOut(item, 'snoozed', until.toISOString());
       this.#showToast('snoozed');
     }
   }

@@ -17,6 +17,7 @@ export class FeedList {
   error = null;
   #client;
   #changed;
+  #bundleBy;
   #next = null;
   #marks = [];
   #sending = false;
@@ -29,8 +30,9 @@ export class FeedList {
   /** Bundles that were taken out here, until the house knows. */
   #gone = new Set();
 
-  constructor(client, changed) {
+  constructor(client, bundleBy, changed) {
     this.#client = client;
+    this.#bundleBy = bundleBy;
     this.#changed = changed;
   }
 
@@ -39,7 +41,7 @@ export class FeedList {
   }
 
   get #query() {
-    return this.filter === 'all' ? {} : {[this.filter]: true};
+    return {bundle_by: this.#bundleBy, ...(this.filter === 'all' ? {} : {[this.filter]: true})};
   }
 
   async readCounts() {
@@ -113,7 +115,6 @@ export class FeedList {
       try {
         const page = await read();
         if (!page || asking !== this.#asking) return null;
-        // What comes to a bundle later was not meant by whoever marked it.
         for (const item of page.bundles) item.shown = page.shown;
         take(page);
         this.items = this.items.filter(item => !this.#gone.has(item.bundle));
@@ -133,7 +134,7 @@ export class FeedList {
   }
 
   readBundle(bundle, since) {
-    return this.#client.getBundle(bundle, {limit: MORE_SIZE, since});
+    return this.#client.getBundle(bundle, {limit: MORE_SIZE, since, bundle_by: this.#bundleBy});
   }
 
   /** All keys of a bundle's entries; a bundle names its newest hundred by itself. */
@@ -143,7 +144,7 @@ export class FeedList {
     if (item.count > keys.length) {
       keys.length = 0;
       do {
-        const page = await this.#client.getBundle(item.bundle, {limit: PAGE_SIZE_MAX, since});
+        const page = await this.#client.getBundle(item.bundle, {limit: PAGE_SIZE_MAX, since, bundle_by: this.#bundleBy});
         keys.push(...page.items.map(entry => entry.entry));
         since = page.next;
       } while (since);
@@ -151,14 +152,19 @@ export class FeedList {
     return keys;
   }
 
+  /** A mark of a bundle; what comes to it later is not meant by whoever marks it. */
+  nameBundle(mark, {bundle, shown}) {
+    return {mark, bundles: [bundle], shown, bundle_by: this.#bundleBy};
+  }
+
   /** Takes a bundle off the list; what puts it back, by its entries. */
-  async takeOut(item, body) {
+  async takeOut(item, mark, until) {
     const place = this.items.indexOf(item);
     this.items = this.items.filter(other => other !== item);
     this.#gone.add(item.bundle);
     this.#changed();
     const keys = await this.listEntries(item).catch(() => item.entries);
-    this.mark({...body, bundles: [item.bundle], shown: item.shown}, () => this.#gone.delete(item.bundle));
+    this.mark({...this.nameBundle(mark, item), until}, () => this.#gone.delete(item.bundle));
     return () => {
       this.#gone.delete(item.bundle);
       this.items = this.items.filter(other => other.bundle !== item.bundle);

@@ -69,6 +69,8 @@ svg { display: block; inline-size: 1.25em; block-size: 1.25em; fill: none; strok
 .about { color: var(--soft); font-size: .8125rem; line-height: 1.125rem; margin-block-start: .125rem; }
 .lead .round { position: relative; z-index: 1; }
 .acts, .fold { display: flex; flex-wrap: wrap; gap: .25rem; padding-block-end: .5rem; padding-inline: 1.125rem .75rem; }
+.acts { gap: 0; padding-inline-start: 1.25rem; }
+.acts .text { padding-inline: .5rem; }
 .icon-fold { display: inline-block; vertical-align: -.3em; margin-inline-end: .125rem; }
 [aria-expanded=true] > .icon-fold { rotate: 180deg; }
 .within { margin-inline-start: 1.75rem; border-inline-start: 2px solid var(--line); margin-block-end: .5rem; }
@@ -89,7 +91,7 @@ svg { display: block; inline-size: 1.25em; block-size: 1.25em; fill: none; strok
   .badge, .panel, .tab[aria-pressed=true] { border: 1px solid; }
   .dot { background: Highlight; }
 }
-@media (pointer: coarse) { .text { min-block-size: 2.5rem; padding-inline: .75rem; } }
+@media (pointer: coarse) { .text { min-block-size: 2.5rem; } }
 `;
 
 let sheet;

@@ -1,4 +1,4 @@
-// Makes this browser a device of a person, or ends that. The page that needs it is the only one with a script.
+// Makes this browser a device of a person, or ends that. The page that needs it has no other script.
 'use strict';
 
 const form = document.querySelector('#push');

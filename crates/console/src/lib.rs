@@ -30,6 +30,7 @@ use web::{
 
 mod admin;
 mod archive;
+mod bell;
 mod chart;
 mod clock;
 mod description;
@@ -186,6 +187,7 @@ pub fn router(app: Arc<HttpApp>) -> Router {
         .merge(window_acts::routes())
         .merge(publish::routes())
         .merge(push::routes())
+        .merge(bell::routes())
         .merge(quarantine::routes())
         .merge(clock::routes())
         .layer(from_fn_with_state(app.clone(), page::require_session));
@@ -205,6 +207,7 @@ pub fn router(app: Arc<HttpApp>) -> Router {
         .merge(pages)
         .route("/style.css", get(page::style))
         .merge(push::scripts())
+        .merge(bell::scripts())
         .fallback(page::answer_missing)
         .with_state(app.clone())
         .merge(description::publish(described))

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use shell::datadir::random_hex;
-use web::{HttpProblem, guard::PUSH_POLICY};
+use web::{HttpProblem, guard::SCRIPT_POLICY};
 
 use super::{
     AppState, HttpApp, page::PageQuery, page::SignedForm, publish::PublishRefusal, publish::post_to_intake,
@@ -53,7 +53,7 @@ async fn show_push_page(
     let views::devices::WebKey { public, is_copy } = &app.web_key;
     let own = json!({"person": whose.person.trim(), "key": public, "is_copy": is_copy});
     let mut page = app.render_page("push.html", &asked, own)?;
-    page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PUSH_POLICY));
+    page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(SCRIPT_POLICY));
     Ok(page)
 }
 

@@ -41,6 +41,7 @@ use super::{
 };
 
 mod access_roles;
+mod bell;
 mod choices;
 mod description;
 mod entries;

@@ -28,8 +28,8 @@ use crate::{
 /// What the pages may load: our own style, and nothing that runs.
 pub const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// The same of the one page that subscribes a browser to pushes: scripts of our own, a worker, and a word to the house.
-pub const PUSH_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; \
+/// The same of the pages with a script: scripts of our own, a worker, and a word to the house.
+pub const SCRIPT_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; \
      worker-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// What a mail may load: nothing. It cannot run, leave its frame, or tell anybody that it was opened.
 pub const MAIL_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \

@@ -152,6 +152,7 @@ async fn a_page_for_looking_offers_no_form_and_takes_none() {
         "/quarantine",
         "/clock",
         "/push?person=ann",
+        "/bell?person=ann",
         "/person/cancel?id=ann&plan=daily&key=&opened=1",
     ] {
         let seen = door.ask(Method::GET, path, &[("cookie", &reader)], "").await;

@@ -1,4 +1,4 @@
-//! Pushes in a browser: the one page with a script, and what it tells.
+//! Pushes in a browser: a page with a script, and what it tells.
 
 use axum::http::{StatusCode, header};
 use model::{
@@ -33,7 +33,7 @@ impl HouseDoor {
 }
 
 #[tokio::test]
-async fn only_the_page_that_subscribes_may_run_scripts_of_ours() {
+async fn the_page_that_subscribes_may_run_scripts_of_ours() {
     let door = door(true, false).await;
     let page = door.get("/push?person=%22%3E%3Cscript%3E").await;
     assert_eq!(page.status, StatusCode::OK);
