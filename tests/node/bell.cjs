@@ -59,7 +59,7 @@ function look() {
     note: root.querySelector('.note').hidden ? '' : root.querySelector('.note').textContent,
     says: root.querySelector('[role=status].unseen').textContent,
     rows: rows.map(row => row.querySelector('.main bdi').textContent),
-    keys: rows.map(row => row.row.item.bundle),
+    keys: rows.map(row => row.row.item.key),
     unread: rows.filter(row => row.querySelector('.lead').classList.contains('unread')).length,
     entries: root.querySelectorAll('.within .main').length,
     toast: root.querySelector('.toast').hidden ? '' : root.querySelector('.toast').textContent,

@@ -322,20 +322,20 @@ export class TidingsBell extends Base {
 
   #drawRows(items) {
     const {list} = this.#parts;
-    const kept = new Set(items.map(item => item.bundle));
+    const kept = new Set(items.map(item => item.key));
     const held = this.shadowRoot.activeElement?.closest('.row');
-    for (const [bundle, row] of this.#rows) {
-      if (kept.has(bundle)) continue;
+    for (const [key, row] of this.#rows) {
+      if (kept.has(key)) continue;
       if (row.element === held) this.#leave(row);
       row.element.remove();
-      this.#rows.delete(bundle);
+      this.#rows.delete(key);
     }
     let group = list.firstChild;
     let place = group?.firstChild ?? null;
     for (const item of items) {
-      let row = this.#rows.get(item.bundle);
-      if (!row) this.#rows.set(item.bundle, row = new BundleRow(this.#desk));
-      row.refresh(item, this.#fresh.has(item.bundle));
+      let row = this.#rows.get(item.key);
+      if (!row) this.#rows.set(item.key, row = new BundleRow(this.#desk));
+      row.refresh(item, this.#fresh.has(item.key));
       if (row.element === place) {
         place = place.nextSibling;
       } else {
@@ -349,7 +349,7 @@ export class TidingsBell extends Base {
     }
     for (const empty of list.querySelectorAll('.group:empty')) empty.remove();
     if (this.#current?.element.isConnected || !items.length) return;
-    this.#current = this.#rows.get(items[0].bundle);
+    this.#current = this.#rows.get(items[0].key);
     this.#current.isCurrent = true;
   }
 
@@ -445,7 +445,7 @@ export class TidingsBell extends Base {
     if (document.hidden || this.#seen.has(page)) return;
     this.#seen.add(page);
     const fresh = page.bundles.filter(item => item.new);
-    fresh.forEach(item => this.#fresh.add(item.bundle));
+    fresh.forEach(item => this.#fresh.add(item.key));
     if (fresh.length) this.#list.mark({mark: 'seen', shown: page.shown});
     this.#draw();
   }
@@ -567,7 +567,7 @@ export class TidingsBell extends Base {
     this.#parts.panel.focus();
     (await undo)();
     await Promise.resolve();
-    this.#rows.get(item.bundle)?.main.focus();
+    this.#rows.get(item.key)?.main.focus();
   }
 }
 

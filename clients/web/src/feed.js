@@ -76,8 +76,8 @@ export class FeedList {
       this.#waiting = null;
       return this.#readFirst(Math.min(Math.max(size, PAGE_SIZE), PAGE_SIZE_MAX));
     }, page => {
-      const fresh = new Set(page.bundles.map(item => item.bundle));
-      const last = this.items.findLastIndex(item => fresh.has(item.bundle));
+      const fresh = new Set(page.bundles.map(item => item.key));
+      const last = this.items.findLastIndex(item => fresh.has(item.key));
       const below = page.next == null ? [] : this.items.slice(last + 1);
       this.items = [...page.bundles, ...below];
       if (below.length === 0) this.#next = page.next ?? null;
@@ -89,8 +89,8 @@ export class FeedList {
     this.#more ??= this.#ask(() => (
       this.#next === null ? null : this.#client.getFeed({limit: MORE_SIZE, since: this.#next, ...this.#query})
     ), page => {
-      const there = new Set(this.items.map(item => item.bundle));
-      this.items = this.items.concat(page.bundles.filter(item => !there.has(item.bundle)));
+      const there = new Set(this.items.map(item => item.key));
+      this.items = this.items.concat(page.bundles.filter(item => !there.has(item.key)));
       this.#next = page.next ?? null;
     }).finally(() => { this.#more = null; });
     return this.#more;
@@ -115,9 +115,13 @@ export class FeedList {
       try {
         const page = await read();
         if (!page || asking !== this.#asking) return null;
-        for (const item of page.bundles) item.shown = page.shown;
+        for (const item of page.bundles) {
+          item.shown = page.shown;
+          // A bundle has another name once it was seen; its oldest entry stays.
+          item.key = item.entries.at(-1) ?? item.bundle;
+        }
         take(page);
-        this.items = this.items.filter(item => !this.#gone.has(item.bundle));
+        this.items = this.items.filter(item => !this.#gone.has(item.key));
         this.error = null;
         if (page.counts) this.setCounts(page.counts);
         return page;
@@ -161,13 +165,13 @@ export class FeedList {
   async takeOut(item, mark, until) {
     const place = this.items.indexOf(item);
     this.items = this.items.filter(other => other !== item);
-    this.#gone.add(item.bundle);
+    this.#gone.add(item.key);
     this.#changed();
     const keys = await this.listEntries(item).catch(() => item.entries);
-    this.mark({...this.nameBundle(mark, item), until}, () => this.#gone.delete(item.bundle));
+    this.mark({...this.nameBundle(mark, item), until}, () => this.#gone.delete(item.key));
     return () => {
-      this.#gone.delete(item.bundle);
-      this.items = this.items.filter(other => other.bundle !== item.bundle);
+      this.#gone.delete(item.key);
+      this.items = this.items.filter(other => other.key !== item.key);
       this.items.splice(place, 0, item);
       for (let at = 0; at < keys.length; at += ENTRIES_MAX) {
         this.mark({mark: 'restored', entries: keys.slice(at, at + ENTRIES_MAX)});
