@@ -16,6 +16,7 @@ const TOAST_MS = 10_000;
 const AWAY_MS = 2000;
 const TICK_MS = 30_000;
 const RELOAD_MS = 250;
+const OWN_MS = 2000;
 /** Rows that a browser lays out together, once they come near. */
 const GROUP = 50;
 const SNOOZE_HOUR = 8;
@@ -169,11 +170,11 @@ export class TidingsBell extends Base {
     const list = this.#list;
     if (counts) {
       list.setCounts(counts);
-      // What is done here comes back from there as well, often several times at once.
+      // What is done here comes back from there as well: that may wait.
       this.#timers.reload ??= setTimeout(() => {
         this.#timers.reload = undefined;
         if (this.open) this.#reload();
-      }, RELOAD_MS);
+      }, Date.now() - list.markedAt < OWN_MS ? OWN_MS : RELOAD_MS);
     } else if (isBack) {
       list.readCounts().catch(() => {});
       if (this.open) this.#reload();

@@ -3,7 +3,6 @@ import {TidingsError} from './request.js';
 
 export const PAGE_SIZE = 25;
 const PAGE_SIZE_MAX = 100;
-const MORE_SIZE = 50;
 /** Keys of entries that one mark takes. */
 const ENTRIES_MAX = 200;
 const MARKS_MAX = 500;
@@ -15,6 +14,7 @@ export class FeedList {
   filter = 'all';
   isLoading = false;
   error = null;
+  markedAt = 0;
   #client;
   #changed;
   #bundleBy;
@@ -87,7 +87,7 @@ export class FeedList {
 
   loadMore() {
     this.#more ??= this.#ask(() => (
-      this.#next === null ? null : this.#client.getFeed({limit: MORE_SIZE, since: this.#next, ...this.#query})
+      this.#next === null ? null : this.#client.getFeed({limit: PAGE_SIZE_MAX, since: this.#next, ...this.#query})
     ), page => {
       const there = new Set(this.items.map(item => item.key));
       this.items = this.items.concat(page.bundles.filter(item => !there.has(item.key)));
@@ -138,7 +138,7 @@ export class FeedList {
   }
 
   readBundle(bundle, since) {
-    return this.#client.getBundle(bundle, {limit: MORE_SIZE, since, bundle_by: this.#bundleBy});
+    return this.#client.getBundle(bundle, {limit: PAGE_SIZE_MAX, since, bundle_by: this.#bundleBy});
   }
 
   /** All keys of a bundle's entries; a bundle names its newest hundred by itself. */
@@ -183,6 +183,7 @@ export class FeedList {
   /** Says it to the house; kept for later while there is no line. */
   mark(body, done) {
     this.#epoch++;
+    this.markedAt = Date.now();
     if (this.#marks.length < MARKS_MAX) this.#marks.push({body, done});
     this.#changed();
     return this.send();
