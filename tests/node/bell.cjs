@@ -272,7 +272,7 @@ const steps = {
     }
     const found = await page.evaluate(scroll);
     done.push(JSON.stringify(found));
-    if (found.rows < MANY) note(`only ${found.rows} came`);
+    if (found.rows < MANY) note(`only ${found.rows} came: ${JSON.stringify((await page.evaluate(look)).note)}`);
     if (found.slow > SLOW_FRAMES_MAX) note(`${found.slow} frames took longer than ${FRAME_MS_MAX} ms, one of them ${found.longest}`);
   },
 };

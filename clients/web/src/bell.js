@@ -17,6 +17,8 @@ const AWAY_MS = 2000;
 const TICK_MS = 30_000;
 const RELOAD_MS = 250;
 const OWN_MS = 2000;
+/** After a page that did not come. */
+const MORE_MS = 5000;
 /** Rows that a browser lays out together, once they come near. */
 const GROUP = 50;
 const SNOOZE_HOUR = 8;
@@ -431,7 +433,11 @@ export class TidingsBell extends Base {
   }
 
   async #loadMore() {
-    if (this.open && this.#list?.hasMore && this.#list.items.length) this.#see(await this.#list.loadMore());
+    const list = this.#list;
+    if (!this.open || !list?.hasMore || !list.items.length) return;
+    const page = await list.loadMore();
+    if (page) this.#see(page);
+    else if (list.error) this.#timers.more = setTimeout(() => this.#loadMore(), MORE_MS);
   }
 
   /** What a page showed to somebody is not new any more. */

@@ -50,7 +50,8 @@ class BellLanguage {
   }
 
   since(time, now = Date.now()) {
-    const secs = Math.round((Date.parse(time) - now) / 1000);
+    // A demo's clock may be ahead; what has happened is never yet to come.
+    const secs = Math.min(Math.round((Date.parse(time) - now) / 1000), 0);
     const [unit, size] = UNITS.find(([, size]) => Math.abs(secs) >= size) ?? ['second', 1];
     return this.#since.format(unit === 'second' ? 0 : Math.trunc(secs / size), unit);
   }
