@@ -40,7 +40,7 @@ function listOperations() {
 
 function writeScript(operations) {
   const lines = operations.map(({path, method, operation, names, query, body, isStream}) => {
-    const given = [...names.map(camel), ...(query.length ? ['query'] : []), ...(body ? ['body'] : []), 'options'];
+    const given = [...names.map(camel), ...(body ? ['body'] : []), ...(query.length ? ['query'] : []), 'options'];
     const address = path.replace(/\{([^}]+)\}/g, (_, name) => `\${encodeURIComponent(${name === 'id' ? 'this.person' : camel(name)})}`);
     const what = [...(query.length ? ['query'] : []), ...(body ? ['body'] : []), ...(isStream ? ['isStream: true'] : [])].join(', ');
     return `${comment(operation.summary, '  ')}  ${operation.operationId}(${given.join(', ')}) {
@@ -100,8 +100,8 @@ function writeTypes(operations) {
     const asked = query.map(one => `${one.name}?: ${type(one.schema, used)} | null`).join('; ');
     const given = [
       ...names.map(name => `${camel(name)}: string`),
-      ...(query.length ? [`query?: {${asked}}`] : []),
       ...(body ? [`body: ${type(body, used)}`] : []),
+      ...(query.length ? [`query?: {${asked}}`] : []),
       'options?: TidingsOptions',
     ];
     const back = isStream ? 'Response' : type(answer, used);

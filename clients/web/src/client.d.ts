@@ -7,6 +7,13 @@ export class TidingsClient extends TidingsRequest {
   getEntries(
     query?: {since?: string | null; limit?: number | null; days?: number | null},
     options?: TidingsOptions): Promise<EntryPage>;
+  /** A person's preferences */
+  getPreferences(query?: {preview?: boolean | null}, options?: TidingsOptions): Promise<PersonPreferences>;
+  /** Change a person's preferences */
+  changePreferences(
+    body: SheetChange,
+    query?: {preview?: boolean | null},
+    options?: TidingsOptions): Promise<PersonPreferences>;
   /** A page of a person's feed, and its counts */
   getFeed(
     query?: {since?: string | null; limit?: number | null; kind?: string | null; category?: string | null; thread?: string | null; unread?: boolean | null; saved?: boolean | null; parts?: boolean | null; bundle_by?: "catalogue" | "kind" | "category" | "subject" | "actor" | "none" | null},
@@ -32,6 +39,43 @@ export type EntryPage = {
   next: string;
   /** Whether there are more right now. */
   more: boolean;
+};
+
+/** A person's preferences, and what last week would have been under them. */
+export type PersonPreferences = {
+  person: string;
+  /** The language that the person stated. */
+  language?: string | null;
+  /** The one in which they are told. */
+  spoken: string;
+  /** Those in which the catalogue tells. */
+  languages: string[];
+  /** The person's time zone, which `hour` and `quiet` are read in; UTC if there is none. */
+  zone?: string | null;
+  /** The full hour at which daily and rarer messages come, where their plan goes by the person's zone. */
+  hour?: string | null;
+  /** The hours in which nothing but urgent messages comes. */
+  quiet?: string | null;
+  channels: ChannelLine[];
+  topics: TopicLine[];
+  /** What the person said of single things, such as that they want less of one. */
+  things: ThingLine[];
+  /** The messages that the entries of the last seven days make by these preferences, by plan. */
+  last_week: WeekForecast[];
+};
+
+/** A change of a sheet. What is not named stays as it is. */
+export type SheetChange = {
+  /** One of the sheet's `languages`; null if the person states none. */
+  language?: string | null;
+  /** A full hour, `18:00`, or null. */
+  hour?: string | null;
+  /** `22:00-08:00`, or null. */
+  quiet?: string | null;
+  /** By the channel's name. */
+  channels?: Record<string, ChannelChange>;
+  /** What is about more counts first, whatever their order. */
+  choices?: ChoiceChange[];
 };
 
 /** A page of a person's feed. */
@@ -123,7 +167,71 @@ export type EntryReport = {
   reasons: string[];
   /** The person who did it, if it was one. */
   actor?: string | null;
+  /** What it told of was revoked: it is not to be shown, whatever became of it before. */
+  withdrawn?: boolean;
   fates: ChannelFate[];
+};
+
+/** A channel as a whole. */
+export type ChannelLine = {
+  channel: string;
+  /** Whether the person wants nothing at all on it. */
+  off: boolean;
+  /** The plan that the person chose of `plans`. */
+  plan?: string | null;
+  /** The plans among which there is a choice, in the catalogue's order. */
+  plans: SheetPlan[];
+};
+
+/** A category, or a kind that stands by itself: exactly one of the two is there. */
+export type TopicLine = {
+  category?: string | null;
+  kind?: string | null;
+  /** The kinds that it is about. */
+  kinds: string[];
+  /** It is told whatever people choose, so that there is nothing to choose. */
+  critical: boolean;
+  channels: ChoiceCell[];
+};
+
+/** What a person said of one thing. */
+export type ThingLine = {
+  /** `actor`, `subject`, `thread`, or `about`: a kind about a subject, with a blank between them. */
+  about: string;
+  id: string;
+  /** Nothing where it holds for all channels. */
+  channel?: string | null;
+  choice: string;
+};
+
+/** What one plan would have told. */
+export type WeekForecast = {
+  channel: string;
+  plan: string;
+  cadence: PlanCadence;
+  entries: number;
+  messages: number;
+};
+
+/** A change of a channel as a whole. */
+export type ChannelChange = {
+  off?: boolean | null;
+  /** One of the channel's `plans`, or null. */
+  plan?: string | null;
+};
+
+/** A choice, with the fields of a `tidings.preference`. */
+export type ChoiceChange = {
+  /** `on`, `digest`, `off` or `default`. */
+  choice?: string;
+  /** For this channel alone. */
+  channel?: string | null;
+  category?: string | null;
+  kind?: string | null;
+  subject?: string | null;
+  thread?: string | null;
+  actor?: string | null;
+  all?: boolean;
 };
 
 /** Entries that are told as one. */
@@ -222,6 +330,27 @@ export type ChannelFate = {
   at?: string | null;
 };
 
+/** A plan that somebody can choose. */
+export type SheetPlan = {
+  title: string;
+  plan: string;
+  cadence: PlanCadence;
+};
+
+/** How a topic is told on a channel. */
+export type ChoiceCell = {
+  channel: string;
+  /** `on`, `digest` or `off`. */
+  choice: string;
+  /** Whether the person said so; else it is what the catalogue has for everybody. */
+  chosen: boolean;
+  /** What can be chosen. */
+  offers: ChoiceOffer[];
+};
+
+/** How often somebody hears by a plan, as people choose it. */
+export type PlanCadence = "at_once" | "daily" | "weekly" | "monthly" | "hourly" | "other";
+
 export type ActorReport = {
   sort: ActorSort;
   /** Of a person with an account. */
@@ -230,5 +359,14 @@ export type ActorReport = {
 };
 
 export type FateMood = "told" | "waiting" | "ended";
+
+/** A choice, and what it comes to. */
+export type ChoiceOffer = {
+  choice: string;
+  /** By which plans the topic would be told; by none if it is off. */
+  plans: string[];
+  /** The quickest of them. */
+  cadence?: PlanCadence | null;
+};
 
 export type ActorSort = "person" | "anonymous" | "system";

@@ -8,6 +8,16 @@ export class TidingsClient extends TidingsRequest {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/entries`, {query}, options);
   }
 
+  /** A person's preferences */
+  getPreferences(query, options) {
+    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/preferences`, {query}, options);
+  }
+
+  /** Change a person's preferences */
+  changePreferences(body, query, options) {
+    return this.ask('PATCH', `/v1/people/${encodeURIComponent(this.person)}/preferences`, {query, body}, options);
+  }
+
   /** A page of a person's feed, and its counts */
   getFeed(query, options) {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/feed`, {query}, options);
