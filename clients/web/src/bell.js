@@ -226,7 +226,7 @@ export class TidingsBell extends Base {
     p.emptyText = make('span');
     p.empty = make('div', {class: 'empty', part: 'empty', hidden: true}, make('slot', {name: 'empty'}, p.emptyText));
     p.wait = make('p', {class: 'wait', part: 'loading'});
-    p.scroll = make('div', {class: 'scroll', part: 'scroll'}, p.list, p.empty, p.wait);
+    p.scroll = make('div', {class: 'scroll', part: 'scroll', onscroll: () => this.#reach()}, p.list, p.empty, p.wait);
     p.toastText = make('span');
     p.undo = text('undo', () => this.#takeBack());
     p.toastBox = make('div', {class: 'toast', part: 'toast', hidden: true}, p.toastText, p.undo);
@@ -239,7 +239,6 @@ export class TidingsBell extends Base {
     p.bell.popoverTargetElement = p.panel;
     this.shadowRoot.adoptedStyleSheets = [readStyle()];
     this.shadowRoot.append(p.bell, p.panel, p.live);
-    new IntersectionObserver(([{isIntersecting}]) => isIntersecting && this.#loadMore(), {root: p.scroll, rootMargin: `${MARGIN}px`}).observe(p.wait);
   }
 
   /** Says everything in the language of now. */
@@ -432,6 +431,12 @@ export class TidingsBell extends Base {
     this.#see(await list.refresh(Math.ceil(list.items.length * (scrollTop + clientHeight) / scrollHeight)));
   }
 
+  /** Where the end is near, or still in sight, more is asked for. */
+  #reach() {
+    const {wait, scroll} = this.#parts;
+    if (!wait.hidden && wait.getBoundingClientRect().top < scroll.getBoundingClientRect().bottom + MARGIN) this.#loadMore();
+  }
+
   async #loadMore() {
     const list = this.#list;
     if (!this.open || !list?.hasMore || !list.items.length) return;
@@ -443,11 +448,7 @@ export class TidingsBell extends Base {
   /** What a page showed to somebody is not new any more. */
   #see(page) {
     if (!page || !this.open) return;
-    // The end may still be in sight: then nothing crosses the edge.
-    setTimeout(() => {
-      const {wait, scroll} = this.#parts;
-      if (!wait.hidden && wait.getBoundingClientRect().top < scroll.getBoundingClientRect().bottom + MARGIN) this.#loadMore();
-    });
+    setTimeout(() => this.#reach());
     // Several may have waited for the same page.
     if (document.hidden || this.#seen.has(page)) return;
     this.#seen.add(page);

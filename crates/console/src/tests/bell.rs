@@ -11,7 +11,11 @@ async fn a_page_shows_the_bell_of_a_person() {
     let open = door(true, false).await;
     let page = open.get("/bell?person=%22%3E%3Cscript%3E").await;
     assert_eq!(page.status, StatusCode::OK);
-    assert!(page.policy().contains("script-src 'self';") && !page.policy().contains("unsafe"), "{}", page.policy());
+    assert!(
+        page.policy().contains("script-src 'self';") && !page.policy().contains("unsafe"),
+        "{}",
+        page.policy()
+    );
     assert!(page.text.contains("<tidings-bell person=\"&quot;&gt;&lt;script&gt;\">"), "{}", page.text);
     assert!(!open.get("/bell").await.text.contains("<tidings-bell"));
     // Who looks at a locked house has no token of that person.
