@@ -3,17 +3,6 @@ import {TidingsRequest, type TidingsOptions} from './request.js';
 
 /** What a person may ask the house for. */
 export class TidingsClient extends TidingsRequest {
-  /** A person's entries, for clients that poll */
-  getEntries(
-    query?: {since?: string | null; limit?: number | null; days?: number | null},
-    options?: TidingsOptions): Promise<EntryPage>;
-  /** A person's preferences */
-  getPreferences(query?: {preview?: boolean | null}, options?: TidingsOptions): Promise<PersonPreferences>;
-  /** Change a person's preferences */
-  changePreferences(
-    body: SheetChange,
-    query?: {preview?: boolean | null},
-    options?: TidingsOptions): Promise<PersonPreferences>;
   /** A page of a person's feed, and its counts */
   getFeed(
     query?: {since?: string | null; limit?: number | null; kind?: string | null; category?: string | null; thread?: string | null; unread?: boolean | null; saved?: boolean | null; parts?: boolean | null; bundle_by?: "catalogue" | "kind" | "category" | "subject" | "actor" | "none" | null},
@@ -27,56 +16,20 @@ export class TidingsClient extends TidingsRequest {
   getCounts(options?: TidingsOptions): Promise<CountsReport>;
   /** Says what the person did with entries */
   postMarks(body: MarkOrder, options?: TidingsOptions): Promise<MarksReport>;
+  /** A person's entries, for clients that poll */
+  getEntries(
+    query?: {since?: string | null; limit?: number | null; days?: number | null},
+    options?: TidingsOptions): Promise<EntryPage>;
   /** A stream of events that say when a feed changes */
   getFeedEvents(options?: TidingsOptions): Promise<Response>;
+  /** A person's preferences */
+  getPreferences(query?: {preview?: boolean | null}, options?: TidingsOptions): Promise<PersonPreferences>;
+  /** Change a person's preferences */
+  changePreferences(
+    body: SheetChange,
+    query?: {preview?: boolean | null},
+    options?: TidingsOptions): Promise<PersonPreferences>;
 }
-
-/** What a client is given at once. */
-export type EntryPage = {
-  /** Oldest first, but for those of a day that is given again. */
-  entries: EntryReport[];
-  /** Where to go on. */
-  next: string;
-  /** Whether there are more right now. */
-  more: boolean;
-};
-
-/** A person's preferences, and what last week would have been under them. */
-export type PersonPreferences = {
-  person: string;
-  /** The language that the person stated. */
-  language?: string | null;
-  /** The one in which they are told. */
-  spoken: string;
-  /** Those in which the catalogue tells. */
-  languages: string[];
-  /** The person's time zone, which `hour` and `quiet` are read in; UTC if there is none. */
-  zone?: string | null;
-  /** The full hour at which daily and rarer messages come, where their plan goes by the person's zone. */
-  hour?: string | null;
-  /** The hours in which nothing but urgent messages comes. */
-  quiet?: string | null;
-  channels: ChannelLine[];
-  topics: TopicLine[];
-  /** What the person said of single things, such as that they want less of one. */
-  things: ThingLine[];
-  /** The messages that the entries of the last seven days make by these preferences, by plan. */
-  last_week: WeekForecast[];
-};
-
-/** A change of a sheet. What is not named stays as it is. */
-export type SheetChange = {
-  /** One of the sheet's `languages`; null if the person states none. */
-  language?: string | null;
-  /** A full hour, `18:00`, or null. */
-  hour?: string | null;
-  /** `22:00-08:00`, or null. */
-  quiet?: string | null;
-  /** By the channel's name. */
-  channels?: Record<string, ChannelChange>;
-  /** What is about more counts first, whatever their order. */
-  choices?: ChoiceChange[];
-};
 
 /** A page of a person's feed. */
 export type FeedPageReport = {
@@ -156,82 +109,51 @@ export type MarksReport = {
   counts: CountsReport;
 };
 
-export type EntryReport = {
-  /** Names it within the person, as feedback does. */
-  entry: string;
-  occurred: string;
-  subject: string;
-  /** What the subject is called, if it says. */
-  name?: string | null;
-  kinds: string[];
-  reasons: string[];
-  /** The person who did it, if it was one. */
-  actor?: string | null;
-  /** What it told of was revoked: it is not to be shown, whatever became of it before. */
-  withdrawn?: boolean;
-  fates: ChannelFate[];
+/** What a client is given at once. */
+export type EntryPage = {
+  /** Oldest first, but for those of a day that is given again. */
+  entries: EntryReport[];
+  /** Where to go on. */
+  next: string;
+  /** Whether there are more right now. */
+  more: boolean;
 };
 
-/** A channel as a whole. */
-export type ChannelLine = {
-  channel: string;
-  /** Whether the person wants nothing at all on it. */
-  off: boolean;
-  /** The plan that the person chose of `plans`. */
-  plan?: string | null;
-  /** The plans among which there is a choice, in the catalogue's order. */
-  plans: SheetPlan[];
+/** A person's preferences, and what last week would have been under them. */
+export type PersonPreferences = {
+  person: string;
+  /** The language that the person stated. */
+  language?: string | null;
+  /** The one in which they are told. */
+  spoken: string;
+  /** Those in which the catalogue tells. */
+  languages: string[];
+  /** The person's time zone, which `hour` and `quiet` are read in; UTC if there is none. */
+  zone?: string | null;
+  /** The full hour at which daily and rarer messages come, where their plan goes by the person's zone. */
+  hour?: string | null;
+  /** The hours in which nothing but urgent messages comes. */
+  quiet?: string | null;
+  channels: ChannelLine[];
+  topics: TopicLine[];
+  /** What the person said of single things, such as that they want less of one. */
+  things: ThingLine[];
+  /** The messages that the entries of the last seven days make by these preferences, by plan. */
+  last_week: WeekForecast[];
 };
 
-/** A category, or a kind that stands by itself: exactly one of the two is there. */
-export type TopicLine = {
-  category?: string | null;
-  kind?: string | null;
-  /** The kinds that it is about. */
-  kinds: string[];
-  /** It is told whatever people choose, so that there is nothing to choose. */
-  critical: boolean;
-  channels: ChoiceCell[];
-};
-
-/** What a person said of one thing. */
-export type ThingLine = {
-  /** `actor`, `subject`, `thread`, or `about`: a kind about a subject, with a blank between them. */
-  about: string;
-  id: string;
-  /** Nothing where it holds for all channels. */
-  channel?: string | null;
-  choice: string;
-};
-
-/** What one plan would have told. */
-export type WeekForecast = {
-  channel: string;
-  plan: string;
-  cadence: PlanCadence;
-  entries: number;
-  messages: number;
-};
-
-/** A change of a channel as a whole. */
-export type ChannelChange = {
-  off?: boolean | null;
-  /** One of the channel's `plans`, or null. */
-  plan?: string | null;
-};
-
-/** A choice, with the fields of a `tidings.preference`. */
-export type ChoiceChange = {
-  /** `on`, `digest`, `off` or `default`. */
-  choice?: string;
-  /** For this channel alone. */
-  channel?: string | null;
-  category?: string | null;
-  kind?: string | null;
-  subject?: string | null;
-  thread?: string | null;
-  actor?: string | null;
-  all?: boolean;
+/** A change of a sheet. What is not named stays as it is. */
+export type SheetChange = {
+  /** One of the sheet's `languages`; null if the person states none. */
+  language?: string | null;
+  /** A full hour, `18:00`, or null. */
+  hour?: string | null;
+  /** `22:00-08:00`, or null. */
+  quiet?: string | null;
+  /** By the channel's name. */
+  channels?: Record<string, ChannelChange>;
+  /** What is about more counts first, whatever their order. */
+  choices?: ChoiceChange[];
 };
 
 /** Entries that are told as one. */
@@ -317,6 +239,91 @@ export type CategoryCountsReport = {
 /** What the person did. */
 export type MarkWord = "seen" | "read" | "unread" | "cleared" | "restored" | "saved" | "unsaved" | "snoozed";
 
+export type EntryReport = {
+  /** Names it within the person, as feedback does. */
+  entry: string;
+  occurred: string;
+  subject: string;
+  /** What the subject is called, if it says. */
+  name?: string | null;
+  kinds: string[];
+  reasons: string[];
+  /** The person who did it, if it was one. */
+  actor?: string | null;
+  /** What it told of was revoked: it is not to be shown, whatever became of it before. */
+  withdrawn?: boolean;
+  fates: ChannelFate[];
+};
+
+/** A channel as a whole. */
+export type ChannelLine = {
+  channel: string;
+  /** Whether the person wants nothing at all on it. */
+  off: boolean;
+  /** The plan that the person chose of `plans`. */
+  plan?: string | null;
+  /** The plans among which there is a choice, in the catalogue's order. */
+  plans: SheetPlan[];
+};
+
+/** A category, or a kind that stands by itself: exactly one of the two is there. */
+export type TopicLine = {
+  category?: string | null;
+  kind?: string | null;
+  /** The kinds that it is about. */
+  kinds: string[];
+  /** It is told whatever people choose, so that there is nothing to choose. */
+  critical: boolean;
+  channels: ChoiceCell[];
+};
+
+/** What a person said of one thing. */
+export type ThingLine = {
+  /** `actor`, `subject`, `thread`, or `about`: a kind about a subject, with a blank between them. */
+  about: string;
+  id: string;
+  /** Nothing where it holds for all channels. */
+  channel?: string | null;
+  choice: string;
+};
+
+/** What one plan would have told. */
+export type WeekForecast = {
+  channel: string;
+  plan: string;
+  cadence: PlanCadence;
+  entries: number;
+  messages: number;
+};
+
+/** A change of a channel as a whole. */
+export type ChannelChange = {
+  off?: boolean | null;
+  /** One of the channel's `plans`, or null. */
+  plan?: string | null;
+};
+
+/** A choice, with the fields of a `tidings.preference`. */
+export type ChoiceChange = {
+  /** `on`, `digest`, `off` or `default`. */
+  choice?: string;
+  /** For this channel alone. */
+  channel?: string | null;
+  category?: string | null;
+  kind?: string | null;
+  subject?: string | null;
+  thread?: string | null;
+  actor?: string | null;
+  all?: boolean;
+};
+
+export type ActorReport = {
+  sort: ActorSort;
+  /** Of a person with an account. */
+  id?: string | null;
+  name?: string | null;
+};
+
 /** What became of an entry on one channel. */
 export type ChannelFate = {
   channel: string;
@@ -351,12 +358,7 @@ export type ChoiceCell = {
 /** How often somebody hears by a plan, as people choose it. */
 export type PlanCadence = "at_once" | "daily" | "weekly" | "monthly" | "hourly" | "other";
 
-export type ActorReport = {
-  sort: ActorSort;
-  /** Of a person with an account. */
-  id?: string | null;
-  name?: string | null;
-};
+export type ActorSort = "person" | "anonymous" | "system";
 
 export type FateMood = "told" | "waiting" | "ended";
 
@@ -368,5 +370,3 @@ export type ChoiceOffer = {
   /** The quickest of them. */
   cadence?: PlanCadence | null;
 };
-
-export type ActorSort = "person" | "anonymous" | "system";

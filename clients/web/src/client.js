@@ -3,21 +3,6 @@ import {TidingsRequest} from './request.js';
 
 /** What a person may ask the house for. */
 export class TidingsClient extends TidingsRequest {
-  /** A person's entries, for clients that poll */
-  getEntries(query, options) {
-    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/entries`, {query}, options);
-  }
-
-  /** A person's preferences */
-  getPreferences(query, options) {
-    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/preferences`, {query}, options);
-  }
-
-  /** Change a person's preferences */
-  changePreferences(body, query, options) {
-    return this.ask('PATCH', `/v1/people/${encodeURIComponent(this.person)}/preferences`, {query, body}, options);
-  }
-
   /** A page of a person's feed, and its counts */
   getFeed(query, options) {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/feed`, {query}, options);
@@ -38,8 +23,23 @@ export class TidingsClient extends TidingsRequest {
     return this.ask('POST', `/v1/people/${encodeURIComponent(this.person)}/marks`, {body}, options);
   }
 
+  /** A person's entries, for clients that poll */
+  getEntries(query, options) {
+    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/entries`, {query}, options);
+  }
+
   /** A stream of events that say when a feed changes */
   getFeedEvents(options) {
     return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/live`, {isStream: true}, options);
+  }
+
+  /** A person's preferences */
+  getPreferences(query, options) {
+    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/preferences`, {query}, options);
+  }
+
+  /** Change a person's preferences */
+  changePreferences(body, query, options) {
+    return this.ask('PATCH', `/v1/people/${encodeURIComponent(this.person)}/preferences`, {query, body}, options);
   }
 }

@@ -27,7 +27,7 @@ pub struct PageTemplates {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 23] = [
+const TEMPLATES: [(&str, &str); 24] = [
     ("frame.html", include_str!("../page/frame.html")),
     ("overview.html", include_str!("../page/overview.html")),
     ("pipeline.html", include_str!("../page/pipeline.html")),

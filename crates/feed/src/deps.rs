@@ -1,6 +1,6 @@
 //! What the feed is given.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use model::partition::PartitionCount;
 use render::MessageRenderer;
@@ -21,12 +21,18 @@ pub struct Deps {
 }
 
 /// What this process remembers of persons, and who waits for news of them.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct FeedBoard {
     pub(crate) shelves: ShelfCache,
     pub(crate) live: Arc<LiveBoard>,
     /// Streams end, and none begins: the process stops.
     pub(crate) closing: ShutdownSignal,
+}
+
+impl fmt::Debug for FeedBoard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FeedBoard").field("live", &self.live).finish_non_exhaustive()
+    }
 }
 
 impl FeedBoard {

@@ -9,7 +9,7 @@ use crate::{
     comparison::ExpectationTable,
     parse::MAIN,
     scenario::{ExpectedMail, ScenarioExpectation},
-    world::{StageAnswer, StageMail, StageMailSection, StageWorld},
+    world::{StageAnswer, StageFeed, StageMail, StageMailSection, StageWorld},
 };
 
 /// Checks a line's expectation; the error shows expected against actual.
@@ -66,17 +66,7 @@ pub(crate) async fn check_expectation(
             comparison.add_row("refused", &format!("… {reason} …"), &found, found.contains(reason.as_str()));
             fail_if_different(&comparison)
         }
-        ScenarioExpectation::Quarantine { reason } => {
-            match arrived.aside.take(|found| found.contains(reason.as_str())) {
-                Some(_) => Ok(()),
-                None => {
-                    let mut comparison = ExpectationTable::default();
-                    let found: Vec<&str> = arrived.aside.iter().map(|(_, reason)| reason.as_str()).collect();
-                    comparison.add_row("put aside", &format!("… {reason} …"), &found.join("\n"), false);
-                    fail_if_different(&comparison)
-                }
-            }
-        }
+        ScenarioExpectation::Quarantine { reason } => check_quarantine(arrived, reason),
         ScenarioExpectation::Open { person, windows } => {
             let found = world.windows(tenant, person).await?;
             let mut comparison = ExpectationTable::default();
@@ -84,19 +74,35 @@ pub(crate) async fn check_expectation(
             fail_if_different(&comparison)
         }
         ScenarioExpectation::Feed { person, bundles } => {
-            let found = world.feed(tenant, person).await?;
-            let mut comparison = ExpectationTable::default();
-            comparison.compare_lists("bundle", bundles, &found.bundles);
-            fail_if_different(&comparison)
+            fail_if_different(&compare_feed(&world.feed(tenant, person).await?, bundles))
         }
         ScenarioExpectation::Count { person, new, unread } => {
-            let found = world.feed(tenant, person).await?;
-            let mut comparison = ExpectationTable::default();
-            comparison.compare_texts("new", new, &found.new);
-            comparison.compare_texts("unread", unread, &found.unread);
-            fail_if_different(&comparison)
+            fail_if_different(&compare_counts(&world.feed(tenant, person).await?, new, unread))
         }
     }
+}
+
+fn compare_feed(found: &StageFeed, bundles: &[String]) -> ExpectationTable {
+    let mut comparison = ExpectationTable::default();
+    comparison.compare_lists("bundle", bundles, &found.bundles);
+    comparison
+}
+
+fn compare_counts(found: &StageFeed, new: &str, unread: &str) -> ExpectationTable {
+    let mut comparison = ExpectationTable::default();
+    comparison.compare_texts("new", new, &found.new);
+    comparison.compare_texts("unread", unread, &found.unread);
+    comparison
+}
+
+fn check_quarantine(arrived: &mut HouseArrivals, reason: &str) -> anyhow::Result<()> {
+    if arrived.aside.take(|found| found.contains(reason)).is_some() {
+        return Ok(());
+    }
+    let mut comparison = ExpectationTable::default();
+    let found: Vec<&str> = arrived.aside.iter().map(|(_, reason)| reason.as_str()).collect();
+    comparison.add_row("put aside", &format!("… {reason} …"), &found.join("\n"), false);
+    fail_if_different(&comparison)
 }
 
 /// Checks the answer to a `post`.

@@ -33,9 +33,6 @@ fn what_makes_sense_is_read() {
         "tidings --json unfollow ann x:1",
         "tidings person ann zone=Europe/Berlin",
         "tidings feedback read ann e1 e2",
-        "tidings revoke --event shop 11",
-        "tidings revoke --event shop 11 --subject x:1",
-        "tidings revoke --subject x:1 --json",
         "tidings days ann --since 3d --data-dir d",
         "tidings suppressions list ann --json",
         "tidings suppressions lift ann",
@@ -114,9 +111,6 @@ fn what_makes_no_sense_is_refused() {
         "tidings mute ann --kind k --actor bob",
         "tidings person",
         "tidings feedback liked ann e1",
-        "tidings revoke",
-        "tidings revoke --event 11",
-        "tidings revoke shop 11",
         "tidings suppressions",
         "tidings suppressions list ann --stream offers",
         "tidings windows",
@@ -163,6 +157,17 @@ fn what_makes_no_sense_is_refused() {
     ] {
         assert!(parse_line(line).is_err(), "{line}");
     }
+}
+
+#[test]
+fn a_revocation_names_an_event_or_a_subject() {
+    let check = |line: &str, is_good: bool| assert_eq!(parse_line(line).is_ok(), is_good, "{line}");
+    check("tidings revoke --event shop 11", true);
+    check("tidings revoke --event shop 11 --subject x:1", true);
+    check("tidings revoke --subject x:1 --json", true);
+    check("tidings revoke", false);
+    check("tidings revoke --event 11", false);
+    check("tidings revoke shop 11", false);
 }
 
 #[test]
