@@ -77,7 +77,7 @@ impl ClientTeam {
         RealProcess::new(folder.join("migration"), &["migrate"], settings.clone())?
             .run()
             .context("migrate")?;
-        let rooms = ["run", "ingest", "fanout", "digest", "sender"];
+        let rooms = ["run", "ingest", "fanout", "digest", "sender", "feed"];
         let house = RealProcess::new(folder.join("house"), &rooms, settings)?;
         house.start()?;
         wait_until(|| Ok(house.is_ready())).with_context(|| house.log_tail())?;

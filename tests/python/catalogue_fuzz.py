@@ -20,9 +20,9 @@ from lark import Lark
 
 MEMORY = 2 << 30
 SECONDS = 60
-MJML = "<mjml><mj-body><mj-section><mj-column><mj-text>{{ count }}</mj-text></mj-column></mj-section></mj-body></mjml>"
+MJML = "<mjml><mj-body><mj-section><mj-column><mj-text>{{ count }} <a href=\"{{ unsubscribe }}\">Off</a></mj-text></mj-column></mj-section></mj-body></mjml>"
 
-TEXT = "{{ count }}"
+TEXT = "{{ count }} {{ unsubscribe }}"
 # A right catalogue, and what is put into it to blow it up: a text that doubles, elements in elements, a pipe.
 SMALL = """catalogue: small
 subjects:
@@ -111,7 +111,7 @@ def main() -> int:
             print(f"{why}\n{catalogue}\n")
 
     check()
-    if went(command, SMALL.replace("HEADLINE", TEXT))[0] != 0:
+    if went(command, SMALL.replace("HEADLINE", "{{ count }}"))[0] != 0:
         wrong += 1
         print("what the bombs are put into is not right itself")
     for name, bomb in BOMBS.items():

@@ -407,7 +407,7 @@ fn a_template_is_checked_as_a_file_of_its_own() {
     check("{% if name %}{% set x = 1 %}{% endif %}{{ x + 1 }}", "fine");
     check(
         "{% for x in [1] %}{% endfor %}{{ x }}",
-        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `direction`, `due`, `headline`, `instead`, `items`, `language`, `more`, `name`, `plan`, `postal`, `preheader`, `rest`, `sections`, `unsubscribe` or `variant`",
+        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `direction`, `due`, `headline`, `instead`, `items`, `language`, `more`, `name`, `plan`, `postal`, `preheader`, `rest`, `sections`, `settings`, `unsubscribe` or `variant`",
     );
     check("{% with x = items | length %}{{ x }}{% endwith %}", "fine");
     check(

@@ -365,8 +365,10 @@ impl DriveLoop {
         partitions: Vec<(u32, u64)>,
         work: &mut dyn RoomWork,
     ) -> anyhow::Result<()> {
-        if work.begins_at_end() && self.skip_to_ends(&partitions).await?.is_none() {
-            return Ok(());
+        let mut partitions = partitions;
+        if work.begins_at_end() {
+            let Some(kept) = self.skip_to_ends(partitions).await? else { return Ok(()) };
+            partitions = kept;
         }
         let Self { drive, member, owned, .. } = self;
         let keeps = drive.membership.state.is_some();
@@ -391,24 +393,37 @@ impl DriveLoop {
         Ok(())
     }
 
-    /// Moves the positions of partitions to their ends; nothing if it was asked to stop meanwhile. One that is lost by then is
-    /// assigned anew.
-    async fn skip_to_ends(&mut self, partitions: &[(u32, u64)]) -> anyhow::Result<Option<()>> {
+    /// Moves the positions of partitions to their ends, all at once, so that a member with many is not taken for gone
+    /// meanwhile. Those that are its own still; nothing if it was asked to stop.
+    async fn skip_to_ends(&mut self, partitions: Vec<(u32, u64)>) -> anyhow::Result<Option<Vec<(u32, u64)>>> {
         let Self { drive, member, .. } = self;
-        for (partition, generation) in partitions.iter().copied() {
-            let skip = async {
-                let offsets = member.ends(partition).await?;
-                match member.commit(Turn { partition, generation, offsets, records: Vec::new() }).await {
-                    Ok(()) | Err(CommitError::Lost(_) | CommitError::Aborted(_)) => {}
+        let skip = async {
+            let ends = try_join_all(partitions.iter().map(|(partition, _)| member.ends(*partition))).await?;
+            let turn = |((partition, generation), offsets): (&(u32, u64), TopicOffsets)| Turn {
+                partition: *partition,
+                generation: *generation,
+                offsets,
+                records: Vec::new(),
+            };
+            let done = member.commit_all(partitions.iter().zip(ends).map(turn).collect()).await;
+            let mut kept = Vec::with_capacity(partitions.len());
+            for (owned, done) in partitions.into_iter().zip(done) {
+                match done {
+                    // What was aborted begins where the group was before, with more than is wanted.
+                    Ok(()) | Err(CommitError::Aborted(_)) => {}
+                    // It is assigned anew.
+                    Err(CommitError::Lost(_)) => continue,
                     Err(CommitError::Engine(error)) => return Err(error),
                 }
-                member.rewind(partition).await
-            };
-            if or_stop(&drive.shutdown, skip).await?.is_none() {
-                return Ok(None);
+                match member.rewind(owned.0).await {
+                    Ok(()) => kept.push(owned),
+                    Err(TopicError::Refused(_)) => {}
+                    Err(error) => return Err(error),
+                }
             }
-        }
-        Ok(Some(()))
+            Ok(kept)
+        };
+        Ok(or_stop(&drive.shutdown, skip).await?)
     }
 
     /// Instants have come: notes for each partition how far it must be read first.

@@ -85,7 +85,18 @@ impl OperationOutput for NewsStream {
             description: "events called `feed`; their data is JSON with the `counts` of the feed".to_owned(),
             ..ApiResponse::default()
         };
-        let schema = Some(schema_object(json_schema!({"type": "string"})));
+        let event = json_schema!({
+            "type": "object",
+            "description": "one event",
+            "required": ["event", "id", "data"],
+            "properties": {
+                "event": {"const": EVENT},
+                "id": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+                "data": {"type": "string", "contentMediaType": "application/json"},
+                "retry": {"type": "integer"},
+            },
+        });
+        let schema = Some(schema_object(event));
         response.content.insert("text/event-stream".to_owned(), MediaType { schema, ..MediaType::default() });
         vec![(Some(200), response)]
     }

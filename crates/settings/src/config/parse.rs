@@ -27,7 +27,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 50] = [
+const CRATES: [&str; 51] = [
     "adapters",
     "bench",
     "calendar",
@@ -54,6 +54,7 @@ const CRATES: [&str; 50] = [
     "live",
     "model",
     "otlp",
+    "preference_sheet",
     "preferences",
     "registry",
     "render",
