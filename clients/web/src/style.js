@@ -85,7 +85,7 @@ svg { display: block; inline-size: 1.25em; block-size: 1.25em; fill: none; strok
   .panel:popover-open { animation: come .12s ease-out; }
   .badge { animation: come .2s ease-out; }
   .icon-fold { transition: rotate .15s; }
-  @keyframes come { from { opacity: 0; transform: translateY(-.25rem); } }
+  @keyframes come { from { transform: translateY(-.25rem); } }
 }
 @media (forced-colors: active) {
   .badge, .panel, .tab[aria-pressed=true] { border: 1px solid; }
