@@ -8,8 +8,9 @@
 //! [`http`] is the way in; [`request`] is what may be asked, and [`report`] what is answered. [`shelf`] is what was read of
 //! a person, [`shelf_cache`] keeps it, and [`live_board`] knows who waits to hear of news. [`load`] asks the store,
 //! [`facts`] has the types of what it says, and [`decide`] makes a feed of it, as the crate `feed-bundles` has it. [`texts`]
-//! says each bundle in the person's words. [`entries`] are pages for clients that poll. [`mark`] says which entries a mark is for, and [`apply`] writes it. [`run`] reads
-//! the log, as [`read`] understands it, and lets go of what is out of date.
+//! says each bundle in the person's words. [`entries`] are pages for clients that poll. [`mark`] says which entries a mark
+//! is for, and [`apply`] writes it. [`mod@run`] reads the log, as [`read`] understands it, and lets go of what is out of
+//! date.
 
 pub mod config;
 mod deps;
