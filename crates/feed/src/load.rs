@@ -46,12 +46,13 @@ pub struct LoadedFeed {
 pub async fn load_feed(deps: &Deps, owner: FeedOwner<'_>, now: UtcMillis) -> anyhow::Result<LoadedFeed> {
     let facts = load_facts(deps, owner).await?;
     let shelf = load_shelf(deps, owner, now).await?;
-    if let Some(sheet) = shelf.find_sheet(facts.fingerprint(), now) {
+    let made_of = facts.fingerprint();
+    if let Some(sheet) = shelf.find_sheet(made_of, now) {
         return Ok(LoadedFeed { facts, shelf, sheet });
     }
     let FeedOwner { tenant, person } = owner;
     let (catalogue, life) = (deps.room.catalogue.for_person(person), deps.room.store.day_life());
-    let input = SheetInput { catalogue, tenant, person, facts: &facts, shelf: &shelf, life, now };
+    let input = SheetInput { catalogue, tenant, person, facts: &facts, made_of, shelf: &shelf, life, now };
     let sheet = Arc::new(make_sheet(input));
     shelf.keep_sheet(sheet.clone());
     Ok(LoadedFeed { facts, shelf, sheet })

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use feed_bundles::{
     BundleName, FeedBundle,
-    actors::{BundleActors, OTHERS_MAX},
+    actors::BundleActors,
     counts::{BundleCounts, CappedCount, FeedCounts},
 };
 use model::{Actor, ActorId, GeoPoint, KeptFields, Person, SubjectRef, UtcMillis, Value};
@@ -192,7 +192,6 @@ impl BundleReport {
 impl ActorsReport {
     fn new(actors: &BundleActors, erased: &BTreeSet<Person>) -> Self {
         let (others, more) = actors.others();
-        debug_assert!(others <= OTHERS_MAX);
         Self {
             named: actors.first.iter().map(|actor| ActorReport::new(actor, erased)).collect(),
             others,
