@@ -9,7 +9,10 @@ use axum::{
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        DeserializeOwned, Error, IntoDeserializer, MapAccess, Visitor,
+        value::{MapAccessDeserializer, StrDeserializer},
+    },
 };
 
 use crate::{
@@ -21,12 +24,12 @@ use crate::{
 #[derive(Debug)]
 pub struct JsonBody<T>(pub T);
 
-/// Reads an object and nothing else.
-struct JsonObject<T>(T);
+/// Reads an object, or the word that an order without any field is, and no list.
+struct NamedJson<T>(T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for NamedJson<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ObjectVisitor(PhantomData)).map(Self)
+        deserializer.deserialize_any(ObjectVisitor(PhantomData)).map(Self)
     }
 }
 
@@ -42,6 +45,11 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
         T::deserialize(MapAccessDeserializer::new(map))
     }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<T, E> {
+        let deserializer: StrDeserializer<'_, E> = word.into_deserializer();
+        T::deserialize(deserializer)
+    }
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
@@ -49,7 +57,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, HttpProblem> {
         let body = Json::from_request(request, state).await;
-        body.map(|Json(JsonObject(body))| Self(body)).map_err(|rejection| describe_rejection(&rejection))
+        body.map(|Json(NamedJson(body))| Self(body)).map_err(|rejection| describe_rejection(&rejection))
     }
 }
 
