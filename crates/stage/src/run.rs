@@ -32,7 +32,7 @@ pub struct ScenarioPace {
 
 impl ScenarioPace {
     /// To the millisecond.
-    pub const EXACT: Self = Self { late_ms_max: 0, line_time_max: Duration::from_secs(60) };
+    pub const EXACT: Self = Self { late_ms_max: 0, line_time_max: Duration::from_secs(180) };
 }
 
 /// Real time for asking a house that hangs what it waits for.

@@ -36,13 +36,14 @@ pub struct DayAnnouncement {
 }
 
 impl DayAnnouncement {
-    /// That something was revoked: nothing is new.
+    /// That something was revoked: nothing is new, and nothing was written.
     pub fn of_nothing(person: Person, day: Day) -> Self {
-        Self { person, day, rows: 0, kinds: Vec::new(), windows: Vec::new(), full: false }
+        Self { person, day, rows: 0, kinds: Vec::new(), windows: Vec::new(), full: true }
     }
 
     pub fn is_of_nothing(&self) -> bool {
-        self.kinds.is_empty()
+        // Of a day that is to be looked at once more nobody says the kinds either.
+        self.kinds.is_empty() && self.full
     }
 }
 
