@@ -4,8 +4,9 @@ use std::pin::pin;
 
 use anyhow::Context as _;
 use futures::{StreamExt as _, stream::FuturesUnordered};
-use model::{CrowdEnrolment, UtcMillis};
-use store::DayRows;
+use model::{CrowdEnrolment, UtcMillis, VersionedState, entry::DayKey};
+use room::day_index;
+use store::{DayRows, StateKey};
 use topic::NewRecord;
 
 use crate::deps::Deps;
@@ -14,7 +15,21 @@ pub(crate) async fn write_rows(deps: &Deps, rows: Vec<DayRows>, now: UtcMillis) 
     if rows.is_empty() {
         return Ok(());
     }
+    let late = list_late_days(&rows, now);
+    if !late.is_empty() {
+        deps.room.store.merge(late).await.context("days of late entries")?;
+    }
     deps.room.store.write(rows, now).await.context("rows")
+}
+
+/// Days that somebody may have noted to have no entries, as of persons: whoever reads all days has to look at them from now on.
+fn list_late_days(rows: &[DayRows], now: UtcMillis) -> Vec<(StateKey, VersionedState)> {
+    let late = rows.iter().map(|rows| &rows.key).filter(|key| day_index::is_late(key.day, now));
+    let note = |key: &DayKey| {
+        let whose = StateKey::Notes(key.tenant.clone(), key.person.clone());
+        (whose, day_index::note_late_day(key.day, now))
+    };
+    late.map(note).collect()
 }
 
 pub(crate) async fn announce(deps: &Deps, announcements: Vec<NewRecord>) -> anyhow::Result<()> {

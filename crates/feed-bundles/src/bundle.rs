@@ -167,6 +167,12 @@ impl FeedBundle {
     }
 }
 
+/// When something of these was looked at last: as of then bundles are what they are now.
+pub fn find_last_look(entries: &[FeedEntry], now: UtcMillis) -> UtcMillis {
+    let looks = entries.iter().filter_map(|entry| entry.attention.seen).filter(|at| *at <= now);
+    looks.max().unwrap_or(UtcMillis(0))
+}
+
 /// Makes bundles of the entries that are listed, as they were seen at an instant: what was looked at since counts as new
 /// still. The newest first.
 pub fn make_bundles(entries: Vec<FeedEntry>, as_of: UtcMillis) -> Vec<FeedBundle> {

@@ -21,13 +21,17 @@ pub const MARK_BYTES_MAX: usize = 64 * 1024;
 /// Requests that are worked on at once, until their answers have been read.
 pub const REQUESTS_MAX: usize = 64;
 /// Connections that wait for news at once.
-pub const LIVE_MAX: usize = 20_000;
+pub const LIVE_MAX: usize = 10_000;
 /// So often a connection hears something, so that nothing in between takes it for dead.
 pub const LIVE_PULSE: Duration = Duration::from_secs(15);
 /// News of one moment are one.
 pub const LIVE_PAUSE: Duration = Duration::from_millis(100);
 /// What a client waits that has lost its connection.
 pub const LIVE_RETRY_MS: u64 = 2_000;
+
+/// After so long at most a connection looks whether the feed is another one, though the log says nothing: few things change
+/// a feed that the log does not tell of.
+pub const LIVE_LOOK_MS: i64 = 5 * 60_000;
 
 /// For so long what was read of a person is believed, should the log say nothing of a change.
 pub const SHELF_AGE_MS: i64 = 60_000;

@@ -6,7 +6,12 @@ use std::{
 };
 
 use catalogue::Catalogue;
-use feed_bundles::{FeedBundle, bundle::make_bundles, counts::FeedCounts, listing::FeedRules};
+use feed_bundles::{
+    FeedBundle,
+    bundle::{find_last_look, make_bundles},
+    counts::FeedCounts,
+    listing::FeedRules,
+};
 use model::{DayLife, DayView, Person, SubjectRef, Tenant, UtcMillis};
 
 use crate::{
@@ -36,19 +41,19 @@ pub fn make_sheet(input: SheetInput<'_>) -> FeedSheet {
     let SheetInput { catalogue, tenant, person, facts, made_of, shelf, life, now } = input;
     let reader = facts.reader(tenant, person);
     let rules = FeedRules { catalogue, reader, world: &shelf.world, now };
-    let (mut entries, mut until) = (Vec::new(), now.plus(BELIEVED_MS));
+    let (mut entries, mut turns) = (Vec::new(), UtcMillis(i64::MAX));
     for (day, view) in shelf.days.iter().filter(|(day, _)| !life.is_over(**day, now)) {
         let settled = DayView::clone(view).settle(&facts.notes, now);
         let back = settled.entries().filter_map(|(_, entry)| entry.put_off());
-        until = back.chain([life.expiry(*day)]).fold(until, UtcMillis::min);
+        turns = back.chain([life.expiry(*day)]).fold(turns, UtcMillis::min);
         entries.extend(rules.list_entries(&settled));
     }
-    let looks = entries.iter().filter_map(|entry| entry.attention.seen).filter(|at| *at <= now);
-    let as_of = looks.max().unwrap_or(UtcMillis(0));
+    let as_of = find_last_look(&entries, now);
     let bundles = make_bundles(entries, as_of);
     let counts = FeedCounts::from_bundles(&bundles, catalogue);
     let revision = revision_of(&bundles);
-    FeedSheet { made_of, made_at: now, until, as_of, bundles, counts, revision }
+    let until = turns.min(now.plus(BELIEVED_MS));
+    FeedSheet { made_of, made_at: now, until, turns, as_of, bundles, counts, revision }
 }
 
 /// Changes with whatever a page shows of bundles, but for the words of what their subjects are by now.

@@ -45,8 +45,10 @@ pub struct FeedSheet {
     /// What it was made of, beside the days.
     pub made_of: u64,
     pub made_at: UtcMillis,
-    /// From then on it may be another one although nothing was written: what was put off comes back, a day ends.
+    /// Until then it is believed.
     pub until: UtcMillis,
+    /// From then on it is another one although nothing was written: what was put off comes back, a day ends.
+    pub turns: UtcMillis,
     /// When something of it was looked at last: as of then its bundles are what they are now.
     pub as_of: UtcMillis,
     /// The newest first.

@@ -10,9 +10,10 @@ use catalogue::truth;
 use feed_bundles::FeedBundle;
 use model::{
     Day, DayView, EntryKey, EntryView, Person, SubjectRef, Tenant, UtcMillis, VersionedState, WorldSnapshot,
-    entry::DayKey, fold::fold_rows, limits::AHEAD_MS_MAX,
+    entry::DayKey, fold::fold_rows,
 };
 use room::{
+    day_index::{self, DayIndex},
     item_words::{list_named_actors, read_erased_actors},
     world::{self, WorldQuery},
 };
@@ -44,8 +45,18 @@ pub struct LoadedFeed {
 
 /// Loads the feed of a person as it is now.
 pub async fn load_feed(deps: &Deps, owner: FeedOwner<'_>, now: UtcMillis) -> anyhow::Result<LoadedFeed> {
+    load_feed_of_age(deps, owner, SHELF_AGE_MS, now).await
+}
+
+/// The same of what was read at most so long ago, but for days that changed since.
+pub async fn load_feed_of_age(
+    deps: &Deps,
+    owner: FeedOwner<'_>,
+    age_ms: i64,
+    now: UtcMillis,
+) -> anyhow::Result<LoadedFeed> {
     let facts = load_facts(deps, owner).await?;
-    let shelf = load_shelf(deps, owner, now).await?;
+    let shelf = load_shelf(deps, owner, &facts, (age_ms, now)).await?;
     let made_of = facts.fingerprint();
     if let Some(sheet) = shelf.find_sheet(made_of, now) {
         return Ok(LoadedFeed { facts, shelf, sheet });
@@ -67,10 +78,15 @@ async fn load_facts(deps: &Deps, FeedOwner { tenant, person }: FeedOwner<'_>) ->
 }
 
 /// What is kept of a person, with what changed read anew; or all of their days that live.
-async fn load_shelf(deps: &Deps, owner: FeedOwner<'_>, now: UtcMillis) -> anyhow::Result<Arc<PersonShelf>> {
+async fn load_shelf(
+    deps: &Deps,
+    owner: FeedOwner<'_>,
+    facts: &PersonFacts,
+    (age_ms, now): (i64, UtcMillis),
+) -> anyhow::Result<Arc<PersonShelf>> {
     let whose = (owner.tenant.clone(), owner.person.clone());
     let (shelves, begun) = (&deps.board.shelves, deps.room.clock.steady());
-    let oldest = begun - SHELF_AGE_MS;
+    let oldest = begun - age_ms;
     if let Some(shelf) = shelves.find(&whose, oldest) {
         deps.metrics.count_shelf("kept");
         return Ok(shelf);
@@ -78,7 +94,7 @@ async fn load_shelf(deps: &Deps, owner: FeedOwner<'_>, now: UtcMillis) -> anyhow
     let partition = deps.room.partitions.of_person(owner.tenant, owner.person);
     let Some(right) = shelves.find_right(&whose, partition) else {
         deps.metrics.count_shelf("unkept");
-        return read_whole_shelf(deps, owner, begun, now).await.map(Arc::new);
+        return read_whole_shelf(deps, owner, facts, (begun, now)).await.map(Arc::new);
     };
     let _reading = right.lock().await;
     // Somebody else may have read it while this one waited.
@@ -96,7 +112,7 @@ async fn load_shelf(deps: &Deps, owner: FeedOwner<'_>, now: UtcMillis) -> anyhow
         }
         Some(StaleShelf { shelf: None, .. }) | None => {
             deps.metrics.count_shelf("read");
-            read_whole_shelf(deps, owner, begun, now).await?
+            read_whole_shelf(deps, owner, facts, (begun, now)).await?
         }
     };
     let shelf = Arc::new(shelf);
@@ -107,12 +123,19 @@ async fn load_shelf(deps: &Deps, owner: FeedOwner<'_>, now: UtcMillis) -> anyhow
 async fn read_whole_shelf(
     deps: &Deps,
     owner: FeedOwner<'_>,
-    begun: i64,
-    now: UtcMillis,
+    facts: &PersonFacts,
+    (begun, now): (i64, UtcMillis),
 ) -> anyhow::Result<PersonShelf> {
-    let newest = Day::from_instant(now.plus(AHEAD_MS_MAX));
-    let days = deps.room.store.day_life().living_days(now).filter(|day| *day <= newest).collect();
+    let index = DayIndex::from_notes(&facts.notes);
+    let days = index.days_to_read(deps.room.store.day_life(), now);
     let views = read_days(deps, owner, days, now).await?;
+    let found: Vec<Day> = views.iter().filter(|(_, view)| !view.is_empty()).map(|(day, _)| *day).collect();
+    // Of names that somebody made up nothing is noted.
+    if !found.is_empty() || !facts.profile.is_empty() {
+        let key = StateKey::Notes(owner.tenant.clone(), owner.person.clone());
+        let notes = index.note_read(found, now).map(|note| (key, note));
+        day_index::write_notes(&*deps.room.store, notes.into_iter().collect()).await;
+    }
     let world = load_asked(deps, owner, &views, None).await?;
     let days = views.into_iter().filter(|(_, view)| !view.is_empty());
     Ok(PersonShelf::new(begun, days.map(|(day, view)| (day, Arc::new(view))).collect(), world))

@@ -33,9 +33,9 @@ use web::{
 
 use super::{FeedService, FeedState, describe_failure, description::PersonAddress};
 use crate::{
-    config::{LIVE_PAUSE, LIVE_PULSE, LIVE_RETRY_MS},
+    config::{LIVE_LOOK_MS, LIVE_PAUSE, LIVE_PULSE, LIVE_RETRY_MS},
     live_board::LiveWait,
-    load::{FeedOwner, load_feed},
+    load::{FeedOwner, load_feed_of_age},
     metrics::FeedMetrics,
     report::CountsReport,
 };
@@ -102,6 +102,12 @@ impl OperationOutput for NewsStream {
     }
 }
 
+/// Between the half and the whole of the longest wait: those who came at once do not look at once.
+fn spread_look(salt: u64) -> i64 {
+    let half = LIVE_LOOK_MS.unsigned_abs() / 2;
+    (half + salt % half).cast_signed()
+}
+
 /// What an event says.
 #[derive(Serialize)]
 struct FeedNews {
@@ -139,8 +145,8 @@ struct LiveTalk {
     wait: LiveWait,
     /// The feed that the client knows of.
     last: Option<u64>,
-    /// From then on it may be another one although nothing was written.
-    until: UtcMillis,
+    /// When it looks again, should the log say nothing.
+    looks: UtcMillis,
     /// When the token ends by which it was opened.
     expires: Option<UtcMillis>,
     _counted: CountedTalk,
@@ -181,9 +187,9 @@ impl LiveTalk {
         // Before anything is read: what comes while it is read is heard.
         let wait = LiveWait::begin(deps.board.live.clone(), (tenant.clone(), person.clone()));
         let counted = CountedTalk::begin(&deps.metrics);
-        let until = service.now();
+        let looks = service.now();
         let service = service.clone();
-        Ok(Self { service, tenant, person, wait, last, until, expires, _counted: counted, _place: place })
+        Ok(Self { service, tenant, person, wait, last, looks, expires, _counted: counted, _place: place })
     }
 
     /// What the client does not know of yet, if there is anything.
@@ -202,7 +208,7 @@ impl LiveTalk {
             tokio::select! {
                 // Its sender lives as long as somebody waits.
                 _ = self.wait.news.changed() => wait_real_time(LIVE_PAUSE).await,
-                () = clock.sleep_until(self.until.0) => {}
+                () = clock.sleep_until(self.looks.0) => {}
                 () = clock.sleep_until(ends.0) => return None,
                 () = shutdown.wait() => return None,
                 () = closing.wait() => return None,
@@ -221,8 +227,9 @@ impl LiveTalk {
     async fn look(&mut self) -> anyhow::Result<Option<Event>> {
         let owner = FeedOwner { tenant: &self.tenant, person: &self.person };
         let deps = &self.service.http.deps;
-        let sheet = load_feed(deps, owner, deps.room.now()).await?.sheet;
-        self.until = sheet.until;
+        let now = deps.room.now();
+        let sheet = load_feed_of_age(deps, owner, LIVE_LOOK_MS, now).await?.sheet;
+        self.looks = sheet.turns.min(now.plus(spread_look(sheet.revision)));
         if self.last == Some(sheet.revision) {
             return Ok(None);
         }
