@@ -6,7 +6,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::file_limit::connections_max;
+use crate::file_limit::cap_by_files;
+
+/// Connections of a listener for HTTP.
+const CONNECTIONS_MAX: usize = 1_000;
+/// The same where most of them wait for news, and do nothing meanwhile.
+const WAITING_MAX: usize = 14_000;
 
 /// How many may be connected at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,13 +24,22 @@ pub struct ListenerLimits {
 impl ListenerLimits {
     /// For HTTP. A proxy in front is one address, so that one may have most.
     pub fn for_http() -> Self {
-        let connections = connections_max();
+        Self::for_proxies(CONNECTIONS_MAX)
+    }
+
+    /// For HTTP with connections that are open for long, such as those of bells.
+    pub fn for_streams() -> Self {
+        Self::for_proxies(WAITING_MAX)
+    }
+
+    fn for_proxies(connections: usize) -> Self {
+        let connections = cap_by_files(connections);
         Self { connections, per_address: (connections - connections / 4).max(1) }
     }
 
     /// The same, but no more than a process with few files can have beside HTTP.
     pub fn capped_by_files(self) -> Self {
-        let connections = self.connections.min((connections_max() / 4).max(1));
+        let connections = self.connections.min((cap_by_files(CONNECTIONS_MAX) / 4).max(1));
         Self { connections, per_address: self.per_address.min(connections) }
     }
 }

@@ -2,8 +2,6 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Connections of one listener, however many files there may be.
-const CONNECTIONS_MAX: usize = 1_000;
 /// Files that are asked for. More is no use to us, and some systems set no limit at all.
 const FILES_WANTED: u64 = 65_536;
 
@@ -19,8 +17,8 @@ pub fn raise_file_limit() {
     }
 }
 
-/// Connections that a listener may have: the other half of the files is for engines and couriers.
-pub fn connections_max() -> usize {
+/// Of these connections as many as a listener may have: the other half of the files is for engines and couriers.
+pub fn cap_by_files(connections: usize) -> usize {
     let files = getrlimit(Resource::Nofile).current.unwrap_or(FILES_WANTED);
-    CONNECTIONS_MAX.min(usize::try_from(files / 2).unwrap_or(CONNECTIONS_MAX)).max(1)
+    connections.min(usize::try_from(files / 2).unwrap_or(connections)).max(1)
 }

@@ -83,7 +83,9 @@ async fn run_process(
         let stop = stop.clone();
         async move { stop.start_on_signals().await }
     });
-    let listener = LimitedListener::bind(spec.config.listen, ListenerLimits::for_http()).await;
+    let has_feeds = spec.rooms.contains(&RoomName::Feed);
+    let limits = if has_feeds { ListenerLimits::for_streams() } else { ListenerLimits::for_http() };
+    let listener = LimitedListener::bind(spec.config.listen, limits).await;
     let listener = listener.map_err(|error| explain_bind_error(error, spec.config.listen, "--listen"))?;
     let listens = listener.address().context("read the listening address")?;
     let migrates = spec.migrates;
