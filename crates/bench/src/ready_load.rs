@@ -202,7 +202,7 @@ impl ReadyLoad {
             expires: self.now.plus(DAY_MS),
             entries: (0..self.works).map(entry).collect::<Result<_, _>>()?,
             more: vec![0],
-            badge: None,
+            badge: false,
         })
     }
 

@@ -12,8 +12,8 @@ use house::person_windows;
 use house::{
     Config,
     testing::{
-        HouseTestbed, SECRET, bundles_catalogue, choices_catalogue, open_fixture_with, read_response,
-        test_catalogue,
+        HouseTestbed, SECRET, badge_catalogue, bundles_catalogue, choices_catalogue, open_fixture_with,
+        read_response, test_catalogue,
     },
 };
 use house_facts::KeyScope;
@@ -50,6 +50,7 @@ mod error_pages;
 mod feed;
 mod languages;
 mod metrics;
+mod one_number;
 mod pauses;
 mod person;
 mod preferences;

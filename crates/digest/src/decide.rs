@@ -144,10 +144,10 @@ impl DigestDecider<'_> {
                 }
             }
             // Nothing open, nothing to move or to release.
-            PersonNews::Profile | PersonNews::ByHand { .. } | PersonNews::Read { .. }
+            PersonNews::Profile | PersonNews::ByHand { .. } | PersonNews::NumberChanged
                 if self.record(decided, key).is_none() => {}
             PersonNews::PutOff { back } => self.step_windows(decided, key, StepInput::PutOff { back }),
-            PersonNews::Read { at } => self.step_windows(decided, key, StepInput::Read { at: *at }),
+            PersonNews::NumberChanged => self.step_windows(decided, key, StepInput::NumberChanged),
             PersonNews::Profile => {
                 self.step_windows(decided, key, StepInput::Moved);
                 self.follow_preference(decided, key);

@@ -21,7 +21,7 @@ pub(crate) fn needs_profile(
         PersonNews::Seen { .. } => catalogue.plans.ask_habits(),
         PersonNews::Delivered(_) => true,
         PersonNews::Profile => record.is_some(),
-        PersonNews::Read { .. }
+        PersonNews::NumberChanged
         | PersonNews::PutOff { .. }
         | PersonNews::ByHand { .. }
         | PersonNews::Erased => false,

@@ -38,10 +38,8 @@ pub enum PersonNews {
     Delivered(Box<Delivery>),
     /// The person was erased.
     Erased,
-    /// The person read or cleared something, or did something else that the number on their devices depends on.
-    Read {
-        at: UtcMillis,
-    },
+    /// The number on the person's devices may be another one: they did something with an entry, or one was revoked.
+    NumberChanged,
     /// The person put off something of these days, which comes back then.
     PutOff {
         back: Vec<(Day, UtcMillis)>,
@@ -70,7 +68,7 @@ pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) ->
         let result = match &*record.topic {
             topics::PENDING => wire::pending::decode(value).map(|pending| {
                 let traces = trace::read_entries(&record.headers);
-                add_announcements(&mut read, pending, &traces, (have_badges, now));
+                add_announcements(&mut read, pending, &traces, have_badges);
             }),
             _ => wire::inbox::decode(value).map(|inbox| add_inbox_item(&mut read, inbox, have_badges)),
         };
@@ -90,14 +88,14 @@ fn add_announcements(
     read: &mut TurnNews,
     pending: wire::pending::AnnouncementBatch,
     traces: &EntryTraces,
-    (have_badges, now): (bool, UtcMillis),
+    have_badges: bool,
 ) {
     let (recalls, others): (Vec<_>, Vec<_>) =
         pending.announcements.into_iter().partition(DayAnnouncement::is_of_nothing);
     // What was revoked is seen by whoever closes or sends; only the number on an icon waits for it.
     for DayAnnouncement { person, .. } in recalls.into_iter().filter(|_| have_badges) {
         let key = (pending.tenant.clone(), person);
-        read.of.entry(key).or_default().push(PersonNews::Read { at: now });
+        read.of.entry(key).or_default().push(PersonNews::NumberChanged);
     }
     for announcement in others {
         let DayAnnouncement { person, day, rows, kinds, windows, full } = announcement;
@@ -111,14 +109,14 @@ fn add_announcements(
 
 /// What is put off has to come back; all else only the number on an icon waits for.
 fn add_feedback(read: &mut TurnNews, feedback: Feedback, have_badges: bool) {
-    let Feedback { tenant, person, what, keys, at } = feedback;
+    let Feedback { tenant, person, what, keys, at: _ } = feedback;
     let mut news = Vec::new();
     if let FeedbackAction::Snoozed(until) = what {
         let back = keys.iter().map(|key| (key.day(), until)).collect();
         news.push(PersonNews::PutOff { back });
     }
     if have_badges && !matches!(what, FeedbackAction::Saved | FeedbackAction::Unsaved) {
-        news.push(PersonNews::Read { at });
+        news.push(PersonNews::NumberChanged);
     }
     if !news.is_empty() {
         read.of.entry((tenant, person)).or_default().extend(news);

@@ -4,8 +4,12 @@
 use std::collections::BTreeMap;
 
 use catalogue::Catalogue;
+use model::DayView;
 
-use crate::bundle::FeedBundle;
+use crate::{
+    bundle::{FeedBundle, FeedEntry, find_last_look, make_bundles},
+    listing::FeedRules,
+};
 
 /// The number that is shown at most; more are "99+".
 pub const COUNT_MAX: usize = 99;
@@ -57,6 +61,13 @@ pub struct FeedCounts {
 }
 
 impl FeedCounts {
+    /// The counts of the feed that these days make, as they were settled.
+    pub fn count_feed<'a>(rules: FeedRules<'_>, days: impl IntoIterator<Item = &'a DayView>) -> Self {
+        let entries: Vec<FeedEntry> = days.into_iter().flat_map(|day| rules.list_entries(day)).collect();
+        let as_of = find_last_look(&entries, rules.now);
+        Self::from_bundles(&make_bundles(entries, as_of), rules.catalogue)
+    }
+
     pub fn from_bundles(bundles: &[FeedBundle], catalogue: &Catalogue) -> Self {
         let mut counts = Self::default();
         for bundle in bundles {

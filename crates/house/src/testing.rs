@@ -76,7 +76,7 @@ pub fn deferred_message(person: &str, id: ReadyId, made: UtcMillis, at: UtcMilli
         expires: made.plus(DAY_MS),
         entries: Vec::new(),
         more: Vec::new(),
-        badge: None,
+        badge: false,
     };
     DeferredReady { at, ready }
 }
@@ -117,12 +117,23 @@ pub fn choices_catalogue() -> Arc<Catalogue> {
 
 /// The same with a category whose entries are told as one for each maker.
 pub fn bundles_catalogue() -> Arc<Catalogue> {
+    parse_catalogue(&bundles_text())
+}
+
+/// The same with pushes that say the number of the bell, of one of the two kinds.
+pub fn badge_catalogue() -> Arc<Catalogue> {
+    let ping = "plans:\n  ping: {channel: push, close: at_once, badge: true, look_back: 7d, headline: x, body: x, sections: [{title: New, kinds: [item_offered], most: 5}]}\n";
+    let text = bundles_text().replacen("    plans: [daily]\n", "    plans: [ping, daily]\n", 1);
+    parse_catalogue(&text.replace("\nplans:\n", &format!("\n{ping}")))
+}
+
+fn bundles_text() -> String {
     let told = "    plans: [daily]\n";
     let bundled = "    category: news\n    thread: maker\n    bundle_by: maker\n    says_many: '{{ count }} things of {{ subject.maker.name | default(\"somebody\") }}'\n    plans: [daily]\n";
     let text = CATALOGUE.replace(told, bundled);
     let kinds = "categories: {news: {}}\nkinds:\n  item_noted: {on: item.noted, to: {followers_of: maker}, says: 'Noted: {{ subject.title }}', plans: [daily]}\n";
     let text = text.replace("kinds:\n  item_offered:", &format!("{kinds}  item_offered:"));
-    parse_catalogue(&text.replace("kinds: [item_offered]", "kinds: [item_offered, item_noted]"))
+    text.replace("kinds: [item_offered]", "kinds: [item_offered, item_noted]")
 }
 
 fn parse_catalogue(text: &str) -> Arc<Catalogue> {

@@ -18,7 +18,7 @@ use crate::{
     mark::{EndReason, MarkAction},
     person::{Act, HoldCause, MessageHistory, PersonRecord, ToldClosing, Window},
     plan::{Plan, TooFewRule},
-    ready::{self, Ready, ReadyEntry, UnseenDays},
+    ready::{self, Ready, ReadyEntry},
     sorted_closing::{CandidateGroup, SortedClosing, sort_candidates},
     step_context::StepContext,
     time::{Day, UtcMillis},
@@ -283,8 +283,8 @@ fn tell_first(
     build_ready(id, (silent, badge), plan, &window, sorted, at)
 }
 
-/// Owes the marks of what is told, on every channel on which it counts, and tells those who follow. Gives what the
-/// number on the app's icon counts by now.
+/// Owes the marks of what is told, on every channel on which it counts, and tells those who follow. Gives whether it says
+/// the number on the app's icon.
 fn owe_told_marks(
     record: &mut PersonRecord,
     plan: &Plan,
@@ -292,7 +292,7 @@ fn owe_told_marks(
     id: ReadyId,
     sorted: &SortedClosing,
     at: &StepContext<'_>,
-) -> Option<UnseenDays> {
+) -> bool {
     let mut taken: Vec<EntryKey> = sorted.told_keys().collect();
     if fault::is_planted(PlantedFault::BundleHalfMarked) {
         let marked = |group: &CandidateGroup| if group.is_bundle { 1 } else { group.members.len() };
@@ -312,7 +312,7 @@ fn owe_told_marks(
         escalation::pass_on_closing(record, plan, &window.key, &of_window, FollowTrigger::Told(id), at);
     }
     escalation::pass_on_told(record, plan, &days, id, at);
-    badge::note_push(record, plan, &days, at)
+    badge::note_push(record, plan, at)
 }
 
 /// What would be told is not, for this reason.
@@ -386,7 +386,7 @@ fn remember_message(record: &mut PersonRecord, plan: &Plan, window: &Window, at:
 
 fn build_ready(
     id: ReadyId,
-    (silent, badge): (bool, Option<UnseenDays>),
+    (silent, badge): (bool, bool),
     plan: &Plan,
     window: &Window,
     sorted: SortedClosing,

@@ -17,7 +17,7 @@ use crate::{
     limits::{CLOSING_BYTES_MAX, ID_BYTES_MAX, RECORD_BYTES_MAX, RECORD_KEYS_MAX, ROWS_STEP, TRACES_MAX},
     mark::{EndReason, Mark},
     plan::{Plan, PlanSet},
-    ready::{Ready, ReadyEntry, UnseenDays},
+    ready::{Ready, ReadyEntry},
     time::{Day, UtcMillis},
     trace::EntryTraces,
 };
@@ -34,7 +34,7 @@ pub const MARK_BYTES: usize = 48;
 
 /// Bytes of an open window beside its names and days.
 const WINDOW_BYTES: usize = 96;
-/// Bytes of a badge beside the name and days in it.
+/// Bytes of a badge beside the name in it.
 const BADGE_BYTES: usize = 40;
 /// Bytes of what is remembered of a plan's messages, beside its names and instants.
 const TOLD_BYTES: usize = 32;
@@ -203,9 +203,6 @@ impl Window {
 pub struct PersonBadge {
     /// The plan whose push set it last.
     pub plan: PlanName,
-    pub unseen: UnseenDays,
-    /// When that was.
-    pub told: UtcMillis,
     /// When a push without words goes out, if the number is not right any more.
     pub due: Option<UtcMillis>,
 }
@@ -335,10 +332,7 @@ impl PersonRecord {
             self.told.iter().map(|t| TOLD_BYTES + t.plan.as_str().len() + t.key.len() + 9 * t.at.len());
         let counted = self.counted.iter().map(|(cap, at)| 5 + cap.len() + 10 * at.len());
         let seen = self.seen.keys().map(|surface| 12 + surface.len());
-        let badge = self
-            .badge
-            .iter()
-            .map(|badge| BADGE_BYTES + badge.plan.as_str().len() + 5 * badge.unseen.days.len());
+        let badge = self.badge.iter().map(|badge| BADGE_BYTES + badge.plan.as_str().len());
         names
             + windows.sum::<usize>()
             + dates.sum::<usize>()
@@ -364,10 +358,9 @@ impl PersonRecord {
         };
         let one = |waiting: &DeferredReady| {
             let entries = waiting.ready.entries.iter().map(entry);
-            let Ready { tenant, person, plan, key, badge, .. } = &waiting.ready;
+            let Ready { tenant, person, plan, key, .. } = &waiting.ready;
             let names = tenant.as_str().len() + person.as_str().len() + plan.as_str().len() + key.len();
-            let days = badge.as_ref().map_or(0, |unseen| unseen.days.len());
-            names + WAITING_BYTES + 5 * days + entries.sum::<usize>()
+            names + WAITING_BYTES + entries.sum::<usize>()
         };
         self.waiting.iter().map(one).sum()
     }

@@ -40,9 +40,8 @@ pub struct Ready {
     pub entries: Vec<ReadyEntry>,
     /// For each section of the plan, how many things it had no room for: they come in the next digest.
     pub more: Vec<u16>,
-    /// What the number on the app's icon counts, where the plan has it told. Without entries that number is all
-    /// that is told.
-    pub badge: Option<UnseenDays>,
+    /// Whether it tells the number on the app's icon. Without entries that number is all that is told.
+    pub badge: bool,
 }
 
 impl Ready {
@@ -98,7 +97,7 @@ impl Ready {
 
     /// Whether it only sets the number on the app's icon.
     pub fn is_badge(&self) -> bool {
-        self.entries.is_empty() && self.badge.is_some()
+        self.entries.is_empty() && self.badge
     }
 }
 
@@ -139,15 +138,6 @@ impl ReadyEntry {
     pub fn named_others(&self) -> &[EntryKey] {
         if self.lists.is_empty() { &self.others } else { &[] }
     }
-}
-
-/// What the number on an app's icon counts.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct UnseenDays {
-    /// The days of what was told.
-    pub days: BTreeSet<Day>,
-    /// The person has seen everything that was told until this instant.
-    pub since: UtcMillis,
 }
 
 /// The identity of a Ready. The part counts the Readys of one window.

@@ -48,8 +48,8 @@ pub enum StepInput<'a> {
     },
     /// The person was seen on a surface.
     Seen { surface: &'a Arc<str>, at: UtcMillis },
-    /// The person read or cleared something.
-    Read { at: UtcMillis },
+    /// The number on the icon may be another one: the person did something with an entry, or one was revoked.
+    NumberChanged,
     /// The person put off something of these days, which comes back then.
     PutOff { back: &'a [(Day, UtcMillis)] },
     /// A Ready that was deferred may be issued again, a badge has to be set right, or what was put off comes back.
@@ -111,7 +111,7 @@ pub fn decide_step(
             effects.ready = closing::close_window(&mut record, window, joined, candidates, live, at);
         }
         StepInput::Seen { surface, at: when } => note_seen(&mut record, surface, when, at),
-        StepInput::Read { at: when } => badge::note_seen(&mut record, when, false, at),
+        StepInput::NumberChanged => badge::note_change(&mut record, at),
         StepInput::PutOff { back } => note_put_off(&mut record, back),
         StepInput::Again => {
             open_put_off(&mut record, at);
@@ -164,7 +164,6 @@ fn retime_windows(record: &mut PersonRecord, at: &StepContext<'_>) {
 fn note_seen(record: &mut PersonRecord, surface: &Arc<str>, when: UtcMillis, at: &StepContext<'_>) {
     let Some(known) = at.plans.surfaces.iter().find(|known| known.name == *surface) else { return };
     let when = when.min(at.now.plus(AHEAD_MS_MAX));
-    badge::note_seen(record, when, true, at);
     if at.plans.ask_habits() {
         note_visit(record, when, at);
     }

@@ -21,7 +21,7 @@ use model::{
 };
 use store::JournalClaim;
 
-use crate::{facts::SenderFacts, left_out_entries::LeftOutEntries};
+use crate::{badge::IconNews, facts::SenderFacts, left_out_entries::LeftOutEntries};
 
 /// What is left of a Ready.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -135,10 +135,16 @@ fn find_reach(ready: &Ready, facts: &SenderFacts, (catalogue, now): (&Catalogue,
     PersonReach::find(&facts.reader(ready), (ready.channel, stream), now)
 }
 
-/// Whether somebody's app is to show another number, where that is all that a Ready tells. A browser may not be
+/// Whether somebody's app is to show another number than it was told, where that is all that a Ready tells. A browser may not be
 /// told anything without showing a message, so it is not told this.
-pub fn wants_badge(ready: &Ready, facts: &SenderFacts, catalogue: &Catalogue, now: UtcMillis) -> bool {
+pub fn wants_badge(
+    ready: &Ready,
+    facts: &SenderFacts,
+    (world, catalogue): (&WorldSnapshot, &Catalogue),
+    now: UtcMillis,
+) -> bool {
     ready.is_badge()
+        && !IconNews::find(ready, facts, (world, catalogue), now).is_known(facts)
         && find_reach(ready, facts, (catalogue, now)).by_all.is_ok()
         && device::read_devices(&facts.profile).iter().any(|device| device.platform != DevicePlatform::Web)
 }

@@ -8,14 +8,14 @@ use std::{
 use catalogue::truth::{self, ReaderFacts};
 use courier::CallPayload;
 use model::{
-    Channel, DayRow, DayView, EntryReason, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell,
+    DayLife, DayRow, DayView, EntryReason, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell,
     VersionedState, WorldSnapshot,
     device::{self, PushDevice},
     entry::DayKey,
     fold::fold_rows,
     ready::Ready,
 };
-use room::world::WorldQuery;
+use room::{day_index::DayIndex, world::WorldQuery};
 use store::{JournalRows, StateKey};
 
 /// What was loaded for one Ready.
@@ -68,9 +68,9 @@ pub fn collect_wanted(ready: &Ready, view: &DayView, wanted: &mut WorldQuery) {
             }
         }
     }
-    // What was revoked counts no more in the number on the icon.
-    for (key, entry) in view.entries().filter(|_| ready.badge.is_some()) {
-        if let Some(subject) = entry.subject().filter(|_| entry.tellers(Channel::Push).next().is_some()) {
+    // The number on the icon depends on what was revoked, and on what bundles ask of their subjects.
+    for (key, entry) in view.entries().filter(|_| ready.badge) {
+        if let Some(subject) = entry.subject() {
             wanted.subjects.insert((ready.tenant.clone(), subject.clone()));
             wanted.entries.insert((ready.tenant.clone(), key));
         }
@@ -114,24 +114,27 @@ pub(crate) fn state_keys(readys: &[Ready]) -> Vec<StateKey> {
 /// Of each Ready the answers to that, and the days that it needs.
 pub(crate) fn facts_by_ready(
     readys: &[Ready],
-    states: Vec<VersionedState>,
+    states: Vec<[VersionedState; 3]>,
     rows: &BTreeMap<DayKey, Vec<DayRow>>,
-    now: UtcMillis,
+    (life, now): (DayLife, UtcMillis),
 ) -> FactsByReady {
-    let mut states = states.into_iter();
-    let by_three = std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]));
-    let facts = readys.iter().zip(by_three).map(|(ready, [profile, preferences, notes])| {
-        let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
+    let facts = readys.iter().zip(states).map(|(ready, [profile, preferences, notes])| {
+        let own: BTreeSet<DayKey> = days_of(ready, &notes, (life, now)).into_iter().collect();
         let view = fold_rows(own.iter().filter_map(|day| rows.get(day)).flatten()).settle(&notes, now);
         (ready.id, SenderFacts { profile, preferences, notes, view, erased: BTreeSet::new() })
     });
     facts.collect()
 }
 
-/// The days of its entries, and of what its badge counts.
-pub(crate) fn days_of(ready: &Ready) -> Vec<DayKey> {
+/// The days of its entries, and of all that the number on the icon counts.
+pub(crate) fn days_of(
+    ready: &Ready,
+    notes: &VersionedState,
+    (life, now): (DayLife, UtcMillis),
+) -> Vec<DayKey> {
     let own = ready.days().into_iter();
-    let counted = ready.badge.iter().flat_map(|unseen| unseen.days.iter().copied());
+    let counted = ready.badge.then(|| DayIndex::from_notes(notes).days_to_read(life, now));
+    let counted = counted.into_iter().flatten();
     let key = |day| DayKey { tenant: ready.tenant.clone(), person: ready.person.clone(), day };
     own.chain(counted).map(key).collect()
 }

@@ -8,9 +8,11 @@ use model::{
     ready::Ready,
 };
 use room::{
+    day_index::{self, DayIndex},
     item_words::{list_named_actors, read_erased_actors},
     world::{self, WorldQuery},
 };
+use store::StateKey;
 
 use crate::{
     deps::Deps,
@@ -33,17 +35,22 @@ pub(crate) async fn load_batch(deps: &Deps, readys: Vec<Ready>) -> anyhow::Resul
         let found = deps.room.store.read_journal(tenant, &ids).await.context("journal")?;
         journal.extend(ids.into_iter().zip(found));
     }
-    let days: BTreeSet<DayKey> = readys.iter().flat_map(days_of).collect();
+    let states = deps.room.store.states(&state_keys(&readys)).await.context("profiles")?;
+    let states = split_by_ready(states);
+    let at_now = (deps.room.store.day_life(), deps.room.now());
+    let of_ready = readys.iter().zip(&states);
+    let days: BTreeSet<DayKey> =
+        of_ready.flat_map(|(ready, [_, _, notes])| days_of(ready, notes, at_now)).collect();
     let days: Vec<DayKey> = days.into_iter().collect();
-    let rows = deps.room.store.read(&days, deps.room.now()).await.context("days")?;
+    let rows = deps.room.store.read(&days, at_now.1).await.context("days")?;
     for (key, rows) in days.iter().zip(&rows) {
         if let Some(list) = find_missing_list(rows) {
             bail!("{}: a mark names the list {list}, which is not there", key.day);
         }
     }
     let rows: BTreeMap<DayKey, Vec<DayRow>> = days.into_iter().zip(rows).collect();
-    let states = deps.room.store.states(&state_keys(&readys)).await.context("profiles")?;
-    let mut facts = facts_by_ready(&readys, states, &rows, deps.room.now());
+    note_read_days(deps, &readys, &states, (&rows, at_now.1)).await;
+    let mut facts = facts_by_ready(&readys, states, &rows, at_now);
     let mut wanted = WorldQuery::default();
     let mut whole = Vec::new();
     for ready in readys {
@@ -58,6 +65,29 @@ pub(crate) async fn load_batch(deps: &Deps, readys: Vec<Ready>) -> anyhow::Resul
         world::load_world(&*deps.room.store, wanted, &refers_to).await.context("facts about the messages")?;
     withdraw_revoked(&whole, &mut facts, &world, deps.room.now());
     Ok((whole, LoadedBatch { at, journal, facts, world }))
+}
+
+/// Notes of each person whose days were all read which of them have entries.
+async fn note_read_days(
+    deps: &Deps,
+    readys: &[Ready],
+    states: &[[VersionedState; 3]],
+    (rows, now): (&BTreeMap<DayKey, Vec<DayRow>>, UtcMillis),
+) {
+    let counted = readys.iter().zip(states).filter(|(ready, _)| ready.badge);
+    let notes = counted.filter_map(|(Ready { tenant, person, .. }, [_, _, notes])| {
+        let is_of = |key: &DayKey| (&key.tenant, &key.person) == (tenant, person);
+        let found = rows.iter().filter(|(key, rows)| is_of(key) && !rows.is_empty()).map(|(key, _)| key.day);
+        let note = DayIndex::from_notes(notes).note_read(found, now)?;
+        Some((StateKey::Notes(tenant.clone(), person.clone()), note))
+    });
+    day_index::write_notes(&*deps.room.store, notes.collect()).await;
+}
+
+/// The three that are asked of each Ready.
+fn split_by_ready(states: Vec<VersionedState>) -> Vec<[VersionedState; 3]> {
+    let mut states = states.into_iter();
+    std::iter::from_fn(|| Some([states.next()?, states.next()?, states.next()?])).collect()
 }
 
 /// Notes in the facts of each Ready whom it may not name any more.

@@ -6,8 +6,7 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::{CallItem, CallPayload, MailPayload, Message, MessagePayload, PushPayload};
 use model::{
-    Channel, EntryKey, EntryReason, Kind, ReadyId, SubjectRef, UtcMillis, VersionedState, WorldSnapshot,
-    badge,
+    Channel, EntryKey, EntryReason, Kind, SubjectRef, UtcMillis, VersionedState, WorldSnapshot,
     civil_time::ZoneRules,
     device::{self, DevicePlatform},
     hook::Hook,
@@ -22,8 +21,8 @@ use render::{
 use room::item_words::collect_words;
 
 use crate::{
+    badge::IconNews,
     check::{CheckedReady, section_of_entry},
-    config::WITHDRAWN_MAX,
     facts::SenderFacts,
     links::MailLinks,
     returns::ReturnAddresses,
@@ -58,9 +57,9 @@ impl MessageMaker<'_> {
         checked: &CheckedReady,
     ) -> anyhow::Result<Message> {
         let (headline, text, way) = self.render_with(ready, facts, checked, |input| match ready.channel {
-            _ if ready.is_badge() => Ok((String::new(), String::new(), badge_push(ready, facts))),
+            _ if ready.is_badge() => Ok((String::new(), String::new(), self.make_badge_push(ready, facts))),
             Channel::Email => self.make_mail(ready, facts, input),
-            Channel::Push => self.make_push(ready, facts, checked, input),
+            Channel::Push => self.make_push(ready, facts, input),
             Channel::Hook(hook) => self.make_call(hook, ready, facts, input),
         })?;
         let message_id = message_id(ready, sender_of(ready, self.catalogue));
@@ -160,11 +159,33 @@ impl MessageMaker<'_> {
         Ok((rendered.headline, rendered.text, MessagePayload::Mail(mail)))
     }
 
+    /// A push without words, which only sets the number on the icon, and takes away what was revoked.
+    fn make_badge_push(&self, ready: &Ready, facts: &SenderFacts) -> MessagePayload {
+        let mut devices = device::read_devices(&facts.profile);
+        devices.retain(|device| device.platform != DevicePlatform::Web);
+        let IconNews { number, withdrawn } = self.icon_news(ready, facts);
+        let (longer, image, opens) = (String::new(), None, None);
+        MessagePayload::Push(PushPayload {
+            devices,
+            longer,
+            image,
+            opens,
+            silent: true,
+            badge: Some(number),
+            wordless: true,
+            withdrawn,
+            expires: ready.expires,
+        })
+    }
+
+    fn icon_news(&self, ready: &Ready, facts: &SenderFacts) -> IconNews {
+        IconNews::find(ready, facts, (self.world, self.catalogue), self.now)
+    }
+
     fn make_push(
         &self,
         ready: &Ready,
         facts: &SenderFacts,
-        checked: &CheckedReady,
         input: &MailInput<'_>,
     ) -> anyhow::Result<(String, String, MessagePayload)> {
         let rendered = self.renderer.render_push(input)?;
@@ -174,7 +195,7 @@ impl MessageMaker<'_> {
             image: rendered.image,
             opens: rendered.opens,
             silent: ready.silent,
-            badge: badge_number(ready, facts, &checked.told),
+            badge: ready.badge.then(|| self.icon_news(ready, facts).number),
             wordless: false,
             withdrawn: Vec::new(),
             expires: ready.expires,
@@ -221,50 +242,6 @@ impl MessageMaker<'_> {
         };
         Ok((rendered.headline, rendered.body, MessagePayload::Call(call)))
     }
-}
-
-/// The number on the app's icon once this is told: what was told before and not seen, and what is told now. Marks of
-/// this very message may be in the days already or not.
-fn badge_number(ready: &Ready, facts: &SenderFacts, told: &[ReadyEntry]) -> Option<u32> {
-    let unseen = ready.badge.as_ref()?;
-    let own: BTreeSet<EntryKey> = ready.keys().collect();
-    let before = badge::count_unseen(&facts.view, unseen.since, |key| own.contains(&key));
-    u32::try_from(before + told.iter().flat_map(ReadyEntry::keys).count()).ok()
-}
-
-/// A push without words, which only sets that number.
-fn badge_push(ready: &Ready, facts: &SenderFacts) -> MessagePayload {
-    let mut devices = device::read_devices(&facts.profile);
-    devices.retain(|device| device.platform != DevicePlatform::Web);
-    let (badge, expires) = (badge_number(ready, facts, &[]), ready.expires);
-    let (longer, image, opens) = (String::new(), None, None);
-    MessagePayload::Push(PushPayload {
-        devices,
-        longer,
-        image,
-        opens,
-        silent: true,
-        badge,
-        wordless: true,
-        withdrawn: list_withdrawn_pushes(facts),
-        expires,
-    })
-}
-
-/// Pushes of which all that they told was revoked, the newest. Of each the days are those that the number is counted in.
-fn list_withdrawn_pushes(facts: &SenderFacts) -> Vec<ReadyId> {
-    let mut pushes: BTreeMap<ReadyId, (UtcMillis, bool)> = BTreeMap::new();
-    for (_, entry) in facts.view.entries() {
-        for (id, at) in entry.tellers(Channel::Push) {
-            let (_, is_withdrawn) = pushes.entry(id).or_insert((at, true));
-            *is_withdrawn &= entry.is_withdrawn();
-        }
-    }
-    let mut withdrawn: Vec<(UtcMillis, ReadyId)> =
-        pushes.into_iter().filter(|(_, (_, all))| *all).map(|(id, (at, _))| (at, id)).collect();
-    withdrawn.sort_unstable_by(|a, b| b.cmp(a));
-    withdrawn.truncate(WITHDRAWN_MAX);
-    withdrawn.into_iter().map(|(_, id)| id).collect()
 }
 
 /// Law 6: from the same facts the same words.

@@ -13,7 +13,7 @@ use model::{
     limits::ATTEMPTS_MAX,
     person::{notes, profile},
     plan::GENERAL,
-    ready::{RECALLED, Ready, ReadyEntry, UnseenDays},
+    ready::{RECALLED, Ready, ReadyEntry},
     returns::{AddressHash, ReturnSort, Slip},
     world::TenantSnapshot,
 };
@@ -90,7 +90,7 @@ fn ready(attempt: u16) -> Ready {
         expires: NOW.plus(1_000_000),
         entries: vec![entry(1, false), entry(2, true)],
         more: vec![0],
-        badge: None,
+        badge: false,
     }
 }
 
@@ -229,7 +229,7 @@ fn what_this_catalogue_does_not_have_is_not_its_to_end() {
     check(&[], true);
     check(&[("plans: [daily]", "plans: [morning]"), ("  daily:\n", "  morning:\n")], false);
     check(&[("work_out", "work_in")], false);
-    let none = Ready { entries: vec![], badge: Some(UnseenDays::default()), ..ready(0) };
+    let none = Ready { entries: vec![], badge: true, ..ready(0) };
     assert!(is_known(&none, &catalogue()), "a number tells no entries");
     let other = Ready { channel: Channel::Push, ..ready(0) };
     assert!(!is_known(&other, &catalogue()), "the plan has another channel by now");
@@ -251,7 +251,7 @@ fn what_is_called_back_says_whether_it_may_have_been_sent() {
 #[test]
 fn who_only_ends_an_attempt_hands_nothing_over() {
     let check = |entries: Vec<ReadyEntry>, told: Vec<EntryKey>, expected: bool| {
-        let badge = entries.is_empty().then(UnseenDays::default);
+        let badge = entries.is_empty();
         let ready = Ready { entries, badge, ..ready(0) };
         assert_eq!(tells_nothing(&ready, &JournalClaim { told, ..claim(0, NOW) }), expected);
     };

@@ -10,7 +10,7 @@ use model::{
         BUNDLE_KEYS_MAX, DAY_ROWS_READ_MAX, ID_BYTES_MAX, KEPT_BYTES_MAX, LIST_KEYS_MAX, READY_ENTRIES_MAX,
         READY_REASONS_MAX, WINDOW_DAYS_MAX,
     },
-    ready::{Ready, ReadyEntry, UnseenDays},
+    ready::{Ready, ReadyEntry},
 };
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,8 @@ pub(crate) struct ReadyDto<'a> {
     badge: Option<UnseenDaysDto>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// That a number is told. What it counts was said here once; by now that is the sender's to know.
+#[derive(Default, Serialize, Deserialize)]
 #[serde(rename = "unseen")]
 pub(crate) struct UnseenDaysDto {
     #[serde(with = "list")]
@@ -132,7 +133,7 @@ impl<'a> ReadyDto<'a> {
             expires: ready.expires.0,
             entries: ready.entries.iter().map(ReadyEntryDto::from_entry).collect(),
             more: ready.more.clone(),
-            badge: ready.badge.as_ref().map(UnseenDaysDto::from_unseen),
+            badge: ready.badge.then(UnseenDaysDto::default),
         }
     }
 
@@ -151,18 +152,8 @@ impl<'a> ReadyDto<'a> {
             expires: UtcMillis(self.expires),
             entries: self.entries.into_iter().map(ReadyEntryDto::model).collect::<Result<_, _>>()?,
             more: self.more,
-            badge: self.badge.map(UnseenDaysDto::model),
+            badge: self.badge.is_some(),
         })
-    }
-}
-
-impl UnseenDaysDto {
-    pub(crate) fn from_unseen(unseen: &UnseenDays) -> Self {
-        Self { days: unseen.days.iter().map(|day| day.0).collect(), since: unseen.since.0 }
-    }
-
-    pub(crate) fn model(self) -> UnseenDays {
-        UnseenDays { days: self.days.into_iter().map(Day).collect(), since: UtcMillis(self.since) }
     }
 }
 

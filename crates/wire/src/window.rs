@@ -105,6 +105,7 @@ struct HourVisitsDto {
 #[serde(rename = "badge")]
 struct BadgeDto<'a> {
     plan: WireText<'a>,
+    /// Asked by nobody any more, and nor is `told`.
     unseen: UnseenDaysDto,
     told: i64,
     due: Option<i64>,
@@ -298,15 +299,14 @@ impl<'a> BadgeDto<'a> {
     fn from_badge(badge: &'a PersonBadge) -> Self {
         Self {
             plan: badge.plan.as_str().into(),
-            unseen: UnseenDaysDto::from_unseen(&badge.unseen),
-            told: badge.told.0,
+            unseen: UnseenDaysDto::default(),
+            told: 0,
             due: badge.due.map(|due| due.0),
         }
     }
 
     fn model(self) -> Result<PersonBadge, DecodeError> {
-        let (plan, unseen) = (PlanName::new(&self.plan)?, self.unseen.model());
-        Ok(PersonBadge { plan, unseen, told: UtcMillis(self.told), due: self.due.map(UtcMillis) })
+        Ok(PersonBadge { plan: PlanName::new(&self.plan)?, due: self.due.map(UtcMillis) })
     }
 }
 

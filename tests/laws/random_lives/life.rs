@@ -331,7 +331,7 @@ impl<'a> RandomLife<'a> {
                 let entry = *entry?;
                 let mark = Mark::new(None, what, vec![entry], now);
                 self.desk.days.entry(day_key(&key, entry.day())).or_default().insert(DayRow::Mark(mark));
-                return Some(PersonNews::Read { at: now });
+                return Some(PersonNews::NumberChanged);
             }
             ScriptHappening::Profile { field, value } => {
                 self.desk.set_profile(&key, field, value.map(Value::from_text));

@@ -11,7 +11,6 @@ use model::{
     closing_dates::ClosingNumber,
     habit::VisitHabit,
     person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldClosing, Window},
-    ready::UnseenDays,
     trace::{EntryTraces, TraceContext},
 };
 
@@ -342,19 +341,14 @@ fn read_window(bytes: &mut PackedReader<'_>, near: UtcMillis, names: &RecordName
 const ENTRY_KEY_BYTES: usize = 24;
 
 fn write_badge(out: &mut Vec<u8>, badge: &PersonBadge, near: UtcMillis, names: &RecordNames) {
-    let PersonBadge { plan, unseen: UnseenDays { days, since }, told, due } = badge;
+    let PersonBadge { plan, due } = badge;
     names.plans.put(out, plan);
-    write_days(out, days);
-    put_signed(out, instant_difference(*since, near));
-    put_signed(out, instant_difference(*told, near));
     write_instants(out, due.as_slice(), near);
 }
 
 fn read_badge(bytes: &mut PackedReader<'_>, near: UtcMillis, names: &RecordNames) -> Option<PersonBadge> {
-    let (plan, days) = (names.plans.take(bytes)?, read_days(bytes)?.into_iter().collect());
-    let unseen = UnseenDays { days, since: read_instant(bytes, near)? };
-    let (told, due) = (read_instant(bytes, near)?, read_instants(bytes, near)?);
-    Some(PersonBadge { plan, unseen, told, due: due.first().copied() })
+    let (plan, due) = (names.plans.take(bytes)?, read_instants(bytes, near)?);
+    Some(PersonBadge { plan, due: due.first().copied() })
 }
 
 fn write_told(out: &mut Vec<u8>, told: &MessageHistory, near: UtcMillis, names: &RecordNames) {

@@ -7,7 +7,7 @@ use model::{
     closing_dates::ClosingNumber,
     habit::VisitHabit,
     person::{Act, DeferredReady, HoldCause, MessageHistory, PersonBadge, ToldClosing, Window},
-    ready::{Ready, UnseenDays},
+    ready::Ready,
     trace::TraceContext,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -261,14 +261,12 @@ fn any_ready() -> impl Strategy<Value = Ready> {
         expires: at,
         entries: Vec::new(),
         more: vec![3],
-        badge: None,
+        badge: false,
     })
 }
 
 fn any_badge() -> impl Strategy<Value = PersonBadge> {
-    (any_plan(), any_days(), any_instant(), any_instant(), option::of(any_instant())).prop_map(
-        |(plan, days, since, told, due)| PersonBadge { plan, unseen: UnseenDays { days, since }, told, due },
-    )
+    (any_plan(), option::of(any_instant())).prop_map(|(plan, due)| PersonBadge { plan, due })
 }
 
 fn any_told_date() -> impl Strategy<Value = ToldClosing> {

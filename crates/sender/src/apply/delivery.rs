@@ -3,19 +3,20 @@
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicBool};
 
 use catalogue::Catalogue;
-use courier::{HandoverOutcome, Message};
+use courier::{HandoverOutcome, Message, MessagePayload};
 use model::{
+    VersionedState,
     delivery::Delivery,
     fault::{self, PlantedFault},
     ready::Ready,
 };
 use runtime::{clock::SteadyStopwatch, crash_point, retry};
-use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows};
+use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows, StateKey};
 use traces::{SpanAttribute, SpanName};
 
 use super::{DeliveryService, gate::ClaimGate};
 use crate::{
-    check,
+    badge, check,
     config::{BUSY, RECALL, REMADE_MAX},
     decide::{DeliveryStep, decide_delivery, decide_message},
     facts::LoadedBatch,
@@ -168,7 +169,7 @@ impl DeliveryService {
     ) -> anyhow::Result<SendAttempt> {
         let (now, facts, catalogue) = (self.now(), loaded.facts_of(ready), self.catalogue_of(ready));
         let mut checked = check::check_ready(ready, facts, &loaded.world, catalogue, now);
-        if checked.told.is_empty() && !check::wants_badge(ready, facts, catalogue, now) {
+        if checked.told.is_empty() && !check::wants_badge(ready, facts, (&loaded.world, catalogue), now) {
             return self
                 .end_attempt(ready, attempt, JournalOutcome::Nothing, checked.left)
                 .await
@@ -242,6 +243,15 @@ impl DeliveryService {
         }
     }
 
+    /// Notes which number the devices were told. Without the note they are told it once more, and that is all.
+    async fn note_icon(&self, ready: &Ready, note: Option<VersionedState>) {
+        let Some(note) = note else { return };
+        let key = StateKey::Notes(ready.tenant.clone(), ready.person.clone());
+        if let Err(error) = self.deps.room.store.merge(vec![(key, note)]).await {
+            tracing::warn!(ready = %ready.id, %error, "the number on an icon is not noted");
+        }
+    }
+
     async fn hand_over(
         &self,
         ready: &Ready,
@@ -258,6 +268,9 @@ impl DeliveryService {
         self.deps.metrics.hand_over_seconds.with_label_values(&[ready.channel.name()]).observe(seconds);
         if handed == HandoverOutcome::Accepted {
             crash_point::point(crash_point::SENT);
+            if let MessagePayload::Push(push) = &message.way {
+                self.note_icon(ready, badge::note_told(push, gate.facts, self.now())).await;
+            }
         }
         Ok(handed)
     }

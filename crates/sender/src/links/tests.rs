@@ -26,7 +26,7 @@ fn ready() -> Ready {
         expires: UtcMillis(3),
         entries: vec![],
         more: vec![],
-        badge: None,
+        badge: false,
     }
 }
 

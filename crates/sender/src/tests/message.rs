@@ -96,7 +96,7 @@ fn ready(entries: Vec<ReadyEntry>) -> Ready {
         expires: UtcMillis(i64::MAX),
         entries,
         more: vec![0, 0, 0],
-        badge: None,
+        badge: false,
     }
 }
 

@@ -42,9 +42,7 @@ impl PreviewStudio {
         at: LookupContext<'_>,
     ) -> anyhow::Result<MessagePreview> {
         let mut ready = sheet.build_ready(order, plan, at);
-        let unseen =
-            known.record.as_ref().and_then(|record| record.badge.as_ref()).map(|badge| badge.unseen.clone());
-        ready.badge = plan.badge.then(|| unseen.unwrap_or_default());
+        ready.badge = plan.badge;
         let mut remarks = self.list_obstacles(&ready, known, plan, at);
         remarks.extend(self.other_plan(order, plan, known));
         let facts = SenderFacts { view: sheet.view.clone(), ..facts(known) };

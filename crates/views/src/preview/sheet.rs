@@ -59,7 +59,7 @@ impl PreviewSheet {
             expires: now.plus(DAY_MS),
             entries: self.entries.clone(),
             more: self.more.clone(),
-            badge: None,
+            badge: false,
         }
     }
 }

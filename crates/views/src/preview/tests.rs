@@ -158,9 +158,10 @@ async fn a_push_has_a_card_for_each_platform_and_no_token() {
         push.cards.iter().map(|card| (card.platform.as_str(), card.body.as_str())).collect();
     let (short, long) = ("BEN likes you", "BEN likes you, and that is all");
     assert_eq!(bodies, [("android", short), ("ios", long), ("web", long)]);
+    // The number of the bell, on which both are new.
     assert_eq!(
         (push.cards[0].badge, push.cards[0].opens.as_deref()),
-        (Some(1), Some("https://pair.example/"))
+        (Some(2), Some("https://pair.example/"))
     );
     assert_eq!(push.remarks, Vec::<String>::new());
     assert!(!serde_json::to_string(&previews).unwrap().contains(TOKEN));

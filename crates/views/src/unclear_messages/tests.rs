@@ -59,7 +59,7 @@ fn deferred_outcome(n: u8, of: &Tenant) -> DeliveryOutcome {
         expires: NOW.plus(HOUR_MS),
         entries: vec![entry],
         more: vec![0],
-        badge: None,
+        badge: false,
     };
     DeliveryOutcome::Deferred { until: NOW, ready }
 }

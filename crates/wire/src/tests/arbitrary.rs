@@ -16,7 +16,7 @@ use model::{
         Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldClosing,
         Window,
     },
-    ready::{Ready, ReadyEntry, UnseenDays},
+    ready::{Ready, ReadyEntry},
     returns::ReturnSort,
     window::WindowTarget,
 };
@@ -225,7 +225,7 @@ pub(super) fn any_ready() -> impl Strategy<Value = Ready> {
         },
     );
     let whose = (any_tenant(), any_person(), any_plan(), any_text());
-    let how = (any_channel(), any::<bool>(), any::<u16>(), option::of(any_unseen()));
+    let how = (any_channel(), any::<bool>(), any::<u16>(), any::<bool>());
     (
         any_ready_id(),
         whose,
@@ -350,14 +350,8 @@ fn any_told() -> impl Strategy<Value = MessageHistory> {
         .prop_map(|(plan, key, at, heard, row, until)| MessageHistory { plan, key, at, heard, row, until })
 }
 
-fn any_unseen() -> impl Strategy<Value = UnseenDays> {
-    let days = prop::collection::btree_set(any::<i32>().prop_map(Day), 0..5);
-    (days, any_instant()).prop_map(|(days, since)| UnseenDays { days, since })
-}
-
 fn any_badge() -> impl Strategy<Value = PersonBadge> {
-    (any_plan(), any_unseen(), any_instant(), option::of(any_instant()))
-        .prop_map(|(plan, unseen, told, due)| PersonBadge { plan, unseen, told, due })
+    (any_plan(), option::of(any_instant())).prop_map(|(plan, due)| PersonBadge { plan, due })
 }
 
 fn any_told_date() -> impl Strategy<Value = ToldClosing> {

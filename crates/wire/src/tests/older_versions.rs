@@ -105,6 +105,13 @@ pub(super) fn add_missing_fields(part: &mut Value) {
                 release.entry("key").or_insert(json!(null));
                 release.entry("cancels").or_insert(json!(false));
             }
+            // What a number counts, and when it was told, is not kept any more.
+            if fields.contains_key("days") && fields.contains_key("since") {
+                fields.extend([("days".to_owned(), json!([])), ("since".to_owned(), json!(0))]);
+            }
+            if fields.contains_key("unseen") {
+                fields.insert("told".to_owned(), json!(0));
+            }
             if let Some(Value::Object(feedback)) = fields.get_mut("feedback") {
                 feedback.entry("until").or_insert(json!(null));
             }

@@ -25,7 +25,7 @@ use model::{
         Act, DeferredReady, HoldCause, MessageHistory, OwedMark, PersonBadge, PersonRecord, ToldClosing,
         Window,
     },
-    ready::{Ready, ReadyEntry, UnseenDays},
+    ready::{Ready, ReadyEntry},
     returns::ReturnSort,
     window::WindowTarget,
 };
@@ -204,7 +204,7 @@ pub(super) fn ready() -> Ready {
             },
         ],
         more: vec![0, 2],
-        badge: Some(unseen()),
+        badge: true,
     }
 }
 
@@ -312,22 +312,12 @@ pub(super) fn window() -> PersonRecord {
             ("site".into(), parse_instant("2026-11-19T20:00:00Z")),
         ]),
         habit: VisitHabit::from_visits([(7, 12), (21, 3)]),
-        badge: Some(PersonBadge {
-            plan: plan(),
-            unseen: unseen(),
-            told: parse_instant("2026-11-20T09:00:00Z"),
-            due: Some(parse_instant("2026-11-20T09:50:05Z")),
-        }),
+        badge: Some(PersonBadge { plan: plan(), due: Some(parse_instant("2026-11-20T09:50:05Z")) }),
         put_off: BTreeMap::from([(Day::parse("2026-11-19").unwrap(), parse_instant("2026-11-22T08:00:00Z"))]),
         rows: BTreeMap::from([(Day::parse("2026-11-20").unwrap(), 12)]),
         traces: BTreeMap::new(),
         keep_until: parse_instant("2026-12-01T00:00:00Z"),
     }
-}
-
-fn unseen() -> UnseenDays {
-    let days = ["2026-11-19", "2026-11-20"].map(|day| Day::parse(day).unwrap()).into();
-    UnseenDays { days, since: parse_instant("2026-11-19T18:00:00Z") }
 }
 
 fn by_hand_item(act: Act, key: Option<Arc<str>>) -> InboxItem {

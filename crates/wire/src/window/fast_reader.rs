@@ -10,7 +10,6 @@ use model::{
     closing_dates::ClosingNumber,
     habit::VisitHabit,
     person::{Act, HoldCause, MessageHistory, PersonBadge, PersonRecord, ToldClosing, Window},
-    ready::UnseenDays,
     trace::EntryTraces,
 };
 
@@ -78,14 +77,10 @@ fn read_window(rest: &mut DatumCursor<'_>) -> Option<Window> {
 
 fn read_badge(rest: &mut DatumCursor<'_>) -> Option<PersonBadge> {
     let plan = read_plan(rest)?;
-    let days = rest.read_list(|rest| rest.read_int().map(Day))?.into_iter().collect();
-    let unseen = UnseenDays { days, since: rest.read_instant()? };
-    Some(PersonBadge {
-        plan,
-        unseen,
-        told: rest.read_instant()?,
-        due: rest.read_optional(DatumCursor::read_instant)?,
-    })
+    rest.read_list(DatumCursor::read_int)?;
+    // Since when it counted, and when it was told: nobody asks any more.
+    let (_since, _told) = (rest.read_instant()?, rest.read_instant()?);
+    Some(PersonBadge { plan, due: rest.read_optional(DatumCursor::read_instant)? })
 }
 
 fn read_held(rest: &mut DatumCursor<'_>) -> Option<HoldCause> {
