@@ -5,9 +5,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use house_facts::day_ring::{DayRing, describe_other_life};
 use model::DayLife;
+use runtime::retry;
 use scylla::client::session::Session;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -18,6 +19,10 @@ use crate::{
     settings::Settings,
     statements::slot_name,
 };
+
+/// How often, and how long apart, nodes are asked for their data centre.
+const CENTER_LOOKS: usize = 30;
+const CENTER_PAUSE: Duration = Duration::from_secs(1);
 
 /// The versions, oldest first; what was released is never changed.
 const VERSIONS: &[&str] = &[
@@ -143,6 +148,7 @@ fn describe_lack(
 }
 
 async fn lay_keyspace(session: &Session, settings: &Settings, name: &str) -> anyhow::Result<Vec<String>> {
+    wait_for_centers(session).await?;
     let wanted = wanted_replication(session, settings);
     if let Some(found) = read_replication(session, name).await? {
         if let Some(says) = describe_lack(name, &found, &wanted) {
@@ -173,6 +179,19 @@ async fn lay_keyspace(session: &Session, settings: &Settings, name: &str) -> any
     );
     session.query_unpaged(cql, ()).await.with_context(|| format!("create keyspace {name}"))?;
     Ok(vec![format!("keyspace {name} was created")])
+}
+
+/// Waits until each node says in which data centre it is: one that has just come up answers before it knows.
+async fn wait_for_centers(session: &Session) -> anyhow::Result<()> {
+    for _ in 0..CENTER_LOOKS {
+        let centers = datacenters(session);
+        if !centers.is_empty() && centers.iter().all(|(name, _)| !name.is_empty()) {
+            return Ok(());
+        }
+        retry::wait_real_time(CENTER_PAUSE).await;
+        session.refresh_metadata().await.context("look at the nodes once more")?;
+    }
+    bail!("a node does not say in which data centre it is: begin again when all nodes are up")
 }
 
 /// Copies by data centre.
