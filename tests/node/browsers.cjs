@@ -16,7 +16,7 @@ function program(name) {
 
 // Firefox keeps its scheme from the start on.
 function launch(name, scheme = 'light') {
-  const common = {executablePath: program(name), headless: true, protocolTimeout: 180_000};
+  const common = {executablePath: program(name), headless: true, protocolTimeout: 600_000};
   if (name === 'firefox') {
     const extraPrefsFirefox = {
       'layout.css.prefers-color-scheme.content-override': scheme === 'dark' ? 0 : 1,

@@ -83,7 +83,10 @@ fn kills_leave_windows_of_every_type_told_once() {
     let watch = SteadyStopwatch::start();
     let mut untried = Vec::new();
     for round in 1..=ROUNDS {
-        let story = play_round(seed, round, &watch).unwrap();
+        let Some((story, are_all_open)) = play_round(seed, round, &watch).unwrap() else {
+            untried = vec!["a house that opened before its dates".to_owned()];
+            continue;
+        };
         let wrong = checks::find_wrong(&story);
         assert!(wrong.is_empty(), "TIDINGS_SEED={seed}: {wrong:#?}");
         println!(
@@ -93,6 +96,7 @@ fn kills_leave_windows_of_every_type_told_once() {
             watch.elapsed().as_secs()
         );
         untried = checks::find_untried(&story);
+        untried.extend((!are_all_open).then(|| "kills while windows of every type are open".to_owned()));
         if untried.is_empty() {
             return;
         }
@@ -105,8 +109,9 @@ fn now_ms() -> i64 {
     Clock::real(0).now()
 }
 
-/// Opens the house, tells it all and kills meanwhile; what became of it.
-fn play_round(seed: u64, round: u64, watch: &SteadyStopwatch) -> Result<WindowStory> {
+/// Opens the house, tells it all and kills meanwhile; what became of it, and whether each kill met windows of every type.
+/// Nothing if it opened too late for its dates.
+fn play_round(seed: u64, round: u64, watch: &SteadyStopwatch) -> Result<Option<(WindowStory, bool)>> {
     let (kafka, cql) = (engines::kafka()?, engines::cql()?);
     println!("engines after {} s", watch.elapsed().as_secs());
     let name = format!("windows_{}_{round}", std::process::id());
@@ -121,8 +126,7 @@ fn play_round(seed: u64, round: u64, watch: &SteadyStopwatch) -> Result<WindowSt
     house.wait_ready()?;
     println!("eight processes after {} s", watch.elapsed().as_secs());
     let begun = now_ms();
-    let cast =
-        StoryCast::new(&nines, begun, begun + GATHERING).context("it opened too late for all dates")?;
+    let Some(cast) = StoryCast::new(&nines, begun, begun + GATHERING) else { return Ok(None) };
     house.say("/v1/facts", &cast.facts())?;
     let mut plot = StoryPlot::new(&house, cast);
     let killed = AtomicBool::new(false);
@@ -136,13 +140,13 @@ fn play_round(seed: u64, round: u64, watch: &SteadyStopwatch) -> Result<WindowSt
         });
         (plot.play(killed), kills.join().unwrap())
     });
-    kills.and(told).with_context(|| house.read_logs())?;
+    let are_all_open = told.and(kills).with_context(|| house.read_logs())?;
     println!("all is said after {} s", watch.elapsed().as_secs());
     let mut story = plot.story;
     settle_story(&house, &mut story).with_context(|| house.read_logs())?;
     println!("what is due is told after {} s", watch.elapsed().as_secs());
     tell_rest(&house, &mut story).with_context(|| house.read_logs())?;
-    Ok(story)
+    Ok(Some((story, are_all_open)))
 }
 
 /// The catalogue with its dates, beside the templates of the other one.
@@ -157,8 +161,9 @@ fn write_catalogue(folder: &Path, nines: &NineTimes) -> Result<()> {
 }
 
 /// Kills each digest while windows of every type are open, and each sender; then one digest leaves, a third one
-/// comes, and the one that left comes back.
-fn kill_rooms(house: &RealHouse, people: &[String], seed: u64) -> Result<()> {
+/// comes, and the one that left comes back. Gives whether windows of every type were open each time.
+fn kill_rooms(house: &RealHouse, people: &[String], seed: u64) -> Result<bool> {
+    let mut are_all_open = true;
     let mut luck = RealLuck(seed);
     let mut order = [DIGESTS, SENDERS, FANOUTS];
     order.iter_mut().filter(|_| luck.below(2) == 1).for_each(|two| two.reverse());
@@ -167,7 +172,7 @@ fn kill_rooms(house: &RealHouse, people: &[String], seed: u64) -> Result<()> {
         for victim in [digest, sender, fanout] {
             pause_for(BETWEEN_KILLS + Duration::from_millis(luck.below(1_000)));
             if victim == digest {
-                wait_every_type_open(house, people)?;
+                are_all_open &= is_every_type_open(house, people)?;
             }
             house.check_alive()?;
             house.processes[victim].kill();
@@ -175,23 +180,23 @@ fn kill_rooms(house: &RealHouse, people: &[String], seed: u64) -> Result<()> {
             println!("killed {:?} {victim}", ROOMS[victim]);
         }
     }
-    wait_every_type_open(house, people)?;
+    are_all_open &= is_every_type_open(house, people)?;
     let (leaves, comes) = (&house.processes[digests[0]], &house.processes[THIRD]);
     leaves.stop()?;
     comes.start()?;
     wait_until(OPEN, &|| Ok(comes.is_ready()))?;
     println!("a digest left and a third one came");
-    wait_every_type_open(house, people)?;
+    are_all_open &= is_every_type_open(house, people)?;
     leaves.start()?;
     comes.kill();
     comes.start()?;
     println!("it came back, and the third one was killed");
     pause_for(BETWEEN_KILLS);
-    Ok(())
+    Ok(are_all_open)
 }
 
-/// Waits until somebody has an open window of each plan.
-fn wait_every_type_open(house: &RealHouse, people: &[String]) -> Result<()> {
+/// Waits until somebody has an open window of each plan. On a machine that is too busy those of a date may have closed.
+fn is_every_type_open(house: &RealHouse, people: &[String]) -> Result<bool> {
     let waited = SteadyStopwatch::start();
     loop {
         let mut missing = BTreeSet::from(WAITING);
@@ -208,10 +213,13 @@ fn wait_every_type_open(house: &RealHouse, people: &[String]) -> Result<()> {
             }
             if missing.is_empty() {
                 println!("windows of every type are open, after {} s", waited.elapsed().as_secs());
-                return Ok(());
+                return Ok(true);
             }
         }
-        ensure!(waited.elapsed() < OPEN, "no windows of {missing:?} are open");
+        if waited.elapsed() > OPEN {
+            println!("no windows of {missing:?} are open");
+            return Ok(false);
+        }
         pause_for(Duration::from_millis(200));
     }
 }

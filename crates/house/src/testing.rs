@@ -14,7 +14,7 @@ use model::{
     Channel, Person, PlanName, ReadyId, Tenant, UtcMillis, civil_time::ZoneRules, limits::DAY_MS,
     person::DeferredReady, ready::Ready,
 };
-use runtime::Clock;
+use runtime::{Clock, retry::wait_real_time};
 use sender::MailLinks;
 use tower::ServiceExt as _;
 use wire::{NoSchemaSource, token::LinkSecret};
@@ -203,6 +203,8 @@ impl HouseTestbed {
         self.post_json("/v1/changes", &serde_json::json!(
             {"id": item, "source": "t", "type": "item.offered", "subject": item, "maker": maker, "title": title, "offered": true}
         )).await;
+        // What comes in one millisecond has no order that a test could know.
+        wait_real_time(Duration::from_millis(2)).await;
     }
 
     async fn post_json(&self, path: &str, body: &serde_json::Value) {
