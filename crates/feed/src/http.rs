@@ -432,6 +432,7 @@ async fn within_time<T>(answer: impl Future<Output = Result<T, HttpProblem>>) ->
 fn describe_failure(error: anyhow::Error) -> HttpProblem {
     match error.downcast_ref() {
         Some(StoreError::Busy(_)) => HttpProblem::busy("the store is busy"),
+        Some(StoreError::Full(_)) => HttpProblem::from_text(ProblemType::DiskFull, "the disk is full"),
         _ => HttpProblem::internal(&error),
     }
 }

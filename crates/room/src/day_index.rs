@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use model::{
     Day, DayLife, UtcMillis, Value, ValueCell, VersionedState,
     limits::{AHEAD_MS_MAX, DAY_MS, LATE_MS_MAX},
+    notes::ERASED,
 };
 use store::{StateKey, Store};
 
@@ -34,6 +35,8 @@ pub struct DayIndex {
     days: BTreeSet<Day>,
     /// When each late day was noted.
     late: Vec<(Day, UtcMillis)>,
+    /// Of whoever is erased nothing is noted any more.
+    is_erased: bool,
 }
 
 impl DayIndex {
@@ -47,7 +50,7 @@ impl DayIndex {
         });
         let late: Vec<(Day, UtcMillis)> = late.collect();
         days.extend(late.iter().map(|(day, _)| *day));
-        Self { known_before, days, late }
+        Self { known_before, days, late, is_erased: notes.flag(ERASED) }
     }
 
     /// The days that live and may have entries.
@@ -66,7 +69,8 @@ impl DayIndex {
         began: UtcMillis,
     ) -> Option<VersionedState> {
         let before = Day::from_instant(began).plus(-OPEN_DAYS - MARGIN_DAYS);
-        if self.known_before.is_some_and(|known| known.plus(BEHIND_DAYS) > before) {
+        let is_new = self.known_before.is_some_and(|known| known.plus(BEHIND_DAYS) > before);
+        if is_new || self.is_erased {
             return None;
         }
         let days: BTreeSet<Day> = found.into_iter().filter(|day| *day < before).collect();
@@ -195,6 +199,12 @@ mod tests {
         assert_eq!(known.note_read(has, noon(TODAY + 6)), None, "it is new enough");
         assert!(known.note_read(has, noon(TODAY + 7)).is_some());
         assert_eq!(known.days_to_read(life, noon(TODAY + 90)).len(), 91, "a note of long ago says little");
+    }
+
+    #[test]
+    fn of_whoever_is_erased_nothing_is_noted() {
+        let notes = VersionedState::from_values(1, [(ERASED, Some(Value::Flag(true)))]);
+        assert_eq!(DayIndex::from_notes(&notes).note_read([Day(TODAY)], noon(TODAY)), None);
     }
 
     #[test]

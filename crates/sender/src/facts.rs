@@ -8,7 +8,7 @@ use std::{
 use catalogue::truth::{self, ReaderFacts};
 use courier::CallPayload;
 use model::{
-    DayLife, DayRow, DayView, EntryReason, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell,
+    Channel, DayLife, DayRow, DayView, EntryReason, Person, ReadyId, SubjectRef, UtcMillis, Value, ValueCell,
     VersionedState, WorldSnapshot,
     device::{self, PushDevice},
     entry::DayKey,
@@ -68,9 +68,13 @@ pub fn collect_wanted(ready: &Ready, view: &DayView, wanted: &mut WorldQuery) {
             }
         }
     }
-    // The number on the icon depends on what was revoked, and on what bundles ask of their subjects.
+    // The number on the icon depends on what of the news was revoked, and on what bundles ask of their subjects; what a push
+    // told may have to go from the screen.
     for (key, entry) in view.entries().filter(|_| ready.badge) {
-        if let Some(subject) = entry.subject() {
+        let attention = entry.attention(key);
+        let is_news = attention.is_listed() && attention.seen.is_none();
+        let is_wanted = is_news || entry.tellers(Channel::Push).next().is_some();
+        if let Some(subject) = entry.subject().filter(|_| is_wanted) {
             wanted.subjects.insert((ready.tenant.clone(), subject.clone()));
             wanted.entries.insert((ready.tenant.clone(), key));
         }
