@@ -126,13 +126,15 @@ async fn read_whole_shelf(
     facts: &PersonFacts,
     (begun, now): (i64, UtcMillis),
 ) -> anyhow::Result<PersonShelf> {
-    let index = DayIndex::from_notes(&facts.notes);
+    // Those of the facts are older than what the log is heard of: a late day that was noted since would be missed.
+    let key = StateKey::Notes(owner.tenant.clone(), owner.person.clone());
+    let notes = deps.room.store.states(std::slice::from_ref(&key)).await.context("the notes of a person")?;
+    let index = DayIndex::from_notes(&notes.into_iter().next().unwrap_or_default());
     let days = index.days_to_read(deps.room.store.day_life(), now);
     let views = read_days(deps, owner, days, now).await?;
     let found: Vec<Day> = views.iter().filter(|(_, view)| !view.is_empty()).map(|(day, _)| *day).collect();
     // Of names that somebody made up nothing is noted.
     if !found.is_empty() || !facts.profile.is_empty() {
-        let key = StateKey::Notes(owner.tenant.clone(), owner.person.clone());
         let notes = index.note_read(found, now).map(|note| (key, note));
         day_index::write_notes(&*deps.room.store, notes.into_iter().collect()).await;
     }

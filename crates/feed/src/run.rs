@@ -1,5 +1,5 @@
 //! The room at work: it reads what is told of persons' days, from where the log ends when it begins, and lets go of what it
-//! remembers of them. It writes nothing, so a process of it may come and go.
+//! remembers of them. A turn writes nothing, so a process of it may come and go.
 
 use async_trait::async_trait;
 use topic::{

@@ -144,9 +144,9 @@ pub fn wants_badge(
     now: UtcMillis,
 ) -> bool {
     ready.is_badge()
-        && !IconNews::find(ready, facts, (world, catalogue), now).is_known(facts)
         && find_reach(ready, facts, (catalogue, now)).by_all.is_ok()
         && device::read_devices(&facts.profile).iter().any(|device| device.platform != DevicePlatform::Web)
+        && !IconNews::find(ready, facts, (world, catalogue), now).is_known(facts)
 }
 
 fn check_entry(
