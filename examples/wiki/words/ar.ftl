@@ -89,6 +89,8 @@ plan-weekly = كل أسبوع
 plan-greeting = ترحيب
 title-pages = صفحاتك
 title-welcome = أهلًا بك
+title-alerts = تنبيهات
+title-notices = إشعارات
 
 maybe = ربما أُرسل من قبل
 maybe-line = ربما أُرسل من قبل.
@@ -101,4 +103,7 @@ more = { $count ->
    *[other] { $count } خبر آخر في الرسالة التالية.
 }
 foot = تصلك هذه الرسالة بشأن ما يحدث في صفحاتك أو في الصفحات التي تراقبها.
+less-of-this = أقل من هذا
+instead = { $title } بدلًا من ذلك
+settings = كل الإعدادات
 less = إيقاف الرسائل أو تقليلها

@@ -57,6 +57,8 @@ plan-weekly = Jede Woche
 plan-greeting = Begrüßung
 title-pages = Deine Seiten
 title-welcome = Willkommen
+title-alerts = Hinweise
+title-notices = Mitteilungen
 
 maybe = vielleicht schon einmal gesendet
 maybe-line = Vielleicht schon einmal gesendet.
@@ -65,4 +67,7 @@ more = { $count ->
    *[other] { $count } weitere in der nächsten Mail.
 }
 foot = Du bekommst diese Mail zu Seiten, die von dir sind oder die du beobachtest.
+less-of-this = Weniger davon
+instead = Stattdessen „{ $title }“
+settings = Alle Einstellungen
 less = Keine oder weniger Mails

@@ -58,6 +58,8 @@ plan-weekly = Every week
 plan-greeting = Greetings
 title-pages = Your pages
 title-welcome = Welcome
+title-alerts = Alerts
+title-notices = Notices
 
 maybe = may have been sent before
 maybe-line = May have been sent before.
@@ -65,4 +67,7 @@ more = { $count ->
    *[other] { $count } more in the next mail.
 }
 foot = You get this mail for what happens to pages of yours, or that you watch.
+less-of-this = Less of this
+instead = { $title } instead
+settings = All settings
 less = No more mail, or less of it

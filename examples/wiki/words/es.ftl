@@ -57,6 +57,8 @@ plan-weekly = Cada semana
 plan-greeting = Bienvenida
 title-pages = Tus páginas
 title-welcome = Bienvenida
+title-alerts = Alertas
+title-notices = Avisos
 
 maybe = quizá ya enviado antes
 maybe-line = Quizá ya enviado antes.
@@ -64,4 +66,7 @@ more = { $count ->
    *[other] { $count } más en el próximo correo.
 }
 foot = Recibes este correo por lo que pasa en tus páginas o en las que sigues.
+less-of-this = Menos de esto
+instead = Cambiar a «{ $title }»
+settings = Todos los ajustes
 less = No recibir más correos, o recibir menos

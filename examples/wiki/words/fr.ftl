@@ -57,6 +57,8 @@ plan-weekly = Chaque semaine
 plan-greeting = Bienvenue
 title-pages = Vos pages
 title-welcome = Bienvenue
+title-alerts = Alertes
+title-notices = Avis
 
 maybe = peut-être déjà envoyé
 maybe-line = Peut-être déjà envoyé.
@@ -65,4 +67,7 @@ more = { $count ->
    *[other] Encore { $count } dans le prochain mail.
 }
 foot = Vous recevez ce mail pour ce qui arrive à vos pages ou à celles que vous suivez.
+less-of-this = Moins de cela
+instead = Plutôt « { $title } »
+settings = Tous les réglages
 less = Ne plus recevoir de mails, ou en recevoir moins

@@ -35,9 +35,14 @@ plan-weekly = 毎週
 plan-greeting = ごあいさつ
 title-pages = あなたのページ
 title-welcome = ようこそ
+title-alerts = アラート
+title-notices = お知らせ
 
 maybe = 以前に送信された可能性があります
 maybe-line = 以前に送信された可能性があります。
 more = 次のメールであと{ $count }件お伝えします。
 foot = このメールは、あなたのページやウォッチ中のページの動きをお知らせするものです。
+less-of-this = これを減らす
+instead = 代わりに「{ $title }」にする
+settings = すべての設定
 less = メールを停止する、または減らす
