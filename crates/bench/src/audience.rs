@@ -13,7 +13,7 @@ use crate::{
     embedded_engines::open_embedded,
     fanout_room::{self, CATALOGUE},
     raw_loop,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
     rows::ROW_BYTES,
 };
 
@@ -28,6 +28,8 @@ const LINE_MIN: f64 = 0.5;
 /// Audiences of the line: each ten times the one before; the place of the first that fills slices.
 const FIRST_SIZE: usize = 10;
 const SLICES_FROM: usize = 3;
+const ENGINE: &str = "embedded, rows and announcements synced to disk before the commit";
+const CHECKED: &str = "every follower has the row once and was announced once";
 
 /// One audience, several rounds, beside both loops.
 pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<BenchReport> {
@@ -43,26 +45,13 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
         held &= all;
     }
     let seconds = BenchFigure::seconds("one event to all", &ours, &engine);
-    Ok(BenchReport {
-        bench: "fanout".into(),
-        engine: "embedded, rows and announcements synced to disk before the commit".into(),
-        machine: describe_machine(),
-        figures: vec![
-            if size <= BAR_SIZE { seconds.at_most(SECONDS_MAX) } else { seconds },
-            BenchFigure::rate(
-                "entries, against the store's own write of the same rows",
-                size,
-                &ours,
-                &engine,
-            )
-            .ratio_at_least(RATIO_MIN),
-            BenchFigure::rate("entries, against the bare database", size, &ours, &database),
-        ],
-        oracle: BenchOracle {
-            checked: "every follower has the row once and was announced once".into(),
-            held,
-        },
-    })
+    let against_store = "entries, against the store's own write of the same rows";
+    let figures = vec![
+        if size <= BAR_SIZE { seconds.at_most(SECONDS_MAX) } else { seconds },
+        BenchFigure::rate(against_store, size, &ours, &engine).ratio_at_least(RATIO_MIN),
+        BenchFigure::rate("entries, against the bare database", size, &ours, &database),
+    ];
+    Ok(BenchReport::new("fanout", ENGINE, figures, (CHECKED, held)))
 }
 
 /// Audiences from ten up to a size, each ten times the one before: what a follower costs must not grow.
@@ -92,18 +81,8 @@ pub async fn run_sizes(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow:
             BenchFigure::compared_with(name, large.value, "per second", small.value).ratio_at_least(LINE_MIN);
         figures.push(figure);
     }
-    Ok(BenchReport {
-        bench: "line".into(),
-        engine:
-            "embedded, rows and announcements synced to disk before the commit; against the store's own write"
-                .into(),
-        machine: describe_machine(),
-        figures,
-        oracle: BenchOracle {
-            checked: "every follower has the row once and was announced once".into(),
-            held,
-        },
-    })
+    let engine = format!("{ENGINE}; against the store's own write");
+    Ok(BenchReport::new("line", engine, figures, (CHECKED, held)))
 }
 
 /// The bare loop: the same rows straight into the same store engine, a slice's worth at a time.

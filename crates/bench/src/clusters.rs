@@ -1,9 +1,10 @@
 //! Clusters that others run: a bench has topics by a prefix of its own and a keyspace of its own in them, and
 //! takes both away when it ends, however it ends.
 
-use std::{sync::Arc, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow, bail, ensure};
+use model::DayLife;
 use rdkafka::{
     admin::{AdminClient, AdminOptions, ResourceSpecifier},
     client::DefaultClientContext,
@@ -14,6 +15,8 @@ use scylla::client::session::Session;
 use store_cql::CqlStore;
 use tokio::task::spawn_blocking;
 use topic_kafka::{KafkaTopics, settings::ReplicationSettings};
+
+use crate::process::BenchProgram;
 
 /// How to reach them.
 #[derive(Clone, Debug)]
@@ -79,6 +82,49 @@ pub async fn run_on_both<T>(
     let done = done?;
     ended.0.and(ended.1)?;
     Ok(done)
+}
+
+/// Refuses clusters that not every process may use: a bench of the program hands on their addresses, and no secrets.
+pub fn check_open(bench: &str, clusters: &BenchClusters) -> anyhow::Result<()> {
+    let (kafka, cql) = (&clusters.kafka.security, &clusters.cql);
+    ensure!(
+        kafka.tls.is_none() && kafka.login.is_none() && cql.tls.is_none() && cql.login.is_none(),
+        "`{bench}` hands the clusters' addresses on to processes of its own, and no passwords or certificates: it needs \
+         clusters without"
+    );
+    Ok(())
+}
+
+/// Has the program work on clusters: it finds them in its folder, and what it needs is made there.
+pub fn prepare_program(bed: &BenchProgram, log: &ClusterLog, tables: &ClusterTables) -> anyhow::Result<()> {
+    fs::write(bed.path("tidings.yaml"), program_settings(log, tables, bed))?;
+    bed.run("data", &["migrate"]).map(drop)
+}
+
+fn program_settings(log: &ClusterLog, tables: &ClusterTables, bed: &BenchProgram) -> String {
+    let (kafka, cql) = (&log.settings, &tables.settings);
+    let points: Vec<String> = cql.contact_points.iter().map(|point| format!("'{point}'")).collect();
+    let brokers: Vec<String> =
+        kafka.brokers.split(',').map(|broker| format!("'{}'", broker.trim())).collect();
+    let replication: Vec<String> =
+        cql.replication.iter().map(|(name, copies)| format!("{name}: {copies}")).collect();
+    let replication = match replication.is_empty() {
+        true => String::new(),
+        false => format!("  replication: {{{}}}\n", replication.join(", ")),
+    };
+    let datacenter = cql.datacenter.iter().map(|name| format!("  datacenter: {name}\n")).collect::<String>();
+    format!(
+        "engine: production\nlisten: 127.0.0.1:0\nlog:\n  filter: warn\ncatalogue: {}\n\
+         kafka:\n  brokers: [{}]\n  prefix: {}\n  replication: {}\n  min_insync: {}\n\
+         cql:\n  contact_points: [{}]\n  keyspace: {}\n{replication}{datacenter}",
+        bed.path("").display(),
+        brokers.join(", "),
+        kafka.prefix,
+        kafka.replication.factor,
+        kafka.replication.min_insync,
+        points.join(", "),
+        cql.keyspace,
+    )
 }
 
 /// Kafka.
@@ -187,7 +233,9 @@ impl ClusterTables {
     /// Makes nothing yet.
     pub async fn open(clusters: &BenchClusters) -> anyhow::Result<Self> {
         let timeout = clusters.cql.timeout.max(CQL_PATIENCE);
-        let settings = store_cql::Settings { keyspace: unique_name(), timeout, ..clusters.cql.clone() };
+        // Days live here as long as in the program, which is told nothing of them.
+        let (keyspace, day_life) = (unique_name(), DayLife::default());
+        let settings = store_cql::Settings { keyspace, timeout, day_life, ..clusters.cql.clone() };
         let session = store_cql::open_session(&settings).await;
         let at = || format!("the store at {}", settings.contact_points.join(", "));
         let session = Arc::new(session.with_context(at).map_err(explain_unreachable)?);

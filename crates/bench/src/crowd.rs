@@ -1,20 +1,20 @@
 //! One event to a large crowd, told by one process and by several: fan-outs of the real program on clusters. A large crowd is
 //! cut, so each of them tells a part at the same time.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use futures::future::try_join_all;
 use model::{Event, Person};
-use runtime::{clock::SteadyStopwatch, retry};
+use runtime::clock::SteadyStopwatch;
 use store::Store;
 use topic::Topics;
 
 use crate::{
-    clusters::{BenchClusters, ClusterLog, ClusterTables, run_on_both},
+    clusters::{BenchClusters, ClusterLog, ClusterTables, check_open, prepare_program, run_on_both},
     fanout_room::{self, await_fanout},
     process::{BenchProcess, BenchProgram},
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
 };
 
 /// Processes that tell the crowd. One alone comes again in the end: what the machine did meanwhile shows there.
@@ -24,9 +24,6 @@ const EVENTS: usize = 3;
 /// With so many processors for each process, the crowd is told at so much of so many times the speed of one alone.
 const PROCESSORS_EACH: usize = 2;
 const SHARE_MIN: f64 = 0.75;
-/// Until a process has opened its engines and has partitions.
-const OPENING: Duration = Duration::from_secs(120);
-const LOOK: Duration = Duration::from_millis(50);
 
 pub async fn run(
     size: usize,
@@ -34,14 +31,7 @@ pub async fn run(
     program: &Path,
     progress: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<BenchReport> {
-    ensure!(
-        clusters.kafka.security.tls.is_none()
-            && clusters.kafka.security.login.is_none()
-            && clusters.cql.login.is_none()
-            && clusters.cql.tls.is_none(),
-        "`crowd` hands the clusters' addresses on to processes of its own, and no passwords or certificates: it needs \
-         clusters without"
-    );
+    check_open("crowd", clusters)?;
     run_on_both(clusters, async |log, tables| measure_crowd(size, log, tables, program, progress).await).await
 }
 
@@ -54,8 +44,7 @@ async fn measure_crowd(
 ) -> anyhow::Result<BenchReport> {
     progress(&format!("crowd: topics and tables are made, {size} persons follow"));
     let bed = BenchProgram::new(program)?;
-    fs::write(bed.path("tidings.yaml"), cluster_settings(log, tables, &bed))?;
-    bed.run("data", &["migrate"])?;
+    prepare_program(&bed, log, tables)?;
     let topics: Arc<dyn Topics> = Arc::new(log.engine()?);
     let store: Arc<dyn Store> = Arc::new(tables.engine().await?);
     let persons = fanout_room::numbered_persons(size)?;
@@ -103,58 +92,15 @@ async fn build_report(
             figure
         }
     };
-    Ok(BenchReport {
-        bench: "crowd".into(),
-        engine: format!("{}; {}; the real program", log.says, tables.says),
-        machine: describe_machine(),
-        figures: took.iter().map(figure).collect(),
-        oracle: BenchOracle {
-            checked: "every follower has one row of each event, and was announced once for each".into(),
-            held,
-        },
-    })
-}
-
-/// The settings of processes on these clusters.
-fn cluster_settings(log: &ClusterLog, tables: &ClusterTables, bed: &BenchProgram) -> String {
-    let (kafka, cql) = (&log.settings, &tables.settings);
-    let points: Vec<String> = cql.contact_points.iter().map(|point| format!("'{point}'")).collect();
-    let brokers: Vec<String> =
-        kafka.brokers.split(',').map(|broker| format!("'{}'", broker.trim())).collect();
-    let replication: Vec<String> =
-        cql.replication.iter().map(|(name, copies)| format!("{name}: {copies}")).collect();
-    let replication = match replication.is_empty() {
-        true => String::new(),
-        false => format!("  replication: {{{}}}\n", replication.join(", ")),
-    };
-    let datacenter = cql.datacenter.iter().map(|name| format!("  datacenter: {name}\n")).collect::<String>();
-    format!(
-        "engine: production\nlisten: 127.0.0.1:0\nlog:\n  filter: warn\ncatalogue: {}\n\
-         kafka:\n  brokers: [{}]\n  prefix: {}\n  replication: {}\n  min_insync: {}\n\
-         cql:\n  contact_points: [{}]\n  keyspace: {}\n{replication}{datacenter}",
-        bed.path("").display(),
-        brokers.join(", "),
-        kafka.prefix,
-        kafka.replication.factor,
-        kafka.replication.min_insync,
-        points.join(", "),
-        cql.keyspace,
-    )
+    let engine = format!("{}; {}; the real program", log.says, tables.says);
+    let checked = "every follower has one row of each event, and was announced once for each";
+    Ok(BenchReport::new("crowd", engine, took.iter().map(figure).collect(), (checked, held)))
 }
 
 /// Starts so many fan-outs, and returns when all of them are ready.
 async fn start_processes(bed: &BenchProgram, processes: usize) -> anyhow::Result<Vec<BenchProcess>> {
     let start = |n: usize| bed.start(&format!("data-{n}"), &["run", "fanout"]);
     let started: Vec<BenchProcess> = (0..processes).map(start).collect::<Result<_, _>>()?;
-    let watch = SteadyStopwatch::start();
-    try_join_all(started.iter().map(|process| async {
-        while !process.is_ready() {
-            ensure!(watch.elapsed() < OPENING, "a fan-out is not ready after {} s", OPENING.as_secs());
-            retry::wait_real_time(LOOK).await;
-        }
-        Ok(())
-    }))
-    .await
-    .context("start the fan-outs")?;
+    try_join_all(started.iter().map(BenchProcess::await_ready)).await.context("start the fan-outs")?;
     Ok(started)
 }

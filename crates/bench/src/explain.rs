@@ -11,7 +11,7 @@ use crate::{
     flow,
     http_load::HttpLoadClient,
     process::BenchProgram,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine, quantile_millis},
+    report::{BenchFigure, BenchReport, quantile_millis},
 };
 
 /// The bar: an answer is there within so long.
@@ -57,23 +57,19 @@ pub async fn run(
         took.sort_unstable();
         BenchFigure::compared_with(name, quantile_millis(took, part), "ms", quantile_millis(&unheard, 0.5))
     };
-    Ok(BenchReport {
-        bench: "explain".into(),
-        engine: format!("embedded, the real program, by HTTP, among {} events; against a change that nobody heard of", load.events),
-        machine: describe_machine(),
-        figures: vec![
-            figure("half of the answers about a follower", &mut told, 0.5).at_most(ANSWER_MS_MAX),
-            figure("99 of 100 answers about a follower", &mut told, 0.99).at_most(ANSWER_MS_MAX),
-            figure("half of the answers about somebody else", &mut others, 0.5).at_most(ANSWER_MS_MAX),
-            figure("99 of 100 answers about somebody else", &mut others, 0.99).at_most(ANSWER_MS_MAX),
-        ],
-        oracle: BenchOracle {
-            checked: "each answer is of the change that was asked for, and says that its follower waits for the mail \
-                      and nobody else does"
-                .into(),
-            held,
-        },
-    })
+    let engine = format!(
+        "embedded, the real program, by HTTP, among {} events; against a change that nobody heard of",
+        load.events
+    );
+    let figures = vec![
+        figure("half of the answers about a follower", &mut told, 0.5).at_most(ANSWER_MS_MAX),
+        figure("99 of 100 answers about a follower", &mut told, 0.99).at_most(ANSWER_MS_MAX),
+        figure("half of the answers about somebody else", &mut others, 0.5).at_most(ANSWER_MS_MAX),
+        figure("99 of 100 answers about somebody else", &mut others, 0.99).at_most(ANSWER_MS_MAX),
+    ];
+    let checked = "each answer is of the change that was asked for, and says that its follower waits for the mail and \
+                   nobody else does";
+    Ok(BenchReport::new("explain", engine, figures, (checked, held)))
 }
 
 /// How long an answer took, and its verdict; `other` if it is of another change.

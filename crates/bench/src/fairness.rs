@@ -25,7 +25,7 @@ use crate::{
     clusters::{BenchClusters, run_on_both},
     embedded_engines::open_embedded,
     ready_load::{self, ReadyLoad, URGENT_PLAN},
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine, quantile_millis},
+    report::{BenchFigure, BenchReport, quantile_millis},
     sender_room,
 };
 
@@ -113,24 +113,17 @@ fn report(size: usize, engine: String, findings: &FairnessFindings) -> BenchRepo
     let (told, took) = findings.meanwhile;
     let a_millisecond = [Duration::from_millis(told as u64)];
     let but = findings.wrong.as_ref().map(|wrong| format!("; but {wrong}")).unwrap_or_default();
-    BenchReport {
-        bench: "fairness".into(),
-        engine,
-        machine: describe_machine(),
-        figures: vec![
-            late("the median", 0.5),
-            late("99 of 100", 0.99).at_most(most),
-            late("the latest", 1.0),
-            BenchFigure::rate("messages of the other tenant, against 1,000", told, &[took], &a_millisecond),
-        ],
-        oracle: BenchOracle {
-            checked: format!(
-                "each urgent push left once, 99 of 100 within {most} ms; of the other tenant's messages none left \
-                 twice, and each that was read left or was given back{but}"
-            ),
-            held: findings.wrong.is_none() && p99 <= most,
-        },
-    }
+    let figures = vec![
+        late("the median", 0.5),
+        late("99 of 100", 0.99).at_most(most),
+        late("the latest", 1.0),
+        BenchFigure::rate("messages of the other tenant, against 1,000", told, &[took], &a_millisecond),
+    ];
+    let checked = format!(
+        "each urgent push left once, 99 of 100 within {most} ms; of the other tenant's messages none left twice, and \
+         each that was read left or was given back{but}"
+    );
+    BenchReport::new("fairness", engine, figures, (checked, findings.wrong.is_none() && p99 <= most))
 }
 
 /// Queues, starts the sender, has pushes arrive, and looks into the books.

@@ -14,7 +14,7 @@ use crate::{
     http_load::{HttpLoadClient, LoadPace},
     process::BenchProgram,
     raw_loop,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine, quantile_millis},
+    report::{BenchFigure, BenchReport, quantile_millis},
 };
 
 /// The bar: so many records a second, and of a hundred of them ninety-nine answered within so long.
@@ -69,34 +69,21 @@ pub async fn run(
     let held = said.has_everything(&bed.path("data"), size + fast).await?;
     #[allow(clippy::cast_precision_loss, reason = "figures for people to read")]
     let (rate, wanted) = (late.len() as f64 / took.as_secs_f64(), PER_SECOND as f64);
-    Ok(BenchReport {
-        bench: "feedback".into(),
-        engine: format!(
-            "embedded, the real program, HTTP in requests of {OF_REQUEST}, synced before each answer; \
-             told to come again {busy} times"
-        ),
-        machine: describe_machine(),
-        figures: vec![
-            BenchFigure::compared_with(
-                "records answered, against those that were due",
-                rate,
-                "per second",
-                wanted,
-            )
-            .ratio_at_least(RATE_MIN),
-            answered_within("half of them", 0.5, &late, &bare),
-            answered_within("99 of 100", 0.99, &late, &bare).at_most(P99_MS_MAX),
-            answered_within("all of them", 1.0, &late, &bare),
-            BenchFigure::rate("records as fast as it goes", fast, &[fast_took], &[bare_took]),
-        ],
-        oracle: BenchOracle {
-            checked:
-                "after the program was killed the log has every record that was answered, each entry named \
-                      is marked, and each cell stands at the last instant said"
-                    .into(),
-            held,
-        },
-    })
+    let engine = format!(
+        "embedded, the real program, HTTP in requests of {OF_REQUEST}, synced before each answer; \
+         told to come again {busy} times"
+    );
+    let reached = "records answered, against those that were due";
+    let figures = vec![
+        BenchFigure::compared_with(reached, rate, "per second", wanted).ratio_at_least(RATE_MIN),
+        answered_within("half of them", 0.5, &late, &bare),
+        answered_within("99 of 100", 0.99, &late, &bare).at_most(P99_MS_MAX),
+        answered_within("all of them", 1.0, &late, &bare),
+        BenchFigure::rate("records as fast as it goes", fast, &[fast_took], &[bare_took]),
+    ];
+    let checked = "after the program was killed the log has every record that was answered, each entry named is marked, \
+                   and each cell stands at the last instant said";
+    Ok(BenchReport::new("feedback", engine, figures, (checked, held)))
 }
 
 /// Within how many milliseconds a share of the records was answered, beside the bare database.

@@ -12,7 +12,7 @@ use runtime::{Clock, clock::SteadyStopwatch};
 
 use crate::{
     process::{BenchProcess, BenchProgram},
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
 };
 
 /// Authors, each followed by one person of their own.
@@ -45,32 +45,17 @@ pub async fn run(
         (last as f64 / middle.max(1) as f64, most(&memory) as f64 / f64::from(1 << 20), |took: Duration| {
             size as f64 / took.as_secs_f64()
         });
-    Ok(BenchReport {
-        bench: "flow".into(),
-        engine: "embedded, the real program, events by HTTP in requests of 500, synced before each answer"
-            .into(),
-        machine: describe_machine(),
-        figures: vec![
-            BenchFigure::bound(
-                "memory of the last third against the middle one",
-                growth,
-                "times",
-                GROWTH_MAX,
-            ),
-            BenchFigure::compared_with("memory at most", mib, "MiB", mib),
-            BenchFigure::compared_with("events taken", rate(published), "per second", rate(published)),
-            BenchFigure::compared_with(
-                "events taken and written into days",
-                rate(arrived),
-                "per second",
-                rate(published),
-            ),
-        ],
-        oracle: BenchOracle {
-            checked: format!("{ASKED} persons have every entry, and the memory is within its bound"),
-            held: held && (size < WARM_EVENTS || growth <= GROWTH_MAX),
-        },
-    })
+    let engine = "embedded, the real program, events by HTTP in requests of 500, synced before each answer";
+    let (taken, written) = (rate(published), rate(arrived));
+    let figures = vec![
+        BenchFigure::bound("memory of the last third against the middle one", growth, "times", GROWTH_MAX),
+        BenchFigure::compared_with("memory at most", mib, "MiB", mib),
+        BenchFigure::compared_with("events taken", taken, "per second", taken),
+        BenchFigure::compared_with("events taken and written into days", written, "per second", taken),
+    ];
+    let checked = format!("{ASKED} persons have every entry, and the memory is within its bound");
+    let held = held && (size < WARM_EVENTS || growth <= GROWTH_MAX);
+    Ok(BenchReport::new("flow", engine, figures, (checked, held)))
 }
 
 /// What went through a house, and how.

@@ -16,7 +16,7 @@ use topic::Topics;
 use crate::{
     clusters::{BenchClusters, ClusterLog, ClusterTables, run_on_both},
     fanout_room::{self, CATALOGUE, FanoutBench},
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
     timed_store::TimedStore,
 };
 
@@ -90,24 +90,16 @@ async fn measure_fanout(
         && fanout_room::is_all_stored(&*store, &own, &events, &persons).await?;
     let seconds = BenchFigure::seconds("one event to all, until committed", &whole, &raw);
     let bare = format!("a bare loop of the driver, {} at once", bare.in_flight);
-    Ok(BenchReport {
-        bench: "fanout".into(),
-        engine: format!("{}; {}", log.says, tables.says),
-        machine: describe_machine(),
-        figures: vec![
-            if size <= BAR_SIZE { seconds.at_most(SECONDS_MAX) } else { seconds },
-            BenchFigure::rate(&format!("rows of the stage of writing, against {bare}"), size, &stage, &raw)
-                .ratio_at_least(RATIO_MIN),
-            BenchFigure::rate("rows in the room while it also reads, against the same", size, &beside, &raw),
-            BenchFigure::rate("rows of the whole fan-out, against the same", size, &whole, &raw),
-        ],
-        oracle: BenchOracle {
-            checked: "every follower has one row of each event, by the room and by the stage alone, and was \
-                      announced once for each"
-                .into(),
-            held,
-        },
-    })
+    let figures = vec![
+        if size <= BAR_SIZE { seconds.at_most(SECONDS_MAX) } else { seconds },
+        BenchFigure::rate(&format!("rows of the stage of writing, against {bare}"), size, &stage, &raw)
+            .ratio_at_least(RATIO_MIN),
+        BenchFigure::rate("rows in the room while it also reads, against the same", size, &beside, &raw),
+        BenchFigure::rate("rows of the whole fan-out, against the same", size, &whole, &raw),
+    ];
+    let checked = "every follower has one row of each event, by the room and by the stage alone, and was announced once \
+                   for each";
+    Ok(BenchReport::new("fanout", format!("{}; {}", log.says, tables.says), figures, (checked, held)))
 }
 
 /// The stage of writing by itself: the rows slice after slice, and of a slice the parts at once, as the room has

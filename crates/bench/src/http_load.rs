@@ -52,32 +52,40 @@ impl HttpLoadClient {
 
     /// Sends a body until it is taken: what a service does that was told to come again.
     pub async fn post(&self, path: &str, body: &str) -> anyhow::Result<String> {
-        let _room = self.room.acquire().await?;
-        for _ in 0..TRIES_MAX {
-            let answer =
-                timeout(PATIENCE, self.try_request("POST", path, body)).await.context("no answer came")?;
-            match answer.with_context(|| format!("post to {path}"))? {
-                (202, said) => return Ok(said),
-                (429 | 503, _) => {
-                    *lock_mutex(&self.busy) += 1;
-                    sleep(BUSY_PAUSE).await;
-                }
-                (status, said) => bail!("{path} answered {status}: {said}"),
-            }
-        }
-        bail!("{path} was busy {TRIES_MAX} times")
+        self.post_patiently(path, body, (TRIES_MAX, BUSY_PAUSE)).await
     }
 
     /// Sends a body until it is taken, also by a house that has enough of us for a minute.
     pub async fn post_in_time(&self, path: &str, body: &str) -> anyhow::Result<String> {
-        for _ in 0..QUOTA_TRIES_MAX {
-            match self.try_request("POST", path, body).await.with_context(|| format!("post to {path}"))? {
+        self.post_patiently(path, body, (QUOTA_TRIES_MAX, QUOTA_PAUSE)).await
+    }
+
+    async fn post_patiently(
+        &self,
+        path: &str,
+        body: &str,
+        (tries, pause): (usize, Duration),
+    ) -> anyhow::Result<String> {
+        let _room = self.room.acquire().await?;
+        for _ in 0..tries {
+            match self.request("POST", path, body).await? {
                 (202, said) => return Ok(said),
-                (429 | 503, _) => sleep(QUOTA_PAUSE).await,
+                (429 | 503, _) => {
+                    *lock_mutex(&self.busy) += 1;
+                    sleep(pause).await;
+                }
                 (status, said) => bail!("{path} answered {status}: {said}"),
             }
         }
-        bail!("{path} took nothing for {QUOTA_TRIES_MAX} s")
+        bail!("{path} was busy {tries} times")
+    }
+
+    /// Sends a body once, to a path that answers 200; what it said.
+    pub async fn post_json(&self, path: &str, body: &str) -> anyhow::Result<String> {
+        let _room = self.room.acquire().await?;
+        let (status, said) = self.request("POST", path, body).await?;
+        ensure!(status == 200, "{path} answered {status}: {said}");
+        Ok(said)
     }
 
     /// What the house answers to a question.
@@ -89,13 +97,18 @@ impl HttpLoadClient {
 
     /// The same with its status, whatever that is.
     pub async fn get_any(&self, path: &str) -> anyhow::Result<(u16, String)> {
-        let answer = timeout(PATIENCE, self.try_request("GET", path, "")).await.context("no answer came")?;
-        answer.with_context(|| format!("get {path}"))
+        let _room = self.room.acquire().await?;
+        self.request("GET", path, "").await
     }
 
     /// How often the house was busy by now.
     pub fn busy_answers(&self) -> usize {
         *lock_mutex(&self.busy)
+    }
+
+    async fn request(&self, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, String)> {
+        let answer = timeout(PATIENCE, self.try_request(method, path, body)).await;
+        answer.context("no answer came")?.with_context(|| format!("{method} {path}"))
     }
 
     async fn try_request(&self, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, String)> {
@@ -109,8 +122,10 @@ impl HttpLoadClient {
             }
         };
         let (address, key, length) = (&self.address, &self.key, body.len());
+        let form =
+            if body.starts_with('[') { "application/cloudevents-batch+json" } else { "application/json" };
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {address}\r\n{key}content-type: application/cloudevents-batch+json\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\n{key}content-type: {form}\r\n\
              content-length: {length}\r\n\r\n{body}"
         );
         connection.write_all(request.as_bytes()).await?;

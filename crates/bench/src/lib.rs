@@ -5,9 +5,9 @@
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
 //! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`crowd`] (by several processes), [`route`],
-//! [`nearby_people`], [`startup`], [`flow`], [`explain`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`], [`fairness`], [`traced_flow`] and [`streams`] are the benches. [`startup`], [`flow`],
+//! [`nearby_people`], [`startup`], [`flow`], [`explain`], [`windows`], [`feedback`], [`feeds`], [`tenants`], [`mails`], [`pushes`], [`fairness`], [`traced_flow`] and [`streams`] are the benches. [`startup`], [`flow`],
 //! [`explain`], [`windows`], [`feedback`] and [`tenants`] run the real program as [`process`] starts it; [`http_load`] is HTTP at a pace, [`feedback_load`] what
-//! is said by it. [`streams`] runs beside a program of others, the [`streams_peer`]. [`fanout_room`] is the fan-out at work and
+//! is said by it. [`streams`] runs beside a program of others, the [`streams_peer`], and [`feeds`], on either kind of engine, beside the [`echo_peer`], on what [`feed_load`] writes. [`fanout_room`] is the fan-out at work and
 //! [`digest_room`] the digest, [`sender_room`] the sender, with the [`ready_load`] that it is given; [`clusters`] are engines that others run, with what a bench makes there and takes away.
 
 pub mod report;
@@ -17,6 +17,7 @@ pub mod crowd;
 pub mod explain;
 pub mod fairness;
 pub mod feedback;
+pub mod feeds;
 pub mod flow;
 pub mod followers;
 pub mod log;
@@ -33,7 +34,9 @@ pub mod windows;
 
 pub mod clusters;
 pub mod digest_room;
+pub mod echo_peer;
 pub mod fanout_room;
+pub mod feed_load;
 pub mod feedback_load;
 pub mod http_load;
 pub mod process;
@@ -74,7 +77,7 @@ const fn define_bench(name: &'static str, size: usize, measures: &'static str) -
 }
 
 /// What there is to run.
-pub const BENCHES: [BenchDefinition; 18] = [
+pub const BENCHES: [BenchDefinition; 19] = [
     define_bench(
         "log",
         100_000,
@@ -159,6 +162,16 @@ pub const BENCHES: [BenchDefinition; 18] = [
     },
     BenchDefinition {
         runs_program: true,
+        on_clusters: true,
+        has_peer: true,
+        ..define_bench(
+            "feed",
+            10_000,
+            "pages of people with so many entries each, 500 a second; against MediaWiki's queries in MariaDB",
+        )
+    },
+    BenchDefinition {
+        runs_program: true,
         ..define_bench(
             "tenants",
             1_500_000,
@@ -220,6 +233,7 @@ pub async fn run_bench(
         ("fanout", Some(clusters)) => followers::run(size, clusters, progress).await,
         ("crowd", Some(clusters)) => crowd::run(size, clusters, program, progress).await,
         ("route", Some(clusters)) => route::run_on_clusters(size, clusters, progress).await,
+        ("feed", Some(clusters)) => feeds::run_on_clusters(size, clusters, program, progress).await,
         ("fairness", Some(clusters)) => fairness::run_on_clusters(size, clusters, progress).await,
         ("streams", Some(clusters)) => streams::run(size, clusters, progress).await,
         (name, Some(_)) => {
@@ -244,6 +258,7 @@ pub async fn run_bench(
         ("start", None) => startup::run(size, program, progress).await,
         ("explain", None) => explain::run(size, program, progress).await,
         ("flow", None) => flow::run(size, program, progress).await,
+        ("feed", None) => feeds::run_embedded(size, program, progress).await,
         ("feedback", None) => feedback::run(size, program, progress).await,
         ("tenants", None) => tenants::run(size, program, progress).await,
         (_, None) => windows::run(size, program, progress).await,

@@ -7,7 +7,7 @@ use topic::{NewRecord, TopicRetention, TopicSpec, Topics, embedded::EmbeddedTopi
 
 use crate::{
     ROUNDS, raw_loop,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
 };
 
 const BYTES: usize = 200;
@@ -24,13 +24,9 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
         ours.push(took);
         held &= all;
     }
-    Ok(BenchReport {
-        bench: "log".into(),
-        engine: "embedded, synced to disk before each answer".into(),
-        machine: describe_machine(),
-        figures: vec![BenchFigure::rate("records appended", size, &ours, &others)],
-        oracle: BenchOracle { checked: "every record is there once, in order, after reopening".into(), held },
-    })
+    let figures = vec![BenchFigure::rate("records appended", size, &ours, &others)];
+    let checked = "every record is there once, in order, after reopening";
+    Ok(BenchReport::new("log", "embedded, synced to disk before each answer", figures, (checked, held)))
 }
 
 async fn time_appends(dir: &std::path::Path, size: usize) -> anyhow::Result<(Duration, bool)> {

@@ -30,7 +30,7 @@ use tokio::task::spawn_blocking;
 use crate::{
     embedded_engines::open_embedded,
     ready_load::{self, ReadyLoad},
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
     sender_room::{CollectingCourier, SenderBench},
     sink::BenchMailSink,
 };
@@ -83,20 +83,12 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
         figures.push(BenchFigure::rate(rest, size, &without_sink, &bare));
     }
     let held = desk.is_all_sent(&readys).await? && sink.has_taken(taken as u64).await;
-    Ok(BenchReport {
-        bench: "mail".into(),
-        engine: format!(
-            "embedded, synced to disk before each answer; RSA of 2048 bits; over {CONNECTIONS} connections; on the same cores {}",
-            sink.name()
-        ),
-        machine: describe_machine(),
-        figures,
-        oracle: BenchOracle {
-            checked: "the journal has each mail as sent by one claim, and the sink took so many and no more"
-                .into(),
-            held,
-        },
-    })
+    let engine = format!(
+        "embedded, synced to disk before each answer; RSA of 2048 bits; over {CONNECTIONS} connections; on the same cores {}",
+        sink.name()
+    );
+    let checked = "the journal has each mail as sent by one claim, and the sink took so many and no more";
+    Ok(BenchReport::new("mail", engine, figures, (checked, held)))
 }
 
 fn build_mailer(port: u16) -> anyhow::Result<MailCourier> {

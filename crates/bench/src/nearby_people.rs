@@ -13,7 +13,7 @@ use store::{StateKey, Store};
 use crate::{
     embedded_engines::open_embedded,
     fanout_room,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
 };
 
 const CATALOGUE: &str = r"
@@ -76,20 +76,13 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     let everybody = watch.elapsed();
     #[allow(clippy::cast_precision_loss, reason = "a ratio for people to read")]
     let rows = read as f64 / expected.len().max(1) as f64;
-    Ok(BenchReport {
-        bench: "near".into(),
-        engine: "embedded; against reading everybody's place".into(),
-        machine: describe_machine(),
-        figures: vec![
-            BenchFigure::bound("rows read for each person found", rows, "rows", ROWS_FOR_ONE_MAX),
-            BenchFigure::seconds("one event to all within 50 km", &[took], &[everybody]),
-        ],
-        oracle: BenchOracle {
-            checked: "exactly those within 50 km have a row, and the rows read for each are within the bound"
-                .into(),
-            held: held && rows <= ROWS_FOR_ONE_MAX,
-        },
-    })
+    let figures = vec![
+        BenchFigure::bound("rows read for each person found", rows, "rows", ROWS_FOR_ONE_MAX),
+        BenchFigure::seconds("one event to all within 50 km", &[took], &[everybody]),
+    ];
+    let checked = "exactly those within 50 km have a row, and the rows read for each are within the bound";
+    let oracle = (checked, held && rows <= ROWS_FOR_ONE_MAX);
+    Ok(BenchReport::new("near", "embedded; against reading everybody's place", figures, oracle))
 }
 
 /// People on a grid.

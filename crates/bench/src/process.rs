@@ -10,13 +10,16 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use runtime::clock::SteadyStopwatch;
+use runtime::{clock::SteadyStopwatch, retry};
 
 use crate::fanout_room;
 
 const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>{% for i in items %}{{ i.says }} {% endfor %}</mj-text></mj-column></mj-section></mj-body></mjml>";
 /// It answers within this, also while it restores.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
+/// Until it has opened its engines and is ready, on clusters with partitions of its own; and between two looks.
+const OPENING: Duration = Duration::from_secs(120);
+const LOOK: Duration = Duration::from_millis(50);
 const TEXT: &str = "{% for i in items %}{{ i.says }}\n{% endfor %}";
 
 /// The program, and a folder for everything that it needs.
@@ -131,9 +134,13 @@ impl BenchProcess {
         Ok(kib * 1024)
     }
 
-    /// Whether it says that it is ready.
-    pub fn is_ready(&self) -> bool {
-        self.get("/health/ready").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+    /// Returns when it says that it is ready.
+    pub async fn await_ready(&self) -> anyhow::Result<()> {
+        while !self.get("/health/ready").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+            ensure!(self.since.elapsed() < OPENING, "it is not ready after {} s", OPENING.as_secs());
+            retry::wait_real_time(LOOK).await;
+        }
+        Ok(())
     }
 
     /// What it answers, with the status.

@@ -23,7 +23,7 @@ use crate::{
     embedded_engines::open_embedded,
     push_services::{BenchPushServices, TOKENS},
     ready_load::{self, ReadyLoad},
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
     sender_room::{CollectingCourier, SenderBench},
 };
 
@@ -68,23 +68,16 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     }
     let held = desk.is_all_sent(&readys).await? && apps.take_counts() == (taken as u64, 0);
     let bar = [Duration::from_secs_f64(size as f64 / BAR)];
-    Ok(BenchReport {
-        bench: "push".into(),
-        engine: "embedded, synced to disk before each answer; the services on the same cores, over TLS".into(),
-        machine: describe_machine(),
-        figures: vec![
-            BenchFigure::rate("pushes by the whole room, against what is wanted", size, &whole, &bar)
-                .ratio_at_least(1.0),
-            BenchFigure::rate("pushes by the courier alone, against what is wanted", size, &alone, &bar)
-                .ratio_at_least(1.0),
-        ],
-        oracle: BenchOracle {
-            checked: "the journal has each push as sent by one claim; the services found each signed as theirs, and took \
-                      so many and no more"
-                .into(),
-            held,
-        },
-    })
+    let engine = "embedded, synced to disk before each answer; the services on the same cores, over TLS";
+    let figures = vec![
+        BenchFigure::rate("pushes by the whole room, against what is wanted", size, &whole, &bar)
+            .ratio_at_least(1.0),
+        BenchFigure::rate("pushes by the courier alone, against what is wanted", size, &alone, &bar)
+            .ratio_at_least(1.0),
+    ];
+    let checked = "the journal has each push as sent by one claim; the services found each signed as theirs, and took so \
+                   many and no more";
+    Ok(BenchReport::new("push", engine, figures, (checked, held)))
 }
 
 /// A person's device: of each kind as many.

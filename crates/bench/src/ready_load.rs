@@ -182,11 +182,7 @@ impl ReadyLoad {
     pub fn build_ready(&self, person: &Person, opening: i64) -> anyhow::Result<Ready> {
         let opening = self.now.plus(opening);
         let entry = |number| {
-            anyhow::Ok(ReadyEntry {
-                section: 0,
-                maybe: false,
-                ..ReadyEntry::new(self.key(number), work_ref(number)?, vec![self.reason(number)?])
-            })
+            anyhow::Ok(ReadyEntry::new(self.key(number), work_ref(number)?, vec![self.reason(number)?]))
         };
         Ok(Ready {
             id: ready::derive_ready_id(&self.tenant, person, &self.plan, "", opening, 0),
@@ -203,6 +199,7 @@ impl ReadyLoad {
             entries: (0..self.works).map(entry).collect::<Result<_, _>>()?,
             more: vec![0],
             badge: false,
+            renews: None,
         })
     }
 

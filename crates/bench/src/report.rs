@@ -46,25 +46,38 @@ pub struct BenchOracle {
     pub held: bool,
 }
 
+impl BenchReport {
+    /// What this machine came out with; what was checked there, and whether it held.
+    pub fn new(
+        bench: &str,
+        engine: impl Into<String>,
+        figures: Vec<BenchFigure>,
+        (checked, held): (impl Into<String>, bool),
+    ) -> Self {
+        let oracle = BenchOracle { checked: checked.into(), held };
+        Self { bench: bench.to_owned(), engine: engine.into(), machine: describe_machine(), figures, oracle }
+    }
+}
+
 impl BenchFigure {
     /// Things done per second, from the rounds of both sides.
     #[allow(clippy::cast_precision_loss, reason = "a rate for people to read")]
     pub fn rate(name: &str, things: usize, rounds: &[Duration], raw: &[Duration]) -> Self {
         let per_second = |round: &Duration| things as f64 / round.as_secs_f64().max(1e-9);
-        let ours = sort_values(rounds.iter().map(per_second));
-        let against = median_of_sorted(&sort_values(raw.iter().map(per_second)));
-        let value = median_of_sorted(&ours);
+        Self::compare_rounds(name, "per second", per_second, (rounds, raw))
+    }
+
+    /// The medians of both sides.
+    fn compare_rounds(
+        name: &str,
+        unit: &str,
+        value: impl Fn(&Duration) -> f64,
+        (rounds, raw): (&[Duration], &[Duration]),
+    ) -> Self {
+        let sort = |rounds: &[Duration]| sort_values(rounds.iter().map(&value).collect());
+        let (ours, against) = (sort(rounds), median_of_sorted(&sort(raw)));
         let (least, most) = (ours.first().copied().unwrap_or(0.0), ours.last().copied().unwrap_or(0.0));
-        Self {
-            name: name.into(),
-            value,
-            unit: "per second".into(),
-            least,
-            most,
-            against,
-            ratio: value / against,
-            bar: None,
-        }
+        Self { least, most, ..Self::compared_with(name, median_of_sorted(&ours), unit, against) }
     }
 
     /// One value beside another.
@@ -80,20 +93,7 @@ impl BenchFigure {
 
     /// Seconds for the whole.
     pub fn seconds(name: &str, rounds: &[Duration], raw: &[Duration]) -> Self {
-        let ours = sort_values(rounds.iter().map(Duration::as_secs_f64));
-        let against = median_of_sorted(&sort_values(raw.iter().map(Duration::as_secs_f64)));
-        let value = median_of_sorted(&ours);
-        let (least, most) = (ours.first().copied().unwrap_or(0.0), ours.last().copied().unwrap_or(0.0));
-        Self {
-            name: name.into(),
-            value,
-            unit: "seconds".into(),
-            least,
-            most,
-            against,
-            ratio: value / against,
-            bar: None,
-        }
+        Self::compare_rounds(name, "seconds", Duration::as_secs_f64, (rounds, raw))
     }
 }
 
@@ -113,10 +113,13 @@ impl BenchFigure {
     }
 }
 
-fn sort_values(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
+fn sort_values(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values
+}
+
+pub fn median_of(values: Vec<f64>) -> f64 {
+    median_of_sorted(&sort_values(values))
 }
 
 fn median_of_sorted(sorted: &[f64]) -> f64 {
@@ -137,7 +140,7 @@ pub fn quantile_millis(sorted: &[Duration], part: f64) -> f64 {
 }
 
 /// What a reader of the figures needs to know of the machine.
-pub fn describe_machine() -> String {
+fn describe_machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let build = if cfg!(debug_assertions) { "debug build" } else { "release build" };
     format!("{cores} cores, {}-{}, {build}", std::env::consts::OS, std::env::consts::ARCH)

@@ -21,7 +21,7 @@ use crate::{
     clusters::{BenchClusters, run_on_log},
     fanout_room::{self, CATALOGUE},
     raw_loop,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
 };
 
 /// Pairs, after those that only warm up.
@@ -108,13 +108,7 @@ pub async fn run_on_clusters(
 fn build_report(engine: String, figure: BenchFigure, held: bool) -> BenchReport {
     let checked =
         "both saw every event once and decoded the same, and each was routed to its author's followers";
-    BenchReport {
-        bench: "route".into(),
-        engine,
-        machine: describe_machine(),
-        figures: vec![figure],
-        oracle: BenchOracle { checked: checked.into(), held },
-    }
+    BenchReport::new("route", engine, vec![figure], (checked, held))
 }
 
 /// Writes all events once. Returns what a reader must see.

@@ -11,7 +11,7 @@ use store::{DayRows, DayStore, embedded::EmbeddedStore};
 
 use crate::{
     ROUNDS, raw_loop,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
 };
 
 const AT_ONCE: usize = 1_000;
@@ -28,13 +28,9 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
         ours.push(took);
         held &= all;
     }
-    Ok(BenchReport {
-        bench: "rows".into(),
-        engine: "embedded, synced to disk before each answer".into(),
-        machine: describe_machine(),
-        figures: vec![BenchFigure::rate("rows written", size, &ours, &others)],
-        oracle: BenchOracle { checked: "every person's row is read back after reopening".into(), held },
-    })
+    let figures = vec![BenchFigure::rate("rows written", size, &ours, &others)];
+    let checked = "every person's row is read back after reopening";
+    Ok(BenchReport::new("rows", "embedded, synced to disk before each answer", figures, (checked, held)))
 }
 
 /// A row of one person's day.

@@ -18,7 +18,7 @@ use wire::topics::{self, KeepPolicy};
 
 use crate::{
     process::BenchProgram,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport, median_of},
 };
 
 /// Entries of each person, and over how many days they lie.
@@ -53,26 +53,12 @@ pub async fn run(
     let _up = bed.start_up("full")?;
     let held = [0, persons / 2, persons - 1].into_iter().map(|n| bed.count_entries("full", &person_name(n)));
     let held = held.collect::<anyhow::Result<Vec<usize>>>()?.iter().all(|entries| *entries == OF_ONE);
-    Ok(BenchReport {
-        bench: "start".into(),
-        engine: "embedded, the real program; against the bound".into(),
-        machine: describe_machine(),
-        figures: vec![
-            BenchFigure::bound(
-                "ready on an empty directory",
-                median_value(empty),
-                "seconds",
-                EMPTY_SECONDS_MAX,
-            ),
-            BenchFigure::bound("ready on all entries", median_value(full), "seconds", FULL_SECONDS_MAX),
-        ],
-        oracle: BenchOracle { checked: "three persons still have every entry".into(), held },
-    })
-}
-
-fn median_value(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    let figures = vec![
+        BenchFigure::bound("ready on an empty directory", median_of(empty), "seconds", EMPTY_SECONDS_MAX),
+        BenchFigure::bound("ready on all entries", median_of(full), "seconds", FULL_SECONDS_MAX),
+    ];
+    let checked = "three persons still have every entry";
+    Ok(BenchReport::new("start", "embedded, the real program; against the bound", figures, (checked, held)))
 }
 
 fn person_name(n: usize) -> String {

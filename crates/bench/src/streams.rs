@@ -14,7 +14,7 @@ use wire::topics;
 use crate::{
     clusters::{BenchClusters, ClusterLog, run_on_log},
     digest_room::DigestLoad,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
     streams_peer::StreamsPeer,
 };
 
@@ -42,23 +42,16 @@ pub async fn run(
     let (packed, held_packed) =
         run_on_log(clusters, async |log| measure_packed(&news, log, progress).await).await?;
     let name = |how: &str| format!("announcements told, {how}, against Kafka Streams");
-    Ok(BenchReport {
-        bench: "streams".into(),
-        engine: format!(
-            "{says}, partitions: {}; {persons} persons; days in the embedded store",
-            PartitionCount::USUAL.count()
-        ),
-        machine: describe_machine(),
-        figures: vec![
-            BenchFigure::rate(&name("the same records"), records, &[ours], &[theirs])
-                .ratio_at_least(RATIO_MIN),
-            BenchFigure::rate(&name("packed as the fan-out packs them"), records, &[packed], &[theirs]),
-        ],
-        oracle: BenchOracle {
-            checked: "both told everybody once, and of every announcement".into(),
-            held: held && held_packed,
-        },
-    })
+    let engine = format!(
+        "{says}, partitions: {}; {persons} persons; days in the embedded store",
+        PartitionCount::USUAL.count()
+    );
+    let figures = vec![
+        BenchFigure::rate(&name("the same records"), records, &[ours], &[theirs]).ratio_at_least(RATIO_MIN),
+        BenchFigure::rate(&name("packed as the fan-out packs them"), records, &[packed], &[theirs]),
+    ];
+    let checked = "both told everybody once, and of every announcement";
+    Ok(BenchReport::new("streams", engine, figures, (checked, held && held_packed)))
 }
 
 /// Both on the same topic, ours first: the peer writes into what it reads, to move time on.

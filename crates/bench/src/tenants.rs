@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     http_load::HttpLoadClient,
     process::BenchProgram,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine, quantile_millis},
+    report::{BenchFigure, BenchReport, quantile_millis},
 };
 
 /// The bar: a single thing is told within so long, whatever another tenant says.
@@ -202,30 +202,23 @@ fn build_report(
     };
     #[allow(clippy::cast_precision_loss, reason = "figures for people to read")]
     let rate = lists.rows() as f64 / took.as_secs_f64();
-    BenchReport {
-        bench: "tenants".into(),
-        engine: format!(
-            "embedded, the real program with its usual quota, synced before each answer; {} single things beside {} \
-             rows, against {ALONE} alone",
-            beside.entries.len(),
-            lists.rows()
-        ),
-        machine: describe_machine(),
-        figures: vec![
-            pair("half of the entries are there within", |late| &late.entries, 0.5),
-            pair("all of the entries are there within", |late| &late.entries, 1.0).at_most(TOLD_MS_MAX),
-            pair("half of the mails have left within", |late| &late.mails, 0.5),
-            pair("all of the mails have left within", |late| &late.mails, 1.0).at_most(TOLD_MS_MAX),
-            BenchFigure::compared_with("rows of the other tenant", rate, "per second", rate),
-        ],
-        oracle: BenchOracle {
-            checked: format!(
-                "{ASKED} persons of the one tenant have every entry, each single thing of the other was told by \
-                 one mail"
-            ),
-            held,
-        },
-    }
+    let engine = format!(
+        "embedded, the real program with its usual quota, synced before each answer; {} single things beside {} \
+         rows, against {ALONE} alone",
+        beside.entries.len(),
+        lists.rows()
+    );
+    let figures = vec![
+        pair("half of the entries are there within", |late| &late.entries, 0.5),
+        pair("all of the entries are there within", |late| &late.entries, 1.0).at_most(TOLD_MS_MAX),
+        pair("half of the mails have left within", |late| &late.mails, 0.5),
+        pair("all of the mails have left within", |late| &late.mails, 1.0).at_most(TOLD_MS_MAX),
+        BenchFigure::compared_with("rows of the other tenant", rate, "per second", rate),
+    ];
+    let checked = format!(
+        "{ASKED} persons of the one tenant have every entry, each single thing of the other was told by one mail"
+    );
+    BenchReport::new("tenants", engine, figures, (checked, held))
 }
 
 /// The single things of the quiet tenant.

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use model::{Day, DayRow, Person, SubjectRef, UtcMillis, entry::DayKey};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 
 use crate::{
@@ -15,6 +16,8 @@ use crate::{
     clusters::own_prefix,
     embedded_engines::open_embedded,
     fairness::{self, FairnessFindings, FairnessLoad},
+    fanout_room::bench_tenant,
+    feed_load::{FeedLoad, PERSONS},
     ready_load::URGENT_PLAN,
 };
 
@@ -69,6 +72,37 @@ async fn a_tenant_whose_server_is_slow_leaves_places_to_another() {
     let findings = measure_fairness(&load).await;
     let latest = findings.late.last().unwrap();
     assert!(*latest < load.courier_takes, "it left after {latest:?}");
+}
+
+/// What the oracle of feeds expects is what lies in the store: of each page its edits, the page that was edited last first.
+#[tokio::test]
+async fn feeds_are_written_as_they_are_expected() {
+    for entries in [1, 40, 3_000] {
+        let dir = tempfile::tempdir().unwrap();
+        let (_topics, store) = open_embedded(dir.path()).unwrap();
+        let load = FeedLoad::new(entries).unwrap();
+        load.fill(&*store).await.unwrap();
+        for person in [0, PERSONS - 1] {
+            let days: BTreeSet<Day> =
+                (0..entries).map(|number| Day::from_instant(load.occurred(number).unwrap())).collect();
+            let name = Person::new(&FeedLoad::person_name(person)).unwrap();
+            let key = |day: &Day| DayKey { tenant: bench_tenant().unwrap(), person: name.clone(), day: *day };
+            let keys: Vec<DayKey> = days.iter().map(key).collect();
+            let rows = store.read(&keys, load.occurred(0).unwrap().plus(1_000)).await.unwrap().concat();
+            assert_eq!(rows.len(), entries);
+            let mut pages = BTreeMap::<SubjectRef, (UtcMillis, usize)>::new();
+            for row in rows {
+                let DayRow::Entry(entry) = row else { panic!("a row is no entry") };
+                let page = pages.entry(entry.subject).or_insert((entry.key.occurred, 0));
+                *page = (page.0.max(entry.key.occurred), page.1 + 1);
+            }
+            let mut newest: Vec<_> = pages.into_iter().map(|(page, (at, edits))| (at, page, edits)).collect();
+            newest.sort_unstable_by(|a, b| b.cmp(a));
+            let first: Vec<_> =
+                newest.into_iter().take(10).map(|(_, page, edits)| (page.to_string(), edits)).collect();
+            assert_eq!(load.first_page(person, 10).unwrap(), first, "person {person} of {entries} entries");
+        }
+    }
 }
 
 async fn measure_fairness(load: &FairnessLoad) -> FairnessFindings {

@@ -32,7 +32,7 @@ use wire::topics;
 
 use crate::{
     fanout_room,
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport, median_of},
     startup,
 };
 
@@ -79,34 +79,18 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     let (sent, full) = (traced.count_spans(SENT), traced.count_spans(FULL));
     plain.stop().await?;
     traced.stop().await?;
-    let (with, without) = (median(on), median(off));
-    Ok(BenchReport {
-        bench: "traces".into(),
-        engine: "embedded, synced; ingest from the topic, fan-out and digest, and the sending of spans"
-            .into(),
-        machine: describe_machine(),
-        figures: vec![
-            BenchFigure::compared_with(
-                "processor time of a round, 1 % traced against none",
-                with,
-                "seconds",
-                without,
-            ),
-            BenchFigure::bound("the median of the pairs", median(ratios), "times", COST_MAX),
-        ],
-        oracle: BenchOracle {
-            checked: format!(
-                "each of {} persons was told once a round in both houses; {sent} spans arrived, and none was dropped",
-                authors * FOLLOWERS
-            ),
-            held: told && sent > 0.0 && full == 0.0,
-        },
-    })
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    let (with, without) = (median_of(on), median_of(off));
+    let engine = "embedded, synced; ingest from the topic, fan-out and digest, and the sending of spans";
+    let of_round = "processor time of a round, 1 % traced against none";
+    let figures = vec![
+        BenchFigure::compared_with(of_round, with, "seconds", without),
+        BenchFigure::bound("the median of the pairs", median_of(ratios), "times", COST_MAX),
+    ];
+    let checked = format!(
+        "each of {} persons was told once a round in both houses; {sent} spans arrived, and none was dropped",
+        authors * FOLLOWERS
+    );
+    Ok(BenchReport::new("traces", engine, figures, (checked, told && sent > 0.0 && full == 0.0)))
 }
 
 /// The rooms from the topic of changes to the Readys, on engines of their own.

@@ -20,7 +20,7 @@ use wire::topics;
 use crate::{
     fanout_room,
     process::{BenchProcess, BenchProgram},
-    report::{BenchFigure, BenchOracle, BenchReport, describe_machine},
+    report::{BenchFigure, BenchReport},
     startup::open_log,
 };
 
@@ -137,34 +137,20 @@ fn build_report(measured: &WindowFigures) -> BenchReport {
         late.get(at).map_or(f64::NAN, |ms| *ms as f64 / 1_000.0)
     };
     let (p50, p99) = (late(50), late(99));
-    BenchReport {
-        bench: "windows".into(),
-        engine: "embedded, the real program; against the bounds".into(),
-        machine: describe_machine(),
-        figures: vec![
-            BenchFigure::bound("memory for each further window", further_each, "bytes", BYTES_MAX),
-            BenchFigure::compared_with(
-                "memory of the process, with its engines, for each open window",
-                each(*memory),
-                "bytes",
-                further_each,
-            ),
-            BenchFigure::compared_with("the same at its peak, while it restored", each(*peak), "bytes", each(*memory)),
-            BenchFigure::bound("from due to its Ready in the log, p99", p99, "seconds", LATE_SECONDS_MAX),
-            BenchFigure::compared_with("the same, p50", p50, "seconds", p99),
-            BenchFigure::bound(
-                "from the start after kill -9 until all are there",
-                again.as_secs_f64(),
-                "seconds",
-                RESTORE_SECONDS_MAX,
-            ),
-        ],
-        oracle: BenchOracle {
-            checked: "each that was due was told once with its entry, no other was, and after kill -9 all others are open"
-                .into(),
-            held: *held,
-        },
-    }
+    let (memory, peak, again) = (each(*memory), each(*peak), again.as_secs_f64());
+    let of_process = "memory of the process, with its engines, for each open window";
+    let restored = "from the start after kill -9 until all are there";
+    let figures = vec![
+        BenchFigure::bound("memory for each further window", further_each, "bytes", BYTES_MAX),
+        BenchFigure::compared_with(of_process, memory, "bytes", further_each),
+        BenchFigure::compared_with("the same at its peak, while it restored", peak, "bytes", memory),
+        BenchFigure::bound("from due to its Ready in the log, p99", p99, "seconds", LATE_SECONDS_MAX),
+        BenchFigure::compared_with("the same, p50", p50, "seconds", p99),
+        BenchFigure::bound(restored, again, "seconds", RESTORE_SECONDS_MAX),
+    ];
+    let checked =
+        "each that was due was told once with its entry, no other was, and after kill -9 all others are open";
+    BenchReport::new("windows", "embedded, the real program; against the bounds", figures, (checked, *held))
 }
 
 /// Windows as the digest would have opened them.
