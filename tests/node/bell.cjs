@@ -16,6 +16,11 @@ const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const asked = JSON.parse(process.argv[2]);
 const {browser: name, person, url} = asked;
 const PATIENCE_MS = 60_000;
+// So long a mark is on its way where it is slow.
+const MARK_MS = 2_000;
+// A stream that ends at once, and what two waits after such streams are at least: 2 s and 4 s, as the house asks, on the way to 60.
+const LIVE_MS = 500;
+const WAITS_MS_MIN = 6_000;
 // What a frame of the bell may take beside three of plain lines.
 const FRAME_MS_MAX = 34;
 const MANY = 10_000;
@@ -36,10 +41,10 @@ async function post(path, lines) {
 }
 
 // Something happens that the person is told of.
-async function publish(count = 1) {
+async function publish(count = 1, title = '', more = {}) {
   const works = Array.from({length: count}, () => ({
     id: `bell-${name}-${++number}`, source: 'shop', type: 'artwork.published', subject: `artwork:bell-${name}-${number}`,
-    data: {title: `Work ${number}`, artist: 'artist:1', page: `https://example.com/works/${number}`, published: true},
+    ...more, data: {title: title || `Work ${number}`, artist: 'artist:1', page: `https://example.com/works/${number}`, published: true},
   }));
   await post('/v1/changes', works);
 }
@@ -61,6 +66,7 @@ function look() {
     keys: rows.map(row => row.row.item.key),
     unread: rows.filter(row => row.querySelector('.lead').classList.contains('unread')).length,
     entries: root.querySelectorAll('.within .main').length,
+    actors: [...root.querySelectorAll('.within .about bdi')].map(actor => actor.textContent),
     toast: root.querySelector('.toast').hidden ? '' : root.querySelector('.toast').textContent,
     focus: focus?.className ?? '',
     focusRow: rows.indexOf(focus?.closest('.row')),
@@ -152,15 +158,18 @@ const steps = {
   },
 
   async 'a bundle is opened in place'({page, site}) {
-    await publish(3);
+    await publish(2);
+    // Whom the words name already is not named again.
+    for (const [actor, actorname] of [['one', 'Mira'], ['other', 'Zed']]) await publish(1, 'By Mira', {actor, actorname});
     await open(page, `${site.url}/site-bundles`);
     await openPanel(page);
     await until(page, 'no bundle', seen => seen.unread > 0);
     const before = await page.evaluate(look);
     await press(page, '.fold:not([hidden]) button');
-    const seen = await until(page, 'it has no entries', seen => seen.entries > 1);
+    const seen = await until(page, 'it has no entries', seen => seen.entries > 1 && seen.actors.includes('Zed'));
     await page.keyboard.press('Escape');
     if (seen.rows.length !== before.rows.length) note('the list is another one');
+    if (seen.actors.includes('Mira')) note('it names the actor twice');
   },
 
   async 'what is cleared comes back'({page, site}) {
@@ -170,6 +179,8 @@ const steps = {
     await page.keyboard.press('Delete');
     await until(page, 'it is still there', seen => !seen.keys.includes(keys[0]) && seen.toast !== '');
     await picture(page, 'cleared');
+    // Who goes on at once leaves marks behind that wait for one another.
+    site.markMs = MARK_MS;
     await press(page, '[part=undo]');
     await until(page, 'it does not come back', seen => seen.keys.includes(keys[0]) && seen.toast === '');
     await page.keyboard.press('Escape');
@@ -181,10 +192,26 @@ const steps = {
     await open(page, `${site.url}/site`);
     await openPanel(page);
     await until(page, 'what was cleared is there again', seen => !seen.keys.includes(keys[0]));
+    site.markMs = 0;
     await page.keyboard.press('Escape');
   },
 
-  async 'what is saved is found again'({page}) {
+  async 'what is put off is taken back'({page, site}) {
+    await publish(1);
+    await until(page, 'nothing new', seen => seen.badge !== '');
+    const {keys} = await openPanel(page);
+    await press(page, '[part=more]');
+    await press(page, '[part~=act-snooze]');
+    await until(page, 'it is still there', seen => !seen.keys.includes(keys[0]) && seen.toast !== '');
+    await press(page, '[part=undo]');
+    await until(page, 'it does not come back', seen => seen.keys.includes(keys[0]) && seen.toast === '');
+    await open(page, `${site.url}/site`);
+    await openPanel(page);
+    await until(page, 'the house has not taken it back', seen => seen.keys.includes(keys[0]));
+    await page.keyboard.press('Escape');
+  },
+
+  async 'what is saved is found again'({page, site}) {
     await publish(1);
     await until(page, 'nothing new', seen => seen.badge !== '');
     const {keys} = await openPanel(page);
@@ -192,6 +219,16 @@ const steps = {
     await press(page, '[part~=act-save]');
     await press(page, '[part=filter]:nth-of-type(3)');
     await until(page, 'it is not among what is saved', seen => seen.keys.length === 1 && seen.keys[0] === keys[0]);
+    // A mark is on its way: from no other list it is gone, and to this one it does not come back.
+    site.markMs = MARK_MS;
+    await press(page, '[part=more]');
+    await press(page, '[part~=act-save]');
+    await until(page, 'it is still saved', seen => seen.keys.length === 0);
+    await press(page, '[part=filter]:nth-of-type(1)');
+    await until(page, 'it is not among all', seen => seen.keys.includes(keys[0]));
+    await press(page, '[part=filter]:nth-of-type(3)');
+    await until(page, 'it is saved again', seen => !seen.isBusy && seen.keys.length === 0);
+    site.markMs = 0;
     await press(page, '[part=filter]:nth-of-type(1)');
     await until(page, 'all is not all', seen => seen.keys.length >= 1);
     await page.keyboard.press('Escape');
@@ -226,6 +263,24 @@ const steps = {
     await page.keyboard.press('Escape');
   },
 
+  async 'a long title has four lines'({page, site}) {
+    const title = 'A title of many words '.repeat(30).trim();
+    await publish(1, title);
+    for (const language of ['en', 'ar']) {
+      await open(page, `${site.url}/site-${language}`);
+      await openPanel(page);
+      await until(page, 'it is not there', seen => seen.rows[0].includes(title));
+      const main = await page.$('tidings-bell >>> .row .main');
+      const seen = await main.evaluate(element => {
+        const {clientHeight} = element.querySelector('.clip');
+        return clientHeight / parseFloat(getComputedStyle(element).lineHeight);
+      });
+      if (Math.abs(seen - 4) > 0.1) note(`${language}: ${seen} lines`);
+      await picture(page, `long-${language}`);
+      await page.keyboard.press('Escape');
+    }
+  },
+
   async 'axe finds nothing, and nothing is too wide'({page, site}) {
     const looks = [['light', 'en', 900], ['dark', 'en', 900], ['light', 'en', 390], ['dark', 'ar', 390], ['light', 'ar', 900], ['light', 'de', 390]];
     for (const [scheme, language, width] of looks) {
@@ -252,6 +307,38 @@ const steps = {
     await page.waitForFunction(() => parseInt(document.title, 10) > 0);
     await openPanel(page);
     if (loud.length) note(loud.join('; '));
+  },
+
+  async 'a stream that ends at once is asked for less and less, with a new token'({page, site}) {
+    site.liveMs = LIVE_MS;
+    site.asked = [];
+    await open(page, `${site.url}/plain.html`);
+    const list = end => site.asked.filter(one => one.path.endsWith(end)).map(one => one.time);
+    const end = Date.now() + PATIENCE_MS;
+    while (list('/live').length < 3 && Date.now() < end) await new Promise(go => setTimeout(go, 50));
+    const [lives, tokens] = [list('/live'), list('/token')];
+    site.liveMs = 0;
+    if (lives.length < 3) throw new Error(`${lives.length} streams within a minute`);
+    if (lives[2] - lives[0] < WAITS_MS_MIN) note(`three streams within ${lives[2] - lives[0]} ms`);
+    if (tokens.length !== lives.length) note(`${tokens.length} tokens for ${lives.length} streams`);
+  },
+
+  async 'why there is no token is said in the console, once'({page, site}) {
+    const cases = {'/none': '/none answered 404', '/favicon.ico': '/favicon.ico has no token', '/no-token': '/no-token has no token',
+      '/site': '/site has no token'};
+    const said = [];
+    const hear = message => said.push(message.text());
+    page.on('console', hear);
+    for (const [path, words] of Object.entries(cases)) {
+      site.pages.set('/site-token', sitePage('en').replace('<tidings-bell', `<tidings-bell token-url="${path}"`));
+      await page.goto(`${site.url}/site-token`);
+      await press(page, '.bell');
+      await until(page, `${path} gives a token`, seen => seen.note !== '' && seen.isAway);
+      const found = said.filter(line => line.startsWith('tidings-bell'));
+      if (found.join() !== `tidings-bell: ${words}`) note(`${path}: the console says ${JSON.stringify(found)}`);
+      said.length = 0;
+    }
+    page.off('console', hear);
   },
 
   async 'the house shows a bell itself'({page}) {
@@ -329,7 +416,8 @@ function sitePage(language) {
 async function prepare(site) {
   site.pages.set('/site.css', 'body { margin: 0; font: 1rem system-ui; } header { display: flex; justify-content: space-between; align-items: center; padding: .25rem 1rem; }');
   site.pages.set('/favicon.ico', '');
-  site.pages.set('/token', 'no token is needed here');
+  site.pages.set('/no-token', '{"expires": 9}');
+  site.pages.set('/token', 'no-token-is-needed-here');
   for (const language of ['en', 'ar', 'de']) site.pages.set(`/site-${language}`, sitePage(language));
   site.pages.set('/site', sitePage('en'));
   site.pages.set('/site-bundles', sitePage('en').replace('<tidings-bell', '<tidings-bell bundle-by="kind"'));

@@ -24,7 +24,7 @@ bell.addEventListener('tidings-click', ({detail}) => detail.entry?.entry ?? deta
 export async function use(client: TidingsClient): Promise<number> {
   const {bundles, next} = await client.getFeed({limit: 2, unread: true});
   await client.postMarks({mark: 'read', bundles: bundles.map(one => one.bundle)}).catch((error: TidingsError) => error.status);
-  return (await client.getCounts()).new.number + (next ?? '').length;
+  return (await client.getCounts({bundle_by: 'kind'})).new.number + (next ?? '').length;
 }
 `;
 // Nobody may send these: the compiler has to notice.

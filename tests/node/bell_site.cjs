@@ -1,5 +1,6 @@
 // A site with a bell, between a browser and a house: it serves pages, the files of clients/web, and what else is asked of it
-// from the house, as a proxy in front of both would. Its line to the browser can be cut.
+// from the house, as a proxy in front of both would. Its line to the browser can be cut, marks may take their time on it, and
+// streams end early.
 const fs = require('fs');
 const http = require('http');
 const path = require('path');
@@ -15,6 +16,10 @@ class BellSite {
     this.house = new URL(house);
     this.pages = new Map();
     this.isCut = false;
+    this.markMs = 0;
+    this.liveMs = 0;
+    // The paths that were asked for, and when.
+    this.asked = [];
     this.dist = path.join(folder, 'dist');
     execFileSync(process.execPath, [path.join(WEB, 'make-bundle.mjs'), this.dist]);
     this.server = http.createServer((request, response) => this.answer(request, response));
@@ -44,13 +49,15 @@ class BellSite {
 
   answer(request, response) {
     const {pathname} = new URL(request.url, this.url);
+    this.asked.push({path: pathname, time: Date.now()});
     const page = this.pages.get(pathname);
     if (page !== undefined) return this.give(response, pathname, page);
     for (const [at, folder] of [['/tidings/', this.dist], ['/web/', WEB]]) {
       const file = path.join(folder, pathname.slice(at.length));
       if (pathname.startsWith(at) && fs.existsSync(file)) return this.give(response, file, fs.readFileSync(file));
     }
-    return this.pass(request, response);
+    const waits = pathname.endsWith('/marks') ? this.markMs : 0;
+    return setTimeout(() => response.destroyed || this.pass(request, response), waits);
   }
 
   give(response, name, body) {
@@ -65,6 +72,7 @@ class BellSite {
     const passed = http.request(new URL(request.url, this.house), {method: request.method, headers}, answer => {
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
+      if (this.liveMs && request.url.endsWith('/live')) setTimeout(() => { answer.unpipe(); response.end(); }, this.liveMs);
     });
     passed.on('error', () => response.destroy());
     response.on('close', () => passed.destroy());

@@ -144,10 +144,13 @@ async function fill(page, element) {
 async function press(page, element, control) {
   const {tag, action} = control;
   if (tag === 'input' || tag === 'textarea') {
-    await element.click({clickCount: 3});
-    await element.type('x1');
+    // Browsers of this language take a date as month, day and year.
+    const isDate = await element.evaluate(input => input.type === 'date');
+    if (isDate) await element.focus();
+    else await element.click({clickCount: 3});
+    await element.type(isDate ? '12242026' : 'x1');
     const typed = await element.evaluate(input => input.value);
-    if (!typed.includes('x1')) note(`${control.opening} has ${typed} after typing`);
+    if (!typed.includes(isDate ? '2026-12-24' : 'x1')) note(`${control.opening} has ${typed} after typing`);
     return;
   }
   if (tag === 'select') {

@@ -20,6 +20,8 @@ export interface BellEvents {
   'tidings-count': CustomEvent<{number: number; more: boolean; counts: CountsReport}>;
   /** Somebody followed a bundle, or an entry of it; cancel it to lead them there yourself. */
   'tidings-click': CustomEvent<{item: BundleReport; entry?: ItemReport}>;
+  /** Something was refused, or no token came; cancel it to keep it out of the console. */
+  'tidings-error': CustomEvent<{error: Error & {status?: number}}>;
 }
 
 export class TidingsBell extends HTMLElement {

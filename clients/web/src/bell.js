@@ -3,6 +3,7 @@ import {TidingsClient} from './client.js';
 import {icon, make, safeLink, setAttribute, setText} from './dom.js';
 import {FeedList} from './feed.js';
 import {FeedStream} from './live.js';
+import {checkToken} from './request.js';
 import {BundleRow} from './row.js';
 import {readStyle} from './style.js';
 import {readLanguage} from './words.js';
@@ -47,6 +48,8 @@ export class TidingsBell extends Base {
   #isDrawing = false;
   #isAway = false;
   #status;
+  /** What went wrong last, while it does. */
+  #reported;
   #timers = {};
   #undo;
   /** While the panel is open. */
@@ -143,7 +146,7 @@ export class TidingsBell extends Base {
     const getToken = this.#getToken ? () => this.#getToken() : this.tokenUrl ? () => this.#fetchToken() : undefined;
     this.#client = new TidingsClient({server: this.server ?? '', person: this.person, getToken});
     this.#list = new FeedList(this.#client, this.bundleBy, () => this.#draw());
-    this.#stream = new FeedStream(this.#client, what => this.#hear(what));
+    this.#stream = new FeedStream(this.#client, what => this.#hear(what), this.bundleBy);
     this.#list.readCounts().catch(error => this.#fail(error));
     this.#stream.start();
     if (this.open) this.#load();
@@ -156,16 +159,23 @@ export class TidingsBell extends Base {
     this.#timers = {};
     this.#stream = this.#list = this.#shown = null;
     this.#isAway = false;
+    this.#reported = undefined;
     this.#rows.clear();
     this.#parts.list.replaceChildren();
     this.#draw();
   }
 
   async #fetchToken() {
-    const answer = await fetch(this.tokenUrl, {credentials: 'same-origin', cache: 'no-store'});
-    if (!answer.ok) throw Object.assign(new Error(`${this.tokenUrl} answered ${answer.status}`), {status: answer.status});
-    const text = (await answer.text()).trim();
-    return text.startsWith('{') ? JSON.parse(text).token : text;
+    const {tokenUrl} = this;
+    const answer = await fetch(tokenUrl, {credentials: 'same-origin', cache: 'no-store'}).catch(error => {
+      throw Object.assign(error, {status: 0});
+    });
+    const {ok, status} = answer;
+    if (!ok) throw Object.assign(new Error(`${tokenUrl} answered ${status}`), {status});
+    const text = await answer.text();
+    const isJson = /^\s*\{/.test(text);
+    const {token} = isJson ? await new Response(text).json().catch(() => ({})) : {token: text};
+    return checkToken(token, tokenUrl);
   }
 
   #hear({counts, state, status, isBack}) {
@@ -183,7 +193,7 @@ export class TidingsBell extends Base {
     } else if (state === 'live') {
       clearTimeout(this.#timers.away);
       this.#isAway = false;
-      this.#status = undefined;
+      this.#status = this.#reported = undefined;
       if (list.error && this.open) this.#reload();
       list.error = null;
       list.send();
@@ -196,7 +206,7 @@ export class TidingsBell extends Base {
         this.#draw();
       }, navigator.onLine ? AWAY_MS : 0);
       // Something on the way may let no streams through.
-      if (status) list.readCounts().catch(() => {});
+      if (status) list.readCounts().catch(error => this.#report(error));
     }
   }
 
@@ -204,6 +214,14 @@ export class TidingsBell extends Base {
     if (!this.#list) return;
     this.#list.error = error;
     this.#draw();
+  }
+
+  /** Says to whoever builds the page what its reader sees a few words of; once, and not that a line is gone. */
+  #report(error) {
+    const {message, status} = error;
+    if (status === 0 || message === this.#reported) return;
+    this.#reported = message;
+    if (this.#dispatch('tidings-error', {error}, true)) console.error(`tidings-bell: ${message}`);
   }
 
   // What it shows.
@@ -267,6 +285,7 @@ export class TidingsBell extends Base {
     this.#isDrawing = true;
     queueMicrotask(() => {
       this.#isDrawing = false;
+      if (this.#list?.error) this.#report(this.#list.error);
       if (!this.#language) return;
       this.#drawCount();
       if (this.open) this.#drawPanel();
@@ -529,16 +548,15 @@ export class TidingsBell extends Base {
       list.mark(list.nameBundle(item.unread ? 'unread' : 'read', item));
     } else if (name === 'save') {
       item.saved = !item.saved;
-      list.mark(list.nameBundle(item.saved ? 'saved' : 'unsaved', item));
+      if (item.saved || list.filter !== 'saved') list.mark(list.nameBundle(item.saved ? 'saved' : 'unsaved', item));
+      else list.takeOut(item, 'unsaved');
     } else if (name === 'clear') {
-      const undo = list.takeOut(item, 'cleared');
-      this.#showToast('cleared', undo, item);
+      this.#showToast('cleared', list.takeOut(item, 'cleared'), item);
     } else {
       const until = new Date();
       until.setDate(until.getDate() + 1);
       until.setHours(SNOOZE_HOUR, 0, 0, 0);
-      list.takeOut(item, 'snoozed', until.toISOString());
-      this.#showToast('snoozed');
+      this.#showToast('snoozed', list.takeOut(item, 'snoozed', until.toISOString()), item);
     }
   }
 
@@ -549,10 +567,9 @@ export class TidingsBell extends Base {
   }
 
   #showToast(key, undo, item) {
-    const {toastBox, toastText, undo: button} = this.#parts;
-    this.#undo = undo && {undo, item};
+    const {toastBox, toastText} = this.#parts;
+    this.#undo = {undo, item};
     toastBox.hidden = false;
-    button.hidden = !undo;
     setText(toastText, this.#language.say(key));
     clearTimeout(this.#timers.toast);
     const end = () => {

@@ -13,7 +13,9 @@ export class TidingsClient extends TidingsRequest {
     query?: {since?: string | null; limit?: number | null; parts?: boolean | null; bundle_by?: "catalogue" | "kind" | "category" | "subject" | "actor" | "none" | null},
     options?: TidingsOptions): Promise<OpenBundleReport>;
   /** How many bundles are new, and how many unread */
-  getCounts(options?: TidingsOptions): Promise<CountsReport>;
+  getCounts(
+    query?: {bundle_by?: "catalogue" | "kind" | "category" | "subject" | "actor" | "none" | null},
+    options?: TidingsOptions): Promise<CountsReport>;
   /** Says what the person did with entries */
   postMarks(body: MarkOrder, options?: TidingsOptions): Promise<MarksReport>;
   /** A person's entries, for clients that poll */
@@ -21,7 +23,9 @@ export class TidingsClient extends TidingsRequest {
     query?: {since?: string | null; limit?: number | null; days?: number | null},
     options?: TidingsOptions): Promise<EntryPage>;
   /** A stream of events that say when a feed changes */
-  getFeedEvents(options?: TidingsOptions): Promise<Response>;
+  getFeedEvents(
+    query?: {bundle_by?: "catalogue" | "kind" | "category" | "subject" | "actor" | "none" | null},
+    options?: TidingsOptions): Promise<Response>;
   /** A person's preferences */
   getPreferences(query?: {preview?: boolean | null}, options?: TidingsOptions): Promise<PersonPreferences>;
   /** Change a person's preferences */
@@ -35,7 +39,7 @@ export class TidingsClient extends TidingsRequest {
 export type FeedPageReport = {
   /** The newest first. */
   bundles: BundleReport[];
-  /** Of the whole feed, whatever the page is asked for. */
+  /** Of the whole feed by the key of the page, whatever else it is asked for. */
   counts: CountsReport;
   /** Names the entries that this page shows, for a mark. */
   shown: string;
@@ -54,7 +58,7 @@ export type OpenBundleReport = {
   says?: string | null;
   /** Why the person gets it. */
   why?: string | null;
-  /** Where the subject is at home. */
+  /** The subject's URL. */
   page?: string | null;
   parts?: PartsReport | null;
   /** Since when its newest entry is news. */
@@ -91,7 +95,7 @@ export type MarkOrder = {
   /** What a page said: all entries that it showed. Beside one of the fields below, of those only what that page showed. */
   shown?: string | null;
   bundles?: string[] | null;
-  /** By what the bundles were made, as the page was asked. */
+  /** By what the bundles were made, as the page was asked; the answer counts them so. */
   bundle_by?: string | null;
   entries?: string[] | null;
   kind?: string | null;
@@ -134,10 +138,14 @@ export type PersonPreferences = {
   hour?: string | null;
   /** The hours in which nothing but urgent messages comes. */
   quiet?: string | null;
+  /** The date until which nothing but urgent messages comes. */
+  quiet_until?: string | null;
   channels: ChannelLine[];
   topics: TopicLine[];
-  /** What the person said of single things, such as that they want less of one. */
-  things: ThingLine[];
+  /** Single things that the person wants to be told of. What was said last comes first. */
+  subscriptions: ThingLine[];
+  /** Single things that the person wants to hear nothing of. What was said last comes first. */
+  mutes: ThingLine[];
   /** The messages that the entries of the last seven days make by these preferences, by plan. */
   last_week: WeekForecast[];
 };
@@ -150,6 +158,8 @@ export type SheetChange = {
   hour?: string | null;
   /** `22:00-08:00`, or null. */
   quiet?: string | null;
+  /** `2026-12-24`, a date that is not over, or null. */
+  quiet_until?: string | null;
   /** By the channel's name. */
   channels?: Record<string, ChannelChange>;
   /** What is about more counts first, whatever their order. */
@@ -167,7 +177,7 @@ export type BundleReport = {
   says?: string | null;
   /** Why the person gets it. */
   why?: string | null;
-  /** Where the subject is at home. */
+  /** The subject's URL. */
   page?: string | null;
   parts?: PartsReport | null;
   /** Since when its newest entry is news. */
@@ -213,7 +223,7 @@ export type ItemReport = {
   says?: string | null;
   /** Why the person gets it. */
   why?: string | null;
-  /** Where the subject is at home. */
+  /** The subject's URL. */
   page?: string | null;
   parts?: PartsReport | null;
   occurred: string;
@@ -237,7 +247,7 @@ export type CategoryCountsReport = {
 };
 
 /** What the person did. */
-export type MarkWord = "seen" | "read" | "unread" | "cleared" | "restored" | "saved" | "unsaved" | "snoozed";
+export type MarkWord = "seen" | "read" | "unread" | "cleared" | "restored" | "saved" | "unsaved" | "snoozed" | "unsnoozed";
 
 export type EntryReport = {
   /** Names it within the person, as feedback does. */
@@ -268,6 +278,8 @@ export type ChannelLine = {
 
 /** A category, or a kind that stands by itself: exactly one of the two is there. */
 export type TopicLine = {
+  /** What the person calls it. */
+  title: string;
   category?: string | null;
   kind?: string | null;
   /** The kinds that it is about. */
@@ -282,9 +294,8 @@ export type ThingLine = {
   /** `actor`, `subject`, `thread`, or `about`: a kind about a subject, with a blank between them. */
   about: string;
   id: string;
-  /** Nothing where it holds for all channels. */
-  channel?: string | null;
-  choice: string;
+  /** What was said of all channels, and of single ones. */
+  choices: ThingChoice[];
 };
 
 /** What one plan would have told. */
@@ -344,15 +355,24 @@ export type SheetPlan = {
   cadence: PlanCadence;
 };
 
-/** How a topic is told on a channel. */
+/** How a topic is told on a channel, or in the feed. */
 export type ChoiceCell = {
+  /** A channel, or `feed`. */
   channel: string;
   /** `on`, `digest` or `off`. */
   choice: string;
-  /** Whether the person said so; else it is what the catalogue has for everybody. */
+  /** Whether the person said so; else it is what the catalogue has for everybody, and of the feed what is on for some channel. */
   chosen: boolean;
   /** What can be chosen. */
   offers: ChoiceOffer[];
+};
+
+/** How a person wants to be told of a thing. */
+export type ThingChoice = {
+  /** Nothing where it holds for all channels. */
+  channel?: string | null;
+  /** `on`, `digest` or `off`. */
+  choice: string;
 };
 
 /** How often somebody hears by a plan, as people choose it. */
@@ -367,6 +387,6 @@ export type ChoiceOffer = {
   choice: string;
   /** By which plans the topic would be told; by none if it is off. */
   plans: string[];
-  /** The quickest of them. */
+  /** The quickest of them; of a digest the quickest of those that gather. */
   cadence?: PlanCadence | null;
 };

@@ -14,8 +14,8 @@ export class TidingsClient extends TidingsRequest {
   }
 
   /** How many bundles are new, and how many unread */
-  getCounts(options) {
-    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/counts`, {}, options);
+  getCounts(query, options) {
+    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/counts`, {query}, options);
   }
 
   /** Says what the person did with entries */
@@ -29,8 +29,8 @@ export class TidingsClient extends TidingsRequest {
   }
 
   /** A stream of events that say when a feed changes */
-  getFeedEvents(options) {
-    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/live`, {isStream: true}, options);
+  getFeedEvents(query, options) {
+    return this.ask('GET', `/v1/people/${encodeURIComponent(this.person)}/live`, {query, isStream: true}, options);
   }
 
   /** A person's preferences */

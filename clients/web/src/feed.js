@@ -27,13 +27,15 @@ export class FeedList {
   #waiting = null;
   #more = null;
   #retry;
-  /** Bundles that were taken out here, until the house knows. */
-  #gone = new Set();
+  /** Bundles that were taken out here, and of which list, until the house knows. */
+  #gone = new Map();
+  #life = new AbortController();
 
   constructor(client, bundleBy, changed) {
     this.#client = client;
-    this.#bundleBy = bundleBy;
+    this.#bundleBy = bundleBy || undefined;
     this.#changed = changed;
+    addEventListener('pagehide', () => this.#sendRest(), {signal: this.#life.signal});
   }
 
   get hasMore() {
@@ -45,7 +47,7 @@ export class FeedList {
   }
 
   async readCounts() {
-    this.setCounts(await this.#client.getCounts());
+    this.setCounts(await this.#client.getCounts({bundle_by: this.#bundleBy}));
   }
 
   setCounts(counts) {
@@ -121,7 +123,7 @@ export class FeedList {
           item.key = item.entries.at(-1) ?? item.bundle;
         }
         take(page);
-        this.items = this.items.filter(item => !this.#gone.has(item.key));
+        this.items = this.items.filter(({key}) => !['all', this.filter].includes(this.#gone.get(key)));
         this.error = null;
         if (page.counts) this.setCounts(page.counts);
         return page;
@@ -158,14 +160,14 @@ export class FeedList {
 
   /** A mark of a bundle; what comes to it later is not meant by whoever marks it. */
   nameBundle(mark, {bundle, shown}) {
-    return {mark, bundles: [bundle], shown, bundle_by: this.#bundleBy};
+    return {mark, bundles: [bundle], shown};
   }
 
-  /** Takes a bundle off the list; what puts it back, by its entries. */
+  /** Takes a bundle off the list; what puts it back, by its entries. One that is saved no more is off that list alone. */
   async takeOut(item, mark, until) {
     const place = this.items.indexOf(item);
     this.items = this.items.filter(other => other !== item);
-    this.#gone.add(item.key);
+    this.#gone.set(item.key, mark === 'unsaved' ? 'saved' : 'all');
     this.#changed();
     const keys = await this.listEntries(item).catch(() => item.entries);
     this.mark({...this.nameBundle(mark, item), until}, () => this.#gone.delete(item.key));
@@ -174,7 +176,7 @@ export class FeedList {
       this.items = this.items.filter(other => other.key !== item.key);
       this.items.splice(place, 0, item);
       for (let at = 0; at < keys.length; at += ENTRIES_MAX) {
-        this.mark({mark: 'restored', entries: keys.slice(at, at + ENTRIES_MAX)});
+        this.mark({mark: mark === 'snoozed' ? 'unsnoozed' : 'restored', entries: keys.slice(at, at + ENTRIES_MAX)});
       }
       this.#changed();
     };
@@ -184,7 +186,8 @@ export class FeedList {
   mark(body, done) {
     this.#epoch++;
     this.markedAt = Date.now();
-    if (this.#marks.length < MARKS_MAX) this.#marks.push({body, done});
+    // The answer counts what this list shows.
+    if (this.#marks.length < MARKS_MAX) this.#marks.push({body: {...body, bundle_by: this.#bundleBy}, done});
     this.#changed();
     return this.send();
   }
@@ -218,6 +221,16 @@ export class FeedList {
     }
   }
 
+  /** The page goes: all that waits is said at once, since nobody will be there to say it later. */
+  #sendRest() {
+    for (const mark of this.#marks.splice(this.#sending ? 1 : 0)) {
+      this.#client.postMarks(mark.body, {keepalive: true}).then(mark.done, error => {
+        // A page may come back as it was left.
+        if (isPassing(error)) this.#marks.push(mark);
+      });
+    }
+  }
+
   #fail(error) {
     this.error = error;
     this.#changed();
@@ -225,6 +238,7 @@ export class FeedList {
 
   stop() {
     clearTimeout(this.#retry);
+    this.#life.abort();
     this.#asking = null;
   }
 }

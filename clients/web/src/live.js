@@ -5,12 +5,15 @@
 const HIDDEN_MS = 5 * 60_000;
 /** The house says something every 15 seconds; after so long the line is dead. */
 const SILENT_MS = 40_000;
+/** After a stream that lived as long, the next is asked for soon. */
+const STEADY_MS = 5000;
 const BACKOFF_MS = 1000;
 const BACKOFF_MS_MAX = 60_000;
 
 export class FeedStream {
   #client;
   #hear;
+  #query;
   #name;
   #life;
   #run;
@@ -19,13 +22,17 @@ export class FeedStream {
   #hiding;
   #id = '';
   #tries = 0;
+  /** When this tab's stream began. */
+  #begun = Infinity;
   #base = BACKOFF_MS;
 
   /** `hear` is called with `{counts}`, `{state: 'live' | 'away', error}` and `{isBack: true}`. */
-  constructor(client, hear) {
+  constructor(client, hear, bundleBy = '') {
     this.#client = client;
     this.#hear = hear;
-    this.#name = `tidings ${client.server} ${client.person}`;
+    this.#query = {bundle_by: bundleBy};
+    // Who counts other bundles has a stream of their own.
+    this.#name = `tidings ${client.server} ${client.person} ${bundleBy}`;
   }
 
   start() {
@@ -79,8 +86,9 @@ export class FeedStream {
       } catch (error) {
         if (signal.aborted) return;
         this.#tell({state: 'away', status: error.status});
-        this.#tries++;
       }
+      this.#tries = Date.now() - this.#begun > STEADY_MS ? 0 : this.#tries + 1;
+      this.#begun = Infinity;
       // Without the lock: a page that cannot read does not keep others from it.
       await this.#pass(signal);
     }
@@ -106,14 +114,18 @@ export class FeedStream {
     let watch = setTimeout(end, SILENT_MS);
     try {
       const headers = this.#id ? {'last-event-id': this.#id} : {};
-      const answer = await this.#client.getFeedEvents({signal: line.signal, headers, cache: 'no-store'});
-      this.#tries = 0;
+      const answer = await this.#client.getFeedEvents(this.#query, {signal: line.signal, headers, cache: 'no-store'});
+      this.#begun = Date.now();
       this.#tell({state: 'live'});
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = '';
       for (;;) {
         const {done, value} = await reader.read();
-        if (done) return;
+        if (done) {
+          // Mostly because the token is at its end: coming back with it would be of no use.
+          this.#client.dropToken();
+          return this.#tell({state: 'away'});
+        }
         clearTimeout(watch);
         watch = setTimeout(end, SILENT_MS);
         const events = (text + value).replace(/\r\n?/g, '\n').split('\n\n');

@@ -11,7 +11,7 @@ export interface TidingsSettings {
   server?: string;
   /** Whose feed it is. */
   person: string;
-  /** Gives a token of that person; called again when the house refuses the one before. */
+  /** Gives a token of that person; called again when the house refuses the one before, or ends a stream. */
   getToken?: () => Promise<string> | string;
 }
 
@@ -21,4 +21,6 @@ export class TidingsRequest {
   constructor(settings: TidingsSettings);
   readonly server: string;
   readonly person: string;
+  /** Has the next request ask `getToken` for a new one. */
+  dropToken(): void;
 }

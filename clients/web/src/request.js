@@ -10,6 +10,13 @@ export class TidingsError extends Error {
   }
 }
 
+/** A token as it can be sent. An empty answer is none, nor is the page of a login. */
+export function checkToken(token, source) {
+  const text = String(token ?? '').trim();
+  if (!/^[\w.~+/-]+=*$/.test(text)) throw new Error(`${source} has no token`);
+  return text;
+}
+
 export class TidingsRequest {
   #token;
 
@@ -36,10 +43,15 @@ export class TidingsRequest {
     return isStream ? answer : answer.json();
   }
 
+  /** The next request asks for a new one. */
+  dropToken() {
+    this.#token = undefined;
+  }
+
   /** One promise for all who need a token at the same time. */
   #readToken() {
     if (this.getToken) {
-      this.#token ??= Promise.resolve(this.getToken()).catch(error => {
+      this.#token ??= Promise.resolve(this.getToken()).then(token => checkToken(token, 'getToken')).catch(error => {
         this.#token = undefined;
         throw error;
       });

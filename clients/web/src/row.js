@@ -10,6 +10,7 @@ class FeedLine {
     this.desk = desk;
     this.mark = make('span', {class: 'unseen'});
     this.says = make('bdi', {dir: 'auto'});
+    this.clip = make('span', {class: 'clip'}, this.says);
     this.time = make('time');
     this.why = make('bdi', {dir: 'auto'});
     this.dot = make('span', {class: 'dot', part: 'dot'});
@@ -25,7 +26,7 @@ class FeedLine {
     if (this.main?.tagName !== tag) {
       const before = this.main;
       const hear = {onclick: this.press, onauxclick: event => event.button === 1 && this.press(event)};
-      this.main = make(tag, {class: 'main', part: 'link', tabindex: before?.tabIndex ?? -1, ...(link ? {rel: 'noopener'} : {type: 'button'}), ...hear}, this.mark, this.says);
+      this.main = make(tag, {class: 'main', part: 'link', tabindex: before?.tabIndex ?? -1, ...(link ? {rel: 'noopener'} : {type: 'button'}), ...hear}, this.mark, this.clip);
       if (before) before.replaceWith(this.main);
       else this.told.prepend(this.main);
     }
@@ -180,12 +181,15 @@ export class BundleRow {
   }
 
   #makeLine(entry) {
+    const name = entry.actor?.name;
+    // Once is enough.
+    const who = entry.says.includes(name) ? '' : name;
     const line = new FeedLine(this.#desk, event => {
       this.#desk.follow(event, this.item, entry);
       entry.unread = false;
-      line.update(entry, entry.occurred, entry.actor?.name);
+      line.update(entry, entry.occurred, who);
     });
-    line.update(entry, entry.occurred, entry.actor?.name);
+    line.update(entry, entry.occurred, who);
     line.main.tabIndex = 0;
     return line;
   }

@@ -62,6 +62,7 @@ svg { display: block; inline-size: 1.25em; block-size: 1.25em; fill: none; strok
 .dot { position: absolute; inset-inline-start: .7rem; inset-block-start: 1.05rem; inline-size: .55rem; block-size: .55rem; border-radius: 50%; background: var(--accent); forced-color-adjust: none; }
 .told { flex: 1; min-inline-size: 0; overflow-wrap: anywhere; padding-block: .125rem; }
 .main { display: block; inline-size: 100%; text-decoration: none; }
+.clip { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 4; overflow: hidden; }
 .main::after { content: ""; position: absolute; inset: 0; }
 .main:focus-visible { outline: none; }
 .main:focus-visible::after { outline: 2px solid var(--accent); outline-offset: -3px; border-radius: .5rem; }
