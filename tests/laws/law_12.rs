@@ -144,8 +144,8 @@ async fn check_journal(store: &EmbeddedStore, dice: &mut LawDice) {
         let of = tenant(dice.pick(&NAMES));
         let ready = ready_id(u8::try_from(dice.below(3)).unwrap());
         let token = [number; 16];
-        let claim =
-            JournalClaim { ready, attempt: 0, token, at: now, deadline: now.plus(1), told: Vec::new() };
+        let (told, plan) = (Vec::new(), None);
+        let claim = JournalClaim { ready, attempt: 0, token, at: now, deadline: now.plus(1), told, plan };
         let claimed = store.claim(&of, claim.clone()).await.unwrap();
         match first.get(&(of.clone(), ready)) {
             Some(standing) => {

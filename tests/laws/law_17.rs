@@ -75,7 +75,7 @@ impl DrawnWord {
             "category" => PreferenceScope::Category(CATEGORIES[self.thing]),
             _ => PreferenceScope::All,
         };
-        scope.field(self.channel)
+        scope.field(self.channel.map(Into::into))
     }
 
     /// How near it is to what ben did to page 1, of which somebody is told by a kind: the nearest is 0.
@@ -152,7 +152,7 @@ impl ChosenScene {
             key: entry_key(a_day(), 0),
             actor: Some(&ben),
             reasons: &BTreeSet::new(),
-            channel,
+            place: channel.into(),
             moment: example_moment(),
         };
         let kind = &self.catalogue.kinds[&reason.kind];

@@ -1,7 +1,7 @@
 //! Law 18: what a visit showed stays as it was seen, and what comes after it is a bundle of its own; and from one page to the
 //! next nothing is skipped and nothing comes twice, while entries arrive, also late ones, and are read.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use feed_bundles::{
     FeedBundle, FeedEntry,
@@ -52,7 +52,7 @@ impl FeedLife {
         fold_rows(&self.rows).settle(&VersionedState::default(), self.now)
     }
 
-    fn entries(&mut self) -> Vec<FeedEntry> {
+    fn entries(&mut self) -> Vec<Arc<FeedEntry>> {
         let view = self.view();
         let listed = view.entries().filter(|(key, entry)| entry.attention(*key).is_listed());
         let one = |(key, entry): (EntryKey, &model::EntryView)| FeedEntry {
@@ -62,8 +62,9 @@ impl FeedLife {
             actor: None,
             attention: entry.attention(key),
             bundle: entry.subject().filter(|of| of.as_str() != "work:0").map(|of| of.as_str().into()),
+            kind_bundle: None,
         };
-        listed.map(one).collect()
+        listed.map(one).map(Arc::new).collect()
     }
 
     fn bundles(&mut self) -> Vec<FeedBundle> {
@@ -177,6 +178,6 @@ fn bundle_keys(bundle: &FeedBundle) -> BTreeSet<EntryKey> {
     all_keys(bundle.entries())
 }
 
-fn all_keys(entries: &[FeedEntry]) -> BTreeSet<EntryKey> {
+fn all_keys(entries: &[Arc<FeedEntry>]) -> BTreeSet<EntryKey> {
     entries.iter().map(|entry| entry.key).collect()
 }

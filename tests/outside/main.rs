@@ -1,5 +1,6 @@
 //! What others made, turned on a real house: public client libraries that say what happened in every form, a fuzzer that
-//! reads our OpenAPI description, mail clients beside one that breaks every rule, and catalogues drawn from a grammar.
+//! reads our OpenAPI description, a proxy in front of it, mail clients beside one that breaks every rule, and catalogues drawn from
+//! a grammar.
 //! Upstream's Avro client is in `real/`, browsers and mailboxes are in `seen/`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -21,6 +22,7 @@ mod mail;
 #[path = "../real/process.rs"]
 #[expect(dead_code, reason = "most of it is for tests that kill and stop processes")]
 mod process;
+mod proxy;
 
 use process::RealProcess;
 

@@ -14,6 +14,7 @@ mod brokers;
 mod catalogues;
 mod engine_faults;
 mod erasure;
+mod feeds;
 mod house;
 mod input;
 mod kills;

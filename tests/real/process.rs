@@ -143,6 +143,11 @@ impl RealProcess {
         Ok(serde_json::from_str(&text)?)
     }
 
+    /// Posts something to a path that is open to everybody; gives the status and what was answered.
+    pub fn post_open(&self, path: &str, what: &Value) -> Result<(u16, String)> {
+        read_answer(self.agent.post(format!("{}{path}", self.address()?)).send_json(what))
+    }
+
     pub fn get_text(&self, path: &str, token: Option<&str>) -> Result<(u16, String)> {
         let mut request = self.agent.get(format!("{}{path}", self.address()?));
         if let Some(token) = token {

@@ -77,8 +77,8 @@ fn press_pages(asked: &Value) -> Result<PressReport> {
     run_json(node("press.cjs")?.arg(asked.to_string()))
 }
 
-/// A house in which there is something of everything: mails that were sent, windows, a mute, a record that cannot be read; and
-/// half of the persons have a canary, if that is asked for.
+/// A house in which there is something of everything: mails that were sent, windows, a mute, subscriptions, a record that cannot
+/// be read; and half of the persons have a canary, if that is asked for.
 fn start_house(has_canary: bool) -> Result<ExampleHouse> {
     let canary = concat!(env!("CARGO_MANIFEST_DIR"), "/catalogues/gallery-six");
     let settings = [("TIDINGS_CANARY_CATALOGUE", canary), ("TIDINGS_CANARY_SHARE", "50%")];
@@ -86,6 +86,7 @@ fn start_house(has_canary: bool) -> Result<ExampleHouse> {
     let house = ExampleHouse::start_as(&example_folder("gallery"), settings, &["--demo"])?;
     house.wait_begun("ann")?;
     house.say("/v1/changes", &busy_day())?;
+    house.say("/v1/facts", &subscriptions())?;
     house.post_json("/admin/upstream", &json!("no event"))?;
     house.settle()?;
     Ok(house)
@@ -98,6 +99,17 @@ fn busy_day() -> Vec<Value> {
             "subject": format!("artwork:9{number:03}"), "title": format!("Sketch {number}"), "artist": "artist:1", "published": true})
     };
     (0..60).map(suggested).collect()
+}
+
+/// Two of everybody who may get a mail, since nobody knows yet whose link is opened: one that the page of settings ends, and one
+/// that a walk ends and takes back. Nothing happens to what they are about.
+fn subscriptions() -> Vec<Value> {
+    let subscribed = |(person, number): (&str, usize)| {
+        json!({"id": format!("{person}-{number}"), "source": "gallery", "type": "tidings.preference",
+            "data": {"person": person, "choice": "on", "subject": format!("artwork:800{number}")}})
+    };
+    let persons = ["ann", "ben", "chika", "dora", "ida"];
+    persons.into_iter().flat_map(|person| [(person, 1), (person, 2)]).map(subscribed).collect()
 }
 
 #[test]
@@ -150,6 +162,8 @@ fn press_query(house: &ExampleHouse, look: BrowserScreens) -> Result<Value> {
         {"path": "/publish?event=artwork.published", "problems": ["subject"], "fields": {"subject": "nonsense"}},
         {"path": "/person", "problems": ["id"], "fields": {"id": "x".repeat(200)}},
         {"path": "/preview", "problems": ["person"], "fields": {"person": "nobody-at-all"}},
+        // As a browser takes a date.
+        {"path": settings, "problems": ["pause"], "fields": {"pause": "01012020"}, "button": "button[value=save]"},
     ]);
     let faces = json!([
         ["/nowhere", 404, "Page not found"],
@@ -165,7 +179,8 @@ fn press_query(house: &ExampleHouse, look: BrowserScreens) -> Result<Value> {
 }
 
 /// The pages behind the link of a mail with more than it had room for: what waits, before the clock is moved; then another plan
-/// and back, less of somebody and back, there and among all settings, none at all, on again, and off once more.
+/// and back, a subscription ended and taken back, less of somebody and back, there and among all settings, none at all, on again,
+/// and off once more.
 fn unsubscribe_doors(house: &ExampleHouse) -> Result<[Vec<Value>; 2]> {
     let outbox = house.page("/outbox")?;
     let mails = outbox.split("/outbox/mail?id=").skip(1).filter_map(|rest| rest.split('"').next());
@@ -187,6 +202,7 @@ fn unsubscribe_doors(house: &ExampleHouse) -> Result<[Vec<Value>; 2]> {
     let other = text_between(&page, "name=\"plan\" value=\"", "\"").context("no other plan to choose")?;
     let after = vec![
         json!({"path": format!("{link}?plan={other}"), "buttons": ["button[value=plan]:not(.second)", "button.second[value=plan]"]}),
+        json!({"path": format!("{link}/settings"), "buttons": ["button[value=end]", "button[value=undo]"]}),
         json!({"path": format!("{link}?less=artist:1"), "buttons": ["button[value=less]", "a.door", "button[value=again]", "a.door"]}),
         json!({"path": format!("{link}?less=artist:1"), "buttons": ["button[value=less]", "button[value=more]", "button.second[value=off]", on]}),
         json!({"path": link, "buttons": [off, on, off]}),

@@ -79,6 +79,14 @@ fn a_browser_that_subscribed_on_the_page_shows_what_is_pushed() {
         assert_eq!(shown[field], sent[field], "{field}: {told}");
     }
     assert_eq!((&told["opened"], &told["left"]), (&json!([sent["opens"]]), &json!(0)), "{told}");
+    let titles: Vec<&Value> = sent["actions"].as_array().unwrap().iter().map(|one| &one["title"]).collect();
+    assert_eq!(titles, ["Mark as read", "Settings"], "{sent}");
+    // A click says that it was read.
+    let is_read = || {
+        let page = house.get_json("/v1/people/ann/feed")?;
+        Ok((page["bundles"][0]["unread"] == json!(false)).then_some(()))
+    };
+    wait_for("the mark of the click", is_read).unwrap();
 
     let ended = browser.send_line("end").unwrap();
     assert_eq!(ended["isGood"], true, "{ended}");

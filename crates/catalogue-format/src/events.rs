@@ -141,6 +141,11 @@ pub static CATEGORY: MapFormat = MapFormat {
         title: "",
         keys: &[
             FormatKey::new(
+                "title",
+                FormatValue::Text(&LINE),
+                "The name of the category for readers, on the page where they choose, at most 64 bytes; it may say a message, as the title of a section does. The category's name unless set.",
+            ),
+            FormatKey::new(
                 "unless_chosen",
                 FormatValue::Words(&CHOICE_WORDS),
                 "How people are told who have not chosen, where the kind does not say; `on` unless set.",

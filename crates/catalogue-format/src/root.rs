@@ -29,6 +29,12 @@ pub static CATALOGUE: MapFormat = MapFormat {
                 FormatValue::Text(&LINES),
                 "The postal address of the sender of the mails, at most 512 bytes. Several lines are joined into one.",
             ),
+            FormatKey::unless_set(
+                "feed",
+                FormatValue::Flag,
+                "false",
+                "Whether people also read what they are told in a feed on the product's own site. Their page of settings then offers it beside the channels.",
+            ),
             FormatKey::new(
                 "languages",
                 FormatValue::Some(&FormatValue::Text(&LANGUAGE)),

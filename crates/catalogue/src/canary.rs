@@ -95,6 +95,11 @@ impl Catalogue {
         self.arms().any(|(_, of)| of.plans.have_badges())
     }
 
+    /// Whether a plan of either has pushes.
+    pub fn have_pushes(&self) -> bool {
+        self.arms().any(|(_, of)| of.plans.have_pushes())
+    }
+
     /// What the house calls it, among the catalogues that it took up.
     pub fn edition_name(&self) -> String {
         match &self.canary {

@@ -1,7 +1,7 @@
 //! Notes on choices: what the catalogue offers people or chooses for them, and that changes nothing.
 
 use model::{Channel, FieldType, SubjectRef, plan::Plan};
-use preferences::{ABOUT, CATEGORY, KIND, PreferenceChoice, PreferenceField, SUBJECT, THREAD};
+use preferences::{ABOUT, CATEGORY, KIND, PreferenceChoice, PreferenceField, ReadingPlace, SUBJECT, THREAD};
 use source_text::TextProblem;
 
 use crate::{
@@ -85,7 +85,7 @@ impl Catalogue {
 
     /// Why a choice of a person changes nothing, by the field of it in their preferences; nothing if it may change something.
     pub fn explain_idle_choice(&self, field: &str) -> Option<String> {
-        let PreferenceField { channel, sort, of } = PreferenceField::parse(field);
+        let PreferenceField { place, sort, of } = PreferenceField::parse(field);
         let (kind, thing) = match sort {
             ABOUT => of.split_once(' ')?,
             KIND => (of, ""),
@@ -117,7 +117,8 @@ impl Catalogue {
             let mut plans = kinds.iter().flat_map(|one| one.offered_plans(&self.plans));
             plans.any(|plan| plan.channel.name() == channel)
         };
-        if let Some(channel) = channel.filter(|channel| !is_told_on(channel)) {
+        let is_channel = |place: &&str| *place != ReadingPlace::Feed.name();
+        if let Some(channel) = place.filter(is_channel).filter(|channel| !is_told_on(channel)) {
             return Some(format!("{what} is never told on `{channel}`"));
         }
         // To subscribe changes who is found at all.

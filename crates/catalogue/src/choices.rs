@@ -1,16 +1,18 @@
-//! What a person wants of an entry on a channel, and who says so. The nearest word counts: the person's own of whoever did it,
+//! What a person wants of an entry in a place, and who says so. The nearest word counts: the person's own of whoever did it,
 //! of this kind about this subject, of the subject or its thread, of the kind, of its category, of everything; then the kind's
 //! in the catalogue, the one of its category for the person's tenant, and the category's. Of two of one nearness the stricter
 //! counts. Nobody turns off what is critical.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use expression::title_scope;
 use model::{
-    AudienceMatch, Channel, EntryReason, Kind, Person, SubjectRef, Tenant, VersionedState, WorldSnapshot,
+    AudienceMatch, Channel, EntryReason, Kind, Person, SubjectRef, SubjectType, Tenant, VersionedState,
+    WorldSnapshot,
     fault::{self, PlantedFault},
     plan::{Plan, PlanSet},
 };
-use preferences::{PreferenceChoice, PreferenceField, PreferenceScope};
+use preferences::{PreferenceChoice, PreferenceField, PreferenceScope, ReadingPlace};
 use source_text::{
     did_you_mean,
     yaml::{TreeKey, TreeNode, TreePlace},
@@ -20,7 +22,9 @@ use crate::{
     Audience, Catalogue, KindDef,
     format::{CATEGORY, limits::CATEGORIES_MAX, words::CHOICE},
     hash::CanonicalText,
+    inline_text::InlineText,
     kinds::KindDraft,
+    mails::read_title,
     plan_choice,
     tree_reader::TreeReader,
     truth::{ReaderFacts, TellableEntry, referred_subjects},
@@ -30,12 +34,20 @@ use crate::{
 /// Kinds that people turn on and off together.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KindCategory {
+    /// What readers call it; may say a message. Empty: its name.
+    pub title: String,
     /// How people are told who have not chosen.
     pub unless_chosen: Option<PreferenceChoice>,
     /// The same of the people of some tenants.
     pub tenants: BTreeMap<Tenant, PreferenceChoice>,
     /// Where it stands in the catalogue's file.
     pub line: usize,
+}
+
+/// A category whose title is not checked yet.
+pub(crate) struct CategoryDraft {
+    category: KindCategory,
+    title: Option<InlineText>,
 }
 
 /// Who says how somebody is told.
@@ -71,7 +83,7 @@ struct EntryThings<'a> {
 }
 
 impl Catalogue {
-    /// How a person is told of an entry for a reason, on a channel.
+    /// How a person is told of an entry for a reason, in a place.
     pub fn find_choice(
         &self,
         world: &WorldSnapshot,
@@ -87,7 +99,7 @@ impl Catalogue {
         if reader.preferences.is_empty() {
             return by_default();
         }
-        let of_kind = || find_word_of_kind(reader.preferences, kind, told.channel);
+        let of_kind = || find_word_of_kind(reader.preferences, kind, told.place);
         if fault::is_planted(PlantedFault::FartherWord)
             && let Some(found) = of_kind()
         {
@@ -107,11 +119,11 @@ impl Catalogue {
                 _ => Vec::new(),
             },
         };
-        let of_thing = things.find_word(reader.preferences, kind, told.channel);
+        let of_thing = things.find_word(reader.preferences, kind, told.place);
         of_thing.or_else(of_kind).unwrap_or_else(by_default)
     }
 
-    /// Whether a person chose to be told of what an entry is about, or hangs on, on a channel: they subscribed.
+    /// Whether a person chose to be told of what an entry is about, or hangs on, in a place: they subscribed.
     pub fn is_subscribed(
         &self,
         world: &WorldSnapshot,
@@ -124,7 +136,7 @@ impl Catalogue {
         let Audience::SubscribersOf(fields) = &kind.to else { return false };
         let is_meant = referred_subjects(told.subject, state, fields).contains(&target);
         let scopes = [PreferenceScope::About(&kind.name, target), PreferenceScope::Subject(target)];
-        let word = scopes.into_iter().find_map(|scope| scope.choice_in(reader.preferences, told.channel));
+        let word = scopes.into_iter().find_map(|scope| scope.choice_in(reader.preferences, told.place));
         is_meant && word.is_some_and(|(choice, _)| choice != PreferenceChoice::Off)
     }
 
@@ -173,7 +185,7 @@ impl Catalogue {
             return self.plans_for(kind, reader.profile);
         }
         let of_kind = |channel| {
-            let word = find_word_of_kind(reader.preferences, kind, channel);
+            let word = find_word_of_kind(reader.preferences, kind, ReadingPlace::Channel(channel));
             word.unwrap_or_else(|| self.default_choice(reader.tenant, kind)).choice
         };
         let mut plans = self.plans_by_choice(kind, reader.profile, of_kind);
@@ -202,7 +214,7 @@ impl Catalogue {
 
 impl EntryThings<'_> {
     /// The person's nearest word of these.
-    fn find_word(&self, words: &VersionedState, kind: &KindDef, channel: Channel) -> Option<FoundChoice> {
+    fn find_word(&self, words: &VersionedState, kind: &KindDef, place: ReadingPlace) -> Option<FoundChoice> {
         let Self { actors, subject, threads, targets } = self;
         let things = || threads.iter().chain(targets.iter().copied());
         let about = things().chain([*subject]).map(|of| PreferenceScope::About(&kind.name, of));
@@ -212,7 +224,7 @@ impl EntryThings<'_> {
             about.collect(),
             of_subjects.chain(threads.iter().map(PreferenceScope::Thread)).collect(),
         ];
-        nearness.into_iter().find_map(|scopes| strictest_word(words, &scopes, channel))
+        nearness.into_iter().find_map(|scopes| strictest_word(words, &scopes, place))
     }
 }
 
@@ -234,18 +246,18 @@ fn has_words_of_things(words: &VersionedState) -> bool {
 }
 
 /// The person's nearest word of a kind as such.
-fn find_word_of_kind(words: &VersionedState, kind: &KindDef, channel: Channel) -> Option<FoundChoice> {
+fn find_word_of_kind(words: &VersionedState, kind: &KindDef, place: ReadingPlace) -> Option<FoundChoice> {
     let category = kind.category.as_deref().map(PreferenceScope::Category);
     let scopes = [Some(PreferenceScope::Kind(&kind.name)), category, Some(PreferenceScope::All)];
-    scopes.into_iter().flatten().find_map(|scope| strictest_word(words, &[scope], channel))
+    scopes.into_iter().flatten().find_map(|scope| strictest_word(words, &[scope], place))
 }
 
 fn strictest_word(
     words: &VersionedState,
     scopes: &[PreferenceScope<'_>],
-    channel: Channel,
+    place: ReadingPlace,
 ) -> Option<FoundChoice> {
-    let found: Vec<_> = scopes.iter().filter_map(|scope| scope.choice_in(words, channel)).collect();
+    let found: Vec<_> = scopes.iter().filter_map(|scope| scope.choice_in(words, place)).collect();
     let choice = found.iter().map(|(choice, _)| *choice).max()?;
     let mut fields: Vec<String> =
         found.into_iter().filter(|(of, _)| *of == choice).map(|(_, field)| field).collect();
@@ -257,7 +269,7 @@ fn strictest_word(
 pub(crate) fn read_categories(
     reader: &mut TreeReader<'_>,
     node: &TreeNode,
-) -> BTreeMap<String, KindCategory> {
+) -> BTreeMap<String, CategoryDraft> {
     let Some(map) = reader.map(node, "categories") else { return BTreeMap::new() };
     if map.len() > CATEGORIES_MAX {
         reader.problem(node.at, format!("{} categories, more than {CATEGORIES_MAX}", map.len()));
@@ -270,8 +282,12 @@ pub(crate) fn read_categories(
     categories
 }
 
-fn read_category(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Option<KindCategory> {
+fn read_category(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -> Option<CategoryDraft> {
     let fields = reader.fields(node, key.at, &CATEGORY)?;
+    let title = match fields.get("title") {
+        Some(node) => Some(read_title(reader, node)?),
+        None => None,
+    };
     let unless_chosen =
         fields.get("unless_chosen").and_then(|node| read_word(reader, node, "`unless_chosen`", &CHOICE));
     let mut tenants = BTreeMap::new();
@@ -284,7 +300,21 @@ fn read_category(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) ->
             Err(why) => reader.problem(key.at, why.to_string()),
         }
     }
-    Some(KindCategory { unless_chosen, tenants, line: key.at.line })
+    let text = title.as_ref().map(|title| title.text.clone()).unwrap_or_default();
+    let category = KindCategory { title: text, unless_chosen, tenants, line: key.at.line };
+    Some(CategoryDraft { category, title })
+}
+
+/// Checks the titles, which may say messages.
+pub(crate) fn resolve_categories(
+    reader: &mut TreeReader<'_>,
+    written: BTreeMap<String, CategoryDraft>,
+    subjects: &BTreeMap<String, SubjectType>,
+) -> BTreeMap<String, KindCategory> {
+    for title in written.values().filter_map(|draft| draft.title.as_ref()) {
+        title.check(reader, &title_scope(subjects));
+    }
+    written.into_iter().map(|(name, draft)| (name, draft.category)).collect()
 }
 
 /// The category of a kind must be there, and what is critical cannot be off by itself.
@@ -333,6 +363,9 @@ pub(crate) fn write_kind(text: &mut CanonicalText, kind: &KindDef) {
 pub(crate) fn write_categories(text: &mut CanonicalText, categories: &BTreeMap<String, KindCategory>) {
     for (name, category) in categories {
         text.line("category", name);
+        if !category.title.is_empty() {
+            text.line("title", &category.title);
+        }
         text.line("unless chosen", category.unless_chosen.map_or("", PreferenceChoice::name));
         for (tenant, choice) in &category.tenants {
             text.line(tenant.as_str(), choice.name());

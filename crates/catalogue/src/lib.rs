@@ -98,6 +98,8 @@ pub struct Catalogue {
     pub plans: PlanSet,
     pub mails: BTreeMap<PlanName, MailTemplates>,
     pub pushes: BTreeMap<PlanName, PushTemplates>,
+    /// Whether people read what they are told in a feed on the product's own site, too.
+    pub feed: bool,
     /// Where whoever sends the mails can be written to.
     pub postal: Option<String>,
     /// In which readers are told; none: in English, as it was before there were others.
@@ -155,6 +157,12 @@ impl Catalogue {
     pub fn title_of(&self, plan: &PlanName) -> String {
         let title = self.mails.get(plan).map(|mail| mail.title.clone()).filter(|title| !title.is_empty());
         title.unwrap_or_else(|| plan.as_str().replace('_', " "))
+    }
+
+    /// What readers call a category.
+    pub fn title_of_category(&self, name: &str) -> String {
+        let title = self.categories.get(name).map(|category| category.title.clone());
+        title.filter(|title| !title.is_empty()).unwrap_or_else(|| name.replace('_', " "))
     }
 
     /// Whether somebody can have less of all that hangs on this, rather than of this alone.

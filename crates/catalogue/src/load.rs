@@ -15,7 +15,7 @@ use source_text::{
 use crate::{
     Catalogue, KindDef, ReaderLanguage,
     audience::Audience,
-    choices::{self, KindCategory},
+    choices::{self, CategoryDraft, KindCategory},
     contradictions,
     expiry::KindExpiry,
     file_text::{FileTextError, read_file_text},
@@ -37,12 +37,13 @@ const FILE: &str = "catalogue.yaml";
 struct CatalogueDraft {
     name: String,
     postal: Option<String>,
+    feed: bool,
     languages: Vec<ReaderLanguage>,
     /// The folder of its messages.
     words: Option<(String, TreePlace)>,
     subjects: BTreeMap<String, SubjectType>,
     kinds: Vec<kinds::KindDraft>,
-    categories: BTreeMap<String, KindCategory>,
+    categories: BTreeMap<String, CategoryDraft>,
     plans: Vec<plans::PlanDraft>,
     surfaces: Vec<OnlineSurface>,
     caps: Vec<holds::CapDraft>,
@@ -161,6 +162,7 @@ fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueD
     let fields = reader.fields(tree, tree.at, &CATALOGUE)?;
     let name = fields.need(reader, "catalogue").and_then(|node| read_name(reader, node));
     let postal = fields.get("postal").and_then(|node| read_postal(reader, node));
+    let feed = fields.get("feed").and_then(|node| reader.flag(node, "`feed`")).unwrap_or_default();
     let languages = fields.get("languages").map(|node| languages::read_languages(reader, node));
     let words = match fields.get("words") {
         Some(node) => Some(mails::read_file_name(reader, node, "`words`")?),
@@ -176,6 +178,7 @@ fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueD
     Some(CatalogueDraft {
         name: name?.to_string(),
         postal,
+        feed,
         languages: languages.unwrap_or_default(),
         words,
         subjects: subjects?,
@@ -195,7 +198,6 @@ fn resolve_catalogue(
 ) -> Catalogue {
     let CatalogueDraft {
         name,
-        postal,
         languages,
         subjects,
         categories,
@@ -208,13 +210,13 @@ fn resolve_catalogue(
         .words
         .map(|(folder, at)| messages::read_messages(reader, (&folder, at), &languages, read_file));
     let mut messages = messages.unwrap_or_default();
+    let categories = choices::resolve_categories(reader, categories, &subjects);
     let (kinds, by_event) = resolve_kinds(reader, &written_kinds, (&categories, &subjects), &plan_names);
     let folder = reader.source.file.rfind('/').map_or("", |at| &reader.source.file[..=at]);
     let names: Vec<&str> = written_kinds.iter().map(|kind| kind.name.as_str()).collect();
     let caps = written.caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
     let mut plans = PlanSet { surfaces: written.surfaces, caps, ..PlanSet::default() };
-    let mut followed = Vec::new();
-    let (mut mails, mut pushes) = (BTreeMap::new(), BTreeMap::new());
+    let (mut followed, mut mails, mut pushes) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for written in written_plans {
         // Whose subjects are not known, of that mail's texts nothing can be said.
         let types = plans::resolve_plan(reader, &written, &written_kinds, &plan_names, &subjects);
@@ -255,7 +257,8 @@ fn resolve_catalogue(
         plans,
         mails,
         pushes,
-        postal,
+        feed: written.feed,
+        postal: written.postal,
         languages,
         messages,
         sources,
@@ -377,6 +380,9 @@ fn write_looks(text: &mut CanonicalText, catalogue: &Catalogue) {
     }
     if let Some(postal) = &catalogue.postal {
         text.line("postal", postal);
+    }
+    if catalogue.feed {
+        text.line("feed", "true");
     }
     for language in &catalogue.languages {
         text.line("language", language.tag());

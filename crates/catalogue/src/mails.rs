@@ -113,8 +113,8 @@ pub(crate) fn read_stream(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -
     Some(text.into())
 }
 
-/// How readers call the mails of a plan; it stands on links and buttons.
-fn read_title(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<InlineText> {
+/// What readers call the mails of a plan, or a category; it stands on links, buttons and pages.
+pub(crate) fn read_title(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<InlineText> {
     let text = reader.text(node, "`title`")?;
     if text.trim().is_empty() || text.len() > NAME_BYTES_MAX || text.contains(char::is_control) {
         let what = format!("`title` must be a name of one line, of 1 to {NAME_BYTES_MAX} bytes");

@@ -38,7 +38,7 @@ pub const PROFILE_FIELDS: [&str; OWN_FIELDS.len() + 3 * Hook::ALL.len()] = {
 };
 
 /// Beside those of hooks.
-const OWN_FIELDS: [&str; 12] = [
+const OWN_FIELDS: [&str; 13] = [
     profile::ZONE,
     profile::EMAIL,
     profile::NAME,
@@ -50,6 +50,7 @@ const OWN_FIELDS: [&str; 12] = [
     profile::PLACE,
     profile::IP_ADDRESS,
     profile::QUIET,
+    profile::QUIET_UNTIL,
     profile::HOUR,
 ];
 

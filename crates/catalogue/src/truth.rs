@@ -19,7 +19,7 @@ use model::{
     returns::{self, AddressHash},
     time::AskedMoment,
 };
-use preferences::PreferenceChoice;
+use preferences::{PreferenceChoice, ReadingPlace};
 
 use crate::{Audience, Catalogue, KindDef, audience::SUBJECT};
 
@@ -42,8 +42,8 @@ pub struct TellableEntry<'a> {
     /// Who did it.
     pub actor: Option<&'a Person>,
     pub reasons: &'a BTreeSet<EntryReason>,
-    /// Where it would be told.
-    pub channel: Channel,
+    /// Where it would be read.
+    pub place: ReadingPlace,
     pub moment: AskedMoment,
 }
 

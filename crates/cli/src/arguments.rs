@@ -308,12 +308,14 @@ checked, and whether it was correct.
 
 With `--engine production` it runs on Kafka and on ScyllaDB or Cassandra: the configured ones, or those of \
 --kafka and --cql (TIDINGS_KAFKA, TIDINGS_CQL), as `make engines` prints them. It creates topics and a \
-keyspace of its own there, tidings_bench_..., and removes them.
+keyspace of its own there, tidings_bench_..., and removes them. `crowd` and `feed` start processes of their own on \
+them and need clusters without passwords and certificates.
 
 Examples:
   tidings bench list
   tidings bench log --size 20000
-  tidings bench route --engine production";
+  tidings bench route --engine production
+  tidings bench feed --engine production";
 
 const QUARANTINE: &str = "\
 Records that could not be decoded or were not admitted are kept here with the reason; the rest of their \

@@ -51,6 +51,7 @@ mod preferences;
 mod preview;
 mod publish;
 mod push;
+mod push_mark;
 mod quarantine;
 mod reader_sheet;
 mod reader_words;
@@ -215,6 +216,7 @@ pub fn router(app: Arc<HttpApp>) -> Router {
         .layer(from_fn_with_state(app.clone(), guard_request))
         // After the guard, and so outside of it.
         .merge(unsubscribe::routes(&app).with_state(app.clone()))
+        .merge(push_mark::routes(&app).with_state(app.clone()))
         .merge(visit::routes(&app).with_state(app))
 }
 

@@ -32,13 +32,14 @@ const OFFERED_MAX: usize = 20;
 const TEXT_CHARS_MAX: usize = 200;
 
 /// How fields of a profile are called; others by their own names.
-const CALLED: [(&str, &str); 11] = [
+const CALLED: [(&str, &str); 12] = [
     (profile::NAME, "Name"),
     (profile::ZONE, "Zone"),
     (profile::LANGUAGE, "Language"),
     (profile::PLACE, "Place"),
     (profile::PLACE_BY_ADDRESS, "Place, by IP address"),
     (profile::QUIET, "Quiet hours"),
+    (profile::QUIET_UNTIL, "Quiet until"),
     (profile::HOUR, "Hour of digests"),
     (profile::EMAIL_PLAN, "Mail by plan"),
     (profile::EMAIL_OFF, "No mail, please"),

@@ -11,7 +11,7 @@ use aide::{
     operation::add_parameters,
 };
 use axum::{
-    extract::{DefaultBodyLimit, FromRequestParts, Path, Query, State},
+    extract::{FromRequestParts, Path, Query, State},
     http::{HeaderMap, request::Parts},
     middleware::from_fn_with_state,
 };
@@ -25,9 +25,10 @@ use serde::Serialize;
 use tokio::time::timeout;
 use web::{
     HttpProblem, JsonBody, ProblemType,
+    body::limit_body,
     cross_origin::{CrossOriginRule, answer_other_origins},
     description::{OperationAccess, OperationDoc, describe_operation, header_parameter, parameter_data},
-    etag::CachedJson,
+    etag::{CachedJson, TaggedBody},
     limits::REQUEST_TIME_MAX,
     pagination::ListParams,
     permits::TenantPermits,
@@ -36,7 +37,7 @@ use web::{
 
 use super::{
     HttpApp,
-    reader_sheet::{ReaderRecord, load_week, state_facts},
+    reader_sheet::{ReaderRecord, load_week, read_clock, state_facts},
 };
 
 /// Requests that are worked on at once. Each may hold a week of a person.
@@ -85,7 +86,7 @@ pub fn routes(app: &Arc<HttpApp>) -> ApiRouter {
         .patch_with(change_preferences, describe_operation(change));
     ApiRouter::new()
         .api_route("/v1/people/{id}/preferences", path)
-        .layer(DefaultBodyLimit::max(CHANGE_BYTES_MAX))
+        .layer(limit_body(CHANGE_BYTES_MAX))
         .layer(from_fn_with_state(sites, answer_other_origins))
         .with_state(Arc::new(desk))
 }
@@ -141,7 +142,7 @@ async fn show_preferences(
     headers: HeaderMap,
 ) -> Result<CachedJson<PersonPreferences>, HttpProblem> {
     let body = desk.answer(address, &headers, None).await?;
-    Ok(CachedJson::from_body(body, &headers))
+    Ok(CachedJson::from_body(&TaggedBody::new(body), &headers))
 }
 
 async fn change_preferences(
@@ -152,7 +153,7 @@ async fn change_preferences(
 ) -> Result<CachedJson<PersonPreferences>, HttpProblem> {
     let body = desk.answer(address, &headers, Some(change.map(|JsonBody(change)| change))).await?;
     // What is there after a change is always said.
-    Ok(CachedJson::from_body(body, &HeaderMap::new()))
+    Ok(CachedJson::from_body(&TaggedBody::new(body), &HeaderMap::new()))
 }
 
 impl PreferenceDesk {
@@ -191,7 +192,7 @@ impl PreferenceDesk {
         let app = &self.app;
         // Of who was erased nothing is kept, and nothing is stated again.
         let Some(record) = ReaderRecord::load(app, of).await? else { return self.read_body(of, None).await };
-        let changed = change_sheet(&record.state(app, of), of.1, change, app.now());
+        let changed = change_sheet(&record.state(app, of), of.1, change, read_clock(app));
         let ChangedSheet { facts, profile, preferences } = changed.map_err(describe_refusal)?;
         if is_preview {
             return self.read_body(of, Some(ReaderRecord { profile, preferences })).await;

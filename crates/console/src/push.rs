@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::{
     Form, Json, Router,
     extract::{Query, State, rejection::FormRejection},
-    http::{HeaderValue, header},
+    http::{HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -23,6 +23,9 @@ use super::{
 
 const WORKER: &str = include_str!("../page/push.js");
 const SCRIPT: &str = include_str!("../page/push-page.js");
+/// What the worker may do: it says that a push was read at the house's public address, wherever that is.
+const WORKER_POLICY: &str =
+    "default-src 'none'; connect-src https: http:; base-uri 'none'; frame-ancestors 'none'";
 const SOURCE: &str = "page";
 /// Bytes of a hash that name a browser among a person's devices.
 const NAME_BYTES: usize = 8;
@@ -33,10 +36,11 @@ pub fn routes() -> Router<Arc<HttpApp>> {
 
 /// The scripts, the same for everybody.
 pub fn scripts() -> Router<Arc<HttpApp>> {
-    let script = |text: &'static str| {
-        get(async move || ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], text))
-    };
-    Router::new().route("/push.js", script(WORKER)).route("/push-page.js", script(SCRIPT))
+    const SORT: (HeaderName, &str) = (header::CONTENT_TYPE, "text/javascript; charset=utf-8");
+    const POLICY: (HeaderName, &str) = (header::CONTENT_SECURITY_POLICY, WORKER_POLICY);
+    Router::new()
+        .route("/push.js", get(async || ([SORT, POLICY], WORKER)))
+        .route("/push-page.js", get(async || ([SORT], SCRIPT)))
 }
 
 #[derive(Deserialize)]

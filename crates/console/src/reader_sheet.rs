@@ -6,7 +6,8 @@ use axum::{
     http::{Request, StatusCode, header},
 };
 use model::{
-    Day, Person, Tenant, VersionedState,
+    Day, Person, Tenant, UtcMillis, VersionedState,
+    civil_time::ZoneRules,
     entry::DayKey,
     fold::fold_rows,
     person::{notes, profile},
@@ -47,7 +48,7 @@ impl ReaderRecord {
         ReaderState { catalogue, tenant, profile: &self.profile, preferences: &self.preferences }
     }
 
-    /// The sheet, with the titles of plans as the person reads them.
+    /// The sheet, with the titles of plans and categories as the person reads them.
     pub fn read_sheet(
         &self,
         app: &HttpApp,
@@ -62,6 +63,11 @@ impl ReaderRecord {
                 plan.title = app.studio.plan_title(of.1, &name, stated);
             }
         }
+        for topic in &mut sheet.topics {
+            if let Some(category) = &topic.category {
+                topic.title = app.studio.category_title(of.1, category, stated);
+            }
+        }
         sheet
     }
 
@@ -69,6 +75,11 @@ impl ReaderRecord {
     pub fn forecast(&self, app: &HttpApp, of: (&Tenant, &Person), week: &[WeekEntry]) -> Vec<WeekForecast> {
         forecast_week(&self.state(app, of), week, &app.house.intake().room.zones)
     }
+}
+
+/// What time it is, and the rules by which that is so somewhere.
+pub fn read_clock(app: &HttpApp) -> (UtcMillis, &ZoneRules) {
+    (app.now(), &app.house.intake().room.zones)
 }
 
 /// The entries of a person's last seven days.

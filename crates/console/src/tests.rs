@@ -12,8 +12,8 @@ use house::person_windows;
 use house::{
     Config,
     testing::{
-        HouseTestbed, SECRET, badge_catalogue, bundles_catalogue, choices_catalogue, open_fixture_with,
-        read_response, test_catalogue,
+        HouseTestbed, SECRET, asking_catalogue, badge_catalogue, bundles_catalogue, choices_catalogue,
+        open_fixture_with, read_response, test_catalogue,
     },
 };
 use house_facts::KeyScope;
@@ -56,6 +56,7 @@ mod person;
 mod preferences;
 mod preview;
 mod push;
+mod push_mark;
 mod settings_page;
 mod shares;
 mod sink;

@@ -4,7 +4,7 @@
 //! (RFC 8058), which comes from anywhere and without a form of ours.
 //!
 //! [`wish`] is what somebody wants, [`facts`] what holds and how that becomes a fact, [`rest_page`] the page of what waits,
-//! [`settings_page`] that of all preferences.
+//! [`settings_page`] that of all preferences, with [`settings_form`], [`time_fields`] and [`thing_list`].
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,10 @@ use super::{AppState, HttpApp, error_page, page, reader_words};
 
 mod preferences;
 mod rest_page;
+mod settings_form;
 mod settings_page;
+mod thing_list;
+mod time_fields;
 mod wish;
 
 use preferences::MailPreferences;
@@ -64,6 +67,8 @@ const AGAIN_DAYS_MAX: i32 = 30;
 pub struct UnsubscribeService {
     secret: LinkSecret,
     requests: Semaphore,
+    /// Of the links of pushes: they must not keep anybody from ending mails.
+    marks: Semaphore,
     lists: Semaphore,
     /// The hour that is counted, and how often each person changed their mind in it.
     again: Mutex<(i64, WishCounts)>,
@@ -75,7 +80,7 @@ type WishCounts = HashMap<(Tenant, Person), u32>;
 impl UnsubscribeService {
     pub fn new(secret: LinkSecret) -> Self {
         let (requests, lists) = (Semaphore::new(REQUESTS_MAX), Semaphore::new(LISTS_MAX));
-        Self { secret, requests, lists, again: Mutex::default() }
+        Self { secret, requests, marks: Semaphore::new(REQUESTS_MAX), lists, again: Mutex::default() }
     }
 
     /// Counts a wish; whether there were not too many in this hour. One for no mail is never too many, and without a wish
@@ -100,6 +105,14 @@ impl UnsubscribeService {
         token::read_token(token, &self.secret).ok_or(UNKNOWN)
     }
 
+    pub(super) fn secret(&self) -> &LinkSecret {
+        &self.secret
+    }
+
+    pub(super) fn mark_permit(&self) -> Result<SemaphorePermit<'_>, HttpProblem> {
+        self.marks.try_acquire().map_err(|_| BUSY)
+    }
+
     fn permit(&self) -> Result<SemaphorePermit<'_>, HttpProblem> {
         self.requests.try_acquire().map_err(|_| BUSY)
     }
@@ -109,7 +122,7 @@ pub(super) const UNKNOWN: HttpProblem = HttpProblem::from_text(
     ProblemType::NotFound,
     "this link is incomplete; open it again from the mail, or copy all of it",
 );
-const BUSY: HttpProblem =
+pub(super) const BUSY: HttpProblem =
     HttpProblem::from_text(ProblemType::Busy, "this cannot be done right now; try again in a moment");
 const TOO_OLD: HttpProblem = HttpProblem::from_text(
     ProblemType::Forbidden,

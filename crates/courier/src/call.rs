@@ -27,6 +27,8 @@ pub fn encode_call(message: &Message, call: &CallPayload) -> Value {
             "text": message.text,
             "longer": call.longer,
             "opens": call.opens,
+            "read": call.links.read.as_ref().map(|link| &link.address),
+            "settings": call.links.settings.as_ref().map(|link| &link.address),
             "image": call.image,
             "silent": call.silent,
             "expires": call.expires.to_string(),

@@ -28,5 +28,5 @@ mod tests;
 
 pub use port::{
     CallItem, CallPayload, Courier, CourierEraseRequest, CourierError, HandoverGate, HandoverOutcome,
-    MailPayload, Message, MessagePayload, PushPayload,
+    MailPayload, Message, MessageLink, MessageLinks, MessagePayload, PushPayload,
 };

@@ -48,6 +48,31 @@ pub struct MailPayload {
     pub headers: Vec<(String, String)>,
 }
 
+/// Where a push or a call leads, beside what it is about. Whoever has such an address may do what it is for.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct MessageLinks {
+    /// A POST there says that the person read what the message tells.
+    pub read: Option<MessageLink>,
+    /// The page on which the person chooses what they are told.
+    pub settings: Option<MessageLink>,
+}
+
+/// An address, and what a button says that leads there, in the reader's language.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MessageLink {
+    pub address: String,
+    pub title: String,
+}
+
+impl MessageLinks {
+    /// The two, with the names by which programs know them.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, &MessageLink)> {
+        [("read", &self.read), ("settings", &self.settings)]
+            .into_iter()
+            .filter_map(|(name, link)| Some((name, link.as_ref()?)))
+    }
+}
+
 /// What a push has; it goes to every device.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PushPayload {
@@ -58,14 +83,17 @@ pub struct PushPayload {
     pub image: Option<String>,
     /// The address of what it opens.
     pub opens: Option<String>,
+    pub links: MessageLinks,
     /// Without a sound.
     pub silent: bool,
     /// The number on the app's icon, where it has one.
     pub badge: Option<u32>,
-    /// It says nothing and shows nothing: there is only the number.
+    /// It says nothing and shows nothing: there is only the number, and what is taken away.
     pub wordless: bool,
-    /// With it: pushes before it, by the ids of their Readys, of which all that they told was revoked. An app takes them off
-    /// its screen.
+    /// The same push was shown before, in other words: a part of what it told was revoked.
+    pub replaces: bool,
+    /// Pushes before it, by the ids of their Readys, of which all that they told was revoked. An app takes them off its screen
+    /// with one that is wordless, a browser with any.
     pub withdrawn: Vec<ReadyId>,
     /// From here on nobody wants it any more.
     pub expires: UtcMillis,
@@ -85,6 +113,7 @@ pub struct CallPayload {
     pub image: Option<String>,
     /// The address of what it opens.
     pub opens: Option<String>,
+    pub links: MessageLinks,
     /// Nobody is to be disturbed by it.
     pub silent: bool,
     /// What it tells, for programs.

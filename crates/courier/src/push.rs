@@ -33,8 +33,8 @@ pub fn encode_push(message: &Message, push: &PushPayload, device: &PushDevice) -
 fn encode_android(message: &Message, push: &PushPayload, device: &PushDevice) -> Value {
     let seconds = push.expires.since(message.date).max(0) / 1_000;
     if push.wordless {
-        // Data of FCM is text.
-        let mut data = json!({"message": message.message_id, "badge": push.badge.unwrap_or(0).to_string()});
+        let mut data = json!({"message": message.message_id});
+        set_field(&mut data, "badge", push.badge.map(|badge| badge.to_string()).as_deref());
         if !push.withdrawn.is_empty() {
             data["withdrawn"] = list_withdrawn(push).join(" ").into();
         }
@@ -48,6 +48,9 @@ fn encode_android(message: &Message, push: &PushPayload, device: &PushDevice) ->
     set_field(&mut shown, "image", push.image.as_deref());
     let mut data = json!({"message": message.message_id});
     set_field(&mut data, "opens", push.opens.as_deref());
+    // Data of FCM is text.
+    set_field(&mut data, "replaces", push.replaces.then_some("true"));
+    set_links(&mut data, push);
     let mut payload = json!({"message": {
         "token": device.token,
         "notification": shown,
@@ -68,7 +71,10 @@ fn encode_android(message: &Message, push: &PushPayload, device: &PushDevice) ->
 /// By the documentation of APNs.
 fn encode_ios(message: &Message, push: &PushPayload) -> Value {
     if push.wordless {
-        let aps = json!({"badge": push.badge, "content-available": 1});
+        let mut aps = json!({"content-available": 1});
+        if push.badge.is_some() {
+            aps["badge"] = json!(push.badge);
+        }
         let mut payload = json!({"aps": aps, "message": message.message_id});
         if !push.withdrawn.is_empty() {
             payload["withdrawn"] = list_withdrawn(push).into();
@@ -87,6 +93,8 @@ fn encode_ios(message: &Message, push: &PushPayload) -> Value {
     }
     let mut payload = json!({"aps": aps, "message": message.message_id});
     set_field(&mut payload, "opens", push.opens.as_deref());
+    set_replaces(&mut payload, push);
+    set_links(&mut payload, push);
     payload
 }
 
@@ -106,7 +114,32 @@ fn encode_web(message: &Message, push: &PushPayload) -> Value {
     }
     set_field(&mut payload, "image", push.image.as_deref());
     set_field(&mut payload, "opens", push.opens.as_deref());
+    set_replaces(&mut payload, push);
+    set_links(&mut payload, push);
+    // No push of a browser's is without words, so what was revoked is taken away by the next one.
+    if !push.withdrawn.is_empty() {
+        payload["withdrawn"] = list_withdrawn(push).into();
+    }
+    // Buttons, as a notification of the web takes them. Apps have their own.
+    let buttons: Vec<Value> =
+        push.links.named().map(|(name, link)| json!({"action": name, "title": link.title})).collect();
+    if !buttons.is_empty() {
+        payload["actions"] = buttons.into();
+    }
     payload
+}
+
+/// A client that dismissed the push need not show it again.
+fn set_replaces(object: &mut Value, push: &PushPayload) {
+    if push.replaces {
+        object["replaces"] = true.into();
+    }
+}
+
+fn set_links(object: &mut Value, push: &PushPayload) {
+    for (name, link) in push.links.named() {
+        set_field(object, name, Some(&link.address));
+    }
 }
 
 /// The ids by which devices know those pushes: `apns-collapse-id`, and the tag of a notification.

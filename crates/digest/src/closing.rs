@@ -205,7 +205,7 @@ impl DigestFacts {
                     key,
                     actor: entry.actor().and_then(Actor::person),
                     reasons,
-                    channel: closing.plan.channel,
+                    place: closing.plan.channel.into(),
                     moment: closing.moment(),
                 },
                 catalogue,

@@ -7,7 +7,7 @@ use catalogue::Catalogue;
 use house_facts::pause::PausedPlans;
 use model::{
     Day, DayKeyList, KeyList, Kind, Person, PlanName, Tenant, UtcMillis,
-    civil_time::ZoneRules,
+    civil_time::{ZoneRules, start_of_date},
     fault::{self, PlantedFault},
     mark::MarkAction,
     person::{OwedMark, PersonRecord, Window, profile},
@@ -144,10 +144,14 @@ impl DigestDecider<'_> {
                 }
             }
             // Nothing open, nothing to move or to release.
-            PersonNews::Profile | PersonNews::ByHand { .. } | PersonNews::NumberChanged
+            PersonNews::Profile
+            | PersonNews::ByHand { .. }
+            | PersonNews::NumberChanged
+            | PersonNews::Revoked
                 if self.record(decided, key).is_none() => {}
             PersonNews::PutOff { back } => self.step_windows(decided, key, StepInput::PutOff { back }),
             PersonNews::NumberChanged => self.step_windows(decided, key, StepInput::NumberChanged),
+            PersonNews::Revoked => self.step_windows(decided, key, StepInput::Revoked),
             PersonNews::Profile => {
                 self.step_windows(decided, key, StepInput::Moved);
                 self.follow_preference(decided, key);
@@ -321,11 +325,13 @@ impl DigestDecider<'_> {
         let profile = &self.facts.person_states(key).profile;
         let zone = self.zones.get_or_utc(profile.text(profile::ZONE));
         let quiet = profile.text(profile::QUIET).and_then(LocalHours::parse);
+        let quiet_until = profile.text(profile::QUIET_UNTIL).and_then(Day::parse);
+        let quiet_until = quiet_until.and_then(|Day(date)| start_of_date(date, &zone));
         let hour = profile.text(profile::HOUR).and_then(LocalTime::parse);
         let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
         let plans = &self.catalogue_of(key).plans;
-        let at =
-            StepContext { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans, quiet, hour };
+        let (now, zones) = (self.now, self.zones);
+        let at = StepContext { tenant, person, now, zone: &zone, zones, plans, quiet, quiet_until, hour };
         let (mut record, StepEffects { ready, full, shut }) = window::decide_step(record, input, &at);
         decided.ready.extend(ready);
         decided.full.extend(full.map(|day| (key.clone(), day)));

@@ -157,7 +157,7 @@ pub(crate) async fn load_person_states(
                 known.entry((tenant, person)).or_default().preferences = state;
             }
             StateKey::Notes(tenant, person) => known.entry((tenant, person)).or_default().notes = state,
-            StateKey::Subject(..) => {}
+            StateKey::Subject(..) | StateKey::Saved(..) | StateKey::Streams(..) => {}
         }
     }
     Ok(known)

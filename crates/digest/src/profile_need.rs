@@ -22,6 +22,7 @@ pub(crate) fn needs_profile(
         PersonNews::Delivered(_) => true,
         PersonNews::Profile => record.is_some(),
         PersonNews::NumberChanged
+        | PersonNews::Revoked
         | PersonNews::PutOff { .. }
         | PersonNews::ByHand { .. }
         | PersonNews::Erased => false,

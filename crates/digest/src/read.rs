@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use catalogue::Catalogue;
 use model::{
     Day, Fact, Kind, PlanName, UtcMillis, delivery::Delivery, person::Act, trace::EntryTraces,
     window::WindowTarget,
@@ -38,8 +39,10 @@ pub enum PersonNews {
     Delivered(Box<Delivery>),
     /// The person was erased.
     Erased,
-    /// The number on the person's devices may be another one: they did something with an entry, or one was revoked.
+    /// The number on the person's devices may be another one: they did something with an entry.
     NumberChanged,
+    /// Something was revoked that they may have been told.
+    Revoked,
     /// The person put off something of these days, which comes back then.
     PutOff {
         back: Vec<(Day, UtcMillis)>,
@@ -49,6 +52,21 @@ pub enum PersonNews {
         surface: Arc<str>,
         at: UtcMillis,
     },
+}
+
+/// What the pushes of a catalogue wait to hear of.
+#[derive(Clone, Copy, Debug)]
+pub struct PushNeeds {
+    /// What was read or cleared: some have a number.
+    have_badges: bool,
+    /// What was revoked: it goes from the screen.
+    have_pushes: bool,
+}
+
+impl PushNeeds {
+    pub fn find(catalogue: &Catalogue) -> Self {
+        Self { have_badges: catalogue.have_badges(), have_pushes: catalogue.have_pushes() }
+    }
 }
 
 /// All that a turn read.
@@ -61,16 +79,16 @@ pub struct TurnNews {
 
 /// Reads a batch. Bytes that are no record of ours are values too: they go to quarantine and the partition
 /// goes on. What was read or cleared is in the day's marks: only where there are badges somebody waits to hear of it.
-pub fn read_batch(records: &[TopicRecord], have_badges: bool, now: UtcMillis) -> anyhow::Result<TurnNews> {
+pub fn read_batch(records: &[TopicRecord], needs: PushNeeds, now: UtcMillis) -> anyhow::Result<TurnNews> {
     let mut read = TurnNews::default();
     for record in records {
         let value = record.value.as_deref().unwrap_or_default();
         let result = match &*record.topic {
             topics::PENDING => wire::pending::decode(value).map(|pending| {
                 let traces = trace::read_entries(&record.headers);
-                add_announcements(&mut read, pending, &traces, have_badges);
+                add_announcements(&mut read, pending, &traces, needs);
             }),
-            _ => wire::inbox::decode(value).map(|inbox| add_inbox_item(&mut read, inbox, have_badges)),
+            _ => wire::inbox::decode(value).map(|inbox| add_inbox_item(&mut read, inbox, needs)),
         };
         if let Err(undecodable) = result {
             read.rejects.push(quarantine_record(
@@ -88,14 +106,14 @@ fn add_announcements(
     read: &mut TurnNews,
     pending: wire::pending::AnnouncementBatch,
     traces: &EntryTraces,
-    have_badges: bool,
+    needs: PushNeeds,
 ) {
     let (recalls, others): (Vec<_>, Vec<_>) =
         pending.announcements.into_iter().partition(DayAnnouncement::is_of_nothing);
-    // What was revoked is seen by whoever closes or sends; only the number on an icon waits for it.
-    for DayAnnouncement { person, .. } in recalls.into_iter().filter(|_| have_badges) {
+    // What was revoked is seen by whoever closes or sends; only what a push has told waits for it.
+    for DayAnnouncement { person, .. } in recalls.into_iter().filter(|_| needs.have_pushes) {
         let key = (pending.tenant.clone(), person);
-        read.of.entry(key).or_default().push(PersonNews::NumberChanged);
+        read.of.entry(key).or_default().push(PersonNews::Revoked);
     }
     for announcement in others {
         let DayAnnouncement { person, day, rows, kinds, windows, full } = announcement;
@@ -108,14 +126,14 @@ fn add_announcements(
 }
 
 /// What is put off has to come back; all else only the number on an icon waits for.
-fn add_feedback(read: &mut TurnNews, feedback: Feedback, have_badges: bool) {
+fn add_feedback(read: &mut TurnNews, feedback: Feedback, needs: PushNeeds) {
     let Feedback { tenant, person, what, keys, at: _ } = feedback;
     let mut news = Vec::new();
     if let FeedbackAction::Snoozed(until) = what {
         let back = keys.iter().map(|key| (key.day(), until)).collect();
         news.push(PersonNews::PutOff { back });
     }
-    if have_badges && !matches!(what, FeedbackAction::Saved | FeedbackAction::Unsaved) {
+    if needs.have_badges && !matches!(what, FeedbackAction::Saved | FeedbackAction::Unsaved) {
         news.push(PersonNews::NumberChanged);
     }
     if !news.is_empty() {
@@ -123,9 +141,9 @@ fn add_feedback(read: &mut TurnNews, feedback: Feedback, have_badges: bool) {
     }
 }
 
-fn add_inbox_item(read: &mut TurnNews, inbox: InboxItem, have_badges: bool) {
+fn add_inbox_item(read: &mut TurnNews, inbox: InboxItem, needs: PushNeeds) {
     let (key, news) = match inbox {
-        InboxItem::Feedback(feedback) => return add_feedback(read, feedback, have_badges),
+        InboxItem::Feedback(feedback) => return add_feedback(read, feedback, needs),
         InboxItem::Fact(Fact::Profile { tenant, person, .. }) => ((tenant, person), PersonNews::Profile),
         // Follows are asked of the store at closing.
         InboxItem::Fact(Fact::Follow(_)) => return,

@@ -167,7 +167,7 @@ impl DigestWork {
         apply::write_owed(&self.deps, memory).await?;
         // Before anything that may fail: what is due and cannot be told is what one wants to see.
         self.deps.metrics.set_due(batch.partition, memory.count_due(now));
-        let read = read::read_batch(&batch.records, room.catalogue.have_badges(), now)?;
+        let read = read::read_batch(&batch.records, read::PushNeeds::find(&room.catalogue), now)?;
         if newer_edition::announces_unknown(&read.of, &room.catalogue) {
             newer_edition::check_newer_edition(&batch.records, &room.editions, now)?;
         }

@@ -1,11 +1,12 @@
 //! Bundles: entries that share a key, as far as the person saw them at the same time. Whatever one visit showed stays the
 //! bundle it was; what comes after it opens a new one.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use model::{
     Actor, EntryAttention, EntryKey, Kind, SubjectRef, UtcMillis,
     fault::{self, PlantedFault},
+    id::write_hex,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -20,6 +21,8 @@ pub struct FeedEntry {
     pub attention: EntryAttention,
     /// What it has in common with those of its bundle; nothing if it stands alone.
     pub bundle: Option<Arc<str>>,
+    /// The same by its kind in the catalogue, also where a client has it bundled by something else.
+    pub kind_bundle: Option<Arc<str>>,
 }
 
 /// Where an entry stands in a feed: since when it is news, and which one it is.
@@ -57,7 +60,7 @@ impl BundleId {
 
 impl fmt::Display for BundleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write_hex(f, &self.0)
     }
 }
 
@@ -134,12 +137,12 @@ pub struct FeedBundle {
     pub key: BundleKey,
     /// When a visit showed it first; nothing while it is new.
     pub seen: Option<UtcMillis>,
-    /// The newest first; never empty.
-    entries: Vec<FeedEntry>,
+    /// The newest first; never empty. Shared: each page takes bundles out of a feed that stays.
+    entries: Arc<[Arc<FeedEntry>]>,
 }
 
 impl FeedBundle {
-    pub fn entries(&self) -> &[FeedEntry] {
+    pub fn entries(&self) -> &[Arc<FeedEntry>] {
         &self.entries
     }
 
@@ -151,6 +154,13 @@ impl FeedBundle {
     /// Where it stands: where its newest entry does.
     pub fn place(&self) -> BundlePlace {
         self.lead().place()
+    }
+
+    /// Whether the catalogue has all of it told as one as well: entries of one kind that share the kind's own key. The kind's
+    /// sentence for several is true of no others.
+    pub fn is_told_as_one(&self) -> bool {
+        let own = &self.lead().kind_bundle;
+        own.is_some() && self.entries.iter().all(|entry| entry.kind_bundle == *own)
     }
 
     pub fn is_new(&self) -> bool {
@@ -168,15 +178,15 @@ impl FeedBundle {
 }
 
 /// When something of these was looked at last: as of then bundles are what they are now.
-pub fn find_last_look(entries: &[FeedEntry], now: UtcMillis) -> UtcMillis {
+pub fn find_last_look(entries: &[Arc<FeedEntry>], now: UtcMillis) -> UtcMillis {
     let looks = entries.iter().filter_map(|entry| entry.attention.seen).filter(|at| *at <= now);
     looks.max().unwrap_or(UtcMillis(0))
 }
 
 /// Makes bundles of the entries that are listed, as they were seen at an instant: what was looked at since counts as new
 /// still. The newest first.
-pub fn make_bundles(entries: Vec<FeedEntry>, as_of: UtcMillis) -> Vec<FeedBundle> {
-    let mut groups: BTreeMap<(BundleKey, Option<UtcMillis>), Vec<FeedEntry>> = BTreeMap::new();
+pub fn make_bundles(entries: Vec<Arc<FeedEntry>>, as_of: UtcMillis) -> Vec<FeedBundle> {
+    let mut groups: HashMap<(BundleKey, Option<UtcMillis>), Vec<Arc<FeedEntry>>> = HashMap::new();
     for entry in entries {
         let seen = entry.attention.seen.filter(|at| *at <= as_of);
         // The best-known fault of such designs: one marker for all that was ever seen.
@@ -187,7 +197,7 @@ pub fn make_bundles(entries: Vec<FeedEntry>, as_of: UtcMillis) -> Vec<FeedBundle
         .into_iter()
         .map(|((key, seen), mut entries)| {
             entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.place()));
-            FeedBundle { id: key.bundle_id(seen), key, seen, entries }
+            FeedBundle { id: key.bundle_id(seen), key, seen, entries: entries.into() }
         })
         .collect();
     bundles.sort_unstable_by_key(|bundle| std::cmp::Reverse(bundle.place()));

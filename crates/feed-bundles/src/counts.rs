@@ -7,7 +7,7 @@ use catalogue::Catalogue;
 use model::DayView;
 
 use crate::{
-    bundle::{FeedBundle, FeedEntry, find_last_look, make_bundles},
+    bundle::{FeedBundle, find_last_look, make_bundles},
     listing::FeedRules,
 };
 
@@ -63,7 +63,7 @@ pub struct FeedCounts {
 impl FeedCounts {
     /// The counts of the feed that these days make, as they were settled.
     pub fn count_feed<'a>(rules: FeedRules<'_>, days: impl IntoIterator<Item = &'a DayView>) -> Self {
-        let entries: Vec<FeedEntry> = days.into_iter().flat_map(|day| rules.list_entries(day)).collect();
+        let entries: Vec<_> = days.into_iter().flat_map(|day| rules.list_entries(day)).collect();
         let as_of = find_last_look(&entries, rules.now);
         Self::from_bundles(&make_bundles(entries, as_of), rules.catalogue)
     }

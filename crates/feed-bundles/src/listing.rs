@@ -1,16 +1,19 @@
 //! Which entries a feed lists: those that the person did not clear, put off or turn off, that were not revoked, of kinds that there are; and what
 //! those of one bundle have in common.
 
+use std::sync::Arc;
+
 use catalogue::{
     Catalogue, KindDef,
     bundles::BundleEntry,
+    choices::{ChoiceSource, FoundChoice},
     truth::{ReaderFacts, TellableEntry},
 };
 use model::{
     Channel, DayView, EntryKey, EntryReason, EntryView, SubjectRef, UtcMillis, VersionedState, WorldSnapshot,
     time::AskedMoment,
 };
-use preferences::PreferenceChoice;
+use preferences::{PreferenceChoice, PreferenceField, ReadingPlace};
 
 use crate::bundle::FeedEntry;
 
@@ -26,8 +29,8 @@ pub struct FeedRules<'a> {
 
 impl FeedRules<'_> {
     /// The entries that are listed, in no order.
-    pub fn list_entries(&self, view: &DayView) -> Vec<FeedEntry> {
-        view.entries().filter_map(|(key, entry)| self.list_entry(key, entry)).collect()
+    pub fn list_entries(&self, view: &DayView) -> Vec<Arc<FeedEntry>> {
+        view.entries().filter_map(|(key, entry)| self.list_entry(key, entry).map(Arc::new)).collect()
     }
 
     fn list_entry(&self, key: EntryKey, entry: &EntryView) -> Option<FeedEntry> {
@@ -40,13 +43,15 @@ impl FeedRules<'_> {
         let unknown = VersionedState::default();
         let state = self.world.state(self.reader.tenant, subject).unwrap_or(&unknown);
         let of = BundleEntry { subject, actor: entry.actor(), kept: entry.kept_fields(), state };
+        let bundle = kind.bundle_of(of);
         Some(FeedEntry {
             key,
             kind: kind.name.clone(),
             subject: subject.clone(),
             actor: entry.actor().cloned(),
             attention,
-            bundle: kind.bundle_of(of),
+            kind_bundle: bundle.clone(),
+            bundle,
         })
     }
 
@@ -59,23 +64,32 @@ impl FeedRules<'_> {
         wanted.map(|(_, kind)| kind).min_by_key(|kind| (kind.priority, kind.line))
     }
 
-    /// Whether the person has a kind on: what they turned off on one channel alone they still find here.
+    /// Whether the person has a kind on: by their choice for the feed, else if it is on for some channel.
     fn is_wanted(
         &self,
         (key, subject, entry): (EntryKey, &SubjectRef, &EntryView),
         of: (&EntryReason, &KindDef),
     ) -> bool {
-        let on = |channel| {
+        let find_choice = |place| {
             let told = TellableEntry {
                 subject,
                 key,
                 actor: entry.actor().and_then(|actor| actor.person()),
                 reasons: &entry.reasons,
-                channel,
+                place,
                 moment: AskedMoment { now: self.now, due: self.now },
             };
-            self.catalogue.find_choice(self.world, &self.reader, &told, of).choice != PreferenceChoice::Off
+            self.catalogue.find_choice(self.world, &self.reader, &told, of)
         };
-        Channel::ALL.into_iter().any(on)
+        let is_on = |found: &FoundChoice| found.choice != PreferenceChoice::Off;
+        let here = find_choice(ReadingPlace::Feed);
+        let is_own = match &here.by {
+            ChoiceSource::Person(fields) => {
+                fields.iter().any(|field| PreferenceField::parse(field).is_of_feed())
+            }
+            _ => false,
+        };
+        let is_on_elsewhere = || Channel::ALL.into_iter().any(|one| is_on(&find_choice(one.into())));
+        if is_own { is_on(&here) } else { is_on_elsewhere() }
     }
 }

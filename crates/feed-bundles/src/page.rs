@@ -1,6 +1,8 @@
 //! Pages of a feed, the newest bundle first. From one page to the next nothing is skipped and nothing comes twice, whatever
 //! arrives, is read or comes back meanwhile: a reader sees the feed as it was at their first page, without what is gone since.
 
+use std::sync::Arc;
+
 use model::{
     UtcMillis,
     fault::{self, PlantedFault},
@@ -21,7 +23,7 @@ pub struct FeedPage {
 
 /// The next page of a reader; of one without a cursor the first. `wants` chooses bundles.
 pub fn cut_page(
-    entries: Vec<FeedEntry>,
+    entries: Vec<Arc<FeedEntry>>,
     cursor: Option<FeedCursor>,
     most: usize,
     wants: impl Fn(&FeedBundle) -> bool,
@@ -30,7 +32,7 @@ pub fn cut_page(
     let as_of = cursor.as_ref().map_or(now, |cursor| cursor.as_of);
     // What is newer than the newest one was arrived since, or came back.
     let there = |entry: &FeedEntry| cursor.as_ref().is_none_or(|cursor| entry.place() <= cursor.top);
-    let entries: Vec<FeedEntry> = entries.into_iter().filter(there).collect();
+    let entries: Vec<Arc<FeedEntry>> = entries.into_iter().filter(|entry| there(entry)).collect();
     let bundles = make_bundles(entries, as_of).into_iter().filter(wants);
     let rest = bundles.filter(|bundle| cursor.as_ref().is_none_or(|cursor| !has_passed(cursor, bundle)));
     take_page(rest, cursor.as_ref(), most, as_of)

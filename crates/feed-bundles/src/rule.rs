@@ -1,5 +1,7 @@
 //! What entries of a bundle have in common, where a client wants another key than the catalogue has.
 
+use std::sync::Arc;
+
 use catalogue::Catalogue;
 
 use crate::bundle::FeedEntry;
@@ -38,7 +40,7 @@ impl BundleRule {
     }
 
     /// An entry with its key by this rule; one that lacks what the rule asks for stands alone.
-    pub fn apply(self, entry: FeedEntry, catalogue: &Catalogue) -> FeedEntry {
+    pub fn apply(self, entry: Arc<FeedEntry>, catalogue: &Catalogue) -> Arc<FeedEntry> {
         let key = match self {
             Self::Catalogue => return entry,
             Self::Kind => Some(entry.kind.to_string()),
@@ -49,6 +51,6 @@ impl BundleRule {
         };
         // Not a key of the catalogue, whatever that one is.
         let bundle = key.map(|key| format!("{}\n{key}", self.name()).into());
-        FeedEntry { bundle, ..entry }
+        Arc::new(FeedEntry { bundle, ..FeedEntry::clone(&entry) })
     }
 }

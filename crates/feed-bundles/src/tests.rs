@@ -17,6 +17,7 @@ use crate::{
     cursor::{CURSOR_CHARS_MAX, FeedCursor, SHOWN_MAX},
     listing::FeedRules,
     page::cut_page,
+    rule::BundleRule,
 };
 
 const CATALOGUE: &str = r#"
@@ -140,7 +141,13 @@ fn a_feed_lists_what_the_person_has_on_and_did_not_take_away() {
     check(&[("actor bob", off.clone())], &[], &[&[4], &[3]]);
     check(&[("subject page:2", off.clone())], &[], &[&[5], &[4], &[3, 1]]);
     check(&[("all", off.clone())], &[], &[]);
-    check(&[("all", off), ("push/kind cheered", Value::from_text("on"))], &[], &[&[5], &[4]]);
+    let on = Value::from_text("on");
+    check(&[("all", off.clone()), ("push/kind cheered", on.clone())], &[], &[&[5], &[4]]);
+    // The word for the feed stands before that for all, and the nearer word before both.
+    check(&[("feed/kind cheered", off.clone())], &[], &[&[3, 1], &[2]]);
+    check(&[("all", off.clone()), ("feed/category edits", on.clone())], &[], &[&[3, 1], &[2]]);
+    check(&[("feed/all", on.clone()), ("kind cheered", off.clone())], &[], &[&[3, 1], &[2]]);
+    check(&[("feed/all", off), ("email/kind cheered", on)], &[], &[]);
     // Neither what was cleared, put off or withdrawn.
     check(&[], &[mark_row(3, MarkAction::Cleared, 10)], &[&[5], &[4], &[2], &[1]]);
     check(&[], &[mark_row(5, MarkAction::Withdrawn, 10)], &all[1..]);
@@ -203,6 +210,36 @@ fn counts_are_those_of_the_page_and_end_one_beyond_what_is_shown() {
     let again = [mark_row(1, MarkAction::Read, 9), mark_row(1, MarkAction::Unread, 10)];
     check(3, &again, (2, false), (3, false));
     check(3, &[mark_row(1, MarkAction::Cleared, 9)], (2, false), (2, false));
+}
+
+#[test]
+fn a_kind_speaks_for_several_only_where_its_own_key_has_them_together() {
+    let rows = [
+        entry_row(1, "edited", "page:1", person_actor("bob")),
+        entry_row(2, "edited", "page:1", person_actor("cem")),
+        entry_row(3, "edited", "page:2", person_actor("bob")),
+        entry_row(4, "cheered", "page:1", person_actor("cem")),
+        entry_row(5, "edited", "page:2", person_actor("dan")),
+        entry_row(6, "edited", "page:2", person_actor("dan")),
+        entry_row(7, "cheered", "page:1", person_actor("eve")),
+    ];
+    let (catalogue, bundles) = (parse_catalogue(), list_bundles(&rows, &VersionedState::default()));
+    let check = |rule: BundleRule, expected: &[(&[i64], bool)]| {
+        let entries = bundles.iter().flat_map(FeedBundle::entries);
+        let ruled = entries.map(|entry| rule.apply(entry.clone(), &catalogue)).collect();
+        let found = make_bundles(ruled, NOW);
+        let speaks: Vec<bool> = found.iter().map(FeedBundle::is_told_as_one).collect();
+        let found: Vec<(Vec<i64>, bool)> = numbers(&found).into_iter().zip(speaks).collect();
+        let expected = expected.iter().map(|(numbers, speaks)| (numbers.to_vec(), *speaks));
+        assert_eq!(found, expected.collect::<Vec<_>>(), "{rule:?}");
+    };
+    check(BundleRule::Catalogue, &[(&[7], false), (&[6, 5, 3], true), (&[4], false), (&[2, 1], true)]);
+    // Several pages, and a kind that has no sentence for several.
+    check(BundleRule::Kind, &[(&[7, 4], false), (&[6, 5, 3, 2, 1], false)]);
+    check(BundleRule::Category, &[(&[7, 4], false), (&[6, 5, 3, 2, 1], false)]);
+    check(BundleRule::Subject, &[(&[7, 4, 2, 1], false), (&[6, 5, 3], true)]);
+    // Of one page alone it is true, though others edited that one too.
+    check(BundleRule::Actor, &[(&[7], false), (&[6, 5], true), (&[4, 2], false), (&[3, 1], false)]);
 }
 
 /// The cursor behind a first page of so many.

@@ -38,8 +38,10 @@ impl FeedVisit {
         let mut depth = 0;
         let mut named = BTreeSet::new();
         loop {
-            let layer: Vec<&FeedEntry> =
-                bundles.iter().filter_map(|bundle| bundle.entries().get(depth)).collect();
+            let layer: Vec<&FeedEntry> = bundles
+                .iter()
+                .filter_map(|bundle| bundle.entries().get(depth).map(|entry| &**entry))
+                .collect();
             if layer.is_empty() || named.len() + layer.len() > NAMED_MAX {
                 return Self { at, named };
             }

@@ -38,6 +38,9 @@ pub const SHELF_AGE_MS: i64 = 60_000;
 /// Bytes that all of it may take, as far as they are counted.
 pub const SHELVES_BYTES_MAX: usize = 192 * 1024 * 1024;
 
+/// A feed of more entries is made beside the threads that answer.
+pub const LARGE_SHELF: usize = 1_000;
+
 /// Settings of the feed.
 #[derive(Clone, Debug)]
 pub struct Config {

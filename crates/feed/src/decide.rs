@@ -12,11 +12,12 @@ use feed_bundles::{
     counts::FeedCounts,
     listing::FeedRules,
 };
-use model::{DayLife, DayView, Person, SubjectRef, Tenant, UtcMillis};
+use model::{DayLife, DayView, EntryKey, EntryView, Person, SubjectRef, Tenant, UtcMillis};
+use wire::mark_right::MarkRight;
 
 use crate::{
     facts::{FeedSheet, PersonFacts},
-    shelf::PersonShelf,
+    shelf::{ListedDay, PersonShelf},
 };
 
 /// For so long at most a feed is believed that was made of the same: words in force may end by the clock.
@@ -41,19 +42,28 @@ pub fn make_sheet(input: SheetInput<'_>) -> FeedSheet {
     let SheetInput { catalogue, tenant, person, facts, made_of, shelf, life, now } = input;
     let reader = facts.reader(tenant, person);
     let rules = FeedRules { catalogue, reader, world: &shelf.world, now };
-    let (mut entries, mut turns) = (Vec::new(), UtcMillis(i64::MAX));
-    for (day, view) in shelf.days.iter().filter(|(day, _)| !life.is_over(**day, now)) {
-        let settled = DayView::clone(view).settle(&facts.notes, now);
+    let list_day = |view: &DayView| {
+        let settled = view.clone().settle(&facts.notes, now);
         let back = settled.entries().filter_map(|(_, entry)| entry.put_off());
-        turns = back.chain([life.expiry(*day)]).fold(turns, UtcMillis::min);
-        entries.extend(rules.list_entries(&settled));
+        let turns = back.fold(UtcMillis(i64::MAX), UtcMillis::min);
+        let (world, until) = (shelf.world.clone(), turns.min(now.plus(BELIEVED_MS)));
+        ListedDay { made_of, world, made_at: now, until, turns, entries: rules.list_entries(&settled) }
+    };
+    let (mut entries, mut turns) = (Vec::new(), UtcMillis(i64::MAX));
+    let mut until = now.plus(BELIEVED_MS);
+    for (day, known) in shelf.days.iter().rev().filter(|(day, _)| !life.is_over(**day, now)) {
+        let listed = known.list((made_of, &shelf.world), now, list_day);
+        turns = turns.min(listed.turns).min(life.expiry(*day));
+        until = until.min(listed.until);
+        entries.extend(listed.entries.iter().cloned());
     }
+    let saved = DayView::clone(&shelf.saved).settle(&facts.notes, now);
+    entries.extend(rules.list_entries(&saved).into_iter().filter(|entry| life.is_over(entry.key.day(), now)));
     let as_of = find_last_look(&entries, now);
     let bundles = make_bundles(entries, as_of);
     let counts = FeedCounts::from_bundles(&bundles, catalogue);
     let revision = revision_of(&bundles);
-    let until = turns.min(now.plus(BELIEVED_MS));
-    FeedSheet { made_of, made_at: now, until, turns, as_of, bundles, counts, revision }
+    FeedSheet { made_of, made_at: now, until: until.min(turns), turns, as_of, bundles, counts, revision }
 }
 
 /// Changes with whatever a page shows of bundles, but for the words of what their subjects are by now.
@@ -75,4 +85,14 @@ pub fn list_asked_subjects(catalogue: &Catalogue, view: &DayView) -> BTreeSet<Su
     };
     let entries = view.entries().filter(|(_, entry)| entry.reasons.iter().any(|reason| asks(&reason.kind)));
     entries.filter_map(|(_, entry)| entry.subject().cloned()).collect()
+}
+
+/// The entries that a message told and that are unread, or were read only after an instant. What is put off is not there to be
+/// read.
+pub fn list_told(view: &DayView, right: &MarkRight, lately: UtcMillis) -> Vec<EntryKey> {
+    let is_told = |entry: &EntryView| entry.tellers(right.channel).any(|(ready, _)| ready == right.ready);
+    let is_meant =
+        |entry: &EntryView| entry.put_off().is_none() && (!entry.is_read() || entry.was_read_after(lately));
+    let told = view.entries().filter(|(_, entry)| is_told(entry) && is_meant(entry));
+    told.map(|(key, _)| key).collect()
 }

@@ -18,12 +18,14 @@ use aide::{
 };
 use axum::{
     Json, Router,
-    extract::{DefaultBodyLimit, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
     middleware::from_fn_with_state,
 };
+use catalogue::Catalogue;
 use feed_bundles::{
     BundleName, BundlePlace, FeedBundle, FeedEntry,
+    counts::FeedCounts,
     page::{FeedPage, cut_first_page, cut_page},
     rule::BundleRule,
     visit::FeedVisit,
@@ -32,15 +34,18 @@ use house_facts::KeyScope;
 use listener::http::hold_until_read;
 use model::{Person, Tenant, UtcMillis};
 use room::feedback::parse_entry_key;
+use room::item_words::list_named_actors;
+use room::saved::SavedFullError;
 use runtime::clock::SteadyStopwatch;
 use serde::Serialize;
 use store::StoreError;
 use tokio::{sync::Semaphore, time::timeout};
 use web::{
     HttpProblem, JsonBody, ProblemType,
+    body::limit_body,
     cross_origin::{CrossOriginRule, answer_other_origins},
     description::{OperationAccess, OperationDoc, describe_operation},
-    etag::CachedJson,
+    etag::{CachedJson, TaggedBody},
     limits::REQUEST_TIME_MAX,
     pagination::{CURSOR, LIMIT, ListParams},
     permits::{TenantPermit, TenantPermits},
@@ -49,19 +54,21 @@ use web::{
 use wire::FeedbackAction;
 
 use crate::{
-    apply::apply_mark,
+    apply::{MarkedFeed, apply_mark},
     config::{ITEM_ENTRIES_MAX, LIVE_MAX, MARK_BYTES_MAX, REQUESTS_MAX},
     deps::Deps,
-    load::{BundleContext, FeedOwner, LoadedFeed, list_told, load_context, load_feed},
+    facts::BundleContext,
+    kept_page::{CutPage, KeptPage},
+    load::{FeedOwner, LoadedFeed, list_named, load_context, load_feed},
     mark::{MarkPlan, plan_mark},
     report::{
         ActorReport, BundleReport, CountsReport, FeedPageReport, ItemReport, MarksReport, OpenBundleReport,
     },
-    request::{BUNDLE_BY, FilterContext, MarkOrder, PARTS, PageRequest},
+    request::{BUNDLE_BY, FilterContext, MarkOrder, PARTS, PageRequest, read_rule},
     texts::TextMaker,
 };
 
-use description::{BundleAddress, FeedAddress, PersonAddress};
+use description::{BundleAddress, CountsAddress, FeedAddress, PersonAddress, RuledAddress};
 
 /// What the HTTP way works with.
 #[derive(Clone)]
@@ -99,7 +106,8 @@ pub fn api_router(http: HttpFeed) -> ApiRouter {
     let missing = &[ProblemType::Forbidden, ProblemType::NotFound][..];
     let bundle = doc("getBundle", "A bundle of a person's feed, opened", missing);
     let counts = doc("getCounts", "How many bundles are new, and how many unread", &[ProblemType::Forbidden]);
-    let marks = doc("postMarks", "Says what the person did with entries", &[ProblemType::Forbidden]);
+    let refused = &[ProblemType::Forbidden, ProblemType::Conflict][..];
+    let marks = doc("postMarks", "Says what the person did with entries", refused);
     let live =
         doc("getFeedEvents", "A stream of events that say when a feed changes", &[ProblemType::Forbidden]);
     ApiRouter::new()
@@ -112,7 +120,7 @@ pub fn api_router(http: HttpFeed) -> ApiRouter {
             get_with(entries::list_entries, describe_operation(entries::DOC)),
         )
         .api_route("/v1/people/{id}/live", get_with(live::stream_news, describe_operation(live)))
-        .layer(DefaultBodyLimit::max(MARK_BYTES_MAX))
+        .layer(limit_body(MARK_BYTES_MAX))
         .layer(from_fn_with_state(sites, answer_other_origins))
         .with_state(service)
 }
@@ -123,8 +131,8 @@ async fn show_feed(
     headers: HeaderMap,
 ) -> Result<CachedJson<FeedPageReport>, HttpProblem> {
     service
-        .answer("feed", &headers, KeyScope::Read, address.person, async |caller, person| {
-            let request = PageRequest::parse(&address.params?)?;
+        .answer_body("feed", &headers, KeyScope::Read, address.person, async |caller, person| {
+            let request = PageRequest::parse(&address.params?, &service.http.deps.room.catalogue)?;
             service.read_page(FeedOwner { tenant: caller.tenant(), person: &person }, request).await
         })
         .await
@@ -137,7 +145,8 @@ async fn show_bundle(
 ) -> Result<CachedJson<OpenBundleReport>, HttpProblem> {
     service
         .answer("bundle", &headers, KeyScope::Read, address.person, async |caller, person| {
-            let request = OpenRequest::parse(&address.bundle?, &address.params?)?;
+            let catalogue = &service.http.deps.room.catalogue;
+            let request = OpenRequest::parse(&address.bundle?, &address.params?, catalogue)?;
             service.read_bundle(FeedOwner { tenant: caller.tenant(), person: &person }, request).await
         })
         .await
@@ -145,14 +154,14 @@ async fn show_bundle(
 
 async fn show_counts(
     State(service): FeedState,
-    PersonAddress(person): PersonAddress,
+    CountsAddress(RuledAddress { person, params }): CountsAddress,
     headers: HeaderMap,
 ) -> Result<CachedJson<CountsReport>, HttpProblem> {
     service
         .answer("counts", &headers, KeyScope::Read, person, async |caller, person| {
+            let rule = read_rule(&params?)?;
             let owner = FeedOwner { tenant: caller.tenant(), person: &person };
-            let feed = load_feed(&service.http.deps, owner, service.now()).await.map_err(describe_failure)?;
-            Ok(CountsReport::from(&feed.sheet.counts))
+            service.read_counts(owner, rule).await
         })
         .await
 }
@@ -187,7 +196,7 @@ struct OpenRequest {
 }
 
 impl OpenRequest {
-    fn parse(name: &str, asked: &ListParams) -> Result<Self, HttpProblem> {
+    fn parse(name: &str, asked: &ListParams, catalogue: &Catalogue) -> Result<Self, HttpProblem> {
         let name = BundleName::parse(name).ok_or_else(no_such_bundle)?;
         let cursor = asked.text(CURSOR).filter(|text| !text.is_empty());
         let behind = cursor.map(|text| {
@@ -196,7 +205,7 @@ impl OpenRequest {
         });
         // All that a page of the feed takes, but for filters.
         let PageRequest { most, rule, in_parts, .. } =
-            PageRequest::parse(&asked.only(&[LIMIT, BUNDLE_BY, PARTS]))?;
+            PageRequest::parse(&asked.only(&[LIMIT, BUNDLE_BY, PARTS]), catalogue)?;
         Ok(Self { name, behind: behind.transpose()?, most, rule, in_parts })
     }
 }
@@ -245,27 +254,24 @@ impl FeedService {
         person: Result<String, HttpProblem>,
         read: impl AsyncFnOnce(PersonCaller, Person) -> Result<T, HttpProblem>,
     ) -> Result<CachedJson<T>, HttpProblem> {
-        let text = async |caller, person| {
-            let report = read(caller, person).await?;
-            serde_json::to_string(&report).map_err(|error| HttpProblem::internal(&error.into()))
-        };
-        self.answer_text(path, headers, scope, person, text).await
+        let body = async |caller, person| write_body(&read(caller, person).await?);
+        self.answer_body(path, headers, scope, person, body).await
     }
 
     /// The same with what is JSON already.
-    async fn answer_text<T: Serialize>(
+    async fn answer_body<T: Serialize>(
         &self,
         path: &str,
         headers: &HeaderMap,
         scope: KeyScope,
         person: Result<String, HttpProblem>,
-        read: impl AsyncFnOnce(PersonCaller, Person) -> Result<String, HttpProblem>,
+        read: impl AsyncFnOnce(PersonCaller, Person) -> Result<TaggedBody, HttpProblem>,
     ) -> Result<CachedJson<T>, HttpProblem> {
         let watch = SteadyStopwatch::start();
         let answer = async {
             let (caller, person, permit) = self.admit(headers, scope, person)?;
             let body = within_time(read(caller, person)).await?;
-            Ok(CachedJson::from_body(body, headers).map(|response| hold_until_read(response, permit)))
+            Ok(CachedJson::from_body(&body, headers).map(|response| hold_until_read(response, permit)))
         };
         let answer = answer.await;
         self.observe(path, answer.as_ref().map(|_| StatusCode::OK), &watch);
@@ -277,30 +283,43 @@ impl FeedService {
         self.http.deps.metrics.observe_request(path, status.as_str(), watch.elapsed());
     }
 
-    async fn read_page(
-        &self,
-        owner: FeedOwner<'_>,
-        request: PageRequest,
-    ) -> Result<FeedPageReport, HttpProblem> {
+    /// The counts as they are now, bundled by a rule.
+    async fn read_counts(&self, owner: FeedOwner<'_>, rule: BundleRule) -> Result<CountsReport, HttpProblem> {
+        let deps = &self.http.deps;
+        let feed = load_feed(deps, owner, self.now()).await.map_err(describe_failure)?;
+        Ok(CountsReport::from(&feed.sheet.count_by(rule, deps.room.catalogue.for_person(owner.person))))
+    }
+
+    async fn read_page(&self, owner: FeedOwner<'_>, request: PageRequest) -> Result<TaggedBody, HttpProblem> {
         let (deps, now) = (&self.http.deps, self.now());
         let feed = load_feed(deps, owner, now).await.map_err(describe_failure)?;
-        let (page, as_of) = cut_wanted(deps, owner, &feed, request.clone());
-        let FeedPage { bundles, next } = page;
+        let kept = feed.shelf.find_page(&feed.sheet, &request, now);
+        let cut = match &kept {
+            Some(kept) => kept.cut.clone(),
+            None => Arc::new(cut_wanted(deps, owner, &feed, &request)),
+        };
+        let FeedPage { bundles, next } = &cut.page;
         let leads = bundles.iter().map(|bundle| bundle.lead().key);
-        let context = load_context(deps, owner, &feed.shelf, leads, list_told(&bundles)).await;
+        let context = load_context(deps, owner, &feed.shelf, leads, &cut.named).await;
         let context = context.map_err(describe_failure)?;
+        if let Some(kept) = kept.filter(|kept| kept.context == context) {
+            return Ok(kept.body.clone());
+        }
         let texts = text_maker(deps, owner, (&feed, &context), now, request.in_parts);
-        let words = texts.say_bundles(&bundles);
+        let words = texts.say_bundles(bundles);
         let item = |(bundle, words)| BundleReport {
             words,
-            ..describe_bundle(deps, owner, (bundle, as_of), &context)
+            ..describe_bundle(deps, owner, (bundle, cut.as_of), &context)
         };
-        Ok(FeedPageReport {
+        let body = write_body(&FeedPageReport {
             bundles: bundles.iter().zip(words).map(item).collect(),
-            counts: (&feed.sheet.counts).into(),
-            shown: FeedVisit::from_bundles(&bundles, as_of).to_string(),
-            next: next.map(|cursor| cursor.to_string()),
-        })
+            counts: (&cut.counts).into(),
+            shown: FeedVisit::from_bundles(bundles, cut.as_of).to_string(),
+            next: next.as_ref().map(ToString::to_string),
+        })?;
+        let LoadedFeed { shelf, sheet, .. } = feed;
+        shelf.keep_page(KeptPage { sheet, request, made_at: now, cut, context, body: body.clone() });
+        Ok(body)
     }
 
     async fn read_bundle(
@@ -314,13 +333,15 @@ impl FeedService {
         let catalogue = deps.room.catalogue.for_person(owner.person);
         let bundles = feed.sheet.bundles_as_of(rule, name.as_of, catalogue);
         let bundle = bundles.into_iter().find(|bundle| bundle.id == name.id).ok_or_else(no_such_bundle)?;
-        let is_next = |entry: &&FeedEntry| behind.is_none_or(|behind| entry.place() < behind);
+        let is_next = |entry: &&Arc<FeedEntry>| behind.is_none_or(|behind| entry.place() < behind);
         let mut rest = bundle.entries().iter().filter(is_next).cloned();
-        let entries: Vec<FeedEntry> = rest.by_ref().take(most).collect();
+        let entries: Vec<Arc<FeedEntry>> = rest.by_ref().take(most).collect();
         let next = rest.next().and(entries.last()).map(|last| place_text(last.place()));
         let leads = entries.iter().map(|entry| entry.key).chain([bundle.lead().key]);
-        let told = leads.clone().chain(list_told(std::slice::from_ref(&bundle)));
-        let context = load_context(deps, owner, &feed.shelf, leads, told).await.map_err(describe_failure)?;
+        let mut named = list_named(std::slice::from_ref(&bundle), in_parts);
+        named.extend(list_named_actors(entries.iter().filter_map(|entry| entry.actor.as_ref())));
+        let context =
+            load_context(deps, owner, &feed.shelf, leads, &named).await.map_err(describe_failure)?;
         let texts = text_maker(deps, owner, (&feed, &context), now, in_parts);
         let words = texts.say_bundles(std::slice::from_ref(&bundle)).pop().unwrap_or_default();
         let items = entries
@@ -334,21 +355,24 @@ impl FeedService {
 
     async fn mark(&self, owner: FeedOwner<'_>, order: &MarkOrder) -> Result<MarksReport, HttpProblem> {
         let (deps, now) = (&self.http.deps, self.now());
-        let request = order.parse(now)?;
+        let request = order.parse(&deps.room.catalogue, now)?;
+        let partition = deps.room.partitions.of_person(owner.tenant, owner.person);
+        let turn = deps.board.shelves.find_turn(&owner.key(), partition).unwrap_or_default();
+        let _turn = turn.lock().await;
         let feed = load_feed(deps, owner, now).await.map_err(describe_failure)?;
-        if feed.facts.notes.flag(model::person::notes::ERASED) {
+        if feed.facts.is_erased() {
             return Err(HttpProblem::conflict("this person was erased"));
         }
         let life = deps.room.store.day_life();
-        let plan = plan_mark(&request, &feed.sheet, filter_context(deps, owner, &feed), (life, now))?;
-        apply_mark(deps, owner, (request.did, &plan), &feed.facts, now).await.map_err(describe_failure)?;
+        let plan = plan_mark(&request, &feed, filter_context(deps, owner, &feed), (life, now))?;
+        let of = MarkedFeed { facts: &feed.facts, feed: Some(&feed) };
+        apply_mark(deps, owner, (request.did, &plan), of, now).await.map_err(describe_failure)?;
         deps.metrics.count_mark(mark_name(request.did));
         let marked = match plan {
-            MarkPlan::Note(_) => None,
+            MarkPlan::Note { .. } => None,
             MarkPlan::Entries(keys) => Some(keys.len()),
         };
-        let feed = load_feed(deps, owner, self.now()).await.map_err(describe_failure)?;
-        Ok(MarksReport { marked, counts: (&feed.sheet.counts).into() })
+        Ok(MarksReport { marked, counts: self.read_counts(owner, request.rule).await? })
     }
 }
 
@@ -380,23 +404,27 @@ fn text_maker<'a>(
     TextMaker { deps, owner, facts: &feed.facts, shelf: &feed.shelf, context, now, in_parts }
 }
 
-/// The bundles that are wanted, and as of when they are what they are.
 fn cut_wanted(
     deps: &Deps,
     owner: FeedOwner<'_>,
     feed: &LoadedFeed,
-    request: PageRequest,
-) -> (FeedPage, UtcMillis) {
-    let PageRequest { cursor, most, filter, rule, .. } = request;
+    PageRequest { cursor, most, filter, rule, in_parts }: &PageRequest,
+) -> CutPage {
     let (sheet, context) = (&feed.sheet, filter_context(deps, owner, feed));
     let wants = |bundle: &FeedBundle| filter.wants(bundle, context);
     let as_of = cursor.as_ref().map_or(sheet.as_of, |cursor| cursor.as_of);
-    let page = if cursor.is_none() && rule == BundleRule::Catalogue {
-        cut_first_page(&sheet.bundles, most, wants, as_of)
-    } else {
-        cut_page(sheet.list_ruled(rule, context.catalogue), cursor, most, wants, as_of)
+    let is_ruled = *rule != BundleRule::Catalogue;
+    let ruled = is_ruled.then(|| sheet.bundles_as_of(*rule, sheet.as_of, context.catalogue));
+    let counts = match &ruled {
+        None => sheet.counts.clone(),
+        Some(bundles) => FeedCounts::from_bundles(bundles, context.catalogue),
     };
-    (page, as_of)
+    let page = match cursor {
+        None => cut_first_page(ruled.as_deref().unwrap_or(&sheet.bundles), *most, wants, as_of),
+        Some(_) => cut_page(sheet.list_ruled(*rule, context.catalogue), cursor.clone(), *most, wants, as_of),
+    };
+    let named = list_named(&page.bundles, *in_parts);
+    CutPage { page, counts, as_of, named }
 }
 
 fn describe_bundle(
@@ -424,12 +452,20 @@ fn describe_item(entry: &FeedEntry, context: &BundleContext) -> ItemReport {
     }
 }
 
+fn write_body(report: &impl Serialize) -> Result<TaggedBody, HttpProblem> {
+    let body = serde_json::to_string(report).map_err(|error| HttpProblem::internal(&error.into()))?;
+    Ok(TaggedBody::new(body))
+}
+
 async fn within_time<T>(answer: impl Future<Output = Result<T, HttpProblem>>) -> Result<T, HttpProblem> {
     let late = || HttpProblem::busy("the request took too long");
     timeout(REQUEST_TIME_MAX, answer).await.unwrap_or_else(|_| Err(late()))
 }
 
 fn describe_failure(error: anyhow::Error) -> HttpProblem {
+    if let Some(full) = error.downcast_ref::<SavedFullError>() {
+        return HttpProblem::conflict(full);
+    }
     match error.downcast_ref() {
         Some(StoreError::Busy(_)) => HttpProblem::busy("the store is busy"),
         Some(StoreError::Full(_)) => HttpProblem::from_text(ProblemType::DiskFull, "the disk is full"),

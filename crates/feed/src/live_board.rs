@@ -38,6 +38,11 @@ impl LiveBoard {
         });
     }
 
+    /// Who waits, in no order.
+    pub fn list_waiting(&self) -> Vec<TenantPerson> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
     fn subscribe(&self, whose: &TenantPerson) -> watch::Receiver<()> {
         let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waits.entry(whose.clone()).or_insert_with(|| Arc::new(watch::channel(()).0)).subscribe()

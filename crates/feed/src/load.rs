@@ -7,23 +7,25 @@ use std::{
 
 use anyhow::Context as _;
 use catalogue::truth;
-use feed_bundles::FeedBundle;
+use feed_bundles::{FeedBundle, actors::BundleActors};
 use model::{
-    Day, DayView, EntryKey, EntryView, Person, SubjectRef, Tenant, UtcMillis, VersionedState, WorldSnapshot,
-    entry::DayKey, fold::fold_rows,
+    Day, DayRow, DayView, EntryKey, EntryView, Person, SubjectRef, Tenant, UtcMillis, VersionedState,
+    WorldSnapshot, entry::DayKey, fold::fold_rows, limits::ACTORS_SOUGHT_MAX,
 };
 use room::{
     day_index::{self, DayIndex},
     item_words::{list_named_actors, read_erased_actors},
-    world::{self, WorldQuery},
+    saved,
+    world::{self, StateAge, WorldQuery},
 };
-use store::StateKey;
+use store::{RemovedCell, StateKey, StoreError};
+use tokio::task::{spawn_blocking, yield_now};
 
 use crate::{
-    config::SHELF_AGE_MS,
+    config::{LARGE_SHELF, SHELF_AGE_MS},
     decide::{SheetInput, list_asked_subjects, make_sheet},
     deps::Deps,
-    facts::{FeedSheet, PersonFacts},
+    facts::{BundleContext, FeedSheet, PersonFacts, TenantPerson},
     shelf::PersonShelf,
     shelf_cache::StaleShelf,
 };
@@ -33,6 +35,18 @@ use crate::{
 pub struct FeedOwner<'a> {
     pub tenant: &'a Tenant,
     pub person: &'a Person,
+}
+
+impl FeedOwner<'_> {
+    /// The name by which things are remembered of them.
+    pub fn key(&self) -> TenantPerson {
+        (self.tenant.clone(), self.person.clone())
+    }
+
+    /// Where what they saved is kept.
+    pub fn saved_key(&self) -> StateKey {
+        StateKey::Saved(self.tenant.clone(), self.person.clone())
+    }
 }
 
 /// A person's feed, and what it was made of.
@@ -56,20 +70,76 @@ pub async fn load_feed_of_age(
     now: UtcMillis,
 ) -> anyhow::Result<LoadedFeed> {
     let facts = load_facts(deps, owner).await?;
-    let shelf = load_shelf(deps, owner, &facts, (age_ms, now)).await?;
-    let made_of = facts.fingerprint();
-    if let Some(sheet) = shelf.find_sheet(made_of, now) {
-        return Ok(LoadedFeed { facts, shelf, sheet });
-    }
-    let FeedOwner { tenant, person } = owner;
-    let (catalogue, life) = (deps.room.catalogue.for_person(person), deps.room.store.day_life());
-    let input = SheetInput { catalogue, tenant, person, facts: &facts, made_of, shelf: &shelf, life, now };
-    let sheet = Arc::new(make_sheet(input));
-    shelf.keep_sheet(sheet.clone());
+    // Their days are removed a little later, and nobody shows them until then.
+    let shelf = match facts.is_erased() {
+        true => Arc::default(),
+        false => load_shelf(deps, owner, &facts, (age_ms, now)).await?,
+    };
+    let sheet = find_sheet(deps, owner, &facts, &shelf, now).await?;
     Ok(LoadedFeed { facts, shelf, sheet })
 }
 
-async fn load_facts(deps: &Deps, FeedOwner { tenant, person }: FeedOwner<'_>) -> anyhow::Result<PersonFacts> {
+/// The feed of what is kept: the one that was made last, or a new one.
+async fn find_sheet(
+    deps: &Deps,
+    FeedOwner { tenant, person }: FeedOwner<'_>,
+    facts: &PersonFacts,
+    shelf: &Arc<PersonShelf>,
+    now: UtcMillis,
+) -> anyhow::Result<Arc<FeedSheet>> {
+    let made_of = facts.fingerprint();
+    if let Some(sheet) = shelf.find_sheet(made_of, now) {
+        return Ok(sheet);
+    }
+    let (catalogue, life) = (deps.room.catalogue.clone(), deps.room.store.day_life());
+    let (tenant, person, facts, of) = (tenant.clone(), person.clone(), facts.clone(), shelf.clone());
+    let make = move || {
+        let (catalogue, shelf) = (catalogue.for_person(&person), &*of);
+        make_sheet(SheetInput {
+            catalogue,
+            tenant: &tenant,
+            person: &person,
+            facts: &facts,
+            made_of,
+            shelf,
+            life,
+            now,
+        })
+    };
+    let sheet = match shelf.count_entries() > LARGE_SHELF {
+        // It takes milliseconds, in which others want to be answered.
+        true => spawn_blocking(make).await.context("a feed is made")?,
+        false => make(),
+    };
+    let sheet = Arc::new(sheet);
+    shelf.keep_sheet(sheet.clone());
+    Ok(sheet)
+}
+
+/// Keeps days with the marks that were just written to them, and the feed they make; whether it did. It does not where anything
+/// else was heard of the person since `feed` was loaded.
+pub async fn keep_marked(
+    deps: &Deps,
+    owner: FeedOwner<'_>,
+    feed: &LoadedFeed,
+    (views, are_copies_new): (BTreeMap<Day, DayView>, bool),
+    now: UtcMillis,
+) -> anyhow::Result<bool> {
+    let LoadedFeed { facts, shelf: before, .. } = feed;
+    let saved = match are_copies_new {
+        true => Arc::new(read_copies(deps, owner, facts, now).await?),
+        false => before.saved.clone(),
+    };
+    let world = load_asked(deps, owner, views.values(), Some(before)).await?;
+    let shelf = Arc::new(before.with_days(views, saved, world));
+    find_sheet(deps, owner, facts, &shelf, now).await?;
+    Ok(deps.board.shelves.replace(&owner.key(), before, &shelf))
+}
+
+pub async fn load_facts(
+    deps: &Deps,
+    FeedOwner { tenant, person }: FeedOwner<'_>,
+) -> anyhow::Result<PersonFacts> {
     let keys = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
     let keys = keys.map(|key| key(tenant.clone(), person.clone()));
     let mut states = deps.room.store.states(&keys).await.context("what is known of a person")?.into_iter();
@@ -84,7 +154,7 @@ async fn load_shelf(
     facts: &PersonFacts,
     (age_ms, now): (i64, UtcMillis),
 ) -> anyhow::Result<Arc<PersonShelf>> {
-    let whose = (owner.tenant.clone(), owner.person.clone());
+    let whose = owner.key();
     let (shelves, begun) = (&deps.board.shelves, deps.room.clock.steady());
     let oldest = begun - age_ms;
     if let Some(shelf) = shelves.find(&whose, oldest) {
@@ -107,8 +177,9 @@ async fn load_shelf(
         Some(StaleShelf { shelf: Some(shelf), days }) => {
             deps.metrics.count_shelf("renewed");
             let views = read_days(deps, owner, days, now).await?;
-            let world = load_asked(deps, owner, &views, Some(&shelf)).await?;
-            shelf.with_days(views, world)
+            let saved = read_copies(deps, owner, facts, now).await?;
+            let world = load_asked(deps, owner, views.values().chain([&saved]), Some(&shelf)).await?;
+            shelf.with_days(views, Arc::new(saved), world)
         }
         Some(StaleShelf { shelf: None, .. }) | None => {
             deps.metrics.count_shelf("read");
@@ -138,9 +209,9 @@ async fn read_whole_shelf(
         let notes = index.note_read(found, now).map(|note| (key, note));
         day_index::write_notes(&*deps.room.store, notes.into_iter().collect()).await;
     }
-    let world = load_asked(deps, owner, &views, None).await?;
-    let days = views.into_iter().filter(|(_, view)| !view.is_empty());
-    Ok(PersonShelf::new(begun, days.map(|(day, view)| (day, Arc::new(view))).collect(), world))
+    let saved = read_copies(deps, owner, facts, now).await?;
+    let world = load_asked(deps, owner, views.values().chain([&saved]), None).await?;
+    Ok(PersonShelf::new(begun, views, Arc::new(saved), world))
 }
 
 /// These days as their rows say, with what was revoked of them, without the house's notes.
@@ -157,24 +228,79 @@ pub async fn read_days(
     let keys: Vec<DayKey> = days.iter().map(key).collect();
     deps.metrics.count_days(keys.len());
     let rows = deps.room.store.read(&keys, now).await.context("the days of a person")?;
+    yield_now().await;
+    let views = fold_unrevoked(deps, tenant, &rows, now).await?;
+    Ok(days.into_iter().zip(views).collect())
+}
+
+/// The copies of what the person saved, with what was revoked of them. What nobody can see any more goes.
+async fn read_copies(
+    deps: &Deps,
+    owner @ FeedOwner { tenant, .. }: FeedOwner<'_>,
+    facts: &PersonFacts,
+    now: UtcMillis,
+) -> anyhow::Result<DayView> {
+    let held = load_saved(deps, owner).await?;
+    if held.is_empty() {
+        return Ok(DayView::default());
+    }
+    let views = fold_unrevoked(deps, tenant, &[saved::read_saved(&held)], now).await?;
+    let view = views.into_iter().next().unwrap_or_default();
+    let life = deps.room.store.day_life();
+    let hidden = saved::list_hidden(&held, &view.clone().settle(&facts.notes, now), life, now);
+    if let Err(error) =
+        forget_cells(deps, &owner.saved_key(), hidden, saved::list_gone(&held, life, now)).await
+    {
+        tracing::debug!(%error, "copies of what a person saved are not forgotten yet");
+    }
+    Ok(view)
+}
+
+/// Removes cells, and forgets them and what was removed before. Whatever is newer by now stays.
+pub async fn forget_cells(
+    deps: &Deps,
+    key: &StateKey,
+    cells: Vec<RemovedCell>,
+    removed: Vec<RemovedCell>,
+) -> Result<(), StoreError> {
+    if !cells.is_empty() {
+        let removal = |(name, version): &RemovedCell| {
+            (key.clone(), VersionedState::from_values(*version, [(name, None)]))
+        };
+        deps.room.store.merge(cells.iter().map(removal).collect()).await?;
+    }
+    let removed = [removed, cells].concat();
+    if removed.is_empty() { Ok(()) } else { deps.room.store.forget_removed(key, &removed).await }
+}
+
+/// What is stored of what the person saved.
+pub async fn load_saved(deps: &Deps, owner: FeedOwner<'_>) -> anyhow::Result<VersionedState> {
+    let states = deps.room.store.states(&[owner.saved_key()]).await.context("what a person saved")?;
+    Ok(states.into_iter().next().unwrap_or_default())
+}
+
+async fn fold_unrevoked(
+    deps: &Deps,
+    tenant: &Tenant,
+    rows: &[Vec<DayRow>],
+    now: UtcMillis,
+) -> anyhow::Result<Vec<DayView>> {
     let revoked = world::load_revocations(&*deps.room.store, tenant, rows.iter().flatten())
         .await
         .context("what was revoked")?;
     let is_withdrawn = |key, subject: &SubjectRef| revoked.is_withdrawn(tenant, subject, key);
-    let fold = |rows| fold_rows(rows).withdraw(is_withdrawn, now);
-    Ok(days.into_iter().zip(&rows).map(|(day, rows)| (day, fold(rows))).collect())
+    Ok(rows.iter().map(|rows| fold_rows(rows).withdraw(is_withdrawn, now)).collect())
 }
 
 /// What is known of the subjects on which bundles of these days depend, beside what was known before.
-async fn load_asked(
+async fn load_asked<'a>(
     deps: &Deps,
     FeedOwner { tenant, person }: FeedOwner<'_>,
-    views: &BTreeMap<Day, DayView>,
+    views: impl Iterator<Item = &'a DayView>,
     before: Option<&PersonShelf>,
 ) -> anyhow::Result<Arc<WorldSnapshot>> {
     let catalogue = deps.room.catalogue.for_person(person);
-    let subjects: BTreeSet<_> =
-        views.values().flat_map(|view| list_asked_subjects(catalogue, view)).collect();
+    let subjects: BTreeSet<_> = views.flat_map(|view| list_asked_subjects(catalogue, view)).collect();
     let known = before.map(|shelf| shelf.world.clone()).unwrap_or_default();
     if subjects.is_empty() {
         return Ok(known);
@@ -182,38 +308,36 @@ async fn load_asked(
     let keys: Vec<StateKey> =
         subjects.iter().map(|subject| StateKey::Subject(tenant.clone(), subject.clone())).collect();
     let states = deps.room.store.states(&keys).await.context("the subjects of entries")?;
+    let is_known = |(subject, state)| known.state(tenant, subject) == Some(state);
+    if subjects.iter().zip(&states).all(is_known) {
+        return Ok(known);
+    }
     let mut world = Arc::unwrap_or_clone(known);
     world.get_or_insert(tenant).subjects.extend(subjects.into_iter().zip(states));
     Ok(Arc::new(world))
 }
 
-/// What bundles are told with: what is known of what they speak of, and who is not named any more.
-#[derive(Debug, Default)]
-pub struct BundleContext {
-    pub world: WorldSnapshot,
-    pub erased: BTreeSet<Person>,
-}
-
-/// Loads what is said of entries.
+/// Loads what is said of entries: words of others, which may be a moment old.
 pub async fn load_context(
     deps: &Deps,
     FeedOwner { tenant, person }: FeedOwner<'_>,
     shelf: &PersonShelf,
     leads: impl Iterator<Item = EntryKey>,
-    told: impl Iterator<Item = EntryKey>,
+    named: &BTreeSet<Person>,
 ) -> anyhow::Result<BundleContext> {
-    let mut wanted = WorldQuery::default();
+    let mut wanted = WorldQuery { age: StateAge::Lately, ..WorldQuery::default() };
     for entry in leads.filter_map(|key| shelf.get(key)) {
         want_entry(tenant, entry, &mut wanted);
     }
-    let named = list_named_actors(told.filter_map(|key| shelf.get(key)));
-    let named = named.into_iter().map(|actor| (tenant.clone(), actor)).collect();
+    let named = named.iter().map(|actor| (tenant.clone(), actor.clone())).collect();
     let catalogue = deps.room.catalogue.for_person(person);
     let refers_to = |state: &VersionedState| catalogue.related_refs(state);
     let store = &*deps.room.store;
-    let (world, erased) =
-        tokio::try_join!(world::load_world(store, wanted, &refers_to), read_erased_actors(store, named))
-            .context("what entries speak of")?;
+    let (world, erased) = tokio::try_join!(
+        world::load_world(store, wanted, &refers_to),
+        read_erased_actors(store, named, StateAge::Lately)
+    )
+    .context("what entries speak of")?;
     Ok(BundleContext { world, erased: erased.into_iter().map(|(_, who)| who).collect() })
 }
 
@@ -225,8 +349,14 @@ fn want_entry(tenant: &Tenant, entry: &EntryView, wanted: &mut WorldQuery) {
     wanted.persons.extend(persons.into_iter().map(|person| (tenant.clone(), person)));
 }
 
-/// The entries of bundles of which somebody is sought who did them.
-pub fn list_told(bundles: &[FeedBundle]) -> impl Iterator<Item = EntryKey> + '_ {
-    let newest = |bundle: &'_ FeedBundle| bundle.entries().len().min(model::limits::ACTORS_SOUGHT_MAX);
-    bundles.iter().flat_map(move |bundle| bundle.entries()[..newest(bundle)].iter().map(|entry| entry.key))
+/// Whom bundles may name: in parts those who are listed, else of all who are sought.
+pub fn list_named(bundles: &[FeedBundle], in_parts: bool) -> BTreeSet<Person> {
+    let of_bundle = |bundle: &FeedBundle| {
+        if in_parts {
+            return list_named_actors(&BundleActors::from_bundle(bundle).first);
+        }
+        let newest = bundle.entries().iter().take(ACTORS_SOUGHT_MAX);
+        list_named_actors(newest.filter_map(|entry| entry.actor.as_ref()))
+    };
+    bundles.iter().flat_map(of_bundle).collect()
 }

@@ -1,62 +1,68 @@
 //! Which entries a mark is for: of those that are listed, or by their names.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use feed_bundles::{BundleName, FeedBundle, FeedEntry};
 use model::{DayLife, EntryKey, Kind, UtcMillis};
-use room::feedback::{check_entry_day, check_snooze};
+use room::{
+    feedback::{check_entry_day, check_snooze},
+    saved,
+};
 use web::HttpProblem;
 use wire::FeedbackAction;
 
 use crate::{
-    facts::FeedSheet,
+    load::LoadedFeed,
     request::{FilterContext, MarkRequest, MarkTarget, wrong_at},
 };
 
 /// What a mark comes to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MarkPlan {
-    /// A note stands for all until now, or for all of a kind.
-    Note(Option<Kind>),
+    /// A note stands for all until now, or for all of a kind. What no visit showed before is seen by it at once, so that its
+    /// bundles stay as they are.
+    Note { kind: Option<Kind>, unseen: Vec<EntryKey> },
     /// These entries, in order.
     Entries(Vec<EntryKey>),
 }
 
 pub fn plan_mark(
     request: &MarkRequest,
-    sheet: &FeedSheet,
+    feed: &LoadedFeed,
     context: FilterContext<'_>,
     (life, now): (DayLife, UtcMillis),
 ) -> Result<MarkPlan, HttpProblem> {
     let has_note = matches!(request.did, FeedbackAction::Read | FeedbackAction::Cleared);
     match &request.target {
-        MarkTarget::All if has_note && request.shown.is_none() => return Ok(MarkPlan::Note(None)),
+        MarkTarget::All if has_note && request.shown.is_none() => return Ok(plan_note(None, feed)),
         MarkTarget::Kind(kind) if has_note && request.shown.is_none() => {
-            check_kind(kind, context)?;
-            return Ok(MarkPlan::Note(Some(kind.clone())));
+            return Ok(plan_note(Some(kind.clone()), feed));
         }
-        MarkTarget::Kind(kind) => check_kind(kind, context)?,
         _ => {}
     }
-    let keys = list_meant(request, sheet, context, (life, now))?;
+    let keys = list_meant(request, feed, context, (life, now))?;
     check_snooze(&keys, request.did, life).map_err(|reason| wrong_at("/until", reason))?;
     Ok(MarkPlan::Entries(keys))
 }
 
-fn check_kind(kind: &Kind, context: FilterContext<'_>) -> Result<(), HttpProblem> {
-    if context.catalogue.kinds.contains_key(kind) {
-        return Ok(());
-    }
-    Err(wrong_at("/kind", format!("there is no kind `{kind}`")))
+fn plan_note(kind: Option<Kind>, feed: &LoadedFeed) -> MarkPlan {
+    let is_unseen = |entry: &&Arc<FeedEntry>| {
+        entry.attention.seen.is_none() && kind.as_ref().is_none_or(|kind| entry.kind == *kind)
+    };
+    let unseen: BTreeSet<EntryKey> = feed.sheet.entries().filter(is_unseen).map(|entry| entry.key).collect();
+    MarkPlan::Note { kind, unseen: unseen.into_iter().collect() }
 }
 
 fn list_meant(
     request: &MarkRequest,
-    sheet: &FeedSheet,
+    feed: &LoadedFeed,
     context: FilterContext<'_>,
     (life, now): (DayLife, UtcMillis),
 ) -> Result<Vec<EntryKey>, HttpProblem> {
-    let MarkRequest { target, shown, rule, .. } = request;
+    let MarkRequest { target, shown, rule, did } = request;
+    let (sheet, saved) = (&feed.sheet, &feed.shelf.saved);
+    // Of what was saved and outlived its day there is no other word than to let it go.
+    let takes = |key: &EntryKey| !life.is_over(key.day(), now) || saved::lets_go(*did);
     let is_shown = |entry: &FeedEntry| shown.as_ref().is_none_or(|visit| visit.has_shown(entry));
     let of = |wants: &dyn Fn(&FeedEntry) -> bool| -> BTreeSet<EntryKey> {
         let meant = sheet.entries().filter(|entry| wants(entry) && is_shown(entry));
@@ -64,7 +70,7 @@ fn list_meant(
     };
     let keys = match target {
         MarkTarget::Entries(keys) => {
-            for (number, key) in keys.iter().enumerate() {
+            for (number, key) in keys.iter().enumerate().filter(|(_, key)| saved.get(**key).is_none()) {
                 check_entry_day(*key, life, now)
                     .map_err(|reason| wrong_at(&format!("/entries/{number}"), reason))?;
             }
@@ -86,7 +92,7 @@ fn list_meant(
                 .collect()
         }
     };
-    Ok(keys.into_iter().collect())
+    Ok(keys.into_iter().filter(takes).collect())
 }
 
 /// The bundles of these names; those that are not there any more are left out.

@@ -20,6 +20,14 @@ pub enum ChangedDays {
 /// Whose feeds changed.
 pub type ChangedFeeds = BTreeMap<TenantPerson, ChangedDays>;
 
+/// What records say of feeds.
+#[derive(Default, Debug)]
+pub struct LogNews {
+    pub changed: ChangedFeeds,
+    /// What people did with entries: this process may have written it.
+    pub marks: Vec<Feedback>,
+}
+
 impl ChangedDays {
     pub fn merge(&mut self, other: Self) {
         match (&mut *self, other) {
@@ -31,25 +39,25 @@ impl ChangedDays {
 }
 
 /// Reads records of `pending` and `inbox`. What cannot be read is put aside by the room that has to; here it changes nothing.
-pub fn read_changes(records: &[TopicRecord]) -> ChangedFeeds {
-    let mut changed = ChangedFeeds::new();
+pub fn read_news(records: &[TopicRecord]) -> LogNews {
+    let mut news = LogNews::default();
     for record in records {
         let Some(value) = &record.value else { continue };
         match &*record.topic {
             topics::PENDING => {
                 if let Ok(batch) = wire::pending::decode(value) {
-                    add_announcements(&mut changed, batch);
+                    add_announcements(&mut news.changed, batch);
                 }
             }
             topics::INBOX => {
                 if let Ok(item) = wire::inbox::decode(value) {
-                    add_item(&mut changed, &item);
+                    add_item(&mut news, item);
                 }
             }
             _ => {}
         }
     }
-    changed
+    news
 }
 
 fn add_announcements(changed: &mut ChangedFeeds, batch: AnnouncementBatch) {
@@ -66,19 +74,20 @@ fn add_announcements(changed: &mut ChangedFeeds, batch: AnnouncementBatch) {
 }
 
 /// Of what a person's owner is told, what a feed shows: that a message left is nothing to it.
-fn add_item(changed: &mut ChangedFeeds, item: &InboxItem) {
-    let days = match item {
-        InboxItem::Feedback(Feedback { keys, .. }) if keys.is_empty() => ChangedDays::None,
-        InboxItem::Feedback(Feedback { keys, .. }) => {
-            ChangedDays::Some(keys.iter().map(|key| key.day()).collect())
-        }
+fn add_item(news: &mut LogNews, item: InboxItem) {
+    let days = match &item {
+        // A note counts for all days, and is asked each time.
+        InboxItem::Feedback(_) => ChangedDays::None,
         InboxItem::Erased { .. } => ChangedDays::All,
         InboxItem::Fact(_) | InboxItem::Delivery(_) | InboxItem::ByHand { .. } | InboxItem::Seen { .. } => {
             return;
         }
     };
     let (tenant, person) = item.owner();
-    add_change(changed, (tenant.clone(), person.clone()), days);
+    add_change(&mut news.changed, (tenant.clone(), person.clone()), days);
+    if let InboxItem::Feedback(feedback) = item {
+        news.marks.push(feedback);
+    }
 }
 
 fn add_change(changed: &mut ChangedFeeds, whose: TenantPerson, days: ChangedDays) {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 pub struct FeedPageReport {
     /// The newest first.
     pub bundles: Vec<BundleReport>,
-    /// Of the whole feed, whatever the page is asked for.
+    /// Of the whole feed by the key of the page, whatever else it is asked for.
     pub counts: CountsReport,
     /// Names the entries that this page shows, for a mark.
     pub shown: String,
@@ -58,7 +58,7 @@ pub struct WordsReport {
     /// Why the person gets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Where the subject is at home.
+    /// The subject's URL.
     pub page: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<PartsReport>,

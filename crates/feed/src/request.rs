@@ -1,6 +1,6 @@
 //! What may be asked: a page of a feed by its address, and a mark by its body.
 
-use std::str::FromStr as _;
+use std::{str::FromStr as _, sync::Arc};
 
 use catalogue::Catalogue;
 use feed_bundles::{
@@ -9,7 +9,7 @@ use feed_bundles::{
     rule::BundleRule,
     visit::{FeedVisit, VISIT_CHARS_MAX},
 };
-use model::{EntryKey, Kind, SubjectRef, Tenant, UtcMillis, WorldSnapshot};
+use model::{EntryKey, Kind, SubjectRef, Tenant, UtcMillis, WorldSnapshot, attention::NOT_PUT_OFF};
 use room::feedback::parse_entry_key;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,10 @@ use web::{
 };
 use wire::FeedbackAction;
 
-use crate::config::{MARK_BUNDLES_MAX, MARK_ENTRIES_MAX, PAGE_BUNDLES, PAGE_BUNDLES_MAX};
+use crate::{
+    catalogue_names::{find_category, find_kind, find_thread},
+    config::{MARK_BUNDLES_MAX, MARK_ENTRIES_MAX, PAGE_BUNDLES, PAGE_BUNDLES_MAX},
+};
 
 pub const KIND: &str = "kind";
 pub const CATEGORY: &str = "category";
@@ -59,23 +62,14 @@ pub struct FilterContext<'a> {
 }
 
 impl PageRequest {
-    pub fn parse(asked: &ListParams) -> Result<Self, HttpProblem> {
+    pub fn parse(asked: &ListParams, catalogue: &Catalogue) -> Result<Self, HttpProblem> {
         let cursor = asked.text(CURSOR).filter(|text| !text.is_empty());
         let cursor = cursor.map(|text| FeedCursor::parse(text).map_err(|error| refuse(CURSOR, error)));
-        let rule = match asked.text(BUNDLE_BY) {
-            None => BundleRule::default(),
-            Some(name) => parse_rule(name).map_err(|reason| refuse(BUNDLE_BY, reason))?,
-        };
+        let rule = read_rule(asked)?;
         let filter = FeedFilter {
-            kind: asked
-                .text(KIND)
-                .map(|text| Kind::new(text).map_err(|error| refuse(KIND, error)))
-                .transpose()?,
-            category: asked.text(CATEGORY).map(str::to_owned),
-            thread: asked
-                .text(THREAD)
-                .map(|text| SubjectRef::new(text).map_err(|error| refuse(THREAD, error)))
-                .transpose()?,
+            kind: read_name((asked, KIND), find_kind, catalogue)?,
+            category: read_name((asked, CATEGORY), find_category, catalogue)?,
+            thread: read_name((asked, THREAD), find_thread, catalogue)?,
             is_unread: parse_flag(asked, UNREAD)?,
             is_saved: parse_flag(asked, SAVED)?,
         };
@@ -93,6 +87,24 @@ fn refuse(name: &str, reason: impl std::fmt::Display) -> HttpProblem {
     HttpProblem::bad_request(format_args!("{name}: {reason}"))
 }
 
+/// A name of the catalogue, if one is given.
+fn read_name<T>(
+    (asked, parameter): (&ListParams, &str),
+    find: impl FnOnce(&str, &Catalogue) -> Result<T, String>,
+    catalogue: &Catalogue,
+) -> Result<Option<T>, HttpProblem> {
+    let found = asked.text(parameter).map(|name| find(name, catalogue));
+    found.transpose().map_err(|reason| refuse(parameter, reason))
+}
+
+/// By what a client wants bundles.
+pub fn read_rule(asked: &ListParams) -> Result<BundleRule, HttpProblem> {
+    match asked.text(BUNDLE_BY) {
+        None => Ok(BundleRule::default()),
+        Some(name) => parse_rule(name).map_err(|reason| refuse(BUNDLE_BY, reason)),
+    }
+}
+
 fn parse_rule(name: &str) -> Result<BundleRule, String> {
     BundleRule::parse(name)
         .ok_or_else(|| format!("it must be one of {}", list_choices(BundleRule::ALL.map(BundleRule::name))))
@@ -108,7 +120,7 @@ impl FeedFilter {
     pub fn wants(&self, bundle: &FeedBundle, context: FilterContext<'_>) -> bool {
         let Self { kind, category, thread, is_unread, is_saved } = self;
         let wants_all = kind.is_none() && category.is_none() && thread.is_none();
-        let of = |entry: &FeedEntry| {
+        let of = |entry: &Arc<FeedEntry>| {
             kind.as_ref().is_none_or(|kind| *kind == entry.kind)
                 && category.as_deref().is_none_or(|category| context.is_of_category(entry, category))
                 && thread.as_ref().is_none_or(|thread| context.is_in_thread(entry, thread))
@@ -149,7 +161,7 @@ pub struct MarkOrder {
     #[serde(default)]
     #[schemars(length(min = 1, max = MARK_BUNDLES_MAX))]
     pub bundles: Option<Vec<String>>,
-    /// By what the bundles were made, as the page was asked.
+    /// By what the bundles were made, as the page was asked; the answer counts them so.
     #[serde(default)]
     pub bundle_by: Option<String>,
     #[serde(default)]
@@ -178,6 +190,7 @@ pub enum MarkWord {
     Saved,
     Unsaved,
     Snoozed,
+    Unsnoozed,
 }
 
 /// A mark that was understood.
@@ -187,6 +200,7 @@ pub struct MarkRequest {
     pub target: MarkTarget,
     /// Only what this visit showed.
     pub shown: Option<FeedVisit>,
+    /// By what bundles are named, and counted afterwards.
     pub rule: BundleRule,
 }
 
@@ -203,7 +217,7 @@ pub enum MarkTarget {
 }
 
 impl MarkOrder {
-    pub fn parse(&self, now: UtcMillis) -> Result<MarkRequest, HttpProblem> {
+    pub fn parse(&self, catalogue: &Catalogue, now: UtcMillis) -> Result<MarkRequest, HttpProblem> {
         let did = self.parse_action(now)?;
         let shown = match &self.shown {
             None => None,
@@ -213,9 +227,14 @@ impl MarkOrder {
             None => BundleRule::default(),
             Some(name) => parse_rule(name).map_err(|reason| wrong_at("/bundle_by", reason))?,
         };
-        let target = self.parse_target(shown.is_some())?;
-        if did == FeedbackAction::Restored && !matches!(target, MarkTarget::Entries(_)) {
-            return Err(wrong_at("/mark", "what was cleared is not listed: name the entries to restore"));
+        let target = self.parse_target(shown.is_some(), catalogue)?;
+        let unlisted = match self.mark {
+            MarkWord::Restored => Some("what was cleared is not listed: name the entries to restore"),
+            MarkWord::Unsnoozed => Some("what was put off is not listed: name its entries"),
+            _ => None,
+        };
+        if let Some(reason) = unlisted.filter(|_| !matches!(target, MarkTarget::Entries(_))) {
+            return Err(wrong_at("/mark", reason));
         }
         Ok(MarkRequest { did, target, shown, rule })
     }
@@ -241,6 +260,7 @@ impl MarkOrder {
             MarkWord::Restored => FeedbackAction::Restored,
             MarkWord::Saved => FeedbackAction::Saved,
             MarkWord::Unsaved => FeedbackAction::Unsaved,
+            MarkWord::Unsnoozed => FeedbackAction::Snoozed(NOT_PUT_OFF),
         };
         if self.until.is_some() {
             return Err(wrong_at("/until", "it goes with the mark `snoozed`"));
@@ -248,7 +268,7 @@ impl MarkOrder {
         Ok(action)
     }
 
-    fn parse_target(&self, has_shown: bool) -> Result<MarkTarget, HttpProblem> {
+    fn parse_target(&self, has_shown: bool, catalogue: &Catalogue) -> Result<MarkTarget, HttpProblem> {
         let Self { bundles, entries, kind, category, thread, all, .. } = self;
         let given = [
             bundles.is_some(),
@@ -277,13 +297,16 @@ impl MarkOrder {
             return parse_list("/entries", keys, MARK_ENTRIES_MAX, parse_entry_key).map(MarkTarget::Entries);
         }
         if let Some(name) = kind {
-            return Kind::new(name).map(MarkTarget::Kind).map_err(|error| wrong_at("/kind", error));
+            let found = find_kind(name, catalogue).map(MarkTarget::Kind);
+            return found.map_err(|reason| wrong_at("/kind", reason));
         }
         if let Some(name) = thread {
-            return SubjectRef::new(name).map(MarkTarget::Thread).map_err(|error| wrong_at("/thread", error));
+            let found = find_thread(name, catalogue).map(MarkTarget::Thread);
+            return found.map_err(|reason| wrong_at("/thread", reason));
         }
         if let Some(name) = category {
-            return Ok(MarkTarget::Category(name.clone()));
+            let found = find_category(name, catalogue).map(MarkTarget::Category);
+            return found.map_err(|reason| wrong_at("/category", reason));
         }
         if *all == Some(true) { Ok(MarkTarget::All) } else { Err(wrong_at("/all", "it must be true")) }
     }

@@ -2,16 +2,25 @@
 //! remembers of them. A turn writes nothing, so a process of it may come and go.
 
 use async_trait::async_trait;
+use runtime::retry::wait_real_time;
 use topic::{
     GroupMembership, NewRecord, RecordBatch, TopicRecord, TurnGuarantee,
     drive::{RoomWork, run_room},
 };
 use wire::topics;
 
-use crate::{config::Config, config::RECORDS_MAX, deps::Deps, read};
+use crate::{
+    apply,
+    config::Config,
+    config::RECORDS_MAX,
+    deps::Deps,
+    noted_streams::{LOOK_EVERY, NotedStreams},
+    read::{self, LogNews},
+};
 
 /// Runs the room until the shutdown, or until an engine cannot go on.
 pub async fn run(deps: Deps, config: Config) -> anyhow::Result<()> {
+    let process = config.group.clone();
     let membership = GroupMembership {
         group: config.group,
         lead: topics::PENDING.into(),
@@ -20,7 +29,29 @@ pub async fn run(deps: Deps, config: Config) -> anyhow::Result<()> {
         mode: TurnGuarantee::Plain,
     };
     let drive = deps.room.build_drive(membership, RECORDS_MAX);
-    run_room(drive, &mut FeedWork(deps)).await
+    let mut work = FeedWork(deps.clone());
+    // Where the room cannot go on, nobody waits for the notes.
+    let notes = async {
+        note_streams(&deps, &process).await;
+        anyhow::Ok(())
+    };
+    tokio::try_join!(run_room(drive, &mut work), notes).map(drop)
+}
+
+/// Notes who has a stream open until the shutdown, and then that all have ended. Where no surface asks there is nothing to do.
+async fn note_streams(deps: &Deps, process: &str) {
+    if !deps.room.catalogue.plans.surfaces.iter().any(|surface| surface.asks_live) {
+        return;
+    }
+    let mut noted = NotedStreams::default();
+    loop {
+        tokio::select! {
+            () = wait_real_time(LOOK_EVERY) => {}
+            () = deps.room.shutdown.wait() => break,
+        }
+        apply::note_streams(deps, process, &mut noted, &deps.board.live.list_waiting()).await;
+    }
+    apply::note_streams(deps, process, &mut noted, &[]).await;
 }
 
 struct FeedWork(Deps);
@@ -42,7 +73,10 @@ impl RoomWork for FeedWork {
     }
 
     async fn turn(&mut self, batch: &RecordBatch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
-        for (whose, changed) in read::read_changes(&batch.records) {
+        let LogNews { changed, marks } = read::read_news(&batch.records);
+        // Before anybody is told that there is something new, it is not to be found in what is kept.
+        marks.iter().for_each(|feedback| self.0.board.shelves.note_marks(feedback));
+        for (whose, changed) in changed {
             self.0.board.note_change(&whose, &changed);
         }
         self.0.metrics.count_records(batch.records.len());

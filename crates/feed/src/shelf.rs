@@ -1,4 +1,4 @@
-//! What was read of a person: their days as the rows say, what is known of the subjects on which bundles depend, and the feed
+//! What was read of a person: their days as the rows say, what they saved, what is known of the subjects on which bundles depend, and the feed
 //! that was made of both last.
 
 use std::{
@@ -6,40 +6,123 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use feed_bundles::FeedEntry;
 use model::{Day, DayView, EntryKey, EntryView, UtcMillis, WorldSnapshot};
+use room::saved::concerns_saved;
+use wire::Feedback;
 
-use crate::facts::FeedSheet;
+use crate::{
+    facts::FeedSheet,
+    kept_page::{KEPT_BYTES_MAX, KeptPage},
+    request::PageRequest,
+};
 
 /// Bytes of an entry in memory and of a day, about.
 const ENTRY_BYTES: usize = 1_500;
 const DAY_BYTES: usize = 400;
+/// Bytes of the page that was answered last, about.
+const PAGE_BYTES: usize = 10_000;
+
+/// A day as its rows say, without the house's notes.
+#[derive(Debug, Default)]
+pub struct ShelfDay {
+    pub view: DayView,
+    listed: Mutex<Option<Arc<ListedDay>>>,
+}
+
+/// The entries of a day that a feed lists.
+#[derive(Debug)]
+pub struct ListedDay {
+    /// What it was made of, beside the day.
+    pub made_of: u64,
+    pub world: Arc<WorldSnapshot>,
+    pub made_at: UtcMillis,
+    /// Until then it is believed.
+    pub until: UtcMillis,
+    /// When something of it comes back that was put off.
+    pub turns: UtcMillis,
+    pub entries: Vec<Arc<FeedEntry>>,
+}
+
+impl ShelfDay {
+    pub fn new(view: DayView) -> Self {
+        Self { view, listed: Mutex::default() }
+    }
+
+    /// What was listed last, if it was made of the same and is still as it was; else it is listed now.
+    pub fn list(
+        &self,
+        (made_of, world): (u64, &Arc<WorldSnapshot>),
+        now: UtcMillis,
+        make: impl FnOnce(&DayView) -> ListedDay,
+    ) -> Arc<ListedDay> {
+        let is_as_now = |listed: &ListedDay| {
+            listed.made_of == made_of
+                && Arc::ptr_eq(&listed.world, world)
+                && listed.made_at <= now
+                && now < listed.until
+        };
+        let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(listed) = known.filter(|listed| is_as_now(listed)) {
+            return listed;
+        }
+        let listed = Arc::new(make(&self.view));
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed.clone());
+        listed
+    }
+}
 
 /// Everything that is remembered of one person.
 #[derive(Debug, Default)]
 pub struct PersonShelf {
     /// When the oldest part was read, by a clock that nobody sets.
     pub read_at: i64,
-    /// As their rows say, without the house's notes; days without rows are left out.
-    pub days: BTreeMap<Day, Arc<DayView>>,
+    /// Days without rows are left out.
+    pub days: BTreeMap<Day, Arc<ShelfDay>>,
+    /// Copies of what the person saved: each counts when its day is over.
+    pub saved: Arc<DayView>,
     /// The subjects that bundles ask, of all entries.
     pub world: Arc<WorldSnapshot>,
     sheet: Mutex<Option<Arc<FeedSheet>>>,
+    page: Mutex<Option<Arc<KeptPage>>>,
 }
 
 impl PersonShelf {
-    pub fn new(read_at: i64, days: BTreeMap<Day, Arc<DayView>>, world: Arc<WorldSnapshot>) -> Self {
-        Self { read_at, days, world, sheet: Mutex::default() }
+    pub fn new(
+        read_at: i64,
+        read: BTreeMap<Day, DayView>,
+        saved: Arc<DayView>,
+        world: Arc<WorldSnapshot>,
+    ) -> Self {
+        Self { read_at, ..Self::default() }.with_days(read, saved, world)
     }
 
     /// An entry.
     pub fn get(&self, key: EntryKey) -> Option<&EntryView> {
-        self.days.get(&key.day())?.get(key)
+        let of_day = self.days.get(&key.day()).and_then(|day| day.view.get(key));
+        of_day.or_else(|| self.saved.get(key))
+    }
+
+    /// Whether what a person did is in it: whoever wrote it put it there, or it was read since.
+    pub fn knows(&self, Feedback { what, keys, at, .. }: &Feedback) -> bool {
+        let is_known = |key: &EntryKey| {
+            let entry = self.days.get(&key.day()).and_then(|day| day.view.get(*key));
+            let Some(entry) = entry.filter(|entry| entry.was_marked(what.mark(), *at)) else { return false };
+            // A copy is written after the mark, and read after the days. What was done since may have taken it away again.
+            let is_copied = self.saved.get(*key).is_some() == (entry.is_saved() && !entry.is_cleared());
+            is_copied || !concerns_saved(*what)
+        };
+        keys.iter().all(is_known)
+    }
+
+    /// Entries of days, as far as they live, and copies.
+    pub fn count_entries(&self) -> usize {
+        self.saved.len() + self.days.values().map(|day| day.view.len()).sum::<usize>()
     }
 
     /// What it takes of memory, about: the days, and as much again for the feed.
     pub fn bytes(&self) -> usize {
-        let entries: usize = self.days.values().map(|day| day.len()).sum();
-        entries * ENTRY_BYTES + self.days.len() * DAY_BYTES + DAY_BYTES
+        self.count_entries() * ENTRY_BYTES + self.days.len() * DAY_BYTES + PAGE_BYTES
     }
 
     /// The feed that was made last, if it was made of the same and is still as it was.
@@ -48,20 +131,42 @@ impl PersonShelf {
         sheet.clone().filter(|sheet| sheet.made_of == made_of && sheet.made_at <= now && now < sheet.until)
     }
 
+    /// The page that was answered last, if it has what is asked for.
+    pub fn find_page(
+        &self,
+        sheet: &Arc<FeedSheet>,
+        request: &PageRequest,
+        now: UtcMillis,
+    ) -> Option<Arc<KeptPage>> {
+        let page = self.page.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        page.filter(|page| page.answers(sheet, request, now))
+    }
+
+    pub fn keep_page(&self, page: KeptPage) {
+        if page.body.size() <= KEPT_BYTES_MAX {
+            *self.page.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(page));
+        }
+    }
+
     pub fn keep_sheet(&self, sheet: Arc<FeedSheet>) {
         *self.sheet.lock().unwrap_or_else(PoisonError::into_inner) = Some(sheet);
     }
 
     /// The same person with some days read anew.
-    pub fn with_days(&self, read: BTreeMap<Day, DayView>, world: Arc<WorldSnapshot>) -> Self {
+    pub fn with_days(
+        &self,
+        read: BTreeMap<Day, DayView>,
+        saved: Arc<DayView>,
+        world: Arc<WorldSnapshot>,
+    ) -> Self {
         let mut days = self.days.clone();
         for (day, view) in read {
             if view.is_empty() {
                 days.remove(&day);
             } else {
-                days.insert(day, Arc::new(view));
+                days.insert(day, Arc::new(ShelfDay::new(view)));
             }
         }
-        Self::new(self.read_at, days, world)
+        Self { read_at: self.read_at, days, saved, world, ..Self::default() }
     }
 }

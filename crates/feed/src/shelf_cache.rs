@@ -7,6 +7,7 @@ use std::{
 };
 
 use model::{Day, partition::PartitionCount};
+use wire::Feedback;
 
 use crate::{config::SHELVES_BYTES_MAX, facts::TenantPerson, read::ChangedDays, shelf::PersonShelf};
 
@@ -32,10 +33,14 @@ struct ShelfSlot {
     changed: ChangedDays,
     used: u64,
     reading: ReadingRight,
+    marking: MarkingTurn,
 }
 
 /// The right to read a person anew: one has it at a time, so many who ask at once read once.
 pub type ReadingRight = Arc<tokio::sync::Mutex<()>>;
+
+/// The turn to write a mark of a person's: one after the other goes on from what the one before has kept.
+pub type MarkingTurn = Arc<tokio::sync::Mutex<()>>;
 
 /// What was kept of a person, and which days of it have to be read anew; all if there is nothing.
 #[derive(Debug)]
@@ -66,13 +71,39 @@ impl ShelfCache {
         }
     }
 
+    /// Notes what a person did with entries, unless it is in what is kept.
+    pub fn note_marks(&self, feedback: &Feedback) {
+        let whose = (feedback.tenant.clone(), feedback.person.clone());
+        let mut state = self.lock();
+        let Some(slot) = state.slots.get_mut(&whose) else { return };
+        if slot.shelf.as_ref().is_none_or(|shelf| !shelf.knows(feedback)) {
+            slot.changed.merge(ChangedDays::Some(feedback.keys.iter().map(|key| key.day()).collect()));
+        }
+    }
+
+    /// Puts something newer in the place of what was handed out, unless anything was heard of the person since; whether it did.
+    pub fn replace(&self, whose: &TenantPerson, before: &Arc<PersonShelf>, shelf: &Arc<PersonShelf>) -> bool {
+        let mut state = self.lock();
+        let Some(slot) = state.slots.get_mut(whose) else { return false };
+        let is_same = slot.shelf.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, before));
+        if !is_same || slot.changed != ChangedDays::None {
+            return false;
+        }
+        let (new, old) = (shelf.bytes(), slot.bytes);
+        (slot.bytes, slot.shelf) = (new, Some(shelf.clone()));
+        state.bytes = state.bytes - old + new;
+        true
+    }
+
     /// What is kept of a person, if it is as it would be read now; `oldest` is when it must have been read at least.
     pub fn find(&self, whose: &TenantPerson, oldest: i64) -> Option<Arc<PersonShelf>> {
         let mut state = self.lock();
-        let slot = state.slots.get(whose)?;
+        let used = state.uses + 1;
+        let slot = state.slots.get_mut(whose)?;
         let is_fresh = slot.changed == ChangedDays::None;
         let shelf = slot.shelf.clone().filter(|shelf| is_fresh && shelf.read_at >= oldest)?;
-        state.use_slot(whose);
+        slot.used = used;
+        state.uses = used;
         Some(shelf)
     }
 
@@ -80,6 +111,12 @@ impl ShelfCache {
     pub fn find_right(&self, whose: &TenantPerson, partition: u32) -> Option<ReadingRight> {
         let mut state = self.lock();
         state.covered.contains(&partition).then(|| state.use_slot(whose).reading.clone())
+    }
+
+    /// The turn to write a mark. Nothing if nothing is kept of the person here.
+    pub fn find_turn(&self, whose: &TenantPerson, partition: u32) -> Option<MarkingTurn> {
+        let mut state = self.lock();
+        state.covered.contains(&partition).then(|| state.use_slot(whose).marking.clone())
     }
 
     /// Hands out what is stale. What changes from here on is not in what is read; what was kept is gone, should whoever reads
@@ -131,6 +168,7 @@ impl CacheState {
             changed: ChangedDays::None,
             used,
             reading: Arc::default(),
+            marking: Arc::default(),
         });
         slot.used = used;
         slot

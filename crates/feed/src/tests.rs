@@ -1,16 +1,27 @@
 //! What is kept of persons, and what is meant by records and marks, as data behind one `check`. The whole room is asked in the
 //! tests of `console`.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use model::{
-    AudienceMatch, Day, DayRow, Entry, EntryKey, EntryReason, EventKey, KeptFields, Kind, Person, SubjectRef,
-    Tenant, UtcMillis, fold::fold_rows, partition::PartitionCount,
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
 
+use catalogue::{Catalogue, canary::CanaryCatalogue};
+use feed_bundles::{counts::FeedCounts, page::FeedPage, rule::BundleRule};
+use model::{
+    AudienceMatch, Day, DayRow, Entry, EntryKey, EntryReason, EventKey, KeptFields, Kind, Mark, Person,
+    SubjectRef, Tenant, UtcMillis, fold::fold_rows, partition::PartitionCount,
+};
+use room::testing::parse_catalogue;
+use web::etag::TaggedBody;
+use wire::{Feedback, FeedbackAction};
+
 use crate::{
-    facts::TenantPerson,
+    catalogue_names::{find_category, find_kind, find_thread},
+    facts::{BundleContext, FeedSheet, TenantPerson},
+    kept_page::{CutPage, KEPT_BYTES_MAX, KeptPage},
     read::ChangedDays,
+    request::{FeedFilter, PageRequest},
     shelf::PersonShelf,
     shelf_cache::{ReadingRight, ShelfCache, StaleShelf},
 };
@@ -25,11 +36,15 @@ fn partition_of(whose: &TenantPerson) -> u32 {
     COUNT.of_person(&whose.0, &whose.1)
 }
 
+fn entry_key(number: u8) -> EntryKey {
+    EntryKey { occurred: UtcMillis(i64::from(number)), event: EventKey([number; 16]) }
+}
+
 /// A shelf with so many entries of one day.
 fn shelf(read_at: i64, entries: u8) -> Arc<PersonShelf> {
     let row = |number: u8| {
         DayRow::Entry(Entry {
-            key: EntryKey { occurred: UtcMillis(i64::from(number)), event: EventKey([number; 16]) },
+            key: entry_key(number),
             reason: EntryReason { kind: Kind::new("told").unwrap(), because: AudienceMatch::Named },
             subject: SubjectRef::new("item:1").unwrap(),
             actor: None,
@@ -37,8 +52,8 @@ fn shelf(read_at: i64, entries: u8) -> Arc<PersonShelf> {
         })
     };
     let rows: Vec<DayRow> = (0..entries).map(row).collect();
-    let days = BTreeMap::from([(Day(0), Arc::new(fold_rows(&rows)))]);
-    Arc::new(PersonShelf::new(read_at, days, Arc::default()))
+    let days = BTreeMap::from([(Day(0), fold_rows(&rows))]);
+    Arc::new(PersonShelf::new(read_at, days, Arc::default(), Arc::default()))
 }
 
 fn days(of: &[i32]) -> ChangedDays {
@@ -92,6 +107,147 @@ fn what_is_kept_is_what_would_be_read_now() {
     assert!(!is_kept(0));
     assert_eq!(read(&cache, &ann, 60, &[]), None);
     assert!(is_kept(0));
+}
+
+#[test]
+fn what_was_written_here_is_not_read_again() {
+    let (cache, ann) = (ShelfCache::default(), person_key("ann"));
+    cache.cover(partition_of(&ann));
+    read(&cache, &ann, 1, &[]);
+    let did = |what, number, at| {
+        let (tenant, person) = ann.clone();
+        Feedback { tenant, person, what, keys: vec![entry_key(number)], at: UtcMillis(at) }
+    };
+    // What a shelf becomes by a mark of its first entry.
+    let marked = |before: &PersonShelf, what: FeedbackAction, at: i64| {
+        let mut view = before.days[&Day(0)].view.clone();
+        view.add(&DayRow::Mark(Mark::new(None, what.mark(), vec![entry_key(0)], UtcMillis(at))));
+        Arc::new(before.with_days([(Day(0), view)].into(), before.saved.clone(), before.world.clone()))
+    };
+    let kept = || cache.find(&ann, 0);
+    let before = kept().unwrap();
+    let after = marked(&before, FeedbackAction::Read, 10);
+    assert!(cache.replace(&ann, &before, &after));
+    cache.note_marks(&did(FeedbackAction::Read, 0, 10));
+    assert!(kept().is_some_and(|shelf| Arc::ptr_eq(&shelf, &after)), "it is there already");
+    // Others wrote these: the same once more, something else, and of another entry.
+    for (what, number, at) in
+        [(FeedbackAction::Read, 0, 11), (FeedbackAction::Unread, 0, 10), (FeedbackAction::Read, 1, 10)]
+    {
+        cache.note_marks(&did(what, number, at));
+        assert!(kept().is_none(), "{what:?} {number} {at}");
+        assert_eq!(read(&cache, &ann, 2, &[]), Some(vec![0]));
+    }
+    // What is saved has a copy beside the day.
+    let before = kept().unwrap();
+    let after = marked(&before, FeedbackAction::Saved, 20);
+    assert!(cache.replace(&ann, &before, &after));
+    cache.note_marks(&did(FeedbackAction::Saved, 0, 20));
+    assert!(kept().is_none());
+    // Whatever was heard of meanwhile, and whatever took its place, stands.
+    let (old, newer) = (after, marked(&before, FeedbackAction::Read, 30));
+    assert!(!cache.replace(&ann, &old, &newer));
+    assert_eq!(read(&cache, &ann, 3, &[]), Some(vec![0]));
+    assert!(!cache.replace(&ann, &old, &newer));
+}
+
+#[test]
+fn a_page_is_sent_again_only_while_nothing_is_different() {
+    let sheet = || {
+        let (none, later) = (UtcMillis(0), UtcMillis(i64::MAX));
+        let (bundles, counts) = (Vec::new(), FeedCounts::default());
+        Arc::new(FeedSheet {
+            made_of: 1,
+            made_at: none,
+            until: later,
+            turns: later,
+            as_of: none,
+            bundles,
+            counts,
+            revision: 1,
+        })
+    };
+    let request = PageRequest {
+        cursor: None,
+        most: 10,
+        filter: FeedFilter::default(),
+        rule: BundleRule::default(),
+        in_parts: false,
+    };
+    let (shelf, known, made_at) = (PersonShelf::default(), sheet(), UtcMillis(120_000));
+    let keep = |text: String| {
+        let page = FeedPage { bundles: Vec::new(), next: None };
+        let (counts, as_of, named) = (FeedCounts::default(), UtcMillis(0), BTreeSet::new());
+        let cut = Arc::new(CutPage { page, counts, as_of, named });
+        let (sheet, request, context) = (known.clone(), request.clone(), BundleContext::default());
+        shelf.keep_page(KeptPage { sheet, request, made_at, cut, context, body: TaggedBody::new(text) });
+    };
+    let is_kept = |sheet: &Arc<FeedSheet>, request: &PageRequest, now: i64| {
+        shelf.find_page(sheet, request, UtcMillis(now)).is_some()
+    };
+    keep("x".repeat(KEPT_BYTES_MAX + 1));
+    assert!(!is_kept(&known, &request, made_at.0), "it takes too much room");
+    keep("x".to_owned());
+    assert!(is_kept(&known, &request, made_at.0 + 59_999));
+    assert!(!is_kept(&known, &request, made_at.0 + 60_000), "the minute is another one");
+    assert!(!is_kept(&sheet(), &request, made_at.0), "the feed was made anew");
+    for other in [
+        PageRequest { most: 9, ..request.clone() },
+        PageRequest { in_parts: true, ..request.clone() },
+        PageRequest { rule: BundleRule::Kind, ..request.clone() },
+        PageRequest { filter: FeedFilter { is_unread: true, ..FeedFilter::default() }, ..request.clone() },
+    ] {
+        assert!(!is_kept(&known, &other, made_at.0), "{other:?}");
+    }
+}
+
+/// A catalogue with one kind of one category, about one type of subject.
+fn catalogue_of(kind: &str) -> Catalogue {
+    parse_catalogue(&format!(
+        r#"
+catalogue: wiki
+subjects: {{page: {{title: text, owner: person}}}}
+categories: {{all_{kind}: {{}}}}
+kinds:
+  {kind}: {{on: page.{kind}, to: {{person: owner}}, category: all_{kind}, says: 'A page', plans: [now]}}
+plans:
+  now:
+    channel: push
+    close: at_once
+    look_back: 3d
+    headline: '{{{{ count }}}} new'
+    body: '{{{{ items | first }}}}'
+    sections: [{{title: Pages, kinds: [{kind}], most: 10, order: oldest}}]
+"#
+    ))
+}
+
+#[test]
+fn names_of_both_arms_are_known_and_no_others() {
+    let on_trial = Arc::new(catalogue_of("linked"));
+    let mut catalogue = catalogue_of("edited");
+    catalogue.canary = Some(CanaryCatalogue { catalogue: on_trial, share: "50%".parse().unwrap() });
+    let kind = |name: &str| find_kind(name, &catalogue).map(|kind| kind.to_string());
+    let category = |name: &str| find_category(name, &catalogue);
+    let thread = |name: &str| find_thread(name, &catalogue).map(|thread| thread.to_string());
+    let check = |found: Result<String, String>, expected: Result<&str, &str>| {
+        assert_eq!(found.as_deref().map_err(String::as_str), expected);
+    };
+    check(kind("edited"), Ok("edited"));
+    check(kind("linked"), Ok("linked"));
+    check(kind("edted"), Err("there is no kind `edted`: did you mean `edited`?"));
+    check(kind("Nothing"), Err("there is no kind `Nothing`: use `edited` or `linked`"));
+    check(kind(""), Err("it is empty: name a kind"));
+    check(category("all_linked"), Ok("all_linked"));
+    check(category("linked"), Err("there is no category `linked`: use `all_edited` or `all_linked`"));
+    check(category(""), Err("it is empty: name a category"));
+    check(thread("page:nobody-knows"), Ok("page:nobody-knows"));
+    check(thread("pgae:1"), Err("there is no type of subject `pgae`: did you mean `page`?"));
+    check(thread("page"), Err("`page` is not of the form type:id"));
+    check(thread(""), Err("it is empty: name a subject, as type:id"));
+    // Nobody is sent back more than they can read.
+    let long = kind(&"k".repeat(60_000)).unwrap_err();
+    assert!(long.starts_with("there is no kind `kkk") && long.len() < 200, "{long}");
 }
 
 #[test]

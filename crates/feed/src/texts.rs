@@ -1,19 +1,19 @@
 //! Says bundles in the person's words, as a mail would: the same sentences, the same reasons.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use feed_bundles::{FeedBundle, FeedEntry};
 use model::{
     EntryKey, EntryReason, Kind, PlanName, SubjectRef, UtcMillis, VersionedState, person::profile,
     world::TenantSnapshot,
 };
-use render::{ItemInput, ItemWords, ListedItem, MailInput, RenderError, SectionInput};
+use render::{ItemInput, ItemWords, ListedItem, MailInput, MessageRenderer, RenderError, SectionInput};
 use room::item_words::collect_words;
 
 use crate::{
     deps::Deps,
-    facts::PersonFacts,
-    load::{BundleContext, FeedOwner},
+    facts::{BundleContext, PersonFacts},
+    load::FeedOwner,
     report::{PartsReport, WordsReport, list_kept},
     shelf::PersonShelf,
 };
@@ -31,26 +31,32 @@ pub struct TextMaker<'a> {
     pub in_parts: bool,
 }
 
-/// What is said: in whose kind's words, of what, for which reasons.
+/// What is said: in whose kind's words, of what, for which reasons; and how many more there are, of which nothing is said.
 struct SaidThing {
     kind: Kind,
     subject: SubjectRef,
     reasons: Vec<EntryReason>,
     words: ItemWords,
+    more: usize,
 }
 
 impl TextMaker<'_> {
     /// The words of each bundle.
     pub fn say_bundles(&self, bundles: &[FeedBundle]) -> Vec<WordsReport> {
         let said = bundles.iter().map(|bundle| {
-            let keys = bundle.entries().iter().map(|entry| entry.key).collect();
-            self.said_thing(bundle.lead(), keys)
+            let (lead, entries) = (bundle.lead(), bundle.entries());
+            if bundle.is_told_as_one() {
+                return self.said_thing(lead, entries.iter().map(|entry| entry.key).collect());
+            }
+            // What a client alone wants together has no sentence that is true of all of it: the newest is told, the others are
+            // counted.
+            SaidThing { more: entries.len() - 1, ..self.said_thing(lead, vec![lead.key]) }
         });
         self.say(&said.collect::<Vec<_>>())
     }
 
     /// The words of each entry by itself.
-    pub fn say_entries(&self, entries: &[FeedEntry]) -> Vec<WordsReport> {
+    pub fn say_entries(&self, entries: &[Arc<FeedEntry>]) -> Vec<WordsReport> {
         let said = entries.iter().map(|entry| self.said_thing(entry, vec![entry.key]));
         self.say(&said.collect::<Vec<_>>())
     }
@@ -60,20 +66,42 @@ impl TextMaker<'_> {
         let own = reasons.into_iter().flatten().filter(|reason| reason.kind == lead.kind);
         let reasons = own.cloned().collect();
         let words = collect_words(lead.key, keys, &|key| self.shelf.get(key), &self.context.erased);
-        SaidThing { kind: lead.kind.clone(), subject: lead.subject.clone(), reasons, words }
+        SaidThing { kind: lead.kind.clone(), subject: lead.subject.clone(), reasons, words, more: 0 }
     }
 
     fn say(&self, said: &[SaidThing]) -> Vec<WordsReport> {
+        if self.in_parts {
+            return self.list_pages(said);
+        }
         // One that cannot be said must not take the others with it.
         let each = || said.iter().map(|one| self.list_one(one)).collect();
         let listed: Vec<ListedItem> = self.list_items(said).unwrap_or_else(|_| each());
-        said.iter().zip(listed).map(|(said, listed)| self.words(said, listed)).collect()
+        let words = |(ListedItem { says, why, page }, said): (ListedItem, &SaidThing)| WordsReport {
+            says: Some(self.add_more(says, said.more)),
+            why: Some(why),
+            page,
+            parts: None,
+        };
+        listed.into_iter().zip(said).map(words).collect()
     }
 
-    fn words(&self, said: &SaidThing, ListedItem { says, why, page }: ListedItem) -> WordsReport {
-        if !self.in_parts {
-            return WordsReport { says: Some(says), why: Some(why), page, parts: None };
+    /// A sentence, and how many more there are. One that could not be said stays empty.
+    fn add_more(&self, says: String, more: usize) -> String {
+        if more == 0 || says.is_empty() {
+            return says;
         }
+        let language = self.facts.profile.text(profile::LANGUAGE);
+        self.deps.renderer.for_person(self.owner.person).say_more(&says, more, language)
+    }
+
+    /// What is said without words.
+    fn list_pages(&self, said: &[SaidThing]) -> Vec<WordsReport> {
+        let pages = self.with_input(said, |renderer, input| renderer.list_pages(input)).unwrap_or_default();
+        let pages = pages.into_iter().chain(std::iter::repeat(None));
+        said.iter().zip(pages).map(|(said, page)| self.list_parts(said, page)).collect()
+    }
+
+    fn list_parts(&self, said: &SaidThing, page: Option<String>) -> WordsReport {
         let FeedOwner { tenant, person } = self.owner;
         let state = self.context.world.state(tenant, &said.subject);
         let catalogue = self.deps.room.catalogue.for_person(person);
@@ -93,12 +121,21 @@ impl TextMaker<'_> {
     }
 
     fn list_items(&self, said: &[SaidThing]) -> Result<Vec<ListedItem>, RenderError> {
+        self.with_input(said, |renderer, input| renderer.render_list(input)).unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    /// Nothing of a catalogue without plans.
+    fn with_input<T>(
+        &self,
+        said: &[SaidThing],
+        make: impl FnOnce(&MessageRenderer, &MailInput<'_>) -> T,
+    ) -> Option<T> {
         let FeedOwner { tenant, person } = self.owner;
         let unknown = TenantSnapshot::default();
         let TenantSnapshot { subjects, persons, .. } = self.context.world.get(tenant).unwrap_or(&unknown);
         let profile = &self.facts.profile;
         let zone = self.deps.room.zones.get_or_utc(profile.text(profile::ZONE));
-        let Some(plan) = self.any_plan() else { return Ok(Vec::new()) };
+        let plan = self.any_plan()?;
         let input = MailInput {
             plan,
             name: profile.text(profile::NAME),
@@ -112,7 +149,7 @@ impl TextMaker<'_> {
             variant: 0,
             unsubscribe: None,
         };
-        self.deps.renderer.for_person(person).render_list(&input)
+        Some(make(self.deps.renderer.for_person(person), &input))
     }
 
     /// A list has no layout, so any will do; one of mails knows which addresses are pictures.

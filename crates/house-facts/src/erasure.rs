@@ -55,6 +55,10 @@ holdings! {
     Days: Store, "days";
     Profile: Store, "profile";
     Mutes: Store, "mutes";
+    /// Copies of the entries that they saved.
+    Saved: Store, "saved";
+    /// Which processes have streams of their feed open.
+    Streams: Store, "streams";
     /// What the house noted, but that the person was erased.
     Notes: Store, "notes";
     Crowds: Store, "crowds";

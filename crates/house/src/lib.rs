@@ -47,6 +47,7 @@ pub mod return_intake;
 mod rooms;
 mod stages;
 mod standstills;
+pub mod stream_connections;
 #[cfg(any(test, feature = "testing"))]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "only tests are built with it")]
 pub mod testing;

@@ -77,6 +77,7 @@ pub fn deferred_message(person: &str, id: ReadyId, made: UtcMillis, at: UtcMilli
         entries: Vec::new(),
         more: Vec::new(),
         badge: false,
+        renews: None,
     };
     DeferredReady { at, ready }
 }
@@ -125,6 +126,12 @@ pub fn badge_catalogue() -> Arc<Catalogue> {
     let ping = "plans:\n  ping: {channel: push, close: at_once, badge: true, look_back: 7d, headline: x, body: x, sections: [{title: New, kinds: [item_offered], most: 5}]}\n";
     let text = bundles_text().replacen("    plans: [daily]\n", "    plans: [ping, daily]\n", 1);
     parse_catalogue(&text.replace("\nplans:\n", &format!("\n{ping}")))
+}
+
+/// The same with a surface that asks whether somebody is connected.
+pub fn asking_catalogue() -> Arc<Catalogue> {
+    let surfaces = "\nsurfaces: {app: {online: 15m, ask: live}}\nplans:\n";
+    parse_catalogue(&bundles_text().replace("\nplans:\n", surfaces))
 }
 
 fn bundles_text() -> String {

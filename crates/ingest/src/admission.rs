@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use catalogue::Catalogue;
 use house_facts::{KeyScope, recall::REVOKE};
-use model::{FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, event::check_timely};
+use model::{
+    FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, attention::NOT_PUT_OFF,
+    event::check_timely,
+};
 use source_text::suggest_name;
 use wire::{CloudChange, FeedbackAction, token::LinkSecret};
 
@@ -43,10 +46,11 @@ pub const RESTORED: &str = "tidings.restored";
 pub const SAVED: &str = "tidings.saved";
 pub const UNSAVED: &str = "tidings.unsaved";
 pub const SNOOZED: &str = "tidings.snoozed";
+pub const UNSNOOZED: &str = "tidings.unsnoozed";
 
-const OURS: [&str; 19] = [
+const OURS: [&str; 20] = [
     FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, PREFERENCE, ERASE, WELCOME, SEEN, READ, CLEARED, VIEWED,
-    UNREAD, RESTORED, SAVED, UNSAVED, SNOOZED, REVOKE,
+    UNREAD, RESTORED, SAVED, UNSAVED, SNOOZED, UNSNOOZED, REVOKE,
 ];
 const OUR_PREFIX: &str = "tidings.";
 
@@ -137,7 +141,9 @@ impl CloudEventSort {
             FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | PREFERENCE | ERASE | WELCOME | SEEN => {
                 Ok(Self::Fact)
             }
-            READ | CLEARED | VIEWED | UNREAD | RESTORED | SAVED | UNSAVED | SNOOZED => Ok(Self::Feedback),
+            READ | CLEARED | VIEWED | UNREAD | RESTORED | SAVED | UNSAVED | SNOOZED | UNSNOOZED => {
+                Ok(Self::Feedback)
+            }
             REVOKE => Ok(Self::Change),
             _ if what.starts_with(OUR_PREFIX) => {
                 let help = suggest_name(what, OURS);
@@ -232,6 +238,7 @@ fn parse_action(what: &str, data: FactData<'_>) -> Result<FeedbackAction, Admiss
         SAVED => FeedbackAction::Saved,
         UNSAVED => FeedbackAction::Unsaved,
         SNOOZED => FeedbackAction::Snoozed(feedback::parse_until(data)?),
+        UNSNOOZED => FeedbackAction::Snoozed(NOT_PUT_OFF),
         _ => FeedbackAction::Read,
     })
 }

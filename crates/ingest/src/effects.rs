@@ -59,7 +59,8 @@ pub enum IntakeVerdict {
 /// What of a profile goes on a topic: what windows depend on. Names, addresses and places stay in the store,
 /// where they can be erased.
 fn without_addresses(mut state: VersionedState) -> VersionedState {
-    const OPEN: [&str; 4] = [profile::ZONE, profile::LANGUAGE, profile::QUIET, profile::HOUR];
+    const OPEN: [&str; 5] =
+        [profile::ZONE, profile::LANGUAGE, profile::QUIET, profile::QUIET_UNTIL, profile::HOUR];
     let wished =
         |field: &str| Channel::ALL.iter().any(|channel| channel.off() == field || channel.plan() == field);
     state.cells.retain(|field, _| OPEN.contains(&&**field) || wished(field));
@@ -132,6 +133,11 @@ impl IntakeEffects {
                 let covered: Vec<EntryKey> = covered.into_iter().collect();
                 let marked = known.marked_entries((&tenant, &person), &covered, what, now);
                 let (who, said) = ((&tenant, &person), (what, at));
+                let copies = StateKey::Saved(tenant.clone(), person.clone());
+                let change = known
+                    .change_saved(who, &covered, said, (self.states.get(&copies), &self.marks))
+                    .map_err(|full| AdmissionError::new("/data", full.to_string()))?;
+                self.merge(copies, &change);
                 self.records.extend(feedback_records(who, said, &covered, known.partitions)?);
                 let unmarked: Vec<EntryKey> =
                     covered.into_iter().filter(|key| !marked.contains(key)).collect();

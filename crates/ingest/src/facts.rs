@@ -6,8 +6,11 @@ use model::{
     Day, DayLife, DayRow, EntryKey, FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState,
     entry::DayKey, fold::fold_rows, partition::PartitionCount, person::profile::PlaceOrigin,
 };
-use room::feedback::{list_settled_entries, takes_notes_back};
-use store::StateKey;
+use room::{
+    feedback::{list_settled_entries, takes_notes_back},
+    saved::{self, SavedFullError},
+};
+use store::{DayRows, StateKey};
 use wire::FeedbackAction;
 
 use crate::{admission::AdmittedItem, feedback::FeedbackTarget, preference::PreferenceFact};
@@ -49,7 +52,10 @@ impl IntakeQuestions {
                 }
                 _ => {}
             }
-            if let AdmittedItem::Feedback { tenant, person, about, .. } = one {
+            if let AdmittedItem::Feedback { tenant, person, about, what, .. } = one {
+                if saved::concerns_saved(*what) {
+                    questions.states.insert(StateKey::Saved(tenant.clone(), person.clone()));
+                }
                 let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
                 match about {
                     FeedbackTarget::Subject { until, .. } => {
@@ -96,13 +102,45 @@ impl IntakeFacts {
         did: FeedbackAction,
         now: UtcMillis,
     ) -> BTreeSet<EntryKey> {
-        let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-        let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
-        let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
+        let rows = self.rows_of((tenant, person), keys);
         let notes = StateKey::Notes(tenant.clone(), person.clone());
         let notes = self.states.get(&notes).filter(|_| takes_notes_back(did));
         let view = fold_rows(rows).settle(notes.unwrap_or(&VersionedState::default()), now);
         list_settled_entries(&view, keys, did)
+    }
+}
+
+impl IntakeFacts {
+    fn rows_of<'a>(
+        &'a self,
+        (tenant, person): (&Tenant, &Person),
+        keys: &[EntryKey],
+    ) -> impl Iterator<Item = &'a DayRow> {
+        let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
+        let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
+        days.into_iter().filter_map(move |day| self.days.get(&key(day))).flatten()
+    }
+
+    /// What becomes of the copies of what the person saved; `coming` and `marks` are of what was said just before.
+    pub(crate) fn change_saved(
+        &self,
+        who: (&Tenant, &Person),
+        keys: &[EntryKey],
+        said: (FeedbackAction, UtcMillis),
+        (coming, marks): (Option<&VersionedState>, &[DayRows]),
+    ) -> Result<VersionedState, SavedFullError> {
+        if !saved::concerns_saved(said.0) {
+            return Ok(VersionedState::default());
+        }
+        let of = StateKey::Saved(who.0.clone(), who.1.clone());
+        let mut held = self.states.get(&of).cloned().unwrap_or_default();
+        held.merge(coming.unwrap_or(&VersionedState::default()));
+        let is_theirs = |of: &&DayRows| (&of.key.tenant, &of.key.person) == who;
+        let said_before = marks.iter().filter(is_theirs).flat_map(|of| &of.rows);
+        let view = fold_rows(self.rows_of(who, keys).chain(said_before));
+        let notes = StateKey::Notes(who.0.clone(), who.1.clone());
+        let notes = self.states.get(&notes).cloned().unwrap_or_default();
+        saved::change_saved((&held, &notes), |key| view.get(key), keys, said)
     }
 }
 

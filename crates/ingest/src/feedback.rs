@@ -1,8 +1,11 @@
 //! What feedback is about: entries by their keys, or all there is about a subject.
 
 use catalogue::Catalogue;
-use model::{DayLife, EntryKey, Kind, SubjectRef, UtcMillis};
-use room::feedback::{check_entry_day, check_snooze, parse_entry_key};
+use model::{DayLife, EntryKey, Kind, SubjectRef, UtcMillis, attention::NOT_PUT_OFF};
+use room::{
+    feedback::{check_entry_day, check_snooze, parse_entry_key},
+    saved,
+};
 use serde_json::Value;
 use source_text::list_choices;
 use wire::FeedbackAction;
@@ -49,7 +52,8 @@ pub(crate) fn parse_target(
     catalogue: &Catalogue,
 ) -> Result<FeedbackTarget, AdmissionError> {
     const ABOUT: [&str; 4] = ["subject", "entries", "kind", "all"];
-    let until: &[&str] = if matches!(what, FeedbackAction::Snoozed(_)) { &[UNTIL] } else { &[] };
+    let is_put_off = matches!(what, FeedbackAction::Snoozed(until) if until != NOT_PUT_OFF);
+    let until: &[&str] = if is_put_off { &[UNTIL] } else { &[] };
     data.check_fields(&[&["person"], &ABOUT[..], until].concat())?;
     let given: Vec<&str> = ABOUT.into_iter().filter(|name| data.0.contains_key(*name)).collect();
     match (given.as_slice(), data.0.get("entries")) {
@@ -59,7 +63,7 @@ pub(crate) fn parse_target(
             Ok(FeedbackTarget::Subject { subject, until: occurred })
         }
         (["entries"], Some(entries)) => {
-            let keys = parse_entries(entries, catalogue.day_life, first_seen)?;
+            let keys = parse_entries(entries, what, catalogue.day_life, first_seen)?;
             check_back_in_time(&keys, what, catalogue.day_life)?;
             Ok(FeedbackTarget::Entries(keys))
         }
@@ -87,6 +91,7 @@ pub(crate) fn parse_target(
 
 fn parse_entries(
     entries: &Value,
+    what: FeedbackAction,
     life: DayLife,
     first_seen: UtcMillis,
 ) -> Result<Vec<EntryKey>, AdmissionError> {
@@ -101,7 +106,11 @@ fn parse_entries(
     }
     let one = |(i, entry): (usize, &Value)| {
         let key = entry.as_str().ok_or_else(|| "it is not a text".to_owned()).and_then(parse_entry_key);
-        let key = key.and_then(|key| check_entry_day(key, life, first_seen).map(|()| key));
+        let key = key.and_then(|key| {
+            // What was saved is there when its day is over, and one can let go of it.
+            let may_be_over = saved::lets_go(what) && life.is_over(key.day(), first_seen);
+            if may_be_over { Ok(key) } else { check_entry_day(key, life, first_seen).map(|()| key) }
+        });
         key.map_err(|reason| AdmissionError::new(format!("/data/entries/{i}"), reason))
     };
     entries.iter().enumerate().map(one).collect()

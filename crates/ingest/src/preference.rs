@@ -1,10 +1,10 @@
-//! Preferences: how a person wants to be told of a kind, a category, a subject, a thread, what somebody does, or everything, on
-//! one channel or on all. A mute is the preference to hear nothing. Who chose to be told of a subject belongs to its crowd of
+//! Preferences: how a person wants to be told of a kind, a category, a subject, a thread, what somebody does, or everything, in
+//! one place or all. A mute is the preference to hear nothing. Who chose to be told of a subject belongs to its crowd of
 //! subscribers.
 
 use catalogue::Catalogue;
-use model::{Channel, Crowd, CrowdEnrolment, Kind, Person, SubjectRef, Tenant, ValueCell, VersionedState};
-use preferences::{PreferenceChoice, PreferenceField, PreferenceScope};
+use model::{Crowd, CrowdEnrolment, Kind, Person, SubjectRef, Tenant, ValueCell, VersionedState};
+use preferences::{PreferenceChoice, PreferenceField, PreferenceScope, ReadingPlace};
 use source_text::{list_choices, suggest_name};
 
 use crate::{
@@ -111,7 +111,10 @@ pub(crate) fn parse_preference(
         let help = list_choices(known);
         return refuse_at("/data/choice", format!("`choice` is `{}`, not {help}", quote_text(text)));
     }
-    let channel = if is_given(data, "channel") { Some(parse_channel(data)?) } else { None };
+    let place = if is_given(data, "channel") { Some(parse_place(data)?) } else { None };
+    if place == Some(ReadingPlace::Feed) && choice == Some(PreferenceChoice::Digest) {
+        return refuse_at("/data/choice", "a feed has no digest: choose `on`, `off` or `default`".to_owned());
+    }
     let given = list_given(data, &sorts);
     // What a slip leaves out must not be everything.
     let is_all = data.0.get(preferences::ALL).is_some_and(|all| *all == true);
@@ -119,7 +122,7 @@ pub(crate) fn parse_preference(
         let what = "a preference is about one thing, or a kind and a subject, or about everything with `\"all\": true`";
         return refuse_at("/data", what.to_owned());
     }
-    parse_scope(data, &given, channel, choice, catalogue)
+    parse_scope(data, &given, place, choice, catalogue)
 }
 
 /// The fields of these that stand in the data.
@@ -131,19 +134,19 @@ fn is_given(data: FactData<'_>, field: &str) -> bool {
     data.0.get(field).is_some_and(|of| !of.is_null())
 }
 
-fn parse_channel(data: FactData<'_>) -> Result<Channel, AdmissionError> {
+fn parse_place(data: FactData<'_>) -> Result<ReadingPlace, AdmissionError> {
     let text = data.text("channel")?;
-    let Some(channel) = Channel::parse(text) else {
-        let help = suggest_name(text, Channel::ALL.map(Channel::name));
+    let Some(place) = ReadingPlace::parse(text) else {
+        let help = suggest_name(text, ReadingPlace::ALL.map(ReadingPlace::name));
         return refuse_at("/data/channel", format!("there is no channel `{}`: {help}", quote_text(text)));
     };
-    Ok(channel)
+    Ok(place)
 }
 
 fn parse_scope(
     data: FactData<'_>,
     given: &[&str],
-    channel: Option<Channel>,
+    place: Option<ReadingPlace>,
     choice: Option<PreferenceChoice>,
     catalogue: &Catalogue,
 ) -> Result<StatedPreference, AdmissionError> {
@@ -158,7 +161,7 @@ fn parse_scope(
         Ok(of)
     };
     let stated =
-        |scope: PreferenceScope<'_>, crowd| StatedPreference { name: scope.field(channel), choice, crowd };
+        |scope: PreferenceScope<'_>, crowd| StatedPreference { name: scope.field(place), choice, crowd };
     Ok(match given {
         [] => stated(PreferenceScope::All, None),
         [preferences::KIND] => stated(PreferenceScope::Kind(&kind()?), None),
@@ -169,12 +172,12 @@ fn parse_scope(
         [preferences::CATEGORY] => stated(PreferenceScope::Category(&parse_category(data, catalogue)?), None),
         [preferences::SUBJECT] => {
             let of = thing(preferences::SUBJECT)?;
-            let crowd = find_crowd(None, &of, channel, choice)?;
+            let crowd = find_crowd(None, &of, place, choice)?;
             stated(PreferenceScope::Subject(&of), crowd)
         }
         [preferences::KIND, preferences::SUBJECT] => {
             let (kind, of) = (kind()?, thing(preferences::SUBJECT)?);
-            let crowd = find_crowd(Some(&kind), &of, channel, choice)?;
+            let crowd = find_crowd(Some(&kind), &of, place, choice)?;
             stated(PreferenceScope::About(&kind, &of), crowd)
         }
         several => {
@@ -194,16 +197,16 @@ fn list_all(several: &[&str]) -> String {
     quoted.join(" and ")
 }
 
-/// The crowd of a subject's subscribers, and whether the person belongs to it by this choice. Who says something of one channel
-/// only stays in it, for they may want another one; whoever is told on none is asked at the end.
+/// The crowd of a subject's subscribers, and whether the person belongs to it by this choice. Who says something of one place
+/// only stays in it, for they may want another one; whoever is told in none is asked at the end.
 fn find_crowd(
     kind: Option<&Kind>,
     of: &SubjectRef,
-    channel: Option<Channel>,
+    place: Option<ReadingPlace>,
     choice: Option<PreferenceChoice>,
 ) -> Result<Option<(SubjectRef, bool)>, AdmissionError> {
     let on = matches!(choice, Some(PreferenceChoice::On | PreferenceChoice::Digest));
-    if !on && channel.is_some() {
+    if !on && place.is_some() {
         return Ok(None);
     }
     let target = preferences::subscribers_target(kind, of);

@@ -5,12 +5,12 @@ use std::{collections::BTreeSet, net::IpAddr};
 use catalogue::{Catalogue, PROFILE_FIELDS, PlaceParseError};
 use geoip::AddressPlaces;
 use model::{
-    Channel, ValueCell, VersionedState,
+    Channel, Day, ValueCell, VersionedState,
     civil_time::ZoneRules,
     hook::Hook,
     person::{
         notes,
-        profile::{EMAIL, HOUR, IP_ADDRESS, LANGUAGE, PLACE, PLACE_BY_ADDRESS, QUIET, ZONE},
+        profile::{EMAIL, HOUR, IP_ADDRESS, LANGUAGE, PLACE, PLACE_BY_ADDRESS, QUIET, QUIET_UNTIL, ZONE},
     },
     plan::{LocalHours, LocalTime},
 };
@@ -86,6 +86,7 @@ fn parse_value(
                 EMAIL => check_mailbox(text),
                 LANGUAGE => check_language(text),
                 QUIET => check_hours(text),
+                QUIET_UNTIL => check_date(text),
                 HOUR => check_hour(text),
                 _ => match Channel::ALL.into_iter().find(|channel| channel.plan() == field) {
                     Some(channel) => check_plan(text, channel, catalogue),
@@ -146,6 +147,11 @@ fn check_hours(text: &str) -> Result<(), String> {
 fn check_hour(text: &str) -> Result<(), String> {
     let wrong = || format!("`{}` is not a full hour, such as 18:00", quote_text(text));
     LocalTime::parse(text).filter(|time| time.minute == 0).map(drop).ok_or_else(wrong)
+}
+
+fn check_date(text: &str) -> Result<(), String> {
+    let wrong = || format!("`{}` is not a date, such as 2026-12-24", quote_text(text));
+    Day::parse(text).filter(|day| day.to_string() == text).map(drop).ok_or_else(wrong)
 }
 
 fn check_zone(text: &str, zones: &ZoneRules) -> Result<(), String> {

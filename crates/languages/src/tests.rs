@@ -138,6 +138,27 @@ fn arabic_has_six_plurals_and_is_written_from_right_to_left() {
 }
 
 #[test]
+fn what_a_sentence_leaves_out_is_counted_behind_it() {
+    let check = |tag: &str, count: usize, expected: &str| {
+        let says = MessageValue::Sentence("X".to_owned());
+        let found = language(tag).house_sentence("and-more", &[("says", says), ("count", count.into())]);
+        assert_eq!(found, expected, "{tag} {count}");
+    };
+    check("en", 1, "X (and 1 more)");
+    check("en", 1_234, "X (and 1,234 more)");
+    check("de", 1, "X (und noch 1)");
+    check("de", 4, "X (und 4 weitere)");
+    check("fr", 1, "X (et 1 autre)");
+    check("fr", 4, "X (et 4 autres)");
+    check("es", 4, "X (y 4 más)");
+    check("ja", 4, "X（ほか4件）");
+    check("ar", 1, "X (وخبر واحد آخر)");
+    check("ar", 2, "X (وخبران آخران)");
+    check("ar", 4, "X (و4 أخبار أخرى)");
+    check("ru", 4, "X (и ещё 4)");
+}
+
+#[test]
 fn english_without_languages_is_as_it_was() {
     let plain = ReaderLanguage::plain_english();
     assert_eq!(plain.number(1_234.0), "1234");

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::id::Person;
+use crate::id::{Person, write_hex};
 
 /// Who did something, and what the source called them then.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,7 +70,7 @@ impl fmt::Display for ActorId {
             Self::Person(person) => f.write_str(person.as_str()),
             Self::Anonymous(AnonymousHash(hash)) => {
                 f.write_str("anonymous:")?;
-                hash.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                write_hex(f, hash)
             }
             Self::System => f.write_str("system:"),
         }

@@ -11,6 +11,9 @@ use crate::{
     time::UtcMillis,
 };
 
+/// Until when something is put off that is not: so it is taken back.
+pub const NOT_PUT_OFF: UtcMillis = UtcMillis(0);
+
 /// What the person did with an entry, as it was settled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryAttention {
@@ -38,7 +41,7 @@ impl EntryView {
     pub fn attention(&self, key: EntryKey) -> EntryAttention {
         let (is_read, is_cleared) = (self.is_read(), self.is_cleared());
         // Notes say until when all was read, not when this was: the day of the entry is the same whenever one asks.
-        let noted = (is_read || is_cleared).then(|| key.day().start());
+        let noted = self.was_read_or_cleared().then(|| key.day().start());
         let back = self.snooze().map(|(_, until)| until).filter(|_| self.put_off.is_none());
         EntryAttention {
             seen: self.looked.first().copied().or(noted),
@@ -74,18 +77,28 @@ impl EntryView {
         self.is_read() || self.is_cleared()
     }
 
+    /// Whether the person ever read or cleared it, whatever they said later.
+    fn was_read_or_cleared(&self) -> bool {
+        [MarkAction::Read, MarkAction::Cleared].into_iter().any(|what| self.said.contains_key(&(None, what)))
+    }
+
     /// Whether a visit showed it to the person, or they read or cleared it.
     pub fn is_seen(&self) -> bool {
-        !self.looked.is_empty() || self.is_read_or_cleared()
+        !self.looked.is_empty() || self.was_read_or_cleared()
     }
 
     pub fn is_saved(&self) -> bool {
         self.stands(MarkAction::Saved, MarkAction::Unsaved)
     }
 
+    /// Whether the person said after an instant that they read it.
+    pub fn was_read_after(&self, at: UtcMillis) -> bool {
+        self.said.get(&(None, MarkAction::Read)).is_some_and(|said| *said > at)
+    }
+
     /// Whether the person's last word was to put it off until then.
     pub fn is_snoozed_until(&self, until: UtcMillis) -> bool {
-        self.snooze().is_some_and(|(_, last)| last == until)
+        self.snooze().map_or(NOT_PUT_OFF, |(_, last)| last) == until
     }
 
     /// Whether one thing was said, and its contrary not after it.
@@ -94,13 +107,13 @@ impl EntryView {
         at(what).is_some() && at(what) >= at(contrary)
     }
 
-    /// When it was put off last, and until when.
+    /// When it was put off last, and until when; nothing if that was taken back.
     fn snooze(&self) -> Option<(UtcMillis, UtcMillis)> {
         let snoozes = self.said.iter().filter_map(|((_, what), at)| match what {
             MarkAction::Snoozed(until) => Some((*at, *until)),
             _ => None,
         });
-        snoozes.max()
+        snoozes.max().filter(|(_, until)| *until != NOT_PUT_OFF)
     }
 
     /// Takes in until when all was read or cleared, and whether it is put off now. What was put off comes back as news:

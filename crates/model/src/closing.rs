@@ -409,6 +409,7 @@ fn build_ready(
         entries,
         more: sorted.more,
         badge,
+        renews: None,
     }
 }
 

@@ -184,8 +184,7 @@ impl DayView {
         self.lists.get(&id).map(Vec::as_slice)
     }
 
-    /// Takes in what the person read or cleared all at once, as the house's notes of them say, and what is put off as of
-    /// now. Comes after the last row.
+    /// Takes in what the house's notes say was read or cleared all at once, and what is put off now. Comes after the last row.
     #[must_use]
     pub fn settle(mut self, notes: &VersionedState, now: UtcMillis) -> Self {
         let noted: Vec<UpToNote<'_>> =
@@ -219,6 +218,13 @@ impl DayView {
 
     pub fn get(&self, key: EntryKey) -> Option<&EntryView> {
         self.entries.get(&key).filter(|entry| entry.subject.is_some())
+    }
+
+    /// These entries alone.
+    #[must_use]
+    pub fn pick(&self, keys: &[EntryKey]) -> Self {
+        let picked = |key: &EntryKey| Some((*key, self.entries.get(key)?.clone()));
+        Self { entries: keys.iter().filter_map(picked).collect(), ..Self::default() }
     }
 
     /// What is known of an entry, also of one whose row has not arrived and of which only marks have.
@@ -321,6 +327,13 @@ impl EntryView {
     /// Whether it still waits to be told on a channel.
     pub fn waits(&self, channel: Channel) -> bool {
         matches!(self.fate(channel), Fate::Waiting { .. })
+    }
+
+    /// Whether marks of no channel say this of it, at an instant or later; each look is one of its own.
+    pub fn was_marked(&self, what: MarkAction, at: UtcMillis) -> bool {
+        let is_look = matches!(what, MarkAction::Seen | MarkAction::Read | MarkAction::Cleared);
+        let is_meant = |said: &UtcMillis| *said >= at && (!is_look || self.looked.contains(&at));
+        self.said.get(&(None, what)).is_some_and(is_meant)
     }
 
     /// Whether something was said of it on this very channel.

@@ -50,11 +50,19 @@ pub(crate) fn decide_gate(
     for _ in 0..ROUNDS_MAX {
         let before = when;
         silent = false;
+        if let Some(until) = at.quiet_until.filter(|until| *until > when) {
+            (when, why) = (until, why.or(Some(HoldCause::Quiet)));
+        }
         if let Some((until, then)) = quiet_end(plan, when, at) {
             match then {
-                QuietAction::Hold => (when, why) = (until, why.or(Some(HoldCause::Quiet))),
+                // A break ends in the night, and holds whatever the plan does in one.
+                QuietAction::End if at.quiet_until != Some(when) => {
+                    return WindowGate::Ended(EndReason::QuietHours);
+                }
+                QuietAction::Hold | QuietAction::End => {
+                    (when, why) = (until, why.or(Some(HoldCause::Quiet)));
+                }
                 QuietAction::Silent => silent = true,
-                QuietAction::End => return WindowGate::Ended(EndReason::QuietHours),
             }
         }
         if let Some(until) = capped_until(plan, record, when, at) {

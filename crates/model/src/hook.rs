@@ -54,7 +54,8 @@ mod tests {
     fn every_channel_has_names_of_its_own() {
         let other =
             [profile::ZONE, profile::EMAIL, profile::NAME, profile::LANGUAGE, profile::QUIET, profile::PLACE];
-        let other = other.into_iter().chain([profile::PLACE_BY_ADDRESS, profile::IP_ADDRESS]);
+        let other =
+            other.into_iter().chain([profile::PLACE_BY_ADDRESS, profile::IP_ADDRESS, profile::QUIET_UNTIL]);
         let hooks = Hook::ALL.map(Hook::name);
         let wished = Channel::ALL.iter().flat_map(|channel| [channel.off(), channel.plan()]);
         let fields: Vec<&str> = other.chain(hooks).chain(wished).collect();

@@ -6,6 +6,12 @@ use sha2::{Digest, Sha256};
 
 use crate::limits::ID_BYTES_MAX;
 
+/// Bytes as hexadecimal digits, all at once: pages have them by the hundred.
+pub fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+    f.write_str(&bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect::<String>())
+}
+
 /// Why a text is no name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
@@ -159,7 +165,7 @@ macro_rules! keys {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                write_hex(f, &self.0)
             }
         }
 

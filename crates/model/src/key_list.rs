@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{entry::EntryKey, id::hash_parts, limits::LIST_KEYS_MAX, time::Day};
+use crate::{entry::EntryKey, id, limits::LIST_KEYS_MAX, time::Day};
 
 /// Names a list: a hash of its keys.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +13,7 @@ pub struct KeyListId(pub [u8; 16]);
 
 impl fmt::Display for KeyListId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        id::write_hex(f, &self.0)
     }
 }
 
@@ -43,7 +43,7 @@ impl KeyList {
 
     pub fn id(&self) -> KeyListId {
         let bytes: Vec<u8> = self.keys.iter().flat_map(|key| key.to_bytes()).collect();
-        KeyListId(hash_parts(&[b"keys", &bytes]))
+        KeyListId(id::hash_parts(&[b"keys", &bytes]))
     }
 }
 

@@ -79,6 +79,8 @@ pub const HABIT_LIFE_MS: i64 = 60 * DAY_MS;
 pub const BADGE_WAIT_MS: i64 = 5_000;
 /// After this time since the last push, the badge is not corrected any more.
 pub const BADGE_LIFE_MS: i64 = 7 * DAY_MS;
+/// For so long after a push its words are put right where a part of them is revoked. Later hardly anybody has it on the screen.
+pub const REVOCABLE_MS: i64 = 2 * DAY_MS;
 /// Contexts of traces that a person's record holds, and links that the telling of a Ready has.
 pub const TRACES_MAX: usize = 32;
 /// Keys of plans of one person whose last messages are remembered.

@@ -65,7 +65,7 @@ pub struct PersonRecord {
     pub seen: BTreeMap<Arc<str>, UtcMillis>,
     /// When the person comes, where a plan asks.
     pub habit: VisitHabit,
-    /// What their devices show that they have not seen.
+    /// By which plan their devices were told something last.
     pub badge: Option<PersonBadge>,
     /// The days of what the person put off, each with when the first of it comes back.
     pub put_off: BTreeMap<Day, UtcMillis>,
@@ -201,9 +201,9 @@ impl Window {
 /// What is remembered of a person's badge.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PersonBadge {
-    /// The plan whose push set it last.
+    /// The plan whose push set it last; where no push has a number, the plan whose push was the last.
     pub plan: PlanName,
-    /// When a push without words goes out, if the number is not right any more.
+    /// When a push without words goes out, if the number is not right any more, or something was revoked.
     pub due: Option<UtcMillis>,
 }
 

@@ -325,6 +325,11 @@ impl PlanSet {
         self.by_name.values().any(|plan| plan.badge)
     }
 
+    /// Whether a plan has pushes.
+    pub fn have_pushes(&self) -> bool {
+        self.by_name.values().any(|plan| plan.channel == Channel::Push)
+    }
+
     /// The longest absence that a plan waits for.
     pub fn away_ms(&self) -> i64 {
         let away = |plan: &Plan| if let CloseRule::Away { ms } = plan.close { ms } else { 0 };

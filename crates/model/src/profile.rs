@@ -29,6 +29,8 @@ pub const EMAIL_PLAN: &str = "email_plan";
 pub const PUSH_PLAN: &str = "push_plan";
 /// The hours in which the person does not want to be disturbed, `22:00-08:00`.
 pub const QUIET: &str = "quiet";
+/// The date until which the person wants quiet, `2026-12-24`: from its beginning on messages come again.
+pub const QUIET_UNTIL: &str = "quiet_until";
 /// The hour at which the person wants what comes once on a date, `18:00`.
 pub const HOUR: &str = "hour";
 

@@ -40,8 +40,10 @@ pub struct Ready {
     pub entries: Vec<ReadyEntry>,
     /// For each section of the plan, how many things it had no room for: they come in the next digest.
     pub more: Vec<u16>,
-    /// Whether it tells the number on the app's icon. Without entries that number is all that is told.
+    /// Whether it tells the number on the app's icon.
     pub badge: bool,
+    /// The Ready whose push it puts into other words: only the sender makes one like this, and it is on no topic.
+    pub renews: Option<ReadyId>,
 }
 
 impl Ready {
@@ -95,9 +97,14 @@ impl Ready {
         lists
     }
 
-    /// Whether it only sets the number on the app's icon.
-    pub fn is_badge(&self) -> bool {
-        self.entries.is_empty() && self.badge
+    /// Whether it is a push without words: it sets the number on the app's icon, if it has one, and takes away what was revoked.
+    pub fn is_wordless(&self) -> bool {
+        self.entries.is_empty() && self.channel == Channel::Push
+    }
+
+    /// The Ready by which its entries are marked as told, and under whose id a device shows it.
+    pub fn teller(&self) -> ReadyId {
+        self.renews.unwrap_or(self.id)
     }
 }
 

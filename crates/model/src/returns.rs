@@ -15,7 +15,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    id::{Person, PlanName, Tenant, hash_parts},
+    id::{Person, PlanName, Tenant, hash_parts, write_hex},
     limits::DAY_MS,
     mark::{Channel, EndReason},
     time::{Day, UtcMillis},
@@ -61,7 +61,7 @@ impl AddressHash {
 
 impl fmt::Display for AddressHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write_hex(f, &self.0)
     }
 }
 

@@ -21,6 +21,8 @@ pub struct StepContext<'a> {
     pub plans: &'a PlanSet,
     /// The person's own quiet hours, in their own zone, in place of those that plans have.
     pub quiet: Option<LocalHours>,
+    /// Until when the person wants quiet, under every plan.
+    pub quiet_until: Option<UtcMillis>,
     /// The full hour that the person has chosen.
     pub hour: Option<LocalTime>,
 }

@@ -157,6 +157,7 @@ struct StepBench {
     plans: PlanSet,
     record: PersonRecord,
     live: Option<bool>,
+    quiet_until: Option<UtcMillis>,
 }
 
 const NINE: i64 = 9 * HOUR_MS;
@@ -203,6 +204,7 @@ impl StepBench {
             plans,
             record: PersonRecord::default(),
             live: None,
+            quiet_until: None,
         }
     }
 
@@ -226,6 +228,7 @@ impl StepBench {
             zones: &self.zones,
             plans: &self.plans,
             quiet: None,
+            quiet_until: self.quiet_until,
             hour: None,
         };
         let (record, effects) = decide_step(&self.record, input, &at);

@@ -48,8 +48,10 @@ pub enum StepInput<'a> {
     },
     /// The person was seen on a surface.
     Seen { surface: &'a Arc<str>, at: UtcMillis },
-    /// The number on the icon may be another one: the person did something with an entry, or one was revoked.
+    /// The number on the icon may be another one: the person did something with an entry.
     NumberChanged,
+    /// Something was revoked that they may have been told.
+    Revoked,
     /// The person put off something of these days, which comes back then.
     PutOff { back: &'a [(Day, UtcMillis)] },
     /// A Ready that was deferred may be issued again, a badge has to be set right, or what was put off comes back.
@@ -112,6 +114,7 @@ pub fn decide_step(
         }
         StepInput::Seen { surface, at: when } => note_seen(&mut record, surface, when, at),
         StepInput::NumberChanged => badge::note_change(&mut record, at),
+        StepInput::Revoked => badge::note_revoked(&mut record, at),
         StepInput::PutOff { back } => note_put_off(&mut record, back),
         StepInput::Again => {
             open_put_off(&mut record, at);

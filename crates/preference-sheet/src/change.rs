@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Channel, Person, UtcMillis, Value, ValueCell, VersionedState,
+    Channel, Day, Person, UtcMillis, Value, ValueCell, VersionedState,
+    civil_time::ZoneRules,
     person::profile,
     plan::{LocalHours, LocalTime},
 };
-use preferences::PreferenceChoice;
+use preferences::{PreferenceChoice, ReadingPlace};
 use serde_json::{Value as Json, json};
 use source_text::{list_choices, suggest_name};
 
@@ -45,12 +46,12 @@ pub fn change_sheet(
     reader: &ReaderState<'_>,
     person: &Person,
     change: &SheetChange,
-    now: UtcMillis,
+    clock: (UtcMillis, &ZoneRules),
 ) -> Result<ChangedSheet, SheetRefusal> {
     let mut draft = SheetDraft {
         reader: *reader,
         person,
-        now,
+        clock,
         changed: ChangedSheet {
             facts: Vec::new(),
             profile: reader.profile.clone(),
@@ -65,7 +66,7 @@ pub fn change_sheet(
 struct SheetDraft<'a> {
     reader: ReaderState<'a>,
     person: &'a Person,
-    now: UtcMillis,
+    clock: (UtcMillis, &'a ZoneRules),
     changed: ChangedSheet,
 }
 
@@ -90,6 +91,10 @@ impl SheetDraft<'_> {
         if let Some(quiet) = &change.quiet {
             check_quiet(quiet.0.as_deref())?;
             cells.push((profile::QUIET, text(quiet)));
+        }
+        if let Some(until) = &change.quiet_until {
+            self.check_break(until.0.as_deref())?;
+            cells.push((profile::QUIET_UNTIL, text(until)));
         }
         for (name, of_channel) in &change.channels {
             let at = format!("/channels/{}", escape_pointer(name));
@@ -116,7 +121,7 @@ impl SheetDraft<'_> {
             .filter(|(name, value)| shown(value.as_ref()) != shown(profile.get(name)))
             .collect();
         let versions = new.iter().filter_map(|(name, _)| profile.cells.get(*name)).map(|cell| cell.version);
-        let version = next_version(self.now, versions);
+        let version = next_version(self.clock.0, versions);
         let mut data = json!({"person": self.person.as_str()});
         for (name, value) in &new {
             data[*name] = match value {
@@ -142,11 +147,11 @@ impl SheetDraft<'_> {
         // Two of the same would have no order once they are facts.
         let mut fields = BTreeSet::new();
         for (number, one) in read.iter().enumerate() {
-            if !fields.insert(one.scope.scope().field(one.channel)) {
+            if !fields.insert(one.scope.scope().field(one.place)) {
                 return refuse(&format!("/choices/{number}"), "the same is chosen twice".to_owned());
             }
         }
-        read.sort_by_key(|one| (one.scope.breadth(), one.channel));
+        read.sort_by_key(|one| (one.scope.breadth(), one.place));
         for one in read {
             self.choose(&one);
         }
@@ -154,60 +159,69 @@ impl SheetDraft<'_> {
     }
 
     /// States a choice, unless the sheet shows it already.
-    fn choose(&mut self, OwnedChoice { scope, channel, choice }: &OwnedChoice) {
-        if self.shows(scope, *channel, *choice) {
+    fn choose(&mut self, OwnedChoice { scope, place, choice }: &OwnedChoice) {
+        if self.shows(scope, *place, *choice) {
             return;
         }
         let of_all = self.own_word(scope, None);
-        // What was said of single channels stands before it. And without what is said for all channels, the others are told
+        // What was said of single places stands before it. And without what is said for all places, the others are told
         // as they were.
-        let restated: Vec<(Channel, Option<PreferenceChoice>)> = match (channel, choice) {
+        let restated: Vec<(ReadingPlace, Option<PreferenceChoice>)> = match (place, choice) {
             (None, _) => {
-                let said = Channel::ALL.into_iter().filter(|one| self.own_word(scope, Some(*one)).is_some());
+                let places = ReadingPlace::ALL.into_iter();
+                let said = places.filter(|one| self.own_word(scope, Some(*one)).is_some());
                 said.map(|one| (one, None)).collect()
             }
-            (Some(channel), None) if of_all.is_some() => {
-                let others = Channel::ALL.into_iter().filter(|other| other != channel);
+            (Some(place), None) if of_all.is_some() => {
+                let others = ReadingPlace::ALL.into_iter().filter(|other| other != place);
                 let unsaid = others.filter(|other| self.own_word(scope, Some(*other)).is_none());
-                unsaid.filter(|other| self.is_told_on(scope, *other)).map(|other| (other, of_all)).collect()
+                let told = unsaid.filter(|other| self.is_told_on(scope, *other));
+                told.map(|other| (other, of_all.map(|choice| other.limit_choice(choice)))).collect()
             }
             (Some(_), _) => Vec::new(),
         };
+        // First, since the last word of a thing says whether its news are wanted anywhere.
+        if place.is_some() && choice.is_none() && of_all.is_some() {
+            self.state_choice(scope, None, None);
+        }
         for (one, choice) in restated {
             self.state_choice(scope, Some(one), choice);
         }
-        if channel.is_some() && choice.is_none() && of_all.is_some() {
-            self.state_choice(scope, None, None);
-        }
-        if self.own_word(scope, *channel) != *choice {
-            self.state_choice(scope, *channel, *choice);
+        if self.own_word(scope, *place) != *choice {
+            self.state_choice(scope, *place, *choice);
         }
     }
 
-    /// What the person says of this very thing, of one channel or of all.
-    fn own_word(&self, scope: &OwnedScope, channel: Option<Channel>) -> Option<PreferenceChoice> {
-        let value = self.changed.preferences.get(&scope.scope().field(channel));
+    /// What the person says of this very thing, for one place or for all.
+    fn own_word(&self, scope: &OwnedScope, place: Option<ReadingPlace>) -> Option<PreferenceChoice> {
+        let value = self.changed.preferences.get(&scope.scope().field(place));
         value.and_then(PreferenceChoice::from_value)
     }
 
     /// Whether a choice holds already. Of a topic it does also where nobody said it.
-    fn shows(&self, scope: &OwnedScope, channel: Option<Channel>, choice: Option<PreferenceChoice>) -> bool {
+    fn shows(
+        &self,
+        scope: &OwnedScope,
+        place: Option<ReadingPlace>,
+        choice: Option<PreferenceChoice>,
+    ) -> bool {
         let reader = self.reader();
         let Some(wanted) = choice else {
-            let channels: Vec<Option<Channel>> = match channel {
-                Some(channel) => vec![Some(channel), None],
-                None => std::iter::once(None).chain(Channel::ALL.map(Some)).collect(),
+            let places: Vec<Option<ReadingPlace>> = match place {
+                Some(place) => vec![Some(place), None],
+                None => std::iter::once(None).chain(ReadingPlace::ALL.map(Some)).collect(),
             };
-            return channels.into_iter().all(|one| self.own_word(scope, one).is_none());
+            return places.into_iter().all(|one| self.own_word(scope, one).is_none());
         };
         let OwnedScope::Topic(topic) = scope else {
-            let has_channels = Channel::ALL.into_iter().any(|one| self.own_word(scope, Some(one)).is_some());
-            return self.own_word(scope, channel) == Some(wanted) && (channel.is_some() || !has_channels);
+            let has_places =
+                ReadingPlace::ALL.into_iter().any(|one| self.own_word(scope, Some(one)).is_some());
+            return self.own_word(scope, place) == Some(wanted) && (place.is_some() || !has_places);
         };
         let kinds = self.kinds_of(topic);
-        let told = reader.channels_of(&kinds);
-        let mut channels = told.into_iter().filter(|one| channel.is_none_or(|channel| channel == *one));
-        channels.all(|channel| reader.choice_of_topic(topic, &kinds, channel).0 == wanted)
+        let told = reader.places_of(&kinds);
+        let mut places = told.into_iter().filter(|one| place.is_none_or(|place| place == *one));
+        places.all(|place| reader.choice_of_topic(topic, &kinds, place).0 == place.limit_choice(wanted))
     }
 
     /// The kinds that a topic is for, also where no line of the sheet shows it.
@@ -220,25 +234,31 @@ impl SheetDraft<'_> {
         })
     }
 
-    fn is_told_on(&self, scope: &OwnedScope, channel: Channel) -> bool {
-        self.reader.catalogue.explain_idle_choice(&scope.scope().field(Some(channel))).is_none()
+    fn is_told_on(&self, scope: &OwnedScope, place: ReadingPlace) -> bool {
+        let catalogue = self.reader.catalogue;
+        let is_offered = place != ReadingPlace::Feed || catalogue.feed;
+        is_offered && catalogue.explain_idle_choice(&scope.scope().field(Some(place))).is_none()
     }
 
     fn state_choice(
         &mut self,
         scope: &OwnedScope,
-        channel: Option<Channel>,
+        place: Option<ReadingPlace>,
         choice: Option<PreferenceChoice>,
     ) {
-        let field = scope.scope().field(channel);
+        let field = scope.scope().field(place);
+        // Of words about one thing each is newer than those before it, whatever place it is for.
+        let places = std::iter::once(None).chain(ReadingPlace::ALL.map(Some));
+        let fields = places.map(|place| scope.scope().field(place));
         let preferences = &mut self.changed.preferences;
-        let version = next_version(self.now, preferences.cells.get(field.as_str()).map(|cell| cell.version));
+        let known = fields.filter_map(|field| Some(preferences.cells.get(field.as_str())?.version));
+        let version = next_version(self.clock.0, known);
         preferences.set(&field, ValueCell { version, value: Some(PreferenceChoice::to_value(choice)) });
         let mut data = scope.fact_fields();
         data.insert("person".to_owned(), json!(self.person.as_str()));
         data.insert("choice".to_owned(), json!(choice.map_or(UNSET, PreferenceChoice::name)));
-        if let Some(channel) = channel {
-            data.insert("channel".to_owned(), json!(channel.name()));
+        if let Some(place) = place {
+            data.insert("channel".to_owned(), json!(place.name()));
         }
         self.changed.facts.push(StatedFact { sort: "tidings.preference", version, data: Json::Object(data) });
     }
@@ -259,6 +279,17 @@ impl SheetDraft<'_> {
             ),
         };
         refuse(&format!("{at}/plan"), reason)
+    }
+
+    fn check_break(&self, until: Option<&str>) -> Result<(), SheetRefusal> {
+        let Some(until) = until else { return Ok(()) };
+        if Day::parse(until).is_none_or(|day| day.to_string() != until) {
+            return refuse("/quiet_until", format!("`{}` is not a date, such as 2026-12-24", quote(until)));
+        }
+        if self.reader.is_break_over(until, self.clock) {
+            return refuse("/quiet_until", format!("`{until}` is over: a later date is expected"));
+        }
+        Ok(())
     }
 
     /// Whether the person is told in this language already, by what they stated.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use catalogue::Catalogue;
 use model::{Channel, Kind, Person, SubjectRef};
-use preferences::{PreferenceChoice, PreferenceScope};
+use preferences::{PreferenceChoice, PreferenceScope, ReadingPlace};
 use serde_json::{Map, Value as Json, json};
 use source_text::{list_choices, suggest_name};
 
@@ -70,7 +70,7 @@ impl OwnedScope {
 /// A choice, read.
 pub(crate) struct OwnedChoice {
     pub scope: OwnedScope,
-    pub channel: Option<Channel>,
+    pub place: Option<ReadingPlace>,
     pub choice: Option<PreferenceChoice>,
 }
 
@@ -82,19 +82,22 @@ impl OwnedChoice {
             let reason = format!("`{}` is none of {}", quote(&given.choice), list_choices(known));
             return refuse(&format!("{at}/choice"), reason);
         }
-        let channel = match &given.channel {
-            Some(name) => Some(find_channel(catalogue, name, &format!("{at}/channel"))?),
+        let place = match &given.channel {
+            Some(name) => Some(find_place(catalogue, name, &format!("{at}/channel"))?),
             None => None,
         };
+        if place == Some(ReadingPlace::Feed) && choice == Some(PreferenceChoice::Digest) {
+            return refuse(&format!("{at}/choice"), "a feed has no digest".to_owned());
+        }
         let scope = OwnedScope::read(given, at, catalogue)?;
-        let field = scope.scope().field(channel);
+        let field = scope.scope().field(place);
         // To take back what changes nothing does no harm.
         if choice.is_some()
             && let Some(why) = catalogue.explain_idle_choice(&field)
         {
             return refuse(at, why);
         }
-        Ok(Self { scope, channel, choice })
+        Ok(Self { scope, place, choice })
     }
 }
 
@@ -148,11 +151,25 @@ impl OwnedScope {
 }
 
 pub(crate) fn find_channel(catalogue: &Catalogue, name: &str, at: &str) -> Result<Channel, SheetRefusal> {
-    let plans = catalogue.plans.by_name.values();
-    let used: BTreeSet<Channel> = plans.map(|plan| plan.channel).collect();
+    let used = list_channels(catalogue);
     let known = used.iter().copied().find(|channel| channel.name() == name);
-    let help = || suggest_name(name, used.iter().map(|channel| channel.name()));
-    known.ok_or_else(|| refusal(at, format!("nothing is told on `{}`: {}", quote(name), help())))
+    known.ok_or_else(|| refuse_place(name, at, used.iter().map(|channel| channel.name())))
+}
+
+fn find_place(catalogue: &Catalogue, name: &str, at: &str) -> Result<ReadingPlace, SheetRefusal> {
+    let feed = catalogue.feed.then_some(ReadingPlace::Feed);
+    let channels = list_channels(catalogue).into_iter().map(ReadingPlace::Channel);
+    let used: Vec<ReadingPlace> = feed.into_iter().chain(channels).collect();
+    let known = used.iter().copied().find(|place| place.name() == name);
+    known.ok_or_else(|| refuse_place(name, at, used.iter().map(|place| place.name())))
+}
+
+fn list_channels(catalogue: &Catalogue) -> BTreeSet<Channel> {
+    catalogue.plans.by_name.values().map(|plan| plan.channel).collect()
+}
+
+fn refuse_place<'a>(name: &str, at: &str, used: impl Iterator<Item = &'a str> + Clone) -> SheetRefusal {
+    refusal(at, format!("nothing is told on `{}`: {}", quote(name), suggest_name(name, used)))
 }
 
 pub(crate) fn refusal(at: &str, reason: String) -> SheetRefusal {

@@ -13,6 +13,8 @@ mod mute_target;
 mod reader_state;
 mod sheet;
 mod sheet_change;
+mod thing_line;
+mod usual_choice;
 mod week_forecast;
 
 #[cfg(test)]
@@ -22,6 +24,7 @@ pub use cadence::PlanCadence;
 pub use change::{ChangedSheet, StatedFact, change_sheet};
 pub use mute_target::MuteTarget;
 pub use reader_state::ReaderState;
-pub use sheet::{ChannelLine, ChoiceCell, ChoiceOffer, PreferenceSheet, SheetPlan, ThingLine, TopicLine};
-pub use sheet_change::{ChannelChange, ChoiceChange, SheetChange, SheetRefusal, StatedText};
+pub use sheet::{ChannelLine, ChoiceCell, ChoiceOffer, PreferenceSheet, SheetPlan, TopicLine};
+pub use sheet_change::{ChannelChange, ChoiceChange, SheetChange, SheetRefusal, StatedText, UNSET};
+pub use thing_line::{ThingChoice, ThingLine};
 pub use week_forecast::{WeekEntry, WeekForecast, forecast_week};

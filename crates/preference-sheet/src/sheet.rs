@@ -1,11 +1,15 @@
 //! What a person sees of their preferences.
 
 use model::{Channel, PlanName, person::profile, plan::Plan};
-use preferences::PreferenceChoice;
+use preferences::{PreferenceChoice, ReadingPlace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{PlanCadence, ReaderState, reader_state::SheetTopic};
+use crate::{
+    PlanCadence, ReaderState,
+    reader_state::SheetTopic,
+    thing_line::{ThingLine, list_things},
+};
 
 /// The preferences of a person.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -22,10 +26,14 @@ pub struct PreferenceSheet {
     pub hour: Option<String>,
     /// The hours in which nothing but urgent messages comes.
     pub quiet: Option<String>,
+    /// The date until which nothing but urgent messages comes.
+    pub quiet_until: Option<String>,
     pub channels: Vec<ChannelLine>,
     pub topics: Vec<TopicLine>,
-    /// What the person said of single things, such as that they want less of one.
-    pub things: Vec<ThingLine>,
+    /// Single things that the person wants to be told of. What was said last comes first.
+    pub subscriptions: Vec<ThingLine>,
+    /// Single things that the person wants to hear nothing of. What was said last comes first.
+    pub mutes: Vec<ThingLine>,
 }
 
 /// A channel as a whole.
@@ -53,6 +61,8 @@ pub struct SheetPlan {
 pub struct TopicLine {
     pub category: Option<String>,
     pub kind: Option<String>,
+    /// What the person calls it.
+    pub title: String,
     /// The kinds that it is about.
     pub kinds: Vec<String>,
     /// It is told whatever people choose, so that there is nothing to choose.
@@ -60,13 +70,14 @@ pub struct TopicLine {
     pub channels: Vec<ChoiceCell>,
 }
 
-/// How a topic is told on a channel.
+/// How a topic is told on a channel, or in the feed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ChoiceCell {
+    /// A channel, or `feed`.
     pub channel: String,
     /// `on`, `digest` or `off`.
     pub choice: String,
-    /// Whether the person said so; else it is what the catalogue has for everybody.
+    /// Whether the person said so; else it is what the catalogue has for everybody, and of the feed what is on for some channel.
     pub chosen: bool,
     /// What can be chosen.
     pub offers: Vec<ChoiceOffer>,
@@ -78,19 +89,8 @@ pub struct ChoiceOffer {
     pub choice: String,
     /// By which plans the topic would be told; by none if it is off.
     pub plans: Vec<String>,
-    /// The quickest of them.
+    /// The quickest of them; of a digest the quickest of those that gather.
     pub cadence: Option<PlanCadence>,
-}
-
-/// What a person said of one thing.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ThingLine {
-    /// `actor`, `subject`, `thread`, or `about`: a kind about a subject, with a blank between them.
-    pub about: String,
-    pub id: String,
-    /// Nothing where it holds for all channels.
-    pub channel: Option<String>,
-    pub choice: String,
 }
 
 impl PreferenceSheet {
@@ -100,16 +100,7 @@ impl PreferenceSheet {
         let languages = reader.catalogue.spoken_languages();
         let channels = Channel::ALL.into_iter().filter_map(|channel| read_channel(reader, channel));
         let topics = reader.topics().into_iter();
-        let mut things: Vec<ThingLine> = reader
-            .things()
-            .map(|(field, choice)| ThingLine {
-                about: field.sort.to_owned(),
-                id: field.of.to_owned(),
-                channel: field.channel.map(str::to_owned),
-                choice: choice.name().to_owned(),
-            })
-            .collect();
-        things.sort();
+        let (subscriptions, mutes) = list_things(reader);
         Self {
             language: text(profile::LANGUAGE),
             spoken: reader.catalogue.language_for(reader.profile.text(profile::LANGUAGE)).tag().to_owned(),
@@ -117,10 +108,17 @@ impl PreferenceSheet {
             zone: text(profile::ZONE),
             hour: text(profile::HOUR),
             quiet: text(profile::QUIET),
+            quiet_until: text(profile::QUIET_UNTIL),
             channels: channels.collect(),
             topics: topics.map(|(topic, kinds)| read_topic(reader, &topic, &kinds)).collect(),
-            things,
+            subscriptions,
+            mutes,
         }
+    }
+
+    /// What the person said of one thing, by the field that speaks of it for all channels.
+    pub fn thing(&self, field: &str) -> Option<&ThingLine> {
+        self.subscriptions.iter().chain(&self.mutes).find(|thing| thing.field() == field)
     }
 
     /// The cell of a topic on a channel.
@@ -160,21 +158,26 @@ fn read_topic(reader: &ReaderState<'_>, topic: &SheetTopic, kinds: &[&catalogue:
         SheetTopic::Category(name) => (Some(name.clone()), None),
         SheetTopic::Kind(kind) => (None, Some(kind.as_str().to_owned())),
     };
+    let title = match topic {
+        SheetTopic::Category(name) => reader.catalogue.title_of_category(name),
+        SheetTopic::Kind(kind) => kind.as_str().replace('_', " "),
+    };
     let critical = kinds.iter().all(|kind| kind.critical);
-    let cell = |channel: Channel| {
-        let (choice, chosen) = reader.choice_of_topic(topic, kinds, channel);
+    let cell = |place: ReadingPlace| {
+        let (choice, chosen) = reader.choice_of_topic(topic, kinds, place);
         let all = PreferenceChoice::ALL.into_iter();
         let offered =
-            all.filter(|one| *one == choice || (!critical && is_offered(reader, kinds, channel, *one)));
-        let offers = offered.map(|one| read_offer(reader, kinds, channel, one)).collect();
-        ChoiceCell { channel: channel.name().to_owned(), choice: choice.name().to_owned(), chosen, offers }
+            all.filter(|one| *one == choice || (!critical && is_offered(reader, kinds, place, *one)));
+        let offers = offered.map(|one| read_offer(reader, kinds, place, one)).collect();
+        ChoiceCell { channel: place.name().to_owned(), choice: choice.name().to_owned(), chosen, offers }
     };
     TopicLine {
         category,
         kind,
+        title,
         kinds: kinds.iter().map(|kind| kind.name.as_str().to_owned()).collect(),
         critical,
-        channels: reader.channels_of(kinds).into_iter().map(cell).collect(),
+        channels: reader.places_of(kinds).into_iter().map(cell).collect(),
     }
 }
 
@@ -182,11 +185,12 @@ fn read_topic(reader: &ReaderState<'_>, topic: &SheetTopic, kinds: &[&catalogue:
 fn is_offered(
     reader: &ReaderState<'_>,
     kinds: &[&catalogue::KindDef],
-    channel: Channel,
+    place: ReadingPlace,
     choice: PreferenceChoice,
 ) -> bool {
     let has = |kind: &&catalogue::KindDef, gathers: bool| {
-        let mut plans = kind.offered_plans(&reader.catalogue.plans).filter(|plan| plan.channel == channel);
+        let mut plans =
+            kind.offered_plans(&reader.catalogue.plans).filter(|plan| place == plan.channel.into());
         plans.any(|plan| plan.gathers() == gathers)
     };
     choice != PreferenceChoice::Digest || kinds.iter().any(|kind| has(kind, true) && has(kind, false))
@@ -195,18 +199,24 @@ fn is_offered(
 fn read_offer(
     reader: &ReaderState<'_>,
     kinds: &[&catalogue::KindDef],
-    channel: Channel,
+    place: ReadingPlace,
     choice: PreferenceChoice,
 ) -> ChoiceOffer {
     let plans_of = |kind: &&catalogue::KindDef| reader.plans_of(kind, choice);
-    let told = |plan: &&Plan| plan.channel == channel && choice != PreferenceChoice::Off;
+    let told = |plan: &&Plan| place == plan.channel.into() && choice != PreferenceChoice::Off;
     let mut plans: Vec<&Plan> = kinds.iter().flat_map(plans_of).filter(told).collect();
     plans.sort_by_key(|plan| (PlanCadence::of_plan(plan), plan.name.clone()));
     plans.dedup_by_key(|plan| plan.name.clone());
     let names: Vec<&PlanName> = plans.iter().map(|plan| &plan.name).collect();
+    // A kind that has no plan that gathers is told as before, beside those that have one. They are what is chosen.
+    let gathers = |plan: &&&Plan| choice == PreferenceChoice::Digest && plan.gathers();
+    let quickest = plans.iter().find(gathers).or(plans.first());
     ChoiceOffer {
         choice: choice.name().to_owned(),
         plans: names.into_iter().map(|name| name.as_str().to_owned()).collect(),
-        cadence: plans.first().map(|plan| PlanCadence::of_plan(plan)),
+        cadence: match place {
+            ReadingPlace::Feed => (choice == PreferenceChoice::On).then_some(PlanCadence::AtOnce),
+            ReadingPlace::Channel(_) => quickest.map(|plan| PlanCadence::of_plan(plan)),
+        },
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The word by which a choice is taken back.
-pub(crate) const UNSET: &str = "default";
+pub const UNSET: &str = "default";
 
 /// A text that is stated, or that there is to be none.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub struct SheetChange {
     /// `22:00-08:00`, or null.
     #[serde(deserialize_with = "read_stated", skip_serializing_if = "Option::is_none")]
     pub quiet: Option<StatedText>,
+    /// `2026-12-24`, a date that is not over, or null.
+    #[serde(deserialize_with = "read_stated", skip_serializing_if = "Option::is_none")]
+    pub quiet_until: Option<StatedText>,
     /// By the channel's name.
     pub channels: BTreeMap<String, ChannelChange>,
     /// What is about more counts first, whatever their order.

@@ -73,7 +73,7 @@ fn plans_of_topic<'a>(
 ) -> Vec<(Channel, &'a Plan)> {
     let mut found = Vec::new();
     for channel in reader.channels_of(kinds) {
-        let (choice, _) = reader.choice_of_topic(topic, kinds, channel);
+        let (choice, _) = reader.choice_of_topic(topic, kinds, channel.into());
         if choice == PreferenceChoice::Off || reader.profile.flag(channel.off()) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! What a person wants to be told of, as the fields of their preferences: of which part of what is told, on one channel or all,
-//! and how. That they mute something is the same as that they turn it off.
+//! What a person wants to be told of, as the fields of their preferences: of which part of what is told, in one place or
+//! all, and how. That they mute something is the same as that they turn it off.
 
 #[cfg(test)]
 mod tests;
@@ -65,6 +65,50 @@ impl PreferenceChoice {
     }
 }
 
+/// Where somebody reads what they are told: in what a channel brings, or in the feed on the product's own site.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ReadingPlace {
+    Channel(Channel),
+    Feed,
+}
+
+impl ReadingPlace {
+    pub const ALL: [Self; 1 + Channel::ALL.len()] = {
+        let mut all = [Self::Feed; 1 + Channel::ALL.len()];
+        let mut at = 0;
+        while at < Channel::ALL.len() {
+            all[at] = Self::Channel(Channel::ALL[at]);
+            at += 1;
+        }
+        all
+    };
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Feed => "feed",
+            Self::Channel(channel) => channel.name(),
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|place| place.name() == text)
+    }
+
+    /// What a choice comes to here: a feed has no digest.
+    pub fn limit_choice(self, choice: PreferenceChoice) -> PreferenceChoice {
+        match (self, choice) {
+            (Self::Feed, PreferenceChoice::Digest) => PreferenceChoice::On,
+            _ => choice,
+        }
+    }
+}
+
+impl From<Channel> for ReadingPlace {
+    fn from(channel: Channel) -> Self {
+        Self::Channel(channel)
+    }
+}
+
 /// The part of what is told that a preference is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PreferenceScope<'a> {
@@ -96,17 +140,21 @@ impl fmt::Display for PreferenceScope<'_> {
 }
 
 impl PreferenceScope<'_> {
-    /// The field of what is said of it on one channel, or on all.
-    pub fn field(self, channel: Option<Channel>) -> String {
-        match channel {
-            Some(channel) => format!("{}/{self}", channel.name()),
+    /// The field of what is said of it for one place, or for all.
+    pub fn field(self, place: Option<ReadingPlace>) -> String {
+        match place {
+            Some(place) => format!("{}/{self}", place.name()),
             None => self.to_string(),
         }
     }
 
-    /// What the person says of it on a channel, by which field: the channel's own word stands before that for all.
-    pub fn choice_in(self, words: &VersionedState, channel: Channel) -> Option<(PreferenceChoice, String)> {
-        [Some(channel), None].into_iter().find_map(|of| {
+    /// What the person says of it for a place, by which field: the place's own word stands before that for all.
+    pub fn choice_in(
+        self,
+        words: &VersionedState,
+        place: ReadingPlace,
+    ) -> Option<(PreferenceChoice, String)> {
+        [Some(place), None].into_iter().find_map(|of| {
             let field = self.field(of);
             let value = words.get(&field)?;
             Some((PreferenceChoice::from_value(value)?, field))
@@ -117,19 +165,23 @@ impl PreferenceScope<'_> {
 /// A field taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PreferenceField<'a> {
-    /// Which channel it is for, by its name.
-    pub channel: Option<&'a str>,
+    /// Which place it is for, by its name.
+    pub place: Option<&'a str>,
     /// The sort of what it is about, and which one; of everything there is but one.
     pub sort: &'a str,
     pub of: &'a str,
 }
 
 impl<'a> PreferenceField<'a> {
+    /// Whether it is for the feed alone.
+    pub fn is_of_feed(&self) -> bool {
+        self.place == Some(ReadingPlace::Feed.name())
+    }
+
     pub fn parse(field: &'a str) -> Self {
         let (head, of) = field.split_once(' ').unwrap_or((field, ""));
-        let (channel, sort) =
-            head.split_once('/').map_or((None, head), |(channel, sort)| (Some(channel), sort));
-        Self { channel, sort, of }
+        let (place, sort) = head.split_once('/').map_or((None, head), |(place, sort)| (Some(place), sort));
+        Self { place, sort, of }
     }
 }
 

@@ -1,31 +1,37 @@
-//! Fields of preferences: what each says, and for which channel.
+//! Fields of preferences: what each says, and for which place.
 
 use model::{Channel, Kind, SubjectRef, ValueCell, VersionedState};
 
-use crate::{PreferenceChoice, PreferenceField, PreferenceScope, subscribed_subject, subscribers_target};
+use crate::{
+    PreferenceChoice, PreferenceField, PreferenceScope, ReadingPlace, subscribed_subject, subscribers_target,
+};
 
-fn state_of(words: &[(PreferenceScope<'_>, Option<Channel>, Option<PreferenceChoice>)]) -> VersionedState {
+fn state_of(
+    words: &[(PreferenceScope<'_>, Option<ReadingPlace>, Option<PreferenceChoice>)],
+) -> VersionedState {
     let mut state = VersionedState::default();
-    for (scope, channel, choice) in words {
+    for (scope, place, choice) in words {
         let value = Some(PreferenceChoice::to_value(*choice));
-        state.set(&scope.field(*channel), ValueCell { version: 1, value });
+        state.set(&scope.field(*place), ValueCell { version: 1, value });
     }
     state
 }
 
 #[test]
-fn the_word_of_a_channel_stands_before_that_for_all() {
+fn the_word_of_a_place_stands_before_that_for_all() {
     let kind = Kind::new("edited").unwrap();
     let scope = PreferenceScope::Kind(&kind);
     let both = state_of(&[
         (scope, None, Some(PreferenceChoice::Off)),
-        (scope, Some(Channel::Push), Some(PreferenceChoice::Digest)),
+        (scope, Some(Channel::Push.into()), Some(PreferenceChoice::Digest)),
+        (scope, Some(ReadingPlace::Feed), Some(PreferenceChoice::On)),
     ]);
-    let found = |channel| scope.choice_in(&both, channel);
-    assert_eq!(found(Channel::Push), Some((PreferenceChoice::Digest, "push/kind edited".to_owned())));
-    assert_eq!(found(Channel::Email), Some((PreferenceChoice::Off, "kind edited".to_owned())));
-    let taken_back = state_of(&[(scope, Some(Channel::Push), None)]);
-    assert_eq!(scope.choice_in(&taken_back, Channel::Push), None);
+    let found = |place| scope.choice_in(&both, place);
+    assert_eq!(found(Channel::Push.into()), Some((PreferenceChoice::Digest, "push/kind edited".to_owned())));
+    assert_eq!(found(Channel::Email.into()), Some((PreferenceChoice::Off, "kind edited".to_owned())));
+    assert_eq!(found(ReadingPlace::Feed), Some((PreferenceChoice::On, "feed/kind edited".to_owned())));
+    let taken_back = state_of(&[(scope, Some(Channel::Push.into()), None)]);
+    assert_eq!(scope.choice_in(&taken_back, Channel::Push.into()), None);
 }
 
 #[test]
@@ -49,9 +55,9 @@ fn fields_and_targets_lead_back() {
         (PreferenceScope::All, "all", ""),
     ];
     for (scope, sort, of) in scopes {
-        for channel in [None, Some(Channel::Email)] {
-            let parts = PreferenceField { channel: channel.map(Channel::name), sort, of };
-            assert_eq!(PreferenceField::parse(&scope.field(channel)), parts);
+        for place in [None, Some(ReadingPlace::Feed), Some(Channel::Email.into())] {
+            let parts = PreferenceField { place: place.map(ReadingPlace::name), sort, of };
+            assert_eq!(PreferenceField::parse(&scope.field(place)), parts);
         }
     }
     for kind in [None, Some(&kind)] {

@@ -1,5 +1,6 @@
 //! The messages that a renderer makes: mails, pushes, and what either would tell.
 
+use languages::MessageValue;
 use minijinja::Value as Scripted;
 use model::{FieldType, PlanName};
 
@@ -38,14 +39,21 @@ impl MessageRenderer {
 
     /// What a message would tell, without its layout.
     pub fn render_list(&self, input: &MailInput<'_>) -> Result<Vec<ListedItem>, RenderError> {
-        let roots = self.build_roots(input)?;
-        let items = roots.get("items").into_iter().filter_map(|items| items.try_iter().ok()).flatten();
-        let told = input.sections.iter().flat_map(|section| &section.items);
-        let listed = items.zip(told).map(|(item, told)| {
-            let text = |name: &str| item.get_attr(name).map(|text| text.to_string()).unwrap_or_default();
-            ListedItem { says: text("says"), why: text("why"), page: self.page_address(told, input.plan) }
-        });
-        Ok(listed.collect())
+        let said = self.say_items(input)?.into_iter().zip(self.list_pages(input));
+        Ok(said.map(|((says, why), page)| ListedItem { says, why, page }).collect())
+    }
+
+    /// A sentence of a list with how many others it stands for, of which it says nothing.
+    pub fn say_more(&self, says: &str, more: usize, language: Option<&str>) -> String {
+        let says = MessageValue::Sentence(says.to_owned());
+        let language = self.catalogue.language_for(language);
+        language.house_sentence("and-more", &[("says", says), ("count", more.into())])
+    }
+
+    /// Where the things of a list are at home, for who says the rest.
+    pub fn list_pages(&self, input: &MailInput<'_>) -> Vec<Option<String>> {
+        let items = input.sections.iter().flat_map(|section| &section.items);
+        items.map(|item| self.page_address(item, input.plan)).collect()
     }
 
     /// Where a thing is at home: the address of its subject that the plan's mails do not show as a picture.

@@ -171,8 +171,9 @@ impl MessageRenderer {
         }
         let titles = catalogue.plans.by_name.values().flat_map(|plan| &plan.sections);
         let titles = titles.map(|section| &section.title);
-        let titles: BTreeSet<&String> =
-            titles.chain(catalogue.mails.values().map(|mail| &mail.title)).collect();
+        let mails = catalogue.mails.values().map(|mail| &mail.title);
+        let categories = catalogue.categories.values().map(|category| &category.title);
+        let titles: BTreeSet<&String> = titles.chain(mails).chain(categories).collect();
         for title in titles.into_iter().filter(|title| is_title_template(title)) {
             renderer.add(TextPart::Title(title), title, &mut problems);
         }

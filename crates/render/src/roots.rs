@@ -29,6 +29,7 @@ pub type TextRoots = BTreeMap<&'static str, Scripted>;
 /// One item, and by what it stands with others.
 struct PreparedItem<'a> {
     name: String,
+    says: String,
     parts: BTreeMap<String, Scripted>,
     why: String,
     input: ItemInput<'a>,
@@ -49,15 +50,30 @@ impl PreparedItem<'_> {
 }
 
 impl MessageRenderer {
+    /// What is said of each item and why, for a list that has no layout.
+    pub(crate) fn say_items(&self, input: &MailInput<'_>) -> Result<Vec<(String, String)>, RenderError> {
+        let language = self.catalogue.language_for(input.language);
+        let (telling, mut views) = self.build_tellers(&language, input);
+        let items = input.sections.iter().flat_map(|section| &section.items);
+        let say =
+            |item| self.prepare_item(item, input, &telling, &mut views).map(|item| (item.says, item.why));
+        items.map(say).collect()
+    }
+
+    /// What says to a reader why they are told, and what things are called.
+    fn build_tellers<'a>(
+        &'a self,
+        language: &'a ReaderLanguage,
+        input: &MailInput<'a>,
+    ) -> (ReasonTeller<'a>, MailViews<'a>) {
+        let MailInput { zone, due, related, persons, place, .. } = *input;
+        let views = MailViews::new(&self.catalogue, language, zone, due, related);
+        (ReasonTeller { catalogue: &self.catalogue, language, persons, place }, views)
+    }
+
     pub(crate) fn build_roots(&self, input: &MailInput<'_>) -> Result<TextRoots, RenderError> {
         let language = self.catalogue.language_for(input.language);
-        let mut views = MailViews::new(&self.catalogue, &language, input.zone, input.due, input.related);
-        let telling = ReasonTeller {
-            catalogue: &self.catalogue,
-            language: &language,
-            persons: input.persons,
-            place: input.place,
-        };
+        let (telling, mut views) = self.build_tellers(&language, input);
         let mut made = Vec::new();
         for section in input.sections {
             let items: Result<Vec<_>, _> = section
@@ -228,6 +244,7 @@ impl MessageRenderer {
             _ => TextPart::Says(kind),
         };
         let says = text_cleaning::clean_sentence(&self.render(sentence, &roots)?, SAYS_CHARS_MAX);
+        let said = Scripted::from(says.as_str());
         let name = views.name(item.subject, item.state);
         let name = if name.is_empty() { says.clone() } else { name };
         let why = telling.reason_sentence(item, views);
@@ -235,7 +252,7 @@ impl MessageRenderer {
             .less_link(Some(mute_target(kind, item.subject, item.state).as_str()));
         let parts = [
             ("kind", Scripted::from(kind.name.as_str())),
-            ("says", Scripted::from(says)),
+            ("says", said),
             ("why", Scripted::from(why.as_str())),
             ("distance", Scripted::from(telling.distance_words(item))),
             (OTHER, Scripted::from(other.unwrap_or_default())),
@@ -247,7 +264,7 @@ impl MessageRenderer {
         let parts = parts.into_iter().chain(words);
         let parts = parts.map(|(part, value)| (part.to_string(), value)).collect();
         let heads = self.item_heads(item, input, views);
-        Ok(PreparedItem { name, parts, why, input: *item, heads })
+        Ok(PreparedItem { name, says, parts, why, input: *item, heads })
     }
 
     /// Under what an item may stand: what has no name is no head.

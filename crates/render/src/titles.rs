@@ -1,4 +1,4 @@
-//! Titles of sections and of plans, which may say a message.
+//! Titles of sections, plans and categories, which may say a message.
 
 use catalogue::ReaderLanguage;
 use model::PlanName;
@@ -18,6 +18,11 @@ impl MessageRenderer {
     /// A title of a section, in the language that a profile states.
     pub fn section_title(&self, title: &str, stated: Option<&str>) -> String {
         self.say_title_in(title, &self.catalogue.language_for(stated))
+    }
+
+    /// What readers call a category, in the language that a profile states.
+    pub fn category_title(&self, name: &str, stated: Option<&str>) -> String {
+        self.say_title_in(&self.catalogue.title_of_category(name), &self.catalogue.language_for(stated))
     }
 
     pub(crate) fn plan_title_in(&self, plan: &PlanName, language: &ReaderLanguage) -> String {

@@ -19,6 +19,26 @@ pub struct WorldQuery {
     pub persons: BTreeSet<(Tenant, Person)>,
     /// Entries of whose events it is asked whether they were revoked.
     pub entries: BTreeSet<(Tenant, EntryKey)>,
+    pub age: StateAge,
+}
+
+/// How old states may be.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum StateAge {
+    /// As they are.
+    #[default]
+    Now,
+    /// As they were a moment ago, for what is only shown.
+    Lately,
+}
+
+impl StateAge {
+    pub async fn read(self, store: &dyn Store, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
+        match self {
+            Self::Now => store.states(keys).await,
+            Self::Lately => store.states_lately(keys).await,
+        }
+    }
 }
 
 /// Loads what is wanted, and the subjects that those refer to.
@@ -42,18 +62,18 @@ pub async fn load_world(
         .iter()
         .map(|(tenant, person)| StateKey::Person(tenant.clone(), person.clone()))
         .collect();
-    let profiles = store.states(&asked).await?;
+    let profiles = wanted.age.read(store, &asked).await?;
     for ((tenant, person), profile) in wanted.persons.into_iter().zip(profiles) {
         world.get_or_insert(&tenant).persons.insert(person, profile);
     }
-    load_subjects(store, &mut world, wanted.subjects).await?;
+    load_subjects(store, &mut world, wanted.subjects, wanted.age).await?;
     let mut related = BTreeSet::new();
     for (tenant, share) in world.tenants() {
         let referred = share.subjects.values().flat_map(refers_to);
         let unknown = referred.filter(|of| !share.subjects.contains_key(of));
         related.extend(unknown.map(|of| (tenant.clone(), of)));
     }
-    load_subjects(store, &mut world, related).await?;
+    load_subjects(store, &mut world, related, wanted.age).await?;
     load_revoked(store, &mut world, wanted.entries).await?;
     Ok(world)
 }
@@ -117,10 +137,11 @@ async fn load_subjects(
     store: &dyn Store,
     world: &mut WorldSnapshot,
     of: BTreeSet<(Tenant, SubjectRef)>,
+    age: StateAge,
 ) -> Result<(), StoreError> {
     let keys: Vec<StateKey> =
         of.iter().map(|(tenant, subject)| StateKey::Subject(tenant.clone(), subject.clone())).collect();
-    let states = store.states(&keys).await?;
+    let states = age.read(store, &keys).await?;
     for ((tenant, subject), state) in of.into_iter().zip(states) {
         world.get_or_insert(&tenant).subjects.insert(subject, state);
     }

@@ -6,12 +6,12 @@ use adapters::engine_setup::OpenedEngines;
 use anyhow::ensure;
 use axum::Router;
 use courier::outbox::OutboxCourier;
-use house::RunningHouse;
+use house::{RunningHouse, StageView};
 use ingest::ReturnPaths;
 use model::Tenant;
 use secrecy::SecretString;
 use store::Store;
-use topic::Topics;
+use topic::{Topics, port::GroupStanding};
 use topic_kafka::KafkaTopics;
 use web::{
     api_key::{ApiKeyList, TenantAccess},
@@ -35,6 +35,35 @@ pub(super) struct RunningScene {
 }
 
 impl RunningScene {
+    /// The stages that are behind, each with where its partitions and the members of its group stand; then what
+    /// stands still.
+    pub async fn describe_lag(&self) -> anyhow::Result<Vec<String>> {
+        // One that is not asked again while it is busy: nobody waits for long to hear this.
+        let log: &dyn Topics = match &self.kafka {
+            Some(kafka) => kafka,
+            None => &*self.topics,
+        };
+        let mut said = Vec::new();
+        for stage in self.house.stages().await?.into_iter().filter(|stage| stage.lag > 0) {
+            let StageView { name, topic, group, lag, .. } = stage;
+            let standings = log.standing(&group, &topic).await.unwrap_or_default();
+            let behind = standings.iter().filter(|standing| standing.lag() > 0);
+            let behind = behind.map(|standing| {
+                let GroupStanding { partition, committed, end, .. } = standing;
+                format!("partition {partition} at {committed} of {end}")
+            });
+            let members = self.kafka.iter().flat_map(|kafka| kafka.describe_members(&group));
+            let members = members.map(|member| format!("a member: {member}"));
+            let known: Vec<String> = behind.chain(members).collect();
+            said.push(format!("{name} by {lag} of {topic} [{}]", known.join("; ")));
+        }
+        let still = self.house.standstills().into_iter();
+        said.extend(still.map(|still| {
+            format!("partition {} of {} stands still: {}", still.partition, still.group, still.why)
+        }));
+        Ok(said)
+    }
+
     /// Lets go of the directory, so that the next life can have it.
     pub async fn close(self) -> anyhow::Result<()> {
         let Self { house, intake, topics, store, engines, kafka, outbox } = self;

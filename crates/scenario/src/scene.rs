@@ -283,20 +283,18 @@ impl StageWorld for ScenarioScene<'_> {
     }
 
     async fn lagging_stages(&mut self) -> anyhow::Result<Vec<String>> {
-        let stages = self.running_house()?.house.stages().await?;
-        let behind = stages.into_iter().filter(|stage| stage.lag > 0);
-        Ok(behind.map(|stage| format!("{} by {} of {}", stage.name, stage.lag, stage.topic)).collect())
+        self.running_house()?.describe_lag().await
     }
 
     async fn post(&mut self, tenant: &Tenant, path: &str, body: &str) -> anyhow::Result<StageAnswer> {
         self.ask(Method::POST, tenant, path, body).await
     }
 
-    async fn feed(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<StageFeed> {
-        let path = format!("/v1/people/{}/feed?limit=100", encode_segment(person.as_str()));
-        let StageAnswer { status, body } = self.ask(Method::GET, tenant, &path, "").await?;
-        anyhow::ensure!(status == 200, "the feed of {person} is answered {status}: {body}");
-        Ok(StageFeed::parse(&serde_json::from_str(&body)?))
+    async fn feed(&mut self, tenant: &Tenant, person: &Person, most: usize) -> anyhow::Result<StageFeed> {
+        let path = format!("/v1/people/{}/feed?limit={most}", encode_segment(person.as_str()));
+        let answer = self.ask(Method::GET, tenant, &path, "").await?;
+        let categories = &self.catalogue.for_person(person).categories;
+        StageFeed::parse(&answer, categories.keys().map(String::as_str))
     }
 
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()> {

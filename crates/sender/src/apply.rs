@@ -1,12 +1,14 @@
 //! What is done about Readys: attempts are claimed, ended and recorded, and what became of them is reported. [`delivery`]
-//! is one Ready from the journal to the report, [`gate`] the claim within the courier's protocol.
+//! is one Ready from the journal to the report, [`gate`] the claim within the courier's protocol, [`renewals`] are pushes that are
+//! put into other words.
 
 mod delivery;
 mod gate;
+mod renewals;
 
 use anyhow::Context as _;
 use model::{
-    EntryKey, UtcMillis,
+    Channel, EntryKey, UtcMillis,
     delivery::{Delivery, DeliveryOutcome},
     ready::Ready,
     trace::TraceParent,
@@ -136,6 +138,7 @@ impl DeliveryService {
             at: now,
             deadline: now.plus(self.config.claim_ms),
             told,
+            plan: (ready.channel == Channel::Push).then(|| ready.plan.clone()),
         }
     }
 
@@ -164,7 +167,8 @@ impl DeliveryService {
         let outcome = report::outcome_name(record.what);
         tracing::debug!(ready = %ready.id, attempt = record.attempt, outcome, "recorded");
         metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
-        if record.what == JournalOutcome::Sent {
+        // New words of what was told are not late for what it tells.
+        if record.what == JournalOutcome::Sent && ready.renews.is_none() {
             let plan = self.catalogue_of(ready).plans.by_name.get(&ready.plan);
             let paused = self.deps.room.pauses.current();
             metrics.note_told(ready, plan.is_some_and(|plan| plan.urgent), &paused, record.at);

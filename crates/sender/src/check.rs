@@ -11,8 +11,8 @@ use catalogue::{
     truth::{PersonReach, TellableEntry, reasons_that_hold},
 };
 use model::{
-    Actor, EndReason, EntryKey, EntryReason, Fate, Kind, ReadyId, SubjectRef, UtcMillis, VersionedState,
-    WorldSnapshot,
+    Actor, EndReason, EntryKey, EntryReason, EntryView, Fate, Kind, ReadyId, SubjectRef, UtcMillis,
+    VersionedState, WorldSnapshot,
     device::{self, DevicePlatform},
     fault::{self, PlantedFault},
     plan::{GENERAL, Plan},
@@ -94,7 +94,7 @@ fn reasons_of(entry: &ReadyEntry, key: EntryKey, facts: &SenderFacts) -> Vec<Ent
 }
 
 /// With what an entry is told as one by now; nothing if its kind, as it is told now, has no bundles.
-fn find_bundle(
+pub(crate) fn find_bundle(
     ready: &Ready,
     told: &ReadyEntry,
     facts: &SenderFacts,
@@ -135,15 +135,15 @@ fn find_reach(ready: &Ready, facts: &SenderFacts, (catalogue, now): (&Catalogue,
     PersonReach::find(&facts.reader(ready), (ready.channel, stream), now)
 }
 
-/// Whether somebody's app is to show another number than it was told, where that is all that a Ready tells. A browser may not be
-/// told anything without showing a message, so it is not told this.
-pub fn wants_badge(
+/// Whether somebody's app is to show another number than it was told, or to take a push from the screen, where that is all that a
+/// Ready tells. A browser may not be told without words.
+pub fn wants_wordless(
     ready: &Ready,
     facts: &SenderFacts,
     (world, catalogue): (&WorldSnapshot, &Catalogue),
     now: UtcMillis,
 ) -> bool {
-    ready.is_badge()
+    ready.is_wordless()
         && find_reach(ready, facts, (catalogue, now)).by_all.is_ok()
         && device::read_devices(&facts.profile).iter().any(|device| device.platform != DevicePlatform::Web)
         && !IconNews::find(ready, facts, (world, catalogue), now).is_known(facts)
@@ -159,10 +159,12 @@ fn check_entry(
     let seen = facts.view.get(key).ok_or(EndReason::Expired)?;
     let subject = seen.subject().ok_or(EndReason::Expired)?;
     // The marks of the Ready in hand are not held against it.
-    match seen.fate_without(ready.channel, Some(ready.id)) {
+    match seen.fate_without(ready.channel, Some(ready.teller())) {
         Fate::Waiting { .. } => {}
         // The first of a window may be told again beside the others; nothing else has been told by its first part.
         Fate::Told { ready: by } if by == first_ready_id(ready) => {}
+        // What another message told as well is on the screen all the same.
+        Fate::Told { .. } if ready.renews.is_some() && is_on_screen(seen) => {}
         Fate::Told { .. } => return Err(EndReason::ToldElsewhere),
         Fate::Read | Fate::Cleared => return Err(EndReason::SeenBefore),
         Fate::PutOff => return Err(EndReason::PutOff),
@@ -178,10 +180,15 @@ fn check_entry(
         key,
         actor: seen.actor().and_then(Actor::person),
         reasons: &reasons,
-        channel: ready.channel,
+        place: ready.channel.into(),
         moment: AskedMoment { now, due: ready.due },
     };
     Ok((subject.clone(), reasons_that_hold(world, &facts.reader(ready), &told, catalogue)?))
+}
+
+/// Whether what a push told is still what the person may see there.
+fn is_on_screen(seen: &EntryView) -> bool {
+    !seen.is_read_or_cleared() && !seen.is_withdrawn() && seen.put_off().is_none()
 }
 
 /// The Ready that told the first of a window before its others.

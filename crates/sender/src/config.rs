@@ -75,6 +75,8 @@ impl Default for Config {
 
 /// Pushes that one without words says are withdrawn; the newest are what is still on a screen.
 pub const WITHDRAWN_MAX: usize = 20;
+/// Pushes that are put into other words on one occasion; the newest are what is still on a screen.
+pub const RENEWED_MAX: usize = 5;
 
 /// When a Ready is tried again after so many tries. Each has a little more of its own, so that those that failed
 /// together do not come back together.

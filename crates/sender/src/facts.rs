@@ -70,7 +70,7 @@ pub fn collect_wanted(ready: &Ready, view: &DayView, wanted: &mut WorldQuery) {
     }
     // The number on the icon depends on what of the news was revoked, and on what bundles ask of their subjects; what a push
     // told may have to go from the screen.
-    for (key, entry) in view.entries().filter(|_| ready.badge) {
+    for (key, entry) in view.entries().filter(|_| needs_all_days(ready)) {
         let attention = entry.attention(key);
         let is_news = attention.is_listed() && attention.seen.is_none();
         let is_wanted = is_news || entry.tellers(Channel::Push).next().is_some();
@@ -130,14 +130,19 @@ pub(crate) fn facts_by_ready(
     facts.collect()
 }
 
-/// The days of its entries, and of all that the number on the icon counts.
+/// Whether a Ready asks what there is in any of the person's days: what the number on the icon counts, or what was revoked.
+pub(crate) fn needs_all_days(ready: &Ready) -> bool {
+    ready.badge || ready.is_wordless()
+}
+
+/// The days of its entries, and all others where it needs them.
 pub(crate) fn days_of(
     ready: &Ready,
     notes: &VersionedState,
     (life, now): (DayLife, UtcMillis),
 ) -> Vec<DayKey> {
     let own = ready.days().into_iter();
-    let counted = ready.badge.then(|| DayIndex::from_notes(notes).days_to_read(life, now));
+    let counted = needs_all_days(ready).then(|| DayIndex::from_notes(notes).days_to_read(life, now));
     let counted = counted.into_iter().flatten();
     let key = |day| DayKey { tenant: ready.tenant.clone(), person: ready.person.clone(), day };
     own.chain(counted).map(key).collect()

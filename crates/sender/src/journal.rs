@@ -139,7 +139,7 @@ pub fn record_outcome(
 
 /// Whether whoever has this claim hands nothing over: they only end the attempt.
 pub fn tells_nothing(ready: &Ready, claim: &JournalClaim) -> bool {
-    claim.told.is_empty() && !ready.is_badge()
+    claim.told.is_empty() && !ready.is_wordless()
 }
 
 /// The owner of an attempt. If an answer was lost and the claim is retried, the standing claim may be our own.

@@ -7,7 +7,8 @@
 //!
 //! [`read`] is what a turn read, [`facts`] what it needs to know, and `load` asks for it. [`decide`] says what is done about
 //! a Ready: [`journal`] reads what, if anything, already became of it, [`check`] asks again whether each entry still holds,
-//! and [`left_out_entries`] are those that do not; [`badge`] counts what the icon of an app shows. [`message`] makes the mail, with the [`links`] by which its reader ends it
+//! and [`left_out_entries`] are those that do not; [`badge`] counts what the icon of an app shows, and [`renewal`] puts a push into
+//! other words of which a part was revoked. [`message`] makes the mail, with the [`links`] by which its reader ends it
 //! and the [`returns`] by which what comes back of it finds its person. [`mod@apply`] claims, hands over and records, with
 //! the gate in the courier's protocol; [`report`] says what became of it. [`mod@run`] is the story of a turn, with those that
 //! are under way and those that no turn waits for; [`batch_limit`] is how many are read, so that they find a place, and
@@ -28,6 +29,7 @@ mod left_out_entries;
 mod load;
 mod place_table;
 mod read;
+mod renewal;
 mod sightings;
 mod tally;
 mod tokens;

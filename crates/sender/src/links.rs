@@ -1,5 +1,5 @@
-//! The links of a mail: the one by which its reader asks for no more, and those that are counted where a plan wants
-//! that. Each is signed and says what it is for.
+//! The links of a message: the one by which its reader asks for no more, the one by which a push says that it was read, and those
+//! of mails that are counted where a plan wants that. Each is signed and says what it is for.
 
 use std::cell::Cell;
 
@@ -7,8 +7,9 @@ use anyhow::Context as _;
 use catalogue::MailCounting;
 use html_escape::decode_html_entities;
 use lol_html::{RewriteStrSettings, element, html_content::ContentType, rewrite_str};
-use model::{Day, ready::Ready};
+use model::{Day, EntryKey, ready::Ready};
 use wire::{
+    mark_right::{self, MarkRight},
     token::{self, LinkSecret, LinkToken},
     visit::{self, LinkVisit, LinkVisitAction},
 };
@@ -18,6 +19,8 @@ pub const PATH: &str = "u";
 /// The paths of links that were followed, and of the picture that says that a mail was opened.
 pub const FOLLOWED: &str = "u/l";
 pub const OPENED: &str = "u/o";
+/// The path under which rights to say that a message was read are taken.
+pub const READ: &str = "u/r";
 
 /// Links of one mail that are counted; what comes behind leads where it leads.
 const COUNTED_MAX: usize = 500;
@@ -42,6 +45,17 @@ impl MailLinks {
         let token = LinkToken { tenant, person, plan, channel: *channel, day: Some(Day::from_instant(*due)) };
         let text = token::sign_token(&token, &self.secret);
         format!("{}/{PATH}/{text}", self.public_url)
+    }
+
+    /// The link by which the reader says that they read what a Ready tells; nothing if its entries are of too many days.
+    pub fn read(&self, ready: &Ready) -> Option<String> {
+        let Ready { tenant, person, channel, .. } = ready;
+        let days = || ready.keys().map(EntryKey::day);
+        let (first, last) = (days().min()?, days().max()?);
+        let more = u8::try_from(last.0.checked_sub(first.0)?).ok()?;
+        let (tenant, person) = (tenant.clone(), person.clone());
+        let right = MarkRight { tenant, person, channel: *channel, ready: ready.teller(), first, more };
+        Some(format!("{}/{READ}/{}", self.public_url, mark_right::sign_mark(&right, &self.secret)))
     }
 
     /// A mail whose links lead by the house, and with a picture that says that it was opened, as far as the plan wants

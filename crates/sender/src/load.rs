@@ -10,15 +10,15 @@ use model::{
 use room::{
     day_index::{self, DayIndex},
     item_words::{list_named_actors, read_erased_actors},
-    world::{self, WorldQuery},
+    world::{self, StateAge, WorldQuery},
 };
 use store::StateKey;
 
 use crate::{
     deps::Deps,
     facts::{
-        FactsByReady, LoadedBatch, SenderFacts, collect_wanted, days_of, facts_by_ready, state_keys,
-        withdraw_revoked,
+        FactsByReady, LoadedBatch, SenderFacts, collect_wanted, days_of, facts_by_ready, needs_all_days,
+        state_keys, withdraw_revoked,
     },
 };
 
@@ -74,7 +74,7 @@ async fn note_read_days(
     states: &[[VersionedState; 3]],
     (rows, now): (&BTreeMap<DayKey, Vec<DayRow>>, UtcMillis),
 ) {
-    let counted = readys.iter().zip(states).filter(|(ready, _)| ready.badge);
+    let counted = readys.iter().zip(states).filter(|(ready, _)| needs_all_days(ready));
     let notes = counted.filter_map(|(Ready { tenant, person, .. }, [_, _, notes])| {
         let is_of = |key: &DayKey| (&key.tenant, &key.person) == (tenant, person);
         let found = rows.iter().filter(|(key, rows)| is_of(key) && !rows.is_empty()).map(|(key, _)| key.day);
@@ -95,14 +95,14 @@ async fn note_erased_actors(deps: &Deps, readys: &[Ready], facts: &mut FactsByRe
     let mut named = BTreeSet::new();
     for ready in readys {
         let Some(SenderFacts { view, .. }) = facts.get(&ready.id) else { continue };
-        let actors = list_named_actors(ready.keys().filter_map(|key| view.get(key)));
+        let actors = list_named_actors(ready.keys().filter_map(|key| view.get(key)?.actor()));
         named.extend(actors.into_iter().map(|actor| (ready.tenant.clone(), actor)));
     }
-    let erased = read_erased_actors(&*deps.room.store, named).await.context("the actors")?;
+    let erased = read_erased_actors(&*deps.room.store, named, StateAge::Now).await.context("the actors")?;
     for ready in readys {
         let of_tenant = erased.iter().filter(|(tenant, _)| *tenant == ready.tenant);
         if let Some(facts) = facts.get_mut(&ready.id) {
-            let actors = list_named_actors(ready.keys().filter_map(|key| facts.view.get(key)));
+            let actors = list_named_actors(ready.keys().filter_map(|key| facts.view.get(key)?.actor()));
             facts.erased =
                 of_tenant.map(|(_, who)| who).filter(|who| actors.contains(*who)).cloned().collect();
         }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use courier::{CallItem, CallPayload, MailPayload, Message, MessagePayload, PushPayload};
+use courier::{
+    CallItem, CallPayload, MailPayload, Message, MessageLink, MessageLinks, MessagePayload, PushPayload,
+};
 use model::{
     Channel, EntryKey, EntryReason, Kind, SubjectRef, UtcMillis, VersionedState, WorldSnapshot,
     civil_time::ZoneRules,
@@ -57,13 +59,15 @@ impl MessageMaker<'_> {
         checked: &CheckedReady,
     ) -> anyhow::Result<Message> {
         let (headline, text, way) = self.render_with(ready, facts, checked, |input| match ready.channel {
-            _ if ready.is_badge() => Ok((String::new(), String::new(), self.make_badge_push(ready, facts))),
+            _ if ready.is_wordless() => {
+                Ok((String::new(), String::new(), self.make_wordless_push(ready, facts)))
+            }
             Channel::Email => self.make_mail(ready, facts, input),
             Channel::Push => self.make_push(ready, facts, input),
             Channel::Hook(hook) => self.make_call(hook, ready, facts, input),
         })?;
         let message_id = message_id(ready, sender_of(ready, self.catalogue));
-        let (tenant, ready, date) = (ready.tenant.clone(), ready.id, self.date_of(ready));
+        let (tenant, ready, date) = (ready.tenant.clone(), ready.teller(), self.date_of(ready));
         Ok(Message { tenant, ready, message_id, headline, text, date, way })
     }
 
@@ -160,19 +164,20 @@ impl MessageMaker<'_> {
     }
 
     /// A push without words, which only sets the number on the icon, and takes away what was revoked.
-    fn make_badge_push(&self, ready: &Ready, facts: &SenderFacts) -> MessagePayload {
+    fn make_wordless_push(&self, ready: &Ready, facts: &SenderFacts) -> MessagePayload {
         let mut devices = device::read_devices(&facts.profile);
         devices.retain(|device| device.platform != DevicePlatform::Web);
         let IconNews { number, withdrawn } = self.icon_news(ready, facts);
-        let (longer, image, opens) = (String::new(), None, None);
         MessagePayload::Push(PushPayload {
             devices,
-            longer,
-            image,
-            opens,
+            longer: String::new(),
+            image: None,
+            opens: None,
+            links: MessageLinks::default(),
             silent: true,
-            badge: Some(number),
+            badge: number,
             wordless: true,
+            replaces: false,
             withdrawn,
             expires: ready.expires,
         })
@@ -189,18 +194,34 @@ impl MessageMaker<'_> {
         input: &MailInput<'_>,
     ) -> anyhow::Result<(String, String, MessagePayload)> {
         let rendered = self.renderer.render_push(input)?;
+        let icon = ready.badge.then(|| self.icon_news(ready, facts));
         let push = PushPayload {
             devices: device::read_devices(&facts.profile),
             longer: rendered.longer,
             image: rendered.image,
             opens: rendered.opens,
+            links: self.message_links(ready, input),
             silent: ready.silent,
-            badge: ready.badge.then(|| self.icon_news(ready, facts).number),
+            badge: icon.as_ref().and_then(|icon| icon.number),
             wordless: false,
-            withdrawn: Vec::new(),
+            replaces: ready.renews.is_some(),
+            withdrawn: icon.map(|icon| icon.withdrawn).unwrap_or_default(),
             expires: ready.expires,
         };
         Ok((rendered.headline, rendered.body, MessagePayload::Push(push)))
+    }
+
+    /// Where a push or a call leads, beside what it is about.
+    fn message_links(&self, ready: &Ready, input: &MailInput<'_>) -> MessageLinks {
+        let language = self.catalogue.language_for(input.language);
+        let link = |address: String, sentence| MessageLink {
+            address,
+            title: language.house_sentence(sentence, &[]),
+        };
+        MessageLinks {
+            read: self.links.and_then(|links| links.read(ready)).map(|address| link(address, "push-read")),
+            settings: input.unsubscribe.map(|page| link(format!("{page}/settings"), "push-settings")),
+        }
     }
 
     /// What a section tells, for programs.
@@ -232,6 +253,7 @@ impl MessageMaker<'_> {
             longer: rendered.longer,
             image: rendered.image,
             opens: rendered.opens,
+            links: self.message_links(ready, input),
             silent: ready.silent,
             told: input
                 .sections
@@ -247,7 +269,7 @@ impl MessageMaker<'_> {
 /// Law 6: from the same facts the same words.
 fn wording_variant(ready: &Ready) -> u64 {
     let mut bytes = [0; 8];
-    bytes.copy_from_slice(&ready.id.0[..8]);
+    bytes.copy_from_slice(&ready.teller().0[..8]);
     u64::from_be_bytes(bytes)
 }
 

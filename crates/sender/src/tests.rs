@@ -30,6 +30,7 @@ use crate::{
 };
 
 mod message;
+mod renewal;
 
 const CATALOGUE: &str = r#"
 catalogue: sample
@@ -91,6 +92,7 @@ fn ready(attempt: u16) -> Ready {
         entries: vec![entry(1, false), entry(2, true)],
         more: vec![0],
         badge: false,
+        renews: None,
     }
 }
 
@@ -102,6 +104,7 @@ fn claim(attempt: u16, deadline: UtcMillis) -> JournalClaim {
         at: NOW,
         deadline,
         told: vec![key(1), key(2)],
+        plan: None,
     }
 }
 
@@ -251,13 +254,13 @@ fn what_is_called_back_says_whether_it_may_have_been_sent() {
 #[test]
 fn who_only_ends_an_attempt_hands_nothing_over() {
     let check = |entries: Vec<ReadyEntry>, told: Vec<EntryKey>, expected: bool| {
-        let badge = entries.is_empty();
-        let ready = Ready { entries, badge, ..ready(0) };
+        let channel = if entries.is_empty() { Channel::Push } else { Channel::Email };
+        let ready = Ready { entries, channel, ..ready(0) };
         assert_eq!(tells_nothing(&ready, &JournalClaim { told, ..claim(0, NOW) }), expected);
     };
     check(ready(0).entries, vec![], true);
     check(ready(0).entries, vec![key(1)], false);
-    // A number on an icon tells no entries.
+    // A push without words tells no entries.
     check(vec![], vec![], false);
 }
 
@@ -545,6 +548,7 @@ fn the_address_of_a_hook_leaves_as_it_was_read() {
         longer: String::new(),
         image: None,
         opens: None,
+        links: courier::MessageLinks::default(),
         silent: false,
         told: Vec::new(),
         expires: UtcMillis(0),

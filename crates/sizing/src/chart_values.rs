@@ -43,12 +43,14 @@ pub fn write_chart_values(size: &HouseSize) -> String {
 
 fn write_room(size: &RoomSize, is_scaled: bool, partitions: u64) -> String {
     let RoomSize { room, processes, cpu_millis, memory_mib } = size;
-    let most = SCALED_MAX.max(*processes).min(partitions);
+    let most = SCALED_MAX.max(*processes);
+    // Only a feed has work where there is no partition for it.
+    let most = if *room == "feed" { most } else { most.min(partitions) };
     let count = match (*room, is_scaled) {
         ("digest", _) if *processes > DEPLOYED_DIGESTS_MAX => {
             format!("    kind: StatefulSet\n    replicas: {processes}\n")
         }
-        ("ingest", true) => {
+        ("ingest" | "feed", true) => {
             format!("    autoscaling: {{kind: hpa, minReplicas: {processes}, maxReplicas: {most}}}\n")
         }
         ("fanout", true) => {

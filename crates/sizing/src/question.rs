@@ -21,6 +21,10 @@ pub struct SizeQuestion {
     pub pushes_per_day: f64,
     /// What each person follows.
     pub follows: f64,
+    /// Pages of their feed that each person looks at a day.
+    pub pages_per_day: f64,
+    /// How many of them have a stream of their feed open in the busiest hour.
+    pub streams_percent: f64,
     /// All mails of a day leave within so many minutes, as a morning's digests do.
     pub digest_minutes: u32,
     /// How much of a day's events and pushes comes in the busiest hour.
@@ -41,6 +45,8 @@ impl SizeQuestion {
             mails_per_day: 1.0,
             pushes_per_day: 1.0,
             follows: 10.0,
+            pages_per_day: 2.0,
+            streams_percent: 1.0,
             digest_minutes: 60,
             peak_hour_percent: 15.0,
             replication: 3,
@@ -65,6 +71,8 @@ impl SizeQuestion {
             events_a_second: peak(events_a_day),
             entries_a_second: peak(entries_a_day),
             pushes_a_second: peak(pushes_a_day),
+            pages_a_second: peak(persons * self.pages_per_day),
+            streams: persons * self.streams_percent / 100.0,
             mails_a_second: mails_a_day / (f64::from(self.digest_minutes.max(1)) * 60.0),
         }
     }
@@ -77,10 +85,13 @@ pub struct HouseLoad {
     pub entries_a_day: f64,
     pub mails_a_day: f64,
     pub pushes_a_day: f64,
-    /// In the busiest hour, as the next two.
+    /// In the busiest hour, as the next three.
     pub events_a_second: f64,
     pub entries_a_second: f64,
     pub pushes_a_second: f64,
+    /// Of feeds, in that hour, and the streams that are open then.
+    pub pages_a_second: f64,
+    pub streams: f64,
     /// While the digests of a morning leave.
     pub mails_a_second: f64,
 }

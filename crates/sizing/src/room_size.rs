@@ -19,6 +19,9 @@ const MILLIS_STEP: u64 = 50;
 const PROCESS_PARTITIONS_MAX: u64 = 128;
 /// A digest is given so much memory at most. What it remembers is read back when a partition moves.
 const DIGEST_MIB_MAX: u64 = 2_048;
+/// Streams that a feed takes at once, and what it keeps in memory of persons at most.
+const FEED_STREAMS_MAX: f64 = 10_000.0;
+const FEED_KEPT_MIB: f64 = 192.0;
 const MEMORY_STEP: u64 = 64;
 const MIB: f64 = 1_048_576.0;
 
@@ -56,9 +59,33 @@ pub fn size_rooms(question: &SizeQuestion, load: &HouseLoad, partitions: u64) ->
         size_room("fanout", fanout, 0.0, partitions),
         size_room("digest", digest, persons_mib, partitions),
         size_room("sender", sender, 0.0, partitions),
+        size_feed(load),
         // It deletes what has expired, and one is enough.
         RoomSize { processes: 1, ..size_room("keeper", 0.0, 0.0, 1) },
     ]
+}
+
+/// Each process of it answers anybody, and each reads all that the log says of persons, so it has nothing to do with partitions.
+fn size_feed(load: &HouseLoad) -> RoomSize {
+    let HouseLoad { pages_a_second, streams, entries_a_second, .. } = *load;
+    let pages = pages_a_second * measured::FEED_PAGE_CPU.value * RESERVE;
+    let hears = entries_a_second * measured::FEED_RECORD_CPU.value * RESERVE;
+    // At a whole processor for what all of them read, more processes would not help.
+    let left = (PROCESS_MILLIS_MAX as f64 - hears).max(MILLIS_STEP as f64);
+    let for_pages = round_up(pages / left, 1);
+    let for_streams = round_up(streams / FEED_STREAMS_MAX, 1);
+    let processes = for_pages.max(for_streams).max(PROCESSES_MIN);
+    let of_one = |all: f64| all / processes as f64;
+    let streams_mib = of_one(streams) * measured::STREAM_MEMORY.value * 1_000.0 * RESERVE / MIB;
+    RoomSize {
+        room: "feed",
+        processes,
+        cpu_millis: round_up(of_one(pages) + hears, MILLIS_STEP).max(PROCESS_MILLIS_MIN),
+        memory_mib: round_up(
+            measured::PROCESS_MEMORY.value * RESERVE + FEED_KEPT_MIB + streams_mib,
+            MEMORY_STEP,
+        ),
+    }
 }
 
 /// A room that uses so many milliseconds of processors in a second at its peak, and remembers so much.

@@ -22,11 +22,13 @@ pub fn describe_sizes(sizes: &[HouseSize]) -> Vec<Vec<String>> {
     add("peak: events a second", &|of| format_about(of.load.events_a_second));
     add("peak: entries a second", &|of| format_about(of.load.entries_a_second));
     add("peak: pushes a second", &|of| format_about(of.load.pushes_a_second));
+    add("peak: pages of feeds a second", &|of| format_about(of.load.pages_a_second));
+    add("peak: streams of feeds", &|of| format_about(of.load.streams));
     add("peak: mails a second", &|of| {
         format!("{}, all in {} min", format_about(of.load.mails_a_second), of.question.digest_minutes)
     });
     add("partitions", &|of| of.partitions.to_string());
-    for room in ["ingest", "fanout", "digest", "sender", "keeper"] {
+    for room in ["ingest", "fanout", "digest", "sender", "feed", "keeper"] {
         add(room, &|of| {
             of.rooms.iter().find(|found| found.room == room).map(describe_room).unwrap_or_default()
         });
@@ -65,6 +67,10 @@ pub fn describe_assumptions(size: &HouseSize) -> Vec<String> {
             question.pushes_per_day,
             question.persons_per_event,
             question.follows
+        ),
+        format!(
+            "each looks at {} pages of their feed a day, {} % have a stream open in the busiest hour",
+            question.pages_per_day, question.streams_percent
         ),
         format!(
             "the busiest hour has {} % of a day; {} copies; topics keep {} days, tables {}",

@@ -74,14 +74,24 @@ fn amounts(size: &HouseSize) -> Vec<(&'static str, f64)> {
 
 fn drawn_question() -> impl Strategy<Value = SizeQuestion> {
     let rates = (0.0..50.0, 1.0..1_000.0, 0.0..10.0, 0.0..50.0, 0.0..500.0);
-    (1u64..200_000_000, rates, 1u32..1_440, 1.0..100.0, 1u32..5).prop_map(
-        |(persons, (entries, audience, mails, pushes, follows), minutes, percent, copies)| SizeQuestion {
+    let feeds = (0.0..50.0, 0.0..100.0);
+    (1u64..200_000_000, rates, feeds, 1u32..1_440, 1.0..100.0, 1u32..5).prop_map(
+        |(
+            persons,
+            (entries, audience, mails, pushes, follows),
+            (pages, streams),
+            minutes,
+            percent,
+            copies,
+        )| SizeQuestion {
             persons,
             entries_per_day: entries,
             persons_per_event: audience,
             mails_per_day: mails,
             pushes_per_day: pushes,
             follows,
+            pages_per_day: pages,
+            streams_percent: streams,
             day_life: 90,
             digest_minutes: minutes,
             peak_hour_percent: percent,
@@ -114,9 +124,11 @@ proptest! {
     #[test]
     fn rooms_bear_their_peak(question in drawn_question()) {
         let size = compute_size(question);
-        for room in &size.rooms {
+        for room in size.rooms.iter().filter(|room| room.room != "feed") {
             prop_assert!(room.processes <= size.partitions, "{room:?}");
         }
+        let feed = size.rooms.iter().find(|room| room.room == "feed").unwrap();
+        prop_assert!(feed.processes as f64 * 10_000.0 >= size.load.streams, "{feed:?}");
         let millis = size.load.messages_a_second() * measured::SENDER_CPU.value * 2.0;
         let sender = size.rooms.iter().find(|room| room.room == "sender").unwrap();
         prop_assert!(sender.cpu_millis_of_all() as f64 >= millis, "{sender:?} for {millis} ms a second");

@@ -1,7 +1,8 @@
 //! Whether what a line expects is so.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use model::{Channel, Person, Tenant};
+use source_text::suggest_name;
 
 use crate::{
     arrivals::HouseArrivals,
@@ -9,7 +10,7 @@ use crate::{
     comparison::ExpectationTable,
     parse::MAIN,
     scenario::{ExpectedMail, ScenarioExpectation},
-    world::{StageAnswer, StageFeed, StageMail, StageMailSection, StageWorld},
+    world::{FEED_PAGE_MAX, StageAnswer, StageCounts, StageFeed, StageMail, StageMailSection, StageWorld},
 };
 
 /// Checks a line's expectation; the error shows expected against actual.
@@ -73,22 +74,37 @@ pub(crate) async fn check_expectation(
             comparison.compare_texts("open windows", &windows.to_string(), &found.to_string());
             fail_if_different(&comparison)
         }
-        ScenarioExpectation::Feed { person, bundles } => {
-            fail_if_different(&compare_feed(&world.feed(tenant, person).await?, bundles))
+        ScenarioExpectation::Feed { person, first, bundles, has_more } => {
+            let found = world.feed(tenant, person, first.unwrap_or(FEED_PAGE_MAX)).await?;
+            fail_if_different(&compare_feed(&found, bundles, *has_more))
         }
-        ScenarioExpectation::Count { person, new, unread } => {
-            fail_if_different(&compare_counts(&world.feed(tenant, person).await?, new, unread))
+        ScenarioExpectation::Count { person, category, new, unread } => {
+            let found = world.feed(tenant, person, FEED_PAGE_MAX).await?;
+            fail_if_different(&compare_counts(find_counts(&found, category.as_deref())?, new, unread))
         }
     }
 }
 
-fn compare_feed(found: &StageFeed, bundles: &[String]) -> ExpectationTable {
+fn compare_feed(found: &StageFeed, bundles: &[String], has_more: bool) -> ExpectationTable {
     let mut comparison = ExpectationTable::default();
     comparison.compare_lists("bundle", bundles, &found.bundles);
+    if has_more || found.has_more {
+        let word = |has_more| if has_more { "more" } else { "no more" };
+        comparison.compare_texts("behind it", word(has_more), word(found.has_more));
+    }
     comparison
 }
 
-fn compare_counts(found: &StageFeed, new: &str, unread: &str) -> ExpectationTable {
+/// The counts of a category, or of all; a misspelt one would have none of anything.
+fn find_counts<'a>(found: &'a StageFeed, category: Option<&str>) -> anyhow::Result<&'a StageCounts> {
+    let Some(name) = category else { return Ok(&found.counts) };
+    found.categories.get(name).with_context(|| {
+        let help = suggest_name(name, found.categories.keys().map(String::as_str));
+        format!("there is no category `{name}`: {help}")
+    })
+}
+
+fn compare_counts(found: &StageCounts, new: &str, unread: &str) -> ExpectationTable {
     let mut comparison = ExpectationTable::default();
     comparison.compare_texts("new", new, &found.new);
     comparison.compare_texts("unread", unread, &found.unread);

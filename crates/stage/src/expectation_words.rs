@@ -8,6 +8,7 @@ use crate::{
     fate_word::check_fates,
     scenario::{ExpectedMail, ScenarioExpectation},
     token::LineError,
+    world::FEED_PAGE_MAX,
 };
 
 const EXPECTED: [&str; 8] = ["nothing", "fate", "why", "rejected", "quarantine", "open", "feed", "count"];
@@ -49,26 +50,56 @@ pub(crate) fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectatio
         "open" => {
             ScenarioExpectation::Open { person: args.person()?, windows: args.number("a number of windows")? }
         }
-        "feed" => {
-            let person = args.person()?;
-            let bundles = if args.peek() == Some("none") {
-                args.text("none")?;
-                Vec::new()
-            } else {
-                args.quoted_texts("a bundle or `none`")?
-            };
-            ScenarioExpectation::Feed { person, bundles }
-        }
-        _ => {
-            let person = args.person()?;
-            args.one_of("a count", &["new"])?;
-            let new = args.text("how many are new")?;
-            args.one_of("a count", &["unread"])?;
-            ScenarioExpectation::Count { person, new, unread: args.text("how many are unread")? }
-        }
+        "feed" => read_feed(args)?,
+        _ => read_count(args)?,
     };
     args.check_end()?;
     Ok(expected)
+}
+
+fn read_feed(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
+    let person = args.person()?;
+    let mut word = read_feed_word(args, &["none", "first"])?;
+    let mut first = None;
+    if word == Some("first") {
+        first = Some(read_page_size(args)?);
+        word = read_feed_word(args, &["none"])?;
+    }
+    let bundles = if word.is_some() { Vec::new() } else { args.quoted_texts("a bundle or `none`")? };
+    let has_more = first.is_some() && args.check_end().is_err();
+    if has_more {
+        args.one_of("`more`", &["more"])?;
+    }
+    Ok(ScenarioExpectation::Feed { person, first, bundles, has_more })
+}
+
+/// A word that stands where bundles would, in quotes.
+fn read_feed_word<'a>(args: &mut LineArgs, known: &[&'a str]) -> Result<Option<&'a str>, LineError> {
+    if args.peek().is_none() {
+        return Ok(None);
+    }
+    args.one_of("a bundle in quotes", known).map(Some)
+}
+
+fn read_page_size(args: &mut LineArgs) -> Result<usize, LineError> {
+    let column = args.column();
+    let most = args.number("a number of bundles")?;
+    if (1..=FEED_PAGE_MAX).contains(&most) {
+        return Ok(most);
+    }
+    Err(LineError::new(column, format!("`{most}` is not a number from 1 to {FEED_PAGE_MAX}")))
+}
+
+fn read_count(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
+    let person = args.person()?;
+    let mut category = None;
+    if args.one_of("a count", &["new", "category"])? == "category" {
+        category = Some(args.text("a category")?);
+        args.one_of("a count", &["new"])?;
+    }
+    let new = args.text("how many are new")?;
+    args.one_of("a count", &["unread"])?;
+    Ok(ScenarioExpectation::Count { person, category, new, unread: args.text("how many are unread")? })
 }
 
 fn read_message(args: &mut LineArgs, channel: Channel) -> Result<ExpectedMail, LineError> {

@@ -49,6 +49,8 @@
 //!         | "fate" P SUBJECT ("…"… | "none") | "why" P SUBJECT "part of the explanation"…
 //!         | "rejected" "part of the reason" | "quarantine" "part of the reason"
 //!         | "open" P NUMBER
+//!         | "feed" P ["first" NUMBER] ("…"… | "none") ["more"]
+//!         | "count" P ["category" NAME] "new" NUMBER "unread" NUMBER
 //! field   = name=value
 //! value   = yes | no | 7 | 52.52,13.40 | (fri 18:00) | [a b] | "text" | text | nothing at all, a removal
 //! ```

@@ -254,13 +254,14 @@ pub enum FeedbackVerb {
     Restore,
     Save,
     Unsave,
+    Unsnooze,
     /// Until then.
     Snooze(UtcMillis),
 }
 
 impl FeedbackVerb {
     /// Those that a line needs nothing else for, as lines have them, each with its word in the type of the CloudEvent.
-    pub(crate) const PLAIN: [(&str, Self, &str); 7] = [
+    pub(crate) const PLAIN: [(&str, Self, &str); 8] = [
         ("read", Self::Read, "read"),
         ("clear", Self::Clear, "cleared"),
         ("view", Self::View, "viewed"),
@@ -268,6 +269,7 @@ impl FeedbackVerb {
         ("restore", Self::Restore, "restored"),
         ("save", Self::Save, "saved"),
         ("unsave", Self::Unsave, "unsaved"),
+        ("unsnooze", Self::Unsnooze, "unsnoozed"),
     ];
 
     pub(crate) fn event_word(self) -> &'static str {
@@ -319,11 +321,16 @@ pub enum ScenarioExpectation {
     /// The bundles of a person's feed, the newest first; none at all if empty.
     Feed {
         person: Person,
+        /// A page of so many.
+        first: Option<usize>,
         bundles: Vec<String>,
+        /// There are more behind that page.
+        has_more: bool,
     },
-    /// How many of them are new, and how many unread.
+    /// How many of them are new, and how many unread; of all, or of one category.
     Count {
         person: Person,
+        category: Option<String>,
         new: String,
         unread: String,
     },

@@ -54,6 +54,24 @@ fn a_message_has_place_caret_and_what_was_probably_meant() {
 }
 
 #[test]
+fn words_of_a_feed_are_guessed() {
+    check_messages(
+        "expect feed ann frist 10 \"a\"",
+        "a.txt:3:17: expected a bundle in quotes, not `frist`
+    3 | expect feed ann frist 10 \"a\"
+      |                 ^
+      = did you mean `first`?",
+    );
+    check_messages(
+        "expect count ann categry items new 1 unread 1",
+        "a.txt:3:18: expected a count, not `categry`
+    3 | expect count ann categry items new 1 unread 1
+      |                  ^
+      = did you mean `category`?",
+    );
+}
+
+#[test]
 fn names_and_marks_of_editors_are_understood() {
     check_messages(
         "clock Europe/Berln",
@@ -114,6 +132,27 @@ fn slips_of_pauses_are_found() {
     };
     check("pause", "a.txt:3:6: plan:NAME, channel:NAME or tenant:NAME is missing");
     check("resume daily", "a.txt:3:8: `daily` is not plan:NAME, channel:NAME or tenant:NAME");
+}
+
+#[test]
+fn slips_of_feeds_are_found() {
+    let check = |lines: &str, expected: &str| {
+        assert_eq!(first_lines(&format!("{HEAD}{lines}")), [expected], "{lines}");
+    };
+    check("expect feed ann", "a.txt:3:16: expected a bundle or `none` in quotes");
+    check("expect feed ann item:7", "a.txt:3:17: expected a bundle in quotes, not `item:7`");
+    check("expect feed ann \"a\" more", "a.txt:3:21: the line should end here");
+    check("expect feed ann first", "a.txt:3:22: a number of bundles is missing");
+    check("expect feed ann first ten \"a\"", "a.txt:3:23: `ten` is not a number of bundles");
+    check("expect feed ann first 0 \"a\"", "a.txt:3:23: `0` is not a number from 1 to 100");
+    check("expect feed ann first 101 \"a\"", "a.txt:3:23: `101` is not a number from 1 to 100");
+    check("expect feed ann first 1 first", "a.txt:3:25: expected a bundle in quotes, not `first`");
+    check("expect feed ann first 1 \"a\" less", "a.txt:3:29: expected `more`, not `less`");
+    check("expect feed ann first 1 \"a\" more more", "a.txt:3:34: the line should end here");
+    check("expect count ann unread 1", "a.txt:3:18: expected a count, not `unread`");
+    check("expect count ann category", "a.txt:3:26: a category is missing");
+    check("expect count ann category items unread 1", "a.txt:3:33: expected a count, not `unread`");
+    check("expect count ann category items new 1", "a.txt:3:38: a count is missing");
 }
 
 #[test]
@@ -495,12 +534,19 @@ impl StageWorld for ToyWorld {
         Ok(self.due.iter().filter(|(_, whose, _)| whose == person.as_str()).count())
     }
 
-    async fn feed(&mut self, _: &Tenant, person: &Person) -> anyhow::Result<StageFeed> {
+    /// All that was mailed is of the category `items`; two are counted at most.
+    async fn feed(&mut self, _: &Tenant, person: &Person, most: usize) -> anyhow::Result<StageFeed> {
         let entries = self.told.get(person.as_str()).cloned().unwrap_or_default();
         let bundle = |entry: &StageEntry| json!({"says": entry.subject, "new": true, "unread": true});
-        let bundles: Vec<Value> = entries.iter().rev().map(bundle).collect();
-        let count = json!({"number": bundles.len(), "more": false});
-        Ok(StageFeed::parse(&json!({"bundles": bundles, "counts": {"new": count, "unread": count}})))
+        let bundles: Vec<Value> = entries.iter().rev().map(bundle).take(most).collect();
+        let next = (entries.len() > most).then_some("there");
+        let count = json!({"number": entries.len().min(2), "more": entries.len() > 2});
+        let mut counts = json!({"new": count, "unread": count, "categories": {}});
+        if !entries.is_empty() {
+            counts["categories"]["items"] = json!({"new": count, "unread": {"number": 0, "more": false}});
+        }
+        let page = json!({"bundles": bundles, "counts": counts, "next": next});
+        StageFeed::parse(&StageAnswer { status: 200, body: page.to_string() }, ["items", "others"])
     }
 
     async fn release(&mut self, _: &Tenant, plan: &PlanName, person: Option<&Person>) -> anyhow::Result<()> {
@@ -590,6 +636,11 @@ async fn what_is_expected_passes() {
         "mon 12:00 replay events from mon 10:00\nexpect why ann item:7 \"events from 2026-01-05T10:00:00.000Z, quiet\"\ntue 00:00 expect mail ann",
         "mon 12:00 replay changes from mon 10:00 telling missing\nexpect why ann item:7 \"changes from\" \"telling\"\ntue 00:00 expect mail ann",
         "archive before mon\nexpect why ben item:7 \"does not\" \"2026-01-05 was archived\"\ntue 00:00 expect mail ann",
+        "expect feed ann none\nexpect feed ann first 1 none\nexpect count ann category items new 0 unread 0\ntue 00:00 expect mail ann",
+        "tue 00:00 expect mail ann\nexpect feed ann first 1 \"item:7 (new)\"\nexpect count ann category items new 1 unread 0\nexpect count ann category others new 0 unread 0",
+        "mon 11:00 again\nmon 12:00 again\ntue 00:00 expect mail ann\nexpect mail ann\nexpect mail ann\n\
+            expect feed ann first 2 \"item:7 (new)\" \"item:7 (new)\" more\n\
+            expect count ann category items new 2+ unread 0\nexpect count ann new 2+ unread 2+",
     ] {
         assert_eq!(play_lines(&format!("{STORY}{lines}")).await, "passed", "{lines}");
     }
@@ -609,6 +660,17 @@ async fn expectations_are_exact() {
     check(
         "expect why ann item:7 \"follows\" \"likes\"",
         "5:          expected     actual\n    why  … follows …  follows it\n  ≠ why  … likes …    follows it",
+    )
+    .await;
+    let told = "tue 00:00 expect mail ann\nexpect";
+    check(
+        &format!("{told} feed ann first 1 \"item:7 (new)\" more"),
+        "6:                expected      actual\n    bundle 1   item:7 (new)  item:7 (new)\n  ≠ behind it  more          no more",
+    )
+    .await;
+    check(
+        &format!("{told} count ann category itmes new 1 unread 1"),
+        "6: there is no category `itmes`: did you mean `items`?",
     )
     .await;
     check("tue 00:00 expect mail bob", "5: no mail came to bob, but:\n    mail ann: Hello | News: item:7")

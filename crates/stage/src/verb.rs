@@ -16,11 +16,11 @@ use crate::{
     value,
 };
 
-pub(crate) const VERBS: [&str; 37] = [
+pub(crate) const VERBS: [&str; 38] = [
     "person", "device", "follow", "unfollow", "mute", "unmute", "prefer", "event", "again", "read", "clear",
-    "view", "unread", "restore", "save", "unsave", "snooze", "seen", "app", "upstream", "post", "mail",
-    "release", "discard", "pause", "resume", "replay", "archive", "restart", "crash", "house", "returned",
-    "lift", "erase", "welcome", "revoke", "expect",
+    "view", "unread", "restore", "save", "unsave", "snooze", "unsnooze", "seen", "app", "upstream", "post",
+    "mail", "release", "discard", "pause", "resume", "replay", "archive", "restart", "crash", "house",
+    "returned", "lift", "erase", "welcome", "revoke", "expect",
 ];
 
 /// Says whose the lines after it are; nothing happens by it.

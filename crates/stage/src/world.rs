@@ -1,6 +1,9 @@
 //! What the runner needs of a house. The implementation lives with the house; a scenario sees nothing that
 //! a product person could not see too: answers, mails, days, the quarantine.
 
+use std::collections::BTreeMap;
+
+use anyhow::ensure;
 use async_trait::async_trait;
 use house_facts::pause::PauseScope;
 use model::{Channel, Day, Person, PlanName, SubjectRef, Tenant, UtcMillis};
@@ -12,6 +15,9 @@ use crate::{
     scenario::{ExpectedMail, MailServerState, RestartMode, ScenarioReturn},
 };
 
+/// Bundles that a house gives on one page.
+pub const FEED_PAGE_MAX: usize = 100;
+
 /// A house on the stage.
 #[async_trait]
 pub trait StageWorld: Send {
@@ -21,7 +27,7 @@ pub trait StageWorld: Send {
     /// Returns when nothing is left to do before the clock moves.
     async fn settle(&mut self) -> anyhow::Result<()>;
 
-    /// Stages that are behind, for a house that does not come to rest.
+    /// Stages that are behind, each with what is known of why, for a house that does not come to rest.
     async fn lagging_stages(&mut self) -> anyhow::Result<Vec<String>>;
 
     /// Posts JSON to the intake, as a tenant's own service.
@@ -65,8 +71,8 @@ pub trait StageWorld: Send {
     /// How many windows a person has open.
     async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize>;
 
-    /// A person's feed, as a bell shows it.
-    async fn feed(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<StageFeed>;
+    /// The first page of a person's feed, as a bell shows it, with so many bundles at most.
+    async fn feed(&mut self, tenant: &Tenant, person: &Person, most: usize) -> anyhow::Result<StageFeed>;
 
     /// Tells what waits under a plan now: one person's, or everybody's.
     async fn release(
@@ -104,29 +110,57 @@ pub trait StageWorld: Send {
     async fn archive(&mut self, before: Day) -> anyhow::Result<()>;
 }
 
-/// A person's feed.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// A page of a person's feed.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StageFeed {
     /// What each says, the newest first, with what it is: `Ann liked Moon (new)`; unread, read or saved beside.
     pub bundles: Vec<String>,
-    /// The numbers on the bell: `3`, `99+`.
+    /// There is another page behind it.
+    pub has_more: bool,
+    /// Of all bundles.
+    pub counts: StageCounts,
+    /// Of each category of the catalogue.
+    pub categories: BTreeMap<String, StageCounts>,
+}
+
+/// The numbers on a bell: `3`, `99+`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StageCounts {
     pub new: String,
     pub unread: String,
 }
 
 impl StageFeed {
-    /// Reads a page of the feed, as the house answers it.
-    pub fn parse(page: &Value) -> Self {
-        let count = |which: &str| {
-            let more = if page["counts"][which]["more"] == true { "+" } else { "" };
-            format!("{}{more}", page["counts"][which]["number"])
+    /// Reads a page of the feed, as the house answers it. It names no category that has nothing; these are all.
+    pub fn parse<'a>(
+        answer: &StageAnswer,
+        categories: impl IntoIterator<Item = &'a str>,
+    ) -> anyhow::Result<Self> {
+        let StageAnswer { status, body } = answer;
+        ensure!(*status == 200, "the feed is answered {status}: {body}");
+        let page: Value = serde_json::from_str(body)?;
+        let counts = &page["counts"];
+        let of_category = |name: &str| match &counts["categories"][name] {
+            Value::Null => StageCounts { new: "0".to_owned(), unread: "0".to_owned() },
+            counts => StageCounts::parse(counts),
         };
         let bundles = page["bundles"].as_array().map(Vec::as_slice).unwrap_or_default();
-        Self {
+        Ok(Self {
             bundles: bundles.iter().map(describe_bundle).collect(),
-            new: count("new"),
-            unread: count("unread"),
-        }
+            has_more: !page["next"].is_null(),
+            counts: StageCounts::parse(counts),
+            categories: categories.into_iter().map(|name| (name.to_owned(), of_category(name))).collect(),
+        })
+    }
+}
+
+impl StageCounts {
+    fn parse(counts: &Value) -> Self {
+        let count = |which: &str| {
+            let more = if counts[which]["more"] == true { "+" } else { "" };
+            format!("{}{more}", counts[which]["number"])
+        };
+        Self { new: count("new"), unread: count("unread") }
     }
 }
 

@@ -18,7 +18,7 @@ use model::{
     fault::{self, PlantedFault},
     person::notes,
 };
-use store::{ErasureStore, StoreError, StoreSetup as _, codec, rows::decode_row};
+use store::{ErasureStore, StateKey, StoreError, StoreSetup as _, codec, rows::decode_row};
 
 use crate::{
     CqlStore,
@@ -46,6 +46,8 @@ impl ErasureStore for CqlStore {
     ) -> Result<HoldingCounts, StoreError> {
         let of = CqlErasure { cql: self, tenant, person, removes: how == EraseMode::Remove };
         let mut counts = zero_counts();
+        let keys = StateKey::OF_PERSONS.map(|key| key(tenant.clone(), person.clone()));
+        let _written = self.note_written(keys);
         // The slips first, and the days last: they name what the journal has, and a crash in between finds it again.
         let slips = of.person_slips().await?;
         let days = of.person_days(now).await?;
@@ -60,6 +62,8 @@ impl ErasureStore for CqlStore {
         }
         add_count(&mut counts, Holding::Profile, of.erase_state("p").await?);
         add_count(&mut counts, Holding::Mutes, of.erase_state("m").await?);
+        add_count(&mut counts, Holding::Saved, of.erase_state("v").await?);
+        add_count(&mut counts, Holding::Streams, of.erase_state("w").await?);
         add_count(&mut counts, Holding::Notes, of.erase_notes().await?);
         add_count(&mut counts, Holding::Follows, of.erase_follows().await?);
         if !fault::is_planted(PlantedFault::CrowdsKept) {
@@ -116,7 +120,7 @@ impl CqlErasure<'_> {
         self.cql.engine.run_with_retries("erasing a day", attempt).await
     }
 
-    /// The profile (`p`) or the mutes (`m`).
+    /// The profile (`p`), the mutes (`m`), what was saved (`v`) or open streams (`w`).
     async fn erase_state(&self, sort: &str) -> Result<usize, StoreError> {
         let statements = &self.cql.engine.statements;
         let owner = format!("{sort}:{}", self.person);

@@ -4,7 +4,7 @@
 //! session (`connect`) with its statements prepared (`statements`) is an `engine`: it sends as many requests
 //! at once as the cluster answers in good time (`request_window`), tries again what may be repeated, and says of each error what it
 //! asks for (`errors`). On it stand the ports: `days` with `put`, `scan` and the `marks` of closed days,
-//! `states` with their `cells`, `crowds`, `journal`, `words`, `slips`, `erase`.
+//! `states` with their `cells` and what is `known` of them lately, `crowds`, `journal`, `words`, `slips`, `erase`.
 //!
 //! What makes it safe to repeat a write: rows of days never differ; states and crowds order by version,
 //! settled by content (`cells`); the journal recognises its own token. Nothing is deleted but what an erasure takes
@@ -20,6 +20,7 @@ mod erase;
 mod errors;
 mod first_words;
 mod journal;
+mod known_states;
 mod migration;
 mod migration_lease;
 mod request_window;
@@ -35,6 +36,7 @@ use std::{collections::HashSet, fmt, sync::Mutex};
 use day_marks::DayMarks;
 use engine::CqlEngine;
 use futures::{FutureExt as _, future::BoxFuture};
+use known_states::KnownStates;
 use model::{Day, DayLife};
 use store::{StoreError, StoreSetup};
 
@@ -47,6 +49,7 @@ pub struct CqlStore {
     keyspace: String,
     engine: CqlEngine,
     marks: DayMarks,
+    known: KnownStates,
     /// Days of which the list of days is known to tell.
     held: Mutex<HashSet<Day>>,
 }
@@ -59,7 +62,13 @@ impl CqlStore {
         let open = async move {
             let engine = CqlEngine::open(&settings).await?;
             let marks = DayMarks::open(&engine, &settings).await?;
-            Ok(Self { keyspace: settings.keyspace, engine, marks, held: Mutex::default() })
+            Ok(Self {
+                keyspace: settings.keyspace,
+                engine,
+                marks,
+                known: KnownStates::default(),
+                held: Mutex::default(),
+            })
         };
         open.boxed()
     }

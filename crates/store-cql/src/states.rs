@@ -12,13 +12,14 @@ use scylla::{
         prepared::PreparedStatement,
     },
 };
-use store::{StateKey, StateStore, StoreError};
+use store::{RemovedCell, StateKey, StateStore, StoreError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     CqlStore,
     cells::{decode_cell, encode_cell, version_stamp},
     errors::CqlError,
+    known_states::KnownStates,
 };
 
 /// Partitions that hold the notes of a tenant. Chosen for life. Few, since every part of a fan-out asks all of them;
@@ -31,7 +32,17 @@ const NOTED_MAX: usize = 100;
 impl StateStore for CqlStore {
     async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError> {
         let full = states.iter().filter(|(_, state)| !state.is_empty());
+        let _written = self.note_written(states.iter().map(|(key, _)| key.clone()));
         self.engine.run_all(full.map(|(key, state)| self.merge_one(key, state))).await.map(|_| ())
+    }
+
+    async fn forget_removed(&self, key: &StateKey, removed: &[RemovedCell]) -> Result<(), StoreError> {
+        let forget = |(name, version): &RemovedCell| {
+            let (name, at) = (name.clone(), version_stamp(*version));
+            async move { self.forget_cell(key, &name, at).await }
+        };
+        let _written = self.note_written([key.clone()]);
+        self.engine.run_all(removed.iter().map(forget)).await.map(|_| ())
     }
 
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
@@ -41,15 +52,12 @@ impl StateStore for CqlStore {
                 StateKey::Notes(tenant, person) => {
                     notes.entry((tenant, note_shard(person))).or_default().push((person, at));
                 }
-                StateKey::Subject(tenant, of) => rows.push((at, tenant, format!("s:{of}"))),
-                StateKey::Person(tenant, of) => rows.push((at, tenant, format!("p:{of}"))),
-                StateKey::Preferences(tenant, of) => rows.push((at, tenant, format!("m:{of}"))),
+                _ => rows.push((at, key)),
             }
         }
         let mut states = vec![VersionedState::default(); keys.len()];
-        let found =
-            self.engine.run_all(rows.iter().map(|(_, tenant, of)| self.read_state(tenant, of))).await?;
-        for ((at, ..), state) in rows.iter().zip(found) {
+        let found = self.engine.run_all(rows.iter().map(|(_, key)| self.read_state(key))).await?;
+        for ((at, _), state) in rows.iter().zip(found) {
             states[*at] = state;
         }
         let mut asked = Vec::new();
@@ -63,13 +71,51 @@ impl StateStore for CqlStore {
         }
         Ok(states)
     }
+
+    async fn states_lately(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
+        let (mut states, mut asked) = (vec![VersionedState::default(); keys.len()], Vec::new());
+        for (at, key) in keys.iter().enumerate() {
+            match self.known.find(key) {
+                Ok(state) => states[at] = state,
+                Err(reading) => asked.push((at, reading)),
+            }
+        }
+        let missing: Vec<StateKey> = asked.iter().map(|(at, _)| keys[*at].clone()).collect();
+        for ((at, reading), state) in asked.into_iter().zip(self.states(&missing).await?) {
+            self.known.keep(&keys[at], reading, &state);
+            states[at] = state;
+        }
+        Ok(states)
+    }
+}
+
+/// States that are being written: what is known of them is forgotten when that comes to its end, also where somebody gives it up.
+pub(crate) struct WrittenStates<'a> {
+    known: &'a KnownStates,
+    keys: Vec<StateKey>,
+}
+
+impl Drop for WrittenStates<'_> {
+    fn drop(&mut self) {
+        self.known.forget(self.keys.iter());
+    }
 }
 
 pub(crate) fn note_shard(person: &Person) -> i16 {
     i16::try_from(xxh3_64(person.as_str().as_bytes()) % NOTE_SHARDS).unwrap_or(0)
 }
 
+/// The partition of a state that has one of its own.
+fn owner_of(key: &StateKey) -> (&str, String) {
+    let (sort, tenant, name) = key.parts();
+    (tenant.as_str(), format!("{sort}:{name}"))
+}
+
 impl CqlStore {
+    pub(crate) fn note_written(&self, keys: impl IntoIterator<Item = StateKey>) -> WrittenStates<'_> {
+        WrittenStates { known: &self.known, keys: keys.into_iter().collect() }
+    }
+
     async fn merge_one(&self, key: &StateKey, state: &VersionedState) -> Result<(), StoreError> {
         let cells: Vec<_> = state
             .cells
@@ -77,18 +123,34 @@ impl CqlStore {
             .map(|(name, one)| (&**name, encode_cell(one), version_stamp(one.version)))
             .collect();
         let statements = &self.engine.statements;
-        let (tenant, of) = match key {
-            StateKey::Subject(tenant, of) => (tenant.as_str(), format!("s:{of}")),
-            StateKey::Person(tenant, of) => (tenant.as_str(), format!("p:{of}")),
-            StateKey::Preferences(tenant, of) => (tenant.as_str(), format!("m:{of}")),
-            StateKey::Notes(tenant, person) => {
-                let (tenant, shard, person) = (tenant.as_str(), note_shard(person), person.as_str());
-                let rows = || cells.iter().map(|(name, cell, at)| (tenant, shard, person, *name, cell, *at));
-                return self.merge_cells(&statements.note, rows().collect()).await;
-            }
-        };
+        if let StateKey::Notes(tenant, person) = key {
+            let (tenant, shard, person) = (tenant.as_str(), note_shard(person), person.as_str());
+            let rows = || cells.iter().map(|(name, cell, at)| (tenant, shard, person, *name, cell, *at));
+            return self.merge_cells(&statements.note, rows().collect()).await;
+        }
+        let (tenant, of) = owner_of(key);
         let rows = cells.iter().map(|(name, cell, at)| (tenant, of.as_str(), *name, cell, *at)).collect();
         self.merge_cells(&statements.merge, rows).await
+    }
+
+    /// At one time stamp a removal of the cluster's wins over a value, and every newer value has a later one.
+    async fn forget_cell(&self, key: &StateKey, name: &str, at: i64) -> Result<(), StoreError> {
+        let (erasing, session) = (&self.engine.statements.erasing, &self.engine.session);
+        if let StateKey::Notes(tenant, person) = key {
+            let row = (at, tenant.as_str(), note_shard(person), person.as_str(), name);
+            let attempt = || async {
+                session.execute_unpaged(&erasing.note, row).await?;
+                Ok(())
+            };
+            return self.engine.run_with_retries("forgetting a note", attempt).await;
+        }
+        let (tenant, of) = owner_of(key);
+        let row = (at, tenant, of.as_str(), name);
+        let attempt = || async {
+            session.execute_unpaged(&erasing.state, row).await?;
+            Ok(())
+        };
+        self.engine.run_with_retries("forgetting a cell", attempt).await
     }
 
     /// All cells of one owner are one partition: one step.
@@ -110,10 +172,12 @@ impl CqlStore {
         self.engine.run_with_retries("merging a state", attempt).await
     }
 
-    async fn read_state(&self, tenant: &Tenant, of: &str) -> Result<VersionedState, StoreError> {
+    async fn read_state(&self, key: &StateKey) -> Result<VersionedState, StoreError> {
+        let (tenant, of) = &owner_of(key);
         let attempt = || async {
             let mut state = VersionedState::default();
-            for page in self.engine.read_pages(&self.engine.statements.state, &(tenant.as_str(), of)).await? {
+            for page in self.engine.read_pages(&self.engine.statements.state, &(*tenant, of.as_str())).await?
+            {
                 for row in page.rows::<(&str, &[u8])>()? {
                     let (name, value) = row?;
                     state.cells.insert(Arc::from(name), decode_cell(value)?);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use house_facts::day_ring::DayRing;
-use model::entry::DayKey;
-use runtime::clock::SteadyStopwatch;
+use model::{SubjectRef, Tenant, Value, VersionedState, entry::DayKey};
+use runtime::{clock::SteadyStopwatch, retry::wait_real_time};
 use scylla::client::session_builder::SessionBuilder;
 use store::{
-    Store,
+    LATELY, StateKey, StateStore as _, Store,
     conformance::{self, BrokenStorePromise, StoreHarness},
 };
 use store_cql::{CqlStore, Settings, migrate_keyspaces};
@@ -72,4 +72,30 @@ async fn a_cluster_keeps_every_promise() {
         println!("{:>6} ms  {promise:?}", watch.elapsed().as_millis());
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// What another process wrote may be missing in what is only shown, and no longer than it says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_process_wrote_is_shown_a_moment_later() {
+    let settings =
+        Settings { alone: true, ..Settings::from_contact_points(engines::cql().unwrap(), "lately") };
+    migrate_keyspaces(&settings).await.unwrap();
+    CqlStore::empty_tables(&settings).await.unwrap();
+    let [here, there] = [(); 2].map(|()| CqlStore::open(settings.clone()));
+    let (here, there) = (here.await.unwrap(), there.await.unwrap());
+    let (tenant, work) = (Tenant::new("main").unwrap(), SubjectRef::new("work:1").unwrap());
+    let keys = [StateKey::Subject(tenant, work)];
+    let mut before = vec![VersionedState::default()];
+    for version in 1..4 {
+        let watch = SteadyStopwatch::start();
+        assert_eq!(here.states_lately(&keys).await.unwrap(), before, "{version}");
+        let written = VersionedState::from_values(version, [("title", Some(Value::Flag(version % 2 == 0)))]);
+        there.merge(vec![(keys[0].clone(), written.clone())]).await.unwrap();
+        assert_eq!(here.states(&keys).await.unwrap(), std::slice::from_ref(&written), "as it is");
+        let shown = here.states_lately(&keys).await.unwrap();
+        assert!(shown == before || watch.elapsed() >= LATELY, "asked again within a moment: {shown:?}");
+        wait_real_time(LATELY).await;
+        before = vec![written];
+    }
+    assert_eq!(here.states_lately(&keys).await.unwrap(), before);
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::port::{JournalClaim, JournalOutcome, JournalRecord, StoreError};
 
 const VERSION: u8 = 1;
-/// Of rows of days that keep words of their events, and of marks that may name a list.
+/// Of rows of days that keep words of their events, of marks that may name a list, and of claims that name their plan.
 const WORDS_VERSION: u8 = 2;
 pub(crate) const KEY_BYTES: usize = 24;
 
@@ -80,6 +80,21 @@ struct StoredClaim<'a> {
     token: [u8; 16],
     #[serde(borrow)]
     told: BorrowedBytes<'a>,
+}
+
+/// A claim that names its plan.
+#[derive(Serialize, Deserialize)]
+struct StoredPlanClaim<'a> {
+    #[serde(borrow)]
+    claim: StoredClaim<'a>,
+    #[serde(borrow)]
+    plan: Option<&'a str>,
+}
+
+impl<'a> From<StoredClaim<'a>> for StoredPlanClaim<'a> {
+    fn from(claim: StoredClaim<'a>) -> Self {
+        Self { claim, plan: None }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -182,7 +197,7 @@ fn decode_whole<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Result<T
 
 /// The time at which a row of the journal, an answer or a slip was written.
 pub(crate) fn read_written_at(bytes: &[u8]) -> Option<UtcMillis> {
-    let (&VERSION, rest) = bytes.split_first()? else { return None };
+    let (&(VERSION | WORDS_VERSION), rest) = bytes.split_first()? else { return None };
     postcard::take_from_bytes(rest).ok().map(|(at, _)| UtcMillis(at))
 }
 
@@ -261,19 +276,21 @@ pub(crate) fn decode_day(bytes: &[u8]) -> Result<Day, StoreError> {
 /// A claim's value; the Ready and the attempt are its key.
 pub fn encode_claim(claim: &JournalClaim) -> Result<Vec<u8>, StoreError> {
     let told = join_entry_keys(&claim.told);
-    let JournalClaim { token, at, deadline, .. } = claim;
-    encode(
-        "a claim",
-        &StoredClaim { at: at.0, deadline: deadline.0, token: *token, told: BorrowedBytes(&told) },
-    )
+    let JournalClaim { token, at, deadline, plan, .. } = claim;
+    let claim = StoredClaim { at: at.0, deadline: deadline.0, token: *token, told: BorrowedBytes(&told) };
+    let Some(plan) = plan else { return encode("a claim", &claim) };
+    let mut out = Vec::new();
+    encode_second(&mut out, "a claim", &StoredPlanClaim { claim, plan: Some(plan.as_str()) })?;
+    Ok(out)
 }
 
 /// Reads a claim back.
 pub fn decode_claim(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<JournalClaim, StoreError> {
-    let stored: StoredClaim<'_> = decode("a claim", bytes)?;
-    let told = split_entry_keys("a claim", stored.told.0)?;
-    let (at, deadline) = (UtcMillis(stored.at), UtcMillis(stored.deadline));
-    Ok(JournalClaim { ready, attempt, token: stored.token, at, deadline, told })
+    let StoredPlanClaim { claim, plan } = decode_second::<_, StoredClaim<'_>>("a claim", bytes)?;
+    let told = split_entry_keys("a claim", claim.told.0)?;
+    let plan = plan.map(PlanName::new).transpose().map_err(|_| unreadable_error("a claim"))?;
+    let (at, deadline) = (UtcMillis(claim.at), UtcMillis(claim.deadline));
+    Ok(JournalClaim { ready, attempt, token: claim.token, at, deadline, told, plan })
 }
 
 fn outcome_code(what: JournalOutcome) -> u8 {

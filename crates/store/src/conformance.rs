@@ -4,6 +4,17 @@
 //! the checks do find them is shown with [`crate::lying_store`]. Nothing here knows an engine: one implements
 //! [`StoreHarness`] and runs all of them unchanged.
 
+/// The promises of one port: who checks it, what it is called, and what it says.
+macro_rules! promises {
+    ($($check:ident keeps $name:literal: $says:literal;)+) => {
+        pub(super) const PROMISES: &[super::StorePromise] = &[$(super::StorePromise {
+            name: $name,
+            says: $says,
+            check: |harness| Box::pin($check(harness)),
+        }),+];
+    };
+}
+
 mod answers;
 mod crowds;
 mod day_closing;

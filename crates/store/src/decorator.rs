@@ -16,7 +16,7 @@ use model::{
 use crate::port::{
     AnswerStore, CrowdCut, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore,
     FirstWordStore, FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows,
-    JournalStore, SlipStore, StateKey, StateStore, Store, StoreError, StoreSetup,
+    JournalStore, RemovedCell, SlipStore, StateKey, StateStore, Store, StoreError, StoreSetup,
 };
 
 /// A call of a store's port.
@@ -109,7 +109,9 @@ decorate_store! {
     }
     StateStore {
         Write merge(states: Vec<(StateKey, VersionedState)>) -> ();
+        Write forget_removed(key: &StateKey, removed: &[RemovedCell]) -> ();
         Read states(keys: &[StateKey]) -> Vec<VersionedState>;
+        Read states_lately(keys: &[StateKey]) -> Vec<VersionedState>;
     }
     CrowdStore {
         Write enrol(enrolments: Vec<CrowdEnrolment>) -> ();

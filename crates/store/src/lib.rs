@@ -25,5 +25,6 @@ mod tests;
 pub use port::{
     AnswerStore, CrowdCut, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore,
     FirstWordStore, FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalOutcome, JournalRecord,
-    JournalRows, JournalStore, SlipStore, StateKey, StateStore, Store, StoreError, StoreSetup,
+    JournalRows, JournalStore, LATELY, RemovedCell, SlipStore, StateKey, StateStore, Store, StoreError,
+    StoreSetup,
 };

@@ -91,9 +91,12 @@ lies! {
     OlderWins breaks "the newer cell wins", "the newer enrolment wins";
     /// A merge replaces the whole state.
     ReplacesState breaks "states merge by cell";
+    /// What is shown is what was read first.
+    ShowsFirst breaks "what is shown knows what was written here";
     /// Of two cells with one version the first to arrive stands.
     FirstOfEqual breaks "equal versions are settled by content";
     /// Removals and ends are deletes, which leave nothing behind.
+    ForgetsNothing breaks "a removal can be forgotten";
     RemovalForgotten breaks "a removal is a value", "leaving is a row";
     /// Persons and subjects share their names.
     SubjectsArePersons breaks "subjects are not persons";

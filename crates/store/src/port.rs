@@ -5,13 +5,13 @@
 //! journal, the answers and the first words are first-writer-wins. A write is durable when it returns. A read that fails is
 //! an error and never an empty answer.
 
-use std::fmt;
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use house_facts::erasure::{EraseMode, HoldingCounts};
 use model::{
-    Crowd, CrowdEnrolment, Day, DayLife, DayRow, EndReason, EntryKey, EventKey, Person, ReadyId, SubjectRef,
-    Tenant, UtcMillis, VersionedState, entry::DayKey, event::FirstWord, returns::Slip,
+    Crowd, CrowdEnrolment, Day, DayLife, DayRow, EndReason, EntryKey, EventKey, Person, PlanName, ReadyId,
+    SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey, event::FirstWord, returns::Slip,
 };
 
 /// Why an operation failed; each asks for something else.
@@ -92,7 +92,32 @@ pub enum StateKey {
     /// What the house itself notes, named by `model::person::notes`. Nearly always empty and asked for
     /// everybody, so an engine makes that cheap.
     Notes(Tenant, Person),
+    /// Copies of the entries that the person saved, for when their days are over, as `room::saved` has them.
+    Saved(Tenant, Person),
+    /// Which processes have streams of the person's feed open, as `room::open_streams` has it.
+    Streams(Tenant, Person),
 }
+
+impl StateKey {
+    /// Each sort of state that is a person's.
+    pub const OF_PERSONS: [fn(Tenant, Person) -> Self; 5] =
+        [Self::Person, Self::Preferences, Self::Notes, Self::Saved, Self::Streams];
+
+    /// The letter of its sort in the keys of every engine, whose it is, and of what or whom.
+    pub fn parts(&self) -> (char, &Tenant, &str) {
+        match self {
+            Self::Subject(tenant, subject) => ('s', tenant, subject.as_str()),
+            Self::Person(tenant, person) => ('p', tenant, person.as_str()),
+            Self::Preferences(tenant, person) => ('m', tenant, person.as_str()),
+            Self::Notes(tenant, person) => ('n', tenant, person.as_str()),
+            Self::Saved(tenant, person) => ('v', tenant, person.as_str()),
+            Self::Streams(tenant, person) => ('w', tenant, person.as_str()),
+        }
+    }
+}
+
+/// A cell that was removed, with the version that did so.
+pub type RemovedCell = (Arc<str>, i64);
 
 /// States of subjects and persons: cells with versions, the newer wins.
 #[async_trait]
@@ -100,9 +125,22 @@ pub trait StateStore: Send + Sync {
     /// Merges each state into what is there, cell by cell.
     async fn merge(&self, states: Vec<(StateKey, VersionedState)>) -> Result<(), StoreError>;
 
+    /// Forgets removals, each unless something newer stands in its cell. For whoever knows that nothing older comes any more:
+    /// it would be taken as new.
+    async fn forget_removed(&self, key: &StateKey, removed: &[RemovedCell]) -> Result<(), StoreError>;
+
     /// The states, in the order of the keys; an unknown one is empty.
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError>;
+
+    /// The same for whoever only shows them: what was written by this store is there, what another process wrote may be missing
+    /// for [`LATELY`]. For engines that are far away.
+    async fn states_lately(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
+        self.states(keys).await
+    }
 }
+
+/// For so long what another process wrote may be missing in what is only shown.
+pub const LATELY: Duration = Duration::from_secs(1);
 
 /// A part of a crowd.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,6 +229,8 @@ pub struct JournalClaim {
     pub deadline: UtcMillis,
     /// The entries that are in the message.
     pub told: Vec<EntryKey>,
+    /// The plan in whose words they are told, where those may be put right later: of a push.
+    pub plan: Option<PlanName>,
 }
 
 /// The answer to a claim.

@@ -13,7 +13,7 @@ use catalogue::Catalogue;
 use console::{HttpApp, SwappableRouter, page::PageTemplates, standby::StandbyReason};
 use house::{
     HouseEngines, RoomName, RunningHouse, book::TakeUpPolicy, house_watch::HouseWatch, metrics::ClusterNames,
-    presence_service::PresenceService, return_intake,
+    presence_service::PresenceService, return_intake, stream_connections::StreamConnections,
 };
 use lifecycle::{
     addresses::AddressSetup,
@@ -30,7 +30,6 @@ use lifecycle::{
     supervision::{LAST_REQUESTS, close_process, run_until_stopped},
 };
 use listener::{LimitedListener, ListenerLimits};
-use live::UnknownConnections;
 use model::{UtcMillis, civil_time::ZoneRules};
 use runtime::{ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use sender::{MailLinks, ReturnAddresses};
@@ -319,7 +318,7 @@ fn house_engines(site: &ProcessContext, engines: &OpenedEngines) -> anyhow::Resu
         courier: site.courier.clone(),
         live: match &site.config.presence_url {
             Some(url) => Arc::new(PresenceService::new(url)?),
-            None => Arc::new(UnknownConnections),
+            None => Arc::new(StreamConnections { store: engines.store(), clock: site.clock.clock().clone() }),
         },
         schemas: engines.schemas(),
     })

@@ -77,6 +77,14 @@ impl KafkaTopics {
         self.inner.voice.denial_reason()
     }
 
+    /// Where our members of a group stand, in words, for whoever wonders why nothing goes on.
+    pub fn describe_members(&self, group: &str) -> Vec<String> {
+        let members = self.inner.lock_members();
+        let ours = members.iter().filter_map(|(shared, _)| shared.upgrade());
+        let ours = ours.filter(|shared| *shared.group == *group);
+        ours.map(|shared| shared.lock_state().describe()).collect()
+    }
+
     /// Ends as a process does that is killed: nothing is committed or aborted, and every call fails. Only
     /// for tests, which have one process.
     #[doc(hidden)]

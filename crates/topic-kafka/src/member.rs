@@ -74,7 +74,7 @@ impl KafkaMember {
             std::iter::once(&membership.lead).chain(&membership.companions).map(named).collect();
         let state = membership.state.as_ref().map(named);
         check_topics(&inner, &topics, state.as_ref())?;
-        let shared = Arc::new(KafkaMemberShared::new());
+        let shared = Arc::new(KafkaMemberShared::new(membership.group.clone()));
         let wire = names::prefixed_name(settings, &membership.group);
         let silence = config::silence_limit(settings);
         let context = KafkaGroupContext::new(shared.clone(), inner.voice.clone(), silence);
@@ -133,13 +133,14 @@ impl KafkaMember {
     /// Does what blocks where it may.
     async fn run_blocking<T: Send + 'static, E: From<TopicError> + Send + 'static>(
         &self,
+        what: &'static str,
         work: impl FnOnce(&MemberClients) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
-        self.shared().lock_state().begin();
+        let call = self.shared().lock_state().begin_call(what);
         let crew = self.crew.clone();
         let done = tokio::task::spawn_blocking(move || {
             let done = work(&crew);
-            crew.shared.lock_state().end();
+            crew.shared.lock_state().end_call(call);
             done
         });
         done.await.map_err(|error| TopicError::Broken(format!("a call to kafka ended early: {error}")))?
@@ -234,8 +235,8 @@ impl KafkaMember {
         }
         let offsets = self.turn_offsets(&turn)?;
         let Turn { partition, generation, records, .. } = turn;
-        let outcome =
-            self.run_blocking(move |crew| crew.commit(partition, generation, &offsets, &records)).await;
+        let commit = move |crew: &MemberClients| crew.commit(partition, generation, &offsets, &records);
+        let outcome = self.run_blocking("it commits", commit).await;
         if let Err(CommitError::Lost(_)) = &outcome {
             self.lose(partition, generation);
         }
@@ -332,11 +333,13 @@ impl Member for KafkaMember {
             return Err(TopicError::Refused(format!("group `{}` has no state topic", self.crew.name)));
         };
         // It may have been lost a moment ago. The state is true all the same, and next that will be told.
-        self.run_blocking(move |crew| crew.retry_until_done(|| crew.restore(&state, partition))).await
+        let restore = move |crew: &MemberClients| crew.retry_until_done(|| crew.restore(&state, partition));
+        self.run_blocking("it restores", restore).await
     }
 
     async fn ends(&self, partition: u32) -> Result<TopicOffsets, TopicError> {
-        self.run_blocking(move |crew| crew.retry_until_done(|| crew.ends(partition))).await
+        let ends = move |crew: &MemberClients| crew.retry_until_done(|| crew.ends(partition));
+        self.run_blocking("it asks for ends", ends).await
     }
 
     fn positions(&self, partition: u32) -> TopicOffsets {
@@ -359,7 +362,8 @@ impl Member for KafkaMember {
         // Where it was lost meanwhile there is nothing to go back to, and next that will be told.
         let generation = self.shared().lock_state().generation(partition);
         let Some(generation) = generation else { return Ok(()) };
-        self.run_blocking(move |crew| crew.retry_until_done(|| crew.rewind(partition, generation))).await
+        let rewind = move |crew: &MemberClients| crew.retry_until_done(|| crew.rewind(partition, generation));
+        self.run_blocking("it rewinds", rewind).await
     }
 }
 

@@ -180,7 +180,7 @@ pub fn describe_window(window: &Window, is_paused: bool, now: UtcMillis) -> &'st
         (Some(Act::Cancel), _) => "cancelled by hand, closes now and tells nothing",
         (None, _) if window.due <= now => "due, closes now",
         (None, Some(HoldCause::Online)) => "held, they are online",
-        (None, Some(HoldCause::Quiet)) => "held, these are quiet hours",
+        (None, Some(HoldCause::Quiet)) => "held, by quiet hours or a pause",
         (None, Some(HoldCause::Cap)) => "held, a cap has no room",
         (None, None) if window.after.is_some() => "waits to see whether they come for what was told before",
         (None, None) => NOT_DUE,
@@ -384,7 +384,7 @@ mod tests {
         check(|_| {}, "not due yet");
         check(|window| window.due = UtcMillis(50), "due, closes now");
         check(|window| window.held = Some(HoldCause::Online), "held, they are online");
-        check(|window| window.held = Some(HoldCause::Quiet), "held, these are quiet hours");
+        check(|window| window.held = Some(HoldCause::Quiet), "held, by quiet hours or a pause");
         check(|window| window.held = Some(HoldCause::Cap), "held, a cap has no room");
         check(
             |window| (window.held, window.act) = (Some(HoldCause::Cap), Some(Act::Release)),

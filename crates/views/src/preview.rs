@@ -159,6 +159,11 @@ impl PreviewStudio {
         self.renderer.for_person(person).plan_title(plan, stated)
     }
 
+    /// What somebody calls a category, in the language that their profile states.
+    pub fn category_title(&self, person: &Person, name: &str, stated: Option<&str>) -> String {
+        self.renderer.for_person(person).category_title(name, stated)
+    }
+
     /// The title of a section for somebody, in the language that their profile states.
     pub fn section_title(&self, person: &Person, title: &str, stated: Option<&str>) -> String {
         self.renderer.for_person(person).section_title(title, stated)

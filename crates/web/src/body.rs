@@ -1,7 +1,8 @@
 //! How much of a request is read: so many bytes, in so much time, and no more in memory than has come.
 
 use axum::{
-    extract::Request,
+    Extension,
+    extract::{DefaultBodyLimit, Request},
     http::{HeaderMap, header},
 };
 use futures::StreamExt as _;
@@ -9,7 +10,7 @@ use model::Tenant;
 use tokio::time::timeout;
 
 use crate::{
-    limits::{BODIES_BYTES_MAX, BODY_TIME_MAX, BODY_UNIT_BYTES},
+    limits::{BODIES_BYTES_MAX, BODY_TIME_MAX, BODY_UNIT_BYTES, JSON_BYTES_MAX},
     permits::{OtherTenantCheck, TenantPermit, TenantPermits},
     problem::{HttpProblem, ProblemType},
 };
@@ -72,6 +73,21 @@ impl BodyReader {
     }
 }
 
+/// Bytes of a body that a path takes: whoever sends more is told how many.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyLimit(pub usize);
+
+impl Default for BodyLimit {
+    fn default() -> Self {
+        Self(JSON_BYTES_MAX)
+    }
+}
+
+/// A layer: no more than so many bytes.
+pub fn limit_body(bytes_max: usize) -> (DefaultBodyLimit, Extension<BodyLimit>) {
+    (DefaultBodyLimit::max(bytes_max), Extension(BodyLimit(bytes_max)))
+}
+
 /// Reads a body of which nothing is wanted, in the same bounds: an answer before its end is followed by the end of the
 /// connection, and a client that is told to come again shall find it there.
 pub async fn drain_body(request: Request, bytes_max: usize) {
@@ -87,14 +103,17 @@ pub async fn drain_body(request: Request, bytes_max: usize) {
     drop(timeout(BODY_TIME_MAX, read).await);
 }
 
+/// Whether the body is sent as it is: nobody here unpacks one.
+pub fn check_encoding(headers: &HeaderMap) -> Result<(), HttpProblem> {
+    if headers.get_all(header::CONTENT_ENCODING).iter().all(|encoding| encoding == "identity") {
+        return Ok(());
+    }
+    Err(HttpProblem::from_text(ProblemType::UnsupportedMediaType, "compressed bodies are not accepted"))
+}
+
 /// Whether the body is said to be something that is read; nothing said is as good.
 pub fn check_media_type(headers: &HeaderMap, known: &[&str]) -> Result<(), HttpProblem> {
-    if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-        return Err(HttpProblem::from_text(
-            ProblemType::UnsupportedMediaType,
-            "compressed bodies are not accepted",
-        ));
-    }
+    check_encoding(headers)?;
     let Some(given) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
     let essence = given.to_str().unwrap_or("?").split(';').next().unwrap_or_default().trim();
     if known.iter().any(|known| known.eq_ignore_ascii_case(essence)) {

@@ -39,7 +39,7 @@ pub async fn answer_other_origins(
     if !rule.persons.has_origins() {
         return next.run(request).await;
     }
-    let origin = find_listed_origin(request.headers(), &rule.persons);
+    let origin = rule.persons.find_listed_origin(request.headers());
     let mut response = match is_preflight(&request) {
         true => rule.answer_preflight(origin.is_some()),
         false => next.run(request).await,
@@ -57,16 +57,7 @@ pub async fn answer_other_origins(
 /// Whether a request is that of a script which may ask, and shows a token: browsers send one from elsewhere only after
 /// they were told that this site may.
 pub fn is_from_listed_site(headers: &HeaderMap, persons: &PersonAccess) -> bool {
-    bearer_token(headers).is_some() && find_listed_origin(headers, persons).is_some()
-}
-
-/// The site that asks, if it may.
-fn find_listed_origin(headers: &HeaderMap, persons: &PersonAccess) -> Option<HeaderValue> {
-    let mut given = headers.get_all(header::ORIGIN).iter();
-    match (given.next(), given.next()) {
-        (Some(origin), None) if persons.lists_origin(origin.to_str().ok()?) => Some(origin.clone()),
-        _ => None,
-    }
+    bearer_token(headers).is_some() && persons.find_listed_origin(headers).is_some()
 }
 
 /// Whether a browser asks what a script may do.

@@ -9,6 +9,7 @@ use axum::{
 };
 
 use crate::{
+    body_slip::say_plainly,
     limits::REASON_BYTES_MAX,
     problem::{HttpProblem, ProblemType},
 };
@@ -30,9 +31,9 @@ pub async fn describe_error(response: Response) -> Response {
     let line = to_bytes(body, REASON_BYTES_MAX).await.unwrap_or_default();
     let line = String::from_utf8_lossy(&line);
     let kind = ProblemType::from_status(status);
-    let detail = match leave_out_framework(line.trim()) {
-        "" => kind.title(),
-        line => line,
+    let detail = match line.trim() {
+        "" => kind.title().to_owned(),
+        line => say_without_framework(line),
     };
     let mut described = HttpProblem::new(kind, detail).into_response();
     for (name, value) in &parts.headers {
@@ -44,7 +45,15 @@ pub async fn describe_error(response: Response) -> Response {
     described
 }
 
-/// What the framework puts before the words that say what is wrong.
+/// What the framework says of a body that it does not read, and what is said instead.
+const FRAMEWORK_SENTENCES: [(&str, &str); 2] = [
+    (
+        "Failed to buffer the request body: length limit exceeded",
+        "the body has more bytes than this path takes",
+    ),
+    ("Failed to buffer the request body", "the body did not arrive whole"),
+];
+/// What it puts before the words that say what is wrong.
 const FRAMEWORK_WORDS: [&str; 4] = [
     "Failed to deserialize query string: ",
     "Failed to deserialize form body: ",
@@ -52,14 +61,26 @@ const FRAMEWORK_WORDS: [&str; 4] = [
     "Failed to deserialize the JSON body into the target type: ",
 ];
 
-/// A line without what only the framework would say.
-pub fn leave_out_framework(line: &str) -> &str {
-    FRAMEWORK_WORDS.iter().find_map(|words| line.strip_prefix(words)).unwrap_or(line)
+/// A line of the framework as the house would say it.
+fn say_without_framework(line: &str) -> String {
+    if let Some((_, sentence)) = FRAMEWORK_SENTENCES.iter().find(|(begins, _)| line.starts_with(begins)) {
+        return (*sentence).to_owned();
+    }
+    say_plainly(FRAMEWORK_WORDS.iter().find_map(|words| line.strip_prefix(words)).unwrap_or(line))
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::{Json, body::Body, http::StatusCode, middleware::from_fn, routing::post};
+    use std::collections::BTreeMap;
+
+    use axum::{
+        Json,
+        body::Body,
+        extract::Query,
+        http::StatusCode,
+        middleware::from_fn,
+        routing::{get, post},
+    };
     use tower::ServiceExt as _;
 
     use super::*;
@@ -67,9 +88,11 @@ mod tests {
     #[tokio::test]
     async fn the_framework_speaks_as_handlers_do() {
         let number = post(async |Json(number): Json<u32>| number.to_string());
+        let asks = get(async |Query(asked): Query<BTreeMap<String, u32>>| asked.len().to_string());
         let refuses = post(async || HttpProblem::conflict("not now"));
         let router = axum::Router::new()
             .route("/number", number)
+            .route("/asks", asks)
             .route("/refuses", refuses)
             .layer(from_fn(describe_errors));
         let ask = async |method: &str, path: &str, form: Option<&str>, body: &str| {
@@ -97,6 +120,14 @@ mod tests {
         check("GET", "/number", None, "", ProblemType::MethodNotAllowed).await;
         check("GET", "/nowhere", None, "", ProblemType::NotFound).await;
         check("POST", "/refuses", None, "", ProblemType::Conflict).await;
+        for (method, path, body, detail) in [
+            ("POST", "/number", "\"x\"", "a whole number from 0 is expected, not the text \\\"x\\\""),
+            ("POST", "/number", &*"1".repeat(3 << 20), "the body has more bytes than this path takes"),
+            ("GET", "/asks?limit=x", "", "invalid digit found in string"),
+        ] {
+            let (_, _, text) = ask(method, path, json, body).await;
+            assert!(text.contains(detail) && !text.contains("Failed to"), "{path}: {text}");
+        }
         let (_, headers, _) = ask("GET", "/number", None, "").await;
         assert_eq!(headers["allow"], "POST");
         assert_eq!(ask("POST", "/number", json, "7").await.0, StatusCode::OK);

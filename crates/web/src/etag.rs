@@ -1,8 +1,9 @@
 //! An answer that a client has already is not sent again.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 
 use axum::{
+    body::Bytes,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -23,7 +24,7 @@ pub struct CachedJson<T> {
 
 impl<T: Serialize> CachedJson<T> {
     /// The JSON of a `T`, for a request with these headers.
-    pub fn from_body(body: String, headers: &HeaderMap) -> Self {
+    pub fn from_body(body: &TaggedBody, headers: &HeaderMap) -> Self {
         Self { response: whole_or_unchanged(body, headers), of: PhantomData }
     }
 
@@ -39,18 +40,35 @@ impl<T> IntoResponse for CachedJson<T> {
     }
 }
 
+/// A body of JSON with its ETag, which may be sent more than once.
+#[derive(Clone, Debug)]
+pub struct TaggedBody {
+    body: Bytes,
+    etag: Arc<str>,
+}
+
+impl TaggedBody {
+    pub fn new(body: String) -> Self {
+        let hash = Sha256::digest(&body);
+        let digits: String = hash.iter().take(ETAG_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        Self { body: body.into(), etag: format!("\"{digits}\"").into() }
+    }
+
+    /// Bytes of the body.
+    pub fn size(&self) -> usize {
+        self.body.len()
+    }
+}
+
 /// A body of JSON, unless the client has it already.
-fn whole_or_unchanged(body: String, headers: &HeaderMap) -> Response {
-    let hash = Sha256::digest(&body);
-    let digits: String = hash.iter().take(ETAG_BYTES).map(|byte| format!("{byte:02x}")).collect();
-    let etag = format!("\"{digits}\"");
+fn whole_or_unchanged(TaggedBody { body, etag }: &TaggedBody, headers: &HeaderMap) -> Response {
     let common = [(header::CACHE_CONTROL, CACHE), (header::VARY, HeaderValue::from_static("authorization"))];
-    let tag = [(header::ETAG, etag.as_str())];
-    if is_cached(headers, &etag) {
+    let tag = [(header::ETAG, &**etag)];
+    if is_cached(headers, etag) {
         return (StatusCode::NOT_MODIFIED, common, tag).into_response();
     }
     let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    (common, tag, json, body).into_response()
+    (common, tag, json, body.clone()).into_response()
 }
 
 /// Whether the client says that it has this. Weak tags are compared as strong ones: RFC 9110, 13.1.2.

@@ -105,7 +105,7 @@ impl RequestGuard {
 
     /// What every request must pass.
     pub fn admits(&self, method: &Method, headers: &HeaderMap) -> Result<(), HttpProblem> {
-        self.admits_from(method, headers, false)
+        self.admits_from(method, headers, None)
     }
 
     /// The same where scripts of other sites may show the tokens of their persons.
@@ -115,10 +115,15 @@ impl RequestGuard {
         headers: &HeaderMap,
         persons: &PersonAccess,
     ) -> Result<(), HttpProblem> {
-        self.admits_from(method, headers, is_from_listed_site(headers, persons))
+        self.admits_from(method, headers, Some(persons))
     }
 
-    fn admits_from(&self, method: &Method, headers: &HeaderMap, is_listed: bool) -> Result<(), HttpProblem> {
+    fn admits_from(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        persons: Option<&PersonAccess>,
+    ) -> Result<(), HttpProblem> {
         let host = single_header(headers, &header::HOST)?;
         if let Some(hosts) = &self.hosts
             && !host.is_some_and(|host| hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host)))
@@ -128,7 +133,7 @@ impl RequestGuard {
                 "the `Host` of the request is not a name of this service",
             ));
         }
-        if method.is_safe() || is_listed {
+        if method.is_safe() || persons.is_some_and(|persons| is_from_listed_site(headers, persons)) {
             return Ok(());
         }
         let origin = single_header(headers, &header::ORIGIN)?;
@@ -143,10 +148,14 @@ impl RequestGuard {
         if from_here && matches!(site, None | Some("same-origin" | "none")) {
             return Ok(());
         }
-        Err(HttpProblem::from_text(
+        let refusal = HttpProblem::from_text(
             ProblemType::ForeignOrigin,
             "this page belongs to another site, which may not change anything here",
-        ))
+        );
+        Err(match persons {
+            Some(persons) => persons.explain_refusal(refusal, headers),
+            None => refusal,
+        })
     }
 
     /// What a request may do by the token in its header.
@@ -342,22 +351,29 @@ mod tests {
         let origins = vec!["https://shop.example".to_owned()];
         let login = PersonIssuer::new(tenant, "i".to_owned(), "a".to_owned(), origins);
         let persons = PersonAccess::new(vec![Arc::new(login)]);
-        let check = |lines: &[(&'static str, &str)], admitted: bool| {
-            let mut all = vec![("host", "127.0.0.1:7280"), ("sec-fetch-site", "cross-site")];
+        let check = |lines: &[(&'static str, &str)], refusal: Option<ProblemType>| {
+            let mut all = vec![("sec-fetch-site", "cross-site")];
             all.extend(lines);
-            let found = guard(false).admits_persons(&Method::POST, &headers(&all), &persons);
-            assert_eq!(found.is_ok(), admitted, "{lines:?}");
-            assert!(guard(false).admits(&Method::POST, &headers(&all)).is_err());
+            let ask = |host: &str, persons: Option<&PersonAccess>| {
+                let lines = headers(&[&[("host", host)], &all[..]].concat());
+                guard(false).admits_from(&Method::POST, &lines, persons).err().map(|problem| problem.kind)
+            };
+            let foreign = Some(ProblemType::ForeignOrigin);
+            assert_eq!(ask("127.0.0.1:7280", Some(&persons)), refusal, "{lines:?}");
+            assert_eq!(ask("127.0.0.1:7280", None), foreign, "{lines:?}");
+            assert_eq!(ask("evil.example", Some(&persons)), foreign, "{lines:?}");
         };
         let (site, token) = (("origin", "https://shop.example"), ("authorization", "Bearer x"));
-        check(&[site, token], true);
+        let (needs_token, foreign) = (Some(ProblemType::Unauthorized), Some(ProblemType::ForeignOrigin));
+        check(&[site, token], None);
         // What a browser brings along by itself is no token.
-        check(&[site], false);
-        check(&[site, ("cookie", "tidings=x")], false);
-        check(&[site, ("authorization", "Basic x")], false);
-        check(&[("origin", "https://evil.example"), token], false);
-        check(&[("origin", "null"), token], false);
-        check(&[token], false);
+        check(&[site], needs_token);
+        check(&[site, ("cookie", "tidings=x")], needs_token);
+        check(&[site, ("authorization", "Basic x")], needs_token);
+        check(&[("origin", "https://evil.example")], foreign);
+        check(&[("origin", "https://evil.example"), token], foreign);
+        check(&[("origin", "null"), token], foreign);
+        check(&[token], foreign);
     }
 
     #[test]

@@ -6,13 +6,14 @@
 //! to whoever asks; [`error_layer`] says it for the framework too. [`api_key`] is who asks, [`origin`] from which page, and
 //! [`guard`] what a process with pages lets in. [`person_token`] is what a tenant's login signs for a person, [`person_access`] who
 //! may ask for what is of one, [`cross_origin`] from which other sites. [`permits`] is how much is in hand at once, [`body`] how much of a request is
-//! read, [`json_body`] what is read of it; [`limits`] has the numbers. [`answer`] has answers whose type says their status.
+//! read, [`json_body`] what is read of it, and [`body_slip`] what is wrong with it; [`limits`] has the numbers. [`answer`] has answers whose type says their status.
 //! [`idempotency`] gives the first answer again, [`pagination`] reads what is asked of a list, and [`etag`] saves an answer
 //! that a client has. [`description`] makes OpenAPI of the types of handlers.
 
 pub mod answer;
 pub mod api_key;
 pub mod body;
+pub mod body_slip;
 pub mod cross_origin;
 pub mod description;
 pub mod error_layer;

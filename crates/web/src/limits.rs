@@ -10,6 +10,8 @@ pub const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
 pub const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes of a body that are counted as one.
 pub const BODY_UNIT_BYTES: usize = 1024;
+/// Bytes of a body of JSON where its path says nothing else; axum takes as many.
+pub const JSON_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Bytes of an idempotency key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// What `Retry-After` says when an engine is busy.

@@ -26,9 +26,12 @@ impl ListParams {
         for (at, (name, _)) in given.iter().enumerate() {
             if !known.contains(&name.as_str()) {
                 let name: String = name.chars().take(QUOTED_CHARS_MAX).collect();
-                let known = known.join(", ");
+                let known = match known {
+                    [] => "there are none here".to_owned(),
+                    known => format!("the parameters are {}", known.join(", ")),
+                };
                 return Err(HttpProblem::bad_request(format_args!(
-                    "there is no parameter `{name}`: the parameters are {known}"
+                    "there is no parameter `{name}`: {known}"
                 )));
             }
             if given[..at].iter().any(|(before, _)| before == name) {
@@ -88,6 +91,9 @@ mod tests {
         check(&[("after", "x")], "there is no parameter `after`: the parameters are since, limit");
         check(&[("limit", "1"), ("since", ""), ("limit", "1")], "limit: it is given twice");
         check(&[(&"a".repeat(1_000), "")], &format!("`{}`", "a".repeat(QUOTED_CHARS_MAX)));
+        let given = Ok(Query(vec![("x".to_owned(), String::new())]));
+        let problem = ListParams::parse(given, &[]).unwrap_err();
+        assert_eq!(problem.detail, "there is no parameter `x`: there are none here");
     }
 
     #[test]

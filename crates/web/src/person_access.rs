@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use house_facts::KeyScope;
 use model::{Person, Tenant, UtcMillis};
 use tokio::sync::Notify;
@@ -79,7 +79,7 @@ impl fmt::Debug for PersonIssuer {
 pub struct VerifiedPerson {
     pub tenant: Tenant,
     pub person: Person,
-    /// Until when that holds, for what goes on after the answer has begun.
+    /// Until when the token is taken, for what goes on after the answer has begun.
     pub expires: UtcMillis,
 }
 
@@ -122,6 +122,26 @@ impl PersonAccess {
     /// Whether scripts of this site may show tokens.
     pub fn lists_origin(&self, origin: &str) -> bool {
         self.issuers().iter().any(|issuer| issuer.origins.iter().any(|listed| listed == origin))
+    }
+
+    /// The site that asks, if its scripts may.
+    pub fn find_listed_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let mut given = headers.get_all(header::ORIGIN).iter();
+        match (given.next(), given.next()) {
+            (Some(origin), None) if self.lists_origin(origin.to_str().ok()?) => Some(origin.clone()),
+            _ => None,
+        }
+    }
+
+    /// What a page of elsewhere is told: a site that may ask lacks nothing but its person's token.
+    pub fn explain_refusal(&self, refusal: HttpProblem, headers: &HeaderMap) -> HttpProblem {
+        match self.find_listed_origin(headers) {
+            Some(_) => HttpProblem::from_text(
+                ProblemType::Unauthorized,
+                "a person's token is needed: `Authorization: Bearer <token>`",
+            ),
+            None => refusal,
+        }
     }
 
     /// Returns when a token has named a key that is not there; one of the issuers knows of it.
@@ -210,7 +230,7 @@ impl PersonDoor {
     }
 
     /// Who asks: a service with a key of this scope, or a person. Where no key is needed, who shows something is a person
-    /// all the same: a token that counts for nothing must not be as good as none.
+    /// all the same: an invalid token must not be as good as none.
     pub fn authenticate(
         &self,
         headers: &HeaderMap,
@@ -224,7 +244,7 @@ impl PersonDoor {
         let is_open = self.services.keys.current().is_none();
         let takes_tokens = self.persons.has_issuers();
         if is_open && !(takes_tokens && headers.contains_key(header::AUTHORIZATION)) {
-            check_same_origin(headers)?;
+            check_same_origin(headers).map_err(|refusal| self.persons.explain_refusal(refusal, headers))?;
             return Ok(PersonCaller::Service(self.services.tenant.clone()));
         }
         match bearer_token(headers) {

@@ -13,7 +13,7 @@ use jsonwebtoken::{
     jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse},
 };
 use model::{Person, UtcMillis};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::limits::{
@@ -25,6 +25,10 @@ use crate::limits::{
 const ED25519_KEY_BYTES: usize = 32;
 const P256_POINT_BYTES: usize = 65;
 
+const EXP_FLAW: TokenFlaw = TokenFlaw("the `exp` of the token is not a number of seconds since 1970");
+const NBF_FLAW: TokenFlaw = TokenFlaw("the `nbf` of the token is not a number of seconds since 1970");
+const IAT_FLAW: TokenFlaw = TokenFlaw("the `iat` of the token is not a number of seconds since 1970");
+
 /// The public keys of a tenant's login.
 pub struct PersonKeySet(Vec<TokenKey>);
 
@@ -35,7 +39,7 @@ struct TokenKey {
     key: DecodingKey,
 }
 
-/// Why a token counts for nothing, without a word of what stands in it.
+/// Why a token is invalid, without a word of what stands in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenFlaw(pub &'static str);
 
@@ -47,15 +51,25 @@ pub struct ClaimedToken<'a> {
     claims: TokenClaims,
 }
 
-/// Whose token it is, and until when it is good.
+/// Whose token it is, and until when it is taken: for a tolerance longer than its `exp` says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TokenHolder {
     pub person: Person,
     pub expires: UtcMillis,
 }
 
-/// A claim that is given twice is refused when they are read, and one that is not known is left alone.
+/// The claims as they stand there. One that is given twice is refused when they are read, and one that is not known is left
+/// alone.
 #[derive(Deserialize)]
+struct RawClaims {
+    iss: Option<Value>,
+    aud: Option<Value>,
+    sub: Option<Value>,
+    exp: Option<Value>,
+    nbf: Option<Value>,
+    iat: Option<Value>,
+}
+
 struct TokenClaims {
     iss: String,
     aud: TokenAudience,
@@ -148,6 +162,31 @@ impl TokenKey {
     }
 }
 
+impl TokenClaims {
+    fn from_raw(RawClaims { iss, aud, sub, exp, nbf, iat }: RawClaims) -> Result<Self, TokenFlaw> {
+        const NO_LIST: TokenFlaw = TokenFlaw("the `aud` of the token is neither text nor a list of texts");
+        Ok(Self {
+            iss: read_claim(
+                iss.ok_or(TokenFlaw("the token has no `iss`"))?,
+                TokenFlaw("the `iss` of the token is not text"),
+            )?,
+            aud: read_claim(aud.ok_or(TokenFlaw("the token has no `aud`"))?, NO_LIST)?,
+            sub: read_claim(
+                sub.ok_or(TokenFlaw("the token has no `sub`"))?,
+                TokenFlaw("the `sub` of the token is not text"),
+            )?,
+            exp: read_claim(exp.ok_or(TokenFlaw("the token has no `exp`"))?, EXP_FLAW)?,
+            nbf: nbf.map(|nbf| read_claim(nbf, NBF_FLAW)).transpose()?,
+            iat: iat.map(|iat| read_claim(iat, IAT_FLAW)).transpose()?,
+        })
+    }
+}
+
+/// What is wrong with it is said without its value.
+fn read_claim<T: DeserializeOwned>(claim: Value, flaw: TokenFlaw) -> Result<T, TokenFlaw> {
+    serde_json::from_value(claim).map_err(|_| flaw)
+}
+
 impl<'a> ClaimedToken<'a> {
     pub fn parse(text: &'a str) -> Result<Self, TokenFlaw> {
         const UNREADABLE: TokenFlaw = TokenFlaw("the token cannot be read");
@@ -161,8 +200,9 @@ impl<'a> ClaimedToken<'a> {
         if header.crit.is_some() {
             return Err(TokenFlaw("the token needs what is not understood here (`crit`)"));
         }
-        let claims: TokenClaims = insecure_decode_claims(text)
-            .map_err(|_| TokenFlaw("the token lacks a claim, or has a wrong one"))?;
+        let claims: RawClaims = insecure_decode_claims(text)
+            .map_err(|_| TokenFlaw("the claims of the token cannot be read, or it has one of them twice"))?;
+        let claims = TokenClaims::from_raw(claims)?;
         Ok(Self { text, algorithm: header.alg, key_id: header.kid, claims })
     }
 
@@ -186,7 +226,7 @@ impl<'a> ClaimedToken<'a> {
             return Err(TokenFlaw("the token is by a key that is not known"));
         }
         // The claims were read from the same bytes.
-        let is_signed = candidates.any(|one| decode::<TokenClaims>(self.text, &one.key, &validation).is_ok());
+        let is_signed = candidates.any(|one| decode::<RawClaims>(self.text, &one.key, &validation).is_ok());
         if !is_signed {
             return Err(TokenFlaw("the signature of the token is wrong"));
         }
@@ -196,20 +236,22 @@ impl<'a> ClaimedToken<'a> {
         Ok(TokenHolder { person, expires })
     }
 
-    /// When it expires, if that is ahead and not too far.
+    /// Until when it is taken, if that is ahead and not too far.
     fn check_times(&self, now: UtcMillis) -> Result<UtcMillis, TokenFlaw> {
-        const NO_TIME: TokenFlaw = TokenFlaw("a time in the token is no number of seconds");
         let TokenClaims { exp, nbf, iat, .. } = &self.claims;
         let latest = now.plus(PERSON_TOKEN_LEEWAY_MS);
-        let expires = read_seconds(*exp).ok_or(NO_TIME)?;
-        if expires.plus(PERSON_TOKEN_LEEWAY_MS) <= now {
+        let stated = read_seconds(*exp).ok_or(EXP_FLAW)?;
+        let expires = stated.plus(PERSON_TOKEN_LEEWAY_MS);
+        if expires <= now {
             return Err(TokenFlaw("the token has expired"));
         }
-        if expires > latest.plus(PERSON_TOKEN_LIFE_MS_MAX) {
+        if stated > latest.plus(PERSON_TOKEN_LIFE_MS_MAX) {
             return Err(TokenFlaw("the token is good for longer than a day"));
         }
-        for begins in [nbf, iat].into_iter().flatten() {
-            if read_seconds(*begins).ok_or(NO_TIME)? > latest {
+        for (begins, flaw) in [(nbf, NBF_FLAW), (iat, IAT_FLAW)] {
+            if let Some(begins) = begins
+                && read_seconds(*begins).ok_or(flaw)? > latest
+            {
                 return Err(TokenFlaw("the token is not good yet"));
             }
         }

@@ -65,7 +65,7 @@ problem_types! {
     Unauthorized "unauthorized" 401 "A key is needed"
         "the API key or the token is missing or unknown"
         "with a key";
-    InvalidToken "invalid-token" 401 "The token counts for nothing"
+    InvalidToken "invalid-token" 401 "The token is invalid"
         "a person's token has expired, is by another login or for another audience, or cannot be read; `detail` says which"
         "with a new token";
     Forbidden "forbidden" 403 "This is not allowed"

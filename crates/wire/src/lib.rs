@@ -5,7 +5,7 @@
 //! large audience, [`pending`] the announcements, [`inbox`] all that concerns one person, [`window`] what is
 //! remembered of them, [`ready`] what is due, [`quarantine`] what could not be used, [`erasure`] how far it is to
 //! forget somebody. Each has `encode` and
-//! `decode`. [`archive`] is no record of a topic but a file of rows, [`token`] what the link of a mail carries,
+//! `decode`. [`archive`] is no record of a topic but a file of rows, [`token`] what the link of a mail carries, [`mark_right`] that of a push,
 //! and [`return_path`] what its return path does. [`returns`] is what came back, for readers outside.
 //!
 //! A record is Avro in single-object encoding: two fixed bytes, the fingerprint of the schema it was
@@ -63,6 +63,7 @@ pub mod ready;
 pub mod replay;
 pub mod returns;
 
+pub mod mark_right;
 pub mod return_path;
 pub mod token;
 pub mod trace;

@@ -153,6 +153,7 @@ impl<'a> ReadyDto<'a> {
             entries: self.entries.into_iter().map(ReadyEntryDto::model).collect::<Result<_, _>>()?,
             more: self.more,
             badge: self.badge.is_some(),
+            renews: None,
         })
     }
 }

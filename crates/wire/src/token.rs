@@ -26,6 +26,7 @@ const PROOF_BYTES: usize = 32;
 /// A prefix that distinguishes these signatures from all others made with this secret.
 const DOMAIN: &[u8] = b"tidings link\0";
 const ANONYMOUS: &[u8] = b"tidings anonymous\0";
+const OFFER: &[u8] = b"tidings offer\0";
 
 /// What a link may speak for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,6 +130,17 @@ pub fn sign_token(token: &LinkToken, secret: &LinkSecret) -> String {
     let proof = secret.sign_bytes(DOMAIN, &bytes);
     bytes.extend_from_slice(&proof);
     URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The proof that a page of ours offered this, for a form that brings it back.
+pub fn sign_offer(offer: &[u8], secret: &LinkSecret) -> String {
+    URL_SAFE_NO_PAD.encode(secret.sign_bytes(OFFER, offer))
+}
+
+/// Whether a page of ours offered this.
+pub fn is_offered(proof: &str, offer: &[u8], secret: &LinkSecret) -> bool {
+    let given = URL_SAFE_NO_PAD.decode(proof).unwrap_or_default();
+    given.len() == PROOF_BYTES && secret.is_signed(OFFER, offer, &given)
 }
 
 /// What a text speaks for, if it was signed with this secret. Nothing is read of one that was not.

@@ -3,7 +3,7 @@
 
 use std::{process::Command, thread, time::Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::{
     engines::GateEngines,
@@ -39,6 +39,10 @@ const WAITING: [(&str, &[(&str, &str)]); 3] = [
 /// the time for them.
 const WAITING_PARTS: [(&str, &str, &str); 1] = [("scenarios", "real::", "kills")];
 
+/// What computes goes behind what waits by so much: the lanes that wait need the processors rarely, but then at once, and
+/// the longest of them is how long all takes.
+const NICENESS: i32 = 5;
+
 /// What one test binary is run with.
 #[derive(PartialEq, Eq, Debug)]
 struct SuiteRun<'a> {
@@ -71,6 +75,8 @@ pub fn run_lanes(
         let engines = &engines;
         let waiting: Vec<_> =
             WAITING.iter().map(|&(lane, _)| scope.spawn(move || run_lane(lane, suites, engines))).collect();
+        // Of this thread alone, and of the processes that it starts.
+        rustix::process::nice(NICENESS).context("letting others go first")?;
         let mut reports = run_lane(COMPUTING, suites, engines)?;
         afterwards(&reports, engines);
         for lane in waiting {

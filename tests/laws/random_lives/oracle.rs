@@ -155,7 +155,7 @@ impl PlanOracle {
             return Err("is of no plan".to_owned());
         };
         let acted = self.is_acted_on(ready);
-        if ready.is_badge() {
+        if ready.is_wordless() {
             return Ok(());
         }
         self.check_room(ready, plan)?;

@@ -3,7 +3,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    thread,
+    thread::{self, ScopedJoinHandle},
     time::Duration,
 };
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::{
     cast::{CastMember, ComingHabit, StoryCast},
     now_ms,
-    script::{NoteScript, SaidNote},
+    script::NoteScript,
     story::{StorySighting, WindowStory},
 };
 use crate::house::{RealHouse, pause_for};
@@ -33,9 +33,11 @@ const LAST: i64 = 1_000;
 const AFTER: i64 = 6_000;
 /// Who comes again comes so much later: sooner it is no news to the house.
 const AGAIN: i64 = 33_000;
-/// So long before nine it is looked for whom something waits, also where each answer takes seconds; who was told of so many
-/// things has one that is still true.
-const LOOK: i64 = 12_000;
+/// From so long before nine it is looked for whom something waits, at each tick until somebody was found: where each answer
+/// takes seconds, one look finds nobody.
+const LOOK: i64 = 20_000;
+/// Who was told of so many things so long before nine has one that is still true.
+const LONG_SAID: i64 = 12_000;
 const MANY: usize = 5;
 
 pub struct StoryPlot<'a> {
@@ -46,71 +48,89 @@ pub struct StoryPlot<'a> {
     pub story: WindowStory,
     came: Option<i64>,
     has_moved: bool,
-    has_looked: bool,
+    /// How much of that was said long before nine.
+    long_said: Option<usize>,
+}
+
+/// Whom something waits for at nine, still to be asked: those who stay and are not let out.
+struct WaitingLook<'a> {
+    house: &'a RealHouse,
+    plan: String,
+    nine: i64,
+    staying: Vec<String>,
 }
 
 impl<'a> StoryPlot<'a> {
     pub fn new(house: &'a RealHouse, cast: StoryCast) -> Self {
         let story = WindowStory { people: cast.people.clone(), nine: cast.nine, ..WindowStory::default() };
-        let (has_moved, has_looked) = Default::default();
-        Self { house, cast, script: NoteScript::default(), story, came: None, has_moved, has_looked }
+        let (came, has_moved, long_said) = Default::default();
+        Self { house, cast, script: NoteScript::default(), story, came, has_moved, long_said }
     }
 
     pub fn play(&mut self, killed: &AtomicBool) -> Result<()> {
-        let mut tick = 0;
-        while now_ms() < self.cast.nine + AFTER || !killed.load(Ordering::SeqCst) {
-            let took = SteadyStopwatch::start();
-            self.tick(tick)?;
-            tick += 1;
-            self.send_presence()?;
-            let left = self.cast.nine - now_ms();
-            if left < EARLY {
-                self.release_early();
+        thread::scope(|scope| {
+            let mut tick = 0;
+            // Beside the ticks: an answer may take longer than there is time.
+            let mut look: Option<ScopedJoinHandle<'_, Vec<String>>> = None;
+            while now_ms() < self.cast.nine + AFTER || !killed.load(Ordering::SeqCst) {
+                let took = SteadyStopwatch::start();
+                let left = self.play_tick(tick)?;
+                tick += 1;
+                if let Some(over) = look.take_if(|look| look.is_finished()) {
+                    self.note_waiting(&over.join().unwrap_or_default());
+                }
+                if (1..LOOK).contains(&left) && look.is_none() && self.story.awaits.is_empty() {
+                    let asks = self.prepare_look();
+                    look = Some(scope.spawn(move || asks.find_waiting()));
+                }
+                pause_for(TICK.saturating_sub(took.elapsed()));
             }
-            if left < TRAVEL && !self.has_moved {
-                self.has_moved = true;
-                self.house.say("/v1/facts", &self.cast.move_facts())?;
+            if let Some(look) = look {
+                self.note_waiting(&look.join().unwrap_or_default());
             }
-            if left < LOOK && !self.has_looked {
-                self.has_looked = true;
-                self.look_for_waiting();
-            }
-            pause_for(TICK.saturating_sub(took.elapsed()));
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
-    /// Looks for whom something waits for nine, that is still true then, of those who stay and are not let out. Who is asked may
-    /// be busy, so all are asked at once.
-    fn look_for_waiting(&mut self) {
-        let (house, cast, story) = (self.house, &self.cast, &mut self.story);
-        let is_due = |window: &Value| {
-            window["plan"] == cast.plan()
-                && window["due"].as_str().and_then(UtcMillis::parse) == Some(UtcMillis(cast.nine))
-        };
-        let waits = |person: &str| {
-            let windows = house.windows(person).unwrap_or_default();
-            windows.iter().any(is_due) && now_ms() < cast.nine
-        };
+    /// What happens at one tick; how long it is until nine after that.
+    fn play_tick(&mut self, tick: u64) -> Result<i64> {
+        self.tick(tick)?;
+        self.send_presence()?;
+        let left = self.cast.nine - now_ms();
+        if left < EARLY {
+            self.release_early();
+        }
+        if left < TRAVEL && !self.has_moved {
+            self.has_moved = true;
+            self.house.say("/v1/facts", &self.cast.move_facts())?;
+        }
+        if left < LONG_SAID {
+            self.long_said.get_or_insert(self.story.said.len());
+        }
+        Ok(left)
+    }
+
+    fn prepare_look(&self) -> WaitingLook<'a> {
+        let nine = self.cast.nine;
         // A night of their own holds it longer.
         let stays = |who: &CastMember| {
-            let is_quiet = who.quiet.as_ref().is_some_and(|quiet| quiet.contains(&cast.nine));
+            let is_quiet = who.quiet.as_ref().is_some_and(|quiet| quiet.contains(&nine));
             who.has_nine && !who.is_early && !is_quiet
         };
-        let staying = story.people.iter().filter(|(_, who)| stays(who)).map(|(person, _)| person);
-        let waiting: Vec<&String> = thread::scope(|scope| {
-            let waits = &waits;
-            let asked: Vec<_> = staying.map(|person| (person, scope.spawn(move || waits(person)))).collect();
-            let waiting =
-                asked.into_iter().filter_map(|(person, asked)| asked.join().ok()?.then_some(person));
-            waiting.collect()
-        });
-        for person in waiting {
-            let own = |said: &&SaidNote| said.person == *person && said.kind == "dated" && !said.is_gone;
-            if story.said.iter().filter(own).count() >= MANY {
-                story.awaits.insert(person.clone());
-            }
-        }
+        let staying = self.story.people.iter().filter(|(_, who)| stays(who));
+        let staying = staying.map(|(person, _)| person.clone()).collect();
+        WaitingLook { house: self.house, plan: self.cast.plan().to_owned(), nine, staying }
+    }
+
+    /// Takes in who was seen waiting. What is said after that makes it no less true: each note is about a thing of its own, so
+    /// one that is taken back takes back no other, and what the house hears after nine has a window of its own.
+    fn note_waiting(&mut self, seen: &[String]) {
+        let WindowStory { said, awaits, .. } = &mut self.story;
+        let long_said = said.iter().take(self.long_said.unwrap_or(usize::MAX));
+        let true_ones = long_said.filter(|said| said.kind == "dated" && !said.is_gone);
+        let has_many =
+            |person: &&String| true_ones.clone().filter(|said| said.person == **person).count() >= MANY;
+        awaits.extend(seen.iter().filter(has_many).cloned());
     }
 
     fn tick(&mut self, tick: u64) -> Result<()> {
@@ -155,5 +175,26 @@ impl<'a> StoryPlot<'a> {
                 who.released = self.house.release_one(&plan, person, at).unwrap_or(true).then_some(at);
             }
         }
+    }
+}
+
+impl WaitingLook<'_> {
+    /// Those with a window that is due at nine, seen before that. Who is asked may be busy, so all are asked at once.
+    fn find_waiting(&self) -> Vec<String> {
+        let is_due = |window: &Value| {
+            window["plan"] == self.plan.as_str()
+                && window["due"].as_str().and_then(UtcMillis::parse) == Some(UtcMillis(self.nine))
+        };
+        let waits = |person: &str| {
+            let windows = self.house.windows(person).unwrap_or_default();
+            windows.iter().any(is_due) && now_ms() < self.nine
+        };
+        thread::scope(|scope| {
+            let (waits, staying) = (&waits, self.staying.iter());
+            let asked: Vec<_> = staying.map(|person| (person, scope.spawn(move || waits(person)))).collect();
+            let waiting =
+                asked.into_iter().filter_map(|(person, asked)| asked.join().ok()?.then_some(person));
+            waiting.cloned().collect()
+        })
     }
 }

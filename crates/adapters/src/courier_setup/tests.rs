@@ -33,9 +33,11 @@ fn message(devices: &[PushDevice]) -> Message {
         longer: "all of it".to_owned(),
         image: None,
         opens: None,
+        links: courier::MessageLinks::default(),
         silent: false,
         badge: None,
         wordless: false,
+        replaces: false,
         withdrawn: Vec::new(),
         expires: UtcMillis(i64::MAX),
     };

@@ -6,7 +6,7 @@ use model::{
     AudienceMatch, Channel, EntryKey, EntryReason, EventKey, Kind, Person, Tenant, ValueCell, VersionedState,
     WorldSnapshot,
 };
-use preferences::{PreferenceChoice, PreferenceScope};
+use preferences::{PreferenceChoice, PreferenceScope, ReadingPlace};
 
 use super::subject_ref;
 use crate::{
@@ -46,7 +46,7 @@ struct ChoiceScene {
     world: WorldSnapshot,
 }
 
-type PreferenceWord<'a> = (PreferenceScope<'a>, Option<Channel>, PreferenceChoice);
+type PreferenceWord<'a> = (PreferenceScope<'a>, Option<ReadingPlace>, PreferenceChoice);
 
 impl ChoiceScene {
     fn new() -> Self {
@@ -67,9 +67,9 @@ impl ChoiceScene {
             (subject_ref("page:1"), Person::new("ben").unwrap(), Person::new("ann").unwrap());
         let (tenant, none) = (Tenant::new(tenant).unwrap(), VersionedState::default());
         let mut preferences = VersionedState::default();
-        for (scope, channel, choice) in words {
+        for (scope, place, choice) in words {
             let value = Some(PreferenceChoice::to_value(Some(*choice)));
-            preferences.set(&scope.field(*channel), ValueCell { version: 1, value });
+            preferences.set(&scope.field(*place), ValueCell { version: 1, value });
         }
         let reader = ReaderFacts {
             tenant: &tenant,
@@ -84,7 +84,7 @@ impl ChoiceScene {
             key: EntryKey { occurred: example_moment().now, event: EventKey([0; 16]) },
             actor: Some(&ben),
             reasons: &BTreeSet::new(),
-            channel: Channel::Push,
+            place: Channel::Push.into(),
             moment: example_moment(),
         };
         let found = catalogue.find_choice(world, &reader, &told, (&reason, &catalogue.kinds[kind]));
@@ -129,13 +129,17 @@ fn the_nearest_word_counts() {
     let same = [(PreferenceScope::Thread(&book), None, off), (PreferenceScope::Subject(&page), None, off)];
     scene.check("edited", "main", &same, "off by subject page:1 and thread book:1");
     let kind = PreferenceScope::Kind(&edited);
-    let channels = [(kind, None, off), (kind, Some(Channel::Push), on), (kind, Some(Channel::Email), digest)];
+    let channels = [
+        (kind, None, off),
+        (kind, Some(Channel::Push.into()), on),
+        (kind, Some(Channel::Email.into()), digest),
+    ];
     scene.check("edited", "main", &channels, "on by push/kind edited");
     // Words about other kinds, channels, things and people say nothing.
     let (other, cem) = (subject_ref("page:2"), Person::new("cem").unwrap());
     let others = [
         (PreferenceScope::Kind(&linked), None, off),
-        (PreferenceScope::Kind(&edited), Some(Channel::Email), off),
+        (PreferenceScope::Kind(&edited), Some(Channel::Email.into()), off),
         (PreferenceScope::Subject(&other), None, off),
         (PreferenceScope::About(&linked, &page), None, off),
         (PreferenceScope::Thread(&page), None, off),
@@ -158,6 +162,7 @@ fn a_choice_that_changes_nothing_says_why() {
     check("kind alarm", "`alarm` is critical, so it is told whatever people choose");
     check("about alarm page:1", "`alarm` is critical, so it is told whatever people choose");
     check("email/kind edited", "`edited` is never told on `email`");
+    check("feed/kind edited", "");
     check("email/all", "all that it is about is never told on `email`");
     check("subject book:1", "no kind is about a `book`");
     check("thread page:1", "no kind has a `page` as its thread");

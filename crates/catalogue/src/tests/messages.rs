@@ -94,6 +94,11 @@ fn messages_are_typed_as_texts_are() {
         "{title: '{{ say(\"works\") }}',",
         &["dir/catalogue.yaml:38:25: there is no message `works`"],
     );
+    check(
+        "words: words\n",
+        "words: words\ncategories:\n  offers: {title: '{{ say(\"offers\") }}'}\n",
+        &["dir/catalogue.yaml:6:27: there is no message `offers`"],
+    );
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn judge_scene(catalogue: &Catalogue, scene: &TruthScene, reasons: &BTreeSet<Ent
         key: EntryKey { occurred: occurred(), event: EventKey([0; 16]) },
         actor: Some(&cleo),
         reasons,
-        channel: Channel::Email,
+        place: Channel::Email.into(),
         moment: example_moment(),
     };
     match reasons_that_hold(&scene.world, &reader, &told, catalogue) {

@@ -169,7 +169,9 @@ pub struct PersonArgs {
 #[derive(Debug, Args)]
 pub struct FeedbackArgs {
     /// What they did with the entries
-    #[arg(value_parser = ["read", "cleared", "viewed", "unread", "restored", "saved", "unsaved", "snoozed"])]
+    #[arg(value_parser = [
+        "read", "cleared", "viewed", "unread", "restored", "saved", "unsaved", "snoozed", "unsnoozed",
+    ])]
     pub what: String,
     /// The person's id, as services know it
     pub person: String,

@@ -38,6 +38,12 @@ pub struct SizeArgs {
     /// What each person follows
     #[arg(long, value_name = "NUMBER", default_value_t = USUAL.follows, value_parser = parse_amount)]
     pub follows: f64,
+    /// Pages of their feed that each person looks at a day
+    #[arg(long, value_name = "NUMBER", default_value_t = USUAL.pages_per_day, value_parser = parse_amount)]
+    pub pages_per_day: f64,
+    /// How many people have a stream of their feed open in the busiest hour, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = USUAL.streams_percent, value_parser = parse_share)]
+    pub streams_share: f64,
     /// All mails of a day leave within this time, such as 30m or 2h
     #[arg(long, value_name = "TIME", default_value = "60m", value_delimiter = ',', value_parser = parse_minutes)]
     pub digests_within: Vec<u32>,
@@ -87,6 +93,13 @@ fn parse_percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a percentage from 1 to 100".to_owned())
 }
 
+fn parse_share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| "a percentage from 0 to 100".to_owned())
+}
+
 fn parse_minutes(text: &str) -> Result<u32, String> {
     let (digits, times) = match text.strip_suffix('h') {
         Some(digits) => (digits, 60),
@@ -109,6 +122,8 @@ impl SizeArgs {
             mails_per_day: self.mails_per_day,
             pushes_per_day: self.pushes_per_day,
             follows: self.follows,
+            pages_per_day: self.pages_per_day,
+            streams_percent: self.streams_share,
             digest_minutes: minutes(at).unwrap_or(USUAL.digest_minutes),
             peak_hour_percent: self.peak_hour_share,
             replication: self.replication,

@@ -86,6 +86,7 @@ fn test_call(config: &Config, address: &str, hook: Hook) -> anyhow::Result<Messa
             longer: String::new(),
             image: None,
             opens: None,
+            links: courier::MessageLinks::default(),
             silent: true,
             told: vec![courier::CallItem {
                 section: "Test".to_owned(),

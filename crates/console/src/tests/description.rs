@@ -91,6 +91,9 @@ async fn every_operation_says_who_may_ask_and_what_can_go_wrong() {
         assert!(security.contains(expected), "{place}: {security}");
         let responses = operation["responses"].as_object().unwrap();
         assert!(responses.keys().any(|status| status.starts_with('2')), "{place}");
+        // What a client has is not sent to it, if it can say so.
+        let takes_tag = operation["parameters"].to_string().contains("If-None-Match");
+        assert_eq!(responses.contains_key("304"), takes_tag, "{place}");
         for (status, response) in responses.iter().filter(|(status, _)| status.as_str() >= "400") {
             assert_eq!(response["$ref"], format!("#/components/responses/Problem{status}"), "{place}");
         }

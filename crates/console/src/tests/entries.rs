@@ -241,7 +241,8 @@ async fn a_script_of_a_listed_site_reads_with_a_token() {
         check(Method::GET, "/v1/people/eve/entries", &[site, token], 403, true).await;
         check(Method::GET, entries, &[site, ("authorization", "Bearer eyJ.a.b")], 401, true).await;
         // Without a token no site reads anything, also where no key is needed.
-        check(Method::GET, entries, &[site], if is_locked { 401 } else { 403 }, true).await;
+        check(Method::GET, entries, &[site], 401, true).await;
+        check(Method::GET, entries, &[evil], if is_locked { 401 } else { 403 }, false).await;
         check(Method::GET, entries, &[evil, token], 200, false).await;
         // No other path knows of other sites.
         check(Method::OPTIONS, "/v1/changes", &[site, asks], 405, false).await;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::body::BodyDataStream;
 use futures::StreamExt as _;
+use runtime::retry::wait_real_time;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -116,6 +117,75 @@ async fn a_page_has_bundles_and_counts() {
 }
 
 #[tokio::test]
+async fn what_a_client_bundles_is_told_by_its_newest() {
+    let door = feed_door().await;
+    door.ground.add_person("ann", "maker:2").await;
+    door.offer(1..=2).await;
+    door.ground.offer_item("item:3", "maker:2", "Item 3").await;
+    door.ground.house.settle().await.unwrap();
+    door.note(8).await;
+    door.note(9).await;
+    let check = async |query: &str, expected: &[(&str, u64)]| {
+        let page = door.json(&format!("feed{query}")).await;
+        assert_eq!(says(&page), expected, "{query}: {page}");
+        for bundle in page["bundles"].as_array().unwrap() {
+            let name = bundle["bundle"].as_str().unwrap();
+            let opened = door.json(&format!("feed/{name}{query}")).await;
+            assert_eq!(opened["says"], bundle["says"], "{query}: it is told alike when it is opened");
+        }
+    };
+    let notes = [("Noted: Item 9", 1), ("Noted: Item 8", 1)];
+    let own = [notes[0], notes[1], ("New: Item 3", 1), ("2 things of somebody", 2)];
+    check("", &own).await;
+    // Things of two makers are not as many of one, and a kind without a sentence for several has none.
+    check("?bundle_by=kind", &[("Noted: Item 9 (and 1 more)", 2), ("New: Item 3 (and 2 more)", 3)]).await;
+    check("?bundle_by=category", &[notes[0], notes[1], ("New: Item 3 (and 2 more)", 3)]).await;
+    // What the catalogue would tell as one is.
+    door.counts_after(&json!({"mark": "cleared", "thread": "maker:2"})).await;
+    check("?bundle_by=kind", &[("Noted: Item 9 (and 1 more)", 2), ("2 things of somebody", 2)]).await;
+}
+
+#[tokio::test]
+async fn what_a_client_bundles_is_counted_so() {
+    let door = feed_door().await;
+    door.offer(1..=2).await;
+    for item in 3..=6 {
+        door.note(item).await;
+    }
+    let check = async |query: &str, expected: [u64; 2]| {
+        assert_eq!(counts(&door.json(&format!("counts{query}")).await), expected, "{query}");
+        let page = door.json(&format!("feed{query}")).await;
+        assert_eq!(counts(&page["counts"]), expected, "{query}");
+        let is_new = |one: &&Value| one["new"] == json!(true);
+        let listed = page["bundles"].as_array().unwrap().iter().filter(is_new).count();
+        assert_eq!(u64::try_from(listed).unwrap(), expected[0], "{query}: the page lists what is counted");
+        let mut reader = NewsReader::open_by(&door, query, &[]).await;
+        assert_eq!(reader.next().await.unwrap().1, expected, "{query}");
+    };
+    check("", [5, 5]).await;
+    check("?bundle_by=catalogue", [5, 5]).await;
+    check("?bundle_by=kind", [2, 2]).await;
+    check("?bundle_by=category", [5, 5]).await;
+    check("?bundle_by=none", [6, 6]).await;
+    // Also those of a later page, and of one that is chosen from.
+    let first = door.json("feed?bundle_by=kind&limit=1").await;
+    let since = first["next"].as_str().unwrap();
+    let second = door.json(&format!("feed?bundle_by=kind&limit=1&since={since}")).await;
+    let chosen = door.json("feed?bundle_by=kind&kind=item_noted").await;
+    for page in [&first, &second, &chosen] {
+        assert_eq!((says(page).len(), counts(&page["counts"])), (1, [2, 2]), "{page}");
+    }
+    let categories = &door.json("counts?bundle_by=none").await["categories"];
+    assert_eq!(categories["news"]["new"], json!({"number": 2, "more": false}));
+    // A mark says them as they are asked for, whatever it is for.
+    let marked = door.mark(&json!({"mark": "seen", "shown": first["shown"], "bundle_by": "kind"})).await;
+    assert_eq!(counts(&marked.json()["counts"]), [1, 2]);
+    check("?bundle_by=kind", [1, 2]).await;
+    let marked = door.mark(&json!({"mark": "read", "all": true, "bundle_by": "none"})).await;
+    assert_eq!(counts(&marked.json()["counts"]), [0, 0]);
+}
+
+#[tokio::test]
 async fn what_is_revoked_leaves_its_bundle() {
     let door = feed_door().await;
     door.offer(1..=3).await;
@@ -150,7 +220,6 @@ async fn a_filter_chooses_and_a_cursor_goes_on() {
     };
     check("kind=item_offered", &[2]).await;
     check("category=news", &[2]).await;
-    check("category=nothing", &[]).await;
     check("thread=maker:1&kind=item_offered", &[2]).await;
     check("thread=item:4", &[1]).await;
     check("unread=true", &[1, 1, 1, 1, 2]).await;
@@ -231,7 +300,7 @@ async fn what_is_turned_off_is_neither_listed_nor_counted() {
 async fn nothing_is_sent_twice_that_a_client_has() {
     let door = feed_door().await;
     door.offer(1..=30).await;
-    for path in ["feed", "feed?bundle_by=none&limit=3", "counts"] {
+    for path in ["feed", "feed?bundle_by=none&limit=3", "counts", "counts?bundle_by=none"] {
         let path = format!("/v1/people/ann/{path}");
         let first = door.get(&path).await;
         let tag = first.headers[header::ETAG].to_str().unwrap().to_owned();
@@ -327,8 +396,10 @@ async fn strange_marks_and_pages_have_plain_answers() {
     check(json!({"mark": "read"}), 422, "it must have one of `bundles`, `entries`, `kind`").await;
     check(json!({"mark": "read", "all": true, "kind": "item_noted"}), 422, "it must have one of").await;
     check(json!({"mark": "read", "all": false}), 422, "\"at\":\"/all\"").await;
-    check(json!({"mark": "liked", "all": true}), 422, "unknown variant").await;
-    check(json!({"mark": "read", "all": true, "person": "eve"}), 422, "unknown field").await;
+    check(json!({"mark": "liked", "all": true}), 422, "`liked` is not one of `seen`").await;
+    check(json!({"mark": "liked", "all": true}), 422, "\"at\":\"/mark\"").await;
+    check(json!({"mark": 1, "all": true}), 422, "\"at\":\"/mark\"").await;
+    check(json!({"mark": "read", "all": true, "person": "eve"}), 422, "there is no field `person`").await;
     check(json!({"mark": "read", "kind": "nothing"}), 422, "there is no kind `nothing`").await;
     check(json!({"mark": "read", "bundles": []}), 422, "it must have 1 to 100").await;
     check(json!({"mark": "read", "bundles": ["x"]}), 422, "\"at\":\"/bundles/0\"").await;
@@ -351,14 +422,16 @@ async fn strange_marks_and_pages_have_plain_answers() {
         "it goes with the mark",
     )
     .await;
-    check(json!({"mark": "read", "kind": "x".repeat(70_000)}), 413, "body").await;
+    check(json!({"mark": "read", "kind": "x".repeat(70_000)}), 413, "more than 65536 bytes").await;
+    let lines = [("content-type", "application/json"), ("content-encoding", "gzip")];
+    let order = r#"{"mark":"read","all":true}"#;
+    let packed = door.ask(Method::POST, "/v1/people/ann/marks", &lines, order).await;
+    assert_eq!(packed.status, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{}", packed.text);
     for (query, says) in [
         ("limit=0", "from 1 to 100"),
         ("since=x", "it is not a valid cursor"),
         ("unread=maybe", "it must be true or false"),
         ("bundle_by=colour", "it must be one of `catalogue`"),
-        ("thread=x", "thread: "),
-        ("kind=", "kind: "),
         ("foo=1", "there is no parameter `foo`"),
         ("limit=1&limit=2", "limit: it is given twice"),
     ] {
@@ -370,12 +443,66 @@ async fn strange_marks_and_pages_have_plain_answers() {
     assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.text);
 }
 
+#[tokio::test]
+async fn a_name_that_the_catalogue_lacks_is_refused_with_the_nearest() {
+    let door = feed_door().await;
+    let check = async |field: &str, name: &str, says: &str| {
+        let page = door.get(&format!("/v1/people/ann/feed?{field}={name}")).await;
+        let found = (page.status, page.text.contains(&format!("{field}: {says}")));
+        assert_eq!(found, (StatusCode::BAD_REQUEST, true), "{field}={name}: {}", page.text);
+        for mark in ["read", "saved"] {
+            let marked = door.mark(&json!({"mark": mark, field: name})).await;
+            let at = format!("\"at\":\"/{field}\"");
+            let found = (marked.status, marked.text.contains(says), marked.text.contains(&at));
+            assert_eq!(found, (StatusCode::UNPROCESSABLE_ENTITY, true, true), "{field}: {}", marked.text);
+        }
+    };
+    check("kind", "item_note", "there is no kind `item_note`: did you mean `item_noted`?").await;
+    check("kind", "nope", "there is no kind `nope`: use `item_noted` or `item_offered`").await;
+    check("kind", "", "it is empty: name a kind").await;
+    check("category", "newz", "there is no category `newz`: did you mean `news`?").await;
+    check("category", "", "it is empty: name a category").await;
+    check("thread", "itm:1", "there is no type of subject `itm`: did you mean `item`?").await;
+    check("thread", "x", "`x` is not of the form type:id").await;
+    check("thread", "", "it is empty: name a subject").await;
+    // What nobody has heard of is a subject all the same.
+    assert_eq!(door.json("feed?thread=item:none").await["bundles"], json!([]));
+}
+
+#[tokio::test]
+async fn a_parameter_that_there_is_not_is_refused_everywhere() {
+    let door = feed_door().await;
+    let check = async |method: Method, path: &str, says: &str| {
+        let lines = [("content-type", "application/json")];
+        let body = if method == Method::POST { r#"{"mark":"read","all":true}"# } else { "" };
+        let answer = door.ask(method, &format!("/v1/people/ann/{path}"), &lines, body).await;
+        let found = (answer.status, answer.text.contains(says));
+        assert_eq!(found, (StatusCode::BAD_REQUEST, true), "{path}: {}", answer.text);
+    };
+    for path in ["counts", "live"] {
+        let unknown = "there is no parameter `x`: the parameters are bundle_by";
+        check(Method::GET, &format!("{path}?x=1"), unknown).await;
+        check(Method::GET, &format!("{path}?bundle_by=kind&x"), unknown).await;
+        check(Method::GET, &format!("{path}?bundle_by=colour"), "bundle_by: it must be one of").await;
+        check(Method::GET, &format!("{path}?bundle_by="), "bundle_by: it must be one of").await;
+        check(Method::GET, &format!("{path}?bundle_by=kind&bundle_by=kind"), "it is given twice").await;
+    }
+    let unknown = "there is no parameter `bundle_by`: there are none here";
+    check(Method::POST, "marks?bundle_by=kind", unknown).await;
+}
+
 /// What a stream has said so far, event by event.
 struct NewsReader(BodyDataStream, String);
 
 impl NewsReader {
     async fn open(door: &HouseDoor, lines: &[(&str, &str)]) -> Self {
-        let mut request = Request::builder().uri("/v1/people/ann/live").header(header::HOST, HOST);
+        Self::open_by(door, "", lines).await
+    }
+
+    /// One that counts other bundles than the catalogue's.
+    async fn open_by(door: &HouseDoor, query: &str, lines: &[(&str, &str)]) -> Self {
+        let path = format!("/v1/people/ann/live{query}");
+        let mut request = Request::builder().uri(path).header(header::HOST, HOST);
         for (name, value) in lines {
             request = request.header(*name, *value);
         }
@@ -417,7 +544,12 @@ async fn a_connection_hears_of_news_and_a_client_that_comes_back_misses_none() {
     // While it was away nothing happened; and then something did.
     let mut reader = NewsReader::open(&door, &[("last-event-id", &last)]).await;
     door.note(2).await;
-    assert_eq!(reader.next().await.unwrap().1, [1, 2], "the first thing that it hears");
+    let (last_own, found) = reader.next().await.unwrap();
+    assert_eq!(found, [1, 2], "the first thing that it hears");
+    drop(reader);
+    // Who counts by another key now does not know that number.
+    let mut reader = NewsReader::open_by(&door, "?bundle_by=none", &[("last-event-id", &last_own)]).await;
+    assert_eq!(reader.next().await.unwrap().1, [1, 2]);
     drop(reader);
     door.counts_after(&json!({"mark": "read", "all": true})).await;
     let mut reader = NewsReader::open(&door, &[("last-event-id", &last)]).await;
@@ -427,11 +559,127 @@ async fn a_connection_hears_of_news_and_a_client_that_comes_back_misses_none() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_the_token_that_opened_it() {
-    let (door, [own, _]) = door_with_logins(true).await;
+async fn a_stream_ends_when_the_token_that_opened_it_is_no_longer_taken() {
+    let (door, [own, _]) = door_of_logins(bundles_catalogue(), true).await;
+    door.ground.add_person("ann", "maker:1").await;
     let token = format!("Bearer {}", own.sign("ann", door.app.now()));
-    let mut reader = NewsReader::open(&door, &[("authorization", &token)]).await;
+    let line = ("authorization", &*token);
+    let status = async || door.ask(Method::GET, "/v1/people/ann/counts", &[line], "").await.status;
+    let mut reader = NewsReader::open(&door, &[line]).await;
     assert_eq!(reader.next().await.unwrap().1, [0, 0]);
-    door.app.clock.clock().advance(11 * 60_000);
+    // Half a minute later than it says it is taken, and so the stream goes on.
+    door.app.clock.clock().advance(10 * 60_000 + 30_000);
+    assert_eq!(status().await, StatusCode::OK);
+    door.offer(1..=1).await;
+    assert_eq!(reader.next().await.unwrap().1, [1, 1]);
+    door.app.clock.clock().advance(30_000);
     assert_eq!(reader.next().await, None);
+    assert_eq!(status().await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn what_is_saved_outlives_its_day() {
+    let door = feed_door().await;
+    door.offer(1..=3).await;
+    let entries = async || {
+        let page = door.json("feed?bundle_by=none").await;
+        let entry = |one: &Value| {
+            let flags = ["new", "unread", "saved"].map(|flag| one[flag] == json!(true));
+            (one["says"].as_str().unwrap().to_owned(), flags)
+        };
+        page["bundles"].as_array().unwrap().iter().map(entry).collect::<Vec<_>>()
+    };
+    let names = || async {
+        let page = door.json("feed?bundle_by=none").await;
+        let name = |one: &Value| one["entries"][0].as_str().unwrap().to_owned();
+        page["bundles"].as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    let all = names().await;
+    // One by HTTP, two by a fact; of these one is let go of while its day lives.
+    assert_eq!(door.counts_after(&json!({"mark": "saved", "entries": [all[0]]})).await, [1, 1]);
+    let fact = |what: &str, entries: &[String]| json!({"id": what, "source": "t", "type": what, "data": {"person": "ann", "entries": entries}});
+    let state = async |fact: Value| {
+        let answer = door.ask_admin(Method::POST, "/admin/v1/feedback", &fact.to_string()).await;
+        assert_eq!(answer.status, StatusCode::ACCEPTED, "{}", answer.text);
+        door.ground.house.settle().await.unwrap();
+    };
+    state(fact("tidings.saved", &all[1..])).await;
+    door.mark(&json!({"mark": "cleared", "entries": [all[2]]})).await;
+    let listed = |n: usize, flags: [bool; 3]| (format!("New: Item {n}"), flags);
+    assert_eq!(entries().await, [listed(3, [true, true, true]), listed(2, [true, true, true])]);
+
+    // The log keeps nothing for so long: what is told in it has been read by then.
+    door.ground.house.settle().await.unwrap();
+    door.app
+        .clock
+        .advance(i64::from(door.app.catalogue.day_life.days() + 1) * model::limits::DAY_MS)
+        .unwrap();
+    let saved = [listed(3, [false, false, true]), listed(2, [false, false, true])];
+    assert_eq!(entries().await, saved);
+    assert_eq!(door.json("feed?saved=true").await["counts"]["unread"]["number"], 0);
+    // No word but one changes it, and none is refused.
+    for mark in ["read", "unread", "seen", "saved"] {
+        assert_eq!(door.counts_after(&json!({"mark": mark, "entries": [all[0]]})).await, [0, 0], "{mark}");
+        assert_eq!(entries().await, saved, "{mark}");
+    }
+    let late = door.mark(&json!({"mark": "read", "entries": [all[2]]})).await;
+    assert_eq!(late.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", late.text);
+    let change = json!({"id": "r", "source": "t", "type": "tidings.revoke", "data": {"subject": "item:2"}});
+    house::testing::post_to_intake(&door.ground.intake, "/v1/changes", &change).await;
+    door.ground.house.settle().await.unwrap();
+    assert_eq!(entries().await, saved[..1], "what is revoked is not there any more");
+    state(fact("tidings.unsaved", &all[..1])).await;
+    assert_eq!(entries().await, []);
+    let owner = store::StateKey::Saved(door.app.tenant.clone(), Person::new("ann").unwrap());
+    let held = door.app.house.engines().store.states(&[owner]).await.unwrap().remove(0);
+    assert!(held.is_empty(), "what was let go of or revoked is forgotten: {held:?}");
+}
+
+#[tokio::test]
+async fn all_that_is_read_at_once_keeps_its_bundles() {
+    let door = feed_door().await;
+    let all = json!({"mark": "read", "all": true});
+    door.offer(1..=2).await;
+    assert_eq!(door.counts_after(&all).await, [0, 0]);
+    door.offer(3..=3).await;
+    let apart = [("New: Item 3", 1), ("2 things of somebody", 2)];
+    assert_eq!(says(&door.json("feed").await), apart);
+    assert_eq!(door.counts_after(&all).await, [0, 0]);
+    assert_eq!(says(&door.json("feed").await), apart, "what was read stays as it was seen");
+    // Unread again is not new again.
+    let newest = door.json("feed").await["bundles"][0]["entries"].clone();
+    assert_eq!(door.counts_after(&json!({"mark": "unread", "entries": newest})).await, [0, 1]);
+    assert_eq!(door.counts_after(&json!({"mark": "cleared", "all": true})).await, [0, 0]);
+    assert_eq!(door.counts_after(&json!({"mark": "restored", "entries": newest})).await, [0, 1]);
+}
+
+#[tokio::test]
+async fn who_has_a_stream_open_is_connected() {
+    let door = door_of(asking_catalogue(), true, false).await;
+    door.ground.add_person("ann", "maker:1").await;
+    let persons = ["ann", "eve"].map(|name| Person::new(name).unwrap());
+    let (store, clock) = (door.app.house.engines().store.clone(), door.app.clock.clock().clone());
+    let live = house::stream_connections::StreamConnections { store, clock };
+    let become_connected = async |expected: &[&str]| {
+        for _ in 0..600 {
+            let found =
+                live::LiveConnections::find_connected(&live, &door.app.tenant, &persons).await.unwrap();
+            if found.iter().map(Person::as_str).eq(expected.iter().copied()) {
+                return;
+            }
+            wait_real_time(Duration::from_millis(100)).await;
+        }
+        panic!("not {expected:?} within a minute");
+    };
+    become_connected(&[]).await;
+    let (first, second) = (NewsReader::open(&door, &[]).await, NewsReader::open(&door, &[]).await);
+    become_connected(&["ann"]).await;
+    drop(first);
+    wait_real_time(Duration::from_secs(3)).await;
+    become_connected(&["ann"]).await;
+    drop(second);
+    become_connected(&[]).await;
+    let key = store::StateKey::Streams(door.app.tenant.clone(), persons[0].clone());
+    let held = live.store.states(&[key]).await.unwrap().remove(0);
+    assert!(held.is_empty(), "nothing is left of streams that ended: {held:?}");
 }

@@ -55,6 +55,21 @@ async fn a_page_is_in_the_language_of_the_profile_else_of_the_browser() {
     .await;
     check("ann", "ar", &["<html lang=\"ar\" dir=\"rtl\">", "\u{2068}Shop\u{2069}"]).await;
     check("ben", "de", &["<html lang=\"ja\">", "Shopからのメールを停止しますか？"]).await;
+    // What somebody subscribed to stands between isolates of its own, whichever way the page runs.
+    let key = StateKey::Preferences(Tenant::new("main").unwrap(), Person::new("ann").unwrap());
+    let chosen = VersionedState::from_values(1, [("subject item:1", Some(Value::from_text("on")))]);
+    door.app.house.engines().store.merge(vec![(key, chosen)]).await.unwrap();
+    let link_of_ann = link_of("main", "ann", Some(Day::from_instant(door.app.now())));
+    let (_, text) = door.get_in(&format!("{link_of_ann}/settings"), "ar").await;
+    for has in [
+        "dir=\"rtl\"",
+        "اشتراكاتك",
+        "<bdi>item 1</bdi>",
+        "إلغاء الاشتراك: \u{2068}item 1\u{2069}",
+        "\u{2068}English\u{2069}",
+    ] {
+        assert!(text.contains(has), "{has} in {text}");
+    }
     let done = door.press(&link("main", "ben"), "do=off").await;
     assert!(done.text.contains("完了しました：Shopからのメールを停止しました"), "{}", done.text);
 }

@@ -52,8 +52,8 @@ async fn a_change_is_told_to_the_whole_house() {
     assert_eq!(changed, shown);
     assert_eq!(json(&door.get(PATH).await), changed);
     assert_eq!(
-        changed["things"],
-        json!([{"about": "thread", "id": "maker:2", "channel": null, "choice": "off"}])
+        changed["mutes"],
+        json!([{"about": "thread", "id": "maker:2", "choices": [{"channel": null, "choice": "off"}]}])
     );
     let later = door.ask(Method::GET, PATH, &[("if-none-match", &tag)], "").await;
     assert_eq!(later.status, StatusCode::OK);
@@ -88,12 +88,23 @@ async fn what_cannot_be_chosen_is_refused_with_its_place() {
         "no kind",
     )
     .await;
-    check(PATH, json!({"cadence": "weekly"}), 422, "", "unknown field").await;
+    check(
+        PATH,
+        json!({"cadence": "weekly"}),
+        422,
+        "/cadence",
+        "there is no field `cadence`, only `language`",
+    )
+    .await;
+    check(PATH, json!({"hour": 18}), 422, "/hour", "a text is expected, not the number 18").await;
+    check(PATH, json!({"choices": [{"choise": "off"}]}), 422, "/choices/0/choise", "no field `choise`").await;
+    check(PATH, json!({"quiet_until": "2020-01-01"}), 422, "/quiet_until", "a later date is expected").await;
+    check(PATH, json!([]), 422, "", "an object is expected, not a list").await;
     check(&format!("{PATH}?preview=maybe"), json!({}), 400, "", "true or false").await;
     check(&format!("{PATH}?foo=1"), json!({}), 400, "", "no parameter").await;
     check("/v1/people/%00/preferences", json!({}), 400, "", "control character").await;
     let long = json!({"language": "x".repeat(70_000)});
-    check(PATH, long, 413, "", "").await;
+    check(PATH, long, 413, "", "the body has more than 65536 bytes").await;
     // Nothing of a change is done where some of it is wrong.
     let half = json!({"hour": "18:00", "choices": [{"kind": "nothing", "choice": "off"}]});
     check(PATH, half, 422, "/choices/0/kind", "no kind").await;
@@ -131,6 +142,32 @@ async fn a_person_changes_what_is_theirs_and_of_nobody_else() {
             assert_eq!(door.change_preferences(PATH, &[], &change).await.status, StatusCode::UNAUTHORIZED);
         }
     }
+}
+
+#[tokio::test]
+async fn a_person_ends_their_own_subscription_and_nobody_elses() {
+    let (door, [own, _]) = door_with_logins(true).await;
+    let now = door.app.now();
+    let [ann, eve] = ["ann", "eve"].map(|person| format!("Bearer {}", own.sign(person, now)));
+    let of_eve = "/v1/people/eve/preferences";
+    let word = |choice: &str| json!({"choices": [{"subject": "item:1", "choice": choice}]});
+    let subscribed =
+        json!([{"about": "subject", "id": "item:1", "choices": [{"channel": null, "choice": "on"}]}]);
+    for (path, bearer) in [(PATH, &ann), (of_eve, &eve)] {
+        let token = ("authorization", bearer.as_str());
+        let changed = json(&door.change_preferences(path, &[token], &word("on")).await);
+        assert_eq!((&changed["subscriptions"], &changed["mutes"]), (&subscribed, &json!([])));
+    }
+    let token = ("authorization", ann.as_str());
+    let other = door.change_preferences(of_eve, &[token], &word("default")).await;
+    assert_eq!(other.status, StatusCode::FORBIDDEN, "{}", other.text);
+    let ended = json(&door.change_preferences(PATH, &[token], &word("default")).await);
+    assert_eq!((&ended["subscriptions"], &ended["mutes"]), (&json!([]), &json!([])));
+    let of_eve = door.ask(Method::GET, of_eve, &[("authorization", eve.as_str())], "").await;
+    assert_eq!(json(&of_eve)["subscriptions"], subscribed);
+    // What ended comes back by the same way.
+    let again = json(&door.change_preferences(PATH, &[token], &word("on")).await);
+    assert_eq!(again["subscriptions"], subscribed);
 }
 
 #[tokio::test]

@@ -252,7 +252,7 @@ async fn days_are_dropped_for_whoever_shows_their_rows() {
     check(drop_path, json!({"before": next, "days": digest}), 409, "may still be told").await;
     door.app.clock.clock().advance(10 * DAY_MS);
     check(export, json!({"before": "soon"}), 400, "is not a day").await;
-    check(export, json!({"before": next, "file": "/x"}), 422, "unknown field").await;
+    check(export, json!({"before": next, "file": "/x"}), 422, "there is no field `file`").await;
     check(export, json!({}), 422, "before").await;
     check(drop_path, json!({"before": next, "days": []}), 400, "must have 1 to").await;
     check(drop_path, json!({"before": next, "days": vec![digest[0].clone(); 1_001]}), 400, "must have 1 to")

@@ -78,9 +78,9 @@ async fn what_is_open_is_listed_with_its_reason() {
     let list = door.windows("bob").await;
     let window = &list["windows"][0];
     assert_eq!((&window["held"], &window["key"]), (&json!("quiet"), &json!("post:1")), "{window}");
-    assert_eq!(window["why"], "held, these are quiet hours");
+    assert_eq!(window["why"], "held, by quiet hours or a pause");
     let page = door.get("/person?id=bob").await.text;
-    assert!(page.contains("held, these are quiet hours") && page.contains("post:1"), "{page}");
+    assert!(page.contains("held, by quiet hours or a pause") && page.contains("post:1"), "{page}");
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn slips_are_refused_with_what_can_be_done() {
     check(with(of("ann", "daily"), "opened", json!("soon")), 400, "`soon` is not an instant").await;
     check(with(of("ann", "daily"), "opened", json!("2001-01-01T00:00:00Z")), 404, "closed meanwhile").await;
     check(with(of("ann", "daily"), "act", json!("delete")), 422, "release").await;
-    check(with(of("ann", "daily"), "why", json!("x")), 422, "unknown field").await;
+    check(with(of("ann", "daily"), "why", json!("x")), 422, "there is no field `why`").await;
     check(of("bob", "daily"), 409, "3 open windows of `daily`: name one by its key").await;
     let done = with(of("bob", "daily"), "key", json!("done"));
     check(with(done, "act", json!("release")), 409, "was released already").await;

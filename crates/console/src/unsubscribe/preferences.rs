@@ -1,10 +1,10 @@
 //! What holds of a person, and how a wish becomes a fact.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use catalogue::ReaderLanguage;
-use model::{Channel, Crowd, PlanName, SubjectRef, VersionedState, person::profile};
+use model::{Channel, Crowd, Kind, PlanName, SubjectRef, VersionedState, person::profile};
 use preference_sheet::{MuteTarget, StatedFact};
 use store::StateKey;
 use views::explain;
@@ -126,28 +126,38 @@ impl MailPreferences {
     }
 }
 
-/// The names of what mutes are about, in the same order. Whoever has a link could ask for any subject there is: its name is
-/// said to those who follow it, or were told of it or of what refers to it.
+/// The names of what mutes are about, in the same order.
 pub async fn load_mute_names(
     (app, language): (&HttpApp, &ReaderLanguage),
     token: &LinkToken,
     mutes: &[MuteTarget],
 ) -> anyhow::Result<Vec<String>> {
     let subjects: Vec<SubjectRef> = mutes.iter().filter_map(MuteTarget::subject).cloned().collect();
-    let states = load_subject_states(app, token, &subjects).await?;
-    let told = load_known_subjects(app, token, &subjects).await?;
-    let called = |subject: &SubjectRef| {
-        let state = subjects.iter().position(|known| known == subject).and_then(|at| states.get(at));
-        let state = state.filter(|_| told.contains(subject));
-        let name = state.and_then(|state| app.catalogue.name_of(subject, state));
-        name.map_or_else(|| subject.as_str().to_owned(), str::to_owned)
-    };
+    let names = load_subject_names(app, token, &subjects, BTreeSet::new()).await?;
+    let called = |subject: &SubjectRef| names.get(subject).cloned().unwrap_or_else(|| name_unknown(subject));
     let name = |mute: &MuteTarget| match mute {
         MuteTarget::Kind(kind) => title_kind((app, language), token, kind),
         MuteTarget::Actor(actor) => actor.as_str().to_owned(),
         MuteTarget::Subject(subject) | MuteTarget::Thread(subject) => called(subject),
     };
     Ok(mutes.iter().map(|mute| shell::terminal::clean_text(&name(mute))).collect())
+}
+
+/// What these subjects are called. Whoever has a link could ask for any subject there is: its name is said to those who
+/// follow it, or were told of it or of what refers to it, and of those that are `known` to them otherwise.
+pub async fn load_subject_names(
+    app: &HttpApp,
+    token: &LinkToken,
+    subjects: &[SubjectRef],
+    known: BTreeSet<SubjectRef>,
+) -> anyhow::Result<BTreeMap<SubjectRef, String>> {
+    let states = load_subject_states(app, token, subjects).await?;
+    let known = load_known_subjects(app, token, subjects, known).await?;
+    let named = subjects.iter().zip(&states).filter(|(subject, _)| known.contains(*subject));
+    let name = |(subject, state): (&SubjectRef, &VersionedState)| {
+        Some((subject.clone(), app.catalogue.name_of(subject, state)?.to_owned()))
+    };
+    Ok(named.filter_map(name).collect())
 }
 
 async fn load_subject_states(
@@ -160,22 +170,19 @@ async fn load_subject_states(
     app.house.engines().store.states(&keys).await.context("what mutes are about")
 }
 
-/// Which of these subjects the person knows.
+/// Which of these subjects the person knows, beside those that are known to them already.
 async fn load_known_subjects(
     app: &HttpApp,
     token: &LinkToken,
     subjects: &[SubjectRef],
+    mut known: BTreeSet<SubjectRef>,
 ) -> anyhow::Result<BTreeSet<SubjectRef>> {
     let LinkToken { tenant, person, .. } = token;
     let store = &*app.house.engines().store;
     let follow = |subject: &SubjectRef| (tenant.clone(), person.clone(), Crowd::Followers(subject.clone()));
     let follows = store.belongs(&subjects.iter().map(follow).collect::<Vec<_>>()).await?;
-    let mut known: BTreeSet<SubjectRef> = subjects
-        .iter()
-        .zip(follows)
-        .filter(|(_, follows)| *follows)
-        .map(|(subject, _)| subject.clone())
-        .collect();
+    let followed = subjects.iter().zip(follows).filter(|(_, follows)| *follows);
+    known.extend(followed.map(|(subject, _)| subject.clone()));
     if subjects.iter().all(|subject| known.contains(subject)) {
         return Ok(known);
     }
@@ -191,17 +198,34 @@ async fn load_known_subjects(
     Ok(known)
 }
 
-/// What readers call a kind: the section of their mails in which it alone stands, else its name.
-pub fn title_kind(
+/// What readers call a kind; the catalogue's own name where they have no words for it.
+pub fn title_kind(of: (&HttpApp, &ReaderLanguage), token: &LinkToken, kind: &Kind) -> String {
+    find_kind_title(of, token, kind).unwrap_or_else(|| kind.as_str().replace('_', " "))
+}
+
+/// The words that readers have for a kind: the section of a mail in which it alone stands, of their own mails first; else the
+/// category that has no other.
+pub fn find_kind_title(
     (app, language): (&HttpApp, &ReaderLanguage),
     token: &LinkToken,
-    kind: &model::Kind,
-) -> String {
-    let plan = app.catalogue_of(&token.person).plans.by_name.get(&token.plan);
-    let sections = plan.map(|plan| plan.sections.as_slice()).unwrap_or_default();
-    let own = sections.iter().find(|section| section.kinds == [kind.clone()]);
-    own.map_or_else(
-        || kind.as_str().replace('_', " "),
-        |section| app.studio.section_title(&token.person, &section.title, Some(language.tag())),
-    )
+    kind: &Kind,
+) -> Option<String> {
+    let catalogue = app.catalogue_of(&token.person);
+    let own = catalogue.plans.by_name.get(&token.plan);
+    let mails = catalogue.plans.by_name.values().filter(|plan| plan.channel == Channel::Email);
+    let mut sections = own.into_iter().chain(mails).flat_map(|plan| &plan.sections);
+    if let Some(section) = sections.find(|section| section.kinds == [kind.clone()]) {
+        return Some(app.studio.section_title(&token.person, &section.title, Some(language.tag())));
+    }
+    let name = catalogue.kinds.get(kind)?.category.as_deref()?;
+    let has_title = catalogue.categories.get(name).is_some_and(|category| !category.title.is_empty());
+    let mut others = catalogue.kinds.values().filter(|other| other.name != *kind);
+    let is_alone = others.all(|other| other.category.as_deref() != Some(name));
+    let title = || app.studio.category_title(&token.person, name, Some(language.tag()));
+    (has_title && is_alone).then(title)
+}
+
+/// A subject whose name is not there, or is not for everybody.
+pub fn name_unknown(subject: &SubjectRef) -> String {
+    format!("{} {}", subject.kind().replace('_', " "), subject.id())
 }

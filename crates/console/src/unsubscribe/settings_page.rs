@@ -3,31 +3,32 @@
 use std::collections::BTreeMap;
 
 use axum::{
-    extract::{Path, Query, Request, State},
-    http::{HeaderMap, Uri},
+    extract::{Path, Request, State},
+    http::HeaderMap,
     response::Response,
 };
 use catalogue::ReaderLanguage;
 use model::{Channel, PlanName, person::profile};
 use preference_sheet::{
-    ChangedSheet, ChannelChange, ChoiceCell, ChoiceChange, MuteTarget, PlanCadence, PreferenceSheet,
-    SheetChange, StatedText, ThingLine, TopicLine, change_sheet,
+    ChangedSheet, ChannelLine, ChoiceCell, PlanCadence, PreferenceSheet, ReaderState, ThingLine, TopicLine,
+    change_sheet,
 };
-use preferences::{PreferenceChoice, PreferenceField};
+use preferences::PreferenceChoice;
 use serde_json::{Value as Json, json};
-use wire::token::LinkToken;
+use wire::token::{LinkToken, is_offered};
 
 use super::{
     AppState, BUSY, HttpApp, HttpProblem, NO_FORM, TOO_OFTEN, TOO_OLD, accepted_text, is_young,
-    preferences::{load_mute_names, title_kind},
+    preferences::title_kind,
     read_form, render_gone, sender_of,
+    settings_form::{FormSlips, SettingsAct, SettingsForm},
+    thing_list::{build_undo, list_things, name_place, undo_offer},
+    time_fields::describe_times,
 };
-use crate::reader_sheet::{ReaderRecord, load_week, state_facts};
+use crate::reader_sheet::{ReaderRecord, load_week, read_clock, state_facts};
 
 /// Bytes of the form: a choice for each category and channel that a catalogue can have.
 pub const FORM_BYTES_MAX: usize = 64 * 1024;
-/// Things that are shown; whoever has more of them has an app for that.
-const THINGS_SHOWN_MAX: usize = 100;
 /// What these facts are said to come from.
 const SOURCE: &str = "settings";
 
@@ -41,11 +42,15 @@ struct SettingsPlace<'a> {
 }
 
 /// What the page says first.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum SettingsNotice {
     Asks,
     Tried,
+    /// It cannot be taken, by what is wrong with it.
+    Refused(FormSlips),
     Saved,
+    /// What was said of this, until just now.
+    Ended(ThingLine),
 }
 
 pub async fn show_settings(
@@ -77,7 +82,7 @@ async fn show(app: &HttpApp, place: SettingsPlace<'_>, headers: &HeaderMap) -> R
     let Some(record) = ReaderRecord::load(app, (&token.tenant, &token.person)).await? else {
         return Ok(render_gone(app, token, accepted.as_deref())?);
     };
-    Ok(render(app, place, &record, SettingsNotice::Asks, accepted.as_deref()).await?)
+    Ok(render(app, place, &record, &SettingsNotice::Asks, accepted.as_deref()).await?)
 }
 
 pub async fn save_settings(
@@ -91,131 +96,82 @@ pub async fn save_settings(
     }
     let accepted = accepted_text(request.headers());
     let body = read_form(request).await?;
-    let (is_trial, change) = parse_form(&String::from_utf8_lossy(&body)).ok_or(NO_FORM)?;
+    let mut form = SettingsForm::parse(&String::from_utf8_lossy(&body)).ok_or(NO_FORM)?;
     let _permit = app.unsubscribe.permit()?;
     let of = (&token.tenant, &token.person);
     let Some(record) = ReaderRecord::load(&app, of).await? else {
         return Ok(render_gone(&app, &token, accepted.as_deref())?);
     };
-    let changed = change_sheet(&record.state(&app, of), of.1, &change, app.now()).map_err(|_| NO_FORM)?;
+    let reader = record.state(&app, of);
+    form.take_past_break(&reader, read_clock(&app));
+    let SettingsForm { act, change, slips } = form;
+    let ended = match &act {
+        SettingsAct::End(field) => PreferenceSheet::read(&reader).thing(field).cloned(),
+        SettingsAct::Undo { words, proof } if !may_undo(&app, &token, &record, (words, proof)) => {
+            return Err(NO_FORM);
+        }
+        _ => None,
+    };
+    let changed = change_sheet(&reader, of.1, &change, read_clock(&app)).map_err(|_| NO_FORM)?;
     let ChangedSheet { facts, profile, preferences } = changed;
-    if !is_trial && !facts.is_empty() {
-        if !app.unsubscribe.count_wish(&token, app.now()) {
+    if act != SettingsAct::Try && slips.is_empty() && !facts.is_empty() {
+        // To end a subscription is never too often: once all have ended, only what is counted begins another.
+        let is_end = ended.as_ref().is_some_and(ThingLine::is_subscription);
+        if !is_end && !app.unsubscribe.count_wish(&token, app.now()) {
             return Err(TOO_OFTEN);
         }
         state_facts(&app, of.0, SOURCE, &facts).await?.map_err(|_| BUSY)?;
     }
-    let says = if is_trial { SettingsNotice::Tried } else { SettingsNotice::Saved };
+    let says = match (act, ended) {
+        _ if !slips.is_empty() => SettingsNotice::Refused(slips),
+        (SettingsAct::Try, _) => SettingsNotice::Tried,
+        (_, Some(thing)) => SettingsNotice::Ended(thing),
+        (_, None) => SettingsNotice::Saved,
+    };
     let after = ReaderRecord { profile, preferences };
     let place = SettingsPlace { text: &text, token: &token, is_link: false };
-    Ok(render(&app, place, &after, says, accepted.as_deref()).await?)
+    Ok(render(&app, place, &after, &says, accepted.as_deref()).await?)
 }
 
-/// What a form asks for, and whether only to try it.
-fn parse_form(body: &str) -> Option<(bool, SheetChange)> {
-    let address: Uri = format!("/?{}", body.trim()).parse().ok()?;
-    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&address).ok()?;
-    let fields: BTreeMap<&str, &str> =
-        pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    // A field that is given twice does not come from our page.
-    if fields.len() != pairs.len() {
-        return None;
-    }
-    let is_trial = match *fields.get("do")? {
-        "save" => false,
-        "try" => true,
-        "again" => {
-            let choice = choose_thing(fields.get("thing")?)?;
-            return Some((false, SheetChange { choices: vec![choice], ..SheetChange::default() }));
-        }
-        _ => return None,
-    };
-    let stated = |value: &str| StatedText(Some(value.to_owned()).filter(|value| !value.is_empty()));
-    let mut change = SheetChange {
-        language: fields.get("language").map(|tag| stated(tag)),
-        hour: fields.get("hour").map(|hour| stated(hour)),
-        quiet: match (fields.get("from"), fields.get("until")) {
-            (Some(&from), Some(&until)) if from.is_empty() || until.is_empty() || from == until => {
-                Some(StatedText(None))
-            }
-            (Some(from), Some(until)) => Some(stated(&format!("{from}-{until}"))),
-            _ => None,
-        },
-        ..SheetChange::default()
-    };
-    for (name, value) in fields {
-        if let Some(channel) = name.strip_prefix("o:") {
-            let of_channel: &mut ChannelChange = change.channels.entry(channel.to_owned()).or_default();
-            of_channel.off = Some(value == "off");
-        } else if let Some(channel) = name.strip_prefix("p:") {
-            let of_channel: &mut ChannelChange = change.channels.entry(channel.to_owned()).or_default();
-            of_channel.plan = Some(stated(value));
-        } else if let Some(field) = name.strip_prefix("c:") {
-            change.choices.push(choose_topic(field, value)?);
-        }
-    }
-    Some((is_trial, change))
-}
-
-/// A choice of a category or a kind on a channel, by the name of its field.
-fn choose_topic(field: &str, choice: &str) -> Option<ChoiceChange> {
-    let PreferenceField { channel, sort, of } = PreferenceField::parse(field);
-    let mut change = ChoiceChange {
-        choice: choice.to_owned(),
-        channel: channel.map(str::to_owned),
-        ..ChoiceChange::default()
-    };
-    match sort {
-        preferences::CATEGORY => change.category = Some(of.to_owned()),
-        preferences::KIND => change.kind = Some(of.to_owned()),
-        _ => return None,
-    }
-    Some(change)
-}
-
-/// That something said of one thing holds no longer.
-fn choose_thing(field: &str) -> Option<ChoiceChange> {
-    let PreferenceField { sort, of: id, .. } = PreferenceField::parse(field);
-    let mut change = ChoiceChange { choice: "default".to_owned(), ..ChoiceChange::default() };
-    let of = |of: &str| Some(of.to_owned());
-    match sort {
-        preferences::ACTOR => change.actor = of(id),
-        preferences::SUBJECT => change.subject = of(id),
-        preferences::THREAD => change.thread = of(id),
-        preferences::ABOUT => {
-            let (kind, subject) = id.split_once(' ')?;
-            (change.kind, change.subject) = (of(kind), of(subject));
-        }
-        _ => return None,
-    }
-    Some(change)
+/// Whether a page offered to take this back and nothing was said since, or all of it holds again. So a link begins nothing
+/// that they never wanted.
+fn may_undo(
+    app: &HttpApp,
+    token: &LinkToken,
+    record: &ReaderRecord,
+    (words, proof): (&BTreeMap<String, String>, &str),
+) -> bool {
+    let said = |field: &str| record.preferences.get(field).and_then(PreferenceChoice::from_value);
+    let holds = words.iter().all(|(field, choice)| said(field).is_some_and(|now| now.name() == choice));
+    holds || is_offered(proof, &undo_offer(token, record, words), app.unsubscribe.secret())
 }
 
 async fn render(
     app: &HttpApp,
     SettingsPlace { text, token, is_link }: SettingsPlace<'_>,
     record: &ReaderRecord,
-    says: SettingsNotice,
+    says: &SettingsNotice,
     accepted: Option<&str>,
 ) -> anyhow::Result<Response> {
     let of = (&token.tenant, &token.person);
     let stated = record.profile.text(profile::LANGUAGE);
     let language = &app.catalogue_of(&token.person).page_language(stated, accepted);
-    let sheet = record.read_sheet(app, of, Some(language.tag()));
+    let (reader, sheet) = (record.state(app, of), record.read_sheet(app, of, Some(language.tag())));
     let week = record.forecast(app, of, &load_week(app, of).await?);
     let week = week.iter().map(|one| {
         let plan = PlanName::new(&one.plan)
             .map(|plan| app.studio.plan_title(&token.person, &plan, Some(language.tag())));
         json!({"title": plan.unwrap_or_else(|_| one.plan.clone()), "messages": one.messages})
     });
-    let (quiet_from, quiet_until) =
-        sheet.quiet.as_deref().and_then(|quiet| quiet.split_once('-')).unwrap_or_default();
-    let hours: Vec<String> = (0..24).map(|hour| format!("{hour:02}:00")).collect();
-    let mut quiet_hours = hours.clone();
-    quiet_hours
-        .extend([quiet_from, quiet_until].map(str::to_owned).into_iter().filter(|time| !time.is_empty()));
-    quiet_hours.sort();
-    quiet_hours.dedup();
+    let slips = match says {
+        SettingsNotice::Refused(slips) => slips,
+        _ => &FormSlips::default(),
+    };
+    let ended = match says {
+        SettingsNotice::Ended(thing) => Some(thing),
+        _ => None,
+    };
+    let [subscriptions, mutes, ended_name] = list_things((app, language), token, &sheet, ended).await?;
     let own = json!({
         "sender": sender_of(app, token),
         "up": if is_link { "" } else { "../" },
@@ -224,18 +180,20 @@ async fn render(
         "says": match says {
             SettingsNotice::Asks => "asks",
             SettingsNotice::Tried => "tried",
+            SettingsNotice::Refused(_) => "refused",
             SettingsNotice::Saved => "saved",
+            SettingsNotice::Ended(_) => "ended",
         },
         "topics": list_topics((app, token), &sheet, language),
-        "channels": list_channels(&sheet, language),
-        "hours": hours,
-        "hour": sheet.hour,
-        "quiet_hours": quiet_hours,
-        "quiet_from": quiet_from,
-        "quiet_until": quiet_until,
+        "channels": list_channels((&reader, &sheet), language),
+        "times": describe_times((app, language), (&reader, &sheet), slips),
         "languages": list_languages(&sheet),
+        "usual_language": name_language(reader.catalogue.language_for(None).tag()),
         "week": week.collect::<Vec<_>>(),
-        "things": list_things((app, token), &sheet.things, language).await?,
+        "subscriptions": subscriptions,
+        "mutes": mutes,
+        "ended": ended_name,
+        "undo": ended.and_then(|thing| build_undo(app, token, record, thing)),
     });
     app.render_alone("settings.html", &own, language)
 }
@@ -264,31 +222,37 @@ fn list_topics(
         json!({
             "id": format!("c{number}"),
             "name": format!("{}/{topic}", cell.channel),
-            "label": name_channel(&cell.channel, language),
+            "label": name_place(&cell.channel, language),
             "options": cell.offers.iter().map(option).collect::<Vec<_>>(),
         })
     };
     let topic = |line: &TopicLine| {
         let kind = line.kind.as_ref().and_then(|kind| model::Kind::new(kind).ok());
-        let title = match (&line.category, kind) {
-            (None, Some(kind)) => title_kind((app, language), token, &kind),
-            (category, _) => category.clone().unwrap_or_default().replace('_', " "),
-        };
+        let title = kind.map_or_else(|| line.title.clone(), |kind| title_kind((app, language), token, &kind));
         let cells: Vec<Json> = line.channels.iter().map(|one| cell(line, one)).collect();
         json!({"title": title, "critical": line.critical, "cells": cells})
     };
     sheet.topics.iter().map(topic).collect()
 }
 
-fn list_channels(sheet: &PreferenceSheet, language: &ReaderLanguage) -> Vec<Json> {
+fn list_channels(
+    (reader, sheet): (&ReaderState<'_>, &PreferenceSheet),
+    language: &ReaderLanguage,
+) -> Vec<Json> {
+    let usual = |line: &ChannelLine| {
+        let channel = Channel::ALL.into_iter().find(|channel| channel.name() == line.channel)?;
+        let plan = reader.find_usual_plan(channel)?;
+        line.plans.iter().find(|one| one.plan == plan.as_str()).map(|one| one.title.clone())
+    };
     let channels = sheet.channels.iter().map(|line| {
         let plan = |plan: &preference_sheet::SheetPlan| {
             json!({"name": plan.plan, "title": plan.title, "on": line.plan.as_ref() == Some(&plan.plan)})
         };
         json!({
             "name": line.channel,
-            "label": name_channel(&line.channel, language),
+            "label": name_place(&line.channel, language),
             "off": line.off,
+            "usual": usual(line),
             "plans": line.plans.iter().map(plan).collect::<Vec<_>>(),
         })
     });
@@ -301,42 +265,16 @@ fn list_languages(sheet: &PreferenceSheet) -> Vec<Json> {
         return Vec::new();
     }
     let language = |tag: &String| {
-        let name = ReaderLanguage::new(tag).map(|language| language.house_sentence("language-name", &[]));
-        let name = name.unwrap_or_else(|_| tag.clone());
-        let name = if tag.contains('-') { format!("{name} ({tag})") } else { name };
-        json!({"tag": tag, "name": name, "on": sheet.language.is_some() && sheet.spoken == *tag})
+        let is_on = sheet.language.is_some() && sheet.spoken == *tag;
+        json!({"tag": tag, "name": name_language(tag), "on": is_on})
     };
     sheet.languages.iter().map(language).collect()
 }
 
-/// What the person wants to hear no more of, by name.
-async fn list_things(
-    (app, token): (&HttpApp, &LinkToken),
-    things: &[ThingLine],
-    language: &ReaderLanguage,
-) -> anyhow::Result<Vec<Json>> {
-    let off = things.iter().filter(|thing| thing.choice == PreferenceChoice::Off.name());
-    let mut fields: Vec<String> = off.map(|thing| format!("{} {}", thing.about, thing.id)).collect();
-    fields.dedup();
-    fields.truncate(THINGS_SHOWN_MAX);
-    let mutes: Vec<MuteTarget> = fields.iter().filter_map(|field| MuteTarget::from_flag(field)).collect();
-    let names = load_mute_names((app, language), token, &mutes).await?;
-    let named: BTreeMap<String, String> = mutes.iter().map(MuteTarget::flag).zip(names).collect();
-    let thing = |field: &String| {
-        let id = || field.split_once(' ').map_or(field.as_str(), |(_, id)| id);
-        let name = named.get(field).cloned().unwrap_or_else(|| shell::terminal::clean_text(id()));
-        json!({"field": field, "name": name})
-    };
-    Ok(fields.iter().map(thing).collect())
-}
-
-/// What readers call a channel; a hook is called by its name.
-fn name_channel(channel: &str, language: &ReaderLanguage) -> String {
-    match Channel::parse(channel) {
-        Some(Channel::Email) => language.house_sentence("channel-email", &[]),
-        Some(Channel::Push) => language.house_sentence("channel-push", &[]),
-        _ => channel.to_owned(),
-    }
+fn name_language(tag: &str) -> String {
+    let name = ReaderLanguage::new(tag).map(|language| language.house_sentence("language-name", &[]));
+    let name = name.unwrap_or_else(|_| tag.to_owned());
+    if tag.contains('-') { format!("{name} ({tag})") } else { name }
 }
 
 fn name_cadence(cadence: PlanCadence, language: &ReaderLanguage) -> String {

@@ -1,7 +1,8 @@
 //! To a chat, in the form of Slack's incoming webhooks, which Mattermost, Rocket.Chat and others take too.
 //!
 //! What upstream services say is text there and nothing else: it calls nobody (`<!channel>`, `@here`), leads nowhere but to
-//! where it says (`<url|text>`, `[text](url)`), and loads nothing.
+//! where it says (`<url|text>`, `[text](url)`), and loads nothing. The links by which the person marks it and chooses what they
+//! get are left out: everybody in a chat could use them.
 
 use courier::{CallPayload, Message};
 use hyper::{
@@ -129,6 +130,7 @@ mod tests {
             longer: String::new(),
             image: None,
             opens: opens.map(str::to_owned),
+            links: courier::MessageLinks::default(),
             silent: false,
             told: Vec::new(),
             expires: UtcMillis(1_800_000_000_000),

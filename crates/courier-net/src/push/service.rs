@@ -4,7 +4,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use courier::{Message, PushPayload, push::encode_push};
+use courier::{Message, MessageLinks, PushPayload, push::encode_push};
 use hyper::{
     Request,
     body::Bytes,
@@ -97,12 +97,18 @@ pub(super) fn fit_payload(letter: &PushDispatch<'_>, bytes_max: usize) -> Result
     if whole.len() <= bytes_max {
         return Ok(whole.into());
     }
+    // Its links are worth more than more words, and its words more than its links.
     let short = PushPayload { longer: String::new(), ..letter.push.clone() };
-    let short = encode_push(letter.message, &short, letter.device).to_string();
+    let bare = PushPayload { links: MessageLinks::default(), withdrawn: Vec::new(), ..short.clone() };
+    let [short, bare] =
+        [short, bare].map(|push| encode_push(letter.message, &push, letter.device).to_string());
     if short.len() <= bytes_max {
         return Ok(short.into());
     }
-    Err(SendOutcome::refused(format!("it has {} bytes, and no more than {bytes_max} are taken", short.len())))
+    if bare.len() <= bytes_max {
+        return Ok(bare.into());
+    }
+    Err(SendOutcome::refused(format!("it has {} bytes, and no more than {bytes_max} are taken", bare.len())))
 }
 
 /// Seconds until nobody wants it any more.

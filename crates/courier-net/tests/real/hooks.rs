@@ -88,6 +88,8 @@ fn open_caller(settings: &Settings) -> HookCourier {
 
 fn hook_message(number: u8, hook: Hook, address: &str) -> Message {
     let ready = ReadyId([number; 16]);
+    let link =
+        |address: &str| Some(courier::MessageLink { address: address.to_owned(), title: "here".to_owned() });
     Message {
         tenant: Tenant::new("main").unwrap(),
         ready,
@@ -103,6 +105,10 @@ fn hook_message(number: u8, hook: Hook, address: &str) -> Message {
             longer: String::new(),
             image: None,
             opens: Some("https://news.example/1".to_owned()),
+            links: courier::MessageLinks {
+                read: link("https://news.example/u/r/abc"),
+                settings: link("https://news.example/u/def/settings"),
+            },
             silent: false,
             told: vec![CallItem {
                 section: "New".to_owned(),
@@ -238,6 +244,7 @@ async fn a_webhook_is_believed_by_whoever_has_its_key() {
             "tenant": "main", "person": "ann", "plan": "at_once",
             "title": "Größere news: Moon & <Sun>", "text": "@here is \"Moon\"", "longer": "",
             "opens": "https://news.example/1", "image": null, "silent": false,
+            "read": "https://news.example/u/r/abc", "settings": "https://news.example/u/def/settings",
             "expires": "2026-11-21T08:10:00.000Z",
             "told": [{"section": "New", "kind": "published", "subject": "artwork:1", "maybe_before": false, "count": 1}],
         },
@@ -355,9 +362,11 @@ fn push_payload() -> courier::PushPayload {
         longer,
         image,
         opens,
+        links: courier::MessageLinks::default(),
         silent: false,
         badge,
         wordless: false,
+        replaces: false,
         withdrawn: Vec::new(),
         expires,
     }

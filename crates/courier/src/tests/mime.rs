@@ -307,6 +307,9 @@ proptest! {
 
 fn push_message(words: &str, id: &str, opens: &str) -> Message {
     let device = |id: &str, platform| PushDevice { id: id.to_owned(), platform, token: "t".to_owned() };
+    let link = |address: &str, title: &str| {
+        Some(port::MessageLink { address: address.to_owned(), title: title.to_owned() })
+    };
     let push = port::PushPayload {
         devices: vec![
             device(id, DevicePlatform::Android),
@@ -316,9 +319,14 @@ fn push_message(words: &str, id: &str, opens: &str) -> Message {
         longer: format!("{words} and more"),
         image: Some("https://p.example/1.png".to_owned()),
         opens: Some(opens.to_owned()),
+        links: port::MessageLinks {
+            read: link("https://n.example/u/r/abc", "Mark as read"),
+            settings: link("https://n.example/u/def/settings", "Settings"),
+        },
         silent: true,
         badge: Some(7),
         wordless: false,
+        replaces: false,
         withdrawn: Vec::new(),
         expires: UtcMillis(1_795_248_060_000),
     };
@@ -353,6 +361,26 @@ fn a_push_is_given_in_the_form_of_each_platform() {
     ] {
         assert!(raw.contains(piece), "{piece} in {raw}");
     }
+    for (link, address) in
+        [("read", "https://n.example/u/r/abc"), ("settings", "https://n.example/u/def/settings")]
+    {
+        let said = format!("\"{link}\": \"{address}\"");
+        assert_eq!(raw.matches(&said).count(), 3, "each device knows {said}: {raw}");
+    }
+    assert_eq!(
+        raw.matches("\"title\": \"Mark as read\"").count(),
+        1,
+        "only a browser needs words for a button: {raw}"
+    );
+    assert!(!raw.contains("replaces"), "{raw}");
+    let mut renewed = push_message("Two new things", "phone", "https://a.example/2");
+    if let MessagePayload::Push(push) = &mut renewed.way {
+        push.replaces = true;
+    }
+    let raw = OutboxMail::parse(write_message(&renewed).unwrap().bytes).raw;
+    let raw = String::from_utf8(raw).unwrap().replace("=\r\n", "");
+    let marks = (raw.matches("\"replaces\": true").count(), raw.matches("\"replaces\": \"true\"").count());
+    assert_eq!(marks, (2, 1), "each device knows that it replaces another: {raw}");
     let mut wordless = push_message("", "phone", "https://a.example/2");
     if let MessagePayload::Push(push) = &mut wordless.way {
         push.wordless = true;

@@ -8,7 +8,7 @@ use catalogue::{
     windows::WindowEntry,
 };
 use model::{
-    Actor, Day, EndReason, EntryKey, EntryReason, EntryView, Fate, Kind, SubjectRef, UtcMillis,
+    Actor, Channel, Day, EndReason, EntryKey, EntryReason, EntryView, Fate, Kind, SubjectRef, UtcMillis,
     VersionedState, WorldSnapshot,
     person::{PersonRecord, Window},
     plan::Plan,
@@ -165,10 +165,17 @@ impl JointClosing<'_> {
             return catalogue.plans_for(kind, reader.profile);
         }
         let reasons = BTreeSet::new();
-        let choice = |channel| {
+        let choice = |channel: Channel| {
             let (subject, moment) = (of.subject, self.moment());
             let actor = of.entry.actor().and_then(Actor::person);
-            let told = TellableEntry { subject, key: of.key, actor, reasons: &reasons, channel, moment };
+            let told = TellableEntry {
+                subject,
+                key: of.key,
+                actor,
+                reasons: &reasons,
+                place: channel.into(),
+                moment,
+            };
             catalogue.find_choice(world, reader, &told, (reason, kind)).choice
         };
         catalogue.plans_by_choice(kind, reader.profile, choice)

@@ -262,6 +262,7 @@ fn any_ready() -> impl Strategy<Value = Ready> {
         entries: Vec::new(),
         more: vec![3],
         badge: false,
+        renews: None,
     })
 }
 

@@ -57,7 +57,7 @@ impl ReleaseForecast<'_> {
         facts.world = load_world(place, &facts.records, &facts.days, &due, now).await?;
         let decided = self.decide_news(&facts, &BTreeMap::new(), &due);
         let is_meant =
-            |ready: &Ready| plans.contains(&ready.plan) && !ready.is_badge() && !ready.is_recalled();
+            |ready: &Ready| plans.contains(&ready.plan) && !ready.is_wordless() && !ready.is_recalled();
         let (readys, lists) = (decided.ready, decided.lists);
         // Nobody writes the lists.
         let with_lists = |mut ready: Ready| {

@@ -84,7 +84,7 @@ fn any_news() -> impl Strategy<Value = (PersonNews, i64)> {
         key: None,
         at: UtcMillis(EIGHT),
     });
-    let read = Just(PersonNews::NumberChanged);
+    let read = prop_oneof![Just(PersonNews::NumberChanged), Just(PersonNews::Revoked)];
     (
         prop_oneof![6 => announced, 2 => seen, 1 => by_hand, 1 => read, 1 => Just(PersonNews::Profile)],
         0_i64..3_600_000,

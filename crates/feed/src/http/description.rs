@@ -28,9 +28,19 @@ const PERSON: &str = "id";
 const BUNDLE: &str = "bundle";
 const PAGE_PARAMS: [&str; 9] = [CURSOR, LIMIT, KIND, CATEGORY, THREAD, UNREAD, SAVED, PARTS, BUNDLE_BY];
 const BUNDLE_PARAMS: [&str; 4] = [CURSOR, LIMIT, PARTS, BUNDLE_BY];
+const RULED_PARAMS: [&str; 1] = [BUNDLE_BY];
 
-/// Whose it is.
+/// Whose it is, and nothing else.
 pub struct PersonAddress(pub Result<String, HttpProblem>);
+
+/// Whose it is, and by what their entries are bundled.
+pub struct RuledAddress {
+    pub person: Result<String, HttpProblem>,
+    pub params: Result<ListParams, HttpProblem>,
+}
+
+/// The same of counts, which a client may have.
+pub struct CountsAddress(pub RuledAddress);
 
 /// A page of a feed.
 pub struct FeedAddress {
@@ -75,7 +85,26 @@ impl<S: Send + Sync> FromRequestParts<S> for PersonAddress {
     type Rejection = HttpProblem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpProblem> {
-        Ok(Self(read_person(parts, state).await))
+        let person = read_person(parts, state).await;
+        let params = read_params(parts, state, &[]).await;
+        Ok(Self(params.and(person)))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RuledAddress {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpProblem> {
+        let person = read_person(parts, state).await;
+        Ok(Self { person, params: read_params(parts, state, &RULED_PARAMS).await })
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for CountsAddress {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpProblem> {
+        RuledAddress::from_request_parts(parts, state).await.map(Self)
     }
 }
 
@@ -154,6 +183,20 @@ pub fn etag_parameter() -> Parameter {
 impl OperationInput for PersonAddress {
     fn operation_input(context: &mut GenContext, operation: &mut Operation) {
         add_parameters(context, operation, [person_parameter()]);
+    }
+}
+
+impl OperationInput for RuledAddress {
+    fn operation_input(context: &mut GenContext, operation: &mut Operation) {
+        let params = RULED_PARAMS.map(query_parameter);
+        add_parameters(context, operation, [person_parameter()].into_iter().chain(params));
+    }
+}
+
+impl OperationInput for CountsAddress {
+    fn operation_input(context: &mut GenContext, operation: &mut Operation) {
+        RuledAddress::operation_input(context, operation);
+        add_parameters(context, operation, [etag_parameter()]);
     }
 }
 

@@ -13,7 +13,7 @@ use schemars::json_schema;
 use web::{
     HttpProblem, ProblemType,
     description::{OperationAccess, OperationDoc},
-    etag::CachedJson,
+    etag::{CachedJson, TaggedBody},
     pagination::{CURSOR, LIMIT, ListParams},
 };
 
@@ -92,7 +92,7 @@ pub async fn list_entries(
     headers: HeaderMap,
 ) -> Result<CachedJson<EntryPage<'static>>, HttpProblem> {
     service
-        .answer_text("entries", &headers, KeyScope::Read, address.person, async |caller, person| {
+        .answer_body("entries", &headers, KeyScope::Read, address.person, async |caller, person| {
             let wanted = parse_request(&address.params?)?;
             read_page(&service, caller.tenant(), &person, wanted).await.map_err(describe_failure)
         })
@@ -104,7 +104,7 @@ async fn read_page(
     tenant: &Tenant,
     person: &Person,
     wanted: EntriesRequest,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<TaggedBody> {
     let EntriesRequest { cursor, most, back } = wanted;
     let (room, now) = (&service.http.deps.room, service.now());
     let read = days::read_days(&*room.store, tenant, person, back, now, Some(&room.catalogue)).await?;
@@ -112,7 +112,7 @@ async fn read_page(
     let days: Vec<_> = days.filter_map(|one| Some((Day::parse(&one.day)?, one.entries))).collect();
     let newest = newest(now);
     let page = cut_page(&days, &(newest.plus(-LISTED_DAYS_MAX)..=newest), cursor, most);
-    Ok(serde_json::to_string(&page)?)
+    Ok(TaggedBody::new(serde_json::to_string(&page)?))
 }
 
 /// The day in which the newest entries can be: an event may be a little ahead.

@@ -18,6 +18,7 @@ use axum::{
         sse::{Event, KeepAlive, Sse},
     },
 };
+use feed_bundles::rule::BundleRule;
 use futures::stream;
 use house_facts::KeyScope;
 use model::{Person, Tenant, UtcMillis};
@@ -31,13 +32,14 @@ use web::{
     person_access::PersonCaller,
 };
 
-use super::{FeedService, FeedState, describe_failure, description::PersonAddress};
+use super::{FeedService, FeedState, describe_failure, description::RuledAddress};
 use crate::{
     config::{LIVE_LOOK_MS, LIVE_PAUSE, LIVE_PULSE, LIVE_RETRY_MS},
     live_board::LiveWait,
-    load::{FeedOwner, load_feed_of_age},
+    load::{FeedOwner, LoadedFeed, load_feed_of_age},
     metrics::FeedMetrics,
     report::CountsReport,
+    request::read_rule,
 };
 
 /// By which browsers say what they had last.
@@ -116,11 +118,11 @@ struct FeedNews {
 
 pub async fn stream_news(
     State(service): FeedState,
-    PersonAddress(person): PersonAddress,
+    address: RuledAddress,
     LastEvent(last): LastEvent,
     headers: HeaderMap,
 ) -> Result<NewsStream, HttpProblem> {
-    let talk = LiveTalk::begin(&service, &headers, person, last)?;
+    let talk = LiveTalk::begin(&service, &headers, address, last)?;
     // The first event is made before the answer begins, so what is wrong is said as everywhere.
     let (first, talk) = talk.first_event().await?;
     let rest = stream::unfold(talk, |mut talk| async move {
@@ -142,12 +144,14 @@ struct LiveTalk {
     service: Arc<FeedService>,
     tenant: Tenant,
     person: Person,
+    /// By what the bundles are made that it counts.
+    rule: BundleRule,
     wait: LiveWait,
     /// The feed that the client knows of.
     last: Option<u64>,
     /// When it looks again, should the log say nothing.
     looks: UtcMillis,
-    /// When the token ends by which it was opened.
+    /// When the token by which it was opened is no longer taken. Earlier would only have the client come again with it.
     expires: Option<UtcMillis>,
     _counted: CountedTalk,
     _place: OwnedSemaphorePermit,
@@ -173,11 +177,12 @@ impl LiveTalk {
     fn begin(
         service: &Arc<FeedService>,
         headers: &HeaderMap,
-        person: Result<String, HttpProblem>,
+        address: RuledAddress,
         last: Option<u64>,
     ) -> Result<Self, HttpProblem> {
         let deps = &service.http.deps;
-        let (caller, person, _permit) = service.admit(headers, KeyScope::Read, person)?;
+        let (caller, person, _permit) = service.admit(headers, KeyScope::Read, address.person)?;
+        let rule = read_rule(&address.params?)?;
         let place = service.live.clone().try_acquire_owned();
         let place = place.map_err(|_| HttpProblem::busy("too many connections wait for news"))?;
         let (tenant, expires) = match caller {
@@ -189,7 +194,18 @@ impl LiveTalk {
         let counted = CountedTalk::begin(&deps.metrics);
         let looks = service.now();
         let service = service.clone();
-        Ok(Self { service, tenant, person, wait, last, looks, expires, _counted: counted, _place: place })
+        Ok(Self {
+            service,
+            tenant,
+            person,
+            rule,
+            wait,
+            last,
+            looks,
+            expires,
+            _counted: counted,
+            _place: place,
+        })
     }
 
     /// What the client does not know of yet, if there is anything.
@@ -228,14 +244,16 @@ impl LiveTalk {
         let owner = FeedOwner { tenant: &self.tenant, person: &self.person };
         let deps = &self.service.http.deps;
         let now = deps.room.now();
-        let sheet = load_feed_of_age(deps, owner, LIVE_LOOK_MS, now).await?.sheet;
+        let LoadedFeed { sheet, .. } = load_feed_of_age(deps, owner, LIVE_LOOK_MS, now).await?;
         self.looks = sheet.turns.min(now.plus(spread_look(sheet.revision)));
-        if self.last == Some(sheet.revision) {
+        let revision = sheet.revision_by(self.rule);
+        if self.last == Some(revision) {
             return Ok(None);
         }
-        self.last = Some(sheet.revision);
+        self.last = Some(revision);
         deps.metrics.count_live_event();
-        let news = serde_json::to_string(&FeedNews { counts: (&sheet.counts).into() })?;
-        Ok(Some(Event::default().event(EVENT).id(format!("{:016x}", sheet.revision)).data(news)))
+        let counts = sheet.count_by(self.rule, deps.room.catalogue.for_person(&self.person));
+        let news = serde_json::to_string(&FeedNews { counts: (&counts).into() })?;
+        Ok(Some(Event::default().event(EVENT).id(format!("{revision:016x}")).data(news)))
     }
 }

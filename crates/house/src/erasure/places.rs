@@ -219,6 +219,8 @@ fn describe_remainder(
         Holding::Days
         | Holding::Profile
         | Holding::Mutes
+        | Holding::Saved
+        | Holding::Streams
         | Holding::Crowds
         | Holding::Follows
         | Holding::Slips => (means.store_files, None),
@@ -249,7 +251,8 @@ fn describe_remainder(
         Holding::Erasures => (Some("this receipt, with the id"), retention),
         Holding::OthersDays => {
             let stays = "rows of others that name this id as the actor or as the other party, with the name \
-                and the words that the event stated, until their days expire; and mutes of others that name it";
+                and the words that the event stated, until their days expire, or for as long as somebody has the entry \
+                saved; and mutes of others that name it";
             (Some(stays), None)
         }
         Holding::Subjects => {

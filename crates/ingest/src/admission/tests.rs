@@ -657,6 +657,7 @@ fn what_else_a_person_does_is_said_of_entries_or_a_subject() {
         ("tidings.restored", "Restored"),
         ("tidings.saved", "Saved"),
         ("tidings.unsaved", "Unsaved"),
+        ("tidings.unsnoozed", "Snoozed(1970-01-01T00:00:00.000Z)"),
     ];
     for (what, word) in plain {
         check(what, &entries, &format!("{word} ann [{key}]"));

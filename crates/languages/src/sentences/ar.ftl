@@ -27,6 +27,14 @@ more-names = { $count ->
     [many] { $count } آخرين
    *[other] { $count } آخرين
 }
+and-more = { $count ->
+    [zero] { $says }
+    [one] { $says } (وخبر واحد آخر)
+    [two] { $says } (وخبران آخران)
+    [few] { $says } (و{ $count } أخبار أخرى)
+    [many] { $says } (و{ $count } خبرًا آخر)
+   *[other] { $says } (و{ $count } خبر آخر)
+}
 capped = أكثر من { $most }
 moment = { $day }، { $time }
 
@@ -96,6 +104,7 @@ settings-saved = تم الحفظ
 settings-saved-lead = يسري هذا من الآن.
 settings-tried = لم يُحفظ بعد
 settings-tried-lead = كان الأسبوع الماضي سيكون كما يلي.
+settings-refused-lead = هناك ما يحتاج إلى تصحيح أدناه. لم يتغير شيء.
 settings-door = كل الإعدادات
 settings-back = إيقاف كل الرسائل
 settings-topics = ما نخبرك به
@@ -103,18 +112,28 @@ settings-channels = بأي طريق
 settings-always = دائمًا
 settings-off = لا شيء
 settings-usual = كالمعتاد
+settings-usual-known = كالمعتاد ({ $usual })
 settings-chosen = كما اخترت أعلاه
 settings-plan = { $channel }: كم مرة
 settings-hour = في هذه الساعة
 settings-quiet-from = هدوء من
 settings-quiet-until = هدوء حتى
 settings-no-quiet = بلا ساعات هدوء
+settings-quiet-half = اختر الساعتين معًا، أو «بلا ساعات هدوء» في الحقلين.
+settings-quiet-equal = اختر ساعتين مختلفتين.
+settings-pause = إيقاف مؤقت حتى
+settings-pause-over = مضى هذا التاريخ. اختر تاريخًا لاحقًا.
 settings-times = متى وبأي لغة
 settings-language = اللغة
 settings-save = حفظ
 settings-try = عرض الأسبوع الماضي
 settings-again = إظهار من جديد
 settings-again-of = إظهار من جديد: { $name }
+settings-subscriptions = اشتراكاتك
+settings-end = إلغاء الاشتراك
+settings-end-of = إلغاء الاشتراك: { $name }
+settings-ended = أُلغي الاشتراك: { $name }
+settings-not-shown = غير معروض هنا: { $count }
 settings-week = الأسبوع الماضي بهذه الخيارات
 settings-week-line = { $count ->
     [zero] لا رسائل
@@ -127,6 +146,7 @@ settings-week-line = { $count ->
 settings-week-none = لم يكن ليصلك شيء.
 channel-email = البريد
 channel-push = إشعار فوري
+channel-feed = على الموقع
 cadence-at-once = فورًا
 cadence-hourly = عدة مرات في اليوم
 cadence-daily = يوميًا
@@ -134,6 +154,10 @@ cadence-weekly = أسبوعيًا
 cadence-monthly = شهريًا
 cadence-other = من حين إلى آخر
 language-name = العربية
+
+## ما يعرضه الإشعار
+push-read = تعليم كمقروء
+push-settings = الإعدادات
 
 ## أخطاء هذه الصفحات
 error-incomplete = هذا الرابط غير كامل؛ افتحه مرة أخرى من الرسالة أو انسخه كاملًا.

@@ -23,6 +23,10 @@ more-names = { $count ->
     [one] noch 1
    *[other] { $count } weitere
 }
+and-more = { $count ->
+    [one] { $says } (und noch 1)
+   *[other] { $says } (und { $count } weitere)
+}
 capped = über { $most }
 moment = { $day }, { $time }
 
@@ -88,6 +92,7 @@ settings-saved = Gespeichert
 settings-saved-lead = Das gilt von jetzt an.
 settings-tried = Noch nicht gespeichert
 settings-tried-lead = Die letzte Woche wäre so gewesen wie unten.
+settings-refused-lead = Unten stimmt etwas noch nicht. Geändert ist nichts.
 settings-door = Alle Einstellungen
 settings-back = Alle Mails beenden
 settings-topics = Was wir dir melden
@@ -95,18 +100,28 @@ settings-channels = Auf welchem Weg
 settings-always = immer
 settings-off = gar nicht
 settings-usual = wie üblich
+settings-usual-known = wie üblich ({ $usual })
 settings-chosen = wie oben gewählt
 settings-plan = { $channel }: wie oft
 settings-hour = Zu dieser Stunde
 settings-quiet-from = Ruhe ab
 settings-quiet-until = Ruhe bis
 settings-no-quiet = keine Ruhezeit
+settings-quiet-half = Wähle beide Uhrzeiten oder gar keine Ruhezeit.
+settings-quiet-equal = Wähle zwei verschiedene Uhrzeiten.
+settings-pause = Pause bis
+settings-pause-over = Dieses Datum ist vorbei. Wähle ein späteres.
 settings-times = Wann und in welcher Sprache
 settings-language = Sprache
 settings-save = Speichern
 settings-try = Letzte Woche zeigen
 settings-again = Wieder melden
 settings-again-of = Wieder melden: { $name }
+settings-subscriptions = Das hast du abonniert
+settings-end = Abbestellen
+settings-end-of = Abbestellen: { $name }
+settings-ended = Abbestellt: { $name }
+settings-not-shown = Hier nicht gezeigt: { $count }
 settings-week = Die letzte Woche mit dieser Auswahl
 settings-week-line = { $count ->
     [one] 1 Nachricht
@@ -115,6 +130,7 @@ settings-week-line = { $count ->
 settings-week-none = Es wäre nichts gekommen.
 channel-email = E-Mail
 channel-push = Push-Nachricht
+channel-feed = Auf der Seite
 cadence-at-once = sofort
 cadence-hourly = mehrmals am Tag
 cadence-daily = täglich
@@ -122,6 +138,10 @@ cadence-weekly = wöchentlich
 cadence-monthly = monatlich
 cadence-other = ab und zu
 language-name = Deutsch
+
+## Was eine Push-Nachricht anbietet
+push-read = Gelesen
+push-settings = Einstellungen
 
 ## Fehler dieser Seiten
 error-incomplete = Dieser Link ist unvollständig; öffne ihn noch einmal aus der Mail oder kopiere ihn vollständig.

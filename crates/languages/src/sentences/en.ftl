@@ -20,6 +20,7 @@ clauses-last = { $first }, and { $last }
 
 ## Lists, numbers, dates
 more-names = { $count } more
+and-more = { $says } (and { $count } more)
 capped = { $most }+
 moment = { $day }, { $time }
 
@@ -82,6 +83,7 @@ settings-saved = Saved
 settings-saved-lead = This holds from now on.
 settings-tried = Not saved yet
 settings-tried-lead = Last week would have been as below.
+settings-refused-lead = Something below is not right yet. Nothing has changed.
 settings-door = All settings
 settings-back = Stop all mail
 settings-topics = What you are told
@@ -89,18 +91,28 @@ settings-channels = Where
 settings-always = always
 settings-off = not at all
 settings-usual = as usual
+settings-usual-known = as usual ({ $usual })
 settings-chosen = as chosen above
 settings-plan = { $channel }: how often
 settings-hour = At this hour
 settings-quiet-from = Quiet from
 settings-quiet-until = Quiet until
 settings-no-quiet = no quiet hours
+settings-quiet-half = Choose both hours, or no quiet hours at all.
+settings-quiet-equal = Choose two different hours.
+settings-pause = Pause until
+settings-pause-over = This date is over. Choose a later date.
 settings-times = When and in which language
 settings-language = Language
 settings-save = Save
 settings-try = Show last week
 settings-again = Show again
 settings-again-of = Show again: { $name }
+settings-subscriptions = You are subscribed to
+settings-end = Unsubscribe
+settings-end-of = Unsubscribe: { $name }
+settings-ended = Unsubscribed: { $name }
+settings-not-shown = Not shown here: { $count }
 settings-week = Last week by these choices
 settings-week-line = { $count ->
     [one] 1 message
@@ -109,6 +121,7 @@ settings-week-line = { $count ->
 settings-week-none = Nothing would have come.
 channel-email = Mail
 channel-push = Push
+channel-feed = On the site
 cadence-at-once = at once
 cadence-hourly = several times a day
 cadence-daily = daily
@@ -116,6 +129,10 @@ cadence-weekly = weekly
 cadence-monthly = monthly
 cadence-other = now and then
 language-name = English
+
+## What a push offers
+push-read = Mark as read
+push-settings = Settings
 
 ## Errors of these pages
 error-incomplete = This link is incomplete; open it again from the mail, or copy all of it.

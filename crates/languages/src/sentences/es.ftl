@@ -20,6 +20,7 @@ clauses-last = { $first }, y { $last }
 
 ## Listas, números, fechas
 more-names = { $count } más
+and-more = { $says } (y { $count } más)
 capped = más de { $most }
 moment = { $day }, { $time }
 
@@ -82,6 +83,7 @@ settings-saved = Guardado
 settings-saved-lead = Vale desde ahora.
 settings-tried = Aún sin guardar
 settings-tried-lead = La semana pasada habría sido como abajo.
+settings-refused-lead = Hay algo abajo que aún no está bien. No ha cambiado nada.
 settings-door = Todos los ajustes
 settings-back = Dejar de recibir correos
 settings-topics = De qué te avisamos
@@ -89,18 +91,28 @@ settings-channels = Por qué medio
 settings-always = siempre
 settings-off = nada
 settings-usual = como siempre
+settings-usual-known = como siempre ({ $usual })
 settings-chosen = como elegiste arriba
 settings-plan = { $channel }: con qué frecuencia
 settings-hour = A esta hora
 settings-quiet-from = Silencio desde
 settings-quiet-until = Silencio hasta
 settings-no-quiet = sin horas de silencio
+settings-quiet-half = Elige las dos horas, o «sin horas de silencio» en ambas.
+settings-quiet-equal = Elige dos horas distintas.
+settings-pause = Pausa hasta
+settings-pause-over = Esta fecha ya ha pasado. Elige una posterior.
 settings-times = Cuándo y en qué idioma
 settings-language = Idioma
 settings-save = Guardar
 settings-try = Mostrar la semana pasada
 settings-again = Volver a avisar
 settings-again-of = Volver a avisar: { $name }
+settings-subscriptions = Tus suscripciones
+settings-end = Cancelar suscripción
+settings-end-of = Cancelar suscripción: { $name }
+settings-ended = Suscripción cancelada: { $name }
+settings-not-shown = No se muestran aquí: { $count }
 settings-week = La semana pasada con esta elección
 settings-week-line = { $count ->
     [one] 1 mensaje
@@ -110,6 +122,7 @@ settings-week-line = { $count ->
 settings-week-none = No habría llegado nada.
 channel-email = Correo
 channel-push = Notificación push
+channel-feed = En el sitio
 cadence-at-once = al momento
 cadence-hourly = varias veces al día
 cadence-daily = cada día
@@ -117,6 +130,10 @@ cadence-weekly = cada semana
 cadence-monthly = cada mes
 cadence-other = de vez en cuando
 language-name = Español
+
+## Lo que ofrece una notificación
+push-read = Marcar como leído
+push-settings = Ajustes
 
 ## Errores de estas páginas
 error-incomplete = Este enlace está incompleto; ábrelo de nuevo desde el correo o cópialo entero.

@@ -24,6 +24,11 @@ more-names = { $count ->
     [many] { $count } d’autres
    *[other] { $count } autres
 }
+and-more = { $count ->
+    [one] { $says } (et { $count } autre)
+    [many] { $says } (et { $count } d’autres)
+   *[other] { $says } (et { $count } autres)
+}
 capped = plus de { $most }
 moment = { $day }, { $time }
 
@@ -90,6 +95,7 @@ settings-saved = Enregistré
 settings-saved-lead = C’est valable dès maintenant.
 settings-tried = Pas encore enregistré
 settings-tried-lead = La semaine dernière aurait été comme ci-dessous.
+settings-refused-lead = Quelque chose ne va pas encore ci-dessous. Rien n’a changé.
 settings-door = Tous les réglages
 settings-back = Arrêter tous les mails
 settings-topics = Ce qui vous est annoncé
@@ -97,18 +103,28 @@ settings-channels = Par quel moyen
 settings-always = toujours
 settings-off = pas du tout
 settings-usual = comme d’habitude
+settings-usual-known = comme d’habitude ({ $usual })
 settings-chosen = comme choisi ci-dessus
 settings-plan = { $channel } : à quel rythme
 settings-hour = À cette heure
 settings-quiet-from = Silence à partir de
 settings-quiet-until = Silence jusqu’à
 settings-no-quiet = pas d’heures de silence
+settings-quiet-half = Choisissez les deux heures, ou aucune heure de silence.
+settings-quiet-equal = Choisissez deux heures différentes.
+settings-pause = Pause jusqu’au
+settings-pause-over = Cette date est passée. Choisissez une date ultérieure.
 settings-times = Quand et dans quelle langue
 settings-language = Langue
 settings-save = Enregistrer
 settings-try = Montrer la semaine dernière
 settings-again = Annoncer de nouveau
 settings-again-of = Annoncer de nouveau : { $name }
+settings-subscriptions = Vos abonnements
+settings-end = Se désabonner
+settings-end-of = Se désabonner : { $name }
+settings-ended = Abonnement terminé : { $name }
+settings-not-shown = Non affichés ici : { $count }
 settings-week = La semaine dernière avec ces choix
 settings-week-line = { $count ->
     [one] { $count } message reçu
@@ -118,6 +134,7 @@ settings-week-line = { $count ->
 settings-week-none = Rien ne serait venu.
 channel-email = E-mail
 channel-push = Notification push
+channel-feed = Sur le site
 cadence-at-once = tout de suite
 cadence-hourly = plusieurs fois par jour
 cadence-daily = chaque jour
@@ -125,6 +142,10 @@ cadence-weekly = chaque semaine
 cadence-monthly = chaque mois
 cadence-other = de temps en temps
 language-name = Français
+
+## Ce que propose une notification
+push-read = Marquer comme lu
+push-settings = Réglages
 
 ## Erreurs de ces pages
 error-incomplete = Ce lien est incomplet ; ouvrez-le de nouveau depuis le mail, ou copiez-le en entier.

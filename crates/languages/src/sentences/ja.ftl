@@ -20,6 +20,7 @@ clauses-last = { $first }。{ $last }
 
 ## 列挙、数、日付
 more-names = ほか{ $count }
+and-more = { $says }（ほか{ $count }件）
 capped = { $most }+
 moment = { $day } { $time }
 
@@ -82,6 +83,7 @@ settings-saved = 保存しました
 settings-saved-lead = これから有効です。
 settings-tried = まだ保存されていません
 settings-tried-lead = 先週は下のとおりになっていました。
+settings-refused-lead = 下に直していただきたい項目があります。まだ何も変更されていません。
 settings-door = すべての設定
 settings-back = メールをすべて停止
 settings-topics = お知らせの内容
@@ -89,18 +91,28 @@ settings-channels = 届け方
 settings-always = 常に
 settings-off = なし
 settings-usual = 通常どおり
+settings-usual-known = 通常どおり（{ $usual }）
 settings-chosen = 上で選んだもの
 settings-plan = { $channel }の頻度
 settings-hour = この時刻に
 settings-quiet-from = おやすみ開始
 settings-quiet-until = おやすみ終了
 settings-no-quiet = おやすみ時間なし
+settings-quiet-half = 開始と終了の両方を選ぶか、どちらも「おやすみ時間なし」にしてください。
+settings-quiet-equal = 開始と終了には別の時刻を選んでください。
+settings-pause = 休止の終わり
+settings-pause-over = この日付は過ぎています。もっと後の日付を選んでください。
 settings-times = 時刻と言語
 settings-language = 言語
 settings-save = 保存
 settings-try = 先週を表示
 settings-again = 再び知らせる
 settings-again-of = 再び知らせる：{ $name }
+settings-subscriptions = 登録しているもの
+settings-end = 登録を解除
+settings-end-of = 登録を解除：{ $name }
+settings-ended = 登録を解除しました：{ $name }
+settings-not-shown = ここに表示していないもの：{ $count }件
 settings-week = この選択での先週
 settings-week-line = { $count ->
    *[other] { $count }通
@@ -108,6 +120,7 @@ settings-week-line = { $count ->
 settings-week-none = 何も届きませんでした。
 channel-email = メール
 channel-push = プッシュ通知
+channel-feed = サイト上
 cadence-at-once = すぐに
 cadence-hourly = 一日に数回
 cadence-daily = 毎日
@@ -115,6 +128,10 @@ cadence-weekly = 毎週
 cadence-monthly = 毎月
 cadence-other = ときどき
 language-name = 日本語
+
+## プッシュ通知で選べること
+push-read = 既読にする
+push-settings = 設定
 
 ## これらのページのエラー
 error-incomplete = このリンクは不完全です。メールからもう一度開くか、全体をコピーしてください。

@@ -20,6 +20,7 @@ clauses-last = { $first }, и { $last }
 
 ## Списки, числа, даты
 more-names = ещё { $count }
+and-more = { $says } (и ещё { $count })
 capped = больше { $most }
 moment = { $day }, { $time }
 
@@ -87,6 +88,7 @@ settings-saved = Сохранено
 settings-saved-lead = Это действует с этого момента.
 settings-tried = Ещё не сохранено
 settings-tried-lead = Прошлая неделя была бы такой, как ниже.
+settings-refused-lead = Ниже нужно кое-что исправить. Ничего не изменилось.
 settings-door = Все настройки
 settings-back = Отказаться от всех писем
 settings-topics = О чём вам сообщают
@@ -94,18 +96,28 @@ settings-channels = Каким способом
 settings-always = всегда
 settings-off = совсем нет
 settings-usual = как обычно
+settings-usual-known = как обычно ({ $usual })
 settings-chosen = как выбрано выше
 settings-plan = { $channel }: как часто
 settings-hour = В этот час
 settings-quiet-from = Тишина с
 settings-quiet-until = Тишина до
 settings-no-quiet = без тихих часов
+settings-quiet-half = Выберите и начало, и конец тишины или оставьте оба поля «без тихих часов».
+settings-quiet-equal = Выберите два разных часа.
+settings-pause = Пауза до
+settings-pause-over = Эта дата уже прошла. Выберите более позднюю.
 settings-times = Когда и на каком языке
 settings-language = Язык
 settings-save = Сохранить
 settings-try = Показать прошлую неделю
 settings-again = Снова сообщать
 settings-again-of = Снова сообщать: { $name }
+settings-subscriptions = Ваши подписки
+settings-end = Отписаться
+settings-end-of = Отписаться: { $name }
+settings-ended = Подписка отменена: { $name }
+settings-not-shown = Здесь не показано: { $count }
 settings-week = Прошлая неделя при этом выборе
 settings-week-line = { $count ->
     [one] { $count } сообщение
@@ -116,6 +128,7 @@ settings-week-line = { $count ->
 settings-week-none = Ничего бы не пришло.
 channel-email = Письма
 channel-push = Push-уведомления
+channel-feed = На сайте
 cadence-at-once = сразу
 cadence-hourly = несколько раз в день
 cadence-daily = каждый день
@@ -123,6 +136,10 @@ cadence-weekly = каждую неделю
 cadence-monthly = каждый месяц
 cadence-other = время от времени
 language-name = Русский
+
+## Что предлагает push-уведомление
+push-read = Прочитано
+push-settings = Настройки
 
 ## Ошибки этих страниц
 error-incomplete = Ссылка неполная; откройте её из письма ещё раз или скопируйте целиком.

@@ -3,6 +3,7 @@
 use crate::{
     Channel, Day, DayRow, EndReason, EntryAttention, EntryView, Fate, Mark, MarkAction, ReadyId, UtcMillis,
     VersionedState,
+    attention::NOT_PUT_OFF,
     fold::fold_rows,
     limits::DAY_MS,
     person::notes::up_to_field,
@@ -124,6 +125,11 @@ fn what_is_put_off_is_away_and_comes_back_as_news() {
     check(&[(snoozed(100), 20), (snoozed(50), 30)], 60, waiting, 50, None);
     check(&[(snoozed(100), 20), (snoozed(200), 30)], 150, Fate::PutOff, 5, None);
     check(&[(MarkAction::Read, 10), (snoozed(100), 20), (snoozed(30), 30)], 30, waiting, 30, None);
+    // Taken back, it is as it was.
+    let taken_back = (MarkAction::Snoozed(NOT_PUT_OFF), 30);
+    check(&[(snoozed(100), 20), taken_back], 60, waiting, 5, None);
+    check(&[(MarkAction::Read, 10), (snoozed(100), 20), taken_back], 120, Fate::Read, 5, Some(10));
+    check(&[(snoozed(100), 20), taken_back, (snoozed(200), 40)], 60, Fate::PutOff, 5, None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Channel, UtcMillis,
-    limits::{BADGE_LIFE_MS, BADGE_WAIT_MS, DAY_MS},
+    limits::{BADGE_LIFE_MS, BADGE_WAIT_MS, DAY_MS, REVOCABLE_MS},
     plan::OnlineSurface,
     ready::Ready,
     window::StepInput,
@@ -53,15 +53,38 @@ fn what_changes_the_number_sets_it_right_on_every_device() {
     assert_eq!(bench.record.next_due(), Some(UtcMillis(due)));
     assert!(wake_bench(&mut bench, due - 1).is_empty(), "not yet");
     let [first] = wake_bench(&mut bench, due).try_into().unwrap();
-    assert!(first.is_badge() && first.silent);
+    assert!(first.is_wordless() && first.badge && first.silent);
     assert_eq!(wake_bench(&mut bench, due + 1), [], "once");
     bench.step(4 * MINUTE, StepInput::NumberChanged);
     let [second] = wake_bench(&mut bench, 5 * MINUTE).try_into().unwrap();
     assert_ne!(first.id, second.id, "each is a message of its own");
-    // A push with words says the number itself.
-    bench.step(6 * MINUTE, StepInput::NumberChanged);
+    // A push with words says the number itself, and not what was revoked: one without any comes all the same.
+    for news in [StepInput::NumberChanged, StepInput::Revoked] {
+        bench.step(6 * MINUTE, news);
+    }
     tell_push(&mut bench, 6 * MINUTE + 1, 2);
-    assert_eq!(wake_bench(&mut bench, 7 * MINUTE), []);
+    let [third] = wake_bench(&mut bench, 7 * MINUTE).try_into().unwrap();
+    assert!(third.is_wordless() && third.id != second.id);
+    assert_eq!(wake_bench(&mut bench, 8 * MINUTE), []);
+}
+
+/// What was revoked goes from the screen also where pushes have no number; what a person reads changes nothing there.
+#[test]
+fn a_push_without_a_number_hears_of_what_was_revoked() {
+    let mut bench = badge_bench();
+    bench.plans.by_name.values_mut().for_each(|plan| plan.badge = false);
+    assert!(!tell_push(&mut bench, MINUTE, 1).badge);
+    bench.step(2 * MINUTE, StepInput::NumberChanged);
+    assert_eq!(wake_bench(&mut bench, 3 * MINUTE), []);
+    bench.step(4 * MINUTE, StepInput::Revoked);
+    assert!(wake_bench(&mut bench, 4 * MINUTE + BADGE_WAIT_MS - 1).is_empty(), "not yet");
+    // Words that come meanwhile take nothing away.
+    tell_push(&mut bench, 4 * MINUTE + 1, 2);
+    let [push] = wake_bench(&mut bench, 4 * MINUTE + BADGE_WAIT_MS).try_into().unwrap();
+    assert!(push.is_wordless() && !push.badge && push.silent);
+    bench.record.owed.clear();
+    assert!(!bench.record.is_spent(UtcMillis(REVOCABLE_MS)));
+    assert!(bench.record.is_spent(UtcMillis(5 * MINUTE + REVOCABLE_MS)));
 }
 
 #[test]

@@ -259,3 +259,25 @@ fn when_the_person_leaves() {
     // After each telling it waits for them to come and go again, unless they do not.
     check_holds(away, &[Seen(0, "site"), Comes(5), Comes(40)], "30: 5; 40: 40;");
 }
+
+#[test]
+fn nothing_comes_before_the_end_of_a_break() {
+    let told = || vec![candidate(1, 1, "work:1", Ok(()))];
+    // A break ends at midnight, which is in the night of the plan.
+    let midnight = 24 * HOUR;
+    let cases = [
+        (QuietAction::Hold, midnight + 8 * HOUR),
+        (QuietAction::Silent, midnight),
+        (QuietAction::End, midnight + 8 * HOUR),
+    ];
+    for (then, due) in cases {
+        let mut bench = StepBench::with_plan(|plan| {
+            (plan.close, plan.quiet) = (close_after(10), Some(quiet_rule(22, 8, then)));
+        });
+        bench.quiet_until = Some(UtcMillis(midnight));
+        bench.announce(10 * HOUR, 0);
+        assert!(bench.close(10 * HOUR + 10 * MINUTE, told()).is_empty(), "{then:?}");
+        assert_eq!((bench.due(), bench.record.windows[0].held), (due, Some(HoldCause::Quiet)), "{then:?}");
+        assert_eq!(bench.close(due, told()).len(), 1, "{then:?}");
+    }
+}

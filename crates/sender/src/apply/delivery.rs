@@ -14,7 +14,7 @@ use runtime::{clock::SteadyStopwatch, crash_point, retry};
 use store::{JournalClaim, JournalOutcome, JournalRecord, JournalRows, StateKey};
 use traces::{SpanAttribute, SpanName};
 
-use super::{DeliveryService, gate::ClaimGate};
+use super::{DeliveryService, ask_again, gate::ClaimGate, renewals::RenewalOutcome};
 use crate::{
     badge, check,
     config::{BUSY, RECALL, REMADE_MAX},
@@ -42,8 +42,23 @@ impl SendAttempt {
 }
 
 impl DeliveryService {
-    /// One Ready, from the journal to the report.
+    /// One Ready, with the pushes that are put into other words on its occasion.
     pub(crate) async fn deliver_ready(
+        &self,
+        ready: &Ready,
+        loaded: Arc<LoadedBatch>,
+    ) -> anyhow::Result<Delivery> {
+        if !ready.is_wordless() {
+            return self.deliver_journalled(ready, loaded).await;
+        }
+        match self.renew_pushes(ready, loaded).await? {
+            RenewalOutcome::Done(loaded) => self.deliver_journalled(ready, loaded).await,
+            RenewalOutcome::Waits(until) => Ok(report::report_deferred(ready, until, self.now())),
+        }
+    }
+
+    /// One Ready, from the journal to the report.
+    pub(super) async fn deliver_journalled(
         &self,
         ready: &Ready,
         loaded: Arc<LoadedBatch>,
@@ -169,7 +184,7 @@ impl DeliveryService {
     ) -> anyhow::Result<SendAttempt> {
         let (now, facts, catalogue) = (self.now(), loaded.facts_of(ready), self.catalogue_of(ready));
         let mut checked = check::check_ready(ready, facts, &loaded.world, catalogue, now);
-        if checked.told.is_empty() && !check::wants_badge(ready, facts, (&loaded.world, catalogue), now) {
+        if checked.told.is_empty() && !check::wants_wordless(ready, facts, (&loaded.world, catalogue), now) {
             return self
                 .end_attempt(ready, attempt, JournalOutcome::Nothing, checked.left)
                 .await
@@ -243,11 +258,13 @@ impl DeliveryService {
         }
     }
 
-    /// Notes which number the devices were told. Without the note they are told it once more, and that is all.
+    /// Notes which number the devices were told. Without the note they may be told it once more; or, where it is that of an older
+    /// note, hear of it with the next change alone.
     async fn note_icon(&self, ready: &Ready, note: Option<VersionedState>) {
         let Some(note) = note else { return };
         let key = StateKey::Notes(ready.tenant.clone(), ready.person.clone());
-        if let Err(error) = self.deps.room.store.merge(vec![(key, note)]).await {
+        let note = vec![(key, note)];
+        if let Err(error) = ask_again(|| self.deps.room.store.merge(note.clone())).await {
             tracing::warn!(ready = %ready.id, %error, "the number on an icon is not noted");
         }
     }

@@ -123,8 +123,8 @@ impl ClaimGate<'_> {
         let checked = check::check_ready(self.ready, facts, &loaded.world, catalogue, now);
         // What changes all the time, such as where somebody is, does not hold a message for ever.
         let as_made = self.given_up >= REMADE_MAX || is_as_known(&facts.profile, &self.facts.profile);
-        let is_wanted =
-            !self.ready.is_badge() || check::wants_badge(self.ready, facts, (&loaded.world, catalogue), now);
+        let is_wanted = !self.ready.is_wordless()
+            || check::wants_wordless(self.ready, facts, (&loaded.world, catalogue), now);
         let names_same = facts.erased == self.facts.erased;
         let fits = as_made && is_wanted && names_same && checked.told == self.checked.told;
         if !fits {

@@ -27,6 +27,7 @@ fn ready() -> Ready {
         entries: vec![],
         more: vec![],
         badge: false,
+        renews: None,
     }
 }
 

@@ -97,6 +97,7 @@ fn ready(entries: Vec<ReadyEntry>) -> Ready {
         entries,
         more: vec![0, 0, 0],
         badge: false,
+        renews: None,
     }
 }
 

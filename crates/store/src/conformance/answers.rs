@@ -3,27 +3,18 @@
 use model::limits::DAY_MS;
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_same,
     samples::{NOW, tenant},
 };
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "the first answer stands",
-        says: "later answers for the same key get the first one, also after a crash",
-        check: |harness| Box::pin(check_first_answer(harness)),
-    },
-    StorePromise {
-        name: "one of many answers stands",
-        says: "of many answers for one key at the same time all are given the same one",
-        check: |harness| Box::pin(check_one_of_many(harness)),
-    },
-    StorePromise {
-        name: "an answer is gone after a day",
-        says: "an answer stands until it is a day old; then there is none, and the next one is the first",
-        check: |harness| Box::pin(check_answer_expires(harness)),
-    },
-];
+promises! {
+    check_first_answer keeps "the first answer stands":
+        "later answers for the same key get the first one, also after a crash";
+    check_one_of_many keeps "one of many answers stands":
+        "of many answers for one key at the same time all are given the same one";
+    check_answer_expires keeps "an answer is gone after a day":
+        "an answer stands until it is a day old; then there is none, and the next one is the first";
+}
 
 async fn check_first_answer(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;

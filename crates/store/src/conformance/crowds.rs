@@ -9,63 +9,33 @@ use model::{
 };
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_holds, expect_same,
     samples::{hostile_names, person, subject, tenant},
 };
 use crate::port::{CrowdCut, Store};
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "enrolments are durable",
-        says: "an enrolment whose write has returned is there after a crash",
-        check: |harness| Box::pin(check_durable(harness)),
-    },
-    StorePromise {
-        name: "the newer enrolment wins",
-        says: "of the versions of an enrolment the highest stands in every order; at one version its end does",
-        check: |harness| Box::pin(check_newer_wins(harness)),
-    },
-    StorePromise {
-        name: "leaving is a row",
-        says: "an end that comes first keeps an older enrolment away that comes later",
-        check: |harness| Box::pin(check_leaving_row(harness)),
-    },
-    StorePromise {
-        name: "since when is known",
-        says: "a member is enrolled by the version that stands, and a non-member by none",
-        check: |harness| Box::pin(check_since_when(harness)),
-    },
-    StorePromise {
-        name: "parts cover everybody once",
-        says: "part after part names each lasting member exactly once and no non-member, while others come and go",
-        check: |harness| Box::pin(check_parts_cover(harness)),
-    },
-    StorePromise {
-        name: "a part has its size",
-        says: "a part names at most as many as asked for, and never more than a slice may",
-        check: |harness| Box::pin(check_part_size(harness)),
-    },
-    StorePromise {
-        name: "a crowd is cut into parts",
-        says: "the parts of what is left of a crowd are walked at any time, and name each lasting member once",
-        check: |harness| Box::pin(check_crowd_cut(harness)),
-    },
-    StorePromise {
-        name: "both sides of a crowd agree",
-        says: "whether somebody belongs is told the same from both sides, in the order asked for",
-        check: |harness| Box::pin(check_sides_agree(harness)),
-    },
-    StorePromise {
-        name: "what a person follows is listed",
-        says: "part after part names what a person follows once, by the version that stands, and nothing else, after a crash as well",
-        check: |harness| Box::pin(check_follows_listed(harness)),
-    },
-    StorePromise {
-        name: "crowds are apart",
-        says: "followers, each cell and everyone are crowds of their own",
-        check: |harness| Box::pin(check_crowds_apart(harness)),
-    },
-];
+promises! {
+    check_durable keeps "enrolments are durable":
+        "an enrolment whose write has returned is there after a crash";
+    check_newer_wins keeps "the newer enrolment wins":
+        "of the versions of an enrolment the highest stands in every order; at one version its end does";
+    check_leaving_row keeps "leaving is a row":
+        "an end that comes first keeps an older enrolment away that comes later";
+    check_since_when keeps "since when is known":
+        "a member is enrolled by the version that stands, and a non-member by none";
+    check_parts_cover keeps "parts cover everybody once":
+        "part after part names each lasting member exactly once and no non-member, while others come and go";
+    check_part_size keeps "a part has its size":
+        "a part names at most as many as asked for, and never more than a slice may";
+    check_crowd_cut keeps "a crowd is cut into parts":
+        "the parts of what is left of a crowd are walked at any time, and name each lasting member once";
+    check_sides_agree keeps "both sides of a crowd agree":
+        "whether somebody belongs is told the same from both sides, in the order asked for";
+    check_follows_listed keeps "what a person follows is listed":
+        "part after part names what a person follows once, by the version that stands, and nothing else, after a crash as well";
+    check_crowds_apart keeps "crowds are apart":
+        "followers, each cell and everyone are crowds of their own";
+}
 
 fn followers(of: &str) -> Result<Crowd, BrokenStorePromise> {
     Ok(Crowd::Followers(subject(of)?))

@@ -5,58 +5,31 @@ use std::{collections::BTreeMap, sync::Arc};
 use model::{Day, DayRow, entry::DayKey, limits::DAY_ROWS_READ_MAX};
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_holds, expect_same,
     samples::{NOW, day_key, entry_rows, every_row, hostile_names, read_rows, today, write_rows},
 };
 use crate::port::{DayRows, Store};
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "a scan covers a day once",
-        says: "part after part tells every row of a day of all tenants once, and of no other day",
-        check: |harness| Box::pin(check_scan_covers_day(harness)),
-    },
-    StorePromise {
-        name: "a part of a scan has its size",
-        says: "a part has at most as many rows as asked for, and never more than a read may return",
-        check: |harness| Box::pin(check_part_size(harness)),
-    },
-    StorePromise {
-        name: "a scan keeps persons whole",
-        says: "the rows of a person come in one part, unless they are more than a part may have",
-        check: |harness| Box::pin(check_persons_whole(harness)),
-    },
-    StorePromise {
-        name: "a closed day takes no rows",
-        says: "days before the one given take no more rows, also after a crash, all others do, and it is never undone",
-        check: |harness| Box::pin(check_closed_day(harness)),
-    },
-    StorePromise {
-        name: "a closed day is still read",
-        says: "what is in a closed day can be read and scanned, also after a crash",
-        check: |harness| Box::pin(check_closed_day_read(harness)),
-    },
-    StorePromise {
-        name: "dropped days are gone",
-        says: "every day before the one given goes, for good, and their number is told",
-        check: |harness| Box::pin(check_dropped_days(harness)),
-    },
-    StorePromise {
-        name: "no other day is dropped",
-        says: "the day given and all after it stay and take rows",
-        check: |harness| Box::pin(check_other_days_stay(harness)),
-    },
-    StorePromise {
-        name: "a dropped day never comes back",
-        says: "rows that come for a dropped day are not taken, also after a crash, and that is no error",
-        check: |harness| Box::pin(check_dropped_for_good(harness)),
-    },
-    StorePromise {
-        name: "the newest day is known",
-        says: "the newest day with rows that was not dropped is named, also after a crash",
-        check: |harness| Box::pin(check_newest_day(harness)),
-    },
-];
+promises! {
+    check_scan_covers_day keeps "a scan covers a day once":
+        "part after part tells every row of a day of all tenants once, and of no other day";
+    check_part_size keeps "a part of a scan has its size":
+        "a part has at most as many rows as asked for, and never more than a read may return";
+    check_persons_whole keeps "a scan keeps persons whole":
+        "the rows of a person come in one part, unless they are more than a part may have";
+    check_closed_day keeps "a closed day takes no rows":
+        "days before the one given take no more rows, also after a crash, all others do, and it is never undone";
+    check_closed_day_read keeps "a closed day is still read":
+        "what is in a closed day can be read and scanned, also after a crash";
+    check_dropped_days keeps "dropped days are gone":
+        "every day before the one given goes, for good, and their number is told";
+    check_other_days_stay keeps "no other day is dropped":
+        "the day given and all after it stay and take rows";
+    check_dropped_for_good keeps "a dropped day never comes back":
+        "rows that come for a dropped day are not taken, also after a crash, and that is no error";
+    check_newest_day keeps "the newest day is known":
+        "the newest day with rows that was not dropped is named, also after a crash";
+}
 
 /// The rows of a scan by person, and how many parts each person was in.
 type ScannedRows = BTreeMap<DayKey, (Vec<DayRow>, usize)>;

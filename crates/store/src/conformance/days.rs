@@ -3,63 +3,33 @@
 use model::{DayRow, UtcMillis, limits::DAY_ROWS_READ_MAX};
 
 use super::{
-    StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
+    StoreHarness, StorePromiseResult, expect_holds, expect_same,
     samples::{self, NOW, day_key, entry_rows, read_rows, today, write_rows},
 };
 use crate::port::DayRows;
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "rows are durable",
-        says: "rows whose write has returned are there after a crash",
-        check: |harness| Box::pin(check_durable(harness)),
-    },
-    StorePromise {
-        name: "rows come back as written",
-        says: "every sort of row is read as it was written, and nothing else is",
-        check: |harness| Box::pin(check_as_written(harness)),
-    },
-    StorePromise {
-        name: "a row is one row",
-        says: "a row written again, in the same write or later, is still one row",
-        check: |harness| Box::pin(check_one_row(harness)),
-    },
-    StorePromise {
-        name: "rows appear together",
-        says: "the rows that one write has for one day are seen all or not at all",
-        check: |harness| Box::pin(check_rows_together(harness)),
-    },
-    StorePromise {
-        name: "days are apart",
-        says: "days of another person or another date share no row",
-        check: |harness| Box::pin(check_days_apart(harness)),
-    },
-    StorePromise {
-        name: "days come in the order asked for",
-        says: "a read answers for each key in order, unknown ones with nothing, repeated ones again",
-        check: |harness| Box::pin(check_days_in_order(harness)),
-    },
-    StorePromise {
-        name: "an expired day is empty",
-        says: "a day is read until the instant at which it expires, and is empty from then on",
-        check: |harness| Box::pin(check_expired_reads(harness)),
-    },
-    StorePromise {
-        name: "an expired day takes no rows",
-        says: "rows for a day that has expired are not taken, and that is no error",
-        check: |harness| Box::pin(check_expired_writes(harness)),
-    },
-    StorePromise {
-        name: "a read stops at the limit",
-        says: "of a day with more rows than a read may return, exactly that many different ones are",
-        check: |harness| Box::pin(check_read_limit(harness)),
-    },
-    StorePromise {
-        name: "a failed read is an error",
-        says: "a read that fails says so and is never an empty answer",
-        check: |harness| Box::pin(check_failed_read(harness)),
-    },
-];
+promises! {
+    check_durable keeps "rows are durable":
+        "rows whose write has returned are there after a crash";
+    check_as_written keeps "rows come back as written":
+        "every sort of row is read as it was written, and nothing else is";
+    check_one_row keeps "a row is one row":
+        "a row written again, in the same write or later, is still one row";
+    check_rows_together keeps "rows appear together":
+        "the rows that one write has for one day are seen all or not at all";
+    check_days_apart keeps "days are apart":
+        "days of another person or another date share no row";
+    check_days_in_order keeps "days come in the order asked for":
+        "a read answers for each key in order, unknown ones with nothing, repeated ones again";
+    check_expired_reads keeps "an expired day is empty":
+        "a day is read until the instant at which it expires, and is empty from then on";
+    check_expired_writes keeps "an expired day takes no rows":
+        "rows for a day that has expired are not taken, and that is no error";
+    check_read_limit keeps "a read stops at the limit":
+        "of a day with more rows than a read may return, exactly that many different ones are";
+    check_failed_read keeps "a failed read is an error":
+        "a read that fails says so and is never an empty answer";
+}
 
 async fn check_durable(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let mut store = harness.open().await?;

@@ -12,45 +12,27 @@ use model::{
 };
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_holds, expect_same,
     samples::{
         NOW, day_key, entry_key, entry_row, person, read_rows, ready_id, subject, tenant, today, write_rows,
     },
 };
 use crate::port::{JournalClaim, JournalOutcome, JournalRecord, JournalRows, StateKey, Store};
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "who is erased is gone",
-        says: "after an erasure nothing of the person is read in any port, also after a crash and once files were gathered",
-        check: |harness| Box::pin(check_erased_gone(harness)),
-    },
-    StorePromise {
-        name: "an erasure tells what went",
-        says: "an erasure tells of every place how much there was, as a look before it; another one finds nothing",
-        check: |harness| Box::pin(check_erasure_counts(harness)),
-    },
-    StorePromise {
-        name: "a look removes nothing",
-        says: "a preview of an erasure removes nothing",
-        check: |harness| Box::pin(check_look_removes_nothing(harness)),
-    },
-    StorePromise {
-        name: "that somebody was erased stays",
-        says: "the notes that a person was erased, and when, outlive the erasure, and no other note does",
-        check: |harness| Box::pin(check_note_stays(harness)),
-    },
-    StorePromise {
-        name: "nobody else is erased",
-        says: "persons of other tenants and of names that begin alike keep all they have",
-        check: |harness| Box::pin(check_others_stay(harness)),
-    },
-    StorePromise {
-        name: "who was erased may come back",
-        says: "what is written after an erasure stands, if its version is newer than what was removed",
-        check: |harness| Box::pin(check_return_after_erasure(harness)),
-    },
-];
+promises! {
+    check_erased_gone keeps "who is erased is gone":
+        "after an erasure nothing of the person is read in any port, also after a crash and once files were gathered";
+    check_erasure_counts keeps "an erasure tells what went":
+        "an erasure tells of every place how much there was, as a look before it; another one finds nothing";
+    check_look_removes_nothing keeps "a look removes nothing":
+        "a preview of an erasure removes nothing";
+    check_note_stays keeps "that somebody was erased stays":
+        "the notes that a person was erased, and when, outlive the erasure, and no other note does";
+    check_others_stay keeps "nobody else is erased":
+        "persons of other tenants and of names that begin alike keep all they have";
+    check_return_after_erasure keeps "who was erased may come back":
+        "what is written after an erasure stands, if its version is newer than what was removed";
+}
 
 fn crowds_of_each_sort() -> Result<[Crowd; 3], BrokenStorePromise> {
     Ok([Crowd::Followers(subject("author:7")?), Crowd::Cell(GlobeCell(7)), Crowd::Everyone])
@@ -82,6 +64,8 @@ async fn fill_everywhere(
         .merge(vec![
             (key(StateKey::Person), state(&["email", "name", "zone"])),
             (key(StateKey::Preferences), state(&["kind a", "kind b"])),
+            (key(StateKey::Saved), state(&["an entry"])),
+            (key(StateKey::Streams), state(&["a process"])),
             (key(StateKey::Notes), state(&["full_day"])),
             (key(StateKey::Notes), marked),
         ])
@@ -97,8 +81,9 @@ async fn fill_everywhere(
     let slip = Slip { tenant: tenant.clone(), person, plan, stream, channel, address, at: NOW };
     store.keep(ready_id(n), slip).await?;
     let told = vec![entry_key(1, this.day)];
+    let (deadline, plan) = (NOW.plus(1), None);
     let claim =
-        JournalClaim { ready: ready_id(n), attempt: 0, token: [n; 16], at: NOW, deadline: NOW.plus(1), told };
+        JournalClaim { ready: ready_id(n), attempt: 0, token: [n; 16], at: NOW, deadline, told, plan };
     store.claim(&tenant, claim).await?;
     let (at, what, left) = (NOW, JournalOutcome::Sent, Vec::new());
     Ok(store.record(&tenant, JournalRecord { ready: ready_id(n), attempt: 0, at, what, left }).await?)
@@ -118,7 +103,7 @@ fn filled_counts() -> HoldingCounts {
         Holding::Days => 4,
         Holding::Profile | Holding::Crowds => 3,
         Holding::Mutes | Holding::Journal => 2,
-        Holding::Notes | Holding::Slips | Holding::Follows => 1,
+        Holding::Notes | Holding::Saved | Holding::Streams | Holding::Slips | Holding::Follows => 1,
         // It lies by no person's name, and ends after a day.
         _ => 0,
     };
@@ -137,8 +122,7 @@ async fn read_remains(
         let rows = read_rows(store, &key).await?;
         left.extend((!rows.is_empty()).then(|| format!("{} rows of {}", rows.len(), key.day)));
     }
-    let keys = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
-    let keys = keys.map(|key| key(tenant.clone(), person.clone()));
+    let keys = StateKey::OF_PERSONS.map(|key| key(tenant.clone(), person.clone()));
     for (key, state) in keys.iter().zip(store.states(&keys).await?) {
         let cells = state.cells.keys().filter(|name| !notes::outlives(name));
         left.extend(cells.map(|name| format!("{name} of {key:?}")));

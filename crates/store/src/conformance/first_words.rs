@@ -6,38 +6,23 @@ use futures::future::try_join_all;
 use model::{EventKey, UtcMillis, event::FirstWord};
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_same,
     samples::{NOW, tenant},
 };
 use crate::port::Store;
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "the first word stands",
-        says: "later statements about an event get the first one back, also after a crash and within one call",
-        check: |harness| Box::pin(check_first_word(harness)),
-    },
-    StorePromise {
-        name: "first words are apart",
-        says: "each event has a first word of its own, in the order asked for, whatever its id has in common with another's",
-        check: |harness| Box::pin(check_words_apart(harness)),
-    },
-    StorePromise {
-        name: "first words come to stand",
-        says: "of many words at once one comes to stand, and it is one that was said",
-        check: |harness| Box::pin(check_one_word(harness)),
-    },
-    StorePromise {
-        name: "when an event was heard is known",
-        says: "as long as a first word stands it is known when it was said, also after a crash, and not when others were",
-        check: |harness| Box::pin(check_heard_at(harness)),
-    },
-    StorePromise {
-        name: "a first word is gone when it has had its time",
-        says: "a first word stands until it is as old as they live; then the next one is the first",
-        check: |harness| Box::pin(check_word_expires(harness)),
-    },
-];
+promises! {
+    check_first_word keeps "the first word stands":
+        "later statements about an event get the first one back, also after a crash and within one call";
+    check_words_apart keeps "first words are apart":
+        "each event has a first word of its own, in the order asked for, whatever its id has in common with another's";
+    check_one_word keeps "first words come to stand":
+        "of many words at once one comes to stand, and it is one that was said";
+    check_heard_at keeps "when an event was heard is known":
+        "as long as a first word stands it is known when it was said, also after a crash, and not when others were";
+    check_word_expires keeps "a first word is gone when it has had its time":
+        "a first word stands until it is as old as they live; then the next one is the first";
+}
 
 fn event_key(id: &str) -> Result<EventKey, BrokenStorePromise> {
     Ok(EventKey::from_source_id(&tenant("main")?, "source", id))

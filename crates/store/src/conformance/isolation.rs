@@ -3,7 +3,7 @@
 use model::{Crowd, CrowdEnrolment, Value, VersionedState, entry::DayKey, place::GlobeCell};
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_same,
     samples::{
         NOW, day_key, entry_row, entry_rows, hostile_names, person, read_rows, ready_id, subject, tenant,
         today, write_rows,
@@ -13,37 +13,21 @@ use crate::port::{
     DayRows, JournalClaim, JournalClaimOutcome, JournalOutcome, JournalRecord, JournalRows, StateKey, Store,
 };
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "tenants are apart",
-        says: "nothing that one tenant writes is seen by another, in any port",
-        check: |harness| Box::pin(check_tenants(harness)),
-    },
-    StorePromise {
-        name: "days of any names are apart",
-        says: "days of names that begin alike, are very long or look like separators share no row",
-        check: |harness| Box::pin(check_hostile_days(harness)),
-    },
-    StorePromise {
-        name: "states of any names are apart",
-        says: "states of such names, and fields of such names, share no cell",
-        check: |harness| Box::pin(check_hostile_states(harness)),
-    },
-    StorePromise {
-        name: "crowds of any names are apart",
-        says: "members of such names are told with their names whole, and of no other crowd",
-        check: |harness| Box::pin(check_hostile_crowds(harness)),
-    },
-];
+promises! {
+    check_tenants keeps "tenants are apart":
+        "nothing that one tenant writes is seen by another, in any port";
+    check_hostile_days keeps "days of any names are apart":
+        "days of names that begin alike, are very long or look like separators share no row";
+    check_hostile_states keeps "states of any names are apart":
+        "states of such names, and fields of such names, share no cell";
+    check_hostile_crowds keeps "crowds of any names are apart":
+        "members of such names are told with their names whole, and of no other crowd";
+}
 
-fn state_keys(of: &str) -> Result<[StateKey; 4], BrokenStorePromise> {
+fn state_keys(of: &str) -> Result<Vec<StateKey>, BrokenStorePromise> {
     let (of, who) = (tenant(of)?, person("ann")?);
-    Ok([
-        StateKey::Subject(of.clone(), subject("work:1")?),
-        StateKey::Person(of.clone(), who.clone()),
-        StateKey::Preferences(of.clone(), who.clone()),
-        StateKey::Notes(of, who),
-    ])
+    let persons = StateKey::OF_PERSONS.map(|key| key(of.clone(), who.clone()));
+    Ok(persons.into_iter().chain([StateKey::Subject(of, subject("work:1")?)]).collect())
 }
 
 fn crowds_of_each_sort() -> Result<[Crowd; 3], BrokenStorePromise> {
@@ -64,9 +48,8 @@ async fn write_everywhere(store: &dyn Store, name: &str, n: u8) -> StorePromiseR
         enrolments.push(CrowdEnrolment { tenant: of.clone(), person, crowd, version: 1, on: true });
     }
     store.enrol(enrolments).await?;
-    let (at, deadline) = (NOW, NOW.plus(1));
-    let claim =
-        JournalClaim { ready: ready_id(1), attempt: 0, token: [n; 16], at, deadline, told: Vec::new() };
+    let (at, deadline, told, plan) = (NOW, NOW.plus(1), Vec::new(), None);
+    let claim = JournalClaim { ready: ready_id(1), attempt: 0, token: [n; 16], at, deadline, told, plan };
     expect_same(
         format!("the claim of {name}"),
         &store.claim(&of, claim).await?,
@@ -95,7 +78,8 @@ async fn check_everywhere(store: &dyn Store, name: &str, n: Option<u8>) -> Store
     let state = n
         .map(|n| VersionedState::from_values(5, [("title", Some(Value::from_text(&format!("of {n}"))))]))
         .unwrap_or_default();
-    expect_same(format!("the states of {name}"), &store.states(&state_keys(name)?).await?, &vec![state; 4])?;
+    let keys = state_keys(name)?;
+    expect_same(format!("the states of {name}"), &store.states(&keys).await?, &vec![state; keys.len()])?;
     let persons: Vec<_> = n.map(|n| person(&format!("p{n}"))).transpose()?.into_iter().collect();
     for crowd in crowds_of_each_sort()? {
         let members = store.members(&of, &crowd, None, 10).await?.persons;
@@ -157,18 +141,10 @@ async fn check_hostile_states(harness: &mut dyn StoreHarness) -> StorePromiseRes
     let (mut keys, mut states) = (Vec::new(), Vec::new());
     for of in ["a", "a:b", "😀"] {
         for name in &names {
-            let mut owners = vec![
-                StateKey::Person(tenant(of)?, person(name)?),
-                StateKey::Preferences(tenant(of)?, person(name)?),
-                StateKey::Notes(tenant(of)?, person(name)?),
-            ];
+            let (of, who) = (tenant(of)?, person(name)?);
+            let mut owners = StateKey::OF_PERSONS.map(|key| key(of.clone(), who.clone())).to_vec();
             let (short, _) = name.split_at(name.floor_char_boundary(126));
-            owners.extend(
-                subject(&format!("a:{short}"))
-                    .ok()
-                    .map(|subject| tenant(of).map(|of| StateKey::Subject(of, subject)))
-                    .transpose()?,
-            );
+            owners.extend(subject(&format!("a:{short}")).ok().map(|subject| StateKey::Subject(of, subject)));
             for owner in owners {
                 // Names cut short may be the same one twice.
                 if !keys.contains(&owner) {

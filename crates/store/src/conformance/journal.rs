@@ -2,46 +2,28 @@
 
 use std::sync::Arc;
 
-use model::{EndReason, ReadyId, Tenant};
+use model::{EndReason, PlanName, ReadyId, Tenant};
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_holds, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_holds, expect_same,
     samples::{NOW, entry_key, ready_id, tenant, today},
 };
 use crate::port::{JournalClaim, JournalClaimOutcome, JournalOutcome, JournalRecord, JournalRows, Store};
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "the first claim stands",
-        says: "a later claim of the same attempt is told the whole of the first, also after a crash",
-        check: |harness| Box::pin(check_first_claim(harness)),
-    },
-    StorePromise {
-        name: "one of many claimers wins",
-        says: "of many claims of one attempt at the same time exactly one is told that it is theirs",
-        check: |harness| Box::pin(check_one_claimer(harness)),
-    },
-    StorePromise {
-        name: "a repeated claim is one's own",
-        says: "a claim repeated with the same token succeeds again",
-        check: |harness| Box::pin(check_repeated_claim(harness)),
-    },
-    StorePromise {
-        name: "attempts are apart",
-        says: "claims and records of another attempt or another Ready have nothing to do with each other",
-        check: |harness| Box::pin(check_attempts_apart(harness)),
-    },
-    StorePromise {
-        name: "the first record stands",
-        says: "a second record of an attempt changes nothing and is no error",
-        check: |harness| Box::pin(check_first_record(harness)),
-    },
-    StorePromise {
-        name: "the journal is complete",
-        says: "after a crash every claim and record is there in full, attempts and Readys in order",
-        check: |harness| Box::pin(check_complete(harness)),
-    },
-];
+promises! {
+    check_first_claim keeps "the first claim stands":
+        "a later claim of the same attempt is told the whole of the first, also after a crash";
+    check_one_claimer keeps "one of many claimers wins":
+        "of many claims of one attempt at the same time exactly one is told that it is theirs";
+    check_repeated_claim keeps "a repeated claim is one's own":
+        "a claim repeated with the same token succeeds again";
+    check_attempts_apart keeps "attempts are apart":
+        "claims and records of another attempt or another Ready have nothing to do with each other";
+    check_first_record keeps "the first record stands":
+        "a second record of an attempt changes nothing and is no error";
+    check_complete keeps "the journal is complete":
+        "after a crash every claim and record is there in full, attempts and Readys in order";
+}
 
 fn sample_claim(n: u8, attempt: u16, token: u8) -> JournalClaim {
     let told = (0..u16::from(token % 5)).map(|n| entry_key(n, today())).collect();
@@ -52,6 +34,8 @@ fn sample_claim(n: u8, attempt: u16, token: u8) -> JournalClaim {
         at: NOW.plus(i64::from(token)),
         deadline: NOW.plus(60_000),
         told,
+        // Some name it, others do not.
+        plan: (token % 2 == 1).then(|| PlanName::new("soon").ok()).flatten(),
     }
 }
 

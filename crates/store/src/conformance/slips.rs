@@ -8,28 +8,19 @@ use model::{
 };
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_same,
     samples::{NOW, person, ready_id, tenant},
 };
 use crate::port::Store;
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "the last slip stands",
-        says: "a slip comes back as it was kept, also after a crash; of several of one Ready it is the last",
-        check: |harness| Box::pin(check_last_slip(harness)),
-    },
-    StorePromise {
-        name: "slips are apart",
-        says: "each Ready has its own slip, whatever its id has in common with another's",
-        check: |harness| Box::pin(check_slips_apart(harness)),
-    },
-    StorePromise {
-        name: "a slip is gone when it has had its time",
-        says: "a slip is there until it is as old as slips live, and then it is not",
-        check: |harness| Box::pin(check_slip_expires(harness)),
-    },
-];
+promises! {
+    check_last_slip keeps "the last slip stands":
+        "a slip comes back as it was kept, also after a crash; of several of one Ready it is the last";
+    check_slips_apart keeps "slips are apart":
+        "each Ready has its own slip, whatever its id has in common with another's";
+    check_slip_expires keeps "a slip is gone when it has had its time":
+        "a slip is there until it is as old as slips live, and then it is not";
+}
 
 fn sample_slip(name: &str, stream: &str, at: UtcMillis) -> Result<Slip, BrokenStorePromise> {
     let plan = PlanName::new("daily").map_err(|error| BrokenStorePromise(error.to_string()))?;

@@ -2,61 +2,39 @@
 
 use std::sync::Arc;
 
+use house_facts::erasure::EraseMode;
 use model::{GeoPoint, UtcMillis, Value, ValueCell, VersionedState};
 
 use super::{
-    BrokenStorePromise, StoreHarness, StorePromise, StorePromiseResult, expect_same,
+    BrokenStorePromise, StoreHarness, StorePromiseResult, expect_same,
     samples::{person, subject, tenant},
 };
 use crate::port::{StateKey, Store};
 
-pub(super) const PROMISES: &[StorePromise] = &[
-    StorePromise {
-        name: "states are durable",
-        says: "a state whose merge has returned is there after a crash",
-        check: |harness| Box::pin(check_durable(harness)),
-    },
-    StorePromise {
-        name: "states come back as written",
-        says: "every sort of value is read as it was merged, in the order asked for, also after a crash",
-        check: |harness| Box::pin(check_as_written(harness)),
-    },
-    StorePromise {
-        name: "states merge by cell",
-        says: "a merge changes the cells it names and leaves all others alone",
-        check: |harness| Box::pin(check_merge_by_cell(harness)),
-    },
-    StorePromise {
-        name: "the newer cell wins",
-        says: "of the versions of a cell the highest stands, in whatever order and however often they came",
-        check: |harness| Box::pin(check_newer_wins(harness)),
-    },
-    StorePromise {
-        name: "equal versions are settled by content",
-        says: "of cells with one version the same stands in every order, by the rule of the model",
-        check: |harness| Box::pin(check_equal_versions(harness)),
-    },
-    StorePromise {
-        name: "a removal is a value",
-        says: "a removed cell stays removed when an older value comes later, and a newer one brings it back",
-        check: |harness| Box::pin(check_removal(harness)),
-    },
-    StorePromise {
-        name: "subjects are not persons",
-        says: "a person and a subject of the same name share no cell",
-        check: |harness| Box::pin(check_subjects_apart(harness)),
-    },
-    StorePromise {
-        name: "mutes and notes are no part of the profile",
-        says: "a person's profile, mutes and notes share no cell, each comes back as merged, also after a crash",
-        check: |harness| Box::pin(check_profile_apart(harness)),
-    },
-    StorePromise {
-        name: "merges at once lose nothing",
-        says: "of many merges at the same time into one owner, every cell's newest stands",
-        check: |harness| Box::pin(check_merges_at_once(harness)),
-    },
-];
+promises! {
+    check_durable keeps "states are durable":
+        "a state whose merge has returned is there after a crash";
+    check_as_written keeps "states come back as written":
+        "every sort of value is read as it was merged, in the order asked for, also after a crash";
+    check_merge_by_cell keeps "states merge by cell":
+        "a merge changes the cells it names and leaves all others alone";
+    check_newer_wins keeps "the newer cell wins":
+        "of the versions of a cell the highest stands, in whatever order and however often they came";
+    check_equal_versions keeps "equal versions are settled by content":
+        "of cells with one version the same stands in every order, by the rule of the model";
+    check_removal keeps "a removal is a value":
+        "a removed cell stays removed when an older value comes later, and a newer one brings it back";
+    check_forgotten keeps "a removal can be forgotten":
+        "a removal that is forgotten leaves nothing, and what is newer than it stays, also after a crash";
+    check_lately keeps "what is shown knows what was written here":
+        "states that are read to be shown have all that was merged or forgotten by the same store, however often they are read";
+    check_subjects_apart keeps "subjects are not persons":
+        "a person and a subject of the same name share no cell";
+    check_profile_apart keeps "mutes and notes are no part of the profile":
+        "a person's profile, mutes and notes share no cell, each comes back as merged, also after a crash";
+    check_merges_at_once keeps "merges at once lose nothing":
+        "of many merges at the same time into one owner, every cell's newest stands";
+}
 
 fn work_key(id: &str) -> Result<StateKey, BrokenStorePromise> {
     Ok(StateKey::Subject(tenant("main")?, subject(&format!("work:{id}"))?))
@@ -221,6 +199,65 @@ async fn check_removal(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     )
 }
 
+async fn check_forgotten(harness: &mut dyn StoreHarness) -> StorePromiseResult {
+    let mut store = harness.open().await?;
+    let mut keys = vec![work_key("1")?];
+    for sort in StateKey::OF_PERSONS {
+        keys.push(sort(tenant("main")?, person("ann")?));
+    }
+    let text = || Some(Value::from_text("x"));
+    for key in &keys {
+        let values = [("gone", None), ("newer", None), ("other", None), ("value", text())];
+        store.merge(vec![(key.clone(), VersionedState::from_values(5, values))]).await?;
+        merge_cell(&store, key, "newer", ValueCell { version: 6, value: text() }).await?;
+        let removed = ["gone", "newer"].map(|name| (Arc::from(name), 5));
+        // Who did not hear of the end does it again.
+        for _ in 0..2 {
+            store.forget_removed(key, &removed).await?;
+        }
+        store.forget_removed(key, &[]).await?;
+    }
+    for crashes in 0..2 {
+        for key in &keys {
+            let mut expected = VersionedState::from_values(5, [("other", None), ("value", text())]);
+            expected.merge(&VersionedState::from_values(6, [("newer", text())]));
+            let what = format!("{key:?} after {crashes} crashes");
+            expect_same(what, &read_state(&store, key).await?, &expected)?;
+        }
+        store = harness.crash(store).await?;
+    }
+    for key in &keys {
+        merge_cell(&store, key, "gone", ValueCell { version: 7, value: text() }).await?;
+        let found = read_state(&store, key).await?;
+        expect_same("what comes later", &found.cells.contains_key("gone"), &true)?;
+    }
+    Ok(())
+}
+
+async fn check_lately(harness: &mut dyn StoreHarness) -> StorePromiseResult {
+    let store = harness.open().await?;
+    let keys = [work_key("1")?, StateKey::Notes(tenant("main")?, person("ann")?), work_key("2")?];
+    let mut expected = vec![VersionedState::default(); 3];
+    for version in 1..4 {
+        for at in [0, 1] {
+            expect_same(format!("before {version}"), &store.states_lately(&keys).await?, &expected)?;
+            let part = VersionedState::from_values(version, [("title", Some(Value::Flag(version % 2 == 0)))]);
+            let gone = VersionedState::from_values(version, [(format!("gone {version}"), None)]);
+            expected[at].merge(&part);
+            store.merge(vec![(keys[at].clone(), part), (keys[at].clone(), gone.clone())]).await?;
+            let mut shown = expected.clone();
+            shown[at].merge(&gone);
+            expect_same(format!("a merge of {version}"), &store.states_lately(&keys).await?, &shown)?;
+            store.forget_removed(&keys[at], &[(format!("gone {version}").into(), version)]).await?;
+        }
+    }
+    let now = UtcMillis(0);
+    store.erase(&tenant("main")?, &person("ann")?, EraseMode::Remove, now).await?;
+    let found = store.states_lately(&keys).await?;
+    expect_same("an erasure", &found, &store.states(&keys).await?)?;
+    expect_same("no key", &store.states_lately(&[]).await?, &Vec::new())
+}
+
 async fn check_subjects_apart(harness: &mut dyn StoreHarness) -> StorePromiseResult {
     let store = harness.open().await?;
     let of_subject = work_key("1")?;
@@ -240,8 +277,7 @@ async fn check_profile_apart(harness: &mut dyn StoreHarness) -> StorePromiseResu
     let mut expected: Vec<(StateKey, VersionedState)> = Vec::new();
     for n in 0..60 {
         let (of, who) = (tenant("main")?, person(&format!("p{n}"))?);
-        let sorts = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
-        for (version, key) in (1..).zip(sorts.map(|sort| sort(of.clone(), who.clone()))) {
+        for (version, key) in (1..).zip(StateKey::OF_PERSONS.map(|sort| sort(of.clone(), who.clone()))) {
             expect_same(
                 format!("{key:?} before"),
                 &read_state(&store, &key).await?,

@@ -202,6 +202,8 @@ fn find_states(
     for (holding, key) in [
         (Holding::Profile, StateKey::Person(tenant.clone(), person.clone())),
         (Holding::Mutes, StateKey::Preferences(tenant.clone(), person.clone())),
+        (Holding::Saved, StateKey::Saved(tenant.clone(), person.clone())),
+        (Holding::Streams, StateKey::Streams(tenant.clone(), person.clone())),
     ] {
         let owner = owner(key);
         if let Some(state) = get(StoreTable::States, &owner)? {

@@ -70,13 +70,8 @@ pub(super) fn split_day(key: &[u8], day: Day) -> Option<(DayKey, usize)> {
 
 /// Whose state it is.
 pub(super) fn push_owner(out: &mut Vec<u8>, key: &StateKey) {
-    let (sort, tenant, name) = match key {
-        StateKey::Subject(tenant, subject) => (b's', tenant, subject.as_str()),
-        StateKey::Person(tenant, person) => (b'p', tenant, person.as_str()),
-        StateKey::Preferences(tenant, person) => (b'm', tenant, person.as_str()),
-        StateKey::Notes(tenant, person) => (b'n', tenant, person.as_str()),
-    };
-    out.push(sort);
+    let (sort, tenant, name) = key.parts();
+    out.push(u8::try_from(sort).unwrap_or_default());
     push_name(out, tenant.as_str());
     push_name(out, name);
 }

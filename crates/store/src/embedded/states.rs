@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     codec,
-    port::{StateKey, StateStore, StoreError},
+    port::{RemovedCell, StateKey, StateStore, StoreError},
 };
 
 #[async_trait]
@@ -35,6 +35,11 @@ impl StateStore for EmbeddedStore {
                 Ok(())
             })
             .await
+    }
+
+    async fn forget_removed(&self, key: &StateKey, removed: &[RemovedCell]) -> Result<(), StoreError> {
+        let (key, removed) = (key.clone(), removed.to_vec());
+        self.writer.run(removed.len(), move |stage| forget_cells(stage, &key, &removed)).await
     }
 
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
@@ -66,10 +71,7 @@ impl StateStore for EmbeddedStore {
 }
 
 fn state_table(key: &StateKey) -> StoreTable {
-    match key {
-        StateKey::Subject(..) | StateKey::Person(..) | StateKey::Preferences(..) => StoreTable::States,
-        StateKey::Notes(..) => StoreTable::Notes,
-    }
+    if let StateKey::Notes(..) = key { StoreTable::Notes } else { StoreTable::States }
 }
 
 /// Serial in the writer, so nothing comes between the look and the write.
@@ -94,6 +96,20 @@ fn merge_state(stage: &mut WriteStage, key: &StateKey, state: &VersionedState) -
         stage.note_owner(&owner);
     }
     stage.put(table, owner, value);
+    Ok(())
+}
+
+fn forget_cells(stage: &mut WriteStage, key: &StateKey, removed: &[RemovedCell]) -> Result<(), StoreError> {
+    let (table, mut owner) = (state_table(key), Vec::with_capacity(64));
+    keys::push_owner(&mut owner, key);
+    let Some(mut state) = stage.with_value(table, &owner, codec::decode_state)? else { return Ok(()) };
+    state.cells.retain(|name, cell| {
+        cell.value.is_some() || !removed.iter().any(|(of, at)| of == name && *at == cell.version)
+    });
+    match state.is_empty() {
+        true => stage.remove(table, owner),
+        false => stage.put(table, owner, codec::encode_state(&state)?),
+    }
     Ok(())
 }
 

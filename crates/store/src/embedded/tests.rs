@@ -113,7 +113,9 @@ fn any_state() -> impl Strategy<Value = VersionedState> {
 }
 
 fn build_claim(ready: [u8; 16], attempt: u16, token: [u8; 16], at: i64, told: Vec<EntryKey>) -> JournalClaim {
-    JournalClaim { ready: ReadyId(ready), attempt, token, at: UtcMillis(at), deadline: UtcMillis(!at), told }
+    let (at, deadline) = (UtcMillis(at), UtcMillis(!at));
+    let plan = (attempt % 2 == 1).then(|| model::PlanName::new("soon").unwrap());
+    JournalClaim { ready: ReadyId(ready), attempt, token, at, deadline, told, plan }
 }
 
 proptest! {

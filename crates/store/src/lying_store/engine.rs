@@ -28,6 +28,8 @@ pub struct LyingStore {
     arrivals: AtomicI64,
     /// The version that each arrival came with.
     pub(super) versions: Mutex<HashMap<i64, i64>>,
+    /// What was read of each state to be shown, the first time.
+    pub(super) shown: Mutex<HashMap<StateKey, VersionedState>>,
     pub(super) reads: AtomicUsize,
     pub(super) merging: AtomicBool,
     pub(super) hidden_before: Mutex<Option<Day>>,
@@ -74,6 +76,7 @@ impl LyingStore {
             late: tokio::sync::Mutex::default(),
             arrivals: AtomicI64::new(1_000),
             versions: Mutex::default(),
+            shown: Mutex::default(),
             reads: AtomicUsize::default(),
             merging: AtomicBool::default(),
             hidden_before: Mutex::default(),
@@ -161,26 +164,22 @@ impl LyingStore {
     }
 
     pub(super) fn state_key(&self, key: &StateKey) -> StateKey {
+        let (_, tenant, name) = key.parts();
+        let person = |sort: fn(Tenant, Person) -> StateKey, is_profile| {
+            let sort = if is_profile { StateKey::Person } else { sort };
+            Person::new(name)
+                .map_or_else(|_| key.clone(), |name| sort(self.tenant(tenant), self.person(&name)))
+        };
         match key {
-            StateKey::Subject(tenant, subject) => {
-                let same =
-                    Person::new(subject.as_str()).ok().filter(|_| self.tells(StoreLie::SubjectsArePersons));
-                match same {
-                    Some(person) => StateKey::Person(self.tenant(tenant), person),
-                    None => StateKey::Subject(self.tenant(tenant), self.subject(subject)),
-                }
+            StateKey::Subject(..) if self.tells(StoreLie::SubjectsArePersons) => {
+                person(StateKey::Person, true)
             }
-            StateKey::Person(tenant, person) => StateKey::Person(self.tenant(tenant), self.person(person)),
-            StateKey::Preferences(tenant, person) if self.tells(StoreLie::MutesInProfile) => {
-                StateKey::Person(tenant.clone(), person.clone())
-            }
-            StateKey::Notes(tenant, person) if self.tells(StoreLie::NotesInProfile) => {
-                StateKey::Person(tenant.clone(), person.clone())
-            }
-            StateKey::Preferences(tenant, person) => {
-                StateKey::Preferences(self.tenant(tenant), self.person(person))
-            }
-            StateKey::Notes(tenant, person) => StateKey::Notes(self.tenant(tenant), self.person(person)),
+            StateKey::Subject(_, subject) => StateKey::Subject(self.tenant(tenant), self.subject(subject)),
+            StateKey::Person(..) => person(StateKey::Person, true),
+            StateKey::Preferences(..) => person(StateKey::Preferences, self.tells(StoreLie::MutesInProfile)),
+            StateKey::Notes(..) => person(StateKey::Notes, self.tells(StoreLie::NotesInProfile)),
+            StateKey::Saved(..) => person(StateKey::Saved, false),
+            StateKey::Streams(..) => person(StateKey::Streams, false),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
     decorator::{StoreCall, StoreDecorator},
     port::{
         CrowdCut, CrowdMembers, DayPart, DayRows, FollowedSubjects, JournalClaim, JournalClaimOutcome,
-        JournalRecord, JournalRows, StateKey, Store, StoreError,
+        JournalRecord, JournalRows, RemovedCell, StateKey, Store, StoreError,
     },
 };
 
@@ -169,6 +169,11 @@ impl StoreDecorator for LyingStore {
         merged
     }
 
+    async fn forget_removed(&self, key: &StateKey, removed: &[RemovedCell]) -> Result<(), StoreError> {
+        let removed = if self.tells(StoreLie::ForgetsNothing) { &[] } else { removed };
+        self.inner.forget_removed(&self.state_key(key), removed).await
+    }
+
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
         let lied: Vec<StateKey> = keys.iter().map(|key| self.state_key(key)).collect();
         let mut states = self.inner.states(&lied).await?;
@@ -183,6 +188,16 @@ impl StoreDecorator for LyingStore {
             }
         }
         Ok(states)
+    }
+
+    async fn states_lately(&self, keys: &[StateKey]) -> Result<Vec<VersionedState>, StoreError> {
+        let states = self.states(keys).await?;
+        if !self.tells(StoreLie::ShowsFirst) {
+            return Ok(states);
+        }
+        let mut shown = lock_mutex(&self.shown);
+        let first = |(key, state): (&StateKey, _)| shown.entry(key.clone()).or_insert(state).clone();
+        Ok(keys.iter().zip(states).map(first).collect())
     }
 
     async fn enrol(&self, mut enrolments: Vec<CrowdEnrolment>) -> Result<(), StoreError> {

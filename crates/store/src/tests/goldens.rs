@@ -64,7 +64,9 @@ fn journal_samples() -> Vec<StoredSample> {
         at: NOW,
         deadline: NOW.plus(120_000),
         told: vec![entry_key(0, today()), entry_key(1, today())],
+        plan: None,
     };
+    let of_plan = JournalClaim { plan: Some(PlanName::new("morning").unwrap()), ..claim.clone() };
     let outcomes = [
         JournalOutcome::Sent,
         JournalOutcome::Nothing,
@@ -95,6 +97,9 @@ fn journal_samples() -> Vec<StoredSample> {
     let mut all = vec![
         sample("claim", codec::encode_claim(&claim).unwrap(), move |bytes| {
             codec::decode_claim(ready_id(1), 2, bytes).unwrap() == claim
+        }),
+        sample("claim-plan", codec::encode_claim(&of_plan).unwrap(), move |bytes| {
+            codec::decode_claim(ready_id(1), 2, bytes).unwrap() == of_plan
         }),
         sample("slip", codec::encode_slip(&slip).unwrap(), move |bytes| {
             codec::decode_slip(bytes).unwrap() == slip

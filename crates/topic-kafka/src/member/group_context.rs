@@ -9,6 +9,7 @@ use rdkafka::{
     error::KafkaError,
     types::RDKafkaRespErr,
 };
+use topic::port::TopicError;
 
 use super::{member_state::KafkaMemberShared, partition_slot::retire_slots};
 use crate::{client_context::KafkaClientContext, kafka_numbers::partition_of};
@@ -51,6 +52,12 @@ impl ConsumerContext for KafkaGroupContext {
         };
         if let Err(error) = done {
             tracing::warn!(%error, ?partitions, "a rebalance failed");
+            // librdkafka waits until this has worked, and nobody does it again. Whoever joins anew has a share.
+            self.shared.update_for_member(|state| {
+                if !state.closing {
+                    state.broken.get_or_insert(TopicError::Busy(format!("a rebalance failed: {error}")));
+                }
+            });
         }
     }
 }
@@ -69,7 +76,11 @@ impl KafkaGroupContext {
         }
         consumer.incremental_assign(&ends)?;
         retire_slots(self.shared.update_for_member(|state| state.give(partitions)));
-        consumer.pause(&ends)
+        if let Err(error) = consumer.pause(&ends) {
+            // What is read all the same, nobody takes.
+            tracing::debug!(%error, "pausing what a group has");
+        }
+        Ok(())
     }
 
     /// Returns when the turn in flight has ended, so that its outcome is known before another member

@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    mem::discriminant,
     ops::Bound,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -28,6 +29,8 @@ const CLOSING: Duration = Duration::from_millis(10);
 
 /// Shared by a member, its thread and the calls that it has under way.
 pub struct KafkaMemberShared {
+    /// The group's name here.
+    pub group: Arc<str>,
     state: Mutex<KafkaMemberState>,
     /// Wakes the member: there is something to be told.
     pub told: Notify,
@@ -44,10 +47,15 @@ pub struct KafkaMemberState {
     /// Whether the member waits for what happens, and since when it does not.
     inside: bool,
     left: SteadyStopwatch,
-    /// Calls of the member that are under way.
-    calls: usize,
+    /// Calls of the member that are under way, and how many there were before.
+    calls: Vec<MemberCall>,
+    called: u64,
+    /// When the thread began its last round.
+    round: SteadyStopwatch,
     /// Every partition that is something to us.
     lives: BTreeMap<u32, PartitionLife>,
+    /// Since when each has been where it is.
+    since: BTreeMap<u32, Duration>,
     /// The time that lives go by.
     age: SteadyStopwatch,
     /// The group has said for the first time what is ours, and it was nothing.
@@ -56,31 +64,46 @@ pub struct KafkaMemberState {
     moved: bool,
     /// Rises whenever something else is to be read.
     pub reads: u64,
+    /// Of that, what the thread has begun to read.
+    pub followed: u64,
     claims: u64,
     read_ahead: ReadAhead,
-    /// The partition that was handed out last.
+    /// The partition that was handed out last, and when.
     last: u32,
+    handed: Option<Duration>,
+}
+
+/// A call that blocks.
+struct MemberCall {
+    number: u64,
+    what: &'static str,
+    begun: SteadyStopwatch,
 }
 
 impl KafkaMemberShared {
-    pub fn new() -> Self {
+    pub fn new(group: Arc<str>) -> Self {
         let state = KafkaMemberState {
             closing: false,
             severed: false,
             broken: None,
             inside: false,
             left: SteadyStopwatch::start(),
-            calls: 0,
+            calls: Vec::new(),
+            called: 0,
+            round: SteadyStopwatch::start(),
             lives: BTreeMap::new(),
+            since: BTreeMap::new(),
             age: SteadyStopwatch::start(),
             empty: false,
             moved: false,
             reads: 0,
+            followed: 0,
             claims: 0,
             read_ahead: ReadAhead::default(),
             last: u32::MAX,
+            handed: None,
         };
-        Self { state: Mutex::new(state), told: Notify::new(), heard: Condvar::new() }
+        Self { group, state: Mutex::new(state), told: Notify::new(), heard: Condvar::new() }
     }
 
     pub fn lock_state(&self) -> MutexGuard<'_, KafkaMemberState> {
@@ -168,17 +191,25 @@ impl Drop for KafkaCallGuard<'_> {
 impl KafkaMemberState {
     /// Whether the member has been at work for longer than a hanging one is believed to be.
     pub fn is_silent(&self, most: Duration) -> bool {
-        !self.inside && self.calls == 0 && self.left.elapsed() > most
+        !self.inside && self.calls.is_empty() && self.left.elapsed() > most
     }
 
-    /// The member has a call under way, so it is alive.
-    pub fn begin(&mut self) {
-        self.calls += 1;
+    /// The member has a call under way, so it is alive. The number of the call.
+    pub fn begin_call(&mut self, what: &'static str) -> u64 {
+        self.called += 1;
+        self.calls.push(MemberCall { number: self.called, what, begun: SteadyStopwatch::start() });
+        self.called
     }
 
-    pub fn end(&mut self) {
-        self.calls = self.calls.saturating_sub(1);
+    pub fn end_call(&mut self, number: u64) {
+        self.calls.retain(|call| call.number != number);
         self.left = SteadyStopwatch::start();
+    }
+
+    /// The thread begins another round, unless everything ends.
+    pub fn begin_round(&mut self) -> bool {
+        self.round = SteadyStopwatch::start();
+        !self.closing
     }
 
     pub fn has_room(&self) -> bool {
@@ -187,8 +218,15 @@ impl KafkaMemberState {
 
     /// Takes one step of a partition's life and does of its effects what concerns all partitions.
     fn step(&mut self, partition: u32, input: LifeInput) -> LifeEffects {
-        let (life, effects) = self.lives.remove(&partition).unwrap_or_default().step(input);
-        if !life.is_elsewhere() {
+        let life = self.lives.remove(&partition).unwrap_or_default();
+        let before = discriminant(&life);
+        let (life, effects) = life.step(input);
+        if discriminant(&life) != before {
+            self.since.insert(partition, self.age.elapsed());
+        }
+        if life.is_elsewhere() {
+            self.since.remove(&partition);
+        } else {
             self.lives.insert(partition, life);
         }
         self.read_ahead.subtract(effects.forgotten);
@@ -362,7 +400,7 @@ impl KafkaMemberState {
         let after = self.lives.range((Bound::Excluded(self.last), Bound::Unbounded));
         let partition = after.chain(self.lives.range(..=self.last)).find_map(has)?;
         let slot = self.lives.get_mut(&partition)?.slot_mut()?;
-        self.last = partition;
+        (self.last, self.handed) = (partition, Some(self.age.elapsed()));
         let (generation, records) = (slot.generation, slot.take_records(most));
         records.iter().for_each(|record| self.read_ahead.subtract(ReadAhead::of_record(record)));
         (!records.is_empty()).then_some(RecordBatch { partition, generation, records })
@@ -372,6 +410,35 @@ impl KafkaMemberState {
     pub fn positions(&self, partition: u32, topics: &[TopicName]) -> TopicOffsets {
         let slot = self.lives.get(&partition).and_then(PartitionLife::slot);
         slot.map_or_else(TopicOffsets::new, |slot| slot.positions(topics))
+    }
+
+    /// Where the member and its partitions stand, in words, for whoever wonders why nothing goes on.
+    pub fn describe(&self) -> String {
+        let now = self.age.elapsed();
+        let secs = |since: Duration| now.saturating_sub(since).as_secs();
+        let mut said = Vec::new();
+        said.extend(self.broken.as_ref().map(|why| format!("broken: {why}")));
+        said.push(if self.inside {
+            "it waits for what happens".to_owned()
+        } else {
+            format!("its room is at work for {} s", self.left.elapsed().as_secs())
+        });
+        let call = |call: &MemberCall| format!("{} for {} s", call.what, call.begun.elapsed().as_secs());
+        said.extend(self.calls.iter().map(call));
+        let handed = self.handed.map(|at| format!("it was handed records {} s ago", secs(at)));
+        said.push(handed.unwrap_or_else(|| "it was handed no records".to_owned()));
+        said.push(format!("its thread came round {} s ago", self.round.elapsed().as_secs()));
+        if self.followed != self.reads {
+            said.push("what is to be read has not begun".to_owned());
+        }
+        if self.lives.is_empty() {
+            said.push("no partition is its own".to_owned());
+        }
+        said.extend(self.lives.iter().map(|(partition, life)| {
+            let since = self.since.get(partition).copied().unwrap_or_default();
+            format!("partition {partition} {} for {} s", life.describe(), secs(since))
+        }));
+        said.join(", ")
     }
 
     /// Everything that is in hand, at the end.

@@ -269,6 +269,21 @@ impl PartitionLife {
         matches!(self, Self::Elsewhere)
     }
 
+    /// Where it stands, in words.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Elsewhere => "elsewhere".to_owned(),
+            Self::Given { .. } => "given".to_owned(),
+            Self::TakingOver { given: Some(_), .. } => "being taken over".to_owned(),
+            Self::TakingOver { given: None, .. } => "being taken over though revoked".to_owned(),
+            Self::TakenOver { .. } => "taken over".to_owned(),
+            Self::InHand { slot } => format!("in hand ({})", slot.describe()),
+            Self::LettingGo { slot, .. } => format!("being let go of ({})", slot.describe()),
+            Self::TakenAway => "taken away".to_owned(),
+            Self::Lost { .. } => "lost".to_owned(),
+        }
+    }
+
     /// How long it is still to be left alone, if it was lost.
     pub fn wait_left(&self, now: Duration, wait: Duration) -> Option<Duration> {
         match self {

@@ -137,6 +137,16 @@ impl PartitionSlot {
         records
     }
 
+    /// How far it is, in words: the lead, then its companions.
+    pub fn describe(&self) -> String {
+        let offsets = |of: fn(&SlotTopic) -> u64| -> String {
+            self.sides.iter().map(|side| of(side).to_string()).collect::<Vec<_>>().join("/")
+        };
+        let (handed, read) = (offsets(|side| side.position), offsets(|side| side.read));
+        let held = if self.held { ", held" } else { "" };
+        format!("handed out to {handed}, read to {read}, {} waiting{held}", self.waiting.len())
+    }
+
     /// Up to where each topic was handed out.
     pub fn positions(&self, topics: &[TopicName]) -> TopicOffsets {
         topics.iter().cloned().zip(self.sides.iter().map(|side| side.position)).collect()

@@ -26,7 +26,7 @@ fn slot_record(side: usize, offset: u64) -> TopicRecord {
 }
 
 fn check_steps(steps: &[(SlotStep, (u64, u64))]) {
-    let shared = KafkaMemberShared::new();
+    let shared = KafkaMemberShared::new("group".into());
     let mut state = shared.lock_state();
     let names: Vec<TopicName> = vec!["lead".into(), "companion".into()];
     let mut reading = 0;
@@ -107,7 +107,7 @@ fn what_was_read_before_rewinding_is_forgotten() {
 
 #[test]
 fn what_is_taken_back_is_told_and_then_let_go_of() {
-    let shared = KafkaMemberShared::new();
+    let shared = KafkaMemberShared::new("group".into());
     let take = || {
         let mut state = shared.lock_state();
         state.give(&[1]);
@@ -133,4 +133,36 @@ fn what_is_taken_back_is_told_and_then_let_go_of() {
     shared.lock_state().give(&[1]);
     let old = PartitionSlot::new(1, 8, &[0]);
     assert!(shared.lock_state().install(1, old).is_err());
+}
+
+#[test]
+fn a_member_says_where_it_stands() {
+    let shared = KafkaMemberShared::new("group".into());
+    let check = |expected: &[&str]| {
+        let said = shared.lock_state().describe();
+        assert!(expected.iter().all(|part| said.contains(part)), "{said}, not {expected:?}");
+    };
+    check(&["its room is at work for", "it was handed no records", "no partition is its own"]);
+    drop(shared.lock_state().give(&[3]));
+    let inside = shared.enter();
+    check(&["it waits for what happens", "partition 3 given for"]);
+    drop(inside);
+    let claim = shared.lock_state().begin_takeover()[&3];
+    check(&["partition 3 being taken over for"]);
+    shared.lock_state().end_takeover(true);
+    check(&["partition 3 taken over for"]);
+    assert!(shared.lock_state().install(3, PartitionSlot::new(claim, 7, &[5, 0])).is_ok());
+    check(&["has not begun", "partition 3 in hand (handed out to 5/0, read to 5/0, 0 waiting)"]);
+    let reading = shared.lock_state().reads;
+    shared.lock_state().followed = reading;
+    shared.lock_state().push(reading, 0, slot_record(0, 5));
+    check(&["partition 3 in hand (handed out to 5/0, read to 6/0, 1 waiting)"]);
+    assert!(!shared.lock_state().describe().contains("has not begun"));
+    assert!(shared.lock_state().batch(&[], 9).is_some());
+    let call = shared.lock_state().begin_call("it commits");
+    check(&["it was handed records", "it commits for", "handed out to 6/0, read to 6/0, 0 waiting"]);
+    shared.lock_state().end_call(call);
+    shared.lock_state().hold(3);
+    assert!(!shared.lock_state().describe().contains("commits"));
+    check(&["handed out to 6/0, read to 6/0, 0 waiting, held"]);
 }

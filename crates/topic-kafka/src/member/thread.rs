@@ -64,7 +64,7 @@ impl PollThread {
     pub fn run(self) {
         let mut reading = PollReadings::default();
         let mut marks = SteadyStopwatch::start();
-        while !self.shared.lock_state().closing {
+        while self.shared.lock_state().begin_round() {
             self.follow_slots(&mut reading);
             if !self.shared.lock_state().is_silent(self.silence) {
                 self.poll_group();
@@ -139,6 +139,7 @@ impl PollThread {
             Ok(()) => {
                 reading.open.extend(fresh.iter().map(|(partition, (number, _))| (**partition, *number)));
                 reading.seen = seen;
+                self.shared.lock_state().followed = seen;
             }
             Err(error) => {
                 tracing::warn!(group = %self.name, %error, "reading could not start");
@@ -150,6 +151,7 @@ impl PollThread {
     /// Ends all reading. It begins where it was the next time around.
     fn begin_anew(&self, reading: &mut PollReadings) {
         *reading = PollReadings::default();
+        self.shared.lock_state().followed = 0;
         if let Err(error) = self.reader.unassign() {
             tracing::warn!(group = %self.name, %error, "reading could not be stopped");
         }

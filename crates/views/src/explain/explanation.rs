@@ -153,6 +153,12 @@ impl ExplanationBuilder<'_> {
                 }
             }
             verdict.push(fate.to_string());
+            if matches!(fate, Fate::Told { .. }) && entry.is_withdrawn() {
+                let text =
+                    format!("{channel}: it was revoked after that; the feed and its count leave it out");
+                self.add_step(StepBearing::Against, text);
+                verdict.push("then revoked".to_owned());
+            }
         }
         verdict.join(", ")
     }
@@ -316,7 +322,7 @@ impl ExplanationBuilder<'_> {
             key: self.event.entry_key(),
             actor: entry.actor().and_then(Actor::person),
             reasons,
-            channel,
+            place: channel.into(),
             moment: AskedMoment { now: self.now, due: self.now },
         }
     }

@@ -292,8 +292,9 @@ fn who_was_found_learns_what_became_of_it() {
     );
     let id = ReadyId([9; 16]);
     let mut told = entry(with_follow(bare_evidence()), Some(MarkAction::Taken(id)));
-    let claim =
-        JournalClaim { ready: id, attempt: 1, token: [0; 16], at: now(), deadline: now(), told: vec![] };
+    let (told_keys, plan) = (vec![], None);
+    let (at, deadline) = (now(), now());
+    let claim = JournalClaim { ready: id, attempt: 1, token: [0; 16], at, deadline, told: told_keys, plan };
     let record = JournalRecord { ready: id, attempt: 1, at: now(), what: JournalOutcome::Sent, left: vec![] };
     told.journal = BTreeMap::from([(id, JournalRows { claims: vec![claim], records: vec![record] })]);
     check_explanation(

@@ -114,11 +114,11 @@ fn follows(gathered: &DossierFacts) -> DossierFollows {
 fn list_preferences(gathered: &DossierFacts) -> DossierPreferences {
     let all = list_standing(&gathered.known.preferences);
     let one = |one: &StandingPreference<'_>| {
-        let PreferenceField { channel, sort, of } = one.field;
+        let PreferenceField { place, sort, of } = one.field;
         let name = gathered.names.get(of).filter(|_| ["subject", "thread"].contains(&sort));
         DossierPreference {
             choice: one.choice.name().to_owned(),
-            channel: channel.map(ToOwned::to_owned),
+            channel: place.map(ToOwned::to_owned),
             sort: sort.to_owned(),
             of: of.to_owned(),
             name: name.cloned(),

@@ -18,7 +18,7 @@ use model::{
 };
 use room::{
     item_words,
-    world::{self, WorldQuery},
+    world::{self, StateAge, WorldQuery},
 };
 use sender::facts;
 use source_text::did_you_mean;
@@ -47,10 +47,13 @@ pub async fn load_known_person(person: &Person, at: LookupContext<'_>) -> anyhow
     let (profile, preferences, notes) = (next(), next(), next());
     let view = explain::load_days(store, tenant, person, now).await?.settle(&notes, now);
     let record = windows::load_person(log, tenant, person).await?;
-    let named = item_words::list_named_actors(view.entries().map(|(_, entry)| entry));
+    let named = item_words::list_named_actors(view.entries().filter_map(|(_, entry)| entry.actor()));
     let named = named.into_iter().map(|actor| (tenant.clone(), actor)).collect();
-    let erased =
-        item_words::read_erased_actors(store, named).await?.into_iter().map(|(_, who)| who).collect();
+    let erased = item_words::read_erased_actors(store, named, StateAge::Now)
+        .await?
+        .into_iter()
+        .map(|(_, who)| who)
+        .collect();
     Ok(LoadedPerson { profile, preferences, notes, view, record, erased })
 }
 

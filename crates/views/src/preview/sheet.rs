@@ -60,6 +60,7 @@ impl PreviewSheet {
             entries: self.entries.clone(),
             more: self.more.clone(),
             badge: false,
+            renews: None,
         }
     }
 }

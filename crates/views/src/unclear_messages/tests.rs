@@ -60,6 +60,7 @@ fn deferred_outcome(n: u8, of: &Tenant) -> DeliveryOutcome {
         entries: vec![entry],
         more: vec![0],
         badge: false,
+        renews: None,
     };
     DeliveryOutcome::Deferred { until: NOW, ready }
 }
@@ -92,7 +93,8 @@ async fn all_that_is_unclear_is_listed_with_what_became_of_it() {
     let record = async |n: u8, attempt: u16, what: JournalOutcome, of: &Tenant| {
         let ready = ReadyId([n; 16]);
         let at = NOW.plus(i64::from(n));
-        let claim = JournalClaim { ready, attempt, token: [n; 16], at, deadline: at, told: vec![] };
+        let (told, plan) = (vec![], None);
+        let claim = JournalClaim { ready, attempt, token: [n; 16], at, deadline: at, told, plan };
         store.claim(of, claim).await.unwrap();
         store.record(of, JournalRecord { ready, attempt, at, what, left: vec![] }).await.unwrap();
     };

@@ -256,6 +256,7 @@ pub(super) fn any_ready() -> impl Strategy<Value = Ready> {
                     entries,
                     more,
                     badge,
+                    renews: None,
                 }
             },
         )

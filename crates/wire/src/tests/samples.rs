@@ -205,6 +205,7 @@ pub(super) fn ready() -> Ready {
         ],
         more: vec![0, 2],
         badge: true,
+        renews: None,
     }
 }
 

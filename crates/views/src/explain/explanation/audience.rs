@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use catalogue::{Audience, KindDef};
 use fanout::reach;
 use model::{
-    Actor, Channel, EntryKey, SubjectRef, Value, VersionedState,
+    Actor, EntryKey, SubjectRef, Value, VersionedState,
     person::{
         notes,
         profile::{self, PlaceOrigin},
     },
 };
-use preferences::{PreferenceChoice, PreferenceScope};
+use preferences::{PreferenceChoice, PreferenceScope, ReadingPlace};
 use source_text::did_you_mean;
 
 use super::{super::StepBearing, ExplanationBuilder};
@@ -142,8 +142,8 @@ impl ExplanationBuilder<'_> {
         let has_word = |target: &SubjectRef| {
             let scopes = [PreferenceScope::About(&kind.name, target), PreferenceScope::Subject(target)];
             let said = self.reader.preferences;
-            let of = |channel| scopes.iter().find_map(|scope| scope.choice_in(said, channel));
-            Channel::ALL.into_iter().filter_map(of).any(|(choice, _)| choice != PreferenceChoice::Off)
+            let of = |place| scopes.iter().find_map(|scope| scope.choice_in(said, place));
+            ReadingPlace::ALL.into_iter().filter_map(of).any(|(choice, _)| choice != PreferenceChoice::Off)
         };
         match targets.iter().find(|target| has_word(target)) {
             Some(target) => (true, format!("they subscribed to {target}")),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use catalogue::choices::{ChoiceSource, FoundChoice};
 use model::{Channel, EntryReason, EntryView};
-use preferences::{PreferenceChoice, PreferenceField};
+use preferences::{PreferenceChoice, PreferenceField, ReadingPlace};
 
 use super::{ExplanationBuilder, StepBearing};
 
@@ -93,12 +93,16 @@ impl ExplanationBuilder<'_> {
 
 /// A field of the preferences, for people: kinds and categories are words of the catalogue, the rest has names of its own.
 fn describe_field(field: &str) -> String {
-    let PreferenceField { channel, sort, of } = PreferenceField::parse(field);
+    let PreferenceField { place, sort, of } = PreferenceField::parse(field);
     let what = match (sort, of.split_once(' ')) {
         (preferences::ALL, _) => "everything".to_owned(),
         (preferences::KIND | preferences::CATEGORY, _) => format!("the {sort} `{of}`"),
         (preferences::ABOUT, Some((kind, subject))) => format!("`{kind}` about {subject}"),
         _ => format!("the {sort} {of}"),
     };
-    channel.map_or(what.clone(), |channel| format!("{what} by {channel}"))
+    match place {
+        None => what,
+        Some(place) if place == ReadingPlace::Feed.name() => format!("{what} in the feed"),
+        Some(channel) => format!("{what} by {channel}"),
+    }
 }
