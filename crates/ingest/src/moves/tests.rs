@@ -36,7 +36,7 @@ fn place_cell(version: i64, place: Option<(f64, f64)>) -> ValueCell {
 type PlaceStatement = (PlaceOrigin, ValueCell);
 
 /// What the store has.
-#[derive(Clone, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 struct StoredPlace {
     profile: VersionedState,
     crowds: BTreeMap<GlobeCell, CrowdEnrolment>,
@@ -94,7 +94,37 @@ const UNTILS: [StatementProgress; 3] =
     [StatementProgress::Entered, StatementProgress::Merged, StatementProgress::Done];
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 /// Statements that come before every one has come for good.
-const BEFORE: u32 = 3;
+const BEFORE: usize = 3;
+
+/// What the store may have before every statement has come for good.
+#[derive(Clone, PartialEq, Debug)]
+struct PlaceBefore {
+    stored: StoredPlace,
+    /// Whether what died after the profile had it is left to whoever walks through the crowd.
+    is_left_over: bool,
+}
+
+/// Whatever may have come of the statements, each once: many ways lead to the same.
+fn list_before(statements: &[PlaceStatement; 3]) -> Vec<PlaceBefore> {
+    let mut all = vec![PlaceBefore { stored: StoredPlace::default(), is_left_over: false }];
+    let mut begun = 0;
+    for _ in 0..BEFORE {
+        let ended = all.len();
+        for number in begun..ended {
+            for (statement, until) in statements.iter().flat_map(|one| UNTILS.map(|until| (one, until))) {
+                let PlaceBefore { mut stored, is_left_over } = all[number].clone();
+                stored.apply_statement(statement, until);
+                let is_left_over = is_left_over || until == StatementProgress::Merged;
+                let next = PlaceBefore { stored, is_left_over };
+                if !all.contains(&next) {
+                    all.push(next);
+                }
+            }
+        }
+        begun = ended;
+    }
+    all
+}
 
 /// The same three of each place.
 fn check_statements(statements: [ValueCell; 3]) {
@@ -112,19 +142,9 @@ fn check_statements_of(statements: [PlaceStatement; 3]) {
     let wanted: BTreeSet<_> = PlaceOrigin::ALL.into_iter().filter_map(cells).flatten().collect();
     let apart = statements.iter().map(|(origin, stated)| (*origin, stated.version));
     let apart = apart.collect::<BTreeSet<_>>().len() == 3;
-    // Each digit is a statement, and how far it came.
-    for number in 0..9_usize.pow(BEFORE) {
-        let digits = (0..BEFORE).map(|digit| number / 9_usize.pow(digit) % 9);
-        let before: Vec<(usize, StatementProgress)> =
-            digits.map(|digit| (digit % 3, UNTILS[digit / 3])).collect();
-        let mut kept = StoredPlace::default();
-        for (which, until) in &before {
-            kept.apply_statement(&statements[*which], *until);
-        }
-        // What died after the profile had it is left to whoever walks through the crowd.
-        let all_left = before.iter().all(|(_, until)| *until != StatementProgress::Merged);
+    for before in list_before(&statements) {
         for order in ORDERS {
-            let mut kept = kept.clone();
+            let mut kept = before.stored.clone();
             for which in order {
                 kept.apply_statement(&statements[which], StatementProgress::Done);
             }
@@ -135,7 +155,7 @@ fn check_statements_of(statements: [PlaceStatement; 3]) {
             );
             let found = kept.found_in();
             assert!(wanted.is_subset(&found), "{statements:?} {before:?} {order:?}: lost");
-            let alone = !apart || !all_left || found == wanted;
+            let alone = !apart || before.is_left_over || found == wanted;
             assert!(alone, "{statements:?} {before:?} {order:?}: found where they were");
         }
     }
